@@ -7,8 +7,8 @@
  *     sim = pith_lens_set(s, PITH_LENS(Sim, atoms->position), sim, moved);
  *
  * A setter gives a new root: nodes on the way to the part are made anew (leaves are
- * checked against what is declared, PITH_CHECK hooks run unless pith_no_check suspends
- * them), all else is shared with the root that was given, which stays as it is. For a
+ * checked against their declarations, PITH_VALIDATE hooks run
+ * unless validation is off), all else is shared with the unchanged old root. For a
  * lens that can be set, what is set is what is got afterwards, setting what was got
  * changes nothing, and of two settings the last one counts.
  *

@@ -70,9 +70,9 @@ typedef enum pith_static_kind {
 /** Hooks of a record type. */
 typedef enum pith_hook_kind {
     PITH_HOOK_NONE,
-    PITH_HOOK_CHECK,   /**< void (*)(pith_scope *, const T *): report with pith_fail */
-    PITH_HOOK_VERSION, /**< options.initial is the version of the type in checkpoints */
-    PITH_HOOK_MATCH,   /**< void (*)(pith_scope *, int64_t count, const T **nodes) */
+    PITH_HOOK_VALIDATE, /**< void (*)(pith_scope *, const T *): report with pith_fail */
+    PITH_HOOK_VERSION,  /**< options.initial is the version of the type in checkpoints */
+    PITH_HOOK_MATCH,    /**< void (*)(pith_scope *, int64_t count, const T **nodes) */
     PITH_HOOK_SCATTER_ARGS, /**< pith_scatter_options (*)(const T *) */
     PITH_HOOK_UPGRADE, /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
                           version that it takes to the next one */
@@ -337,17 +337,17 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_ENTRY_(field, 0, PITH_FIELD_IGNORE, NULL, NULL, NULL, PITH_STATIC_NONE, NULL,   \
                 .unit = NULL)
 /**
- * A check that runs when a node is made: void check(pith_scope *, const T *).
+ * A hook that validates a record when it is made: void validate(pith_scope *, const T *).
  *
  * It reports with pith_fail, whose path is relative to the node ("" or ".position"); then
  * nothing is made. It sees the frozen node and must not keep it. A hook in a shared
  * library must not be used after that is unloaded, until it or another with the same
  * description is loaded again; everything else of a description is copied.
  */
-#define PITH_CHECK(function)                                                             \
+#define PITH_VALIDATE(function)                                                          \
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, void (*)(pith_scope *, const Self *)),        \
-                     PITH_HOOK_CHECK, (void (*)(void))function, .unit = NULL)
+                     PITH_HOOK_VALIDATE, (void (*)(void))function, .unit = NULL)
 /**
  * How records of several trees are brought into line before a map, stack, concat, choice
  * or scatter: void match(pith_scope *, int64_t count, const T **nodes).
@@ -357,8 +357,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  * of T: declare it before PITH_NODE, define it after.) It is called once for such a place
  * where there are two trees or more, not below a node that the map's is_leaf picks, and
  * not below another record that has a match. Where a record was
- * replaced, the nodes around it are made anew, and their checks run. As for PITH_CHECK:
- * not to be used after its library was unloaded.
+ * replaced, the nodes around it are made anew, and their checks run. As for
+ * PITH_VALIDATE: not to be used after its library was unloaded.
  */
 #define PITH_MATCH(function)                                                             \
     PITH_HOOK_ENTRY_(                                                                    \
@@ -378,7 +378,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  * How a record of an older checkpoint comes from version @p from to the next one:
  * void upgrade(pith_scope *, pith_upgrade *), see pith_upgrade_array in
  * pith/checkpoint.h. A type has one for each version from the oldest that it still reads.
- * As for PITH_CHECK: not to be used after its library was unloaded.
+ * As for PITH_VALIDATE: not to be used after its library was unloaded.
  */
 #define PITH_UPGRADE(from, function)                                                     \
     PITH_HOOK_ENTRY_(#function,                                                          \

@@ -117,7 +117,7 @@ PITH_BEGIN
  *
  * Errors: PITH_E_ARG (a child that is not frozen, or absent and not optional),
  * PITH_E_TYPE, PITH_E_DTYPE, PITH_E_SHAPE, PITH_E_DONATED, each with the path, what was
- * expected and what was there, and whatever a check hook reports.
+ * expected and what was there, and whatever a validation hook reports.
  * @return The record, or the type's nil record: zeroed, leaves NULL, required children
  * nil. Never NULL.
  */
@@ -156,10 +156,14 @@ PITH_API const void *pith_make_as(pith_scope *s,
 PITH_API const pith_type *pith_type_of(const void *tree);
 /** Whether @p record is a record of T (and no nil record). */
 #define pith_is(T, record) (pith_type_of(record) == T##_pith_type())
-/** Suspend the check hooks of records made in @p s and in children opened from now on, or
- * run them again. PITH_E_TRACED where a compiled function leaves the scope that it is
- * given other than it was. */
-PITH_API void pith_no_check(pith_scope *s, bool suspend);
+/**
+ * Turn the validation hooks (PITH_VALIDATE) of records made in @p s, and in children
+ * opened from now on, on or off. They are on at first.
+ *
+ * @par Errors
+ * PITH_E_TRACED: a compiled function does not restore the setting of its own scope.
+ */
+PITH_API void pith_scope_set_validation(pith_scope *s, bool on);
 
 /* ---- Containers. Items are trees; NULL items are refused (use pith_none_make). ---- */
 
@@ -611,9 +615,10 @@ pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
 #endif
 
 #ifndef PITH_NO_SITES
-#    define pith_freeze_as(s, ...)      pith_freeze_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_make_as(s, ...)        pith_make_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_no_check(s, ...)       pith_no_check(PITH_AT(s), __VA_ARGS__)
+#    define pith_freeze_as(s, ...) pith_freeze_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_make_as(s, ...)   pith_make_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_scope_set_validation(s, ...)                                            \
+        pith_scope_set_validation(PITH_AT(s), __VA_ARGS__)
 #    define pith_list_make(s, ...)      pith_list_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_tuple_make(s, ...)     pith_tuple_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_dict_make(s, ...)      pith_dict_make(PITH_AT(s), __VA_ARGS__)

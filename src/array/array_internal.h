@@ -238,7 +238,7 @@ typedef struct pithp_trace {
      * was not undone; function NULL: none. */
     const pith_scope *scope;
     uint8_t check_level;
-    bool no_hooks;
+    bool no_validation;
     struct {
         const char *function, *site;
     } changed;

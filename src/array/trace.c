@@ -144,7 +144,7 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
                        .depth = around ? around->depth + 1 : 1,
                        .scope = s,
                        .check_level = s->check_level,
-                       .no_hooks = s->no_hooks};
+                       .no_validation = s->no_validation};
     s->room[PITHP_ROOM_TRACE] = t;
     return t;
 }
@@ -153,7 +153,7 @@ void pithp_trace_note_set(pith_scope *s) {
     pithp_trace *t = pithp_scope_trace(s);
     if (!t || t->scope != s)
         return;
-    if (s->check_level == t->check_level && s->no_hooks == t->no_hooks)
+    if (s->check_level == t->check_level && s->no_validation == t->no_validation)
         t->changed.function = NULL;
     else if (!t->changed.function) {
         t->changed.function = s->function;

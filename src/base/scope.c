@@ -117,7 +117,7 @@ static inline pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
     s->site_depth = 0;
     s->broken = false;
     s->error_read = true;
-    s->no_hooks = false;
+    s->no_validation = false;
     s->check_level = 0;
     s->runtime = rt;
     s->parent = parent;
@@ -219,7 +219,7 @@ pith_scope *pith_scope_open_in(pith_scope *parent) {
     s->room[PITHP_ROOM_MEMORY] = parent->room[PITHP_ROOM_MEMORY];
     s->room[PITHP_ROOM_TRACE] = parent->room[PITHP_ROOM_TRACE];
     s->broken = parent->broken;
-    s->no_hooks = parent->no_hooks;
+    s->no_validation = parent->no_validation;
     s->site = parent->site;
     s->collector = parent->collector;
     s->check_level = parent->check_level;

@@ -28,7 +28,7 @@ struct pith_scope {
     int site_depth;      /* how many of `sites` count */
     bool broken;         /* its error cannot be cleared: nothing computes for it */
     bool error_read;     /* the user has seen the error */
-    bool no_hooks;       /* hooks of records are suspended; in children too */
+    bool no_validation;  /* hooks of records are suspended; in children too */
     uint8_t check_level; /* the least level of checks that counts; of children too */
     pith_runtime *runtime;
     pith_scope *parent, *first_child, *next_sibling, *previous_sibling;

@@ -123,12 +123,12 @@ pith_status pithp_record_check_change(pith_scope *s,
                                       const pith_type *type,
                                       const void *value,
                                       const void *before);
-/* Run the check hook of a record that was just made; where it reports, the record is no
- * object any more. */
+/* Run the validation hook of a record that was just made; where it reports, the record is
+ * no object any more. */
 pith_status pithp_record_check(pith_scope *s, const void *record);
-/* Whether check hooks run for records made in s. */
+/* Whether validation hooks run for records made in s. */
 static inline bool pithp_hooks_run(const pith_scope *s) {
-    return !s->no_hooks;
+    return !s->no_validation;
 }
 
 /* Replace `*slot`, a checked tree, and `count - 1` more behind it, by what outlives outer

@@ -78,11 +78,11 @@ static scope_shapes *shapes_of(pith_scope *s) {
     return own;
 }
 
-void pith_no_check(pith_scope *s, bool suspend) {
+void pith_scope_set_validation(pith_scope *s, bool on) {
     (void)pithp_enter(s);
     if (!pithp_scope_writable(s))
         return;
-    s->no_hooks = suspend; /* a failed scope too gets its checks back */
+    s->no_validation = !on; /* also in a failed scope, so that a caller can restore it */
     pithp_trace_note_set(s);
 }
 

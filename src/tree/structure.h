@@ -30,7 +30,7 @@ typedef struct pithp_structure {
     int64_t item_count; /* leaves and picked nodes */
     int64_t node_count; /* leaves and absences included */
     size_t slab_bytes;  /* of all nodes with their headers */
-    bool hooks;         /* some record has a check hook */
+    bool hooks;         /* some record has a validation hook */
     bool matches;       /* some record has a match hook */
     bool picked;        /* some node was picked */
     bool loose;         /* heads are not known: trees are built node by node */

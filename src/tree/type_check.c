@@ -116,7 +116,7 @@ static void check_hook(pith_type *t, const pith_field *d) {
         case PITH_HOOK_NAMED:
             check_name(t, d->options.initial_text);
             break;
-        case PITH_HOOK_CHECK:
+        case PITH_HOOK_VALIDATE:
             set_hook(t, d, "check", &t->check);
             break;
         case PITH_HOOK_MATCH:

@@ -114,7 +114,7 @@ static void refresh_hook(void (**hook)(void), void (*other)(void)) {
 void pithp_type_refresh_hooks(pith_type *t, const pith_type_spec *spec) {
     for (size_t i = 0; i < spec->field_count; i++)
         switch (spec->fields[i].hook_kind) {
-            case PITH_HOOK_CHECK:
+            case PITH_HOOK_VALIDATE:
                 refresh_hook(&t->check, spec->fields[i].hook);
                 break;
             case PITH_HOOK_MATCH:

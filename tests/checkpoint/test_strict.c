@@ -240,19 +240,19 @@ static void positive(pith_scope *s, const Positive *p) {
     if (pith_read_f64(s, p->x) < 0)
         pith_fail(s, PITH_E_CHECK, ".x", "is negative");
 }
-PITH_NODE(Positive, PITH_LEAF(x, "f64"), PITH_CHECK(positive))
+PITH_NODE(Positive, PITH_LEAF(x, "f64"), PITH_VALIDATE(positive))
 
 Test(strict, runs_check_hooks_on_what_was_loaded) {
     pith_runtime *rt;
     pith_scope *s = open_all(&rt);
-    pith_no_check(s, true);
+    pith_scope_set_validation(s, false);
     const Positive bad = {pith_f64(s, -1)};
     const void *tree =
         pith_list_make(s, PITH_ITEMS(pith_none_make(s), pith_freeze(s, Positive, &bad)));
     pt_ok(s, pith_save(s, tree, "a.json", NULL));
     pt_ok(s, pith_load_as(s, NULL, "a.json", NULL));
     cr_assert(hook_calls == 0, "suspended");
-    pith_no_check(s, false);
+    pith_scope_set_validation(s, true);
     pt_fails(PITH_E_CHECK, s, pith_load_as(s, NULL, "a.json", NULL));
     cr_assert_str_eq(pt_error.path, "[1].x");
     cr_assert(hook_calls == 1);

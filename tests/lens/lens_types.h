@@ -56,7 +56,7 @@ PITH_NODE(World,
           PITH_STATIC_RECORD(config, Config),
           PITH_STATIC_STRUCT(cells, x, y, z),
           PITH_IGNORE(scratch),
-          PITH_CHECK(world_check))
+          PITH_VALIDATE(world_check))
 
 __attribute__((unused)) static int worlds_checked;
 /* A negative cutoff is no World. */

@@ -12,7 +12,7 @@ static void match_pairs(pith_scope *s, int64_t count, const Pair **pairs);
 PITH_NODE(Pair,
           PITH_LEAF(x, "f64[n]"),
           PITH_LEAF(y, "f64[n]", .optional = true),
-          PITH_CHECK(check_pair),
+          PITH_VALIDATE(check_pair),
           PITH_MATCH(match_pairs))
 
 /* The user's functions call pith on lines of their own. */

@@ -239,10 +239,10 @@ Test(lens_path, checks_what_is_made) {
     const pith_lens *cutoff = PITH_LENS(World, cutoff);
     pt_fails(PITH_E_CHECK, s, pith_lens_set_f64(s, cutoff, w, -1, NULL));
     cr_assert_str_eq(pt_error.path, ".cutoff");
-    pith_no_check(s, true);
+    pith_scope_set_validation(s, false);
     const World *bad = pith_lens_set_f64(s, cutoff, w, -1, NULL);
     pt_ok(s, bad->cutoff == -1);
-    pith_no_check(s, false);
+    pith_scope_set_validation(s, true);
     /* A leaf alone was replaced: the check of the record around it runs too. */
     const void *list = pith_list_make(s, PITH_ITEMS(w, bad));
     const pith_lens *leaf = pith_lens_path(s, NULL, "[1].sim.atoms.position");

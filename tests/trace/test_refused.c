@@ -250,7 +250,7 @@ static void set(pith_scope *s, bool back) {
     if (sets != HOOKS)
         pith_check_set_level(s, back ? PITH_CHECK_DEBUG : PITH_CHECK_OFF);
     if (sets != LEVEL)
-        pith_no_check(s, !back);
+        pith_scope_set_validation(s, back);
 }
 
 /* Its own check counts where what it set is undone before. */
@@ -285,7 +285,8 @@ Test(refused, settings_that_functions_leave_on_the_scope_they_are_given) {
         for (int k = 0; k < 2; k++) {
             const pith_function *f = pith_jit(s, setters[k], NULL);
             pt_fails(PITH_E_TRACED, s, pith_call(s, f, 1, given));
-            pt_says(sets == HOOKS ? "pith_no_check: " : "pith_check_set_level: ");
+            pt_says(sets == HOOKS ? "pith_scope_set_validation: "
+                                  : "pith_check_set_level: ");
             pt_says("test_refused.c:");
             pt_fails(PITH_E_TRACED, s, pith_eval_shape(s, setters[k], 1, given));
         }

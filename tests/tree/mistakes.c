@@ -117,7 +117,7 @@ static const void *freeze(pith_scope *s, const Everything *in) {
 static void check(pith_scope *s, const Everything *in) {
     (void)s, (void)in;
 }
-PITH_NODE(Small, PITH_STATIC(width), PITH_CHECK(check))
+PITH_NODE(Small, PITH_STATIC(width), PITH_VALIDATE(check))
 #endif
 #if CASE == 18 /* _Generic|negative|size of array|array bound */
 static void upgrade(pith_scope *s, const Small *in) {

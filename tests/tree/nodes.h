@@ -62,7 +62,7 @@ PITH_NODE(Everything,
           PITH_STATIC_RECORD(config, Config),
           PITH_STATIC_STRUCT(box, x, y, z),
           PITH_IGNORE(scratch),
-          PITH_CHECK(everything_check),
+          PITH_VALIDATE(everything_check),
           PITH_TYPE_VERSION(3))
 
 /* A negative cutoff is no Everything. */

@@ -28,7 +28,7 @@ static void plugin_check(pith_scope *s, const Checked *checked) {
     if (spec->rank > 0 && spec->shape[spec->rank - 1] > 4)
         pith_fail(s, PITH_E_SHAPE, ".x", "more than 4");
 }
-PITH_NODE(Checked, PITH_LEAF(x, "f64[n]"), PITH_CHECK(plugin_check))
+PITH_NODE(Checked, PITH_LEAF(x, "f64[n]"), PITH_VALIDATE(plugin_check))
 
 static void say(pith_scope *s, const pith_array *x) {
     pith_debug_every(s, 2, "x is {x}", {"x", x});

@@ -39,7 +39,7 @@ PITH_NODE(Ions,
           PITH_CHILD(note, Part, .optional = true),
           PITH_LEAF(field, "f64[width]", .optional = true),
           PITH_STATIC(width, .initial = 4),
-          PITH_CHECK(check_ions))
+          PITH_VALIDATE(check_ions))
 
 Test(embedded, records_are_made_from_their_declaration) {
     open_all();

@@ -106,7 +106,7 @@ Test(index, refuses_what_is_no_index) {
     pt_fails(PITH_E_ARG, s, pith_index_keys(s, NULL, &count));
     pt_fails(PITH_E_ARG, s, pith_index_keys(s, pith_index_of(s, NULL, 0, NULL), NULL));
     /* Made while checks were suspended, it is refused when it is read. */
-    pith_no_check(s, true);
+    pith_scope_set_validation(s, false);
     const pith_index value = {at, "2,1", ""};
     const pith_index *unchecked = pith_freeze(s, pith_index, &value);
     pt_ok(s, pith_is(pith_index, unchecked));

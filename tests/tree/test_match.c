@@ -60,7 +60,10 @@ static void check_rod(pith_scope *in, const Rod *rod) {
     (void)in, (void)rod;
     checks++;
 }
-PITH_NODE(Rod, PITH_CHILD(length, Length), PITH_LEAF(x, "f64[m]"), PITH_CHECK(check_rod))
+PITH_NODE(Rod,
+          PITH_CHILD(length, Length),
+          PITH_LEAF(x, "f64[m]"),
+          PITH_VALIDATE(check_rod))
 
 static const Rod *rod(double first, double unit) {
     const Length length = {pt_array(s, PITH_SHAPE(2), first), unit};

@@ -181,7 +181,7 @@ static void count_check(pith_scope *in, const Counted *counted) {
 PITH_NODE(Counted,
           PITH_LEAF(x, "f64[n,width]"),
           PITH_STATIC(width, .initial = 1),
-          PITH_CHECK(count_check))
+          PITH_VALIDATE(count_check))
 
 #define CHECKS(count, ...)                                                               \
     do {                                                                                 \
@@ -219,9 +219,9 @@ Test(checks, run_when_and_only_when_the_page_says) {
     pith_scope_close(in);
     Counted next = *one;
     CHECKS(1, pith_is(Counted, pith_tree_resize(s, Counted, &next, NULL)));
-    pith_no_check(s, true);
+    pith_scope_set_validation(s, false);
     CHECKS(0, pith_tree_stack(s, 2, trees));
-    pith_no_check(s, false);
+    pith_scope_set_validation(s, true);
     CHECKS(2, pith_tree_stack(s, 2, trees));
     close_all();
 }

@@ -279,7 +279,10 @@ typedef struct Checked {
     const pith_array *x;
     double number;
 } Checked;
-PITH_NODE(Checked, PITH_LEAF(x, "f64[n]"), PITH_STATIC(number), PITH_CHECK(checked_check))
+PITH_NODE(Checked,
+          PITH_LEAF(x, "f64[n]"),
+          PITH_STATIC(number),
+          PITH_VALIDATE(checked_check))
 static void checked_check(pith_scope *in, const Checked *c) {
     checks_run++;
     cr_assert(pith_is(Checked, c), "it is frozen");
@@ -308,18 +311,18 @@ Test(record, a_check_runs_when_a_node_is_made, .init = open_scope) {
 Test(record, checks_can_be_suspended, .init = open_scope) {
     const Checked v = {pith_zeros(s, PITH_F64, PITH_SHAPE(3)), -1};
     pith_scope *before = pith_scope_open_in(s);
-    pith_no_check(s, true);
+    pith_scope_set_validation(s, false);
     pt_ok(s, pith_freeze(s, Checked, &v));
     pith_scope *after = pith_scope_open_in(s), *below = pith_scope_open_in(after);
     pt_ok(below, pith_freeze(below, Checked, &v));
-    pith_no_check(after, false); /* a child may turn them on again */
+    pith_scope_set_validation(after, true); /* a child may turn them on again */
     pt_fails(PITH_E_CHECK, after, pith_freeze(after, Checked, &v));
     pith_scope *again = pith_scope_open_in(after);
     pt_fails(PITH_E_CHECK, again, pith_freeze(again, Checked, &v));
     pt_ok(below, pith_freeze(below, Checked, &v));
     pt_fails(PITH_E_CHECK, before, pith_freeze(before, Checked, &v));
     pith_fail(s, PITH_E_CHECK, NULL, "on purpose");
-    pith_no_check(s, false); /* also where something has failed */
+    pith_scope_set_validation(s, true); /* also where something has failed */
     pith_clear(s);
     pt_fails(PITH_E_CHECK, s, pith_freeze(s, Checked, &v));
     close_scope();

@@ -135,7 +135,7 @@ static void check_one(pith_scope *s, const TwoChecks *t) {
 static void check_two(pith_scope *s, const TwoChecks *t) {
     (void)s, (void)t;
 }
-PITH_NODE(TwoChecks, PITH_STATIC(a), PITH_CHECK(check_one), PITH_CHECK(check_two))
+PITH_NODE(TwoChecks, PITH_STATIC(a), PITH_VALIDATE(check_one), PITH_VALIDATE(check_two))
 
 static const struct {
     const pith_type *(*type)(void);

@@ -1,5 +1,5 @@
 /* pith_load: compares the document with the program's types, makes arrays and nodes
- * bottom up, fills the arrays from the files, and runs the check hooks. */
+ * bottom up, fills the arrays from the files, and runs the validation hooks. */
 #include "checkpoint/load/load.h"
 
 #include "base/in_flight.h"
@@ -273,10 +273,10 @@ static pith_status make_nodes(loader *v) {
     v->value = table(v, (int64_t)v->value_bytes, 1);
     if (!v->slots || !v->value)
         return pith_code(v->s);
-    pith_no_check(v->s, true);
+    pith_scope_set_validation(v->s, false);
     for (int64_t i = v->d->nodes.count; rc == PITH_OK && i-- > 0;)
         rc = make_node(v, i);
-    pith_no_check(v->s, !hooks);
+    pith_scope_set_validation(v->s, hooks);
     return rc == PITH_OK ? pithp_mismatches_end(&v->differences) : rc;
 }
 

@@ -113,13 +113,14 @@ static const pith_function *rebound(recording *r) {
 static const void *call_body(recording *r) {
     const bool hooks = pithp_hooks_run(r->s);
     const pith_function *f = NULL;
-    pith_no_check(r->s, true); /* the trees were checked when they were made */
+    pith_scope_set_validation(r->s,
+                              false); /* the trees were checked when they were made */
     pith_status rc = make_captured(r);
     for (int a = 0; a < r->call->argument_count && rc == PITH_OK; a++)
         rc = make_argument(r, a);
     if (rc == PITH_OK)
         f = rebound(r);
-    pith_no_check(r->s, !hooks);
+    pith_scope_set_validation(r->s, hooks);
     if (!f)
         return NULL;
     const void *result =

@@ -58,11 +58,11 @@ static const void **trace_trees(pith_scope *s,
     if (!trees)
         return NULL;
     pithp_function_bound(f, bound, trees + f->arity);
-    pith_no_check(s, true); /* the trees were checked when they were made */
+    pith_scope_set_validation(s, false); /* the trees were checked when they were made */
     for (int64_t k = 0; k < count && s->error.code == PITH_OK; k++)
         trees[k] = k < f->arity ? trace_argument(s, t, arguments[k])
                                 : trace_tree(s, t, trees[k]);
-    pith_no_check(s, !hooks);
+    pith_scope_set_validation(s, hooks);
     return s->error.code == PITH_OK ? trees : NULL;
 }
 

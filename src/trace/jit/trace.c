@@ -11,7 +11,7 @@ static pith_status
 trace_trees(pith_scope *s, const pithp_jit_call *c, pithp_trace *t, const void **trees) {
     const bool hooks = pithp_hooks_run(s);
     int64_t item = 0;
-    pith_no_check(s, true); /* the trees were checked when they were made */
+    pith_scope_set_validation(s, false); /* the trees were checked when they were made */
     for (int64_t k = 0; k < c->tree_count && !pith_failed(s); k++) {
         const pithp_flat *f = &c->flats[k];
         const size_t bytes = (size_t)f->structure.item_count * sizeof *f->items;
@@ -24,7 +24,7 @@ trace_trees(pith_scope *s, const pithp_jit_call *c, pithp_trace *t, const void *
             trees[k] =
                 pithp_build_made(s, &f->structure, pithp_owner_of(c->trees[k]), traced);
     }
-    pith_no_check(s, !hooks);
+    pith_scope_set_validation(s, hooks);
     return s->error.code;
 }
 

@@ -136,7 +136,7 @@ const pith_type *pith_index_pith_type(void) {
     static const pith_type *cache;
     static const pith_field fields[] = {
         PITH_LEAF(at, "any[...]"), PITH_STATIC(keys, .initial_text = ""),
-        PITH_STATIC(kind, .initial_text = ""), PITH_CHECK(check_index),
+        PITH_STATIC(kind, .initial_text = ""), PITH_VALIDATE(check_index),
         PITH_MATCH(match_indices)};
     static const pith_type_spec spec = {"pith_index", sizeof(Self),        _Alignof(Self),
                                         fields,       PITHP_COUNT(fields), NULL};
