@@ -118,7 +118,7 @@ PITH_API void pith_check_as(pith_scope *s,
                             const pith_check_options *options);
 /** Whether a check of this level would count here: ask before computing what only a check
  * needs. False for an invalid level, and for a scope that has failed. */
-PITH_API bool pith_check_counts(const pith_scope *s, pith_check_level level);
+PITH_API bool pith_check_enabled(const pith_scope *s, pith_check_level level);
 /** Checks below a level do not count in @p s and in children opened from now on:
  * PITH_CHECK_DEBUG all count, PITH_CHECK_ALWAYS those of level always, PITH_CHECK_OFF
  * none; any other is PITH_E_ARG. Checks inside kernels run all the same and are reported.

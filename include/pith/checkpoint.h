@@ -380,7 +380,8 @@ pith_checkpoint_array(pith_scope *s, const pith_checkpoint *c, const char *path)
 /**
  * Load rows of the leaf at a path: @p count of axis 0 from @p first on, shape [count,
  * ...]. Nothing else is read. Rows of a leaf in a sidecar are not checked unless they are
- * all of it, see pith_checkpoint_check; of a compressed leaf each MiB that holds some is.
+ * all of it, see pith_checkpoint_verify; of a compressed leaf each MiB that holds some
+ * is.
  *
  * Errors: those of pith_checkpoint_array, PITH_E_SHAPE (rank 0), PITH_E_INDEX.
  */
@@ -393,7 +394,7 @@ PITH_API const pith_array *pith_checkpoint_rows(pith_scope *s,
  * Read elements of a leaf, little-endian, to @p host, which has room for @p bytes:
  * exactly those of @p count elements from @p first on. Whole leaves are checked against
  * their checksum (PITH_E_FORMAT); parts are not, but for those of compressed leaves, see
- * pith_checkpoint_check. One thread at a time reads compressed leaves of a checkpoint.
+ * pith_checkpoint_verify. One thread at a time reads compressed leaves of a checkpoint.
  *
  * Errors: PITH_E_INDEX (no such leaf or elements), PITH_E_ARG (the room does not fit),
  * PITH_E_IO, PITH_E_FORMAT.
@@ -408,7 +409,7 @@ PITH_API bool pith_checkpoint_read(pith_scope *s,
 /** Check one leaf against its checksum, in bounded memory, and that bools are 0 or 1:
  * PITH_E_FORMAT with its path; PITH_E_IO; PITH_E_INDEX if there is no such leaf. */
 PITH_API bool
-pith_checkpoint_check(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
+pith_checkpoint_verify(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
 /** Check a leaf and compute its statistics, in bounded memory. */
 PITH_API bool pith_checkpoint_statistics(pith_scope *s,
                                          const pith_checkpoint *c,
@@ -489,11 +490,11 @@ PITH_END
 #    define pith_checkpoint_array(s, ...) pith_checkpoint_array(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_structure(s, ...)                                            \
         pith_checkpoint_structure(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_parse(s, ...) pith_checkpoint_parse(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_save(s, ...)  pith_checkpoint_save(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_rows(s, ...)  pith_checkpoint_rows(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_read(s, ...)  pith_checkpoint_read(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_check(s, ...) pith_checkpoint_check(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_parse(s, ...)  pith_checkpoint_parse(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_save(s, ...)   pith_checkpoint_save(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_rows(s, ...)   pith_checkpoint_rows(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_read(s, ...)   pith_checkpoint_read(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_verify(s, ...) pith_checkpoint_verify(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_statistics(s, ...)                                           \
         pith_checkpoint_statistics(PITH_AT(s), __VA_ARGS__)
 #endif

@@ -40,7 +40,7 @@ counts(const pith_scope *s, pith_check_level level, const pithp_collector *c) {
     return c || (level == PITH_CHECK_ALWAYS && !s->runtime->silent_checks);
 }
 
-bool pith_check_counts(const pith_scope *s, pith_check_level level) {
+bool pith_check_enabled(const pith_scope *s, pith_check_level level) {
     if (!pithp_scope_writable(s) || s->error.code != PITH_OK || level < PITH_CHECK_DEBUG)
         return false;
     return counts(s, level, pithp_collector_of((pith_scope *)(uintptr_t)s));

@@ -223,7 +223,7 @@ void pith_capacity_require(pith_scope *s,
     if (!pithp_enter(s) ||
         pithp_capacity_check(s, capacity, function, "capacity") != PITH_OK ||
         pithp_need_check(s, capacity, required, function) != PITH_OK ||
-        !pith_check_counts(s, PITH_CHECK_ALWAYS))
+        !pith_check_enabled(s, PITH_CHECK_ALWAYS))
         return;
     const pith_array *operands[] = {
         required, bounds_of(s, capacity, pithp_array_spec(required)->dtype)};

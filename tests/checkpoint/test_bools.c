@@ -65,7 +65,7 @@ Test(bools, of_a_sidecar_are_refused_by_whoever_reads_them) {
     const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
     pith_leaf_statistics statistics;
     pt_ok(s, c);
-    pt_fails(PITH_E_FORMAT, s, pith_checkpoint_check(s, c, 0));
+    pt_fails(PITH_E_FORMAT, s, pith_checkpoint_verify(s, c, 0));
     pt_says(says);
     pt_fails(PITH_E_FORMAT, s, pith_checkpoint_statistics(s, c, 0, &statistics));
     pt_says(says);

@@ -92,7 +92,7 @@ static void bound_saves(pith_runtime *rt, long long most) {
     begin_count();
     for (int64_t i = 0; i < 3; i++)
         pt_ok(s,
-              pith_checkpoint_check(s, c, i) && pith_checkpoint_statistics(s, c, i, &m));
+              pith_checkpoint_verify(s, c, i) && pith_checkpoint_statistics(s, c, i, &m));
     cr_assert(counted() < 2 << 20, "checks took %lld bytes", counted());
     pith_scope_close(s);
     pt_close(rt);

@@ -464,7 +464,7 @@ static bool reads(pith_scope *s, int how) {
             return pith_checkpoint_statistics(s, c, 0, &statistics);
         default:
             c = pith_checkpoint_open(s, "a.json");
-            return pith_checkpoint_check(s, c, 0);
+            return pith_checkpoint_verify(s, c, 0);
     }
 }
 

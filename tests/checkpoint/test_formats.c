@@ -21,7 +21,7 @@ static void check(pith_scope *s, const formats_row *row, const char *folder) {
     cr_assert(about->format == row->format && about->step == row->options.step);
     cr_assert_str_eq(pith_checkpoint_metadata(c, 0).value, "for ever");
     for (int64_t i = 0; i < about->leaf_count; i++)
-        pt_ok(s, pith_checkpoint_check(s, c, i));
+        pt_ok(s, pith_checkpoint_verify(s, c, i));
 }
 
 Test(formats, of_all_versions_are_read) {

@@ -60,17 +60,17 @@ Test(inspect, reads_parts_of_leaves) {
     pt_ok(s, pith_checkpoint_read(s, c, 0, 999990, 10, x, sizeof x));
     cr_assert(x[0] == 999990 && x[9] == 999999);
     pt_ok(s, pith_checkpoint_read(s, c, 0, 5, 0, NULL, 0));
-    pt_ok(s, pith_checkpoint_check(s, c, 0));
+    pt_ok(s, pith_checkpoint_verify(s, c, 0));
     pt_fails(PITH_E_INDEX, s, pith_checkpoint_read(s, c, 0, 999991, 10, x, sizeof x));
     pt_fails(PITH_E_INDEX, s, pith_checkpoint_read(s, c, 0, -1, 10, x, sizeof x));
     pt_fails(PITH_E_INDEX, s, pith_checkpoint_read(s, c, 1, 0, 10, x, sizeof x));
-    pt_fails(PITH_E_INDEX, s, pith_checkpoint_check(s, c, -1));
+    pt_fails(PITH_E_INDEX, s, pith_checkpoint_verify(s, c, -1));
     pt_fails(PITH_E_INDEX, s, pith_checkpoint_path(s, c, 1));
     pt_fails(PITH_E_ARG, s, pith_checkpoint_read(s, c, 0, 0, 10, x, sizeof x - 1));
     pt_says("expected room for 80 bytes, got 79");
     const pith_array *no_checkpoint = pith_f64(s, 1);
     pt_fails(PITH_E_ARG, s,
-             pith_checkpoint_check(s, (const pith_checkpoint *)no_checkpoint, 0));
+             pith_checkpoint_verify(s, (const pith_checkpoint *)no_checkpoint, 0));
     cr_assert(!pith_checkpoint_about((const pith_checkpoint *)no_checkpoint));
     end();
 }
@@ -82,7 +82,7 @@ Test(inspect, stays_with_what_it_opened) {
     pt_ok(s, pith_save(s, make_sim(s, 1000, 2), "a.json", NULL));
     cr_assert(ct_count_files() == 2);
     double x;
-    pt_ok(s, pith_checkpoint_check(s, c, 0) && pith_checkpoint_check(s, c, 1));
+    pt_ok(s, pith_checkpoint_verify(s, c, 0) && pith_checkpoint_verify(s, c, 1));
     pt_ok(s, pith_checkpoint_read(s, c, 0, 0, 1, &x, sizeof x));
     cr_assert(x == sin(31) * 10);
     end();
@@ -136,8 +136,8 @@ Test(inspect, needs_the_sidecar_for_its_leaves_alone) {
     const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
     pt_ok(s, c);
     cr_assert(pith_checkpoint_about(c)->leaf_count == 3);
-    pt_ok(s, pith_checkpoint_check(s, c, 2)); /* .energy is in the document */
-    pt_fails(PITH_E_IO, s, pith_checkpoint_check(s, c, 0));
+    pt_ok(s, pith_checkpoint_verify(s, c, 2)); /* .energy is in the document */
+    pt_fails(PITH_E_IO, s, pith_checkpoint_verify(s, c, 0));
     pt_says("it is not in the folder of the document");
     end();
 }

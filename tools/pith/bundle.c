@@ -281,7 +281,7 @@ leaf_pieces(const bundle *b, const bundle_item *it, piece_sink *sink, void *clos
     const pith_checkpoint *c = b->structure.c;
     const size_t step = pith_dtype_size(it->dtype);
     const int64_t most = (int64_t)(PIECE / step);
-    bool good = pith_checkpoint_check(b->s, c, it->leaf);
+    bool good = pith_checkpoint_verify(b->s, c, it->leaf);
     void *piece = room_for(PIECE, 1);
     for (int64_t at = 0; good && at < it->count; at += most) {
         const int64_t n = it->count - at < most ? it->count - at : most;

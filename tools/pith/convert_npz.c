@@ -104,7 +104,7 @@ entry_source(void *closure, void *data, zip_uint64_t n, zip_source_cmd_t command
         case ZIP_SOURCE_OPEN:
             e->at = 0;
             if (e->it->leaf >= 0 &&
-                !pith_checkpoint_check(e->b->s, e->b->structure.c, e->it->leaf))
+                !pith_checkpoint_verify(e->b->s, e->b->structure.c, e->it->leaf))
                 return -1;
             return 0;
         case ZIP_SOURCE_READ:

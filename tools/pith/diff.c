@@ -176,8 +176,8 @@ static int64_t compare_elements(comparison *c,
     const size_t step = pith_dtype_size(leaf->dtype);
     char *a = room_for(PIECE, step), *b = room_for(PIECE, step);
     int64_t count = 0;
-    bool read =
-        pith_checkpoint_check(c->s, c->a.c, x) && pith_checkpoint_check(c->s, c->b.c, y);
+    bool read = pith_checkpoint_verify(c->s, c->a.c, x) &&
+                pith_checkpoint_verify(c->s, c->b.c, y);
     for (int64_t first = 0; read && first < leaf->count; first += PIECE) {
         const int64_t n = leaf->count - first < PIECE ? leaf->count - first : PIECE;
         read = pith_checkpoint_read(c->s, c->a.c, x, first, n, a, (size_t)n * step) &&

@@ -170,7 +170,7 @@ int show_leaf(pith_scope *s, const rows *r, int64_t node, const leaf_options *o)
     const int64_t number = r->nodes[node].leaf;
     pith_checkpoint_get_leaf(r->c, number, &leaf);
     const part p = part_of(&leaf, o->first, o->end);
-    if (o->check && !pith_checkpoint_check(s, r->c, number)) {
+    if (o->check && !pith_checkpoint_verify(s, r->c, number)) {
         complain("show", "%s", pith_message(s));
         return pith_code(s) == PITH_E_FORMAT ? DIFFERENT : TROUBLE;
     }

@@ -244,7 +244,7 @@ int chart_of_leaf(pith_scope *s,
     pith_checkpoint_leaf leaf;
     int64_t number;
     const pith_checkpoint *from = find_leaf(s, file, path, &number, &leaf);
-    if (!from || !pith_checkpoint_check(s, from, number) ||
+    if (!from || !pith_checkpoint_verify(s, from, number) ||
         !scan(s, from, number, &leaf, &h))
         return told(s);
     if (h.finite == 0) {

@@ -35,7 +35,7 @@ static int64_t count_damaged(pith_scope *s, const char *file, const rows *r, boo
         pith_checkpoint_leaf leaf;
         pith_checkpoint_get_leaf(r->c, i, &leaf);
         if ((leaf.sidecar >= 0 && told[leaf.sidecar]) ||
-            pith_checkpoint_check(s, r->c, i))
+            pith_checkpoint_verify(s, r->c, i))
             continue;
         if (!*pith_error_path(s) && leaf.sidecar >= 0) /* the sidecar as a whole */
             told[leaf.sidecar] = true;

@@ -188,8 +188,8 @@ static bool scan(pith_scope *s,
     return rc == PITH_OK;
 }
 
-bool pith_checkpoint_check(pith_scope *s, const pith_checkpoint *c, int64_t leaf) {
-    return enter(s, c, "pith_checkpoint_check") && find_leaf(s, c, leaf) &&
+bool pith_checkpoint_verify(pith_scope *s, const pith_checkpoint *c, int64_t leaf) {
+    return enter(s, c, "pith_checkpoint_verify") && find_leaf(s, c, leaf) &&
            scan(s, c, leaf, NULL, NULL);
 }
 
