@@ -11,9 +11,9 @@
 #include <pith/array.h>
 
 /** Options of scans; zero is the default. */
-typedef struct pith_scan_options {
+typedef struct pith_cumulative_options {
     bool reverse PITH_DEFAULT; /**< from the last element to the first */
-} pith_scan_options;
+} pith_cumulative_options;
 
 /** Options of sorts; zero is the default. */
 typedef struct pith_sort_options {
@@ -82,27 +82,27 @@ PITH_BEGIN
 PITH_API const pith_array *pith_cumsum(pith_scope *s,
                                        const pith_array *a,
                                        int axis,
-                                       const pith_scan_options *options);
+                                       const pith_cumulative_options *options);
 /** Running products; order and dtype as pith_cumsum. */
 PITH_API const pith_array *pith_cumprod(pith_scope *s,
                                         const pith_array *a,
                                         int axis,
-                                        const pith_scan_options *options);
+                                        const pith_cumulative_options *options);
 /** The least so far; from the first NaN on NaN. */
 PITH_API const pith_array *pith_cummin(pith_scope *s,
                                        const pith_array *a,
                                        int axis,
-                                       const pith_scan_options *options);
+                                       const pith_cumulative_options *options);
 /** The greatest so far; from the first NaN on NaN. */
 PITH_API const pith_array *pith_cummax(pith_scope *s,
                                        const pith_array *a,
                                        int axis,
-                                       const pith_scan_options *options);
+                                       const pith_cumulative_options *options);
 /** log(exp(a[0]) + ... + exp(a[i])), computed in f64 without overflow; floats. */
 PITH_API const pith_array *pith_cumlogsumexp(pith_scope *s,
                                              const pith_array *a,
                                              int axis,
-                                             const pith_scan_options *options);
+                                             const pith_cumulative_options *options);
 /** Differences of neighbours along an axis, n times: extent m becomes m - n (or 0). bool:
  * whether they differ; unsigned integers wrap. */
 PITH_API const pith_array *pith_diff(pith_scope *s, const pith_array *a, int n, int axis);

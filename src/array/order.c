@@ -20,7 +20,7 @@ static const pith_array *scan(pith_scope *s,
                               const char *function,
                               const pith_array *a,
                               int axis,
-                              const pith_scan_options *options) {
+                              const pith_cumulative_options *options) {
     const pithp_scan_params params = {.axis = enter(s, function, a, axis),
                                       .reverse = options && options->reverse};
     const bool adds = primitive == PITHP_OP_CUMSUM || primitive == PITHP_OP_CUMPROD;
@@ -38,7 +38,7 @@ static const pith_array *scan(pith_scope *s,
 
 #define SCAN(name, PRIMITIVE)                                                            \
     const pith_array *pith_##name(pith_scope *s, const pith_array *a, int axis,          \
-                                  const pith_scan_options *options) {                    \
+                                  const pith_cumulative_options *options) {              \
         return scan(s, PITHP_OP_##PRIMITIVE, "pith_" #name, a, axis, options);           \
     }
 SCAN(cumsum, CUMSUM)

@@ -315,7 +315,7 @@ Test(diff, takes_neighbours_apart) {
 typedef const pith_array *(*scan)(pith_scope *s,
                                   const pith_array *a,
                                   int axis,
-                                  const pith_scan_options *options);
+                                  const pith_cumulative_options *options);
 
 Test(scan, goes_both_ways) {
     static const scan scans[] = {(pith_cumsum), (pith_cumprod), (pith_cummin),
@@ -328,8 +328,8 @@ Test(scan, goes_both_ways) {
         const bool reverse = below(2);
         for (int i = 0; i < n; i++) /* products stay exact */
             x[i] = k == 1 ? 1 << below(2) : below(64) * 0.125 - 4;
-        const pith_array *r =
-            scans[k](s, vector(s, n, x), 0, &(pith_scan_options){.reverse = reverse});
+        const pith_array *r = scans[k](s, vector(s, n, x), 0,
+                                       &(pith_cumulative_options){.reverse = reverse});
         pt_ok(s, pith_read(s, r, got, (size_t)n * sizeof *got));
         double sofar = 0;
         for (int i = 0; i < n; i++) {

@@ -14,7 +14,8 @@ static int axis_of(const oracle_call *call) {
 #define SCAN(name)                                                                       \
     RUN(name) {                                                                          \
         (void)row;                                                                       \
-        const pith_scan_options options = {.reverse = oracle_flag(call, "reverse")};     \
+        const pith_cumulative_options options = {.reverse =                              \
+                                                     oracle_flag(call, "reverse")};      \
         oracle_give(call, pith_##name(s, call->in[0], axis_of(call), &options));         \
     }
 SCAN(cumsum)
