@@ -24,7 +24,7 @@ static void save(Work *w) {
 
 static void load(Work *w) {
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_load_as(s, NULL, w->path, NULL);
+    pith_load_any(s, NULL, w->path, NULL);
     pith_scope_close(s);
 }
 

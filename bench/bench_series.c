@@ -179,7 +179,7 @@ static void make_records(Work *w, int64_t count) {
 
 static void load(Work *w, const pith_load_options *options) {
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_load_as(s, NULL, w->path, options);
+    pith_load_any(s, NULL, w->path, options);
     bench_check(s);
     pith_scope_close(s);
 }

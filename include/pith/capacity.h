@@ -246,11 +246,11 @@ PITH_API const char *pith_capacity_message(pith_scope *s,
  * @return A tree like @p root, of its type; the nil record, or NULL, on failure.
  */
 #define pith_capacity_fix(s, capacity, root, target)                                     \
-    ((__typeof__(root))pith_capacity_fix_as((s), (capacity), (root), (target)))
-PITH_API const void *pith_capacity_fix_as(pith_scope *s,
-                                          const pith_capacity *capacity,
-                                          const void *root,
-                                          const pith_array *target);
+    ((__typeof__(root))pith_capacity_fix_any((s), (capacity), (root), (target)))
+PITH_API const void *pith_capacity_fix_any(pith_scope *s,
+                                           const pith_capacity *capacity,
+                                           const void *root,
+                                           const pith_array *target);
 
 /**
  * Run a step and say which sizes of its state nobody guards.
@@ -307,7 +307,7 @@ PITH_END
 #    define pith_capacity_failed(s, ...)  pith_capacity_failed(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_check(s, ...)   pith_capacity_check(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_message(s, ...) pith_capacity_message(PITH_AT(s), __VA_ARGS__)
-#    define pith_capacity_fix_as(s, ...)  pith_capacity_fix_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_fix_any(s, ...) pith_capacity_fix_any(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -230,7 +230,7 @@ PITH_API bool pith_save_wait(pith_scope *s);
 
 /** Load a checkpoint whose root is a record of T, or pith_array; nil on failure. */
 #define pith_load(s, T, path)                                                            \
-    ((const T *)pith_load_as((s), T##_pith_type(), (path), NULL))
+    ((const T *)pith_load_any((s), T##_pith_type(), (path), NULL))
 /**
  * Load a checkpoint, strictly.
  *
@@ -246,10 +246,10 @@ PITH_API bool pith_save_wait(pith_scope *s);
  * If there is no file, but a series of that name, the message says so.
  * @return The tree, or NULL (with a type: its nil record).
  */
-PITH_API const void *pith_load_as(pith_scope *s,
-                                  const pith_type *type,
-                                  const char *path,
-                                  const pith_load_options *options);
+PITH_API const void *pith_load_any(pith_scope *s,
+                                   const pith_type *type,
+                                   const char *path,
+                                   const pith_load_options *options);
 
 /* ---- Older versions of a type ---- */
 
@@ -465,7 +465,7 @@ PITH_END
 #ifndef PITH_NO_SITES
 #    define pith_save(s, ...)              pith_save(PITH_AT(s), __VA_ARGS__)
 #    define pith_save_wait(s)              pith_save_wait(PITH_AT(s))
-#    define pith_load_as(s, ...)           pith_load_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_load_any(s, ...)          pith_load_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_upgrade_has(s, ...)       pith_upgrade_has(PITH_AT(s), __VA_ARGS__)
 #    define pith_upgrade_array(s, ...)     pith_upgrade_array(PITH_AT(s), __VA_ARGS__)
 #    define pith_upgrade_spec(s, ...)      pith_upgrade_spec(PITH_AT(s), __VA_ARGS__)

@@ -210,9 +210,9 @@ PITH_API const pith_lens *pith_lens_leaves_where(pith_scope *s,
  * by value, with all of T's fields as T declares them (PITH_LEAF(base.position, ...)),
  * counts as well: its T is got as a record of T, and set from one. What else it has is
  * looked into. */
-#define pith_lens_all_of(s, lens, T) pith_lens_all_of_as((s), (lens), T##_pith_type())
+#define pith_lens_all_of(s, lens, T) pith_lens_all_of_any((s), (lens), T##_pith_type())
 PITH_API const pith_lens *
-pith_lens_all_of_as(pith_scope *s, const pith_lens *lens, const pith_type *type);
+pith_lens_all_of_any(pith_scope *s, const pith_lens *lens, const pith_type *type);
 
 /* ---- Parts of every leaf: nothing goes behind them ---- */
 
@@ -406,7 +406,7 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
 #    define pith_lens_items(s, ...)        pith_lens_items(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_all_where(s, ...)    pith_lens_all_where(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_leaves_where(s, ...) pith_lens_leaves_where(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_all_of_as(s, ...)    pith_lens_all_of_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_all_of_any(s, ...)   pith_lens_all_of_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_at(s, ...)           pith_lens_at(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_slice(s, ...)        pith_lens_slice(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_bind(s, ...)         pith_lens_bind(PITH_AT(s), __VA_ARGS__)

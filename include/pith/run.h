@@ -166,8 +166,8 @@ PITH_BEGIN
  * @return The final state, owned by @p s; the type's nil record on failure.
  */
 #define pith_run(s, T, step, state, ...)                                                 \
-    ((const T *)pith_run_as((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0),  \
-                            __VA_ARGS__))
+    ((const T *)pith_run_any((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0), \
+                             __VA_ARGS__))
 /** How the last pith_run in @p s ended; PITH_RUN_NONE before the first one. One that was
  * refused, for its arguments or an error of @p s before it, has failed. */
 PITH_API pith_run_end pith_run_outcome(const pith_scope *s);
@@ -180,11 +180,11 @@ PITH_API pith_run_end pith_run_outcome(const pith_scope *s);
  */
 PITH_API void pith_run_request(pith_runtime *rt, unsigned what);
 /** As pith_run; @p type NULL: any tree, and NULL on failure. */
-PITH_API const void *pith_run_as(pith_scope *s,
-                                 const pith_type *type,
-                                 const pith_function *step,
-                                 const void *state,
-                                 const pith_run_options *options);
+PITH_API const void *pith_run_any(pith_scope *s,
+                                  const pith_type *type,
+                                  const pith_function *step,
+                                  const void *state,
+                                  const pith_run_options *options);
 
 /** How to propagate; everything zero is the default. */
 typedef struct pith_propagate_options {
@@ -219,7 +219,7 @@ typedef struct pith_propagate_options {
  * Errors: the error of the step or of a fix; the first failed assertion without a fix, or
  * the first that still failed after the last repeat; each with the number of the step.
  * PITH_E_DTYPE, PITH_E_STRUCTURE or PITH_E_SHAPE if the result is not like the state, as
- * in pith_run. One step of pith_propagate_as without a type may return any tree. Of
+ * in pith_run. One step of pith_propagate_any without a type may return any tree. Of
  * arguments: PITH_E_ARG for negative steps or check_every, or a step that is no function
  * of one tree; PITH_E_OVERFLOW if first_step and steps overflow; PITH_E_TYPE if the state
  * is no T; PITH_E_TRACED.
@@ -227,14 +227,14 @@ typedef struct pith_propagate_options {
  * is as it was.
  */
 #define pith_propagate(s, T, step, state, ...)                                           \
-    ((const T *)pith_propagate_as((s), T##_pith_type(), (step),                          \
-                                  (1 ? (state) : (const T *)0), __VA_ARGS__))
+    ((const T *)pith_propagate_any((s), T##_pith_type(), (step),                         \
+                                   (1 ? (state) : (const T *)0), __VA_ARGS__))
 /** As pith_propagate; @p type NULL: any tree, and NULL on failure. */
-PITH_API const void *pith_propagate_as(pith_scope *s,
-                                       const pith_type *type,
-                                       const pith_function *step,
-                                       const void *state,
-                                       const pith_propagate_options *options);
+PITH_API const void *pith_propagate_any(pith_scope *s,
+                                        const pith_type *type,
+                                        const pith_function *step,
+                                        const void *state,
+                                        const pith_propagate_options *options);
 
 /**
  * Call a function on the part of a state that a lens finds, and give the state with the
@@ -287,10 +287,10 @@ PITH_API pith_bench_result pith_bench(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_run_as(s, ...)       pith_run_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_propagate_as(s, ...) pith_propagate_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_at_lens_any(s, ...)  pith_at_lens_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_bench(s, ...)        pith_bench(PITH_AT(s), __VA_ARGS__)
+#    define pith_run_any(s, ...)       pith_run_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_propagate_any(s, ...) pith_propagate_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_at_lens_any(s, ...)   pith_at_lens_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_bench(s, ...)         pith_bench(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

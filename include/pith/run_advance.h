@@ -28,18 +28,18 @@ PITH_BEGIN
  * @return The new state, owned by @p s; the type's nil record on failure.
  */
 #define pith_advance(s, T, step, state)                                                  \
-    ((const T *)pith_advance_as((s), T##_pith_type(), (step),                            \
-                                (1 ? (state) : (const T *)0)))
+    ((const T *)pith_advance_any((s), T##_pith_type(), (step),                           \
+                                 (1 ? (state) : (const T *)0)))
 /** As pith_advance; @p type NULL: any tree, and NULL on failure. */
-PITH_API const void *pith_advance_as(pith_scope *s,
-                                     const pith_type *type,
-                                     const pith_function *step,
-                                     const void *state);
+PITH_API const void *pith_advance_any(pith_scope *s,
+                                      const pith_type *type,
+                                      const pith_function *step,
+                                      const void *state);
 
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_advance_as(s, ...) pith_advance_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_advance_any(s, ...) pith_advance_any(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -58,20 +58,20 @@ PITH_BEGIN
  * @return The state after the steps, owned by @p s; the type's nil record on failure.
  */
 #define pith_run_chunked(s, T, step, state, axis, ...)                                   \
-    ((const T *)pith_run_chunked_as((s), T##_pith_type(), (step),                        \
-                                    (1 ? (state) : (const T *)0), (axis), __VA_ARGS__))
+    ((const T *)pith_run_chunked_any((s), T##_pith_type(), (step),                       \
+                                     (1 ? (state) : (const T *)0), (axis), __VA_ARGS__))
 /** As pith_run_chunked; @p type NULL: any tree, and NULL on failure. */
-PITH_API const void *pith_run_chunked_as(pith_scope *s,
-                                         const pith_type *type,
-                                         const pith_function *step,
-                                         const void *state,
-                                         int axis,
-                                         const pith_chunked_options *options);
+PITH_API const void *pith_run_chunked_any(pith_scope *s,
+                                          const pith_type *type,
+                                          const pith_function *step,
+                                          const void *state,
+                                          int axis,
+                                          const pith_chunked_options *options);
 
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_run_chunked_as(s, ...) pith_run_chunked_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_run_chunked_any(s, ...) pith_run_chunked_any(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

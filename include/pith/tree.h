@@ -95,7 +95,7 @@ PITH_BEGIN
 /** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). Extents are checked,
  * hooks run. */
 #define pith_freeze(s, T, ...)                                                           \
-    ((const T *)pith_freeze_as((s), T##_pith_type(), PITH_VALUE_(T, __VA_ARGS__)))
+    ((const T *)pith_freeze_any((s), T##_pith_type(), PITH_VALUE_(T, __VA_ARGS__)))
 /** Freeze a record of T from its members: pith_record(s, Sim, .atoms = atoms, .step = 3).
  * Members that are not named are 0 or NULL (pith_make fills them instead). In C++ from
  * C++20. */
@@ -104,7 +104,7 @@ PITH_BEGIN
         pith_record_<T>(PITH_SITE_(s), T##_pith_type(), T{__VA_ARGS__})
 #else
 #    define pith_record(s, T, ...)                                                       \
-        ((const T *)pith_freeze_as((s), T##_pith_type(), &(const T){__VA_ARGS__}))
+        ((const T *)pith_freeze_any((s), T##_pith_type(), &(const T){__VA_ARGS__}))
 #endif
 /**
  * Freeze a struct: statics are interned, leaves and children must be frozen, fit their
@@ -122,11 +122,11 @@ PITH_BEGIN
  * nil. Never NULL.
  */
 PITH_API const void *
-pith_freeze_as(pith_scope *s, const pith_type *type, const void *value);
+pith_freeze_any(pith_scope *s, const pith_type *type, const void *value);
 /** A T whose statics have their initial values and whose leaves and children are NULL. */
-#define pith_initial(T) (*(const T *)pith_initial_as(T##_pith_type()))
+#define pith_initial(T) (*(const T *)pith_initial_any(T##_pith_type()))
 /** The values of pith_initial; zeros for a type with an error. Never NULL. */
-PITH_API const void *pith_initial_as(const pith_type *type);
+PITH_API const void *pith_initial_any(const pith_type *type);
 /**
  * Make a record from its declaration: as pith_freeze, but leaves that are NULL and not
  * optional are made, filled with their fill, with extents that statics, other leaves and
@@ -148,10 +148,10 @@ PITH_API const void *pith_initial_as(const pith_type *type);
         ((const T *)pith_make_(PITH_SITE_(s), T##_pith_type(),                           \
                                PITH_VALUE_AND_(T, pith_extent, __VA_ARGS__)))
 #endif
-PITH_API const void *pith_make_as(pith_scope *s,
-                                  const pith_type *type,
-                                  const void *value,
-                                  const pith_extent *extents);
+PITH_API const void *pith_make_any(pith_scope *s,
+                                   const pith_type *type,
+                                   const void *value,
+                                   const pith_extent *extents);
 /** The type of a record; NULL for a nil record and for any other object. */
 PITH_API const pith_type *pith_type_of(const void *tree);
 /** Whether @p record is a record of T (and no nil record). */
@@ -426,10 +426,10 @@ typedef struct pith_resize_options {
             PITH_SITE_(s), T##_pith_type(),                                              \
             PITH_VALUE_AND_(T, pith_resize_options, __VA_ARGS__)))
 #endif
-PITH_API const void *pith_tree_resize_as(pith_scope *s,
-                                         const pith_type *type,
-                                         const void *value,
-                                         const pith_resize_options *options);
+PITH_API const void *pith_tree_resize_any(pith_scope *s,
+                                          const pith_type *type,
+                                          const void *value,
+                                          const pith_resize_options *options);
 
 /* ---- Printing ---- */
 
@@ -573,21 +573,21 @@ class pith_tree_ {
 };
 template <class T>
 inline const T *pith_record_(pith_scope *s, const pith_type *type, const T &value) {
-    return static_cast<const T *>((pith_freeze_as)(s, type, &value));
+    return static_cast<const T *>((pith_freeze_any)(s, type, &value));
 }
 template <class T>
 inline const T *pith_make_(pith_scope *s,
                            const pith_type *type,
                            const T *value,
                            const pith_extent *extents) {
-    return static_cast<const T *>((pith_make_as)(s, type, value, extents));
+    return static_cast<const T *>((pith_make_any)(s, type, value, extents));
 }
 template <class T>
 inline const T *pith_tree_resize_(pith_scope *s,
                                   const pith_type *type,
                                   const T *value,
                                   const pith_resize_options *options) {
-    return static_cast<const T *>((pith_tree_resize_as)(s, type, value, options));
+    return static_cast<const T *>((pith_tree_resize_any)(s, type, value, options));
 }
 }
 #else
@@ -604,19 +604,19 @@ static inline const void *
 pith_make_(pith_scope *s, const pith_type *type, const void *arguments) {
     pith_value_and_ a;
     __builtin_memcpy(&a, arguments, sizeof a);
-    return (pith_make_as)(s, type, a.value, (const pith_extent *)a.other);
+    return (pith_make_any)(s, type, a.value, (const pith_extent *)a.other);
 }
 static inline const void *
 pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
     pith_value_and_ a;
     __builtin_memcpy(&a, arguments, sizeof a);
-    return (pith_tree_resize_as)(s, type, a.value, (const pith_resize_options *)a.other);
+    return (pith_tree_resize_any)(s, type, a.value, (const pith_resize_options *)a.other);
 }
 #endif
 
 #ifndef PITH_NO_SITES
-#    define pith_freeze_as(s, ...) pith_freeze_as(PITH_AT(s), __VA_ARGS__)
-#    define pith_make_as(s, ...)   pith_make_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_freeze_any(s, ...) pith_freeze_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_make_any(s, ...)   pith_make_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_scope_set_validation(s, ...)                                            \
         pith_scope_set_validation(PITH_AT(s), __VA_ARGS__)
 #    define pith_list_make(s, ...)      pith_list_make(PITH_AT(s), __VA_ARGS__)
@@ -644,7 +644,7 @@ pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
 #    define pith_tree_equal(s, ...)      pith_tree_equal(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_kahan_sum(s, ...)  pith_tree_kahan_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_all_close(s, ...)  pith_tree_all_close(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_resize_as(s, ...)  pith_tree_resize_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_resize_any(s, ...) pith_tree_resize_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_print(s, ...)           pith_print(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_text(s, ...)       pith_tree_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)

@@ -102,10 +102,10 @@ static bool arguments_fit(pith_scope *s,
            pithp_need_check(s, capacity, required, function) == PITH_OK;
 }
 
-const void *pith_capacity_fix_as(pith_scope *s,
-                                 const pith_capacity *capacity,
-                                 const void *root,
-                                 const pith_array *target) {
+const void *pith_capacity_fix_any(pith_scope *s,
+                                  const pith_capacity *capacity,
+                                  const void *root,
+                                  const pith_array *target) {
     static const char *const function = "pith_capacity_fix";
     const void *nil = pithp_nil_for(root);
     if (!arguments_fit(s, capacity, target, function) ||

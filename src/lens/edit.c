@@ -268,7 +268,7 @@ static const void *remake(remaking *r, const open_node *n) {
     if (n->new_statics && r->options && r->options->resize) {
         const pith_resize_options options = {.shrink = r->options->shrink};
         const void *made =
-            pith_tree_resize_as(pithp_on_behalf(r->s), type, payload, &options);
+            pith_tree_resize_any(pithp_on_behalf(r->s), type, payload, &options);
         return r->s->error.code == PITH_OK ? made : NULL;
     }
     return pithp_record_check_change(r->s, type, payload, n->node) == PITH_OK

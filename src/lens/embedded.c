@@ -142,8 +142,8 @@ const void *pithp_lens_embedded_set(pith_scope *s,
     }
     const void *made = NULL;
     if (options && options->resize)
-        made = pith_tree_resize_as(pithp_on_behalf(s), in, copy,
-                                   &(pith_resize_options){.shrink = options->shrink});
+        made = pith_tree_resize_any(pithp_on_behalf(s), in, copy,
+                                    &(pith_resize_options){.shrink = options->shrink});
     else if (pithp_record_check_change(s, in, copy, node) == PITH_OK)
         made = pithp_freeze(s, in, copy);
     pithp_scratch_release(s->runtime, copy, in->size);

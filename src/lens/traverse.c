@@ -266,7 +266,7 @@ const pith_lens *pith_lens_leaves_where(pith_scope *s,
 }
 
 const pith_lens *
-pith_lens_all_of_as(pith_scope *s, const pith_lens *lens, const pith_type *type) {
+pith_lens_all_of_any(pith_scope *s, const pith_lens *lens, const pith_type *type) {
     static const char function[] = "pith_lens_all_of";
     const pith_lens *made =
         where(s, function, lens, PITHP_LENS_ASK_TYPE, NULL, NULL, type);

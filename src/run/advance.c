@@ -37,10 +37,10 @@ static bool replace(pith_scope *s, const pithp_stepper *p, const void *state) {
     return true;
 }
 
-const void *pith_advance_as(pith_scope *s,
-                            const pith_type *type,
-                            const pith_function *step,
-                            const void *state) {
+const void *pith_advance_any(pith_scope *s,
+                             const pith_type *type,
+                             const pith_function *step,
+                             const void *state) {
     PITHP_IN_FLIGHT(s, "pith_advance");
     const void *nil = type ? pithp_nil(type) : NULL;
     if (!pithp_enter_untraced(s, "pith_advance") ||

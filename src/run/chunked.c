@@ -242,12 +242,12 @@ static bool run_steps(pithp_stepper *p, chunked *c, int64_t steps) {
     return true;
 }
 
-const void *pith_run_chunked_as(pith_scope *s,
-                                const pith_type *type,
-                                const pith_function *step,
-                                const void *state,
-                                int axis,
-                                const pith_chunked_options *options) {
+const void *pith_run_chunked_any(pith_scope *s,
+                                 const pith_type *type,
+                                 const pith_function *step,
+                                 const void *state,
+                                 int axis,
+                                 const pith_chunked_options *options) {
     PITHP_IN_FLIGHT(s, "pith_run_chunked");
     static const pith_chunked_options defaults;
     const pith_chunked_options *o = options ? options : &defaults;

@@ -347,7 +347,7 @@ static bool run_chunk(stream *t, int64_t begin, int64_t length) {
         return false;
     const void *result = load_chunk(t, work, begin, length);
     if (result)
-        result = pith_propagate_as(
+        result = pith_propagate_any(
             work, NULL, t->step, result,
             &(pith_propagate_options){.steps = t->options->steps ? t->options->steps : 1,
                                       .max_tries = t->options->max_tries});

@@ -209,11 +209,11 @@ static bool options_fit(pith_scope *s, const pith_propagate_options *o) {
     return false;
 }
 
-const void *pith_propagate_as(pith_scope *s,
-                              const pith_type *type,
-                              const pith_function *step,
-                              const void *state,
-                              const pith_propagate_options *options) {
+const void *pith_propagate_any(pith_scope *s,
+                               const pith_type *type,
+                               const pith_function *step,
+                               const void *state,
+                               const pith_propagate_options *options) {
     PITHP_IN_FLIGHT(s, "pith_propagate");
     static const pith_propagate_options defaults;
     const pith_propagate_options *o = options ? options : &defaults;

@@ -413,11 +413,11 @@ static const void *refuse(pith_scope *s, const pith_type *type, int64_t step) {
     return nil_of(type);
 }
 
-const void *pith_run_as(pith_scope *s,
-                        const pith_type *type,
-                        const pith_function *step,
-                        const void *state,
-                        const pith_run_options *options) {
+const void *pith_run_any(pith_scope *s,
+                         const pith_type *type,
+                         const pith_function *step,
+                         const void *state,
+                         const pith_run_options *options) {
     PITHP_IN_FLIGHT(s, "pith_run");
     static const pith_run_options defaults;
     const pith_run_options *o = options ? options : &defaults;

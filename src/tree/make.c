@@ -244,10 +244,10 @@ static const void *make_record(const request *q,
     return record;
 }
 
-const void *pith_make_as(pith_scope *s,
-                         const pith_type *type,
-                         const void *value,
-                         const pith_extent *extents) {
+const void *pith_make_any(pith_scope *s,
+                          const pith_type *type,
+                          const void *value,
+                          const pith_extent *extents) {
     if (!pithp_enter_as(s, "pith_make") ||
         pithp_type_check(s, type, "pith_make") != PITH_OK)
         return pithp_nil(type);

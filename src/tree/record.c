@@ -315,7 +315,7 @@ pith_status pithp_type_check(pith_scope *s, const pith_type *type, const char *f
     return PITH_OK;
 }
 
-const void *pith_freeze_as(pith_scope *s, const pith_type *type, const void *value) {
+const void *pith_freeze_any(pith_scope *s, const pith_type *type, const void *value) {
     if (PITHP_UNLIKELY(!pithp_enter_as(s, "pith_freeze")) ||
         PITHP_UNLIKELY(pithp_type_check(s, type, "pith_freeze") != PITH_OK))
         return pithp_nil(type);

@@ -481,7 +481,7 @@ const void *pithp_nil(const pith_type *type) {
     return pithp_type_valid(type) ? type->nil : no_values;
 }
 
-const void *pith_initial_as(const pith_type *type) {
+const void *pith_initial_any(const pith_type *type) {
     if (!pithp_type_valid(type))
         return no_values;
     return type->error ? type->nil : type->initial;

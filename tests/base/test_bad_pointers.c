@@ -34,7 +34,7 @@ typedef struct {
 PITH_NODE(Row, PITH_LEAF(carry, "any"), PITH_LEAF(out, "any"))
 static const Row *row_of(pith_scope *s, const pith_array *carry, const pith_array *x) {
     const Row made = {carry, x};
-    return (pith_freeze_as)(s, Row_pith_type(), &made);
+    return (pith_freeze_any)(s, Row_pith_type(), &made);
 }
 PITH_FUNCTION2(row_of_scan, row_of, Row, pith_array, pith_array)
 
@@ -129,9 +129,9 @@ static const char *const may_be_null[] = {
     "pith_transpose.order",                /* reverse the axes */
     "pith_print.out",                      /* standard output */
     "pith_program_print.out",              /* standard output */
-    "pith_make_as.value",                  /* the initial values */
-    "pith_make_as.extents",                /* none are given */
-    "pith_load_as.type",                   /* any tree */
+    "pith_make_any.value",                 /* the initial values */
+    "pith_make_any.extents",               /* none are given */
+    "pith_load_any.type",                  /* any tree */
     "pith_tree_flatten_where.items",       /* the structure alone */
     "pith_index_make.kind",                /* the kind "" */
     "pith_index_of.kind",                  /* the kind "" */
@@ -139,12 +139,12 @@ static const char *const may_be_null[] = {
     "pith_histogram.weights",              /* ones */
     "pith_tree_reduce.initial",            /* the first leaf */
     "pith_tree_transpose.inner",           /* the first tree's */
-    "pith_run_as.type",                    /* any tree */
+    "pith_run_any.type",                   /* any tree */
     "pith_memory_set_allocator.allocator", /* the pool */
     "pith_memory_log.path",                /* write no more */
-    "pith_propagate_as.type",              /* any tree */
-    "pith_run_chunked_as.type",            /* any tree */
-    "pith_advance_as.type",                /* any tree */
+    "pith_propagate_any.type",             /* any tree */
+    "pith_run_chunked_any.type",           /* any tree */
+    "pith_advance_any.type",               /* any tree */
     "pith_expression.bindings",            /* no array has a name */
     "pith_clip.low",                       /* no lower bound */
     "pith_clip.high",                      /* no upper bound */

@@ -54,13 +54,13 @@ Test(bools, of_a_sidecar_are_refused_by_whoever_reads_them) {
     bytes[BAD] = 2;
     bytes[LARGE - 1] = 255;
     rewrite_sidecar(LARGE);
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("damaged in");
     ct_replace("a.json", before, hex(bytes, LARGE));
 
     const char *const says =
         "['mask']: element 2097157 of a bool leaf: expected 0 or 1, got 2";
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says(says);
     const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
     pith_leaf_statistics statistics;
@@ -98,7 +98,7 @@ Test(bools, of_the_document_are_true_and_false_alone) {
         ct_replace("a.json", "[false,false,false]", to);
         if (strcmp(before, hex(bytes, 3)) != 0)
             ct_replace("a.json", before, hex(bytes, 3));
-        pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+        pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
         pt_says("['mask']: \"a.json\", line ");
         pt_says("element 1 is no bool");
         cr_assert_str_eq(pt_error.path, "['mask']");

@@ -121,13 +121,13 @@ static void bound_loads(pith_runtime *rt, long long most) {
         pt_ok(s, pith_save(s, tree, "a.json", &ways[i]));
         pith_scope *inner = pith_scope_open_in(s);
         begin_count();
-        const void *again = pith_load_as(inner, NULL, "a.json", NULL);
+        const void *again = pith_load_any(inner, NULL, "a.json", NULL);
         pt_ok(inner, again != NULL);
         cr_assert(counted() < arrays + most, "load %d took %lld bytes beside %lld",
                   (int)i, counted() - arrays, arrays);
         const pith_load_options part = {.at = "[2]"};
         begin_count();
-        pt_ok(inner, pith_load_as(inner, NULL, "a.json", &part) != NULL);
+        pt_ok(inner, pith_load_any(inner, NULL, "a.json", &part) != NULL);
         cr_assert(counted() < most, "a part took %lld bytes", counted());
         const pith_checkpoint *c = pith_checkpoint_open(inner, "a.json");
         pt_ok(inner, c);
@@ -168,7 +168,7 @@ Test(bounds, do_not_change_what_is_written) {
         cr_assert(document.n == same.n &&
                   memcmp(document.bytes, same.bytes, same.n) == 0);
         cr_assert(data.n == bytes.n && memcmp(data.bytes, bytes.bytes, bytes.n) == 0);
-        const void *tree = pith_load_as(t, NULL, "a.json", NULL);
+        const void *tree = pith_load_any(t, NULL, "a.json", NULL);
         pt_ok(t, tree && ct_same_bits(t, tree, make_large(t)));
         const pith_checkpoint *c = pith_checkpoint_open(t, "a.json");
         const pith_array *rows = pith_checkpoint_rows(t, c, "[1]", 200000, 100);

@@ -10,7 +10,7 @@ static void refuses(pith_scope *s,
                     const char *says) {
     ct_write("a.json", good->bytes, good->n);
     ct_replace("a.json", from, to);
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     cr_assert(strstr(pt_error.message, says), "%s -> %s: expected \"%s\" in: %s", from,
               to, says, pt_error.message);
 }
@@ -170,15 +170,15 @@ Test(document, of_another_kind_or_format_is_named_as_such) {
     refuses(s, &good, "\"pith\":\"checkpoint\"", "\"pith\":\"check\"",
             "\"a.json\" is no pith checkpoint");
     ct_write("a.json", "", 0);
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("is no pith checkpoint");
     ct_write("a.json", good.bytes, good.n - 40);
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("is cut off or damaged: it does not end with its checksum");
     char *at = strstr(good.bytes, "2.5");
     *at = '3';
     ct_write("a.json", good.bytes, good.n);
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("is damaged or was changed by hand: its checksum does not fit");
     free(good.bytes);
     pith_scope_close(s);
@@ -242,10 +242,10 @@ Test(document, claims_no_memory_for_a_sidecar_that_does_not_fit) {
     ct_replace("a.json", from, to);
     ct_replace("a.json", "\"end\":2000", "\"end\":1099511627776");
     ct_replace("a.json", "\"shape\":[2000]", "\"shape\":[1099511627776]");
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("bytes, expected 10995116");
     unlink(ct_find(".safetensors"));
-    pt_fails(PITH_E_IO, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_IO, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("it is not in the folder");
     pith_scope_close(s);
     pt_close(rt);
@@ -271,7 +271,7 @@ Test(document, that_is_no_utf8_or_too_deep_is_refused) {
         sprintf(text, "%.*s%s%s", (int)head, good.bytes, deep, good.bytes + head + 2);
     ct_seal(text, (size_t)n);
     ct_write("a.json", text, (size_t)n);
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("maximum parsing depth");
     free(deep), free(text), free(good.bytes);
     pith_scope_close(s);

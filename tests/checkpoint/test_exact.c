@@ -119,7 +119,7 @@ static void save(const void *tree, const char *path, const pith_save_options *op
 
 static const void *load(pith_scope *in, const char *path, bool series) {
     const void *tree =
-        pith_load_as(in, NULL, path, &(pith_load_options){.newest = series});
+        pith_load_any(in, NULL, path, &(pith_load_options){.newest = series});
     pt_ok(in, tree);
     return tree;
 }

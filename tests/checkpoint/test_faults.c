@@ -145,8 +145,8 @@ Test(faults, of_a_full_disk_leave_what_was_there) {
                                           "No space left on device"),
                   "%s", pith_message(s));
         pith_clear(s);
-        const Sim *there = pith_load_as(s, Sim_pith_type(), "a.json",
-                                        &(pith_load_options){.newest = true});
+        const Sim *there = pith_load_any(s, Sim_pith_type(), "a.json",
+                                         &(pith_load_options){.newest = true});
         pt_ok(s, ct_same_bits(s, there, state(s, 1, true)));
         cr_assert(ct_nothing_is_left());
     }
@@ -293,7 +293,7 @@ static bool save_member(pith_scope *s, int seed, const pith_save_options *option
 /* The newest member: its seed. */
 static int newest_member(pith_scope *s) {
     const Sim *sim =
-        pith_load_as(s, Sim_pith_type(), "a.json", &(pith_load_options){.newest = true});
+        pith_load_any(s, Sim_pith_type(), "a.json", &(pith_load_options){.newest = true});
     pt_ok(s, sim);
     const int seed = (int)pith_read_f64(s, sim->energy);
     cr_assert(ct_same_bits(s, sim, member(s, seed)), "a mixture");

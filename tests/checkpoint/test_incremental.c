@@ -21,12 +21,12 @@ static bool save(const void *tree, int64_t keep) {
                      &(pith_save_options){.keep = keep, .incremental = true});
 }
 static bool holds(const char *name, const int *values) {
-    const void *tree = pith_load_as(s, NULL, name, NULL);
+    const void *tree = pith_load_any(s, NULL, name, NULL);
     return !pith_failed(s) && ct_same_bits(s, tree, make_list(s, N, values));
 }
 static bool newest_holds(const int *values) {
     const void *tree =
-        pith_load_as(s, NULL, "a.json", &(pith_load_options){.newest = true});
+        pith_load_any(s, NULL, "a.json", &(pith_load_options){.newest = true});
     return !pith_failed(s) && ct_same_bits(s, tree, make_list(s, N, values));
 }
 
@@ -82,7 +82,7 @@ Test(incremental, gives_the_same_bytes_for_the_same_state) {
     values[3] = 1;
     pt_ok(s, save(make_list(s, N, values), 9));
     pt_ok(s, save(make_list(s, N, values), 9));
-    const void *tree = pith_load_as(s, NULL, "a.000003.json", NULL);
+    const void *tree = pith_load_any(s, NULL, "a.000003.json", NULL);
     pt_ok(s, save(tree, 9));
     cr_assert(ct_count_files() == 4 + 2);
     const ct_file a = ct_read("a.000002.json");
@@ -163,7 +163,7 @@ Test(incremental, compares_place_dtype_and_shape) {
     const pith_array *more = pith_ones(s, PITH_F64, PITH_SHAPE(N));
     pt_ok(s, save(pith_list_make(s, PITH_ITEMS(b, a, d, more)), 2));
     cr_assert(about("a.000003.json").sidecar_count == 2);
-    const void *tree = pith_load_as(s, NULL, "a.000003.json", NULL);
+    const void *tree = pith_load_any(s, NULL, "a.000003.json", NULL);
     pt_ok(s, ct_same_bits(s, tree, pith_list_make(s, PITH_ITEMS(b, a, d, more))));
     end();
 }
@@ -287,7 +287,7 @@ Test(incremental, checks_what_it_shares_where_that_is_asked_for) {
         ct_write(own.file, f.bytes, f.n);
         pt_ok(s, pith_save(s, tree, names[level], &plain)); /* does not look */
         pt_fails(PITH_E_FORMAT, s,
-                 pith_load_as(s, NULL, level ? "b.000002.json" : "a.000002.json", NULL));
+                 pith_load_any(s, NULL, level ? "b.000002.json" : "a.000002.json", NULL));
         pt_ok(s, pith_save(s, tree, names[level], &checked));
         pt_ok(s, holds(third[level], values));
         cr_assert(about(third[level]).sidecar_count == 2, "eleven leaves are shared");
@@ -315,7 +315,7 @@ Test(incremental, is_older_when_its_newest_member_is_damaged) {
     ct_write(own.file, f.bytes, f.n);
     free(f.bytes);
     pt_ok(s, newest_holds(before));
-    pt_fails(PITH_E_FORMAT, s, pith_load_as(s, NULL, "a.000002.json", NULL));
+    pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.000002.json", NULL));
     cr_assert_str_eq(pt_error.path, "[0]");
     cr_assert(unlink(own.file) == 0);
     pt_ok(s, newest_holds(before));
@@ -384,7 +384,7 @@ Test(incremental, takes_several_writers_at_once, .timeout = 120) {
     while (running) {
         pith_scope *inner = pith_scope_open_in(s);
         pt_ok(inner,
-              pith_load_as(inner, NULL, "a.json", &(pith_load_options){.newest = true}));
+              pith_load_any(inner, NULL, "a.json", &(pith_load_options){.newest = true}));
         loads++;
         pith_scope_close(inner);
         while (running && waitpid(-1, &status, WNOHANG) > 0) {

@@ -33,8 +33,8 @@ static void save_for_ever(int first, int out, const pith_save_options *options) 
 static int saved_seed(const pith_save_options *options) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    const Sim *sim = pith_load_as(s, Sim_pith_type(), "a.json",
-                                  &(pith_load_options){.newest = options->keep > 0});
+    const Sim *sim = pith_load_any(s, Sim_pith_type(), "a.json",
+                                   &(pith_load_options){.newest = options->keep > 0});
     pt_ok(s, sim);
     const int seed = (int)pith_read_f64(s, sim->energy);
     cr_assert(ct_same_bits(s, sim, state(s, seed)), "state %d is not whole", seed);

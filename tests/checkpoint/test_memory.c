@@ -70,8 +70,8 @@ static pith_status scenario(const pith_open_options *options) {
         pt_again(s, (again = pith_load(s, Sim, "a.json"), !pith_failed(s)));
         pt_again(s, pith_save(s, sim, "b.json", &series));
         pt_again(s, pith_save(s, sim, "b.json", &series)); /* shares with the first */
-        pt_again(s, pith_load_as(s, NULL, "b.json", &newest) != NULL);
-        pt_again(s, pith_load_as(s, NULL, "a.json", &adapted) != NULL);
+        pt_again(s, pith_load_any(s, NULL, "b.json", &newest) != NULL);
+        pt_again(s, pith_load_any(s, NULL, "a.json", &adapted) != NULL);
         pt_again(s, (pith_load(s, Late, "late.json"), !pith_failed(s)));
         pt_again(s, pith_save(s, sim, "c.json", &background));
         pt_again(s, pith_save_wait(s));

@@ -81,7 +81,7 @@ static const OldState *save_old(pith_scope *s) {
 static const void *
 load(pith_scope *s, const pith_type *type, const char *at, const pith_rename *renames) {
     const pith_load_options options = {.at = at, .renames = renames};
-    return pith_load_as(s, type, "a.json", &options);
+    return pith_load_any(s, type, "a.json", &options);
 }
 
 Test(rename, of_a_type_and_its_static) {

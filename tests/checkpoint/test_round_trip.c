@@ -68,7 +68,7 @@ Test(round_trip, keeps_the_bits_of_every_dtype) {
     const pith_list *list = pith_list_make(s, PITH_DTYPE_COUNT - 1, items);
     for (int i = 0; i < FORMS; i++) {
         pt_ok(s, pith_save(s, list, "a.json", &forms[i]));
-        const void *again = pith_load_as(s, NULL, "a.json", NULL);
+        const void *again = pith_load_any(s, NULL, "a.json", NULL);
         pt_ok(s, again);
         cr_assert(ct_same_bits(s, list, again), "form %d", i);
     }
@@ -95,12 +95,12 @@ Test(round_trip, keeps_empty_and_deeply_shaped_leaves) {
     const pith_tuple *tuple = pith_tuple_make(s, COUNT, items);
     for (int i = 0; i < FORMS; i++) {
         pt_ok(s, pith_save(s, tuple, "a.json", &forms[i]));
-        const void *again = pith_load_as(s, NULL, "a.json", NULL);
+        const void *again = pith_load_any(s, NULL, "a.json", NULL);
         pt_ok(s, again);
         cr_assert(ct_same_bits(s, tuple, again), "form %d", i);
     }
     pt_ok(s, pith_save(s, items[0], "leaf.json", &forms[2])); /* a leaf alone */
-    cr_assert(ct_same_bits(s, items[0], pith_load_as(s, NULL, "leaf.json", NULL)));
+    cr_assert(ct_same_bits(s, items[0], pith_load_any(s, NULL, "leaf.json", NULL)));
     pith_scope_close(s);
     pt_close(rt);
     ct_end();
@@ -135,7 +135,7 @@ Test(round_trip, keeps_every_kind_of_node) {
     pt_ok(s, tree);
     for (int i = 0; i < FORMS; i++) {
         pt_ok(s, pith_save(s, tree, "a.json", &forms[i]));
-        const void *again = pith_load_as(s, NULL, "a.json", NULL);
+        const void *again = pith_load_any(s, NULL, "a.json", NULL);
         pt_ok(s, again);
         cr_assert(ct_same_bits(s, tree, again), "form %d", i);
         const Sim *sim = pith_child(again, 0);
@@ -223,7 +223,7 @@ Test(round_trip, keeps_keys_with_every_kind_of_code_point) {
     pt_ok(s, dict != NULL);
     for (int i = 0; i < FORMS; i++) {
         pt_ok(s, pith_save(s, dict, "a.json", &forms[i]));
-        pt_ok(s, ct_same_bits(s, dict, pith_load_as(s, NULL, "a.json", NULL)));
+        pt_ok(s, ct_same_bits(s, dict, pith_load_any(s, NULL, "a.json", NULL)));
     }
     pith_scope_close(s);
     pt_close(rt);
@@ -243,13 +243,13 @@ Test(round_trip, works_at_any_depth, .timeout = 120) {
     pith_scope *s = pith_scope_open(rt);
     const void *chain = make_chain(s, 100000);
     pt_ok(s, pith_save(s, chain, "a.json", NULL));
-    const void *again = pith_load_as(s, NULL, "a.json", NULL);
+    const void *again = pith_load_any(s, NULL, "a.json", NULL);
     pt_ok(s, again);
     cr_assert(ct_same_bits(s, chain, again));
     const pith_save_options sidecar = {.inline_bytes = -1};
     const void *shorter = make_chain(s, 1000); /* paths beyond 512 bytes become numbers */
     pt_ok(s, pith_save(s, shorter, "b.json", &sidecar));
-    cr_assert(ct_same_bits(s, shorter, pith_load_as(s, NULL, "b.json", NULL)));
+    cr_assert(ct_same_bits(s, shorter, pith_load_any(s, NULL, "b.json", NULL)));
     pith_scope_close(s);
     pt_close(rt);
     ct_end();
@@ -266,7 +266,7 @@ Test(round_trip, works_for_many_leaves, .timeout = 120) {
     const pith_list *list = pith_list_make(s, COUNT, items);
     free(items);
     pt_ok(s, pith_save(s, list, "a.json", NULL));
-    const void *again = pith_load_as(s, NULL, "a.json", NULL);
+    const void *again = pith_load_any(s, NULL, "a.json", NULL);
     pt_ok(s, again);
     cr_assert(ct_same_bits(s, list, again));
     pith_scope_close(s);
@@ -287,7 +287,7 @@ Test(round_trip, writes_the_same_bytes_for_the_same_state) {
     pt_ok(s, pith_save(s, every_node(s), "a.json", &options));
     const ct_file b = ct_read("a.json");
     cr_assert(a.n == b.n && memcmp(a.bytes, b.bytes, a.n) == 0);
-    pt_ok(s, pith_save(s, pith_load_as(s, NULL, "a.json", NULL), "a.json", &options));
+    pt_ok(s, pith_save(s, pith_load_any(s, NULL, "a.json", NULL), "a.json", &options));
     const ct_file c = ct_read("a.json");
     cr_assert(a.n == c.n && memcmp(a.bytes, c.bytes, a.n) == 0);
     free(a.bytes), free(b.bytes), free(c.bytes);
@@ -304,7 +304,7 @@ Test(round_trip, sees_what_was_computed_but_not_waited_for) {
     for (int i = 0; i < 20; i++)
         x = pith_add(s, x, x);
     pt_ok(other, pith_save(other, x, "a.json", NULL));
-    const pith_array *again = pith_load_as(s, NULL, "a.json", NULL);
+    const pith_array *again = pith_load_any(s, NULL, "a.json", NULL);
     pt_ok(s, again);
     cr_assert(ct_same_bits(s, x, again));
     pith_scope_close(other);
@@ -320,7 +320,7 @@ Test(round_trip, saves_a_leaf_at_two_places_twice) {
     const pith_array *x = pith_arange(s, PITH_F32, 1000);
     const void *tree = pith_tuple_make(s, PITH_ITEMS(x, x));
     pt_ok(s, pith_save(s, tree, "a.json", NULL));
-    const void *again = pith_load_as(s, NULL, "a.json", NULL);
+    const void *again = pith_load_any(s, NULL, "a.json", NULL);
     pt_ok(s, again);
     cr_assert(pith_child(again, 0) != pith_child(again, 1) &&
               ct_same_bits(s, tree, again));

@@ -29,8 +29,8 @@ static void pass(const char *path, const char *text, void *closure) {
 
 static const Sim *newest(const char *name) {
     passed.count = 0;
-    return pith_load_as(s, Sim_pith_type(), name,
-                        &(pith_load_options){.newest = true, .passed_over = pass});
+    return pith_load_any(s, Sim_pith_type(), name,
+                         &(pith_load_options){.newest = true, .passed_over = pass});
 }
 static bool holds(const char *name, int seed) {
     const Sim *sim = newest(name);
@@ -178,7 +178,7 @@ Test(series, is_no_file_and_a_file_is_no_series) {
     pt_ok(s, save("a.json", 1, 3) && save("a.json", 2, 3));
     static const char says[] =
         "cannot open \"a.json\": No such file or directory; it is a series, whose newest "
-        "member is \"a.000002.json\": pith_load_as with .newest loads";
+        "member is \"a.000002.json\": pith_load_any with .newest loads";
     pt_fails(PITH_E_IO, s, pith_load(s, Sim, "a.json"));
     pt_says(says);
     pt_fails(PITH_E_IO, s, pith_checkpoint_open(s, "a.json"));
@@ -219,8 +219,8 @@ Test(series, is_read_while_it_is_written, .timeout = 120) {
     int running = WRITERS, status;
     while (running) {
         pith_scope *inner = pith_scope_open_in(s);
-        const Sim *sim = pith_load_as(inner, Sim_pith_type(), "a.json",
-                                      &(pith_load_options){.newest = true});
+        const Sim *sim = pith_load_any(inner, Sim_pith_type(), "a.json",
+                                       &(pith_load_options){.newest = true});
         pt_ok(inner, sim);
         atomic_fetch_add(loads, 1);
         pith_scope_close(inner);

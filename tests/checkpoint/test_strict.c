@@ -162,7 +162,7 @@ Test(strict, reports_all_differences_at_once) {
     check(Static, PITH_E_STRUCTURE, ".n",
           "expected a static f64, got i64; .f: expected a static text, got f64");
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_load_as(s, Static_pith_type(), "a.json", &options));
+             pith_load_any(s, Static_pith_type(), "a.json", &options));
     cr_assert(count == 2);
     cr_assert(strstr(seen, "<.n expected a static f64, got i64>"), "%s", seen);
     close_all(s, rt);
@@ -183,7 +183,7 @@ Test(strict, bounds_the_message_and_not_the_report) {
     (void)Retyped_pith_type();
     int count = 0;
     const pith_load_options options = {.difference = remember, .closure = &count};
-    pt_fails(PITH_E_DTYPE, s, pith_load_as(s, NULL, "a.json", &options));
+    pt_fails(PITH_E_DTYPE, s, pith_load_any(s, NULL, "a.json", &options));
     cr_assert(count == COUNT);
     cr_assert_str_eq(pt_error.path, "[0].x");
     pt_says("; [1].x: expected f32[n]");
@@ -201,7 +201,7 @@ Test(strict, wants_the_root_and_types_that_are_known) {
     cr_assert(pith_load(s, Sim, "nothing.json")->width == 0, "the nil record");
     pith_clear(s);
     save_as(s, "Stranger");
-    pt_fails(PITH_E_TYPE, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_TYPE, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("the record type Stranger is not known here");
     pt_ok(s, pith_save(s, pith_f64(s, 1), "a.json", NULL));
     pt_fails(PITH_E_TYPE, s, pith_load(s, Sim, "a.json"));
@@ -250,10 +250,10 @@ Test(strict, runs_check_hooks_on_what_was_loaded) {
     const void *tree =
         pith_list_make(s, PITH_ITEMS(pith_none_make(s), pith_freeze(s, Positive, &bad)));
     pt_ok(s, pith_save(s, tree, "a.json", NULL));
-    pt_ok(s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_ok(s, pith_load_any(s, NULL, "a.json", NULL));
     cr_assert(hook_calls == 0, "suspended");
     pith_scope_set_validation(s, true);
-    pt_fails(PITH_E_CHECK, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_CHECK, s, pith_load_any(s, NULL, "a.json", NULL));
     cr_assert_str_eq(pt_error.path, "[1].x");
     cr_assert(hook_calls == 1);
     const Positive good = {pith_f64(s, 2)};

@@ -132,7 +132,7 @@ Test(subset, takes_from_the_initial_tree_what_the_file_lacks) {
                                        .extra = true,
                                        .difference = remember,
                                        .closure = &count};
-    const Training *t = pith_load_as(inner, Training_pith_type(), "a.json", &options);
+    const Training *t = pith_load_any(inner, Training_pith_type(), "a.json", &options);
     pt_ok(inner, pith_is(Training, t));
     const Model *listed = pith_child(t->any, 0);
     cr_assert(first(s, t->model->weight) == 1 && first(s, t->model->bias) == -2);
@@ -169,26 +169,26 @@ Test(subset, is_strict_in_what_the_options_do_not_name) {
     const pith_load_options extra = {
         .extra = true, .difference = remember, .closure = &count};
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_load_as(s, Training_pith_type(), "a.json", &extra));
+             pith_load_any(s, Training_pith_type(), "a.json", &extra));
     pt_says("missing: the file has no such field");
     pt_says("(6 differences)");
     cr_assert(count == 11 && was_told(".momentum: left out"), "%d: %s", count, told);
     const pith_load_options missing = {.initial = initial};
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_load_as(s, Training_pith_type(), "a.json", &missing));
+             pith_load_any(s, Training_pith_type(), "a.json", &missing));
     pt_says("extra: in the file, but no field of Training");
     pt_says("(5 differences)");
     /* what both have must fit: leaves of a record agree on n */
     const pith_load_options other = {.initial = make_initial(s, 100), .extra = true};
-    pt_fails(PITH_E_SHAPE, s, pith_load_as(s, Training_pith_type(), "a.json", &other));
+    pt_fails(PITH_E_SHAPE, s, pith_load_any(s, Training_pith_type(), "a.json", &other));
     cr_assert(strstr(pt_error.message, ".bias"), "%s", pt_error.message);
     const pith_load_options wrong = {.initial = initial->model};
-    pt_fails(PITH_E_TYPE, s, pith_load_as(s, Training_pith_type(), "a.json", &wrong));
+    pt_fails(PITH_E_TYPE, s, pith_load_any(s, Training_pith_type(), "a.json", &wrong));
     pt_says("pith_load: initial: expected a record of Training");
-    const pith_load_options nil = {.initial = pith_initial_as(Training_pith_type())};
-    pt_fails(PITH_E_ARG, s, pith_load_as(s, Training_pith_type(), "a.json", &nil));
+    const pith_load_options nil = {.initial = pith_initial_any(Training_pith_type())};
+    pt_fails(PITH_E_ARG, s, pith_load_any(s, Training_pith_type(), "a.json", &nil));
     const pith_load_options none = {.initial = told};
-    pt_fails(PITH_E_ARG, s, pith_load_as(s, Training_pith_type(), "a.json", &none));
+    pt_fails(PITH_E_ARG, s, pith_load_any(s, Training_pith_type(), "a.json", &none));
     close_all(s, rt);
 }
 
@@ -202,16 +202,16 @@ Test(subset, reads_nothing_of_what_is_left_out) {
     const pith_load_options options = {
         .at = ".rule", .initial = initial->rule, .extra = true};
     pt_fails(PITH_E_STRUCTURE, s,
-             pith_load_as(s, Rule_pith_type(), "a.json",
-                          &options)); /* a static is no part of its own */
+             pith_load_any(s, Rule_pith_type(), "a.json",
+                           &options)); /* a static is no part of its own */
     const pith_load_options whole = {.initial = initial, .extra = true};
-    pt_fails(PITH_E_IO, s, pith_load_as(s, Training_pith_type(), "a.json", &whole));
+    pt_fails(PITH_E_IO, s, pith_load_any(s, Training_pith_type(), "a.json", &whole));
     pt_says("it is not in the folder of the document");
     const pith_load_options moved = {
         .initial = initial,
         .extra = true,
         .renames = PITH_RENAMES({".model", ".old"}, {".any", ".older"})};
-    const Training *t = pith_load_as(s, Training_pith_type(), "a.json", &moved);
+    const Training *t = pith_load_any(s, Training_pith_type(), "a.json", &moved);
     pt_ok(s, t->width == 9 && first(s, t->model->weight) == -1);
     close_all(s, rt);
 }
@@ -225,12 +225,12 @@ Test(subset, knows_absent_children) {
     const Training *initial = pith_freeze(s, Training, &some);
     save_old(s);
     const pith_load_options options = {.initial = initial, .extra = true};
-    pt_fails(PITH_E_SHAPE, s, pith_load_as(s, Training_pith_type(), "a.json", &options));
+    pt_fails(PITH_E_SHAPE, s, pith_load_any(s, Training_pith_type(), "a.json", &options));
     some = *make_initial(s, 200);
     some.average = NULL;
     const pith_load_options good = {.initial = pith_freeze(s, Training, &some),
                                     .extra = true};
-    const Training *t = pith_load_as(s, Training_pith_type(), "a.json", &good);
+    const Training *t = pith_load_any(s, Training_pith_type(), "a.json", &good);
     pt_ok(s, pith_is(Training, t) && !t->average);
     close_all(s, rt);
 }
@@ -246,7 +246,7 @@ Test(subset, leaves_a_checkpoint_that_fits_as_it_is) {
                                        .difference = remember,
                                        .closure = &count};
     pt_ok(s, ct_same_bits(s, saved,
-                          pith_load_as(s, Training_pith_type(), "a.json", &options)));
+                          pith_load_any(s, Training_pith_type(), "a.json", &options)));
     cr_assert(count == 0);
     close_all(s, rt);
 }
@@ -269,12 +269,12 @@ Test(subset, fills_in_keys_and_counts_items) {
     int count = 0;
     pt_ok(s, pith_save(s, make_layers(s, 12, NULL, 1), "a.json", NULL));
     const pith_load_options longer = {.initial = make_layers(s, 16, "b", 2)};
-    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, NULL, "a.json", &longer));
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, NULL, "a.json", &longer));
     cr_assert_str_eq(pt_error.path, "");
     pt_says("expected 16 items, as in the initial tree, got 12");
     const pith_load_options same = {
         .initial = make_layers(s, 12, "b", 2), .difference = remember, .closure = &count};
-    const void *t = pith_load_as(s, NULL, "a.json", &same);
+    const void *t = pith_load_any(s, NULL, "a.json", &same);
     pt_ok(s, t != NULL);
     for (int i = 0; i < 12; i++) {
         const void *dict = pith_child(t, i), *list = pith_dict_get(dict, "b");
@@ -286,9 +286,9 @@ Test(subset, fills_in_keys_and_counts_items) {
      */
     pt_ok(s, pith_save(s, make_layers(s, 2, "c", 1), "a.json", NULL));
     const pith_load_options other = {.initial = make_layers(s, 2, "b", 2), .extra = true};
-    t = pith_load_as(s, NULL, "a.json", &other);
+    t = pith_load_any(s, NULL, "a.json", &other);
     pt_ok(s, pith_child_count(pith_child(t, 0)) == 3);
     const pith_load_options none = {.initial = pith_none_make(s)};
-    pt_ok(s, pith_child_count(pith_load_as(s, NULL, "a.json", &none)) == 2);
+    pt_ok(s, pith_child_count(pith_load_any(s, NULL, "a.json", &none)) == 2);
     close_all(s, rt);
 }

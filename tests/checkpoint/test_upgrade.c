@@ -216,7 +216,7 @@ Test(upgrade, reaches_every_record_of_any_tree) {
         s, PITH_ITEMS(make_old(s), pith_tuple_make(s, PITH_ITEMS(make_old(s)))));
     save_tree(s, list);
     (void)World_pith_type();
-    const void *again = pith_load_as(s, NULL, "a.json", NULL);
+    const void *again = pith_load_any(s, NULL, "a.json", NULL);
     pt_ok(s, again != NULL);
     cr_assert_str_eq(order, "1212");
     const World *second = pith_child(pith_child(again, 1), 0);
@@ -232,9 +232,9 @@ Test(upgrade, works_with_the_options_of_loading) {
     ct_replace("a.json", "\".pos\"", "\".p\"");
     const pith_load_options options = {.renames = PITH_RENAMES({".p", ".pos"}),
                                        .extra = true};
-    pt_ok(s, pith_is(World, pith_load_as(s, World_pith_type(), "a.json", &options)));
+    pt_ok(s, pith_is(World, pith_load_any(s, World_pith_type(), "a.json", &options)));
     const pith_load_options part = {.at = ".grain"};
-    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, Grain_pith_type(), "a.json", &part));
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, Grain_pith_type(), "a.json", &part));
     pt_says(".mass: missing"); /* which the record around it would have given */
     close_all(s, rt);
 }
@@ -246,7 +246,7 @@ Test(upgrade, that_fails_names_the_record_and_both_versions) {
     save_tree(s, list);
     (void)World_pith_type();
     trouble = "fail";
-    pt_fails(PITH_E_CHECK, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_CHECK, s, pith_load_any(s, NULL, "a.json", NULL));
     cr_assert_str_eq(pt_error.path, "[0].mass");
     pt_says(
         "upgrading World from version 1 to 2: cannot be 7; [1].mass: upgrading World");
@@ -254,7 +254,7 @@ Test(upgrade, that_fails_names_the_record_and_both_versions) {
     cr_assert(strcmp(order, "11") == 0, "the second hook does not see what failed");
     trouble = NULL;
     ct_replace("a.json", "\"dt\":[\"f64\",500.0]", "\"dt\":[\"i64\",500]");
-    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, NULL, "a.json", NULL));
     cr_assert_str_eq(pt_error.path, "[0].dt");
     pt_says("expected a static f64, got i64");
     pt_says("test_upgrade.c:");
@@ -365,7 +365,7 @@ Test(upgrade, calls_that_cannot_be_done_fail_the_load) {
     set_version("Odd", 2, 1);
     for (int i = 0; i < PITHP_COUNT(cases); i++) {
         odd_hook = cases[i].hook;
-        pt_fails(cases[i].code, s, pith_load_as(s, NULL, "a.json", NULL));
+        pt_fails(cases[i].code, s, pith_load_any(s, NULL, "a.json", NULL));
         cr_assert(strstr(pt_error.message, cases[i].says) &&
                       strcmp(pt_error.path, cases[i].path) == 0,
                   "%d: %s", i, pt_error.message);
@@ -395,7 +395,7 @@ Test(upgrade, that_fails_in_a_deep_place_is_named) {
     set_version("Odd", 2, 1);
     odd_hook = refuses;
     const pith_load_options options = {.renames = PITH_RENAMES({"['odd']", to})};
-    pt_fails(PITH_E_CHECK, s, pith_load_as(s, NULL, "a.json", &options));
+    pt_fails(PITH_E_CHECK, s, pith_load_any(s, NULL, "a.json", &options));
     pt_says("upgrading Odd from version 1 to 2: is refused by a hook");
     cr_assert(strlen(pt_error.path) < 512 && strstr(pt_error.path, "..."));
     close_all(s, rt);
@@ -443,7 +443,7 @@ Test(upgrade, finds_types_by_names_that_they_had) {
         snprintf(to, sizeof to, "\"name\":\"%s\",\"version\":1", names[i]);
         ct_replace("a.json", "\"name\":\"Rod\",\"version\":2", to);
         ct_replace("a.json", "\"name\":\"Length\"", "\"name\":\"Metre\"");
-        const void *again = pith_load_as(s, NULL, "a.json", NULL);
+        const void *again = pith_load_any(s, NULL, "a.json", NULL);
         pt_ok(s, again != NULL);
         const Rod *old = pith_child(again, 0);
         cr_assert(pith_is(Rod, old) && pith_read_f64(s, old->x) == -3);
@@ -451,13 +451,13 @@ Test(upgrade, finds_types_by_names_that_they_had) {
         /* names of the file come first */
         const pith_load_options options = {
             .at = "[0]", .renames = PITH_RENAMES({"Metre", "Length"}, {names[i], "Rod"})};
-        pt_ok(s, pith_is(Rod, pith_load_as(s, Rod_pith_type(), "a.json", &options)));
+        pt_ok(s, pith_is(Rod, pith_load_any(s, Rod_pith_type(), "a.json", &options)));
     }
     const Twin1 twin = {1};
     (void)Twin2_pith_type();
     pt_ok(s, pith_save(s, pith_freeze(s, Twin1, &twin), "a.json", NULL));
     ct_replace("a.json", "\"name\":\"Twin1\"", "\"name\":\"Twin\"");
-    pt_fails(PITH_E_TYPE, s, pith_load_as(s, NULL, "a.json", NULL));
+    pt_fails(PITH_E_TYPE, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("the record type Twin is not known here");
     close_all(s, rt);
 }

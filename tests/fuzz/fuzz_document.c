@@ -48,7 +48,7 @@ static void round_trip(pith_scope *s, const void *tree) {
     const pith_save_options options = {.inline_all = true};
     size_t n, m;
     FUZZ_REQUIRE(pith_save(s, tree, "b.json", &options), "%s", pith_message(s));
-    const void *again = pith_load_as(s, NULL, "b.json", NULL);
+    const void *again = pith_load_any(s, NULL, "b.json", NULL);
     FUZZ_REQUIRE(again && pith_save(s, again, "c.json", &options), "%s", pith_message(s));
     char *b = fuzz_read("b.json", &n), *c = fuzz_read("c.json", &m);
     FUZZ_REQUIRE(n == m && memcmp(b, c, n) == 0, "%zu and %zu bytes", n, m);
@@ -86,7 +86,7 @@ static void load_with_options(pith_scope *s, uint64_t choice) {
          .initial = initial,
          .extra = true}};
     const void *tree =
-        pith_load_as(s, NULL, "a.json", &options[choice % PITHP_COUNT(options)]);
+        pith_load_any(s, NULL, "a.json", &options[choice % PITHP_COUNT(options)]);
     FUZZ_REQUIRE(!tree == pith_failed(s), "a tree or an error: %s", pith_message(s));
     pith_clear(s);
     if (tree)
@@ -94,7 +94,7 @@ static void load_with_options(pith_scope *s, uint64_t choice) {
 }
 
 static const void *load(pith_scope *s, size_t n) {
-    const void *tree = pith_load_as(s, NULL, "a.json", NULL);
+    const void *tree = pith_load_any(s, NULL, "a.json", NULL);
     FUZZ_REQUIRE(!tree == pith_failed(s), "a tree or an error: %s", pith_message(s));
     FUZZ_REQUIRE(tree || strlen(pith_message(s)) > 10, "%s", pith_message(s));
     pith_clear(s);

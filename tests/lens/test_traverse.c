@@ -197,7 +197,7 @@ Test(lens_where, finds_what_a_predicate_takes) {
     got = pith_lens_get(s, none, tree);
     pt_ok(s, pith_child_count(got) == 0 && pith_lens_set(s, none, tree, got) == tree);
     pt_fails(PITH_E_ARG, s, pith_lens_all_where(s, whole, NULL, NULL));
-    pt_fails(PITH_E_ARG, s, pith_lens_all_of_as(s, whole, NULL));
+    pt_fails(PITH_E_ARG, s, pith_lens_all_of_any(s, whole, NULL));
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -183,8 +183,8 @@ static PT_UNUSED whole_run run_whole(pith_scope *s, uint64_t seed) {
     whole_run w = {.steps = 1 + (int64_t)(seed % 3), .axis = (int)(seed % 4) - 1};
     size_t bytes;
     w.state = random_state(s, seed, w.axis, 40, &w.runs, &bytes);
-    w.whole = pith_propagate_as(s, NULL, &advance_step, w.state,
-                                &(pith_propagate_options){.steps = w.steps});
+    w.whole = pith_propagate_any(s, NULL, &advance_step, w.state,
+                                 &(pith_propagate_options){.steps = w.steps});
     pt_ok(s, w.whole);
     return w;
 }

@@ -191,10 +191,10 @@ PITH_FUNCTION1(in_a_trace_step, in_a_trace, State, State)
 Test(advance, takes_any_tree_and_refuses_what_is_no_state) {
     RUNTIME;
     const State *state = start_state(s);
-    cr_assert_eq(pith_advance_as(s, NULL, &same_step, state), state, "the same stays");
+    cr_assert_eq(pith_advance_any(s, NULL, &same_step, state), state, "the same stays");
     pt_ok(s, pith_neg(s, state->x));
-    pt_fails(PITH_E_ARG, s, pith_advance_as(s, NULL, NULL, state));
-    pt_fails(PITH_E_ARG, s, pith_advance_as(s, NULL, &same_step, NULL));
+    pt_fails(PITH_E_ARG, s, pith_advance_any(s, NULL, NULL, state));
+    pt_fails(PITH_E_ARG, s, pith_advance_any(s, NULL, &same_step, NULL));
     const State loose = *state;
     pt_fails(PITH_E_ARG, s, pith_advance(s, State, &add_one_step, &loose));
     pt_says("not frozen");

@@ -19,7 +19,7 @@ BOTH(chunked, is_the_same_bit_for_bit_for_any_tree_and_split) {
                                             .whole = is_table,
                                             .chunks = &chunks};
             const void *out =
-                pith_run_chunked_as(work, NULL, &advance_step, w.state, w.axis, &o);
+                pith_run_chunked_any(work, NULL, &advance_step, w.state, w.axis, &o);
             pt_ok(work, out);
             same_bits(work, w.whole, work, out);
             const int64_t most = lengths[i] && lengths[i] < runs ? lengths[i] : runs;
@@ -29,7 +29,7 @@ BOTH(chunked, is_the_same_bit_for_bit_for_any_tree_and_split) {
             /* again, with all that the first run has left in caches */
             same_bits(
                 work, w.whole, work,
-                pith_run_chunked_as(work, NULL, &advance_step, w.state, w.axis, &o));
+                pith_run_chunked_any(work, NULL, &advance_step, w.state, w.axis, &o));
         }
         pith_scope_close(work);
     }
@@ -72,7 +72,8 @@ BOTH(chunked, fits_budgets_at_random) {
         const pith_chunked_options o = {
             .hint = {.persistent = seed % 3 == 0}, .whole = is_table, .chunks = &chunks};
         pith_scope *work = pith_scope_open_in(s);
-        const void *out = pith_run_chunked_as(work, NULL, &advance_step, state, axis, &o);
+        const void *out =
+            pith_run_chunked_any(work, NULL, &advance_step, state, axis, &o);
         if (pith_code(work) == PITH_E_MEMORY) {
             pith_clear(work);
             refused++;
@@ -223,7 +224,8 @@ BOTH(chunked, states_that_have_no_common_runs_are_refused) {
     const void *pair =
         pith_list_make(s, PITH_ITEMS(pith_zeros(s, PITH_F64, PITH_SHAPE(3, 2)),
                                      pith_zeros(s, PITH_F64, PITH_SHAPE(4))));
-    pt_fails(PITH_E_SHAPE, s, pith_run_chunked_as(s, NULL, &advance_step, pair, 0, NULL));
+    pt_fails(PITH_E_SHAPE, s,
+             pith_run_chunked_any(s, NULL, &advance_step, pair, 0, NULL));
     pt_says("expected 3 runs along axis 0");
     cr_assert_str_eq(pt_error.path, "[1]");
     pt_fails(PITH_E_ARG, s,
@@ -238,7 +240,7 @@ BOTH(chunked, states_that_have_no_common_runs_are_refused) {
     pith_clear(s);
     const void *none = pith_zeros(s, PITH_F64, PITH_SHAPE(0, 3));
     step_axis = 0;
-    const pith_array *out = pith_run_chunked_as(s, NULL, &advance_step, none, 0, NULL);
+    const pith_array *out = pith_run_chunked_any(s, NULL, &advance_step, none, 0, NULL);
     pt_ok(s, out && pith_array_spec(out)->shape[0] == 0);
     CLOSE;
 }
@@ -263,7 +265,7 @@ Test(chunked, a_step_that_takes_more_than_was_thought_is_split_further) {
     const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(1000, 128)); /* 1 MiB */
     pith_chunks chunks;
     step_calls = 0;
-    const pith_array *out = pith_run_chunked_as(
+    const pith_array *out = pith_run_chunked_any(
         s, NULL, &hungry_step, x, 0, &(pith_chunked_options){.chunks = &chunks});
     pt_ok(s, out);
     cr_assert(seen.shrunk > 0 && chunks.count > 1 && chunks.length < 1000);
@@ -272,7 +274,7 @@ Test(chunked, a_step_that_takes_more_than_was_thought_is_split_further) {
     pith_drop(s, out);
     /* with the truth about it nothing is tried in vain */
     const int64_t shrunk = seen.shrunk;
-    out = pith_run_chunked_as(
+    out = pith_run_chunked_any(
         s, NULL, &hungry_step, x, 0,
         &(pith_chunked_options){.hint = {.per_sample = (size_t)12 * 128 * 8}});
     pt_ok(s, out);
@@ -309,8 +311,8 @@ Test(chunked, needs_room_for_the_result_and_a_chunk_not_for_both_twice) {
         const pith_function *step =
             compiled ? pith_jit(inner, &add_one_step, NULL) : &add_one_step;
         pith_chunks chunks;
-        const void *out = pith_run_chunked_as(inner, NULL, step, in, 0,
-                                              &(pith_chunked_options){.chunks = &chunks});
+        const void *out = pith_run_chunked_any(
+            inner, NULL, step, in, 0, &(pith_chunked_options){.chunks = &chunks});
         pt_ok(inner, out);
         cr_assert(chunks.count > 1 && chunks.runs == 1024);
         for (int i = 0; i < 5; i++) {
@@ -332,8 +334,8 @@ Test(chunked, a_result_without_room_is_refused_before_the_work_is_done) {
     const void *in = five_leaves(s);
     step_calls = 0;
     pt_fails(PITH_E_MEMORY, s,
-             pith_run_chunked_as(s, NULL, &add_one_step, in, 0,
-                                 &(pith_chunked_options){.length = 16}));
+             pith_run_chunked_any(s, NULL, &add_one_step, in, 0,
+                                  &(pith_chunked_options){.length = 16}));
     pt_says("runs 0 to 0 of 1024");
     cr_assert_leq(step_calls, 5, "the first chunk, halved");
     pith_scope_close(s);
@@ -350,7 +352,7 @@ Test(chunked, keeps_to_the_cap_of_its_instance) {
     pith_scope *t = pith_scope_open_on(rt, i);
     const pith_array *x = pith_zeros(t, PITH_F64, PITH_SHAPE(1000, 128));
     pith_chunks chunks;
-    const pith_array *out = pith_run_chunked_as(
+    const pith_array *out = pith_run_chunked_any(
         t, NULL, &hungry_step, x, 0, &(pith_chunked_options){.chunks = &chunks});
     pt_ok(t, out);
     cr_assert(chunks.count > 1);

@@ -178,7 +178,7 @@ static const void *by_calling(pith_scope *outside, const pith_array *x) {
     return pith_apply(outside, f, x);
 }
 static const void *by_running(pith_scope *outside, const pith_array *x) {
-    return pith_run_chunked_as(outside, NULL, &echo_step, x, 0, NULL);
+    return pith_run_chunked_any(outside, NULL, &echo_step, x, 0, NULL);
 }
 
 Test(refused, errors_on_scopes_outside_fail_the_call) {

@@ -67,7 +67,7 @@ Test(named, types_of_two_libraries_live_side_by_side) {
 
     /* in messages */
     const void *mixed[] = {pith_child(y, 0), NULL};
-    pt_fails(PITH_E_TYPE, s, pith_freeze_as(s, a->system(), mixed));
+    pt_fails(PITH_E_TYPE, s, pith_freeze_any(s, a->system(), mixed));
     pt_says("particles.Atoms");
     pt_says("fluid.Atoms");
     const void *const trees[] = {x, y};
@@ -83,10 +83,10 @@ Test(named, types_of_two_libraries_share_a_file) {
     const void *both = pith_tuple_make(s, PITH_ITEMS(x, y));
     pt_ok(s, pith_save(s, both, "both.json", NULL) && pith_save(s, x, "x.json", NULL) &&
                  pith_save(s, y, "y.json", &(pith_save_options){.inline_all = true}));
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, NULL, "both.json", NULL), both));
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, a->system(), "x.json", NULL), x));
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, b->system(), "y.json", NULL), y));
-    pt_fails(PITH_E_TYPE, s, pith_load_as(s, a->system(), "y.json", NULL));
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, NULL, "both.json", NULL), both));
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, a->system(), "x.json", NULL), x));
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, b->system(), "y.json", NULL), y));
+    pt_fails(PITH_E_TYPE, s, pith_load_any(s, a->system(), "y.json", NULL));
     pt_says("\"y.json\": expected a record particles.System, the file holds a record "
             "fluid.System");
     pith_checkpoint_node row;
@@ -94,7 +94,7 @@ Test(named, types_of_two_libraries_share_a_file) {
     pt_ok(s, pith_checkpoint_get_node(c, 1, &row));
     cr_assert_str_eq(row.type, "particles.Atoms");
     const pith_load_options at = {.at = "[1].atoms"};
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, b->atoms(), "both.json", &at),
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, b->atoms(), "both.json", &at),
                              pith_child(y, 0)));
     end();
 }
@@ -115,21 +115,21 @@ Test(named, types_and_their_fields_are_renamed) {
     const pith_load_options o = {
         .renames = PITH_RENAMES({"particles.Atoms.position", "own.group.Atoms.place"},
                                 {"particles.Atoms", "own.group.Atoms"})};
-    const Atoms *own = pith_load_as(s, Atoms_pith_type(), "a.json", &o);
+    const Atoms *own = pith_load_any(s, Atoms_pith_type(), "a.json", &o);
     pt_ok(s, own);
     pt_ok(s, pith_tree_equal(s, own->place, pith_child(atoms, 0)));
     pt_ok(s, pith_save(s, own, "b.json", NULL));
     const pith_load_options back = {
         .renames = PITH_RENAMES({"own.group.Atoms", "particles.Atoms"},
                                 {"own.group.Atoms.place", "particles.Atoms.position"})};
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, a->atoms(), "b.json", &back), atoms));
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, a->atoms(), "b.json", &back), atoms));
     const pith_load_options field = {
         .renames = PITH_RENAMES({"particles.Atoms.position", "particles.Atoms.where"})};
-    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, NULL, "a.json", &field));
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, NULL, "a.json", &field));
     pt_says(".where: extra");
     const pith_load_options missing = {
         .renames = PITH_RENAMES({"particles.Atom.position", "particles.Atom.where"})};
-    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, NULL, "a.json", &missing));
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, NULL, "a.json", &missing));
     pt_says("the file has no such type");
     end();
 }
@@ -157,11 +157,11 @@ Test(named, unqualified_types_of_one_name_are_refused) {
     pt_fails(PITH_E_TYPE, s, b->make(s, 5));
     pt_says("two structs have this name");
     pt_ok(s, pith_save(s, x, "x.json", NULL));
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, a->system(), "x.json", NULL), x));
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, a->system(), "x.json", NULL), x));
     /* and beside qualified ones both work */
     const named_exports *c = load(NAMED_FLUID);
     pt_ok(s, pith_save(s, c->make(s, 2), "c.json", NULL));
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, c->system(), "c.json", NULL),
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, c->system(), "c.json", NULL),
                              c->make(s, 2)));
     end();
 }
@@ -183,10 +183,10 @@ Test(named, files_from_before_the_names_are_read) {
     const named_exports *a = load(NAMED_PARTICLES), *b = load(NAMED_FLUID);
     pt_ok(s, a->make(s, 1));
     const void *y = b->make(s, 5);
-    pt_ok(s, pith_tree_equal(s, pith_load_as(s, b->system(), "y.json", NULL), y));
-    pt_fails(PITH_E_STRUCTURE, s, pith_load_as(s, a->system(), "y.json", NULL));
+    pt_ok(s, pith_tree_equal(s, pith_load_any(s, b->system(), "y.json", NULL), y));
+    pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, a->system(), "y.json", NULL));
     pt_says(".atoms.position: missing");
-    pt_fails(PITH_E_TYPE, s, pith_load_as(s, NULL, "y.json", NULL));
+    pt_fails(PITH_E_TYPE, s, pith_load_any(s, NULL, "y.json", NULL));
     pt_says("the record type System is not known here");
     end();
 }

@@ -42,7 +42,7 @@ typedef struct {
 
 static const void *make(pith_scope *s, const pith_type *type, int64_t n) {
     const void *const value[] = {pith_zeros(s, PITH_F64, PITH_SHAPE(n))};
-    return pith_freeze_as(s, type, value);
+    return pith_freeze_any(s, type, value);
 }
 
 Test(plugin, types_outlive_their_library) {
@@ -50,7 +50,7 @@ Test(plugin, types_outlive_their_library) {
     pith_scope *s = pith_scope_open(rt);
     loaded l = load(PLUGIN);
     const pith_type *type = l.exports->plugged();
-    const Plugged *made = pith_make_as(s, type, NULL, PITH_EXTENTS({"n", 2}));
+    const Plugged *made = pith_make_any(s, type, NULL, PITH_EXTENTS({"n", 2}));
     pt_ok(s, made);
     unload(l);
 
@@ -61,7 +61,7 @@ Test(plugin, types_outlive_their_library) {
     cr_assert(strstr(text, "where it is") && strstr(text, "Plugged"), "%s", text);
     free(text);
     cr_assert_str_eq(pith_tree_path(s, made, 0), ".x");
-    const Plugged *again = pith_make_as(s, type, made, NULL);
+    const Plugged *again = pith_make_any(s, type, made, NULL);
     pt_ok(s, pith_tree_equal(s, again, made));
     const void *trees[] = {made, again};
     const Plugged *both = pith_tree_concat(s, 2, trees, 0);
@@ -71,7 +71,8 @@ Test(plugin, types_outlive_their_library) {
     /* Loaded again, it finds the type that it brought. */
     l = load(PLUGIN);
     cr_assert(l.exports->plugged() == type);
-    pt_ok(s, pith_tree_equal(s, made, pith_make_as(s, l.exports->plugged(), made, NULL)));
+    pt_ok(s,
+          pith_tree_equal(s, made, pith_make_any(s, l.exports->plugged(), made, NULL)));
     unload(l);
     pith_scope_close(s);
     pt_close(rt);
@@ -129,12 +130,12 @@ Test(plugin, another_struct_of_the_name_is_refused) {
     cr_assert(good != bad && !pith_type_error(good));
     const char *error = pith_type_error(bad);
     cr_assert(error && strstr(error, "Plugged: two structs have this name"), "%s", error);
-    pt_fails(PITH_E_TYPE, s, pith_make_as(s, bad, NULL, NULL));
+    pt_fails(PITH_E_TYPE, s, pith_make_any(s, bad, NULL, NULL));
     /* What both bring alike is one type. */
     cr_assert(first.exports->checked() == second.exports->checked());
     unload(second);
     cr_assert_str_eq(pith_type_error(bad), error);
-    pt_ok(s, pith_make_as(s, good, NULL, PITH_EXTENTS({"n", 1})));
+    pt_ok(s, pith_make_any(s, good, NULL, PITH_EXTENTS({"n", 1})));
     pith_scope_close(s);
     pt_close(rt);
     unload(first);

@@ -79,11 +79,11 @@ Test(record, what_is_no_child_is_refused, .init = open_scope) {
     pt_says(".atoms: expected Atoms, got a record of Everything");
     v = *good, v.extra = (const char *)good + 16;
     pt_fails(PITH_E_ARG, s, pith_freeze(s, Everything, &v));
-    v.extra = pith_initial_as(Atoms_pith_type());
+    v.extra = pith_initial_any(Atoms_pith_type());
     pt_fails(PITH_E_ARG, s, pith_freeze(s, Everything, &v));
     pt_says(".extra: expected a frozen record, got the initial values of Atoms");
-    pt_fails(PITH_E_ARG, s, pith_freeze_as(s, Everything_pith_type(), NULL));
-    pt_fails(PITH_E_ARG, s, pith_freeze_as(s, NULL, &v));
+    pt_fails(PITH_E_ARG, s, pith_freeze_any(s, Everything_pith_type(), NULL));
+    pt_fails(PITH_E_ARG, s, pith_freeze_any(s, NULL, &v));
     const pith_array *dropped = pith_f32(s, 1);
     pith_drop(s, dropped);
     v = *good, v.y = dropped;

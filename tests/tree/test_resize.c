@@ -242,8 +242,8 @@ Test(resize, names_both_places_of_a_conflict) {
 Test(resize, refuses_bad_arguments) {
     open_all();
     const Sim *sim = pt_sim(s, 2, 3, 0);
-    pt_fails(PITH_E_ARG, s, pith_tree_resize_as(s, Sim_pith_type(), NULL, NULL));
-    pt_fails(PITH_E_TYPE, s, pith_tree_resize_as(s, NULL, sim, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_resize_any(s, Sim_pith_type(), NULL, NULL));
+    pt_fails(PITH_E_TYPE, s, pith_tree_resize_any(s, NULL, sim, NULL));
     Sim next = *sim;
     next.neighbour = (const pith_array *)(const void *)&next;
     pt_fails(PITH_E_ARG, s, pith_tree_resize(s, Sim, &next, NULL));

@@ -142,7 +142,7 @@ build_record(pith_scope *s, golden_values *values, const golden_json *node) {
         else
             value[at].flag = v->kind == 't';
     }
-    return pith_freeze_as(s, type_of(node, fields), value);
+    return pith_freeze_any(s, type_of(node, fields), value);
 }
 
 static const void *

@@ -379,10 +379,10 @@ const void *pithp_load_step(pith_scope *s,
     return r.root;
 }
 
-const void *pith_load_as(pith_scope *s,
-                         const pith_type *type,
-                         const char *path,
-                         const pith_load_options *options) {
+const void *pith_load_any(pith_scope *s,
+                          const pith_type *type,
+                          const char *path,
+                          const pith_load_options *options) {
     PITHP_IN_FLIGHT(s, "pith_load");
     static const pith_load_options defaults;
     const bool record = type && type != pith_array_pith_type();

@@ -4,7 +4,7 @@
 
 #include "checkpoint/store/open.h"
 
-/* As pith_load_as of checked arguments; NULL on failure. Sets the step that the
+/* As pith_load_any of checked arguments; NULL on failure. Sets the step that the
  * checkpoint states (load.c). */
 const void *pithp_load_step(pith_scope *s,
                             const pith_type *type,

@@ -70,7 +70,7 @@ pith_status pithp_series_no_file(pith_scope *s, const pithp_location *location) 
                           reason);
     return pithp_fail(s, PITH_E_IO, NULL,
                       "cannot open \"%s\": %s; it is a series, whose newest member is "
-                      "\"%s\": pith_load_as with .newest loads the newest that is whole",
+                      "\"%s\": pith_load_any with .newest loads the newest that is whole",
                       location->shown, reason, name);
 }
 

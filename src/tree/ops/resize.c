@@ -467,10 +467,10 @@ static const void *rebuild(const resizing *r) {
     return made;
 }
 
-const void *pith_tree_resize_as(pith_scope *s,
-                                const pith_type *type,
-                                const void *value,
-                                const pith_resize_options *options) {
+const void *pith_tree_resize_any(pith_scope *s,
+                                 const pith_type *type,
+                                 const void *value,
+                                 const pith_resize_options *options) {
     const void *nil = pithp_nil(type);
     if (!pithp_enter_as(s, "pith_tree_resize"))
         return nil;
