@@ -103,7 +103,7 @@ PITH_BEGIN
  * PITH_E_ARG in any case.
  */
 #define pith_check(s, predicate, ...)                                                    \
-    pith_check_as((s), (predicate), PITH_CHECK_OPTIONS_(__VA_ARGS__))
+    pith_check_with((s), (predicate), PITH_CHECK_OPTIONS_(__VA_ARGS__))
 #ifdef __cplusplus
 #    define PITH_CHECK_OPTIONS_(...)                                                     \
         (&static_cast<const pith_check_options &>(                                       \
@@ -113,9 +113,9 @@ PITH_BEGIN
         (&(const pith_check_options){.message = "" __VA_ARGS__}) /* literals alone */
 #endif
 /** As pith_check, with the message among the options. */
-PITH_API void pith_check_as(pith_scope *s,
-                            const pith_array *predicate,
-                            const pith_check_options *options);
+PITH_API void pith_check_with(pith_scope *s,
+                              const pith_array *predicate,
+                              const pith_check_options *options);
 /** Whether a check of this level would count here: ask before computing what only a check
  * needs. False for an invalid level, and for a scope that has failed. */
 PITH_API bool pith_check_enabled(const pith_scope *s, pith_check_level level);
@@ -268,7 +268,7 @@ PITH_API const void *pith_assertion_repair_any(pith_scope *s,
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_check_as(s, ...)          pith_check_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_check_with(s, ...)        pith_check_with(PITH_AT(s), __VA_ARGS__)
 #    define pith_check_set_level(s, ...)   pith_check_set_level(PITH_AT(s), __VA_ARGS__)
 #    define pith_check_all(s)              pith_check_all(PITH_AT(s))
 #    define pith_as_result(s, ...)         pith_as_result(PITH_AT(s), __VA_ARGS__)

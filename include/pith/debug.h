@@ -53,23 +53,23 @@ PITH_BEGIN
 #define pith_debug(s, ...) PITH_DEBUG_((s), 1, __VA_ARGS__, {NULL, NULL})
 /** As pith_debug, for the first and each @p n -th time after it. */
 #define pith_debug_every(s, n, ...)      PITH_DEBUG_((s), (n), __VA_ARGS__, {NULL, NULL})
-#define PITH_DEBUG_(s, n, message_, ...) PITH_DEBUG_AS_(s, n, message_, __VA_ARGS__)
+#define PITH_DEBUG_(s, n, message_, ...) PITH_DEBUG_WITH_(s, n, message_, __VA_ARGS__)
 #ifdef __cplusplus
-#    define PITH_DEBUG_AS_(s, n, message_, ...)                                          \
-        pith_debug_as(s, &static_cast<const pith_debug_options &>(                       \
-                             pith_debug_options{message_, {__VA_ARGS__}, n}))
+#    define PITH_DEBUG_WITH_(s, n, message_, ...)                                        \
+        pith_debug_with(s, &static_cast<const pith_debug_options &>(                     \
+                               pith_debug_options{message_, {__VA_ARGS__}, n}))
 #else
-#    define PITH_DEBUG_AS_(s, n, message_, ...)                                          \
-        pith_debug_as(s, &(const pith_debug_options){                                    \
-                             .message = message_, .args = {__VA_ARGS__}, .every = n})
+#    define PITH_DEBUG_WITH_(s, n, message_, ...)                                        \
+        pith_debug_with(s, &(const pith_debug_options){                                  \
+                               .message = message_, .args = {__VA_ARGS__}, .every = n})
 #endif
 /** As pith_debug, with the message among the options. */
-PITH_API void pith_debug_as(pith_scope *s, const pith_debug_options *options);
+PITH_API void pith_debug_with(pith_scope *s, const pith_debug_options *options);
 
 PITH_END
 
 #ifndef PITH_NO_SITES
-#    define pith_debug_as(s, ...) pith_debug_as(PITH_AT(s), __VA_ARGS__)
+#    define pith_debug_with(s, ...) pith_debug_with(PITH_AT(s), __VA_ARGS__)
 #endif
 
 #endif

@@ -92,8 +92,8 @@
 #define pith_launch(s, ...) PITH_LAUNCH_(s, PITH_DTYPE_NONE, __VA_ARGS__)
 
 /** As pith_launch, for a kernel whose real no array argument tells:
- * pith_launch_as(s, dtype, name, arguments...). */
-#define pith_launch_as(s, dtype, ...) PITH_LAUNCH_(s, dtype, __VA_ARGS__)
+ * pith_launch_dtype(s, dtype, name, arguments...). */
+#define pith_launch_dtype(s, dtype, ...) PITH_LAUNCH_(s, dtype, __VA_ARGS__)
 
 /* ---- In bodies ---- */
 

@@ -33,7 +33,7 @@ typedef struct pithp_fix {
                          pithp_error *e);
 } pithp_fix;
 
-/* As pith_check_as, with such a fix in the place of options->fix; NULL: none. */
+/* As pith_check_with, with such a fix in the place of options->fix; NULL: none. */
 void pithp_check(pith_scope *s,
                  const pith_array *predicate,
                  const pith_check_options *options,

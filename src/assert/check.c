@@ -445,9 +445,9 @@ void pithp_check(pith_scope *s,
         pend(s, &g);
 }
 
-void(pith_check_as)(pith_scope *s,
-                    const pith_array *predicate,
-                    const pith_check_options *options) {
+void(pith_check_with)(pith_scope *s,
+                      const pith_array *predicate,
+                      const pith_check_options *options) {
     if (PITHP_LIKELY(pithp_enter_as(s, "pith_check")))
         pithp_check(s, predicate, options, NULL);
 }

@@ -206,7 +206,7 @@ static void print_now(pith_scope *s, given *g) {
     print_wording(s, &w);
 }
 
-void(pith_debug_as)(pith_scope *s, const pith_debug_options *options) {
+void(pith_debug_with)(pith_scope *s, const pith_debug_options *options) {
     given g = {.o = options};
     if (!pithp_enter_as(s, "pith_debug") || check_given(s, &g) != PITH_OK)
         return;

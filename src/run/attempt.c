@@ -71,7 +71,7 @@ check_flag(pith_scope *work, pithp_attempt *t, const pith_array *flag, const cha
     const int64_t slot = pithp_collector_mark(t->collector);
     const uint8_t level = work->check_level;
     work->check_level = PITH_CHECK_DEBUG;
-    pith_check_as(work, flag, &(pith_check_options){.message = text});
+    pith_check_with(work, flag, &(pith_check_options){.message = text});
     work->check_level = level;
     return t->collector->count > slot ? slot : -1;
 }

@@ -256,8 +256,9 @@ BOTH(assert, refuses_what_is_no_predicate) {
     pt_fails(PITH_E_ARG, s, pith_check(s, NULL, "no"));
     pt_fails(PITH_E_ARG, s, pith_check(s, t, "no", .args = {{"x", NULL}}));
     pt_fails(PITH_E_ARG, s, pith_check(s, t, "no", .info = {{"x", NULL}}));
-    pt_fails(PITH_E_ARG, s, pith_check_as(s, t, NULL));
-    pt_fails(PITH_E_ARG, s, pith_check_as(s, t, &(pith_check_options){.message = NULL}));
+    pt_fails(PITH_E_ARG, s, pith_check_with(s, t, NULL));
+    pt_fails(PITH_E_ARG, s,
+             pith_check_with(s, t, &(pith_check_options){.message = NULL}));
     pt_fails(PITH_E_ARG, s, pith_check(s, t, "no", .code = (pith_status)99));
     pith_fail(s, PITH_E_CALLBACK, NULL, "before");
     pith_check(s, x, "not looked at");

@@ -39,13 +39,13 @@ BOTH(debug, errors_name_the_message) {
     pt_says("x");
     pt_fails(PITH_E_ARG, s, pith_debug_every(s, -1, "> {x}", {"x", x}));
     pt_says("every is -1");
-    pt_fails(PITH_E_ARG, s, pith_debug_as(s, NULL));
-    pt_fails(PITH_E_ARG, s, pith_debug_as(s, &(pith_debug_options){.every = 2}));
+    pt_fails(PITH_E_ARG, s, pith_debug_with(s, NULL));
+    pt_fails(PITH_E_ARG, s, pith_debug_with(s, &(pith_debug_options){.every = 2}));
     pith_debug_options many = {.message = "> {a}{b}{c}{d}{e}{f}{g}{h}{i}"};
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
     for (int k = 0; k < PITHP_COUNT(names); k++)
         many.args[k] = (pith_check_arg){names[k], x};
-    pt_fails(PITH_E_ARG, s, pith_debug_as(s, &many));
+    pt_fails(PITH_E_ARG, s, pith_debug_with(s, &many));
     pt_says("at most 8");
     dbg_heard("");
     CLOSE;

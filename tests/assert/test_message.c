@@ -111,7 +111,7 @@ Test(message, formats_as_python_does) {
     const pith_array *no = pith_bool(s, false);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
         pith_collect_begin(s);
-        pith_check_as(
+        pith_check_with(
             s, no,
             &(pith_check_options){.message = floats[i].message,
                                   .args = {{"x", pith_f64(s, floats[i].value)}}});
@@ -121,7 +121,7 @@ Test(message, formats_as_python_does) {
     }
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         pith_collect_begin(s);
-        pith_check_as(
+        pith_check_with(
             s, no,
             &(pith_check_options){.message = integers[i].message,
                                   .args = {{"x", pith_i64(s, integers[i].value)}}});
@@ -204,10 +204,10 @@ BOTH(message, mistakes_are_told_where_a_collector_is) {
         const pith_check_options o = {.message = mistakes[k].message,
                                       .args = {{"x", x}, {"i", i}},
                                       .info = {{"t", "text"}}};
-        pith_check_as(s, t, &o);
+        pith_check_with(s, t, &o);
         pt_ok(s); /* seen by nobody */
         pith_collect_begin(s);
-        pt_fails(PITH_E_ARG, s, pith_check_as(s, t, &o));
+        pt_fails(PITH_E_ARG, s, pith_check_with(s, t, &o));
         pt_says(mistakes[k].says);
         pith_collect_end(s, NULL);
     }

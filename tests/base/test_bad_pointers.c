@@ -404,9 +404,10 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
         g.lenses[i] = g.pith_lens;
     g.pith_bound = pith_lens_bind(g.scope, g.pith_lens, g.array);
     pith_collect_begin(g.scope);
-    pith_check_as(g.scope, g.index,
-                  &(pith_check_options){
-                      .message = "{text}", .args = {{"text", g.array}}, .fix = &doubled});
+    pith_check_with(g.scope, g.index,
+                    &(pith_check_options){.message = "{text}",
+                                          .args = {{"text", g.array}},
+                                          .fix = &doubled});
     g.pith_result = pith_collect_end(g.scope, NULL);
     g.pith_assertion = pith_result_get(g.scope, g.pith_result, 0);
     pt_ok(g.scope, g.pith_assertion);

@@ -8,5 +8,5 @@ extern "C" const pith_array *caller_bump(pith_scope *s, const pith_array *x, int
 }
 
 extern "C" const pith_array *caller_ramp(pith_scope *s, pith_dtype real, int64_t n) {
-    return pith_launch_as(s, real, ramp, n, 0.25).x;
+    return pith_launch_dtype(s, real, ramp, n, 0.25).x;
 }

@@ -239,13 +239,13 @@ Test(kernel, launch_as_names_the_real_that_no_array_tells) {
     pith_runtime *rt = open_device();
     pith_scope *s = pith_scope_open(rt);
     float x[3];
-    pt_ok(s, pith_read(s, pith_launch_as(s, PITH_F32, ramp, 3, 0.5).x, x, sizeof x));
+    pt_ok(s, pith_read(s, pith_launch_dtype(s, PITH_F32, ramp, 3, 0.5).x, x, sizeof x));
     cr_assert(x[0] == 0 && x[1] == 0.5f && x[2] == 1);
     pt_fails(PITH_E_ARG, s, pith_launch(s, ramp, 3, 0.5).x);
     pt_says("ramp: no array tells its real");
-    pt_fails(PITH_E_DTYPE, s, pith_launch_as(s, PITH_F16, ramp, 3, 0.5).x);
+    pt_fails(PITH_E_DTYPE, s, pith_launch_dtype(s, PITH_F16, ramp, 3, 0.5).x);
     pt_says("ramp: real is f16, compiled for f32 f64");
-    pt_fails(PITH_E_ARG, s, pith_launch_as(s, PITH_F64, ramp, -1, 0.5).x);
+    pt_fails(PITH_E_ARG, s, pith_launch_dtype(s, PITH_F64, ramp, -1, 0.5).x);
     pt_says("ramp: n: extent -1 is negative");
     const pith_array *one = COPY(s, PITH_I32, PITH_SHAPE(1), (const int32_t[]){21});
     expect_i32(s, pith_launch(s, doubled, one).y, 1, (const int32_t[]){42});

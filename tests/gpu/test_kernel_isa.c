@@ -188,7 +188,7 @@ static size_t do_append(pith_scope *s, pith_dtype real, void *bytes) {
     for (int i = 0; i < 256; i++) /* every choice of lanes */
         for (int q = 0; q < 8; q++)
             x[8 * i + q] = 1000 * i + 10 * q + (i >> q & 1);
-    const odd_of_group_result r = pith_launch_as(
+    const odd_of_group_result r = pith_launch_dtype(
         s, real, odd_of_group, pith_array_copy(s, PITH_I64, PITH_SHAPE(256, 8), x), 0.0);
     int32_t odd[256 * 16], found[256];
     pt_ok(s, pith_read(s, r.odd, odd, sizeof odd));
@@ -212,8 +212,8 @@ static size_t do_append_below(pith_scope *s, pith_dtype real, void *bytes) {
         for (int q = 0; q < 8; q++)
             x[8 * i + q] = i >> q & 1 ? 0.75f : q == 3 ? NAN : q % 2 ? 1.0f : 3.0f;
     const below_of_group_result r =
-        pith_launch_as(s, real, below_of_group,
-                       pith_array_copy(s, PITH_F32, PITH_SHAPE(256, 8), x), 1.0);
+        pith_launch_dtype(s, real, below_of_group,
+                          pith_array_copy(s, PITH_F32, PITH_SHAPE(256, 8), x), 1.0);
     int32_t below[256 * 16], found[256], counted[256];
     pt_ok(s, pith_read(s, r.below, below, sizeof below));
     pt_ok(s, pith_read(s, r.counted, counted, sizeof counted));

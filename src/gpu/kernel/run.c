@@ -41,7 +41,7 @@ pithp_kernel_choose(pith_scope *s, const pith_kernel *kernel, pith_dtype real) {
                    any->name);
     else if (real == PITH_DTYPE_NONE)
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: no array tells its real: launch it with pith_launch_as",
+                   "%s: no array tells its real: launch it with pith_launch_dtype",
                    any->name);
     else
         pithp_fail(s, PITH_E_DTYPE, NULL, "%s: real is %s, compiled for%s%s", any->name,
