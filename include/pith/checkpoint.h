@@ -149,11 +149,11 @@ typedef struct pith_checkpoint_node {
 typedef struct pith_checkpoint_static {
     const char *name;
     pith_static_kind kind;
-    int64_t i64; /**< PITH_STATIC_I64; PITH_STATIC_BOOL: 0 or 1 */
-    double f64;  /**< PITH_STATIC_F64 */
+    int64_t i64; /**< PITH_STATIC_KIND_I64; PITH_STATIC_KIND_BOOL: 0 or 1 */
+    double f64;  /**< PITH_STATIC_KIND_F64 */
     const char
         *text;    /**< text (NULL is one), or the name of an enum's value or a dtype */
-    int64_t node; /**< PITH_STATIC_RECORD_: its row, -1 for NULL */
+    int64_t node; /**< PITH_STATIC_KIND_RECORD: its row, -1 for NULL */
 } pith_checkpoint_static;
 
 /** A row of the leaf table. */

@@ -56,15 +56,16 @@ typedef enum pith_field_kind {
 
 /** What a static field holds. */
 typedef enum pith_static_kind {
-    PITH_STATIC_NONE,
-    PITH_STATIC_I64,
-    PITH_STATIC_F64,
-    PITH_STATIC_BOOL,
-    PITH_STATIC_TEXT, /**< const char *, copied when the record is frozen; NULL is allowed
-                       */
-    PITH_STATIC_CHOICE, /**< an enum, with the names of its values 0, 1, ... */
-    PITH_STATIC_DTYPE_, /**< pith_dtype */
-    PITH_STATIC_RECORD_ /**< const T *, T a node without leaves */
+    PITH_STATIC_KIND_NONE,
+    PITH_STATIC_KIND_I64,
+    PITH_STATIC_KIND_F64,
+    PITH_STATIC_KIND_BOOL,
+    PITH_STATIC_KIND_TEXT,  /**< const char *, copied when the record is frozen; NULL is
+                             * allowed
+                             */
+    PITH_STATIC_KIND_ENUM,  /**< an enum, with the names of its values 0, 1, ... */
+    PITH_STATIC_KIND_DTYPE, /**< pith_dtype */
+    PITH_STATIC_KIND_RECORD /**< const T *, T a node without leaves */
 } pith_static_kind;
 
 /** Hooks of a record type. */
@@ -157,10 +158,10 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
         std::is_same<T, bool>::value || std::is_same<T, double>::value ||
             std::is_same<T, int64_t>::value || std::is_same<T, const char *>::value,
         "a static field is int64_t, double, bool or const char * (or see PITH_STATIC_ENUM)");
-    return std::is_same<T, bool>::value      ? PITH_STATIC_BOOL
-           : std::is_same<T, double>::value  ? PITH_STATIC_F64
-           : std::is_same<T, int64_t>::value ? PITH_STATIC_I64
-                                             : PITH_STATIC_TEXT;
+    return std::is_same<T, bool>::value      ? PITH_STATIC_KIND_BOOL
+           : std::is_same<T, double>::value  ? PITH_STATIC_KIND_F64
+           : std::is_same<T, int64_t>::value ? PITH_STATIC_KIND_I64
+                                             : PITH_STATIC_KIND_TEXT;
 }
 #    define PITH_STATIC_KIND_(expr)                                                      \
         (pith_static_of_<std::remove_reference_t<decltype(expr)>>())
@@ -177,10 +178,10 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #    define PITH_SAME_(expr, T) (0 * sizeof(_Generic((expr), T : 1)))
 #    define PITH_STATIC_KIND_(expr)                                                      \
         _Generic((expr), int64_t                                                         \
-                 : PITH_STATIC_I64, double                                               \
-                 : PITH_STATIC_F64, bool                                                 \
-                 : PITH_STATIC_BOOL, const char *                                        \
-                 : PITH_STATIC_TEXT)
+                 : PITH_STATIC_KIND_I64, double                                               \
+                 : PITH_STATIC_KIND_F64, bool                                                 \
+                 : PITH_STATIC_KIND_BOOL, const char *                                        \
+                 : PITH_STATIC_KIND_TEXT)
 #    define PITH_CHOICE_(expr) (0 * sizeof(_Generic((expr), int : 1, unsigned : 1)))
 #    define PITH_ALIGNOF_(T)   _Alignof(T)
 #endif
@@ -273,7 +274,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 /* An option or hook of the type. */
 #define PITH_HOOK_ENTRY_(name, check, hook_kind, hook, ...)                              \
     {                                                                                    \
-        name, check, 0, PITH_FIELD_HOOK, NULL, NULL, NULL, PITH_STATIC_NONE, NULL,       \
+        name, check, 0, PITH_FIELD_HOOK, NULL, NULL, NULL, PITH_STATIC_KIND_NONE, NULL,  \
             hook_kind, hook, PITH_FIELD_OPTIONS_(__VA_ARGS__)                            \
     }
 #define PITH_IS_(field, T) PITH_SAME_(((Self *)0)->field, T)
@@ -281,15 +282,15 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_LEAF_(field, text) PITH_LEAF_O_(field, text, .unit = NULL)
 #define PITH_LEAF_O_(field, text, ...)                                                   \
     PITH_ENTRY_(field, PITH_IS_(field, const pith_array *), PITH_FIELD_LEAF, text, NULL, \
-                NULL, PITH_STATIC_NONE, NULL, __VA_ARGS__)
+                NULL, PITH_STATIC_KIND_NONE, NULL, __VA_ARGS__)
 #define PITH_CHILD_(field, T) PITH_CHILD_O_(field, T, .unit = NULL)
 #define PITH_CHILD_O_(field, T, ...)                                                     \
     PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_CHILD, NULL,               \
-                T##_pith_type, #T, PITH_STATIC_NONE, NULL, __VA_ARGS__)
+                T##_pith_type, #T, PITH_STATIC_KIND_NONE, NULL, __VA_ARGS__)
 #define PITH_TREE_(field) PITH_TREE_O_(field, .unit = NULL)
 #define PITH_TREE_O_(field, ...)                                                         \
     PITH_ENTRY_(field, PITH_IS_(field, const void *), PITH_FIELD_TREE, NULL, NULL, NULL, \
-                PITH_STATIC_NONE, NULL, __VA_ARGS__)
+                PITH_STATIC_KIND_NONE, NULL, __VA_ARGS__)
 #define PITH_STATIC_(field) PITH_STATIC_O_(field, .unit = NULL)
 #define PITH_STATIC_O_(field, ...)                                                       \
     PITH_ENTRY_(field, 0, PITH_FIELD_STATIC, NULL, NULL, NULL,                           \
@@ -303,7 +304,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_ENUM_(field, names) PITH_ENUM_O_(field, names, .unit = NULL)
 #define PITH_ENUM_O_(field, names, ...)                                                  \
     PITH_ENTRY_(field, PITH_CHOICE_(((Self *)0)->field), PITH_FIELD_STATIC, NULL, NULL,  \
-                NULL, PITH_STATIC_CHOICE, names, __VA_ARGS__)
+                NULL, PITH_STATIC_KIND_ENUM, names, __VA_ARGS__)
 /** A static pith_dtype: PITH_STATIC_DTYPE(member, options...); leaf specs may name it in
  * place of a dtype. */
 #define PITH_STATIC_DTYPE(...)                                                           \
@@ -313,12 +314,12 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_DTYPE_(field) PITH_DTYPE_O_(field, .unit = NULL)
 #define PITH_DTYPE_O_(field, ...)                                                        \
     PITH_ENTRY_(field, PITH_IS_(field, pith_dtype), PITH_FIELD_STATIC, NULL, NULL, NULL, \
-                PITH_STATIC_DTYPE_, NULL, __VA_ARGS__)
+                PITH_STATIC_KIND_DTYPE, NULL, __VA_ARGS__)
 /** A static record: the member is a const T *, T a node without leaves; compared by
  * value. */
 #define PITH_STATIC_RECORD(field, T)                                                     \
     PITH_ENTRY_(field, PITH_IS_(field, const T *), PITH_FIELD_STATIC, NULL,              \
-                T##_pith_type, #T, PITH_STATIC_RECORD_, NULL, .unit = NULL)
+                T##_pith_type, #T, PITH_STATIC_KIND_RECORD, NULL, .unit = NULL)
 /** Members (up to 6) of a struct by value, each a static: PITH_STATIC_STRUCT(box, x, y,
  * z). */
 #define PITH_STATIC_STRUCT(...)                                                          \
@@ -334,8 +335,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_STRUCT5_(f, a, b, c, d, e), PITH_STATIC_(f.g)
 /** A member that is no part of the tree; it is zero in frozen records. */
 #define PITH_IGNORE(field)                                                               \
-    PITH_ENTRY_(field, 0, PITH_FIELD_IGNORE, NULL, NULL, NULL, PITH_STATIC_NONE, NULL,   \
-                .unit = NULL)
+    PITH_ENTRY_(field, 0, PITH_FIELD_IGNORE, NULL, NULL, NULL, PITH_STATIC_KIND_NONE,    \
+                NULL, .unit = NULL)
 /**
  * A hook that validates a record when it is made: void validate(pith_scope *, const T *).
  *
@@ -408,8 +409,8 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
  */
 #define PITH_USES(T)                                                                     \
     {                                                                                    \
-        (#T), 0, 0, PITH_FIELD_HOOK, NULL, T##_pith_type, (#T), PITH_STATIC_NONE, NULL,  \
-            PITH_HOOK_USES, NULL, PITH_FIELD_OPTIONS_(.unit = NULL)                      \
+        (#T), 0, 0, PITH_FIELD_HOOK, NULL, T##_pith_type, (#T), PITH_STATIC_KIND_NONE,   \
+            NULL, PITH_HOOK_USES, NULL, PITH_FIELD_OPTIONS_(.unit = NULL)                \
     }
 /** The version of the type, written into checkpoints; 1 unless given. */
 #define PITH_TYPE_VERSION(number)                                                        \

@@ -19,7 +19,7 @@ bool pithp_size_next(pithp_size_walk *w) {
                 break;
             }
             const pithp_static_info *info = &type->statics[w->next_static++];
-            if (info->kind != PITH_STATIC_I64)
+            if (info->kind != PITH_STATIC_KIND_I64)
                 continue;
             w->node = w->record;
             w->field = &type->fields[info->field];

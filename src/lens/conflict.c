@@ -125,7 +125,8 @@ static pith_status compare_statics(differing *d, const void *before, const void 
         const pithp_static_info *info = &a->type->statics[i];
         if (pithp_static_same(info, a->statics, b->statics))
             continue;
-        const bool record = info->kind == PITH_STATIC_RECORD_; /* else it has no places */
+        const bool record =
+            info->kind == PITH_STATIC_KIND_RECORD; /* else it has no places */
         rc = compare_at(d, ~(int64_t)info->field,
                         record ? pointer_at(before, info->offset) : NULL,
                         record ? pointer_at(after, info->offset) : after);

@@ -404,7 +404,7 @@ static const void *pointer_at(const void *node, size_t offset) {
 /* Enter a field of the record at hand. */
 static void enter_field(following *f, const pithp_field *field) {
     const pith_field *d = &field->declared;
-    if (d->kind == PITH_FIELD_STATIC && d->static_kind != PITH_STATIC_RECORD_) {
+    if (d->kind == PITH_FIELD_STATIC && d->static_kind != PITH_STATIC_KIND_RECORD) {
         f->field = field;
         f->place = ~(int64_t)(field - pithp_node_def_of(f->node)->type->fields);
         return;

@@ -468,7 +468,7 @@ const void *pith_lens_put_i64(pith_scope *s,
                               int64_t value,
                               const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_i64", lens, root,
-                      &(pithp_static_value){.kind = PITH_STATIC_I64, .i64 = value},
+                      &(pithp_static_value){.kind = PITH_STATIC_KIND_I64, .i64 = value},
                       options);
 }
 
@@ -478,7 +478,7 @@ const void *pith_lens_put_f64(pith_scope *s,
                               double value,
                               const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_f64", lens, root,
-                      &(pithp_static_value){.kind = PITH_STATIC_F64, .f64 = value},
+                      &(pithp_static_value){.kind = PITH_STATIC_KIND_F64, .f64 = value},
                       options);
 }
 
@@ -488,7 +488,7 @@ const void *pith_lens_put_bool(pith_scope *s,
                                bool value,
                                const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_bool", lens, root,
-                      &(pithp_static_value){.kind = PITH_STATIC_BOOL, .i64 = value},
+                      &(pithp_static_value){.kind = PITH_STATIC_KIND_BOOL, .i64 = value},
                       options);
 }
 
@@ -498,6 +498,6 @@ const void *pith_lens_put_text(pith_scope *s,
                                const char *value,
                                const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_text", lens, root,
-                      &(pithp_static_value){.kind = PITH_STATIC_TEXT, .text = value},
+                      &(pithp_static_value){.kind = PITH_STATIC_KIND_TEXT, .text = value},
                       options);
 }

@@ -9,7 +9,7 @@
 const void *
 pithp_lens_static_get(pith_scope *s, const void *record, const pithp_field *field) {
     const pithp_static_value v = pithp_static_read(&field->declared, record);
-    return v.kind == PITH_STATIC_RECORD_ ? v.record : pithp_lens_scalar_tree(s, &v);
+    return v.kind == PITH_STATIC_KIND_RECORD ? v.record : pithp_lens_scalar_tree(s, &v);
 }
 
 /* ---- Setting ---- */
@@ -24,20 +24,20 @@ put_array(pith_scope *s, char *at, const pith_field *d, const pith_array *value)
     const pith_spec *spec = pithp_array_spec(value);
     char text[PITHP_SPEC_TEXT_BYTES];
     const bool is_bool = spec->dtype == PITH_BOOL;
-    if (d->static_kind == PITH_STATIC_TEXT)
+    if (d->static_kind == PITH_STATIC_KIND_TEXT)
         return wrong_kind(s, d, pithp_spec_print(spec, text));
     if (spec->rank)
         return pithp_fail(s, PITH_E_SHAPE, NULL,
                           "expected a number (an array of rank 0), got %s",
                           pithp_spec_print(spec, text));
-    if (d->static_kind == PITH_STATIC_BOOL  ? !is_bool
-        : d->static_kind == PITH_STATIC_F64 ? is_bool
-                                            : !pith_dtype_is_integer(spec->dtype))
+    if (d->static_kind == PITH_STATIC_KIND_BOOL  ? !is_bool
+        : d->static_kind == PITH_STATIC_KIND_F64 ? is_bool
+                                                 : !pith_dtype_is_integer(spec->dtype))
         return wrong_kind(s, d, pithp_spec_print(spec, text));
     pithp_static_value v = {.kind = d->static_kind};
-    if (d->static_kind == PITH_STATIC_BOOL)
+    if (d->static_kind == PITH_STATIC_KIND_BOOL)
         v.i64 = pith_read_bool(pithp_on_behalf(s), value);
-    else if (d->static_kind == PITH_STATIC_F64)
+    else if (d->static_kind == PITH_STATIC_KIND_F64)
         v.f64 = pith_read_f64(pithp_on_behalf(s), value);
     else
         v.i64 = pith_read_i64(pithp_on_behalf(s), value);
@@ -55,11 +55,11 @@ pith_status pithp_lens_static_put(pith_scope *s,
     if (!value)
         return pithp_fail(s, PITH_E_ARG, NULL, "a static cannot be absent");
     const pith_text *text = pithp_lens_text_of(value);
-    if (text && d->static_kind != PITH_STATIC_RECORD_)
+    if (text && d->static_kind != PITH_STATIC_KIND_RECORD)
         return pithp_lens_static_put_scalar(
             s, record, field,
-            &(pithp_static_value){.kind = PITH_STATIC_TEXT, .text = text->text});
-    if (d->static_kind == PITH_STATIC_RECORD_) {
+            &(pithp_static_value){.kind = PITH_STATIC_KIND_TEXT, .text = text->text});
+    if (d->static_kind == PITH_STATIC_KIND_RECORD) {
         const pith_status rc = pithp_lens_check_type(s, value, field->child);
         memcpy(at, &value, sizeof value);
         return rc;
@@ -82,7 +82,7 @@ pith_status pithp_lens_static_put_scalar(pith_scope *s,
                                          const pithp_static_value *scalar) {
     const pith_field *d = &field->declared;
     const pithp_static_operations *kind = pithp_static_of(d);
-    const bool text = scalar->kind == PITH_STATIC_TEXT;
+    const bool text = scalar->kind == PITH_STATIC_KIND_TEXT;
     pithp_static_value v = {.kind = d->static_kind};
     if (!pithp_static_convert(d, scalar, &v))
         return wrong_kind(s, d,
@@ -91,19 +91,20 @@ pith_status pithp_lens_static_put_scalar(pith_scope *s,
                                                             : "a text");
     if (kind->is_named && text && v.i64 < 0)
         return pithp_fail(s, PITH_E_ARG, NULL, "'%.80s' is no %s", scalar->text,
-                          d->static_kind == PITH_STATIC_DTYPE_ ? "dtype"
-                                                               : "name of the enum");
+                          d->static_kind == PITH_STATIC_KIND_DTYPE ? "dtype"
+                                                                   : "name of the enum");
     pithp_static_write(d, &v, record);
     return PITH_OK;
 }
 
 const void *pithp_lens_scalar_tree(pith_scope *s, const pithp_static_value *scalar) {
     pith_scope *on_behalf = pithp_on_behalf(s);
-    return scalar->kind == PITH_STATIC_TEXT
+    return scalar->kind == PITH_STATIC_KIND_TEXT
                ? (const void *)pith_text_make(on_behalf, scalar->text)
-           : scalar->kind == PITH_STATIC_F64  ? pith_f64(on_behalf, scalar->f64)
-           : scalar->kind == PITH_STATIC_BOOL ? pith_bool(on_behalf, scalar->i64 != 0)
-                                              : pith_i64(on_behalf, scalar->i64);
+           : scalar->kind == PITH_STATIC_KIND_F64 ? pith_f64(on_behalf, scalar->f64)
+           : scalar->kind == PITH_STATIC_KIND_BOOL
+               ? pith_bool(on_behalf, scalar->i64 != 0)
+               : pith_i64(on_behalf, scalar->i64);
 }
 
 /* ---- Numbers without arrays ---- */
@@ -174,7 +175,7 @@ int64_t pith_lens_get_i64(pith_scope *s, const pith_lens *lens, const void *root
     if (!p.field)
         return pith_read_i64(pithp_on_behalf(s), p.node);
     const pith_field *d = &p.field->declared;
-    if (d->static_kind == PITH_STATIC_I64 || pithp_static_of(d)->is_named)
+    if (d->static_kind == PITH_STATIC_KIND_I64 || pithp_static_of(d)->is_named)
         return pithp_static_read(d, p.node).i64;
     fail_number(s, function, d, "integer");
     return 0;
@@ -189,8 +190,8 @@ double pith_lens_get_f64(pith_scope *s, const pith_lens *lens, const void *root)
         return pith_read_f64(pithp_on_behalf(s), p.node);
     const pith_field *d = &p.field->declared;
     const pithp_static_value v = pithp_static_read(d, p.node);
-    if (v.kind == PITH_STATIC_F64 || v.kind == PITH_STATIC_I64)
-        return v.kind == PITH_STATIC_F64 ? v.f64 : (double)v.i64;
+    if (v.kind == PITH_STATIC_KIND_F64 || v.kind == PITH_STATIC_KIND_I64)
+        return v.kind == PITH_STATIC_KIND_F64 ? v.f64 : (double)v.i64;
     fail_number(s, function, d, "number");
     return 0;
 }
@@ -203,7 +204,7 @@ bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const void *root) 
     if (!p.field)
         return pith_read_bool(pithp_on_behalf(s), p.node);
     const pith_field *d = &p.field->declared;
-    if (d->static_kind == PITH_STATIC_BOOL)
+    if (d->static_kind == PITH_STATIC_KIND_BOOL)
         return pithp_static_read(d, p.node).i64 != 0;
     fail_number(s, function, d, "bool");
     return false;
@@ -213,7 +214,7 @@ bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const void *root) 
 static const char *
 text_of_static(pith_scope *s, const char *function, const pithp_lens_place *p) {
     const pith_field *d = &p->field->declared;
-    if (d->static_kind == PITH_STATIC_TEXT || pithp_static_of(d)->is_named)
+    if (d->static_kind == PITH_STATIC_KIND_TEXT || pithp_static_of(d)->is_named)
         return pithp_static_read(d, p->node).text;
     pithp_fail(s, PITH_E_TYPE, NULL, "%s: '%.100s' is no text, enum or dtype", function,
                d->name);

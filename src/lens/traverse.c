@@ -187,7 +187,7 @@ void pithp_lens_places_text(pithp_text *t,
         }
         const pith_field *d = &node_def->type->fields[~places[i]].declared;
         pithp_path_add_field(t, d->name);
-        if (d->static_kind == PITH_STATIC_RECORD_)
+        if (d->static_kind == PITH_STATIC_KIND_RECORD)
             memcpy(&node, (const char *)node + d->offset, sizeof node);
     }
 }

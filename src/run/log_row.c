@@ -80,7 +80,7 @@ add_static(table *t, int64_t column, const pith_type *type, int32_t i, const voi
         pithp_static_read(&type->fields[type->statics[i].field].declared, row);
     const pith_run_log_value v = {.name =
                                       type->fields[type->statics[i].field].declared.name,
-                                  .is_integer = value.kind != PITH_STATIC_F64,
+                                  .is_integer = value.kind != PITH_STATIC_KIND_F64,
                                   .i64 = value.i64,
                                   .f64 = value.f64};
     for (int64_t k = 0; k < t->steps; k++)

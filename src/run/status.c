@@ -53,7 +53,7 @@ add_sizes(pithp_text *t, const pithp_walk *w, const pith_type *type, bool *any) 
     for (int32_t i = 0; i < type->static_count; i++) {
         const pithp_static_info *info = &type->statics[i];
         int64_t size;
-        if (info->kind != PITH_STATIC_I64 || !names_extent(type, info->field))
+        if (info->kind != PITH_STATIC_KIND_I64 || !names_extent(type, info->field))
             continue;
         memcpy(&size, (const char *)w->node + info->offset, sizeof size);
         pithp_text_begin(&path, t->rt);

@@ -100,7 +100,7 @@ static bool parse_named(cursor *c, pithp_extent *e) {
         return refuse(r, "\"%s\": expected a name at \"%s\"", c->text, c->next);
     const int32_t field = outer ? -1 : find_static(r, name, length);
     if (field >= 0) {
-        if (r->fields[field].static_kind != PITH_STATIC_I64)
+        if (r->fields[field].static_kind != PITH_STATIC_KIND_I64)
             return refuse(r, "\"%s\": the static %s is no int64_t, so it is no extent",
                           c->text, r->fields[field].name);
         e->kind = PITHP_EXTENT_STATIC;
@@ -147,7 +147,7 @@ static bool parse_dtype(cursor *c, pithp_leaf_spec *spec) {
     } else if (strcmp(word, "any") == 0) {
         spec->rule = PITHP_DTYPE_ANY;
     } else if (length && field >= 0) {
-        if (r->fields[field].static_kind != PITH_STATIC_DTYPE_)
+        if (r->fields[field].static_kind != PITH_STATIC_KIND_DTYPE)
             return refuse(r, "\"%s\": the static %s is no pith_dtype", c->text,
                           r->fields[field].name);
         spec->rule = PITHP_DTYPE_STATIC;

@@ -215,7 +215,7 @@ static pith_status make_leaves(const request *q, const pithp_binding *b, void *v
 static void set_static_records(const pith_type *type, void *value) {
     for (int32_t i = 0; i < type->static_count; i++) {
         const pithp_static_info *info = &type->statics[i];
-        if (info->kind == PITH_STATIC_RECORD_ && !pointer_at(value, info->offset))
+        if (info->kind == PITH_STATIC_KIND_RECORD && !pointer_at(value, info->offset))
             memcpy(field_of(value, type, info->field),
                    &type->fields[info->field].child->initial, sizeof(void *));
     }

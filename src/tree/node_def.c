@@ -63,7 +63,7 @@ static void free_shape(pith_runtime *rt, pithp_node_def *node_def) {
 static pithp_node_def *static_record_shape(const pithp_node_def *node_def, int32_t i) {
     const pithp_static_info *info = &node_def->type->statics[i];
     const void *record;
-    if (info->kind != PITH_STATIC_RECORD_)
+    if (info->kind != PITH_STATIC_KIND_RECORD)
         return NULL;
     memcpy(&record, (const char *)node_def->statics + info->offset, sizeof record);
     return record ? (pithp_node_def *)(uintptr_t)pithp_node_def_of(record) : NULL;
@@ -129,7 +129,7 @@ static bool same_statics(const pithp_node_def *node_def, const char *statics) {
         const char *a = (const char *)node_def->statics + info->offset;
         const char *b = statics + info->offset;
         const pithp_node_def *record;
-        if (info->kind == PITH_STATIC_RECORD_) {
+        if (info->kind == PITH_STATIC_KIND_RECORD) {
             memcpy(&record, b, sizeof record);
             if (static_record_shape(node_def, i) != record)
                 return false;
@@ -163,7 +163,7 @@ static size_t text_bytes(const pith_type *type, const char *statics) {
     size_t bytes = 0;
     for (int32_t i = 0; i < type->static_count; i++) {
         const char *text;
-        if (type->statics[i].kind != PITH_STATIC_TEXT)
+        if (type->statics[i].kind != PITH_STATIC_KIND_TEXT)
             continue;
         memcpy(&text, statics + type->statics[i].offset, sizeof text);
         bytes += text ? strlen(text) + 1 : 0;
@@ -196,7 +196,7 @@ finish_statics(pith_runtime *rt, const pith_type *type, char *statics, char *tex
     for (int32_t i = 0; i < type->static_count; i++) {
         char *at = statics + type->statics[i].offset;
         const void *pointer;
-        if (type->statics[i].kind == PITH_STATIC_TEXT) {
+        if (type->statics[i].kind == PITH_STATIC_KIND_TEXT) {
             memcpy(&pointer, at, sizeof pointer);
             if (!pointer)
                 continue;
@@ -204,7 +204,7 @@ finish_statics(pith_runtime *rt, const pith_type *type, char *statics, char *tex
             memcpy(text, pointer, bytes);
             memcpy(at, &text, sizeof text);
             text += bytes;
-        } else if (type->statics[i].kind == PITH_STATIC_RECORD_) {
+        } else if (type->statics[i].kind == PITH_STATIC_KIND_RECORD) {
             memcpy(&pointer, at, sizeof pointer);
             const void *record = instance_of(rt, (pithp_node_def *)(uintptr_t)pointer);
             if (!record)

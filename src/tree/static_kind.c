@@ -63,8 +63,8 @@ static void check_initial_i64(pith_type *t, const pith_field *d) {
 static bool
 convert_f64(const pith_field *d, const pithp_static_value *from, pithp_static_value *to) {
     (void)d;
-    to->f64 = from->kind == PITH_STATIC_I64 ? (double)from->i64 : from->f64;
-    return from->kind == PITH_STATIC_I64 || from->kind == PITH_STATIC_F64;
+    to->f64 = from->kind == PITH_STATIC_KIND_I64 ? (double)from->i64 : from->f64;
+    return from->kind == PITH_STATIC_KIND_I64 || from->kind == PITH_STATIC_KIND_F64;
 }
 
 static pith_status
@@ -185,18 +185,18 @@ static int64_t dtype_number(const char *name) {
 static bool convert_enum(const pith_field *d,
                          const pithp_static_value *from,
                          pithp_static_value *to) {
-    const bool text = from->kind == PITH_STATIC_TEXT && from->text;
+    const bool text = from->kind == PITH_STATIC_KIND_TEXT && from->text;
     to->i64 = text ? enum_number(d, from->text) : from->i64;
-    return text || from->kind == PITH_STATIC_I64;
+    return text || from->kind == PITH_STATIC_KIND_I64;
 }
 
 static bool convert_dtype(const pith_field *d,
                           const pithp_static_value *from,
                           pithp_static_value *to) {
-    const bool text = from->kind == PITH_STATIC_TEXT && from->text;
+    const bool text = from->kind == PITH_STATIC_KIND_TEXT && from->text;
     (void)d;
     to->i64 = text ? dtype_number(from->text) : from->i64;
-    return text || from->kind == PITH_STATIC_I64;
+    return text || from->kind == PITH_STATIC_KIND_I64;
 }
 
 static pith_status
@@ -287,68 +287,68 @@ canonicalise_record(pith_scope *s, const pithp_field *f, const char *member, cha
 /* ---- The table ---- */
 
 const pithp_static_operations pithp_static_kinds[] = {
-    [PITH_STATIC_NONE] = {.name = "none", .expected = "nothing"},
-    [PITH_STATIC_I64] = {.name = "i64",
-                         .expected = "an integer",
-                         .size = sizeof(int64_t),
-                         .is_number = true,
-                         .read = read_i64,
-                         .write = write_i64,
-                         .print = print_i64,
-                         .check_initial = check_initial_i64},
-    [PITH_STATIC_F64] = {.name = "f64",
-                         .expected = "a number",
-                         .size = sizeof(double),
-                         .is_number = true,
-                         .read = read_f64,
-                         .write = write_f64,
-                         .convert = convert_f64,
-                         .canonicalise = canonicalise_f64,
-                         .equal = equal_f64,
-                         .print = print_f64},
-    [PITH_STATIC_BOOL] = {.name = "bool",
-                          .expected = "a bool",
-                          .size = sizeof(bool),
-                          .is_number = true,
-                          .read = read_bool,
-                          .write = write_bool,
-                          .canonicalise = canonicalise_bool,
-                          .print = print_bool,
-                          .check_initial = check_initial_bool},
-    [PITH_STATIC_TEXT] = {.name = "text",
-                          .expected = "a text (a pith_text)",
-                          .size = sizeof(const char *),
-                          .read = read_text,
-                          .write = write_text,
-                          .equal = equal_text,
-                          .hash = hash_text,
-                          .check_initial = check_initial_text},
-    [PITH_STATIC_CHOICE] = {.name = "enum",
-                            .expected = "a name or number of the enum",
-                            .size = sizeof(int),
-                            .is_named = true,
-                            .read = read_enum,
-                            .write = write_named,
-                            .convert = convert_enum,
-                            .canonicalise = canonicalise_enum,
-                            .print = print_named,
-                            .check_initial = check_initial_enum},
-    [PITH_STATIC_DTYPE_] = {.name = "dtype",
-                            .expected = "a dtype",
-                            .size = sizeof(pith_dtype),
-                            .is_named = true,
-                            .read = read_dtype,
-                            .write = write_named,
-                            .convert = convert_dtype,
-                            .canonicalise = canonicalise_dtype,
-                            .print = print_named,
-                            .check_initial = check_initial_dtype},
-    [PITH_STATIC_RECORD_] = {.name = "record",
-                             .expected = "a record",
-                             .size = sizeof(const void *),
-                             .read = read_record,
-                             .write = write_record,
-                             .canonicalise = canonicalise_record},
+    [PITH_STATIC_KIND_NONE] = {.name = "none", .expected = "nothing"},
+    [PITH_STATIC_KIND_I64] = {.name = "i64",
+                              .expected = "an integer",
+                              .size = sizeof(int64_t),
+                              .is_number = true,
+                              .read = read_i64,
+                              .write = write_i64,
+                              .print = print_i64,
+                              .check_initial = check_initial_i64},
+    [PITH_STATIC_KIND_F64] = {.name = "f64",
+                              .expected = "a number",
+                              .size = sizeof(double),
+                              .is_number = true,
+                              .read = read_f64,
+                              .write = write_f64,
+                              .convert = convert_f64,
+                              .canonicalise = canonicalise_f64,
+                              .equal = equal_f64,
+                              .print = print_f64},
+    [PITH_STATIC_KIND_BOOL] = {.name = "bool",
+                               .expected = "a bool",
+                               .size = sizeof(bool),
+                               .is_number = true,
+                               .read = read_bool,
+                               .write = write_bool,
+                               .canonicalise = canonicalise_bool,
+                               .print = print_bool,
+                               .check_initial = check_initial_bool},
+    [PITH_STATIC_KIND_TEXT] = {.name = "text",
+                               .expected = "a text (a pith_text)",
+                               .size = sizeof(const char *),
+                               .read = read_text,
+                               .write = write_text,
+                               .equal = equal_text,
+                               .hash = hash_text,
+                               .check_initial = check_initial_text},
+    [PITH_STATIC_KIND_ENUM] = {.name = "enum",
+                               .expected = "a name or number of the enum",
+                               .size = sizeof(int),
+                               .is_named = true,
+                               .read = read_enum,
+                               .write = write_named,
+                               .convert = convert_enum,
+                               .canonicalise = canonicalise_enum,
+                               .print = print_named,
+                               .check_initial = check_initial_enum},
+    [PITH_STATIC_KIND_DTYPE] = {.name = "dtype",
+                                .expected = "a dtype",
+                                .size = sizeof(pith_dtype),
+                                .is_named = true,
+                                .read = read_dtype,
+                                .write = write_named,
+                                .convert = convert_dtype,
+                                .canonicalise = canonicalise_dtype,
+                                .print = print_named,
+                                .check_initial = check_initial_dtype},
+    [PITH_STATIC_KIND_RECORD] = {.name = "record",
+                                 .expected = "a record",
+                                 .size = sizeof(const void *),
+                                 .read = read_record,
+                                 .write = write_record,
+                                 .canonicalise = canonicalise_record},
 };
 
 /* ---- Defaults ---- */
@@ -389,14 +389,14 @@ pithp_static_value pithp_static_initial(const pithp_field *f) {
                             .f64 = o->initial,
                             .text = o->initial_text,
                             .record = f->child ? f->child->initial : NULL};
-    if (v.kind != PITH_STATIC_F64)
+    if (v.kind != PITH_STATIC_KIND_F64)
         v.i64 = (int64_t)o->initial;
     return v;
 }
 
 pith_static_kind pithp_static_kind_named(const char *name) {
-    for (int i = PITH_STATIC_NONE + 1; i < PITHP_COUNT(pithp_static_kinds); i++)
+    for (int i = PITH_STATIC_KIND_NONE + 1; i < PITHP_COUNT(pithp_static_kinds); i++)
         if (strcmp(pithp_static_kinds[i].name, name) == 0)
             return (pith_static_kind)i;
-    return PITH_STATIC_NONE;
+    return PITH_STATIC_KIND_NONE;
 }

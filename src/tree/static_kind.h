@@ -47,9 +47,9 @@ typedef struct pithp_static_operations {
     void (*check_initial)(pith_type *t, const pith_field *d);
 } pithp_static_operations;
 
-/* By pith_static_kind; PITH_STATIC_NONE has names alone. */
+/* By pith_static_kind; PITH_STATIC_KIND_NONE has names alone. */
 extern const pithp_static_operations pithp_static_kinds[];
-/* The kind with that name; PITH_STATIC_NONE if there is none. */
+/* The kind with that name; PITH_STATIC_KIND_NONE if there is none. */
 pith_static_kind pithp_static_kind_named(const char *name);
 /* The operations of a field's kind. */
 static inline const pithp_static_operations *pithp_static_of(const pith_field *d) {

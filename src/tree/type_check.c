@@ -25,12 +25,12 @@ static bool is_whole(double value, double least, double beyond) {
 }
 
 static void check_static(pith_type *t, const pith_field *d) {
-    if (d->static_kind == PITH_STATIC_NONE || d->size != pithp_static_of(d)->size)
+    if (d->static_kind == PITH_STATIC_KIND_NONE || d->size != pithp_static_of(d)->size)
         pithp_type_refuse(t, d->name, "a static of %zu bytes is of no kind that is known",
                           d->size);
-    else if (d->static_kind == PITH_STATIC_CHOICE && !d->names)
+    else if (d->static_kind == PITH_STATIC_KIND_ENUM && !d->names)
         pithp_type_refuse(t, d->name, "an enum needs names of its values");
-    else if (d->options.initial_text && d->static_kind != PITH_STATIC_TEXT)
+    else if (d->options.initial_text && d->static_kind != PITH_STATIC_KIND_TEXT)
         pithp_type_refuse(t, d->name, ".initial_text is for strings");
     else if (d->options.optional)
         pithp_type_refuse(t, d->name, ".optional is for leaves and children");
@@ -304,7 +304,8 @@ void pithp_type_check_names(pith_type *t) {
             continue;
         for (int32_t k = 0; k < t->static_count; k++) {
             const char *name = t->fields[t->statics[k].field].declared.name;
-            if (t->statics[k].kind == PITH_STATIC_I64 && is_similar(t->names[i], name) &&
+            if (t->statics[k].kind == PITH_STATIC_KIND_I64 &&
+                is_similar(t->names[i], name) &&
                 count_uses(t, PITHP_EXTENT_STATIC, t->statics[k].field, &unused) == 0)
                 pithp_type_refuse(t, t->fields[field].declared.name,
                                   "leaf spec \"%s\": no static is called %s; %s is",
@@ -366,7 +367,7 @@ void pithp_type_check_children(pith_type *t) {
         const bool is_static = d->kind == PITH_FIELD_STATIC;
         const bool is_use = d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_USES;
         if (d->kind != PITH_FIELD_CHILD && !is_use &&
-            !(is_static && d->static_kind == PITH_STATIC_RECORD_))
+            !(is_static && d->static_kind == PITH_STATIC_KIND_RECORD))
             continue;
         if (!f->child || f->child == pith_array_pith_type())
             pithp_type_refuse(t, d->name,

@@ -152,7 +152,7 @@ static bool list_provided(pith_type *t) {
         return false;
     t->provided_by = by;
     for (int32_t i = 0; i < t->static_count; i++) {
-        if (t->statics[i].kind != PITH_STATIC_I64)
+        if (t->statics[i].kind != PITH_STATIC_KIND_I64)
             continue;
         const char *name = t->fields[t->statics[i].field].declared.name;
         const char *interned = pithp_name_intern(name, strlen(name));
@@ -295,7 +295,7 @@ static void fill_permanent_records(const pith_type *t) {
                     break; /* the type is refused */
                 v = pithp_static_initial(f);
                 pithp_static_write(d, &v, initial);
-                if (d->static_kind == PITH_STATIC_RECORD_ && f->child)
+                if (d->static_kind == PITH_STATIC_KIND_RECORD && f->child)
                     memcpy(nil + d->offset, &f->child->nil, d->size);
                 break;
             case PITH_FIELD_LEAF:

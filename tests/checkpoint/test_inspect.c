@@ -30,9 +30,9 @@ Test(inspect, gives_the_rows_of_the_tables) {
     cr_assert(n.kind == PITH_NODE_RECORD && n.version == 3 && n.child_count == 5 &&
               n.static_count == 10 && n.parent == -1 && n.depth == 0 && n.leaf == -1);
     cr_assert(pith_checkpoint_get_static(c, 0, 3, &field));
-    cr_assert(field.kind == PITH_STATIC_TEXT && strcmp(field.text, "melt") == 0);
+    cr_assert(field.kind == PITH_STATIC_KIND_TEXT && strcmp(field.text, "melt") == 0);
     cr_assert(pith_checkpoint_get_static(c, 0, 9, &field) &&
-              field.kind == PITH_STATIC_RECORD_);
+              field.kind == PITH_STATIC_KIND_RECORD);
     cr_assert(pith_checkpoint_get_node(c, field.node, &n) && n.is_static &&
               n.parent == 0);
     cr_assert_str_eq(pith_checkpoint_path(s, c, field.node), ".force");

@@ -105,9 +105,9 @@ static const pith_type *type_of(const golden_json *node, const golden_json *fiel
                                      .offset = at,
                                      .size = number || text ? 8 : sizeof(bool),
                                      .kind = PITH_FIELD_STATIC,
-                                     .static_kind = number ? PITH_STATIC_F64
-                                                    : text ? PITH_STATIC_TEXT
-                                                           : PITH_STATIC_BOOL};
+                                     .static_kind = number ? PITH_STATIC_KIND_F64
+                                                    : text ? PITH_STATIC_KIND_TEXT
+                                                           : PITH_STATIC_KIND_BOOL};
         at += 8;
         used += snprintf(name + used, sizeof name - (size_t)used, "_%c",
                          number ? 'n'

@@ -336,13 +336,13 @@ static void compare_static(comparison *c,
                            int64_t a,
                            const pith_checkpoint_static *v,
                            const pith_checkpoint_static *w) {
-    if (v->kind == PITH_STATIC_RECORD_ && w->kind == v->kind && v->node >= 0 &&
+    if (v->kind == PITH_STATIC_KIND_RECORD && w->kind == v->kind && v->node >= 0 &&
         w->node >= 0) {
         push(c, v->node, w->node);
         return;
     }
     char *p = static_text(&c->a, v), *q = static_text(&c->b, w);
-    if (v->kind == w->kind && (strcmp(p, q) == 0 || (v->kind == PITH_STATIC_F64 &&
+    if (v->kind == w->kind && (strcmp(p, q) == 0 || (v->kind == PITH_STATIC_KIND_F64 &&
                                                      isnan(v->f64) && isnan(w->f64)))) {
         free(p);
         free(q);

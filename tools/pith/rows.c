@@ -94,20 +94,20 @@ char *node_text(const rows *r, int64_t node) {
 
 char *static_text(const rows *r, const pith_checkpoint_static *value) {
     switch (value->kind) {
-        case PITH_STATIC_I64:
+        case PITH_STATIC_KIND_I64:
             return text_of("%" PRId64, value->i64);
-        case PITH_STATIC_F64:
+        case PITH_STATIC_KIND_F64:
             return text_of("%s", pith_element_print(PITH_F64, &value->f64, 0).text);
-        case PITH_STATIC_BOOL:
+        case PITH_STATIC_KIND_BOOL:
             return text_of("%s", value->i64 ? "true" : "false");
-        case PITH_STATIC_TEXT:
+        case PITH_STATIC_KIND_TEXT:
             return quoted(value->text);
-        case PITH_STATIC_CHOICE:
-        case PITH_STATIC_DTYPE_:
+        case PITH_STATIC_KIND_ENUM:
+        case PITH_STATIC_KIND_DTYPE:
             return clean(value->text);
-        case PITH_STATIC_RECORD_:
+        case PITH_STATIC_KIND_RECORD:
             return value->node < 0 ? text_of("NULL") : node_text(r, value->node);
-        case PITH_STATIC_NONE:
+        case PITH_STATIC_KIND_NONE:
             break;
     }
     return text_of("?");

@@ -237,7 +237,7 @@ static void draw_item(drawing *d, frame *top) {
         pith_checkpoint_static value;
         pith_checkpoint_get_static(d->r.c, top->node, item, &value);
         draw_static(d, &value, last);
-        inner = value.kind == PITH_STATIC_RECORD_ ? value.node : -1;
+        inner = value.kind == PITH_STATIC_KIND_RECORD ? value.node : -1;
     } else if (in_middle(n, index, &d->limits)) {
         const int64_t count = left_out(n, &d->limits);
         top->next += count - 1;

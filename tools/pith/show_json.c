@@ -7,25 +7,25 @@
 static void put_static(const pith_checkpoint_static *v) {
     json_name(v->name);
     switch (v->kind) {
-        case PITH_STATIC_I64:
+        case PITH_STATIC_KIND_I64:
             json_i64(v->i64);
             return;
-        case PITH_STATIC_F64:
+        case PITH_STATIC_KIND_F64:
             json_f64(v->f64);
             return;
-        case PITH_STATIC_BOOL:
+        case PITH_STATIC_KIND_BOOL:
             json_bool(v->i64);
             return;
-        case PITH_STATIC_RECORD_: /* the row of the record */
+        case PITH_STATIC_KIND_RECORD: /* the row of the record */
             if (v->node < 0)
                 json_text(NULL);
             else
                 json_i64(v->node);
             return;
-        case PITH_STATIC_TEXT:
-        case PITH_STATIC_CHOICE:
-        case PITH_STATIC_DTYPE_:
-        case PITH_STATIC_NONE:
+        case PITH_STATIC_KIND_TEXT:
+        case PITH_STATIC_KIND_ENUM:
+        case PITH_STATIC_KIND_DTYPE:
+        case PITH_STATIC_KIND_NONE:
             json_text(v->text);
     }
 }

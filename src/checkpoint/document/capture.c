@@ -79,7 +79,7 @@ pith_status pithp_capture_static(pith_scope *s,
                                       .node = -1}; /* the row is not known yet */
     if (pithp_static_of(field)->is_number)
         value->i64 = v.i64;
-    if (v.kind == PITH_STATIC_CHOICE && !v.text)
+    if (v.kind == PITH_STATIC_KIND_ENUM && !v.text)
         return pithp_fail(s, PITH_E_TYPE, NULL, "the enum has no name for %d",
                           (int)v.i64);
     return PITH_OK;
@@ -232,7 +232,7 @@ static pith_status walk_statics(capture *c) {
             if (field->kind != PITH_FIELD_STATIC)
                 continue;
             pith_checkpoint_static *value = &c->d->statics.rows[n.first_static + k++];
-            if (field->static_kind != PITH_STATIC_RECORD_)
+            if (field->static_kind != PITH_STATIC_KIND_RECORD)
                 continue;
             memcpy(&record, (const char *)n.object + field->offset, sizeof record);
             if (!record)

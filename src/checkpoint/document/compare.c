@@ -143,7 +143,7 @@ static bool shape_fits(const pithp_document *d,
         if (e->kind == PITHP_EXTENT_STATIC) {
             const pith_checkpoint_static *value =
                 pithp_static_named(d, record_row, type->fields[e->name].declared.name);
-            if (!value || value->kind != PITH_STATIC_I64)
+            if (!value || value->kind != PITH_STATIC_KIND_I64)
                 continue; /* a difference of its own */
             if (__builtin_mul_overflow(e->times, value->i64, &expected))
                 return false;
@@ -171,7 +171,7 @@ static bool dtype_fits(const pithp_document *d,
         case PITHP_DTYPE_STATIC:
             value = pithp_static_named(d, record_row,
                                        type->fields[spec->dtype_field].declared.name);
-            return !value || value->kind != PITH_STATIC_DTYPE_ ||
+            return !value || value->kind != PITH_STATIC_KIND_DTYPE ||
                    strcmp(value->text, pith_dtype_name(dtype)) == 0;
         case PITHP_DTYPE_ANY:
             break;
@@ -271,10 +271,11 @@ static void compare_static(pithp_mismatches *r, const pithp_field *field, int64_
         pithp_mismatches_add(
             r, PITH_E_STRUCTURE, row, declared->name, "expected a static %s, got %s",
             pithp_static_of(declared)->name, pithp_static_kinds[value->kind].name);
-    } else if (value->kind == PITH_STATIC_CHOICE && !has_choice(declared, value->text)) {
+    } else if (value->kind == PITH_STATIC_KIND_ENUM &&
+               !has_choice(declared, value->text)) {
         pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,
                              "the enum has no value \"%.80s\"", value->text);
-    } else if (value->kind == PITH_STATIC_RECORD_ && value->node >= 0) {
+    } else if (value->kind == PITH_STATIC_KIND_RECORD && value->node >= 0) {
         const pithp_doc_node *n = &r->d->nodes.rows[value->node];
         if (strcmp(r->d->types.rows[n->type].name, field->child->name) != 0)
             pithp_mismatches_add(r, PITH_E_STRUCTURE, row, declared->name,

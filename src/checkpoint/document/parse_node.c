@@ -26,10 +26,10 @@ pith_status pithp_parse_type(pithp_parser *p, json_t *row) {
 
 static pith_status
 read_static_text(pithp_parser *p, json_t *value, pith_checkpoint_static *field) {
-    if (field->kind == PITH_STATIC_TEXT && json_is_null(value))
+    if (field->kind == PITH_STATIC_KIND_TEXT && json_is_null(value))
         return PITH_OK;
     const pith_status rc = pithp_parse_text(p, value, &field->text);
-    if (rc == PITH_OK && field->kind == PITH_STATIC_DTYPE_ &&
+    if (rc == PITH_OK && field->kind == PITH_STATIC_KIND_DTYPE &&
         pith_dtype_parse(field->text) == PITH_DTYPE_NONE &&
         strcmp(field->text, "none") != 0)
         return pithp_parse_refuse(p, "\"%.80s\" is no dtype", field->text);
@@ -49,25 +49,25 @@ static pith_status read_static(pithp_parser *p, const char *name, json_t *value)
     if (json_array_size(value) == 2 && kind)
         field->kind = pithp_static_kind_named(kind);
     switch (field->kind) {
-        case PITH_STATIC_I64:
+        case PITH_STATIC_KIND_I64:
             return pithp_parse_integer(p, content, &field->i64);
-        case PITH_STATIC_F64:
+        case PITH_STATIC_KIND_F64:
             return pithp_parse_element(content, PITH_F64, &field->f64)
                        ? PITH_OK
                        : pithp_parse_refuse(p, "the static \"%.80s\" is no number", name);
-        case PITH_STATIC_BOOL:
+        case PITH_STATIC_KIND_BOOL:
             field->i64 = json_is_true(content);
             return json_is_boolean(content)
                        ? PITH_OK
                        : pithp_parse_refuse(p, "the static \"%.80s\" is no bool", name);
-        case PITH_STATIC_RECORD_:
+        case PITH_STATIC_KIND_RECORD:
             return json_is_null(content) ? PITH_OK
                                          : pithp_parse_integer(p, content, &field->node);
-        case PITH_STATIC_TEXT:
-        case PITH_STATIC_CHOICE:
-        case PITH_STATIC_DTYPE_:
+        case PITH_STATIC_KIND_TEXT:
+        case PITH_STATIC_KIND_ENUM:
+        case PITH_STATIC_KIND_DTYPE:
             return read_static_text(p, content, field);
-        case PITH_STATIC_NONE:
+        case PITH_STATIC_KIND_NONE:
             break;
     }
     return pithp_parse_refuse(p, "the static \"%.80s\" has no kind that is known", name);
@@ -91,7 +91,7 @@ attach_static(pithp_parser *p, pithp_doc_node *n, json_t *at, int64_t row) {
     for (int64_t i = 0; i < parent->static_count; i++) {
         const pith_checkpoint_static *field =
             &p->d->statics.rows[parent->first_static + i];
-        if (field->kind == PITH_STATIC_RECORD_ && field->node == row &&
+        if (field->kind == PITH_STATIC_KIND_RECORD && field->node == row &&
             strcmp(field->name, n->name) == 0)
             return n->kind == PITH_NODE_RECORD
                        ? PITH_OK

@@ -101,26 +101,26 @@ static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
     pithp_json_string(t, value->name);
     pithp_text_print(t, ":[\"%s\",", pithp_static_kinds[value->kind].name);
     switch (value->kind) {
-        case PITH_STATIC_I64:
+        case PITH_STATIC_KIND_I64:
             pithp_text_print(t, "%" PRId64, value->i64);
             break;
-        case PITH_STATIC_F64:
+        case PITH_STATIC_KIND_F64:
             pithp_element_to_json(PITH_F64, &value->f64, number);
             pithp_text_add(t, number);
             break;
-        case PITH_STATIC_BOOL:
+        case PITH_STATIC_KIND_BOOL:
             pithp_text_add(t, value->i64 ? "true" : "false");
             break;
-        case PITH_STATIC_RECORD_:
+        case PITH_STATIC_KIND_RECORD:
             if (value->node >= 0)
                 pithp_text_print(t, "%" PRId64, value->node);
             else
                 pithp_text_add(t, "null");
             break;
-        case PITH_STATIC_TEXT:
-        case PITH_STATIC_CHOICE:
-        case PITH_STATIC_DTYPE_:
-        case PITH_STATIC_NONE:
+        case PITH_STATIC_KIND_TEXT:
+        case PITH_STATIC_KIND_ENUM:
+        case PITH_STATIC_KIND_DTYPE:
+        case PITH_STATIC_KIND_NONE:
             if (value->text)
                 pithp_json_string(t, value->text);
             else

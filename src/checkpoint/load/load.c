@@ -177,7 +177,7 @@ static void set_static(loader *v,
                                  .record =
                                      value->node >= 0 ? v->objects[value->node] : NULL};
     if (pithp_static_of(field)->is_named) { /* the file holds the name */
-        stored.kind = PITH_STATIC_TEXT;
+        stored.kind = PITH_STATIC_KIND_TEXT;
         pithp_static_convert(field, &stored, &stored);
     }
     pithp_static_write(field, &stored, record);

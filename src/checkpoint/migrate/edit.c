@@ -483,7 +483,7 @@ pith_status pithp_edit_static(pithp_edit *e,
     const void *child = NULL;
     *t = (pithp_detached){.child = -1};
     const pith_status rc = pithp_capture_static(e->s, declared, record, &t->value);
-    if (rc != PITH_OK || declared->static_kind != PITH_STATIC_RECORD_)
+    if (rc != PITH_OK || declared->static_kind != PITH_STATIC_KIND_RECORD)
         return rc;
     memcpy(&child, (const char *)record + declared->offset, sizeof child);
     return child ? graft(e, child, &t->value.node) : PITH_OK;

@@ -155,7 +155,7 @@ static void hand_down(subset *v, int64_t row) {
         const pith_field *field = &type->fields[type->statics[k].field].declared;
         const pith_checkpoint_static *value =
             pithp_static_named(v->e->d, row, field->name);
-        if (field->static_kind == PITH_STATIC_RECORD_ && value && value->node >= 0 &&
+        if (field->static_kind == PITH_STATIC_KIND_RECORD && value && value->node >= 0 &&
             value->node < v->count && n->kind == PITH_NODE_RECORD)
             memcpy(&v->models[value->node], (const char *)model + field->offset,
                    sizeof model);

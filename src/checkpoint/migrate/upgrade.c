@@ -91,7 +91,7 @@ const pith_spec *pith_upgrade_spec(pith_scope *s, pith_upgrade *u, const char *p
 
 /* ---- Statics ---- */
 
-/* The static at a path, of one of two kinds (or more: last is PITH_STATIC_NONE). */
+/* The static at a path, of one of two kinds (or more: last is PITH_STATIC_KIND_NONE). */
 static const pith_checkpoint_static *find_static(pith_scope *s,
                                                  pith_upgrade *u,
                                                  const char *function,
@@ -103,8 +103,8 @@ static const pith_checkpoint_static *find_static(pith_scope *s,
     const pith_checkpoint_static *value =
         target.value < 0 ? NULL : &u->e->d->statics.rows[target.value];
     const bool texts =
-        value && kind == PITH_STATIC_TEXT &&
-        (value->kind == PITH_STATIC_CHOICE || value->kind == PITH_STATIC_DTYPE_);
+        value && kind == PITH_STATIC_KIND_TEXT &&
+        (value->kind == PITH_STATIC_KIND_ENUM || value->kind == PITH_STATIC_KIND_DTYPE);
     if (value && (value->kind == kind || texts))
         return value;
     if (pithp_edit_target_found(&target))
@@ -118,25 +118,25 @@ static const pith_checkpoint_static *find_static(pith_scope *s,
 
 int64_t pith_upgrade_i64(pith_scope *s, pith_upgrade *u, const char *path) {
     const pith_checkpoint_static *value =
-        find_static(s, u, "pith_upgrade_i64", path, PITH_STATIC_I64);
+        find_static(s, u, "pith_upgrade_i64", path, PITH_STATIC_KIND_I64);
     return value ? value->i64 : 0;
 }
 
 double pith_upgrade_f64(pith_scope *s, pith_upgrade *u, const char *path) {
     const pith_checkpoint_static *value =
-        find_static(s, u, "pith_upgrade_f64", path, PITH_STATIC_F64);
+        find_static(s, u, "pith_upgrade_f64", path, PITH_STATIC_KIND_F64);
     return value ? value->f64 : 0;
 }
 
 bool pith_upgrade_bool(pith_scope *s, pith_upgrade *u, const char *path) {
     const pith_checkpoint_static *value =
-        find_static(s, u, "pith_upgrade_bool", path, PITH_STATIC_BOOL);
+        find_static(s, u, "pith_upgrade_bool", path, PITH_STATIC_KIND_BOOL);
     return value && value->i64;
 }
 
 const char *pith_upgrade_text(pith_scope *s, pith_upgrade *u, const char *path) {
     const pith_checkpoint_static *value =
-        find_static(s, u, "pith_upgrade_text", path, PITH_STATIC_TEXT);
+        find_static(s, u, "pith_upgrade_text", path, PITH_STATIC_KIND_TEXT);
     return value ? value->text : NULL;
 }
 
@@ -231,21 +231,24 @@ bool pith_upgrade_set_i64(pith_scope *s,
                           pith_upgrade *u,
                           const char *path,
                           int64_t value) {
-    return set_static(s, u, "pith_upgrade_set_i64", path,
-                      &(pith_checkpoint_static){.kind = PITH_STATIC_I64, .i64 = value});
+    return set_static(
+        s, u, "pith_upgrade_set_i64", path,
+        &(pith_checkpoint_static){.kind = PITH_STATIC_KIND_I64, .i64 = value});
 }
 
 bool pith_upgrade_set_f64(pith_scope *s,
                           pith_upgrade *u,
                           const char *path,
                           double value) {
-    return set_static(s, u, "pith_upgrade_set_f64", path,
-                      &(pith_checkpoint_static){.kind = PITH_STATIC_F64, .f64 = value});
+    return set_static(
+        s, u, "pith_upgrade_set_f64", path,
+        &(pith_checkpoint_static){.kind = PITH_STATIC_KIND_F64, .f64 = value});
 }
 
 bool pith_upgrade_set_bool(pith_scope *s, pith_upgrade *u, const char *path, bool value) {
-    return set_static(s, u, "pith_upgrade_set_bool", path,
-                      &(pith_checkpoint_static){.kind = PITH_STATIC_BOOL, .i64 = value});
+    return set_static(
+        s, u, "pith_upgrade_set_bool", path,
+        &(pith_checkpoint_static){.kind = PITH_STATIC_KIND_BOOL, .i64 = value});
 }
 
 bool pith_upgrade_set_text(pith_scope *s,
@@ -257,8 +260,9 @@ bool pith_upgrade_set_text(pith_scope *s,
             pithp_fail(s, PITH_E_FORMAT, path, "the text is not UTF-8");
         return false;
     }
-    return set_static(s, u, "pith_upgrade_set_text", path,
-                      &(pith_checkpoint_static){.kind = PITH_STATIC_TEXT, .text = text});
+    return set_static(
+        s, u, "pith_upgrade_set_text", path,
+        &(pith_checkpoint_static){.kind = PITH_STATIC_KIND_TEXT, .text = text});
 }
 
 bool pith_upgrade_set_enum(pith_scope *s,
@@ -267,7 +271,7 @@ bool pith_upgrade_set_enum(pith_scope *s,
                            const char *name) {
     return set_static(
         s, u, "pith_upgrade_set_enum", name ? path : NULL,
-        &(pith_checkpoint_static){.kind = PITH_STATIC_CHOICE, .text = name});
+        &(pith_checkpoint_static){.kind = PITH_STATIC_KIND_ENUM, .text = name});
 }
 
 bool pith_upgrade_set_dtype(pith_scope *s,
@@ -275,7 +279,7 @@ bool pith_upgrade_set_dtype(pith_scope *s,
                             const char *path,
                             pith_dtype dtype) {
     return set_static(s, u, "pith_upgrade_set_dtype", path,
-                      &(pith_checkpoint_static){.kind = PITH_STATIC_DTYPE_,
+                      &(pith_checkpoint_static){.kind = PITH_STATIC_KIND_DTYPE,
                                                 .text = pith_dtype_name(dtype)});
 }
 
@@ -297,7 +301,7 @@ bool pith_upgrade_set_record(pith_scope *s,
         pithp_edit_graft(u->e, record, &t) != PITH_OK)
         return false;
     t = (pithp_detached){.child = -1,
-                         .value = {.kind = PITH_STATIC_RECORD_, .node = t.child}};
+                         .value = {.kind = PITH_STATIC_KIND_RECORD, .node = t.child}};
     return put(s, u, path, &t);
 }
 
