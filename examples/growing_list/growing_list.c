@@ -42,7 +42,7 @@ static const Gas *list_pairs(pith_scope *s, const Gas *in) {
     const pith_array *need = pith_sum(s, pith_cast(s, near, PITH_I64), PITH_ALL_AXES);
     pith_capacity_require(
         s, pith_lens_capacity(s, PITH_LENS(Gas, max_pairs), in->max_pairs, 2.0), need);
-    const pith_places found =
+    const pith_indices found =
         pith_nonzero(s, near, in->max_pairs, &(pith_nonzero_options){-1});
     Gas next = *in;
     next.pair = pith_stack(s, 2, found.axes, -1);

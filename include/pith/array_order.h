@@ -47,10 +47,10 @@ typedef struct pith_unique_result {
 } pith_unique_result;
 
 /** What pith_nonzero gives; NULL members on failure. */
-typedef struct pith_places {
+typedef struct pith_indices {
     int count;                             /**< axes */
     const pith_array *axes[PITH_MAX_RANK]; /**< [size], i64: the places along each */
-} pith_places;
+} pith_indices;
 
 /** Options of pith_nonzero; zero is the default. */
 typedef struct pith_nonzero_options {
@@ -178,10 +178,10 @@ PITH_API pith_unique_result pith_unique(pith_scope *s,
                                         const pith_unique_options *options);
 /** The places of the elements that are not 0 (NaN is not), in C order, cut or filled to
  * @p size. @p a has rank 1 or more. */
-PITH_API pith_places pith_nonzero(pith_scope *s,
-                                  const pith_array *a,
-                                  int64_t size,
-                                  const pith_nonzero_options *options);
+PITH_API pith_indices pith_nonzero(pith_scope *s,
+                                   const pith_array *a,
+                                   int64_t size,
+                                   const pith_nonzero_options *options);
 
 PITH_END
 

@@ -212,12 +212,12 @@ pith_unique_result pith_unique(pith_scope *s,
 
 /* ---- nonzero ---- */
 
-pith_places pith_nonzero(pith_scope *s,
-                         const pith_array *a,
-                         int64_t size,
-                         const pith_nonzero_options *options) {
+pith_indices pith_nonzero(pith_scope *s,
+                          const pith_array *a,
+                          int64_t size,
+                          const pith_nonzero_options *options) {
     static const char function[] = "pith_nonzero";
-    pith_places places = {0, {NULL}};
+    pith_indices places = {0, {NULL}};
     if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
         !size_fits(s, function, size))
         return places;
@@ -245,7 +245,7 @@ pith_places pith_nonzero(pith_scope *s,
     }
     pith_scope_close(work);
     places.count = spec->rank;
-    return s->error.code == PITH_OK ? places : (pith_places){0, {NULL}};
+    return s->error.code == PITH_OK ? places : (pith_indices){0, {NULL}};
 }
 
 /* ---- isin ---- */

@@ -93,7 +93,7 @@ Test(nonzero, gives_places_in_c_order) {
         const int size = below(50), fill = below(5) - 2;
         for (int i = 0; i < ROWS * COLUMNS; i++)
             x[i] = draw();
-        const pith_places p =
+        const pith_indices p =
             pith_nonzero(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(ROWS, COLUMNS), x),
                          size, &(pith_nonzero_options){.fill = fill});
         pt_ok(s, p.count == 2);

@@ -86,7 +86,7 @@ RUN(unique) {
 RUN(nonzero) {
     (void)row;
     const pith_nonzero_options options = {.fill = oracle_integer(call, "fill", 0)};
-    const pith_places places =
+    const pith_indices places =
         pith_nonzero(s, call->in[0], oracle_integer(call, "size", 0), &options);
     for (int d = 0; d < places.count; d++)
         call->out[d] = places.axes[d];
