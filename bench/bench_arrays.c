@@ -1,6 +1,6 @@
 /* Operations on one large array of a million and of ten million elements, on one thread
  * and on two, in ns an element: called one by one, and in rows that end with "/jit" as a
- * compiled function, "/fast" as one with fast_maths. The peer "c" is peers/loops.c: it
+ * compiled function, "/fast" as one with fast_math. The peer "c" is peers/loops.c: it
  * writes into memory that it has already, where pith makes its results. */
 #include "bench.h"
 #include "peers/loops.h"
@@ -94,7 +94,7 @@ static const struct {
     const char *name;
     const pith_function *pith;
     void (*c)(void *);
-    bool has_fast; /* fast_maths takes another form of its function */
+    bool has_fast; /* fast_math takes another form of its function */
 } rows[] = {
     {"add", &add_work, add_c, false},
     {"exp", &exp_work, exp_c, false},
@@ -142,7 +142,7 @@ static void fill(Work *w) {
 }
 
 static void measure_row(Work *w, const char *text, size_t row, way how) {
-    const pith_jit_options options = {.fast_maths = how == FAST};
+    const pith_jit_options options = {.fast_math = how == FAST};
     w->work = how == CALLED ? rows[row].pith : pith_jit(w->s, rows[row].pith, &options);
     run_pith(w); /* records it */
     bench_check(w->s);

@@ -1,7 +1,7 @@
 """The rows of bench_arrays.c by NumPy, torch and JAX; NumPy on one thread.
 
 "jax" is JAX operation by operation, "jax_jit" one compiled function of them, beside the rows of both; beside those
-with fast maths are all."""
+with fast math are all."""
 import bench
 
 SIZES = (1_000_000, 10_000_000)

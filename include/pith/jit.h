@@ -58,7 +58,7 @@ typedef struct pith_jit_options {
      * CUDA they are the ordinary ones. A result still does not depend on whether code is
      * compiled, on its place in an array or on the number of threads. Sums keep their
      * order, NaN and infinities their meaning. */
-    bool fast_maths PITH_DEFAULT;
+    bool fast_math PITH_DEFAULT;
     const char *device PITH_DEFAULT; /**< what the runtime must run on; NULL: anything */
 } pith_jit_options;
 

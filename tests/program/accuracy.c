@@ -6,10 +6,10 @@
  * (--samples, default 2^28) against 128-bit floats. The best instruction set of the
  * machine is measured; tests see to it that all give the same bits.
  *
- * A function named fast_<name> is the form that fast_maths takes.
+ * A function named fast_<name> is the form that fast_math takes.
  *
  * --list prints names, for scripts/accuracy; --bounds the bounds, for the check of docs,
- * and --fast-bounds those of the forms that fast_maths takes.
+ * and --fast-bounds those of the forms that fast_math takes.
  */
 #include "pith/gpu.h"
 
@@ -28,7 +28,7 @@ enum { BLOCK = 4096 };
 typedef struct bound {
     const char *name;
     pithp_primitive primitive;
-    bool fast;                         /* the form of it that fast_maths takes */
+    bool fast;                         /* the form of it that fast_math takes */
     double f32, f64;                   /* in units in the last place, */
     double absolute_f32, absolute_f64; /* or within that of the truth */
 } bound;

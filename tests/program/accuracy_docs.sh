@@ -9,10 +9,10 @@ held=$("$2" --bounds)
     echo "held:" "$held"
     exit 1
 }
-stated=$(sed -n 's/^| `\([a-z0-9_]*\)` of `\.fast_maths` | \([0-9.]*\) | \([0-9.]*\) |.*/fast_\1 \2 \3/p' "$1/docs/reference/accuracy.md")
+stated=$(sed -n 's/^| `\([a-z0-9_]*\)` of `\.fast_math` | \([0-9.]*\) | \([0-9.]*\) |.*/fast_\1 \2 \3/p' "$1/docs/reference/accuracy.md")
 fast=$("$2" --fast-bounds)
 [ -n "$stated" ] && [ "$stated" = "$fast" ] || {
-    echo "docs/reference/accuracy.md states of .fast_maths:" "$stated"
+    echo "docs/reference/accuracy.md states of .fast_math:" "$stated"
     echo "held:" "$fast"
     exit 1
 }

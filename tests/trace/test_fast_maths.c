@@ -62,18 +62,18 @@ static void begin_interpreted(void) {
     fill();
 }
 
-Test(fast_maths, the_interpreter_rounds_once_too, .init = begin_interpreted) {
+Test(fast_math, the_interpreter_rounds_once_too, .init = begin_interpreted) {
     const pith_function *fast =
-        pith_jit(s, &madd_function, &(pith_jit_options){.fast_maths = true});
+        pith_jit(s, &madd_function, &(pith_jit_options){.fast_math = true});
     if (has_fma())
         cr_assert(roundings(fast) == ONCE);
     close_scope();
 }
 
-Test(fast_maths, products_and_sums_are_rounded_once_on_request_alone, .init = begin) {
+Test(fast_math, products_and_sums_are_rounded_once_on_request_alone, .init = begin) {
     const pith_function *exact = pith_jit(s, &madd_function, NULL);
     const pith_function *fast =
-        pith_jit(s, &madd_function, &(pith_jit_options){.fast_maths = true});
+        pith_jit(s, &madd_function, &(pith_jit_options){.fast_math = true});
     cr_assert(roundings(&madd_function) == TWICE);
     cr_assert(roundings(exact) == TWICE);
     if (has_fma())
@@ -87,22 +87,22 @@ Test(fast_maths, products_and_sums_are_rounded_once_on_request_alone, .init = be
 static const pith_array *
 outer(pith_scope *scope, const pith_array *a, const pith_array *b, const pith_array *c) {
     const pith_function *inner =
-        pith_jit(scope, &madd_function, &(pith_jit_options){.fast_maths = true});
+        pith_jit(scope, &madd_function, &(pith_jit_options){.fast_math = true});
     return pith_call(scope, inner, PITH_ITEMS(a, b, c));
 }
 PITH_FUNCTION3(outer_function, outer, pith_array, pith_array, pith_array, pith_array)
 
-Test(fast_maths, the_outermost_function_decides, .init = begin) {
+Test(fast_math, the_outermost_function_decides, .init = begin) {
     cr_assert(roundings(pith_jit(s, &outer_function, NULL)) == TWICE);
     close_scope();
 }
 
-Test(fast_maths, nothing_else_is_given_up, .init = begin) {
+Test(fast_math, nothing_else_is_given_up, .init = begin) {
     const double a[] = {INFINITY, NAN, -0.0, 1e308};
     double is[4];
     const pith_array *v = pith_array_copy(s, PITH_F64, PITH_SHAPE(4), a);
     const pith_array *r =
-        pith_call(s, pith_jit(s, &madd_function, &(pith_jit_options){.fast_maths = true}),
+        pith_call(s, pith_jit(s, &madd_function, &(pith_jit_options){.fast_math = true}),
                   PITH_ITEMS(v, pith_f64(s, 1), pith_f64(s, -0.0)));
     pt_ok(s, pith_read(s, r, is, sizeof is));
     cr_assert(is[0] == (double)INFINITY && isnan(is[1]) && is[3] == 1e308);
@@ -161,7 +161,7 @@ static const Values *
 called(const char *jit, bool fast, const pith_array *a, const pith_array *b) {
     setenv("PITH_JIT", jit, 1);
     const pith_function *f =
-        pith_jit(s, &values_function, &(pith_jit_options){.fast_maths = fast});
+        pith_jit(s, &values_function, &(pith_jit_options){.fast_math = fast});
     const Values *v = pith_call(s, f, PITH_ITEMS(a, b));
     pt_ok(s);
     return v;
@@ -190,7 +190,7 @@ static bool same(const pith_array *a, int64_t skip, const pith_array *b) {
     return true;
 }
 
-Test(fast_maths, every_tier_and_place_has_the_same_bits, .init = begin) {
+Test(fast_math, every_tier_and_place_has_the_same_bits, .init = begin) {
     static const pith_dtype dtypes[] = {PITH_F16, PITH_BF16, PITH_F32, PITH_F64};
     for (int d = 0; d < 4; d++) {
         const pith_array *a = operand(dtypes[d], 0), *b = operand(dtypes[d], 1);
@@ -212,7 +212,7 @@ Test(fast_maths, every_tier_and_place_has_the_same_bits, .init = begin) {
 }
 
 /* What is special has the exact forms' result. */
-Test(fast_maths, functions_are_near_and_keep_special_results, .init = begin) {
+Test(fast_math, functions_are_near_and_keep_special_results, .init = begin) {
     for (int d = 0; d < 2; d++) {
         const pith_dtype dtype = d ? PITH_F64 : PITH_F32;
         const double ulp = d ? 0x1p-52 : 0x1p-23;
@@ -255,13 +255,13 @@ static const pith_array *repeated(pith_scope *scope, const pith_array *a) {
 }
 PITH_FUNCTION1(repeated_function, repeated, pith_array, pith_array)
 
-Test(fast_maths, bodies_of_loops_are_contracted_too, .init = begin) {
+Test(fast_math, bodies_of_loops_are_contracted_too, .init = begin) {
     static const char *const tiers[] = {"off", "wait"};
     double is[LENGTH];
     for (int t = 0; t < 2 && has_fma(); t++) {
         setenv("PITH_JIT", tiers[t], 1);
         const pith_array *r = pith_call(
-            s, pith_jit(s, &repeated_function, &(pith_jit_options){.fast_maths = true}),
+            s, pith_jit(s, &repeated_function, &(pith_jit_options){.fast_math = true}),
             PITH_ITEMS(vector(x)));
         pt_ok(s, pith_read(s, r, is, sizeof is));
         for (int i = 0; i < LENGTH; i++) {

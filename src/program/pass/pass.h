@@ -15,7 +15,7 @@ typedef enum pithp_pass {
     PITHP_PASS_CONTROL = 16, /* what control flow hands on, hands in as it is known, or
                                 computes in each iteration anew, is outside of it */
     PITHP_PASS_ALL = 31,
-    PITHP_PASS_RELAX = 32, /* what fast_maths gives up, other bits: see relax.c */
+    PITHP_PASS_RELAX = 32, /* what fast_math gives up, other bits: see relax.c */
 } pithp_pass;
 
 /* A new program with the same inputs and outputs, after these passes, which go into the
@@ -46,7 +46,7 @@ typedef struct pithp_proposal {
  * False: none applies. */
 bool pithp_simplify(const pithp_program *p, pithp_proposal *call, pithp_value *same);
 
-/* The call as fast_maths makes it. */
+/* The call as fast_math makes it. */
 void pithp_relax(const pithp_program *p, pithp_proposal *call);
 /* The row within 4 ulp of another row; that row itself: it has none. */
 pithp_primitive pithp_fast_form(pithp_primitive exact);

@@ -105,7 +105,7 @@ M_FUNCTION2(pow, pow)
 M_FUNCTION2(atan2, atan2)
 M_FUNCTION2(hypot, hypot)
 
-/* Programs under fast_maths have the same ones. */
+/* Programs under fast_math have the same ones. */
 M_FUNCTION1(fast_log, log)
 M_FUNCTION1(fast_log2, log2)
 M_FUNCTION1(fast_asin, asin)

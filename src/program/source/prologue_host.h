@@ -216,7 +216,7 @@ M_MATH2(fast_pow)
 #define m_atan2(x, y) M_REAL(pithp_math_atan2, x)(x, y)
 #define m_hypot(x, y) M_REAL(pithp_math_hypot, x)(x, y)
 
-/* Within 4 ulp: of programs under fast_maths. */
+/* Within 4 ulp: of programs under fast_math. */
 #define m_fast_log(x)    M_REAL(pithp_math_fast_log, x)(x)
 #define m_fast_log2(x)   M_REAL(pithp_math_fast_log2, x)(x)
 #define m_fast_asin(x)   M_REAL(pithp_math_fast_asin, x)(x)

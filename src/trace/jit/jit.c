@@ -277,7 +277,7 @@ static pith_status write_down(pith_scope *s,
     jit->static_arguments = o->static_arguments;
     jit->donate_arguments = o->donate_arguments;
     jit->keep_unused = o->keep_unused;
-    jit->fast_maths = o->fast_maths;
+    jit->fast_math = o->fast_math;
     memcpy(at, identity->bytes, identity->length);
     jit->identity = at;
     jit->identity_bytes = identity->length;
@@ -287,7 +287,7 @@ static pith_status write_down(pith_scope *s,
 
 static void add_options(pithp_text *text, const pith_jit_options *o) {
     const unsigned sets[] = {o->static_arguments, o->donate_arguments, o->keep_unused,
-                             o->fast_maths};
+                             o->fast_math};
     pithp_text_add_n(text, (const char *)sets, sizeof sets);
     add_paths(text, o->static_paths);
     add_paths(text, o->donate_paths);

@@ -16,7 +16,7 @@ typedef struct pithp_jit {
     pith_runtime *runtime;
     unsigned static_arguments, donate_arguments;
     char **static_paths, **donate_paths; /* "[0].force"; NULL at the end, or NULL */
-    bool keep_unused, fast_maths;
+    bool keep_unused, fast_math;
     char *memory; /* of paths and identity */
     size_t memory_bytes;
     const char *identity; /* equal bytes: the same function and options */

@@ -253,7 +253,7 @@ static pith_status plan_program(pith_scope *s,
                                 pithp_jit_program *p,
                                 const pithp_program *recorded) {
     pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
-    if (program && c->jit->fast_maths) {
+    if (program && c->jit->fast_math) {
         pithp_program *exact = program;
         program = pithp_program_optimise(s, exact, PITHP_PASS_RELAX | PITHP_PASS_DEAD);
         pithp_program_release(exact);

@@ -1,4 +1,4 @@
-/* The forms that fast_maths takes in the place of exact ones: within 4 units in the last
+/* The forms that fast_math takes in the place of exact ones: within 4 units in the last
  * place, and the same bits at every place of a vector and in every instruction set with
  * FMA, because each is one text. Without FMA the exact forms serve. The coefficients are
  * near-minimax polynomials, made by interpolation at Chebyshev nodes. */
