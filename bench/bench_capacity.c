@@ -17,8 +17,8 @@ PITH_NODE(Compact,
 /* The squares of the elements below 0.5, of which there is room for `cap`. */
 static const Compact *compact(pith_scope *s, const Compact *in, bool require) {
     const pith_array *below = pith_less(s, in->x, pith_f32(s, 0.5f));
-    const pith_indices found = pith_nonzero(s, below, in->cap, NULL);
-    const pith_array *found = pith_take(s, in->x, found.axes[0], NULL);
+    const pith_indices below_cut = pith_nonzero(s, below, in->cap, NULL);
+    const pith_array *found = pith_take(s, in->x, below_cut.axes[0], NULL);
     Compact next = *in;
     next.sum = pith_sum(s, pith_mul(s, found, found), PITH_ALL_AXES);
     if (require)

@@ -26,12 +26,10 @@
 
 #include <pith/tree.h>
 
-typedef const char *pith_path; /**< of a part of a tree, see tree.h */
-
 /** Argument i, counted from 0, in a set of them: PITH_ARGUMENT(0) | PITH_ARGUMENT(2). */
 #define PITH_ARGUMENT(i) (1u << (i))
 /** Paths of parts of arguments: PITH_PATHS("[0].atoms.force", "[1]"). */
-#define PITH_PATHS(...) PITH_ARRAY_(pith_path, __VA_ARGS__, NULL)
+#define PITH_PATHS(...) PITH_ARRAY_(const char *, __VA_ARGS__, NULL)
 
 /** Options of pith_jit; zero is the default. */
 typedef struct pith_jit_options {

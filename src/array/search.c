@@ -217,19 +217,19 @@ pith_indices pith_nonzero(pith_scope *s,
                           int64_t size,
                           const pith_nonzero_options *options) {
     static const char function[] = "pith_nonzero";
-    pith_indices places = {0, {NULL}};
+    pith_indices indices = {0, {NULL}};
     if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
         !size_fits(s, function, size))
-        return places;
+        return indices;
     const pith_spec *spec = pithp_array_spec(a);
     if (spec->rank == 0) {
         pithp_fail(s, PITH_E_SHAPE, NULL, "%s: a: expected rank 1 or more, got rank 0",
                    function);
-        return places;
+        return indices;
     }
     pith_scope *work = pithp_temporaries_open(s);
     if (!work)
-        return places;
+        return indices;
     const pith_shape all = PITH_SHAPE(spec->count);
     const pith_array *flat = pith_reshape(work, a, all), *number;
     const pith_array *marked =
@@ -239,13 +239,13 @@ pith_indices pith_nonzero(pith_scope *s,
     for (int d = 0; d < spec->rank; d++) {
         const pith_array *along =
             pith_reshape(work, pith_iota(work, PITH_I64, shape, d), all);
-        places.axes[d] = pithp_temporaries_keep(
+        indices.axes[d] = pithp_temporaries_keep(
             s, put(work, numbers(work, size, NULL, options ? options->fill : 0), marked,
                    along));
     }
     pith_scope_close(work);
-    places.count = spec->rank;
-    return s->error.code == PITH_OK ? places : (pith_indices){0, {NULL}};
+    indices.count = spec->rank;
+    return s->error.code == PITH_OK ? indices : (pith_indices){0, {NULL}};
 }
 
 /* ---- isin ---- */
