@@ -94,7 +94,7 @@ typedef struct pith_memory_info {
 
 /** What the runtime's memory is used for now. All zero for a runtime that could not be
  * opened. */
-PITH_API pith_memory_info pith_memory(const pith_runtime *rt);
+PITH_API pith_memory_info pith_memory_about(const pith_runtime *rt);
 
 /**
  * Wait until everything enqueued on the scope's stream has run, and report its failures.

@@ -147,7 +147,7 @@ PITH_BEGIN
 PITH_API const pith_function *
 pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *options);
 /** What the programs of @p rt did so far; zeros for what is no runtime. */
-PITH_API pith_jit_info pith_jit_get_info(pith_runtime *rt);
+PITH_API pith_jit_info pith_jit_about(pith_runtime *rt);
 /** Forget all programs and parts of a runtime and their code; those of calls under way
  * end with them. */
 PITH_API void pith_jit_clear(pith_runtime *rt);

@@ -146,8 +146,8 @@ PITH_API pith_memory_hint pith_hint_of_tree(pith_scope *s, const void *tree);
  */
 PITH_API pith_memory_hint pith_hint_of_batch(pith_scope *s, const void *tree);
 /**
- * Device memory that a tree holds, as pith_memory counts it: what lies between leaves in
- * a shared block is counted, a block that several leaves share is counted once.
+ * Device memory that a tree holds, as pith_memory_about counts it: what lies between
+ * leaves in a shared block is counted, a block that several leaves share is counted once.
  *
  * Errors: PITH_E_TRACED.
  */

@@ -101,7 +101,7 @@ static void print_status(const pithp_status_file *f,
     const double now = pithp_seconds(), spent = now - f->started;
     const double rate = spent > 0 ? (double)(number - f->first) / spent : 0;
     const bool lasts = end->reason == PITH_RUN_NONE;
-    const pith_memory_info memory = pith_memory(s->runtime);
+    const pith_memory_info memory = pith_memory_about(s->runtime);
     pithp_text_print(
         t, "{\"step\":%" PRId64 ",\"first_step\":%" PRId64 ",\"last_step\":%" PRId64,
         number, f->first, f->last);

@@ -32,7 +32,7 @@ static const char *address(const pith_array *a) {
 }
 
 static size_t live(void) {
-    return pith_memory(rt).live;
+    return pith_memory_about(rt).live;
 }
 
 static bool counts_from(const pith_array *a, double first) {
@@ -157,6 +157,6 @@ Test(slice_memory, that_overlaps_is_not_written_when_donated, .init = begin) {
         if (round == 1)
             cr_assert(counts_from(x, 0));
     }
-    cr_assert(pith_jit_get_info(rt).written == 0);
+    cr_assert(pith_jit_about(rt).written == 0);
     end();
 }

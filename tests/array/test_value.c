@@ -132,10 +132,10 @@ Test(value, a_loop_of_drops_needs_no_more_memory) {
         pith_drop(s, pith_add(s, x, x));
         pith_drop(s, pith_add(s, large, large));
         if (i == 10000)
-            bytes = pith_scope_bytes(s), live = pith_memory(rt).live;
+            bytes = pith_scope_bytes(s), live = pith_memory_about(rt).live;
     }
     pt_ok(s);
-    cr_assert(pith_scope_bytes(s) == bytes && pith_memory(rt).live <= live + 65536);
+    cr_assert(pith_scope_bytes(s) == bytes && pith_memory_about(rt).live <= live + 65536);
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -180,7 +180,7 @@ Test(value, arrays_made_together_share_a_block_in_order) {
     for (int i = 0; i < 4; i++)
         cr_assert((uintptr_t)a[i]->data % PITHP_ALIGNMENT == 0);
     pith_scope_close(s);
-    cr_assert(pith_memory(rt).live == 0);
+    cr_assert(pith_memory_about(rt).live == 0);
     pt_close(rt);
 }
 

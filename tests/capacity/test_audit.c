@@ -55,7 +55,7 @@ Test(audit, lists_draws_that_a_size_shapes) {
     open_all();
     int64_t count = -1;
     const Sim *sim = start();
-    const size_t live = pith_memory(rt).live;
+    const size_t live = pith_memory_about(rt).live;
     const pith_capacity_gap *gaps = pith_capacity_audit(s, &drawing_step, sim, &count);
     pt_ok(s, gaps);
     cr_assert(count == 1, "%lld", (long long)count);
@@ -63,7 +63,7 @@ Test(audit, lists_draws_that_a_size_shapes) {
     cr_assert_str_eq(gaps[0].path, ".max_edges");
     cr_assert(strstr(gaps[0].text, "shapes random_uniform f32[100] at test_audit.c:"),
               "%s", gaps[0].text);
-    cr_assert(pith_memory(rt).live == live, "nothing comes of it");
+    cr_assert(pith_memory_about(rt).live == live, "nothing comes of it");
     close_all();
 }
 

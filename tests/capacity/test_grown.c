@@ -58,7 +58,7 @@ Test(grown, only_what_has_another_size_is_traced_again) {
     }
     const char *why = pith_explain_miss(s, step);
     cr_assert(strstr(why, "[0].room: was 16, is 32"), "%s", why);
-    cr_assert(pith_jit_get_info(rt).misses == 5);
+    cr_assert(pith_jit_about(rt).misses == 5);
     double rows[32];
     pt_ok(s, pith_read(s, t->rows, rows, sizeof rows));
     cr_assert(rows[0] == 3 + 20 && rows[31] == 3 + 4, "%g %g", rows[0], rows[31]);
@@ -74,12 +74,12 @@ Test(grown, the_program_of_the_old_size_comes_back) {
     grown = pith_propagate(s, Table, step, table_of(9), NULL);
     pt_ok(s, grown);
     cr_assert(grown->room == 16 && filled == 2);
-    const int64_t misses = pith_jit_get_info(rt).misses;
+    const int64_t misses = pith_jit_about(rt).misses;
     for (int k = 0; k < 5; k++) {
         pt_ok(s, pith_propagate(s, Table, step, small, NULL));
         pt_ok(s, pith_propagate(s, Table, step, grown, NULL));
     }
-    cr_assert(filled == 2 && pith_jit_get_info(rt).misses == misses);
+    cr_assert(filled == 2 && pith_jit_about(rt).misses == misses);
     pith_jit_set_limits(rt, 1, 0); /* the one that was used last stays */
     pt_ok(s, pith_propagate(s, Table, step, grown, NULL));
     cr_assert(filled == 2);

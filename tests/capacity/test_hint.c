@@ -413,12 +413,12 @@ Test(hint, device_bytes_are_those_of_the_ledger) {
     const pith_array *small = pith_zeros(s, PITH_F32, PITH_SHAPE(7));
     const pith_array *large = pith_zeros(s, PITH_F64, PITH_SHAPE(20000));
     const void *tree = pith_list_make(s, PITH_ITEMS(small, large, small));
-    cr_assert(pith_tree_device_bytes(s, tree) == pith_memory(rt).live,
+    cr_assert(pith_tree_device_bytes(s, tree) == pith_memory_about(rt).live,
               "a shared leaf once");
-    const size_t before = pith_memory(rt).live;
+    const size_t before = pith_memory_about(rt).live;
     const void *copy = pith_tree_full_like(s, tree, 1); /* small leaves share a block */
     pt_ok(s, copy);
-    cr_assert(pith_tree_device_bytes(s, copy) == pith_memory(rt).live - before);
+    cr_assert(pith_tree_device_bytes(s, copy) == pith_memory_about(rt).live - before);
     cr_assert(pith_tree_device_bytes(s, copy) >= pith_tree_bytes(copy));
     cr_assert(pith_tree_device_bytes(s, pith_none_make(s)) == 0);
     pt_ok(s);
@@ -447,15 +447,16 @@ Test(hint, the_peak_of_a_call_is_measured) {
         pith_wait(inner);
         pith_scope_close(inner);
     }
-    const pith_memory_info before = pith_memory(rt);
+    const pith_memory_info before = pith_memory_about(rt);
     const size_t peak = pith_measure_peak(s, &triple, PITH_ITEMS(x));
     pt_ok(s);
     cr_assert(peak == 2 * 800000, "%zu", peak);
-    cr_assert(pith_memory(rt).peak == before.peak && pith_memory(rt).live == before.live);
+    cr_assert(pith_memory_about(rt).peak == before.peak &&
+              pith_memory_about(rt).live == before.live);
     const pith_memory_hint hint =
         pith_hint_measured(s, (pith_memory_hint){0, 0}, 100000, peak);
     cr_assert(hint.per_sample == 16);
     pt_fails(PITH_E_CALLBACK, s, pith_measure_peak(s, &refusal, PITH_ITEMS(x)));
-    cr_assert(pith_memory(rt).live == before.live);
+    cr_assert(pith_memory_about(rt).live == before.live);
     close_all();
 }

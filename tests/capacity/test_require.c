@@ -189,10 +189,10 @@ Test(require, nothing_is_made_where_it_cannot_count) {
     open_all();
     const Work *w = work(pith_i64(s, 11));
     pith_check_set_level(s, PITH_CHECK_OFF);
-    const size_t live = pith_memory(rt).live;
+    const size_t live = pith_memory_about(rt).live;
     const pith_capacity *c = of_size(s, w, 2);
     pith_capacity_require(s, c, w->need);
-    cr_assert(pith_memory(rt).live == live);
+    cr_assert(pith_memory_about(rt).live == live);
     pith_wait(s);
     pt_ok(s);
     close_all();

@@ -55,7 +55,7 @@ static void on_ready(pith_instance *i, const pith_response *r, void *closure) {
 static void on_invalidate(pith_instance *i, void *closure) {
     listener *l = closure;
     l->invalidated++;
-    l->live_when_invalidated = pith_memory(l->rt).live;
+    l->live_when_invalidated = pith_memory_about(l->rt).live;
     (void)pith_instance_proportion(i);
 }
 

@@ -30,7 +30,7 @@ Test(allocator, an_arena_hands_out_pieces_that_do_not_overlap) {
     pith_scope *s = pith_scope_open(rt);
     pt_ok(s, set_arena(s, 32 * MIB));
     cr_assert(pith_memory_allocator_kind(rt) == PITH_ALLOCATOR_ARENA);
-    const size_t whole = pith_memory(rt).free;
+    const size_t whole = pith_memory_about(rt).free;
     cr_assert(whole == 32 * MIB);
     pithp_buffer *live[LIVE] = {0};
     uint64_t state = 7;
@@ -53,7 +53,7 @@ Test(allocator, an_arena_hands_out_pieces_that_do_not_overlap) {
     for (int k = 0; k < LIVE; k++)
         pithp_buffer_release(live[k], 1);
     pith_memory_trim(rt);
-    cr_assert(pith_memory(rt).free == whole && pith_memory(rt).live == 0);
+    cr_assert(pith_memory_about(rt).free == whole && pith_memory_about(rt).live == 0);
     pithp_buffer *all = pithp_buffer_make(s, 32 * MIB);
     pt_ok(s, all); /* one piece again */
     pithp_buffer_release(all, 1);
@@ -267,7 +267,7 @@ Test(allocator, what_a_users_function_does_wrong_is_an_error) {
     pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, 100000));
     pt_says("the allocator has no");
     pt_says("evicting 0 idle instances"); /* after the ladder */
-    cr_assert(c.calls > 1 && pith_memory(rt).live == 0);
+    cr_assert(c.calls > 1 && pith_memory_about(rt).live == 0);
     pithp_buffer *b = pithp_buffer_make(s, 40000);
     pt_ok(s, b);
     pithp_buffer_release(b, 1);
@@ -288,7 +288,7 @@ Test(allocator, plain_blocks_go_straight_back) {
     cr_assert(atomic_load(&pt_default_heap.bytes) >= before + (long long)(8 * MIB));
     pithp_buffer_release(b, 1);
     cr_assert(atomic_load(&pt_default_heap.bytes) < before + (long long)MIB);
-    cr_assert(pith_memory(rt).live == 0);
+    cr_assert(pith_memory_about(rt).live == 0);
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -297,15 +297,15 @@ Test(allocator, the_pool_keeps_as_much_as_it_may) {
     pith_runtime *rt = open_with(0);
     pith_scope *s = pith_scope_open(rt);
     pithp_buffer_release(pithp_buffer_make(s, 20 * MIB), 1);
-    cr_assert(pith_memory(rt).pool >= 20 * MIB, "for what comes next");
+    cr_assert(pith_memory_about(rt).pool >= 20 * MIB, "for what comes next");
     pt_ok(s, pith_memory_set_allocator(s, &(pith_memory_allocator){.keep = 4 * MIB}));
     for (size_t k = 1; k <= 20; k++)
         pithp_buffer_release(pithp_buffer_make(s, k * MIB), 1);
-    cr_assert(pith_memory(rt).pool <= 6 * MIB, "%zu", pith_memory(rt).pool);
+    cr_assert(pith_memory_about(rt).pool <= 6 * MIB, "%zu", pith_memory_about(rt).pool);
     pt_ok(s,
           pith_memory_set_allocator(s, &(pith_memory_allocator){.reproducible = true}));
     pithp_buffer_release(pithp_buffer_make(s, 20 * MIB), 1);
-    cr_assert(pith_memory(rt).pool >= 20 * MIB);
+    cr_assert(pith_memory_about(rt).pool >= 20 * MIB);
     cr_assert(pith_memory_trim(rt) >= 20 * MIB);
     cr_assert(pith_memory_trim(NULL) == 0);
     pith_scope_close(s);
@@ -346,7 +346,7 @@ static void *work_elsewhere(void *argument) {
     pith_runtime *rt = argument;
     pith_scope *s = pith_scope_open(rt); /* which takes a stream */
     pithp_buffer *b = pithp_buffer_make(s, 100000);
-    const bool good = b && pith_memory(rt).live >= 100000 && !pith_failed(s);
+    const bool good = b && pith_memory_about(rt).live >= 100000 && !pith_failed(s);
     pith_instance *i = pith_instance_open(s, "elsewhere", NULL);
     (void)pith_memory_json(s);
     pith_instance_close(i);

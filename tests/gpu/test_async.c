@@ -236,6 +236,6 @@ Test(async, threads_may_pass_buffers_on) {
     cr_assert(!g.wrong);
     pithp_buffer_release(g.ball, 1);
     pith_scope_close(s);
-    cr_assert_eq(pith_memory(g.rt).live, 0);
+    cr_assert_eq(pith_memory_about(g.rt).live, 0);
     pt_close(g.rt);
 }

@@ -177,7 +177,7 @@ Test(backend, short_memory_is_asked_for_once_more_after_trimming) {
     cr_assert_eq(fake.trims, 2);
     pt_says("0 bytes are in use");
     pt_says("trimming returned 0");
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     fake.failures = 1;
     fake.allocate = PITH_E_DEVICE; /* no use trying again */
     cr_assert_null(pithp_buffer_make(s, 100000));
@@ -232,6 +232,6 @@ Test(backend, without_host_memory_a_lent_array_is_copied) {
     pt_fails(PITH_E_IO, s,
              pithp_buffer_wrap(s, numbers, sizeof numbers, count_release, &released));
     cr_assert_eq(released, 1, "what was not taken is still the caller's");
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     pt_close(rt);
 }

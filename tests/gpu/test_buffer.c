@@ -18,15 +18,15 @@ Test(buffer, is_aligned_and_counted_until_its_last_reference_goes) {
         cr_assert_eq((uintptr_t)b->data % PITHP_ALIGNMENT, 0);
         cr_assert_geq(b->room, b->bytes);
         memset(b->data, i, b->bytes);
-        cr_assert_eq(pith_memory(rt).live, sizes[i]);
+        cr_assert_eq(pith_memory_about(rt).live, sizes[i]);
         pithp_buffer_retain(b, 2);
         pithp_buffer_release(b, 1);
-        cr_assert_eq(pith_memory(rt).live, sizes[i]);
+        cr_assert_eq(pith_memory_about(rt).live, sizes[i]);
         pithp_buffer_release(b, 2);
-        cr_assert_eq(pith_memory(rt).live, 0);
+        cr_assert_eq(pith_memory_about(rt).live, 0);
     }
-    cr_assert_eq(pith_memory(rt).peak, 33554432);
-    cr_assert_geq(pith_memory(rt).pool, 33554432, "freed blocks are kept");
+    cr_assert_eq(pith_memory_about(rt).peak, 33554432);
+    cr_assert_geq(pith_memory_about(rt).pool, 33554432, "freed blocks are kept");
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -39,14 +39,14 @@ Test(buffer, small_and_large_ones_are_used_again) {
         pithp_buffer *b = pithp_buffer_make(s, sizes[i]);
         const void *data = b->data;
         pithp_buffer_release(b, 1);
-        const size_t reserved = pith_memory(rt).pool;
+        const size_t reserved = pith_memory_about(rt).pool;
         const long long allocations = atomic_load(&pt_default_heap.allocations);
         for (int k = 0; k < 100; k++) {
             b = pithp_buffer_make(s, sizes[i]);
             cr_assert_eq(b->data, data);
             pithp_buffer_release(b, 1);
         }
-        cr_assert_eq(pith_memory(rt).pool, reserved);
+        cr_assert_eq(pith_memory_about(rt).pool, reserved);
         cr_assert_eq(atomic_load(&pt_default_heap.allocations), allocations);
     }
     pith_scope_close(s);
@@ -89,8 +89,8 @@ Test(buffer, many_are_made_at_once) {
         sum += sizes[i] = (size_t)(i * i) % 90001; /* small ones and large ones */
     for (int turn = 0; turn < 3; turn++) {
         pt_ok(s, pithp_buffers_make(s, COUNT, sizes, all) == PITH_OK);
-        cr_assert_eq(pith_memory(rt).live, sum);
-        cr_assert_eq(pith_memory(rt).live_count, COUNT);
+        cr_assert_eq(pith_memory_about(rt).live, sum);
+        cr_assert_eq(pith_memory_about(rt).live_count, COUNT);
         for (int i = 0; i < COUNT; i++) {
             cr_assert(all[i]->bytes == sizes[i] && all[i]->room >= sizes[i]);
             memset(all[i]->data, i, sizes[i]);
@@ -100,7 +100,7 @@ Test(buffer, many_are_made_at_once) {
                 cr_assert_eq(((unsigned char *)all[i]->data)[k], (unsigned char)i);
             pithp_buffer_release(all[i], 1);
         }
-        cr_assert_eq(pith_memory(rt).live, 0);
+        cr_assert_eq(pith_memory_about(rt).live, 0);
     }
     pt_ok(s, pithp_buffers_make(s, 0, NULL, NULL) == PITH_OK);
     pith_scope_close(s);
@@ -125,8 +125,8 @@ Test(buffer, many_are_all_made_or_none) {
                 sizes[i] = i == at ? (4 << 20) - 50 * 1000 : 1000;
             pt_fails(PITH_E_MEMORY, s,
                      pithp_buffers_make(s, 100, sizes, all) != PITH_OK ? NULL : all);
-            cr_assert_eq(pith_memory(rt).live, 0, "at %d", at);
-            cr_assert_eq(pith_memory(rt).live_count, 0);
+            cr_assert_eq(pith_memory_about(rt).live, 0, "at %d", at);
+            cr_assert_eq(pith_memory_about(rt).live_count, 0);
             sizes[at] = 1000;
             if (kept) {
                 pt_ok(s, pithp_buffers_make(s, 100, sizes, all) == PITH_OK);
@@ -145,16 +145,16 @@ Test(buffer, the_most_at_one_time_is_counted_over_all_streams) {
         pithp_buffer_release(gt_buffer(s, 1000), 1);
         pithp_buffer_release(gt_buffer(t, 1000), 1);
     }
-    cr_assert_eq(pith_memory(rt).peak, 8000);
-    cr_assert_eq(pith_memory(rt).peak_count, 1);
+    cr_assert_eq(pith_memory_about(rt).peak, 8000);
+    cr_assert_eq(pith_memory_about(rt).peak_count, 1);
     pithp_buffer *a = gt_buffer(s, 1000), *b = gt_buffer(t, 500);
-    cr_assert_eq(pith_memory(rt).peak, 12000);
-    cr_assert_eq(pith_memory(rt).peak_count, 2);
-    cr_assert_eq(pith_memory(rt).live_count, 2);
+    cr_assert_eq(pith_memory_about(rt).peak, 12000);
+    cr_assert_eq(pith_memory_about(rt).peak_count, 2);
+    cr_assert_eq(pith_memory_about(rt).live_count, 2);
     pithp_buffer_release(a, 1);
     pithp_buffer_release(b, 1);
-    cr_assert_eq(pith_memory(rt).live_count, 0);
-    cr_assert_eq(pith_memory(rt).peak_count, 2);
+    cr_assert_eq(pith_memory_about(rt).live_count, 0);
+    cr_assert_eq(pith_memory_about(rt).peak_count, 2);
     pith_scope_close(s);
     pith_scope_close(t);
     pt_close(rt);
@@ -186,7 +186,7 @@ Test(buffer, live_ones_do_not_overlap) {
             cr_assert_eq(((unsigned char *)all[i]->data)[k], (unsigned char)i);
         pithp_buffer_release(all[i], 1);
     }
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -199,7 +199,7 @@ Test(buffer, kept_memory_is_bounded_by_the_most_in_use) {
         pithp_buffer *b = pithp_buffer_make(s, (size_t)i << 22);
         pt_ok(s, b);
         pithp_buffer_release(b, 1);
-        cr_assert_leq(pith_memory(rt).pool, most + most / 8);
+        cr_assert_leq(pith_memory_about(rt).pool, most + most / 8);
     }
     pith_scope_close(s);
     pt_close(rt);
@@ -212,7 +212,7 @@ Test(buffer, an_impossible_size_is_an_error_and_leaves_all_as_it_was) {
     pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, (size_t)1 << 62));
     pt_says("800 bytes are in use");
     pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, PTRDIFF_MAX));
-    cr_assert_eq(pith_memory(rt).live, 800);
+    cr_assert_eq(pith_memory_about(rt).live, 800);
     pithp_buffer_release(b, 1);
     pith_scope_close(s);
     pt_close(rt);
@@ -262,13 +262,13 @@ Test(buffer, lends_memory_of_the_user_and_gives_it_back_once) {
     double numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     int released = 0;
     pithp_buffer_release(gt_buffer(s, 100), 1);
-    const size_t pool = pith_memory(rt).pool;
+    const size_t pool = pith_memory_about(rt).pool;
     pithp_buffer *b =
         pithp_buffer_wrap(s, numbers, sizeof numbers, count_release, &released);
     pt_ok(s, b);
     cr_assert_eq(b->data, (void *)numbers);
-    cr_assert_eq(pith_memory(rt).live, sizeof numbers);
-    cr_assert_eq(pith_memory(rt).pool, pool, "it is none of the pool's");
+    cr_assert_eq(pith_memory_about(rt).live, sizeof numbers);
+    cr_assert_eq(pith_memory_about(rt).pool, pool, "it is none of the pool's");
     pithp_buffer_retain(b, 1);
     pithp_buffer_release(b, 1);
     cr_assert_eq(released, 0);
@@ -276,7 +276,7 @@ Test(buffer, lends_memory_of_the_user_and_gives_it_back_once) {
     cr_assert_eq(released, 1);
     b = pithp_buffer_wrap(s, numbers, sizeof numbers, NULL, NULL); /* borrowed */
     pithp_buffer_release(b, 1);
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     pith_scope_close(s);
     pt_close(rt);
 }

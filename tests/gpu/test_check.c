@@ -176,15 +176,15 @@ Test(check, reports_lie_in_memory_of_the_manager) {
     pt_ok(s, pith_memory_set_allocator(
                  s, &(pith_memory_allocator){
                         .kind = PITH_ALLOCATOR_USER, .allocate = take, .release = give}));
-    const int64_t before = pith_memory(rt).live_count;
+    const int64_t before = pith_memory_about(rt).live_count;
     launch(s, "good", NONE);
-    cr_assert_eq(pith_memory(rt).live_count, before + 1);
-    cr_assert_gt(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live_count, before + 1);
+    cr_assert_gt(pith_memory_about(rt).live, 0);
     cr_assert_gt(taken, 0);
     pith_wait(s);
     pt_ok(s);
     pith_scope_close(s);
-    cr_assert_eq(pith_memory(rt).live, 0, "they go with the root scope");
+    cr_assert_eq(pith_memory_about(rt).live, 0, "they go with the root scope");
     pith_memory_trim(rt);
     cr_assert_eq(taken, given);
     pt_close(rt);

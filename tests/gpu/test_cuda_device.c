@@ -36,8 +36,8 @@ Test(cuda_device, says_what_it_is) {
     pith_runtime *rt = open_device();
     cr_assert_str_eq(pith_device_kind(rt), PT_DEVICE);
     cr_assert(strlen(pith_device_name(rt)) > 0);
-    cr_assert_gt(pith_memory(rt).total, (size_t)1 << 20);
-    cr_assert_eq(pith_memory(rt).live, 0u);
+    cr_assert_gt(pith_memory_about(rt).total, (size_t)1 << 20);
+    cr_assert_eq(pith_memory_about(rt).live, 0u);
     pt_close(rt);
 }
 
@@ -227,6 +227,6 @@ Test(cuda_device, being_short_of_memory_is_an_error_and_not_the_end) {
     pith_wait(s);
     pt_ok(s);
     pith_scope_close(s);
-    cr_assert_eq(pith_memory(rt).live, 0u);
+    cr_assert_eq(pith_memory_about(rt).live, 0u);
     pt_close(rt);
 }

@@ -28,7 +28,7 @@ Test(evict, idle_instances_make_room_least_recently_used_first) {
     pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 4 * MIB));
     pt_says("evicting 1 idle instances freed 3145728");
     pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 11 * MIB));
-    cr_assert_eq(pith_memory(p.rt).live, 7 * MIB, "arrays of scopes stay");
+    cr_assert_eq(pith_memory_about(p.rt).live, 7 * MIB, "arrays of scopes stay");
     pithp_buffer_release(more, 1);
     pithp_buffer_release(kept, 1);
     close_pair(p);
@@ -63,9 +63,9 @@ Test(evict, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
     /* Where nobody can give way the earlier ones go back: all or nothing. */
     pith_instance_free_all(busy);
     pithp_buffer *more = pithp_buffer_make(p.s, 4 * MIB);
-    const size_t live = pith_memory(p.rt).live;
+    const size_t live = pith_memory_about(p.rt).live;
     pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
-    cr_assert_eq(pith_memory(p.rt).live, live);
+    cr_assert_eq(pith_memory_about(p.rt).live, live);
     pithp_buffer_release(more, 1);
     pithp_buffer_release(first, 1);
     close_pair(p);
@@ -100,7 +100,7 @@ Test(evict, a_queue_that_cannot_be_split_evicts_an_idle_instance) {
     pt_ok(p.s, pith_instance_allocate_queue(p.s, asks));
     cr_assert(l.invalidated == 1 && m.ready == 1);
     cr_assert_null(pith_instance_find_allocation(idle, "held"));
-    cr_assert_eq(pith_memory(p.rt).live, 4 * MIB);
+    cr_assert_eq(pith_memory_about(p.rt).live, 4 * MIB);
     close_pair(p);
 }
 

@@ -84,7 +84,7 @@ static pith_status scenario(const pith_open_options *options) {
     pith_scope_close(child);
     pith_scope_close(other);
     pith_scope_close(s);
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     pith_close(rt);
     return result;
 }

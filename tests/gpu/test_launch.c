@@ -161,7 +161,7 @@ Test(launch, serves_several_threads_of_the_user) {
         pthread_join(users[i], &wrong);
         cr_assert_null(wrong);
     }
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     pt_close(rt);
 }
 

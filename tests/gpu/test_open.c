@@ -11,7 +11,7 @@ Test(open, defaults_to_a_working_device) {
     cr_assert_str_eq(pith_runtime_message(rt), "");
     cr_assert_str_neq(pith_device_kind(rt), "none");
     cr_assert_str_neq(pith_device_name(rt), "");
-    cr_assert_gt(pith_memory(rt).total, 0);
+    cr_assert_gt(pith_memory_about(rt).total, 0);
     pith_close(rt);
 }
 
@@ -37,7 +37,7 @@ refused(const pith_open_options *options, pith_status code, const char *says) {
     cr_assert_str_eq(pith_device_kind(rt), "none");
     cr_assert_str_eq(pith_device_name(rt), "");
     cr_assert_eq(pith_device_threads(rt), 0);
-    cr_assert_eq(pith_memory(rt).total, 0);
+    cr_assert_eq(pith_memory_about(rt).total, 0);
     /* Every scope carries the reason, and keeps it. */
     pith_scope *s = pith_scope_open(rt), *child = pith_scope_open_in(s);
     cr_assert_eq(pith_code(s), code);

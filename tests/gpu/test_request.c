@@ -52,7 +52,7 @@ Test(request, mistakes_are_refused_and_queue_nothing) {
              pith_instance_queue(p.s, pith_instance_find(p.rt, "default"), &good, 1));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
     cr_assert_eq(l.ready, 0, "nothing was queued");
-    cr_assert_eq(pith_memory(p.rt).live, 0);
+    cr_assert_eq(pith_memory_about(p.rt).live, 0);
     close_pair(p);
 }
 
@@ -85,7 +85,7 @@ Test(request, what_fits_is_allocated_whole) {
     rs[1].memory = PITH_MEMORY_PINNED;
     rs[2].memory = PITH_MEMORY_MAPPED;
     pt_ok(p.s, pith_instance_queue(p.s, i, rs, 4));
-    cr_assert_eq(pith_memory(p.rt).live, 0);
+    cr_assert_eq(pith_memory_about(p.rt).live, 0);
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
     cr_assert_eq(l.ready, 1);
     cr_assert_eq(l.count, 4);
@@ -99,14 +99,14 @@ Test(request, what_fits_is_allocated_whole) {
     cr_assert(!pinned->data && pinned->host);
     cr_assert(mapped->data && mapped->host);
     cr_assert(scalar->bytes == 4 && scalar->chunk_axis == -1);
-    cr_assert_eq(pith_memory(p.rt).live, 100 * 8192 + 4);
+    cr_assert_eq(pith_memory_about(p.rt).live, 100 * 8192 + 4);
     cr_assert_eq(pith_memory_pinned(p.rt), 2 * 100 * 8192);
     memset(pinned->host, 1, pinned->bytes);
     pt_ok(p.s, pith_instance_free(p.s, i, "x"));
     pt_fails(PITH_E_ARG, p.s, pith_instance_free(p.s, i, "x"));
     pt_says("\"a\" has no allocation \"x\"");
     pith_instance_free_all(i);
-    cr_assert_eq(pith_memory(p.rt).live, 0);
+    cr_assert_eq(pith_memory_about(p.rt).live, 0);
     cr_assert_eq(pith_memory_pinned(p.rt), 0);
     close_pair(p);
 }
@@ -136,7 +136,7 @@ Test(request, a_group_is_split_into_the_same_chunks) {
     cr_assert_eq(m.allocations[0]->shape.extents[0], 3);
     cr_assert_eq(m.allocations[0]->shape.extents[1], 250);
     cr_assert_eq(m.allocations[0]->chunk_axis, 1);
-    cr_assert_leq(pith_memory(p.rt).live, 4 * MIB);
+    cr_assert_leq(pith_memory_about(p.rt).live, 4 * MIB);
     /* The same once more: what has the labels goes first (cubie #577). */
     for (int turn = 0; turn < 3; turn++) {
         pt_ok(p.s, pith_instance_queue(p.s, a, of_a, 2));
@@ -148,7 +148,7 @@ Test(request, a_group_is_split_into_the_same_chunks) {
     cr_assert_eq(warnings[PITH_WARNING_SHRUNK], 0);
     pith_instance_close(a);
     pith_instance_close(b);
-    cr_assert_eq(pith_memory(p.rt).live, 0, "closing frees");
+    cr_assert_eq(pith_memory_about(p.rt).live, 0, "closing frees");
     close_pair(p);
 }
 
@@ -193,7 +193,7 @@ Test(request, what_does_not_fit_is_refused_with_numbers_and_stays_queued) {
         "group \"g\" has 1048576 bytes available: what cannot be split takes 1044480, "
         "one run 8192");
     cr_assert_eq(l.ready, 0);
-    cr_assert_eq(pith_memory(p.rt).live, 0);
+    cr_assert_eq(pith_memory_about(p.rt).live, 0);
     /* Another request under the label takes its place; then the rest is served. */
     const pith_request small = bytes_of("t", 4096);
     pt_ok(p.s, pith_instance_queue(p.s, a, &small, 1));
@@ -244,11 +244,11 @@ Test(request, all_is_allocated_or_nothing) { /* keys_values #8 */
     const pith_request rs[3] = {bytes_of("one", 3 * MIB), bytes_of("two", 4 * MIB),
                                 bytes_of("three", 3 * MIB)};
     pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, a, rs, 3));
-    cr_assert_eq(pith_memory(p.rt).live, 1000, "what was there is there");
+    cr_assert_eq(pith_memory_about(p.rt).live, 1000, "what was there is there");
     cr_assert_eq(pith_instance_find_allocation(a, "one")->bytes, 1000);
     cr_assert_null(pith_instance_find_allocation(a, "two"));
     pt_ok(p.s, pith_instance_allocate_all(p.s, a, rs, 2)); /* sees what the first freed */
-    cr_assert_eq(pith_memory(p.rt).live, 7 * MIB);
+    cr_assert_eq(pith_memory_about(p.rt).live, 7 * MIB);
     pt_ok(p.s, pith_memory_set_pinned_budget(p.s, MIB));
     pith_request pinned[2] = {bytes_of("p", MIB / 2), bytes_of("q", MIB)};
     pinned[0].memory = pinned[1].memory = PITH_MEMORY_PINNED;
@@ -258,7 +258,7 @@ Test(request, all_is_allocated_or_nothing) { /* keys_values #8 */
     pt_ok(p.s, pith_instance_allocate_all(p.s, a, pinned, 1));
     cr_assert_eq(pith_memory_free(p.rt, "two"), 1);
     cr_assert_eq(pith_memory_free(p.rt, "two"), 0);
-    cr_assert_eq(pith_memory(p.rt).live, 3 * MIB);
+    cr_assert_eq(pith_memory_about(p.rt).live, 3 * MIB);
     close_pair(p);
 }
 
@@ -273,7 +273,7 @@ Test(request, invalidating_calls_every_hook_and_then_frees) {
     cr_assert(l.invalidated == 1 && m.invalidated == 1);
     cr_assert_eq(l.live_when_invalidated, 2 * MIB);
     cr_assert_eq(m.live_when_invalidated, 2 * MIB);
-    cr_assert_eq(pith_memory(p.rt).live, 0);
+    cr_assert_eq(pith_memory_about(p.rt).live, 0);
     cr_assert_null(pith_instance_find_allocation(a, "x"));
     pith_scope_close(on_a);
     close_pair(p);
@@ -304,8 +304,8 @@ Test(request, what_a_hook_is_told_of_stays_while_others_free_it) {
     pt_ok(p.s, pith_instance_queue(p.s, i, both, 2));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
     cr_assert_null(pith_instance_find_allocation(i, "a"));
-    cr_assert_eq(pith_memory(p.rt).live, 0);
-    cr_assert_eq(pith_memory(p.rt).peak, 105000);
+    cr_assert_eq(pith_memory_about(p.rt).live, 0);
+    cr_assert_eq(pith_memory_about(p.rt).peak, 105000);
     close_pair(p);
 }
 
@@ -362,7 +362,7 @@ static pith_status scenario(const pith_open_options *options) {
         cr_assert_eq(l.count, 2);
         pith_instance_allocate(s, a, &rs[0]);
         code = pith_code(s);
-        cr_assert_eq(pith_memory(rt).live, 100 * 8192 + 100000);
+        cr_assert_eq(pith_memory_about(rt).live, 100 * 8192 + 100000);
     }
     pith_scope_close(s);
     pith_close(rt);

@@ -69,7 +69,7 @@ Test(statistics, what_a_scope_pushes_counts_for_all_around_it) {
     pith_scope_close(t);
     pith_instance_close(i);
     pith_scope_close(s);
-    cr_assert(pith_memory(rt).live == 0);
+    cr_assert(pith_memory_about(rt).live == 0);
     pt_close(rt);
 }
 

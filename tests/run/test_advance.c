@@ -54,13 +54,13 @@ BOTH(advance, a_loop_keeps_one_state) {
         for (int i = 0; i < 3; i++)
             state = pith_advance(loop, State, step, state);
         pt_ok(loop, state);
-        const size_t live = pith_memory(rt).live, bytes = pith_scope_bytes(loop);
+        const size_t live = pith_memory_about(rt).live, bytes = pith_scope_bytes(loop);
         for (int i = 0; i < 17; i++)
             state = pith_advance(loop, State, step, state);
         pt_ok(loop, state);
         cr_assert_eq(pith_read_f64(loop, pith_max(loop, state->x, PITH_ALL_AXES)), 20);
-        cr_assert_leq(pith_memory(rt).live, live + LEAF / 4, "%zu, was %zu",
-                      pith_memory(rt).live, live);
+        cr_assert_leq(pith_memory_about(rt).live, live + LEAF / 4, "%zu, was %zu",
+                      pith_memory_about(rt).live, live);
         cr_assert_leq(live, 4 * LEAF, "not %zu", live);
         cr_assert_leq(pith_scope_bytes(loop), bytes + 65536);
         cr_assert_eq(state->room, 22, "repaired from 4 to 10 to 22");
@@ -94,12 +94,12 @@ BOTH(advance, a_step_that_fails_leaves_the_old_state) {
     for (int i = 0; i < 20; i++)
         state = pith_advance(s, State, &add_one_step, state);
     pt_ok(s, state);
-    const size_t live = pith_memory(rt).live;
+    const size_t live = pith_memory_about(rt).live;
     const State *none = state;
     pt_fails(PITH_E_CHECK, s, none = pith_advance(s, State, &add_one_step, state));
     pt_says("21 is too much");
     cr_assert(none->x == NULL && none->room == 0, "the nil record");
-    cr_assert_eq(pith_memory(rt).live, live);
+    cr_assert_eq(pith_memory_about(rt).live, live);
     cr_assert_eq(pith_read_f64(s, pith_max(s, state->x, PITH_ALL_AXES)), 20);
     CLOSE;
 }
@@ -114,13 +114,13 @@ PITH_FUNCTION1(back_step, back, State, State)
 BOTH(advance, edits_by_a_function_keep_one_state_too) {
     RUNTIME;
     const State *state = pith_advance(s, State, &add_one_step, start_state(s));
-    const size_t live = pith_memory(rt).live, bytes = pith_scope_bytes(s);
+    const size_t live = pith_memory_about(rt).live, bytes = pith_scope_bytes(s);
     for (int i = 0; i < 40; i++) {
         state = pith_advance(s, State, &add_one_step, state);
         state = pith_advance(s, State, &back_step, state);
         pt_ok(s, state);
     }
-    cr_assert_leq(pith_memory(rt).live, live + LEAF / 4);
+    cr_assert_leq(pith_memory_about(rt).live, live + LEAF / 4);
     cr_assert_leq(pith_scope_bytes(s), bytes + 65536);
     cr_assert_eq(pith_read_f64(s, pith_max(s, state->x, PITH_ALL_AXES)), 1);
     CLOSE;

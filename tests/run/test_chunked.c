@@ -66,7 +66,7 @@ BOTH(chunked, fits_budgets_at_random) {
         const void *whole = pith_apply(t, &advance_step,
                                        random_state(t, seed, axis, 2000, &runs, &bytes));
         const void *state = random_state(s, seed, axis, 2000, &runs, &bytes);
-        const size_t live = pith_memory(rt).live;
+        const size_t live = pith_memory_about(rt).live;
         pith_chunks chunks;
         /* every third time a hint says that a step takes nothing */
         const pith_chunked_options o = {
@@ -83,7 +83,7 @@ BOTH(chunked, fits_budgets_at_random) {
             split_cases += chunks.count > 1;
         }
         pith_scope_close(work);
-        cr_assert(pith_memory(rt).live == live, "what a run took is given back");
+        cr_assert(pith_memory_about(rt).live == live, "what a run took is given back");
         pith_scope_close(s);
         pith_close(rt);
         pith_scope_close(t);
@@ -322,7 +322,7 @@ Test(chunked, needs_room_for_the_result_and_a_chunk_not_for_both_twice) {
         }
         pith_scope_close(inner);
     }
-    cr_assert_leq(pith_memory(rt).peak, 11 << 20);
+    cr_assert_leq(pith_memory_about(rt).peak, 11 << 20);
     pith_scope_close(s);
     pith_close(rt);
 }

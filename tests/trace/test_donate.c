@@ -67,7 +67,7 @@ Test(donate, memory_of_the_last_reference_is_given_back, .init = begin) {
     cr_assert(owned() < before + LARGE * sizeof(double), "20 steps take no more");
     cr_assert(pith_read_f64(s, pith_max(s, state->x, PITH_ALL_AXES)) == 21);
     cr_assert(pith_read_i64(s, state->count) == 21);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.donated >= 40 && info.donated + info.refused == 3 * 21);
     cr_assert(info.refused >= 21, "what the result shares");
     end();
@@ -249,22 +249,22 @@ Test(donate, a_path_names_one_of_the_places_of_an_array, .init = begin) {
     const State *one = make(s, LARGE), *other = make(s, LARGE);
     pt_ok(s, pith_call(s, list, PITH_ITEMS(pith_list_make(s, PITH_ITEMS(one, one)))));
     pt_ok(s, pith_neg(s, one->x));
-    cr_assert(pith_jit_get_info(rt).donated == 0, "it is not donated at [0][0]");
+    cr_assert(pith_jit_about(rt).donated == 0, "it is not donated at [0][0]");
     pt_ok(s, pith_call(s, list, PITH_ITEMS(pith_list_make(s, PITH_ITEMS(one, other)))));
     pt_ok(s, pith_neg(s, one->x));
     pt_fails(PITH_E_DONATED, s, pith_neg(s, other->x));
-    cr_assert(pith_jit_get_info(rt).misses == 1);
+    cr_assert(pith_jit_about(rt).misses == 1);
     end();
 }
 
 Test(donate, small_leaves_of_one_block_go_together, .init = begin) {
     const State *state = call(make(s, 4));
-    const pith_jit_info before = pith_jit_get_info(rt);
+    const pith_jit_info before = pith_jit_about(rt);
     const State *next = call(state); /* x and count lie in one block */
     pt_ok(s, next);
     pt_fails(PITH_E_DONATED, s, pith_neg(s, state->x));
     pt_fails(PITH_E_DONATED, s, pith_neg(s, state->count));
-    cr_assert(pith_jit_get_info(rt).donated == before.donated + 2);
+    cr_assert(pith_jit_about(rt).donated == before.donated + 2);
     State half = *next;
     half.count = pith_i64(s, 0);
     call(pith_freeze(s, State, &half)); /* count of next still lies beside x */
@@ -292,7 +292,7 @@ Test(donate, states_that_a_step_may_be_repeated_from_stay, .init = begin) {
     cr_assert(pith_read_f64(s, pith_max(s, last->x, PITH_ALL_AXES)) == 4);
     pt_fails(PITH_E_CHECK, s, pith_propagate(s, State, &bounded_step, last, NULL));
     pt_ok(s, pith_neg(s, last->x));
-    cr_assert(pith_jit_get_info(rt).donated == 0);
+    cr_assert(pith_jit_about(rt).donated == 0);
     const pith_function *f = pith_jit(
         s, &strict_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
     pt_ok(s, pith_apply(s, f, last));
@@ -333,9 +333,9 @@ static int64_t shifted(int64_t elements, int64_t stride) {
             value[k] = before[k * stride % LEAVES] + 0.5;
         }
         const void *list = pith_list_make(s, LEAVES, given);
-        last = pith_jit_get_info(rt);
+        last = pith_jit_about(rt);
         const void *next = pith_apply(s, f, list, by);
-        info = pith_jit_get_info(rt);
+        info = pith_jit_about(rt);
         pt_ok(s, next);
         for (int64_t k = 0; k < LEAVES; k++) {
             leaves[k] = pith_child(next, k);
@@ -368,10 +368,10 @@ Test(donate, a_block_that_is_also_given_elsewhere_is_not_written, .init = begin)
         s, &shift_step, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(0)});
     for (int round = 0; round < 2; round++) { /* recorded, and replayed */
         const void *items[] = {pith_f64(s, 1), pith_f64(s, 2)}; /* in one block */
-        const pith_jit_info before = pith_jit_get_info(rt);
+        const pith_jit_info before = pith_jit_about(rt);
         const void *next = pith_apply(s, f, pith_list_make(s, 2, items), items[1]);
         pt_ok(s, next);
-        cr_assert_eq(pith_jit_get_info(rt).donated, before.donated);
+        cr_assert_eq(pith_jit_about(rt).donated, before.donated);
         cr_assert(pith_read_f64(s, pith_child(next, 0)) == 3 &&
                   pith_read_f64(s, pith_child(next, 1)) == 4 &&
                   pith_read_f64(s, items[0]) == 1);

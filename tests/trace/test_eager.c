@@ -25,7 +25,7 @@ Test(eager, functions_see_values_each_time, .init = open_eager) {
         pt_ok(s, y);
         cr_assert(seen == 3 && runs == call && element(y, 3) == 4);
     }
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.programs == 0 && info.hits == 0 && info.misses == 0);
     cr_assert_str_eq(pith_explain_miss(s, f), "");
     close_scope();
@@ -103,7 +103,7 @@ Test(eager, what_is_donated_stays, .init = open_eager) {
     const pith_array *x = pith_arange(s, PITH_F64, 4);
     pt_ok(s, pith_apply(s, f, x));
     cr_assert(element(x, 3) == 3);
-    cr_assert(pith_jit_get_info(rt).donated == 0);
+    cr_assert(pith_jit_about(rt).donated == 0);
     close_scope();
 }
 

@@ -38,7 +38,7 @@ Test(eval_shape, is_the_structure_of_the_result, .init = open_scope) {
         cr_assert(leaf_is(def, 0, "f64[4,3]") && leaf_is(def, 2, "i32[]"));
         cr_assert(!pith_treedef_leaf_spec(def, 3) && !pith_treedef_leaf_spec(def, -1));
     }
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.programs == 0 && info.misses == 0);
     close_scope();
 }

@@ -79,7 +79,7 @@ Test(fast_math, products_and_sums_are_rounded_once_on_request_alone, .init = beg
     if (has_fma())
         cr_assert(roundings(fast) == ONCE);
     cr_assert(roundings(exact) == TWICE);
-    cr_assert(pith_jit_get_info(rt).programs == 2);
+    cr_assert(pith_jit_about(rt).programs == 2);
     close_scope();
 }
 

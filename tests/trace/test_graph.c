@@ -86,7 +86,7 @@ static numbers run(const char *device,
         state = pith_apply(s, fast, state);
     pt_ok(s, state);
     const numbers n = read_state(s, state);
-    *info = pith_jit_get_info(rt);
+    *info = pith_jit_about(rt);
     pith_scope_close(s);
     pt_close(rt);
     return n;
@@ -241,21 +241,20 @@ static pith_program_costs count_launches(const pith_function *f, long long *coun
     const pith_function *fast = pith_jit(s, f, NULL);
     const State *state = begin_state(s);
     const pith_program_costs before = pith_program_cost(s, fast, PITH_ITEMS(state));
-    const size_t bytes = pith_jit_get_info(rt).bytes;
+    const size_t bytes = pith_jit_about(rt).bytes;
     pt_ok(s, pith_apply(s, fast, state));
     const pith_program_costs c = pith_program_cost(s, fast, PITH_ITEMS(state));
     cr_assert(memcmp(&c, &before, sizeof c) == 0, "what was not made yet costs the same");
-    cr_assert_gt(pith_jit_get_info(rt).bytes, bytes,
-                 "the cache counts it when it is made");
+    cr_assert_gt(pith_jit_about(rt).bytes, bytes, "the cache counts it when it is made");
     pith_wait(s);
     *counted = -fake_cuda.launches;
     pt_ok(s, pith_apply(s, fast, state));
     pith_wait(s);
     *counted += fake_cuda.launches;
-    pith_jit_set_limits(rt, 0, pith_jit_get_info(rt).bytes - 1);
+    pith_jit_set_limits(rt, 0, pith_jit_about(rt).bytes - 1);
     pt_ok(s, pith_apply(s, pith_jit(s, &turn_function, NULL), state));
-    cr_assert_eq(pith_jit_get_info(rt).evictions, 1);
-    cr_assert_eq(pith_jit_get_info(rt).programs, 1);
+    cr_assert_eq(pith_jit_about(rt).evictions, 1);
+    cr_assert_eq(pith_jit_about(rt).programs, 1);
     pith_scope_close(s);
     pt_close(rt);
     cr_assert_eq(fake_cuda_alive(), 0);

@@ -17,7 +17,7 @@ Test(jit, runs_once_and_is_replayed, .init = open_scope) {
     cr_assert(pith_read_i64(s, fast->count) == 5);
     cr_assert(fast->atoms->velocity == sim->atoms->velocity, "what did not change");
     cr_assert(fast->width == 4 && fast->cutoff == 2.5);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.misses == 1 && info.hits == 4 && info.programs == 1 && info.bytes > 0);
     close_scope();
 }
@@ -34,7 +34,7 @@ Test(jit, traces_again_where_the_structure_differs, .init = open_scope) {
     cr_assert(runs == 3 && pith_array_spec(large->atoms->position)->shape[0] == 5);
     const Sim *again = pith_apply(s, step, sim);
     cr_assert(runs == 3 && element(again->atoms->position, 0) == 2);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.programs == 3 && info.misses == 3 && info.hits == 2);
     close_scope();
 }
@@ -135,7 +135,7 @@ Test(jit, results_outlive_their_program, .init = open_scope) {
     got = pith_keep(s, got);
     pith_scope_close(inner);
     pith_jit_clear(rt);
-    cr_assert(pith_jit_get_info(rt).programs == 0);
+    cr_assert(pith_jit_about(rt).programs == 0);
     cr_assert(pith_read_f64(s, pith_child(got, 4)) == 7);
     cr_assert(pith_array_spec(pith_child(got, 7))->count == 1000);
     cr_assert(pith_read_f64(s, pith_sum(s, pith_child(got, 7), PITH_ALL_AXES)) == 499500);
@@ -212,7 +212,7 @@ Test(jit, compiled_functions_inside_become_a_part, .init = open_scope) {
                   pith_read_i64(s, got->count) == 2);
     }
     cr_assert(runs == 101, "the inner one once: both of its calls are alike");
-    cr_assert(pith_jit_get_info(rt).programs == 1 && pith_jit_get_info(rt).parts == 1);
+    cr_assert(pith_jit_about(rt).programs == 1 && pith_jit_about(rt).parts == 1);
     const pith_function *again = pith_jit(s, pith_jit(s, &drift_step, NULL), NULL);
     cr_assert(element(((const Sim *)pith_apply(s, again, sim))->atoms->position, 0) == 2);
     close_scope();
@@ -230,7 +230,7 @@ Test(jit, the_same_function_shares_its_programs, .init = open_scope) {
     cr_assert(runs == 1);
     const pith_function *other = pith_jit(s, &same_step, NULL);
     pith_apply(s, other, sim);
-    cr_assert(runs == 2 && pith_jit_get_info(rt).programs == 2);
+    cr_assert(runs == 2 && pith_jit_about(rt).programs == 2);
     close_scope();
 }
 
@@ -357,7 +357,7 @@ Test(jit, errors_of_the_function_are_those_of_the_call, .init = open_scope) {
     pt_fails(PITH_E_SHAPE, s,
              pith_apply(s, pith_jit(s, &wrong_shape_step, NULL), some_sim(2)));
     pt_says(".position: expected f64[n=1,3], got f64[1,2] (test_jit.c:");
-    cr_assert(pith_jit_get_info(rt).programs == 1, "nothing is kept of what failed");
+    cr_assert(pith_jit_about(rt).programs == 1, "nothing is kept of what failed");
     close_scope();
 }
 
@@ -377,7 +377,7 @@ Test(jit, leaves_that_are_not_read_are_not_awaited, .init = open_scope) {
     cr_assert(pith_read_f64(s, pith_apply(s, lazy, x, y)) == -2);
     cr_assert(pith_read_f64(s, pith_apply(s, lazy, y, x)) == -3);
     cr_assert(pith_read_f64(s, pith_apply(s, eager, x, y)) == -2);
-    cr_assert(pith_jit_get_info(rt).programs == 2, "two options, two programs");
+    cr_assert(pith_jit_about(rt).programs == 2, "two options, two programs");
     pith_scope_close(other);
     close_scope();
 }

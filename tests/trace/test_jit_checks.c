@@ -166,11 +166,11 @@ BOTH(jit_checks, a_step_that_grows_is_traced_again_and_its_program_comes_back) {
     cr_assert(got->room == 16 && want->room == 16);
     pt_ok(s, pith_tree_equal(s, got, want));
     cr_assert(runs == 4, "rooms of 2, 4, 8, 16: %d", runs);
-    const pith_jit_info before = pith_jit_get_info(rt);
+    const pith_jit_info before = pith_jit_about(rt);
     got =
         pith_run(s, Tank, step, empty, &(pith_run_options){.steps = 9, .check_every = 3});
     pt_ok(s, got && pith_tree_equal(s, got, want));
-    cr_assert(runs == 4 && pith_jit_get_info(rt).misses == before.misses);
+    cr_assert(runs == 4 && pith_jit_about(rt).misses == before.misses);
     got = pith_propagate(s, Tank, step, got, NULL);
     pt_ok(s, got);
     cr_assert(runs == 4 && pith_read_i64(s, got->filled) == 10);
@@ -218,10 +218,10 @@ Test(jit_checks, programs_that_hold_functions_go, .timeout = 20) {
     RUNTIME;
     repair(s);
     pith_jit_clear(rt);
-    cr_assert(pith_jit_get_info(rt).programs == 0);
+    cr_assert(pith_jit_about(rt).programs == 0);
     pith_jit_set_limits(rt, 1, 0); /* each makes room for the next one */
     repair(s);
-    cr_assert(pith_jit_get_info(rt).evictions > 0);
+    cr_assert(pith_jit_about(rt).evictions > 0);
     CLOSE; /* the last one goes with the runtime */
 }
 

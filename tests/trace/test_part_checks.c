@@ -94,7 +94,7 @@ BOTH(part_checks, one_part_is_for_bodies_and_what_is_around) {
     cr_assert(runs == 2, "once, and once as the branch that is not compiled: %d", runs);
     pith_as_result(s, f, PITH_ITEMS(x, y));
     cr_assert(runs == 4, "others for who collects: %d", runs);
-    cr_assert(pith_jit_get_info(rt).parts == 2);
+    cr_assert(pith_jit_about(rt).parts == 2);
     CLOSE;
 }
 
@@ -183,7 +183,7 @@ BOTH(part_checks, that_grow_a_capacity_trace_what_grew) {
                                 &(pith_run_options){.steps = 9});
     pt_ok(s, got && pith_tree_equal(s, got, want));
     cr_assert(runs == 5, "rooms of 2, 4, 8, 16, 32, whoever has them: %d", runs);
-    cr_assert(pith_jit_get_info(rt).misses > 4 && pith_jit_get_info(rt).part_hits > 4);
+    cr_assert(pith_jit_about(rt).misses > 4 && pith_jit_about(rt).part_hits > 4);
     CLOSE;
 }
 

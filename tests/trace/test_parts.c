@@ -43,7 +43,7 @@ Test(parts, run_once_for_equal_leaves, .init = open_scope) {
     const pith_function *f = pith_jit(s, &many_function, NULL);
     pith_jit_clear(rt);
     cr_assert(element(pith_apply(s, f, x, y), 2) == value && runs == 201);
-    pith_jit_info info = pith_jit_get_info(rt);
+    pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.programs == 1 && info.parts == 1);
     cr_assert(info.part_misses == 1 && info.part_hits == 99);
     cr_assert_str_eq(text_of(f, x, y), want);
@@ -54,7 +54,7 @@ Test(parts, run_once_for_equal_leaves, .init = open_scope) {
     cr_assert(runs == 202, "recorded again");
     pith_apply(s, f, vector(4), y);
     cr_assert(runs == 203, "its own argument");
-    info = pith_jit_get_info(rt);
+    info = pith_jit_about(rt);
     cr_assert(info.parts == 2 && info.part_misses == 3);
     pith_apply(s, f, x, vector(7));
     pith_apply(s, f, vector(4), vector(7));
@@ -191,7 +191,7 @@ Test(parts, are_not_kept_for_large_constants, .init = open_scope) {
         pith_apply(s, pith_jit(s, &large_function, NULL), pith_f64(s, 1));
     cr_assert(pith_read_f64(s, y) == 250000 && runs == 2);
     cr_assert(strstr(pith_explain_miss(s, inner), "are not compared"));
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.parts == 0 && info.part_misses == 2);
     close_scope();
 }
@@ -211,10 +211,10 @@ Test(parts, donate_nothing, .init = open_scope) {
     for (int k = 0; k < 2; k++)
         cr_assert(fabs(pith_read_f64(s, pith_slice_at(s, pith_apply(s, f, x), 0, 1)) -
                        want) < 1e-15);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(runs == 1 && info.donated == 0 && info.refused == 0);
     pt_ok(s, pith_apply(s, inner, vector(1000)) && runs == 2);
-    cr_assert(pith_jit_get_info(rt).donated == 1, "where it is called by itself it does");
+    cr_assert(pith_jit_about(rt).donated == 1, "where it is called by itself it does");
     close_scope();
 }
 
@@ -253,14 +253,14 @@ Test(parts, give_what_the_function_gives, .init = open_scope) {
     inner = pith_jit(s, &assorted_function, NULL);
     const void *got = pith_apply(s, pith_jit(s, &two_lists_function, NULL), x, y);
     pt_ok(s, got && runs == 1);
-    const size_t bytes = pith_jit_get_info(rt).bytes;
+    const size_t bytes = pith_jit_about(rt).bytes;
     cr_assert(bytes > 2000 * sizeof(double), "the constants that it holds are counted");
     for (int k = 0; k < 2; k++) {
         const void *want = assorted(s, k ? y : x);
         pt_ok(s, pith_tree_equal(s, pith_child(got, k), want));
     }
     pith_jit_clear(rt);
-    cr_assert(pith_jit_get_info(rt).bytes == 0 && pith_jit_get_info(rt).parts == 0);
+    cr_assert(pith_jit_about(rt).bytes == 0 && pith_jit_about(rt).parts == 0);
     close_scope();
 }
 
@@ -287,7 +287,7 @@ Test(parts, are_not_kept_of_what_reads_other_traced_arrays, .init = open_scope) 
     cr_assert(pith_read_f64(s, y) == 3 * 3 * 6 && runs == 2);
     cr_assert_str_eq(pith_explain_miss(s, inner),
                      "reads_around: it reads traced arrays that it is not given");
-    cr_assert(pith_jit_get_info(rt).parts == 0);
+    cr_assert(pith_jit_about(rt).parts == 0);
     close_scope();
 }
 
@@ -313,7 +313,7 @@ Test(parts, are_not_kept_of_what_failed, .init = open_scope) {
     inner = pith_jit(s, &may_fail_function, NULL);
     const pith_function *f = pith_jit(s, &tries_twice_function, NULL);
     cr_assert(pith_read_f64(s, pith_apply(s, f, pith_f64(s, 4))) == 8 && runs == 2);
-    cr_assert(pith_jit_get_info(rt).parts == 1);
+    cr_assert(pith_jit_about(rt).parts == 1);
     const pith_result *got = pith_as_result(s, f, PITH_ITEMS(pith_f64(s, 40)));
     cr_assert(pith_result_count(s, got) == 2, "those before the failure count");
     cr_assert(pith_result_failed(s, got) == 2 && runs == 4);
@@ -338,7 +338,7 @@ Test(parts, are_not_kept_of_what_cleared_a_refusal, .init = open_scope) {
     for (int k = 1; k <= 2; k++) {
         pt_fails(PITH_E_TRACED, s, pith_apply(s, f, pith_f64(s, 3)));
         pt_says("pith_read_f64");
-        cr_assert(runs == k && pith_jit_get_info(rt).parts == 0);
+        cr_assert(runs == k && pith_jit_about(rt).parts == 0);
     }
     close_scope();
 }
@@ -373,14 +373,14 @@ Test(parts, make_room_and_go, .init = open_scope) {
     pith_jit_set_limits(rt, 4, 0);
     for (int64_t n = 1; n <= 3; n++)
         pith_apply(s, f, vector(n), y);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.parts == 2 && info.programs == 2 && info.evictions == 2);
     pith_apply(s, f, vector(3), vector(3));
     cr_assert(runs == 3, "the newest ones stay");
     pith_apply(s, f, vector(1), vector(3));
     cr_assert(runs == 4);
     pith_jit_set_limits(rt, 0, 1);
-    cr_assert(pith_jit_get_info(rt).parts + pith_jit_get_info(rt).programs == 1);
+    cr_assert(pith_jit_about(rt).parts + pith_jit_about(rt).programs == 1);
     pith_jit_set_limits(rt, 1, 0);
     cr_assert(element(pith_apply(s, f, vector(5), y), 0) == 1,
               "parts that go while they are used");
@@ -395,7 +395,7 @@ Test(parts, come_back_where_all_hashes_collide, .init = open_scope) {
     for (int64_t n = 1; n <= 4; n++)
         for (int64_t m = 1; m <= 4; m++)
             pith_apply(s, f, vector(n), vector(m));
-    cr_assert(runs == 4 && pith_jit_get_info(rt).parts == 4);
+    cr_assert(runs == 4 && pith_jit_about(rt).parts == 4);
     pith_apply(s, inner, vector(3));
     cr_assert(runs == 5, "a program is no part");
     close_scope();
@@ -434,7 +434,7 @@ Test(parts, every_failure_of_memory_is_survived, .init = open_scope) {
         if (!failed)
             cr_assert(element(pith_result_value(got), 0) == 8 &&
                       pith_result_count(in, got) == 2 &&
-                      pith_jit_get_info(rt).part_hits > 1);
+                      pith_jit_about(rt).part_hits > 1);
         pith_clear(in);
         pith_scope_close(in);
         failed |= pith_failed(s);

@@ -246,7 +246,7 @@ Test(profile, arguments_stay, .init = open_scope) {
     pt_ok(s, p && pith_read(s, x, values, sizeof values));
     for (int k = 0; k < N; k++)
         cr_assert(values[k] == 4);
-    pt_ok(s, pith_jit_get_info(rt).donated == 0);
+    pt_ok(s, pith_jit_about(rt).donated == 0);
     close_scope();
 }
 

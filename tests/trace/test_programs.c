@@ -13,7 +13,7 @@ Test(programs, the_programs_used_longest_ago_go_first, .init = open_scope) {
         pith_apply(s, f, with_width(sim, w));
     pith_apply(s, f, with_width(sim, 1)); /* 2 is the oldest now */
     pith_apply(s, f, with_width(sim, 4));
-    pith_jit_info info = pith_jit_get_info(rt);
+    pith_jit_info info = pith_jit_about(rt);
     cr_assert(runs == 4 && info.programs == 3 && info.evictions == 1);
     pith_apply(s, f, with_width(sim, 1));
     pith_apply(s, f, with_width(sim, 3));
@@ -22,7 +22,7 @@ Test(programs, the_programs_used_longest_ago_go_first, .init = open_scope) {
     pith_apply(s, f, with_width(sim, 2));
     cr_assert(runs == 5);
     pith_jit_set_limits(rt, 0, 1);
-    info = pith_jit_get_info(rt);
+    info = pith_jit_about(rt);
     cr_assert(info.programs == 1, "the newest one stays");
     cr_assert(
         element(((const Sim *)pith_apply(s, f, with_width(sim, 2)))->atoms->position,
@@ -31,7 +31,7 @@ Test(programs, the_programs_used_longest_ago_go_first, .init = open_scope) {
     pith_jit_set_limits(rt, 0, 0);
     for (int64_t w = 1; w <= 20; w++)
         pith_apply(s, f, with_width(sim, w));
-    cr_assert(pith_jit_get_info(rt).programs == 20);
+    cr_assert(pith_jit_about(rt).programs == 20);
     close_scope();
 }
 
@@ -56,7 +56,7 @@ Test(programs, code_goes_with_what_is_thrown_out) {
     pith_jit_set_limits(rt, 2, 0);
     for (int k = 1; k <= 6; k++) { /* each of another text */
         cr_assert(element(pith_apply(s, f, x, pith_i64(s, k)), 0) == 1 << k);
-        bytes[k > 1] = pith_jit_get_info(rt).bytes;
+        bytes[k > 1] = pith_jit_about(rt).bytes;
         cr_assert_eq(pithp_compile_counted(rt).evicted, k > 2 ? k - 2 : 0);
     }
     cr_assert_gt(bytes[1], bytes[0] + 4096, "that of two modules");
@@ -358,7 +358,7 @@ Test(programs, programs_can_be_read_and_priced, .init = open_scope) {
     cr_assert(fgets(line, sizeof line, out) &&
               !strcmp(line, "program(%0: f64[100]) {\n"));
     fclose(out);
-    cr_assert(pith_jit_get_info(rt).programs == 1, "one for all of them");
+    cr_assert(pith_jit_about(rt).programs == 1, "one for all of them");
     pt_fails(PITH_E_TYPE, s, pith_program_text(s, &drift_step, 1, given));
     pt_fails(PITH_E_ARG, s, pith_program_text(s, f, 2, given));
     close_scope();

@@ -87,11 +87,11 @@ static bool part_differs(pith_scope *s,
     wrong_ways = "within another compiled function";
     if (collected_differs(s, r, first, arguments, way, wanted))
         return true;
-    const int64_t hits = pith_jit_get_info(r->s->runtime).part_hits;
+    const int64_t hits = pith_jit_about(r->s->runtime).part_hits;
     wrong_ways = "put into another compiled function";
     if (collected_differs(s, r, next, arguments, way, wanted))
         return true;
-    put_in += pith_jit_get_info(r->s->runtime).part_hits - hits;
+    put_in += pith_jit_about(r->s->runtime).part_hits - hits;
     const char *plain = pith_program_text(s, f, PITH_ITEMS(arguments)),
                *recorded = pith_program_text(s, first, PITH_ITEMS(arguments)),
                *put = pith_program_text(s, next, PITH_ITEMS(arguments));

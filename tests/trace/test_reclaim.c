@@ -47,11 +47,11 @@ Test(reclaim, idle_programs_make_room, .init = begin) {
     const pith_function *first = pith_jit(s, &first_step, NULL),
                         *second = pith_jit(s, &second_step, NULL);
     cr_assert(call(first, 10) == 17 && call(second, 20) == 27);
-    cr_assert(pith_jit_get_info(rt).programs == 2);
+    cr_assert(pith_jit_about(rt).programs == 2);
     const pith_array *large = pith_zeros(s, PITH_F64, PITH_SHAPE(40 * MIB));
     pt_ok(s, large);
-    cr_assert(pith_jit_get_info(rt).programs == 0);
-    cr_assert(pith_jit_get_info(rt).evictions == 2);
+    cr_assert(pith_jit_about(rt).programs == 0);
+    cr_assert(pith_jit_about(rt).evictions == 2);
     pith_drop(s, large);
     cr_assert(call(first, 30) == 37, "traced again");
     cr_assert(call(first, 40) == 37, "and kept");
@@ -73,7 +73,7 @@ Test(reclaim, the_program_that_runs_stays, .init = begin) {
         const pith_array *y = pith_apply(in, large, pith_f64(in, 1));
         pt_ok(in, y);
         cr_assert(pith_read_f64(in, pith_min(in, y, PITH_ALL_AXES)) == 17);
-        cr_assert(pith_jit_get_info(rt).programs == 1, "its own");
+        cr_assert(pith_jit_about(rt).programs == 1, "its own");
         pith_scope_close(in);
         call(first, 10); /* then there are two constants, and no room for the result */
     }

@@ -57,7 +57,7 @@ static void same(const pith_array *a, const pith_array *b) {
     pt_ok(s, pith_read_bool(s, equal));
 }
 static int64_t written(void) {
-    return pith_jit_get_info(rt).written;
+    return pith_jit_about(rt).written;
 }
 
 /* Call the function twice on states of its own, all donated and none; compare; returns
@@ -222,7 +222,7 @@ Test(reuse, arrays_that_are_also_given_to_keep_stay) {
         pt_ok(s, next);
         same(t->x, matrix(s, ROWS, COLUMNS, 1));
         same(t->z, matrix(s, ROWS, COLUMNS, 3));
-        cr_assert(written() == 0 && pith_jit_get_info(rt).refused == 3);
+        cr_assert(written() == 0 && pith_jit_about(rt).refused == 3);
         cr_assert(
             strstr(logged,
                    "3 of 3 donated leaves are kept: [0].x and others lie in memory"),

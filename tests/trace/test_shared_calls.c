@@ -51,7 +51,7 @@ static void *work(void *closure) {
         if (w->k == 0 && i % 100 == 50)
             pith_jit_clear(rt);
         if (w->k == 1 && i % 100 == 50)
-            w->good &= pith_explain_miss(in, w->f) && pith_jit_get_info(rt).hits >= 0;
+            w->good &= pith_explain_miss(in, w->f) && pith_jit_about(rt).hits >= 0;
         if (w->k == 2 && i % 200 == 50)
             pith_jit_set_limits(rt, 1 + i % 3, 0);
         w->good &= !pith_failed(in);
@@ -75,7 +75,7 @@ Test(shared_calls, threads_call_one_function, .init = begin) {
         cr_assert(workers[k].good);
         calls += workers[k].calls;
     }
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.hits + info.misses == calls, "each call counts once: %d and %d of %d",
               (int)info.hits, (int)info.misses, (int)calls);
     cr_assert(info.misses > 3 && info.hits > CALLS);
@@ -104,7 +104,7 @@ Test(shared_calls, a_program_goes_at_once_though_its_function_may_call_it) {
     cr_assert(pithp_bytes_allocated(rt) == without, "%zu, %zu before",
               pithp_bytes_allocated(rt), without);
     cr_assert(call(f, 5) == 10);
-    cr_assert(pith_jit_get_info(rt).misses == 302);
+    cr_assert(pith_jit_about(rt).misses == 302);
     end();
 }
 
@@ -114,17 +114,17 @@ Test(shared_calls, functions_that_take_turns_are_used_in_that_order, .init = beg
     pith_jit_set_limits(rt, 2, 0);
     for (int k = 0; k < 20; k++)
         cr_assert(call(f, k) == 2 * k && call(g, k) == k * k);
-    pith_jit_info info = pith_jit_get_info(rt);
+    pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.misses == 2 && info.hits == 38 && info.evictions == 0);
     call(f, 1); /* that of g is the one that was used longest ago */
     call(f, 1);
     const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(3));
     pt_ok(s, pith_apply(s, f, x));
     call(f, 1);
-    info = pith_jit_get_info(rt);
+    info = pith_jit_about(rt);
     cr_assert(info.misses == 3 && info.evictions == 1);
     call(g, 1);
-    cr_assert(pith_jit_get_info(rt).misses == 4);
+    cr_assert(pith_jit_about(rt).misses == 4);
     end();
 }
 
@@ -134,7 +134,7 @@ Test(shared_calls, hits_stay_counted_when_a_function_goes, .init = begin) {
     for (int k = 0; k < 10; k++)
         call(f, k);
     pith_scope_close(in);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.hits == 9 && info.misses == 1 && info.programs == 1);
     end();
 }

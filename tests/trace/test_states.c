@@ -74,7 +74,7 @@ static void end(void) {
     pt_ok(s);
     pith_scope_close(s);
     pith_jit_clear(rt);
-    cr_assert(pith_memory(rt).live == 0);
+    cr_assert(pith_memory_about(rt).live == 0);
     pt_close(rt);
 }
 
@@ -94,10 +94,11 @@ run(const pith_function *f, const Bodies *b, pith_scope **state, int64_t steps) 
 static void check_states(const pith_function *f, int64_t leaves, int64_t elements) {
     pith_scope *state = pith_scope_open_in(s);
     const Bodies *b = run(f, bodies_of(state, leaves, elements, true), &state, 3);
-    const size_t live = pith_memory(rt).live;
+    const size_t live = pith_memory_about(rt).live;
     b = run(f, b, &state, 20);
     cr_assert(is_right(state, b, leaves, 23));
-    cr_assert(pith_memory(rt).live == live, "a step keeps nothing of those before it");
+    cr_assert(pith_memory_about(rt).live == live,
+              "a step keeps nothing of those before it");
     for (int64_t k = 0; k < leaves; k++)
         cr_assert(pith_child(b->v, k) == pith_child(b->fixed, k),
                   "what was one array stays one");
@@ -128,7 +129,7 @@ Test(states, a_small_part_that_is_returned_holds_no_large_block, .init = begin) 
     const Bodies *made = pith_freeze(state, Bodies, &b);
     made = run(f, made, &state, 2);
     cr_assert(first_of(state, made->fixed, 0) == 8);
-    cr_assert(pith_memory(rt).live < 3 * 65536, "%zu", pith_memory(rt).live);
+    cr_assert(pith_memory_about(rt).live < 3 * 65536, "%zu", pith_memory_about(rt).live);
     pith_scope_close(state);
     end();
 }
@@ -138,10 +139,10 @@ static void check_donated(const pith_function *f, int64_t leaves, int64_t n, boo
     pith_scope *state = pith_scope_open_in(s);
     const Bodies *b = run(f, bodies_of(state, leaves, n, twice), &state, 2);
     const void *data = pithp_array_buffer(pith_child(b->x, 0))->data;
-    const size_t live = pith_memory(rt).live;
+    const size_t live = pith_memory_about(rt).live;
     for (int i = 0; i < 10; i++) {
         const Bodies *given = b;
-        const pith_jit_info before = pith_jit_get_info(rt);
+        const pith_jit_info before = pith_jit_about(rt);
         pith_scope *next = pith_scope_open_in(s);
         b = pith_apply(next, f, b);
         pt_ok(next, b);
@@ -151,7 +152,7 @@ static void check_donated(const pith_function *f, int64_t leaves, int64_t n, boo
         pt_fails(PITH_E_DONATED, tried, pith_neg(tried, given->count));
         pt_ok(tried, pith_neg(tried, pith_child(given->v, 0)));
         pith_scope_close(tried);
-        const pith_jit_info info = pith_jit_get_info(rt);
+        const pith_jit_info info = pith_jit_about(rt);
         cr_assert(info.written - before.written == leaves + 1);
         cr_assert(info.donated - before.donated == leaves + 1);
         cr_assert(info.refused - before.refused == 2 * leaves);
@@ -160,7 +161,7 @@ static void check_donated(const pith_function *f, int64_t leaves, int64_t n, boo
     }
     cr_assert(pithp_array_buffer(pith_child(b->x, 0))->data == data);
     cr_assert(is_right(state, b, leaves, 12));
-    cr_assert(pith_memory(rt).live == live);
+    cr_assert(pith_memory_about(rt).live == live);
     pith_scope_close(state);
 }
 
@@ -181,11 +182,11 @@ Test(states, what_another_scope_keeps_is_not_written, .init = begin) {
     pith_scope *state = pith_scope_open_in(s);
     const Bodies *b = run(f, bodies_of(state, 6, n, false), &state, 2);
     const pith_array *kept = pith_keep(s, (const pith_array *)pith_child(b->x, 3));
-    const pith_jit_info before = pith_jit_get_info(rt);
+    const pith_jit_info before = pith_jit_about(rt);
     const Bodies *given = b;
     b = pith_apply(state, f, b);
     pt_ok(state, b);
-    const pith_jit_info info = pith_jit_get_info(rt);
+    const pith_jit_info info = pith_jit_about(rt);
     cr_assert(info.written - before.written == 6); /* five of x, and the count */
     pt_ok(state, pith_neg(state, pith_child(given->x, 3)));
     cr_assert(is_right(state, b, 6, 3));

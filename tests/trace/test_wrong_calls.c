@@ -44,12 +44,12 @@ static void begin(void) {
 }
 /* The program is still there and right. */
 static void end(void) {
-    const int64_t misses = pith_jit_get_info(rt).misses;
+    const int64_t misses = pith_jit_about(rt).misses;
     const Ball *next = call(s, ball, dt);
     pt_ok(s, next);
     double x[3];
     pt_ok(s, pith_read(s, next->x, x, sizeof x));
-    cr_assert(x[2] == 1.5 && pith_jit_get_info(rt).misses == misses);
+    cr_assert(x[2] == 1.5 && pith_jit_about(rt).misses == misses);
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -142,7 +142,7 @@ Test(wrong_calls, a_runtime_that_could_not_be_opened_has_no_programs) {
     cr_assert(pith_runtime_code(none) != PITH_OK);
     pith_jit_clear(none);
     pith_jit_set_limits(none, 1, 1);
-    cr_assert(pith_jit_get_info(none).programs == 0);
+    cr_assert(pith_jit_about(none).programs == 0);
     pith_close(none);
 }
 

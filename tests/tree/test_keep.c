@@ -16,7 +16,7 @@ static void open_scope(void) {
 static void close_scope(void) {
     pith_scope_close(s);
     cr_assert_eq(pithp_node_def_count(rt), 0);
-    cr_assert_eq(pith_memory(rt).live, 0);
+    cr_assert_eq(pith_memory_about(rt).live, 0);
     pt_close(rt);
 }
 
@@ -105,15 +105,16 @@ Test(keep, a_small_part_holds_no_large_block, .init = open_scope) {
     const pith_list *tree = pith_list_make(inner, PITH_ITEMS(small, part));
     const pith_array *most = numbers(inner, 4000, 5);
     pt_ok(inner, tree);
-    const size_t before = pith_memory(rt).live;
+    const size_t before = pith_memory_about(rt).live;
     const pith_list *kept = pith_keep(s, tree);
     const pith_array *whole = pith_keep(s, most);
     pt_ok(s, kept && whole);
-    cr_assert_leq(pith_memory(rt).live - before, (size_t)8192, "data is shared or small");
+    cr_assert_leq(pith_memory_about(rt).live - before, (size_t)8192,
+                  "data is shared or small");
     cr_assert(pithp_array_buffer(whole) == pithp_array_buffer(most),
               "a whole buffer is shared");
     pith_scope_close(inner);
-    cr_assert_leq(pith_memory(rt).live, (size_t)(4000 * 8 + 16384));
+    cr_assert_leq(pith_memory_about(rt).live, (size_t)(4000 * 8 + 16384));
     SAME(number_at(pith_child(kept, 0), 7), 106.0);
     SAME(number_at(pith_child(kept, 1), 99), 99.0);
     SAME(number_at(whole, 3999), 4004.0);
@@ -194,7 +195,7 @@ Test(keep, what_cannot_be_kept_is_named, .init = open_scope) {
         pith_list_make(inner, PITH_ITEMS(a, pith_freeze(inner, Atoms, &atoms), b));
     pt_ok(inner, list);
     pithp_header *h = pithp_header_of(atoms.velocity);
-    const size_t live = pith_memory(rt).live;
+    const size_t live = pith_memory_about(rt).live;
     h->extra = PITHP_ARRAY_TRACED;
     const pith_list *none = list;
     pt_fails(PITH_E_TRACED, s, none = pith_keep(s, list));
@@ -208,7 +209,7 @@ Test(keep, what_cannot_be_kept_is_named, .init = open_scope) {
     pith_drop(inner, b);
     pt_fails(PITH_E_ARG, s, pith_keep(s, list));
     pt_says("[2]: the array was dropped");
-    cr_assert_leq(pith_memory(rt).live, live);
+    cr_assert_leq(pith_memory_about(rt).live, live);
     pt_fails(PITH_E_ARG, s, pith_keep(s, &atoms));
     pt_fails(PITH_E_ARG, s, pith_keep_any(s, NULL));
     close_scope();

@@ -277,7 +277,7 @@ Test(map_expression, gives_its_plans_up_when_memory_is_short) {
     const void *x = pith_f64(s, 41);
     pt_ok(s, map1("a + 1", x));
     cr_assert(pithp_fused_cached(s) == 1);
-    const int64_t total = (int64_t)pith_memory(rt).total;
+    const int64_t total = (int64_t)pith_memory_about(rt).total;
     pith_scope *t = pith_scope_open_in(s);
     pt_fails(PITH_E_MEMORY, t, pith_zeros(t, PITH_U8, PITH_SHAPE(total)));
     pt_says("of compiled code were cleared");

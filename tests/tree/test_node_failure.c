@@ -102,7 +102,7 @@ static pith_status scenario(const pith_open_options *options) {
     pith_scope_close(s);
     if (pith_runtime_code(rt) == PITH_OK) {
         cr_assert_eq(pithp_node_def_count(rt), 0);
-        cr_assert_eq(pith_memory(rt).live, 0);
+        cr_assert_eq(pith_memory_about(rt).live, 0);
     }
     pith_close(rt);
     return code;

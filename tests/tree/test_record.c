@@ -420,10 +420,10 @@ Test(record, make_says_what_is_missing, .init = open_scope) {
 
 Test(record, a_failed_make_leaves_nothing_behind, .init = open_scope) {
     pt_ok(s, pith_make(s, World, NULL, PITH_EXTENTS({"n", 1}, {"m", 1})));
-    const size_t before = pith_memory(rt).live, bytes = pith_scope_bytes(s);
+    const size_t before = pith_memory_about(rt).live, bytes = pith_scope_bytes(s);
     for (int i = 0; i < 100; i++)
         pt_fails(PITH_E_SHAPE, s, pith_make(s, World, NULL, PITH_EXTENTS({"m", 1000})));
-    cr_assert_eq(pith_memory(rt).live, before);
+    cr_assert_eq(pith_memory_about(rt).live, before);
     cr_assert_eq(pith_scope_bytes(s), bytes);
     close_scope();
 }

@@ -220,7 +220,7 @@ static pithp_allocator *make_allocator(pith_scope *s,
     if (given->kind != PITH_ALLOCATOR_ARENA)
         return made;
     pithp_error e;
-    const size_t bytes = given->arena ? given->arena : pith_memory(d->runtime).free;
+    const size_t bytes = given->arena ? given->arena : pith_memory_about(d->runtime).free;
     if (bytes > d->total)
         pithp_error_set(&e, PITH_E_MEMORY, NULL, NULL,
                         "no room for an arena of %zu bytes on a device of %zu", bytes,

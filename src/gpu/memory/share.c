@@ -275,7 +275,7 @@ size_t pithp_share_available(pithp_device *d,
                              const pithp_group *g,
                              size_t evictable,
                              pithp_warnings *w) {
-    size_t available = pith_memory(d->runtime).free, caps;
+    size_t available = pith_memory_about(d->runtime).free, caps;
     if (pithp_add_overflows(available, evictable, &available))
         available = SIZE_MAX;
     if (d->memory->limits == PITH_LIMITS_PASSIVE)
@@ -310,7 +310,7 @@ size_t pithp_memory_left(const pith_scope *s) {
     const pithp_device *d = pithp_scope_device(s);
     const pithp_account now =
         pithp_account_read(d, &pithp_instance_named(pithp_scope_instance(s))->account);
-    const size_t available = pith_memory(d->runtime).free,
+    const size_t available = pith_memory_about(d->runtime).free,
                  capped = now.cap > now.owned ? now.cap - now.owned : 0;
     return capped < available ? capped : available;
 }

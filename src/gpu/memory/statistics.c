@@ -141,7 +141,7 @@ static bool report_begin(pithp_device *d, report *r) {
     if (r->rows)
         read_rows(m, r, room);
     pthread_mutex_unlock(&m->lock);
-    r->device = pith_memory(d->runtime);
+    r->device = pith_memory_about(d->runtime);
     return r->rows != NULL;
 }
 

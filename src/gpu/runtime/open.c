@@ -277,7 +277,7 @@ int pith_device_threads(const pith_runtime *rt) {
     return d ? d->threads : 0;
 }
 
-pith_memory_info pith_memory(const pith_runtime *rt) {
+pith_memory_info pith_memory_about(const pith_runtime *rt) {
     pith_memory_info info = {0};
     const pithp_device *d = device_of(rt);
     if (!d)

@@ -538,7 +538,7 @@ static jit_cache *enter_to_change(pith_runtime *rt, const char *function) {
     return pithp_may_change(rt, function) ? enter(rt) : NULL;
 }
 
-pith_jit_info pith_jit_get_info(pith_runtime *rt) {
+pith_jit_info pith_jit_about(pith_runtime *rt) {
     pith_jit_info info = {0};
     jit_cache *cache = enter(rt);
     if (!cache)
