@@ -11,7 +11,7 @@ static void require_room(pith_scope *s,
                          const pith_array *need) {
     const pith_capacity *capacity =
         sim->fixed_capacity
-            ? pith_capacity_at(s, pith_fixed_capacity(s, room, "--fixed-capacity"), slot)
+            ? pith_capacity_for(s, pith_fixed_capacity(s, room, "--fixed-capacity"), slot)
             : pith_lens_capacity(s, slot, room, 2.0);
     pith_capacity_require(s, capacity, need);
 }

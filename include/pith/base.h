@@ -282,8 +282,8 @@ pith_fail(pith_scope *s, pith_status code, const char *path, const char *format,
 
 /** Remember the source line of the call that is being made; used by the macros below.
  * @p site must live as long as the runtime: arrays that are traced keep it. */
-PITH_API pith_scope *pith_at(pith_scope *s, const char *site);
-#define PITH_AT(s) pith_at((s), __FILE__ ":" PITH_STRINGIZE(__LINE__))
+PITH_API pith_scope *pith_call_site(pith_scope *s, const char *site);
+#define PITH_AT(s) pith_call_site((s), __FILE__ ":" PITH_STRINGIZE(__LINE__))
 
 PITH_END
 

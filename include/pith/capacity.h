@@ -169,7 +169,7 @@ PITH_API const pith_capacity *pith_capacity_extend_message(pith_scope *s,
  * own, is named so in messages and by pith_capacity_audit. Errors: PITH_E_ARG for a
  * capacity that was made with a lens. */
 PITH_API const pith_capacity *
-pith_capacity_at(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
+pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
 
 /* ---- Looking at them ---- */
 
@@ -257,7 +257,7 @@ PITH_API const void *pith_capacity_fix_any(pith_scope *s,
  *
  * A static that names extents of leaves (other than of absent ones) is guarded where a
  * capacity that the step requires changes it when it grows, or stands for it
- * (pith_capacity_at). Random numbers are drawn anew in another shape when a size grows,
+ * (pith_capacity_for). Random numbers are drawn anew in another shape when a size grows,
  * so that a run that started small differs from one that did not: each draw whose shape
  * changes when a static that names extents is one larger is told too (the step is run
  * once more for each such static where it draws at all). Nothing comes of the steps that
@@ -297,7 +297,7 @@ PITH_END
         pith_multiplied_capacity(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_extend_message(s, ...)                                         \
         pith_capacity_extend_message(PITH_AT(s), __VA_ARGS__)
-#    define pith_capacity_at(s, ...)      pith_capacity_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_for(s, ...)     pith_capacity_for(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_sizes(s, ...)   pith_capacity_sizes(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_slot(s, ...)    pith_capacity_slot(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_guard(s, ...)   pith_capacity_guard(PITH_AT(s), __VA_ARGS__)

@@ -13,7 +13,7 @@ typedef struct {
 /* Public functions take the site of the call that is being made. */
 static const void *
 call_with_site(pith_scope *s, const pith_function *f, int n, const void *const *given) {
-    pith_at(s, s->site);
+    pith_call_site(s, s->site);
     return pith_call(s, f, n, given);
 }
 

@@ -22,7 +22,7 @@ const void *pithp_recorded_fix_args(pith_scope *s,
         fine = leaves[i] != NULL;
     }
     if (fine && structure) {
-        pith_at(owner, s->site);
+        pith_call_site(owner, s->site);
         tree = (pith_tree_unflatten)(owner, structure, r->leaves, leaves);
     } else if (fine) {
         tree = leaves[0];
@@ -90,8 +90,8 @@ static pith_status flatten_fix_args(pith_scope *s,
                                     pith_assertion *a,
                                     int64_t *count,
                                     const pith_array *const **leaves) {
-    pith_at(s, s->site);
-    pith_at(c->store, s->site);
+    pith_call_site(s, s->site);
+    pith_call_site(c->store, s->site);
     const pith_treedef *def = (pith_tree_flatten)(s, a->fix_args, leaves);
     a->fix_structure = (pith_tree_structure)(c->store, a->fix_args);
     if (!def || !a->fix_structure) {

@@ -44,7 +44,7 @@ static const pith_result *collect_call(pith_scope *s,
     pithp_collector *c = begin(s);
     if (!c)
         return NULL;
-    pith_at(s, s->site); /* pith_call takes it */
+    pith_call_site(s, s->site); /* pith_call takes it */
     const void *value = pith_call(s, function, count, arguments);
     for (pithp_collector *inner = s->collector; inner != c; inner = inner->outer)
         pithp_collector_end(inner); /* begun by the function, and left open */

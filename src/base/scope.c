@@ -92,7 +92,7 @@ bool pithp_may_change(const pith_runtime *rt, const char *function) {
     return !s || is_untraced(s, function);
 }
 
-pith_scope *pith_at(pith_scope *s, const char *site) {
+pith_scope *pith_call_site(pith_scope *s, const char *site) {
     if (PITHP_UNLIKELY(pithp_any_closing()))
         pithp_wait_for_close(s);
     if (pithp_scope_writable(s)) {

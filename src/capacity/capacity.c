@@ -346,8 +346,8 @@ const pith_capacity *pith_capacity_extend_message(pith_scope *s,
 }
 
 const pith_capacity *
-pith_capacity_at(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens) {
-    static const char *const function = "pith_capacity_at";
+pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens) {
+    static const char *const function = "pith_capacity_for";
     if (!pithp_enter(s) ||
         pithp_capacity_check(s, capacity, function, "capacity") != PITH_OK ||
         pithp_lens_check(s, lens, function, "lens") != PITH_OK)

@@ -19,7 +19,7 @@ static const void *apply(pith_scope *s,
                          const void *closure,
                          pithp_part_function function,
                          void *function_closure) {
-    pith_at(s, s->site); /* what is called takes the site */
+    pith_call_site(s, s->site); /* what is called takes the site */
     return pith_lens_apply_with(s, closure, whole, function, function_closure, NULL);
 }
 

@@ -16,7 +16,7 @@
 /* s for a call of a public function on behalf of the one that was entered: its errors
  * name the same call site. */
 static inline pith_scope *pithp_on_behalf(pith_scope *s) {
-    return pith_at(s, s->site);
+    return pith_call_site(s, s->site);
 }
 
 #endif

@@ -353,14 +353,16 @@ Test(rearrange, keeps_the_sites_of_calls_around_it) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     const pith_array *row = pith_arange(s, PITH_F32, 4), *number = pith_i32(s, 1);
-    (pith_add)(pith_at(s, "outer"),
-               (pith_std)(pith_at(s, "moment"),
-                          (pith_roll)(pith_at(s, "roll"), row, 1, 0), PITH_ALL_AXES, 1),
+    (pith_add)(pith_call_site(s, "outer"),
+               (pith_std)(pith_call_site(s, "moment"),
+                          (pith_roll)(pith_call_site(s, "roll"), row, 1, 0),
+                          PITH_ALL_AXES, 1),
                number);
     cr_assert(pith_code(s) == PITH_E_DTYPE);
     cr_assert(strcmp(pith_error_site(s), "outer") == 0, "%s", pith_error_site(s));
     pith_clear(s);
-    (pith_add)(pith_at(s, "outer"), row, (pith_tile)(pith_at(s, "tile"), row, -1, NULL));
+    (pith_add)(pith_call_site(s, "outer"), row,
+               (pith_tile)(pith_call_site(s, "tile"), row, -1, NULL));
     cr_assert(strcmp(pith_error_site(s), "tile") == 0, "%s", pith_error_site(s));
     pith_clear(s);
     pith_scope_close(s);

@@ -124,7 +124,7 @@ typedef struct {
 
 /* Parameters that may be NULL; options and closures always may. */
 static const char *const may_be_null[] = {
-    "pith_at.site",                        /* a call whose line is unknown */
+    "pith_call_site.site",                 /* a call whose line is unknown */
     "pith_fail.path",                      /* an error of no place in the tree */
     "pith_transpose.order",                /* reverse the axes */
     "pith_print.out",                      /* standard output */

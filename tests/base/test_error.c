@@ -57,10 +57,11 @@ static const char *site_of(pith_scope *scope, const char *argument) {
 Test(error, calls_inside_arguments_keep_their_own_lines) {
     begin();
     /* Whichever the compiler evaluates first, the scope or the other arguments. */
-    const char *outer = site_of(pith_at(s, "outer"), site_of(pith_at(s, "inner"), NULL));
+    const char *outer =
+        site_of(pith_call_site(s, "outer"), site_of(pith_call_site(s, "inner"), NULL));
     cr_assert_str_eq(outer, "outer");
-    pith_at(s, "outer");
-    cr_assert_str_eq(site_of(pith_at(s, "inner"), NULL), "inner");
+    pith_call_site(s, "outer");
+    cr_assert_str_eq(site_of(pith_call_site(s, "inner"), NULL), "inner");
     cr_assert_str_eq(site_of(s, NULL), "outer");
     finish();
 }
@@ -70,7 +71,7 @@ Test(error, calls_inside_arguments_may_go_deeper_than_is_remembered) {
     char names[PITHP_SITE_DEPTH + 8][16];
     for (int i = 0; i < PITHP_COUNT(names); i++) {
         snprintf(names[i], sizeof names[i], "%d", i);
-        pith_at(s, names[i]);
+        pith_call_site(s, names[i]);
     }
     for (int i = PITHP_COUNT(names); i-- > 0;) {
         pithp_enter_as(s, "pith_test");

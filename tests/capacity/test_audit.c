@@ -18,8 +18,8 @@ static const Sim *careful(pith_scope *in, const Sim *sim) {
                           pith_i64(in, 1));
     pith_capacity_require(
         in,
-        pith_capacity_at(in, pith_fixed_capacity(in, sim->lists->depth, NULL),
-                         PITH_LENS(Sim, lists->depth)),
+        pith_capacity_for(in, pith_fixed_capacity(in, sim->lists->depth, NULL),
+                          PITH_LENS(Sim, lists->depth)),
         pith_i64(in, 1));
     return sim;
 }

@@ -183,12 +183,12 @@ Test(capacity, says_slot_have_need_and_new) {
     pt_ok(s, more);
     pt_fails(PITH_E_CAPACITY, s, pith_capacity_check(s, more, pith_i64(s, 101)));
     pt_says("new 128; edges are {pairs} see the manual");
-    const pith_capacity *named = pith_capacity_at(s, pith_fixed_capacity(s, 3, NULL),
-                                                  PITH_LENS(Sim, lists->width));
+    const pith_capacity *named = pith_capacity_for(s, pith_fixed_capacity(s, 3, NULL),
+                                                   PITH_LENS(Sim, lists->width));
     cr_assert_str_eq(pith_capacity_message(s, named, pith_i64(s, 4)),
                      ".lists.width: fixed capacity is too small: have 3, need 4");
     pt_ok(s);
-    pt_fails(PITH_E_ARG, s, pith_capacity_at(s, c, PITH_LENS(Sim, lists->width)));
+    pt_fails(PITH_E_ARG, s, pith_capacity_for(s, c, PITH_LENS(Sim, lists->width)));
     close_all();
 }
 

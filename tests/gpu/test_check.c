@@ -47,10 +47,10 @@ static void surfaces(void) {
     launch(s, "good", NONE);
     pith_wait(s);
     pt_ok(s);
-    pith_at(s, "melt.c:12");
+    pith_call_site(s, "melt.c:12");
     pt_ok(s, pithp_enter_as(s, "pith_test"));
     launch(s, "bad", 17);
-    pith_at(s, "melt.c:13");
+    pith_call_site(s, "melt.c:13");
     pt_ok(s, pithp_enter_as(s, "pith_test"));
     launch(s, "worse", 3);
     cr_assert(!pith_failed(s), "asking does not wait");

@@ -188,10 +188,10 @@ Test(statistics, what_is_left_is_told_by_the_place_that_made_it) {
     pith_set_log_hook(rt, hear, NULL);
     pith_scope *s = pith_scope_open(rt);
     pithp_buffer *held[3];
-    cr_assert(pithp_enter_as(pith_at(s, "here.c:1"), "pith_test"));
+    cr_assert(pithp_enter_as(pith_call_site(s, "here.c:1"), "pith_test"));
     for (int k = 0; k < 2; k++)
         held[k] = pithp_buffer_make(s, 2048);
-    cr_assert(pithp_enter_as(pith_at(s, "there.c:2"), "pith_test"));
+    cr_assert(pithp_enter_as(pith_call_site(s, "there.c:2"), "pith_test"));
     held[2] = pithp_buffer_make(s, 9000);
     char *text = NULL;
     size_t length = 0;

@@ -20,7 +20,7 @@ fresh() {
     printf '#include "checkpoint/save/saving.h"\n' >src/checkpoint/checkpoint_internal.h
     printf '#include <pith/pith.h>\n' >examples/melt.c
     cat >include/pith/base.h <<'END'
-PITH_API pith_scope *pith_at(pith_scope *s, const char *site);
+PITH_API pith_scope *pith_call_site(pith_scope *s, const char *site);
 PITH_API const pith_array *pith_full(pith_scope *s,
                                      double value);
 #    define pith_full(s, ...) pith_full(PITH_AT(s), __VA_ARGS__)
@@ -124,7 +124,7 @@ must pass headers "a sound header" c "$cc"
 printf '\n' >include/pith/gpu.h
 must fail headers "a header that the umbrella leaves out" c "$cc"
 
-fresh; printf 'int pith_at(void);\nint pith_at(void) { return 1; }\nint pith_full(void);\nint pith_full(void) { return 1; }\n' >src/base/a.c
+fresh; printf 'int pith_call_site(void);\nint pith_call_site(void) { return 1; }\nint pith_full(void);\nint pith_full(void) { return 1; }\n' >src/base/a.c
 "$cc" -shared -fPIC -o lib.so src/base/a.c
 must pass symbols "a library that exports what is declared" "$nm" "$work/tree/lib.so"
 printf 'int helper(void);\nint helper(void) { return 1; }\n' >>src/base/a.c

@@ -9,7 +9,7 @@ cd "$1"
 
 awk '
 BEGIN {
-    split("pith_at pith_clear pith_kernel_launch pith_scope_set_validation pith_numbers_begin pith_numbers_end pith_scope_close pith_scope_open_in", a, " ")
+    split("pith_call_site pith_clear pith_kernel_launch pith_scope_set_validation pith_numbers_begin pith_numbers_end pith_scope_close pith_scope_open_in", a, " ")
     for (i in a) exempt[a[i]] = 1
 }
 /^PITH_API / { declaration = ""; reading = 1 }
