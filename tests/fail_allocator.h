@@ -10,7 +10,7 @@
 
 #include "pith_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 typedef pith_status (*pt_scenario)(const pith_open_options *options);
 

@@ -10,7 +10,7 @@
 
 #include <math.h>
 #include <pith/base.h>
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

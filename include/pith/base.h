@@ -3,9 +3,9 @@
  * What every part of pith shares: status codes, dtypes, specs, scopes, errors and
  * allocation.
  *
- * A program opens a runtime (gpu.h), opens scopes in it, and makes arrays and trees in
- * scopes. A scope owns what is made in it; everything made is immutable. Errors stay on
- * the scope.
+ * A program opens a runtime (runtime.h), opens scopes in it, and makes arrays and trees
+ * in scopes. A scope owns what is made in it; everything made is immutable. Errors stay
+ * on the scope.
  */
 #ifndef PITH_BASE_H
 #define PITH_BASE_H

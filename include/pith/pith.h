@@ -13,7 +13,6 @@
 #include <pith/checkpoint.h>
 #include <pith/control.h>
 #include <pith/debug.h>
-#include <pith/gpu.h>
 #include <pith/jit.h>
 #include <pith/kernel.h>
 #include <pith/lens.h>
@@ -24,6 +23,7 @@
 #include <pith/run_chunked.h>
 #include <pith/run_host.h>
 #include <pith/run_log.h>
+#include <pith/runtime.h>
 #include <pith/tree.h>
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef PITH_GPU_INTERNAL_H
 #define PITH_GPU_INTERNAL_H
 
-#include "pith/gpu.h"
 #include "pith/kernel_macros.h"
+#include "pith/runtime.h"
 
 #include "base/base_internal.h"
 #include "gpu/isa.h"

@@ -2,7 +2,7 @@
 #include "base/base_internal.h"
 #include "pith_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 static pith_runtime *rt;
 static pith_scope *s;

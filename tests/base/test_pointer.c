@@ -2,7 +2,7 @@
 #include "base/base_internal.h"
 #include "pith_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 static const char tag;
 

@@ -2,7 +2,7 @@
 #include "base/base_internal.h"
 #include "comma_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 Test(text, grows_and_stays_terminated) {
     pith_runtime *rt = pt_open();

@@ -6,7 +6,7 @@
 #include "pith_test.h"
 
 #include <dirent.h>
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

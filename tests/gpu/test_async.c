@@ -1,7 +1,7 @@
 /* PITH_HOST_ASYNC=1: nothing runs before somebody waits, and then in order. */
 #include "gpu_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 #include <pthread.h>
 
 TestSuite(async, .init = gt_reset);

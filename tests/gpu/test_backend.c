@@ -1,7 +1,7 @@
 /* What the room makes of a backend that fails: on tables that wrap the host's. */
 #include "gpu_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 static struct {
     pith_status open, stream, allocate, copy, launch,

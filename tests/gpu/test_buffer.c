@@ -1,7 +1,7 @@
 /* Buffers: references, copies and fills, the ledger, reuse, and memory of the user's. */
 #include "gpu_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 #include <sys/resource.h>
 
 TestSuite(buffer, .init = gt_reset);

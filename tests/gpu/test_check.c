@@ -1,8 +1,8 @@
 /* Checks inside kernels: when their failures surface, where, and with what. */
 #include "gpu_test.h"
 
-#include <pith/gpu.h>
 #include <pith/memory.h>
+#include <pith/runtime.h>
 
 TestSuite(check, .init = gt_reset);
 

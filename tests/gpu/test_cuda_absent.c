@@ -3,7 +3,7 @@
 #include "gpu/gpu_internal.h"
 #include "pith_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 static bool have_device(void) {
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "cuda"});

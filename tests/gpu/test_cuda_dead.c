@@ -2,7 +2,7 @@
 #include "gpu/gpu_internal.h"
 #include "pith_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 Test(cuda_dead, an_illegal_address_ends_the_runtime_and_every_call_says_so) {
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "cuda"});

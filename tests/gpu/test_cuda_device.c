@@ -4,7 +4,7 @@
 #include "gpu/compile/compile_internal.h"
 #include "pith_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 #ifndef PT_DEVICE
 #    error "PT_DEVICE names the device"

@@ -3,7 +3,7 @@
 #include "gpu_test.h"
 
 #include <fenv.h>
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -1,7 +1,7 @@
 /* Opening runtimes: which device, with what settings, and what a failed one says. */
 #include "gpu_test.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 TestSuite(open, .init = gt_reset);
 

@@ -20,7 +20,7 @@ const Grid *set_in_cxx(pith_scope *s, const Grid *grid, const pith_array *x) {
 
 #ifdef __CUDACC__
 #    include <cstdio>
-#    include <pith/gpu.h>
+#    include <pith/runtime.h>
 int main() {
     pith_runtime *rt = pith_open(nullptr);
     pith_scope *s = pith_scope_open(rt);

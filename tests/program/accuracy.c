@@ -11,7 +11,7 @@
  * --list prints names, for scripts/accuracy; --bounds the bounds, for the check of docs,
  * and --fast-bounds those of the forms that fast_math takes.
  */
-#include "pith/gpu.h"
+#include "pith/runtime.h"
 
 #include "program/pass/pass.h"
 

@@ -3,7 +3,7 @@
  * arithmetic, masks and orders of combination are tried without a device. */
 #include "cuda_target.h"
 
-#include "pith/gpu.h"
+#include "pith/runtime.h"
 
 #include "gpu/compile/compile_internal.h"
 

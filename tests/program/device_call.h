@@ -8,8 +8,8 @@
 #include "program/exec/call.h"
 #include "program/op/call.h"
 
-#include <pith/gpu.h>
 #include <pith/kernel.h>
+#include <pith/runtime.h>
 
 /* Of the process: a device context is dear. */
 static PT_UNUSED pith_scope *device_scope(void) {

@@ -7,7 +7,7 @@
 #include "program/pass/pass.h"
 #include "random_file.h"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 typedef struct bench {
     pith_runtime *host, *device;

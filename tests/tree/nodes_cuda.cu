@@ -1,7 +1,7 @@
 // The nodes of nodes.h in CUDA: compiled by nvcc, run on the host.
 #include "nodes_cxx.cc"
 
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 
 __global__ void twice(double *x, int n) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);

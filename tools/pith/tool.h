@@ -3,7 +3,7 @@
 #define PITH_TOOL_H
 
 #include <pith/checkpoint.h>
-#include <pith/gpu.h>
+#include <pith/runtime.h>
 #include <pith/tree.h>
 #include <stdio.h>
 

@@ -121,7 +121,7 @@ printf '#ifndef PITH_BASE_H\n#define PITH_BASE_H\ntypedef size_t pith_size;\n#en
 must fail headers "a header that does not include what it names" c "$cc"
 printf '#ifndef PITH_BASE_H\n#define PITH_BASE_H\n#include <stddef.h>\ntypedef size_t pith_size;\n#endif\n' >include/pith/base.h
 must pass headers "a sound header" c "$cc"
-printf '\n' >include/pith/gpu.h
+printf '\n' >include/pith/runtime.h
 must fail headers "a header that the umbrella leaves out" c "$cc"
 
 fresh; printf 'int pith_call_site(void);\nint pith_call_site(void) { return 1; }\nint pith_full(void);\nint pith_full(void) { return 1; }\n' >src/base/a.c

@@ -2,8 +2,8 @@
  * @file
  * Runtimes: which device computes, with what memory, and waiting for it.
  */
-#ifndef PITH_GPU_H
-#define PITH_GPU_H
+#ifndef PITH_RUNTIME_H
+#define PITH_RUNTIME_H
 
 #include <pith/base.h>
 
