@@ -25,6 +25,7 @@ BEGIN {
     room_of_header["jit"] = "trace"
     room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"
+    room_of_header["runtime"] = "gpu"
     room_of_header["kernel"] = "gpu" # the text of kernels, and what makes it
     room_of_header["kernel_checked"] = "gpu"
     room_of_header["kernel_lanes"] = "gpu"
