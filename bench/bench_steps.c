@@ -141,7 +141,7 @@ static const Row *scan_body(pith_scope *s, const pith_array *c, const pith_array
 PITH_FUNCTION2(scan_body_step, scan_body, Row, pith_array, pith_array)
 static const pith_array *loop_scan(pith_scope *s, const Data *d) {
     const void *outs = NULL;
-    pith_scan(s, &scan_body_step, number(s, 0), d->a, NULL, &outs);
+    pith_scan(s, &scan_body_step, number(s, 0), d->a, &outs, NULL);
     return outs;
 }
 

@@ -56,7 +56,7 @@ int main(void) {
     const Pendulums *loaded = pith_load(s, Pendulums, "pendulum.json");
     printf("saved and loaded are %s\n",
            pith_tree_equal(s, last, loaded) ? "equal, bit for bit" : "different");
-    pith_print(s, loaded, stdout);
+    pith_print(s, loaded, stdout, NULL);
 
     const bool failed = pith_failed(s); /* errors stay on the scope */
     if (failed)

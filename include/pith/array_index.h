@@ -48,7 +48,7 @@ PITH_API const pith_array *pith_take_along_axis(pith_scope *s,
  */
 PITH_API const pith_array *pith_gather(pith_scope *s,
                                        const pith_array *a,
-                                       int count,
+                                       int64_t count,
                                        const pith_index_entry *entries,
                                        const pith_take_options *options);
 /**
@@ -62,7 +62,7 @@ PITH_API const pith_array *pith_gather(pith_scope *s,
 PITH_API const pith_array *pith_scatter(pith_scope *s,
                                         pith_scatter_operation operation,
                                         const pith_array *into,
-                                        int count,
+                                        int64_t count,
                                         const pith_index_entry *entries,
                                         const pith_array *value,
                                         const pith_scatter_options *options);

@@ -120,7 +120,7 @@ PITH_API const pith_array *pith_argsort(pith_scope *s,
 /** The places that sort an axis by several keys of one shape, the last one first (as
  * numpy.lexsort); stable; i64. */
 PITH_API const pith_array *
-pith_lexsort(pith_scope *s, int count, const pith_array *const *keys, int axis);
+pith_lexsort(pith_scope *s, int64_t count, const pith_array *const *keys, int axis);
 /**
  * Arrays of one shape reordered alike along an axis: ascending by the first @p keys of
  * them, the first one first, stable; the others are carried along.
@@ -129,7 +129,7 @@ pith_lexsort(pith_scope *s, int count, const pith_array *const *keys, int axis);
  * @return Whether they are there.
  */
 PITH_API bool pith_sort_by_keys(pith_scope *s,
-                                int count,
+                                int64_t count,
                                 const pith_array *const *arrays,
                                 int keys,
                                 int axis,

@@ -60,7 +60,7 @@ pith_outer(pith_scope *s, const pith_array *a, const pith_array *b);
 
 /** Sums over the last @p count axes of @p a and as many first ones of @p b. */
 PITH_API const pith_array *
-pith_tensordot(pith_scope *s, const pith_array *a, const pith_array *b, int count);
+pith_tensordot(pith_scope *s, const pith_array *a, const pith_array *b, int64_t count);
 
 /** Sums over pairs of axes: a_axes.axes[i] with b_axes.axes[i]. The result has the other
  * axes of @p a, then those of @p b. */
@@ -99,7 +99,7 @@ PITH_API const pith_array *pith_dot_general(pith_scope *s,
  */
 PITH_API const pith_array *pith_einsum(pith_scope *s,
                                        const char *subscripts,
-                                       int count,
+                                       int64_t count,
                                        const pith_array *const *operands);
 
 PITH_END

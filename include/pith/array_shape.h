@@ -44,8 +44,10 @@ pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axes);
 /** The elements that @p slices pick, one slice for each of the first @p count axes;
  * others whole. On the host a slice whose elements lie side by side, and are half or more
  * of the memory that holds @p a, shares that memory. */
-PITH_API const pith_array *
-pith_slice_array(pith_scope *s, const pith_array *a, int count, const pith_slice *slices);
+PITH_API const pith_array *pith_slice_array(pith_scope *s,
+                                            const pith_array *a,
+                                            int64_t count,
+                                            const pith_slice *slices);
 /** The elements of one axis at one place, without that axis: a[:, index] for axis 1. */
 PITH_API const pith_array *
 pith_slice_at(pith_scope *s, const pith_array *a, int axis, int64_t index);
@@ -53,10 +55,10 @@ pith_slice_at(pith_scope *s, const pith_array *a, int axis, int64_t index);
 PITH_API const pith_array *pith_flip(pith_scope *s, const pith_array *a, pith_axes axes);
 /** Join arrays along an axis that they have; dtypes promote. count is at least 1. */
 PITH_API const pith_array *
-pith_concatenate(pith_scope *s, int count, const pith_array *const *arrays, int axis);
+pith_concatenate(pith_scope *s, int64_t count, const pith_array *const *arrays, int axis);
 /** Join arrays of one shape along a new axis. */
 PITH_API const pith_array *
-pith_stack(pith_scope *s, int count, const pith_array *const *arrays, int axis);
+pith_stack(pith_scope *s, int64_t count, const pith_array *const *arrays, int axis);
 /** Two axes exchanged. */
 PITH_API const pith_array *
 pith_swapaxes(pith_scope *s, const pith_array *a, int first, int second);
@@ -65,8 +67,11 @@ PITH_API const pith_array *
 pith_moveaxis(pith_scope *s, const pith_array *a, int source, int destination);
 /** Parts of @p a along an axis, cut before the places @p at, which are clipped as in
  * slices: count + 1 arrays, owned by @p s. */
-PITH_API const pith_array *const *
-pith_split(pith_scope *s, const pith_array *a, int count, const int64_t *at, int axis);
+PITH_API const pith_array *const *pith_split(pith_scope *s,
+                                             const pith_array *a,
+                                             int64_t count,
+                                             const int64_t *at,
+                                             int axis);
 /** Every element of an axis @p repeats times, one after the other. */
 PITH_API const pith_array *
 pith_repeat(pith_scope *s, const pith_array *a, int64_t repeats, int axis);
@@ -78,7 +83,7 @@ PITH_API const pith_array *pith_repeat_each(pith_scope *s,
                                             int axis);
 /** The array repeats[i] times along axis i; missing axes are 1 in front, as in NumPy. */
 PITH_API const pith_array *
-pith_tile(pith_scope *s, const pith_array *a, int count, const int64_t *repeats);
+pith_tile(pith_scope *s, const pith_array *a, int64_t count, const int64_t *repeats);
 /** Elements moved @p shift places along an axis; what leaves it comes in again. */
 PITH_API const pith_array *
 pith_roll(pith_scope *s, const pith_array *a, int64_t shift, int axis);
@@ -91,14 +96,14 @@ pith_roll(pith_scope *s, const pith_array *a, int64_t shift, int axis);
 PITH_API const pith_array *pith_pad(pith_scope *s,
                                     const pith_array *a,
                                     const pith_array *value,
-                                    int count,
+                                    int64_t count,
                                     const pith_padding *padding);
 /** Continue an array beyond its ends, low and high elements of each of the first @p count
  * axes. PITH_E_SHAPE for an axis without elements. */
 PITH_API const pith_array *pith_extend(pith_scope *s,
                                        const pith_array *a,
                                        pith_extension extension,
-                                       int count,
+                                       int64_t count,
                                        const pith_padding *padding);
 /** The elements on a diagonal of the last two axes, as one last axis; 1: the one above
  * the main one. */

@@ -144,7 +144,7 @@ PITH_API const pith_array *pith_check_all(pith_scope *s);
  */
 PITH_API const pith_result *pith_as_result(pith_scope *s,
                                            const pith_function *function,
-                                           int count,
+                                           int64_t count,
                                            const void *const *arguments);
 /**
  * As pith_as_result, returning the value.
@@ -154,7 +154,7 @@ PITH_API const pith_result *pith_as_result(pith_scope *s,
  */
 PITH_API const void *pith_with_assertions(pith_scope *s,
                                           const pith_function *function,
-                                          int count,
+                                          int64_t count,
                                           const void *const *arguments,
                                           const pith_result **assertions);
 /** Collect the checks made in @p s, and in children opened from now on, until

@@ -57,7 +57,7 @@ PITH_API const void *pith_cond(pith_scope *s,
  */
 PITH_API const void *pith_switch(pith_scope *s,
                                  const pith_array *index,
-                                 int count,
+                                 int64_t count,
                                  const pith_function *const *branches,
                                  const void *operand);
 /**
@@ -149,8 +149,8 @@ PITH_API const void *pith_scan(pith_scope *s,
                                const pith_function *body,
                                const void *init,
                                const void *xs,
-                               const pith_loop_options *options,
-                               const void **outs);
+                               const void **outs,
+                               const pith_loop_options *options);
 /**
  * As pith_scan, but the loop ends also where a check has failed that the body makes, as
  * pith_fori_passing does: after the iteration in which one fails the body does not run
@@ -164,8 +164,8 @@ PITH_API const void *pith_scan_passing(pith_scope *s,
                                        const pith_function *body,
                                        const void *init,
                                        const void *xs,
-                                       const pith_loop_options *options,
-                                       const void **outs);
+                                       const void **outs,
+                                       const pith_loop_options *options);
 
 PITH_END
 

@@ -183,18 +183,18 @@ PITH_API const char *pith_explain_miss(pith_scope *s, const pith_function *funct
  */
 PITH_API const char *pith_program_text(pith_scope *s,
                                        const pith_function *function,
-                                       int count,
+                                       int64_t count,
                                        const void *const *arguments);
 /** Print pith_program_text. @p out NULL: stdout. Errors: PITH_E_IO. */
 PITH_API void pith_program_print(pith_scope *s,
                                  const pith_function *function,
-                                 int count,
+                                 int64_t count,
                                  const void *const *arguments,
                                  FILE *out);
 /** What a call of that program costs; zeros on failure. */
 PITH_API pith_program_costs pith_program_cost(pith_scope *s,
                                               const pith_function *function,
-                                              int count,
+                                              int64_t count,
                                               const void *const *arguments);
 
 /**
@@ -219,7 +219,7 @@ PITH_API pith_program_costs pith_program_cost(pith_scope *s,
  */
 PITH_API const pith_profile *pith_program_profile(pith_scope *s,
                                                   const pith_function *function,
-                                                  int count,
+                                                  int64_t count,
                                                   const void *const *arguments,
                                                   int64_t calls);
 
@@ -237,7 +237,7 @@ PITH_API const pith_profile *pith_program_profile(pith_scope *s,
  */
 PITH_API const char *pith_program_cuda_text(pith_scope *s,
                                             const pith_function *function,
-                                            int count,
+                                            int64_t count,
                                             const void *const *arguments);
 
 /**
@@ -257,7 +257,7 @@ PITH_API const char *pith_program_cuda_text(pith_scope *s,
  */
 PITH_API const pith_treedef *pith_eval_shape(pith_scope *s,
                                              const pith_function *function,
-                                             int count,
+                                             int64_t count,
                                              const void *const *arguments);
 
 /**

@@ -245,7 +245,7 @@ PITH_API const pith_lens *pith_lens_at(pith_scope *s,
  * slices that are NULL, and a step of 0 or INT64_MIN. */
 PITH_API const pith_lens *pith_lens_slice(pith_scope *s,
                                           const pith_lens *lens,
-                                          int count,
+                                          int64_t count,
                                           const pith_slice *slices);
 
 /* ---- Using them ---- */
@@ -306,36 +306,36 @@ pith_lens_get_text(pith_scope *s, const pith_lens *lens, const void *root);
  * pith_lens_set does. The static is an i64, enum or dtype for i64, an f64 for i64 and
  * f64, a bool for bool; any other is PITH_E_DTYPE. A leaf becomes an i64, f64 or bool of
  * rank 0, which is PITH_E_DTYPE where another dtype is declared; a row is cast. */
-#define pith_lens_set_i64(s, lens, root, value, ...)                                     \
-    ((__typeof__(root))pith_lens_put_i64((s), (lens), (root), (value), __VA_ARGS__))
-#define pith_lens_set_f64(s, lens, root, value, ...)                                     \
-    ((__typeof__(root))pith_lens_put_f64((s), (lens), (root), (value), __VA_ARGS__))
-#define pith_lens_set_bool(s, lens, root, value, ...)                                    \
-    ((__typeof__(root))pith_lens_put_bool((s), (lens), (root), (value), __VA_ARGS__))
+#define pith_lens_set_i64(s, lens, root, value)                                          \
+    ((__typeof__(root))pith_lens_set_i64_with((s), (lens), (root), (value), NULL))
+#define pith_lens_set_f64(s, lens, root, value)                                          \
+    ((__typeof__(root))pith_lens_set_f64_with((s), (lens), (root), (value), NULL))
+#define pith_lens_set_bool(s, lens, root, value)                                         \
+    ((__typeof__(root))pith_lens_set_bool_with((s), (lens), (root), (value), NULL))
 /** Set a static text, or an enum or dtype by its name (PITH_E_ARG for an unknown one);
  * where the lens does not end in a static, set a pith_text. */
-#define pith_lens_set_text(s, lens, root, value, ...)                                    \
-    ((__typeof__(root))pith_lens_put_text((s), (lens), (root), (value), __VA_ARGS__))
-PITH_API const void *pith_lens_put_i64(pith_scope *s,
-                                       const pith_lens *lens,
-                                       const void *root,
-                                       int64_t value,
-                                       const pith_lens_options *options);
-PITH_API const void *pith_lens_put_f64(pith_scope *s,
-                                       const pith_lens *lens,
-                                       const void *root,
-                                       double value,
-                                       const pith_lens_options *options);
-PITH_API const void *pith_lens_put_bool(pith_scope *s,
-                                        const pith_lens *lens,
-                                        const void *root,
-                                        bool value,
-                                        const pith_lens_options *options);
-PITH_API const void *pith_lens_put_text(pith_scope *s,
-                                        const pith_lens *lens,
-                                        const void *root,
-                                        const char *value,
-                                        const pith_lens_options *options);
+#define pith_lens_set_text(s, lens, root, value)                                         \
+    ((__typeof__(root))pith_lens_set_text_with((s), (lens), (root), (value), NULL))
+PITH_API const void *pith_lens_set_i64_with(pith_scope *s,
+                                            const pith_lens *lens,
+                                            const void *root,
+                                            int64_t value,
+                                            const pith_lens_options *options);
+PITH_API const void *pith_lens_set_f64_with(pith_scope *s,
+                                            const pith_lens *lens,
+                                            const void *root,
+                                            double value,
+                                            const pith_lens_options *options);
+PITH_API const void *pith_lens_set_bool_with(pith_scope *s,
+                                             const pith_lens *lens,
+                                             const void *root,
+                                             bool value,
+                                             const pith_lens_options *options);
+PITH_API const void *pith_lens_set_text_with(pith_scope *s,
+                                             const pith_lens *lens,
+                                             const void *root,
+                                             const char *value,
+                                             const pith_lens_options *options);
 
 /* ---- A lens with its root ---- */
 
@@ -397,10 +397,12 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
 #    define pith_lens_get_f64(s, ...)      pith_lens_get_f64(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_get_bool(s, ...)     pith_lens_get_bool(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_get_text(s, ...)     pith_lens_get_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_i64(s, ...)      pith_lens_put_i64(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_f64(s, ...)      pith_lens_put_f64(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_bool(s, ...)     pith_lens_put_bool(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_put_text(s, ...)     pith_lens_put_text(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_set_i64_with(s, ...) pith_lens_set_i64_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_set_f64_with(s, ...) pith_lens_set_f64_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_set_bool_with(s, ...)                                              \
+        pith_lens_set_bool_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_set_text_with(s, ...)                                              \
+        pith_lens_set_text_with(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_text(s, ...)         pith_lens_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_each(s, ...)         pith_lens_each(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_items(s, ...)        pith_lens_items(PITH_AT(s), __VA_ARGS__)

@@ -161,7 +161,7 @@ PITH_API size_t pith_tree_device_bytes(pith_scope *s, const void *tree);
  */
 PITH_API size_t pith_measure_peak(pith_scope *s,
                                   const pith_function *function,
-                                  int count,
+                                  int64_t count,
                                   const void *const *arguments);
 /**
  * Correct a hint by what a batch was measured to take: persistent bytes stay, those per

@@ -64,7 +64,7 @@ typedef struct pith_allocation {
 /** What an allocation-ready hook is given: what was allocated for the instance, and how
  * the runs of its group are split. */
 typedef struct pith_response {
-    int count;
+    int64_t count;
     const pith_allocation *const *allocations; /**< in the order of the requests */
     pith_chunks chunks;
 } pith_response;
@@ -98,8 +98,8 @@ PITH_API pith_shape pith_chunk_shape(pith_scope *s,
  */
 PITH_API bool pith_memory_chunks(pith_scope *s,
                                  const char *group,
+                                 int64_t count,
                                  const pith_request *requests,
-                                 int count,
                                  pith_chunks *chunks);
 
 /**
@@ -114,8 +114,8 @@ PITH_API bool pith_memory_chunks(pith_scope *s,
  */
 PITH_API bool pith_instance_queue(pith_scope *s,
                                   pith_instance *instance,
-                                  const pith_request *requests,
-                                  int count);
+                                  int64_t count,
+                                  const pith_request *requests);
 /**
  * Allocate all that is queued for the group of an instance, split into the same chunks
  * for all, and call the ready hook of every instance that was given something.
@@ -147,8 +147,8 @@ PITH_API const pith_allocation *pith_instance_allocate(pith_scope *s,
  * afterwards. */
 PITH_API bool pith_instance_allocate_all(pith_scope *s,
                                          pith_instance *instance,
-                                         const pith_request *requests,
-                                         int count);
+                                         int64_t count,
+                                         const pith_request *requests);
 /** The allocation of that label; NULL where there is none. */
 PITH_API const pith_allocation *pith_instance_find_allocation(pith_instance *instance,
                                                               const char *label);
@@ -181,14 +181,14 @@ PITH_API size_t pith_memory_pinned(const pith_runtime *rt);
  */
 PITH_API bool pith_instance_to_device(pith_scope *s,
                                       pith_instance *instance,
+                                      int64_t count,
                                       const pith_allocation *const *to,
-                                      const void *const *host,
-                                      int count);
+                                      const void *const *host);
 PITH_API bool pith_instance_from_device(pith_scope *s,
                                         pith_instance *instance,
+                                        int64_t count,
                                         const pith_allocation *const *from,
-                                        void *const *host,
-                                        int count);
+                                        void *const *host);
 
 PITH_END
 

@@ -280,7 +280,7 @@ typedef struct pith_bench_result {
  */
 PITH_API pith_bench_result pith_bench(pith_scope *s,
                                       const pith_function *function,
-                                      int count,
+                                      int64_t count,
                                       const void *const *arguments,
                                       const pith_bench_options *options);
 

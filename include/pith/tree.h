@@ -310,7 +310,7 @@ typedef struct pith_map_options {
 PITH_API const void *pith_tree_map(pith_scope *s,
                                    pith_leaf_function function,
                                    void *closure,
-                                   int count,
+                                   int64_t count,
                                    const void *const *trees,
                                    const pith_map_options *options);
 /**
@@ -340,9 +340,9 @@ PITH_API const void *pith_tree_map(pith_scope *s,
  */
 PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               const char *expression,
-                                              int count,
+                                              int64_t count,
                                               const void *const *trees,
-                                              int parameter_count,
+                                              int64_t parameter_count,
                                               const double *parameters);
 
 /** Fold a leaf into what the ones before it gave. Returns the new value, or NULL on
@@ -359,9 +359,9 @@ typedef const pith_array *(*pith_fold_function)(pith_scope *s,
  * Errors: an error of @p function gets the path of the leaf.
  */
 PITH_API const pith_array *pith_tree_reduce(pith_scope *s,
-                                            const void *tree,
                                             pith_fold_function function,
                                             void *closure,
+                                            const void *tree,
                                             const pith_array *initial);
 
 /* ---- Whole trees ---- */
@@ -401,7 +401,7 @@ PITH_API bool pith_tree_all_close(pith_scope *s,
  * left the finite numbers and of integers. May be NULL.
  */
 PITH_API const void *pith_tree_kahan_sum(pith_scope *s,
-                                         int count,
+                                         int64_t count,
                                          const void *const *trees,
                                          const void *compensate,
                                          const void **compensation);
@@ -440,10 +440,18 @@ typedef struct pith_print_options {
     bool values PITH_DEFAULT;        /**< show the first elements of leaves (waits) */
     bool docs PITH_DEFAULT;          /**< show the fields' docs */
 } pith_print_options;
-/** Draw a tree: types, paths, dtypes, shapes, units, bytes, statics. @p out NULL: stdout.
+/**
+ * Draw a tree: types, paths, dtypes, shapes, units, bytes, statics.
+ *
+ * @param out NULL: stdout.
+ * @param options NULL for the defaults.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p tree is no tree. PITH_E_IO: writing failed.
  */
-PITH_API void pith_print(pith_scope *s, const void *tree, FILE *out);
-/** The drawing as text, owned by @p s. */
+PITH_API void
+pith_print(pith_scope *s, const void *tree, FILE *out, const pith_print_options *options);
+/** The drawing of pith_print as text, owned by @p s; NULL on failure. */
 PITH_API const char *
 pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *options);
 
@@ -458,7 +466,7 @@ pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *option
  */
 PITH_API const void *pith_call(pith_scope *s,
                                const pith_function *function,
-                               int count,
+                               int64_t count,
                                const void *const *arguments);
 /** pith_call with the arguments in a row: pith_apply(s, &step, state, key). The result
  * converts to a pointer to any record, in C++ too. */

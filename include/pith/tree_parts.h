@@ -15,7 +15,7 @@ PITH_BEGIN
 
 /** The elements that @p slices pick along the first @p count axes of every leaf. */
 PITH_API const void *
-pith_tree_slice(pith_scope *s, const void *tree, int count, const pith_slice *slices);
+pith_tree_slice(pith_scope *s, const void *tree, int64_t count, const pith_slice *slices);
 /**
  * @p count trees with equal parts of every leaf along an axis (negative: from the last).
  *

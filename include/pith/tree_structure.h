@@ -91,8 +91,8 @@ PITH_API const pith_difference *pith_tree_prefix_errors(pith_scope *s,
 PITH_API const pith_difference *pith_tree_diff(pith_scope *s,
                                                const void *a,
                                                const void *b,
-                                               const pith_diff_options *options,
-                                               int64_t *count);
+                                               int64_t *count,
+                                               const pith_diff_options *options);
 /**
  * Turn a tree of the structure @p outer with trees of the structure @p inner as leaves
  * inside out: a list of pairs becomes a pair of lists.

@@ -4,6 +4,7 @@
  * what it replaces. */
 #include "array/array_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -458,14 +459,14 @@ static const pith_array *evaluate(sum *e) {
 
 const pith_array *pith_einsum(pith_scope *s,
                               const char *subscripts,
-                              int count,
+                              int64_t count,
                               const pith_array *const *operands) {
     const pith_array *cast[MOST_OPERANDS], *result = NULL;
     if (!pithp_enter(s))
         return NULL;
     if (!subscripts || !operands || count < 1 || count > MOST_OPERANDS) {
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: expected subscripts and 1 to %d operands, got %s and %d",
+                   "%s: expected subscripts and 1 to %d operands, got %s and %" PRId64,
                    function, MOST_OPERANDS, subscripts ? subscripts : "NULL", count);
         return NULL;
     }
@@ -479,8 +480,8 @@ const pith_array *pith_einsum(pith_scope *s,
     pith_scope *work = pithp_temporaries_open(s);
     if (!work)
         return NULL;
-    sum e = {.s = work, .text = subscripts, .count = count};
-    if (pithp_promote_all(work, function, count, cast) == PITH_OK) {
+    sum e = {.s = work, .text = subscripts, .count = (int)count};
+    if (pithp_promote_all(work, function, e.count, cast) == PITH_OK) {
         for (int k = 0; k < count; k++)
             e.terms[k].array = cast[k];
         result = parse(&e) ? evaluate(&e) : NULL;

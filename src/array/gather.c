@@ -3,6 +3,7 @@
  * along neighbouring axes. */
 #include "array/array_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- Entries ---- */
@@ -114,17 +115,17 @@ unite(pith_scope *s, plan *p, const pith_spec *x, pithp_index_mode mode, bool wi
 static bool read_entries(pith_scope *s,
                          plan *p,
                          const pith_spec *x,
-                         int count,
+                         int64_t count,
                          const pith_index_entry *entries) {
     if (count < 0 || (count > 0 && !entries)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: %d entries%s", p->function, count,
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: %" PRId64 " entries%s", p->function, count,
                    count < 0 ? "" : " at NULL");
         return false;
     }
     if (count > x->rank) {
         char text[PITHP_SPEC_TEXT_BYTES];
-        pithp_fail(s, PITH_E_SHAPE, NULL, "%s: %d entries for %s", p->function, count,
-                   pithp_spec_print(x, text));
+        pithp_fail(s, PITH_E_SHAPE, NULL, "%s: %" PRId64 " entries for %s", p->function,
+                   count, pithp_spec_print(x, text));
         return false;
     }
     p->rank = x->rank;
@@ -192,7 +193,7 @@ note_axes(const plan *p, const pith_array *const *places, pithp_index_params *pa
 static const pith_array *gather(pith_scope *s,
                                 plan *p,
                                 const pith_array *a,
-                                int count,
+                                int64_t count,
                                 const pith_index_entry *entries,
                                 pithp_index_params *params) {
     const pith_spec *x = pithp_array_spec(a);
@@ -216,7 +217,7 @@ static const pith_array *gather(pith_scope *s,
 
 const pith_array *pith_gather(pith_scope *s,
                               const pith_array *a,
-                              int count,
+                              int64_t count,
                               const pith_index_entry *entries,
                               const pith_take_options *options) {
     plan p = {.function = "pith_gather"};
@@ -384,7 +385,7 @@ static const pith_array *scatter_entries(pith_scope *s,
                                          pithp_primitive primitive,
                                          plan *p,
                                          const pith_array *into,
-                                         int count,
+                                         int64_t count,
                                          const pith_index_entry *entries,
                                          const pith_array *value,
                                          pithp_index_params *params) {
@@ -410,7 +411,7 @@ static const pith_array *scatter_entries(pith_scope *s,
 const pith_array *pith_scatter(pith_scope *s,
                                pith_scatter_operation operation,
                                const pith_array *into,
-                               int count,
+                               int64_t count,
                                const pith_index_entry *entries,
                                const pith_array *value,
                                const pith_scatter_options *options) {

@@ -1,6 +1,7 @@
 /* Operations along one axis that depend on the order of its elements. */
 #include "array/array_internal.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +106,7 @@ const pith_array *pith_argsort(pith_scope *s,
 /* Arrays of one shape, and their axis; -1 with the error set. */
 static int enter_all(pith_scope *s,
                      const char *function,
-                     int count,
+                     int64_t count,
                      const pith_array *const *arrays,
                      int axis) {
     if (!pithp_enter_as(s, function))
@@ -115,9 +116,9 @@ static int enter_all(pith_scope *s,
                    function, arrays ? "none" : "NULL");
         return -1;
     }
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         char name[32], texts[2][PITHP_SPEC_TEXT_BYTES];
-        snprintf(name, sizeof name, "array %d", i);
+        snprintf(name, sizeof name, "array %" PRId64, i);
         if (pithp_operand_check(s, arrays[i], function, name) != PITH_OK)
             return -1;
         const pith_spec *first = pithp_array_spec(arrays[0]),
@@ -144,14 +145,14 @@ take_along(pith_scope *s, const pith_array *a, const pith_array *order, int axis
 /* The places that sort by key `first` and those that follow it by `step`, the last of
  * which goes first. */
 static const pith_array *order_of(pith_scope *s,
-                                  int count,
+                                  int64_t count,
                                   const pith_array *const *keys,
                                   int first,
                                   int step,
                                   int axis) {
     const pithp_sort_params params = {.axis = axis};
     const pith_array *order = pithp_bind(s, PITHP_OP_ARGSORT, 1, &keys[first], &params);
-    for (int k = 1; k < count && order; k++) {
+    for (int64_t k = 1; k < count && order; k++) {
         const pith_array *key = take_along(s, keys[first + k * step], order, axis);
         const pith_array *places =
             key ? pithp_bind(s, PITHP_OP_ARGSORT, 1, &key, &params) : NULL;
@@ -161,7 +162,7 @@ static const pith_array *order_of(pith_scope *s,
 }
 
 const pith_array *
-pith_lexsort(pith_scope *s, int count, const pith_array *const *keys, int axis) {
+pith_lexsort(pith_scope *s, int64_t count, const pith_array *const *keys, int axis) {
     const int counted = enter_all(s, "pith_lexsort", count, keys, axis);
     pith_scope *work = counted < 0 ? NULL : pithp_temporaries_open(s);
     return work ? pithp_temporaries_close(s, work,
@@ -170,7 +171,7 @@ pith_lexsort(pith_scope *s, int count, const pith_array *const *keys, int axis) 
 }
 
 bool pith_sort_by_keys(pith_scope *s,
-                       int count,
+                       int64_t count,
                        const pith_array *const *arrays,
                        int keys,
                        int axis,
@@ -179,20 +180,21 @@ bool pith_sort_by_keys(pith_scope *s,
     if (counted < 0)
         return false;
     if (keys < 1 || keys > count || !sorted) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_sort_by_keys: %d keys of %d arrays%s", keys,
-                   count, sorted ? "" : " to NULL");
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_sort_by_keys: %d keys of %" PRId64 " arrays%s", keys, count,
+                   sorted ? "" : " to NULL");
         return false;
     }
     pith_scope *work = pithp_temporaries_open(s);
     const pith_array *order =
         work ? order_of(work, keys, arrays, keys - 1, -1, counted) : NULL;
     bool done = order;
-    int made = 0;
+    int64_t made = 0;
     for (; done && made < count; made++) {
         sorted[made] = take_along(s, arrays[made], order, counted);
         done = sorted[made];
     }
-    for (int i = 0; !done && i < count; i++) {
+    for (int64_t i = 0; !done && i < count; i++) {
         if (i < made && sorted[i])
             pithp_array_drop(s, sorted[i]);
         sorted[i] = NULL;

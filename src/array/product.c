@@ -2,6 +2,7 @@
  * summed. */
 #include "array/array_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Two operands checked and of one dtype. */
@@ -149,20 +150,20 @@ const pith_array *pith_outer(pith_scope *s, const pith_array *a, const pith_arra
 }
 
 const pith_array *
-pith_tensordot(pith_scope *s, const pith_array *a, const pith_array *b, int count) {
+pith_tensordot(pith_scope *s, const pith_array *a, const pith_array *b, int64_t count) {
     const pith_array *operands[] = {a, b};
     if (!enter(s, "pith_tensordot", operands))
         return NULL;
     const int of_a = rank_of(operands[0]), of_b = rank_of(operands[1]);
     if (count < 0 || count > of_a || count > of_b) {
         pithp_fail(s, PITH_E_SHAPE, NULL,
-                   "pith_tensordot: %d axes of operands of rank %d and %d", count, of_a,
-                   of_b);
+                   "pith_tensordot: %" PRId64 " axes of operands of rank %d and %d",
+                   count, of_a, of_b);
         return NULL;
     }
-    pithp_dot_params params = {.contracts = count};
-    for (int i = 0; i < count; i++) {
-        params.contract[0][i] = (int8_t)(of_a - count + i);
+    pithp_dot_params params = {.contracts = (int)count};
+    for (int i = 0; i < params.contracts; i++) {
+        params.contract[0][i] = (int8_t)(of_a - params.contracts + i);
         params.contract[1][i] = (int8_t)i;
     }
     return pithp_bind(s, PITHP_OP_DOT_GENERAL, 2, operands, &params);

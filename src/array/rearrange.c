@@ -2,6 +2,7 @@
  * repeated, rolled and padded, diagonals. */
 #include "array/array_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static bool enter(pith_scope *s, const char *function, const pith_array *a) {
@@ -74,13 +75,16 @@ part_of(pith_scope *s, const pith_array *a, int axis, int64_t start, int64_t lim
     return pith_slice_array(s, a, axis + 1, slices);
 }
 
-const pith_array *const *
-pith_split(pith_scope *s, const pith_array *a, int count, const int64_t *at, int axis) {
+const pith_array *const *pith_split(pith_scope *s,
+                                    const pith_array *a,
+                                    int64_t count,
+                                    const int64_t *at,
+                                    int axis) {
     const int counted = enter_axis(s, "pith_split", a, axis);
     if (counted < 0)
         return NULL;
-    if (count < 0 || count == INT32_MAX || (count > 0 && !at)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_split: %d places%s", count,
+    if (count < 0 || count >= INT32_MAX || (count > 0 && !at)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_split: %" PRId64 " places%s", count,
                    count > 0 ? " at NULL" : "");
         return NULL;
     }
@@ -89,7 +93,7 @@ pith_split(pith_scope *s, const pith_array *a, int count, const int64_t *at, int
     pith_scope *w = parts ? pithp_temporaries_open(s) : NULL;
     if (!w)
         return NULL;
-    for (int i = 0; i <= count; i++)
+    for (int64_t i = 0; i <= count; i++)
         parts[i] = pithp_temporaries_keep(
             s, part_of(w, a, counted, i ? at[i - 1] : 0, i < count ? at[i] : INT64_MAX));
     pith_scope_close(w);
@@ -214,20 +218,21 @@ const pith_array *pith_repeat_each(pith_scope *s,
 }
 
 const pith_array *
-pith_tile(pith_scope *s, const pith_array *a, int count, const int64_t *repeats) {
+pith_tile(pith_scope *s, const pith_array *a, int64_t count, const int64_t *repeats) {
     if (!enter(s, "pith_tile", a))
         return NULL;
     if (count < 0 || (count > 0 && !repeats)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_tile: %d repeats%s", count,
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_tile: %" PRId64 " repeats%s", count,
                    count > 0 ? " at NULL" : "");
         return NULL;
     }
     const pith_spec *from = pithp_array_spec(a);
-    pith_shape shape = {.rank = count > from->rank ? count : from->rank};
-    if (shape.rank > PITH_MAX_RANK) {
+    if (count > PITH_MAX_RANK) {
         pithp_fail(s, PITH_E_SHAPE, NULL, "pith_tile: the result has more than 8 axes");
         return NULL;
     }
+    const int repeated_axes = (int)count;
+    pith_shape shape = {.rank = repeated_axes > from->rank ? repeated_axes : from->rank};
     for (int d = 0; d < shape.rank; d++)
         shape.extents[d] =
             d < shape.rank - from->rank ? 1 : from->shape[d - shape.rank + from->rank];
@@ -235,8 +240,8 @@ pith_tile(pith_scope *s, const pith_array *a, int count, const int64_t *repeats)
     if (!w)
         return NULL;
     const pith_array *result = pith_reshape(w, a, shape);
-    for (int d = shape.rank - 1; result && d >= shape.rank - count; d--) {
-        const int64_t times = repeats[d - shape.rank + count];
+    for (int d = shape.rank - 1; result && d >= shape.rank - repeated_axes; d--) {
+        const int64_t times = repeats[d - shape.rank + repeated_axes];
         int64_t outer = 1, rest = 1;
         for (int e = 0; e < shape.rank; e++)
             *(e < d ? &outer : &rest) *= shape.extents[e];
@@ -252,20 +257,20 @@ pith_tile(pith_scope *s, const pith_array *a, int count, const int64_t *repeats)
 static bool paddings_fit(pith_scope *s,
                          const char *function,
                          const pith_array *a,
-                         int count,
+                         int64_t count,
                          const pith_padding *padding) {
     const int rank = pithp_array_spec(a)->rank;
     if (count >= 0 && count <= rank && (count == 0 || padding))
         return true;
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: %d paddings%s of an array of rank %d", function,
-               count, count > 0 && !padding ? " at NULL" : "", rank);
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: %" PRId64 " paddings%s of an array of rank %d",
+               function, count, count > 0 && !padding ? " at NULL" : "", rank);
     return false;
 }
 
 const pith_array *pith_pad(pith_scope *s,
                            const pith_array *a,
                            const pith_array *value,
-                           int count,
+                           int64_t count,
                            const pith_padding *padding) {
     if (!enter(s, "pith_pad", a) ||
         (value && pithp_operand_check(s, value, "pith_pad", "value") != PITH_OK) ||
@@ -388,7 +393,7 @@ static const pith_array *extended(pith_scope *s,
 const pith_array *pith_extend(pith_scope *s,
                               const pith_array *a,
                               pith_extension extension,
-                              int count,
+                              int64_t count,
                               const pith_padding *padding) {
     if (!enter(s, "pith_extend", a) || !paddings_fit(s, "pith_extend", a, count, padding))
         return NULL;

@@ -2,6 +2,7 @@
 #include "array/array_internal.h"
 #include "program/host/move.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -257,7 +258,7 @@ static const pith_array *sliced(pith_scope *s, const pith_array *a, const picked
 
 static pith_status read_slices(pith_scope *s,
                                const pith_array *a,
-                               int count,
+                               int64_t count,
                                const pith_slice *slices,
                                picked *picks) {
     const pith_status rc = pithp_operand_check(s, a, "pith_slice_array", "a");
@@ -266,8 +267,8 @@ static pith_status read_slices(pith_scope *s,
     const pith_spec *from = pithp_array_spec(a);
     if (count < 0 || count > from->rank || (count > 0 && !slices)) {
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_slice_array: %d slices%s of an array of rank %d", count,
-                          count > 0 && !slices ? " at NULL" : "", from->rank);
+                          "pith_slice_array: %" PRId64 " slices%s of an array of rank %d",
+                          count, count > 0 && !slices ? " at NULL" : "", from->rank);
     }
     for (int d = 0; d < from->rank; d++) {
         const pith_slice slice = d < count ? slices[d] : PITH_WHOLE;
@@ -283,7 +284,7 @@ static pith_status read_slices(pith_scope *s,
 
 const pith_array *pith_slice_array(pith_scope *s,
                                    const pith_array *a,
-                                   int count,
+                                   int64_t count,
                                    const pith_slice *slices) {
     picked picks[PITH_MAX_RANK];
     if (!pithp_enter(s) || read_slices(s, a, count, slices, picks) != PITH_OK)
@@ -361,11 +362,13 @@ const pith_array *pith_flip(pith_scope *s, const pith_array *a, pith_axes axes) 
 
 /* Copies of the operands' pointers, checked and cast to their common dtype; freed with
  * the scope. */
-static const pith_array **
-joined(pith_scope *s, const char *function, int count, const pith_array *const *arrays) {
-    if (count < 1 || !arrays) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected one array or more, got %s",
-                   function, arrays ? "none" : "NULL");
+static const pith_array **joined(pith_scope *s,
+                                 const char *function,
+                                 int64_t count,
+                                 const pith_array *const *arrays) {
+    if (count < 1 || count > INT32_MAX || !arrays) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected 1 to %d arrays, got %s%" PRId64,
+                   function, INT32_MAX, arrays ? "" : "NULL and ", count);
         return NULL;
     }
     const pith_array **operands =
@@ -373,9 +376,9 @@ joined(pith_scope *s, const char *function, int count, const pith_array *const *
     if (!operands)
         return NULL;
     pith_dtype dtype = PITH_DTYPE_NONE;
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         char name[32];
-        snprintf(name, sizeof name, "arrays[%d]", i);
+        snprintf(name, sizeof name, "arrays[%" PRId64 "]", i);
         if (pithp_operand_check(s, arrays[i], function, name) != PITH_OK)
             return NULL;
         const pith_dtype other = pithp_array_spec(arrays[i])->dtype;
@@ -387,7 +390,7 @@ joined(pith_scope *s, const char *function, int count, const pith_array *const *
         }
         dtype = both;
     }
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         operands[i] = pithp_cast(s, arrays[i], dtype);
         if (!operands[i])
             return NULL;
@@ -395,8 +398,10 @@ joined(pith_scope *s, const char *function, int count, const pith_array *const *
     return operands;
 }
 
-const pith_array *
-pith_concatenate(pith_scope *s, int count, const pith_array *const *arrays, int axis) {
+const pith_array *pith_concatenate(pith_scope *s,
+                                   int64_t count,
+                                   const pith_array *const *arrays,
+                                   int axis) {
     if (!pithp_enter(s))
         return NULL;
     const pith_array **operands = joined(s, "pith_concatenate", count, arrays);
@@ -406,12 +411,12 @@ pith_concatenate(pith_scope *s, int count, const pith_array *const *arrays, int 
         pithp_axis(s, "pith_concatenate", axis, pithp_array_spec(operands[0])->rank);
     if (counted < 0)
         return NULL;
-    return pithp_bind(s, PITHP_OP_CONCATENATE, count, operands,
+    return pithp_bind(s, PITHP_OP_CONCATENATE, (int)count, operands,
                       &(pithp_concatenate_params){counted});
 }
 
 const pith_array *
-pith_stack(pith_scope *s, int count, const pith_array *const *arrays, int axis) {
+pith_stack(pith_scope *s, int64_t count, const pith_array *const *arrays, int axis) {
     if (!pithp_enter(s))
         return NULL;
     const pith_array **operands = joined(s, "pith_stack", count, arrays);
@@ -427,11 +432,11 @@ pith_stack(pith_scope *s, int count, const pith_array *const *arrays, int axis) 
     const pith_spec *spec = pithp_spec(s, from->dtype, from->rank + 1, shape);
     if (!spec)
         return NULL;
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         if (pithp_array_spec(operands[i]) != from) {
             char texts[2][PITHP_SPEC_TEXT_BYTES];
             pithp_fail(s, PITH_E_SHAPE, NULL,
-                       "pith_stack: arrays[%d]: expected %s, got %s", i,
+                       "pith_stack: arrays[%" PRId64 "]: expected %s, got %s", i,
                        pithp_spec_print(from, texts[0]),
                        pithp_spec_print(pithp_array_spec(operands[i]), texts[1]));
             return NULL;
@@ -440,6 +445,6 @@ pith_stack(pith_scope *s, int count, const pith_array *const *arrays, int axis) 
         if (!operands[i])
             return NULL;
     }
-    return pithp_bind(s, PITHP_OP_CONCATENATE, count, operands,
+    return pithp_bind(s, PITHP_OP_CONCATENATE, (int)count, operands,
                       &(pithp_concatenate_params){counted});
 }

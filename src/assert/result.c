@@ -38,7 +38,7 @@ static pithp_collector *begin(pith_scope *s) {
 /* The function's checks as a result of s; NULL: error set. */
 static const pith_result *collect_call(pith_scope *s,
                                        const pith_function *function,
-                                       int count,
+                                       int64_t count,
                                        const void *const *arguments) {
     pithp_collector *before = s->collector;
     pithp_collector *c = begin(s);
@@ -55,14 +55,14 @@ static const pith_result *collect_call(pith_scope *s,
 
 const pith_result *(pith_as_result)(pith_scope *s,
                                     const pith_function *function,
-                                    int count,
+                                    int64_t count,
                                     const void *const *arguments) {
     return pithp_enter(s) ? collect_call(s, function, count, arguments) : NULL;
 }
 
 const void *(pith_with_assertions)(pith_scope *s,
                                    const pith_function *function,
-                                   int count,
+                                   int64_t count,
                                    const void *const *arguments,
                                    const pith_result **assertions) {
     const bool fine = pithp_enter(s);

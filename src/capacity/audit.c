@@ -149,7 +149,8 @@ static void find_draws(audit *a, const draw_list *drawn, const pithp_extent_stat
     pith_scope *work = pith_scope_open_in(a->s);
     const pith_lens *lens = pith_lens_path(work, NULL, e->path);
     const void *grown =
-        lens ? pith_lens_put_i64(work, lens, a->state, value_of(e) + 1, &resize) : NULL;
+        lens ? pith_lens_set_i64_with(work, lens, a->state, value_of(e) + 1, &resize)
+             : NULL;
     if (grown && !pith_failed(work))
         run(work, a, grown, &others);
     for (int64_t i = 0; i < drawn->count && i < others.count; i++) {

@@ -117,7 +117,7 @@ size_t pith_tree_device_bytes(pith_scope *s, const void *tree) {
 
 size_t pith_measure_peak(pith_scope *s,
                          const pith_function *function,
-                         int count,
+                         int64_t count,
                          const void *const *arguments) {
     if (!pithp_enter_untraced(s, "pith_measure_peak") || pithp_synchronise(s) != PITH_OK)
         return SIZE_MAX;

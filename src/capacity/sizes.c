@@ -176,7 +176,7 @@ static const void *replace_statics(pith_scope *work,
         pithp_text_begin(&path, work->runtime);
         pithp_size_path(&w, &path);
         const pith_lens *lens = pith_lens_path(work, NULL, path.bytes);
-        tree = lens ? pith_lens_put_i64(work, lens, tree, sizes[i], NULL) : NULL;
+        tree = lens ? pith_lens_set_i64_with(work, lens, tree, sizes[i], NULL) : NULL;
         pithp_text_end(&path);
     }
     pithp_size_end(&w);

@@ -31,7 +31,7 @@ const pith_lens *pith_lens_at(pith_scope *s,
 
 const pith_lens *pith_lens_slice(pith_scope *s,
                                  const pith_lens *lens,
-                                 int count,
+                                 int64_t count,
                                  const pith_slice *slices) {
     static const char function[] = "pith_lens_slice";
     if (!pithp_enter(s) || pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
@@ -49,9 +49,10 @@ const pith_lens *pith_lens_slice(pith_scope *s,
                        (long long)slices[i].step, i);
             return NULL;
         }
-    return pithp_lens_extend(
-        s, lens,
-        &(pithp_lens_part){.kind = PITHP_LENS_SLICE, .count = count, .slices = slices});
+    return pithp_lens_extend(s, lens,
+                             &(pithp_lens_part){.kind = PITHP_LENS_SLICE,
+                                                .count = (int)count,
+                                                .slices = slices});
 }
 
 /* ---- Slices ---- */

@@ -462,41 +462,41 @@ static const void *put_scalar(pith_scope *s,
     return made ? made : pithp_nil_for(root);
 }
 
-const void *pith_lens_put_i64(pith_scope *s,
-                              const pith_lens *lens,
-                              const void *root,
-                              int64_t value,
-                              const pith_lens_options *options) {
+const void *pith_lens_set_i64_with(pith_scope *s,
+                                   const pith_lens *lens,
+                                   const void *root,
+                                   int64_t value,
+                                   const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_i64", lens, root,
                       &(pithp_static_value){.kind = PITH_STATIC_KIND_I64, .i64 = value},
                       options);
 }
 
-const void *pith_lens_put_f64(pith_scope *s,
-                              const pith_lens *lens,
-                              const void *root,
-                              double value,
-                              const pith_lens_options *options) {
+const void *pith_lens_set_f64_with(pith_scope *s,
+                                   const pith_lens *lens,
+                                   const void *root,
+                                   double value,
+                                   const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_f64", lens, root,
                       &(pithp_static_value){.kind = PITH_STATIC_KIND_F64, .f64 = value},
                       options);
 }
 
-const void *pith_lens_put_bool(pith_scope *s,
-                               const pith_lens *lens,
-                               const void *root,
-                               bool value,
-                               const pith_lens_options *options) {
+const void *pith_lens_set_bool_with(pith_scope *s,
+                                    const pith_lens *lens,
+                                    const void *root,
+                                    bool value,
+                                    const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_bool", lens, root,
                       &(pithp_static_value){.kind = PITH_STATIC_KIND_BOOL, .i64 = value},
                       options);
 }
 
-const void *pith_lens_put_text(pith_scope *s,
-                               const pith_lens *lens,
-                               const void *root,
-                               const char *value,
-                               const pith_lens_options *options) {
+const void *pith_lens_set_text_with(pith_scope *s,
+                                    const pith_lens *lens,
+                                    const void *root,
+                                    const char *value,
+                                    const pith_lens_options *options) {
     return put_scalar(s, "pith_lens_set_text", lens, root,
                       &(pithp_static_value){.kind = PITH_STATIC_KIND_TEXT, .text = value},
                       options);

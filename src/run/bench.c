@@ -11,7 +11,7 @@ static const double sample_seconds = 0.01;
 /* Seconds of `calls` calls and one wait; negative on failure. */
 static double sample(pith_scope *s,
                      const pith_function *function,
-                     int count,
+                     int64_t count,
                      const void *const *arguments,
                      int64_t calls,
                      size_t *result_bytes) {
@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b) {
 
 pith_bench_result pith_bench(pith_scope *s,
                              const pith_function *function,
-                             int count,
+                             int64_t count,
                              const void *const *arguments,
                              const pith_bench_options *options) {
     static const pith_bench_options defaults;

@@ -124,8 +124,8 @@ static const void *run_loop(pith_scope *s, const loop_closure *l, const void *st
     const bool apart = l->rows == PITHP_ROWS_LAST; /* the last step, which has the row */
     const int64_t steps = apart ? l->steps - 1 : l->steps;
     if (body)
-        last = pith_scan(s, body->function, state, NULL,
-                         &(pith_loop_options){.length = steps}, &outs);
+        last = pith_scan(s, body->function, state, NULL, &outs,
+                         &(pith_loop_options){.length = steps});
     if (pith_failed(s) || !outs)
         return NULL;
     const void *items[] = {last, conjunction(s, pith_child(outs, 0)),

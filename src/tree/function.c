@@ -2,6 +2,7 @@
 #include "base/in_flight.h"
 #include "tree/node_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static const pith_type *type_of(const pith_type *(*get)(void)) {
@@ -82,10 +83,12 @@ const void *pithp_result_take(pith_scope *s, const pith_function *f, const void 
     return pithp_keep_slots(s, 1, &result) == PITH_OK ? result : NULL;
 }
 
-static pith_status
-check_count(pith_scope *s, const pith_function *f, int count, const void *const *trees) {
+static pith_status check_count(pith_scope *s,
+                               const pith_function *f,
+                               int64_t count,
+                               const void *const *trees) {
     if (count != f->arity)
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected %d argument%s, got %d",
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected %d argument%s, got %" PRId64,
                           f->name, f->arity, f->arity == 1 ? "" : "s", count);
     if (!trees)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: the arguments are NULL", f->name);
@@ -101,7 +104,7 @@ call_plain(pith_scope *s, const pith_function *f, const void *const *trees) {
 
 const void *pith_call(pith_scope *s,
                       const pith_function *function,
-                      int count,
+                      int64_t count,
                       const void *const *arguments) {
     PITHP_IN_FLIGHT(s, "pith_call");
     if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK ||

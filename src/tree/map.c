@@ -65,7 +65,7 @@ static pith_status map_items(pith_scope *s,
 const void *pith_tree_map(pith_scope *s,
                           pith_leaf_function function,
                           void *closure,
-                          int count,
+                          int64_t count,
                           const void *const *trees,
                           const pith_map_options *options) {
     const void *nil = count > 0 && trees ? pithp_nil_for(trees[0]) : NULL;

@@ -5,6 +5,7 @@
 #include "array/expression.h"
 #include "tree/map_runs.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { PARAMETERS = 8, OPERANDS = PITHP_MAP_TREES + PARAMETERS };
@@ -262,22 +263,29 @@ static const void *map_trees(call *c, const void *const *trees) {
     return made;
 }
 
-static pith_status begin(call *c, const char *text, const void *const *trees) {
+static pith_status begin(call *c,
+                         const char *text,
+                         int64_t count,
+                         const void *const *trees,
+                         int64_t parameter_count) {
     static const pith_binding operands[PITHP_MAP_TREES] = {
         {"a", NULL}, {"b", NULL}, {"c", NULL}, {"d", NULL}};
     pith_scope *s = c->s;
     if (!text)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expression is NULL", function);
-    if (c->trees < 1 || c->trees > PITHP_MAP_TREES)
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %d trees, expected 1 to %d", function,
-                          c->trees, PITHP_MAP_TREES);
+    if (count < 1 || count > PITHP_MAP_TREES)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %" PRId64 " trees, expected 1 to %d",
+                          function, count, PITHP_MAP_TREES);
     if (!trees)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: trees is NULL", function);
-    if (c->parameters < 0 || c->parameters > PARAMETERS)
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %d parameters, expected 0 to %d",
-                          function, c->parameters, PARAMETERS);
-    if (c->parameters && !c->values)
+    if (parameter_count < 0 || parameter_count > PARAMETERS)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %" PRId64 " parameters, expected 0 to %d", function,
+                          parameter_count, PARAMETERS);
+    if (parameter_count && !c->values)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: parameters is NULL", function);
+    c->trees = (int)count;
+    c->parameters = (int)parameter_count;
     const pithp_expression_names names = {.bindings = operands,
                                           .count = c->trees,
                                           .parameters = c->parameters,
@@ -287,16 +295,15 @@ static pith_status begin(call *c, const char *text, const void *const *trees) {
 
 const void *pith_tree_map_expression(pith_scope *s,
                                      const char *expression,
-                                     int count,
+                                     int64_t count,
                                      const void *const *trees,
-                                     int parameter_count,
+                                     int64_t parameter_count,
                                      const double *parameters) {
     const void *nil = count > 0 && trees ? pithp_nil_for(trees[0]) : NULL;
     if (!pithp_enter(s))
         return nil;
-    call c = {
-        .s = s, .trees = count, .parameters = parameter_count, .values = parameters};
-    if (begin(&c, expression, trees) != PITH_OK)
+    call c = {.s = s, .values = parameters};
+    if (begin(&c, expression, count, trees, parameter_count) != PITH_OK)
         return nil;
     const void *made = map_trees(&c, trees);
     pithp_expression_end(&c.expression);

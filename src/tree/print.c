@@ -343,10 +343,13 @@ pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *option
     return draw(s, tree, options);
 }
 
-void pith_print(pith_scope *s, const void *tree, FILE *out) {
+void pith_print(pith_scope *s,
+                const void *tree,
+                FILE *out,
+                const pith_print_options *options) {
     if (!pithp_enter(s) || pithp_tree_check(s, tree, "pith_print", "tree") != PITH_OK)
         return;
-    const char *text = draw(s, tree, NULL);
+    const char *text = draw(s, tree, options);
     FILE *to = out ? out : stdout;
     if (text && (fputs(text, to) == EOF || fflush(to) == EOF))
         pithp_fail(s, PITH_E_IO, NULL, "pith_print: %s", strerror(errno));

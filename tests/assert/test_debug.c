@@ -187,8 +187,8 @@ static const Row *row_body(pith_scope *s, const pith_array *carry, const pith_ar
 }
 PITH_FUNCTION2(row_step, row_body, Row, pith_array, pith_array)
 static const pith_array *in_scan(pith_scope *s, const pith_array *x) {
-    return pith_scan(s, &row_step, pith_f64(s, 10), x, &(pith_loop_options){.unroll = 3},
-                     NULL);
+    return pith_scan(s, &row_step, pith_f64(s, 10), x, NULL,
+                     &(pith_loop_options){.unroll = 3});
 }
 PITH_FUNCTION1(in_scan_step, in_scan, pith_array, pith_array)
 

@@ -161,7 +161,7 @@ static const char *const may_be_null[] = {
     "pith_tree_kahan_sum.compensation",    /* not wanted */
     "pith_lens_path.type",                 /* any tree */
     "pith_text_make.text",                 /* no text */
-    "pith_lens_put_text.value",            /* the same */
+    "pith_lens_set_text_with.value",       /* the same */
 
     "pith_fixed_capacity.message", /* none */
     "pith_fixed_capacity_sizes.message",

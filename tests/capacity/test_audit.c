@@ -88,8 +88,8 @@ static const void *widen(pith_scope *in,
                          const int64_t *sizes,
                          void *closure) {
     (void)count, (void)closure;
-    return pith_lens_put_i64(in, PITH_LENS(Outer, cap), root, sizes[0],
-                             &(pith_lens_options){.resize = true});
+    return pith_lens_set_i64_with(in, PITH_LENS(Outer, cap), root, sizes[0],
+                                  &(pith_lens_options){.resize = true});
 }
 static const pith_capacity_kind own = {.fix = widen};
 

@@ -247,8 +247,8 @@ static const void *widen(pith_scope *in,
                          void *closure) {
     ((Count *)closure)->fixes++;
     cr_assert(count == 1);
-    return pith_lens_put_i64(in, PITH_LENS(Sim, max_edges), root, sizes[0],
-                             &(pith_lens_options){.resize = true});
+    return pith_lens_set_i64_with(in, PITH_LENS(Sim, max_edges), root, sizes[0],
+                                  &(pith_lens_options){.resize = true});
 }
 
 Test(capacity, kinds_of_a_users_own_work_everywhere) {

@@ -35,7 +35,7 @@ static inline void close_pair(pair p) {
 typedef struct {
     pith_runtime *rt;
     int ready, invalidated;
-    int count;
+    int64_t count;
     pith_chunks chunks;
     const pith_allocation *allocations[8];
     size_t live_when_invalidated;
@@ -46,7 +46,7 @@ static void on_ready(pith_instance *i, const pith_response *r, void *closure) {
     l->ready++;
     l->count = r->count;
     l->chunks = r->chunks;
-    for (int k = 0; k < r->count; k++)
+    for (int64_t k = 0; k < r->count; k++)
         l->allocations[k] = r->allocations[k];
     /* No lock is held: the manager can be used. */
     cr_assert_eq(pith_instance_find_allocation(i, r->allocations[0]->label),

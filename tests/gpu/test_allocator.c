@@ -424,7 +424,7 @@ Test(allocator, hooks_run_without_a_lock) {
                                                     .closure = rt});
     const pith_request r = {
         .label = "x", .dtype = PITH_U8, .shape = PITH_SHAPE(8, 4 * (int64_t)MIB)};
-    pt_ok(s, pith_instance_queue(s, i, &r, 1));
+    pt_ok(s, pith_instance_queue(s, i, 1, &r));
     pt_ok(s, pith_instance_allocate_queue(s, i));
     pithp_buffer *b = pithp_buffer_make(s, 60 * MIB);
     pt_ok(s, b); /* it was evicted */

@@ -47,7 +47,7 @@ Test(evict, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
     pt_ok(p.s, pith_instance_allocate(p.s, idle, &x));
     pithp_buffer *first = pithp_buffer_make(p.s, MIB / 2);
     memset(first->data, 5, first->bytes);
-    pt_ok(p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
+    pt_ok(p.s, pith_instance_allocate_all(p.s, busy, 4, rs));
     cr_assert(l.invalidated == 1 && !pith_instance_find_allocation(idle, "x"));
     for (int k = 0; k < 4; k++) {
         const pith_allocation *a = pith_instance_find_allocation(busy, rs[k].label);
@@ -64,7 +64,7 @@ Test(evict, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
     pith_instance_free_all(busy);
     pithp_buffer *more = pithp_buffer_make(p.s, 4 * MIB);
     const size_t live = pith_memory_about(p.rt).live;
-    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, busy, rs, 4));
+    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, busy, 4, rs));
     cr_assert_eq(pith_memory_about(p.rt).live, live);
     pithp_buffer_release(more, 1);
     pithp_buffer_release(first, 1);
@@ -96,7 +96,7 @@ Test(evict, a_queue_that_cannot_be_split_evicts_an_idle_instance) {
     pith_instance *idle = idle_with(p, "idle", 6 * MIB, &l),
                   *asks = listening(p, "asks", "b", 0, &m);
     const pith_request whole = bytes_of("whole", 4 * MIB);
-    pt_ok(p.s, pith_instance_queue(p.s, asks, &whole, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, asks, 1, &whole));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, asks));
     cr_assert(l.invalidated == 1 && m.ready == 1);
     cr_assert_null(pith_instance_find_allocation(idle, "held"));
@@ -113,9 +113,9 @@ Test(evict, a_queue_evicts_only_as_many_idle_instances_as_it_needs) {
     pith_instance *asks = listening(p, "asks", "b", 0, &m);
     const pith_request runs = runs_of("runs", 512); /* 4 MiB */
     pith_chunks expected;
-    pt_ok(p.s, pith_memory_chunks(p.s, "b", &runs, 1, &expected));
+    pt_ok(p.s, pith_memory_chunks(p.s, "b", 1, &runs, &expected));
     cr_assert(expected.count == 1 && l[0].invalidated == 0, "a question evicts nothing");
-    pt_ok(p.s, pith_instance_queue(p.s, asks, &runs, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, asks, 1, &runs));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, asks));
     cr_assert_eq(m.chunks.count, 1);
     cr_assert(l[0].invalidated == 1 && l[1].invalidated == 0 && l[2].invalidated == 0);
@@ -130,7 +130,7 @@ Test(evict, chunks_are_as_long_as_eviction_allows) {
     pith_scope *use = pith_scope_open_on(p.rt, busy);
     pith_instance *asks = listening(p, "asks", "b", 0, &m);
     const pith_request runs = runs_of("runs", 1024); /* 8 MiB: 4 are free at most */
-    pt_ok(p.s, pith_instance_queue(p.s, asks, &runs, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, asks, 1, &runs));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, asks));
     cr_assert(l.invalidated == 1 && busy_listener.invalidated == 0);
     cr_assert(m.chunks.length == 512 && m.chunks.count == 2);
@@ -145,12 +145,12 @@ Test(evict, a_queue_that_eviction_does_not_help_evicts_nobody) {
     pith_instance *asks = listening(p, "asks", "b", 0.25, &m);
     const pith_request whole = bytes_of("whole", 8 * MIB + 1),
                        runs = runs_of("runs", 1024);
-    pt_ok(p.s, pith_instance_queue(p.s, asks, &whole, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, asks, 1, &whole));
     pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_queue(p.s, asks));
     cr_assert_eq(l.invalidated, 0, "larger than the device");
     pith_instance_clear_queue(asks);
     pt_ok(p.s, pith_memory_set_limits(p.s, PITH_LIMITS_ACTIVE));
-    pt_ok(p.s, pith_instance_queue(p.s, asks, &runs, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, asks, 1, &runs));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, asks));
     cr_assert_eq(m.chunks.length, 256, "2 MiB of its own share");
     cr_assert_eq(l.invalidated, 0, "the cap binds, not the device");

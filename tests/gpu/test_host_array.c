@@ -251,8 +251,8 @@ Test(host_array, of_every_kind_is_copied_on_the_stream_of_an_instance) {
         from[k] = in[k]->data;
         to[k] = out[k]->data;
     }
-    pt_ok(s, pith_instance_to_device(s, i, there, from, 3));
-    pt_ok(s, pith_instance_from_device(s, i, there, to, 3));
+    pt_ok(s, pith_instance_to_device(s, i, 3, there, from));
+    pt_ok(s, pith_instance_from_device(s, i, 3, there, to));
     for (int k = 0; k < 3; k++)
         cr_assert(memcmp(from[k], to[k], in[k]->bytes) == 0);
     pith_scope_close(s);

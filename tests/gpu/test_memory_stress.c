@@ -152,7 +152,7 @@ static void use_instance(worker *w) {
     pith_request r = any_request(w, label);
     switch (draw(w, 8)) {
         case 0:
-            pith_instance_queue(w->s, i, &r, 1);
+            pith_instance_queue(w->s, i, 1, &r);
             break;
         case 1:
             if (!pith_instance_allocate_queue(w->s, i))

@@ -39,17 +39,17 @@ Test(request, mistakes_are_refused_and_queue_nothing) {
     bad[9].r.shape = PITH_SHAPE(INT64_MAX, INT64_MAX, 0);
     for (int k = 0; k < PITHP_COUNT(bad); k++) {
         const pith_request both[2] = {runs_of("first", 4), bad[k].r};
-        pt_fails(bad[k].code, p.s, pith_instance_queue(p.s, i, both, 2));
+        pt_fails(bad[k].code, p.s, pith_instance_queue(p.s, i, 2, both));
         pt_says(bad[k].text);
         pt_fails(bad[k].code, p.s, pith_instance_allocate(p.s, i, &bad[k].r));
-        pt_fails(bad[k].code, p.s, pith_instance_allocate_all(p.s, i, both, 2));
+        pt_fails(bad[k].code, p.s, pith_instance_allocate_all(p.s, i, 2, both));
     }
     const pith_request twice[2] = {good, good};
-    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, twice, 2));
+    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, 2, twice));
     pt_says("\"good\" is asked for twice");
-    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, &good, 0));
+    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, 0, &good));
     pt_fails(PITH_E_ARG, p.s,
-             pith_instance_queue(p.s, pith_instance_find(p.rt, "default"), &good, 1));
+             pith_instance_queue(p.s, pith_instance_find(p.rt, "default"), 1, &good));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
     cr_assert_eq(l.ready, 0, "nothing was queued");
     cr_assert_eq(pith_memory_about(p.rt).live, 0);
@@ -84,7 +84,7 @@ Test(request, what_fits_is_allocated_whole) {
                           {.label = "scalar", .dtype = PITH_F32}};
     rs[1].memory = PITH_MEMORY_PINNED;
     rs[2].memory = PITH_MEMORY_MAPPED;
-    pt_ok(p.s, pith_instance_queue(p.s, i, rs, 4));
+    pt_ok(p.s, pith_instance_queue(p.s, i, 4, rs));
     cr_assert_eq(pith_memory_about(p.rt).live, 0);
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
     cr_assert_eq(l.ready, 1);
@@ -122,8 +122,8 @@ Test(request, a_group_is_split_into_the_same_chunks) {
                          .shape = PITH_SHAPE(3, 1000, 256),
                          .chunk_axis = -2,
                          .runs = 1000};
-    pt_ok(p.s, pith_instance_queue(p.s, a, of_a, 2));
-    pt_ok(p.s, pith_instance_queue(p.s, b, &of_b, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, a, 2, of_a));
+    pt_ok(p.s, pith_instance_queue(p.s, b, 1, &of_b));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, c));
     cr_assert(l.ready == 1 && m.ready == 1);
     cr_assert_eq(idle.ready, 0, "it was given nothing");
@@ -139,8 +139,8 @@ Test(request, a_group_is_split_into_the_same_chunks) {
     cr_assert_leq(pith_memory_about(p.rt).live, 4 * MIB);
     /* The same once more: what has the labels goes first (cubie #577). */
     for (int turn = 0; turn < 3; turn++) {
-        pt_ok(p.s, pith_instance_queue(p.s, a, of_a, 2));
-        pt_ok(p.s, pith_instance_queue(p.s, b, &of_b, 1));
+        pt_ok(p.s, pith_instance_queue(p.s, a, 2, of_a));
+        pt_ok(p.s, pith_instance_queue(p.s, b, 1, &of_b));
         pt_ok(p.s, pith_instance_allocate_queue(p.s, a));
         cr_assert(l.chunks.count == 4 && l.chunks.length == 250);
         cr_assert_eq(l.allocations[0]->shape.extents[0], 250);
@@ -163,7 +163,7 @@ Test(request, chunks_cover_all_runs_once_and_are_as_long_as_fits) {
         for (int64_t runs = 1; runs < 700; runs++) {
             const pith_request rs[2] = {runs_of("x", runs), bytes_of("t", 100 << 10)};
             pith_chunks c;
-            pt_ok(p.s, pith_memory_chunks(p.s, "g", rs, 2, &c));
+            pt_ok(p.s, pith_memory_chunks(p.s, "g", 2, rs, &c));
             int64_t sum = 0;
             for (int64_t k = 0; k < c.count; k++) {
                 const int64_t length = pith_chunk_runs(c, k);
@@ -187,7 +187,7 @@ Test(request, what_does_not_fit_is_refused_with_numbers_and_stays_queued) {
     listener l;
     pith_instance *a = listening(p, "a", "g", 0, &l);
     const pith_request rs[2] = {runs_of("x", 1000), bytes_of("t", MIB - 4096)};
-    pt_ok(p.s, pith_instance_queue(p.s, a, rs, 2));
+    pt_ok(p.s, pith_instance_queue(p.s, a, 2, rs));
     pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_queue(p.s, a));
     pt_says(
         "group \"g\" has 1048576 bytes available: what cannot be split takes 1044480, "
@@ -196,7 +196,7 @@ Test(request, what_does_not_fit_is_refused_with_numbers_and_stays_queued) {
     cr_assert_eq(pith_memory_about(p.rt).live, 0);
     /* Another request under the label takes its place; then the rest is served. */
     const pith_request small = bytes_of("t", 4096);
-    pt_ok(p.s, pith_instance_queue(p.s, a, &small, 1));
+    pt_ok(p.s, pith_instance_queue(p.s, a, 1, &small));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, a));
     cr_assert_eq(l.count, 2);
     cr_assert_eq(l.chunks.count, 8);
@@ -204,13 +204,13 @@ Test(request, what_does_not_fit_is_refused_with_numbers_and_stays_queued) {
     const pith_request many = runs_of("x", 3000);
     pith_chunks c;
     pith_instance_free_all(a);
-    pt_ok(p.s, pith_memory_chunks(p.s, "g", &many, 1, &c));
+    pt_ok(p.s, pith_memory_chunks(p.s, "g", 1, &many, &c));
     cr_assert_eq(warnings[PITH_WARNING_MANY_CHUNKS], 1, "24 MB of 1");
-    pt_fails(PITH_E_ARG, p.s, pith_memory_chunks(p.s, "h", &many, 1, &c));
+    pt_fails(PITH_E_ARG, p.s, pith_memory_chunks(p.s, "h", 1, &many, &c));
     const pith_request unequal[2] = {runs_of("x", 3), runs_of("y", 4)};
-    pt_fails(PITH_E_ARG, p.s, pith_memory_chunks(p.s, "g", unequal, 2, &c));
+    pt_fails(PITH_E_ARG, p.s, pith_memory_chunks(p.s, "g", 2, unequal, &c));
     pt_says("\"x\" has 3 runs and \"y\" 4");
-    pt_ok(p.s, pith_instance_queue(p.s, a, unequal, 2));
+    pt_ok(p.s, pith_instance_queue(p.s, a, 2, unequal));
     pith_instance_clear_queue(a);
     pt_ok(p.s, pith_instance_allocate_queue(p.s, a));
     cr_assert_eq(l.ready, 1);
@@ -225,8 +225,8 @@ Test(request, chunks_keep_to_caps_under_active_limits) {
     pt_ok(p.s, pith_memory_set_limits(p.s, PITH_LIMITS_ACTIVE));
     const pith_request x = runs_of("x", 512), y = runs_of("y", 512);
     for (int turn = 0; turn < 3; turn++) {
-        pt_ok(p.s, pith_instance_queue(p.s, a, &x, 1));
-        pt_ok(p.s, pith_instance_queue(p.s, b, &y, 1));
+        pt_ok(p.s, pith_instance_queue(p.s, a, 1, &x));
+        pt_ok(p.s, pith_instance_queue(p.s, b, 1, &y));
         pt_ok(p.s, pith_instance_allocate_queue(p.s, a));
         cr_assert_eq(l.chunks.length, 128, "1 MiB of a's, though b has 4");
         cr_assert_eq(l.chunks.count, 4);
@@ -243,19 +243,19 @@ Test(request, all_is_allocated_or_nothing) { /* keys_values #8 */
     pt_ok(p.s, pith_instance_allocate(p.s, a, &before));
     const pith_request rs[3] = {bytes_of("one", 3 * MIB), bytes_of("two", 4 * MIB),
                                 bytes_of("three", 3 * MIB)};
-    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, a, rs, 3));
+    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, a, 3, rs));
     cr_assert_eq(pith_memory_about(p.rt).live, 1000, "what was there is there");
     cr_assert_eq(pith_instance_find_allocation(a, "one")->bytes, 1000);
     cr_assert_null(pith_instance_find_allocation(a, "two"));
-    pt_ok(p.s, pith_instance_allocate_all(p.s, a, rs, 2)); /* sees what the first freed */
+    pt_ok(p.s, pith_instance_allocate_all(p.s, a, 2, rs)); /* sees what the first freed */
     cr_assert_eq(pith_memory_about(p.rt).live, 7 * MIB);
     pt_ok(p.s, pith_memory_set_pinned_budget(p.s, MIB));
     pith_request pinned[2] = {bytes_of("p", MIB / 2), bytes_of("q", MIB)};
     pinned[0].memory = pinned[1].memory = PITH_MEMORY_PINNED;
-    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, a, pinned, 2));
+    pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_all(p.s, a, 2, pinned));
     pt_says("524288 of the budget of 1048576 are in use");
     cr_assert_eq(pith_memory_pinned(p.rt), 0);
-    pt_ok(p.s, pith_instance_allocate_all(p.s, a, pinned, 1));
+    pt_ok(p.s, pith_instance_allocate_all(p.s, a, 1, pinned));
     cr_assert_eq(pith_memory_free(p.rt, "two"), 1);
     cr_assert_eq(pith_memory_free(p.rt, "two"), 0);
     cr_assert_eq(pith_memory_about(p.rt).live, 3 * MIB);
@@ -301,7 +301,7 @@ Test(request, what_a_hook_is_told_of_stays_while_others_free_it) {
     pith_instance *i = pith_instance_open(
         p.s, "i", &(pith_instance_options){.ready = freed_meanwhile, .closure = p.rt});
     const pith_request both[] = {bytes_of("a", 100000), bytes_of("b", 5000)};
-    pt_ok(p.s, pith_instance_queue(p.s, i, both, 2));
+    pt_ok(p.s, pith_instance_queue(p.s, i, 2, both));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
     cr_assert_null(pith_instance_find_allocation(i, "a"));
     cr_assert_eq(pith_memory_about(p.rt).live, 0);
@@ -320,7 +320,7 @@ Test(request, copies_run_on_the_stream_of_the_group) {
                               bytes_of("m", 5000)};
         rs[1].memory = PITH_MEMORY_PINNED;
         rs[2].memory = PITH_MEMORY_MAPPED;
-        pt_ok(p.s, pith_instance_allocate_all(p.s, a, rs, 3));
+        pt_ok(p.s, pith_instance_allocate_all(p.s, a, 3, rs));
         const pith_allocation *all[3];
         unsigned char in[3][5000], out[3][5000];
         const void *from[3];
@@ -332,13 +332,13 @@ Test(request, copies_run_on_the_stream_of_the_group) {
             from[k] = in[k];
             to[k] = out[k];
         }
-        pt_ok(p.s, pith_instance_to_device(p.s, a, all, from, 3));
+        pt_ok(p.s, pith_instance_to_device(p.s, a, 3, all, from));
         memset(in, 0, sizeof in); /* may be used again */
-        pt_ok(p.s, pith_instance_from_device(p.s, a, all, to, 3));
+        pt_ok(p.s, pith_instance_from_device(p.s, a, 3, all, to));
         for (int k = 0; k < 3; k++)
             cr_assert(out[k][0] == k + 7 && out[k][4999] == k + 7);
         pith_instance_free(p.s, a, "p");
-        pt_fails(PITH_E_ARG, p.s, pith_instance_to_device(p.s, a, all, from, 3));
+        pt_fails(PITH_E_ARG, p.s, pith_instance_to_device(p.s, a, 3, all, from));
         pt_says("no live allocation of \"a\"");
         close_pair(p);
     }
@@ -355,7 +355,7 @@ static pith_status scenario(const pith_open_options *options) {
         a = pith_instance_open(
             s, "a",
             &(pith_instance_options){.group = "g", .ready = on_ready, .closure = &l});
-    if (a && pith_instance_queue(s, a, rs, 2))
+    if (a && pith_instance_queue(s, a, 2, rs))
         pith_instance_allocate_queue(s, a);
     code = pith_code(s);
     if (code == PITH_OK) {

@@ -217,7 +217,7 @@ Test(statistics, what_is_left_is_told_by_the_place_that_made_it) {
     const pith_request ask[] = {
         {.label = "a", .dtype = PITH_U8, .shape = PITH_SHAPE(1000)},
         {.label = "b", .dtype = PITH_U8, .shape = PITH_SHAPE(3096)}};
-    pt_ok(s, pith_instance_allocate_all(s, i, ask, 2));
+    pt_ok(s, pith_instance_allocate_all(s, i, 2, ask));
     pith_scope_close(s);
     told = 0;
     pt_close(rt);

@@ -15,7 +15,8 @@ const Grid *set_in_cxx(pith_scope *s, const Grid *grid, const pith_array *x) {
                          pith_tuple_make(s, PITH_ITEMS(x, pith_f64(s, twice))));
     const pith_lens_options resize = {.resize = true};
     const int64_t count = pith_lens_get_i64(s, PITH_LENS(Grid, cell->count), grid);
-    return pith_lens_set_i64(s, PITH_LENS(Grid, cell->count), grid, count + 1, &resize);
+    return static_cast<const Grid *>(pith_lens_set_i64_with(
+        s, PITH_LENS(Grid, cell->count), grid, count + 1, &resize));
 }
 
 #ifdef __CUDACC__

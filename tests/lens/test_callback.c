@@ -85,7 +85,7 @@ Test(callback, errors_after_it_have_the_site_of_the_call) {
     fails_here(s, pith_tree_map(s, map_longer, (void *)(uintptr_t)p->x, 1,
                                 (const void *[]){p}, NULL));
     fails_here(s, pith_tree_map(s, map_nothing, NULL, 1, (const void *[]){p}, NULL));
-    fails_here(s, pith_tree_reduce(s, p, fold_nothing, NULL, two));
+    fails_here(s, pith_tree_reduce(s, fold_nothing, NULL, p, two));
     fails_here(s, pith_tree_stack(s, 2, pairs));
     /* Check hooks of other records run before the one that fails. */
     const void *list = pith_list_make(s, PITH_ITEMS(q, p));

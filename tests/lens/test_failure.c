@@ -28,11 +28,10 @@ static void use_paths(pith_scope *s, const World *w) {
         pt_again(s, pith_lens_get(s, path, w));
         pt_again(s, MADE(World, pith_lens_set(s, path, w, pith_i32(s, 1))));
     }
-    pt_again(s, MADE(World,
-                     next = pith_lens_set_i64(s, PITH_LENS(World, sim->max_neighbour), w,
-                                              16, &(pith_lens_options){.resize = true})));
-    pt_again(
-        s, MADE(World, pith_lens_set_text(s, PITH_LENS(World, label), w, "glass", NULL)));
+    pt_again(s, MADE(World, next = pith_lens_set_i64_with(
+                                s, PITH_LENS(World, sim->max_neighbour), w, 16,
+                                &(pith_lens_options){.resize = true})));
+    pt_again(s, MADE(World, pith_lens_set_text(s, PITH_LENS(World, label), w, "glass")));
     pt_again(s, (both = pith_lens_merge(
                      s, PITH_LENSES(position, PITH_LENS(World, config->rounds),
                                     PITH_LENS(World, sim->atoms->velocity)))));

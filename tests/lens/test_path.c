@@ -237,10 +237,10 @@ Test(lens_path, checks_what_is_made) {
     cr_assert_str_eq(pt_error.path, ".sim.atoms.position");
 
     const pith_lens *cutoff = PITH_LENS(World, cutoff);
-    pt_fails(PITH_E_CHECK, s, pith_lens_set_f64(s, cutoff, w, -1, NULL));
+    pt_fails(PITH_E_CHECK, s, pith_lens_set_f64(s, cutoff, w, -1));
     cr_assert_str_eq(pt_error.path, ".cutoff");
     pith_scope_set_validation(s, false);
-    const World *bad = pith_lens_set_f64(s, cutoff, w, -1, NULL);
+    const World *bad = pith_lens_set_f64(s, cutoff, w, -1);
     pt_ok(s, bad->cutoff == -1);
     pith_scope_set_validation(s, true);
     /* A leaf alone was replaced: the check of the record around it runs too. */

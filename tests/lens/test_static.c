@@ -43,13 +43,13 @@ Test(lens_static, has_numbers_without_arrays) {
     pith_scope *s = pith_scope_open(rt);
     const World *w = lens_world(s);
     const pith_lens_options none = {0};
-    w = pith_lens_set_i64(s, PITH_LENS(World, steps), w, 12, &none);
-    w = pith_lens_set_f64(s, PITH_LENS(World, cutoff), w, 1.25, NULL);
-    w = pith_lens_set_bool(s, PITH_LENS(World, periodic), w, true, NULL);
-    w = pith_lens_set_text(s, PITH_LENS(World, label), w, "glass", NULL);
-    w = pith_lens_set_text(s, PITH_LENS(World, scheme), w, "verlet", NULL);
-    w = pith_lens_set_text(s, PITH_LENS(World, precision), w, "f64", NULL);
-    w = pith_lens_set_i64(s, PITH_LENS(World, sim->max_neighbour), w, 8, NULL);
+    w = pith_lens_set_i64_with(s, PITH_LENS(World, steps), w, 12, &none);
+    w = pith_lens_set_f64(s, PITH_LENS(World, cutoff), w, 1.25);
+    w = pith_lens_set_bool(s, PITH_LENS(World, periodic), w, true);
+    w = pith_lens_set_text(s, PITH_LENS(World, label), w, "glass");
+    w = pith_lens_set_text(s, PITH_LENS(World, scheme), w, "verlet");
+    w = pith_lens_set_text(s, PITH_LENS(World, precision), w, "f64");
+    w = pith_lens_set_i64(s, PITH_LENS(World, sim->max_neighbour), w, 8);
     pt_ok(s, pith_is(World, w));
     cr_assert(w->steps == 12 && w->cutoff == 1.25 && w->periodic);
     cr_assert(strcmp(w->label, "glass") == 0 && w->scheme == VERLET);
@@ -67,7 +67,7 @@ Test(lens_static, has_numbers_without_arrays) {
     /* Numbers of leaves too, and of statics that a computed lens gives. */
     const pith_lens *third = pith_lens_path(s, World_pith_type(), ".base.position[2]");
     cr_assert(pith_lens_get_f64(s, third, w) == 9);
-    w = pith_lens_set_f64(s, third, w, -2, NULL);
+    w = pith_lens_set_f64(s, third, w, -2);
     pt_ok(s, pith_lens_get_f64(s, third, w) == -2);
 
     pt_fails(PITH_E_DTYPE, s, pith_lens_get_i64(s, PITH_LENS(World, cutoff), w));
@@ -82,15 +82,14 @@ Test(lens_static, has_numbers_without_arrays) {
     pt_fails(PITH_E_DTYPE, s,
              pith_lens_set(s, PITH_LENS(World, label), w, pith_i64(s, 1)));
     pt_fails(PITH_E_ARG, s,
-             pith_lens_set_text(s, PITH_LENS(World, scheme), w, "leapfrog", NULL));
+             pith_lens_set_text(s, PITH_LENS(World, scheme), w, "leapfrog"));
     cr_assert_str_eq(pt_error.path, ".scheme");
-    pt_fails(PITH_E_ARG, s, pith_lens_set_i64(s, PITH_LENS(World, scheme), w, 2, NULL));
+    pt_fails(PITH_E_ARG, s, pith_lens_set_i64(s, PITH_LENS(World, scheme), w, 2));
     pt_says("expected 0 to 1 (euler to verlet), got 2");
-    pt_fails(PITH_E_DTYPE, s, pith_lens_set_i64(s, PITH_LENS(World, label), w, 2, NULL));
-    pt_fails(PITH_E_DTYPE, s,
-             pith_lens_set_text(s, PITH_LENS(World, steps), w, "2", NULL));
-    pt_fails(PITH_E_DTYPE, s, pith_lens_set_f64(s, PITH_LENS(World, steps), w, 2, NULL));
-    pt_fails(PITH_E_TYPE, s, pith_lens_set_text(s, PITH_LENS(World, sim), w, "2", NULL));
+    pt_fails(PITH_E_DTYPE, s, pith_lens_set_i64(s, PITH_LENS(World, label), w, 2));
+    pt_fails(PITH_E_DTYPE, s, pith_lens_set_text(s, PITH_LENS(World, steps), w, "2"));
+    pt_fails(PITH_E_DTYPE, s, pith_lens_set_f64(s, PITH_LENS(World, steps), w, 2));
+    pt_fails(PITH_E_TYPE, s, pith_lens_set_text(s, PITH_LENS(World, sim), w, "2"));
     pith_scope_close(s);
     pt_close(rt);
 }
@@ -151,7 +150,7 @@ Test(lens_static, a_text_is_a_tree) {
 
     const pith_lens *own = pith_lens_function(s, "label", get_label, set_label, NULL);
     cr_assert_str_eq(pith_lens_get_text(s, own, w), "melt");
-    next = pith_lens_set_text(s, own, w, "own", NULL);
+    next = pith_lens_set_text(s, own, w, "own");
     pt_ok(s, strcmp(next->label, "own") == 0);
     cr_assert_str_eq(pith_lens_get_text(s, pith_lens_identity(), text), "melt");
     pt_fails(PITH_E_TYPE, s, pith_lens_get_text(s, pith_lens_identity(), w));
@@ -178,7 +177,7 @@ Test(lens_static, of_a_static_record_and_of_a_struct_by_value) {
     const World *w = lens_world(s);
     const pith_lens *tolerance = PITH_LENS(World, config->tolerance);
     cr_assert(pith_lens_get_f64(s, tolerance, w) == 1e-6);
-    const World *next = pith_lens_set_f64(s, tolerance, w, 0.5, NULL);
+    const World *next = pith_lens_set_f64(s, tolerance, w, 0.5);
     pt_ok(s, next->config->tolerance == 0.5 && next->config->rounds == 0);
     cr_assert(w->config->tolerance == 1e-6 && next->sim == w->sim);
     next = pith_lens_set(s, pith_lens_path(s, NULL, ".config.tolerance"), next,
@@ -194,7 +193,7 @@ Test(lens_static, of_a_static_record_and_of_a_struct_by_value) {
     cr_assert_str_eq(pt_error.path, ".config");
 
     /* A member, and all of them. */
-    next = pith_lens_set_i64(s, PITH_LENS(World, cells.y), w, 5, NULL);
+    next = pith_lens_set_i64(s, PITH_LENS(World, cells.y), w, 5);
     pt_ok(s, next->cells.y == 5 && next->cells.x == 0);
     const pith_lens *cells = PITH_LENS(World, cells);
     const void *three =
@@ -215,10 +214,10 @@ Test(lens_static, leaves_follow_on_request) {
     pith_scope *s = pith_scope_open(rt);
     const World *w = lens_world(s);
     const pith_lens *width = PITH_LENS(World, sim->max_neighbour);
-    pt_fails(PITH_E_SHAPE, s, pith_lens_set_i64(s, width, w, 16, NULL));
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set_i64(s, width, w, 16));
     cr_assert_str_eq(pt_error.path, ".sim.neighbour");
     const pith_lens_options resize = {.resize = true};
-    const World *wide = pith_lens_set_i64(s, width, w, 16, &resize);
+    const World *wide = pith_lens_set_i64_with(s, width, w, 16, &resize);
     pt_ok(s, wide->sim->max_neighbour == 16);
     cr_assert(pith_array_spec(wide->sim->neighbour)->shape[1] == 16);
     cr_assert(wide->sim->atoms == w->sim->atoms &&
@@ -230,12 +229,12 @@ Test(lens_static, leaves_follow_on_request) {
     pt_ok(s, wide->sim->max_neighbour == 9 &&
                  pith_array_spec(wide->sim->neighbour)->shape[1] == 9);
 
-    pt_fails(PITH_E_SHAPE, s, pith_lens_set_i64(s, width, w, 4, &resize));
+    pt_fails(PITH_E_SHAPE, s, pith_lens_set_i64_with(s, width, w, 4, &resize));
     cr_assert_str_eq(pt_error.path, ".sim.neighbour");
-    const World *narrow = pith_lens_set_i64(
+    const World *narrow = pith_lens_set_i64_with(
         s, width, w, 4, &(pith_lens_options){.resize = true, .shrink = true});
     pt_ok(s, pith_array_spec(narrow->sim->neighbour)->shape[1] == 4);
-    cr_assert(pith_tree_equal(s, pith_lens_set_i64(s, width, w, 8, &resize), w));
+    cr_assert(pith_tree_equal(s, pith_lens_set_i64_with(s, width, w, 8, &resize), w));
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -118,8 +118,7 @@ static const void *each(pith_scope *s, const pith_array *const *x) {
                          pith_list_make(s, 2, pair));
 }
 static const void *static_field(pith_scope *s, const pith_array *const *x) {
-    const High *high =
-        pith_lens_set_i64(s, PITH_LENS(High, low->steps), root(s, x), 9, NULL);
+    const High *high = pith_lens_set_i64(s, PITH_LENS(High, low->steps), root(s, x), 9);
     const int64_t steps = pith_lens_get_i64(s, PITH_LENS(High, low->steps), high);
     return pith_mul(s, x[0], pith_like(s, x[0], (double)steps));
 }

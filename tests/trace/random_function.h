@@ -146,7 +146,7 @@ random_control(pith_scope *s, const ingredient *x, const pith_array *const *in) 
     const void *carry = pith_scan(s, list[0],
                                   x->rows ? (const void *)in[0]
                                           : pith_list_make(s, PITH_ITEMS(in[0], in[1])),
-                                  x->rows ? in[1] : NULL, &options, &outs);
+                                  x->rows ? in[1] : NULL, &outs, &options);
     return x->picks ? outs : x->rows ? carry : pith_child(carry, 1);
 }
 

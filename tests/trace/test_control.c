@@ -223,7 +223,7 @@ static bool backwards;
 static const pith_list *scan_all(pith_scope *in, const State *a, const pith_array *xs) {
     const void *outs;
     const pith_loop_options options = {.reverse = backwards, .unroll = 2};
-    const State *last = pith_scan(in, &running_step, a, xs, &options, &outs);
+    const State *last = pith_scan(in, &running_step, a, xs, &outs, &options);
     return outs ? pith_list_make(in, PITH_ITEMS(last, outs)) : NULL;
 }
 static const void *scan_tree(pith_scope *in, const State *a, const pith_array *xs) {
@@ -270,7 +270,7 @@ PITH_FUNCTION2(halve_step, halve, Total, State, void)
 static const void *halve_five(pith_scope *in, const State *a) {
     const void *outs;
     const pith_loop_options five = {.length = 5};
-    pith_scan(in, &halve_step, a, NULL, &five, &outs);
+    pith_scan(in, &halve_step, a, NULL, &outs, &five);
     return outs;
 }
 PITH_FUNCTION1(halve_five_function, halve_five, void, State)
@@ -298,7 +298,7 @@ Test(control, a_scan_of_no_rows_runs_no_body, .init = open_scope) {
     pt_ok(s, last);
     cr_assert(pith_tree_equal(s, last, a));
     const void *outs;
-    pt_fails(PITH_E_TRACED, s, pith_scan(s, &read_row_step, a, none, NULL, &outs));
+    pt_fails(PITH_E_TRACED, s, pith_scan(s, &read_row_step, a, none, &outs, NULL));
     close_scope();
 }
 
@@ -415,7 +415,7 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
              pith_fori_between(s, a->count, pith_i32(s, 3), &add_index_step, a));
     pt_says("expected i64 as lower is, got i32");
     const void *outs = a;
-    pt_fails(PITH_E_SHAPE, s, pith_scan(s, &running_step, a, a->count, NULL, &outs));
+    pt_fails(PITH_E_SHAPE, s, pith_scan(s, &running_step, a, a->count, &outs, NULL));
     pt_says("expected rows, got i64[]");
     cr_assert(outs == NULL);
     const pith_list *uneven =
@@ -425,10 +425,10 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     pt_says("expected 3 rows, got f64[4]");
     pt_fails(
         PITH_E_ARG, s,
-        pith_scan(s, &halve_step, a, NULL, &(pith_loop_options){.length = -1}, NULL));
+        pith_scan(s, &halve_step, a, NULL, NULL, &(pith_loop_options){.length = -1}));
     pt_fails(PITH_E_ARG, s, pith_scan(s, &halve_step, a, NULL, NULL, NULL));
     pt_says("pith_scan: xs has no leaves: expected a length in the options");
-    pt_ok(s, pith_scan(s, &halve_step, a, NULL, &(pith_loop_options){0}, NULL));
+    pt_ok(s, pith_scan(s, &halve_step, a, NULL, NULL, &(pith_loop_options){0}));
     close_scope();
 }
 
@@ -464,9 +464,9 @@ Test(control, a_scan_needs_carry_and_out, .init = open_scope) {
     const pith_array *x = pith_f64(s, 1);
     const pith_loop_options twice = {.length = 2};
     const void *outs;
-    pt_fails(PITH_E_TYPE, s, pith_scan(s, &no_step_function, a, NULL, &twice, &outs));
+    pt_fails(PITH_E_TYPE, s, pith_scan(s, &no_step_function, a, NULL, &outs, &twice));
     pt_says("expected a record with the members carry and out, got State without carry");
-    pt_fails(PITH_E_TYPE, s, pith_scan(s, &stay_array_step, a, NULL, &twice, NULL));
+    pt_fails(PITH_E_TYPE, s, pith_scan(s, &stay_array_step, a, NULL, NULL, &twice));
     pt_says("expected a record with the members carry and out, got another tree");
     const pith_array *rows = pith_arange(s, PITH_F64, 2);
     pt_fails(PITH_E_DTYPE, s, pith_scan(s, &count_rows_step, x, rows, NULL, NULL));
@@ -480,7 +480,7 @@ static const State *sum_rows(pith_scope *in, const State *a, const pith_array *x
 PITH_FUNCTION2(sum_rows_function, sum_rows, State, State, pith_array)
 static const pith_array *product_of(pith_scope *in, const pith_array *xs) {
     const pith_loop_options turned = {.reverse = true, .unroll = 2};
-    return pith_scan(in, &times_row_step, pith_f64(in, 1), xs, &turned, NULL);
+    return pith_scan(in, &times_row_step, pith_f64(in, 1), xs, NULL, &turned);
 }
 PITH_FUNCTION1(product_function, product_of, pith_array, pith_array)
 

@@ -105,7 +105,7 @@ PITH_FUNCTION2(add_row_step, add_row, Step, pith_array, pith_array)
 
 static const pith_array *scan_rows(pith_scope *s, const pith_array *rows) {
     const void *outs;
-    pith_scan(s, &add_row_step, pith_i64(s, 0), rows, NULL, &outs);
+    pith_scan(s, &add_row_step, pith_i64(s, 0), rows, &outs, NULL);
     return outs;
 }
 PITH_FUNCTION1(scan_function, scan_rows, pith_array, pith_array)

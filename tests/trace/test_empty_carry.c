@@ -40,8 +40,8 @@ static const void *empty_fori(pith_scope *s, const void *c) {
     return pith_fori(s, 0, 3, &same_at_step, c);
 }
 static const void *empty_scan(pith_scope *s, const void *c) {
-    return pith_scan(s, &empty_row_step, c, NULL, &(pith_loop_options){.length = 3},
-                     NULL);
+    return pith_scan(s, &empty_row_step, c, NULL, NULL,
+                     &(pith_loop_options){.length = 3});
 }
 PITH_FUNCTION1(empty_while_function, empty_while, void, void)
 PITH_FUNCTION1(empty_while_passing_function, empty_while_passing, void, void)

@@ -76,7 +76,7 @@ static const pith_array *scanned(pith_scope *in, const pith_array *x) {
         pith_slice_array(in, x, 1, (pith_slice[]){PITH_SLICE(0, 12, 1)});
     const void *outs;
     const pith_array *last =
-        NOTED(scan_line, pith_scan(in, &body_function, few, few, NULL, &outs));
+        NOTED(scan_line, pith_scan(in, &body_function, few, few, &outs, NULL));
     return pith_add(in, last, outs);
 }
 PITH_FUNCTION1(scan_function, scanned, pith_array, pith_array)

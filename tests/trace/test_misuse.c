@@ -241,11 +241,11 @@ Test(misuse, an_out_that_changes_is_told_with_its_path, .init = open_scope) {
     const pith_array *xs = pith_arange(s, PITH_F64, 4), *zero = pith_f64(s, 0);
     const void *outs;
     rows_before = 2;
-    pt_fails(PITH_E_SHAPE, s, pith_scan(s, &changing_out_step, zero, xs, NULL, &outs));
+    pt_fails(PITH_E_SHAPE, s, pith_scan(s, &changing_out_step, zero, xs, &outs, NULL));
     pt_says("[1]: pith_scan: body changing_out's out: expected f64[2], got f64[3]");
     says_line(__LINE__ - 2);
     rows_before = 1;
-    pt_fails(PITH_E_STRUCTURE, s, pith_scan(s, &other_out_step, zero, xs, NULL, &outs));
+    pt_fails(PITH_E_STRUCTURE, s, pith_scan(s, &other_out_step, zero, xs, &outs, NULL));
     pt_says("expected a list of 1, got f64[] (pith_scan: body other_out's out)");
     close_scope();
 }

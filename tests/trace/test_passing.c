@@ -83,8 +83,8 @@ static const Result *scan_rows(pith_scope *s, const Sum *in, bool reverse) {
     const void *outs;
     const pith_array *xs = pith_add(s, pith_arange(s, PITH_I64, ROWS), pith_i64(s, 1));
     const Sum *last =
-        pith_scan_passing(s, &add_row_body, in, xs,
-                          &(pith_loop_options){.reverse = reverse, .unroll = 3}, &outs);
+        pith_scan_passing(s, &add_row_body, in, xs, &outs,
+                          &(pith_loop_options){.reverse = reverse, .unroll = 3});
     if (pith_failed(s))
         return NULL;
     const Seen *seen = outs;
@@ -265,7 +265,7 @@ static const Sum *no_iteration(pith_scope *s, const Sum *in) {
     const void *outs;
     const Sum *last = pith_fori_passing(s, 5, 5, &add_body, in);
     return pith_scan_passing(s, &add_row_body, last,
-                             pith_zeros(s, PITH_I64, PITH_SHAPE(0)), NULL, &outs);
+                             pith_zeros(s, PITH_I64, PITH_SHAPE(0)), &outs, NULL);
 }
 PITH_FUNCTION1(no_iteration_function, no_iteration, Sum, Sum)
 

@@ -147,7 +147,7 @@ static const pith_array *scanned(pith_scope *in, const pith_array *x) {
     const pith_array *xs = pith_ones(in, PITH_F64, PITH_SHAPE(LENGTH));
     const void *outs;
     const pith_array *last =
-        NOTED(scan_line, pith_scan(in, &body_function, x, xs, NULL, &outs));
+        NOTED(scan_line, pith_scan(in, &body_function, x, xs, &outs, NULL));
     return pith_mul(in, last, pith_max(in, outs, PITH_ALL_AXES));
 }
 PITH_FUNCTION1(scan_function, scanned, pith_array, pith_array)

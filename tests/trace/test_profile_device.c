@@ -27,7 +27,7 @@ static const pith_array *scanned(pith_scope *in, const pith_array *x) {
     const pith_array *xs = pith_full(in, PITH_F64, PITH_SHAPE(LENGTH), 0.5);
     const void *outs;
     const pith_array *last =
-        NOTED(scan_line, pith_scan(in, &body_function, x, xs, NULL, &outs));
+        NOTED(scan_line, pith_scan(in, &body_function, x, xs, &outs, NULL));
     return pith_add(in, last, pith_sort(in, x, 0, NULL));
 }
 PITH_FUNCTION1(scan_function, scanned, pith_array, pith_array)

@@ -131,7 +131,7 @@ static const pith_difference *
 diff(const void *a, const void *b, double atol, int64_t expected) {
     int64_t count = -1;
     const pith_diff_options options = {.atol = atol};
-    const pith_difference *all = pith_tree_diff(s, a, b, &options, &count);
+    const pith_difference *all = pith_tree_diff(s, a, b, &count, &options);
     pt_ok(s, all);
     cr_assert(count == expected, "%lld", (long long)count);
     return all;
@@ -185,9 +185,9 @@ Test(tree_diff, names_every_place) {
     SAYS(all[3], "[3]", "expected true, got false");
     int64_t count;
     pt_fails(PITH_E_ARG, s, pith_tree_diff(s, x, x, NULL, NULL));
-    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, NULL, x, NULL, &count));
-    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, x, NULL, NULL, &count));
+    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, NULL, x, &count, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_diff(s, x, NULL, &count, NULL));
     pt_fails(PITH_E_ARG, s,
-             pith_tree_diff(s, x, x, &(pith_diff_options){.rtol = -1}, &count));
+             pith_tree_diff(s, x, x, &count, &(pith_diff_options){.rtol = -1}));
     close_scope();
 }

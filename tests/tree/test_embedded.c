@@ -89,7 +89,7 @@ Test(embedded, records_are_trees_like_any_other) {
     pt_ok(s, moved);
     cr_assert(moved->base.position == ions->base.position);
     int64_t count;
-    const pith_difference *all = pith_tree_diff(s, ions, moved, NULL, &count);
+    const pith_difference *all = pith_tree_diff(s, ions, moved, &count, NULL);
     pt_ok(s, all);
     cr_assert(count == 1);
     cr_assert_str_eq(all[0].path, ".base.velocity");

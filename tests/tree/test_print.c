@@ -221,15 +221,15 @@ Test(print, writes_to_a_file_and_reports_errors) {
     open_all();
     char buffer[256] = "";
     FILE *file = fmemopen(buffer, sizeof buffer, "w");
-    pith_print(s, pith_f64(s, 1), file);
+    pith_print(s, pith_f64(s, 1), file, NULL);
     fclose(file);
     pt_ok(s);
     cr_assert_str_eq(buffer, "f64[]  8 B\n");
-    pt_fails(PITH_E_ARG, s, pith_print(s, NULL, stderr));
+    pt_fails(PITH_E_ARG, s, pith_print(s, NULL, stderr, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_text(s, &rt, NULL));
     FILE *full = fopen("/dev/full", "w");
     if (full) {
-        pt_fails(PITH_E_IO, s, pith_print(s, pith_f64(s, 1), full));
+        pt_fails(PITH_E_IO, s, pith_print(s, pith_f64(s, 1), full, NULL));
         fclose(full);
     }
     close_all();

@@ -23,7 +23,7 @@ add_up(pith_scope *s, const pith_array *so_far, const pith_array *leaf, void *cl
     return pith_add(s, so_far, pith_sum(s, leaf, PITH_ALL_AXES));
 }
 static const void *reduce(pith_scope *s, const pith_array *const *x) {
-    return pith_tree_reduce(s, pair(s, x[0], x[2]), add_up, NULL, NULL);
+    return pith_tree_reduce(s, add_up, NULL, pair(s, x[0], x[2]), NULL);
 }
 
 typedef struct {

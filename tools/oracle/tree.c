@@ -295,7 +295,7 @@ join(pith_scope *s, const pith_array *value, const pith_array *leaf, void *closu
 static void do_reduce(trial *t) {
     const pith_array *initial =
         golden_leaf(t->s, &t->values, &(golden_value){.text = ""});
-    const pith_array *got = pith_tree_reduce(t->s, tree(t, "tree"), join, t, initial);
+    const pith_array *got = pith_tree_reduce(t->s, join, t, tree(t, "tree"), initial);
     if (got && strcmp(text_of(t, got), golden_text(t->expect, "value")) != 0)
         wrong(t, "expected \"%s\", got \"%s\"", golden_text(t->expect, "value"),
               text_of(t, got));

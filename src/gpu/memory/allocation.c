@@ -150,7 +150,7 @@ pithp_allocation *pithp_allocations_link(const pithp_request *first,
 static bool allocate_whole(pith_scope *s,
                            pith_instance *instance,
                            const pith_request *requests,
-                           int count,
+                           int64_t count,
                            const char *function) {
     if (!pithp_enter_untraced(s, function))
         return false;
@@ -179,8 +179,8 @@ static bool allocate_whole(pith_scope *s,
 
 bool(pith_instance_allocate_all)(pith_scope *s,
                                  pith_instance *instance,
-                                 const pith_request *requests,
-                                 int count) {
+                                 int64_t count,
+                                 const pith_request *requests) {
     return allocate_whole(s, instance, requests, count, "pith_instance_allocate_all");
 }
 
@@ -292,7 +292,7 @@ static bool copy_all(pith_scope *s,
                      const pith_allocation *const *given,
                      const void *const *in,
                      void *const *out,
-                     int count,
+                     int64_t count,
                      const char *function) {
     if (!pithp_enter_untraced(s, function))
         return false;
@@ -328,16 +328,16 @@ static bool copy_all(pith_scope *s,
 
 bool(pith_instance_to_device)(pith_scope *s,
                               pith_instance *instance,
+                              int64_t count,
                               const pith_allocation *const *to,
-                              const void *const *host,
-                              int count) {
+                              const void *const *host) {
     return copy_all(s, instance, to, host, NULL, count, "pith_instance_to_device");
 }
 
 bool(pith_instance_from_device)(pith_scope *s,
                                 pith_instance *instance,
+                                int64_t count,
                                 const pith_allocation *const *from,
-                                void *const *host,
-                                int count) {
+                                void *const *host) {
     return copy_all(s, instance, from, NULL, host, count, "pith_instance_from_device");
 }

@@ -44,8 +44,8 @@ void pithp_queue_move(pith_instance *i, pithp_group *to) {
 
 bool(pith_instance_queue)(pith_scope *s,
                           pith_instance *instance,
-                          const pith_request *requests,
-                          int count) {
+                          int64_t count,
+                          const pith_request *requests) {
     static const char function[] = "pith_instance_queue";
     if (!pithp_enter_untraced(s, "pith_instance_queue"))
         return false;
@@ -395,8 +395,8 @@ bool(pith_instance_allocate_queue)(pith_scope *s, pith_instance *instance) {
 
 bool(pith_memory_chunks)(pith_scope *s,
                          const char *group,
+                         int64_t count,
                          const pith_request *requests,
-                         int count,
                          pith_chunks *chunks) {
     static const char function[] = "pith_memory_chunks";
     if (!pithp_enter(s))

@@ -142,7 +142,7 @@ void pithp_requests_free(pithp_device *d, pithp_request *first) {
 
 pithp_request *pithp_requests_make(pith_scope *s,
                                    const pith_request *asked,
-                                   int count,
+                                   int64_t count,
                                    pith_instance *instance,
                                    const char *function) {
     pithp_device *d = pithp_scope_device(s);
@@ -151,7 +151,7 @@ pithp_request *pithp_requests_make(pith_scope *s,
         complain(s, PITH_E_ARG, function, "no requests");
         return NULL;
     }
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         pithp_request checked;
         if (!pithp_request_check(s, &asked[i], &checked, function))
             goto failed;

@@ -27,7 +27,7 @@ size_t pithp_request_bytes(const pithp_request *r, int64_t length);
 /* Requests in a list, checked one by one; NULL with the error set, or for none. */
 pithp_request *pithp_requests_make(pith_scope *s,
                                    const pith_request *asked,
-                                   int count,
+                                   int64_t count,
                                    pith_instance *instance,
                                    const char *function);
 void pithp_requests_free(pithp_device *d, pithp_request *first);

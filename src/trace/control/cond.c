@@ -2,6 +2,7 @@
 #include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -195,21 +196,21 @@ const void *pith_cond(pith_scope *s,
 
 const void *pith_switch(pith_scope *s,
                         const pith_array *index,
-                        int count,
+                        int64_t count,
                         const pith_function *const *branches,
                         const void *operand) {
     PITHP_IN_FLIGHT(s, "pith_switch");
     static const char *const name = "pith_switch";
-    const choice c = {name, index, count, branches, operand, false};
+    const choice c = {name, index, (int)count, branches, operand, false};
     bool fits = pithp_enter(s);
-    if (fits && (count < 1 || !branches)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected one branch or more, got %s", name,
-                   branches ? "none" : "NULL");
+    if (fits && (count < 1 || count > INT32_MAX || !branches)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected 1 to %d branches, got %s%" PRId64,
+                   name, INT32_MAX, branches ? "" : "NULL and ", count);
         fits = false;
     }
-    for (int b = 0; b < count && fits; b++) {
+    for (int64_t b = 0; b < count && fits; b++) {
         char which[32];
-        snprintf(which, sizeof which, "branch %d", b);
+        snprintf(which, sizeof which, "branch %" PRId64, b);
         fits = pithp_body_check(s, branches[b], 1, name, which) == PITH_OK;
     }
     fits = fits && pithp_scalar_check(s, index, true, name, "index") == PITH_OK;

@@ -328,8 +328,8 @@ const void *pith_scan(pith_scope *s,
                       const pith_function *body,
                       const void *init,
                       const void *xs,
-                      const pith_loop_options *options,
-                      const void **outs) {
+                      const void **outs,
+                      const pith_loop_options *options) {
     PITHP_IN_FLIGHT(s, "pith_scan");
     scan c = {.s = s, .function = "pith_scan", .body = body, .init = init, .xs = xs};
     return repeat(&c, options, outs);
@@ -339,8 +339,8 @@ const void *pith_scan_passing(pith_scope *s,
                               const pith_function *body,
                               const void *init,
                               const void *xs,
-                              const pith_loop_options *options,
-                              const void **outs) {
+                              const void **outs,
+                              const pith_loop_options *options) {
     PITHP_IN_FLIGHT(s, "pith_scan_passing");
     scan c = {.s = s,
               .function = "pith_scan_passing",

@@ -101,7 +101,7 @@ static const pith_treedef *evaluate(pith_scope *to,
 
 const pith_treedef *pith_eval_shape(pith_scope *s,
                                     const pith_function *function,
-                                    int count,
+                                    int64_t count,
                                     const void *const *arguments) {
     PITHP_IN_FLIGHT(s, "pith_eval_shape");
     if (!pithp_enter(s) ||

@@ -52,7 +52,7 @@ struct pithp_jit_program *pithp_jit_program_of(pith_scope *s,
 /* A function that a user passed, with as many arguments as it takes. */
 pith_status pithp_jit_check_count(pith_scope *s,
                                   const pith_function *f,
-                                  int count,
+                                  int64_t count,
                                   const void *const *arguments,
                                   const char *what);
 
@@ -60,7 +60,7 @@ pith_status pithp_jit_check_count(pith_scope *s,
  * error set, which names `what` (program.c). */
 const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
                                             const pith_function *function,
-                                            int count,
+                                            int64_t count,
                                             const void *const *arguments,
                                             const char *what);
 

@@ -179,7 +179,7 @@ profile_run(const pithp_jit_running *r, const char *name, int64_t calls) {
 
 const pith_profile *pith_program_profile(pith_scope *s,
                                          const pith_function *function,
-                                         int count,
+                                         int64_t count,
                                          const void *const *arguments,
                                          int64_t calls) {
     static const char what[] = "pith_program_profile";

@@ -3,20 +3,23 @@
 #include "program/command/replay.h"
 #include "trace/jit/jit_internal.h"
 
+#include <inttypes.h>
+
 pith_status pithp_jit_check_count(pith_scope *s,
                                   const pith_function *f,
-                                  int count,
+                                  int64_t count,
                                   const void *const *arguments,
                                   const char *what) {
     if (pithp_function_check(s, f, what) != PITH_OK || (count == f->arity && arguments))
         return s->error.code;
-    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected %d argument%s, got %d", what,
-                      f->name, f->arity, f->arity == 1 ? "" : "s", arguments ? count : 0);
+    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: expected %d argument%s, got %" PRId64,
+                      what, f->name, f->arity, f->arity == 1 ? "" : "s",
+                      arguments ? count : 0);
 }
 
 const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
                                             const pith_function *function,
-                                            int count,
+                                            int64_t count,
                                             const void *const *arguments,
                                             const char *what) {
     if (pithp_scope_trace(s)) {
@@ -39,7 +42,7 @@ const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
  * caller. NULL: error set. */
 static pithp_jit_program *program_of(pith_scope *s,
                                      const pith_function *function,
-                                     int count,
+                                     int64_t count,
                                      const void *const *arguments,
                                      const char *what) {
     const pithp_jit_closure *closure =
@@ -56,7 +59,7 @@ static void add_result(pithp_text *text, const pithp_jit_program *p) {
 
 const char *pith_program_text(pith_scope *s,
                               const pith_function *function,
-                              int count,
+                              int64_t count,
                               const void *const *arguments) {
     pithp_jit_program *p =
         pithp_enter(s) ? program_of(s, function, count, arguments, "pith_program_text")
@@ -73,7 +76,7 @@ const char *pith_program_text(pith_scope *s,
 
 void pith_program_print(pith_scope *s,
                         const pith_function *function,
-                        int count,
+                        int64_t count,
                         const void *const *arguments,
                         FILE *out) {
     pithp_jit_program *p =
@@ -95,7 +98,7 @@ void pith_program_print(pith_scope *s,
 
 pith_program_costs pith_program_cost(pith_scope *s,
                                      const pith_function *function,
-                                     int count,
+                                     int64_t count,
                                      const void *const *arguments) {
     pith_program_costs costs = {0};
     pithp_jit_program *p =
@@ -129,7 +132,7 @@ pith_program_costs pith_program_cost(pith_scope *s,
 
 const char *pith_program_cuda_text(pith_scope *s,
                                    const pith_function *function,
-                                   int count,
+                                   int64_t count,
                                    const void *const *arguments) {
     pithp_jit_program *p = pithp_enter(s) ? program_of(s, function, count, arguments,
                                                        "pith_program_cuda_text")

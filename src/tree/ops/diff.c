@@ -108,8 +108,8 @@ static pith_status compare_leaf(pithp_difference_list *l,
 const pith_difference *pith_tree_diff(pith_scope *s,
                                       const void *a,
                                       const void *b,
-                                      const pith_diff_options *options,
-                                      int64_t *count) {
+                                      int64_t *count,
+                                      const pith_diff_options *options) {
     static const char *const name = "pith_tree_diff";
     if (count)
         *count = 0;

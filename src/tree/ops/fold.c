@@ -26,9 +26,9 @@ static const pith_array *fold(pith_scope *s,
 }
 
 const pith_array *pith_tree_reduce(pith_scope *s,
-                                   const void *tree,
                                    pith_fold_function function,
                                    void *closure,
+                                   const void *tree,
                                    const pith_array *initial) {
     static const char *const name = "pith_tree_reduce";
     if (!pithp_enter(s) || pithp_tree_check(s, tree, name, "tree") != PITH_OK)

@@ -91,7 +91,7 @@ static const void *sum_forest(pith_scope *s,
 }
 
 const void *pith_tree_kahan_sum(pith_scope *s,
-                                int count,
+                                int64_t count,
                                 const void *const *trees,
                                 const void *compensate,
                                 const void **compensation) {
@@ -100,7 +100,7 @@ const void *pith_tree_kahan_sum(pith_scope *s,
         *compensation = nil;
     if (!pithp_enter(s))
         return nil;
-    if (count < 1 || count == INT32_MAX || !trees) {
+    if (count < 1 || count >= INT32_MAX || !trees) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", name,
                    trees ? "expected one tree or more" : "trees is NULL");
         return nil;

@@ -135,9 +135,12 @@ static pith_status same_slices(pith_scope *s,
     return PITH_OK;
 }
 
-const void *
-pith_tree_slice(pith_scope *s, const void *tree, int count, const pith_slice *slices) {
-    const slicing c = {count, slices};
+const void *pith_tree_slice(pith_scope *s,
+                            const void *tree,
+                            int64_t count,
+                            const pith_slice *slices) {
+    /* A longer list is PITH_E_SHAPE for every leaf, as one of PITH_MAX_RANK + 1 is. */
+    const slicing c = {count <= PITH_MAX_RANK ? (int)count : PITH_MAX_RANK + 1, slices};
     const void *made = NULL;
     if (!pithp_enter(s) ||
         pithp_tree_check(s, tree, "pith_tree_slice", "tree") != PITH_OK)
