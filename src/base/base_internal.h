@@ -1,5 +1,5 @@
-/* What the rooms above base may use of it, a header for each job. Public declarations are
- * in include/pith/base.h. */
+/* Internal interface of base: one header per job, for the rooms above.
+ * include/pith/base.h has the public declarations. */
 #ifndef PITH_BASE_INTERNAL_H
 #define PITH_BASE_INTERNAL_H
 

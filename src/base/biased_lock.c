@@ -1,10 +1,11 @@
-/* Biased locks where the quick way of taking them is not enough. */
+/* Biased locks, slow path: the first lock by a thread, revocation of the bias, and
+ * contention. */
 #include "base/base_internal.h"
 #include "base/membarrier.h"
 
 #include <sched.h>
 
-/* A holder is done in a few instructions, unless it has lost its core. */
+/* A holder is done in a few instructions, unless it is descheduled. */
 static inline void wait_a_little(int *looks) {
     enum { LOOKS = 20 };
     if (++*looks < LOOKS)
@@ -13,9 +14,9 @@ static inline void wait_a_little(int *looks) {
         sched_yield();
 }
 
-/* From here on it is nobody's own. The owner notes that it holds the lock and then looks
- * whether it is still the owner, with no fence between: all threads pass one here, and
- * an owner that noted it later finds that it has to wait too. */
+/* Revoke the bias. The owner stores `held` and then reads `owner` again, without a fence
+ * between. The membarrier puts a fence in every thread: an owner that stores `held` after
+ * it sees the change and waits too. */
 static void share(pithp_biased_lock *b, uintptr_t owner) {
     int looks = 0;
     if (owner > PITHP_LOCK_SHARED &&

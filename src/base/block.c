@@ -1,6 +1,6 @@
-/* Blocks: 64 KiB-aligned regions that hold scopes and objects, and the table that tells
- * for any address which region of ours holds it. Freed single blocks are kept and reused
- * first in, first out, so that a stale pointer is recognised for as long as possible. */
+/* Block allocator: 64 KiB-aligned regions for scopes and objects, and a table from
+ * address to region. Freed single blocks are reused first in, first out, so that stale
+ * pointers stay recognisable for as long as possible. */
 #include "base/base_internal.h"
 #include "base/private.h"
 
@@ -10,12 +10,12 @@
 #ifdef PITH_DEBUG
 enum {
     CACHE_LEAST = 256
-}; /* quarantine: no block is reused before so many others were freed */
+}; /* quarantine: at least this many blocks are freed before one is reused */
 #else
 enum { CACHE_LEAST = 8 };
 #endif
 enum { CACHE_MOST = CACHE_LEAST + 256 };
-/* Free regions of several blocks: how many, and of how many bytes together. */
+/* Limits of the free list of multi-block regions: count and total bytes. */
 enum { REGIONS_MOST = 32 };
 static const size_t region_bytes_most = (size_t)64 << 20;
 
@@ -37,16 +37,15 @@ static pithp_block_leaf *leaf_of(uintptr_t block) {
 
 static pithp_block *permanent; /* guarded by table_lock */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool ends; /* destructors run */
+static bool ends; /* destructors have started */
 
 static __attribute__((destructor)) void note_end(void) {
     ends = true;
 }
 
-/* At the end of a process other threads may still read the table, so it stays. A library
- * that is unloaded, such as a plugin with the archive in it, has no such threads.
- * Functions of atexit run before destructors at the end of a process, and after them in
- * dlclose. */
+/* At the end of a process other threads may still read the table, so it stays. An
+ * unloaded library, such as a plugin with the archive in it, has no such threads. atexit
+ * functions run before destructors at process exit, and after them in dlclose. */
 static void free_all(void) {
     if (!ends)
         return;
@@ -63,7 +62,7 @@ static void prepare(void) {
     atexit(free_all);
 }
 
-/* The leaves of a region's entries. */
+/* Allocate the table leaves for the entries of a region. */
 static bool ensure_leaves(uintptr_t first, size_t count) {
     for (uintptr_t top = first >> LEAF_BITS; top <= (first + count - 1) >> LEAF_BITS;
          top++) {
@@ -102,14 +101,15 @@ static pithp_block *take_cached(pith_runtime *rt) {
     pithp_biased_lock_take(&rt->blocks);
     if (rt->cached_count > CACHE_LEAST) {
         block = rt->cached_first;
-        rt->cached_first = block->next; /* others are left */
+        rt->cached_first =
+            block->next; /* the list stays non-empty, so cached_last stays valid */
         rt->cached_count--;
     }
     pithp_biased_lock_release(&rt->blocks);
     return block;
 }
 
-/* The smallest free region that fits and is not much larger. */
+/* Best fit: the smallest free region that fits and is at most twice as large. */
 static pithp_block *take_region(pith_runtime *rt, size_t bytes) {
     pithp_block *best = NULL, *before_best = NULL;
     pthread_mutex_lock(&rt->lock);
@@ -158,7 +158,7 @@ static void release(pith_runtime *rt, pithp_block *block) {
     pithp_release_aligned(rt, block, block->bytes, PITHP_BLOCK_BYTES);
 }
 
-/* The oldest ones go where there are too many. */
+/* Releases the oldest regions if the free list is over its limits. */
 static void free_region(pith_runtime *rt, pithp_block *block) {
     if (block->bytes > region_bytes_most / 2) {
         release(rt, block);
@@ -226,7 +226,7 @@ void pithp_block_cache_free(pith_runtime *rt) {
     rt->region_bytes = 0;
 }
 
-/* ---- Memory for a while ---- */
+/* ---- Scratch and permanent memory ---- */
 
 enum { LEAST_SCRATCH_REGION = 32768 };
 
@@ -247,7 +247,7 @@ void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes) {
         pithp_block_free(rt, (pithp_block *)memory - 1);
 }
 
-/* Bump allocation in blocks that stay until the process ends. */
+/* Bump allocator over blocks that live until the process ends. */
 static char *permanent_cursor, *permanent_limit;
 
 void *pithp_permanent(size_t bytes) {

@@ -1,4 +1,4 @@
-/* Blocks: where objects live, and how a pointer is known to be one of them. */
+/* Block allocator: regions that hold objects, and pointer validation by address. */
 #ifndef PITH_BASE_BLOCK_H
 #define PITH_BASE_BLOCK_H
 
@@ -14,10 +14,10 @@
 typedef enum pithp_block_state {
     PITHP_BLOCK_NONE, /* not memory of a runtime */
     PITHP_BLOCK_LIVE,
-    PITHP_BLOCK_FREED, /* was freed with its scope; memory is still mapped */
+    PITHP_BLOCK_FREED, /* freed with its scope; memory is still mapped */
 } pithp_block_state;
 
-/* First bytes of every region of one or more blocks. */
+/* Header at the start of every region of one or more blocks. */
 typedef struct pithp_block {
     pith_scope *owner; /* NULL: owned by the runtime or by the process */
     pith_runtime *runtime;
@@ -28,8 +28,8 @@ typedef struct pithp_block {
 
 _Static_assert(sizeof(pithp_block) == 64, "block headers keep their contents aligned");
 
-/* Which region holds an address: a table over addresses of 48 bits with an entry a block,
- * which is 0 or (blocks back to the region's first + 1) << 1 | live. */
+/* Block table: a two-level table over 48-bit addresses with one entry per block. An entry
+ * is 0 or (blocks back to the region's first block + 1) << 1 | live. */
 enum { PITHP_BLOCK_BITS = 16, PITHP_BLOCK_LEAF_BITS = 16, PITHP_BLOCK_TOP_BITS = 16 };
 typedef struct pithp_block_leaf {
     _Atomic uint32_t entry[1 << PITHP_BLOCK_LEAF_BITS];
@@ -38,7 +38,7 @@ extern _Atomic(pithp_block_leaf *) pithp_block_table[1 << PITHP_BLOCK_TOP_BITS];
 
 enum { PITHP_BLOCK_FIRST_LIVE = 1 << 1 | 1 }; /* entry of a live region's first block */
 
-/* The entry of the block that holds an address. Lock-free; safe for any pointer value. */
+/* The table entry of the block at an address. Lock-free; safe for any pointer value. */
 static inline uint32_t pithp_block_entry(const void *address) {
     const uintptr_t index = (uintptr_t)address >> PITHP_BLOCK_BITS;
     const uintptr_t top = index >> PITHP_BLOCK_LEAF_BITS;
@@ -52,7 +52,7 @@ static inline uint32_t pithp_block_entry(const void *address) {
                                 memory_order_acquire);
 }
 
-/* The region that holds an address and its state, as safe. */
+/* The region at an address and its state. Lock-free; safe for any pointer value. */
 static inline pithp_block_state pithp_block_find(const void *address,
                                                  pithp_block **block) {
     const uintptr_t index = (uintptr_t)address >> PITHP_BLOCK_BITS;
@@ -62,28 +62,30 @@ static inline pithp_block_state pithp_block_find(const void *address,
     *block = (pithp_block *)((index - ((entry >> 1) - 1)) << PITHP_BLOCK_BITS);
     return entry & 1 ? PITHP_BLOCK_LIVE : PITHP_BLOCK_FREED;
 }
-pithp_block *pithp_block_acquire(pith_runtime *rt, size_t bytes); /* NULL when short */
+pithp_block *pithp_block_acquire(pith_runtime *rt,
+                                 size_t bytes); /* NULL if out of memory */
 void pithp_block_free(pith_runtime *rt, pithp_block *block);
-/* Memory for a while, not findable as objects: large pieces are regions, which are kept
- * and reused, so that work over large trees does not touch fresh pages each time.
- * Released with the same size. NULL when short. */
+/* Scratch memory, not findable as objects. Large requests are regions, which are kept and
+ * reused, so that work on large trees touches no fresh pages. Release with the same size.
+ * NULL if out of memory. */
 void *pithp_scratch_allocate(pith_runtime *rt, size_t bytes);
 void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes);
-/* Blocks of the process, never freed: nil records and what else outlives every runtime.
- */
-void *
-pithp_permanent(size_t bytes); /* zeroed, 16-byte aligned, findable; NULL when short */
+/* Memory of the process, never freed: nil records and other data that outlives every
+ * runtime. */
+void *pithp_permanent(
+    size_t bytes); /* zeroed, 16-byte aligned, findable; NULL if out of memory */
 
 typedef enum pithp_pointer {
     PITHP_POINTER_OK,
     PITHP_POINTER_NULL,
-    PITHP_POINTER_FOREIGN, /* not memory of any runtime: a stack struct, say */
+    PITHP_POINTER_FOREIGN, /* not memory of any runtime, for example a struct on the stack
+                            */
     PITHP_POINTER_FREED,   /* its scope is closed */
     PITHP_POINTER_NO_OBJECT,
     PITHP_POINTER_DROPPED,
 } pithp_pointer;
 
-/* What a pointer that a user passed is, before anything of it is read. */
+/* Classify a pointer from a user before anything is read through it. */
 static inline pithp_pointer pithp_pointer_check(const void *object, pithp_block **block) {
     if (!object)
         return PITHP_POINTER_NULL;
@@ -98,12 +100,12 @@ static inline pithp_pointer pithp_pointer_check(const void *object, pithp_block 
     const pithp_header *h = pithp_header_of(object);
     if (PITHP_UNLIKELY(h->magic != PITHP_OBJECT_MAGIC))
         return PITHP_POINTER_NO_OBJECT;
-    /* Another thread may be closing it (an instance of the memory manager). */
+    /* Another thread may be dropping the object (an instance of the memory manager). */
     return __atomic_load_n(&h->kind, __ATOMIC_RELAXED) == PITHP_KIND_FREE
                ? PITHP_POINTER_DROPPED
                : PITHP_POINTER_OK;
 }
-/* Why a pointer is refused, for error messages: "not frozen or not an object", ... */
+/* Reason of a refusal, for error messages: "not frozen, or not an object of pith", ... */
 const char *pithp_pointer_text(pithp_pointer verdict);
 
 #endif

@@ -1,4 +1,5 @@
-/* Names, sizes and kinds of dtypes, from the one list in base.h. */
+/* Dtypes: names, sizes, kinds and element conversion, generated from the list in
+ * base.h. */
 #include "base/base_internal.h"
 
 #include <math.h>
@@ -52,10 +53,10 @@ bool pithp_dtype_is_signed(pith_dtype dtype) {
     return known(dtype) && dtypes[dtype].kind == 'i';
 }
 
-/* ---- One element from and to double ---- */
+/* ---- Conversion of an element to and from double ---- */
 
-/* A double rounded once, to nearest even, to a float with that many fraction bits and
- * that least exponent (of normal numbers). The result is exact in double. */
+/* Round a double once, to nearest even, to a float format with the given fraction bits
+ * and least exponent of normal numbers. The result is exact in double. */
 static double round_to(double value, int fraction_bits, int least_exponent) {
     int exponent;
     if (value == 0 || !isfinite(value))
@@ -99,7 +100,7 @@ static double unpack_half(unsigned bits, int fraction_bits, int bias) {
 
 enum { F16_FRACTION = 10, F16_BIAS = 15, BF16_FRACTION = 7, BF16_BIAS = 127 };
 
-/* The integer nearest to value within [low, high], by truncation; NaN: 0. */
+/* Saturating conversion by truncation to [low, high]; NaN gives 0. */
 #define SATURATE(ctype, low, high)                                                       \
     do {                                                                                 \
         const ctype x = isnan(value)              ? 0                                    \
@@ -198,7 +199,8 @@ bool pithp_dtype_encode(pith_dtype dtype, double value, void *element) {
     encode(dtype, value, element);
     if (isnan(value))
         return pith_dtype_is_float(dtype);
-    /* 2^63 and 2^64 saturate to a neighbour that decodes to them: they are not exact. */
+    /* 2^63 and 2^64 saturate to a neighbour that decodes to the same double, but they are
+     * not exact. */
     if ((dtype == PITH_I64 && value >= 0x1p63) || (dtype == PITH_U64 && value >= 0x1p64))
         return false;
     return pithp_dtype_decode(dtype, element) == value;

@@ -1,5 +1,5 @@
-/* Reading the environment, unless another user wrote it: secure execution in the sense of
- * the dynamic loader (ld.so(8)), which the kernel states in the auxiliary vector. */
+/* Environment variables, ignored under secure execution. AT_SECURE of the auxiliary
+ * vector states secure execution, as for the dynamic loader (ld.so(8)). */
 #include "base/environment.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The process's environment: the only way by which the library reads a variable. */
+/* Environment variables: the library reads them only through these functions. */
 #ifndef PITH_BASE_ENVIRONMENT_H
 #define PITH_BASE_ENVIRONMENT_H
 
@@ -6,18 +6,19 @@
 #include <stddef.h>
 
 /* Whether the process has rights that its caller lacks (AT_SECURE: setuid, setgid, file
- * capabilities). Then the environment is the input of another user: no variable is read,
- * no compiler is run, and no library is loaded whose file a variable names. */
+ * capabilities). The environment is then untrusted input: no variable is read, no
+ * compiler runs, and no library named by a variable is loaded. */
 bool pithp_secure_execution(void);
 
-/* The value of a variable, as getenv; NULL of each under secure execution. */
+/* As getenv, but NULL under secure execution. */
 const char *pithp_environment(const char *name);
 
-/* A number of bytes, with the unit KiB, MiB, GiB or TiB or none; false: the text is no
- * such number. */
+/* Parse a number of bytes with an optional unit KiB, MiB, GiB or TiB. Returns false for
+ * invalid text. */
 bool pithp_parse_bytes(const char *text, size_t *bytes);
 
-/* Why nothing is compiled under secure execution: one sentence for logs and errors. */
+/* Why run-time compilation is off under secure execution: one sentence for logs and
+ * errors. */
 extern const char pithp_secure_reason[];
 
 #endif

@@ -1,5 +1,5 @@
 /* Sticky errors: the first failure stays on the scope, as one bounded line with path and
- * call site. Errors in a text that the user wrote add an excerpt of it with a caret. */
+ * call site. Errors in a source text add an excerpt of it with a caret. */
 #include "base/base_internal.h"
 #include "base/format.h"
 #include "base/private.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy text that fits, marking a cut with "..."; control characters would break the one
- * line. */
+/* Copy text, with "..." at the end if it does not fit. Control characters become spaces,
+ * so that the message stays one line. */
 static void copy_line(char *to, size_t room, const char *from) {
     size_t n = strlen(from);
     const bool cut = n >= room;
@@ -26,8 +26,8 @@ const char *pithp_site_name(const char *site) {
     return slash ? slash + 1 : site;
 }
 
-/* "path: text (site)" and the excerpt; of a text that is too long, what fits beside the
- * others. */
+/* "path: text (site)" and the excerpt. Only the text is shortened if the message is too
+ * long. */
 static void compose(pithp_error *e) {
     char text[PITHP_MESSAGE_BYTES], line[2 * PITHP_MESSAGE_BYTES];
     const size_t excerpt = strlen(e->excerpt), room = sizeof e->message - excerpt;
@@ -147,7 +147,8 @@ void pithp_error_move(pith_scope *to, pith_scope *from) {
     if (to == from || from->error.code == PITH_OK)
         return;
     pithp_fail_as(to, &from->error);
-    if (pithp_scope_writable(from) && !from->broken) /* those that are static stay */
+    if (pithp_scope_writable(from) &&
+        !from->broken) /* errors of static scopes are permanent */
         from->error.code = PITH_OK;
 }
 
@@ -178,8 +179,8 @@ void pithp_error_context(pith_scope *s, const char *format, ...) {
     compose(&s->error);
 }
 
-/* A window of the source: at most WIDTH bytes, the one pointed at not too near its ends.
- * Every byte takes one column, so that the caret stands below it. */
+/* The excerpt is a window of at most WIDTH bytes of the source around the position. Every
+ * byte takes one column, so that the caret stands below the right one. */
 void pithp_error_point(pith_scope *s, const char *source, size_t at) {
     enum { WIDTH = 76, BEFORE = 48 };
     if (!pithp_scope_writable(s) || s->error.code == PITH_OK || s->error.excerpt[0])
@@ -199,7 +200,7 @@ void pithp_error_point(pith_scope *s, const char *source, size_t at) {
     compose(&s->error);
 }
 
-/* ---- What users read ---- */
+/* ---- Public functions ---- */
 
 bool pith_failed(const pith_scope *s) {
     return pith_code(s) != PITH_OK;
@@ -246,7 +247,7 @@ void pith_fail(pith_scope *s,
         return;
     if (code == PITH_OK || !format) {
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_fail: a code other than PITH_OK and a format");
+                   "pith_fail: expected a code other than PITH_OK, and a format");
         return;
     }
     va_list arguments;

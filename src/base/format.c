@@ -1,6 +1,6 @@
-/* printf for messages and documents. The thread takes the locale "C", which glibc keeps
- * for good, for the time of one call; other threads and the program's own locale are not
- * touched. */
+/* Locale-independent printf. Each call sets the thread's locale to "C", which glibc keeps
+ * allocated, and restores it. Other threads and the locale of the program are not
+ * affected. */
 #include "base/format.h"
 
 #include <locale.h>

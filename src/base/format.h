@@ -1,4 +1,5 @@
-/* printf for messages and documents: numbers have a decimal point in every locale. */
+/* Locale-independent printf for messages and documents: numbers always have a decimal
+ * point. */
 #ifndef PITH_BASE_FORMAT_H
 #define PITH_BASE_FORMAT_H
 

@@ -1,30 +1,32 @@
-/* Calls in flight, and closing a runtime beside them. A thread notes the scope of a call
- * where it can be seen by others, and then looks whether some runtime is being closed;
- * who closes one says so, and then looks at the notes. Between the two of the first there
- * is no fence: the second makes all threads pass one, so that a call costs a few plain
- * stores. */
+/* In-flight calls: a runtime does not close while another thread runs a call on it. A
+ * call publishes its scope and then reads whether a runtime closes; closing publishes
+ * itself and then reads the scopes. The call has no fence between store and load: closing
+ * issues a membarrier, so that a call costs a few plain stores. */
 #include "base/in_flight.h"
 
 #include "base/membarrier.h"
 
 #include <sched.h>
 
-/* Calls deeper than that are of a runtime that one above them is of, or unseen. */
+/* Calls nested deeper than this are not recorded. An outer recorded call usually has the
+ * same runtime. */
 enum { DEPTH = 12 };
 
 typedef struct pithp_thread_calls {
-    _Atomic(const pith_scope *) scopes[DEPTH];     /* NULL: none */
-    _Atomic(const pith_runtime *) runtimes[DEPTH]; /* theirs; NULL: not known yet */
+    _Atomic(const pith_scope *) scopes[DEPTH]; /* NULL: no call */
+    _Atomic(const pith_runtime *)
+        runtimes[DEPTH]; /* of those scopes; NULL: not yet known */
     _Atomic(const char *) names[DEPTH];
     int depth;
-    int closes; /* runtimes that it is closing: their hooks may call what it is to call */
-    int locks;  /* and may close others */
+    int closes; /* runtimes that this thread closes: their hooks may call public functions
+                 */
+    int locks;  /* recursion depth of the lock: hooks may close other runtimes */
     struct pithp_thread_calls *next, *previous;
 } thread_calls;
 
 static _Thread_local thread_calls mine;
-/* That, once it is listed; NULL before. A pointer, for in a shared library each look at
- * what belongs to the thread is a call. */
+/* &mine, once it is in the list; NULL before. A pointer, because each access to a
+ * thread-local address costs a call in a shared library. */
 static _Thread_local thread_calls *listed;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -37,7 +39,7 @@ atomic_int pithp_closing_count;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t at_exit;
 static bool has_key;
-static atomic_bool fences; /* who closes cannot have them: each call has one */
+static atomic_bool fences; /* no membarrier: each call has a fence */
 
 static void take_lock(void) {
     if (mine.locks++ == 0)
@@ -64,7 +66,7 @@ static void unlist(void *thread) {
     give_lock();
 }
 
-/* A child of fork() has one thread, whatever calls the others were in. */
+/* The child of fork() has one thread; the calls of other threads do not exist there. */
 static void forget_others(void) {
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&closed, NULL);
@@ -82,13 +84,15 @@ static void prepare(void) {
         atomic_store(&fences, true);
 }
 
-/* A plugin with the archive in it may be unloaded: threads that end then call nothing. */
+/* A plugin with the archive in it may be unloaded. Threads that exit later must not call
+ * into it. */
 static __attribute__((destructor)) void forget_key(void) {
     if (has_key)
         pthread_key_delete(at_exit);
 }
 
-/* The notes of this thread, seen by others unless memory is short. */
+/* Add this thread to the list. If memory is short, its calls stay invisible to other
+ * threads. */
 static thread_calls *list(void) {
     thread_calls *t = &mine;
     pthread_once(&once, prepare);
@@ -160,7 +164,7 @@ pith_scope *pithp_scope_in_flight(const pith_runtime *rt) {
 
 typedef enum { NO_CALL, CALL, UNKNOWN } sight;
 
-/* Whether a thread is in a call of the runtime, and of what. */
+/* Whether a thread is in a call on the runtime, and the name of the call. */
 static sight look_at(thread_calls *t, const pith_runtime *rt, const char **name) {
     sight seen = NO_CALL;
     for (int i = 0; i < DEPTH && seen != CALL; i++) {
@@ -194,7 +198,8 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
     atomic_fetch_add(&pithp_closing_count, 1);
     pithp_membarrier_all();
     for (int i = 0; i < PATIENCE && seen == UNKNOWN && !is_closing(rt); i++) {
-        if (i > 0) { /* who is about to say it may wait for the lock */
+        if (i >
+            0) { /* a thread that is about to publish its runtime may wait for the lock */
             give_lock();
             sched_yield();
             take_lock();
@@ -208,7 +213,7 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
         mine.closes++;
     } else {
         atomic_fetch_sub(&pithp_closing_count, 1);
-        if (is_closing(rt)) /* by somebody else */
+        if (is_closing(rt)) /* another thread closes it */
             *name = NULL;
     }
     give_lock();
@@ -217,7 +222,7 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
 
 void pithp_closing_helper(void) {
     mine.closes = 1;
-    mine.depth = DEPTH; /* its calls go unseen */
+    mine.depth = DEPTH; /* its calls are not recorded */
 }
 
 void pithp_closing_lock(void) {

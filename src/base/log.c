@@ -1,5 +1,5 @@
-/* The log: messages that no call can return go to a hook of the program's, or to the
- * default hook, whose level the environment sets. */
+/* Log: messages that no call can return go to the program's hook, or to the default hook.
+ * The environment sets the level of the default hook. */
 #include "base/base_internal.h"
 #include "base/environment.h"
 #include "base/private.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the default hook writes, by the least level; the closure points at it. */
+/* Least level that the default hook writes; the closure of the hook points at one. */
 enum { NONE = PITH_LOG_ERROR + 1 };
 static const struct threshold {
     const char *word;
@@ -39,7 +39,7 @@ static void default_hook(pith_log_level level, const char *message, void *closur
         write_line(level, message);
 }
 
-/* An unknown word is reported once a process, and counts as no word. */
+/* An unknown word is reported once per process and treated as unset. */
 static const struct threshold *read_threshold(void) {
     static atomic_bool complained;
     const char *word = pithp_environment("PITH_LOG");

@@ -1,4 +1,4 @@
-/* Macros that every file may use: counts, branch hints, assertions, exits. */
+/* Shared macros: counts, branch hints, assertions, exits. */
 #ifndef PITH_BASE_MACROS_H
 #define PITH_BASE_MACROS_H
 
@@ -6,7 +6,7 @@
 #define PITHP_UNLIKELY(x)  __builtin_expect(!!(x), 0)
 #define PITHP_LIKELY(x)    __builtin_expect(!!(x), 1)
 
-/* Internal invariants; argument checks are never assertions. */
+/* Internal invariants only; argument checks are never assertions. */
 #ifdef PITH_DEBUG
 #    include <assert.h>
 #    define PITH_ASSERT(condition) assert(condition)

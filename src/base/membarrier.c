@@ -1,4 +1,4 @@
-/* Fences in all threads of the process, by the system (membarrier). */
+/* Asymmetric fence by membarrier(2). */
 #include "base/membarrier.h"
 
 #include <linux/membarrier.h>

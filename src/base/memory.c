@@ -1,5 +1,5 @@
-/* Host memory through the runtime's allocator, with the bytes counted. The default
- * allocator is the C library's. */
+/* Host memory of the runtime's allocator, with a count of its bytes. The default
+ * allocator is malloc and free. */
 #include "base/base_internal.h"
 
 #include <stdlib.h>

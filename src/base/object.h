@@ -1,4 +1,4 @@
-/* Objects: the header that precedes each, and their kinds. */
+/* Object headers: the 16 bytes before each object, and the kinds of objects. */
 #ifndef PITH_BASE_OBJECT_H
 #define PITH_BASE_OBJECT_H
 
@@ -13,27 +13,27 @@ typedef enum pithp_kind {
     PITHP_KIND_DICT,
     PITHP_KIND_NONE,
     PITHP_KIND_TREEDEF,
-    PITHP_KIND_OTHER, /* room-private objects; shape points at a static tag of the room */
-    PITHP_KIND_CLASS, /* those that pith_keep moves: shape points at their pithp_class */
+    PITHP_KIND_OTHER, /* private to a room; shape points at a static tag of the room */
+    PITHP_KIND_CLASS, /* pith_keep can move them: shape points at their pithp_class */
 } pithp_kind;
 
-/* What objects of a room above tree have in common. */
+/* Class of objects that rooms above tree define. */
 typedef struct pithp_class {
     const char *name; /* "a lens" */
-    /* The live object in `outer`, with all it was made of. NULL: error set. */
+    /* Copy the object and its parts to `outer`. NULL sets the error. */
     const void *(*keep)(pith_scope *outer, const void *object);
 } pithp_class;
 
-enum { PITHP_FLAG_NIL = 1 }; /* the nil record of a type: what a failed maker returns */
+enum { PITHP_FLAG_NIL = 1 }; /* the nil record of a type, which a failed maker returns */
 
 #define PITHP_OBJECT_MAGIC 0x70697468u /* "pith" */
 
-/* Precedes every object; what users hold points just behind it. */
+/* Precedes every object; public pointers point to the byte after it. */
 typedef struct pithp_header {
     uint32_t magic;
     uint8_t kind;
     uint8_t flags;
-    uint16_t extra;    /* free for the room that owns the kind */
+    uint16_t extra;    /* for use by the room that owns the kind */
     const void *shape; /* interned: spec of an array, definition of a node */
 } pithp_header;
 

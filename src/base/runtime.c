@@ -1,4 +1,4 @@
-/* The part of a runtime that every room needs. The gpu room opens one and gives it a
+/* Runtimes: the part that every room needs. The gpu room opens a runtime and gives it a
  * device. */
 #include "base/base_internal.h"
 #include "base/format.h"
@@ -18,8 +18,8 @@ bool pithp_runtime_is_static(const pith_runtime *rt) {
 }
 
 pith_runtime *pithp_runtime_create(const pith_allocator *allocator) {
-    /* The block table and its helpers need a runtime to count in: it starts on the stack.
-     */
+    /* The block allocator counts its bytes in a runtime: the first one lives on the
+     * stack. */
     pith_runtime first = {.allocator = allocator ? *allocator : pithp_libc_allocator};
     if (pthread_mutex_init(&first.lock, NULL) != 0)
         return &no_memory;
@@ -78,7 +78,7 @@ static const pithp_room_hooks *hooks_of(const pith_runtime *rt, int room) {
     return atomic_load_explicit(&rt->hooks[room], memory_order_acquire);
 }
 
-/* What is left once no other thread works for it. */
+/* Free everything, after all threads of the runtime have ended. */
 static void take_away(pith_runtime *rt) {
     while (rt->scopes)
         pith_scope_close(rt->scopes);
@@ -91,7 +91,8 @@ static void take_away(pith_runtime *rt) {
     pithp_block_cache_free(rt);
     rt->open = false;
     rt->magic = 0;
-    /* The runtime's own block is counted and released by a copy: it holds the counter. */
+    /* The runtime's own block holds the counter, so a copy on the stack counts its
+     * release. */
     pthread_mutex_destroy(&rt->lock);
     pith_runtime last = {.allocator = rt->allocator};
     pthread_mutex_init(&last.lock, NULL);

@@ -1,5 +1,6 @@
-/* Scopes: owners of results. A scope lives at the start of its own first block; objects
- * are bumped off its blocks, and everything goes at once when it closes. */
+/* Scopes: region-based memory management. A scope lives at the start of its own first
+ * block; objects are bump-allocated in its blocks, and closing the scope frees all of
+ * them. */
 #include "base/base_internal.h"
 #include "base/in_flight.h"
 #include "base/private.h"
@@ -14,8 +15,7 @@ typedef struct pithp_hold_chunk {
     pithp_hold holds[HOLDS_PER_CHUNK];
 } pithp_hold_chunk;
 
-/* Scopes that could not be opened: shared, never written, and every call on them fails.
- */
+/* Static scopes for failed opens: shared, never written; every call on them fails. */
 static pith_scope no_memory = {
     .magic = PITHP_SCOPE_MAGIC,
     .error = {.code = PITH_E_MEMORY, .message = "out of memory: no room for a scope"},
@@ -49,7 +49,7 @@ void pithp_scope_break(pith_scope *s) {
     s->broken = true;
 }
 
-/* The runtime has failed: so has every scope of it, whatever it did before. */
+/* After the runtime fails, every scope of it fails. */
 static bool enter_failed_runtime(pith_scope *s) {
     if (s->error.code == PITH_OK) {
         s->error = s->runtime->error;
@@ -77,8 +77,8 @@ static bool is_untraced(pith_scope *s, const char *function) {
     if (PITHP_LIKELY(!s->room[PITHP_ROOM_TRACE]))
         return true;
     pithp_fail(s, PITH_E_TRACED, NULL,
-               "%s: not while a function is traced (pith_no_tracing makes one that is "
-               "not)",
+               "%s: not allowed while a function is traced "
+               "(pith_no_tracing makes one that is not traced)",
                function);
     return false;
 }
@@ -105,8 +105,8 @@ pith_scope *pith_call_site(pith_scope *s, const char *site) {
 
 /* ---- Opening and closing ---- */
 
-/* NULL when memory is short. What is not written here does not count in the beginning;
- * field by field, for this is done for every call. */
+/* NULL if out of memory. Members not set here need no initial value. Set one by one,
+ * because every call opens a scope. */
 static inline pith_scope *open_scope(pith_runtime *rt, pith_scope *parent) {
     pithp_block *block = pithp_block_acquire(rt, PITHP_BLOCK_BYTES);
     if (PITHP_UNLIKELY(!block))
@@ -158,7 +158,7 @@ static const pithp_room_hooks *hooks_of(pith_runtime *rt, int room) {
     return atomic_load_explicit(&rt->hooks[room], memory_order_relaxed);
 }
 
-/* From the bottom room up. */
+/* In order from the bottom room up. */
 static void tell_rooms_opened(pith_scope *s) {
     pith_runtime *rt = s->runtime;
     for (unsigned rooms = atomic_load_explicit(&rt->told_opened, memory_order_acquire);
@@ -166,7 +166,7 @@ static void tell_rooms_opened(pith_scope *s) {
         hooks_of(rt, __builtin_ctz(rooms))->root_opened(s);
 }
 
-/* From the top room down. */
+/* In order from the top room down. */
 static void tell_rooms_closing(pith_scope *s) {
     pith_runtime *rt = s->runtime;
     unsigned rooms = atomic_load_explicit(&rt->told_closing, memory_order_acquire);
@@ -208,13 +208,13 @@ pith_scope *pith_scope_open_in(pith_scope *parent) {
     if (!pithp_scope_writable(parent))
         return is_static(parent) ? parent : &no_parent;
     pith_scope *s = open_scope(parent->runtime, parent);
-    if (PITHP_UNLIKELY(!s)) { /* it could not hand its error over when it is closed */
+    if (PITHP_UNLIKELY(!s)) { /* a static scope cannot pass its error to the parent */
         pithp_fail_memory(parent, PITHP_BLOCK_BYTES);
         return &no_memory;
     }
     link_scope(s, &parent->first_child);
     if (PITHP_UNLIKELY(parent->error.code != PITH_OK))
-        s->error = parent->error; /* nothing is made under a failed parent */
+        s->error = parent->error; /* a failed parent makes the child fail */
     s->room[PITHP_ROOM_GPU] = parent->room[PITHP_ROOM_GPU];
     s->room[PITHP_ROOM_MEMORY] = parent->room[PITHP_ROOM_MEMORY];
     s->room[PITHP_ROOM_TRACE] = parent->room[PITHP_ROOM_TRACE];
@@ -266,7 +266,7 @@ static void close_one(pith_scope *s) {
 void pith_scope_close(pith_scope *s) {
     if (!pithp_scope_writable(s))
         return;
-    /* Deepest first, without recursion: chains of scopes may be long. */
+    /* Deepest first and iterative, because chains of scopes may be long. */
     for (;;) {
         pith_scope *leaf = s;
         while (leaf->first_child)
@@ -326,7 +326,8 @@ void *pithp_scope_allocate(pith_scope *s, size_t bytes) {
         pithp_fail_memory(s, bytes);
         return NULL;
     }
-    if (rounded > LARGE_OBJECT) { /* a region of its own; the current block stays open */
+    if (rounded >
+        LARGE_OBJECT) { /* a region of its own; the current block stays in use */
         pithp_block *block = new_region(s, rounded);
         return block ? (char *)block + sizeof *block : NULL;
     }
@@ -358,7 +359,7 @@ void *pithp_object_make(pith_scope *s,
     return h + 1;
 }
 
-/* NULL: error set. */
+/* NULL sets the error. */
 static pithp_hold *next_hold(pith_scope *s) {
     pithp_hold_chunk *chunk = s->holds;
     if (PITHP_UNLIKELY(!chunk || chunk->count == HOLDS_PER_CHUNK)) {

@@ -1,5 +1,5 @@
-/* Specs: dtype and shape, interned per runtime. Look-ups take no lock; a spec once made
- * lives as long as its runtime. */
+/* Specs: hash-consed dtype and shape, one table per runtime. Look-ups take no lock. A
+ * spec lives as long as its runtime. */
 #include "base/base_internal.h"
 #include "base/private.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct pithp_spec_table {
-    struct pithp_spec_table *older; /* kept for readers that still look into it */
+    struct pithp_spec_table *older; /* kept for concurrent readers */
     size_t mask, count;
     _Atomic(const pith_spec *) slots[];
 } pithp_spec_table;
@@ -85,8 +85,7 @@ out:
 const pith_spec *
 pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape) {
     if (pith_dtype_size(dtype) == 0) {
-        pithp_fail_function(s, PITH_E_DTYPE, NULL, "no dtype has the number %d",
-                            (int)dtype);
+        pithp_fail_function(s, PITH_E_DTYPE, NULL, "invalid dtype %d", (int)dtype);
         return NULL;
     }
     if (rank < 0 || rank > PITH_MAX_RANK) {
@@ -95,8 +94,8 @@ pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape) {
         return NULL;
     }
     pith_spec key = {.dtype = dtype, .rank = rank, .count = 1};
-    size_t span =
-        1; /* of the extents that are not 0: an empty array may not hide an overflow */
+    size_t span = 1; /* product of the non-zero extents, so that an empty array cannot
+                        hide an overflow */
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0) {
             pithp_fail_function(s, PITH_E_SHAPE, NULL,

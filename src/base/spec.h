@@ -4,8 +4,8 @@
 
 #include "pith/base.h"
 
-/* The one spec of that dtype and shape, or NULL with the scope's error set
- * (rank beyond 8, negative extent, bytes that overflow, no memory). */
+/* The interned spec of a dtype and shape. NULL sets the error (rank over PITH_MAX_RANK,
+ * negative extent, overflow of the bytes, out of memory). */
 const pith_spec *
 pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape);
 /* "f64[256,3]" */

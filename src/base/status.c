@@ -1,4 +1,5 @@
-/* Names and texts of status codes, from the one list in base.h, and the version. */
+/* Status codes: names and texts from the list in base.h; also the version of the
+ * library. */
 #include "base/base_internal.h"
 
 static const struct {

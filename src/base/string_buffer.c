@@ -1,5 +1,5 @@
-/* A string buffer that grows. When memory is short it keeps what it has and remembers
- * that. */
+/* String buffer: grows as needed. If memory runs out it keeps its text and sets
+ * `failed`. */
 #include "base/base_internal.h"
 #include "base/format.h"
 
@@ -66,7 +66,7 @@ void pithp_text_add_number(pithp_text *t, int digits, double value) {
     pithp_text_add(t, number);
 }
 
-/* 64-bit integers beyond 2^53 are no doubles. */
+/* 64-bit integers beyond 2^53 are not exact in double. */
 void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element) {
     int64_t i;
     uint64_t u;

@@ -1,4 +1,4 @@
-/* A string buffer that grows, or remembers that it could not. */
+/* String buffer: grows as needed, and records a failure to grow. */
 #ifndef PITH_BASE_STRING_BUFFER_H
 #define PITH_BASE_STRING_BUFFER_H
 
@@ -8,18 +8,18 @@ typedef struct pithp_text {
     pith_runtime *rt;
     char *bytes; /* zero-terminated; never NULL */
     size_t length, room;
-    bool failed; /* memory was short: the text is cut */
+    bool failed; /* memory was short: the text is incomplete */
 } pithp_text;
 
 void pithp_text_begin(pithp_text *t, pith_runtime *rt);
 void pithp_text_add(pithp_text *t, const char *text);
 void pithp_text_add_n(pithp_text *t, const char *text, size_t n);
 void pithp_text_print(pithp_text *t, const char *format, ...) PITH_FORMAT(2, 3);
-/* As "%.*g", with a decimal point in every locale. */
+/* Format as "%.*g", with a decimal point in every locale. */
 void pithp_text_add_number(pithp_text *t, int digits, double value);
-/* The number that an element is, so that it reads back as the same bits. */
+/* Print an element as a number that reads back to the same bits. */
 void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element);
-/* A string as JSON, in its quotes. */
+/* Append a string as a quoted JSON string. */
 void pithp_json_string(pithp_text *t, const char *text);
 void pithp_text_end(pithp_text *t);
 
