@@ -1,6 +1,6 @@
-/* Nodes around leaves: what unflatten and every operation on whole trees end with. A
- * structure is laid out in one slab where its leaves have the specs it came from; else
- * node by node, bottom up, so that each is checked as if it were frozen. */
+/* Unflattening: builds nodes around leaves, the last step of every whole-tree operation.
+ * If the leaves have the specs of the structure, all nodes go into one slab. Otherwise
+ * nodes are built bottom-up and checked as in pith_freeze. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
@@ -60,10 +60,9 @@ const void *pithp_nil_of(const pithp_structure *t) {
     return pithp_nil(pithp_token_shape(root)->type);
 }
 
-/* ---- Places in a structure ---- */
+/* ---- Positions in a structure ---- */
 
-/* One or more slots of the innermost node were passed; nodes without further slots end.
- */
+/* Advance the innermost node by `slots`; leave nodes without further slots. */
 static void pass(pithp_walk *w, int64_t slots) {
     pithp_walk_frame *top = &w->frames[w->depth - 1];
     top->next += slots;
@@ -145,7 +144,7 @@ pith_status pithp_item_fail(pith_scope *s,
     return code;
 }
 
-/* ---- Leaves that a user gives ---- */
+/* ---- Leaves from the user ---- */
 
 static pith_status
 refuse(pith_scope *s, const pithp_structure *t, int64_t i, const void *item) {
@@ -170,7 +169,7 @@ refuse(pith_scope *s, const pithp_structure *t, int64_t i, const void *item) {
     return PITH_E_ARG;
 }
 
-/* Check leaves; whether all have the specs of the structure, and all outlive s. */
+/* Check leaves. *same: all have the specs of the structure. *outlive: all outlive s. */
 static pith_status admit(pith_scope *s,
                          const pithp_structure *t,
                          const pith_array *const *items,
@@ -215,7 +214,8 @@ static void fill(char *node,
         memcpy(node + node_def->slot_offsets[slot + i], &items[i], sizeof *items);
 }
 
-/* The nodes of a structure at `cursor`, in walk order; false where memory is short. */
+/* Write the nodes of a structure at `cursor`, in walk order. Returns false if memory is
+ * short. */
 static bool lay_out(pith_runtime *rt,
                     const pithp_structure *t,
                     const pith_array *const *items,
@@ -284,8 +284,8 @@ static const void *build_slab(pith_scope *s,
 /* ---- Node by node ---- */
 
 typedef struct builder {
-    pithp_walk w;        /* frames: node definitions of the nodes being filled */
-    const void **values; /* slots given so far to those nodes */
+    pithp_walk w;        /* frames: node definitions of the unfinished nodes */
+    const void **values; /* slots so far of those nodes */
     int64_t count;
 } builder;
 
@@ -306,7 +306,7 @@ pithp_node_make(pith_scope *s, const pithp_node_def *node_def, const void *const
     return node_def ? pithp_container_make(s, node_def, slots) : NULL;
 }
 
-/* The node of the slots given last, in the place that the frames say; NULL: error set. */
+/* Build a node from the last slots; the frames give its path. NULL sets the error. */
 static const void *
 finish_node(pith_scope *s, const builder *b, const pithp_node_def *node_def) {
     const void *made = pithp_node_make(s, node_def, b->values + b->count);
@@ -370,13 +370,13 @@ build_nodes(pith_scope *s, const pithp_structure *t, const pith_array *const *it
     return made;
 }
 
-/* A tree of one item: it stays itself. */
+/* A tree of one item is the item itself. */
 static const void *build_item(pith_scope *s, const void *item) {
     const void *kept = item;
     return pithp_keep_slots(s, 1, &kept) == PITH_OK ? kept : NULL;
 }
 
-/* As build_slab, with leaves that do not outlive s kept in it. */
+/* As build_slab, but leaves that do not outlive s are kept in s first. */
 static const void *build_kept(pith_scope *s,
                               const pithp_structure *t,
                               const pith_scope *owner,

@@ -1,5 +1,5 @@
-/* Lists, tuples, dicts and none: items in a row behind the header, keys in the shape.
- * Also how the nodes of any tree are looked at. */
+/* Containers: lists, tuples, dicts and none, with dense items after the header and keys
+ * in the node definition. Also access to the children of any node. */
 #include "tree/node_internal.h"
 
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 
 /* ---- Making containers ---- */
 
-/* What a look at all items found. */
+/* Facts about all items from one pass. */
 typedef struct {
     bool keep, all_leaves;
     uint8_t real;  /* PITHP_FLAG_REAL of the items */
     uint16_t open; /* open names of the items */
-    int64_t mixed; /* an item whose float dtype is another's; -1: none */
+    int64_t mixed; /* an item whose float dtype differs from another's, or -1 */
 } items_seen;
 
 static pith_status
@@ -107,7 +107,7 @@ static const void *make(pith_scope *s,
     return node_def ? make_container(s, node_def, items, &seen) : NULL;
 }
 
-/* Begins a maker: its arguments are as many as it says. */
+/* First statement of the makers: check scope, count and pointers. */
 static bool enter(pith_scope *s,
                   const char *function,
                   int64_t count,
@@ -116,7 +116,7 @@ static bool enter(pith_scope *s,
     if (!pithp_enter_as(s, function))
         return false;
     if (count < 0 || (size_t)count > (SIZE_MAX >> 8) / sizeof(void *)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: a count of %lld", function,
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: invalid count %lld", function,
                    (long long)count);
         return false;
     }
@@ -149,7 +149,7 @@ const pith_none *pith_none_make(pith_scope *s) {
 
 /* ---- Dicts ---- */
 
-/* Bytes of the UTF-8 character at p; 0: it is malformed. */
+/* Length in bytes of the UTF-8 character at p, or 0 if it is malformed (RFC 3629). */
 static int utf8_length(const unsigned char *p) {
     if (p[0] < 0x80)
         return 1;
@@ -189,7 +189,7 @@ typedef struct {
 
 static int compare_entries(const void *a, const void *b) {
     const dict_entry *x = a, *y = b;
-    return strcmp(x->key, y->key); /* UTF-8 sorts as its code points do */
+    return strcmp(x->key, y->key); /* UTF-8 byte order is code point order */
 }
 
 /* Copy and sort the entries; keys and items follow the sorted order. */
@@ -202,7 +202,7 @@ static bool sort_entries(pith_scope *s,
     for (int64_t i = 0; i < count; i++) {
         if (!entries[i].key || !is_utf8(entries[i].key)) {
             pithp_fail(s, PITH_E_ARG, NULL, "pith_dict_make: key %lld is %s",
-                       (long long)i, entries[i].key ? "no valid UTF-8" : "NULL");
+                       (long long)i, entries[i].key ? "not valid UTF-8" : "NULL");
             return false;
         }
         sorted = sorted && (i == 0 || compare_entries(&entries[i - 1], &entries[i]) < 0);
@@ -216,7 +216,7 @@ static bool sort_entries(pith_scope *s,
             pithp_text path;
             pithp_text_begin(&path, s->runtime);
             pithp_path_add_key(&path, keys[i]);
-            pithp_fail(s, PITH_E_ARG, path.bytes, "the key is given twice");
+            pithp_fail(s, PITH_E_ARG, path.bytes, "duplicate key");
             pithp_text_end(&path);
             return false;
         }
@@ -270,7 +270,7 @@ const void *pith_dict_get(const pith_dict *dict, const char *key) {
     return place < 0 ? NULL : *pithp_slot(dict, node_def, place);
 }
 
-/* ---- Looking at nodes ---- */
+/* ---- Access to nodes ---- */
 
 const char *pith_node_kind_name(pith_node_kind kind) {
     static const char *const names[] = {
@@ -307,7 +307,7 @@ pith_node_kind pith_kind(const void *tree) {
     return PITH_NODE_ABSENT;
 }
 
-/* The shape of what is a node with slots; NULL for anything else. */
+/* The node definition of a node with slots; NULL for anything else. */
 static const pithp_node_def *shape_with_slots(const void *tree) {
     const pith_node_kind kind = pith_kind(tree);
     return kind == PITH_NODE_ABSENT || kind == PITH_NODE_LEAF ? NULL

@@ -1,5 +1,5 @@
-/* A structure read place by place, as the walker reads a tree: what compares or
- * rearranges structures without a tree of theirs. */
+/* Structure cursor: reads a structure slot by slot, as the walker reads a tree. For
+ * operations on structures without a tree. */
 #include "tree/tree_internal.h"
 
 void pithp_cursor_begin(pithp_cursor *c, pith_runtime *rt, const pithp_structure *t) {
@@ -14,7 +14,7 @@ void pithp_cursor_end(pithp_cursor *c) {
     pithp_walk_end(&c->frames);
 }
 
-/* Nodes whose slots are all read end. */
+/* Leave the nodes whose slots are all read. */
 static void pop(pithp_walk *w) {
     while (w->depth &&
            w->frames[w->depth - 1].next == w->frames[w->depth - 1].node_def->slot_count)
@@ -36,7 +36,7 @@ bool pithp_cursor_next(pithp_cursor *c) {
     c->left--;
     if (w->depth)
         w->frames[w->depth - 1].next++;
-    w->node = c->node_def; /* of an entered node: its path is its parent's */
+    w->node = c->node_def; /* of an entered node; its path is that of its parent */
     if (c->kind == PITHP_TOKEN_LEAVES || c->kind == PITHP_TOKEN_PICKED)
         c->item++;
     return !c->node_def || c->node_def->slot_count == 0 ||

@@ -1,5 +1,5 @@
-/* Values as short text: statics, sizes and the first elements of leaves. Printing and
- * error messages show them alike. */
+/* Values as short text: statics, sizes and first elements of leaves, for printing and
+ * error messages. */
 #include "tree/describe.h"
 
 #include "tree/static_kind.h"
@@ -11,7 +11,7 @@
 
 enum { MOST_TEXT = 60, MOST_NESTED = 3, MOST_VALUES = 6 };
 
-/* The shortest decimal that reads back as the same number. */
+/* The shortest decimal of at least 6 digits that reads back as the same number. */
 void pithp_describe_f64(pithp_text *t, double value) {
     char text[32];
     int digits = 6;
@@ -37,19 +37,19 @@ void pithp_describe_bytes(pithp_text *t, size_t bytes) {
     pithp_text_print(t, " %s", units[unit]);
 }
 
-/* Bytes before the first difference of two texts that need not be shown. */
+/* Length of the common prefix of two texts that can be left out. */
 static size_t same_bytes(const char *text, const char *other) {
     size_t same = 0;
     while (text[same] && text[same] == other[same])
         same++;
     same = same < MOST_TEXT / 2 ? 0 : same - MOST_TEXT / 4;
     while (same && (text[same] & 0xC0) == 0x80)
-        same--; /* not inside of a character */
+        same--; /* not inside a UTF-8 character */
     return same;
 }
 
-/* Quoted and escaped as a key of a path; long texts lose their end, and what they have in
- * common with another one (NULL: there is none). */
+/* Quoted and escaped as a key of a path. Long texts lose their end and the prefix shared
+ * with `other`, which may be NULL. */
 static void add_quoted(pithp_text *t, const char *text, const char *other) {
     pithp_text key;
     size_t skipped = 0;
@@ -63,7 +63,7 @@ static void add_quoted(pithp_text *t, const char *text, const char *other) {
     const bool cut = n >= MOST_TEXT;
     if (cut)
         for (n = MOST_TEXT - 1; (key.bytes[2 + n] & 0xC0) == 0x80;)
-            n--; /* not inside of a character */
+            n--; /* not inside a UTF-8 character */
     pithp_text_add(t, skipped ? "'..." : "'");
     pithp_text_add_n(t, key.bytes + 2, n);
     pithp_text_add(t, cut ? "...'" : "");
@@ -90,7 +90,7 @@ static void add_record(pithp_text *t, const void *record, const void *other, int
     pithp_text_add(t, "}");
 }
 
-/* other: a record to compare with; NULL: none. */
+/* other: a record to compare with, or NULL. */
 static void add_static(pithp_text *t,
                        const pithp_field *field,
                        const void *record,

@@ -1,6 +1,6 @@
-/* Where the structures of two trees differ: both are walked side by side, and the first
- * few places become one line. What differs in kind, type or keys is not looked into
- * further. */
+/* Structure differences: two trees are walked in parallel, and the first few differences
+ * form one line. The walk does not descend into nodes that differ in kind, type or
+ * keys. */
 #include "tree/static_kind.h"
 #include "tree/tree_internal.h"
 
@@ -44,7 +44,7 @@ void pithp_node_describe(pithp_text *t, const void *node) {
         case PITHP_KIND_TREEDEF:
         case PITHP_KIND_OTHER:
         case PITHP_KIND_CLASS:
-            pithp_text_add(t, "no tree");
+            pithp_text_add(t, "an object that is not a tree");
             return;
     }
 }
@@ -59,7 +59,7 @@ void pithp_path_shorten(pithp_text *to, const pithp_text *path) {
     pithp_text_add(to, path->bytes + path->length - MOST_PATH / 2);
 }
 
-/* ---- One place ---- */
+/* ---- One difference ---- */
 
 typedef struct report {
     pith_runtime *rt;
@@ -68,7 +68,7 @@ typedef struct report {
     int64_t count;
 } report;
 
-/* The path of the last visit of w, with one more step; long ones lose their middle. */
+/* The path of the last visit of w plus one step; long paths lose their middle. */
 static void
 add_path(pithp_text *to, const pithp_walk *w, const char *step, pith_runtime *rt) {
     pithp_text path;
@@ -79,7 +79,7 @@ add_path(pithp_text *to, const pithp_walk *w, const char *step, pith_runtime *rt
     pithp_text_end(&path);
 }
 
-/* Begin an entry; false where enough are shown and it is only counted. */
+/* Begin an entry. Returns false if enough are shown and this one is only counted. */
 static bool begin_entry(report *r, const pithp_walk *w, const char *step) {
     if (r->count++ >= SHOWN)
         return false;
@@ -109,8 +109,8 @@ bool pithp_static_same(const pithp_static_info *info, const void *a, const void 
     return pithp_static_equal(info->kind, x, y);
 }
 
-/* Static records are one object for one value: that of two runtimes' is never compared.
- */
+/* Equal static records of one runtime are the same object; those of two runtimes are
+ * never compared. */
 static void add_statics(report *r,
                         const pithp_walk *w,
                         const pithp_node_def *a,
@@ -135,7 +135,7 @@ static void add_statics(report *r,
 
 /* ---- Keys ---- */
 
-/* The first key of a that b lacks, or NULL. */
+/* The first key of a that is not in b, or NULL. */
 static const char *
 lacking(const pithp_node_def *a, const pithp_node_def *b, int64_t *count) {
     const char *first = NULL;
@@ -163,7 +163,7 @@ static void add_keys_of(pithp_text *t, const char *what, const char *key, int64_
         pithp_text_print(t, " and %lld more", (long long)(count - 1));
 }
 
-/* Say which keys differ, where some do. */
+/* Print which keys differ. */
 static void add_keys(pithp_text *t, const pithp_node_def *a, const pithp_node_def *b) {
     int64_t missing, extra;
     const char *first_missing = lacking(a, b, &missing);
@@ -174,7 +174,7 @@ static void add_keys(pithp_text *t, const pithp_node_def *a, const pithp_node_de
         add_keys_of(t, missing ? ", unexpected" : "unexpected", first_extra, extra);
 }
 
-/* Whether the keys are the same; says else which are not. */
+/* Whether the keys are equal; if not, report the difference. */
 static bool same_keys(report *r,
                       const pithp_walk *w,
                       const pithp_node_def *a,
@@ -186,7 +186,7 @@ static bool same_keys(report *r,
     return false;
 }
 
-/* ---- Shapes alone ---- */
+/* ---- Node definitions only ---- */
 
 bool pithp_node_def_same_node(const pithp_node_def *a, const pithp_node_def *b) {
     if (a == b || a->kind != b->kind || a->type || b->type ||
@@ -223,9 +223,9 @@ void pithp_node_defs_differ(pithp_text *t,
     pithp_node_def_describe(t, got);
 }
 
-/* ---- Both trees ---- */
+/* ---- Two trees ---- */
 
-/* Compare two entered nodes; whether their slots correspond. */
+/* Compare two entered nodes. Returns whether their slots correspond. */
 static bool compare_nodes(report *r, const pithp_walk *w, const void *a, const void *b) {
     const pithp_node_def *x = pithp_node_def_of(a), *y = pithp_node_def_of(b);
     if (x == y)

@@ -1,13 +1,13 @@
-/* How a tree differs from a structure, and messages that say so. */
+/* Structure differences between a tree and a structure, and their error messages. */
 #ifndef PITHP_TREE_DIFFERENCES_H
 #define PITHP_TREE_DIFFERENCES_H
 
 #include "tree/structure.h"
 
-/* ---- Trees along a structure (ops/prefix.c) ---- */
+/* ---- Trees matched to a structure (ops/prefix.c) ---- */
 
-/* What a checked tree has at the items of a structure, NULL where it is absent. Sets
- * PITH_E_STRUCTURE with the first places where its nodes are others. */
+/* Read a checked tree at the items of a structure; NULL for absent items. Sets
+ * PITH_E_STRUCTURE with the first differing nodes. */
 pith_status pithp_read_up_to(pith_scope *s,
                              const pithp_structure *t,
                              const void *tree,
@@ -18,9 +18,9 @@ pith_status pithp_read_up_to(pith_scope *s,
 typedef struct pithp_difference_list {
     pith_scope *s;
     pith_difference *all;
-    int64_t count, room, most; /* more than most are only counted */
-    /* NULL: leaves stand for anything. Else both have a leaf where one does: says how the
-     * items differ, in text, if they do. */
+    int64_t count, room, most; /* at most `most` are listed, the others only counted */
+    /* Compares two leaves: describes in text how they differ, if they do. Called where
+     * both sides have leaves. NULL: leaves match anything. */
     pith_status (*leaf)(struct pithp_difference_list *l,
                         int64_t item,
                         const pith_array *got,
@@ -31,12 +31,11 @@ typedef struct pithp_difference_list {
 pith_status pithp_differences_list(pithp_difference_list *l,
                                    const pithp_structure *t,
                                    const void *tree);
-/* The list in memory of its scope, which the caller returns; releases it. NULL: error
- * set.
- */
+/* Move the list to memory of its scope, for the caller of the public function, and
+ * release it. NULL sets the error. */
 const pith_difference *pithp_differences_give(pithp_difference_list *l, int64_t *count);
-/* Whether elements of two leaves of one shape are equal, or near where that is asked:
- * bool of that shape (compare.c). NULL: error set. */
+/* Compare the elements of two leaves of one shape: bool of that shape. near: within the
+ * tolerances (compare.c). NULL sets the error. */
 const pith_array *pithp_same_elements(pith_scope *s,
                                       const pith_array *a,
                                       const pith_array *b,
@@ -46,29 +45,29 @@ const pith_array *pithp_same_elements(pith_scope *s,
 
 /* ---- Differences of structure (differences.c) ---- */
 
-/* "Atoms", "a list of 4", "f64[256,3]", "nothing": what a live node is, for messages. */
+/* Describe a live node for messages: "Atoms", "a list of 4", "f64[256,3]", "nothing". */
 void pithp_node_describe(pithp_text *t, const void *node);
-/* The value of a static field of a record (or of the struct of its statics): 64, 2.5,
- * true, "text", fcc, f32, Box{x=1}. */
+/* Print the value of a static field of a record, or of the struct of its statics: 64,
+ * 2.5, true, "text", fcc, f32, Box{x=1}. */
 void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record);
-/* The same beside another record's: long texts begin shortly before they differ. */
+/* The same next to another record's value: long texts begin shortly before the first
+ * difference. */
 void pithp_static_describe_beside(pithp_text *t,
                                   const pithp_field *field,
                                   const void *record,
                                   const void *other);
-/* Whether two records (or structs of their statics) have the same value there. */
+/* Whether two records (or structs of their statics) have equal values of a static. */
 bool pithp_static_same(const pithp_static_info *info, const void *a, const void *b);
-/* "a list of 4", "Atoms": a node of that shape. */
+/* Describe a node by its definition: "a list of 4", "Atoms". */
 void pithp_node_def_describe(pithp_text *t, const pithp_node_def *node_def);
-/* How nodes of two shapes differ: "expected a list of 2, got none". */
+/* How two node definitions differ: "expected a list of 2, got none". */
 void pithp_node_defs_differ(pithp_text *t,
                             const pithp_node_def *expected,
                             const pithp_node_def *got);
-/* Append a path; a long one loses its middle. */
+/* Append a path; a long path loses its middle. */
 void pithp_path_shorten(pithp_text *to, const pithp_text *path);
-/* Set PITH_E_STRUCTURE with the first places where `got` differs from `expected`, in one
- * line; `of` says which tree got is ("tree 1"). is_leaf: what it picks is not looked
- * into. */
+/* Set PITH_E_STRUCTURE with the first differences of `got` from `expected`, in one line.
+ * `of` names the tree got ("tree 1"). is_leaf: picked nodes are not compared. */
 pith_status pithp_differences_fail(pith_scope *s,
                                    const void *expected,
                                    const void *got,

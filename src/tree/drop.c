@@ -1,5 +1,5 @@
-/* Giving trees back before their scope closes: the nodes and leaves of one tree that
- * another one does not share. */
+/* Early release of trees, before their scope closes: frees the nodes and leaves of one
+ * tree that another tree does not share. */
 #include "tree/drop.h"
 
 #include "tree/tree_internal.h"
@@ -36,7 +36,7 @@ static void sort_once(pithp_doomed *d) {
     d->count = count;
 }
 
-/* What a tree reaches whose owners may drop it, sorted. */
+/* Collect the objects that a tree reaches and whose owners may drop them, sorted. */
 static pith_status gather(pith_scope *s,
                           pithp_doomed *d,
                           const void *tree,
@@ -64,7 +64,7 @@ static pith_status gather(pith_scope *s,
     return PITH_OK;
 }
 
-/* Take out of d what the other list has. */
+/* Remove the objects of the other list from d. */
 static void subtract(pithp_doomed *d, const pithp_doomed *kept) {
     int64_t count = 0, k = 0;
     for (int64_t i = 0; i < d->count; i++) {

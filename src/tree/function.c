@@ -1,4 +1,4 @@
-/* Typed functions over trees. */
+/* Typed functions over trees: checks of arguments and results. */
 #include "base/in_flight.h"
 #include "tree/node_internal.h"
 
@@ -9,7 +9,7 @@ static const pith_type *type_of(const pith_type *(*get)(void)) {
     return get ? get() : NULL;
 }
 
-/* Whether a live tree is of a type; NULL: of any. */
+/* Whether a live tree has a type; NULL stands for any type. */
 static inline bool is_of_type(const pith_type *type, const void *tree) {
     if (!type)
         return true;
@@ -23,7 +23,7 @@ bool pithp_result_fits(const pith_function *f, const void *tree) {
     return is_of_type(type_of(f->result), tree);
 }
 
-/* Whether a checked tree is of a type; what is wrong is set. */
+/* Check the type of a checked tree; a mismatch sets the error. */
 static pith_status check_type(pith_scope *s,
                               const pith_function *f,
                               const char *what,

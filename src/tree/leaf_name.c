@@ -1,5 +1,4 @@
-/* Names of leaves for reports that come later than the call: kept by the runtime, each
- * once. */
+/* Interned leaf names for reports after the call ends; the runtime owns them. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
@@ -28,7 +27,7 @@ void pithp_leaf_names_free(pith_runtime *rt, struct pithp_leaf_names *names) {
     pithp_release(rt, names, sizeof *names);
 }
 
-/* Under the lock of the runtime. NULL: memory was short. */
+/* The caller holds the lock of the runtime. NULL if memory is short. */
 static const char *
 find_or_add(pith_runtime *rt, pithp_tree_room *room, const char *text) {
     const size_t length = strlen(text), bytes = sizeof(leaf_name) + length + 1;

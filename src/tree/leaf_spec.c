@@ -1,9 +1,7 @@
-/* Leaf specs as text: "f64[n,3]", "float[2*n,^width+1]", "any[...]". The grammar is in
+/* Leaf spec parser: "f64[n,3]", "float[2*n,^width+1]", "any[...]". The grammar is in
  * node.h.
- *
  *   spec   := dtype [ "[" ( "..." | extent { "," extent } ) "]" ]
- *   extent := [ number "*" ] [ "^" ] name [ "+" number ] | number
- */
+ *   extent := [ number "*" ] [ "^" ] name [ "+" number ] | number */
 #include "base/format.h"
 #include "tree/node_internal.h"
 
@@ -40,7 +38,7 @@ static bool starts_name(char ch) {
     return isalpha((unsigned char)ch) || ch == '_';
 }
 
-/* A name, dots included (box.x); 0: there is none. */
+/* Read a name, dots included (box.x); returns its length, or 0. */
 static size_t take_name(cursor *c, const char **name) {
     skip_blanks(c);
     *name = c->next;
@@ -65,7 +63,7 @@ static bool take_number(cursor *c, int64_t *number) {
     return true;
 }
 
-/* The static field of that name; -1: none. */
+/* The static field of that name, or -1. */
 static int32_t find_static(const pithp_spec_reader *r, const char *name, size_t length) {
     for (size_t i = 0; i < r->field_count; i++)
         if (r->fields[i].kind == PITH_FIELD_STATIC &&
@@ -101,7 +99,9 @@ static bool parse_named(cursor *c, pithp_extent *e) {
     const int32_t field = outer ? -1 : find_static(r, name, length);
     if (field >= 0) {
         if (r->fields[field].static_kind != PITH_STATIC_KIND_I64)
-            return refuse(r, "\"%s\": the static %s is no int64_t, so it is no extent",
+            return refuse(r,
+                          "\"%s\": the static %s is not an int64_t, so it cannot be "
+                          "an extent",
                           c->text, r->fields[field].name);
         e->kind = PITHP_EXTENT_STATIC;
         e->name = field;
@@ -126,7 +126,7 @@ static bool parse_extent(cursor *c, pithp_extent *e) {
         return true;
     }
     if (number == 0)
-        return refuse(c->reader, "\"%s\": 0 times a name is no extent", c->text);
+        return refuse(c->reader, "\"%s\": 0 times a name is not an extent", c->text);
     e->times = number;
     return parse_named(c, e);
 }
@@ -148,14 +148,14 @@ static bool parse_dtype(cursor *c, pithp_leaf_spec *spec) {
         spec->rule = PITHP_DTYPE_ANY;
     } else if (length && field >= 0) {
         if (r->fields[field].static_kind != PITH_STATIC_KIND_DTYPE)
-            return refuse(r, "\"%s\": the static %s is no pith_dtype", c->text,
+            return refuse(r, "\"%s\": the static %s is not a pith_dtype", c->text,
                           r->fields[field].name);
         spec->rule = PITHP_DTYPE_STATIC;
         spec->dtype_field = field;
     } else if (!length) {
         return refuse(r, "\"%s\": expected a dtype first", c->text);
     } else {
-        return refuse(r, "\"%s\": no dtype and no static is called \"%.*s\"", c->text,
+        return refuse(r, "\"%s\": no dtype or static has the name \"%.*s\"", c->text,
                       (int)(length < 64 ? length : 64), name);
     }
     return true;

@@ -1,12 +1,12 @@
-/* Lifetimes: moving results outward and to other threads. What does not live in the outer
- * scope is copied node by node, shared parts once; array data is shared, except where a
- * small part would hold a block more than twice its size. */
+/* Lifetimes: promotion of trees to an outer scope, and transfer between threads. Nodes
+ * that the outer scope does not reach are copied, shared subtrees once. Array data is
+ * shared, unless a small array would hold a block of more than twice its size. */
 #include "tree/node_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- A table from pointers to numbers ---- */
+/* ---- Hash table from pointers to numbers ---- */
 
 typedef struct {
     const void *key;
@@ -41,7 +41,7 @@ static bool grow(pith_runtime *rt, table *t) {
     return true;
 }
 
-/* The entry of a key; new ones have the value -1. NULL: memory was short. */
+/* The entry of a key; a new entry has the value -1. NULL if memory is short. */
 static table_entry *enter(pith_runtime *rt, table *t, const void *key) {
     if (!grow(rt, t))
         return NULL;
@@ -53,7 +53,7 @@ static table_entry *enter(pith_runtime *rt, table *t, const void *key) {
     return e;
 }
 
-/* ---- What is to be copied ---- */
+/* ---- Objects to copy ---- */
 
 typedef struct {
     const void *from;
@@ -63,7 +63,7 @@ typedef struct {
 
 typedef struct {
     const pithp_buffer *buffer;
-    size_t bytes; /* of its arrays that are kept, as they would lie in a block */
+    size_t bytes; /* of its kept arrays, with the alignment of a block */
 } use;
 
 typedef struct {
@@ -75,7 +75,7 @@ typedef struct {
     int64_t count, room, array_count, compact_count, use_count, use_room;
 } moving;
 
-/* Room for one more element of an array. */
+/* Reserve room for one more element of an array. */
 static bool
 reserve(pith_runtime *rt, void **array, int64_t count, int64_t *room, size_t each) {
     if (count < *room)
@@ -105,7 +105,7 @@ static bool note_buffer(moving *m, const pith_array *a) {
     return true;
 }
 
-/* Note an object that must be copied. *known: it was noted before. */
+/* Add an object to the copy list. *known: it was in the list before. */
 static bool note(moving *m, const void *object, bool *known) {
     table_entry *e = enter(m->rt, &m->seen, object);
     if (!e)
@@ -124,7 +124,7 @@ static bool note(moving *m, const void *object, bool *known) {
     return !array || note_buffer(m, object);
 }
 
-/* Why a leaf cannot be kept. */
+/* Check that a leaf can be kept; a failure sets the error. */
 static pith_status check_leaf(moving *m, const pithp_walk *w) {
     const pithp_header *h = pithp_header_of(w->node);
     const bool dropped = h->kind == PITHP_KIND_FREE;
@@ -149,7 +149,7 @@ static pith_status check_leaf(moving *m, const pithp_walk *w) {
     return code == PITH_E_TRACED ? pithp_trace_refuse(m->outer, w->node) : code;
 }
 
-/* Note all that a tree reaches and that does not outlive the outer scope. */
+/* Add all objects that a tree reaches and that do not outlive the outer scope. */
 static pith_status gather(moving *m, const void *tree) {
     pithp_walk w;
     pithp_visit visit;
@@ -188,7 +188,7 @@ static void choose_compact(moving *m) {
     }
 }
 
-/* Copy a run of arrays that lie in one buffer as they will lie in the new block. */
+/* Copy runs of arrays that are contiguous in both the old buffer and the new block. */
 static pith_status copy_data(moving *m, const pith_array **from, const pith_array **to) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < m->compact_count && rc == PITH_OK;) {
@@ -260,7 +260,7 @@ static pith_status move_objects(moving *m) {
     return PITH_OK;
 }
 
-/* What stands for an object in the outer scope. */
+/* The replacement of an object in the outer scope. */
 static const void *moved_to(const moving *m, const void *object) {
     const table_entry *e = object && m->seen.room ? find(&m->seen, object) : NULL;
     return e && e->key ? m->list[e->value].to : object;
@@ -348,8 +348,7 @@ pithp_keep_children(pith_scope *s, const void *node, const pithp_node_def *node_
     return rc;
 }
 
-/* The class of a live object of the scope's runtime or of the process, NULL where it has
- * none. */
+/* The class of a live object of the scope's runtime or of the process, or NULL. */
 static const pithp_class *class_of(const pith_scope *s, const void *object) {
     pithp_block *block = NULL;
     return pithp_pointer_check(object, &block) == PITHP_POINTER_OK &&
@@ -375,7 +374,7 @@ const void *pith_keep_any(pith_scope *outer, const void *object) {
 
 /* ---- Between threads ---- */
 
-/* A shared tree lives in a root scope of its own, which nobody else sees. */
+/* A shared tree lives in a hidden root scope of its own. */
 struct pith_shared {
     pith_scope *scope;
     const void *tree;
@@ -383,7 +382,7 @@ struct pith_shared {
 
 static const char shared_tag[] = "shared tree";
 
-/* Whether a pointer is a shared tree that nobody has taken yet. */
+/* Whether a pointer is a shared tree that was not adopted yet. */
 static bool is_shared(const void *object) {
     pithp_block *block = NULL;
     return pithp_pointer_check(object, &block) == PITHP_POINTER_OK &&
@@ -422,8 +421,8 @@ const void *pith_adopt(pith_scope *s, pith_shared *shared) {
     if (!is_shared(shared) || shared->scope->runtime != s->runtime) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_adopt: %s",
                    is_shared(shared)
-                       ? "it was shared in another runtime"
-                       : "expected what pith_share returned and nobody took");
+                       ? "the tree was shared in another runtime"
+                       : "expected a result of pith_share that was not adopted yet");
         return NULL;
     }
     const void *tree = shared->tree;

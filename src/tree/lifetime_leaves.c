@@ -1,10 +1,10 @@
-/* Many leaves moved outward at once: they mostly lie in a few buffers, one behind the
- * other, and then need neither a walk nor a table each. */
+/* Promotion of many leaves at once. They mostly lie contiguously in a few buffers, and
+ * then need neither a walk nor a table entry each. */
 #include "tree/node_internal.h"
 
 enum { MOST_RUNS = 32 };
 
-/* Leaves side by side in the list that one scope holds in one buffer. */
+/* Consecutive leaves of the list that one scope holds in one buffer. */
 typedef struct run {
     int64_t begin, count;
     const pithp_buffer *buffer;
@@ -17,7 +17,7 @@ static bool is_known(const run *runs, int count, const pithp_buffer *buffer) {
     return k < count;
 }
 
-/* Where the leaves from `begin` on end that have the hold of the first. */
+/* End of the leaves from `begin` on that share the hold of the first. */
 static int64_t
 end_of_hold(int64_t begin, int64_t count, const pith_array *const *leaves) {
     const pithp_hold *hold = leaves[begin]->hold;
@@ -26,8 +26,8 @@ end_of_hold(int64_t begin, int64_t count, const pith_array *const *leaves) {
     return begin;
 }
 
-/* Whether each leaf of a run has values and is given once there. *bytes: of them, as they
- * would lie in a block. */
+/* Whether each leaf of a run is concrete and occurs once. *bytes: their total, with the
+ * alignment of a block. */
 static bool are_apart(const run *r, const pith_array *const *leaves, size_t *bytes) {
     const pith_array *last = NULL;
     bool apart = true;
@@ -40,8 +40,8 @@ static bool are_apart(const run *r, const pith_array *const *leaves, size_t *byt
     return apart;
 }
 
-/* The runs of leaves that do not outlive s; -1: there is more to it than that, or
- * elements are better copied. */
+/* Find the runs of leaves that do not outlive s. Returns -1 if the general path is
+ * needed, or if copying the elements is better. */
 static int find_runs(const pith_scope *s,
                      int64_t count,
                      const pith_array *const *leaves,

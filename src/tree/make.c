@@ -1,5 +1,5 @@
-/* pith_make: records from their declaration. What is missing is made in a scope of its
- * own and kept once the whole is right, so that a failure leaves nothing behind. */
+/* Records from their declaration (pith_make). Missing parts are made in a child scope and
+ * kept once the record is complete, so that a failure leaves nothing behind. */
 #include "tree/node_internal.h"
 
 #include <stdio.h>
@@ -8,10 +8,10 @@
 /* One call of pith_make. */
 typedef struct {
     pith_scope *s;
-    const pith_extent *extents; /* the last one has no name; NULL: none */
+    const pith_extent *extents; /* terminated by an entry without a name, or NULL */
 } request;
 
-/* The struct that is being completed. */
+/* Address of a field in the struct that is being completed. */
 static void *field_of(void *value, const pith_type *type, int32_t field) {
     return (char *)value + type->fields[field].declared.offset;
 }
@@ -22,7 +22,7 @@ static const void *pointer_at(const void *value, size_t offset) {
     return pointer;
 }
 
-/* ---- Extents that the caller gives ---- */
+/* ---- Extents from the caller ---- */
 
 static bool has_name(const pith_type *type, const char *name) {
     for (int32_t i = 0; i < type->provided_count; i++)
@@ -34,7 +34,7 @@ static bool has_name(const pith_type *type, const char *name) {
     return false;
 }
 
-/* Whether the type, or a type of what it will make, has an extent of that name. */
+/* Whether the type, or the type of a child to be made, has an extent of that name. */
 static bool names_something(const pith_type *type, const void *value, const char *name) {
     if (has_name(type, name))
         return true;
@@ -74,22 +74,22 @@ static pith_status bind_extents(const request *q, pithp_binding *b) {
                 b->names[~by] = e->size;
             else if (known != e->size)
                 return pithp_fail(
-                    q->s, PITH_E_SHAPE, NULL, "the extent %s is %lld by %s, not %lld",
+                    q->s, PITH_E_SHAPE, NULL, "the extent %s is %lld from %s, not %lld",
                     e->name, (long long)known, by >= 0 ? "the static field" : "a leaf",
                     (long long)e->size);
         }
     return PITH_OK;
 }
 
-/* ---- Making what is missing ---- */
+/* ---- Missing parts ---- */
 
 static const void *make_record(const request *q,
                                const pith_type *type,
                                const void *value,
                                const pithp_binding *outer);
 
-/* Whether the given leaves and children can be read; the fault is set as pith_freeze
- * does. */
+/* Check that the given leaves and children can be read; a fault is reported as by
+ * pith_freeze. */
 static pith_status
 check_given(const request *q, const pith_type *type, const void *value) {
     char path[PITHP_PATH_BYTES];
@@ -102,13 +102,14 @@ check_given(const request *q, const pith_type *type, const void *value) {
         if (pithp_child_check(q->s, child, path) != PITH_OK)
             return q->s->error.code;
         if (info->kind == PITHP_SLOT_LEAF && !pithp_kind_is_array(child))
-            return pithp_fail(q->s, PITH_E_TYPE, path, "expected %s, got no array",
+            return pithp_fail(q->s, PITH_E_TYPE, path,
+                              "expected %s, got a tree that is not an array",
                               type->fields[info->field].declared.spec);
     }
     return PITH_OK;
 }
 
-/* The float dtype of the children that are given. */
+/* The float dtype of the given children. */
 static pith_dtype real_of_children(const pith_type *type, const void *value) {
     for (int32_t i = 0; i < type->slot_count; i++) {
         const void *child = pointer_at(value, type->slot_offsets[i]);
@@ -180,7 +181,7 @@ fill_leaf(const request *q, const pithp_field *f, const pith_array *leaf) {
                        : PITH_OK;
 }
 
-/* Make the missing leaves in one block. */
+/* Make all missing leaves in one block. */
 static pith_status make_leaves(const request *q, const pithp_binding *b, void *value) {
     const pith_type *type = b->type;
     pith_runtime *rt = q->s->runtime;
@@ -221,7 +222,7 @@ static void set_static_records(const pith_type *type, void *value) {
     }
 }
 
-/* Types of required children form no cycle, so that this ends. */
+/* Required children form no cycle of types, so the recursion ends. */
 static const void *make_record(const request *q,
                                const pith_type *type,
                                const void *value,

@@ -1,4 +1,4 @@
-/* Maps: a function over the leaves of trees of one structure. */
+/* Maps: a function applied to the leaves of trees of one structure. */
 #include "tree/tree_internal.h"
 
 typedef struct mapping {
@@ -7,8 +7,8 @@ typedef struct mapping {
     void *closure;
 } mapping;
 
-/* What becomes of the items: leaf[k] is the one of the k-th tree. checks: nobody else
- * looks at what was returned. */
+/* Map one item: leaf[k] is the item of tree k. checks: the caller does not check the
+ * result. */
 static const void *apply(pith_scope *s,
                          const mapping *m,
                          bool picked,
@@ -30,7 +30,7 @@ static const void *apply(pith_scope *s,
                                                                                  : made;
 }
 
-/* Whether every tree has a leaf in a place where the first one does. */
+/* Whether every tree has a leaf at this item, given that the first one does. */
 static bool all_leaves(const pithp_zip *zip, const pith_array *const *leaf) {
     bool leaves = true;
     for (int64_t k = 1; k < zip->count && leaves; k++)
@@ -91,7 +91,7 @@ const void *pith_tree_map(pith_scope *s,
                                       .up_to = up_to}) != PITH_OK)
         return nil;
     pithp_structure *t = &zip.first.structure;
-    t->picked |= up_to; /* results are any trees */
+    t->picked |= up_to; /* results may be any trees */
     const size_t bytes = (size_t)(t->item_count + count) * sizeof(void *);
     const pith_array **results = pithp_scratch_allocate(s->runtime, bytes);
     const void *made = NULL;

@@ -1,7 +1,6 @@
-/* An expression over all leaves of trees. On the host, runs of leaves that lie side by
- * side go through all of its operations in one pass, into results that share one block if
- * they are small. On a device, all leaves are one program. Else it is recorded leaf by
- * leaf. */
+/* Maps by a fused expression. On the host, runs of contiguous leaves go through all
+ * operations in one pass; small results share one block. On other devices, all leaves are
+ * one program. Otherwise the expression is applied leaf by leaf. */
 #include "array/expression.h"
 #include "tree/map_runs.h"
 
@@ -15,12 +14,12 @@ static const char *const function = "pith_tree_map_expression";
 /* A call in progress. */
 typedef struct call {
     pith_scope *s;
-    pith_scope *work; /* for the parameters */
+    pith_scope *work; /* owns the parameters */
     pithp_expression expression;
     int trees, parameters;
     const pith_array *scalars[PITHP_MAP_TREES]; /* a tree that is one element for all
-                                                   leaves; NULL: it is in the zip */
-    int number[PITHP_MAP_TREES];                /* of such a one there */
+                                                   leaves; NULL: the tree is in the zip */
+    int number[PITHP_MAP_TREES];                /* index of the tree in the zip */
     const double *values;                       /* of the parameters */
     const pith_array *singles[PARAMETERS], *doubles[PARAMETERS]; /* NULL until used */
     pithp_zip zip;
@@ -28,7 +27,8 @@ typedef struct call {
 
 /* ---- Operands ---- */
 
-/* p[i]: f32 where the first tree's leaf is f32 or less, else f64. NULL: error set. */
+/* p[i]: f32 if the leaf of the first tree is f32, f16 or bf16, else f64. NULL sets the
+ * error. */
 static const pith_array *parameter(call *c, pith_dtype first, int i) {
     const bool single = first == PITH_F32 || first == PITH_F16 || first == PITH_BF16;
     const pith_array **made = single ? &c->singles[i] : &c->doubles[i];
@@ -48,7 +48,7 @@ static const pith_array *leaf_of(const call *c, int tree, int64_t i) {
 static pith_status
 find_code(call *c, const pithp_map_loop *loop, pithp_fused_code **code) {
     pithp_fused_key key;
-    memset(&key, 0, sizeof key); /* padding too: it is compared as bytes */
+    memset(&key, 0, sizeof key); /* padding too: keys are compared as bytes */
     key.count = c->trees + c->parameters;
     key.as = loop->dtypes[0];
     for (int k = 0; k < c->trees; k++) {
@@ -79,7 +79,7 @@ static pith_status run_one(call *c,
     return pithp_fused_code_run(c->s, code, operands, run->at[0], run->count);
 }
 
-/* *done: all runs ran, or the error is set; false: some loop cannot be fused. */
+/* *done: all runs ran, or the error is set. false: a loop cannot be fused. */
 static pith_status run_all(call *c, const pithp_map_runs *runs, bool *done) {
     pithp_fused_code *codes[PITHP_MAP_LOOPS] = {NULL};
     pith_status rc = PITH_OK;
@@ -100,7 +100,7 @@ static pith_status run_all(call *c, const pithp_map_runs *runs, bool *done) {
     return rc;
 }
 
-/* Results of every place, made and written. */
+/* Make and write the results of all items. */
 static pith_status map_runs(call *c, const pith_array **results, bool *done) {
     const pithp_structure *t = &c->zip.first.structure;
     pithp_map_runs runs;
@@ -233,7 +233,7 @@ static const void *map_zip(call *c, const void *like) {
     return made;
 }
 
-/* Trees but the first that are one array without axes go beside all leaves of it. */
+/* Trees after the first that are one array of rank 0 apply to all leaves. */
 static bool is_scalar_tree(const void *const *trees, int k) {
     pithp_block *block = NULL;
     return k > 0 && pithp_pointer_check(trees[k], &block) == PITHP_POINTER_OK &&

@@ -1,6 +1,6 @@
-/* Runs of a map by an expression. Leaves that follow one another in every tree and in the
- * result, as those of one block do, are one run, few gaps included: a tree in one block
- * is one run, and one that was made leaf by leaf a run for each block of its scope. */
+/* Runs of a map by expression: leaves that are contiguous in every tree and in the
+ * result, with short gaps, form one run. A tree in one block is one run. A tree made leaf
+ * by leaf is one run per block of its scope. */
 #include "tree/map_runs.h"
 
 #include <string.h>
@@ -14,18 +14,18 @@ typedef struct finding {
     int trees;
     const pith_array *const *results;
     const pith_array *const *leaves[PITHP_MAP_TREES]; /* of each tree */
-    /* Of the leaves in the place that was looked at last: */
+    /* Of the leaves inspected last: */
     const pith_spec *specs[PITHP_MAP_TREES];
     const pithp_hold *holds[PITHP_MAP_TREES]; /* on their buffers */
-    size_t steps[PITHP_MAP_TREES]; /* bytes to where a leaf that follows begins */
-    size_t step;                   /* the same in the result */
-    uint8_t scalar;                /* as that of their loop */
+    size_t steps[PITHP_MAP_TREES];            /* bytes from a leaf to the next in a run */
+    size_t step;                              /* the same in the result */
+    uint8_t scalar;                           /* as in their loop */
     int64_t loop, count;
-    int64_t gap; /* elements behind the leaf that a run may take along */
-    bool moved;  /* some leaf lies in another buffer than the one before it */
+    int64_t gap; /* elements after the leaf that a run may include */
+    bool moved;  /* a leaf is in another buffer than the leaf before it */
 } finding;
 
-/* ---- What leaves must be ---- */
+/* ---- Checks of leaves ---- */
 
 static pith_status check_leaf(const finding *c, int tree, int64_t i) {
     const pith_status rc = pithp_array_check(c->s, c->leaves[tree][i], function, "leaf");
@@ -51,7 +51,7 @@ pith_status pithp_map_check_shape(pith_scope *s,
                            pithp_shape_print(spec->rank, spec->shape, b), tree);
 }
 
-/* The number of such leaves; new ones get the next. */
+/* The loop number for these dtypes and scalars; a new combination gets a new number. */
 static void find_loop(finding *c, int64_t i) {
     pithp_map_runs *runs = c->runs;
     pithp_map_loop loop = {.scalar = c->scalar};
@@ -69,8 +69,8 @@ static void find_loop(finding *c, int64_t i) {
     runs->items[runs->loop_count++] = i;
 }
 
-/* How the leaves of these specs follow one another: as in a block of pithp_arrays_make,
- * where the gaps are short, else without any. */
+/* Distances between leaves of these specs in a run: as in a block of pithp_arrays_make if
+ * the gaps are short, else without gaps. */
 static void take_steps(finding *c) {
     const pith_spec *first = c->specs[0];
     const size_t size = pith_dtype_size(first->dtype);
@@ -89,8 +89,8 @@ static void take_steps(finding *c) {
     }
 }
 
-/* The leaves in this place have other specs than those before, or lie in other buffers,
- * or cannot be read. */
+/* Inspect leaves that differ from those before: other specs, other buffers, or not
+ * readable. */
 static pith_status look(finding *c, int64_t i) {
     bool same = true;
     c->moved = false;
@@ -125,7 +125,7 @@ static pith_status look(finding *c, int64_t i) {
 
 /* ---- Runs ---- */
 
-/* A run that begins with the leaves in a place. */
+/* Begin a run with the leaves of an item. */
 static void begin_run(finding *c, int64_t i) {
     pithp_map_run *run = &c->runs->list[c->runs->count++];
     run->loop = c->loop;
@@ -135,7 +135,8 @@ static void begin_run(finding *c, int64_t i) {
         run->at[k + 1] = c->leaves[k][i]->data;
 }
 
-/* Whether the leaves in a place are such as were looked at last, and where they lie. */
+/* Whether the leaves of an item have the properties of the leaves inspected last. *data:
+ * where they lie. */
 static inline __attribute__((always_inline)) bool
 alike(const finding *c, const int trees, int64_t i, const char **data) {
     bool same = true;
@@ -148,11 +149,11 @@ alike(const finding *c, const int trees, int64_t i, const char **data) {
     return same;
 }
 
-/* The place behind those from i on that go on with the run, in every tree (`next`) and,
- * as small results do where their gaps are taken along, in the result. */
+/* End of the items from i on that continue the run in every tree (`next`). Applies only
+ * to small results with the step of their block, which are contiguous; else returns i. */
 static inline __attribute__((always_inline)) int64_t
 follow(const finding *c, const int trees, int64_t i, const char **next) {
-    const finding local = *c; /* in registers: nothing is written that could be it */
+    const finding local = *c; /* a local copy, so that stores cannot alias it */
     const char *data[PITHP_MAP_TREES];
     const bool solid = pithp_array_shares(local.specs[0]) &&
                        local.step == pithp_array_step(local.specs[0]);
@@ -170,12 +171,12 @@ follow(const finding *c, const int trees, int64_t i, const char **next) {
     return i;
 }
 
-/* Runs of all leaves. Inlined for each number of trees: this is most of what a
- * map over many small leaves costs beside the work itself. */
+/* Find the runs of all leaves. Inlined for each number of trees: it is the main overhead
+ * of a map over many small leaves. */
 static inline __attribute__((always_inline)) pith_status find_runs(finding *c,
                                                                    const int trees) {
     const char *next[PITHP_MAP_TREES] = {NULL}, *data[PITHP_MAP_TREES], *end = NULL;
-    int64_t gap = 0; /* behind the run; `end`: of its result */
+    int64_t gap = 0; /* after the run; `end`: of its result */
     for (int64_t i = 0; i < c->structure->item_count;) {
         if (PITHP_UNLIKELY(!alike(c, trees, i, data))) {
             const int64_t loop = c->loop;
@@ -183,7 +184,7 @@ static inline __attribute__((always_inline)) pith_status find_runs(finding *c,
             if (rc != PITH_OK)
                 return rc;
             if (c->loop != loop || (gap && c->moved))
-                end = NULL; /* what lies between two buffers is part of neither */
+                end = NULL; /* bytes between two buffers belong to neither */
         }
         if (PITHP_UNLIKELY(c->count == 0)) {
             i++;

@@ -1,10 +1,10 @@
-/* Records with a match hook, brought into line over several trees before anything is done
- * with their leaves. */
+/* Match hooks: align records across several trees before an operation reads their
+ * leaves. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
-/* What is picked: the map's own leaves, and records with a match hook. */
+/* Picked nodes: the leaves of the map's is_leaf, and records with a match hook. */
 typedef struct picking {
     pithp_is_leaf is_leaf;
     void *closure;
@@ -23,8 +23,8 @@ static bool is_picked(const void *node, void *closure) {
     return is_users(closure, node) || is_matched(node);
 }
 
-/* Give the records in one place to their hook. Other trees must have such records there.
- */
+/* Pass the records at one item to their hook. Every tree must have a record of that type
+ * there. */
 static pith_status match_nodes(pith_scope *s,
                                const pithp_zip *zip,
                                int64_t item,
@@ -44,15 +44,16 @@ static pith_status match_nodes(pith_scope *s,
             pithp_text_end(&what);
             return s->error.code;
         }
-    /* Every pointer to a struct has one representation: the hook was declared with T. */
+    /* All pointers to structs have one representation, so a hook declared with T * may be
+     * called through void *. */
     const pithp_call_site call = pithp_user_begins(s);
     ((void (*)(pith_scope *, int64_t, const void **))type->match)(s, zip->count, nodes);
     pithp_user_ends(s, call);
     for (int64_t k = 0; k < zip->count && !pith_failed(s); k++) {
         if (pith_type_of(nodes[k]) != type)
             pithp_fail(s, PITH_E_CALLBACK, NULL,
-                       "the match of %s gave no record of it for tree %lld", type->name,
-                       (long long)k);
+                       "the match hook of %s returned another type for tree %lld",
+                       type->name, (long long)k);
         *changed |= nodes[k] != pithp_zip_items(zip, k)[item];
     }
     if (pith_failed(s))

@@ -1,5 +1,5 @@
-/* Node definitions: what nodes of one structure share. They are interned per runtime
- * under a lock, counted by the scopes that hold them, and freed with the last. */
+/* Node definitions: the shared structure of nodes, hash-consed per runtime under a lock.
+ * Scopes hold references to them; the last release frees one. */
 #include "tree/node_def_internal.h"
 #include "tree/static_kind.h"
 
@@ -14,8 +14,8 @@ typedef struct pithp_node_def_table {
     int64_t count;
 } shape_table;
 
-/* The owner of static records: they live as long as the node definitions they are part
- * of, and no scope reaches this one, so that what uses them otherwise takes a copy. */
+/* Owner of static records, which live as long as the node definitions that contain them.
+ * No scope reaches this owner, so any other use copies the record. */
 static pith_scope static_records;
 
 uint64_t pithp_node_def_hash_mask = UINT64_MAX;
@@ -59,7 +59,7 @@ static void free_shape(pith_runtime *rt, pithp_node_def *node_def) {
     pithp_release(rt, node_def, node_def->bytes);
 }
 
-/* The node definitions of the static records of a record's node definition. */
+/* The node definition of static i, if it is a record. */
 static pithp_node_def *static_record_shape(const pithp_node_def *node_def, int32_t i) {
     const pithp_static_info *info = &node_def->type->statics[i];
     const void *record;
@@ -76,8 +76,8 @@ void pithp_node_def_release(pith_runtime *rt, pithp_node_def *node_def) {
                                                   memory_order_release,
                                                   memory_order_relaxed))
             return;
-    /* The last one leaves under the lock, so that nobody finds a node definition that is
-     * going. */
+    /* The last reference is dropped under the lock, so that no look-up finds a node
+     * definition that is being freed. */
     shape_table *table = ((pithp_tree_room *)rt->room[PITHP_ROOM_TREE])->shapes;
     pthread_mutex_lock(&table->lock);
     const bool last =
@@ -87,7 +87,7 @@ void pithp_node_def_release(pith_runtime *rt, pithp_node_def *node_def) {
     pthread_mutex_unlock(&table->lock);
     if (!last)
         return;
-    /* Static records nest as deep as types do. */
+    /* The depth of the recursion is the nesting depth of the types. */
     for (int32_t i = 0; node_def->type && i < node_def->type->static_count; i++) {
         pithp_node_def *inner = static_record_shape(node_def, i);
         if (inner)
@@ -103,7 +103,7 @@ static void grow_table(pith_runtime *rt, shape_table *table) {
     pithp_node_def **old = table->buckets;
     pithp_node_def **buckets = pithp_allocate(rt, (mask + 1) * sizeof *buckets);
     if (!buckets)
-        return; /* longer chains serve too */
+        return; /* longer chains still work */
     memset(buckets, 0, (mask + 1) * sizeof *buckets);
     for (size_t i = 0; i <= old_mask; i++)
         for (pithp_node_def *node_def = old[i], *next; node_def; node_def = next) {
@@ -158,7 +158,7 @@ static size_t padded(size_t bytes) {
     return (bytes + 15) & ~(size_t)15;
 }
 
-/* Bytes of strings that a record's node definition copies. */
+/* Bytes of the strings that the node definition of a record copies. */
 static size_t text_bytes(const pith_type *type, const char *statics) {
     size_t bytes = 0;
     for (int32_t i = 0; i < type->static_count; i++) {
@@ -171,8 +171,8 @@ static size_t text_bytes(const pith_type *type, const char *statics) {
     return bytes;
 }
 
-/* The record of a leafless node definition that serves as a static of others. NULL:
- * memory was short. */
+/* The record of a leafless node definition, for use as a static of others. NULL if memory
+ * is short. */
 static const void *instance_of(pith_runtime *rt, pithp_node_def *node_def) {
     if (!node_def->instance) {
         const size_t bytes =
@@ -189,8 +189,8 @@ static const void *instance_of(pith_runtime *rt, pithp_node_def *node_def) {
     return (const pithp_header *)(node_def->instance + 1) + 1;
 }
 
-/* Copy strings behind the statics and put static records in place of their node
- * definitions. */
+/* Copy strings after the statics, and replace node definitions by their static
+ * records. */
 static bool
 finish_statics(pith_runtime *rt, const pith_type *type, char *statics, char *text) {
     for (int32_t i = 0; i < type->static_count; i++) {

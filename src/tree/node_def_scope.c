@@ -1,23 +1,24 @@
-/* What the room keeps for runtimes and scopes: which node definitions a scope
- * holds, and what it made last, so that a node like an earlier one of its own or of a
- * scope around it finds its node definition without a lock. */
+/* Node definitions per scope: references that a scope holds, and a cache of recent
+ * definitions. A node like an earlier one of this scope or an enclosing one needs no
+ * lock. */
 #include "tree/node_def_internal.h"
 
 #include <string.h>
 
 enum { RECENTS = 16, FIRST_HELD = 16 };
 
-/* What the room keeps for a scope. */
+/* State of the room per scope. */
 typedef struct {
-    const pithp_node_def *last;           /* held by this scope or one around it */
-    const pithp_node_def *last_container; /* alike */
-    const pithp_node_def **held; /* by this scope: open addressing, NULL is free */
+    const pithp_node_def *last;           /* held by this scope or an enclosing one */
+    const pithp_node_def *last_container; /* the same */
+    const pithp_node_def *
+        *held; /* references of this scope: open addressing, NULL is free */
     size_t held_count, held_room;
     const pithp_node_def *first_held[FIRST_HELD];
     pithp_recent recent[RECENTS];
 } scope_shapes;
 
-/* ---- The room in runtimes and scopes ---- */
+/* ---- State of the room in runtimes and scopes ---- */
 
 static void scope_closing(pith_scope *s);
 
@@ -82,11 +83,11 @@ void pith_scope_set_validation(pith_scope *s, bool on) {
     (void)pithp_enter(s);
     if (!pithp_scope_writable(s))
         return;
-    s->no_validation = !on; /* also in a failed scope, so that a caller can restore it */
+    s->no_validation = suspend; /* also for a failed scope */
     pithp_trace_note_set(s);
 }
 
-/* ---- Holding ---- */
+/* ---- References ---- */
 
 static size_t place_of(const scope_shapes *own, const pithp_node_def *node_def) {
     const size_t mask = own->held_room - 1;
@@ -133,7 +134,7 @@ static bool grow_held(pith_scope *s, scope_shapes *own) {
     return true;
 }
 
-/* Give s a reference that the caller has, or give it back where s needs none. */
+/* Transfer the caller's reference to s, or release it if s has one already. */
 static pith_status adopt_reference(pith_scope *s, pithp_node_def *node_def) {
     scope_shapes *own = shapes_of(s);
     const bool held = own && is_held(s, node_def);
@@ -163,10 +164,10 @@ pith_status pithp_node_def_hold(pith_scope *s, const pithp_node_def *node_def) {
     return adopt_reference(s, counted);
 }
 
-/* ---- Finding node definitions ---- */
+/* ---- Look-up ---- */
 
-/* Statics of the same bytes as those of a node definition. Strings and static records
- * have the same pointers only if they are that node definition's own. */
+/* Whether the statics are bytewise those of a node definition. Pointers to strings and
+ * static records match only if the node definition owns them. */
 static bool same_bits(const pithp_node_def *node_def, const void *value) {
     const pith_type *type = node_def->type;
     for (int32_t i = 0; i < type->static_count; i++) {
@@ -189,7 +190,7 @@ static bool same_bits(const pithp_node_def *node_def, const void *value) {
 static pithp_recent *place_of_type(scope_shapes *own, const pith_type *type) {
     return &own->recent[((uintptr_t)type >> 4) * 0x9e3779b97f4a7c15u >> 60];
 }
-_Static_assert(RECENTS == 16, "four bits of the hash choose the place");
+_Static_assert(RECENTS == 16, "four bits of the hash select the entry");
 
 static pithp_recent *
 remember(pith_scope *s, scope_shapes *own, const pithp_node_def *node_def) {
@@ -207,7 +208,8 @@ remember(pith_scope *s, scope_shapes *own, const pithp_node_def *node_def) {
     return r;
 }
 
-/* What a scope around this one remembers: its leaves' specs were checked there. */
+/* Take over an entry of an enclosing scope; the specs of its leaves were checked
+ * there. */
 static pithp_recent *
 remember_as(pith_scope *s, scope_shapes *own, const pithp_recent *other) {
     pithp_recent *r = remember(s, own, other->node_def);
@@ -284,10 +286,10 @@ const pithp_node_def *pithp_node_def_container(pith_scope *s,
 
 /* ---- Closing ---- */
 
-/* What a scope remembers goes to its parent where that has a free place: of the scopes of
- * a loop, one a step, only the first one must find the node definition and check the
- * leaves. No more than the places are taken, so what a scope holds stays bounded. Nothing
- * is allocated, and nothing fails. */
+/* Pass cached entries to the free entries of the parent. Of the scopes of a loop, one per
+ * step, only the first then looks up node definitions and checks leaves. Only free
+ * entries are used, so the references of a scope stay bounded. Never allocates or
+ * fails. */
 static void bequeath(pith_scope *s, const scope_shapes *own) {
     pith_scope *parent = s->parent;
     for (int i = 0; parent && i < RECENTS; i++) {

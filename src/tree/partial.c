@@ -1,5 +1,4 @@
-/* Functions that are made at run time: what they are made of, and functions with their
- * last parameter bound to a tree. */
+/* Functions made at run time: closures, and partial application of the last parameter. */
 #include "tree/node_internal.h"
 
 #include <dlfcn.h>
@@ -42,8 +41,8 @@ pithp_function_check_slow(pith_scope *s, const pith_function *f, const char *fun
     return PITH_OK;
 }
 
-/* Whether a function that lies in no block is one of PITH_FUNCTION: of a runtime that is
- * gone nothing is known, and what lay in its memory must not be read. */
+/* Whether a function outside all blocks is made by PITH_FUNCTION. It may also lie in the
+ * freed memory of a closed runtime, which must not be read. */
 static bool is_static(const pith_function *f) {
     Dl_info where;
     return dladdr(f, &where) != 0;
@@ -115,7 +114,7 @@ call_bound(const pith_function *self, pith_scope *s, const void *const *given) {
 static const pithp_closure_kind partial_kind = {.name = "partial",
                                                 .bytes = sizeof(pithp_closure)};
 
-/* What is made of a function with one parameter less. */
+/* The function with one parameter less. */
 static pith_function one_less(const pith_function *f) {
     pith_function less = *f;
     less.call = call_bound;
@@ -129,8 +128,7 @@ pith_partial(pith_scope *s, const pith_function *function, const void *tree) {
     if (!pithp_enter(s) || pithp_function_check(s, function, "pith_partial") != PITH_OK)
         return NULL;
     if (function->arity < 2) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_partial: %s has one parameter: nothing would be left",
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_partial: %s has only one parameter",
                    function->name);
         return NULL;
     }

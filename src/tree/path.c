@@ -1,20 +1,21 @@
-/* Paths: printing steps, reading them back, and finding nodes by them.
+/* Paths: printing, parsing, and look-up of nodes.
  *
- *     path  := step*
- *     step  := "." name            a field; names of members of structs have dots:
- * ".box.x" | "[" digits "]"      an item of a list or tuple | "['" key "']"       an item
- * of a dict; double quotes are read too key   := any code points, with \\ \' \" \n \r \t
- * and \uXXXX (surrogate pairs for what lies beyond 0xFFFF) as escapes
+ * path  := step*
+ * step  := "." name            a field; names of struct members have dots: ".box.x"
+ *        | "[" digits "]"      an item of a list or tuple
+ *        | "['" key "']"       an item of a dict; double quotes are accepted too
+ * key   := code points, with the escapes \\ \' \" \n \r \t and \uXXXX
+ *          (surrogate pairs for code points beyond 0xFFFF)
  *
- * Printed: single quotes, and escapes for quotes of that kind, backslashes and control
- * characters (U+0000 to U+001F, U+007F to U+009F) only. */
+ * Printed: single quotes; escapes only for single quotes, backslashes and control
+ * characters (U+0000 to U+001F, U+007F to U+009F). */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
 /* ---- Code points ---- */
 
-/* The code point at p, of *n bytes; -1 where it is no UTF-8. */
+/* Decode the code point at p; *n: its bytes. Returns -1 for invalid UTF-8. */
 static int32_t decode(const char *p, size_t *n) {
     const unsigned char *b = (const unsigned char *)p;
     static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -101,7 +102,7 @@ void pithp_path_add_key(pithp_text *t, const char *key) {
     while (*key) {
         size_t n = 1;
         const int32_t code = decode(key, &n);
-        if (code < 0) /* keys are UTF-8; show whatever else it is as what it would be */
+        if (code < 0) /* keys are UTF-8; print an invalid byte as its code point */
             add_escaped(t, (unsigned char)*key, key, 1);
         else
             add_escaped(t, code, key, n);
@@ -132,7 +133,7 @@ void pithp_path_add_slot(pithp_text *t, const pithp_node_def *node_def, int64_t 
     }
 }
 
-/* ---- Reading ---- */
+/* ---- Parsing ---- */
 
 void pithp_path_read(pithp_path_reader *r, pith_runtime *rt, const char *path) {
     *r = (pithp_path_reader){.path = path};
@@ -186,7 +187,7 @@ static bool read_index(pithp_path_reader *r, pithp_path_part *step, const char *
     return true;
 }
 
-/* Four hexadecimal digits; -1 where they are none. */
+/* Parse four hexadecimal digits; -1 if invalid. */
 static int32_t read_hex(const char *p) {
     int32_t code = 0;
     for (int i = 0; i < 4; i++) {
@@ -202,7 +203,8 @@ static int32_t read_hex(const char *p) {
     return code;
 }
 
-/* An escape at the backslash p; returns what follows it, NULL where it is none. */
+/* Parse the escape at the backslash p. Returns the end of it, or NULL if it is
+ * invalid. */
 static const char *read_escape(pithp_text *t, const char *p) {
     const char c = p[1];
     if (c == 'u') {
@@ -216,7 +218,7 @@ static const char *read_escape(pithp_text *t, const char *p) {
             p += 6;
         }
         if (code <= 0 || (code >= 0xD800 && code < 0xE000))
-            return NULL; /* keys end at U+0000, and lone surrogates are no characters */
+            return NULL; /* keys end at U+0000, and lone surrogates are not code points */
         add_code(t, code);
         return p;
     }
@@ -248,7 +250,7 @@ static bool read_key(pithp_path_reader *r, pithp_path_part *step, const char *p)
         p += n;
     }
     if (!*p)
-        return malformed(r, p, "the key's quote does not end");
+        return malformed(r, p, "the quote of the key is not closed");
     if (p[1] != ']')
         return malformed(r, p + 1, "expected ']' after the key");
     step->kind = PITHP_STEP_KEY;
@@ -363,7 +365,7 @@ const char *pith_tree_path(pith_scope *s, const void *tree, int64_t leaf) {
     return made;
 }
 
-/* The paths of all leaves, one after the other, each with its end. */
+/* Append the paths of all leaves, each terminated by 0. */
 static pith_status
 collect_paths(pith_scope *s, const void *tree, pithp_text *all, int64_t *count) {
     pithp_walk w;
@@ -404,7 +406,7 @@ const char *const *pith_tree_paths(pith_scope *s, const void *tree) {
     return paths;
 }
 
-/* ---- Finding a node ---- */
+/* ---- Look-up of a node ---- */
 
 /* "(has a, b, c and 4 more)" */
 static void add_names(pithp_text *t, int64_t count, const char *const *names, bool keys) {
@@ -451,8 +453,8 @@ void pithp_path_explain_key(pithp_text *why, const void *node, const char *key) 
     add_names(why, node_def->slot_count, node_def->keys, true);
 }
 
-/* The slot of that name; -1 where there is none. *begins: a member of a struct by value
- * has it as its first steps. */
+/* The slot of that name, or -1. *begins: the name is a prefix of the name of a member of
+ * an embedded struct. */
 static int64_t
 slot_named(const pithp_node_def *node_def, const char *name, bool *begins) {
     const size_t n = strlen(name);
@@ -468,7 +470,7 @@ slot_named(const pithp_node_def *node_def, const char *name, bool *begins) {
     return -1;
 }
 
-/* The slot of a field; the name of one in a struct by value is several steps. */
+/* The slot of a field; the name of a member of an embedded struct takes several steps. */
 static const void **find_field(const void *node,
                                const pithp_node_def *node_def,
                                pithp_path_reader *r,

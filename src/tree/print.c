@@ -1,6 +1,6 @@
-/* Drawings of trees, for people. A line is a row of a table: the step to the node inside
- * a frame of its depth, what is there, its bytes, its unit and what else was asked for.
- * Lines are made first, so that columns can be aligned. */
+/* Tree printing, for readers. Each line is a table row: the step to the node in a frame
+ * of its depth, then description, bytes, unit and optional columns. All lines are made
+ * before the columns are aligned. */
 #include "tree/describe.h"
 
 #include <errno.h>
@@ -9,15 +9,15 @@
 
 enum { DEFAULT_LINES = 60, WIDEST_NAME = 44, WIDEST_WHAT = 28 };
 
-/* What is left out: all but the first and last items of long containers, and nodes below
- * a depth. */
+/* Limits of the output: the middle of long containers and nodes below a depth are left
+ * out. */
 typedef struct limits {
     int64_t items, depth;
-    int64_t lines; /* beyond it the rest is cut */
-    bool fit;      /* nothing is */
+    int64_t lines; /* the rest is cut */
+    bool fit;      /* nothing is cut */
 } limits;
 
-/* One line; its texts follow each other in the drawing's text. */
+/* One line. The texts of all lines are consecutive in the drawing's text. */
 typedef struct line {
     uint32_t name, what, bytes, more; /* lengths in bytes */
 } line;
@@ -30,14 +30,14 @@ typedef struct drawing {
     int64_t count;
 } drawing;
 
-/* ---- What is shown ---- */
+/* ---- Limits ---- */
 
 static bool is_cut(const pithp_node_def *node_def, const limits *l) {
     return !node_def->type && node_def->slot_count - 1 > l->items;
 }
 
-/* Before a step of the walk: where a container's middle begins, pass it. Returns how many
- * items were passed. */
+/* Before a step of the walk: skip the middle of a container. Returns the number of
+ * skipped items. */
 static int64_t pass_middle(pithp_walk *w, const limits *l) {
     if (w->depth == 0)
         return 0;
@@ -53,7 +53,7 @@ static int64_t statics_of(const pithp_node_def *node_def) {
     return node_def->type ? node_def->type->static_count : 0;
 }
 
-/* How many lines a tree takes, or more than l->lines. */
+/* Number of lines of a tree, or more than l->lines. */
 static int64_t count_lines(drawing *d, const void *tree, const limits *l) {
     pithp_walk w;
     pithp_visit visit;
@@ -76,7 +76,7 @@ static int64_t count_lines(drawing *d, const void *tree, const limits *l) {
     return count;
 }
 
-/* The limits that show most within the lines allowed. */
+/* The largest limits that fit into the allowed lines. */
 static limits choose_limits(drawing *d, const void *tree, int64_t lines) {
     static const int64_t items[] = {INT64_MAX, 48, 24, 12, 8, 6, 4};
     static const int64_t depths[] = {INT64_MAX, 24, 16, 12, 8, 6, 4, 3, 2, 1};
@@ -107,7 +107,7 @@ static uint32_t length_since(const drawing *d, size_t *mark) {
     return (uint32_t)length;
 }
 
-/* The frame of a line whose node is in the innermost entered node. */
+/* Print the frame of a line whose node is a child of the innermost entered node. */
 static void add_frame(drawing *d, const pithp_walk *w, int64_t depth, bool last) {
     for (int64_t i = 0; i + 1 < depth; i++)
         pithp_text_add(&d->text, w->frames[i].next < w->frames[i].node_def->slot_count
@@ -117,7 +117,7 @@ static void add_frame(drawing *d, const pithp_walk *w, int64_t depth, bool last)
         pithp_text_add(&d->text, last ? "\u2514\u2500 " : "\u251c\u2500 ");
 }
 
-/* Unit and doc of a field behind what the last column has. */
+/* Append unit and doc of a field to the last column. */
 static void add_field_notes(drawing *d, const pithp_field *field, size_t column) {
     const pith_field_options *o = &field->declared.options;
     if (o->unit)
@@ -140,7 +140,7 @@ static void add_what(drawing *d, const void *node, pithp_visit visit) {
         pithp_text_add(&d->text, "absent");
     else
         pithp_node_describe(&d->text, node);
-    /* "a list of 3" reads better without its article in a column */
+    /* in a column, "a list of 3" stands without its article */
     if (d->text.length > before + 2 && strncmp(d->text.bytes + before, "a ", 2) == 0) {
         memmove(d->text.bytes + before, d->text.bytes + before + 2,
                 d->text.length - before - 1);
@@ -148,7 +148,7 @@ static void add_what(drawing *d, const void *node, pithp_visit visit) {
     }
 }
 
-/* The line of a leaf, of an absent place, or of a node whose children follow. */
+/* Print the line of a leaf, of an absent node, or of a node before its children. */
 static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit) {
     const int64_t depth = w->depth - (visit == PITHP_VISIT_ENTER);
     const pithp_walk_frame *parent = depth ? &w->frames[depth - 1] : NULL;
@@ -189,7 +189,7 @@ static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit
     return rc;
 }
 
-/* The statics of the record that was just entered. */
+/* Print the statics of the record just entered. */
 static void draw_statics(drawing *d, const pithp_walk *w) {
     const pithp_node_def *node_def = pithp_node_def_of(w->node);
     for (int64_t i = 0; i < statics_of(node_def) && d->count < d->limits.lines; i++) {
@@ -247,7 +247,7 @@ static pith_status draw_lines(drawing *d, const void *tree) {
 
 /* ---- The table ---- */
 
-/* Columns that UTF-8 takes in a terminal, each character one. */
+/* Columns of a UTF-8 text in a terminal, one per code point. */
 static int64_t columns(const char *text, size_t n) {
     int64_t count = 0;
     for (size_t i = 0; i < n; i++)
@@ -264,7 +264,7 @@ static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-/* Put the lines together; the root's comes with a summary of the tree. */
+/* Align the lines; the line of the root gets a summary of the tree. */
 static void align(const drawing *d, const void *tree, pithp_text *out) {
     int64_t name = 0, what = 0, bytes = 0;
     const char *at = d->text.bytes;

@@ -1,14 +1,14 @@
-/* Records: a struct whose statics are interned in a node definition and whose leaves and
- * children are checked once, when it is frozen. Freezing the same type with leaves of the
- * same specs again compares pointers only. */
+/* Records: freezing interns the statics of a struct in a node definition, and checks its
+ * leaves and children once. A second freeze of the same type with leaves of the same
+ * specs only compares pointers. */
 #include "tree/node_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Checking what users pass ---- */
+/* ---- Checks of arguments ---- */
 
-/* Why a pointer cannot be a tree of s. PITH_OK: it can. */
+/* Check whether a pointer is a tree usable in s; if not, prints the reason. */
 static pith_status
 reason_against(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES]) {
     pithp_block *block = NULL;
@@ -72,8 +72,8 @@ pith_status pithp_tree_check(pith_scope *s,
 
 /* ---- Making records ---- */
 
-/* A node of a held node definition whose statics are set and whose slots the caller sets.
- */
+/* Allocate a node of a held node definition, with its statics; the caller sets the
+ * slots. */
 static void *make_node(pith_scope *s, const pithp_node_def *node_def) {
     pithp_header *h = pithp_slab_make(s, sizeof *h + node_def->payload_bytes);
     if (PITHP_UNLIKELY(!h))
@@ -92,7 +92,7 @@ static void field_path(const pith_type *type, int32_t slot, char path[PITHP_PATH
              type->fields[type->slot_fields[slot]].declared.name);
 }
 
-/* What is wrong with a slot. */
+/* Report the fault of a slot. */
 static pith_status
 refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *child) {
     char path[PITHP_PATH_BYTES];
@@ -120,13 +120,13 @@ refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *chil
     return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got %s", expected, kinds[kind]);
 }
 
-/* What a look at all slots of a record found. */
+/* Facts about all slots of a record from one pass. */
 typedef struct {
     const void *node;
-    bool same_specs; /* as those of the recent entry */
-    bool keep;       /* some child does not outlive the scope */
+    bool same_specs; /* the specs equal those of the recent entry */
+    bool keep;       /* a child does not outlive the scope */
     uint8_t real;    /* PITHP_FLAG_REAL of the children; 0: none */
-    int32_t mixed;   /* a slot whose float dtype is another's; -1: none */
+    int32_t mixed;   /* a slot whose float dtype differs from another's, or -1 */
     uint16_t below;  /* open names of the children */
 } slots_seen;
 
@@ -142,7 +142,8 @@ bool pithp_block_look(pith_scope *s,
     seen->index = (uintptr_t)((const char *)child - 1) / PITHP_BLOCK_BYTES;
     if (block->owner != s && !pithp_scope_reaches(s, block->owner)) {
         *keep = true;
-        seen->index = 0; /* so that the next child of the block is noted too */
+        seen->index =
+            0; /* no cache, so that the next child of the block sets *keep too */
     }
     return true;
 }
@@ -155,8 +156,7 @@ static inline void note_node(slots_seen *seen, const pithp_header *h, int32_t sl
     seen->real |= real;
 }
 
-/* Whether the child of a slot is of the kind that is declared; else what is wrong is set.
- */
+/* Check that every child has the declared kind. Failure sets the error. */
 static pith_status
 look_at_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen *seen) {
     const pith_type *type = r->type;
@@ -197,7 +197,7 @@ look_at_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen
     return PITH_OK;
 }
 
-/* Check leaves against the declared specs and remember what was accepted. */
+/* Check leaves against the declared specs, and cache the accepted specs. */
 static pith_status check_leaves(pith_scope *s, pithp_recent *r, const void *node) {
     pithp_binding b;
     pithp_binding_begin(&b, r->type, node);
@@ -216,7 +216,8 @@ static pith_status check_leaves(pith_scope *s, pithp_recent *r, const void *node
     return PITH_OK;
 }
 
-/* The first slot, after the first with a float dtype, that has another. */
+/* The first slot whose float dtype differs from that of the leaves or an earlier slot, or
+ * -1. */
 static int32_t mixed_slot(const void *node, const pithp_recent *r) {
     uint8_t real = r->flags;
     for (int32_t i = 0; i < r->type->slot_count; i++) {
@@ -233,8 +234,8 @@ static int32_t mixed_slot(const void *node, const pithp_recent *r) {
 }
 
 static pith_status run_check(pith_scope *s, const pith_type *type, const void *node) {
-    /* Every pointer to a struct has one representation: the hook was declared with its T.
-     */
+    /* All pointers to structs have one representation, so a hook declared with T * may be
+     * called through void *. */
     const pithp_call_site call = pithp_user_begins(s);
     ((void (*)(pith_scope *, const void *))type->check)(s, node);
     pithp_user_ends(s, call);
@@ -250,7 +251,7 @@ pith_status pithp_record_check(pith_scope *s, const void *record) {
     return s->error.code;
 }
 
-/* Check a record whose slots are set, and let it begin its life. */
+/* Check a record whose slots are set, and complete its header. */
 static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
     const pith_type *type = r->type;
     const pithp_node_def *node_def = r->node_def;

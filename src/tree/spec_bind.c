@@ -1,13 +1,13 @@
-/* Fitting leaves to declared specs: names of extents are bound by the leaves of a node,
- * then every leaf is checked against what they are; ^names are checked when the node that
- * has them is made. */
+/* Binding of leaves to declared specs: the leaves of a node bind names of extents, then
+ * every leaf is checked against the bindings. ^names are checked when the enclosing node
+ * with that name is made. */
 #include "base/format.h"
 #include "tree/node_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A line that is cut where it does not fit. */
+/* A line of text, cut if it does not fit. */
 typedef struct {
     char text[PITHP_REASON_BYTES];
     size_t length;
@@ -33,7 +33,7 @@ static const void *slot_of(const pithp_binding *b, int32_t slot) {
     return child;
 }
 
-/* The spec of a slot's leaf; NULL where there is none, or it was dropped. */
+/* The spec of a slot's leaf; NULL if it is absent or dropped. */
 static const pith_spec *spec_at(const pithp_binding *b, int32_t slot) {
     if (b->type->slots[slot].kind != PITHP_SLOT_LEAF)
         return NULL;
@@ -60,7 +60,7 @@ int64_t pithp_binding_provided(const pithp_binding *b, int32_t provided) {
     return by >= 0 ? static_i64(b, by) : b->names[~by];
 }
 
-/* What ^name means in the enclosing nodes that are being made; -1: nothing is known. */
+/* The value of ^name from the enclosing nodes being made, or -1 if unknown. */
 static int64_t outer_value(const pithp_binding *b, const char *name) {
     for (const pithp_binding *o = b->outer; o; o = o->outer)
         for (int32_t i = 0; i < o->type->provided_count; i++)
@@ -69,7 +69,7 @@ static int64_t outer_value(const pithp_binding *b, const char *name) {
     return -1;
 }
 
-/* The static, name or ^name of an extent; -1: not known. */
+/* The value of an extent's static, name or ^name, or -1 if unknown. */
 static int64_t base_of(const pithp_binding *b, const pithp_extent *e) {
     switch (e->kind) {
         case PITHP_EXTENT_NUMBER:
@@ -84,7 +84,7 @@ static int64_t base_of(const pithp_binding *b, const pithp_extent *e) {
     return -1;
 }
 
-/* times * base + plus; -1 where base is none or the extent overflows. */
+/* times * base + plus; -1 if base is unknown or the extent overflows. */
 static int64_t extent_of(const pithp_extent *e, int64_t base) {
     int64_t value;
     if (base < 0 || __builtin_mul_overflow(e->times, base, &value) ||
@@ -93,14 +93,14 @@ static int64_t extent_of(const pithp_extent *e, int64_t base) {
     return value;
 }
 
-/* The base that makes an extent that long; -1: none does. */
+/* The base for a given extent, or -1. */
 static int64_t solve(const pithp_extent *e, int64_t extent) {
     return extent >= e->plus && (extent - e->plus) % e->times == 0
                ? (extent - e->plus) / e->times
                : -1;
 }
 
-/* ---- Learning from leaves ---- */
+/* ---- Binding by leaves ---- */
 
 void pithp_binding_begin(pithp_binding *b, const pith_type *type, const void *value) {
     b->type = type;
@@ -243,7 +243,7 @@ shape_fits(const pithp_binding *b, const pithp_leaf_spec *ls, const pith_spec *s
     return true;
 }
 
-/* The leaf, not this one, from which a name of extents was learned; NULL: none. */
+/* The field of another leaf that bound a name, or NULL. */
 static const char *
 learned_from(const pithp_binding *b, int32_t name, int32_t field, int64_t value) {
     for (int32_t i = 0; i < b->type->slot_count; i++) {
@@ -260,7 +260,7 @@ learned_from(const pithp_binding *b, int32_t name, int32_t field, int64_t value)
     return NULL;
 }
 
-/* "; n is 9 in .x", of each name that the leaf contradicts. */
+/* Append "; n is 9 in .x" for each name that the leaf contradicts. */
 static void
 print_sources(line *l, const pithp_binding *b, int32_t field, const pith_spec *spec) {
     const pithp_leaf_spec *ls = &b->type->fields[field].leaf;
@@ -312,7 +312,7 @@ pith_status pithp_binding_check(pith_scope *s, const pithp_binding *b) {
     return PITH_OK;
 }
 
-/* ---- The spec of a leaf that is to be made ---- */
+/* ---- Specs of leaves to be made ---- */
 
 static pith_status dtype_of_leaf(pith_scope *s,
                                  const pithp_binding *b,
@@ -327,7 +327,7 @@ static pith_status dtype_of_leaf(pith_scope *s,
         return PITH_OK;
     snprintf(path, sizeof path, ".%s", f->declared.name);
     return pithp_fail(s, PITH_E_DTYPE, path,
-                      "a leaf of \"%s\" cannot be made: its dtype is not given",
+                      "a leaf of \"%s\" cannot be made: its dtype is unknown",
                       f->declared.spec);
 }
 
@@ -344,7 +344,7 @@ bool pithp_binding_spec(pith_scope *s,
         return false;
     if (ls->any_shape) {
         pithp_fail(s, PITH_E_SHAPE, path,
-                   "a leaf of \"%s\" cannot be made: its shape is not given",
+                   "a leaf of \"%s\" cannot be made: its shape is unknown",
                    field->declared.spec);
         return false;
     }
@@ -358,7 +358,7 @@ bool pithp_binding_spec(pith_scope *s,
         print_expected(&expected, b, ls);
         pithp_fail(s, PITH_E_SHAPE, path, "%s: axis %d is %s", expected.text, k,
                    base < 0 && ls->extents[k].kind != PITHP_EXTENT_STATIC
-                       ? "given by no static, leaf or extent"
+                       ? "not given by a static, leaf or extent"
                    : base < 0 ? "negative"
                               : "too large");
         return false;
@@ -371,16 +371,16 @@ bool pithp_binding_spec(pith_scope *s,
 
 /* ---- ^names of the nodes below ---- */
 
-/* Which of the names that the record has a node on the way down has too: a row of bits a
+/* Which names of the record a node on the path down binds too: a row of bits per
  * depth. */
 typedef struct {
     pithp_binding *b;
     pithp_walk walk;
     uint64_t *rows;
-    int64_t depths;    /* that rows has room for */
+    int64_t depths;    /* capacity of rows */
     int words;         /* of a row */
-    uint16_t open;     /* names that no node so far has */
-    const char *field; /* of the record, through which the walk goes */
+    uint16_t open;     /* names that no node so far binds */
+    const char *field; /* field of the record on the path */
 } descent;
 
 static bool row_room(descent *d) {
@@ -397,8 +397,8 @@ static bool row_room(descent *d) {
     return true;
 }
 
-/* Note what the node just entered covers; whether anything below it is still of interest.
- */
+/* Record the names that the node just entered binds. Returns whether any name is still
+ * unbound below it. */
 static bool enter_row(descent *d) {
     const pith_type *type = pithp_node_def_of(d->walk.node)->type, *own = d->b->type;
     uint64_t *row = d->rows + (size_t)d->walk.depth * (size_t)d->words;
@@ -431,7 +431,7 @@ static pith_status refuse_outer(pith_scope *s,
     return PITH_E_SHAPE;
 }
 
-/* Check one ^name of a leaf against the record that has it, or bind it there. */
+/* Check one ^name of a leaf against the record that binds it, or bind it there. */
 static bool
 outer_fits(descent *d, const char *name, const pithp_extent *e, int64_t extent) {
     const pith_type *own = d->b->type;
@@ -440,7 +440,7 @@ outer_fits(descent *d, const char *name, const pithp_extent *e, int64_t extent) 
         if (own->provided[i] != name)
             continue;
         if (row[i / 64] >> (i % 64) & 1)
-            return true; /* a nearer node has it and has checked it */
+            return true; /* a nearer node binds it and has checked it */
         const int32_t by = own->provided_by[i];
         if (by < 0 && d->b->names[~by] < 0) {
             d->b->names[~by] = solve(e, extent);
@@ -530,7 +530,7 @@ pith_status pithp_binding_check_below(pith_scope *s, pithp_binding *b, uint16_t 
     return rc;
 }
 
-/* ---- Changes of a record ---- */
+/* ---- Changed records ---- */
 
 pith_status pithp_record_check_change(pith_scope *s,
                                       const pith_type *type,
@@ -554,9 +554,9 @@ pith_status pithp_record_check_change(pith_scope *s,
     return pithp_binding_check(s, &b);
 }
 
-/* ---- Float dtypes that meet ---- */
+/* ---- Conflicts of float dtypes ---- */
 
-/* The path of the first `float` leaf in a tree. */
+/* The dtype and path of the first `float` leaf of a tree. */
 static pith_dtype first_real(pith_scope *s, const void *tree, pithp_text *path) {
     pithp_walk w;
     pithp_visit visit;
@@ -588,7 +588,8 @@ pith_status pithp_fail_reals(pith_scope *s,
     pithp_path_add_slot(&second, shape, slot);
     const pith_dtype got = first_real(s, *pithp_slot(node, shape, slot), &second);
     pithp_fail(s, PITH_E_DTYPE, second.bytes,
-               "expected float=%s as in %s, got %s: the float leaves of a tree agree",
+               "expected float=%s as in %s, got %s: all float leaves of a "
+               "tree must agree",
                pith_dtype_name(expected), first.bytes, pith_dtype_name(got));
     pithp_text_end(&first);
     pithp_text_end(&second);

@@ -29,7 +29,7 @@ static bool is_whole(double value, double least, double beyond) {
     return value >= least && value < beyond && value == floor(value);
 }
 
-/* ---- Members whose bytes are one part of the value ---- */
+/* ---- Members stored as one member of the value ---- */
 
 #define MEMBER(kind, part)                                                               \
     static void read_##kind(const pith_field *d, const void *member,                     \
@@ -54,7 +54,7 @@ static void print_i64(pithp_text *t, const pithp_static_value *v) {
 
 static void check_initial_i64(pith_type *t, const pith_field *d) {
     if (!is_whole(d->options.initial, -0x1p63, 0x1p63))
-        pithp_type_refuse(t, d->name, "the initial value %g is no int64_t",
+        pithp_type_refuse(t, d->name, "the initial value %g is not an int64_t",
                           d->options.initial);
 }
 
@@ -115,7 +115,7 @@ static void print_bool(pithp_text *t, const pithp_static_value *v) {
 
 static void check_initial_bool(pith_type *t, const pith_field *d) {
     if (!is_whole(d->options.initial, 0, 2))
-        pithp_type_refuse(t, d->name, "the initial value %g is no bool",
+        pithp_type_refuse(t, d->name, "the initial value %g is not a bool",
                           d->options.initial);
 }
 
@@ -139,7 +139,7 @@ static void check_initial_text(pith_type *t, const pith_field *d) {
         pithp_type_refuse(t, d->name, "a string takes .initial_text, not .initial");
 }
 
-/* ---- Enums and dtypes: an int with a name ---- */
+/* ---- Enums and dtypes: integers with names ---- */
 
 _Static_assert(sizeof(pith_dtype) == sizeof(int), "a dtype is stored as an enum");
 
@@ -217,7 +217,7 @@ canonicalise_dtype(pith_scope *s, const pithp_field *f, const char *member, char
     int dtype;
     memcpy(&dtype, member, sizeof dtype);
     if (dtype < 0 || dtype >= PITH_DTYPE_COUNT)
-        return refuse_static(s, &f->declared, "%d is no dtype", dtype);
+        return refuse_static(s, &f->declared, "invalid dtype %d", dtype);
     memcpy(to, member, sizeof dtype);
     return PITH_OK;
 }
@@ -234,20 +234,20 @@ static void check_initial_enum(pith_type *t, const pith_field *d) {
     if (count < 1)
         pithp_type_refuse(t, d->name, "an enum needs names of its values");
     else if (!is_whole(d->options.initial, 0, count))
-        pithp_type_refuse(t, d->name, "the initial value %g is none of the %d names",
+        pithp_type_refuse(t, d->name, "the initial value %g is not among the %d names",
                           d->options.initial, count);
 }
 
 static void check_initial_dtype(pith_type *t, const pith_field *d) {
     if (!is_whole(d->options.initial, 0, PITH_DTYPE_COUNT))
-        pithp_type_refuse(t, d->name, "the initial value %g is no dtype",
+        pithp_type_refuse(t, d->name, "the initial value %g is not a dtype",
                           d->options.initial);
 }
 
 /* ---- Records without leaves ---- */
 
-/* The node_def of a record that a static field points to: frozen, or a type's initial
- * one. NULL: error set. */
+/* The node definition of a record in a static field: a frozen record, or the initial
+ * values of a type. NULL sets the error. */
 static const pithp_node_def *
 shape_of_record(pith_scope *s, const pithp_field *f, const void *record) {
     pithp_block *block = NULL;
@@ -265,11 +265,11 @@ shape_of_record(pith_scope *s, const pithp_field *f, const void *record) {
                       node_def && node_def->type == f->child
                           ? "the nil record of a failed call: "
                       : node_def ? "another record: "
-                                 : "an object that is no record",
+                                 : "an object that is not a record",
                       node_def ? node_def->type->name : "");
         return NULL;
     }
-    /* By value: the same statics give the same node_def, wherever the record lives. */
+    /* By value: equal statics give the same node definition, in any scope. */
     return pithp_node_def_record(s, f->child, record);
 }
 

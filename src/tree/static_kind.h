@@ -1,4 +1,4 @@
-/* Kinds of static fields: one table of operations, for this room and those above. */
+/* Static fields: a table of operations per kind, for this room and those above. */
 #ifndef PITHP_TREE_STATIC_KIND_H
 #define PITHP_TREE_STATIC_KIND_H
 
@@ -7,37 +7,36 @@
 /* The value of a static, in one form for all kinds. */
 typedef struct pithp_static_value {
     pith_static_kind kind;
-    int64_t i64;        /* i64; bool: 0 or 1; enum and dtype: the number */
-    double f64;         /* f64 */
-    const char *text;   /* text, which may be NULL; enum and dtype: the name, NULL if the
-                           number has none */
-    const void *record; /* record, which may be NULL */
+    int64_t i64; /* i64; bool: 0 or 1; enum and dtype: the number */
+    double f64;  /* f64 */
+    const char
+        *text; /* text or NULL; enum and dtype: the name, NULL if the number has none */
+    const void *record; /* record or NULL */
 } pithp_static_value;
 
-/* An operation that is NULL has the default that is stated beside it. */
+/* Each operation that may be NULL states its default. */
 typedef struct pithp_static_operations {
-    const char *name;     /* in checkpoints */
-    const char *expected; /* in messages: "expected an integer" */
+    const char *name;     /* name in checkpoints */
+    const char *expected; /* for messages: "expected an integer" */
     size_t size;          /* of the member */
     bool is_number;       /* i64, f64 or bool */
     bool is_named;        /* enum or dtype: a number with a name */
-    /* The value of a member. */
+    /* Read a member. */
     void (*read)(const pith_field *d, const void *member, pithp_static_value *v);
-    /* Store a value of the kind; numbers of enums and dtypes are stored unchecked. */
+    /* Write a value of the kind; numbers of enums and dtypes are not checked. */
     void (*write)(const pithp_static_value *v, void *member);
-    /* Convert an i64, f64, bool or text to the kind; a name that does not exist becomes
-     * the number -1. False: the kind takes no such value. NULL: it takes its own alone.
-     */
+    /* Convert an i64, f64, bool or text to the kind; an unknown name becomes -1. Returns
+     * false for other values. NULL: accepts its own kind only. */
     bool (*convert)(const pith_field *d,
                     const pithp_static_value *from,
                     pithp_static_value *to);
-    /* The canonical form of a member: one NaN, bools 0 or 1, the shape in place of a
-     * record. Sets the scope's error if the value is invalid. NULL: the bytes. */
+    /* The canonical form of a member: one NaN, bools 0 or 1, the node definition instead
+     * of a record. Invalid values set the error. NULL: the bytes. */
     pith_status (*canonicalise)(pith_scope *s,
                                 const pithp_field *f,
                                 const char *member,
                                 char *to);
-    /* Whether two members are equal: texts by content, all NaNs alike. NULL: by bytes. */
+    /* Equality of two members: texts by content, all NaNs equal. NULL: by bytes. */
     bool (*equal)(const void *a, const void *b);
     /* Hash of a canonical member. NULL: of its bytes. */
     uint64_t (*hash)(uint64_t seed, const void *member);
@@ -47,27 +46,27 @@ typedef struct pithp_static_operations {
     void (*check_initial)(pith_type *t, const pith_field *d);
 } pithp_static_operations;
 
-/* By pith_static_kind; PITH_STATIC_KIND_NONE has names alone. */
+/* Indexed by pith_static_kind; PITH_STATIC_KIND_NONE has names only. */
 extern const pithp_static_operations pithp_static_kinds[];
-/* The kind with that name; PITH_STATIC_KIND_NONE if there is none. */
+/* The kind with that name, or PITH_STATIC_KIND_NONE. */
 pith_static_kind pithp_static_kind_named(const char *name);
 /* The operations of a field's kind. */
 static inline const pithp_static_operations *pithp_static_of(const pith_field *d) {
     return &pithp_static_kinds[d->static_kind];
 }
-/* The value of a field of a record, or of a struct of its type. */
+/* Read a field of a record, or of a struct of its type. */
 static inline pithp_static_value pithp_static_read(const pith_field *d,
                                                    const void *record) {
     pithp_static_value v = {.kind = d->static_kind};
     pithp_static_of(d)->read(d, (const char *)record + d->offset, &v);
     return v;
 }
-/* Store a value of the field's kind in a struct. */
+/* Write a value of the field's kind to a struct. */
 static inline void
 pithp_static_write(const pith_field *d, const pithp_static_value *v, void *record) {
     pithp_static_of(d)->write(v, (char *)record + d->offset);
 }
-/* These apply the defaults. */
+/* The operations with their defaults applied. */
 bool pithp_static_convert(const pith_field *d,
                           const pithp_static_value *from,
                           pithp_static_value *to);
@@ -77,7 +76,7 @@ pith_status pithp_static_canonicalise(pith_scope *s,
                                       char *to);
 bool pithp_static_equal(pith_static_kind kind, const void *a, const void *b);
 uint64_t pithp_static_hash(pith_static_kind kind, uint64_t seed, const void *member);
-/* The initial value that the options of a field state. */
+/* The initial value in the options of a field. */
 pithp_static_value pithp_static_initial(const pithp_field *f);
 
 #endif

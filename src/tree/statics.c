@@ -1,4 +1,4 @@
-/* Canonical statics of a record and the interned node_def that they determine. */
+/* Canonical statics of a record, and the interned node definition that they determine. */
 #include "tree/node_def_internal.h"
 #include "tree/static_kind.h"
 

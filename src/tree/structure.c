@@ -1,5 +1,4 @@
-/* Structures that belong to no scope: what caches keep, and how trees are compared with
- * them. */
+/* Structures outside scopes: copies for caches, and comparison of trees with them. */
 #include "tree/node_def_internal.h"
 
 #include <string.h>
@@ -52,7 +51,7 @@ bool pithp_structure_equal(const pithp_structure *a, const pithp_structure *b) {
             memcmp(a->specs, b->specs, (size_t)a->item_count * sizeof(void *)) == 0);
 }
 
-/* Words are mixed one by one: this is looked up at every call of a compiled function. */
+/* A hash of mixed words: every call of a compiled function looks one up. */
 uint64_t pithp_structure_hash(uint64_t h, const pithp_structure *t) {
     for (int64_t i = 0; i < t->token_count; i++) {
         const uintptr_t token = t->tokens[i];
@@ -67,20 +66,20 @@ uint64_t pithp_structure_hash(uint64_t h, const pithp_structure *t) {
     return h ^ h >> 32;
 }
 
-/* ---- Trees of a structure that is known ---- */
+/* ---- Trees of a known structure ---- */
 
-/* What the leaves of one are read into. */
+/* Destination of the leaves. */
 typedef struct reading {
     const pithp_stream *stream;
-    const pithp_hold *hold; /* of the last leaf, whose buffer was looked at */
+    const pithp_hold *hold; /* of the last leaf; its buffer was checked */
     const pith_spec *const *specs;
-    const pith_array **items, **first; /* the next place, and the list */
+    const pith_array **items, **first; /* the next item, and the list */
     const void **addresses;
     pithp_held_runs *runs;
 } reading;
 
-/* A leaf has another hold than the one before: whether it can be read. Not for the loop,
- * which has enough to keep in registers. */
+/* Called for a leaf with another hold than the one before: returns whether it can be
+ * read. Not inlined, to save registers in the loop. */
 __attribute__((noinline)) static bool
 change_hold(const reading *r, const pith_array *a, int64_t i) {
     pithp_held_runs *runs = r->runs;
@@ -96,8 +95,8 @@ change_hold(const reading *r, const pith_array *a, int64_t i) {
     return true;
 }
 
-/* Leaves in slots from `first` on; false: one of them is another, or nothing is to be
- * done with it before it has been looked at. */
+/* Read the leaves in slots from `first` on. Returns false for a leaf of another spec, or
+ * one that needs a wait or has an error. */
 static inline bool read_run(reading *r,
                             const void *node,
                             const pithp_node_def *node_def,
@@ -138,7 +137,7 @@ static inline bool read_run(reading *r,
     return true;
 }
 
-/* A run of leaves or absences in the innermost nodes. */
+/* Read a run of leaves or absent slots of the innermost nodes. */
 static bool read_token(reading *r, pithp_walk *w, uintptr_t token) {
     for (int64_t run = pithp_token_run(token); run;) {
         pithp_walk_frame *top = &w->frames[w->depth - 1];
@@ -170,9 +169,9 @@ static bool read_node(pithp_walk *w, const void *node, const pithp_node_def *nod
     return node_def->slot_count == 0 || pithp_walk_enter(w, node, node_def);
 }
 
-static const pithp_node_def alone = {.slot_count = 1}; /* around a tree of one leaf */
+static const pithp_node_def alone = {.slot_count = 1}; /* parent of a tree of one leaf */
 
-/* A tree with nodes. */
+/* Read a tree with nodes. */
 static bool
 read_nodes(reading *r, pith_runtime *rt, const pithp_structure *t, const void *tree) {
     pithp_walk w;

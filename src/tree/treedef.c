@@ -1,16 +1,16 @@
-/* Treedefs: the structure of a tree as a value of its own, with the specs of its leaves.
- * A small one lies in its scope whole; of a large one the arrays that the walk filled are
- * taken over, and released with the scope. */
+/* Treedefs: the structure of a tree as an object, with the specs of its leaves. A small
+ * treedef lies in its scope. A large one takes over the arrays of the walk, which the
+ * scope releases. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
 struct pith_treedef {
     pithp_structure structure;
-    _Atomic uint64_t hash; /* 0: not asked for yet */
+    _Atomic uint64_t hash; /* 0: not computed yet */
     pith_runtime *rt;
-    const pith_array **items;       /* taken over: with the specs behind them */
-    size_t token_bytes, item_bytes; /* of what was taken over */
+    const pith_array **items;       /* taken over, with the specs after them */
+    size_t token_bytes, item_bytes; /* of the taken-over arrays */
 };
 
 static bool is_treedef(const pith_treedef *def, pithp_block **block) {
@@ -26,7 +26,7 @@ static void release_arrays(pith_scope *s, void *thing) {
         pithp_scratch_release(s->runtime, def->items, def->item_bytes);
 }
 
-/* Tokens and heads, items and specs move to memory of the scope, or of the treedef. */
+/* Move tokens and heads, items and specs to the scope, or to the treedef. */
 static pith_status take_over(pith_scope *s, pith_treedef *def, pithp_flat *f) {
     pithp_structure *t = &def->structure;
     const size_t tokens = (size_t)t->token_count, items = (size_t)t->item_count;
@@ -124,7 +124,7 @@ const pith_treedef *pith_tree_flatten_where(pith_scope *s,
     return def;
 }
 
-/* ---- Structures as arguments ---- */
+/* ---- Treedefs as arguments ---- */
 
 const pithp_structure *pithp_treedef_check(pith_scope *s,
                                            const pith_treedef *def,
@@ -136,8 +136,8 @@ const pithp_structure *pithp_treedef_check(pith_scope *s,
         return &def->structure;
     pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is %s", function, name,
                !def    ? "NULL"
-               : !good ? "no structure of a tree"
-                       : "of another runtime");
+               : !good ? "not a treedef"
+                       : "a treedef of another runtime");
     return NULL;
 }
 
@@ -146,7 +146,7 @@ const void *pithp_nil_of_treedef(const pith_treedef *def) {
     return is_treedef(def, &block) ? pithp_nil_of(&def->structure) : NULL;
 }
 
-/* The structure, where there are as many items as it has places for. */
+/* The structure, if the number of items matches. */
 static const pithp_structure *enter_unflatten(pith_scope *s,
                                               const pith_treedef *def,
                                               int64_t count,
@@ -175,14 +175,14 @@ const void *pith_tree_unflatten(pith_scope *s,
         enter_unflatten(s, def, count, leaves, "pith_tree_unflatten", "leaves");
     if (t && t->picked)
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "pith_tree_unflatten: def has places for any tree: "
-                   "pith_tree_unflatten_where takes them");
+                   "pith_tree_unflatten: def has picked items: use "
+                   "pith_tree_unflatten_where");
     else if (t)
         made = pithp_build(s, t, pithp_owner_of(def), leaves);
     return made ? made : pithp_nil_of_treedef(def);
 }
 
-/* Places of leaves take arrays, places that a predicate picked any tree. */
+/* Leaf items must be arrays; picked items may be any tree. */
 static pith_status
 check_items(pith_scope *s, const pithp_structure *t, const void *const *items) {
     for (int64_t i = 0; i < t->item_count; i++) {

@@ -1,5 +1,5 @@
-/* What can be wrong with the description of a record type. Every mistake is named by
- * field, with what was expected. */
+/* Validation of record type declarations. Each error names the field and the expected
+ * declaration. */
 #include "tree/static_kind.h"
 #include "tree/type_internal.h"
 
@@ -26,8 +26,7 @@ static bool is_whole(double value, double least, double beyond) {
 
 static void check_static(pith_type *t, const pith_field *d) {
     if (d->static_kind == PITH_STATIC_KIND_NONE || d->size != pithp_static_of(d)->size)
-        pithp_type_refuse(t, d->name, "a static of %zu bytes is of no kind that is known",
-                          d->size);
+        pithp_type_refuse(t, d->name, "a static of %zu bytes has no known kind", d->size);
     else if (d->static_kind == PITH_STATIC_KIND_ENUM && !d->names)
         pithp_type_refuse(t, d->name, "an enum needs names of its values");
     else if (d->options.initial_text && d->static_kind != PITH_STATIC_KIND_TEXT)
@@ -41,14 +40,15 @@ static void check_static(pith_type *t, const pith_field *d) {
 static void
 set_hook(pith_type *t, const pith_field *d, const char *kind, void (**hook)(void)) {
     if (*hook)
-        pithp_type_refuse(t, NULL, "a second %s, %s: a type has one", kind, d->name);
+        pithp_type_refuse(t, NULL, "a second %s, %s: a type has only one", kind, d->name);
     *hook = d->hook;
 }
 
 static void check_upgrade(pith_type *t, int32_t field) {
     const pith_field *d = &t->fields[field].declared;
     if (!is_whole(d->options.initial, 1, 0x1p31))
-        pithp_type_refuse(t, NULL, "the upgrade %s starts from %g, which is no version",
+        pithp_type_refuse(t, NULL,
+                          "the upgrade %s starts from %g, which is not a version",
                           d->name, d->options.initial);
     for (int32_t i = 0; i < field; i++) {
         const pith_field *other = &t->fields[i].declared;
@@ -59,7 +59,7 @@ static void check_upgrade(pith_type *t, int32_t field) {
     }
 }
 
-/* The version may be given behind the upgrades that lead to it. */
+/* Upgrades may be declared before the version. */
 static void check_upgrades(pith_type *t) {
     for (int32_t i = 0; i < t->field_count && !t->error; i++) {
         const pith_field *d = &t->fields[i].declared;
@@ -73,8 +73,7 @@ static void check_upgrades(pith_type *t) {
     }
 }
 
-/* Identifiers with dots between them: names of types appear in files, messages, renames.
- */
+/* Identifiers separated by dots: type names appear in files, messages and renames. */
 static bool is_name(const char *text) {
     enum { LONGEST = 100 };
     const char *const whole = text;
@@ -92,13 +91,12 @@ static bool is_name(const char *text) {
 
 static void check_name(pith_type *t, const char *name) {
     if (!name || !is_name(name))
-        pithp_type_refuse(
-            t, NULL,
-            "PITH_NAMED(\"%.120s\"): expected identifiers with dots between "
-            "them, of 100 characters at most",
-            name ? name : "");
+        pithp_type_refuse(t, NULL,
+                          "PITH_NAMED(\"%.120s\"): expected identifiers with dots "
+                          "between them, of at most 100 characters",
+                          name ? name : "");
     else if (strcmp(name, t->name) != 0)
-        pithp_type_refuse(t, NULL, "a second name, \"%s\": a type has one", name);
+        pithp_type_refuse(t, NULL, "a second name, \"%s\": a type has only one", name);
 }
 
 static void check_hook(pith_type *t, const pith_field *d) {
@@ -110,7 +108,7 @@ static void check_hook(pith_type *t, const pith_field *d) {
         case PITH_HOOK_FORMERLY:
             if (!d->options.initial_text || !d->options.initial_text[0] ||
                 strcmp(d->options.initial_text, t->name) == 0)
-                pithp_type_refuse(t, NULL, "the former name \"%s\" is none",
+                pithp_type_refuse(t, NULL, "the former name \"%s\" is invalid",
                                   d->options.initial_text ? d->options.initial_text : "");
             break;
         case PITH_HOOK_NAMED:
@@ -127,7 +125,7 @@ static void check_hook(pith_type *t, const pith_field *d) {
             break;
         case PITH_HOOK_VERSION:
             if (!is_whole(d->options.initial, 1, 0x1p31))
-                pithp_type_refuse(t, NULL, "the version %g is no positive int",
+                pithp_type_refuse(t, NULL, "the version %g is not a positive int",
                                   d->options.initial);
             else
                 t->version = (int32_t)d->options.initial;
@@ -135,7 +133,7 @@ static void check_hook(pith_type *t, const pith_field *d) {
     }
 }
 
-/* Options that a field of that kind cannot have. */
+/* Check for options that a field of that kind does not support. */
 static void check_options(pith_type *t, const pith_field *d) {
     const pith_field_options *o = &d->options;
     const bool fill = o->fill < 0 || o->fill > 0 || isnan(o->fill);
@@ -183,7 +181,7 @@ static bool is_covering(const pith_field *d) {
     return d->kind != PITH_FIELD_HOOK && d->size > 0;
 }
 
-/* The field each byte belongs to, counted from 1; 0: none. False: refused. */
+/* The field of each byte, counted from 1; 0: none. Returns false after an error. */
 static bool cover(pith_type *t, int32_t *owner) {
     for (int32_t i = 0; i < t->field_count; i++) {
         const pith_field *d = &t->fields[i].declared;
@@ -205,7 +203,7 @@ static bool cover(pith_type *t, int32_t *owner) {
     return true;
 }
 
-/* The alignment that the field at an offset may have asked for. */
+/* The alignment that the field at an offset may require. */
 static size_t alignment_at(const pith_type *t, const int32_t *owner, size_t offset) {
     size_t alignment = t->alignment;
     if (offset == t->size)
@@ -249,8 +247,7 @@ void pithp_type_check_layout(pith_type *t, const unsigned char *members) {
         size_t end = at + 1;
         while (end < t->size && !owner[end] && (!members || members[end]))
             end++;
-        /* Without knowing the members, a gap that alignment explains is taken for
-         * padding. */
+        /* Without a list of members, a gap that alignment explains counts as padding. */
         if (members || end - at >= alignment_at(t, owner, end))
             refuse_gap(t, at, end);
         at = end;
@@ -260,8 +257,8 @@ void pithp_type_check_layout(pith_type *t, const unsigned char *members) {
 
 /* ---- Misspelt names of extents ---- */
 
-/* Whether one insertion, deletion, replacement or exchange of neighbours leads from a to
- * b. Names of one or two letters differ by design. */
+/* Whether two names have edit distance 1 (insertion, deletion, replacement or
+ * transposition; F. Damerau 1964). Names of fewer than four letters never count. */
 static bool is_similar(const char *a, const char *b) {
     const size_t m = strlen(a), n = strlen(b);
     if (m < 4 || n < 4 || m > n + 1 || n > m + 1)
@@ -295,8 +292,8 @@ count_uses(const pith_type *t, pithp_extent_kind kind, int32_t name, int32_t *fi
     return uses;
 }
 
-/* A name that one leaf uses once, so much like a static that no leaf uses, is that
- * static. */
+/* A name that one leaf uses once, and that is similar to a static that no leaf uses, is
+ * taken for a misspelt static. */
 void pithp_type_check_names(pith_type *t) {
     for (int32_t i = 0; i < t->name_count && !t->error; i++) {
         int32_t field = -1, unused;
@@ -307,9 +304,10 @@ void pithp_type_check_names(pith_type *t) {
             if (t->statics[k].kind == PITH_STATIC_KIND_I64 &&
                 is_similar(t->names[i], name) &&
                 count_uses(t, PITHP_EXTENT_STATIC, t->statics[k].field, &unused) == 0)
-                pithp_type_refuse(t, t->fields[field].declared.name,
-                                  "leaf spec \"%s\": no static is called %s; %s is",
-                                  t->fields[field].declared.spec, t->names[i], name);
+                pithp_type_refuse(
+                    t, t->fields[field].declared.name,
+                    "leaf spec \"%s\": there is no static %s, but there is %s",
+                    t->fields[field].declared.spec, t->names[i], name);
         }
     }
 }
@@ -333,18 +331,19 @@ void pithp_type_check_needs(pith_type *t) {
                 continue;
             for (int32_t p = 0; p < t->provided_count; p++)
                 if (is_similar(need, t->provided[p]) && !is_needed(t, t->provided[p]))
-                    pithp_type_refuse(t, t->fields[t->slots[i].field].declared.name,
-                                      "its leaves ask for ^%s, and %s has no extent of "
-                                      "that name; %s is one",
-                                      need, t->name, t->provided[p]);
+                    pithp_type_refuse(
+                        t, t->fields[t->slots[i].field].declared.name,
+                        "its leaves need ^%s, but %s has no extent of that name; "
+                        "it has %s",
+                        need, t->name, t->provided[p]);
         }
     }
 }
 
 /* ---- Children ---- */
 
-/* Whether required children lead from one type to another. Types already registered
- * cannot lead to one that is not. */
+/* Whether required children lead from one type to another. Registered types cannot lead
+ * to an unregistered one. */
 static bool leads_back(const pith_type *from, const pith_type *to, int32_t visit) {
     if (from == to)
         return true;
@@ -371,19 +370,18 @@ void pithp_type_check_children(pith_type *t) {
             continue;
         if (!f->child || f->child == pith_array_pith_type())
             pithp_type_refuse(t, d->name,
-                              "%s is no record type: an array is a PITH_LEAF, any tree a "
-                              "PITH_TREE",
+                              "%s is not a record type: an array is a PITH_LEAF, any "
+                              "tree a PITH_TREE",
                               d->child_name ? d->child_name : "it");
         else if (is_static && f->child->slot_count > 0)
             pithp_type_refuse(t, d->name,
-                              "%s has leaves or children: only a record without is a "
-                              "static",
+                              "%s has leaves or children: a static record has neither",
                               f->child->name);
         else if (!d->options.optional &&
                  leads_back(f->child, t, pithp_type_begin_visit()))
-            pithp_type_refuse(t, d->name,
-                              "a required %s that leads back to %s never ends: make it "
-                              ".optional",
-                              f->child->name, t->name);
+            pithp_type_refuse(
+                t, d->name,
+                "a required %s leads back to %s without end: make it .optional",
+                f->child->name, t->name);
     }
 }

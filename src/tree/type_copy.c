@@ -1,5 +1,5 @@
-/* Descriptions of record types: copied, so that they outlive the library that brought
- * them, and compared with those that come again. */
+/* Record type declarations: copied, so that they outlive their library, and compared with
+ * repeated declarations. */
 #include "tree/type_internal.h"
 
 #include <dlfcn.h>
@@ -12,8 +12,7 @@ char *pithp_type_copy_text(const char *text, size_t length) {
     return copy;
 }
 
-/* A copy of a string, or NULL for NULL; *short_of_memory is set where there was no room.
- */
+/* Copy a string; NULL for NULL. Sets *short_of_memory if memory is short. */
 static const char *copy_string(const char *text, bool *short_of_memory) {
     if (!text)
         return NULL;
@@ -57,7 +56,7 @@ static bool same_text(const char *a, const char *b) {
 }
 
 static bool same_number(double a,
-                        double b) { /* by bits: NaN fills are equal, -0 is not 0 */
+                        double b) { /* bitwise: NaN fills are equal, -0 differs from 0 */
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -69,7 +68,8 @@ static bool same_names(const char *const *a, const char *const *b) {
     return !*a && !*b;
 }
 
-/* Hooks are compared by name: each translation unit has its own copy of a static one. */
+/* Hooks are compared by name, because each translation unit has its own copy of a static
+ * function. */
 static bool same_field(const pith_field *a, const pith_field *b) {
     return same_text(a->name, b->name) && a->offset == b->offset && a->size == b->size &&
            a->kind == b->kind && same_text(a->spec, b->spec) &&
@@ -104,7 +104,8 @@ int32_t pithp_type_difference(const pith_type *t, const pith_type_spec *spec) {
     return t->size == spec->size && t->alignment == spec->alignment ? -1 : -2;
 }
 
-/* A hook whose library is gone: another copy of the description has its own. */
+/* Replace a hook whose library was unloaded by that of another copy of the
+ * declaration. */
 static void refresh_hook(void (**hook)(void), void (*other)(void)) {
     Dl_info info;
     if (*hook && other && dladdr((void *)(uintptr_t)*hook, &info) == 0)

@@ -1,7 +1,6 @@
-/* Whether a description that comes again is of a type that is registered. Descriptions
- * name their children by functions that register them; while two are compared, such a
- * registration is answered with a comparison instead. Types that lead back to themselves
- * are the same if no difference is found on the way. */
+/* Equality of a repeated declaration and a registered type. Declarations name children by
+ * functions that register them. During a comparison, such a registration runs a
+ * comparison instead. Recursive types are equal if no difference is found on the way. */
 #include "tree/type_internal.h"
 
 #include <stdlib.h>
@@ -9,15 +8,16 @@
 
 typedef struct pair {
     const pith_type *type;
-    const pith_field *fields; /* of the description */
+    const pith_field *fields; /* of the declaration */
 } pair;
 
-/* All are guarded by the registry's lock. */
+/* The lock of the registry guards all of these. */
 static struct {
-    const pith_type *expected; /* what a child is compared with; NULL: nothing is asked */
+    const pith_type
+        *expected; /* the type to compare the child with; NULL: no comparison runs */
     bool answered, same;
 } question;
-static pair *pairs; /* under comparison: taken for the same */
+static pair *pairs; /* being compared: assumed equal */
 static size_t pair_count, pair_room;
 static bool short_of_memory;
 
@@ -48,18 +48,19 @@ static bool is_same_child(const pith_type *expected, const pith_type *(*child)(v
     const __typeof__(question) before = question;
     question.expected = expected;
     question.answered = false;
-    const pith_type *known = child(); /* at once, or by pithp_type_answer */
+    const pith_type *known = child(); /* answers directly, or through pithp_type_answer */
     const bool same = question.answered ? question.same : known == expected;
     question = before;
     return same;
 }
 
-/* A pair stays until the end: one difference is a difference of all that lead to it. */
+/* A pair stays in the list until the end: one difference makes every type that leads to
+ * it differ. */
 static bool is_same(const pith_type *t, const pith_type_spec *spec) {
     if (strcmp(t->name, pithp_type_spec_name(spec)) != 0 ||
         pithp_type_difference(t, spec) != -1)
         return false;
-    if (!t->ready || is_in_flight(t, spec)) /* its children are still being resolved */
+    if (!t->ready || is_in_flight(t, spec)) /* its children are not resolved yet */
         return true;
     bool same = begin(t, spec);
     for (int32_t i = 0; same && i < t->field_count; i++)

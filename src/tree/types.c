@@ -1,5 +1,5 @@
-/* Record types: descriptions, copied and checked once and found again by name. Types live
- * as long as the process; so do the nil and the initial record of each. */
+/* Record types: registry of declarations, copied and checked once, and found by name.
+ * Types, their nil and initial records live as long as the process. */
 #include "base/format.h"
 #include "tree/static_kind.h"
 #include "tree/type_internal.h"
@@ -9,25 +9,25 @@
 
 enum { TYPE_MAGIC = 0x54797065, NAME_BUCKETS = 256 };
 
-/* The nil record of types that have none of their own; never written. */
+/* The nil record of invalid types; never written. */
 static char no_values[PITHP_LARGEST_RECORD] __attribute__((aligned(16)));
 static const struct pith_type no_memory = {.name = "",
                                            .error =
                                                "out of memory: no room for a record type",
                                            .nil = no_values};
 static const struct pith_type array_type = {.name = "array",
-                                            .error = "an array is no record type",
+                                            .error = "an array is not a record type",
                                             .nil = no_values};
-static const struct pith_type no_description = {.name = "",
-                                                .error =
-                                                    "pith_type_register: no description",
-                                                .nil = no_values};
+static const struct pith_type no_description = {
+    .name = "",
+    .error = "pith_type_register: the declaration is NULL",
+    .nil = no_values};
 
-/* Guards all below. Registering a type asks its children for theirs, which registers
- * them. */
+/* Guards all statics below. Recursive: registering a type calls the functions of its
+ * children, which register them. */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pith_type *types;
-static int depth;          /* registrations under way, by the thread that has the lock */
+static int depth;          /* of nested registrations by the thread with the lock */
 static pith_type *pending; /* made by them, not yet ready */
 static bool pending_short_of_memory;
 
@@ -108,7 +108,7 @@ static bool read_leaf_specs(pith_type *t) {
     pithp_spec_reader r = {.name_count = 0};
     pith_field *declared = NULL;
     const size_t count = (size_t)t->field_count;
-    /* The reader looks statics up among plain fields. */
+    /* The parser looks up statics in an array of plain fields. */
     declared = pithp_permanent((count ? count : 1) * sizeof *declared);
     if (!declared)
         return false;
@@ -133,7 +133,7 @@ static bool read_leaf_specs(pith_type *t) {
     return true;
 }
 
-/* Whether some leaf binds the name (rather than only asking for ^name). */
+/* Whether a leaf has the name in an extent of that kind. */
 static bool binds(const pith_type *t, int32_t name, pithp_extent_kind kind) {
     for (int32_t i = 0; i < t->slot_count; i++) {
         const pithp_leaf_spec *spec = &t->fields[t->slot_fields[i]].leaf;
@@ -205,7 +205,7 @@ static bool make_permanent_records(pith_type *t) {
     return t->nil && t->initial;
 }
 
-/* A type with its own fields checked. NULL: memory was short. */
+/* A type whose own fields are checked. NULL if memory is short. */
 static pith_type *build(const pith_type_spec *spec) {
     pith_type *t = pithp_permanent(sizeof *t);
     if (!t)
@@ -238,7 +238,7 @@ static pith_type *build(const pith_type_spec *spec) {
     return t;
 }
 
-/* ---- Completing a group of types that name each other ---- */
+/* ---- Completion of a group of mutually recursive types ---- */
 
 static void resolve_children(pith_type *t, const pith_type_spec *spec) {
     for (int32_t i = 0; i < t->field_count; i++) {
@@ -261,8 +261,8 @@ static bool add_need(const char **needs, int32_t *count, const char *name) {
     return true;
 }
 
-/* Add what a type's leaves and children leave to enclosing nodes; whether something was
- * new. */
+/* Add the ^names that a type's leaves and children leave to enclosing nodes. Returns
+ * whether a name was new. */
 static bool grow_needs(pith_type *t) {
     bool grown = false;
     for (int32_t i = 0; i < t->name_count; i++)
@@ -292,7 +292,7 @@ static void fill_permanent_records(const pith_type *t) {
                 break;
             case PITH_FIELD_STATIC:
                 if (pithp_static_of(d)->size != d->size || !d->size)
-                    break; /* the type is refused */
+                    break; /* the type has an error */
                 v = pithp_static_initial(f);
                 pithp_static_write(d, &v, initial);
                 if (d->static_kind == PITH_STATIC_KIND_RECORD && f->child)
@@ -307,7 +307,8 @@ static void fill_permanent_records(const pith_type *t) {
     }
 }
 
-/* All types of the group know their children: check what needs that, and show them. */
+/* Complete the group once all children are resolved: run the remaining checks and publish
+ * the types. */
 static void complete_pending(void) {
     bool grown = true;
     for (pith_type *t = pending; t; t = t->next_pending)
@@ -319,7 +320,7 @@ static void complete_pending(void) {
     }
     for (pith_type *t = pending; t; t = t->next_pending)
         pithp_type_check_needs(t);
-    /* An error in a type is one in all that have it as a child. */
+    /* An error in a type is an error of all types with it as a child. */
     grown = true;
     while (grown) {
         grown = false;
@@ -339,7 +340,7 @@ static void complete_pending(void) {
     }
 }
 
-/* Memory was short for one of the group: as if none of it had been seen. */
+/* Memory was short: remove the whole group from the registry. */
 static void forget_pending(void) {
     pith_type **link = &types;
     while (*link) {
@@ -353,7 +354,7 @@ static void forget_pending(void) {
     }
 }
 
-/* ---- Registering ---- */
+/* ---- Registration ---- */
 
 static void add_to_registry(pith_type *t) {
     pith_type **last = &types;
@@ -364,7 +365,7 @@ static void add_to_registry(pith_type *t) {
     pending = t;
 }
 
-/* Another struct, `other`, has the name. Children are resolved. */
+/* Report that another struct, `other`, has the name. Children are resolved. */
 static void
 refuse_name(pith_type *t, const pith_type *other, const pith_type_spec *spec) {
     static const char remedy[] = "PITH_NAMED gives one of them another name";
@@ -435,7 +436,7 @@ const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type 
     pthread_mutex_lock(&lock);
     if (pithp_type_answer(spec)) {
         pthread_mutex_unlock(&lock);
-        return &no_description; /* the answer was the comparison */
+        return &no_description; /* the caller compares the declaration instead */
     }
     depth++;
     const pith_type *t = find_or_register(spec);
@@ -455,14 +456,13 @@ const pith_type *pith_type_register(const pith_type_spec *spec, const pith_type 
     pthread_mutex_unlock(&lock);
     if (!t)
         return &no_memory;
-    /* A type of a group that is still being registered must not be seen by other threads.
-     */
+    /* Types of an incomplete group must not be visible to other threads. */
     if (ready && cache)
         __atomic_store_n(cache, t, __ATOMIC_RELEASE);
     return t;
 }
 
-/* ---- Looking at types ---- */
+/* ---- Queries ---- */
 
 const pith_type *pith_array_pith_type(void) {
     return &array_type;
@@ -515,7 +515,7 @@ static bool was_called(const pith_type *type, const char *name) {
     return false;
 }
 
-/* Whether a declaration names a type, itself or through the types that it names. */
+/* Whether a declaration names a type, directly or through other types. */
 static bool leads_to(const pith_type *from, const pith_type *to, int32_t visit) {
     if (from == to || !from->ready || from->visit == visit)
         return from == to;

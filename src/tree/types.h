@@ -1,4 +1,4 @@
-/* Types: how the structs of a program are described (types.c, leaf_spec.c). */
+/* Record types: declarations of the structs of a program (types.c, leaf_spec.c). */
 #ifndef PITHP_TREE_TYPES_H
 #define PITHP_TREE_TYPES_H
 
@@ -11,12 +11,13 @@ typedef enum pithp_extent_kind {
     PITHP_EXTENT_NUMBER, /* plus */
     PITHP_EXTENT_STATIC, /* of a static field */
     PITHP_EXTENT_NAME,   /* bound by the leaves of the node */
-    PITHP_EXTENT_OUTER   /* ^name: of the nearest enclosing node that has it */
+    PITHP_EXTENT_OUTER   /* ^name: of the nearest enclosing node that binds it */
 } pithp_extent_kind;
 
 typedef struct pithp_extent {
     pithp_extent_kind kind;
-    int32_t name; /* NAME, OUTER: index into the type's names; STATIC: of the field */
+    int32_t
+        name; /* NAME, OUTER: index into the type's names; STATIC: index of the field */
     int64_t times, plus; /* times > 0, plus >= 0 */
 } pithp_extent;
 
@@ -38,13 +39,13 @@ typedef struct pithp_leaf_spec {
 } pithp_leaf_spec;
 
 typedef struct pithp_field {
-    pith_field declared;    /* strings copied; its `child` is NULL: */
+    pith_field declared;    /* strings copied; its `child` is NULL, see: */
     const pith_type *child; /* children, static records and uses: their type */
-    int32_t slot;           /* leaves and children: place among the slots; else -1 */
+    int32_t slot;           /* leaves and children: index of the slot; else -1 */
     pithp_leaf_spec leaf;
 } pithp_field;
 
-/* What of a record a slot is. */
+/* Kind of a slot. */
 typedef enum pithp_slot_kind {
     PITHP_SLOT_LEAF,
     PITHP_SLOT_CHILD, /* a record of the field's type */
@@ -72,52 +73,53 @@ struct pithp_node_def;
 /* A registered type; never freed. */
 struct pith_type {
     uint32_t magic;
-    bool ready;       /* children are known too: visible to every thread */
+    bool ready;       /* children are resolved: visible to every thread */
     bool all_leaves;  /* every slot is a leaf */
-    bool needs_outer; /* some leaf has a ^name */
+    bool needs_outer; /* a leaf has a ^name */
     const char *name;
-    const char *error; /* NULL for a good description */
+    const char *error; /* NULL for a valid declaration */
     size_t size, alignment;
     int32_t field_count, slot_count, static_count, name_count;
     int32_t version;
     pithp_field *fields;
-    const char *
-        *names; /* of extents; interned by the process, so one text is one pointer */
+    const char **names;     /* of extents; interned, so equal texts have equal pointers */
     uint32_t *slot_offsets; /* of leaves and children, in walk order */
     int32_t *slot_fields;   /* field of each slot */
     pithp_slot_info *slots;
     pithp_static_info *statics;
-    void (*check)(void); /* hooks; NULL: none */
+    void (*check)(void); /* hooks, or NULL */
     void (*match)(void);
     void (*scatter_args)(void);
     /* Frozen in memory of the process. nil: zeros, required children nil. initial:
-     * statics have their initial values, leaves and children are NULL. */
+     * initial values of statics; leaves and children are NULL. */
     const void *nil, *initial;
-    struct pithp_node_def *permanent_shape; /* of those two; held by nobody */
-    /* What ^names of the nodes below may mean: bound names and integer statics. */
+    struct pithp_node_def *permanent_shape; /* definition of both; no scope holds it */
+    /* Names that ^names of nodes below may refer to: bound names and integer statics. */
     int32_t provided_count;
     const char **provided;      /* interned */
     const int32_t *provided_by; /* >= 0: field of a static; else ~index into names */
     uint16_t outer_mask, provided_mask; /* pithp_name_bit of ^names, of provided names */
-    int32_t need_count; /* ^names that nodes of this type leave to theirs */
+    int32_t need_count; /* ^names that nodes of this type leave to enclosing nodes */
     const char **needs;
-    struct pith_type *next; /* in the registry, or in the group being registered */
+    struct pith_type *next; /* in the registry */
     struct pith_type *next_pending;
-    bool reported; /* pith_save has said that declarations do not lead to it; atomic */
-    int32_t visit; /* of the last search that came by; with the registry locked */
+    bool
+        reported; /* pith_save has reported that declarations do not lead to it; atomic */
+    int32_t visit; /* number of the last search that visited it; guarded by the lock of
+                      the registry */
 };
 
-/* The good type of that name that is registered, or NULL. */
+/* The valid registered type of that name, or NULL. */
 const pith_type *pithp_type_find(const char *name);
-/* The only good type that had that name once (PITH_FORMERLY), or the only one of those to
- * which the declaration of root leads (NULL: none); else NULL. */
+/* The only valid type with that former name (PITH_FORMERLY). If there are several, the
+ * only one that the declaration of root leads to (NULL: none). Else NULL. */
 const pith_type *pithp_type_find_former(const char *name, const pith_type *root);
-/* Whether the declaration of a type names another one: as a child, a static or a use, or
- * in one of those. */
+/* Whether the declaration of a type names another one, directly or indirectly: as a
+ * child, a static or a use. */
 bool pithp_type_leads_to(const pith_type *from, const pith_type *to);
-/* Whether a pointer is a registered type; safe for any. */
+/* Whether a pointer is a registered type; safe for any pointer. */
 bool pithp_type_valid(const pith_type *type);
-/* What makers of records return when they fail; safe for any pointer, never NULL. */
+/* The failure result of makers of records: never NULL; safe for any pointer. */
 const void *pithp_nil(const pith_type *type);
 static inline bool pithp_type_provides(const pith_type *type, const char *interned) {
     for (int32_t i = 0; i < type->provided_count; i++)

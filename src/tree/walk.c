@@ -1,6 +1,6 @@
-/* The walker: every traversal of the library is one of the two loops here, which share
- * their frames. One visits step by step, the other gathers leaves and structure at once.
- * Neither recurses: depth is memory of the runtime. */
+/* Tree walker: every traversal of the library is one of the two loops here, which share
+ * their frames. One visits step by step; the other flattens leaves and structure at once.
+ * Neither recurses: the stack is memory of the runtime. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
@@ -84,18 +84,17 @@ void pithp_walk_jump(pithp_walk *w, int64_t slot) {
 void pithp_walk_path(const pithp_walk *w, pithp_text *path) {
     int64_t steps = w->depth;
     if (steps && w->frames[steps - 1].node == w->node)
-        steps--; /* it was entered: the step to it is its parent's */
+        steps--; /* an entered node: the step to it is in its parent's frame */
     for (int64_t i = 0; i < steps; i++)
         pithp_path_add_slot(path, w->frames[i].node_def, w->frames[i].next - 1);
 }
 
-/* ---- Gathering ---- */
+/* ---- Flattening ---- */
 
-/* Arrays grow in few steps: copying them and asking for memory is dearer than gathering.
- */
+/* Arrays grow in few steps: a copy and an allocation cost more than flattening. */
 enum { GROWTH = 4 };
 
-/* Items and specs share one allocation, items first; both start in the flat form. */
+/* Items and specs share one allocation, items first. Both start inside pithp_flat. */
 static bool grow_items(pithp_flat *f, int64_t more) {
     pithp_structure *t = &f->structure;
     const int64_t old = f->item_room, need = t->item_count + more;
@@ -120,7 +119,7 @@ static inline bool reserve_items(pithp_flat *f, int64_t more) {
            grow_items(f, more);
 }
 
-/* Tokens and heads share one allocation too. */
+/* Tokens and heads also share one allocation. */
 static bool grow_tokens(pithp_flat *f) {
     pithp_structure *t = &f->structure;
     const size_t old = (size_t)f->token_room, each = sizeof *t->tokens + sizeof *t->heads;
@@ -163,7 +162,8 @@ static inline void add_item(pithp_flat *f, const void *item, const pith_spec *sp
     t->specs[t->item_count++] = spec;
 }
 
-/* Leaves in slots from `first` on, up to what is no live leaf; their number. */
+/* Append the leaves in slots from `first` on, up to a slot without a live leaf. Returns
+ * their number. */
 static inline __attribute__((always_inline)) int64_t
 gather_run(pithp_flat *f, const char *node, const uint32_t *offsets, int64_t count) {
     const pith_array **items = f->items + f->structure.item_count;
@@ -183,7 +183,7 @@ gather_run(pithp_flat *f, const char *node, const uint32_t *offsets, int64_t cou
     return i;
 }
 
-/* The leaves of a node that has nothing but leaves and absences. */
+/* Append the leaves of a node whose slots are leaves or absent. */
 static pith_status
 gather_leaves(pithp_flat *f, const void *node, const pithp_node_def *node_def) {
     const int64_t count = node_def->slot_count;
@@ -210,7 +210,7 @@ gather_leaves(pithp_flat *f, const void *node, const pithp_node_def *node_def) {
     }
 }
 
-/* Enter a node: its token, and its leaves at once where there is nothing else. */
+/* Enter a node: append its token; append its leaves at once if all slots are leaves. */
 static pith_status enter(pithp_flat *f, pithp_walk *w, const void *node) {
     const pithp_header *h = pithp_header_of(node);
     const pithp_node_def *node_def = h->shape;
@@ -237,7 +237,7 @@ static pith_status pick(pithp_flat *f, const void *node) {
     return PITH_OK;
 }
 
-/* PITH_E_ARG: a leaf was dropped, it is the item after the last one. */
+/* PITH_E_ARG: a leaf was dropped; it is the item after the last one. */
 static pith_status
 gather(pithp_flat *f, pithp_walk *w, pithp_is_leaf is_leaf, void *closure) {
     const void *node = w->root;
@@ -260,12 +260,12 @@ gather(pithp_flat *f, pithp_walk *w, pithp_is_leaf is_leaf, void *closure) {
             return rc;
         if (w->depth == 0)
             return PITH_OK;
-        /* A node leaves the stack with its last slot, so that chains stay flat. */
+        /* A node is popped with its last slot, so that chains need no stack. */
         pithp_walk_frame *top = &w->frames[w->depth - 1];
         node = *pithp_slot(top->node, top->node_def, top->next++);
         if (top->next == top->node_def->slot_count) {
             w->depth--;
-        } else { /* its header and slots are in memory by the time they are needed */
+        } else { /* prefetch the header of the next sibling */
             const void *sibling = *pithp_slot(top->node, top->node_def, top->next);
             if (sibling)
                 __builtin_prefetch(pithp_header_of(sibling));
@@ -273,7 +273,7 @@ gather(pithp_flat *f, pithp_walk *w, pithp_is_leaf is_leaf, void *closure) {
     }
 }
 
-/* The path of the item-th leaf of a tree, picked nodes counted. */
+/* The path of the item-th item of a tree. */
 static void path_of_item(pith_scope *s,
                          const void *tree,
                          int64_t item,

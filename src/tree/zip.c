@@ -1,11 +1,11 @@
-/* Zip: several trees of one structure. The first one is gathered with what a
- * predicate picks; the others are read along it. */
+/* Zip: parallel traversal of several trees of one structure. The first tree is flattened
+ * with the picked nodes of a predicate; the others are matched to its structure. */
 #include "tree/tree_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Read a tree along a structure that has picked nodes: what lies at its items. */
+/* Read the items of a tree along a structure with picked nodes. */
 static pith_status gather_along(pith_scope *s,
                                 const pithp_structure *t,
                                 const void *tree,
@@ -65,7 +65,7 @@ static pith_status gather_other(pith_scope *s,
     return PITH_OK;
 }
 
-/* "pith_tree_map: tree 2 against tree 0": what messages are about. */
+/* Subject of messages: "pith_tree_map: tree 2 against tree 0". */
 typedef struct against {
     char text[96];
 } against;
@@ -85,7 +85,7 @@ static pith_status check_trees(pith_scope *s, const pithp_trees *trees) {
         static const char *const first[] = {"trees[0]", "trees[1]", "trees[2]",
                                             "trees[3]"};
         char name[32];
-        if (k >= PITHP_COUNT(first)) /* few calls have as many */
+        if (k >= PITHP_COUNT(first)) /* few calls have this many trees */
             snprintf(name, sizeof name, "trees[%lld]", (long long)k);
         const pith_status rc = pithp_tree_check(s, trees->at[k], trees->function,
                                                 k < PITHP_COUNT(first) ? first[k] : name);
@@ -107,7 +107,7 @@ static pith_status allocate_others(pith_scope *s, pithp_zip *zip, int64_t count)
     return zip->others ? PITH_OK : pithp_fail_memory(s, zip->bytes);
 }
 
-/* Read the k-th tree into its items. */
+/* Read the k-th tree. */
 static pith_status
 read_other(pith_scope *s, pithp_zip *zip, const pithp_trees *trees, int64_t k) {
     const pithp_structure *t = &zip->first.structure;
@@ -127,7 +127,7 @@ read_other(pith_scope *s, pithp_zip *zip, const pithp_trees *trees, int64_t k) {
                                         trees->is_leaf, trees->closure);
 }
 
-/* Gather the others beside the first one. */
+/* Read all trees after the first. */
 static pith_status
 gather_others(pith_scope *s, pithp_zip *zip, const pithp_trees *trees) {
     zip->root = trees->at[0];

@@ -493,7 +493,8 @@ Test(upgrade, hooks_of_a_description_have_to_make_sense) {
         pith_type_error(Beyond_pith_type()),
         "Beyond: the upgrade odd_1_to_2 starts from version 1, the type has 1");
     cr_assert_str_eq(pith_type_error(Same_pith_type()),
-                     "Same: the former name \"Same\" is none");
-    cr_assert_str_eq(pith_type_error(Half_pith_type()),
-                     "Half: the upgrade odd_1_to_2 starts from 0.5, which is no version");
+                     "Same: the former name \"Same\" is invalid");
+    cr_assert_str_eq(
+        pith_type_error(Half_pith_type()),
+        "Half: the upgrade odd_1_to_2 starts from 0.5, which is not a version");
 }

@@ -471,7 +471,7 @@ Test(pith_convert, believes_no_header) {
     safetensors(2,
                 "{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
                 "\"a\":{\"dtype\":\"U8\",\"shape\":[15],\"data_offsets\":[1,16]}}",
-                "the key is given twice");
+                "duplicate key");
     safetensors(1,
                 "{\"a\":{\"dtype\":\"U8\",\"shape\":[9],\"data_offsets\":[0,9]},"
                 "\"b\":{\"dtype\":\"U8\",\"shape\":[7],\"data_offsets\":[8,15]}}",

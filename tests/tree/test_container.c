@@ -62,7 +62,7 @@ Test(container, dicts_are_sorted_by_code_point, .init = open_scope) {
 Test(container, keys_that_are_none_are_refused, .init = open_scope) {
     const void *items[2] = {pith_f64(s, 1), pith_f64(s, 2)};
     pt_fails(PITH_E_ARG, s, pith_dict_make(s, 2, (const char *[]){"x", "x"}, items));
-    pt_says("['x']: the key is given twice");
+    pt_says("['x']: duplicate key");
     static const char *const malformed[] = {"\x80",
                                             "\xc1\xbf",
                                             "\xe0\x80\x80",
@@ -76,7 +76,7 @@ Test(container, keys_that_are_none_are_refused, .init = open_scope) {
     for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
         pt_fails(PITH_E_ARG, s,
                  pith_dict_make(s, 2, (const char *[]){"a", malformed[i]}, items));
-        pt_says("key 1 is no valid UTF-8");
+        pt_says("key 1 is not valid UTF-8");
     }
     pt_fails(PITH_E_ARG, s, pith_dict_make(s, 2, (const char *[]){NULL, "a"}, items));
     pt_says("key 0 is NULL");

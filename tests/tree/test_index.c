@@ -91,7 +91,7 @@ Test(index, refuses_what_is_no_index) {
         many[i] = i;
     pt_fails(PITH_E_DTYPE, s,
              pith_index_make(s, NULL, 128, many, pith_cast(s, at, PITH_I8)));
-    pt_says("i8 has no room for 128 keys");
+    pt_says("i8 is too small for 128 keys");
     pt_ok(s, pith_is(pith_index,
                      pith_index_make(s, NULL, 127, many, pith_cast(s, at, PITH_I8))));
     static const char *const bad[] = {
@@ -227,7 +227,7 @@ Test(index, of_another_kind_or_too_many_keys_is_refused) {
     const void *large[] = {a, index_of(PITH_U8, 254, many, VALUES(253))};
     pt_ok(s);
     pt_fails(PITH_E_DTYPE, s, pith_tree_concat(s, 2, large, 0));
-    pt_says("u8 has no room for 257 keys");
+    pt_says("u8 is too small for 257 keys");
     close_all();
 }
 

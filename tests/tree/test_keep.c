@@ -286,7 +286,7 @@ Test(keep, a_shared_tree_is_taken_once, .init = open_scope) {
     pith_shared *shared = pith_share(s, numbers(s, 3, 0));
     pt_ok(s, shared && pith_adopt(s, shared));
     pt_fails(PITH_E_ARG, s, pith_adopt(s, shared));
-    pt_says("what pith_share returned and nobody took");
+    pt_says("a result of pith_share that was not adopted yet");
     pith_unshare(shared);
     pith_unshare(NULL);
     pith_unshare(pith_share(s, numbers(s, 3, 0)));

@@ -172,7 +172,7 @@ Test(leaf_spec, a_static_names_the_dtype, .init = open_scope) {
     pt_says(".x: expected f64[n=4], got f32[4]");
     v.real = (pith_dtype)77;
     pt_fails(PITH_E_ARG, s, pith_freeze(s, Typed, &v));
-    pt_says(".real: 77 is no dtype");
+    pt_says(".real: invalid dtype 77");
     close_scope();
 }
 

@@ -156,7 +156,7 @@ Test(match, tells_what_goes_wrong_with_the_path) {
                            pith_list_make(s, PITH_ITEMS(rod(1, 0.5)))};
     does = NOTHING;
     pt_fails(PITH_E_CALLBACK, s, pith_tree_map(s, add, NULL, 2, trees, NULL));
-    pt_says("[0].length: the match of Length gave no record of it for tree 0");
+    pt_says("[0].length: the match hook of Length returned another type for tree 0");
     does = ANOTHER;
     pt_fails(PITH_E_CALLBACK, s, pith_tree_stack(s, 2, trees));
     pt_says("for tree 1");
@@ -194,5 +194,6 @@ Test(match, is_one_a_type) {
     };
     const pith_type_spec spec = {"TwoMatches", 8, 8, fields, 2, NULL};
     const char *error = pith_type_error(pith_type_register(&spec, NULL));
-    cr_assert(error && strstr(error, "a second match, b: a type has one"), "%s", error);
+    cr_assert(error && strstr(error, "a second match, b: a type has only one"), "%s",
+              error);
 }

@@ -60,7 +60,8 @@ Test(tree_split, gives_equal_parts_that_concat_joins) {
     cr_assert(at(((const Sim *)parts[2])->atoms->force, 0) == 10 + 200 + 12);
     cr_assert(pith_tree_equal(s, pith_tree_concat(s, 3, parts, 0), sim));
     pt_fails(PITH_E_SHAPE, s, pith_tree_split(s, sim, 4, 0));
-    pt_says(".atoms.position: pith_tree_split: 6 along axis 0 are no 4 equal parts");
+    pt_says(
+        ".atoms.position: pith_tree_split: an extent of 6 along axis 0 does not split into 4 equal parts");
     pt_fails(PITH_E_ARG, s, pith_tree_split(s, sim, 0, 0));
     pt_fails(PITH_E_SHAPE, s, pith_tree_split(s, sim, 2, 2));
     cr_assert_str_eq(pt_error.path, ".atoms.position");

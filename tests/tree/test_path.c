@@ -101,7 +101,7 @@ Test(path, says_where_it_is_malformed) {
         {"[1", "expected ']' after the index at byte 2"},
         {"[1x]", "expected ']' after the index"},
         {"[99999999999999999999]", "the index is too large"},
-        {"['a", "quote does not end"},
+        {"['a", "quote of the key is not closed"},
         {"['a'", "expected ']' after the key at byte 4"},
         {"['\\q']", "unknown escape in the key at byte 2"},
         {"['\\u00']", "unknown escape"},

@@ -395,7 +395,7 @@ Test(record, make_takes_extents_and_dtypes_from_what_is_given, .init = open_scop
 Test(record, make_says_what_is_missing, .init = open_scope) {
     pt_fails(PITH_E_SHAPE, s, pith_make(s, World, NULL, PITH_EXTENTS({"n", 4})));
     pt_says(
-        ".grid.cells: i32[m,width=3,2*m]: axis 0 is given by no static, leaf or extent");
+        ".grid.cells: i32[m,width=3,2*m]: axis 0 is not given by a static, leaf or extent");
     pt_fails(PITH_E_SHAPE, s, pith_make(s, World, NULL, PITH_EXTENTS({"m", 4})));
     pt_says(".x: f64[n]: axis 0");
     pt_fails(PITH_E_ARG, s, pith_make(s, World, NULL, PITH_EXTENTS({"n", 4}, {"mm", 4})));
@@ -403,13 +403,13 @@ Test(record, make_says_what_is_missing, .init = open_scope) {
     pt_fails(PITH_E_ARG, s, pith_make(s, World, NULL, PITH_EXTENTS({"n", -4}, {"m", 4})));
     pt_fails(PITH_E_SHAPE, s,
              pith_make(s, World, NULL, PITH_EXTENTS({"n", 4}, {"m", 4}, {"width", 4})));
-    pt_says(".grid: the extent width is 3 by the static field, not 4");
+    pt_says(".grid: the extent width is 3 from the static field, not 4");
     pt_fails(PITH_E_SHAPE, s, pith_make(s, Grid, NULL, PITH_EXTENTS({"m", 4})));
     pt_says(".level: f64[^k]: axis 0");
     World v = pith_initial(World);
     v.x = pith_zeros(s, PITH_F32, PITH_SHAPE(6));
     pt_fails(PITH_E_SHAPE, s, pith_make(s, World, &v, PITH_EXTENTS({"n", 4}, {"m", 4})));
-    pt_says("the extent n is 6 by a leaf, not 4");
+    pt_says("the extent n is 6 from a leaf, not 4");
     World on_stack = *pith_make(s, World, NULL, PITH_EXTENTS({"n", 1}, {"m", 1}));
     Grid loose = *on_stack.grid;
     on_stack.grid = &loose;

@@ -70,7 +70,7 @@ Test(flatten_where, refuses_what_does_not_fit) {
     pt_fails(PITH_E_ARG, s, pith_tree_unflatten_where(s, def, 2, NULL));
     const pith_array *leaves[] = {x, x};
     pt_fails(PITH_E_ARG, s, pith_tree_unflatten(s, def, 2, leaves));
-    pt_says("pith_tree_unflatten_where takes them");
+    pt_says("use pith_tree_unflatten_where");
     pt_fails(PITH_E_ARG, s, pith_tree_unflatten_where(s, NULL, 0, NULL));
     close_all();
 }
@@ -271,7 +271,7 @@ Test(compose, is_the_structure_of_such_a_tree) {
     cr_assert_str_eq(pt_error.path, ".position");
     pt_fails(PITH_E_ARG, s, pith_treedef_compose(s, NULL, def));
     pt_fails(PITH_E_ARG, s, pith_treedef_compose(s, def, (const void *)x));
-    pt_says("pith_treedef_compose: inner is no structure of a tree");
+    pt_says("pith_treedef_compose: inner is not a treedef");
     int64_t count;
     pt_fails(PITH_E_ARG, s, pith_treedef_children(s, def, NULL));
     pt_fails(PITH_E_ARG, s, pith_treedef_children(s, NULL, &count));
@@ -379,12 +379,12 @@ Test(tree_reduce, folds_from_the_first_leaf_on) {
     const pith_array *x = pith_f64(s, 1), *y = pith_f64(s, 2);
     const void *tree = pith_list_make(
         s, PITH_ITEMS(y, pith_none_make(s), pith_tuple_make(s, PITH_ITEMS(x))));
-    cr_assert(pt_first(s, pith_tree_reduce(s, add, NULL, tree, NULL)) == 3);
-    cr_assert(pt_first(s, pith_tree_reduce(s, add, NULL, tree, y)) == 5);
-    cr_assert(pith_tree_reduce(s, add, NULL, pith_none_make(s), y) == y);
-    pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, add, NULL, pith_none_make(s), NULL));
-    pt_says("a tree without leaves");
-    pt_fails(PITH_E_CALLBACK, s, pith_tree_reduce(s, nothing, NULL, tree, NULL));
+    cr_assert(pt_first(s, pith_tree_reduce(s, tree, add, NULL, NULL)) == 3);
+    cr_assert(pt_first(s, pith_tree_reduce(s, tree, add, NULL, y)) == 5);
+    cr_assert(pith_tree_reduce(s, pith_none_make(s), add, NULL, y) == y);
+    pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, pith_none_make(s), add, NULL, NULL));
+    pt_says("the tree has no leaves");
+    pt_fails(PITH_E_CALLBACK, s, pith_tree_reduce(s, tree, nothing, NULL, NULL));
     cr_assert_str_eq(pt_error.path, "[2][0]");
     pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, NULL, NULL, tree, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, add, NULL, NULL, y));

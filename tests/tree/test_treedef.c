@@ -209,7 +209,7 @@ Test(treedef, refuses_leaves_that_do_not_fit) {
     pt_says("def is NULL");
     pt_fails(PITH_E_ARG, s,
              pith_tree_unflatten(s, (const pith_treedef *)(const void *)sim, 4, mine));
-    pt_says("no structure of a tree");
+    pt_says("not a treedef");
 
     mine[1] = NULL;
     pt_fails(PITH_E_ARG, s, pith_tree_unflatten(s, def, 4, mine));

@@ -1,5 +1,6 @@
-/* Whether trees are equal, or nearly. What is compared on the device becomes one flag,
- * which is read once; leaves that are one array, and neighbours in memory, cost least. */
+/* Equality of trees, exact or within tolerances. Comparisons on the device reduce to one
+ * flag, which is read once. Leaves that are the same array are skipped, and leaves
+ * contiguous in memory are compared together. */
 #include "tree/tree_internal.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 
 enum { MOST_TEMPORARIES = 40 };
 
-/* Two trees of one structure; temporaries live in a scope of their own. */
+/* Two trees of one structure; temporaries live in a child scope. */
 typedef struct comparison {
     pith_scope *s;
     pithp_flat a, b;
@@ -15,13 +16,13 @@ typedef struct comparison {
     const pith_array *rtol, *atol; /* f64, rank 0 */
     const pith_array *temporaries[MOST_TEMPORARIES];
     int count;
-    const pith_array **flags; /* of the leaves compared so far: bool[1] */
+    const pith_array **flags; /* of the compared leaves: bool[1] */
     int64_t flag_count;
 } comparison;
 
 /* ---- Elements ---- */
 
-/* The result of a primitive, dropped after the leaf. NULL operands give NULL. */
+/* The result of a primitive, dropped after the leaf. A NULL operand gives NULL. */
 static const pith_array *apply(comparison *c,
                                pithp_primitive primitive,
                                const pith_array *x,
@@ -62,8 +63,8 @@ static const pith_array *as(comparison *c, const pith_array *a, pith_dtype dtype
     return cast;
 }
 
-/* |a - b| as f64, of integers exactly until then; NULL where that needs more than 64 bits
- * or an operation failed. */
+/* a - b| as f64, exact in integers before the conversion. NULL if that needs more than 64
+ * bits or an operation failed. */
 static const pith_array *
 integer_distance(comparison *c, const pith_array *a, const pith_array *b) {
     const bool large_a = pithp_array_spec(a)->dtype == PITH_U64;
@@ -77,7 +78,7 @@ integer_distance(comparison *c, const pith_array *a, const pith_array *b) {
     return as(c, as(c, wraps, PITH_U64), PITH_F64);
 }
 
-/* |a - b| <= atol + rtol * |b|, both finite; or equal, as infinities are. */
+/* a - b| <= atol + rtol * |b| with both finite, or equal (as infinities). */
 static const pith_array *
 near_elements(comparison *c, const pith_array *a, const pith_array *b) {
     const pith_array *x = as(c, a, PITH_F64), *y = as(c, b, PITH_F64);
@@ -128,7 +129,7 @@ const pith_array *pithp_same_elements(pith_scope *s,
     return same;
 }
 
-/* Compare two arrays of as many elements: one more flag. */
+/* Compare two arrays with equal counts; adds one flag. */
 static pith_status
 compare_arrays(comparison *c, const pith_array *a, const pith_array *b) {
     const pith_array *same = c->near ? near_elements(c, a, b) : equal_elements(c, a, b);
@@ -162,7 +163,7 @@ static pith_status check_leaf(comparison *c, const pithp_flat *f, int64_t i) {
     return rc;
 }
 
-/* The leaves first .. last of one tree as one array. */
+/* View the leaves first .. last of one tree as one array. */
 static const pith_array *
 joined(comparison *c, const pithp_flat *f, int64_t first, int64_t last) {
     if (first == last)
@@ -202,7 +203,7 @@ static pith_status compare_leaves(comparison *c) {
     return rc;
 }
 
-/* All flags together. */
+/* Reduce all flags to one and read it. */
 static bool read_flags(comparison *c) {
     if (c->flag_count == 0)
         return true;
@@ -221,7 +222,7 @@ static bool read_flags(comparison *c) {
 
 /* ---- Trees ---- */
 
-/* Whether specs allow that elements are compared: near values may differ in dtype. */
+/* Whether the specs allow a comparison: with tolerances, dtypes may differ. */
 static bool same_specs(const comparison *c) {
     const pithp_structure *a = &c->a.structure, *b = &c->b.structure;
     for (int64_t i = 0; i < a->item_count; i++) {

@@ -1,9 +1,9 @@
-/* Structures made of others: one inside another, and the children of one. */
+/* Composition of structures: one inside another, and the children of one. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
-/* ---- Tokens, with runs as long as they can be ---- */
+/* ---- Tokens, with runs of maximal length ---- */
 
 static pith_status
 composed_begin(pith_scope *s, pithp_composed *c, size_t tokens, size_t items) {
@@ -42,7 +42,7 @@ static void add_run(pithp_structure *t, int kind, int64_t run) {
     t->tokens[t->token_count++] = (uintptr_t)run << 2 | (uintptr_t)kind;
 }
 
-/* The place that the cursor read last. */
+/* Append the slot that the cursor read last. */
 static void add_place(pithp_structure *t, const pithp_cursor *c) {
     if (c->kind == PITHP_TOKEN_NODE) {
         add_node(t, c->node_def, c->t->heads[c->place]);
@@ -53,13 +53,13 @@ static void add_place(pithp_structure *t, const pithp_cursor *c) {
         t->specs[t->item_count++] = c->t->specs[c->item - 1];
 }
 
-/* ---- One inside another ---- */
+/* ---- Composition ---- */
 
 static bool is_item(const pithp_structure *t) {
     return t->node_count == 1 && t->item_count == 1;
 }
 
-/* The tokens of inner, in the place of one item of outer. */
+/* Append the tokens of inner in place of one item of outer. */
 static void add_inner(pithp_structure *t, const pithp_structure *inner, bool any) {
     for (int64_t i = 0; i < inner->token_count; i++) {
         const int kind = pithp_token_kind(inner->tokens[i]);
@@ -73,7 +73,7 @@ static void add_inner(pithp_structure *t, const pithp_structure *inner, bool any
         t->specs[t->item_count++] = any ? NULL : inner->specs[i];
 }
 
-/* A node of outer: a container that held leaves only now holds other trees. */
+/* The definition of a node of outer: a container of leaves becomes one of other trees. */
 static const pithp_node_def *
 outer_shape(pith_scope *s, const pithp_node_def *node_def, bool leaves) {
     if (leaves || node_def->type || !node_def->all_leaves || node_def->slot_count == 0)
@@ -138,7 +138,7 @@ const pith_treedef *pith_treedef_compose(pith_scope *s,
 
 /* ---- Children ---- */
 
-/* The structure of the child whose root the cursor read last, and read past it. */
+/* The structure of the child whose root the cursor read last; advances past it. */
 static const pith_treedef *
 child_of(pith_scope *s, pithp_cursor *c, pithp_structure *scratch) {
     scratch->token_count = scratch->item_count = 0;

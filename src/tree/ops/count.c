@@ -1,8 +1,8 @@
-/* What a tree holds: leaves and bytes. These take no scope, so where memory is short they
- * answer with a number that no tree has. */
+/* Leaf count and bytes of a tree. These functions take no scope: if memory is short they
+ * return an impossible number. */
 #include "tree/tree_internal.h"
 
-/* Whether there is something to walk, and for which runtime. */
+/* Whether a pointer is a tree that can be walked; *rt: its runtime. */
 static bool is_tree(const void *tree, pith_runtime **rt) {
     pithp_block *block = NULL;
     if (pithp_pointer_check(tree, &block) != PITHP_POINTER_OK || pithp_is_nil(tree))
@@ -38,7 +38,8 @@ int64_t pith_tree_num_leaves(const void *tree) {
         if (visit != PITHP_VISIT_ENTER || pithp_node_def_of(w.node)->type ||
             !pithp_node_def_of(w.node)->all_leaves)
             continue;
-        count += pithp_node_def_of(w.node)->slot_count; /* items are never absent */
+        count += pithp_node_def_of(w.node)
+                     ->slot_count; /* items of containers are never absent */
         pithp_walk_skip(&w);
     }
     const bool failed = w.failed;

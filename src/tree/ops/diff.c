@@ -1,4 +1,5 @@
-/* How two trees differ, place by place, down to the first element of a leaf. */
+/* Differences between two trees, per node and leaf, down to the first differing
+ * element. */
 #include "tree/tree_internal.h"
 
 #include <inttypes.h>
@@ -18,14 +19,14 @@ static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
         pithp_text_add_element(t, dtype, element);
 }
 
-/* The element of a flat array in one place, to the host. */
+/* Read one element of a flat array to the host. */
 static pith_status
 read_element(pith_scope *s, const pith_array *flat, int64_t place, void *element) {
     const pith_array *one = pith_slice_at(pithp_on_behalf(s), flat, 0, place);
     return one ? pithp_array_read(s, one, element) : s->error.code;
 }
 
-/* "[2,1]" of the element that has that number. */
+/* Print the index of an element, "[2,1]", from its flat position. */
 static void add_place(pithp_text *t, const pith_spec *spec, int64_t number) {
     int64_t at[PITH_MAX_RANK];
     for (int32_t d = spec->rank; d-- > 0; number /= spec->shape[d])
@@ -36,7 +37,7 @@ static void add_place(pithp_text *t, const pith_spec *spec, int64_t number) {
     pithp_text_add(t, "]");
 }
 
-/* Temporaries belong to s, a scope of their own. */
+/* s is a child scope that owns the temporaries. */
 static pith_status compare_values(pith_scope *s,
                                   const difference *d,
                                   const pith_array *a,
@@ -99,7 +100,7 @@ static pith_status compare_leaf(pithp_difference_list *l,
     if (pithp_array_check(work, a, name, "leaf") == PITH_OK &&
         pithp_array_check(work, b, name, "leaf") == PITH_OK && pithp_array_spec(a)->count)
         compare_values(work, d, a, b, text);
-    pith_scope_close(work); /* hands its error on */
+    pith_scope_close(work); /* passes its error to the parent */
     if (l->s->error.code != PITH_OK)
         pithp_item_prefix(l->s, &d->a->structure, item);
     return l->s->error.code;

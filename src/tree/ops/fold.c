@@ -1,4 +1,4 @@
-/* Folding the leaves of a tree into one array. */
+/* Reduction of the leaves of a tree to one array, as a left fold. */
 #include "tree/tree_internal.h"
 
 static const pith_array *fold(pith_scope *s,
@@ -46,8 +46,8 @@ const pith_array *pith_tree_reduce(pith_scope *s,
     if (initial || f.structure.item_count)
         made = fold(s, &f, function, closure, initial);
     else
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: a tree without leaves, and no initial value",
-                   name);
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: the tree has no leaves, and there is no initial value", name);
     pithp_flat_end(&f);
     return made;
 }

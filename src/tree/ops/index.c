@@ -1,5 +1,5 @@
-/* Index: integers over a vocabulary of keys, which is a static text; matched, indices get
- * one vocabulary and their integers move with the keys. */
+/* Index records: integers over a vocabulary of keys, which is a static text. Matching
+ * gives indices a common vocabulary and renumbers their integers. */
 #include "tree/node_internal.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void release(pith_scope *s, vocabulary *v) {
     pithp_release(s->runtime, v->keys, (size_t)v->room * sizeof *v->keys);
 }
 
-/* Room for keys, none of them yet. */
+/* Allocate room for keys; the vocabulary is empty. */
 static pith_status reserve(pith_scope *s, vocabulary *v, int64_t room) {
     size_t bytes = SIZE_MAX;
     const bool fits = !pithp_mul_overflows((size_t)room, sizeof *v->keys, &bytes);
@@ -28,7 +28,7 @@ static pith_status reserve(pith_scope *s, vocabulary *v, int64_t room) {
     return pithp_fail_memory(s, bytes);
 }
 
-/* Read "0,3,7" behind what is there; false where it is no such text. */
+/* Parse "0,3,7" and append it. Returns false for invalid text. */
 static bool read_keys(vocabulary *v, const char *text) {
     const char *at = text;
     while (*at) {
@@ -52,7 +52,7 @@ static int64_t most_keys(const char *text) {
     return count;
 }
 
-/* The vocabulary of an index, ascending. */
+/* The vocabulary of an index; its keys must be ascending. */
 static pith_status vocabulary_of(pith_scope *s, const pith_index *index, vocabulary *v) {
     const char *text = index->keys ? index->keys : "";
     const pith_status rc = reserve(s, v, most_keys(text));
@@ -82,7 +82,7 @@ static void sort_distinct(vocabulary *v) {
     v->count = kept;
 }
 
-/* The place of a key; count where it is none. */
+/* Binary search: the position of a key, or count if it is absent. */
 static int64_t place_of(const vocabulary *v, int64_t key) {
     int64_t low = 0, high = v->count;
     while (low < high) {
@@ -95,7 +95,7 @@ static int64_t place_of(const vocabulary *v, int64_t key) {
     return low < v->count && v->keys[low] == key ? low : v->count;
 }
 
-/* The text of a vocabulary, of s. NULL: error set. */
+/* Print a vocabulary to a text in s. NULL sets the error. */
 static const char *print_keys(pith_scope *s, const vocabulary *v) {
     pithp_text text;
     pithp_text_begin(&text, s->runtime);
@@ -106,7 +106,7 @@ static const char *print_keys(pith_scope *s, const vocabulary *v) {
 
 /* ---- The type ---- */
 
-/* Whether a dtype has the integers from 0 to count; else what is wrong is set. */
+/* Whether a dtype can represent 0 to count. If not, sets the error. */
 static bool dtype_fits(pith_scope *s, pith_dtype dtype, int64_t count) {
     uint64_t bits;
     if (!pith_dtype_is_integer(dtype)) {
@@ -116,7 +116,7 @@ static bool dtype_fits(pith_scope *s, pith_dtype dtype, int64_t count) {
     }
     if (pith_dtype_size(dtype) == 8 || pithp_dtype_encode(dtype, (double)count, &bits))
         return true;
-    pithp_fail(s, PITH_E_DTYPE, ".at", "%s has no room for %lld keys",
+    pithp_fail(s, PITH_E_DTYPE, ".at", "%s is too small for %lld keys",
                pith_dtype_name(dtype), (long long)count);
     return false;
 }
@@ -146,7 +146,7 @@ const pith_type *pith_index_pith_type(void) {
 
 /* ---- Integers ---- */
 
-/* Results of a chain of operations, dropped but for the last. */
+/* Results of a chain of operations; all but the last are dropped. */
 typedef struct chain {
     pith_scope *s;
     const pith_array *made[16];
@@ -185,7 +185,7 @@ static const pith_array *valid(chain *c, const pith_array *at, int64_t count) {
                          : NULL;
 }
 
-/* table[at], and `missing` for what stands for no key, as dtype. */
+/* table[at] as dtype; `missing` for integers outside the vocabulary. */
 static const pith_array *look_up(pith_scope *s,
                                  const pith_array *at,
                                  int64_t count,
@@ -210,7 +210,7 @@ static const pith_array *look_up(pith_scope *s,
 
 /* ---- Matching ---- */
 
-/* The index over a vocabulary that has all its keys. */
+/* Renumber an index over a vocabulary that contains all its keys. */
 static const pith_index *
 moved(pith_scope *s, const pith_index *index, const vocabulary *all, const char *text) {
     vocabulary own;
@@ -229,7 +229,7 @@ static const char *shown(const char *text) {
     return text ? text : "";
 }
 
-/* The union of the vocabularies; it is left alone where all are one. */
+/* The union of the vocabularies; unchanged if all are equal. */
 static pith_status
 unite(pith_scope *s, int64_t count, const pith_index **nodes, vocabulary *all) {
     int64_t room = 0;
@@ -299,7 +299,7 @@ count_fits(pith_scope *s, const char *function, int64_t count, const void *data)
         return true;
     pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
                count >= 0 && count <= INT32_MAX ? "the numbers are NULL"
-                                                : "the count is no number of keys");
+                                                : "invalid count of keys");
     return false;
 }
 
@@ -347,7 +347,7 @@ pith_index_of(pith_scope *s, const char *kind, int64_t count, const int64_t *val
     return made;
 }
 
-/* An index that a user passed. */
+/* Check an index from the user. */
 static bool is_index(pith_scope *s, const pith_index *index, const char *function) {
     if (!pithp_enter_as(s, function) ||
         pithp_tree_check(s, index, function, "index") != PITH_OK)

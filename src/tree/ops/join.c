@@ -1,19 +1,19 @@
-/* Stacking and concatenating trees: along a new axis or one that the leaves have. The
- * leaves of the result are made together, and all their elements move in one launch. */
+/* Stacking and concatenating trees, along a new axis or an existing one. All leaves of
+ * the result are made together, and one launch moves all elements. */
 #include "program/exec/copy_many.h"
 #include "tree/tree_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A call in progress, and how the leaves in the place at hand become one. */
+/* A call in progress, with the plan for the leaves of one item. */
 typedef struct joining {
     pith_scope *s;
     const char *function;
     pithp_zip zip;
-    int axis;    /* concat: as given */
+    int axis;    /* concatenation: as given */
     bool stack;  /* along a new first axis */
-    bool traced; /* some leaf is: places are joined one by one */
+    bool traced; /* a leaf is traced: items are joined one by one */
     const pith_spec *result;
 } joining;
 
@@ -43,14 +43,14 @@ static pith_status plan_stack(joining *j, int64_t i) {
         j->result->rank == first->rank + 1 &&
         memcmp(j->result->shape + 1, first->shape,
                (size_t)first->rank * sizeof *first->shape) == 0)
-        return PITH_OK; /* as the place before */
+        return PITH_OK; /* same as the last item */
     int64_t shape[PITH_MAX_RANK + 1] = {j->zip.count};
     memcpy(shape + 1, first->shape, (size_t)first->rank * sizeof *shape);
     j->result = pithp_spec(j->s, first->dtype, first->rank + 1, shape);
     return j->result ? PITH_OK : j->s->error.code;
 }
 
-/* The array operation promotes; trees have one dtype in one place. */
+/* Trees need one dtype per item; the array operation would promote. */
 static pith_status plan_concat(joining *j, int64_t i) {
     const pith_spec *first = j->zip.first.structure.specs[i];
     const int along = pithp_axis(j->s, j->function, j->axis, first->rank);
@@ -73,7 +73,7 @@ static pith_status plan_concat(joining *j, int64_t i) {
     return j->result ? PITH_OK : j->s->error.code;
 }
 
-/* The specs of the results. */
+/* Plan the specs of the results. */
 static pith_status plan(joining *j, const pith_spec **specs) {
     const pithp_structure *t = &j->zip.first.structure;
     pith_status rc = PITH_OK;
@@ -94,7 +94,7 @@ static pith_status plan(joining *j, const pith_spec **specs) {
     return PITH_OK;
 }
 
-/* The elements of the leaves in one place, row by row. */
+/* Add the moves of the leaves of one item, row by row. */
 static pith_status
 add_place(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *result) {
     const pith_spec *spec = pithp_array_spec(result);
@@ -136,14 +136,15 @@ static pith_status move_all(const joining *j, const pith_array *const *results) 
     return rc;
 }
 
-/* The leaves in one place as one array, by a primitive. */
+/* Join the leaves of one item by a primitive. */
 static const pith_array *
 join_place(const joining *j, int64_t i, const pith_array **leaves) {
     const pith_spec *spec = j->zip.first.structure.specs[i];
     int64_t shape[PITH_MAX_RANK] = {1};
     const int rank = spec->rank + j->stack;
     memcpy(shape + j->stack, spec->shape,
-           (size_t)(rank - j->stack) * sizeof *shape); /* the result's rank is allowed */
+           (size_t)(rank - j->stack) *
+               sizeof *shape); /* the rank of the result is within the limit */
     const int along = j->stack || j->axis >= 0 ? j->axis : j->axis + rank;
     for (int64_t k = 0; k < j->zip.count; k++) {
         leaves[k] = leaf_of(j, k, i);

@@ -1,12 +1,12 @@
-/* Compensated sums of trees, leaf by leaf (W. Kahan, Further remarks on reducing
- * truncation errors, 1965). */
+/* Compensated (Kahan) sums of trees, leaf by leaf. See W. Kahan, "Further remarks on
+ * reducing truncation errors", CACM 8 (1965). */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
 static const char *const name = "pith_tree_kahan_sum";
 
-/* One step: what less what was lost before is added to the sum; the new loss follows. */
+/* One step: add the summand minus the previous rounding error, and update the error. */
 static void add(pith_scope *w,
                 const pith_array **sum,
                 const pith_array **lost,
@@ -15,13 +15,13 @@ static void add(pith_scope *w,
     const pith_array *total = pith_add(w, *sum, y);
     const pith_array *left = pith_sub(w, pith_sub(w, total, *sum), y);
     const pith_spec *spec = pith_array_spec(left);
-    if (spec && pith_dtype_is_float(spec->dtype)) /* infinities leave nothing to carry */
+    if (spec && pith_dtype_is_float(spec->dtype)) /* infinities give no error to carry */
         left = pith_where(w, pith_is_finite(w, left), left, pith_like(w, left, 0));
     *sum = total;
     *lost = left;
 }
 
-/* Summands of one spec, and behind them the loss so far where `carried`. */
+/* Sum leaves of one spec. If `carried`, the entry after them is the initial error. */
 static const pith_array *sum_leaf(pith_scope *s,
                                   int count,
                                   const pith_array *const *leaves,
@@ -36,7 +36,7 @@ static const pith_array *sum_leaf(pith_scope *s,
         pithp_fail(s, spec->dtype == first->dtype ? PITH_E_SHAPE : PITH_E_DTYPE, NULL,
                    "expected %s, got %s in %s %d", pithp_spec_print(first, texts[0]),
                    pithp_spec_print(spec, texts[1]),
-                   k < count ? "tree" : "what compensates: tree", k);
+                   k < count ? "tree" : "compensation tree", k);
         return NULL;
     }
     pith_scope *w = pithp_temporaries_open(s);
@@ -45,7 +45,7 @@ static const pith_array *sum_leaf(pith_scope *s,
     const pith_array *sum = leaves[0], *loss = carried ? leaves[count] : NULL;
     for (int k = 1; k < count; k++)
         add(w, &sum, &loss, leaves[k]);
-    if (!loss) { /* one summand, nothing carried */
+    if (!loss) { /* one summand, no carried error */
         pith_shape shape = {.rank = first->rank};
         memcpy(shape.extents, first->shape, sizeof shape.extents);
         loss = pith_zeros(w, first->dtype, shape);
@@ -54,7 +54,8 @@ static const pith_array *sum_leaf(pith_scope *s,
     return pithp_temporaries_close(s, w, sum);
 }
 
-/* Both trees from the zip of summands and, last where `carried`, the loss so far. */
+/* Both result trees from a zip of the summands and, if `carried`, the initial error
+ * last. */
 static const void *sum_forest(pith_scope *s,
                               pithp_zip *zip,
                               const void *like,
@@ -74,7 +75,7 @@ static const void *sum_forest(pith_scope *s,
     for (; i < t->item_count; i++) {
         for (int64_t k = 0; k < count; k++)
             leaves[k] = pithp_zip_items(zip, k)[i];
-        /* The sum takes the place of the first summand. */
+        /* The sum overwrites the first summand. */
         zip->first.items[i] =
             sum_leaf(s, (int)count - carried, leaves, carried, &lost[i]);
         if (!zip->first.items[i] || !lost[i]) {

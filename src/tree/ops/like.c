@@ -1,4 +1,4 @@
-/* Trees like another one, filled: all small leaves share one block. */
+/* Filled copies of the structure of a tree; all small leaves share one block. */
 #include "tree/tree_internal.h"
 
 pith_status pithp_arrays_fill(pith_scope *s,
@@ -29,7 +29,7 @@ pith_status pithp_arrays_fill(pith_scope *s,
     return PITH_OK;
 }
 
-/* The bits of the value in the dtype of every leaf. */
+/* Encode the value in the dtype of every leaf. */
 static pith_status
 encode(pith_scope *s, const pithp_structure *t, double value, uint64_t *bits) {
     uint64_t of_dtype[PITH_DTYPE_COUNT];
@@ -55,7 +55,7 @@ fill_like(pith_scope *s, const void *tree, double value, const char *function) {
     if (pithp_tree_check(s, tree, function, "tree") != PITH_OK ||
         pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
         return NULL;
-    /* The new leaves take the places of the old ones. */
+    /* The new leaves overwrite the old ones in the list. */
     const pithp_structure *t = &f.structure;
     const size_t bytes = (size_t)t->item_count * sizeof(uint64_t);
     uint64_t *bits = pithp_scratch_allocate(s->runtime, bytes);

@@ -1,5 +1,5 @@
-/* The same part of every leaf of one tree: slices and splits. The leaves of a slice are
- * made together, and all their elements move in one launch. */
+/* Slices and splits of trees: the same part of every leaf. All leaves of a slice are made
+ * together, and one launch moves all elements. */
 #include "program/exec/copy_many.h"
 #include "tree/tree_internal.h"
 
@@ -7,21 +7,21 @@
 
 /* ---- Slices ---- */
 
-/* Which slices of a leaf are wanted: how many axes from the first on. */
+/* Chooses the slices of a leaf; *count: number of sliced axes from the first on. */
 typedef pith_status (*leaf_slices)(pith_scope *s,
                                    const pith_array *leaf,
                                    const void *closure,
                                    int *count,
                                    pith_slice slices[PITH_MAX_RANK]);
 
-/* What the leaves of a tree become: those that stay whole stay the arrays they are. */
+/* State of a slice. Leaves that keep all elements stay the same arrays. */
 typedef struct cutting {
     pith_scope *s;
     pithp_flat flat;
-    int64_t count;           /* leaves that are cut */
-    int64_t *leaf;           /* which they are; each list has room for all leaves */
-    pithp_move *moves;       /* how their elements move */
-    const pith_spec **specs; /* of what is made */
+    int64_t count;           /* leaves to cut */
+    int64_t *leaf;           /* their indices; each list has room for all leaves */
+    pithp_move *moves;       /* of their elements */
+    const pith_spec **specs; /* of the results */
     const pith_array **made;
 } cutting;
 
@@ -31,7 +31,7 @@ static bool is_whole(const pith_array *leaf, const pith_spec *spec, const pithp_
                0;
 }
 
-/* A traced leaf has no memory to move from: it is cut by itself, at once. */
+/* A traced leaf has no memory to move from, so it is sliced on its own at once. */
 static pith_status
 cut_traced(cutting *c, int64_t i, int count, const pith_slice *slices) {
     const pith_array **leaf = &c->flat.items[i];
@@ -93,7 +93,7 @@ static const void *make_cuts(cutting *c, const void *tree) {
     return built;
 }
 
-/* The tree with every leaf cut as `choose` says. */
+/* The tree with every leaf cut to the slices of `choose`. */
 static const void *
 cut_leaves(pith_scope *s, const void *tree, leaf_slices choose, const void *closure) {
     cutting c = {.s = s};
@@ -157,7 +157,7 @@ const void *pith_tree_slice(pith_scope *s,
 
 typedef struct splitting {
     int64_t parts, part;
-    const int64_t *places; /* parts - 1 of them; NULL: equal parts */
+    const int64_t *places; /* parts - 1 indices; NULL: equal parts */
     int axis;
     const char *function;
 } splitting;
@@ -187,8 +187,10 @@ static pith_status part_of_leaf(pith_scope *s,
             along->limit = c->places[c->part];
     } else if (spec->shape[axis] % c->parts) {
         return pithp_fail(s, PITH_E_SHAPE, NULL,
-                          "%s: %lld along axis %d are no %lld equal parts", c->function,
-                          (long long)spec->shape[axis], c->axis, (long long)c->parts);
+                          "%s: an extent of %lld along axis %d does not split into "
+                          "%lld equal parts",
+                          c->function, (long long)spec->shape[axis], c->axis,
+                          (long long)c->parts);
     } else {
         along->start = spec->shape[axis] / c->parts * c->part;
         along->limit = spec->shape[axis] / c->parts * (c->part + 1);
@@ -220,7 +222,8 @@ pith_tree_split(pith_scope *s, const void *tree, int64_t count, int axis) {
         return NULL;
     if (count >= 1)
         return split(s, tree, &c);
-    pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_split: a count of %lld", (long long)count);
+    pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_split: invalid count %lld",
+               (long long)count);
     return NULL;
 }
 
@@ -239,7 +242,6 @@ const void *const *pith_tree_split_at(pith_scope *s,
     if (count >= 0 && count < INT64_MAX && c.places)
         return split(s, tree, &c);
     pithp_fail(s, PITH_E_ARG, NULL, "pith_tree_split_at: %s",
-               count >= 0 && !places ? "places is NULL"
-                                     : "the count is no number of places");
+               count >= 0 && !places ? "places is NULL" : "invalid count");
     return NULL;
 }

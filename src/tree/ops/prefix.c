@@ -1,10 +1,10 @@
-/* Trees read along a structure whose leaves stand for anything: flattening up to it,
- * prefixes, and where they do not fit. */
+/* Prefix trees: flattening up to a structure, broadcasting a prefix, and reporting
+ * mismatches. A leaf of the structure matches any tree. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
-/* Whether what the tree has next fits the place that was read. */
+/* Whether the next node of the tree matches the slot just read. */
 static bool fits(const pithp_cursor *c, pithp_visit visit, const void *node) {
     switch (c->kind) {
         case PITHP_TOKEN_NODE:
@@ -17,7 +17,7 @@ static bool fits(const pithp_cursor *c, pithp_visit visit, const void *node) {
     }
 }
 
-/* Leave the node that was just entered. */
+/* Leave the node just entered. */
 static void leave(pithp_walk *w, pithp_visit visit) {
     if (visit != PITHP_VISIT_ENTER)
         return;
@@ -25,8 +25,8 @@ static void leave(pithp_walk *w, pithp_visit visit) {
     pithp_walk_next(w, &visit);
 }
 
-/* The next place of both; false at their end. Called after the place before was left or
- * fits. */
+/* Advance both to the next slot. Returns false at the end. The previous slot must match
+ * or be left. */
 static bool
 next_place(pithp_cursor *c, pithp_walk *w, pithp_visit *visit, const void **node) {
     if (!pithp_cursor_next(c))
@@ -39,9 +39,9 @@ next_place(pithp_cursor *c, pithp_walk *w, pithp_visit *visit, const void **node
     return true;
 }
 
-/* ---- Where a prefix does not fit ---- */
+/* ---- Mismatches of a prefix ---- */
 
-/* Room for one more; NULL where it is only counted, or memory is short. */
+/* Append an entry; NULL if it is only counted or memory is short. */
 static pith_difference *more(pithp_difference_list *l) {
     if (l->count++ >= l->most)
         return NULL;
@@ -60,7 +60,7 @@ static pith_difference *more(pithp_difference_list *l) {
     return &l->all[l->count - 1];
 }
 
-/* What is wrong with a node in the place that was read. */
+/* Describe how a node differs from the slot just read. */
 static void describe(pithp_text *text, const pithp_cursor *c, const void *got) {
     const pithp_kind kind = got ? pithp_kind_of(got) : PITHP_KIND_FREE;
     if (c->node_def && kind >= PITHP_KIND_RECORD && kind <= PITHP_KIND_NONE) {
@@ -79,7 +79,7 @@ static void describe(pithp_text *text, const pithp_cursor *c, const void *got) {
     pithp_node_describe(text, got);
 }
 
-/* Add a difference, whose text is taken over. */
+/* Add a difference; takes ownership of its text. */
 static pith_status
 add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_text *text) {
     pith_difference *d = more(l);
@@ -95,7 +95,7 @@ add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_text *text
     return l->s->error.code;
 }
 
-/* A place that does not fit, or a leaf in which values differ. */
+/* List a slot that does not match, or a leaf whose values differ. */
 static pith_status
 list_place(pithp_difference_list *l, const pithp_cursor *c, bool fits, const void *got) {
     pithp_text text;
@@ -151,7 +151,7 @@ const pith_difference *pithp_differences_give(pithp_difference_list *l, int64_t 
     return made;
 }
 
-/* Set PITH_E_STRUCTURE: the first few places in one line. */
+/* Set PITH_E_STRUCTURE with the first differences in one line. */
 static pith_status fail_differences(pith_scope *s,
                                     const pithp_structure *t,
                                     const void *tree,
@@ -249,7 +249,7 @@ pith_tree_flatten_up_to(pith_scope *s, const pith_treedef *def, const void *tree
 
 /* ---- Broadcasting a prefix ---- */
 
-/* Every leaf of the prefix as often as the tree below it has leaves. */
+/* Repeat every leaf of the prefix once per leaf of the tree below it. */
 static const pith_array **
 repeat(pith_scope *s, const pithp_flat *prefix, const void **below, int64_t *count) {
     const int64_t items = prefix->structure.item_count;

@@ -1,17 +1,17 @@
-/* Resizing: statics that name extents have changed, and leaves follow. Every place of a
- * leaf demands a spec of it: its record's statics, and for ^names those of enclosing
- * nodes, say which. A leaf in several places is resized once. */
+/* Resizing: leaves follow changed statics that name extents. Each occurrence of a leaf
+ * requires a spec: the statics of its record determine it, and for ^names those of
+ * enclosing nodes. A leaf that occurs several times is resized once. */
 #include "program/exec/copy_many.h"
 #include "tree/node_internal.h"
 
 #include <string.h>
 
-/* Where a leaf is, and what must become of it there. */
+/* An occurrence of a leaf, and its required result. */
 typedef struct place {
     const pith_array *leaf, *result;
-    const pith_spec *demand; /* NULL: none */
+    const pith_spec *demand; /* the required spec, or NULL */
     double fill;
-    int64_t first; /* the place that stands for all of the same leaf */
+    int64_t first; /* the first occurrence of the same leaf */
 } place;
 
 typedef struct resizing {
@@ -29,9 +29,9 @@ static const void *slot_of(const resizing *r, int32_t slot) {
     return child;
 }
 
-/* ---- Paths of places, for errors ---- */
+/* ---- Paths for errors ---- */
 
-/* Walk to the wanted place again: its path. Places are numbered in walk order. */
+/* The path of an occurrence, by a second walk. Occurrences are numbered in walk order. */
 static void path_of(const resizing *r, int64_t wanted, pithp_text *path) {
     int64_t seen = 0;
     for (int32_t i = 0; i < r->type->slot_count; i++) {
@@ -51,7 +51,7 @@ static void path_of(const resizing *r, int64_t wanted, pithp_text *path) {
     }
 }
 
-/* Two places want different things of one leaf. */
+/* Two occurrences of one leaf have different requirements. */
 static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
     const place *x = &r->places[a], *y = &r->places[b];
     pithp_text first, second;
@@ -74,7 +74,7 @@ static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
     return PITH_E_SHAPE;
 }
 
-/* ---- Demands ---- */
+/* ---- Required specs ---- */
 
 static int64_t static_i64(const pith_type *type, const void *record, int32_t field) {
     int64_t value;
@@ -83,8 +83,8 @@ static int64_t static_i64(const pith_type *type, const void *record, int32_t fie
     return value;
 }
 
-/* The field of the static that ^name means in a record; -1: a bound name, which stays;
- * -2: the record has no such name. */
+/* The static field that ^name refers to in a record. -1: a bound name, which is
+ * unchanged; -2: the record does not have the name. */
 static int32_t provider(const pith_type *type, const char *name) {
     for (int32_t i = 0; i < type->provided_count; i++)
         if (type->provided[i] == name)
@@ -92,8 +92,8 @@ static int32_t provider(const pith_type *type, const char *name) {
     return -2;
 }
 
-/* The integer static that an extent stands on; false: it keeps its size. w: the walk that
- * is in the record, NULL for the root. */
+/* The integer static that an extent depends on. Returns false if the extent keeps its
+ * size. w: the walk inside the record, or NULL for the root. */
 static bool find_static(const resizing *r,
                         const pithp_walk *w,
                         const pith_type *type,
@@ -122,7 +122,7 @@ static bool find_static(const resizing *r,
     return by >= 0;
 }
 
-/* What a record demands of the leaf in one of its slots. */
+/* The spec that a record requires of the leaf in one of its slots. */
 static pith_status demand_of(const resizing *r,
                              const pithp_walk *w,
                              const pith_type *type,
@@ -134,13 +134,13 @@ static pith_status demand_of(const resizing *r,
     const pith_spec *spec = pithp_array_spec(p->leaf);
     if (type->slots[slot].kind != PITHP_SLOT_LEAF || ls->any_shape ||
         spec->rank < ls->rank)
-        return PITH_OK; /* what does not fit is refused when the record is made */
+        return PITH_OK; /* misfits are refused when the record is made */
     p->fill = f->declared.options.fill;
     pith_spec wanted = *spec;
     int64_t *extents = wanted.shape + (spec->rank - ls->rank);
     for (int32_t k = 0; k < ls->rank; k++) {
         const pithp_extent *e = &ls->extents[k];
-        int64_t base = 0; /* gcc does not see that it is set where it is used */
+        int64_t base = 0; /* silences a false warning of gcc */
         if (find_static(r, w, type, record, e, &base) &&
             (__builtin_mul_overflow(base, e->times, &extents[k]) ||
              __builtin_add_overflow(extents[k], e->plus, &extents[k])))
@@ -181,7 +181,7 @@ static pith_status add_place(resizing *r,
     return rc;
 }
 
-/* The places of a child of the root. */
+/* Collect the occurrences of leaves in a child of the root. */
 static pith_status collect_child(resizing *r, int32_t slot, const void *child) {
     if (pithp_kind_of(child) == PITHP_KIND_ARRAY)
         return add_place(r, NULL, r->type, r->value, slot, child);
@@ -218,13 +218,13 @@ static pith_status collect(resizing *r) {
     return PITH_OK;
 }
 
-/* ---- One leaf in several places ---- */
+/* ---- Leaves with several occurrences ---- */
 
 static bool same_fill(const place *a, const place *b) {
     return memcmp(&a->fill, &b->fill, sizeof a->fill) == 0;
 }
 
-/* Merge a place into the first one of its leaf. */
+/* Merge an occurrence into the first one of its leaf. */
 static pith_status merge(const resizing *r, int64_t first, int64_t other) {
     place *a = &r->places[first], *b = &r->places[other];
     b->first = first;
@@ -247,7 +247,7 @@ static pith_status merge_all(const resizing *r) {
         mask = 2 * mask + 1;
     const size_t bytes = (mask + 1) * sizeof(int64_t);
     int64_t *table =
-        pithp_scratch_allocate(r->s->runtime, bytes); /* place + 1; 0: free */
+        pithp_scratch_allocate(r->s->runtime, bytes); /* index + 1; 0: free */
     if (!table)
         return pithp_fail_memory(r->s, bytes);
     memset(table, 0, bytes);
@@ -268,24 +268,23 @@ static pith_status merge_all(const resizing *r) {
 
 /* ---- Leaves ---- */
 
-/* Whether a leaf is of another size, and this is the first of its places. */
+/* Whether this is the first occurrence of a leaf that changes its spec. */
 static bool changes(const resizing *r, int64_t i) {
     const place *p = &r->places[i];
     return p->first == i && p->demand && p->demand != pithp_array_spec(p->leaf);
 }
 
-/* That a leaf may become what is demanded, and the bits that fill it. */
+/* Check that a leaf may take the required spec, and encode its fill. */
 static pith_status check_change(const resizing *r, const place *p, uint64_t *fill) {
     const pith_spec *from = pithp_array_spec(p->leaf), *to = p->demand;
     for (int32_t k = 0; k < from->rank; k++) {
         if (to->shape[k] >= from->shape[k] || r->shrink)
             continue;
         char old[PITHP_SPEC_TEXT_BYTES], new[PITHP_SPEC_TEXT_BYTES];
-        return pithp_fail(
-            r->s, PITH_E_SHAPE, NULL,
-            "would shrink from %s to %s, which drops elements: ask for it with "
-            "options.shrink",
-            pithp_spec_print(from, old), pithp_spec_print(to, new));
+        return pithp_fail(r->s, PITH_E_SHAPE, NULL,
+                          "would shrink from %s to %s, which drops elements: "
+                          "options.shrink allows it",
+                          pithp_spec_print(from, old), pithp_spec_print(to, new));
     }
     *fill = 0;
     if (!pithp_dtype_encode(from->dtype, p->fill, fill) &&
@@ -295,7 +294,7 @@ static pith_status check_change(const resizing *r, const place *p, uint64_t *fil
     return pithp_operand_check(r->s, p->leaf, "pith_tree_resize", "leaf");
 }
 
-/* The elements that a leaf and its result both have. */
+/* Add the move of the elements that a leaf and its result share. */
 static pith_status add_common(pithp_pieces *pieces, const place *p) {
     const pith_spec *from = pithp_array_spec(p->leaf), *to = p->demand;
     pithp_move m = {.to = p->result->data,
@@ -312,7 +311,7 @@ static pith_status add_common(pithp_pieces *pieces, const place *p) {
     return pithp_pieces_add_move(pieces, "pith_tree_resize", &m);
 }
 
-/* What becomes of `count` leaves: their numbers, specs, fills, and the results. */
+/* The `count` leaves that change: indices, specs, fills and results. */
 typedef struct change_list {
     int64_t count;
     int64_t *places;
@@ -336,7 +335,7 @@ static pith_status move_leaves(resizing *r, const change_list *c) {
     return rc;
 }
 
-/* A leaf with its result's elements, by a primitive. */
+/* Resize a leaf by a primitive. */
 static const pith_array *pad_leaf(pith_scope *s, const place *p, uint64_t fill) {
     const pith_spec *from = pithp_array_spec(p->leaf);
     const pithp_full_params full = {.dtype = from->dtype, .value = fill};
@@ -348,7 +347,7 @@ static const pith_array *pad_leaf(pith_scope *s, const place *p, uint64_t fill) 
     return operands[1] ? pithp_bind(s, PITHP_OP_PAD, 2, operands, &pad) : NULL;
 }
 
-/* Where some leaf is traced, and has no memory to move. */
+/* For traced leaves, which have no memory to move. */
 static pith_status pad_leaves(resizing *r, const change_list *c) {
     for (int64_t i = 0; i < c->count; i++) {
         place *p = &r->places[c->places[i]];
@@ -359,7 +358,7 @@ static pith_status pad_leaves(resizing *r, const change_list *c) {
     return PITH_OK;
 }
 
-/* Make the results of all that change, filled, and move into them what stays. */
+/* Make the results of all changes, filled, and move the remaining elements into them. */
 static pith_status make_leaves(resizing *r, const change_list *c) {
     pith_status rc = PITH_OK;
     bool traced = false;
@@ -389,7 +388,7 @@ static pith_status make_leaves(resizing *r, const change_list *c) {
     return rc;
 }
 
-/* The result of every place. */
+/* Compute the result of every occurrence. */
 static pith_status resize_leaves(resizing *r) {
     change_list c = {0};
     for (int64_t i = 0; i < r->count; i++)
@@ -418,7 +417,8 @@ static pith_status resize_leaves(resizing *r) {
 
 /* ---- Nodes ---- */
 
-/* A child around the results of its places from `next` on: itself where none changed. */
+/* Rebuild a child with the results of its occurrences from `next` on; returns the child
+ * itself if none changed. */
 static const void *rebuilt(const resizing *r, const void *child, int64_t *next) {
     pithp_flat f;
     if (pithp_flat_make(r->s, &f, child, NULL, NULL) != PITH_OK)
@@ -477,7 +477,7 @@ const void *pith_tree_resize_any(pith_scope *s,
     if (!pithp_type_valid(type) || type->error || !value) {
         const bool bad = !pithp_type_valid(type) || type->error;
         pithp_fail(s, bad ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_tree_resize: %s",
-                   !pithp_type_valid(type) ? "type is no record type"
+                   !pithp_type_valid(type) ? "type is not a record type"
                    : type->error           ? type->error
                                            : "value is NULL");
         return nil;

@@ -1,6 +1,6 @@
-/* Rows of every leaf of a tree, taken or set at one array of indices, with the options
- * that its records ask for. Small leaves are made together and done in one launch; what
- * is large, or needs casts, broadcasts or reports of its indices, leaf by leaf. */
+/* Gather and scatter of rows of every leaf at one index array, with the options of the
+ * records. Small leaves are made together and processed in one launch. Large leaves, and
+ * those with casts, broadcasts or index reports, are processed one by one. */
 #include "program/exec/gather_many.h"
 #include "tree/tree_internal.h"
 
@@ -11,33 +11,32 @@ typedef struct rowing {
     pith_scope *s;
     const char *function;
     const pithp_structure *t;
-    const void *root; /* of the leaves; records of it are asked */
+    const void *root; /* of the leaves; its records may have scatter options */
     const pith_array *index;
     const pith_scatter_options *call;
-    const double *fill;         /* take */
+    const double *fill;         /* gather */
     bool asks;                  /* records of the tree have PITH_SCATTER_ARGS */
-    bool no_negative;           /* take: negative indices do not count from the end */
-    const pith_array **leaves;  /* and then the results */
-    const pith_array **updates; /* set: of each leaf, where there is no `update` */
-    const pith_array *update;   /* set: of all leaves */
+    bool no_negative;           /* gather: negative indices do not count from the end */
+    const pith_array **leaves;  /* replaced by the results */
+    const pith_array **updates; /* scatter: per leaf, if `update` is NULL */
+    const pith_array *update;   /* scatter: for all leaves */
     bool takes;
-    /* Leaves that are done together; each list has room for all. */
+    /* Leaves processed together; each list has room for all. */
     pithp_row_set rows;
     int64_t *which;
     const pith_spec **specs;
     const pith_array **made;
-    /* What the leaf before came to: leaves of one spec follow one another. */
-    const pith_spec *spec, *taken; /* its own, and that of rows of it */
+    /* Cached results for the last leaf: consecutive leaves often share a spec. */
+    const pith_spec *spec, *taken; /* its spec, and the spec of its rows */
     int axis;
-    pithp_index_params params; /* of the dtype and mode of the leaf before */
+    pithp_index_params params; /* of the dtype and mode of the last leaf */
     pith_dtype params_dtype;
     pith_index_mode params_mode;
 } rowing;
 
 /* ---- Options ---- */
 
-/* Options of a call or a record above, and what a record asks for where they are silent.
- */
+/* Options of the call or an outer record, completed by those of a record. */
 static pith_scatter_options merged(const pith_scatter_options *given,
                                    const pith_scatter_options *record) {
     pith_scatter_options o = *given;
@@ -59,8 +58,8 @@ static bool asks(const pithp_structure *t) {
     return found;
 }
 
-/* The options of the leaf that the walk is at: those of the records around it, the
- * outermost first, below those of the call. */
+/* The options of the leaf at the walk's position: the call's first, then those of the
+ * records from the outermost to the innermost. */
 static pith_scatter_options options_at(const pithp_walk *w,
                                        const pith_scatter_options *call) {
     pith_scatter_options o = *call;
@@ -68,7 +67,7 @@ static pith_scatter_options options_at(const pithp_walk *w,
         const pith_type *type = w->frames[i].node_def->type;
         if (!type || !type->scatter_args)
             continue;
-        /* Every pointer to a struct has one representation. */
+        /* All pointers to structs have one representation. */
         const pith_scatter_options record =
             ((pith_scatter_options(*)(const void *))type->scatter_args)(
                 w->frames[i].node);
@@ -83,7 +82,7 @@ static const pith_array *update_of(const rowing *r, int64_t i) {
     return r->update ? r->update : r->updates[i];
 }
 
-/* One leaf by itself. */
+/* Process one leaf on its own. */
 static pith_status do_alone(rowing *r, int64_t i, const pith_scatter_options *o) {
     const pith_take_options take = {.axis = o->axis, .mode = o->mode, .fill = r->fill};
     const bool reports = o->mode == PITH_INDEX_ERROR;
@@ -100,7 +99,8 @@ static pith_status do_alone(rowing *r, int64_t i, const pith_scatter_options *o)
     return r->s->error.code;
 }
 
-/* The spec of rows of a leaf, and the axis; false: leave it to the call for one leaf. */
+/* Plan the spec of the rows of a leaf, and the axis. Returns false if the leaf is
+ * processed on its own. */
 static bool plan_spec(rowing *r, const pith_spec *spec, int axis) {
     const pith_spec *index = pithp_array_spec(r->index);
     const int rank = spec->rank - 1 + index->rank;
@@ -129,8 +129,8 @@ static bool plan_params(rowing *r, pith_dtype dtype, const pith_scatter_options 
     return known;
 }
 
-/* Add a leaf to those that are done together; false: it is not one of them, or an error
- * is set. */
+/* Add a leaf to the joint launch. Returns false if it does not qualify or an error is
+ * set. */
 static bool join(rowing *r, int64_t i, const pith_scatter_options *o) {
     const pith_array *leaf = r->leaves[i], *update = r->takes ? NULL : update_of(r, i);
     const pith_spec *spec = pithp_array_spec(leaf);
@@ -197,13 +197,13 @@ static pith_status do_leaves(rowing *r) {
     return rc;
 }
 
-/* Make and do those that are done together. */
+/* Make and process the leaves of the joint launch. */
 static pith_status do_joined(rowing *r) {
     const pith_spec *index = pithp_array_spec(r->index);
     pith_status rc = pithp_arrays_make(r->s, r->rows.count, r->specs, r->made);
     if (rc != PITH_OK)
         return rc;
-    const int64_t count = r->rows.count; /* parts may be more */
+    const int64_t count = r->rows.count; /* pithp_rows_run may split entries */
     for (int64_t k = 0; k < count; k++)
         r->rows.list[k].to = r->made[k]->data;
     rc = pithp_rows_run(&r->rows, r->function, r->index->data, index->dtype, index->count,
@@ -216,7 +216,7 @@ static pith_status do_joined(rowing *r) {
     return rc;
 }
 
-/* The results in the places of the leaves. */
+/* Compute all results; they overwrite the leaves. */
 static pith_status do_rows(rowing *r) {
     const size_t room = (size_t)r->t->item_count,
                  bytes = room * (sizeof *r->which + sizeof *r->specs + sizeof *r->made);
@@ -239,7 +239,7 @@ static pith_status do_rows(rowing *r) {
     return rc;
 }
 
-/* ---- Takes ---- */
+/* ---- Gather ---- */
 
 static const void *take_rows(rowing *r, const void *tree) {
     pithp_flat f;
@@ -287,7 +287,7 @@ const void *pithp_tree_take_back(pith_scope *s,
     return take_rows(&r, tree);
 }
 
-/* ---- Scatters ---- */
+/* ---- Scatter ---- */
 
 static const void *set_rows(rowing *r, const pithp_zip *zip, const void *into) {
     r->t = &zip->first.structure;

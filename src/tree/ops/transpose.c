@@ -1,7 +1,8 @@
-/* A tree of trees turned inside out. */
+/* Tree transposition: a tree of trees becomes a tree of the inner structure. */
 #include "tree/tree_internal.h"
 
-/* Read the trees at outer's leaves along inner; cells[j * n + i] is leaf j of tree i. */
+/* Flatten the trees at outer's leaves up to inner; cells[j * n + i] is leaf j of tree
+ * i. */
 static pith_status read_rows(pith_scope *s,
                              const pithp_structure *outer,
                              const pithp_structure *inner,
@@ -47,7 +48,7 @@ static const void *turn(pith_scope *s,
     return made;
 }
 
-/* The structure of the first tree. */
+/* With the structure of the first tree as inner. */
 static const void *
 turn_alike(pith_scope *s, const pithp_structure *outer, const void *const *rows) {
     pithp_flat f;

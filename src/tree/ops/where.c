@@ -1,9 +1,9 @@
-/* A choice between the leaves of two trees, by a condition over their first axes. */
+/* Selection between the leaves of two trees, by a condition over their first axes. */
 #include "tree/tree_internal.h"
 
 #include <string.h>
 
-/* The condition with axes of extent 1 behind its own, up to a rank. */
+/* Append axes of extent 1 to the condition, up to a rank. */
 static const pith_array *
 expanded(pith_scope *s, const pith_array *condition, int32_t rank) {
     const pith_spec *spec = pithp_array_spec(condition);
