@@ -1,7 +1,7 @@
 #ifndef PITHP_ISA_H
 #define PITHP_ISA_H
 
-/* Instruction sets that host loops are compiled for, weakest first. */
+/* Instruction sets of host loops, in ascending order. */
 typedef enum pithp_isa {
     PITHP_ISA_BASE,
     PITHP_ISA_V3,

@@ -261,11 +261,11 @@ Test(allocator, what_a_users_function_does_wrong_is_an_error) {
     pith_scope *s = pith_scope_open(rt);
     pt_ok(s, set_user(s, &c));
     pt_fails(PITH_E_CALLBACK, s, pithp_buffer_make(s, 1000));
-    pt_says("no multiple of 256");
+    pt_says("not a multiple of 256");
     cr_assert(c.blocks == 0, "it was given back");
     c = (counter){.refuse_over = 50000};
     pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, 100000));
-    pt_says("the allocator has no");
+    pt_says("the allocator failed for");
     pt_says("evicting 0 idle instances"); /* after the ladder */
     cr_assert(c.calls > 1 && pith_memory_about(rt).live == 0);
     pithp_buffer *b = pithp_buffer_make(s, 40000);

@@ -132,7 +132,7 @@ Test(compile, a_machine_without_a_compiler_says_so) {
     pt_says("/nonexistent");
     setenv("PITH_CC", "/bin/false", 1);
     pt_fails(PITH_E_UNSUPPORTED, h.s, pithp_compile(h.s, pt_axpy, NULL, &m));
-    pt_says("/bin/false is no C compiler");
+    pt_says("/bin/false is not a C compiler");
     unsetenv("PITH_CC");
     char *path = strdup(getenv("PATH"));
     setenv("PATH", "/nonexistent:", 1);
@@ -222,7 +222,7 @@ Test(compile, digests_a_log) {
     pithp_log_digest("nothing wrong?\n", line, sizeof line);
     cr_assert_str_eq(line, "nothing wrong? ");
     pithp_log_digest("", line, sizeof line);
-    cr_assert_str_eq(line, "it says nothing");
+    cr_assert_str_eq(line, "the log is empty");
     char small[8];
     pithp_log_digest("an error that is long", small, sizeof small);
     cr_assert_str_eq(small, "an erro");

@@ -188,7 +188,7 @@ typedef struct told {
 
 static void hear(pith_log_level level, const char *line, void *closure) {
     told *t = closure;
-    if (level != PITH_LOG_WARNING || !strstr(line, "compiled code is not kept"))
+    if (level != PITH_LOG_WARNING || !strstr(line, "compiled code is not cached"))
         return;
     t->count++;
     snprintf(t->last, sizeof t->last, "%.255s", line);
@@ -250,7 +250,7 @@ Test(compile_disk, says_once_that_nothing_can_be_written) {
     pt_ok(c.s, pithp_compile(c.s, PT_RETURN("7"), NULL, &m) == PITH_OK);
     pithp_module_release(m);
     pt_code_remove(&c);
-    snprintf(says, sizeof says, "compiled code is not kept: %s: No such file",
+    snprintf(says, sizeof says, "compiled code is not cached: %s: No such file",
              c.directory);
     is_told_once(&c, says, &t);
     pt_code_end(&c);

@@ -36,12 +36,12 @@ Test(cuda_decide, refuses_a_machine_without_driver_or_device) {
 
 Test(cuda_decide, refuses_an_old_driver_and_names_both_versions) {
     const pithp_cuda_machine old = {12080, 12040, 0, NULL, 1};
-    cr_assert(refused(old, 0, "serves version 12.4"));
+    cr_assert(refused(old, 0, "supports version 12.4"));
     cr_assert(refused(old, 0, "runtime 12.8"));
     cr_assert(refused(old, 0, "CUDA 12.8 or later"));
     /* new enough for pith, too old for the runtime that was linked */
     const pithp_cuda_machine behind = {13000, 12090, 35, NULL, 0};
-    cr_assert(refused(behind, 0, "serves version 12.9"));
+    cr_assert(refused(behind, 0, "supports version 12.9"));
     cr_assert(refused(behind, 0, "CUDA 13.0 or later"));
 }
 

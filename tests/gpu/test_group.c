@@ -45,7 +45,7 @@ Test(group, shares_one_stream_and_others_have_their_own) {
     pith_instance_close(b);
     cr_assert(!pith_instance_is_grouped(b));
     pt_fails(PITH_E_ARG, s, pith_instance_stream(s, pith_instance_find(rt, "default")));
-    pt_says("in no group");
+    pt_says("has no group");
     pt_close(rt);
 }
 

@@ -126,17 +126,17 @@ Test(instance, mistakes_are_refused_and_change_nothing) {
     }
     pt_fails(PITH_E_ARG, p.s, pith_instance_set_proportion(p.s, m, 0));
     pt_fails(PITH_E_ARG, p.s, manual(p, "m", 0.1));
-    pt_says("registered already");
+    pt_says("already registered");
     pt_fails(PITH_E_ARG, p.s, automatic(p, "default"));
     pt_fails(PITH_E_ARG, p.s, manual(p, "x", 0.6));
-    pt_says("manual instances have 0.5 already");
+    pt_says("manual instances already have 0.5");
     pt_fails(PITH_E_ARG, p.s, manual(p, "x", 0.46)); /* 4 % for the automatic one */
     pt_says("leaves 1 automatic one less than 0.05");
     pt_fails(PITH_E_ARG, p.s, pith_instance_set_proportion(p.s, m, 0.96));
     pt_fails(PITH_E_ARG, p.s, pith_instance_set_manual(p.s, m, 0.2));
-    pt_says("\"m\" is manual already");
+    pt_says("\"m\" is already manual");
     pt_fails(PITH_E_ARG, p.s, pith_instance_set_auto(p.s, a));
-    pt_says("\"a\" is automatic already");
+    pt_says("\"a\" is already automatic");
     pt_fails(PITH_E_ARG, p.s, automatic(p, ""));
     pt_fails(PITH_E_ARG, p.s, automatic(p, NULL));
     pt_fails(
@@ -228,7 +228,7 @@ Test(instance, the_device_holds_no_more_than_its_size) { /* cupy PR 1256, #7678 
     pithp_buffer *c = buffer_of(p.s, 6 * mib); /* what was kept is given up for it */
     pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 4 * mib + 1));
     pt_says(
-        "4194305 bytes asked for by \"default\", 6291456 bytes are in use of 10485760");
+        "4194305 bytes requested by \"default\", 6291456 bytes are in use of 10485760");
     a = buffer_of(p.s, 4 * mib); /* to the last byte */
     cr_assert_eq(pith_memory_about(p.rt).free, 0);
     pt_fails(PITH_E_MEMORY, p.s, pithp_buffer_make(p.s, 1));

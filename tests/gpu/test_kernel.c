@@ -242,7 +242,7 @@ Test(kernel, launch_as_names_the_real_that_no_array_tells) {
     pt_ok(s, pith_read(s, pith_launch_dtype(s, PITH_F32, ramp, 3, 0.5).x, x, sizeof x));
     cr_assert(x[0] == 0 && x[1] == 0.5f && x[2] == 1);
     pt_fails(PITH_E_ARG, s, pith_launch(s, ramp, 3, 0.5).x);
-    pt_says("ramp: no array tells its real");
+    pt_says("ramp: no array determines its real dtype");
     pt_fails(PITH_E_DTYPE, s, pith_launch_dtype(s, PITH_F16, ramp, 3, 0.5).x);
     pt_says("ramp: real is f16, compiled for f32 f64");
     pt_fails(PITH_E_ARG, s, pith_launch_dtype(s, PITH_F64, ramp, -1, 0.5).x);
@@ -348,7 +348,7 @@ Test(kernel, refuses_declarations_that_make_no_sense) {
     pt_fails(PITH_E_SHAPE, s, pith_launch(s, negative_out, x).y);
     pt_says("negative_out: y: extent 0 of i32[n=3-4] is negative");
     pt_fails(PITH_E_ARG, s, pith_launch(s, bad_fill, x).y);
-    pt_says("bad_fill: y: the fill 128 is no value of i8");
+    pt_says("bad_fill: y: the fill 128 is not exact in i8");
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -16,8 +16,8 @@ Test(request, mistakes_are_refused_and_queue_nothing) {
         pith_status code;
         const char *text;
     } bad[] = {
-        {good, PITH_E_ARG, "no name"},
-        {good, PITH_E_DTYPE, "\"good\": 0 is no dtype"},
+        {good, PITH_E_ARG, "the name is NULL or empty"},
+        {good, PITH_E_DTYPE, "\"good\": invalid dtype 0"},
         {good, PITH_E_SHAPE, "rank 9"},
         {good, PITH_E_SHAPE, "extent 1 is negative"},
         {good, PITH_E_OVERFLOW, "overflows"},
@@ -45,9 +45,9 @@ Test(request, mistakes_are_refused_and_queue_nothing) {
         pt_fails(bad[k].code, p.s, pith_instance_allocate_all(p.s, i, 2, both));
     }
     const pith_request twice[2] = {good, good};
-    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, 2, twice));
-    pt_says("\"good\" is asked for twice");
-    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, 0, &good));
+    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, twice, 2));
+    pt_says("\"good\" is requested twice");
+    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, &good, 0));
     pt_fails(PITH_E_ARG, p.s,
              pith_instance_queue(p.s, pith_instance_find(p.rt, "default"), 1, &good));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
@@ -190,7 +190,7 @@ Test(request, what_does_not_fit_is_refused_with_numbers_and_stays_queued) {
     pt_ok(p.s, pith_instance_queue(p.s, a, 2, rs));
     pt_fails(PITH_E_MEMORY, p.s, pith_instance_allocate_queue(p.s, a));
     pt_says(
-        "group \"g\" has 1048576 bytes available: what cannot be split takes 1044480, "
+        "group \"g\" has 1048576 bytes available: requests without chunks take 1044480, "
         "one run 8192");
     cr_assert_eq(l.ready, 0);
     cr_assert_eq(pith_memory_about(p.rt).live, 0);
@@ -338,8 +338,8 @@ Test(request, copies_run_on_the_stream_of_the_group) {
         for (int k = 0; k < 3; k++)
             cr_assert(out[k][0] == k + 7 && out[k][4999] == k + 7);
         pith_instance_free(p.s, a, "p");
-        pt_fails(PITH_E_ARG, p.s, pith_instance_to_device(p.s, a, 3, all, from));
-        pt_says("no live allocation of \"a\"");
+        pt_fails(PITH_E_ARG, p.s, pith_instance_to_device(p.s, a, all, from, 3));
+        pt_says("not a live allocation of \"a\"");
         close_pair(p);
     }
 }

@@ -240,7 +240,7 @@ Test(jit_debug, a_folder_that_cannot_be_used_is_an_error_of_opening) {
     use_folder();
     refuses("/nowhere/at/all", "No such file or directory");
     cr_assert(mkdir(folder, 0700) == 0 && chmod(folder, 0777) == 0);
-    refuses(folder, "others can write to it");
+    refuses(folder, "other users can write to it");
     remove_folder();
     FILE *out = fopen(folder, "w");
     cr_assert(out && fclose(out) == 0);

@@ -1,8 +1,8 @@
-/* Compiling in the background: texts, and other work, wait in a line for one thread of
- * the device's, which starts with the first of them and sleeps when there is none.
+/* Background compilation: a work queue with one thread per device. The thread starts with
+ * the first work and sleeps when the queue is empty.
  *
- * A process forks while no such thread is at work: a child, which has none of them, finds
- * no lock taken and nothing half done, and starts its own. */
+ * fork() waits until no such thread is working. A child process has none of the threads,
+ * finds all locks free and all data consistent, and starts its own thread. */
 #include "gpu/compile/background.h"
 
 #include "base/environment.h"
@@ -17,17 +17,18 @@ typedef struct pithp_background {
     pthread_cond_t wake;
     pthread_t thread;
     bool running, stop;
-    pid_t process; /* whose thread it is */
+    pid_t process; /* process of the thread */
     pithp_background_work *first, **end;
-    pithp_background_work *compiling; /* taken by the thread; or NULL */
-    pithp_cc_job job;                 /* of the thread */
+    pithp_background_work *compiling; /* current work of the thread, or NULL */
+    pithp_cc_job job;                 /* compiler job of the thread */
 } pithp_background;
 
-/* Of all lines. */
+/* Guards all queues. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t still = PTHREAD_COND_INITIALIZER; /* a thread stops working */
-static int at_work;                /* threads that are, and do not wait for a compiler */
-static _Thread_local int own_work; /* 1: this one is */
+static int
+    at_work; /* number of working threads, without those that wait for a compiler */
+static _Thread_local int own_work; /* 1: this thread is working */
 
 /* ---- Code ---- */
 
@@ -80,7 +81,7 @@ void pithp_code_release(pithp_code *code) {
     pithp_release(code->device->runtime, code, sizeof *code);
 }
 
-/* Nobody waits for it any more but the line. */
+/* Whether only the queue holds a reference. */
 static bool is_given_up(const pithp_code *code) {
     return atomic_load_explicit(&code->refs, memory_order_relaxed) == 1;
 }
@@ -107,7 +108,7 @@ static void end_work(void) {
     pthread_cond_broadcast(&still);
 }
 
-/* Of a thread of ours, whose compiler begins or has ended. */
+/* Called on a background thread before and after it waits for a compiler. */
 static void wait_for_compiler(bool begins) {
     pthread_mutex_lock(&lock);
     (begins ? end_work : begin_work)();
@@ -116,7 +117,8 @@ static void wait_for_compiler(bool begins) {
 
 static void before_fork(void) {
     pthread_mutex_lock(&lock);
-    while (at_work > own_work) /* its own: a log hook of the program's forks */
+    while (at_work >
+           own_work) /* excludes its own work: a log hook of the program may fork */
         pthread_cond_wait(&still, &lock);
 }
 
@@ -134,9 +136,9 @@ static void prepare_forks(void) {
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-/* ---- The line ---- */
+/* ---- Queue ---- */
 
-/* With no thread yet. */
+/* Initialise a queue without a thread. */
 static bool begin_line(pithp_background *l) {
     l->running = false;
     l->process = getpid();
@@ -149,8 +151,8 @@ static bool begin_line(pithp_background *l) {
     return false;
 }
 
-/* With the lock. In a child after fork() there is no thread: what the parent's was in
- * goes back to the line. */
+/* The caller holds the lock. In the child of fork() there is no thread: the parent's
+ * current work goes back to the queue. */
 static void renew(pithp_background *l) {
     if (l->process == getpid())
         return;
@@ -194,7 +196,7 @@ static void *work(void *closure) {
     return NULL;
 }
 
-/* The device's, made when it is first used; NULL when memory is short. */
+/* The queue of the device, made on first use; NULL if memory is short. */
 static pithp_background *background_of(pithp_device *d) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pithp_background *l = atomic_load(&d->background);
@@ -217,13 +219,13 @@ no_line:
     return l;
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static bool start(pithp_background *l) {
     sigset_t all, before;
     renew(l);
     if (l->running)
         return true;
-    sigfillset(&all); /* signals are for the program's threads */
+    sigfillset(&all); /* signals go to the program's threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     l->running = pthread_create(&l->thread, NULL, work, l) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -288,7 +290,7 @@ pithp_code *pithp_compile_in_background(pithp_device *d,
     return code;
 }
 
-/* ---- The end ---- */
+/* ---- Shutdown ---- */
 
 void pithp_background_join(pithp_device *d) {
     pithp_background *l = atomic_load(&d->background);
@@ -301,7 +303,7 @@ void pithp_background_join(pithp_device *d) {
     l->running = false;
     pthread_cond_signal(&l->wake);
     pthread_mutex_unlock(&lock);
-    if (running) { /* nobody will use what it compiles */
+    if (running) { /* its result will not be used */
         pithp_cc_job_cancel(&l->job);
         pthread_join(l->thread, NULL);
     }

@@ -1,5 +1,5 @@
-/* The system's C compiler: found by name, run as a process in a directory of its own that
- * is gone afterwards. Never through a shell. */
+/* Host compiler driver: runs the system's C compiler as a process in a temporary
+ * directory, never through a shell. */
 #include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 
@@ -18,14 +18,14 @@ extern char **environ;
 
 enum { ARGUMENTS = 48, LOG_LIMIT = 1 << 20 };
 
-/* ---- Finding it ---- */
+/* ---- Look-up ---- */
 
 static bool is_program(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The absolute path of a command, as a shell would find it. */
+/* The absolute path of a command, found as a shell does. */
 static bool find_program(const char *command, char path[PITHP_CC_BYTES]) {
     char found[PITHP_CC_BYTES];
     if (strchr(command, '/'))
@@ -36,7 +36,7 @@ static bool find_program(const char *command, char path[PITHP_CC_BYTES]) {
         const int n =
             snprintf(found, sizeof found, "%.*s/%s", (int)(end - p), p, command);
         if (end > p && n > 0 && (size_t)n < sizeof found && is_program(found)) {
-            /* not its real path: some compilers are told what to be by their name */
+            /* not the real path: some compilers select their mode by name */
             snprintf(path, PITHP_CC_BYTES, "%s", found);
             return path[0] == '/';
         }
@@ -45,7 +45,7 @@ static bool find_program(const char *command, char path[PITHP_CC_BYTES]) {
     return false;
 }
 
-/* Split at blanks, with the first word made a path. */
+/* Split a command at blanks, and resolve its first word to a path. */
 static bool parse_command(pithp_cc *cc, const char *command) {
     char words[PITHP_CC_BYTES], path[PITHP_CC_BYTES];
     if (snprintf(words, sizeof words, "%s", command) >= (int)sizeof words)
@@ -67,16 +67,16 @@ static bool parse_command(pithp_cc *cc, const char *command) {
     return count > 0;
 }
 
-/* ---- Running it ---- */
+/* ---- Execution ---- */
 
-/* Of this thread; NULL: its compilers run to their end. */
+/* Job of this thread; NULL: its compilers cannot be cancelled. */
 static _Thread_local pithp_cc_job *job;
 
 void pithp_cc_job_use(pithp_cc_job *used) {
     job = used;
 }
 
-/* Compilers remove what they have written for a while when they are told to end. */
+/* SIGTERM lets compilers remove their temporary files. */
 void pithp_cc_job_cancel(pithp_cc_job *cancelled) {
     pthread_mutex_lock(&cancelled->lock);
     cancelled->cancelled = true;
@@ -95,7 +95,8 @@ static pith_status spawn(const char *const *arguments,
     sigset_t none, usual;
     sigemptyset(&none);
     sigemptyset(&usual);
-    sigaddset(&usual, SIGCHLD); /* a program that ignores these would pass that on */
+    sigaddset(&usual,
+              SIGCHLD); /* a child would inherit signals that the program ignores */
     sigaddset(&usual, SIGPIPE);
     sigaddset(&usual, SIGTERM);
     if (posix_spawn_file_actions_init(&actions) != 0 ||
@@ -121,7 +122,7 @@ static pith_status spawn(const char *const *arguments,
     posix_spawnattr_destroy(&attributes);
     if (code == 0)
         return PITH_OK;
-    /* room for a process may be there later, a program may not */
+    /* memory shortage is transient, a missing program is not */
     const pith_status rc =
         code == ENOMEM || code == EAGAIN ? PITH_E_MEMORY : PITH_E_UNSUPPORTED;
     pithp_error_set(e, rc, NULL, NULL, "%s does not start: %s", arguments[0],
@@ -129,8 +130,8 @@ static pith_status spawn(const char *const *arguments,
     return rc;
 }
 
-/* The same within the thread's job, which names the child while it runs, in a group of
- * its own. */
+/* Spawn within the thread's job: the job records the child, which leads its own process
+ * group. */
 static pith_status spawn_in_job(const char *const *arguments,
                                 const char *directory,
                                 int output,
@@ -141,14 +142,14 @@ static pith_status spawn_in_job(const char *const *arguments,
         return spawn(arguments, directory, output, child, e);
     pthread_mutex_lock(&job->lock);
     if (job->cancelled)
-        pithp_error_set(e, rc, NULL, NULL, "compiling was cancelled");
+        pithp_error_set(e, rc, NULL, NULL, "the compilation was cancelled");
     else if ((rc = spawn(arguments, directory, output, child, e)) == PITH_OK)
         job->child = *child;
     pthread_mutex_unlock(&job->lock);
     return rc;
 }
 
-/* Before the number of the child can become that of another process. */
+/* Clear the job's child before its process ID can be reused. */
 static void leave_job(pid_t child) {
     siginfo_t ignored;
     if (!job)
@@ -173,8 +174,8 @@ static void read_all(int file, pithp_text *log) {
     }
 }
 
-/* Whether the process ended with success; where its end was taken from us (by a program
- * that ignores SIGCHLD), whether it may have. */
+/* Whether the process succeeded. If its status is lost (the program ignores SIGCHLD),
+ * returns true. */
 static bool await_child(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0)
@@ -183,7 +184,7 @@ static bool await_child(pid_t child) {
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* Run to the end, with what it writes in log. */
+/* Run a command to its end; its output is appended to log. */
 static pith_status run(const char *const *arguments,
                        const char *directory,
                        pithp_text *log,
@@ -192,8 +193,8 @@ static pith_status run(const char *const *arguments,
     int ends[2];
     pid_t child;
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        pithp_error_set(e, PITH_E_IO, NULL, NULL, "no pipe to the compiler: %s",
-                        strerror(errno));
+        pithp_error_set(e, PITH_E_IO, NULL, NULL,
+                        "cannot make a pipe to the compiler: %s", strerror(errno));
         return PITH_E_IO;
     }
     const pith_status rc = spawn_in_job(arguments, directory, ends[1], &child, e);
@@ -207,9 +208,9 @@ static pith_status run(const char *const *arguments,
     return rc;
 }
 
-/* ---- Knowing it ---- */
+/* ---- Identification ---- */
 
-/* File and version: a compiler that was replaced gives other code. */
+/* File and version: a replaced compiler may produce other code. */
 static pith_status identify(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
     struct stat st;
     const char *arguments[PITHP_CC_WORDS + 2];
@@ -227,7 +228,7 @@ static pith_status identify(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
     pith_status rc = run(arguments, "/", &log, &succeeded, e);
     if (rc == PITH_OK && !succeeded) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
-                        "%s is no C compiler: --version fails", cc->words[0]);
+                        "%s is not a C compiler: --version fails", cc->words[0]);
         rc = PITH_E_UNSUPPORTED;
     }
     int used = snprintf(
@@ -248,9 +249,10 @@ pith_status pithp_cc_open(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
     if (asked && asked[0]) {
         if (parse_command(cc, asked))
             return identify(rt, cc, e);
-        pithp_error_set(
-            e, PITH_E_UNSUPPORTED, NULL, NULL,
-            "there is no C compiler: PITH_CC is \"%.200s\", which is no program", asked);
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "there is no C compiler: PITH_CC is \"%.200s\", which is "
+                        "not a program",
+                        asked);
         return PITH_E_UNSUPPORTED;
     }
     for (int i = 0; i < PITHP_COUNT(usual); i++)
@@ -278,13 +280,12 @@ const char *pithp_cc_machine(pithp_isa isa) {
 #endif
 }
 
-/* Everything after the compiler's own words; separated by blanks. */
+/* The arguments after the command, separated by blanks. */
 static const char flags[] =
     "-x c -std=c17 -O3 -fPIC -shared -pipe -fno-math-errno -fno-trapping-math "
     "-fopenmp-simd -nostdlib -fno-semantic-interposition -fno-stack-protector "
     "-o code.so code.c";
-/* Of the system's functions a loop may need those of the C library, which the program
- * has, of libm, and of the compiler's own library. */
+/* A loop may call functions of the C library (which the program has), libm and libgcc. */
 static const char libraries[] = "-Wl,--as-needed -lm -lgcc";
 
 static void add_words(const char **arguments, int *count, char *words) {
@@ -387,10 +388,10 @@ pith_status pithp_cc_compile(pith_runtime *rt,
     memcpy(last, libraries, sizeof last);
     snprintf(machine, sizeof machine, "%s", pithp_cc_machine(isa));
     add_words(arguments, &count, machine);
-    if (!strstr(cc->identity, "clang")) /* work that sinks into the branch that uses it
-                                           keeps a loop from being vectorised */
+    if (!strstr(cc->identity, "clang")) /* -ftree-sink moves work into the branch that
+                                           uses it, which prevents vectorisation */
         arguments[count++] = "-fno-tree-sink";
-    if (options->file[0]) { /* for profilers and debuggers; it is the same code */
+    if (options->file[0]) { /* for profilers and debuggers; the code is the same */
         arguments[count++] = "-g";
         arguments[count++] = "-fno-omit-frame-pointer";
     }
@@ -410,7 +411,7 @@ pith_status pithp_cc_compile(pith_runtime *rt,
     }
     char map[2 * PITHP_CC_BYTES + 32], here[PITHP_CC_BYTES];
     if (options->file[0] && getcwd(here, sizeof here)) {
-        /* names of files that do not begin with / are looked for here */
+        /* relative file names are resolved here */
         snprintf(map, sizeof map, "-fdebug-prefix-map=%s=%s", directory, here);
         arguments[count++] = map;
         arguments[count] = NULL;
@@ -421,13 +422,13 @@ pith_status pithp_cc_compile(pith_runtime *rt,
     return rc;
 }
 
-/* ---- What a log says ---- */
+/* ---- Logs ---- */
 
 void pithp_log_digest(const char *log, char *line, size_t room) {
     const char *error = strstr(log, "error");
     const char *from = log;
     for (const char *p = log; error && p <= error;
-         p++) /* the line that the error is in */
+         p++) /* begin of the line with the error */
         if (p[0] == '\n' && p < error)
             from = p + 1;
     size_t n = 0;
@@ -438,5 +439,5 @@ void pithp_log_digest(const char *log, char *line, size_t room) {
     }
     line[n] = 0;
     if (n == 0)
-        snprintf(line, room, "it says nothing");
+        snprintf(line, room, "the log is empty");
 }

@@ -1,5 +1,5 @@
-/* Modules: compiled code that is loaded, kept in memory by how recently it was asked for,
- * and on disk. Looking a text up costs its hash; compiling runs outside every lock. */
+/* Code cache: loaded modules in an LRU list in memory, and images on disk. A look-up
+ * costs the hash of the text. Compilation runs outside all locks. */
 #include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 #include "gpu/memory/reclaim.h"
@@ -13,10 +13,10 @@
 enum { DEFAULT_MODULES = 256 };
 #define DEFAULT_BYTES ((size_t)64 << 20)
 
-/* Of a device. */
+/* State per device. */
 typedef struct pithp_compiler {
-    pthread_mutex_t lock; /* guards all below it; not held while compiling */
-    bool ready;           /* the toolchain was found: constant from then on */
+    pthread_mutex_t lock; /* guards all members below; not held during compilation */
+    bool ready;           /* the toolchain was found; constant from then on */
     pithp_cc cc;
     char identity[PITHP_IDENTITY_BYTES];
     char target[192];
@@ -54,7 +54,7 @@ static void free_compiler(pithp_device *d, pithp_compiler *c) {
     pithp_release(d->runtime, c, sizeof *c);
 }
 
-/* The one of the device, made when it is first used; NULL when memory is short. */
+/* The compiler state of the device, made on first use; NULL if memory is short. */
 static pithp_compiler *compiler_of(pithp_device *d) {
     pithp_compiler *c = atomic_load(&d->compiler);
     if (c)
@@ -70,12 +70,13 @@ static pithp_compiler *compiler_of(pithp_device *d) {
     return c;
 }
 
-/* Find the toolchain; with the lock held. A failure is tried again by the next text. */
+/* Find the toolchain; the caller holds the lock. After a failure the next text tries
+ * again. */
 static pith_status prepare(pithp_device *d, pithp_compiler *c, pithp_error *e) {
     pith_status rc = PITH_OK;
     if (c->ready)
         return PITH_OK;
-    if (pithp_secure_execution()) { /* what is on disk is not run either */
+    if (pithp_secure_execution()) { /* code on disk is not run either */
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "%s", pithp_secure_reason);
         return PITH_E_UNSUPPORTED;
     }
@@ -95,7 +96,7 @@ out:
     return rc;
 }
 
-/* ---- The cache in memory: a list by age, with the lock held ---- */
+/* ---- Memory cache: an LRU list; the caller holds the lock ---- */
 
 static void unlink_module(pithp_compiler *c, pithp_module *m) {
     *(m->newer ? &m->newer->older : &c->newest) = m->older;
@@ -113,7 +114,7 @@ static void link_newest(pithp_compiler *c, pithp_module *m) {
     c->bytes += m->bytes;
 }
 
-/* The module of that key, with a reference for the caller, now the newest. */
+/* The module of a key, moved to the front, with a reference for the caller. */
 static pithp_module *find_module(pithp_compiler *c, pithp_code_key key) {
     for (pithp_module *m = c->newest; m; m = m->older)
         if (m->key.low == key.low && m->key.high == key.high) {
@@ -127,8 +128,8 @@ static pithp_module *find_module(pithp_compiler *c, pithp_code_key key) {
     return NULL;
 }
 
-/* Take what is beyond the limits out of the list; the newest stays. Returns modules
- * linked by `older`, each with the list's reference, to be released without the lock. */
+/* Remove modules over the limits from the list, except the newest. Returns them linked by
+ * `older`, with the list's references, for release without the lock. */
 static pithp_module *take_excess(pithp_compiler *c) {
     pithp_module *excess = NULL;
     while (c->modules > 1 && (c->modules > c->most_modules || c->bytes > c->most_bytes)) {
@@ -159,7 +160,7 @@ void pithp_compile_clear(pith_runtime *rt) {
     for (pithp_module *m = c->oldest, *next; m; m = next) {
         next = m->newer;
         if (atomic_load_explicit(&m->refs, memory_order_acquire) != 1)
-            continue; /* others take a reference with the lock, or from their own */
+            continue; /* new references need the lock or an existing reference */
         unlink_module(c, m);
         m->older = idle;
         idle = m;
@@ -191,11 +192,11 @@ void pithp_module_release(pithp_module *m) {
         return;
     pithp_device *d = m->device;
     pthread_mutex_lock(&d->lock);
-    pithp_stream *st = d->streams; /* the list grows at this end only */
+    pithp_stream *st = d->streams; /* the list only grows at the head */
     pthread_mutex_unlock(&d->lock);
     for (; st; st = st->next) {
         pithp_error e;
-        d->backend->synchronise(st, &e); /* a failure shows where the results are read */
+        d->backend->synchronise(st, &e); /* a failure is reported when results are read */
     }
     d->backend->module_unload(d, m);
     free_module(m);
@@ -219,9 +220,9 @@ static pithp_module *new_module(pithp_device *d, pithp_code_key key, size_t byte
 
 /* ---- Loading ---- */
 
-/* The loader takes two libraries of one path for one, and paths of file descriptors are
- * used again. So each is spelled in its own way: 32 pairs of "//" or "/." that tell the
- * number of the library. */
+/* The dynamic loader identifies libraries by path, and file descriptor numbers are
+ * reused. So each path is spelt uniquely: 32 separators "//" or "/." encode the number of
+ * the library. */
 static void spell_path(int file, uint32_t number, char path[128]) {
     int n = snprintf(path, 128, "/proc/self");
     for (int bit = 0; bit < 32; bit++) {
@@ -231,8 +232,8 @@ static void spell_path(int file, uint32_t number, char path[128]) {
     snprintf(path + n, 128 - (size_t)n, "/fd/%d", file);
 }
 
-/* The code was checked in memory, so it is loaded from memory: no file that could be
- * exchanged in between, and no file system that may forbid to run it. */
+/* Code is verified in memory and loaded from memory. No file can be exchanged in between,
+ * and no file system can forbid execution. */
 static pith_status
 load_library(pithp_device *d, const pithp_text *image, pithp_module *m, pithp_error *e) {
     static _Atomic uint32_t number;
@@ -249,7 +250,8 @@ load_library(pithp_device *d, const pithp_text *image, pithp_module *m, pithp_er
     }
     pith_status rc = PITH_E_IO;
     if (file < 0 || written < image->length) {
-        pithp_error_set(e, rc, NULL, NULL, "no file in memory for compiled code: %s",
+        pithp_error_set(e, rc, NULL, NULL,
+                        "cannot make a memory file for compiled code: %s",
                         strerror(errno));
     } else {
         spell_path(file, atomic_fetch_add(&number, 1), path);
@@ -260,8 +262,8 @@ load_library(pithp_device *d, const pithp_text *image, pithp_module *m, pithp_er
     return rc;
 }
 
-/* From a file that is kept, whose name profilers and debuggers show. False: it is not
- * there, or its file system does not let code run. */
+/* Load from the kept file, whose name profilers and debuggers show. Returns false if it
+ * is missing or its file system forbids execution. */
 static bool load_kept(pithp_device *d,
                       const pithp_text *image,
                       const pithp_compile_options *options,
@@ -323,7 +325,7 @@ static void count(pithp_compiler *c, int64_t *counter) {
     pthread_mutex_unlock(&c->lock);
 }
 
-/* From the disk; *module stays NULL where that has nothing that loads. */
+/* Load from disk; *module stays NULL if there is no loadable image. */
 static void from_disk(pithp_device *d,
                       pithp_compiler *c,
                       pithp_code_key key,
@@ -338,7 +340,7 @@ static void from_disk(pithp_device *d,
         const pith_status rc = load(d, key, &image, options, module, &e);
         if (rc == PITH_OK) {
             count(c, &c->counts.on_disk);
-        } else if (rc == PITH_E_COMPILE) { /* whole, and yet no code for this machine */
+        } else if (rc == PITH_E_COMPILE) { /* intact, but not loadable on this machine */
             corrupted = true;
             pithp_disk_remove(&c->disk, key);
         }
@@ -375,7 +377,7 @@ static pith_status make_module(pithp_device *d,
     return rc;
 }
 
-/* Put m into the list, or take the module that another thread made of the same text. */
+/* Insert m into the list, or take a module that another thread made of the same text. */
 static pithp_module *insert(pithp_compiler *c, pithp_module *m) {
     pthread_mutex_lock(&c->lock);
     pithp_module *first = find_module(c, m->key), *excess = NULL;
@@ -445,12 +447,12 @@ static pithp_function *find_function(const pithp_module *m, const char *name) {
     return NULL;
 }
 
-/* With the module's lock held; NULL with e set. */
+/* The caller holds the module's lock. NULL sets e. */
 static pithp_function *add_function(pithp_module *m, const char *name, pithp_error *e) {
     pithp_device *d = m->device;
     if (strlen(name) >= PITHP_FUNCTION_NAME_BYTES) {
-        pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL, "a function name of %zu bytes",
-                        strlen(name));
+        pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL,
+                        "a function name of %zu bytes is too long", strlen(name));
         return NULL;
     }
     pithp_function *f = pithp_allocate(d->runtime, sizeof *f);
@@ -490,7 +492,7 @@ pithp_module_find(pith_scope *s, pithp_module *m, const char *name, pithp_launch
                                                           : pithp_fail_device(s, &e);
 }
 
-/* ---- Limits and the end ---- */
+/* ---- Limits and shutdown ---- */
 
 pithp_compile_counts pithp_compile_counted(const pith_runtime *rt) {
     pithp_compile_counts counts = {0};

@@ -1,4 +1,4 @@
-/* Files that are kept to look at: compiled text, and its code. */
+/* Debug files: compiled texts and their code, kept for inspection (PITH_JIT_DEBUG). */
 #include "gpu/compile/toolchain.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static bool write_whole(const char *path, const char *bytes, size_t n) {
     return fclose(out) == 0 && written;
 }
 
-/* Beside its place, and then there: others may have it mapped. */
+/* Write to a temporary file and rename it: the old file may be mapped. */
 static bool write_aside(const char *path, const char *bytes, size_t n) {
     char aside[PITHP_DEBUG_FILE_BYTES + 64];
     static atomic_uint number;
@@ -29,7 +29,7 @@ static bool write_aside(const char *path, const char *bytes, size_t n) {
     return false;
 }
 
-/* Whether a file has these bytes. */
+/* Whether a file has exactly these bytes. */
 static bool is_there(const char *path, const char *bytes, size_t n) {
     FILE *in = fopen(path, "re");
     char piece[4096];
@@ -55,7 +55,7 @@ bool pithp_debug_keep(pith_runtime *rt,
     if (is_there(path, bytes, n) || write_aside(path, bytes, n))
         return true;
     if (!atomic_exchange(&told, true))
-        pithp_log(rt, PITH_LOG_WARNING, "PITH_JIT_DEBUG: %s is not written: %s", path,
+        pithp_log(rt, PITH_LOG_WARNING, "PITH_JIT_DEBUG: cannot write %s: %s", path,
                   strerror(errno));
     return false;
 }

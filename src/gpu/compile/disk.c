@@ -1,6 +1,6 @@
-/* Compiled code on disk: one file a key, written aside and renamed, so that processes
- * share a directory without locks. What is read is code, so nothing is taken from a
- * directory or a file that somebody else can write. */
+/* Disk cache of compiled code: one file per key, written to a temporary file and renamed,
+ * so that processes share a directory without locks. Because code is executed,
+ * directories and files that other users can write are ignored. */
 #include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 
@@ -34,7 +34,7 @@ static void name_of(pithp_code_key key, char name[NAME_BYTES]) {
 
 /* ---- The directory ---- */
 
-/* "" where the environment names none. */
+/* "" if no variable names one. */
 static void choose_directory(char *path, size_t room) {
     const char *own = pithp_environment("PITH_CACHE_DIR");
     const char *cache = pithp_environment("XDG_CACHE_HOME");
@@ -43,7 +43,8 @@ static void choose_directory(char *path, size_t room) {
     path[0] = 0;
     if (own)
         n = snprintf(path, room, "%s", own);
-    else if (cache && cache[0] == '/') /* a relative one is to be ignored */
+    else if (cache &&
+             cache[0] == '/') /* the specification says to ignore relative paths */
         n = snprintf(path, room, "%s/pith", cache);
     else if (home && home[0])
         n = snprintf(path, room, "%s/.cache/pith", home);
@@ -51,8 +52,7 @@ static void choose_directory(char *path, size_t room) {
         path[0] = 0;
 }
 
-/* Make the directory and those above it. What errno says of the first that is not there
- * and cannot be made; or 0. */
+/* Create the directory and its parents. Returns errno of the first failure, or 0. */
 static int make_directories(char *path) {
     int why = 0;
     for (char *p = path + 1;; p++) {
@@ -87,13 +87,13 @@ void pithp_disk_open(pith_runtime *rt, pithp_disk *disk) {
     const int why = make_directories(path);
     disk->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (disk->directory < 0) {
-        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s: %s", path,
+        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not cached: %s: %s", path,
                   strerror(why ? why : errno));
         return;
     }
     if (fstat(disk->directory, &st) != 0 || !only_ours_to_write(&st)) {
         pithp_log(rt, PITH_LOG_WARNING,
-                  "compiled code is not kept: %s can be written by others", path);
+                  "compiled code is not cached: other users can write to %s", path);
         pithp_disk_close(disk);
     }
 }
@@ -124,7 +124,8 @@ static bool same(pithp_code_key a, pithp_code_key b) {
     return a.low == b.low && a.high == b.high;
 }
 
-/* False: not an entry of that key, whole and unchanged. */
+/* Read and verify the entry of a key. Returns false if it is incomplete, changed or of
+ * another key. */
 static bool
 read_entry(int file, uint64_t file_bytes, pithp_code_key key, pithp_text *image) {
     entry_head head;
@@ -150,7 +151,7 @@ pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_text *image) {
     if (disk->directory < 0)
         return PITHP_DISK_NONE;
     name_of(key, name);
-    /* O_NONBLOCK: a pipe of that name has nobody who writes */
+    /* O_NONBLOCK: opening a FIFO without a writer would block */
     const int file =
         openat(disk->directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
@@ -162,7 +163,8 @@ pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_text *image) {
             pithp_disk_remove(disk, key);
         } else if (!image->failed) {
             answer = PITHP_DISK_FOUND;
-            (void)futimens(file, NULL); /* used now: it goes last */
+            (void)futimens(file,
+                           NULL); /* mark as recently used, for the eviction order */
         }
     }
     close(file);
@@ -176,7 +178,7 @@ void pithp_disk_remove(const pithp_disk *disk, pithp_code_key key) {
         (void)unlinkat(disk->directory, name, 0);
 }
 
-/* ---- Writing, and staying within the limit ---- */
+/* ---- Writing and eviction ---- */
 
 typedef struct aged_file {
     struct timespec used;
@@ -197,12 +199,12 @@ static bool is_entry(const char *name) {
            strcmp(name + KEY_DIGITS, suffix) == 0;
 }
 
-/* A file that some process wrote aside and never renamed. */
+/* A temporary file that was never renamed. */
 static bool is_stale(const char *name, const struct stat *st) {
     return strncmp(name, ".new-", 5) == 0 && st->st_mtime < time(NULL) - STALE_SECONDS;
 }
 
-/* The entries, and their bytes; leftovers are deleted on the way. */
+/* List the entries; returns their bytes. Deletes stale temporary files. */
 static size_t list_entries(DIR *all, pithp_text *files) {
     size_t total = 0;
     for (struct dirent *d = readdir(all); d; d = readdir(all)) {
@@ -222,7 +224,7 @@ static size_t list_entries(DIR *all, pithp_text *files) {
     return total;
 }
 
-/* Delete the oldest files until a quarter of the limit is free. */
+/* Evict the least recently used files until a quarter of the limit is free. */
 static void keep_within(pith_runtime *rt, const pithp_disk *disk) {
     const int again = openat(disk->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *all = again < 0 ? NULL : fdopendir(again);
@@ -261,7 +263,7 @@ static bool write_exactly(int file, const void *from, size_t bytes) {
     return true;
 }
 
-/* An entry, written aside and renamed. 0, or what errno says. */
+/* Write an entry to a temporary file and rename it. Returns 0 or errno. */
 static int
 write_entry(const pithp_disk *disk, pithp_code_key key, const char *image, size_t bytes) {
     static atomic_uint number;
@@ -301,7 +303,7 @@ void pithp_disk_write(pith_runtime *rt,
     } else if (!atomic_exchange(&disk->told, true)) {
         char path[4096];
         choose_directory(path, sizeof path);
-        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not kept: %s: %s", path,
+        pithp_log(rt, PITH_LOG_WARNING, "compiled code is not cached: %s: %s", path,
                   strerror(why));
     }
 }

@@ -1,5 +1,6 @@
-/* Keys of compiled code: a 128-bit hash over the text and all else that code depends on,
- * the same in every process of a machine and on machines that are alike. */
+/* Cache keys of compiled code: a 128-bit hash (XXH3 by Y. Collet) of the text and
+ * everything else the code depends on. Equal in all processes of a machine, and on
+ * machines with equal processors. */
 #include "gpu/compile/toolchain.h"
 
 #define XXH_INLINE_ALL
@@ -14,10 +15,10 @@
 #    include <sys/utsname.h>
 #endif
 
-/* Counts up when keys, flags or the form of files change their meaning. */
+/* Incremented when keys, compiler flags or the file format change. */
 static const char generation[] = "pith code 2";
 
-/* Lengths go in too, so that no two lists of strings are the same bytes. */
+/* Hash the length too, so that different lists of strings have different bytes. */
 static void add(XXH3_state_t *state, const char *text) {
     const uint64_t n = strlen(text);
     XXH3_128bits_update(state, &n, sizeof n);
@@ -47,7 +48,7 @@ pithp_code_key pithp_code_sum(const void *bytes, size_t n) {
 
 #if defined(__x86_64__)
 
-/* Family and features; not the words that tell one core of a machine from another. */
+/* Family and features, without the words that identify a core of the machine. */
 void pithp_processor_describe(char *text, size_t room) {
     unsigned a = 0, b = 0, c = 0, d = 0, e[8] = {0};
     if (!__get_cpuid(1, &a, &b, &c, &d))

@@ -1,11 +1,11 @@
-/* Compiled code of the host: shared libraries, which the backend table's module slots
- * load and search. */
+/* Shared library loader: the module operations of the host backend. */
 #include "gpu/compile/compile_internal.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* ISO C has no cast from an object pointer to a function's; POSIX promises the bits. */
+/* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees the
+ * representation. */
 static pithp_host_loop as_loop(void *symbol) {
     pithp_host_loop loop;
     _Static_assert(sizeof loop == sizeof symbol, "dlsym returns functions as void *");
@@ -19,7 +19,7 @@ pith_status pithp_library_load(pithp_device *d,
                                pithp_module *m,
                                pithp_error *e) {
     (void)d, (void)bytes;
-    /* all symbols now: one that is missing must not end the program later */
+    /* RTLD_NOW: a missing symbol must fail here, not during a call */
     m->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (m->handle)
         return PITH_OK;

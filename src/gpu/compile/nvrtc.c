@@ -1,6 +1,6 @@
-/* NVRTC, opened when it is first needed and never closed: it needs neither a device nor a
- * driver, so what is compiled for CUDA can be checked on every machine that has it. Its
- * interface is declared here, so that a library built without CUDA can do so too. */
+/* NVRTC compiler: opened on first use and never closed. It needs neither device nor
+ * driver, so CUDA code can be compiled and checked wherever it is installed. Its
+ * interface is declared here, so that builds without CUDA can use it. */
 #include "gpu/compile/toolchain.h"
 #include "gpu/compile/toolkit.h"
 
@@ -45,7 +45,7 @@ static rtc_library library;
 
 /* ---- Opening ---- */
 
-/* The name of a function that is missing; NULL when all are there. */
+/* Resolve all functions; returns the name of a missing one, or NULL. */
 static const char *bind(void *handle, rtc_library *to) {
     void *symbol;
 #define RTC_BIND(name, arguments)                                                        \
@@ -75,7 +75,7 @@ static pith_status open_once(int driver, pithp_error *e) {
     void *handle = pithp_toolkit_open("PITH_NVRTC", "nvrtc", driver);
     if (!handle) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
-                        "NVRTC, which compiles for CUDA at run time, is not there: %s",
+                        "NVRTC, the run-time compiler for CUDA, is not found: %s",
                         dlerror());
         return PITH_E_UNSUPPORTED;
     }
@@ -91,8 +91,8 @@ static pith_status open_once(int driver, pithp_error *e) {
     }
     if (!pithp_toolkit_serves(driver, major)) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
-                        "NVRTC is version %d.%d, and the driver serves CUDA %d.%d and "
-                        "older: what it compiles may not load",
+                        "NVRTC is version %d.%d, and the driver supports CUDA "
+                        "%d.%d and older: its code may not load",
                         major, minor, driver / 1000, driver % 1000 / 10);
         dlclose(handle);
         return PITH_E_UNSUPPORTED;
@@ -142,7 +142,7 @@ fail(pithp_error *e, pith_status status, const char *name, const char *what, int
 static void add_log(rtc_program program, pithp_text *log) {
     size_t bytes = 0;
     if (library.GetProgramLogSize(program, &bytes) != 0 || bytes <= 1)
-        return; /* the final zero alone */
+        return; /* only the terminating zero */
     char *text = pithp_allocate(log->rt, bytes);
     if (text && library.GetProgramLog(program, text) == 0)
         pithp_text_add_n(log, text, bytes - 1);
@@ -158,7 +158,7 @@ static pith_status take_code(rtc_program program,
     int code =
         ptx ? library.GetPTXSize(program, &bytes) : library.GetCUBINSize(program, &bytes);
     if (code != 0)
-        return fail(e, PITH_E_INTERNAL, name, "give its code", code);
+        return fail(e, PITH_E_INTERNAL, name, "return its code", code);
     char *image_bytes = pithp_allocate(image->rt, bytes);
     if (image_bytes)
         code = ptx ? library.GetPTX(program, image_bytes)
@@ -167,7 +167,7 @@ static pith_status take_code(rtc_program program,
         pithp_text_add_n(image, image_bytes, bytes);
     pithp_release(image->rt, image_bytes, bytes);
     if (code != 0)
-        return fail(e, PITH_E_INTERNAL, name, "give its code", code);
+        return fail(e, PITH_E_INTERNAL, name, "return its code", code);
     if (!image_bytes || image->failed) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
                         "out of memory: no room for compiled code");

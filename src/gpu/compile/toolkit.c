@@ -1,4 +1,4 @@
-/* Where a CUDA toolkit has its libraries, and which versions fit a driver. */
+/* CUDA toolkit libraries: search path, and versions compatible with a driver. */
 #include "gpu/compile/toolkit.h"
 
 #include "base/base_internal.h"

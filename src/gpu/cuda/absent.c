@@ -1,4 +1,4 @@
-/* Built where CUDA is not: the library then has no such backend. */
+/* CUDA backend, built without CUDA: the library has no such backend. */
 #include "gpu/memory/backend_pool.h"
 
 const pithp_backend *const pithp_backend_cuda = NULL;

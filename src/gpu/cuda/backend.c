@@ -1,5 +1,4 @@
-/* The CUDA backend: which device a runtime gets and why it may be refused, and the table.
- */
+/* CUDA backend: device selection, refusal with reasons, and the table of operations. */
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/fill.h"
 
@@ -8,7 +7,7 @@
 
 static pithp_cuda_machine ask_machine(void) {
     pithp_cuda_machine machine = {.code_name = ""};
-    /* Success with version 0 without a driver; devices is left alone on failure. */
+    /* Succeeds with version 0 without a driver; leaves devices unchanged on failure. */
     if (cudaDriverGetVersion(&machine.driver) != cudaSuccess)
         machine.driver = 0;
     if (cudaRuntimeGetVersion(&machine.runtime) != cudaSuccess)
@@ -37,7 +36,7 @@ attribute(pithp_device *d, enum cudaDeviceAttr which, int *value, pithp_error *e
                : pithp_cuda_fail(d, code, e, "cannot read attribute %d", (int)which);
 }
 
-/* What the device is, and whether this build holds code for it. */
+/* Read the properties of the device, and whether this build has code for it. */
 static pith_status examine(pithp_device *d, pithp_error *e) {
     pithp_cuda_device *state = pithp_cuda_device_of(d);
     int major = 0, minor = 0, pools = 0;
@@ -55,8 +54,7 @@ static pith_status examine(pithp_device *d, pithp_error *e) {
         char text[128];
         pithp_cuda_forget(code);
         snprintf(text, sizeof text,
-                 "compute capability %d.%d is not among those this library was built for",
-                 major, minor);
+                 "this library was not built for compute capability %d.%d", major, minor);
         return refuse(e, state->ordinal, text);
     }
     if (code != cudaSuccess)
@@ -103,7 +101,7 @@ static pith_status open_cuda(pithp_device *d, int ordinal, int threads, pithp_er
     d->state = state;
     pith_status rc = pithp_gemm_open_cuda(d);
     if (rc != PITH_OK) {
-        pithp_error_set(e, rc, NULL, NULL, "out of memory: no lock can be made");
+        pithp_error_set(e, rc, NULL, NULL, "out of memory: no room for a lock");
     } else if ((rc = pithp_cuda_context_open(d, e)) != PITH_OK ||
                (rc = open_on(d, e)) != PITH_OK) {
         pithp_gemm_close_cuda(d);

@@ -1,10 +1,10 @@
-/* The calling thread's CUDA state: pith works in the primary context of its device, and
- * every call leaves the thread as it found it. The driver's own functions are used, since
- * cudaSetDevice creates contexts and cannot restore one that is not primary. */
+/* CUDA contexts: pith uses the primary context of its device, and every call restores the
+ * thread's context. It uses the driver API: cudaSetDevice creates contexts, and cannot
+ * restore a non-primary context. */
 #include "gpu/cuda/cuda_internal.h"
 
-/* The primary context lives as long as the device is open. The runtime library holds it
- * too (cudaInitDevice), so closing the device never destroys it. */
+/* Retain the primary context while the device is open. The runtime library retains it too
+ * (cudaInitDevice), so closing the device never destroys it. */
 pith_status pithp_cuda_context_open(pithp_device *d, pithp_error *e) {
     pithp_cuda_device *state = pithp_cuda_device_of(d);
     int device = 0, mode = PITHP_CAPTURE_RELAXED;
@@ -32,8 +32,8 @@ void pithp_cuda_context_close(pithp_device *d) {
     state->context = NULL;
 }
 
-/* Relaxed: if another library captures in global mode, calls that allocate are forbidden
- * to threads of other modes and invalidate the capture. */
+/* Relaxed capture mode: while another library captures in global mode, allocations in
+ * other modes are forbidden and invalidate the capture. */
 cudaError_t pithp_cuda_make_current(const pithp_device *d, pithp_caller *caller) {
     const pithp_cuda_device *state = pithp_cuda_device_of(d);
     *caller = (pithp_caller){.mode = PITHP_CAPTURE_RELAXED};
@@ -54,8 +54,9 @@ pith_status pithp_cuda_enter(pithp_device *d, pithp_caller *caller, pithp_error 
         return PITH_E_DEVICE;
     }
     const cudaError_t code = pithp_cuda_make_current(d, caller);
-    return code == cudaSuccess ? PITH_OK
-                               : pithp_cuda_fail(d, code, e, "cannot make it current");
+    return code == cudaSuccess
+               ? PITH_OK
+               : pithp_cuda_fail(d, code, e, "cannot make the device current");
 }
 
 void pithp_cuda_leave(const pithp_device *d, const pithp_caller *caller) {

@@ -1,6 +1,5 @@
-/* Copies and fills. Host memory goes through pinned segments of the stream that are used
- * in turn, so that a copy of any size needs 4 MiB and the host's part overlaps the
- * device's. */
+/* CUDA copies and fills. Host memory is staged through a ring of pinned segments per
+ * stream. A copy of any size needs 4 MiB, and host and device copies overlap. */
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/fill.h"
 #include "gpu/memory/allocation.h"
@@ -11,7 +10,7 @@ static char *segment(const pithp_cuda_stream *state, int index) {
     return state->pinned + (size_t)index * PITHP_STAGING_SEGMENT_BYTES;
 }
 
-/* Whether no copy that failed half-way uses the segments any more. */
+/* Whether the segments are free of copies that failed half-way. */
 static bool settle(pithp_cuda_stream *state) {
     if (state->unsettled) {
         const cudaError_t code = cudaStreamSynchronize(state->queue);
@@ -21,8 +20,8 @@ static bool settle(pithp_cuda_stream *state) {
     return !state->unsettled;
 }
 
-/* The first copy takes the pinned memory from the budget. Without it copies still work,
- * one by one. */
+/* The first copy allocates the pinned memory from the budget. Without it, copies work one
+ * by one. */
 static bool have_staging(pithp_device *d, pithp_cuda_stream *state) {
     if (state->pinned)
         return settle(state);
@@ -36,7 +35,7 @@ static bool have_staging(pithp_device *d, pithp_cuda_stream *state) {
                 return false;
             }
         }
-    pithp_error ignored; /* pageable memory does, only slower */
+    pithp_error ignored; /* pageable memory works too, but slower */
     void *mapped,
         *pinned = pithp_pinned_take(
             d, PITHP_STAGING_SEGMENTS * PITHP_STAGING_SEGMENT_BYTES, &mapped, &ignored);
@@ -46,8 +45,8 @@ static bool have_staging(pithp_device *d, pithp_cuda_stream *state) {
     return true;
 }
 
-/* The next piece, its segment free to be written: on a turn the segment left behind is
- * marked, and the one entered is waited for. */
+/* Get the next piece, with its segment ready for writing. On a change of segment, record
+ * the event of the old segment and wait for that of the new one. */
 static cudaError_t begin_piece(pithp_cuda_stream *state,
                                size_t bytes,
                                pithp_staging_piece *piece,
@@ -72,7 +71,7 @@ static cudaError_t copy_pageable(const pithp_cuda_stream *state,
     return *waiting ? cudaStreamSynchronize(state->queue) : code;
 }
 
-/* waiting: whether a code other than success is of a call that waits. */
+/* *waiting: whether an error comes from a call that waits. */
 static cudaError_t stage_in(pithp_cuda_stream *state,
                             char *to,
                             const char *host,
@@ -97,8 +96,8 @@ static cudaError_t stage_in(pithp_cuda_stream *state,
     return cudaSuccess;
 }
 
-/* Every piece has a segment to itself; up to one less than all are under way while the
- * oldest is taken out. */
+/* Every piece has its own segment. All segments but one may be in flight while the oldest
+ * is copied out. */
 static cudaError_t stage_out(pithp_cuda_stream *state,
                              char *host,
                              const char *from,
@@ -143,7 +142,7 @@ static cudaError_t stage_out(pithp_cuda_stream *state,
     return cudaSuccess;
 }
 
-/* Segments that a failed copy used are free again once the stream has been waited for. */
+/* After a failure, the segments are free once the stream has been waited for. */
 static pith_status finish(pithp_stream *st,
                           cudaError_t code,
                           bool waiting,
@@ -234,7 +233,7 @@ pith_status pithp_fill_cuda(pithp_stream *st,
             .cuda = pithp_fill_kernel(),
             .args = &args,
             .args_bytes = sizeof args,
-            /* a thread each 16 bytes, and no fewer than the 32 that do the ends */
+            /* one thread per 16 bytes, and at least the 32 threads for the ends */
             .count = (int64_t)(bytes / 16 + 32),
         };
         return pithp_launch_cuda(st, &fill, e);

@@ -1,5 +1,5 @@
-/* Opening cuBLAS: the newest version that the driver serves. Opening it needs neither a
- * device nor a driver. */
+/* cuBLAS loader: the newest version that the driver supports. Opening needs neither
+ * device nor driver. */
 #include "gpu/cuda/cublas.h"
 
 #include "gpu/compile/toolkit.h"
@@ -11,7 +11,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_open; /* guarded by lock; library is constant once it is set */
 static pithp_cublas library;
 
-/* The name of a function that is missing; NULL when all are there. */
+/* Resolve all functions; returns the name of a missing one, or NULL. */
 static const char *bind(void *handle, pithp_cublas *to) {
     void *symbol;
 #define CUBLAS_BIND(name, arguments)                                                     \
@@ -29,7 +29,7 @@ static bool open_once(int driver, pithp_error *e) {
     void *handle = pithp_toolkit_open("PITH_CUBLAS_LIBRARY", "cublas", driver);
     if (!handle) {
         const char *reason = dlerror();
-        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not there: %s",
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not found: %s",
                         reason ? reason : "no reason given");
         return false;
     }
@@ -39,10 +39,10 @@ static bool open_once(int driver, pithp_error *e) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS has no %s", missing);
     else if (library.GetProperty(PITHP_CUBLAS_MAJOR_VERSION, &major) != PITHP_CUBLAS_OK ||
              !pithp_toolkit_serves(driver, major))
-        pithp_error_set(
-            e, PITH_E_UNSUPPORTED, NULL, NULL,
-            "cuBLAS is version %d, and the driver serves CUDA %d.%d and older", major,
-            driver / 1000, driver % 1000 / 10);
+        pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
+                        "cuBLAS is version %d, and the driver supports CUDA %d.%d "
+                        "and older",
+                        major, driver / 1000, driver % 1000 / 10);
     else
         return true;
     dlclose(handle);

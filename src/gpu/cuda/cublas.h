@@ -1,5 +1,6 @@
-/* What is used of cuBLAS, declared here: it is opened at run time, so a library built
- * where it is not can use it where it is. cublas_check.c compares with its header. */
+/* cuBLAS declarations: the used part of its interface. The library is opened at run time,
+ * so a build without it can use it. cublas_check.c compares these declarations with its
+ * header. */
 #ifndef PITH_CUDA_CUBLAS_H
 #define PITH_CUDA_CUBLAS_H
 
@@ -43,7 +44,7 @@ typedef struct pithp_cublas {
 } pithp_cublas;
 
 /* The library, opened once per process and never closed. Versions of a newer major than
- * the driver's (0: unknown) are not used. NULL: e says why. */
+ * the driver's (0: unknown) are refused. NULL sets e. */
 const pithp_cublas *pithp_cublas_open(int driver, pithp_error *e);
 
 #endif

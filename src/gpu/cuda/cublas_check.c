@@ -1,4 +1,5 @@
-/* What cublas.h declares is what the header of cuBLAS says; compiled where that is. */
+/* Static checks of cublas.h against the header of cuBLAS, compiled where that is
+ * installed. */
 #include "gpu/cuda/cublas.h"
 
 #include <cublas_v2.h>
@@ -60,4 +61,4 @@ _Static_assert(_Generic(&cublasGemmBatchedEx, gemm_batched * : 1, default : 0) &
                    _Generic(&cublasGetStatusName,
                             const char *(*)(cublasStatus_t) : 1,
                             default : 0),
-               "its functions take what cublas.h says");
+               "the functions have the types that cublas.h declares");

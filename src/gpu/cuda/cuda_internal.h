@@ -1,4 +1,4 @@
-/* The CUDA backend's own state and what its files share. */
+/* Private interface of the CUDA backend: its state and shared functions. */
 #ifndef PITH_CUDA_INTERNAL_H
 #define PITH_CUDA_INTERNAL_H
 
@@ -15,20 +15,20 @@
 #    error "pith needs CUDA 12.8 or later"
 #endif
 
-/* cuBLAS on a device. */
+/* cuBLAS state of a device. */
 typedef struct pithp_cuda_gemm {
-    atomic_int use; /* pithp_gemm_use; -1: nobody asked yet. What follows is then NULL */
+    atomic_int use; /* pithp_gemm_use; -1: not read yet, and the members below are NULL */
     const pithp_cublas *library;
-    pthread_mutex_t lock;       /* guards what follows, and the handle's calls */
-    pithp_cublas_handle handle; /* NULL until a product needs it */
-    cudaStream_t queue;         /* of captures; NULL until one needs it */
+    pthread_mutex_t lock;       /* guards the members below, and calls with the handle */
+    pithp_cublas_handle handle; /* NULL until the first product */
+    cudaStream_t queue;         /* for captures; NULL until the first capture */
 } pithp_cuda_gemm;
 
 typedef struct pithp_cuda_device {
     int ordinal;
     const pithp_cuda_driver *driver;
     int device;    /* the driver's handle */
-    void *context; /* primary; NULL until it is open */
+    void *context; /* primary; NULL until opened */
     size_t total;
     cudaMemPool_t pool;
     pithp_cuda_gemm gemm;
@@ -36,11 +36,12 @@ typedef struct pithp_cuda_device {
 
 typedef struct pithp_cuda_stream {
     cudaStream_t queue;
-    cudaEvent_t mark; /* where another stream waits for this one */
-    char *pinned;     /* the segments of staging; NULL until a copy needs them */
+    cudaEvent_t mark; /* event that other streams wait for */
+    char *pinned;     /* segments of staging; NULL until the first copy */
     pithp_staging staging;
-    bool unsettled; /* a copy failed half-way: its segments may be in use */
-    cudaEvent_t drained[PITHP_STAGING_SEGMENTS]; /* copies of the segment have run */
+    bool unsettled; /* a copy failed half-way: the segments may be in use */
+    cudaEvent_t
+        drained[PITHP_STAGING_SEGMENTS]; /* events after the copies of each segment */
 } pithp_cuda_stream;
 
 static inline pithp_cuda_device *pithp_cuda_device_of(const pithp_device *d) {
@@ -50,42 +51,41 @@ static inline pithp_cuda_stream *pithp_cuda_stream_of(const pithp_stream *st) {
     return st->state;
 }
 
-/* Begin the work of a slot: the device is alive, its context is the calling thread's
- * current one, and captures of other libraries forbid nothing. On failure e is set and
- * nothing has to be left. pithp_cuda_leave restores the thread. */
+/* Enter the device for an operation: checks that it is alive, makes its context current,
+ * and relaxes captures of other libraries. On failure e is set and the caller must not
+ * leave. pithp_cuda_leave restores the thread. */
 pith_status pithp_cuda_enter(pithp_device *d, pithp_caller *caller, pithp_error *e);
 void pithp_cuda_leave(const pithp_device *d, const pithp_caller *caller);
-/* The same for queries that report no error. */
+/* The same for queries without errors. */
 cudaError_t pithp_cuda_make_current(const pithp_device *d, pithp_caller *caller);
-/* The device's primary context; pithp_cuda_enter needs it. */
+/* Retain the device's primary context; required by pithp_cuda_enter. */
 pith_status pithp_cuda_context_open(pithp_device *d, pithp_error *e);
 void pithp_cuda_context_close(pithp_device *d);
 
 /* Clear the thread's last error if `code`, the result of the latest call of the runtime
- * library, is one. A program that links the runtime statically shares that record: after
- * success the record is the program's own. */
+ * library, is an error. A program that links the runtime statically shares that record:
+ * after a success, the record belongs to the program. */
 void pithp_cuda_forget(cudaError_t code);
-/* Set e from a code, with what was being done. A code that does not refuse a single call
- * (decide.h) marks the device dead. */
+/* Set e from a code, with the failed operation. A code other than the refusal of a single
+ * call (decide.h) marks the device dead. */
 pith_status pithp_cuda_fail(pithp_device *d,
                             cudaError_t code,
                             pithp_error *e,
                             const char *format,
                             ...) PITH_FORMAT(4, 5);
 /* The same for a call that waits. Any failure of enqueued work marks the device dead,
- * since no result can be trusted after it. */
+ * because no result can be trusted after it. */
 pith_status pithp_cuda_fail_waiting(pithp_device *d, cudaError_t code, pithp_error *e);
 
-/* True once for a code that says memory is short: what pith keeps for reuse has gone back
- * to the device, and the call is worth another try. `retried` begins as false. The device
- * is entered. */
+/* Returns true once for an out-of-memory code: caches have been freed to the device, and
+ * the call should be retried. `retried` starts as false. The device must be entered. */
 bool pithp_cuda_retry(pithp_device *d, cudaError_t code, bool *retried);
 
-/* Until nothing is under way that uses code or graphs about to be given back: CUDA does
- * not keep them for it. The device is current. */
+/* Wait until no work uses code or graphs that are about to be freed; CUDA does not keep
+ * them alive. The device must be current. */
 void pithp_cuda_wait_for_all(pithp_device *d);
 
-/* ---- Slots of the table, one file a group ---- */
+/* ---- Operations of the backend, one file per group ---- */
 
 pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e);
 void pithp_stream_close_cuda(pithp_stream *st);
@@ -163,11 +163,11 @@ pith_status pithp_gemm_cuda(pithp_stream *st,
                             const struct pithp_gemm *g,
                             void *memory,
                             pithp_error *e);
-/* Of a device that is opened or closed. */
+/* Initialise and free the state of a device. */
 pith_status pithp_gemm_open_cuda(pithp_device *d);
 void pithp_gemm_close_cuda(pithp_device *d);
-/* A product as a graph of the caller's. PITH_E_UNSUPPORTED if cuBLAS or the graph
- * refuses, PITH_E_MEMORY if memory is short. */
+/* Capture a product as a graph, which the caller owns. PITH_E_UNSUPPORTED if cuBLAS or
+ * the graph cannot, PITH_E_MEMORY if memory is short. */
 pith_status pithp_gemm_capture_cuda(pithp_device *d,
                                     const pithp_gemm *g,
                                     void *memory,

@@ -1,5 +1,5 @@
-/* Decisions of the CUDA backend that need no device: which machines it takes, how wide a
- * launch is, how copies share pinned memory. */
+/* CUDA decisions without a device: supported machines, launch configuration, and the ring
+ * of pinned staging memory. */
 #include "gpu/cuda/decide.h"
 
 #include "base/environment.h"
@@ -31,8 +31,9 @@ bool pithp_cuda_refused(const pithp_cuda_machine *m,
     else if (m->runtime < PITHP_CUDA_OLDEST || m->driver < PITHP_CUDA_OLDEST ||
              m->code == CODE_INSUFFICIENT_DRIVER)
         snprintf(text, room,
-                 "the CUDA driver serves version %d.%d, this library was built with the "
-                 "runtime %d.%d, and CUDA %d.%d or later is needed",
+                 "the CUDA driver supports version %d.%d, this library was "
+                 "built with the runtime %d.%d, and CUDA %d.%d or later is "
+                 "needed",
                  VERSION(m->driver), VERSION(m->runtime),
                  VERSION(m->driver < PITHP_CUDA_OLDEST ? PITHP_CUDA_OLDEST : m->runtime));
     else if (m->code == CODE_NO_DEVICE || (m->code == 0 && m->devices == 0))

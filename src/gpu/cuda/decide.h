@@ -1,5 +1,5 @@
-/* What the CUDA backend decides without asking a device: plain C, so that every machine
- * tests it. No CUDA header is included here; codes and versions are numbers. */
+/* CUDA decisions without a device, in plain C, so that every machine tests them. No CUDA
+ * header is included; codes and versions are numbers. */
 #ifndef PITH_CUDA_PLAN_H
 #define PITH_CUDA_PLAN_H
 
@@ -9,28 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- Whether a machine will do ---- */
+/* ---- Supported machines ---- */
 
 enum { PITHP_CUDA_OLDEST = 12080 }; /* 1000 major + 10 minor, as CUDA counts */
 
-/* What the runtime library says of the machine. */
+/* The machine as the runtime library reports it. */
 typedef struct pithp_cuda_machine {
     int runtime;           /* version this library was built with */
-    int driver;            /* newest version the driver serves; 0: there is no driver */
-    int code;              /* of counting the devices; 0: success */
+    int driver;            /* newest version that the driver supports; 0: no driver */
+    int code;              /* of the device count; 0: success */
     const char *code_name; /* such as "cudaErrorNoDevice" */
-    int devices;           /* 0 where code is not */
+    int devices;           /* 0 if code is not */
 } pithp_cuda_machine;
 
-/* Why device `ordinal` cannot be used, as one line in text; false where nothing is known
- * against it. */
+/* Whether device `ordinal` is known to be unusable; text gets the reason in one line. */
 bool pithp_cuda_refused(const pithp_cuda_machine *machine,
                         int ordinal,
                         char *text,
                         size_t room);
 
 /* Codes that refuse one call and leave the device usable: X(name, value, status). After
- * any other code the device takes no more work of this process. */
+ * any other code the process cannot use the device. */
 #define PITHP_CUDA_REFUSAL_LIST(X)                                                       \
     X(InvalidValue, 1, PITH_E_INTERNAL)                                                  \
     X(MemoryAllocation, 2, PITH_E_MEMORY)                                                \
@@ -70,7 +69,7 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
     X(CooperativeLaunchTooLarge, 720, PITH_E_UNSUPPORTED)                                \
     X(NotPermitted, 800, PITH_E_UNSUPPORTED)                                             \
     X(NotSupported, 801, PITH_E_UNSUPPORTED)                                             \
-    X(StreamCaptureUnsupported, 900, PITH_E_INTERNAL) /* a capture is in the way */      \
+    X(StreamCaptureUnsupported, 900, PITH_E_INTERNAL) /* conflicts with a capture */     \
     X(StreamCaptureInvalidated, 901, PITH_E_INTERNAL)                                    \
     X(StreamCaptureMerge, 902, PITH_E_INTERNAL)                                          \
     X(StreamCaptureUnmatched, 903, PITH_E_INTERNAL)                                      \
@@ -88,57 +87,57 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
 /* The status of a code other than 0; PITH_E_DEVICE if the device is lost. */
 pith_status pithp_cuda_status(int code);
 
-/* Whether a code concerns only stream captures and says nothing of enqueued work. */
+/* Whether a code is about stream captures only, and not about enqueued work. */
 static inline bool pithp_cuda_is_capture(int code) {
     return code >= 900 && code <= 908; /* from cudaErrorStreamCaptureUnsupported */
 }
 
-/* Whether a code says that this device cannot run the code of this build. */
+/* Whether a code means that the device cannot run the code of this build. */
 static inline bool pithp_cuda_is_foreign_code(int code) {
     return code == 98 || code == 200 || code == 209 || code == 222;
 }
 
-/* Bytes of the workspace that a cuBLAS handle allocates when it is made, by the compute
- * capability (10 major + minor); as cuBLAS documents it. */
+/* Workspace that a new cuBLAS handle allocates, in bytes, by compute capability (10 major
+ * + minor). From the documentation of cuBLAS. */
 size_t pithp_cublas_workspace(int arch);
 
-/* ---- How many threads ---- */
+/* ---- Launch configuration ---- */
 
 typedef struct pithp_cuda_grid {
     unsigned blocks, threads; /* of a one-dimensional launch */
 } pithp_cuda_grid;
 
-/* The grid that gives each of count > 0 indices a thread; false where there cannot be so
- * many. */
+/* The grid with one thread per index, for count > 0. Returns false if the count is over
+ * the limit of a grid. */
 bool pithp_cuda_grid_for(int64_t count, pithp_cuda_grid *grid);
 
-/* ---- Copies through pinned memory: segments used in turn ---- */
+/* ---- Staging: copies through a ring of pinned segments ---- */
 
 enum { PITHP_STAGING_SEGMENTS = 4 };
 #define PITHP_STAGING_SEGMENT_BYTES ((size_t)1 << 20)
 
 typedef struct pithp_staging {
-    int at;      /* segment that is being filled */
-    size_t used; /* bytes of it */
+    int at;      /* current segment */
+    size_t used; /* bytes in use in it */
 } pithp_staging;
 
 typedef struct pithp_staging_piece {
-    bool turn; /* another segment begins: the one before is complete, and this one
-                  must have been drained */
+    bool turn; /* begins another segment: the old one is complete, and this one must be
+                  drained first */
     int segment;
     size_t offset; /* in the segment */
     size_t bytes;  /* at least 1 for a copy of at least 1 */
 } pithp_staging_piece;
 
-/* Where the next bytes of a copy go. */
+/* The place of the next bytes of a copy in the ring. */
 pithp_staging_piece pithp_staging_next(pithp_staging *staging, size_t bytes);
-/* The next piece begins a segment. */
+/* Make the next piece begin a segment. */
 void pithp_staging_turn(pithp_staging *staging);
 
-/* ---- Filling memory with a pattern ---- */
+/* ---- Fills ---- */
 
 typedef struct pithp_fill_plan {
-    bool byte;     /* every byte of the pattern is the same: a plain memset */
+    bool byte;     /* all bytes of the pattern are equal: a plain memset */
     uint64_t word; /* the pattern repeated over 8 bytes */
 } pithp_fill_plan;
 

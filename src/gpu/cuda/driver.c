@@ -1,5 +1,5 @@
-/* Finding functions of the driver by name, through the runtime library, which opens the
- * driver itself. */
+/* CUDA driver functions: resolved by name through the runtime library, which opens the
+ * driver. */
 #include "gpu/cuda/driver.h"
 
 #include "gpu/cuda/cuda_internal.h"

@@ -1,6 +1,6 @@
-/* The functions of the CUDA driver that the runtime library lacks. They are found by name
- * at run time, so that nothing links the driver. driver_check.c compares these
- * declarations with cuda.h. */
+/* CUDA driver declarations: functions that the runtime library lacks, resolved by name at
+ * run time, so that nothing links the driver. driver_check.c compares these declarations
+ * with cuda.h. */
 #ifndef PITH_CUDA_DRIVER_H
 #define PITH_CUDA_DRIVER_H
 

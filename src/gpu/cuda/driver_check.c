@@ -1,4 +1,4 @@
-/* Checks that driver.h declares what cuda.h declares. Compiled where cuda.h is. */
+/* Static checks of driver.h against cuda.h, compiled where that is installed. */
 #include "gpu/cuda/driver.h"
 
 #include <cuda.h>
@@ -19,4 +19,4 @@ _Static_assert(
         _Generic(&cuThreadExchangeStreamCaptureMode,
                  CUresult (*)(CUstreamCaptureMode *) : 1,
                  default : 0),
-    "the driver's functions take what driver.h says");
+    "the functions have the types that driver.h declares");

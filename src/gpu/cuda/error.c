@@ -1,5 +1,5 @@
-/* CUDA's codes as errors of ours. One that is more than a refusal marks the device and
- * its runtime dead. */
+/* CUDA errors: conversion of codes to errors. A code that is not a refusal of one call
+ * marks the device and its runtime dead. */
 #include "base/format.h"
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/memory/reclaim.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #define REFUSAL_VALUE(name, value, status)                                               \
-    _Static_assert(cudaError##name == value, "decide.h knows CUDA's codes by number");
+    _Static_assert(cudaError##name == value, "decide.h has the value of the code");
 PITHP_CUDA_REFUSAL_LIST(REFUSAL_VALUE)
 #undef REFUSAL_VALUE
 
@@ -49,7 +49,7 @@ pith_status pithp_cuda_fail(pithp_device *d,
 pith_status pithp_cuda_fail_waiting(pithp_device *d, cudaError_t code, pithp_error *e) {
     if (pithp_cuda_is_capture((int)code) || code == cudaErrorCudartUnloading)
         return fill(d, pithp_cuda_status((int)code), code, e, "cannot wait");
-    return fill(d, PITH_E_DEVICE, code, e, "work that was enqueued failed");
+    return fill(d, PITH_E_DEVICE, code, e, "enqueued work failed");
 }
 
 bool pithp_cuda_retry(pithp_device *d, cudaError_t code, bool *retried) {

@@ -1,8 +1,8 @@
-/* Repeats a pattern over memory in 16-byte stores, with single bytes at the ends. */
+/* Fill kernel: repeats a pattern in 16-byte stores, with byte stores at the ends. */
 #include "gpu/cuda/fill.h"
 
-/* `to` is aligned to the width of the pattern, so the word is the same at every address
- * that is a multiple of 8. */
+/* `to` is aligned to the width of the pattern, so the word is the same at every multiple
+ * of 8. */
 extern "C" __global__ void pithp_fill_shell(pithp_fill_args a) {
     const int64_t thread = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
     const int64_t threads = gridDim.x * (int64_t)blockDim.x;
@@ -14,7 +14,7 @@ extern "C" __global__ void pithp_fill_shell(pithp_fill_args a) {
     for (uintptr_t p = first + 16 * (uintptr_t)thread; p < last;
          p += 16 * (uintptr_t)threads)
         *(ulonglong2 *)p = wide;
-    /* at most 15 bytes before, and 15 after or 31 in all */
+    /* at most 15 bytes before, and 15 after, or 31 in total */
     if (thread < 32) {
         const uintptr_t head = begin + (uintptr_t)thread, tail = last + (uintptr_t)thread;
         if (head < first)

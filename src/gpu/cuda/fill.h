@@ -1,4 +1,4 @@
-/* The kernel behind fills, for C and CUDA alike. */
+/* Fill kernel, for C and CUDA. */
 #ifndef PITH_CUDA_FILL_H
 #define PITH_CUDA_FILL_H
 
@@ -6,14 +6,15 @@
 
 typedef struct pithp_fill_args {
     unsigned char *to;
-    uint64_t word; /* the pattern over 8 bytes, as it lies at `to` */
+    uint64_t word; /* the pattern repeated over 8 bytes, in memory order at `to` */
     int64_t bytes;
 } pithp_fill_args;
 
 #ifdef __cplusplus
 extern "C"
 #endif
-    /* Handle of the kernel: one thread for each 16 bytes, or more than one round. */
+    /* Handle of the kernel. It needs one thread per 16 bytes; with fewer threads it
+     * loops. */
     const void *
     pithp_fill_kernel(void);
 

@@ -1,12 +1,11 @@
-/* Products by cuBLAS: one handle per device, whose calls take turns, and a stream on
- * which products are captured. Every call is given its workspace, so calls allocate
- * nothing and only one handle's own workspace exists; the ledger counts it. Arrays of
- * pointers on the device name the matrices, so a captured product does not depend on
- * where they lie.
+/* Matrix products by cuBLAS: one handle per device, with serialised calls, and one stream
+ * for captures. Every call gets its workspace, so calls allocate nothing. The ledger
+ * counts the workspace of the handle itself. Matrices are passed as device arrays of
+ * pointers, so a captured product does not depend on their addresses.
  *
- * Pointers rather than copies to one place: a copy of operands and result costs as much
- * as the product itself where that is of a matrix and a vector, and memory as large as
- * all three as long as the program lives. */
+ * The alternative, copies to fixed addresses, costs as much as a matrix-vector product
+ * itself. It also needs memory for both operands and the result during the life of the
+ * program. */
 #include "gpu/gemm.h"
 
 #include "gpu/cuda/cuda_internal.h"
@@ -15,11 +14,11 @@
 
 #include <string.h>
 
-/* cuBLAS reports some failed allocations as failures to run. Any failure counts as a
- * shortage while the device has less free memory than this. */
+/* cuBLAS reports some failed allocations as execution failures. Below this much free
+ * device memory, any failure counts as a shortage. */
 #define TIGHT_BYTES ((size_t)256 << 20)
 
-/* ---- Whether ---- */
+/* ---- Availability ---- */
 
 pith_status pithp_gemm_open_cuda(pithp_device *d) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
@@ -41,7 +40,7 @@ int pithp_gemm_use_cuda(pithp_device *d) {
         if (use != PITHP_GEMM_NONE && !state->library) {
             pithp_log(d->runtime,
                       use == PITHP_GEMM_ALL ? PITH_LOG_WARNING : PITH_LOG_INFO,
-                      "products run by pith's own kernels: %s", e.text);
+                      "matrix products use pith's own kernels: %s", e.text);
             use = PITHP_GEMM_NONE;
         }
         atomic_store_explicit(&state->use, use, memory_order_release);
@@ -50,16 +49,17 @@ int pithp_gemm_use_cuda(pithp_device *d) {
     return use;
 }
 
-/* ---- Refusals ---- */
+/* ---- Failures ---- */
 
 enum { CANNOT_CAPTURE = -1 };
 
-/* One try of a product. */
+/* The outcome of one attempt. */
 typedef struct attempt {
     int status;        /* of cuBLAS, or CANNOT_CAPTURE */
     cudaError_t code;  /* of the capture */
-    const char *doing; /* the step that failed */
-    bool enqueued;     /* work may have been, so that adding again would add twice */
+    const char *doing; /* the failed step, for messages */
+    bool enqueued; /* work may be enqueued: a retry of an accumulating product would add
+                      twice */
 } attempt;
 
 static bool is_tight(void) {
@@ -74,8 +74,8 @@ static bool is_short(const attempt *a) {
            (a->status != CANNOT_CAPTURE && is_tight());
 }
 
-/* True once for a shortage that another try may pass: what pith keeps for reuse has gone
- * back to the device. No lock is held. */
+/* Returns true once for a shortage that a retry may overcome, after freeing caches to the
+ * device. No lock is held. */
 static bool retry(pithp_device *d, const attempt *a, bool *retried) {
     const bool failed = a->status != PITHP_CUBLAS_OK || a->code != cudaSuccess;
     if (!failed || *retried || a->enqueued || !is_short(a))
@@ -100,18 +100,18 @@ static pith_status refuse_shortage(const pithp_device *d,
     return PITH_E_MEMORY;
 }
 
-/* A shortage passes and is an error of this call alone. Other refusals will repeat:
- * cuBLAS is not used again, so that a product's bits do not change from call to call. */
+/* A shortage is transient and an error of this call only. After other refusals cuBLAS is
+ * disabled, so that the bits of a product do not change between calls. */
 static pith_status
 refuse(pithp_device *d, cudaStream_t queue, const attempt *a, pithp_error *e) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
-    /* a status of cuBLAS does not tell whether the device is lost */
+    /* a cuBLAS status does not tell whether the device is lost */
     const cudaError_t code = cudaStreamQuery(queue);
     if (code != cudaSuccess && code != cudaErrorNotReady &&
         !pithp_cuda_is_capture((int)code))
         return pithp_cuda_fail_waiting(d, code, e);
     pithp_cuda_forget(code);
-    const char *name = a->status == CANNOT_CAPTURE ? "a graph cannot hold what it does"
+    const char *name = a->status == CANNOT_CAPTURE ? "a graph does not allow its work"
                        : a->code != cudaSuccess
                            ? cudaGetErrorName(a->code)
                            : state->library->GetStatusName(a->status);
@@ -121,13 +121,14 @@ refuse(pithp_device *d, cudaStream_t queue, const attempt *a, pithp_error *e) {
                     name);
     if (atomic_exchange(&state->use, PITHP_GEMM_NONE) != PITHP_GEMM_NONE)
         pithp_log(d->runtime, PITH_LOG_WARNING,
-                  "products run by pith's own kernels from here on: %s", e->text);
+                  "matrix products use pith's own kernels from here on: %s", e->text);
     return PITH_E_UNSUPPORTED;
 }
 
-/* ---- Calls; the lock is held ---- */
+/* ---- Calls; the caller holds the lock ---- */
 
-/* The device's handle; the ledger counts the workspace that cuBLAS allocates for it. */
+/* Create the device's handle; the ledger counts the workspace that cuBLAS allocates for
+ * it. */
 static int open_handle(pithp_device *d) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
     const size_t bytes = pithp_cublas_workspace(d->arch);
@@ -143,7 +144,7 @@ static int open_handle(pithp_device *d) {
     return status;
 }
 
-/* The handle works on the queue, in that workspace. */
+/* Set the queue and the workspace of the handle. */
 static attempt begin_call(pithp_device *d, cudaStream_t queue, void *memory) {
     const pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
     attempt a = {.doing = "begin"};
@@ -158,7 +159,7 @@ static attempt begin_call(pithp_device *d, cudaStream_t queue, void *memory) {
     return a;
 }
 
-/* The pedantic modes: no setting of the environment makes them less precise or emulates
+/* Pedantic compute modes: no environment setting reduces their precision or emulates
  * them. */
 static int
 multiply(const pithp_cublas *library, void *handle, const pithp_gemm *g, void *memory) {
@@ -215,8 +216,8 @@ pith_status pithp_gemm_cuda(pithp_stream *st,
 
 /* ---- Graphs ---- */
 
-/* Bodies of conditional nodes hold kernels and copies or fills of the device's memory;
- * memory that the graph allocates, events and work of the host they do not. */
+/* Whether the graph fits into the body of a conditional node: only kernels, copies and
+ * fills of device memory. Allocations, events and host work are not allowed there. */
 static cudaError_t look_inside(cudaGraph_t graph, bool *only_work) {
     enum { MOST = 64 };
     cudaGraphNode_t nodes[MOST];
@@ -232,7 +233,8 @@ static cudaError_t look_inside(cudaGraph_t graph, bool *only_work) {
     return code;
 }
 
-/* The device's own stream: others enqueue on those of scopes while this one captures. */
+/* The device's own capture stream: other threads enqueue on the streams of scopes during
+ * a capture. */
 static cudaError_t open_queue(pithp_cuda_gemm *state) {
     if (state->queue)
         return cudaSuccess;
@@ -242,7 +244,7 @@ static cudaError_t open_queue(pithp_cuda_gemm *state) {
     return code;
 }
 
-/* The lock is held. */
+/* The caller holds the lock. */
 static attempt
 capture(pithp_device *d, const pithp_gemm *g, void *memory, cudaGraph_t *graph) {
     pithp_cuda_gemm *state = &pithp_cuda_device_of(d)->gemm;
@@ -250,7 +252,7 @@ capture(pithp_device *d, const pithp_gemm *g, void *memory, cudaGraph_t *graph) 
     if (a.status != PITHP_CUBLAS_OK)
         return a;
     a.doing = "be captured";
-    /* relaxed: cuBLAS loads a kernel when it first needs it, other threads allocate */
+    /* relaxed: cuBLAS loads kernels on first use, and other threads allocate */
     a.code = cudaStreamBeginCapture(state->queue, cudaStreamCaptureModeRelaxed);
     pithp_cuda_forget(a.code);
     if (a.code != cudaSuccess)

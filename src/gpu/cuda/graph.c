@@ -1,7 +1,6 @@
-/* Tasks as a CUDA graph of explicit nodes: one for each, in bodies of conditional nodes
- * those of branches and loops. Calls of libraries are captured, each as a graph of its
- * own that becomes a node. Nothing is allocated by the graph: conditional nodes do not
- * allow it. */
+/* CUDA graph construction: one explicit node per task; branches and loops are conditional
+ * nodes with body graphs. Library calls are captured, each as a child graph. The graph
+ * allocates nothing, because conditional nodes do not allow it. */
 #include "gpu/graph.h"
 
 #include "gpu/cuda/cuda_internal.h"
@@ -12,26 +11,26 @@
 enum { WORD = sizeof(uint64_t) };
 
 struct pithp_graph {
-    cudaGraph_t graph; /* lives as long as what is made of it: it owns the conditions */
+    cudaGraph_t graph; /* must outlive exec, because it owns the conditions */
     cudaGraphExec_t exec;
 };
 
-/* What a node of a list decides, for the kernels that decide it. */
+/* The decision word of a conditional node, for the kernels that set it. */
 typedef struct condition {
     int32_t word;
     cudaGraphConditionalHandle handle;
 } condition;
 
-/* A list of tasks that is being made. */
+/* A task list under construction. */
 typedef struct list {
     const struct list *outer;
     const pithp_tasks *tasks;
-    int64_t at; /* the task at work */
-    int body;   /* of the outer list's task */
+    int64_t at; /* index of the current task */
+    int body;   /* body index in the outer list's task */
     cudaGraph_t graph;
-    cudaGraphNode_t *nodes; /* of the tasks before */
-    cudaGraphNode_t *after; /* room for those that one waits for */
-    condition *conditions;  /* of the tasks that branch or loop */
+    cudaGraphNode_t *nodes; /* of the earlier tasks */
+    cudaGraphNode_t *after; /* buffer for the dependencies of a task */
+    condition *conditions;  /* of the branch and loop tasks */
     int64_t condition_count;
     void *memory;
     size_t bytes;
@@ -45,7 +44,7 @@ typedef struct making {
 
 /* ---- Errors ---- */
 
-/* "task 2 (while), body 0, task 5 (add)" */
+/* Print the position: "task 2 (while), body 0, task 5 (add)". */
 static size_t place(const list *l, char *text, size_t room) {
     const pithp_task *task = &l->tasks->list[l->at];
     size_t used = 0;
@@ -80,7 +79,7 @@ static cudaError_t add_node(cudaGraphNode_t *node,
 #endif
 }
 
-/* Those that the task waits for, into l->after. */
+/* Collect the dependencies of a task in l->after; returns their number. */
 static size_t gather(const list *l, const pithp_task *task) {
     for (int32_t k = 0; k < task->after_count; k++) {
         const int32_t before = l->tasks->edges[task->first_after + k];
@@ -90,7 +89,7 @@ static size_t gather(const list *l, const pithp_task *task) {
     return (size_t)task->after_count;
 }
 
-/* The condition on a word, of this list or one around it. */
+/* The condition of a decision word, in this list or an outer one. */
 static bool find_condition(const making *m,
                            const list *l,
                            int32_t word,
@@ -102,7 +101,8 @@ static bool find_condition(const making *m,
                 return true;
             }
     pithp_error_set(m->e, PITH_E_INTERNAL, NULL, NULL,
-                    "a graph: task %lld decides what no task asks", (long long)l->at);
+                    "a graph: task %lld sets a decision that no task uses",
+                    (long long)l->at);
     return false;
 }
 
@@ -116,8 +116,8 @@ static bool add_kernel(const making *m, const list *l, const pithp_task *task) {
         return false;
     if (!pithp_cuda_grid_for(task->threads, &grid)) {
         pithp_error_set(m->e, PITH_E_UNSUPPORTED, NULL, NULL,
-                        "%s: %lld indices are more than one launch has threads",
-                        task->name, (long long)task->threads);
+                        "%s: %lld indices exceed the threads of one launch", task->name,
+                        (long long)task->threads);
         return false;
     }
     struct cudaKernelNodeParams params;
@@ -125,14 +125,13 @@ static bool add_kernel(const making *m, const list *l, const pithp_task *task) {
     params.func = (void *)(uintptr_t)kernel;
     params.gridDim = (dim3){grid.blocks, 1, 1};
     params.blockDim = (dim3){grid.threads, 1, 1};
-    params.kernelParams = parameters; /* copied */
+    params.kernelParams = parameters; /* copied by the call */
     const cudaError_t code = cudaGraphAddKernelNode(&l->nodes[l->at], l->graph, l->after,
                                                     gather(l, task), &params);
     return code == cudaSuccess || fail(m, l, code, "add a kernel");
 }
 
-/* A graph of its own: what cuBLAS makes of a call can be looked at before it is part of
- * the whole. */
+/* A library call becomes a child graph, which is inspected before it is added. */
 static bool add_gemm(const making *m, const list *l, const pithp_task *task) {
     cudaGraph_t child;
     PITH_ASSERT(m->plan->gemm);
@@ -184,8 +183,8 @@ static bool add_task(const making *m, const list *l, const pithp_task *task) {
     return code == cudaSuccess || fail(m, l, code, "add an empty node");
 }
 
-/* Conditions come first: kernels before a node decide for it. Until they have, a loop is
- * over and a branch is none. */
+/* Conditions are created first, because earlier kernels set them. By default a loop ends
+ * and a branch runs no body. */
 static bool add_conditions(const making *m, list *l) {
     for (l->at = 0; l->at < l->tasks->count; l->at++) {
         const pithp_task *task = &l->tasks->list[l->at];
@@ -264,7 +263,7 @@ static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g
         return pithp_cuda_fail(m->device, code, m->e,
                                "cannot instantiate a graph of %lld tasks",
                                (long long)m->plan->tasks->count);
-    /* not with the first launch, which somebody times */
+    /* upload now, so that the first launch is not slower */
     do
         code = cudaGraphUpload(g->exec, pithp_cuda_stream_of(st)->queue);
     while (pithp_cuda_retry(m->device, code, &retried));
@@ -320,7 +319,7 @@ pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error
 }
 
 void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph) {
-    pithp_error ignored; /* a dead device holds no graphs */
+    pithp_error ignored; /* a dead device has no graphs */
     pithp_caller caller;
     if (pithp_cuda_enter(d, &caller, &ignored) == PITH_OK) {
         pithp_cuda_wait_for_all(d);

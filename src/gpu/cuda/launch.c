@@ -1,6 +1,5 @@
-/* Launches and loaded code. Kernels built with the library and those of modules are both
- * handles that cudaLaunchKernel takes, so nothing here needs the driver's own interface.
- */
+/* CUDA launches and loaded modules. Kernels of the library and of modules are both
+ * handles for cudaLaunchKernel, so this file needs no driver API. */
 #include "gpu/cuda/cuda_internal.h"
 
 #include <string.h>
@@ -17,7 +16,7 @@ pith_status pithp_launch_cuda(pithp_stream *st, const pithp_launch *l, pithp_err
     pithp_cuda_grid grid;
     if (!pithp_cuda_grid_for(l->count, &grid)) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
-                        "%s: %lld indices are more than one launch has threads",
+                        "%s: %lld indices exceed the threads of one launch",
                         l->name ? l->name : "a kernel", (long long)l->count);
         return PITH_E_UNSUPPORTED;
     }
@@ -25,9 +24,10 @@ pith_status pithp_launch_cuda(pithp_stream *st, const pithp_launch *l, pithp_err
     pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
-    /* The one parameter is the struct by value; its size is the kernel's. */
+    /* The only parameter is the argument struct by value; the kernel determines its
+     * size. */
     void *parameters[] = {(void *)(uintptr_t)l->args};
-    /* The first launch of a kernel may load its code. */
+    /* The first launch of a kernel may load its code, which needs memory. */
     bool retried = false;
     cudaError_t code;
     do
@@ -58,12 +58,12 @@ pith_status pithp_module_load_cuda(pithp_device *d,
         code = cudaLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0);
     while (pithp_cuda_retry(d, code, &retried));
     if (pithp_cuda_is_foreign_code((int)code))
-        rc = pithp_cuda_fail(
-            d, code, e,
-            "cannot load %zu bytes of compiled code: they are for another "
-            "device than one of compute capability %d.%d, or for a newer "
-            "driver than CUDA %d.%d's",
-            bytes, d->arch / 10, d->arch % 10, d->driver / 1000, d->driver % 1000 / 10);
+        rc = pithp_cuda_fail(d, code, e,
+                             "cannot load %zu bytes of compiled code: they need a "
+                             "device other than compute capability %d.%d, or a driver "
+                             "newer than CUDA %d.%d",
+                             bytes, d->arch / 10, d->arch % 10, d->driver / 1000,
+                             d->driver % 1000 / 10);
     else if (code != cudaSuccess)
         rc = pithp_cuda_fail(d, code, e, "cannot load %zu bytes of compiled code", bytes);
     m->handle = library;
@@ -72,7 +72,7 @@ pith_status pithp_module_load_cuda(pithp_device *d,
 }
 
 void pithp_module_unload_cuda(pithp_device *d, pithp_module *m) {
-    pithp_error ignored; /* a dead device holds no code */
+    pithp_error ignored; /* a dead device has no code */
     pithp_caller caller;
     if (!m->handle || pithp_cuda_enter(d, &caller, &ignored) != PITH_OK)
         return;
@@ -104,7 +104,7 @@ pith_status pithp_module_find_cuda(pithp_device *d,
     return rc;
 }
 
-/* The first look at a kernel loads the code that it is in. */
+/* The first look-up of a kernel loads its module. */
 pith_status pithp_kernel_find_cuda(pithp_device *d,
                                    pith_kernel_entry entry,
                                    const char *name,
@@ -122,8 +122,8 @@ pith_status pithp_kernel_find_cuda(pithp_device *d,
     } while (pithp_cuda_retry(d, (cudaError_t)code, &retried));
     if (!*handle && pithp_cuda_is_foreign_code(code))
         rc = pithp_cuda_fail(d, (cudaError_t)code, e,
-                             "cannot find kernel %s: it was built for other devices than "
-                             "one of compute capability %d.%d",
+                             "cannot find kernel %s: it was not built for compute "
+                             "capability %d.%d",
                              name, d->arch / 10, d->arch % 10);
     else if (!*handle)
         rc = pithp_cuda_fail(d, (cudaError_t)code, e, "cannot find kernel %s", name);

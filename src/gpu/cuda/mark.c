@@ -1,4 +1,4 @@
-/* Marks in streams: events that say when the work before them had run. */
+/* CUDA time marks: events that record when the earlier work of a stream had run. */
 #include "gpu/cuda/cuda_internal.h"
 
 void *pithp_mark_make_cuda(pithp_device *d, pithp_error *e) {

@@ -1,6 +1,5 @@
-/* Device memory: a stream-ordered pool of the device's own, so that allocating and
- * freeing are work in a stream like any other. What is freed stays in the pool until it
- * is trimmed. */
+/* CUDA device memory: a stream-ordered pool per device, so that allocating and freeing
+ * are stream operations. Freed memory stays in the pool until a trim. */
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/memory/backend_pool.h"
 
@@ -17,7 +16,8 @@ pith_status pithp_pool_open_cuda(pithp_device *d, pithp_error *e) {
     cudaError_t code = cudaMemPoolCreate(&state->pool, &props);
     if (code != cudaSuccess)
         return pithp_cuda_fail(d, code, e, "cannot make a memory pool");
-    uint64_t keep = UINT64_MAX; /* by default a pool gives all back at every wait */
+    uint64_t keep = UINT64_MAX; /* by default a pool releases its free memory at every
+                                   synchronisation */
     code = cudaMemPoolSetAttribute(state->pool, cudaMemPoolAttrReleaseThreshold, &keep);
     if (code != cudaSuccess) {
         pithp_pool_close_cuda(d);
@@ -50,8 +50,8 @@ static void say_short(const pithp_device *d, size_t bytes, pithp_error *e) {
     size_t free_bytes = 0, total = state->total;
     pithp_cuda_forget(cudaMemGetInfo(&free_bytes, &total));
     pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                    "out of memory on cuda:%d (%s): %zu bytes asked for, %zu of %zu free "
-                    "on the device and %zu in the pool",
+                    "out of memory on cuda:%d (%s): %zu bytes requested, %zu "
+                    "of %zu free on the device and %zu in the pool",
                     state->ordinal, d->name, bytes, free_bytes, total,
                     (size_t)pool_attribute(state, cudaMemPoolAttrReservedMemCurrent));
 }
@@ -74,8 +74,9 @@ void *pithp_allocate_cuda(pithp_stream *st, size_t bytes, pithp_error *e) {
     return code == cudaSuccess ? data : NULL;
 }
 
-/* Memory and streams know their device: memory is freed even if the device cannot be made
- * current. False: the device is dead and has no memory to free. */
+/* Enter the device to free memory; memory and streams know their device, so a failure to
+ * make it current is ignored. Returns false if the device is dead: it has no memory to
+ * free. */
 static bool enter_to_release(pithp_device *d, pithp_caller *caller) {
     pithp_error ignored;
     (void)pithp_cuda_enter(d, caller, &ignored);
@@ -96,10 +97,10 @@ void pithp_release_cuda(pithp_stream *st, void *data, size_t bytes) {
     pithp_cuda_leave(d, &caller);
 }
 
-/* The streams have been waited for, so that what was freed on them is the pool's. */
+/* The caller has waited for the streams, so that memory freed on them is in the pool. */
 void pithp_trim_cuda(pithp_device *d) {
     const pithp_cuda_device *state = pithp_cuda_device_of(d);
-    pithp_error ignored; /* the allocation that follows says what is wrong */
+    pithp_error ignored; /* the next allocation reports the error */
     pithp_caller caller;
     if (pithp_cuda_enter(d, &caller, &ignored) != PITH_OK)
         return;
@@ -121,7 +122,8 @@ void pithp_memory_cuda(const pithp_device *d, pith_memory_info *info) {
     pithp_cuda_leave(d, &caller);
 }
 
-/* Mapped and pinned memory are one: the address on the device costs nothing. */
+/* Mapped and pinned memory are the same allocation, so the device address costs
+ * nothing. */
 void *pithp_pin_cuda(pithp_device *d, size_t bytes, void **mapped, pithp_error *e) {
     pithp_caller caller;
     void *data = NULL;
@@ -150,7 +152,7 @@ void pithp_unpin_cuda(pithp_device *d, void *data, size_t bytes) {
     pithp_cuda_leave(d, &caller);
 }
 
-/* ---- What users set ---- */
+/* ---- Settings ---- */
 
 static void
 set_attribute(const pithp_cuda_device *state, enum cudaMemPoolAttr which, void *value) {
@@ -162,7 +164,7 @@ static void set_pool_cuda(pithp_device *d, size_t keep, bool reproducible) {
     pithp_error ignored;
     pithp_caller caller;
     uint64_t most = keep ? keep : UINT64_MAX;
-    int reuse = !reproducible; /* of what the device happens to be done with */
+    int reuse = !reproducible; /* reuse that depends on the timing of the device */
     if (pithp_cuda_enter(d, &caller, &ignored) != PITH_OK)
         return;
     set_attribute(state, cudaMemPoolAttrReleaseThreshold, &most);

@@ -1,5 +1,4 @@
-/* Streams of a CUDA device and waiting: for a stream's end, and of one stream for
- * another's present end. */
+/* CUDA streams: creation, synchronisation, and dependencies between streams. */
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/device.h"
 
@@ -19,7 +18,7 @@ pith_status pithp_stream_open_cuda(pithp_stream *st, pithp_error *e) {
         goto out;
     }
     memset(state, 0, sizeof *state);
-    /* non-blocking: work of the user's on the default stream does not order ours */
+    /* non-blocking: no implicit order with the user's work on the default stream */
     bool retried = false;
     cudaError_t code;
     do
@@ -43,7 +42,7 @@ out:
 void pithp_stream_close_cuda(pithp_stream *st) {
     pithp_device *d = st->device;
     pithp_cuda_stream *state = pithp_cuda_stream_of(st);
-    pithp_error ignored; /* on a dead device nothing can be handed back */
+    pithp_error ignored; /* a dead device cannot release anything */
     pithp_caller caller;
     if (!state)
         return;
@@ -84,8 +83,8 @@ void pithp_cuda_wait_for_all(pithp_device *d) {
         pithp_cuda_forget(cudaStreamSynchronize(pithp_cuda_stream_of(st)->queue));
 }
 
-/* One mark a stream serves all threads: where two record it at once, each waits for the
- * later record, which lies behind its own. */
+/* All threads share one event per stream. If two record it at once, each waits for the
+ * later record, which follows its own work. */
 pith_status pithp_wait_for_cuda(pithp_stream *st, pithp_stream *other, pithp_error *e) {
     if (st == other)
         return PITH_OK;

@@ -1,5 +1,5 @@
-/* The host as a device: its memory is the program's, and work runs when it is enqueued,
- * or, with PITH_HOST_ASYNC=1, when somebody waits for it. */
+/* Host backend: device memory is host memory. Work runs when it is enqueued, or with
+ * PITH_HOST_ASYNC=1 at the next wait. */
 #include "gpu/compile/compile_internal.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/host/host.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-enum { COPY_GRAIN = 262144 }; /* bytes worth a thread of their own */
+enum { COPY_GRAIN = 262144 }; /* bytes worth a thread */
 
-/* ---- Work, done now ---- */
+/* ---- Immediate work ---- */
 
 typedef struct {
     char *to;
@@ -163,8 +163,8 @@ static void release_host(pithp_stream *st, void *data, size_t bytes) {
     pithp_host_pool_give(pithp_host_of(st)->pool, data, bytes);
 }
 
-/* What the system has available. Asking it takes longer than most steps, and its answer
- * is old when it arrives: it holds for a while. */
+/* Memory available in the system, cached: reading it takes longer than most steps, and
+ * the value is outdated immediately. */
 static size_t available(pithp_host *h) {
     enum { MILLISECONDS = 20 };
     struct timespec t;
@@ -179,14 +179,15 @@ static size_t available(pithp_host *h) {
     return atomic_load_explicit(&h->available, memory_order_relaxed);
 }
 
-/* What was granted is there; of all there is others may have a part. */
+/* Granted memory is always free for buffers; other processes may use a part of all
+ * memory. */
 static void memory_host(const pithp_device *d, pith_memory_info *info) {
     pithp_host *h = d->state;
     const size_t held = pithp_host_pool_held(h->pool);
     info->pool = pithp_host_pool_reserved(h->pool);
     info->total = h->memory ? h->memory : h->installed;
     info->free = info->total > held ? info->total - held : 0;
-    const size_t left = h->memory ? 0 : available(h); /* 0: not known */
+    const size_t left = h->memory ? 0 : available(h); /* 0: unknown */
     if (left && left < info->free)
         info->free = left;
 }
@@ -196,7 +197,8 @@ static void trim_host(pithp_device *d) {
     pithp_host_pool_trim(h->pool);
 }
 
-/* What the host reuses depends on the order of the program alone as it is. */
+/* The reuse of the host pool depends only on program order, so it is always
+ * reproducible. */
 static void set_pool_host(pithp_device *d, size_t keep, bool reproducible) {
     const pithp_host *h = d->state;
     (void)reproducible;

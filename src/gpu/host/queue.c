@@ -1,14 +1,13 @@
-/* Queues of deferred work, so that tests without a GPU see what a device does: nothing
- * runs before somebody waits for it, and no more of another stream than was waited for.
+/* Deferred execution on the host, so that tests without a GPU see the order of a device.
+ * Work runs only when a caller waits, and only as far as it waits for.
  *
  * One lock guards all queues of a device and is held while work runs. A queue waits for
- * another up to an operation that was enqueued before the wait was, so waits cannot go
- * round in a circle. */
+ * another up to an operation enqueued before the wait, so waits form no cycle. */
 #include "gpu/host/host.h"
 
 #include <string.h>
 
-/* Operations a queue holds before it runs them by itself: memory is bounded. */
+/* A queue with this many operations runs them, which bounds memory. */
 enum { MOST_WAITING = 4096 };
 
 typedef enum { LAUNCH, COPY, COPY_IN, FILL, WAIT, RELEASE } kind;
@@ -47,7 +46,7 @@ typedef struct operation {
 
 struct pithp_queue {
     operation *first, **last;
-    uint64_t enqueued, done; /* operations, ever */
+    uint64_t enqueued, done; /* total number of operations */
 };
 
 pithp_queue *pithp_queue_make(pith_runtime *rt) {
@@ -57,7 +56,7 @@ pithp_queue *pithp_queue_make(pith_runtime *rt) {
     return q;
 }
 
-/* ---- Running; the lock is held ---- */
+/* ---- Execution; the caller holds the lock ---- */
 
 static void run_until(pithp_stream *st, uint64_t until);
 
@@ -114,7 +113,7 @@ void pithp_queue_free(pithp_stream *st) {
 
 /* ---- Enqueueing ---- */
 
-/* NULL when memory is short. */
+/* NULL if memory is short. */
 static operation *new_operation(pithp_stream *st, kind what, size_t payload) {
     size_t size;
     if (pithp_add_overflows(sizeof(operation), payload, &size))

@@ -1,6 +1,4 @@
-/* What the host is told to be: how many threads, which instruction set, how
- * much memory, when work runs.
- */
+/* Host settings: threads, instruction set, memory limit and deferred execution. */
 #include "base/environment.h"
 #include "gpu/host/host.h"
 
@@ -37,7 +35,7 @@ const char *pithp_host_isa_name(pithp_isa isa) {
 }
 
 #if defined(__x86_64__)
-/* Of the features that a level names, those the compiler has no test for. */
+/* Features of a level that __builtin_cpu_supports cannot test. */
 static bool has_movbe_f16c_lzcnt(void) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     const unsigned movbe = 1u << 22, f16c = 1u << 29, lzcnt = 1u << 5;
@@ -81,7 +79,7 @@ static pith_status read_isa(pithp_isa *isa, pithp_error *e) {
     return PITH_E_ARG;
 }
 
-/* Cores this process may run on. */
+/* Cores that this process may run on. */
 static int cores(void) {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)

@@ -1,17 +1,16 @@
-/* A pool of threads for launches. A launch is cut into pieces; each thread has a share of
- * its own and then helps the others, so that a thread that sleeps, or whose core is
- * taken, holds nothing up: the caller never waits for more than a piece that is being
- * worked on.
+/* Thread pool with work stealing. A launch is divided into pieces; each thread has its
+ * own share and then takes pieces of other shares. So a sleeping or descheduled thread
+ * delays nothing: the caller only waits for pieces in progress.
  *
- * Which thread runs which piece is left open. Loops are over independent indices, so
+ * The assignment of pieces to threads is unspecified. Loops have independent indices, so
  * results do not depend on it.
  *
- * Workers spin for 20 us after their last piece and then sleep. A sleeping one takes 40
- * us to wake, and its waker up to 20: less work than that is done by the caller alone,
- * unless so much of it has come in quick succession that waking would have paid.
+ * A worker spins for 20 us after its last piece and then sleeps. A wake-up takes 40 us,
+ * and up to 20 us of the waking thread. The caller runs smaller launches alone, unless
+ * launches in quick succession add up to enough work.
  *
- * After fork() the child has no workers and its launches run on the caller alone; it may
- * close the runtime. That holds where no launch was running while the process forked. */
+ * After fork() the child has no workers: its launches run on the caller alone, and it may
+ * close the runtime. No launch may run during the fork. */
 #include "gpu/host/threads.h"
 
 #include "base/base_internal.h"
@@ -24,22 +23,21 @@
 
 enum {
     SPIN_NS = 20000,
-    WAKE_WORK = 32,         /* grains of work (2 us each) worth waking a thread for */
-    WAKE_NS = 64000,        /* what was done alone in quick succession, as well */
-    SUCCESSION_NS = 200000, /* launches no further apart than this count together */
+    WAKE_WORK = 32,         /* in grains (2 us each): least work that wakes a thread */
+    WAKE_NS = 64000,        /* least total of launches run alone in quick succession */
+    SUCCESSION_NS = 200000, /* longest gap between such launches */
     PIECES = 16,            /* of a share, at most */
-    LEAST_PART = 2,         /* a piece is no less than this part of a grain */
+    LEAST_PART = 2,         /* a piece has at least grain / LEAST_PART indices */
     LINE = 64,              /* bytes of a cache line */
 };
 
-/* The word that opens a job: threads inside, a bit while it takes more, its number. */
+/* State word of a job: number of threads inside, open bit, job number. */
 #define INSIDE     UINT64_C(0xffff)
 #define OPEN       UINT64_C(0x10000)
 #define NUMBER_ONE UINT64_C(0x20000)
 
-/* Floating-point modes: how results are rounded, and what becomes of tiny ones. Read and
- * set for every launch, for which fegetenv takes too long where there is a quicker way.
- */
+/* Floating-point modes: rounding and subnormals. Every launch reads and sets them;
+ * fegetenv would be too slow. */
 #if defined(__x86_64__)
 typedef struct {
     uint32_t vector; /* MXCSR without its sticky flags */
@@ -71,43 +69,43 @@ static inline void modes_set(modes m) {
 #endif
 
 typedef struct {
-    _Alignas(LINE) atomic_llong next; /* piece */
+    _Alignas(LINE) atomic_llong next; /* next piece */
     long long end;
 } share;
 
 typedef struct {
     pithp_threads *pool;
     pthread_t thread;
-    int number;  /* its share; 0 is the caller's */
-    bool asleep; /* this and what follows under the pool's lock */
-    bool placed; /* where it may run is `allowed`, less its waker's processor */
+    int number;  /* index of its share; 0 is the caller's */
+    bool asleep; /* this and the members below are guarded by the pool's lock */
+    bool placed; /* its affinity is `allowed` without its waker's processor */
     cpu_set_t allowed;
 } worker;
 
 struct pithp_threads {
     pith_runtime *runtime;
     size_t bytes;  /* of this struct with its arrays */
-    int count;     /* threads, the caller's included */
-    int started;   /* workers that run */
-    bool tried;    /* to start them */
-    pid_t process; /* that started them */
+    int count;     /* threads, with the caller */
+    int started;   /* running workers */
+    bool tried;    /* starting them was tried */
+    pid_t process; /* process of the workers */
     pithp_alone alone;
     worker *workers;
-    share *shares; /* one a thread */
+    share *shares; /* one per thread */
 
-    /* The job. Written by its owner while nobody is inside. */
+    /* The job. Its owner writes it while no thread is inside. */
     _Alignas(LINE) atomic_flag owned;
     pithp_host_loop loop;
     const void *args;
     int64_t count_of_job, piece;
-    int shared;      /* shares that hold pieces */
-    modes of_caller; /* workers take them over */
+    int shared;      /* shares with pieces */
+    modes of_caller; /* taken over by the workers */
     _Alignas(LINE) atomic_uint_least64_t word;
 
-    _Alignas(LINE) pthread_mutex_t lock; /* of what follows */
+    _Alignas(LINE) pthread_mutex_t lock; /* guards the members below */
     pthread_cond_t wake;
-    atomic_int asleep; /* and not told to wake */
-    int tickets;       /* sleepers told to, and not up yet */
+    atomic_int asleep; /* workers asleep and not yet signalled */
+    int tickets;       /* signalled workers that are not yet awake */
     atomic_bool stop;
 };
 
@@ -117,7 +115,7 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- Working on a job ---- */
+/* ---- Execution of a job ---- */
 
 static void work(pithp_threads *t, int own) {
     for (int i = 0; i < t->shared; i++) {
@@ -134,7 +132,7 @@ static void work(pithp_threads *t, int own) {
     }
 }
 
-/* Enter the job that is open unless it was `seen`. */
+/* Enter the open job unless it was already `seen`. */
 static bool enter(pithp_threads *t, uint64_t *seen) {
     uint64_t w = atomic_load_explicit(&t->word, memory_order_acquire);
     while ((w & OPEN) && w / NUMBER_ONE != *seen) {
@@ -187,14 +185,14 @@ static void *run_worker(void *closure) {
     return NULL;
 }
 
-/* ---- Starting and stopping ---- */
+/* ---- Start and stop ---- */
 
-/* Fewer workers than asked for, or none, serve as well. */
+/* It works with fewer workers, or none. */
 static void start(pithp_threads *t) {
     sigset_t all, before;
     t->tried = true;
     t->process = getpid();
-    sigfillset(&all); /* signals are for the program's threads */
+    sigfillset(&all); /* signals go to the program's threads */
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
         return;
     while (t->started < t->count - 1) {
@@ -250,7 +248,7 @@ int pithp_threads_asleep(const pithp_threads *t) {
     return atomic_load(&t->asleep);
 }
 
-/* ---- Sharing out ---- */
+/* ---- Scheduling ---- */
 
 bool pithp_alone_begin(pithp_alone *a, int64_t time) {
     if (time - a->end >= SUCCESSION_NS)
@@ -264,7 +262,7 @@ void pithp_alone_end(pithp_alone *a, int64_t time) {
     a->spent += time - a->begin;
 }
 
-/* How many threads the work is worth now, given how many sleep. Called by the owner. */
+/* Number of threads for the work, given the number of sleepers. Called by the owner. */
 static int64_t threads_for(pithp_threads *t, int64_t grains) {
     int64_t wanted = grains < t->count ? grains : t->count;
     const bool sleeping =
@@ -284,8 +282,8 @@ bool pithp_processors_without(cpu_set_t *others, const cpu_set_t *allowed, int o
     return one >= 0 && CPU_COUNT(others) > 0;
 }
 
-/* Let a worker wake on another processor than its waker's, where it may. Left alone, the
- * kernel may queue it behind its waker, and takes some milliseconds to part the two. */
+/* Let a worker wake on another processor than its waker's. Otherwise the kernel may queue
+ * it on that processor, and takes milliseconds to migrate it. */
 static void place(worker *w) {
     cpu_set_t others;
     if (!w->asleep || w->placed ||
@@ -295,12 +293,13 @@ static void place(worker *w) {
                 pthread_setaffinity_np(w->thread, sizeof others, &others) == 0;
 }
 
-/* Those told to wake count as awake from then on: they are not told again, and what is
- * launched before they are up is open to them. */
+/* Signalled workers count as awake: they are not signalled again, and may enter jobs
+ * opened meanwhile. */
 static void wake(pithp_threads *t, int64_t wanted) {
     const int asleep = atomic_load_explicit(&t->asleep, memory_order_relaxed);
     int64_t more = wanted - 1 - (t->started - asleep);
-    if (asleep == 0 || more <= 0 || t->process != getpid()) /* they are the parent's */
+    if (asleep == 0 || more <= 0 ||
+        t->process != getpid()) /* the workers are the parent's */
         return;
     pthread_mutex_lock(&t->lock);
     const int sleepers = atomic_load(&t->asleep);
@@ -317,8 +316,8 @@ static void wake(pithp_threads *t, int64_t wanted) {
     pthread_mutex_unlock(&t->lock);
 }
 
-/* As many pieces for each, so that all are done at once; where indices are many, of whole
- * cache lines of them. */
+/* Divide the job into equal shares. If the grain is large, pieces are multiples of LINE
+ * indices, so that threads rarely write to the same cache line. */
 static void cut(pithp_threads *t, int64_t threads, int64_t count, int64_t grain) {
     const int64_t unit = grain >= LINE ? LINE : 1;
     int64_t rounds = LEAST_PART * count / (threads * grain);

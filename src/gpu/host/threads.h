@@ -1,4 +1,4 @@
-/* Threads that share the work of launches on the host. */
+/* Thread pool: shares the work of host launches. */
 #ifndef PITH_GPU_HOST_THREADS_H
 #define PITH_GPU_HOST_THREADS_H
 
@@ -8,31 +8,30 @@
 
 typedef struct pithp_threads pithp_threads;
 
-/* For `count` threads, the caller's among them; they start with the first work that is
- * worth it. NULL when memory is short. */
+/* Make a pool of `count` threads, including the caller's. Workers start with the first
+ * launch that is large enough. NULL if memory is short. */
 pithp_threads *pithp_threads_make(pith_runtime *rt, int count);
 /* No work may be running. */
 void pithp_threads_free(pithp_threads *t);
-/* Run loop over 0..count in ranges, on as many threads as the work is worth: one for each
- * `grain` indices. Returns when all is done. Any thread; while one is served, the others
- * do their work alone. */
+/* Run loop over 0..count in ranges, on one thread per `grain` indices at most. Returns
+ * when all is done. Any thread; concurrent callers run their work alone. */
 void pithp_threads_run(pithp_threads *t,
                        pithp_host_loop loop,
                        const void *args,
                        int64_t count,
                        int64_t grain);
-/* The number of workers that sleep and that no launch has signalled since. */
+/* Number of workers asleep and not yet signalled by a launch. */
 int pithp_threads_asleep(const pithp_threads *t);
 
-/* ---- Rules, apart so that tests can give the times and processors ---- */
+/* ---- Scheduling rules, with times and processors as arguments for tests ---- */
 
-/* Launches that the caller ran alone while all workers slept, in ns. */
+/* Work that the caller ran alone while all workers slept, in ns. */
 typedef struct pithp_alone {
-    int64_t spent;      /* in launches in quick succession */
-    int64_t begin, end; /* of the latest launch */
+    int64_t spent;      /* total of launches in quick succession */
+    int64_t begin, end; /* of the last launch */
 } pithp_alone;
-/* Whether a small launch that begins at this time runs on the caller alone: waking a
- * worker would not have paid yet. If so, pithp_alone_end follows it. */
+/* Whether a small launch at this time runs on the caller alone, because waking a worker
+ * does not pay yet. If so, pithp_alone_end follows. */
 bool pithp_alone_begin(pithp_alone *a, int64_t time);
 void pithp_alone_end(pithp_alone *a, int64_t time);
 /* The processors of `allowed` without `one`; false if it is unknown (negative) or the

@@ -1,14 +1,14 @@
-/* Binding a launch: what the caller gave against what the kernel declares.
+/* Kernel binding: checks the arguments of a launch against the kernel's declaration.
  *
  * Extents are declared as "[e,e,...]" with e a number or [k*]name[+c|-c]. The first array
- * that uses a name gives it its value; every later use must agree. */
+ * with a name binds its value; every later use must agree. */
 #include "gpu/kernel/kernel_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* One extent: scale * name + offset; without a name the offset alone. */
+/* One extent: scale * name + offset; or the offset only. */
 typedef struct extent {
     const char *name;
     int length;
@@ -37,7 +37,7 @@ static const char *parse_number(const char *p, int64_t *number) {
     return skip_spaces(p);
 }
 
-/* Reads one extent; returns what follows it, or NULL where there is none. */
+/* Parse one extent. Returns the end of it, or NULL. */
 static const char *parse_extent(const char *p, extent *e) {
     *e = (extent){NULL, 0, 1, 0};
     p = skip_spaces(p);
@@ -69,7 +69,7 @@ static const char *parse_extent(const char *p, extent *e) {
     return p;
 }
 
-/* Reads "[e,e,...]"; returns the rank, or -1 for a text that is none. */
+/* Parse "[e,e,...]". Returns the rank, or -1 for invalid text. */
 static int parse_extents(const char *p, extent extents[PITH_MAX_RANK]) {
     int rank = 0;
     p = skip_spaces(p);
@@ -120,7 +120,7 @@ static bool evaluate(pithp_kernel_binding *b, const extent *e, int64_t *value) {
            !__builtin_add_overflow(product, e->offset, value);
 }
 
-/* Whether an extent of a given array can be `got`; gives an unbound name its value. */
+/* Whether an extent of an input array matches `got`; binds an unbound name. */
 static bool match(pithp_kernel_binding *b, const extent *e, int argument, int64_t got) {
     int64_t value = 0;
     if (!e->name || find_name(b, e->name, e->length))
@@ -160,7 +160,7 @@ const char *pithp_kernel_declared(const pithp_kernel_binding *b,
     return text;
 }
 
-/* Its value is the code. */
+/* Set e and evaluate to the code. */
 #define REFUSE(e, code, ...) (pithp_error_set(e, code, NULL, NULL, __VA_ARGS__), (code))
 
 static pith_status fail_declaration(pithp_error *e,
@@ -168,12 +168,12 @@ static pith_status fail_declaration(pithp_error *e,
                                     const char *name,
                                     const char *text) {
     return REFUSE(e, PITH_E_ARG,
-                  "%s: %s: the declared extents \"%s\" are not understood, or use more "
-                  "than %d names",
+                  "%s: %s: the declared extents \"%s\" are malformed, or use "
+                  "more than %d names",
                   k->name, name, text, (int)PITHP_KERNEL_NAMES);
 }
 
-/* An array that was given against its declaration. */
+/* Check an input array against its declaration. */
 static pith_status bind_given(pithp_error *e, pithp_kernel_binding *b, int argument) {
     const pith_kernel_arg *arg = &b->kernel->args[argument];
     const pith_spec *spec = b->specs[argument];
@@ -193,7 +193,7 @@ static pith_status bind_given(pithp_error *e, pithp_kernel_binding *b, int argum
                   pithp_spec_print(spec, got));
 }
 
-/* The spec of an array that the launch makes. */
+/* Compute the spec of an output array. */
 static pith_status bind_out(pithp_error *e, pithp_kernel_binding *b, int argument) {
     const pith_kernel_arg *arg = &b->kernel->args[argument];
     extent extents[PITH_MAX_RANK];

@@ -1,7 +1,7 @@
-/* Checked kernels: a launch runs on copies of its arrays, each in the middle of a range
- * of addresses that nothing else has. So the address of an access tells the argument and
- * the element, however far out of range the element is. A shadow map of each array that
- * is written holds, for each element, which index wrote it and which read it. */
+/* Checked kernels: a launch runs on copies of its arrays, each in the middle of a
+ * reserved address range. So the address of any access identifies the argument and the
+ * element, even far out of range. A shadow map of each written array records the writing
+ * and the reading index of each element. */
 #include "pith/kernel.h"
 
 #include "gpu/kernel/kernel_internal.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Unmapped addresses on each side of a copy: the range of a 32-bit index times 64 bytes.
- * ThreadSanitizer leaves 1.5 TiB of address space to all mappings: 16 bytes there. Where
- * the system refuses that much, less is mapped. */
+/* Unmapped bytes on each side of a copy: the range of a 32-bit index times 64 bytes.
+ * ThreadSanitizer leaves 1.5 TiB for all mappings: 16 bytes there. If the system refuses
+ * that much, less is mapped. */
 #ifdef __SANITIZE_THREAD__
 #    define GUARD ((size_t)1 << 35)
 #else
@@ -21,12 +21,12 @@
 #endif
 #define LEAST_GUARD ((size_t)1 << 20)
 
-/* Marks of an element: 1 + an index, with ATOMIC if it wrote by atomic operations alone,
- * or one of these. */
+/* Shadow values: 1 + index, with ATOMIC if all its writes were atomic operations, or one
+ * of these. */
 #define UNTOUCHED ((uint64_t)0)
 #define ATOMIC    ((uint64_t)1 << 63)
-#define SEVERAL   (~(uint64_t)0)     /* indices; of writers: by atomic operations */
-#define FREE      (~(uint64_t)0 - 1) /* set before the kernel runs */
+#define SEVERAL   (~(uint64_t)0) /* several indices; for writers: by atomic operations */
+#define FREE      (~(uint64_t)0 - 1) /* initialised before the kernel runs */
 
 typedef struct shadow {
     uint64_t writer, reader;
@@ -34,21 +34,21 @@ typedef struct shadow {
 
 typedef struct window {
     const pith_kernel_arg *arg;
-    int number;       /* of the argument */
+    int number;       /* index of the argument */
     char *low, *high; /* the range of addresses */
-    char *copy;       /* of the array */
-    void *array;      /* the array itself */
+    char *copy;       /* copy of the array */
+    void *array;      /* the original array */
     size_t bytes, width;
-    shadow *shadow; /* one an element; NULL for an in */
+    shadow *shadow; /* one per element; NULL for an input */
 } window;
 
-/* The launch that a thread runs. */
+/* The launch that the thread runs. */
 typedef struct checking {
     const pith_kernel_variant *kernel;
     pith_report *report;
-    int64_t index;                 /* the body runs for */
-    const char *stack;             /* frames of the body lie below */
-    const char *known, *known_end; /* constants that were read last */
+    int64_t index;                 /* current index of the body */
+    const char *stack;             /* frames of the body are below */
+    const char *known, *known_end; /* range of the constants read last */
     int count;
     window windows[PITH_KERNEL_MAX_ARGS];
     _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES];
@@ -59,8 +59,8 @@ static _Thread_local checking *current;
 
 /* ---- Memory ---- */
 
-/* Zeroed; NULL: there is none. Not from the runtime's allocator: a loop has no runtime.
- */
+/* Zeroed memory, or NULL. Not from the runtime's allocator, because a loop has no
+ * runtime. */
 static void *map(size_t bytes, int protection) {
     void *p =
         mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -101,7 +101,7 @@ static void close_window(window *w) {
 
 /* ---- Faults ---- */
 
-/* Only the first fault of a launch is reported: what follows may be its consequence. */
+/* Only the first fault of a launch is reported, because later ones may follow from it. */
 static void report(const checking *c,
                    pithp_kernel_fault fault,
                    int argument,
@@ -134,7 +134,7 @@ static void read_element(checking *c, const window *w, int64_t at) {
         leave(c, PITHP_FAULT_READ_UNSET, w->number, at, 0);
     if (is_other(x->writer, me))
         leave(c, PITHP_FAULT_READ_OTHER, w->number, at, index_of(x->writer));
-    if (!is_other(x->reader, me)) /* else a write by this index fails all the same */
+    if (!is_other(x->reader, me)) /* otherwise a write by this index fails as well */
         x->reader = me;
 }
 
@@ -190,7 +190,8 @@ static void access_window(checking *c,
             update_element(c, w, at);
 }
 
-/* Whether an address is in a segment of a loaded program or library: constants. */
+/* Whether an address is in a segment of a loaded program or library, that is, a
+ * constant. */
 static int find_segment(struct dl_phdr_info *info, size_t bytes, void *closure) {
     checking *c = closure;
     (void)bytes;
@@ -241,7 +242,7 @@ static bool has_values(const pith_kernel_arg *arg) {
     return arg->role != PITH_ROLE_OUT || arg->filled;
 }
 
-/* The copy of an array, and its address in the arguments. */
+/* Make the copy of an array, and pass its address in the arguments. */
 static bool open_array(checking *c, int argument) {
     const pith_kernel_arg *arg = &c->kernel->args[argument];
     window *w = &c->windows[c->count++];
@@ -285,7 +286,7 @@ static void run(checking *c, int64_t count, pith_kernel_body body) {
     current = NULL;
 }
 
-/* Every element of an out is written, unless a check has failed. */
+/* Check that every element of an output was written, unless a check failed. */
 static void check_outs(checking *c) {
     c->index = 0;
     for (int i = 0; i < c->count && c->report->first == 0; i++) {

@@ -1,4 +1,5 @@
-/* The error of a report: what a check of a body, or a checked kernel, found. */
+/* Kernel reports: error messages for failed checks of a kernel body and faults of checked
+ * kernels. */
 #include "pith/kernel.h"
 
 #include "gpu/collect.h"
@@ -13,7 +14,7 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* Names of the out arrays that have a size among their extents: " (of neighbour)". */
+/* List the output arrays that use a size in their extents: " (of neighbour)". */
 static void
 describe_users(const pith_kernel_variant *k, const char *size, char *text, size_t room) {
     const size_t length = strlen(size);
@@ -37,7 +38,7 @@ static int64_t number_of(uint64_t word) {
     return (int64_t)(word & low) - ((int64_t)1 << (PITH_REPORT_BITS_ - 1));
 }
 
-/* The size that a report speaks of; NULL: none. */
+/* The size that a report is about, or NULL. */
 static const char *size_of(const pith_kernel_variant *k, const pith_report *report) {
     const uint64_t low = ((uint64_t)1 << PITH_REPORT_BITS_) - 1;
     const int32_t what = (int32_t)(report->what & low);
@@ -55,7 +56,7 @@ static const char *index_text(int64_t index, char text[40]) {
     return text;
 }
 
-/* What is wrong with an element of an argument. */
+/* Describe the fault of an element of an argument. */
 static void describe_fault(pithp_kernel_fault fault,
                            int64_t index,
                            int64_t at,
@@ -105,11 +106,11 @@ static void describe_fault(pithp_kernel_fault fault,
                      index);
             return;
         case PITHP_FAULT_OUTSIDE:
-            snprintf(t, room, "an access outside of every array (at index %" PRId64 ")",
+            snprintf(t, room, "an access outside all arrays (at index %" PRId64 ")",
                      index);
             return;
         case PITHP_FAULT_NO_MEMORY:
-            snprintf(t, room, "no memory for the copies that a checked kernel runs on");
+            snprintf(t, room, "no memory for the copies of a checked kernel");
             return;
     }
 }

@@ -1,5 +1,4 @@
-/* Running a bound kernel: choosing its variant, packing its arguments and enqueueing it.
- */
+/* Kernel launch: selects the variant, packs the arguments and enqueues it. */
 #include "pith/kernel.h"
 
 #include "gpu/collect.h"
@@ -9,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A thread of its own is worth it from so many bytes of arrays on: kernels that do much
- * for an index also read or write much for it (a row of neighbours, say). */
+/* Bytes of arrays worth a thread: kernels with much work per index also access much
+ * memory per index (for example a row of neighbours). */
 enum { GRAIN_BYTES = 65536, GRAIN_MOST = 8192 };
 
 const pith_kernel_variant *pithp_kernel_any(pith_scope *s, const pith_kernel *kernel) {
@@ -20,7 +19,7 @@ const pith_kernel_variant *pithp_kernel_any(pith_scope *s, const pith_kernel *ke
         return kernel->f64();
     if (kernel && kernel->f32)
         return kernel->f32();
-    pithp_fail(s, PITH_E_ARG, NULL, "a kernel without code");
+    pithp_fail(s, PITH_E_ARG, NULL, "the kernel has no code");
     return NULL;
 }
 
@@ -41,7 +40,8 @@ pithp_kernel_choose(pith_scope *s, const pith_kernel *kernel, pith_dtype real) {
                    any->name);
     else if (real == PITH_DTYPE_NONE)
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: no array tells its real: launch it with pith_launch_dtype",
+                   "%s: no array determines its real dtype: launch it with "
+                   "pith_launch_dtype",
                    any->name);
     else
         pithp_fail(s, PITH_E_DTYPE, NULL, "%s: real is %s, compiled for%s%s", any->name,
@@ -56,7 +56,7 @@ static void store(void *to, const void *value, size_t bytes) {
     memcpy(to, value, bytes);
 }
 
-/* A number of the caller's as the dtype of its argument; returns its bytes. */
+/* Store a number of the caller with the dtype of its argument; returns its bytes. */
 static size_t pack_value(void *to, pith_dtype dtype, const pith_operand *operand) {
     const size_t bytes = pith_dtype_size(dtype);
     if (dtype == PITH_F64)
@@ -83,8 +83,7 @@ static int64_t value_of_name(const pithp_kernel_binding *b, const char *text) {
     return 0; /* bind refuses sizes without a value */
 }
 
-/* Whether a fill of an integer or bool array is a value of its dtype, of those that a
- * double holds exactly. */
+/* Whether a fill is exact in an integer or bool dtype; double limits it to 2^53. */
 static bool fill_fits(pith_dtype dtype, double fill) {
     const int bits = dtype == PITH_BOOL ? 1 : 8 * (int)pith_dtype_size(dtype);
     const bool is_signed =
@@ -111,7 +110,7 @@ size_t pithp_kernel_fill(pith_scope *s,
         operand.integer = pith_bf16_store((float)arg->fill);
     else if (!pith_dtype_is_float(arg->dtype)) {
         if (!fill_fits(arg->dtype, arg->fill)) {
-            pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: the fill %g is no value of %s",
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: the fill %g is not exact in %s",
                        b->kernel->name, arg->name, arg->fill,
                        pith_dtype_name(arg->dtype));
             return 0;
@@ -121,7 +120,7 @@ size_t pithp_kernel_fill(pith_scope *s,
     return pack_value(pattern, arg->dtype, &operand);
 }
 
-/* Set outs to their declared fills before the kernel runs. */
+/* Fill outputs with their declared values before the kernel runs. */
 static pith_status
 fill_outs(pith_scope *s, const pithp_kernel_binding *b, void *const *data) {
     for (int i = 0; i < b->kernel->arg_count && s->error.code == PITH_OK; i++) {
@@ -157,7 +156,7 @@ static void pack(const pithp_kernel_binding *b,
     }
 }
 
-/* Elements of the arrays, for a checked kernel. */
+/* Pack the element counts of the arrays, for a checked kernel. */
 static void pack_counts(const pithp_kernel_binding *b, unsigned char *args) {
     const pith_kernel_variant *k = b->kernel;
     for (int i = 0; i < k->arg_count; i++)
@@ -203,18 +202,19 @@ pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
                              .args_bytes = (size_t)k->args_bytes,
                              .count = count,
                              .grain = count ? grain_of(b, count) : 1};
-    if (k->counts) /* one call runs all, and looks at what none of no indices wrote */
+    if (k->counts) /* one call runs all indices and checks the outputs, also for 0 indices
+                    */
         launch->count = launch->grain = count ? count : 1;
     return PITH_OK;
 }
 
-/* The checks of a checked kernel are in its code for the host alone. */
+/* Log once: only host code of a checked kernel has checks. */
 static void say_unchecked(pithp_device *d, const char *name) {
     if (!atomic_load_explicit(&d->said_unchecked, memory_order_relaxed) &&
         !atomic_exchange(&d->said_unchecked, true))
         pithp_log(d->runtime, PITH_LOG_WARNING,
-                  "checked kernels (%s is one) run unchecked on %s: their faults are "
-                  "found with PITH_DEVICE=host",
+                  "checked kernels such as %s run unchecked on %s: use "
+                  "PITH_DEVICE=host to find their faults",
                   name, d->name);
 }
 

@@ -1,5 +1,5 @@
-/* Allocations: memory with a label that instances were given, until they free it, close,
- * or are invalidated. */
+/* Allocations on request: labelled memory of instances, until they free it, close, or are
+ * invalidated. */
 #include "gpu/memory/allocation.h"
 
 #include "gpu/device.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* ---- Freeing ---- */
+/* ---- Release ---- */
 
 static void free_one(pithp_device *d, pithp_allocation *a) {
     pithp_error e;
@@ -145,7 +145,7 @@ pithp_allocation *pithp_allocations_link(const pithp_request *first,
     return surplus;
 }
 
-/* ---- What users call ---- */
+/* ---- Public functions ---- */
 
 static bool allocate_whole(pith_scope *s,
                            pith_instance *instance,
@@ -251,7 +251,7 @@ int64_t pith_memory_free(pith_runtime *rt, const char *label) {
 
 /* ---- Copies ---- */
 
-/* A live allocation of the instance, which stays until it is released; NULL: none. */
+/* A live allocation of the instance, retained; or NULL. */
 static pithp_allocation *own(pith_instance *i, const pith_allocation *given) {
     pthread_mutex_lock(&i->device->memory->lock);
     pithp_allocation *a = i->allocations;
@@ -276,7 +276,7 @@ static pith_status copy_one(pithp_stream *st,
                             bool out,
                             pithp_error *e) {
     const pithp_backend *backend = st->device->backend;
-    if (!a->data) { /* pinned: the host's own, once enqueued work is done with it */
+    if (!a->data) { /* pinned host memory: wait for enqueued work before the copy */
         const pith_status rc = backend->synchronise(st, e);
         if (rc == PITH_OK)
             memcpy(out ? host : a->host, out ? a->host : host, a->bytes);
@@ -286,7 +286,7 @@ static pith_status copy_one(pithp_stream *st,
                : backend->copy_in(st, a->data, host, a->bytes, e);
 }
 
-/* Host addresses are read through `in` or `out`, whichever is not NULL. */
+/* Exactly one of `in` and `out` is not NULL: the host addresses. */
 static bool copy_all(pith_scope *s,
                      pith_instance *instance,
                      const pith_allocation *const *given,
@@ -305,7 +305,8 @@ static bool copy_all(pith_scope *s,
         good = (out ? out[k] : in[k]) && is_own(i, given[k]);
     if (!good)
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: NULL, or no live allocation of \"%s\", among what is copied",
+                   "%s: an allocation to copy is NULL or not a live "
+                   "allocation of \"%s\"",
                    function, i->name);
     else
         st = pithp_group_stream(s, i);
@@ -313,7 +314,7 @@ static bool copy_all(pith_scope *s,
         pithp_error e;
         pithp_allocation *a = own(i, given[k]);
         if (!a)
-            continue; /* freed by another thread meanwhile */
+            continue; /* another thread has freed it */
         void *host = out ? out[k] : (void *)(uintptr_t)in[k];
         good = !a->given.bytes || copy_one(st, &a->given, host, out, &e) == PITH_OK;
         pithp_allocation_release(i->device, a);

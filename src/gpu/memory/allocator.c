@@ -1,4 +1,5 @@
-/* Allocators that users set: which one is used, and what goes back to which. */
+/* User-set allocators: selection of the current one, and return of blocks to their
+ * source. */
 #include "gpu/memory/allocator.h"
 
 #include "gpu/device.h"
@@ -10,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- Memory past the pool ---- */
+/* ---- Memory outside the pool ---- */
 
 void *pithp_plain_take(pithp_device *d, size_t bytes, pithp_error *e) {
     const pithp_pool_ops *ops = pithp_pool_ops_of(d);
@@ -39,7 +40,7 @@ static void free_allocator(pithp_allocator *s) {
     pithp_release(s->device->runtime, s, sizeof *s);
 }
 
-/* What is set now with one user more; NULL: the backend. */
+/* The current allocator, with one more user; NULL: the backend. */
 static pithp_allocator *enter(pithp_memory_manager *m) {
     if (PITHP_LIKELY(!atomic_load_explicit(&m->allocator, memory_order_acquire)))
         return NULL;
@@ -83,13 +84,13 @@ void pithp_allocators_free(pithp_allocator *first) {
     }
 }
 
-/* A user's functions run with the device current. */
+/* User functions run with the device current. */
 static void
 give_to_user(const pithp_allocator *s, pithp_stream *st, void *data, size_t bytes) {
     const pith_memory_allocator *a = &s->given;
     const pithp_backend *backend = st->device->backend;
     pithp_caller caller;
-    pithp_error ignored; /* memory of a dead device is given back all the same */
+    pithp_error ignored; /* memory of a dead device is returned too */
     if (backend->enter)
         (void)backend->enter(st->device, &caller, &ignored);
     a->release(a->context, data, bytes, PITHP_ALIGNMENT, pithp_stream_native(st));
@@ -112,11 +113,11 @@ take_from_user(const pithp_allocator *s, pithp_stream *st, size_t bytes, pithp_e
     if (data) {
         give_to_user(s, st, data, bytes);
         pithp_error_set(e, PITH_E_CALLBACK, NULL, NULL,
-                        "the allocator gave %p, which is no multiple of %d", data,
+                        "the allocator returned %p, which is not a multiple of %d", data,
                         PITHP_ALIGNMENT);
     } else {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                        "out of memory: the allocator has no %zu bytes", bytes);
+                        "out of memory: the allocator failed for %zu bytes", bytes);
     }
     return NULL;
 }
@@ -156,7 +157,8 @@ void pithp_allocator_give(pithp_stream *st,
     if (s->arena) {
         pithp_memory_arena_give(s->arena, st, data);
     } else if (s->given.kind == PITH_ALLOCATOR_USER) {
-        if (d->backend->addressable && !d->immediate) /* a stream that users cannot ask */
+        if (d->backend->addressable &&
+            !d->immediate) /* users cannot wait for a host stream */
             d->backend->synchronise(st, &ignored);
         give_to_user(s, st, data, bytes ? bytes : 1);
     } else {
@@ -173,14 +175,14 @@ void pithp_allocator_info(pithp_device *d, pith_memory_info *info) {
         return;
     if (s->arena) {
         info->pool = pithp_memory_arena_left(s->arena) + pithp_ledger_read(d).owned;
-        info->free = 0; /* beyond it */
+        info->free = 0; /* outside the arena */
     }
     leave(s);
 }
 
 /* ---- Setting ---- */
 
-/* The new one is used from here on. */
+/* Make a new allocator current. */
 static void replace(pithp_device *d, pithp_allocator *fresh) {
     pithp_memory_manager *m = d->memory;
     pthread_mutex_lock(&m->allocator_lock);
@@ -204,10 +206,10 @@ static const char *mistake_in(const pith_memory_allocator *a) {
     return a->kind == PITH_ALLOCATOR_POOL || a->kind == PITH_ALLOCATOR_PLAIN ||
                    a->kind == PITH_ALLOCATOR_ARENA
                ? NULL
-               : "no such kind of allocator";
+               : "invalid kind of allocator";
 }
 
-/* NULL: the scope's error is set. */
+/* NULL sets the scope's error. */
 static pithp_allocator *make_allocator(pith_scope *s,
                                        const pith_memory_allocator *given) {
     pithp_device *d = pithp_scope_device(s);
@@ -251,7 +253,8 @@ bool pith_memory_set_allocator(pith_scope *s, const pith_memory_allocator *alloc
     if (!is_pool && !made)
         return false;
     pith_memory_invalidate_all(s->runtime);
-    if (is_pool && ops && ops->set) /* half of it is for what lies before the pool */
+    if (is_pool && ops &&
+        ops->set) /* half of `keep` is for the buffer caches, half for the pool */
         ops->set(d, given->keep - given->keep / 2, given->reproducible);
     if (is_pool)
         pithp_caches_bound(d, given->keep ? given->keep : SIZE_MAX);
@@ -285,6 +288,6 @@ void pithp_allocators_close(pithp_device *d) {
     }
     pithp_caches_trim(d);
     pithp_allocators_free(pithp_allocators_take_dead(d));
-    pithp_allocators_free(m->allocators); /* what nobody has given back */
+    pithp_allocators_free(m->allocators); /* blocks that were never returned */
     m->allocators = NULL;
 }

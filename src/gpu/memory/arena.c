@@ -1,9 +1,9 @@
-/* An arena: one block of the device's, divided into pieces. A piece is found by best fit,
- * the lowest address among equals; free neighbours are always joined. What is known of
- * the pieces lies on the host.
+/* Arena allocator: one block of device memory, divided into pieces. Best fit, with the
+ * lowest address among equals; free neighbours are coalesced immediately. All bookkeeping
+ * is in host memory.
  *
- * A free piece remembers on which stream the work that used it was enqueued: another
- * stream that takes it waits for that one, the host does not. */
+ * A free piece records the stream of the last work that used it. Another stream that
+ * takes it waits for that stream; the host does not wait. */
 #include "gpu/device.h"
 #include "gpu/memory/allocator.h"
 
@@ -14,10 +14,10 @@ enum { EVERY_BIN = 64 };
 typedef struct piece {
     size_t offset, bytes;
     bool free;
-    bool several;         /* work of several streams used it */
-    pithp_stream *stream; /* of a free one, unless several; NULL: nobody used it */
-    struct piece *lower, *higher;            /* neighbours */
-    struct piece *previous_free, *next_free; /* of its bin, or spare ones */
+    bool several;                 /* work of several streams used it */
+    pithp_stream *stream;         /* of a free piece, unless several; NULL: never used */
+    struct piece *lower, *higher; /* neighbours */
+    struct piece *previous_free, *next_free; /* in its bin, or in the spare list */
     struct piece *next_in_table;
 } piece;
 
@@ -26,9 +26,9 @@ struct pithp_memory_arena {
     char *data;
     size_t bytes;
     pthread_mutex_t lock;
-    piece *bins[EVERY_BIN];   /* free pieces by the logarithm of their bytes */
+    piece *bins[EVERY_BIN];   /* free pieces by log2 of their bytes */
     piece *first;             /* at offset 0 */
-    piece **table;            /* pieces in use, by address */
+    piece **table;            /* hash table of pieces in use, by offset */
     size_t table_size, taken; /* taken: bytes */
 };
 
@@ -58,7 +58,7 @@ static void take_from_bin(pithp_memory_arena *a, piece *p) {
     p->free = false;
 }
 
-/* The smallest that is large enough; of equal ones the one at the lowest place. */
+/* Best fit: the smallest sufficient piece; among equals, the lowest offset. */
 static piece *best_fit(const pithp_memory_arena *a, size_t bytes) {
     piece *best = NULL;
     for (int bin = bin_of(bytes); bin < EVERY_BIN && !best; bin++)
@@ -78,7 +78,7 @@ static size_t largest(const pithp_memory_arena *a) {
     return most;
 }
 
-/* ---- Pieces in use, by offset ---- */
+/* ---- Hash table of pieces in use, by offset ---- */
 
 static piece **place_of(const pithp_memory_arena *a, size_t offset) {
     const uint64_t hash = (uint64_t)(offset / PITHP_ALIGNMENT) * 0x9e3779b97f4a7c15u;
@@ -104,7 +104,7 @@ static piece *leave(pithp_memory_arena *a, size_t offset) {
     return p;
 }
 
-/* ---- Making ---- */
+/* ---- Creation ---- */
 
 pithp_memory_arena *
 pithp_memory_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
@@ -131,7 +131,7 @@ pithp_memory_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
         pithp_plain_give(d, data, bytes);
     }
     if (!data && bytes && a && whole && table)
-        ; /* e says why */
+        ; /* e has the reason */
     else
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "no room for an arena of %zu bytes",
                         bytes);
@@ -157,9 +157,9 @@ void pithp_memory_arena_free(pithp_memory_arena *a) {
     pithp_release(d->runtime, a, sizeof *a);
 }
 
-/* ---- Taking ---- */
+/* ---- Allocation ---- */
 
-/* The rest of a piece becomes one of its own; false: no memory on the host. */
+/* Split a piece; the rest becomes free. Returns false if host memory is short. */
 static bool cut(pithp_memory_arena *a, piece *p, size_t bytes) {
     if (p->bytes == bytes)
         return true;
@@ -180,7 +180,7 @@ static bool cut(pithp_memory_arena *a, piece *p, size_t bytes) {
     return true;
 }
 
-/* Work of st comes after the work that used the piece. */
+/* Order work of st after the work that used the piece. */
 static pith_status order(pithp_stream *st, const piece *p, pithp_error *e) {
     pithp_device *d = st->device;
     pith_status rc = PITH_OK;
@@ -214,11 +214,10 @@ void *pithp_memory_arena_take(pithp_memory_arena *a,
     }
     pthread_mutex_unlock(&a->lock);
     if (!p) {
-        pithp_error_set(
-            e, PITH_E_MEMORY, NULL, NULL,
-            "out of memory: %zu bytes asked for, and the largest free piece of "
-            "the arena of %zu has %zu",
-            room, a->bytes, most);
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: %zu bytes requested, and the largest free "
+                        "piece of the arena of %zu has %zu",
+                        room, a->bytes, most);
         return NULL;
     }
     if (order(st, p, e) == PITH_OK)
@@ -227,9 +226,9 @@ void *pithp_memory_arena_take(pithp_memory_arena *a,
     return NULL;
 }
 
-/* ---- Giving back ---- */
+/* ---- Release ---- */
 
-/* The lower one takes the higher one in. */
+/* Merge the higher piece into the lower one. */
 static piece *join(pithp_memory_arena *a, piece *lower, piece *higher) {
     lower->bytes += higher->bytes;
     if (higher->several || (higher->stream && lower->stream != higher->stream)) {

@@ -1,5 +1,5 @@
-/* Memory of the host that can still be had: what the kernel says is available, within
- * what the control groups of the process leave. */
+/* Available host memory: MemAvailable of the kernel, limited by the control groups of the
+ * process. */
 #include "gpu/memory/available.h"
 
 #include "pith/memory_host.h"
@@ -13,7 +13,8 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 4096 };
 
-/* The number behind `key` in a file of lines "key number"; false: it is not there. */
+/* Read the number after `key` in a file of lines "key number". Returns false if it is
+ * missing. */
 static bool read_field(const char *path, const char *key, uint64_t *value) {
     char line[LINE_BYTES];
     const size_t length = strlen(key);
@@ -31,7 +32,8 @@ static bool read_field(const char *path, const char *key, uint64_t *value) {
     return found;
 }
 
-/* MemAvailable counts caches that the system gives up; kernels without it are helped. */
+/* MemAvailable includes reclaimable caches. On older kernels the sum of three fields
+ * approximates it. */
 static uint64_t read_system(const char *root) {
     char path[PATH_BYTES];
     uint64_t kilobytes = 0, part = 0;
@@ -44,7 +46,7 @@ static uint64_t read_system(const char *root) {
     return kilobytes * 1024;
 }
 
-/* The names that a version of control groups has for its files. */
+/* File names of a version of control groups. */
 typedef struct {
     const char *mount, *limit, *used, *cache;
 } names;
@@ -53,7 +55,7 @@ static const names version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes"
 static const names version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current",
                                 "inactive_file "};
 
-/* What a group leaves, or, `whole`, may take; UINT64_MAX where it has no limit. Caches
+/* Bytes left in a group, or with `whole` its limit; UINT64_MAX without a limit. Caches
  * count as free. */
 static uint64_t
 read_group(const char *root, const names *n, const char *group, bool whole) {
@@ -74,7 +76,7 @@ read_group(const char *root, const names *n, const char *group, bool whole) {
     return limit > used ? limit - used : 0;
 }
 
-/* The least of that of a group and those around it. */
+/* The minimum over a group and its parents. */
 static uint64_t read_groups(const char *root, const names *n, char *group, bool whole) {
     uint64_t least = read_group(root, n, strcmp(group, "/") == 0 ? "" : group, whole);
     for (char *slash; (slash = strrchr(group, '/'));) {
@@ -85,8 +87,7 @@ static uint64_t read_groups(const char *root, const names *n, char *group, bool 
     return least;
 }
 
-/* Whether a line of /proc/self/cgroup, "4:cpu,memory:/path", is about memory; its group.
- */
+/* The memory group in a line of /proc/self/cgroup, "4:cpu,memory:/path", or NULL. */
 static char *group_of(char *line, const names **n) {
     char *controllers = strchr(line, ':'),
          *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -107,7 +108,7 @@ static char *group_of(char *line, const names **n) {
     return NULL;
 }
 
-/* The system's number, within what control groups leave, or allow. */
+/* The system's number, limited by the control groups. */
 static size_t within_groups(const char *root, uint64_t least, bool whole) {
     char path[PATH_BYTES], line[LINE_BYTES];
     snprintf(path, sizeof path, "%s/proc/self/cgroup", root);

@@ -1,7 +1,6 @@
-/* Buffers are kept with their data, so that taking one again needs no word with the
- * backend. Where work runs when it is enqueued all streams share what is kept; elsewhere
- * the stream that wrote a buffer keeps it, and the order of the stream makes reuse safe.
- */
+/* Buffer cache: free buffers keep their memory, so that a reuse does not call the
+ * backend. If work runs when it is enqueued, all streams share one cache. Otherwise each
+ * stream caches the buffers it wrote, and stream order makes reuse safe. */
 #include "gpu/memory/cache.h"
 
 #include "gpu/device.h"
@@ -11,7 +10,7 @@
 #include <string.h>
 
 enum { PER_CHUNK = 31 };
-#define SMALL_MOST ((size_t)16 << 20) /* bytes of data that are kept at most */
+#define SMALL_MOST ((size_t)16 << 20) /* maximum bytes of small buffers */
 
 typedef struct pithp_cache_chunk {
     struct pithp_cache_chunk *next;
@@ -22,7 +21,7 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* How much it keeps. Blocks that are too many for it are the pool's to keep. */
+/* Set the limits of the cache. Larger blocks are cached by the pool. */
 static void bound(pithp_device *d, pithp_cache *c) {
     pithp_ledger_lock(d);
     const size_t part = d->memory->keep / 4;
@@ -41,7 +40,7 @@ struct pithp_cache *pithp_cache_make(pithp_device *d) {
     return c;
 }
 
-/* ---- Buffers without data ---- */
+/* ---- Buffer structs without memory ---- */
 
 static bool add_chunk(pithp_stream *st) {
     pithp_device *d = st->device;
@@ -84,9 +83,9 @@ void pithp_cache_struct_back(pithp_buffer *b) {
     pithp_ledger_unlock(b->stream->device);
 }
 
-/* ---- Giving back ---- */
+/* ---- Eviction ---- */
 
-/* All of classes from `class` on, linked. The lock is held. */
+/* Take all buffers of the classes from `class` on. The lock is held. */
 static pithp_buffer *take_from(pithp_cache *c, int class) {
     pithp_buffer *all = NULL;
     for (; class < PITHP_CACHED_CLASSES; class ++)
@@ -122,10 +121,10 @@ static void trim(pithp_device *d, pithp_cache *c) {
     pithp_cache_give(all);
 }
 
-/* ---- All there are ---- */
+/* ---- Iteration over caches ---- */
 
-/* The cache of the device, or the next stream's; NULL: none is left. Both begin as NULL.
- */
+/* The next cache: the device's, or the next stream's; NULL at the end. *last and *st
+ * begin as NULL. */
 static pithp_cache *
 next_cache(pithp_device *d, const pithp_cache *last, pithp_stream **st) {
     if (d->cache)

@@ -1,12 +1,12 @@
-/* Chunks: how many runs of a group's requests fit into the memory there is. */
+/* Chunk planning: how many runs of a group's requests fit into the available memory. */
 #include "gpu/memory/request.h"
 #include "gpu/memory/size_class.h"
 
 #include <stdio.h>
 
-/* ---- What requests take ---- */
+/* ---- Memory of requests ---- */
 
-/* As the device hands it out. */
+/* Size as the device allocates it. */
 static size_t room_of(size_t bytes) {
     size_t room = (bytes + PITHP_ALIGNMENT - 1) / PITHP_ALIGNMENT * PITHP_ALIGNMENT;
     if (bytes <= PITHP_CACHED_MOST)
@@ -15,7 +15,7 @@ static size_t room_of(size_t bytes) {
 }
 
 /* Device memory of an instance's requests (NULL: of all) in chunks of that length; -1: of
- * what is whole alone. Saturates. */
+ * the unchunked requests only. Saturates at SIZE_MAX. */
 static size_t need(const pithp_request *first, const pith_instance *of, int64_t length) {
     size_t sum = 0;
     for (const pithp_request *r = first; r; r = r->next) {
@@ -35,7 +35,7 @@ static size_t left_of_cap(const pith_instance *i) {
     return owned < now.cap ? now.cap - owned : 0;
 }
 
-/* Charges of an instance are its bytes without what rounding adds. */
+/* The bytes charged to an instance, without rounding. */
 static size_t
 charge_of(const pithp_request *first, const pith_instance *i, int64_t length) {
     size_t sum = 0;
@@ -57,7 +57,8 @@ static bool fits(const pithp_request *first, pithp_budget budget, int64_t length
 
 /* ---- The plan ---- */
 
-/* The runs that all that can be split has; -1: they differ, and why says how. */
+/* The common number of runs of all chunked requests; -1 if they differ, with the reason
+ * in why. */
 static int64_t common_runs(const pithp_request *first, char why[512]) {
     const pithp_request *one = NULL;
     for (const pithp_request *r = first; r; r = r->next) {
@@ -105,8 +106,8 @@ bool pithp_chunks_plan(const pithp_request *first,
     const size_t all = need(first, NULL, runs);
     if (budget.available < SIZE_MAX / 20 && all > 20 * budget.available)
         pithp_warning_add(w, PITH_WARNING_MANY_CHUNKS,
-                          "group \"%s\" asks for %zu bytes, more than 20 times the %zu "
-                          "that are available",
+                          "group \"%s\" requests %zu bytes, more than 20 times the "
+                          "available %zu",
                           group, all, budget.available);
     *chunks = (pith_chunks){runs, 1, runs};
     if (fits(first, budget, runs))
@@ -117,13 +118,12 @@ bool pithp_chunks_plan(const pithp_request *first,
         return true;
     }
     const size_t whole = need(first, NULL, -1);
-    snprintf(
-        why, 512,
-        "group \"%s\" has %zu bytes available%s: what cannot be split takes %zu, one "
-        "run %zu",
-        group, budget.available,
-        budget.capped ? ", and its instances what their caps leave" : "", whole,
-        need(first, NULL, runs > 0 ? 1 : 0) - whole);
+    snprintf(why, 512,
+             "group \"%s\" has %zu bytes available%s: requests without "
+             "chunks take %zu, one run %zu",
+             group, budget.available,
+             budget.capped ? ", limited by the caps of its instances" : "", whole,
+             need(first, NULL, runs > 0 ? 1 : 0) - whole);
     *code = PITH_E_MEMORY;
     return false;
 }

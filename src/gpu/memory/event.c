@@ -1,4 +1,5 @@
-/* The log of what is allocated and freed, and what is left of it. */
+/* Memory event log: allocations and releases as CSV, and buffers still in use at the
+ * end. */
 #include "gpu/memory/event.h"
 
 #include "gpu/device.h"
@@ -25,7 +26,7 @@ static double seconds_since(const struct timespec *start) {
            1e-9 * (double)(now.tv_nsec - start->tv_nsec);
 }
 
-/* A field in quotes, those within doubled. */
+/* Print a quoted field; quotes are doubled (RFC 4180). */
 static void print_field(FILE *out, const char *text) {
     putc('"', out);
     for (; *text; text++) {
@@ -39,7 +40,7 @@ static void print_field(FILE *out, const char *text) {
 void pithp_event_write(pithp_device *d, pithp_event what, const pithp_buffer *b) {
     const pith_instance *i = pithp_instance_named((pith_instance *)b->account);
     const pithp_ledger now = pithp_ledger_read(d);
-    const size_t gone = what == PITHP_EVENT_FREE ? b->bytes : 0, /* counted still */
+    const size_t gone = what == PITHP_EVENT_FREE ? b->bytes : 0, /* still counted */
         live = now.owned + now.lent - gone;
     pthread_mutex_lock(&d->memory->log_lock);
     struct pithp_events *log =
@@ -56,8 +57,7 @@ void pithp_event_write(pithp_device *d, pithp_event what, const pithp_buffer *b)
     pthread_mutex_unlock(&d->memory->log_lock);
 }
 
-/* The new log takes the place of the old one, which is closed; false: not all of that
- * could be written. */
+/* Replace the log and close the old one. Returns false if a write failed. */
 static bool exchange(pithp_device *d, struct pithp_events *log) {
     pthread_mutex_lock(&d->memory->log_lock);
     struct pithp_events *old = atomic_exchange(&d->memory->events, log);
@@ -96,11 +96,11 @@ bool pith_memory_log(pith_scope *s, const char *path) {
     if (path && !log)
         return false;
     if (!exchange(pithp_scope_device(s), log))
-        pithp_fail(s, PITH_E_IO, NULL, "pith_memory_log: not all could be written");
+        pithp_fail(s, PITH_E_IO, NULL, "pith_memory_log: a write failed");
     return !pith_failed(s);
 }
 
-/* ---- What is left, by the place that made it ---- */
+/* ---- Buffers in use, by call site ---- */
 
 typedef struct {
     const char *site;
@@ -125,7 +125,7 @@ static void see(const pithp_buffer_record *r, void *closure) {
     while (k < l->used && strcmp(l->sites[k].site, site) != 0)
         k++;
     if (k == PITHP_COUNT(l->sites)) {
-        k--; /* the last row stands for all others */
+        k--; /* the last row collects all other sites */
         l->sites[k].site = "elsewhere";
     } else if (k == l->used) {
         l->sites[l->used++] = (held){.site = site};
@@ -164,8 +164,8 @@ void pithp_events_close(pithp_device *d) {
     gather(d, &l);
     for (int k = 0; k < l.used; k++)
         pithp_log(d->runtime, PITH_LOG_INFO,
-                  "never given back: %zu bytes in %lld blocks made at %s",
-                  l.sites[k].bytes, (long long)l.sites[k].count, l.sites[k].site);
+                  "not freed: %zu bytes in %lld blocks made at %s", l.sites[k].bytes,
+                  (long long)l.sites[k].count, l.sites[k].site);
 #endif
     exchange(d, NULL);
 }

@@ -1,4 +1,4 @@
-/* Within gpu only: what is noted of every buffer that comes and goes. */
+/* Private interface of gpu: log of buffer allocations and releases. */
 #ifndef PITH_GPU_EVENT_H
 #define PITH_GPU_EVENT_H
 
@@ -7,7 +7,7 @@
 
 typedef enum pithp_event { PITHP_EVENT_ALLOCATE, PITHP_EVENT_FREE } pithp_event;
 
-/* Write a line of the log; the buffer is whole. Any thread. */
+/* Write a line of the log; all members of the buffer must be set. Any thread. */
 void pithp_event_write(pithp_device *d, pithp_event what, const pithp_buffer *b);
 static inline void
 pithp_event_note(pithp_device *d, pithp_event what, const pithp_buffer *b) {
@@ -15,10 +15,10 @@ pithp_event_note(pithp_device *d, pithp_event what, const pithp_buffer *b) {
                        NULL))
         pithp_event_write(d, what, b);
 }
-/* The runtime closes: what is left is told, and the log is closed. */
+/* When the runtime closes: report buffers still in use, and close the log. */
 void pithp_events_close(pithp_device *d);
 
-/* Places in the program, of debug builds. */
+/* Call sites, in debug builds only. */
 #ifdef NDEBUG
 static inline void pithp_site_set(pithp_buffer *b, const char *site) {
     (void)b, (void)site;

@@ -1,5 +1,5 @@
-/* Allocations are given up: of idle instances where memory is short, of all when the user
- * says so. An array that a scope reaches never is. */
+/* Eviction: frees allocations of idle instances if memory is short, or of all instances
+ * on request. Arrays owned by a scope are never evicted. */
 #include "base/in_flight.h"
 #include "gpu/memory/allocation.h"
 
@@ -10,8 +10,8 @@ uint64_t pithp_clearing_begin(pithp_device *d) {
     return clearing;
 }
 
-/* Bytes of device memory that an instance gives up if it is evicted in this clearing. The
- * lock is held. */
+/* Device memory that evicting an instance in this clearing would free. The lock is
+ * held. */
 static size_t evictable_of(const pith_instance *i, uint64_t clearing) {
     size_t bytes = 0;
     if (i->scopes > 0 || i->told >= clearing)
@@ -28,7 +28,7 @@ size_t pithp_evictable(const pithp_memory_manager *m, uint64_t clearing) {
     return bytes;
 }
 
-/* The lock is held. */
+/* The least recently used evictable instance. The lock is held. */
 static pith_instance *least_recent(const pithp_memory_manager *m, uint64_t clearing) {
     pith_instance *least = NULL;
     for (pith_instance *i = m->first; i; i = i->next)
@@ -37,14 +37,15 @@ static pith_instance *least_recent(const pithp_memory_manager *m, uint64_t clear
     return least;
 }
 
-/* In use from here on, so that it stays while its hook runs. The lock is held. */
+/* Mark an instance as in use, so that it stays open while its hook runs. The lock is
+ * held. */
 static void mark(pith_instance *i, uint64_t clearing) {
     i->told = clearing;
     i->scopes++;
 }
 
-/* A function may be traced when memory runs short: what the hook does is no part of it.
- */
+/* Memory may run short while a function is traced; the calls of the hook are not
+ * traced. */
 static void tell(pith_instance *i) {
     if (!i->invalidate)
         return;
@@ -75,9 +76,9 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
     return true;
 }
 
-/* ---- All ---- */
+/* ---- Invalidation of all ---- */
 
-/* The next instance of before `clearing`, in use; NULL: none. */
+/* The next instance older than `clearing`, marked as in use; or NULL. */
 static pith_instance *next_to_tell(pithp_memory_manager *m, uint64_t clearing) {
     pthread_mutex_lock(&m->lock);
     pith_instance *i = m->first;
@@ -89,7 +90,7 @@ static pith_instance *next_to_tell(pithp_memory_manager *m, uint64_t clearing) {
     return i;
 }
 
-/* All hooks are called before anything is freed. */
+/* All hooks run before any memory is freed. */
 void pith_memory_invalidate_all(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
     pith_instance *i;

@@ -1,4 +1,4 @@
-/* Groups: instances that share a stream. */
+/* Instance groups: instances that share a stream. */
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
 
@@ -6,9 +6,9 @@
 
 const char *pithp_name_mistake(const char *name) {
     if (!name || !name[0])
-        return "no name";
+        return "the name is NULL or empty";
     return strnlen(name, PITHP_NAME_BYTES) == PITHP_NAME_BYTES
-               ? "a name of more than 63 bytes"
+               ? "the name has more than 63 bytes"
                : NULL;
 }
 
@@ -46,8 +46,8 @@ pithp_stream *pithp_group_leave(pithp_device *d, pithp_group *g) {
     return stream;
 }
 
-/* A stream is made without the lock: where two threads make one at once, the first one
- * stays. */
+/* A stream is made without the lock. If two threads make one at the same time, the first
+ * one is used. */
 static pithp_stream *give_stream(pith_scope *s, pith_instance *i) {
     pithp_device *d = i->device;
     pithp_stream *made = pithp_stream_join(s, d);
@@ -80,7 +80,7 @@ pithp_stream *pithp_group_stream(pith_scope *s, pith_instance *i) {
     return st ? st : give_stream(s, i);
 }
 
-/* ---- What users ask and set ---- */
+/* ---- Public functions ---- */
 
 const char *pith_instance_group(const pith_instance *instance) {
     const pith_instance *i = pithp_instance_of_pointer(instance);
@@ -103,17 +103,17 @@ bool pith_instance_is_grouped(const pith_instance *instance) {
     return grouped;
 }
 
-/* The instance that has a group, for `function`. */
+/* Check an instance that can be in a group, for `function`. */
 static pith_instance *
 grouped_instance(pith_scope *s, pith_instance *instance, const char *function) {
     pith_instance *i = pithp_instance_check(s, instance, function);
     if (!i || i != i->device->memory->standard)
         return i;
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: \"default\" is in no group", function);
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: \"default\" has no group", function);
     return NULL;
 }
 
-/* What is enqueued on the new stream from here on runs after what is on the old one. */
+/* Order work on the new stream after the work enqueued on the old one. */
 static bool order_streams(pith_scope *s, pith_instance *i, pithp_stream *old) {
     pithp_stream *now = pithp_group_stream(s, i);
     pithp_error e;
@@ -182,7 +182,7 @@ bool(pith_instance_wait)(pith_scope *s, pith_instance *instance) {
         return false;
     pithp_error e;
     bool passed = true;
-    if (st == pithp_scope_stream(s)) /* whose failed checks are this scope's */
+    if (st == pithp_scope_stream(s)) /* its failed checks belong to this scope */
         passed = pithp_synchronise(s) == PITH_OK;
     else if (st->device->backend->synchronise(st, &e) != PITH_OK)
         passed = pithp_fail_device(s, &e) == PITH_OK;
@@ -190,7 +190,7 @@ bool(pith_instance_wait)(pith_scope *s, pith_instance *instance) {
     return passed;
 }
 
-/* A group that still has a stream of before `age`. The lock is held. */
+/* A group with a stream older than `age`. The lock is held. */
 static pithp_group *old_group(const pithp_memory_manager *m, uint64_t age) {
     for (pithp_group *g = m->groups; g; g = g->next)
         if (g->stream && g->age < age)
@@ -198,8 +198,7 @@ static pithp_group *old_group(const pithp_memory_manager *m, uint64_t age) {
     return NULL;
 }
 
-/* Give one old group the new stream; the old one is returned, NULL where there is none.
- */
+/* Replace the stream of one such group; returns its old stream, or NULL. */
 static pithp_stream *
 exchange(pithp_memory_manager *m, uint64_t age, pithp_stream *fresh) {
     pthread_mutex_lock(&m->lock);

@@ -1,4 +1,4 @@
-/* Arrays in the host's memory, of the first kind that there is room for. */
+/* Host arrays: the first kind of memory that is available in the fallback sequence. */
 #include "pith/memory_host.h"
 
 #include "gpu/memory/allocation.h"
@@ -14,14 +14,14 @@
 
 #define HUGE_BYTES ((size_t)2 << 20)
 
-/* ---- Each kind: NULL with e set ---- */
+/* ---- Kinds of memory: NULL sets e ---- */
 
 static bool is_there(size_t bytes, pithp_error *e) {
     const size_t available = pith_host_available();
-    if (!available || bytes <= available) /* 0: not known */
+    if (!available || bytes <= available) /* 0: unknown */
         return true;
     pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                    "out of memory: %zu bytes of host memory asked for, %zu available",
+                    "out of memory: %zu bytes of host memory requested, %zu available",
                     bytes, available);
     return false;
 }
@@ -40,16 +40,15 @@ static void *make_plain(pithp_device *d, size_t bytes, pithp_error *e) {
         return NULL;
     void *data = pithp_allocate_aligned(d->runtime, bytes, alignment_of(bytes));
     if (!data)
-        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                        "out of memory: %zu bytes of host memory asked for, which the "
-                        "allocator does not have",
-                        bytes);
-    else if (bytes >= HUGE_BYTES) /* a wish: small pages serve as well */
+        pithp_error_set(
+            e, PITH_E_MEMORY, NULL, NULL,
+            "out of memory: the allocator failed for %zu bytes of host memory", bytes);
+    else if (bytes >= HUGE_BYTES) /* a hint: small pages also work */
         (void)madvise(data, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
     return data;
 }
 
-/* A file without a name: it goes with the last who has it open. */
+/* An unnamed file: it is deleted when the last mapping and descriptor are gone. */
 static int open_unnamed(const char *folder) {
     char path[4096];
     int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -65,7 +64,7 @@ static int open_unnamed(const char *folder) {
     return file;
 }
 
-/* Its room on the disk is taken at once: a write to the array never finds it full. */
+/* Disk space is reserved now, so that a write to the array cannot find the disk full. */
 static void *make_spilled(const char *folder, size_t bytes, pithp_error *e) {
     const int file = open_unnamed(folder);
     const off_t length = (off_t)bytes;
@@ -79,12 +78,12 @@ static void *make_spilled(const char *folder, size_t bytes, pithp_error *e) {
         close(file);
     if (code == 0)
         return data;
-    pithp_error_set(e, PITH_E_IO, NULL, NULL, "no file of %zu bytes in %s: %s", bytes,
-                    folder, strerror(code));
+    pithp_error_set(e, PITH_E_IO, NULL, NULL, "cannot make a file of %zu bytes in %s: %s",
+                    bytes, folder, strerror(code));
     return NULL;
 }
 
-/* ---- The first that there is room for ---- */
+/* ---- Fallback sequence ---- */
 
 static void *make_data(pithp_device *d,
                        const pith_host_options *o,
@@ -126,7 +125,7 @@ static bool options_fit(pith_scope *s, const pith_host_options *o) {
     const char *why = NULL;
     if (o->kind != PITH_HOST_PINNED && o->kind != PITH_HOST_PLAIN &&
         o->kind != PITH_HOST_SPILLED)
-        why = "no such kind of memory";
+        why = "invalid kind of memory";
     else if (o->kind == PITH_HOST_SPILLED && !o->spill)
         why = "no folder to spill to";
     if (why)
@@ -163,7 +162,7 @@ const pith_host_array *pith_host_make(pith_scope *s,
     }
     if (o->like)
         memcpy(a->data, o->like, a->bytes);
-    else if (a->kind != PITH_HOST_SPILLED) /* which is all zero */
+    else if (a->kind != PITH_HOST_SPILLED) /* a new file is all zero */
         memset(a->data, 0, a->bytes);
     return a;
 }

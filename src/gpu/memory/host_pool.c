@@ -1,8 +1,8 @@
-/* The host's pool of device memory. Small blocks are cut from chunks that stay until the
- * pool closes. Larger ones come from the allocator one by one, the largest at addresses
- * where huge pages fit, and are kept when they are freed: touching fresh pages costs more
- * than most kernels. What is kept is bounded by the most that was ever in use, and goes
- * oldest first. */
+/* Host memory pool: device memory of the host backend. Small blocks are cut from chunks,
+ * which stay until the pool closes. Larger blocks are allocated one by one, the largest
+ * aligned for huge pages, and cached when freed: touching fresh pages costs more than
+ * most kernels. The cache is bounded by the peak use and evicts the oldest block
+ * first. */
 #include "gpu/memory/host_pool.h"
 
 #include "gpu/memory/poison.h"
@@ -15,13 +15,13 @@
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define PAGE_BYTES  ((size_t)4096)
 #define HUGE_BYTES  ((size_t)2 << 20)
-/* Bytes that may be kept in any case, those that buffers keep themselves among them. */
+/* Bytes that may be cached in any case, including those in the buffer cache. */
 #define KEPT_LEAST ((size_t)256 << 20)
 
-/* In the first bytes of a free block. */
+/* Header in the first bytes of a free block. */
 typedef struct free_block {
-    struct free_block *next, *previous; /* of its class */
-    struct free_block *newer, *older;   /* of all large ones that are kept */
+    struct free_block *next, *previous; /* in its class */
+    struct free_block *newer, *older;   /* LRU list of all free large blocks */
     int class;
     size_t room;
 } free_block;
@@ -34,12 +34,13 @@ struct pithp_host_pool {
     pith_runtime *runtime;
     pthread_mutex_t lock;
     chunk *chunks;
-    char *cursor, *limit; /* free part of the newest chunk */
+    char *cursor, *limit; /* free range of the newest chunk */
     size_t reserved;      /* bytes from the allocator */
-    size_t kept;          /* of those, in large blocks that are free */
-    size_t used, peak;    /* in large blocks that are taken, and at most */
-    size_t keep;          /* may be kept at most, as the user says */
-    size_t taken, most;   /* asked for, in units of the alignment; with kept, at most */
+    size_t kept;          /* of those, in free large blocks */
+    size_t used, peak;    /* in large blocks in use, and its peak */
+    size_t keep;          /* the user's limit of cached bytes */
+    size_t taken,
+        most; /* requested bytes in units of the alignment; limit of taken + kept */
     free_block *newest, *oldest;
     free_block *classes[PITHP_CLASS_COUNT];
 };
@@ -68,7 +69,7 @@ static void *allocate_large(pithp_host_pool *p, size_t room) {
     void *data = pithp_allocate_aligned(p->runtime, room, alignment_of(room));
     if (!data)
         return NULL;
-    if (room >= HUGE_BYTES) /* a wish: small pages serve as well */
+    if (room >= HUGE_BYTES) /* a hint: small pages also work */
         (void)madvise(data, room / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
     p->reserved += room;
     return data;
@@ -118,7 +119,7 @@ static void shrink(pithp_host_pool *p, size_t most) {
     }
 }
 
-/* Whether that much more can be taken, from the system and not from what is kept. */
+/* Whether the limit allows this many more bytes from the system. */
 static bool has_left(const pithp_host_pool *p, size_t bytes) {
     return bytes <= p->most && p->taken + p->kept <= p->most - bytes;
 }
@@ -185,7 +186,7 @@ static void give_small(pithp_host_pool *p, void *data, int class) {
     p->classes[class] = b;
 }
 
-/* ---- Both ---- */
+/* ---- All blocks ---- */
 
 static size_t units_of(size_t bytes) {
     return (bytes + PITHP_ALIGNMENT - 1) / PITHP_ALIGNMENT * PITHP_ALIGNMENT;
@@ -213,7 +214,7 @@ void *pithp_host_pool_take(pithp_host_pool *p, size_t bytes) {
 void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes) {
     size_t room;
     const int class = pithp_class_of(bytes, &room);
-    /* All but what lists of free blocks use. */
+    /* Poison the block, except for its free-list links. */
     pithp_unpoison(data, sizeof(free_block));
     pithp_poison((char *)data + sizeof(free_block), room - sizeof(free_block));
     pthread_mutex_lock(&p->lock);

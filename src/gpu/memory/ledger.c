@@ -1,5 +1,5 @@
-/* The ledger: bytes of buffers, exact at every moment, for the device and for instances.
- * Memory is taken before it is counted, and given back where the count refuses it. */
+/* Memory ledger: exact bytes of buffers, for the device and for instances. Memory is
+ * allocated before it is charged, and returned if the charge fails. */
 #include "gpu/memory/ledger.h"
 
 #include "gpu/memory/manager.h"

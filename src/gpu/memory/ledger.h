@@ -1,30 +1,30 @@
-/* Within gpu only: the ledger counts every buffer, for the device and for the instance
- * whose scope made it. */
+/* Private interface of gpu: memory ledger, which counts every buffer for the device and
+ * for the instance of its scope. */
 #ifndef PITH_GPU_LEDGER_H
 #define PITH_GPU_LEDGER_H
 
 #include "gpu/gpu_internal.h"
 
-/* What one instance holds; guarded by the ledger's lock. */
+/* Account of one instance; the lock of the ledger guards it. */
 typedef struct pithp_account {
-    bool closed;  /* nobody will look at it again but its buffers */
-    size_t owned; /* bytes of its buffers in memory of the device's */
-    size_t lent;  /* and in memory of the user's, which no cap counts */
-    size_t peak;  /* the most that both ever were */
-    size_t total; /* bytes ever counted */
-    size_t cap;   /* owned may not grow beyond it */
+    bool closed;  /* only buffers still refer to it */
+    size_t owned; /* bytes of its buffers in memory of the device */
+    size_t lent;  /* bytes in memory of the user; caps do not count them */
+    size_t peak;  /* maximum of owned + lent */
+    size_t total; /* sum of all bytes ever charged */
+    size_t cap;   /* limit of owned */
     int64_t buffers, peak_buffers, total_buffers;
-    struct pithp_account *part_of; /* which counts the same buffers; NULL: none. Set
-                                      before the account is used */
+    struct pithp_account *part_of; /* enclosing account, which counts the same buffers, or
+                                      NULL; set before the account is used */
 } pithp_account;
 
 typedef enum pithp_charge {
     PITHP_CHARGED,
-    PITHP_DEVICE_FULL, /* the device's total would be exceeded */
-    PITHP_CAP_REACHED, /* the account's cap would be */
+    PITHP_DEVICE_FULL, /* over the device's total */
+    PITHP_CAP_REACHED, /* over the account's cap */
 } pithp_charge;
 
-/* ---- The lock: no other is taken under it, and nothing of a user's is called ---- */
+/* ---- Lock: its holder takes no other lock and calls no user code ---- */
 
 static inline void pithp_ledger_lock(pithp_device *d) {
     pithp_biased_lock_take(&d->ledger.lock);
@@ -39,7 +39,7 @@ static inline bool pithp_account_fits(const pithp_account *a, size_t bytes) {
     return bytes <= a->cap && a->owned <= a->cap - bytes;
 }
 
-/* Whether a charge would fail. */
+/* The result of a charge, without charging. */
 static inline pithp_charge
 pithp_ledger_foresee(const pithp_device *d, const pithp_account *a, size_t bytes) {
     const size_t used = d->ledger.owned + d->ledger.reserved;
@@ -51,7 +51,7 @@ pithp_ledger_foresee(const pithp_device *d, const pithp_account *a, size_t bytes
     return PITHP_CHARGED;
 }
 
-/* One buffer more, of the device's bytes or of lent ones. */
+/* Count one new buffer, with bytes of the device or lent bytes. */
 static inline void
 pithp_ledger_add(pithp_device *d, pithp_account *a, size_t owned, size_t lent) {
     pithp_ledger *l = &d->ledger;
@@ -73,7 +73,7 @@ pithp_ledger_add(pithp_device *d, pithp_account *a, size_t owned, size_t lent) {
     }
 }
 
-/* Count a buffer, or nothing at all. */
+/* Charge a buffer, or nothing at all. */
 static inline pithp_charge
 pithp_ledger_charge(pithp_device *d, pithp_account *a, size_t bytes) {
     const pithp_charge charge = pithp_ledger_foresee(d, a, bytes);
@@ -82,11 +82,10 @@ pithp_ledger_charge(pithp_device *d, pithp_account *a, size_t bytes) {
     return charge;
 }
 
-/* An instance that was closed goes with the last of its buffers: the lock is let go of
- * meanwhile. */
+/* Free a closed instance with its last buffer; unlocks meanwhile. */
 void pithp_ledger_retire(pithp_device *d, pithp_account *a);
 
-/* One buffer less. */
+/* Count one buffer less. */
 static inline void
 pithp_ledger_remove(pithp_device *d, pithp_account *a, size_t owned, size_t lent) {
     pithp_ledger *l = &d->ledger;
@@ -94,7 +93,7 @@ pithp_ledger_remove(pithp_device *d, pithp_account *a, size_t owned, size_t lent
     l->lent -= lent;
     l->buffers--;
     while (a) {
-        pithp_account *next = a->part_of; /* `a` may go with its last buffer */
+        pithp_account *next = a->part_of; /* `a` may be freed with its last buffer */
         a->owned -= owned;
         a->lent -= lent;
         if (PITHP_UNLIKELY(--a->buffers == 0 && a->closed))
@@ -103,29 +102,28 @@ pithp_ledger_remove(pithp_device *d, pithp_account *a, size_t owned, size_t lent
     }
 }
 
-/* ---- Bytes of the device that a library takes beside buffers; the lock is not held ----
- */
+/* ---- Device bytes of libraries besides buffers; the lock is not held ---- */
 
-/* Reserved bytes are not available to buffers. False: the total of the device does not
- * leave room for them. */
+/* Reserve bytes, which are then not available to buffers. Returns false if the device's
+ * total does not allow it. */
 bool pithp_ledger_reserve(pithp_device *d, size_t bytes);
 void pithp_ledger_unreserve(pithp_device *d, size_t bytes);
 
-/* ---- Looking; the lock is not held ---- */
+/* ---- Queries; the lock is not held ---- */
 
-/* Copies at one moment. */
+/* Consistent copies. */
 pithp_ledger pithp_ledger_read(const pithp_device *d);
 pithp_account pithp_account_read(const pithp_device *d, const pithp_account *a);
-/* Bytes that the device's total leaves. */
+/* Bytes left of the device's total. */
 size_t pithp_ledger_left(const pithp_device *d);
-/* Begin to look for a peak from what is live now; what had been the peak. */
+/* Restart the peak at the live bytes; returns the old peak. */
 size_t pithp_ledger_begin_peak(pithp_device *d);
-/* The peak since; the one from before is remembered where it was higher. */
+/* The peak since then; restores the old peak if it was higher. */
 size_t pithp_ledger_end_peak(pithp_device *d, size_t before);
 
 void pithp_account_set_cap(pithp_device *d, pithp_account *a, size_t cap);
 void pithp_account_close(pithp_device *d, pithp_account *a);
-/* Whether it is closed and counts nothing. */
+/* Whether the account is closed and has no buffers. */
 bool pithp_account_is_done(const pithp_device *d, const pithp_account *a);
 
 #endif

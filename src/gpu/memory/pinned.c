@@ -1,5 +1,4 @@
-/* Pinned host memory: counted against a budget, since the system has no way to take it
- * back. */
+/* Pinned host memory, limited by a budget, because the system cannot reclaim it. */
 #include "gpu/memory/allocation.h"
 
 static bool reserve(pithp_memory_manager *m, size_t bytes, pithp_error *e) {
@@ -11,8 +10,8 @@ static bool reserve(pithp_memory_manager *m, size_t bytes, pithp_error *e) {
     pthread_mutex_unlock(&m->lock);
     if (!fits)
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                        "%zu bytes of pinned memory asked for, and %zu of the budget of "
-                        "%zu are in use",
+                        "%zu bytes of pinned memory requested, and %zu of the "
+                        "budget of %zu are in use",
                         bytes, pinned, budget);
     return fits;
 }

@@ -1,5 +1,5 @@
-/* Within gpu only: tell AddressSanitizer what memory of the host's pools nobody may
- * touch. */
+/* Private interface of gpu: AddressSanitizer poisoning of free memory in the host's
+ * pools. */
 #ifndef PITH_GPU_POISON_H
 #define PITH_GPU_POISON_H
 

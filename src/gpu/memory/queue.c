@@ -1,5 +1,5 @@
-/* Queues of requests: what the instances of a group ask for is allocated together, split
- * into the same chunks for all. */
+/* Request queues: all requests of a group are allocated together, split into the same
+ * chunks. */
 #include "gpu/device.h"
 #include "gpu/memory/allocation.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- The queue of a group; the lock is held ---- */
 
-/* Without the requests of an instance; with label, without that one alone. */
+/* Remove and return the requests of an instance; with label, only that one. */
 static pithp_request *
 take_out(pithp_group *g, const pith_instance *i, const char *label) {
     pithp_request *out = NULL;
@@ -86,10 +86,10 @@ void pith_instance_clear_queue(pith_instance *instance) {
     pithp_requests_free(i->device, gone);
 }
 
-/* ---- Allocating what is queued ---- */
+/* ---- Allocation of the queue ---- */
 
-/* The whole queue of an instance's group, whose instances stay while it is worked on. The
- * lock is held. */
+/* Take the whole queue of an instance's group, and mark its instances as in use. The lock
+ * is held. */
 static pithp_request *begin(pith_instance *i, char group[PITHP_NAME_BYTES]) {
     pithp_group *g = i->group;
     pithp_request *first = g->queue;
@@ -109,7 +109,7 @@ static bool is_queued(const pithp_group *g, const pith_instance *i, const char *
     return false;
 }
 
-/* Back into the queue, but for what was queued anew meanwhile: nothing was allocated. */
+/* Nothing was allocated: put the requests back, except those queued again meanwhile. */
 static void put_back(pithp_device *d, pithp_request *first) {
     pithp_request *lost = NULL;
     while (first) {
@@ -131,7 +131,8 @@ static void put_back(pithp_device *d, pithp_request *first) {
     pithp_requests_free(d, lost);
 }
 
-/* Every instance says how much of what it has will be freed for what it asks; the sum. */
+/* For each instance, compute the bytes that its requests will replace; returns the
+ * sum. */
 static size_t count_replaced(pithp_device *d, const pithp_request *first) {
     size_t sum = 0;
     pthread_mutex_lock(&d->memory->lock);
@@ -147,7 +148,7 @@ static size_t count_replaced(pithp_device *d, const pithp_request *first) {
     return sum;
 }
 
-/* How the requests of a group are split. */
+/* A split of a group's requests into chunks. */
 typedef struct {
     bool fits;
     pith_chunks chunks;
@@ -155,9 +156,8 @@ typedef struct {
     char why[512];
 } split;
 
-/* Split requests into the memory that a group has once idle instances have given up
- * `evictable` bytes, and its own requests have replaced `replaced` bytes. The lock is
- * held. */
+/* Split requests to fit the memory of a group after idle instances free `evictable` bytes
+ * and its own requests replace `replaced` bytes. The lock is held. */
 static void split_into(pithp_device *d,
                        const pithp_request *first,
                        const char *group,
@@ -175,8 +175,8 @@ static void split_into(pithp_device *d,
         pithp_chunks_plan(first, group, budget, &into->chunks, w, &into->code, into->why);
 }
 
-/* Split requests into what is free, or into what would be free if idle instances were
- * evicted, if that makes chunks longer; true then. The lock is held. */
+/* Split requests to fit the free memory, or the memory after evicting all idle instances
+ * if that gives longer chunks; returns true then. The lock is held. */
 static bool needs_eviction(pithp_device *d,
                            const pithp_request *first,
                            const char *group,
@@ -198,8 +198,8 @@ static bool needs_eviction(pithp_device *d,
     return true;
 }
 
-/* Split the requests of a group. Idle instances give up their allocations, the least
- * recently used first, as long as that makes chunks longer. */
+/* Split the requests of a group. Evicts idle instances, the least recently used first, as
+ * long as that gives longer chunks. */
 static bool plan(pithp_device *d,
                  const pithp_request *first,
                  const char *group,
@@ -217,7 +217,7 @@ static bool plan(pithp_device *d,
         pthread_mutex_lock(&m->lock);
         evict = needs_eviction(d, first, group, replaced, clearing, &w, &best);
         pthread_mutex_unlock(&m->lock);
-        /* False if another thread has taken the last idle instance into use. */
+        /* False if another thread uses the last idle instance now. */
     } while (evict && pithp_evict_one(d, clearing, &freed));
     if (evict) {
         w = (pithp_warnings){0};
@@ -242,8 +242,8 @@ static void free_replaced(pithp_device *d, const pithp_request *first) {
     }
 }
 
-/* In chunks that may have to be shorter than was planned: rounding and fragments take
- * memory that the ledger does not count. */
+/* Allocate in chunks, which may become shorter than planned: rounding and fragmentation
+ * take memory that the ledger does not count. */
 static pithp_allocation *allocate(pithp_stream *st,
                                   const pithp_request *first,
                                   pith_chunks *chunks,
@@ -256,8 +256,8 @@ static pithp_allocation *allocate(pithp_stream *st,
         if (made && chunks->length < planned) {
             pithp_warnings w = {0};
             pithp_warning_add(&w, PITH_WARNING_SHRUNK,
-                              "chunks of %lld runs instead of %lld: there was less room "
-                              "than planned",
+                              "chunks of %lld runs instead of %lld: there was less "
+                              "memory than planned",
                               (long long)chunks->length, (long long)planned);
             pithp_warnings_tell(st->device, &w);
         }
@@ -267,7 +267,7 @@ static pithp_allocation *allocate(pithp_stream *st,
     }
 }
 
-/* ---- Telling who was given something ---- */
+/* ---- Ready hooks ---- */
 
 static bool is_first_of_instance(const pithp_request *first, const pithp_request *r) {
     while (first != r && first->instance != r->instance)
@@ -275,8 +275,8 @@ static bool is_first_of_instance(const pithp_request *first, const pithp_request
     return first == r;
 }
 
-/* What this call made for an instance and nobody has freed since, to stay until the hook
- * has been told of it. The lock is held. */
+/* Collect and retain the allocations of an instance from this call that are still live.
+ * The lock is held. */
 static int gather(const pithp_request *first,
                   const pith_instance *i,
                   uint64_t serial,
@@ -312,9 +312,9 @@ static void tell(pithp_device *d,
     }
 }
 
-/* ---- Both ---- */
+/* ---- Calls ---- */
 
-/* Allocate and link; false: nothing was, and e says why. */
+/* Allocate and link. Returns false if nothing was allocated; e has the reason. */
 static bool serve(pith_scope *s,
                   pith_instance *i,
                   const pithp_request *first,
@@ -327,7 +327,7 @@ static bool serve(pith_scope *s,
         return false;
     pithp_stream *st = pithp_group_stream(s, i);
     if (!st)
-        return false; /* the scope's error is set: it stays */
+        return false; /* keeps the scope's error */
     free_replaced(d, first);
     pithp_allocation *made = allocate(st, first, chunks, serial, e);
     pithp_allocation *surplus = NULL;

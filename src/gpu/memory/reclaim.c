@@ -1,5 +1,6 @@
-/* Out of memory: what is kept for reuse goes back to the system, then everything is
- * waited for, and one last try is made. The error says what each step returned. */
+/* Out-of-memory handling: trim caches, evict idle instances, clear caches of compiled
+ * code, wait for all work, and try once more. The error lists the bytes that each step
+ * freed. */
 #include "gpu/memory/reclaim.h"
 
 #include "gpu/device.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- The library's own caches ---- */
+/* ---- Caches of the library ---- */
 
 void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer) {
     pithp_memory_manager *m = d->memory;
@@ -31,7 +32,7 @@ int pithp_reclaim(pithp_device *d) {
     pthread_mutex_lock(&d->memory->lock);
     memcpy(all, d->memory->reclaimers, sizeof all);
     pthread_mutex_unlock(&d->memory->lock);
-    /* Twice: what one lets go of may be the last that kept something of another's. */
+    /* Two rounds: a cache may hold the last reference to an entry of another. */
     for (int turn = 0; turn < 2; turn++)
         for (count = 0; count < PITHP_COUNT(all) && all[count]; count++)
             all[count](d->runtime);
@@ -49,10 +50,10 @@ static size_t pool_of(const pithp_device *d) {
 static void wait_for_all(pithp_device *d) {
     pithp_error e;
     for (pithp_stream *st = pithp_streams_first(d); st; st = st->next)
-        d->backend->synchronise(st, &e); /* a dead device is found by the next try */
+        d->backend->synchronise(st, &e); /* the next attempt detects a dead device */
 }
 
-/* No lock is held: what goes back may be for functions of the user's. */
+/* No lock is held, because user functions may get memory back. */
 size_t pithp_trim(pithp_device *d) {
     const size_t before = pool_of(d);
     pithp_caches_trim(d);
@@ -69,13 +70,13 @@ static void refuse_cap(pith_instance *part, size_t bytes, pithp_error *e) {
     pith_instance *i = pithp_instance_named(part);
     const pithp_account now = pithp_account_read(i->device, &i->account);
     pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                    "out of memory: %zu bytes asked for, and instance \"%s\" has %zu of "
-                    "its %zu bytes in use (%g of the device's %zu)",
+                    "out of memory: %zu bytes requested, and instance \"%s\" "
+                    "has %zu of its %zu bytes in use (%g of the device's %zu)",
                     bytes, i->name, now.owned, now.cap, pith_instance_proportion(i),
                     i->device->total);
 }
 
-/* What the steps returned, in bytes. */
+/* Bytes that the steps freed. */
 typedef struct {
     size_t trimmed, evicted, trimmed_again;
     int instances, caches;
@@ -88,17 +89,17 @@ refuse(pith_instance *part, size_t bytes, pithp_shortage *why, const reclaimed *
     const bool ledger = why->where == PITHP_SHORT_OF_DEVICE;
     char text[PITHP_MESSAGE_BYTES];
     snprintf(text, sizeof text, "%s", ledger ? "out of memory: " : why->error.text);
-    pithp_error_set(
-        &why->error, PITH_E_MEMORY, NULL, NULL,
-        "%.500s%s%zu bytes asked for by \"%s\", %zu bytes are in use of %zu; "
-        "waiting and trimming returned %zu, evicting %d idle instances freed "
-        "%zu, waiting and trimming again %zu; %d caches of compiled code were "
-        "cleared",
-        text, ledger ? "" : "; ", bytes, i->name, d->total - pithp_ledger_left(d),
-        d->total, c->trimmed, c->instances, c->evicted, c->trimmed_again, c->caches);
+    pithp_error_set(&why->error, PITH_E_MEMORY, NULL, NULL,
+                    "%.500s%s%zu bytes requested by \"%s\", %zu bytes are in "
+                    "use of %zu; waiting and trimming returned %zu, evicting "
+                    "%d idle instances freed %zu, waiting and trimming again "
+                    "%zu; %d caches of compiled code were cleared",
+                    text, ledger ? "" : "; ", bytes, i->name,
+                    d->total - pithp_ledger_left(d), d->total, c->trimmed, c->instances,
+                    c->evicted, c->trimmed_again, c->caches);
 }
 
-/* Whether no step can help against a shortage; its error is set then. */
+/* Whether no step can help; sets the error then. */
 static bool hopeless(pith_instance *i, size_t bytes, pithp_shortage *why) {
     if (why->where == PITHP_SHORT_OF_CAP)
         refuse_cap(i, bytes, &why->error);

@@ -1,41 +1,42 @@
-/* Reclaiming memory of the device when it is short: caches of the library's own that can
- * be cleared (compiled code, and what goes with it), and the order of what is tried. */
+/* Memory reclamation: the library's own caches that can be cleared (of compiled code),
+ * and the fallback sequence when device memory is short. */
 #ifndef PITH_GPU_RECLAIM_H
 #define PITH_GPU_RECLAIM_H
 
 #include "gpu/gpu_internal.h"
 
-/* Let go of what nobody uses now. Called from any thread, with no lock held. */
+/* Free unused entries of a cache. Called from any thread, without locks. */
 typedef void (*pithp_reclaimer)(pith_runtime *rt);
 
-/* From here on it is called before memory is refused; the same one again is the same. */
+/* Register a reclaimer, called before an allocation fails; registering it again has no
+ * effect. */
 void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer);
-/* Call all; how many there are. */
+/* Call all reclaimers; returns their number. */
 int pithp_reclaim(pithp_device *d);
 
-/* ---- Within gpu: what is tried when memory is short, before a buffer is refused ---- */
+/* ---- Within gpu: the fallback sequence before an allocation fails ---- */
 
-/* Why a buffer could not be had. */
+/* Why an allocation failed. */
 typedef struct pithp_shortage {
     enum {
-        PITHP_SHORT_OF_CAP,     /* of the instance */
-        PITHP_SHORT_OF_DEVICE,  /* of the device's total, by the ledger */
-        PITHP_SHORT_OF_BACKEND, /* error says why */
-        PITHP_SHORT_OF_HOST,    /* error says why */
+        PITHP_SHORT_OF_CAP,     /* cap of the instance */
+        PITHP_SHORT_OF_DEVICE,  /* the device's total, by the ledger */
+        PITHP_SHORT_OF_BACKEND, /* error has the reason */
+        PITHP_SHORT_OF_HOST,    /* error has the reason */
     } where;
     pithp_error error;
 } pithp_shortage;
 
-/* A buffer written by work of st and counted for i, or NULL with the reason. */
+/* Allocate a buffer for work of st, charged to i. NULL sets *why. */
 pithp_buffer *pithp_buffer_try(pithp_stream *st,
                                struct pith_instance *i,
                                size_t bytes,
                                pithp_shortage *why);
-/* Everything that is kept for reuse goes back to the system, after the work that uses it;
- * the bytes that went. */
+/* Return all cached memory to the system, after the work that uses it; returns the
+ * bytes. */
 size_t pithp_trim(pithp_device *d);
-/* After a first try failed: make room step by step and try again. NULL: why->error says
- * how far that went. No lock is held. */
+/* After a failed attempt: free memory step by step and try again. NULL: why->error lists
+ * the steps. No lock is held. */
 pithp_buffer *pithp_reclaim_and_try(pithp_stream *st,
                                     struct pith_instance *i,
                                     size_t bytes,

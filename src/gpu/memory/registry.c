@@ -1,5 +1,5 @@
-/* The registry of instances. An instance is an object in memory that stays until the
- * runtime closes, so that a handle of a closed one is known as such. */
+/* Instance registry. An instance is an object in memory that stays until the runtime
+ * closes, so that handles of closed instances are recognised. */
 #include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/allocation.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Says of an object that it is an instance. */
+/* Tag of instance objects. */
 static const char tag[] = "instance";
 
 typedef struct slot {
@@ -17,7 +17,7 @@ typedef struct slot {
     pith_instance instance;
 } slot;
 
-/* In the first bytes of a block, behind its header. */
+/* In the first bytes of a block, after its header. */
 typedef struct pithp_instance_chunk {
     struct pithp_instance_chunk *next;
     uint64_t reserved;
@@ -64,7 +64,7 @@ void pith_memory_set_warning_hook(pith_runtime *rt,
 
 /* ---- Slots; the lock is held ---- */
 
-/* Others may be asking what the pointer is. */
+/* Other threads may read the kind of the pointer. */
 static void set_kind(pith_instance *i, pithp_kind kind) {
     __atomic_store_n(&pithp_header_of(i)->kind, (uint8_t)kind, __ATOMIC_RELAXED);
 }
@@ -97,7 +97,7 @@ static bool add_chunk(pithp_device *d) {
     return true;
 }
 
-/* An open instance that has nothing yet; NULL when memory is short. */
+/* A new open instance; NULL if memory is short. */
 static pith_instance *take_slot(pithp_device *d, const char *name) {
     pithp_memory_manager *m = d->memory;
     if (!m->free_first && !add_chunk(d))
@@ -127,7 +127,7 @@ static pith_instance *take_slot(pithp_device *d, const char *name) {
     return i;
 }
 
-/* A closed instance without scopes and buffers may be used again. */
+/* Free a closed instance without scopes and buffers. */
 static void retire_when_done(pithp_memory_manager *m, pith_instance *i) {
     if (i->open || i->retired || i->scopes ||
         !pithp_account_is_done(i->device, &i->account))
@@ -146,7 +146,7 @@ void pithp_instance_retire(pithp_device *d, pithp_account *a) {
     pthread_mutex_unlock(&d->memory->lock);
 }
 
-/* ---- The manager ---- */
+/* ---- Manager ---- */
 
 pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
     pithp_memory_manager *m = pithp_allocate(d->runtime, sizeof *m);
@@ -233,18 +233,18 @@ pithp_instance_check(pith_scope *s, const pith_instance *i, const char *function
     else if (verdict != PITHP_POINTER_OK)
         why = pithp_pointer_text(verdict);
     else if (!is_instance(i))
-        why = "is no instance";
+        why = "is not an instance";
     else if (i->device->runtime != s->runtime)
-        why = "is of another runtime";
+        why = "belongs to another runtime";
     if (!why)
         return (pith_instance *)(uintptr_t)i;
     pithp_fail(s, PITH_E_ARG, NULL, "%s: the instance %s", function, why);
     return NULL;
 }
 
-/* ---- Registering ---- */
+/* ---- Registration ---- */
 
-/* NULL, or "default"; the lock is held. */
+/* Includes "default"; NULL if not found. The lock is held. */
 static pith_instance *find(pithp_memory_manager *m, const char *name) {
     if (strcmp(name, m->standard->name) == 0)
         return m->standard;
@@ -260,16 +260,16 @@ static bool may_open(pithp_memory_manager *m,
                      pithp_warnings *w,
                      char why[256]) {
     if (find(m, name)) {
-        snprintf(why, 256, "it is registered already");
+        snprintf(why, 256, "the name is already registered");
         return false;
     }
     const bool automatic = !(options->proportion < 0 || options->proportion > 0) &&
-                           options->proportion <= 0; /* NaN is neither */
+                           options->proportion <= 0; /* NaN is not automatic */
     return automatic ? pithp_share_fits_auto(m, NULL, why)
                      : pithp_share_fits(m, NULL, options->proportion, w, why);
 }
 
-/* The lock is held. NULL: why says so, or memory is short. */
+/* The lock is held. NULL: why has the reason, or is empty if memory is short. */
 static pith_instance *open_instance(pithp_device *d,
                                     const char *name,
                                     const pith_instance_options *options,
@@ -282,7 +282,7 @@ static pith_instance *open_instance(pithp_device *d,
     pith_instance *i = g ? take_slot(d, name) : NULL;
     if (!i) {
         if (g)
-            pithp_group_leave(d, g); /* new, or one of several: no stream is left over */
+            pithp_group_leave(d, g); /* a new or shared group: it returns no stream */
         return NULL;
     }
     i->group = g;
@@ -404,7 +404,7 @@ void pithp_part_close(pith_instance *part) {
 
 /* ---- Scopes ---- */
 
-/* One user more; false: it was closed meanwhile. */
+/* Add a user. Returns false if the instance was closed meanwhile. */
 static bool enter_instance(pith_instance *i) {
     pithp_memory_manager *m = i->device->memory;
     pthread_mutex_lock(&m->lock);
@@ -438,7 +438,7 @@ void pithp_instance_unuse(pith_instance *i) {
 
 void pithp_instance_leave(pith_scope *s) {
     pith_instance *i = pithp_scope_instance(s);
-    if (i != i->device->memory->standard) /* which never closes: not counted */
+    if (i != i->device->memory->standard) /* it never closes, so it has no user count */
         pithp_instance_unuse(i);
 }
 

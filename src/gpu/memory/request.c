@@ -1,4 +1,4 @@
-/* Requests of memory: what is asked for, checked and copied. */
+/* Memory requests: validation and copies. */
 #include "gpu/memory/request.h"
 
 #include "gpu/memory/size_class.h"
@@ -13,12 +13,12 @@ complain(pith_scope *s, pith_status code, const char *function, const char *why)
     return false;
 }
 
-/* dtype, rank and extents, and that their bytes can be counted. */
+/* Check dtype, rank and extents, and that the bytes do not overflow. */
 static bool
 check_shape(pith_scope *s, const pith_request *r, const char *function, size_t *bytes) {
     size_t product = pith_dtype_size(r->dtype);
     if (product == 0) {
-        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: \"%s\": %d is no dtype", function,
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: \"%s\": invalid dtype %d", function,
                    r->label, (int)r->dtype);
         return false;
     }
@@ -34,7 +34,7 @@ check_shape(pith_scope *s, const pith_request *r, const char *function, size_t *
                        function, r->label, i);
             return false;
         }
-        /* an extent 0 further on does not excuse one that cannot be counted */
+        /* a later extent 0 does not excuse an overflow */
         const size_t extent = (size_t)(r->shape.extents[i] ? r->shape.extents[i] : 1);
         overflows = overflows || pithp_mul_overflows(product, extent, &product);
     }
@@ -89,11 +89,11 @@ bool pithp_request_check(pith_scope *s,
         return false;
     if (asked->memory == PITH_MEMORY_MANAGED)
         return complain(s, PITH_E_UNSUPPORTED, function,
-                        "managed memory moves by itself, so that it can be neither "
-                        "counted nor bounded; ask for device or mapped memory");
+                        "managed memory migrates, so it cannot be counted or "
+                        "limited; request device or mapped memory");
     if (asked->memory != PITH_MEMORY_DEVICE && asked->memory != PITH_MEMORY_PINNED &&
         asked->memory != PITH_MEMORY_MAPPED)
-        return complain(s, PITH_E_ARG, function, "no such kind of memory");
+        return complain(s, PITH_E_ARG, function, "invalid kind of memory");
     return true;
 }
 
@@ -156,7 +156,7 @@ pithp_request *pithp_requests_make(pith_scope *s,
         if (!pithp_request_check(s, &asked[i], &checked, function))
             goto failed;
         if (find_label(first, checked.label)) {
-            pithp_fail(s, PITH_E_ARG, NULL, "%s: \"%s\" is asked for twice", function,
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: \"%s\" is requested twice", function,
                        checked.label);
             goto failed;
         }

@@ -1,30 +1,31 @@
-/* Within gpu only: requests of memory, as the manager keeps them. */
+/* Private interface of gpu: memory requests. */
 #ifndef PITH_GPU_REQUEST_H
 #define PITH_GPU_REQUEST_H
 
 #include "gpu/memory/manager.h"
 
-/* A request that was checked. */
+/* A validated request. */
 typedef struct pithp_request {
-    pith_request asked; /* its label is `label`; chunk_axis 0 up to rank - 1, or -1 for
-                           what is whole in every chunk */
+    pith_request asked; /* its label is `label`; chunk_axis: 0 to rank - 1, or -1 if it is
+                           not chunked */
     char label[PITHP_NAME_BYTES];
-    int64_t runs;            /* 0 for what is whole */
-    pith_instance *instance; /* NULL: of no one yet */
+    int64_t runs;            /* 0 if it is not chunked */
+    pith_instance *instance; /* NULL: no instance yet */
     struct pithp_request *next;
 } pithp_request;
 
-/* Check what a user asked for; false: the scope's error is set, with `function`. */
+/* Validate a request of the user; false sets the scope's error, with `function`. */
 bool pithp_request_check(pith_scope *s,
                          const pith_request *asked,
                          pithp_request *checked,
                          const char *function);
-/* Shape when a chunk has that many runs. */
+/* Shape of a chunk of `length` runs. */
 pith_shape pithp_request_shape(const pithp_request *r, int64_t length);
-/* Bytes of such a shape; checked before not to overflow. */
+/* Bytes of that shape; validation has excluded overflow. */
 size_t pithp_request_bytes(const pithp_request *r, int64_t length);
 
-/* Requests in a list, checked one by one; NULL with the error set, or for none. */
+/* Validate and copy requests to a list; NULL with the error set, also for an empty
+ * list. */
 pithp_request *pithp_requests_make(pith_scope *s,
                                    const pith_request *asked,
                                    int64_t count,
@@ -34,15 +35,15 @@ void pithp_requests_free(pithp_device *d, pithp_request *first);
 
 /* ---- Chunks (chunk.c) ---- */
 
-/* What a plan has to fit into. */
+/* Limits of a plan. */
 typedef struct pithp_budget {
-    size_t available; /* for all together */
-    bool capped;      /* and for every instance what its cap leaves */
+    size_t available; /* total for all requests */
+    bool capped;      /* also limit each instance to the rest of its cap */
 } pithp_budget;
 
 /* Equal chunks of at most `most` runs, and a short last one. */
 pith_chunks pithp_chunks_of(int64_t runs, int64_t most);
-/* Split the requests' runs so that they fit; false: why says why not, code too. */
+/* Split the requests' runs to fit the budget. False: why and code have the reason. */
 bool pithp_chunks_plan(const pithp_request *first,
                        const char *group,
                        pithp_budget budget,

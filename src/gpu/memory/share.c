@@ -1,11 +1,11 @@
-/* Shares of the device's memory: manual instances have the proportion they asked for,
- * automatic ones equal parts of the rest. */
+/* Memory shares: manual instances have their requested proportion, automatic ones share
+ * the rest equally. */
 #include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
 
-#define LEAST_AUTO 0.05  /* of the device, for all automatic instances together */
-#define ROUNDING   1e-12 /* sums of proportions are compared with this tolerance */
+#define LEAST_AUTO 0.05  /* of the device, total of all automatic instances */
+#define ROUNDING   1e-12 /* tolerance for sums of proportions */
 
 static double manual_sum(const pithp_memory_manager *m, const pith_instance *except) {
     double sum = 0;
@@ -35,7 +35,7 @@ bool pithp_share_fits(pithp_memory_manager *m,
     const double others = manual_sum(m, except), left = 1 - others - proportion;
     const int automatic = automatic_count(m, except);
     if (left < -ROUNDING) {
-        pithp_format(why, 256, "a proportion of %g, and manual instances have %g already",
+        pithp_format(why, 256, "a proportion of %g, but manual instances already have %g",
                      proportion, others);
         return false;
     }
@@ -43,8 +43,8 @@ bool pithp_share_fits(pithp_memory_manager *m,
         return true;
     if (automatic) {
         pithp_format(why, 256,
-                     "a proportion of %g beside the %g of manual instances leaves %d "
-                     "automatic %s less than %g",
+                     "a proportion of %g in addition to the %g of manual "
+                     "instances leaves %d automatic %s less than %g",
                      proportion, others, automatic, automatic == 1 ? "one" : "ones",
                      LEAST_AUTO);
         return false;
@@ -63,7 +63,8 @@ bool pithp_share_fits_auto(pithp_memory_manager *m,
     if (1 - others >= LEAST_AUTO - ROUNDING)
         return true;
     pithp_format(why, 256,
-                 "manual instances have %g of the memory, and automatic ones need %g",
+                 "manual instances have %g of the memory, but automatic "
+                 "ones need %g",
                  others, LEAST_AUTO);
     return false;
 }
@@ -78,7 +79,7 @@ void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
     const double rest = 1 - manual_sum(m, NULL);
     int squeezed = 0;
     const pith_instance *one = NULL;
-    size_t held = 0; /* by that one */
+    size_t held = 0; /* by `one` */
     for (pith_instance *i = m->first; i; i = i->next) {
         if (!i->manual)
             i->proportion = (rest < 0 ? 0 : rest) / automatic;
@@ -92,14 +93,14 @@ void pithp_share_balance(pithp_device *d, pithp_warnings *w) {
         }
     }
     if (one)
-        pithp_warning_add(w, PITH_WARNING_SQUEEZED,
-                          "%d automatic %s more than the share that is left: \"%s\" %zu "
-                          "bytes of %zu",
-                          squeezed, squeezed == 1 ? "instance holds" : "instances hold",
-                          one->name, held, pithp_share_bytes(d, one->proportion));
+        pithp_warning_add(
+            w, PITH_WARNING_SQUEEZED,
+            "%d automatic %s more than their share: \"%s\" %zu bytes of %zu", squeezed,
+            squeezed == 1 ? "instance holds" : "instances hold", one->name, held,
+            pithp_share_bytes(d, one->proportion));
 }
 
-/* ---- What users ask and set ---- */
+/* ---- Public functions ---- */
 
 double pith_instance_proportion(const pith_instance *instance) {
     pith_instance *i = pithp_instance_of_pointer(instance);
@@ -185,7 +186,7 @@ bool(pith_memory_set_limits)(pith_scope *s, pith_limits limits) {
     return true;
 }
 
-/* What becomes of an instance, and from what it may come. */
+/* Requested change of an instance's share. */
 typedef enum { TO_MANUAL, TO_AUTO, TO_PROPORTION } change;
 
 static bool may_change(pithp_memory_manager *m,
@@ -197,10 +198,10 @@ static bool may_change(pithp_memory_manager *m,
     if (i == m->standard)
         pithp_format(why, 256, "\"default\" has no share");
     else if (to == TO_MANUAL && i->manual)
-        pithp_format(why, 256, "\"%s\" is manual already, with a proportion of %g",
+        pithp_format(why, 256, "\"%s\" is already manual, with a proportion of %g",
                      i->name, i->proportion);
     else if (to == TO_AUTO && !i->manual)
-        pithp_format(why, 256, "\"%s\" is automatic already", i->name);
+        pithp_format(why, 256, "\"%s\" is already automatic", i->name);
     else if (to == TO_AUTO)
         return pithp_share_fits_auto(m, i, why);
     else
@@ -254,7 +255,7 @@ bool(pith_instance_set_auto)(pith_scope *s, pith_instance *instance) {
     return change_share(s, instance, TO_AUTO, 0, "pith_instance_set_auto");
 }
 
-/* ---- What is left ---- */
+/* ---- Available memory ---- */
 
 /* The lock is held. */
 static size_t left_of_caps(const pithp_device *d, const pithp_group *g, size_t *caps) {

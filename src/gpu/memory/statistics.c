@@ -1,4 +1,4 @@
-/* Statistics: what instances and scopes hold and held, as numbers, JSON and a table. */
+/* Memory statistics of instances and scopes, as numbers, JSON and a table. */
 #include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
@@ -42,7 +42,7 @@ bool pith_memory_push(pith_scope *s) {
     return true;
 }
 
-/* Whether a scope or one in it counts for a part. */
+/* Whether a part counts the buffers of a scope. */
 static bool counts_for(const pith_scope *s, const pith_instance *part) {
     for (const pith_instance *i = pithp_scope_instance(s); i; i = i->part_of)
         if (i == part)
@@ -61,7 +61,7 @@ pith_memory_statistics pith_memory_pop(pith_scope *s) {
     for (const pith_scope *child = s->first_child; child; child = child->next_sibling)
         if (counts_for(child, part)) {
             pithp_fail(s, PITH_E_SCOPE, NULL,
-                       "pith_memory_pop: a child that was opened since the push is open");
+                       "pith_memory_pop: a child opened after the push is still open");
             return (pith_memory_statistics){0};
         }
     const pith_memory_statistics counted = statistics_of(part);
@@ -90,7 +90,7 @@ typedef struct row {
 
 typedef struct report {
     pith_memory_info device;
-    size_t pinned, total; /* bytes ever allocated, of closed instances too */
+    size_t pinned, total; /* bytes ever allocated, including closed instances */
     int64_t total_count;
     bool active;
     int64_t count;
@@ -131,7 +131,7 @@ static int64_t count_instances(const pithp_memory_manager *m) {
     return count;
 }
 
-/* What there is at one moment; false where memory is short. */
+/* Take a snapshot; returns false if memory is short. */
 static bool report_begin(pithp_device *d, report *r) {
     pithp_memory_manager *m = d->memory;
     pthread_mutex_lock(&m->lock);

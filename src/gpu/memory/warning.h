@@ -1,4 +1,5 @@
-/* Warnings of the memory manager: collected where locks are held, told without. */
+/* Warnings of the memory manager: collected while locks are held, reported without
+ * locks. */
 #ifndef PITH_GPU_WARNING_H
 #define PITH_GPU_WARNING_H
 

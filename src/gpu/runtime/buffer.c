@@ -1,5 +1,5 @@
-/* Buffers: counted device memory. A buffer is written by work of one stream; work of
- * other streams that reads it waits for that, and freeing it waits for them. */
+/* Buffers: reference-counted device memory. Work of one stream writes a buffer; readers
+ * on other streams wait for the writer, and freeing waits for the readers. */
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 #include "gpu/memory/allocator.h"
@@ -11,27 +11,27 @@
 #include "gpu/memory/reclaim.h"
 #include "gpu/memory/size_class.h"
 
-/* ---- What is kept ---- */
+/* ---- Cache ---- */
 
-/* The class of a buffer that may be taken from what is kept, or be kept; -1: none may.
- * *room gets what to take from the backend. */
+/* The size class for the cache, or -1 if the buffer is not cached. *room: bytes to
+ * allocate. */
 static inline int class_of(const pithp_device *d, size_t bytes, size_t *room) {
     *room = bytes;
     if (PITHP_LIKELY(bytes <= PITHP_CACHED_MOST))
         return pithp_class_of(bytes, room);
-    size_t ignored; /* larger ones are the pool's, which rounds them by itself */
+    size_t ignored; /* larger buffers come from the pool, which rounds by itself */
     return d->immediate && bytes <= PITHP_CACHED_LARGE_MOST
                ? pithp_class_of(bytes, &ignored)
                : -1;
 }
 
-/* Whether the host can see what is written to memory that nobody may use now. */
+/* Whether freed memory can be poisoned: accesses are by the host. */
 static inline bool guarded(const pithp_device *d) {
     return d->immediate && d->backend->addressable;
 }
 
-/* Whether it may be kept with its data. The lock of the ledger is held, or need not be:
- * what is kept of an allocator that was replaced meanwhile goes with the next trim. */
+/* Whether a buffer may be cached with its memory. Valid with or without the lock of the
+ * ledger: a buffer of an allocator replaced meanwhile is released by the next trim. */
 static inline bool may_keep(const pithp_device *d, const pithp_buffer *b) {
     const struct pithp_allocator *allocator = pithp_buffer_record_of(b)->allocator;
     return b->class >= 0 &&
@@ -41,7 +41,8 @@ static inline bool may_keep(const pithp_device *d, const pithp_buffer *b) {
                            allocator->given.kind != PITH_ALLOCATOR_PLAIN));
 }
 
-/* Its memory may be used again, but is not kept, or what is kept has no room for it. */
+/* Cache or release the memory of a dead buffer that did not fit into the cache at
+ * first. */
 static void give_back(pithp_buffer *b) {
     pithp_device *d = b->stream->device;
     pithp_buffer *others = NULL;
@@ -61,7 +62,7 @@ static void give_back(pithp_buffer *b) {
     pithp_cache_give(others);
 }
 
-/* ---- Making ---- */
+/* ---- Allocation ---- */
 
 static bool make_data(pithp_buffer *b, int class, size_t room, pithp_shortage *why) {
     pithp_stream *st = b->stream;
@@ -77,7 +78,7 @@ static bool make_data(pithp_buffer *b, int class, size_t room, pithp_shortage *w
     return true;
 }
 
-/* One that is not kept, not counted yet. */
+/* A new buffer from the allocator, not charged yet. */
 static pithp_buffer *
 make_fresh(pithp_stream *st, int class, size_t room, pithp_shortage *why) {
     pithp_buffer *b = pithp_cache_struct(st);
@@ -118,8 +119,7 @@ begin_counted(pithp_device *d, pithp_buffer *b, struct pithp_account *a, size_t 
     return b;
 }
 
-/* A kept one, counted; NULL where none is, or the ledger is against it. The lock is
- * held. */
+/* A cached buffer, charged; NULL if none fits or the charge fails. The lock is held. */
 static inline pithp_buffer *take_kept(pithp_stream *st,
                                       pithp_account *account,
                                       int class,
@@ -165,7 +165,7 @@ pithp_buffer *pithp_buffer_try(pithp_stream *st,
     return refuse(why, charge);
 }
 
-/* Where the first try failed, or was not made yet. */
+/* The slow path, after a failed or skipped look-up in the cache. */
 static pithp_buffer *make(pith_scope *s, size_t bytes) {
     pithp_stream *st = pithp_scope_stream(s);
     struct pith_instance *i = pithp_scope_instance(s);
@@ -184,8 +184,7 @@ pithp_buffer *pithp_buffer_make(pith_scope *s, size_t bytes) {
     return b;
 }
 
-/* Those that are kept, as many as can be had under one lock; NULL in the place of
- * others. */
+/* Take cached buffers under one lock; NULL for those not cached. */
 static void
 take_all_kept(pith_scope *s, int64_t count, const size_t *bytes, pithp_buffer **buffers) {
     pithp_stream *st = pithp_scope_stream(s);
@@ -207,7 +206,7 @@ pith_status pithp_buffers_make(pith_scope *s,
                                int64_t count,
                                const size_t *bytes,
                                pithp_buffer **buffers) {
-    enum { AT_ONCE = 32 }; /* others wait for the lock */
+    enum { AT_ONCE = 32 }; /* bounds the time under the lock */
     for (int64_t done = 0; done < count;) {
         const int64_t left = count - done, now = left < AT_ONCE ? left : AT_ONCE;
         take_all_kept(s, now, bytes + done, buffers + done);
@@ -217,7 +216,8 @@ pith_status pithp_buffers_make(pith_scope *s,
                 pithp_site_set(buffers[done], s->site);
                 continue;
             }
-            for (int64_t k = 0; k < end; k++) /* beyond it some that were kept */
+            for (int64_t k = 0; k < end;
+                 k++) /* entries after `done` may hold cached buffers */
                 pithp_buffer_release(buffers[k], 1);
             return s->error.code;
         }
@@ -225,7 +225,8 @@ pith_status pithp_buffers_make(pith_scope *s,
     return PITH_OK;
 }
 
-/* Where the host cannot lend its memory: a copy, after which the user's is not needed. */
+/* Copy the user's memory if the device cannot access it; the user's memory is then no
+ * longer needed. */
 static pithp_buffer *wrap_copy(pith_scope *s,
                                void *data,
                                size_t bytes,
@@ -278,7 +279,7 @@ void pithp_buffer_retain(pithp_buffer *b, int count) {
     atomic_fetch_add_explicit(&b->refs, count, memory_order_relaxed);
 }
 
-/* What is enqueued on st from here on runs after all that other streams have read. */
+/* Order work enqueued on st from now on after all reads of other streams. */
 static void await_readers(pithp_device *d, pithp_stream *st) {
     for (pithp_stream *other = pithp_streams_first(d); other; other = other->next) {
         pithp_error e;
@@ -317,7 +318,7 @@ static void destroy(pithp_buffer *b) {
     }
     if (guarded(d))
         pithp_poison(b->data, b->room);
-    /* Another thread may have it as soon as it is kept. */
+    /* Another thread may take the buffer once it is cached. */
     pithp_account *account = b->account;
     const size_t bytes = b->bytes;
     const bool may = may_keep(d, b);
@@ -332,7 +333,7 @@ static void destroy(pithp_buffer *b) {
 void pithp_buffer_release(pithp_buffer *b, int count) {
     if (!b)
         return;
-    /* Who holds all references need not count them down. */
+    /* A caller with all references needs no decrement. */
     if (atomic_load_explicit(&b->refs, memory_order_acquire) != count &&
         atomic_fetch_sub_explicit(&b->refs, count, memory_order_acq_rel) != count)
         return;
@@ -343,7 +344,7 @@ pith_status pithp_buffer_await(pith_scope *s, pithp_buffer *b) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_device *d = st->device;
     if (b->stream->device != d)
-        return pithp_fail(s, PITH_E_ARG, NULL, "an array of another runtime");
+        return pithp_fail(s, PITH_E_ARG, NULL, "the array belongs to another runtime");
     if (b->stream == st || d->immediate)
         return PITH_OK;
     atomic_store_explicit(&b->used_elsewhere, true, memory_order_relaxed);

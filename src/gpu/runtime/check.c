@@ -1,7 +1,6 @@
-/* Checks that nobody collects: a launch that may fail, or a predicate that is to hold,
- * gets a report in device memory; reports are examined when somebody waits for their
- * stream. What failed first, in the order of the program, becomes the error of the scope
- * that made it. */
+/* Pending checks without a collector. Each launch or predicate that may fail gets a
+ * report in device memory, examined at the next wait for its stream. The first failure in
+ * program order becomes the error of its scope. */
 #include "gpu/collect.h"
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
@@ -12,28 +11,28 @@
 enum { SLOTS = 64, MOST_BLOCKS = 64 };
 
 typedef struct {
-    pith_scope *scope; /* NULL: nobody is told */
+    pith_scope *scope; /* NULL: not reported */
     pithp_check_describe describe;
     const void *subject;
     const char *site;
     void (*release)(const void *subject); /* NULL: of a launch */
-    pithp_predicate predicate;            /* width 0: the report is written already */
+    pithp_predicate predicate;            /* width 0: the report is already written */
 } entry;
 
 typedef struct block {
     struct block *next;   /* made later */
-    pithp_buffer *buffer; /* of the reports; nobody's instance has made it */
+    pithp_buffer *buffer; /* of the reports; charged to no user instance */
     pith_report *reports; /* in device memory */
     int used;
     entry entries[SLOTS];
-    pith_report image[SLOTS]; /* of the reports, in host memory */
+    pith_report image[SLOTS]; /* host copy of the reports */
 } block;
 
-/* Of one stream. Reports beyond those used are zero. */
+/* State of one stream. Reports after the used ones are zero. */
 struct pithp_pending_list {
     block *first, *current; /* blocks after current are free */
     int blocks;
-    pithp_evaluate evaluate; /* of predicates that wait; NULL: there are none */
+    pithp_evaluate evaluate; /* for pending predicates, or NULL */
 };
 
 bool pithp_pending_any(const pithp_stream *st) {
@@ -69,7 +68,7 @@ static block *new_block(pith_scope *s, pithp_stream *st) {
     return NULL;
 }
 
-/* The block that has a free slot; NULL with the scope's error set. */
+/* The block with a free slot; NULL sets the scope's error. */
 static block *block_with_room(pith_scope *s, pithp_stream *st) {
     if (!st->pending) {
         st->pending = pithp_allocate(s->runtime, sizeof *st->pending);
@@ -84,7 +83,7 @@ static block *block_with_room(pith_scope *s, pithp_stream *st) {
         return all->current;
     if (all->current && all->current->next)
         return all->current = all->current->next;
-    if (all->blocks == MOST_BLOCKS) { /* nobody has waited for thousands of launches */
+    if (all->blocks == MOST_BLOCKS) { /* thousands of launches without a wait */
         if (pithp_synchronise(s) != PITH_OK)
             return NULL;
         return all->current;
@@ -100,7 +99,7 @@ static block *block_with_room(pith_scope *s, pithp_stream *st) {
     return all->current = made;
 }
 
-/* The last slot can serve again where work has run when it was enqueued, and passed. */
+/* Whether the last slot can be reused: its work has run at once and passed. */
 static bool last_passed(const pithp_stream *st) {
     if (!st->device->immediate || !st->pending || !st->pending->current)
         return false;
@@ -108,7 +107,7 @@ static bool last_passed(const pithp_stream *st) {
     return b->used && b->reports[b->used - 1].first == 0;
 }
 
-static const char launch_tag[] = "check of a launch"; /* the shape of its slot */
+static const char launch_tag[] = "check of a launch"; /* tag of its slot */
 
 /* The same for the last slot of a collector. */
 static pithp_check_slot *passed_slot(const pith_scope *s, const pithp_collector *c) {
@@ -208,7 +207,7 @@ static pith_status examine_block(pithp_stream *st, block *b, pithp_error *e) {
     return backend->copy_in(st, b->reports, b->image, sizeof b->image, e);
 }
 
-/* Enqueue the evaluation of the predicates that wait, all of a block at once. */
+/* Enqueue the evaluation of all pending predicates, one launch per block. */
 static pith_status evaluate(pithp_stream *st, pithp_error *e) {
     struct pithp_pending_list *all = st->pending;
     pith_status rc = PITH_OK;

@@ -1,6 +1,6 @@
-/* Collectors of checks. Where a stream runs work when it is enqueued, predicates are
- * looked at when they are collected; elsewhere reports wait in device memory until
- * somebody asks. */
+/* Check collectors. If a stream runs work when it is enqueued, predicates are evaluated
+ * when they are collected. Otherwise reports stay in device memory until they are
+ * read. */
 #include "gpu/collect.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ struct pithp_report_block {
     int used;
 };
 
-/* ---- Memory: of the scope of the outermost collector, so errors must find their way
+/* ---- Memory of the outermost collector's scope; errors move to the current scope
  * ---- */
 
 static void *allocate(pith_scope *s, pith_scope *owner, size_t bytes) {
@@ -43,7 +43,7 @@ pithp_collector *pithp_collector_begin(pith_scope *s, bool alone) {
     c->guards = c->outer ? c->outer->guards : NULL;
     const pithp_looping *looping = pithp_collector_outermost(c)->looping;
     c->depth = looping ? looping->depth : 0;
-    /* slots that reach an outer one are released by that */
+    /* an outer collector releases the slots that it shares */
     if (!c->outer && !pithp_scope_hold(s, c, release_slots))
         return NULL;
     s->collector = c;
@@ -82,7 +82,7 @@ void pithp_looping_end(pithp_looping *l) {
     l->collector = NULL;
 }
 
-/* The iteration that runs, written down once. NULL: error set. */
+/* The record of the current iteration, made on first use. NULL sets the error. */
 static const pithp_iteration *iteration_of(pith_scope *s, pithp_looping *l) {
     const pithp_iteration *around = NULL;
     if (l->made || (l->around && !(around = iteration_of(s, l->around))))
@@ -179,10 +179,10 @@ int64_t pithp_first_zero(const void *data, int32_t width, int64_t count) {
 pith_status
 pithp_check_slot_collect(pith_scope *s, pithp_collector *c, pithp_check_slot *slot) {
     if (slot->known) {
-        /* nothing is to be learnt */
+        /* the outcome is known */
     } else if (pithp_scope_device(s)->immediate) {
         if (slot->width == 0) {
-            slot->report = &slot->seen; /* host memory is the device's */
+            slot->report = &slot->seen; /* host memory is device memory */
         } else {
             const int64_t first = pithp_first_zero(slot->data, slot->width, slot->count);
             slot->seen.first = first < 0 ? 0 : ~(uint64_t)first;
@@ -194,7 +194,7 @@ pithp_check_slot_collect(pith_scope *s, pithp_collector *c, pithp_check_slot *sl
     const bool passed = slot->known && slot->seen.first == 0;
     if (!passed && pithp_check_slot_stamp(s, c, slot) != PITH_OK)
         return s->error.code;
-    /* All have room before one gets it. */
+    /* Reserve room in all collectors first, so that all or none get it. */
     for (pithp_collector *o = c; o; o = o->outer)
         if (make_room(s, o) != PITH_OK)
             return s->error.code;
@@ -222,7 +222,7 @@ static pithp_report_block *new_block(pith_scope *s, pithp_collector *c) {
     if (pithp_fill(s, b->reports, &zero, sizeof zero,
                    REPORTS * sizeof(pith_report) / sizeof zero) == PITH_OK)
         return b;
-    b->used = REPORTS; /* not usable, and released with the others */
+    b->used = REPORTS; /* unusable, and released with the others */
     return NULL;
 }
 
@@ -280,7 +280,7 @@ pith_status pithp_collector_read(pith_scope *s, pithp_collector *c) {
             slot->seen = *seen;
         }
         if (immediate && !c->ended && slot->width == 0)
-            continue; /* a later launch may use the slot as well */
+            continue; /* a later launch may reuse the slot */
         slot->known = true;
     }
     for (int64_t i = 0; i < c->count; i++)

@@ -1,4 +1,5 @@
-/* What the environment asks to see of programs, and whether it can be written. */
+/* Inspection settings (PITH_PROFILE, PITH_JIT_DEBUG), and checks that the output can be
+ * written. */
 #include "gpu/inspect.h"
 
 #include "base/environment.h"
@@ -8,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* NULL: not set, or empty. */
+/* NULL if unset or empty. */
 static const char *setting(const char *variable) {
     const char *set = pithp_environment(variable);
     return set && set[0] ? set : NULL;
@@ -22,7 +23,7 @@ const char *pithp_debug_folder(void) {
     return setting("PITH_JIT_DEBUG");
 }
 
-/* Whether a file can be made, or written over. */
+/* Whether a file can be created or overwritten. */
 static bool can_write(const char *file) {
     char folder[4096] = ".";
     const char *slash = strrchr(file, '/');
@@ -45,7 +46,8 @@ static bool can_write(const char *file) {
     return access(folder, W_OK | X_OK) == 0;
 }
 
-/* Code is loaded from there: nobody else may write to it. NULL: all is well. */
+/* Why code may not be loaded from a directory, which only the user may write to; NULL if
+ * it may. */
 static const char *fault_of_folder(const char *folder) {
     struct stat st;
     if (mkdir(folder, 0700) != 0 && errno != EEXIST)
@@ -55,7 +57,7 @@ static const char *fault_of_folder(const char *folder) {
     if (!S_ISDIR(st.st_mode))
         return strerror(ENOTDIR);
     if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)))
-        return "others can write to it";
+        return "other users can write to it";
     return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
 }
 
@@ -71,6 +73,6 @@ pith_status pithp_inspect_check(pithp_error *e) {
     if (!fault)
         return PITH_OK;
     pithp_error_set(e, PITH_E_IO, NULL, NULL,
-                    "PITH_JIT_DEBUG: nothing can be kept in %.300s: %s", folder, fault);
+                    "PITH_JIT_DEBUG: cannot write to %.300s: %s", folder, fault);
     return PITH_E_IO;
 }

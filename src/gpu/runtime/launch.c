@@ -1,4 +1,4 @@
-/* Launches: one unit of work on the scope's stream. */
+/* Launches on the scope's stream. */
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
 

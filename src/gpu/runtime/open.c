@@ -1,5 +1,5 @@
-/* Opening and closing runtimes: which backend computes, and what its device says. Where
- * opening fails, the runtime is there all the same and its scopes carry the reason. */
+/* Runtimes: selection of the backend, opening and closing. If opening fails, the runtime
+ * still exists and its scopes carry the reason. */
 #include "base/environment.h"
 #include "gpu/compile/background.h"
 #include "gpu/device.h"
@@ -29,7 +29,7 @@ static bool backend_complete(const pithp_backend *b) {
            b->launch && b->memory && b->module_load && b->module_unload && b->module_find;
 }
 
-/* The last of the room's hooks: no scope is open, and the rooms above are closed. */
+/* The room's last hook: no scope is open, and the rooms above are closed. */
 static void runtime_closing(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_device(rt);
     pithp_background_close(d);
@@ -54,14 +54,15 @@ static const pithp_room_hooks hooks = {
     .threads_joining = threads_joining,
 };
 
-/* Give the runtime a device of that backend. */
+/* Give the runtime a device of a backend. */
 static pith_status open_device(pith_runtime *rt,
                                const pithp_backend *backend,
                                int ordinal,
                                const pith_open_options *options,
                                pithp_error *e) {
     if (!backend_complete(backend)) {
-        pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL, "the backend table is not whole");
+        pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL,
+                        "the backend table is incomplete");
         return PITH_E_INTERNAL;
     }
     pithp_device *d = pithp_allocate(rt, sizeof *d);
@@ -100,7 +101,7 @@ static pith_status open_device(pith_runtime *rt,
         backend->close(d);
         pithp_release(rt, d, sizeof *d);
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                        "out of memory: no room for buffers kept for reuse");
+                        "out of memory: no room for the buffer cache");
         return PITH_E_MEMORY;
     }
     rt->room[PITHP_ROOM_GPU] = d;
@@ -135,7 +136,7 @@ pith_runtime *pithp_open_backend(const pithp_backend *backend,
     return rt;
 }
 
-/* "host", "cuda" or "cuda:1"; *backend NULL where the name asks for what is not built. */
+/* Parse "host", "cuda" or "cuda:1"; *backend is NULL for a backend that was not built. */
 static bool parse_device(const char *name, const pithp_backend **backend, int *ordinal) {
     *ordinal = 0;
     if (strcmp(name, "host") == 0) {
@@ -167,9 +168,8 @@ open_named(pith_runtime *rt, const char *name, const pith_open_options *options)
                            "device %.40s: pith was built without CUDA", name);
     else if (backend == pithp_backend_cuda && pithp_secure_execution())
         pithp_runtime_fail(rt, PITH_E_UNSUPPORTED,
-                           "device %.40s needs code that is "
-                           "compiled at run time; %s",
-                           name, pithp_secure_reason);
+                           "device %.40s needs run-time compilation; %s", name,
+                           pithp_secure_reason);
     else if (open_device(rt, backend, ordinal, options, &e) != PITH_OK)
         pithp_runtime_fail(rt, e.code, "device %.40s: %s", name, e.text);
 }
@@ -180,18 +180,18 @@ static void open_best(pith_runtime *rt, const pith_open_options *options) {
         const pith_status rc = open_device(rt, pithp_backend_cuda, 0, options, &e);
         if (rc == PITH_OK)
             return;
-        if (rc != PITH_E_UNSUPPORTED) { /* a device is there and does not work */
+        if (rc != PITH_E_UNSUPPORTED) { /* a device exists but does not work */
             pithp_runtime_fail(rt, e.code, "device cuda: %s", e.text);
             return;
         }
-        pithp_log(rt, PITH_LOG_INFO, "no CUDA device, the host computes: %s", e.text);
+        pithp_log(rt, PITH_LOG_INFO, "no CUDA device, using the host: %s", e.text);
     }
     if (open_device(rt, &pithp_backend_host, 0, options, &e) != PITH_OK)
         pithp_runtime_fail(rt, e.code, "device host: %s", e.text);
 }
 
-/* What the environment says of compiled functions is read when they are made: words that
- * mean nothing are told now, and whether the environment counts at all. */
+/* Other code reads these variables later; invalid words are reported here. Also logs
+ * whether the environment is ignored. */
 static void check_environment(pith_runtime *rt) {
     static const struct {
         const char *variable, *words[4], *expected;
@@ -243,7 +243,7 @@ pith_status pithp_fail_device(pith_scope *s, const pithp_error *e) {
     return pithp_fail(s, e->code, NULL, "%s", e->text);
 }
 
-/* ---- What users ask of a runtime ---- */
+/* ---- Queries ---- */
 
 static const pithp_device *device_of(const pith_runtime *rt) {
     return pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;

@@ -1,4 +1,4 @@
-/* Tables that the host makes for one launch. */
+/* Staging: host tables for one launch. */
 #include "gpu/stage.h"
 
 const void *

@@ -1,6 +1,6 @@
-/* Streams: each root scope has one, its children share it, and so do the scopes of a
- * group of instances. They are pooled by the device, so that opening a scope opens no
- * stream of the backend's once a few were made. */
+/* Streams: each root scope has one; its children and the scopes of an instance group
+ * share it. The device pools streams, so that opening a scope rarely opens one of the
+ * backend. */
 #include "base/in_flight.h"
 #include "gpu/device.h"
 #include "gpu/gpu_internal.h"
@@ -88,8 +88,8 @@ void pithp_stream_attach(pith_scope *s) {
         pithp_scope_break(s);
 }
 
-/* Children share the stream of their root, so what they leave unread is their parent's. A
- * root waits: what failed becomes its error, which base hands to the log. */
+/* Children share the stream of their root, so their pending checks move to the parent. A
+ * root waits; a failure becomes its error, which base logs. */
 void pithp_stream_detach(pith_scope *s) {
     pithp_stream *st = pithp_scope_stream(s);
     if (!st)
@@ -100,8 +100,7 @@ void pithp_stream_detach(pith_scope *s) {
         return;
     }
     pithp_synchronise(s);
-    pithp_pending_close(
-        st); /* without pending ones, unless the device could not be asked */
+    pithp_pending_close(st); /* empty, unless the device could not be read */
     pithp_instance_leave(s);
     pithp_stream_leave(st);
 }
@@ -109,7 +108,7 @@ void pithp_stream_detach(pith_scope *s) {
 void pithp_streams_close(pithp_device *d) {
     pithp_error e;
     for (pithp_stream *st = d->streams; st; st = st->next)
-        d->backend->synchronise(st, &e); /* a dead device has said so already */
+        d->backend->synchronise(st, &e); /* a dead device has already been reported */
     if (d->cache)
         pithp_cache_free(d, d->cache);
     while (d->streams) {
@@ -139,8 +138,8 @@ pith_status pithp_synchronise(pith_scope *s) {
     return PITHP_UNLIKELY(pithp_pending_any(st)) ? examine(s, st) : s->error.code;
 }
 
-/* Waits also where the scope has failed before: the caller may be about to free what
- * enqueued work reads. */
+/* Also waits on a failed scope: the caller may be about to free memory that enqueued work
+ * reads. */
 void pith_wait(pith_scope *s) {
     PITHP_IN_FLIGHT(s, "pith_wait");
     if (!pithp_enter(s) && (!pithp_scope_writable(s) || !pithp_scope_stream(s)))
@@ -181,7 +180,7 @@ pithp_fill(pith_scope *s, void *to, const void *pattern, size_t width, int64_t c
     pithp_stream *st = pithp_scope_stream(s);
     pithp_error e;
     if (width != 1 && width != 2 && width != 4 && width != 8)
-        return pithp_fail(s, PITH_E_INTERNAL, NULL, "fill: a pattern of %zu bytes",
+        return pithp_fail(s, PITH_E_INTERNAL, NULL, "fill: invalid pattern of %zu bytes",
                           width);
     if (count > 0 &&
         st->device->backend->fill(st, to, pattern, width, count, &e) != PITH_OK)

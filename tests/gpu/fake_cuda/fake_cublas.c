@@ -248,6 +248,6 @@ const pithp_cublas *pithp_cublas_open(int driver, pithp_error *e) {
         major = atoi(strrchr(name, '.') + 1);
         return &library;
     }
-    pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not there: the fake");
+    pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL, "cuBLAS is not found: the fake");
     return NULL;
 }
