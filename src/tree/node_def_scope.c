@@ -83,7 +83,7 @@ void pith_scope_set_validation(pith_scope *s, bool on) {
     (void)pithp_enter(s);
     if (!pithp_scope_writable(s))
         return;
-    s->no_validation = suspend; /* also for a failed scope */
+    s->no_validation = !on; /* also for a failed scope */
     pithp_trace_note_set(s);
 }
 
