@@ -253,6 +253,19 @@ PITH_END
 
 /* Call sites for error messages. */
 
+#include <pith/array_elementwise.h>
+#include <pith/array_expression.h>
+#include <pith/array_index.h>
+#include <pith/array_native.h>
+#include <pith/array_order.h>
+#include <pith/array_product.h>
+#include <pith/array_random.h>
+#include <pith/array_reduce.h>
+#include <pith/array_segment.h>
+#include <pith/array_shape.h>
+#include <pith/array_solve.h>
+
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_array_copy(s, ...)   pith_array_copy(PITH_AT(s), __VA_ARGS__)
 #    define pith_array_borrow(s, ...) pith_array_borrow(PITH_AT(s), __VA_ARGS__)
@@ -278,17 +291,6 @@ PITH_END
 #    define pith_linspace(s, ...)     pith_linspace(PITH_AT(s), __VA_ARGS__)
 #    define pith_eye(s, ...)          pith_eye(PITH_AT(s), __VA_ARGS__)
 #endif
-
-#include <pith/array_elementwise.h>
-#include <pith/array_expression.h>
-#include <pith/array_index.h>
-#include <pith/array_native.h>
-#include <pith/array_order.h>
-#include <pith/array_product.h>
-#include <pith/array_random.h>
-#include <pith/array_reduce.h>
-#include <pith/array_segment.h>
-#include <pith/array_shape.h>
-#include <pith/array_solve.h>
+/* End of call sites. */
 
 #endif

@@ -263,6 +263,7 @@ PITH_API pith_dtype pith_promote_types(pith_dtype a, pith_dtype b);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_neg(s, ...)              pith_neg(PITH_AT(s), __VA_ARGS__)
 #    define pith_abs(s, ...)              pith_abs(PITH_AT(s), __VA_ARGS__)
@@ -297,34 +298,35 @@ PITH_END
 #    define pith_atanh(s, ...)            pith_atanh(PITH_AT(s), __VA_ARGS__)
 #    define pith_erf(s, ...)              pith_erf(PITH_AT(s), __VA_ARGS__)
 #    define pith_erfc(s, ...)             pith_erfc(PITH_AT(s), __VA_ARGS__)
+#    define pith_erf_inv(s, ...)          pith_erf_inv(PITH_AT(s), __VA_ARGS__)
 #    define pith_lgamma(s, ...)           pith_lgamma(PITH_AT(s), __VA_ARGS__)
 #    define pith_tgamma(s, ...)           pith_tgamma(PITH_AT(s), __VA_ARGS__)
+#    define pith_digamma(s, ...)          pith_digamma(PITH_AT(s), __VA_ARGS__)
 #    define pith_logistic(s, ...)         pith_logistic(PITH_AT(s), __VA_ARGS__)
 #    define pith_is_nan(s, ...)           pith_is_nan(PITH_AT(s), __VA_ARGS__)
 #    define pith_is_inf(s, ...)           pith_is_inf(PITH_AT(s), __VA_ARGS__)
 #    define pith_is_finite(s, ...)        pith_is_finite(PITH_AT(s), __VA_ARGS__)
-#    define pith_logical_not(s, ...)      pith_logical_not(PITH_AT(s), __VA_ARGS__)
-#    define pith_bitwise_not(s, ...)      pith_bitwise_not(PITH_AT(s), __VA_ARGS__)
-#    define pith_erf_inv(s, ...)          pith_erf_inv(PITH_AT(s), __VA_ARGS__)
-#    define pith_digamma(s, ...)          pith_digamma(PITH_AT(s), __VA_ARGS__)
 #    define pith_signbit(s, ...)          pith_signbit(PITH_AT(s), __VA_ARGS__)
 #    define pith_nan_to_num(s, ...)       pith_nan_to_num(PITH_AT(s), __VA_ARGS__)
 #    define pith_frexp(s, ...)            pith_frexp(PITH_AT(s), __VA_ARGS__)
+#    define pith_logical_not(s, ...)      pith_logical_not(PITH_AT(s), __VA_ARGS__)
+#    define pith_bitwise_not(s, ...)      pith_bitwise_not(PITH_AT(s), __VA_ARGS__)
 #    define pith_population_count(s, ...) pith_population_count(PITH_AT(s), __VA_ARGS__)
 #    define pith_count_leading_zeros(s, ...)                                             \
         pith_count_leading_zeros(PITH_AT(s), __VA_ARGS__)
 #    define pith_cast(s, ...) pith_cast(PITH_AT(s), __VA_ARGS__)
 #endif
-
-/* Functions that take numbers too (array_number.h), with call sites. */
 #define pith_add(s, a, b)                 PITH_BINARY_(pith_add, s, a, b)
 #define pith_sub(s, a, b)                 PITH_BINARY_(pith_sub, s, a, b)
 #define pith_mul(s, a, b)                 PITH_BINARY_(pith_mul, s, a, b)
 #define pith_div(s, a, b)                 PITH_BINARY_(pith_div, s, a, b)
 #define pith_floor_divide(s, a, b)        PITH_BINARY_(pith_floor_divide, s, a, b)
+#define pith_trunc_divide(s, a, b)        PITH_BINARY_(pith_trunc_divide, s, a, b)
 #define pith_remainder(s, a, b)           PITH_BINARY_(pith_remainder, s, a, b)
 #define pith_fmod(s, a, b)                PITH_BINARY_(pith_fmod, s, a, b)
 #define pith_pow(s, a, b)                 PITH_BINARY_(pith_pow, s, a, b)
+#define pith_ldexp(s, a, b)               PITH_SCALED_(pith_ldexp, s, a, b)
+#define pith_logaddexp(s, a, b)           PITH_BINARY_(pith_logaddexp, s, a, b)
 #define pith_atan2(s, a, b)               PITH_BINARY_(pith_atan2, s, a, b)
 #define pith_hypot(s, a, b)               PITH_BINARY_(pith_hypot, s, a, b)
 #define pith_copysign(s, a, b)            PITH_BINARY_(pith_copysign, s, a, b)
@@ -347,13 +349,11 @@ PITH_END
 #define pith_bitwise_xor(s, a, b)         PITH_BINARY_(pith_bitwise_xor, s, a, b)
 #define pith_shift_left(s, a, b)          PITH_BINARY_(pith_shift_left, s, a, b)
 #define pith_shift_right(s, a, b)         PITH_BINARY_(pith_shift_right, s, a, b)
-#define pith_trunc_divide(s, a, b)        PITH_BINARY_(pith_trunc_divide, s, a, b)
-#define pith_ldexp(s, a, b)               PITH_SCALED_(pith_ldexp, s, a, b)
-#define pith_logaddexp(s, a, b)           PITH_BINARY_(pith_logaddexp, s, a, b)
 #define pith_shift_right_logical(s, a, b) PITH_BINARY_(pith_shift_right_logical, s, a, b)
 #define pith_is_close(s, a, b, rtol, atol, equal_nan)                                    \
     PITH_NEAR_(pith_is_close, s, a, b, rtol, atol, equal_nan)
 #define pith_where(s, condition, a, b) PITH_SELECT_(pith_where, s, condition, a, b)
 #define pith_clip(s, a, low, high)     PITH_BOUNDED_(pith_clip, s, a, low, high)
+/* End of call sites. */
 
 #endif

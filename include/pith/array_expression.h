@@ -60,8 +60,10 @@ pith_expression(pith_scope *s, const char *text, const pith_binding *bindings);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_expression(s, ...) pith_expression(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -146,6 +146,7 @@ PITH_API const pith_array *pith_dynamic_update_slice(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_take(s, ...)            pith_take(PITH_AT(s), __VA_ARGS__)
 #    define pith_take_along_axis(s, ...) pith_take_along_axis(PITH_AT(s), __VA_ARGS__)
@@ -163,5 +164,6 @@ PITH_END
 #    define pith_dynamic_update_slice(s, ...)                                            \
         pith_dynamic_update_slice(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

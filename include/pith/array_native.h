@@ -77,10 +77,12 @@ PITH_API void *pith_scope_stream(pith_scope *s);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_array_view(s, ...)      pith_array_view(PITH_AT(s), __VA_ARGS__)
 #    define pith_array_unwritten(s, ...) pith_array_unwritten(PITH_AT(s), __VA_ARGS__)
 #    define pith_scope_stream(s)         pith_scope_stream(PITH_AT(s))
 #endif
+/* End of call sites. */
 
 #endif

@@ -185,6 +185,7 @@ PITH_API pith_indices pith_nonzero(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_cumsum(s, ...)          pith_cumsum(PITH_AT(s), __VA_ARGS__)
 #    define pith_cumprod(s, ...)         pith_cumprod(PITH_AT(s), __VA_ARGS__)
@@ -205,5 +206,6 @@ PITH_END
 #    define pith_unique(s, ...)          pith_unique(PITH_AT(s), __VA_ARGS__)
 #    define pith_nonzero(s, ...)         pith_nonzero(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

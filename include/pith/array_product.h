@@ -104,6 +104,7 @@ PITH_API const pith_array *pith_einsum(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_matmul(s, ...)         pith_matmul(PITH_AT(s), __VA_ARGS__)
 #    define pith_dot(s, ...)            pith_dot(PITH_AT(s), __VA_ARGS__)
@@ -111,8 +112,9 @@ PITH_END
 #    define pith_outer(s, ...)          pith_outer(PITH_AT(s), __VA_ARGS__)
 #    define pith_tensordot(s, ...)      pith_tensordot(PITH_AT(s), __VA_ARGS__)
 #    define pith_tensordot_axes(s, ...) pith_tensordot_axes(PITH_AT(s), __VA_ARGS__)
-#    define pith_einsum(s, ...)         pith_einsum(PITH_AT(s), __VA_ARGS__)
 #    define pith_dot_general(s, ...)    pith_dot_general(PITH_AT(s), __VA_ARGS__)
+#    define pith_einsum(s, ...)         pith_einsum(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

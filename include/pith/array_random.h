@@ -207,6 +207,7 @@ PITH_API const pith_array *pith_random_choice(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_random_key(s, ...)     pith_random_key(PITH_AT(s), __VA_ARGS__)
 #    define pith_random_split(s, ...)   pith_random_split(PITH_AT(s), __VA_ARGS__)
@@ -231,5 +232,6 @@ PITH_END
 #    define pith_random_shuffle(s, ...) pith_random_shuffle(PITH_AT(s), __VA_ARGS__)
 #    define pith_random_choice(s, ...)  pith_random_choice(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

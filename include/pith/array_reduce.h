@@ -115,6 +115,7 @@ PITH_API const pith_array *pith_all_close(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_sum(s, ...)           pith_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_prod(s, ...)          pith_prod(PITH_AT(s), __VA_ARGS__)
@@ -139,5 +140,6 @@ PITH_END
 #    define pith_count_nonzero(s, ...) pith_count_nonzero(PITH_AT(s), __VA_ARGS__)
 #    define pith_all_close(s, ...)     pith_all_close(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -86,6 +86,7 @@ pith_one_hot(pith_scope *s, const pith_array *index, int64_t classes, pith_dtype
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_segment_sum(s, ...)     pith_segment_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_segment_prod(s, ...)    pith_segment_prod(PITH_AT(s), __VA_ARGS__)
@@ -96,5 +97,6 @@ PITH_END
 #    define pith_histogram(s, ...)       pith_histogram(PITH_AT(s), __VA_ARGS__)
 #    define pith_one_hot(s, ...)         pith_one_hot(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -118,6 +118,7 @@ pith_triu(pith_scope *s, const pith_array *a, int64_t diagonal);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_broadcast_to(s, ...) pith_broadcast_to(PITH_AT(s), __VA_ARGS__)
 #    define pith_reshape(s, ...)      pith_reshape(PITH_AT(s), __VA_ARGS__)
@@ -142,5 +143,6 @@ PITH_END
 #    define pith_tril(s, ...)         pith_tril(PITH_AT(s), __VA_ARGS__)
 #    define pith_triu(s, ...)         pith_triu(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -49,10 +49,12 @@ PITH_API const pith_array *pith_cholesky_solve(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_cholesky(s, ...)         pith_cholesky(PITH_AT(s), __VA_ARGS__)
 #    define pith_solve_triangular(s, ...) pith_solve_triangular(PITH_AT(s), __VA_ARGS__)
 #    define pith_cholesky_solve(s, ...)   pith_cholesky_solve(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -267,6 +267,7 @@ PITH_API const void *pith_assertion_repair_any(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_check_with(s, ...)        pith_check_with(PITH_AT(s), __VA_ARGS__)
 #    define pith_check_set_level(s, ...)   pith_check_set_level(PITH_AT(s), __VA_ARGS__)
@@ -291,5 +292,6 @@ PITH_END
 #    define pith_assertion_repair_any(s, ...)                                            \
         pith_assertion_repair_any(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

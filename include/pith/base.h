@@ -290,10 +290,15 @@ PITH_END
 /* Calls that can fail tell the library where they stand. A function called through a
  * pointer or inside parentheses, (pith_fail)(s, ...), only loses that. */
 #ifndef PITH_NO_SITES
-#    define PITH_SITE_(s)     PITH_AT(s)
-#    define pith_fail(s, ...) pith_fail(PITH_AT(s), __VA_ARGS__)
+#    define PITH_SITE_(s) PITH_AT(s)
 #else
 #    define PITH_SITE_(s) (s)
 #endif
+
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
+#ifndef PITH_NO_SITES
+#    define pith_fail(s, ...) pith_fail(PITH_AT(s), __VA_ARGS__)
+#endif
+/* End of call sites. */
 
 #endif

@@ -275,10 +275,10 @@ PITH_API const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_capacity_audit(s, ...) pith_capacity_audit(PITH_AT(s), __VA_ARGS__)
-#    define pith_grown_size(s, ...)     pith_grown_size(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_capacity(s, ...)  pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_grown_size(s, ...)    pith_grown_size(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_capacity(s, ...) pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_capacity_sizes(s, ...)                                             \
         pith_lens_capacity_sizes(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_capacity_tree(s, ...)                                              \
@@ -300,14 +300,16 @@ PITH_END
 #    define pith_capacity_for(s, ...)     pith_capacity_for(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_sizes(s, ...)   pith_capacity_sizes(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_slot(s, ...)    pith_capacity_slot(PITH_AT(s), __VA_ARGS__)
-#    define pith_capacity_guard(s, ...)   pith_capacity_guard(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_require(s, ...) pith_capacity_require(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_guard(s, ...)   pith_capacity_guard(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_grown(s, ...)   pith_capacity_grown(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_valid(s, ...)   pith_capacity_valid(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_failed(s, ...)  pith_capacity_failed(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_check(s, ...)   pith_capacity_check(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_message(s, ...) pith_capacity_message(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_fix_any(s, ...) pith_capacity_fix_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_audit(s, ...)   pith_capacity_audit(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -462,6 +462,7 @@ PITH_API pith_element_text pith_element_print(pith_dtype dtype,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_save(s, ...)              pith_save(PITH_AT(s), __VA_ARGS__)
 #    define pith_save_wait(s)              pith_save_wait(PITH_AT(s))
@@ -484,19 +485,20 @@ PITH_END
 #    define pith_upgrade_set_dtype(s, ...) pith_upgrade_set_dtype(PITH_AT(s), __VA_ARGS__)
 #    define pith_upgrade_set_record(s, ...)                                              \
         pith_upgrade_set_record(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_open(s, ...)  pith_checkpoint_open(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_path(s, ...)  pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_find(s, ...)  pith_checkpoint_find(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_array(s, ...) pith_checkpoint_array(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_structure(s, ...)                                            \
-        pith_checkpoint_structure(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_parse(s, ...)  pith_checkpoint_parse(PITH_AT(s), __VA_ARGS__)
-#    define pith_checkpoint_save(s, ...)   pith_checkpoint_save(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_open(s, ...)   pith_checkpoint_open(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_path(s, ...)   pith_checkpoint_path(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_find(s, ...)   pith_checkpoint_find(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_array(s, ...)  pith_checkpoint_array(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_rows(s, ...)   pith_checkpoint_rows(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_read(s, ...)   pith_checkpoint_read(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_verify(s, ...) pith_checkpoint_verify(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_statistics(s, ...)                                           \
         pith_checkpoint_statistics(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_structure(s, ...)                                            \
+        pith_checkpoint_structure(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_parse(s, ...) pith_checkpoint_parse(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_save(s, ...)  pith_checkpoint_save(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

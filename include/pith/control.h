@@ -169,6 +169,7 @@ PITH_API const void *pith_scan_passing(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_cond(s, ...)          pith_cond(PITH_AT(s), __VA_ARGS__)
 #    define pith_switch(s, ...)        pith_switch(PITH_AT(s), __VA_ARGS__)
@@ -176,11 +177,12 @@ PITH_END
 #    define pith_while_passing(s, ...) pith_while_passing(PITH_AT(s), __VA_ARGS__)
 #    define pith_fori(s, ...)          pith_fori(PITH_AT(s), __VA_ARGS__)
 #    define pith_fori_between(s, ...)  pith_fori_between(PITH_AT(s), __VA_ARGS__)
-#    define pith_scan(s, ...)          pith_scan(PITH_AT(s), __VA_ARGS__)
 #    define pith_fori_passing(s, ...)  pith_fori_passing(PITH_AT(s), __VA_ARGS__)
 #    define pith_fori_between_passing(s, ...)                                            \
         pith_fori_between_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_scan(s, ...)         pith_scan(PITH_AT(s), __VA_ARGS__)
 #    define pith_scan_passing(s, ...) pith_scan_passing(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -68,8 +68,10 @@ PITH_API void pith_debug_with(pith_scope *s, const pith_debug_options *options);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_debug_with(s, ...) pith_debug_with(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

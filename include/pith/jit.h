@@ -275,16 +275,18 @@ PITH_API const pith_function *pith_no_tracing(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_jit(s, ...)               pith_jit(PITH_AT(s), __VA_ARGS__)
 #    define pith_explain_miss(s, ...)      pith_explain_miss(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_text(s, ...)      pith_program_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_print(s, ...)     pith_program_print(PITH_AT(s), __VA_ARGS__)
-#    define pith_program_cuda_text(s, ...) pith_program_cuda_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_cost(s, ...)      pith_program_cost(PITH_AT(s), __VA_ARGS__)
 #    define pith_program_profile(s, ...)   pith_program_profile(PITH_AT(s), __VA_ARGS__)
+#    define pith_program_cuda_text(s, ...) pith_program_cuda_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_eval_shape(s, ...)        pith_eval_shape(PITH_AT(s), __VA_ARGS__)
 #    define pith_no_tracing(s, ...)        pith_no_tracing(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

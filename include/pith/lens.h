@@ -382,6 +382,7 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
                                               : pith_lens_register(type(), part, cache);
 }
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_text_make(s, ...)         pith_text_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_path(s, ...)         pith_lens_path(PITH_AT(s), __VA_ARGS__)
@@ -390,6 +391,13 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
 #    define pith_lens_focus(s, ...)        pith_lens_focus(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_nest(s, ...)         pith_lens_nest(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_merge(s, ...)        pith_lens_merge(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_each(s, ...)         pith_lens_each(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_items(s, ...)        pith_lens_items(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_all_where(s, ...)    pith_lens_all_where(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_leaves_where(s, ...) pith_lens_leaves_where(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_all_of_any(s, ...)   pith_lens_all_of_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_at(s, ...)           pith_lens_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_slice(s, ...)        pith_lens_slice(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_get(s, ...)          pith_lens_get(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_set_with(s, ...)     pith_lens_set_with(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_apply_with(s, ...)   pith_lens_apply_with(PITH_AT(s), __VA_ARGS__)
@@ -403,21 +411,15 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
         pith_lens_set_bool_with(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_set_text_with(s, ...)                                              \
         pith_lens_set_text_with(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_text(s, ...)         pith_lens_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_each(s, ...)         pith_lens_each(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_items(s, ...)        pith_lens_items(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_all_where(s, ...)    pith_lens_all_where(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_leaves_where(s, ...) pith_lens_leaves_where(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_all_of_any(s, ...)   pith_lens_all_of_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_at(s, ...)           pith_lens_at(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_slice(s, ...)        pith_lens_slice(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_bind(s, ...)         pith_lens_bind(PITH_AT(s), __VA_ARGS__)
-#    define pith_bound_get(s, ...)         pith_bound_get(PITH_AT(s), __VA_ARGS__)
-#    define pith_bound_set(s, ...)         pith_bound_set(PITH_AT(s), __VA_ARGS__)
-#    define pith_bound_apply(s, ...)       pith_bound_apply(PITH_AT(s), __VA_ARGS__)
-#    define pith_bound_focus(s, ...)       pith_bound_focus(PITH_AT(s), __VA_ARGS__)
-#    define pith_bound_nest(s, ...)        pith_bound_nest(PITH_AT(s), __VA_ARGS__)
-#    define pith_bound_at(s, ...)          pith_bound_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_bind(s, ...)   pith_lens_bind(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_get(s, ...)   pith_bound_get(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_set(s, ...)   pith_bound_set(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_apply(s, ...) pith_bound_apply(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_focus(s, ...) pith_bound_focus(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_nest(s, ...)  pith_bound_nest(PITH_AT(s), __VA_ARGS__)
+#    define pith_bound_at(s, ...)    pith_bound_at(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_text(s, ...)   pith_lens_text(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -193,6 +193,7 @@ PITH_API bool pith_memory_reset_streams(pith_scope *s);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_instance_open(s, ...) pith_instance_open(PITH_AT(s), __VA_ARGS__)
 #    define pith_instance_set_proportion(s, ...)                                         \
@@ -208,5 +209,6 @@ PITH_END
 #    define pith_instance_wait(s, ...)   pith_instance_wait(PITH_AT(s), __VA_ARGS__)
 #    define pith_memory_reset_streams(s) pith_memory_reset_streams(PITH_AT(s))
 #endif
+/* End of call sites. */
 
 #endif

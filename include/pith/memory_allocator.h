@@ -77,9 +77,11 @@ PITH_API size_t pith_memory_trim(pith_runtime *rt);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_memory_set_allocator(s, ...)                                            \
         pith_memory_set_allocator(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -189,6 +189,7 @@ PITH_API pith_batch_fit pith_fit_batch(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_sample_of(s, ...) pith_sample_of(PITH_AT(s), __VA_ARGS__)
 #    define pith_hint_output_elements(s, ...)                                            \
@@ -209,5 +210,6 @@ PITH_END
 #    define pith_hint_measured(s, ...)     pith_hint_measured(PITH_AT(s), __VA_ARGS__)
 #    define pith_fit_batch(s, ...)         pith_fit_batch(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

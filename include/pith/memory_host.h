@@ -68,8 +68,10 @@ PITH_API size_t pith_host_available(void);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_host_make(s, ...) pith_host_make(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -192,6 +192,7 @@ PITH_API bool pith_instance_from_device(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_chunk_shape(s, ...)    pith_chunk_shape(PITH_AT(s), __VA_ARGS__)
 #    define pith_memory_chunks(s, ...)  pith_memory_chunks(PITH_AT(s), __VA_ARGS__)
@@ -209,5 +210,6 @@ PITH_END
 #    define pith_instance_from_device(s, ...)                                            \
         pith_instance_from_device(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

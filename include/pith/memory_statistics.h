@@ -79,11 +79,13 @@ PITH_API bool pith_memory_log(pith_scope *s, const char *path);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_memory_push(s)     pith_memory_push(PITH_AT(s))
 #    define pith_memory_pop(s)      pith_memory_pop(PITH_AT(s))
 #    define pith_memory_json(s)     pith_memory_json(PITH_AT(s))
 #    define pith_memory_log(s, ...) pith_memory_log(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

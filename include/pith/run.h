@@ -286,11 +286,13 @@ PITH_API pith_bench_result pith_bench(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_run_any(s, ...)       pith_run_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_propagate_any(s, ...) pith_propagate_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_at_lens_any(s, ...)   pith_at_lens_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_bench(s, ...)         pith_bench(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

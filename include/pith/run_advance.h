@@ -38,8 +38,10 @@ PITH_API const void *pith_advance_any(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_advance_any(s, ...) pith_advance_any(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

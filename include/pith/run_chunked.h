@@ -70,8 +70,10 @@ PITH_API const void *pith_run_chunked_any(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_run_chunked_any(s, ...) pith_run_chunked_any(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -57,10 +57,12 @@ pith_run_chunked_host(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_host_tree_copy(s, ...)   pith_host_tree_copy(PITH_AT(s), __VA_ARGS__)
 #    define pith_host_tree_load(s, ...)   pith_host_tree_load(PITH_AT(s), __VA_ARGS__)
 #    define pith_run_chunked_host(s, ...) pith_run_chunked_host(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

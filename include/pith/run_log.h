@@ -92,11 +92,13 @@ PITH_API const pith_dict *pith_run_log_read(pith_scope *s, const char *path);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_run_log_open(s, ...) pith_run_log_open(PITH_AT(s), __VA_ARGS__)
 #    define pith_run_log_add(s, ...)  pith_run_log_add(PITH_AT(s), __VA_ARGS__)
 #    define pith_run_log_sync(s, ...) pith_run_log_sync(PITH_AT(s), __VA_ARGS__)
 #    define pith_run_log_read(s, ...) pith_run_log_read(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

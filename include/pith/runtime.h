@@ -105,8 +105,10 @@ PITH_API void pith_wait(pith_scope *s);
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_wait(s) pith_wait(PITH_AT(s))
 #endif
+/* End of call sites. */
 
 #endif

@@ -622,6 +622,11 @@ pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
 }
 #endif
 
+#include <pith/tree_index.h>
+#include <pith/tree_parts.h>
+#include <pith/tree_structure.h>
+
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_freeze_any(s, ...) pith_freeze_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_make_any(s, ...)   pith_make_any(PITH_AT(s), __VA_ARGS__)
@@ -650,17 +655,14 @@ pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
 #    define pith_tree_stack(s, ...)      pith_tree_stack(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_concat(s, ...)     pith_tree_concat(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_equal(s, ...)      pith_tree_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_kahan_sum(s, ...)  pith_tree_kahan_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_all_close(s, ...)  pith_tree_all_close(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_kahan_sum(s, ...)  pith_tree_kahan_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_resize_any(s, ...) pith_tree_resize_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_print(s, ...)           pith_print(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_text(s, ...)       pith_tree_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)
 #    define pith_partial(s, ...)         pith_partial(PITH_AT(s), __VA_ARGS__)
 #endif
-
-#include <pith/tree_index.h>
-#include <pith/tree_parts.h>
-#include <pith/tree_structure.h>
+/* End of call sites. */
 
 #endif

@@ -57,6 +57,7 @@ PITH_API const pith_array *pith_index_valid(pith_scope *s, const pith_index *ind
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_index_make(s, ...)   pith_index_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_index_of(s, ...)     pith_index_of(PITH_AT(s), __VA_ARGS__)
@@ -64,5 +65,6 @@ PITH_END
 #    define pith_index_values(s, ...) pith_index_values(PITH_AT(s), __VA_ARGS__)
 #    define pith_index_valid(s, ...)  pith_index_valid(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

@@ -68,6 +68,7 @@ PITH_API const void *pith_tree_where_broadcast_last(pith_scope *s,
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_tree_slice(s, ...)       pith_tree_slice(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_split(s, ...)       pith_tree_split(PITH_AT(s), __VA_ARGS__)
@@ -77,5 +78,6 @@ PITH_END
 #    define pith_tree_where_broadcast_last(s, ...)                                       \
         pith_tree_where_broadcast_last(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

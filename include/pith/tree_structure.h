@@ -127,6 +127,7 @@ PITH_API bool pith_treedef_is_prefix(const pith_treedef *prefix, const pith_tree
 
 PITH_END
 
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
 #    define pith_tree_flatten_where(s, ...)                                              \
         pith_tree_flatten_where(PITH_AT(s), __VA_ARGS__)
@@ -143,5 +144,6 @@ PITH_END
 #    define pith_treedef_compose(s, ...)  pith_treedef_compose(PITH_AT(s), __VA_ARGS__)
 #    define pith_treedef_children(s, ...) pith_treedef_children(PITH_AT(s), __VA_ARGS__)
 #endif
+/* End of call sites. */
 
 #endif

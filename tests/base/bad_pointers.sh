@@ -1,46 +1,22 @@
-# bad_pointers.sh NM LIBRARY HEADER...
+# bad_pointers.sh NM LIBRARY API
 #
-# Writes C for test_bad_pointers.c: a call of every function that LIBRARY exports, read off its
-# declaration in the public headers, in which one pointer can be replaced by a bad one. A
-# function that is exported but declared in no header is an error, so what is added later is
-# tested or noticed.
+# Writes C for test_bad_pointers.c: a call of every function that LIBRARY exports, by its
+# declaration in the public headers, which the program API (scripts/api) lists, in which one
+# pointer can be replaced by a bad one. A function that is exported but declared in no header is
+# an error, so what is added later is tested or noticed.
 set -eu
-nm=$1 library=$2
-shift 2
+nm=$1 library=$2 api=$3
 exported=$("$nm" -D --defined-only "$library" | awk '$2 == "T" && $3 ~ /^pith_/ {print $3}' | sort -u)
 [ -n "$exported" ] || { echo "bad_pointers.sh: $library exports nothing" >&2; exit 1; }
+opaque=$("$api" --opaque)
 
-cat "$@" | awk -v exported="$exported" '
-# ---- Text without comments, directives and line ends ----
-{
-    line = $0
-    if (continued || line ~ /^[ \t]*#/) { continued = line ~ /\\$/; next }
-    text = text line " "
+"$api" --list | awk -F '\t' -v exported="$exported" -v opaque_types="$opaque" '
+BEGIN {
+    count = split(opaque_types, names, "\n")
+    for (i = 1; i <= count; i++) opaque[names[i]] = 1
 }
-function without_comments(t,    out, i) {
-    while ((i = index(t, "/*")) > 0) {
-        out = out substr(t, 1, i - 1) " "
-        t = substr(t, i + 2)
-        i = index(t, "*/")
-        t = substr(t, i + 2)
-    }
-    return out t
-}
-function trimmed(t) { gsub(/[ \t]+/, " ", t); sub(/^ /, "", t); sub(/ $/, "", t); return t }
+{ declared[$2] = $0 }
 
-# Split at commas outside parentheses; returns the count.
-function split_parameters(t, into,    depth, i, c, n, piece) {
-    n = 0; depth = 0; piece = ""
-    for (i = 1; i <= length(t); i++) {
-        c = substr(t, i, 1)
-        if (c == "(") depth++
-        if (c == ")") depth--
-        if (c == "," && depth == 0) { into[++n] = trimmed(piece); piece = "" }
-        else piece = piece c
-    }
-    if (trimmed(piece) != "") into[++n] = trimmed(piece)
-    return n
-}
 function name_of(p) {
     if (match(p, /\(\*[a-z_0-9]+\)/)) return substr(p, RSTART + 2, RLENGTH - 3)
     sub(/\[.*/, "", p)
@@ -104,9 +80,11 @@ function good(type, name, kind) {
     if (type ~ /^pith_/) return "(" type "){0}"
     return name ~ /^(axis|first|second|source|destination|index|leaf|node|number|parameter_count)$/ ? "0" : type == "size_t" ? "8" : "1"
 }
-function emit(name, parameters,    all, n, i, type, kind, call, rows, scoped) {
-    n = split_parameters(parameters, all)
-    of = name
+# A call of the function of a line, and the rows of its pointers.
+function emit(line,    name, all, n, i, type, kind, call, rows, scoped) {
+    n = split(line, all, "\t") - 3
+    of = name = all[2]
+    for (i = 1; i <= n; i++) all[i] = all[i + 3]
     scoped = 0
     draws_integers = name ~ /_(bits|integers)$/
     for (i = 1; i <= n; i++) {
@@ -126,33 +104,13 @@ function emit(name, parameters,    all, n, i, type, kind, call, rows, scoped) {
     table = table rows
 }
 END {
-    text = without_comments(text)
-    rest = text
-    while (match(rest, /typedef struct [a-z_0-9]+ [a-z_0-9]+;/)) {
-        split(substr(rest, RSTART, RLENGTH - 1), word, " ")
-        opaque[word[4]] = 1
-        rest = substr(rest, RSTART + RLENGTH)
-    }
-    while ((i = index(text, "PITH_API ")) > 0) {
-        text = substr(text, i + 9)
-        declaration = substr(text, 1, index(text, ";") - 1)
-        gsub(/PITH_NODISCARD|PITH_FORMAT\([^)]*\)|__attribute__\(\([^)]*\)\)/, "", declaration)
-        open = index(declaration, "(")
-        if (!open) continue
-        head = trimmed(substr(declaration, 1, open - 1))
-        match(head, /[a-z_0-9]+$/)
-        declared[substr(head, RSTART)] = trimmed(substr(declaration, open + 1))
-    }
     count = split(exported, names, "\n")
     for (i = 1; i <= count; i++) {
-        if (!(names[i] in declared)) {
+        if (names[i] in declared) emit(declared[names[i]])
+        else {
             print "bad_pointers.sh: " names[i] " is exported and declared in no header" > "/dev/stderr"
             failed = 1
-            continue
         }
-        parameters = declared[names[i]]
-        sub(/\)[ ]*$/, "", parameters)
-        emit(names[i], parameters)
     }
     for (type in needed) # of types that the test has no good value for yet
         printf "#ifndef GOOD_%s\n#    define GOOD_%s g->bytes\n#endif\n", type, type

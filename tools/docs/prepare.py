@@ -2,11 +2,12 @@
 
 Copies the pages of docs/ and some pages beside them, and mends links: those to headers lead to
 the API reference, those to sources of examples to a page with the source, and those to other
-files of the repository become their names. Writes a page per header and per example, and the
-tables of contents, which follow the tables of docs/index.md.
+files of the repository become their names. Writes a page per header and per example, a list
+of all functions, and the tables of contents, which follow the tables of docs/index.md.
 """
 import os
 import re
+import subprocess
 import sys
 
 root, out = sys.argv[1:]
@@ -81,6 +82,20 @@ def mend(text, path):
     )
 
 
+def functions_by_header():
+    """A list of the functions of each page of a header, from scripts/api."""
+    lines = subprocess.run(
+        [os.path.join(root, "scripts/api"), "--list", root], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout.splitlines()
+    names = {}
+    for line in lines:
+        header, name = line.split("\t")[:2]
+        names.setdefault(header, []).append(f"`{name}`")
+    return "".join(
+        f"\n[{name}](api/{name[:-2]}.md): {', '.join(sorted(names[name]))}.\n" for name in headers if name in names
+    )
+
+
 def toctree(entries, caption=None, hidden=True):
     lines = ["```{toctree}", ":maxdepth: 1"]
     lines += [":hidden:"] if hidden else []
@@ -114,6 +129,7 @@ for path in pages:
         text += contents(read(path))
     elif path == "docs/reference/api.md":
         text += "\n## Headers\n\n" + toctree([f"api/{name[:-2]}" for name in headers], hidden=False)
+        text += "\n## Functions\n" + functions_by_header()
     elif path == "examples/README.md":
         text += "\n" + toctree([os.path.relpath(pages[p][:-3], "examples") for p in sources])
     write(pages[path], text)

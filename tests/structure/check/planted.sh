@@ -23,7 +23,11 @@ fresh() {
 PITH_API pith_scope *pith_call_site(pith_scope *s, const char *site);
 PITH_API const pith_array *pith_full(pith_scope *s,
                                      double value);
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
+#ifndef PITH_NO_SITES
 #    define pith_full(s, ...) pith_full(PITH_AT(s), __VA_ARGS__)
+#endif
+/* End of call sites. */
 END
     printf 'Test(walk, visits_all) {\n}\n' >tests/base/test_walk.c
     printf 'pith_test(walk test_walk.c)\n' >tests/base/CMakeLists.txt
@@ -99,6 +103,10 @@ fresh; printf 'PITH_API void pith_lose(pith_scope *s);\n' >>include/pith/base.h
 must fail sites "a maker without a site"
 fresh; printf '#    define pith_gone(s, ...) pith_gone(PITH_AT(s), __VA_ARGS__)\n' >>include/pith/base.h
 must fail sites "a site without a maker"
+fresh; sed -i 's/double value)/double value, int n)/; s/pith_full(pith/pith_fill(pith/' include/pith/base.h
+must fail sites "the site of a function that has another name now"
+fresh; sed -i '/End of call sites/d' include/pith/base.h
+must fail sites "call sites without an end mark"
 
 fresh; printf '| `d` | e | `walk::visits_none` |\n' >>docs/internals/models.md
 must fail models "a test that does not exist"

@@ -21,18 +21,7 @@ case $library in
         ;;
     *)
         "$nm" -D --defined-only "$library" | awk 'NF == 3 { print $3 }' | sort -u >"$defined"
-        awk '/^PITH_API / { text = ""; reading = 1 }
-            reading {
-                text = text " " $0
-                if ($0 ~ /;/) {
-                    reading = 0
-                    while (gsub(/__attribute__ *\(\([^()]*(\([^()]*\))*[^()]*\)\)/, "", text)) { }
-                    gsub(/PITH_(FORMAT|NODISCARD)( *\([^)]*\))?/, "", text)
-                    if (match(text, /pith_[a-z0-9_]+ *(\[[^]]*\] *;|\(|;)/)) {
-                        name = substr(text, RSTART, RLENGTH); sub(/[^a-z0-9_].*$/, "", name); print name
-                    }
-                }
-            }' "$root"/include/pith/*.h | sort -u >"$declared"
+        "$(dirname "$0")/../../../scripts/api" --list "$root" | cut -f 2 | sort -u >"$declared"
         if ! diff "$declared" "$defined"; then
             echo "symbols: < is declared but not exported, > is exported but not declared"
             exit 1
