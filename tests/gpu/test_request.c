@@ -45,9 +45,9 @@ Test(request, mistakes_are_refused_and_queue_nothing) {
         pt_fails(bad[k].code, p.s, pith_instance_allocate_all(p.s, i, 2, both));
     }
     const pith_request twice[2] = {good, good};
-    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, twice, 2));
+    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, 2, twice));
     pt_says("\"good\" is requested twice");
-    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, &good, 0));
+    pt_fails(PITH_E_ARG, p.s, pith_instance_queue(p.s, i, 0, &good));
     pt_fails(PITH_E_ARG, p.s,
              pith_instance_queue(p.s, pith_instance_find(p.rt, "default"), 1, &good));
     pt_ok(p.s, pith_instance_allocate_queue(p.s, i));
@@ -338,7 +338,7 @@ Test(request, copies_run_on_the_stream_of_the_group) {
         for (int k = 0; k < 3; k++)
             cr_assert(out[k][0] == k + 7 && out[k][4999] == k + 7);
         pith_instance_free(p.s, a, "p");
-        pt_fails(PITH_E_ARG, p.s, pith_instance_to_device(p.s, a, all, from, 3));
+        pt_fails(PITH_E_ARG, p.s, pith_instance_to_device(p.s, a, 3, all, from));
         pt_says("not a live allocation of \"a\"");
         close_pair(p);
     }
