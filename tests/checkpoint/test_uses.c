@@ -117,6 +117,6 @@ PITH_NODE(Wrong, PITH_TREE(any), PITH_USES(pith_array))
 
 Test(uses, are_record_types) {
     const char *error = pith_type_error(Wrong_pith_type());
-    cr_assert(error && strstr(error, "Wrong.pith_array: pith_array is no record type"),
+    cr_assert(error && strstr(error, "Wrong.pith_array: pith_array is not a record type"),
               "%s", error);
 }

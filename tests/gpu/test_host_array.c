@@ -70,7 +70,7 @@ Test(host_array, more_than_there_is_is_spilled_or_refused_with_numbers) {
     pith_scope *s = pith_scope_open(rt);
     const pith_shape shape = PITH_SHAPE(1 << 20, 1 << 24); /* 128 TiB */
     pt_fails(PITH_E_MEMORY, s, pith_host_make(s, PITH_F64, shape, NULL));
-    pt_says("140737488355328 bytes of host memory asked for");
+    pt_says("140737488355328 bytes of host memory requested");
     pt_fails(PITH_E_IO, s,
              pith_host_make(s, PITH_F64, shape, &(pith_host_options){.spill = folder}));
     pt_says(folder);

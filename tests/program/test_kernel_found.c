@@ -48,9 +48,9 @@ Test(kernel_found, a_refusal_is_reported_and_passes) {
         const char *says;
     } cases[] = {
         {cudaErrorMemoryAllocation, PITH_E_MEMORY, "cannot find kernel random_below"},
-        {cudaErrorNoKernelImageForDevice, PITH_E_UNSUPPORTED, "other devices"},
-        {cudaErrorInvalidDeviceFunction, PITH_E_UNSUPPORTED, "other devices"},
-        {cudaErrorUnsupportedPtxVersion, PITH_E_UNSUPPORTED, "other devices"},
+        {cudaErrorNoKernelImageForDevice, PITH_E_UNSUPPORTED, "not built for"},
+        {cudaErrorInvalidDeviceFunction, PITH_E_UNSUPPORTED, "not built for"},
+        {cudaErrorUnsupportedPtxVersion, PITH_E_UNSUPPORTED, "not built for"},
         {cudaErrorNotPermitted, PITH_E_UNSUPPORTED, "kernel random_below: "},
     };
     for (int k = 0; k < PITHP_COUNT(cases); k++) {
