@@ -379,12 +379,12 @@ Test(tree_reduce, folds_from_the_first_leaf_on) {
     const pith_array *x = pith_f64(s, 1), *y = pith_f64(s, 2);
     const void *tree = pith_list_make(
         s, PITH_ITEMS(y, pith_none_make(s), pith_tuple_make(s, PITH_ITEMS(x))));
-    cr_assert(pt_first(s, pith_tree_reduce(s, tree, add, NULL, NULL)) == 3);
-    cr_assert(pt_first(s, pith_tree_reduce(s, tree, add, NULL, y)) == 5);
-    cr_assert(pith_tree_reduce(s, pith_none_make(s), add, NULL, y) == y);
-    pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, pith_none_make(s), add, NULL, NULL));
+    cr_assert(pt_first(s, pith_tree_reduce(s, add, NULL, tree, NULL)) == 3);
+    cr_assert(pt_first(s, pith_tree_reduce(s, add, NULL, tree, y)) == 5);
+    cr_assert(pith_tree_reduce(s, add, NULL, pith_none_make(s), y) == y);
+    pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, add, NULL, pith_none_make(s), NULL));
     pt_says("the tree has no leaves");
-    pt_fails(PITH_E_CALLBACK, s, pith_tree_reduce(s, tree, nothing, NULL, NULL));
+    pt_fails(PITH_E_CALLBACK, s, pith_tree_reduce(s, nothing, NULL, tree, NULL));
     cr_assert_str_eq(pt_error.path, "[2][0]");
     pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, NULL, NULL, tree, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_reduce(s, add, NULL, NULL, y));
