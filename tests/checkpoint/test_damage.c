@@ -139,7 +139,7 @@ Test(damage, names_the_leaf_that_it_struck) {
     pt_fails(PITH_E_FORMAT, s, pith_load(s, Sim, "a.json"));
     cr_assert_str_eq(pt_error.path, ".neighbour");
     pt_says("damaged in \"a.");
-    pt_says("its checksum does not fit");
+    pt_says("its checksum does not match");
     ct_write(name, good.bytes, good.n - 1);
     pt_fails(PITH_E_FORMAT, s, pith_load(s, Sim, "a.json"));
     pt_says("bytes, expected");
@@ -152,7 +152,7 @@ Test(damage, names_the_leaf_that_it_struck) {
     unlink(name);
     cr_assert(mkfifo(name, 0600) == 0);
     pt_fails(PITH_E_IO, s, pith_load(s, Sim, "a.json"));
-    pt_says("it is no regular file");
+    pt_says("it is not a regular file");
     free(good.bytes);
     pith_scope_close(s);
     pt_close(rt);
@@ -180,7 +180,7 @@ Test(damage, of_files_that_are_open_is_found_too) {
     cr_assert(file >= 0 && pwrite(file, good.bytes, good.n, 0) == (ssize_t)good.n);
     close(file);
     pt_fails(PITH_E_FORMAT, s, pith_checkpoint_array(s, c, ".neighbour"));
-    pt_says("its checksum does not fit");
+    pt_says("its checksum does not match");
     free(good.bytes);
     pith_scope_close(s);
     pt_close(rt);

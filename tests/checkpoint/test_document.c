@@ -36,16 +36,17 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
     } cases[] = {
         {"\"library\"", "\"librarie\"", "line 3: expected the member \"library\""},
         {"\"step\":0", "\"step\":0.5", "expected an integer"},
-        {"\"metadata\":{}", "\"metadata\":{\"a\":1}", "the metadata \"a\" is no string"},
-        {"\"metadata\":{}", "\"metadata\":[]", "metadata is no object"},
+        {"\"metadata\":{}", "\"metadata\":{\"a\":1}",
+         "the metadata \"a\" is not a string"},
+        {"\"metadata\":{}", "\"metadata\":[]", "metadata is not an object"},
         {"\"metadata\":{}", "\"metadata\":{\"a\":\"\",\"a\":\"\"}",
          "duplicate object key"},
         {"\"version\":1}", "\"version\":-1}", "a type needs a name and a version"},
         {"\"name\":\"Force\"", "\"name\":\"\"", "a type needs a name and a version"},
-        {"{\"kind\":\"list\"}", "{\"kind\":\"bag\"}", "\"bag\" is no kind of node"},
+        {"{\"kind\":\"list\"}", "{\"kind\":\"bag\"}", "\"bag\" is not a node kind"},
         {"{\"kind\":\"list\"}", "{\"kind\":\"list\",\"parent\":0,\"at\":0}",
-         "the first row is no root"},
-        {"{\"kind\":\"list\"}", "{\"kind\":\"absent\"}", "the first row is no root"},
+         "the first row is not a root"},
+        {"{\"kind\":\"list\"}", "{\"kind\":\"absent\"}", "the first row is not a root"},
         {"{\"kind\":\"list\"}", "{\"kind\":\"list\",\"more\":0}",
          "1 object item(s) left unpacked: more"},
         {"{\"kind\":\"list\"}", "[]", "expected a row"},
@@ -72,27 +73,25 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
          "only a field of a record may be absent"},
         {"\"leaf\":1}", "\"leaf\":0}", "expected leaf 1"},
         {"\"at\":\"b\",\"leaf\":1}", "\"at\":\"b\"}", "a leaf has a number"},
-        {"[\"f64\",2.5]", "[\"f64\",\"2.5\"]", "the static \"cutoff\" is no number"},
-        {"[\"f64\",2.5]", "[\"f65\",2.5]",
-         "the static \"cutoff\" has no kind that is known"},
-        {"[\"f64\",2.5]", "[\"f64\",2.5,1]",
-         "the static \"cutoff\" has no kind that is known"},
-        {"[\"f64\",2.5]", "{\"f64\":2.5}",
-         "the static \"cutoff\" has no kind that is known"},
+        {"[\"f64\",2.5]", "[\"f64\",\"2.5\"]", "the static \"cutoff\" is not a number"},
+        {"[\"f64\",2.5]", "[\"f65\",2.5]", "the static \"cutoff\" has an unknown kind"},
+        {"[\"f64\",2.5]", "[\"f64\",2.5,1]", "the static \"cutoff\" has an unknown kind"},
+        {"[\"f64\",2.5]", "{\"f64\":2.5}", "the static \"cutoff\" has an unknown kind"},
         {"[\"text\",\"m\"]", "[\"text\",1]", "expected a string"},
-        {"[\"text\",\"m\"]", "[\"bool\",1]", "is no bool"},
-        {"[\"text\",\"m\"]", "[\"dtype\",\"f65\"]", "\"f65\" is no dtype"},
-        {"[\"text\",\"m\"]", "[\"record\",3]", "names a static record that is not there"},
-        {"[\"f64\",2.5]", "[\"record\",6]", "names a static record that is not there"},
+        {"[\"text\",\"m\"]", "[\"bool\",1]", "is not a bool"},
+        {"[\"text\",\"m\"]", "[\"dtype\",\"f65\"]", "\"f65\" is not a dtype"},
+        {"[\"text\",\"m\"]", "[\"record\",3]", "refers to a missing static record"},
+        {"[\"f64\",2.5]", "[\"record\",6]", "refers to a missing static record"},
         {"[\"record\",6]", "[\"record\",60]",
          "row 4 has no static \"units\" that names this row"},
         {"[\"record\",6]", "[\"record\",null]",
          "row 4 has no static \"units\" that names this row"},
         {"\"path\":\"[0]['a']\"", "\"path\":\"[0]['c']\"",
-         "the path is not the one of the node table"},
-        {"\"path\":\"[0]['a']\",", "", "the path is not the one of the node table"},
-        {"\"dtype\":\"u8\"", "\"dtype\":\"u9\"", "\"u9\" is no dtype"},
-        {"\"shape\":[2,3]", "\"shape\":[2,-3]", "extent 1 of the shape is no size"},
+         "the path differs from that of the node table"},
+        {"\"path\":\"[0]['a']\",", "", "the path differs from that of the node table"},
+        {"\"dtype\":\"u8\"", "\"dtype\":\"u9\"", "\"u9\" is not a dtype"},
+        {"\"shape\":[2,3]", "\"shape\":[2,-3]",
+         "extent 1 of the shape is not a valid size"},
         {"\"shape\":[2,3]", "\"shape\":[2,2]", "expected data of 4 elements"},
         {"\"shape\":[2,3]", "\"shape\":[4611686018427387904,4]",
          "the size of the leaf overflows"},
@@ -104,18 +103,18 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7,256]", "element 5 is no u8"},
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7,7.0]", "element 5 is no u8"},
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7,8]",
-         "the checksum does not fit the data"},
+         "the checksum does not match the data"},
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7]", "expected data of 6 elements"},
         {"\"data\":[7,7,7,7,7,7]", "\"sidecar\":0,\"tensor\":\"x\",\"begin\":0,\"end\":6",
-         "no such sidecar"},
-        {",\"data\":[7,7,7,7,7,7]", "", "either data or a place in the sidecar"},
+         "in an unknown sidecar"},
+        {",\"data\":[7,7,7,7,7,7]", "", "either data or a range in a sidecar"},
         {"\"data\":[0.5]", "\"data\":[1e999]", "real number overflow"},
         {"\"data\":[0.5]", "\"data\":[-0]", "element 0 is no f64"},
         {"\"data\":[0.5]", "\"data\":[9007199254740993]", "element 0 is no f64"},
         {"\"data\":[0.5]", "\"data\":[NaN]", "invalid token near 'NaN'"},
         {"\"data\":[0.5]", "\"data\":[\"NaN\"]", "element 0 is no f64"},
         {"\"data\":[0.5]", "\"data\":[0,5]", "expected data of 1 elements"},
-        {"[\"f64\",2.5]", "[\"f64\",-0]", "the static \"cutoff\" is no number"},
+        {"[\"f64\",2.5]", "[\"f64\",-0]", "the static \"cutoff\" is not a number"},
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7,18446744073709551616]",
          "too big integer"},
         {"\"data\":[7,7,7,7,7,7]", "\"data\":[7,7,7,7,7,-0.0]", "element 5 is no u8"},
@@ -126,7 +125,8 @@ Test(document, is_refused_where_a_row_makes_no_sense) {
         {"\"shape\":[2,3]", "\"shape\":[9223372036854775808,3]", "too big integer"},
         {"\"shape\":[2,3]", "\"shape\":[9223372036854775807,9223372036854775807]",
          "the size of the leaf overflows"},
-        {"\"shape\":[2,3]", "\"shape\":[2.0,3]", "extent 0 of the shape is no size"},
+        {"\"shape\":[2,3]", "\"shape\":[2.0,3]",
+         "extent 0 of the shape is not a valid size"},
         {"\"shape\":[2,3]", "\"shape\":[9223372036854775807,0]",
          "expected data of 0 elements"},
         {"\"shape\":[2,3]", "\"shape\":[9223372036854775807,9223372036854775807,0]",
@@ -168,10 +168,10 @@ Test(document, of_another_kind_or_format_is_named_as_such) {
     refuses(s, &good, "\"format\":2", "\"format\":99999999999999999999", "has format");
     refuses(s, &good, "\"format\":2", "\"format\":0", "has format 0");
     refuses(s, &good, "\"pith\":\"checkpoint\"", "\"pith\":\"check\"",
-            "\"a.json\" is no pith checkpoint");
+            "\"a.json\" is not a pith checkpoint");
     ct_write("a.json", "", 0);
     pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
-    pt_says("is no pith checkpoint");
+    pt_says("is not a pith checkpoint");
     ct_write("a.json", good.bytes, good.n - 40);
     pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
     pt_says("is cut off or damaged: it does not end with its checksum");
@@ -179,7 +179,7 @@ Test(document, of_another_kind_or_format_is_named_as_such) {
     *at = '3';
     ct_write("a.json", good.bytes, good.n);
     pt_fails(PITH_E_FORMAT, s, pith_load_any(s, NULL, "a.json", NULL));
-    pt_says("is damaged or was changed by hand: its checksum does not fit");
+    pt_says("is damaged or was changed by hand: its checksum does not match");
     free(good.bytes);
     pith_scope_close(s);
     pt_close(rt);
@@ -199,16 +199,16 @@ Test(document, names_no_sidecar_outside_its_folder) {
     const char *const outside[] = {"/etc/passwd", "../x", "", ".", "..", "a/b"};
     for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++) {
         snprintf(to, sizeof to, "\"file\":\"%s\"", outside[i]);
-        refuses(s, &good, from, to, "is no plain file name");
+        refuses(s, &good, from, to, "is not a plain file name");
     }
     refuses(s, &good, "\"begin\":0,\"end\":8", "\"begin\":0,\"end\":9",
             "does not fit its size or the sidecar");
     refuses(s, &good, "\"begin\":8,\"end\":14", "\"begin\":7,\"end\":13",
             "the leaves in its sidecar overlap");
     refuses(s, &good, "\"sidecar\":0,\"tensor\":\"[0]['a']\"",
-            "\"sidecar\":1,\"tensor\":\"[0]['a']\"", "no such sidecar");
+            "\"sidecar\":1,\"tensor\":\"[0]['a']\"", "in an unknown sidecar");
     refuses(s, &good, "\"sidecar\":0,\"tensor\":\"[0]['a']\"", "\"tensor\":\"[0]['a']\"",
-            "no such sidecar");
+            "in an unknown sidecar");
     refuses(s, &good, "\"sidecars\":[", "\"sidecar\":[", "expected the member");
     char *row = strstr(good.bytes, "{\"file\""), twice[1200];
     const int n = (int)(strchr(row, '}') + 1 - row);

@@ -97,7 +97,7 @@ Test(folder, holds_what_is_no_file_and_is_not_waited_for) {
     pt_fails(PITH_E_IO, s, pith_load(s, Sim, "nothing"));
     pt_says("cannot open \"nothing\": No such file or directory");
     pt_fails(PITH_E_IO, s, pith_load(s, Sim, "fifo"));
-    pt_says("it is no regular file");
+    pt_says("it is not a regular file");
     char longest[300];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = 0;

@@ -43,7 +43,7 @@ Test(part, is_found_by_its_path) {
         pt_says("in \"a.json\"");
     }
     pt_fails(PITH_E_STRUCTURE, s, pith_checkpoint_array(s, c, "[1].atoms") != NULL);
-    pt_says("\"[1].atoms\" in \"a.json\" is no leaf");
+    pt_says("\"[1].atoms\" in \"a.json\" is not a leaf");
     pt_fails(PITH_E_ARG, s, pith_checkpoint_array(s, c, NULL) != NULL);
     pt_fails(PITH_E_ARG, s, pith_checkpoint_array(s, NULL, "") != NULL);
     pt_ok(s, pith_save(s, pith_f64(s, 7), "b.json", NULL)); /* the root is the leaf */
@@ -97,7 +97,7 @@ Test(part, is_read_alone_and_checked_alone) {
     char path[sizeof pt_error.path];
     memcpy(path, pt_error.path, sizeof path);
     pt_fails(PITH_E_FORMAT, s, pith_checkpoint_array(s, c, path) != NULL);
-    pt_says("its checksum does not fit");
+    pt_says("its checksum does not match");
     pt_ok(s, pith_checkpoint_rows(s, c, path, 0, 2));
     unlink(ct_find(".safetensors")); /* what is open stays readable */
     pt_ok(s, pith_checkpoint_array(s, c, "[1].atoms.position"));

@@ -250,10 +250,10 @@ Test(rename, that_cannot_be_done_is_an_error_that_names_it) {
         {PITH_E_STRUCTURE, {{"Atom.x", "Atom.y"}}, "has no such type"},
         {PITH_E_STRUCTURE,
          {{".a", ".b"}},
-         "cannot put \".a\" there: something is there already"},
+         "cannot put \".a\" there: the target exists already"},
         {PITH_E_STRUCTURE,
          {{"OldAtoms.pos", "OldAtoms.vel"}},
-         "something is there already"},
+         "the target exists already"},
         {PITH_E_STRUCTURE,
          {{"OldState", "OldAtoms"}},
          "the file has such a type already"},
@@ -262,19 +262,17 @@ Test(rename, that_cannot_be_done_is_an_error_that_names_it) {
          "the program calls its type OldAtoms"},
         {PITH_E_STRUCTURE,
          {{".a", ".a.pos"}},
-         "cannot put \".a\" there: there is no node for it to be in"},
+         "cannot put \".a\" there: the parent node does not exist"},
         {PITH_E_STRUCTURE, {{".a", ".b.x"}, {".b", ".a.x"}}, "(2 differences)"},
-        {PITH_E_STRUCTURE,
-         {{".a", ".energy.x"}},
-         "the node there can have no such child"},
+        {PITH_E_STRUCTURE, {{".a", ".energy.x"}}, "the parent cannot have such a child"},
         {PITH_E_STRUCTURE, {{".dt", ".any[0]['dt']"}}, "a static belongs to a record"},
         {PITH_E_STRUCTURE,
          {{".any[0]", ".x"}},
-         "items of lists and tuples stay where they are"},
+         "items of lists and tuples cannot be moved"},
         {PITH_E_STRUCTURE,
          {{".a", ".any[2]"}},
-         "items of lists and tuples stay where they are"},
-        {PITH_E_STRUCTURE, {{".a", ".any[7].x"}}, "there is no node for it to be in"},
+         "items of lists and tuples cannot be moved"},
+        {PITH_E_STRUCTURE, {{".a", ".any[7].x"}}, "the parent node does not exist"},
         {PITH_E_ARG, {{".a", ".c"}, {".a", ".d"}}, "\".a\" is renamed twice"},
         {PITH_E_ARG,
          {{".a", ".c"}, {".b", ".c"}},
@@ -313,7 +311,7 @@ Test(rename, faults_are_all_in_one_report) {
     pt_says("items of lists and tuples");
     pt_says("no such field or static");
     pt_says("no such type");
-    pt_says("something is there already");
+    pt_says("the target exists already");
     pt_says("(5 differences)");
     close_all(s, rt);
 }

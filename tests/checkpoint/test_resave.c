@@ -94,7 +94,7 @@ Test(rebuild, refuses_what_does_not_fit) {
     pt_ok(s, pith_save(s, pith_arange(s, PITH_F64, 1000), "a.json", NULL));
     const ct_file f = ct_read("a.json");
     pt_fails(PITH_E_FORMAT, s, pith_checkpoint_parse(s, (const char *)f.bytes, f.n));
-    pt_says("expected all leaves in it");
+    pt_says("expected inline leaves only");
     const char *text = pith_checkpoint_structure(s, c);
     char *copy = strdup(text);
     const size_t n = strlen(copy);

@@ -127,12 +127,13 @@ Test(series, passes_over_what_is_damaged_and_says_so) {
     ct_write(sidecar.file, f.bytes, f.n);
     free(f.bytes);
     pt_ok(s, holds("a.json", 1));
-    cr_assert(passed.count == 2 && strstr(passed.text, "its checksum does not fit"));
+    cr_assert(passed.count == 2 && strstr(passed.text, "its checksum does not match"));
 
     cr_assert(unlink("a.000001.json") == 0);
     pt_fails(PITH_E_FORMAT, s, newest("a.json"));
-    pt_says("none of the 2 checkpoints of the series \"a.json\" is whole; the newest: "
-            "\"a.000003.json\" is cut off or damaged");
+    pt_says(
+        "none of the 2 checkpoints of the series \"a.json\" is undamaged; the newest: "
+        "\"a.000003.json\" is cut off or damaged");
     cr_assert(!newest("a.json")->atoms->position);
     pith_clear(s);
     pt_ok(s, save("a.json", 4, 3) && holds("a.json", 4));
@@ -188,8 +189,7 @@ Test(series, is_no_file_and_a_file_is_no_series) {
     pt_ok(s, save("b.json", 1, 0));
     pt_fails(PITH_E_IO, s, newest("b.json"));
     pt_says(
-        "no checkpoint of the series \"b.json\"; a file of that name is there: without "
-        ".newest it is loaded");
+        "no checkpoint of the series \"b.json\"; a file of that name exists: load it without .newest");
     pt_fails(PITH_E_IO, s, newest("c.json"));
     pt_says("no checkpoint of the series \"c.json\" (");
     end();

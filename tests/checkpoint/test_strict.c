@@ -202,7 +202,7 @@ Test(strict, wants_the_root_and_types_that_are_known) {
     pith_clear(s);
     save_as(s, "Stranger");
     pt_fails(PITH_E_TYPE, s, pith_load_any(s, NULL, "a.json", NULL));
-    pt_says("the record type Stranger is not known here");
+    pt_says("the record type Stranger is unknown to the program");
     pt_ok(s, pith_save(s, pith_f64(s, 1), "a.json", NULL));
     pt_fails(PITH_E_TYPE, s, pith_load(s, Sim, "a.json"));
     pt_says("expected a record Sim, the file holds another kind of tree");

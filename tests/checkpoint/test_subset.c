@@ -143,7 +143,7 @@ Test(subset, takes_from_the_initial_tree_what_the_file_lacks) {
     cr_assert(t->loss == ((const Training *)options.initial)->loss, "shared");
     cr_assert(count == 11, "%d: %s", count, told);
     static const char *const lines[] = {
-        ".average: not in the file: it is what it is in the initial tree\n",
+        ".average: not in the file: taken from the initial tree\n",
         ".loss: not in the file",
         ".name: not in the file",
         ".model.bias: not in the file",

@@ -260,7 +260,7 @@ Test(upgrade, that_fails_names_the_record_and_both_versions) {
     pt_says("test_upgrade.c:");
     /* what a hook was given is nothing once it returned */
     pt_fails(PITH_E_ARG, s, pith_upgrade_remove(s, kept, ".x"));
-    pt_says("expected what an upgrade hook is given, within it");
+    pt_says("expected the argument of the running upgrade hook");
     close_all(s, rt);
 }
 
@@ -339,15 +339,15 @@ Test(upgrade, calls_that_cannot_be_done_fail_the_load) {
         pith_status code;
         const char *path, *says;
     } cases[] = {
-        {no_array, PITH_E_STRUCTURE, "[0].y", "the file has nothing there"},
+        {no_array, PITH_E_STRUCTURE, "[0].y", "the file has no such node or static"},
         {no_leaf, PITH_E_STRUCTURE, "[0].list", "expected a leaf"},
         {no_static, PITH_E_STRUCTURE, "[0].x", "expected a static i64, got a node"},
-        {no_removal, PITH_E_STRUCTURE, "[0].y", "the file has nothing there"},
+        {no_removal, PITH_E_STRUCTURE, "[0].y", "the file has no such node or static"},
         {no_root, PITH_E_STRUCTURE, "[0]", "it is the record itself"},
         {no_item, PITH_E_STRUCTURE, "[0].list[0]", "items of lists and tuples"},
-        {no_source, PITH_E_STRUCTURE, "[0].y", "the file has nothing there"},
-        {no_target, PITH_E_STRUCTURE, "[0].f", "something is there already"},
-        {no_place, PITH_E_STRUCTURE, "[0].list[1].x", "no node for it to be in"},
+        {no_source, PITH_E_STRUCTURE, "[0].y", "the file has no such node or static"},
+        {no_target, PITH_E_STRUCTURE, "[0].f", "the target exists already"},
+        {no_place, PITH_E_STRUCTURE, "[0].list[1].x", "the parent node does not exist"},
         {no_tree, PITH_E_ARG, "[0]", "expected a tree"},
         {no_record, PITH_E_TYPE, "[0].r", "expected a record without leaves"},
         {no_path, PITH_E_PATH, "[0]", "malformed path"},
@@ -458,7 +458,7 @@ Test(upgrade, finds_types_by_names_that_they_had) {
     pt_ok(s, pith_save(s, pith_freeze(s, Twin1, &twin), "a.json", NULL));
     ct_replace("a.json", "\"name\":\"Twin1\"", "\"name\":\"Twin\"");
     pt_fails(PITH_E_TYPE, s, pith_load_any(s, NULL, "a.json", NULL));
-    pt_says("the record type Twin is not known here");
+    pt_says("the record type Twin is unknown to the program");
     close_all(s, rt);
 }
 

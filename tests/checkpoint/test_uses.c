@@ -90,13 +90,13 @@ Test(uses, are_known_with_the_type_that_declares_them) {
 Test(uses, that_nobody_declares_are_reported_by_the_save) {
     begin(save_bare);
     pt_fails(PITH_E_TYPE, s, pith_load(s, Bare, "a.json"));
-    pt_says("the record type Adam is not known here (Adam_pith_type() makes it so, or "
-            "PITH_USES where its tree is declared)");
+    pt_says(
+        "the record type Adam is unknown to the program (call Adam_pith_type(), or add PITH_USES where its tree is declared)");
     pt_ok(s, save_bare("b.json"));
     cr_assert_eq(warnings, 2); /* Adam and Momentum */
     cr_assert(strstr(logged,
                      "pith_save: .optimiser.moments[0]: no declaration leads from "
-                     "Bare to Momentum: a program that loads this has to call its "
+                     "Bare to Momentum: a program that loads this must call its "
                      "T_pith_type() first, or has PITH_USES(T) in the PITH_NODE of "
                      "Bare"),
               "%s", logged);

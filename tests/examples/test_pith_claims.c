@@ -203,10 +203,10 @@ Test(pith_claims, replaces_files_alone) {
         cr_assert(mkfifo(fifo, 0600) == 0 && symlink(file, link) == 0 &&
                   symlink("nowhere/x", dangling) == 0);
         snprintf(line, sizeof line, "convert a.json %s", fifo);
-        expect(2, line, "it is no regular file");
+        expect(2, line, "it is not a regular file");
         cr_assert(stat(fifo, &st) == 0 && S_ISFIFO(st.st_mode));
         snprintf(line, sizeof line, "convert %s x.json", fifo);
-        expect(2, line, "it is no regular file");
+        expect(2, line, "it is not a regular file");
         snprintf(line, sizeof line, "convert a.json %s", dangling);
         expect(2, line, "No such file or directory");
         snprintf(line, sizeof line, "convert a.json %s", file);

@@ -137,7 +137,7 @@ Test(pith_command, verifies) {
     expect(2, "show a.json", "unreadable", "it is not in the folder");
     expect(0, "show --no-stats a.json", ".neighbour");
     ct_write("b.json", "{}", 2);
-    expect(1, "verify b.json", "b.json: damaged \"b.json\" is no pith checkpoint");
+    expect(1, "verify b.json", "b.json: damaged \"b.json\" is not a pith checkpoint");
     expect(2, "verify b.json nothing.json", "cannot open \"nothing.json\": No such file");
     free(f.bytes);
     end();
@@ -174,7 +174,7 @@ Test(pith_command, shows_the_elements_of_a_leaf) {
     memset(f.bytes + f.n - 200, 1, 200);
     ct_write(ct_find(".safetensors"), f.bytes, f.n);
     free(f.bytes);
-    expect(1, "show a.json [1]", "[1]: damaged in", "its checksum does not fit");
+    expect(1, "show a.json [1]", "[1]: damaged in", "its checksum does not match");
     expect(0, "show --no-stats a.json [1]", "[0, 0]");
     end();
 }
@@ -278,7 +278,7 @@ Test(pith_command, logs_a_series) {
     ct_write("a.000002.json", "{}", 2);
     expect(1, "verify a.json", "a.000002.json: damaged", "a.000005.json: intact");
     expect(1, "log a.*.json",
-           "a.000002.json damaged: \"a.000002.json\" is no pith checkpoint",
+           "a.000002.json damaged: \"a.000002.json\" is not a pith checkpoint",
            "a.000003.json step 20 ", " .timestep, .energy\n");
     expect(2, "log a.000001.json nothing.json", "cannot open \"nothing.json\"",
            "a.000001.json step 0");
@@ -331,6 +331,6 @@ Test(pith_command, says_what_is_wrong_with_its_arguments) {
     pt_ok(s, pith_save(s, pith_f64(s, 1), "a.json", NULL));
     expect(2, "show a.json >/dev/full", "the output could not be written");
     ct_write("b.json", "x", 1);
-    expect(1, "show b.json", "pith show: \"b.json\" is no pith checkpoint\n");
+    expect(1, "show b.json", "pith show: \"b.json\" is not a pith checkpoint\n");
     end();
 }

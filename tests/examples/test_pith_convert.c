@@ -222,7 +222,7 @@ Test(pith_convert, says_what_is_wrong) {
     expect(2, "convert a.json nowhere/b.safetensors", "No such file or directory");
     expect(2, "convert a.json nowhere/b.json", "No such file or directory");
     ct_write("bad.json", "{}", 2);
-    expect(1, "convert bad.json b.safetensors", "is no pith checkpoint");
+    expect(1, "convert bad.json b.safetensors", "is not a pith checkpoint");
     for (int i = 0; i < FORMATS; i++) {
         if (!supported(formats[i]))
             continue;
@@ -235,7 +235,7 @@ Test(pith_convert, says_what_is_wrong) {
         snprintf(arguments, sizeof arguments, "fifo.%s", formats[i]);
         cr_assert(mkfifo(arguments, 0600) == 0);
         snprintf(arguments, sizeof arguments, "convert fifo.%s b.json", formats[i]);
-        expect(2, arguments, "it is no regular file");
+        expect(2, arguments, "it is not a regular file");
     }
     if (supported("npz")) {
         expect(2, "convert " FOREIGN "object.npz b.json",

@@ -187,7 +187,7 @@ Test(named, files_from_before_the_names_are_read) {
     pt_fails(PITH_E_STRUCTURE, s, pith_load_any(s, a->system(), "y.json", NULL));
     pt_says(".atoms.position: missing");
     pt_fails(PITH_E_TYPE, s, pith_load_any(s, NULL, "y.json", NULL));
-    pt_says("the record type System is not known here");
+    pt_says("the record type System is unknown to the program");
     end();
 }
 

@@ -73,7 +73,8 @@ static char *target_of(pith_scope *s, const char *path, mode_t *mode) {
     if (!real || stat(real, &st) != 0)
         fail_io(s, path, "write");
     else if (!S_ISREG(st.st_mode))
-        pith_fail(s, PITH_E_IO, NULL, "cannot write \"%s\": it is no regular file", path);
+        pith_fail(s, PITH_E_IO, NULL, "cannot write \"%s\": it is not a regular file",
+                  path);
     else
         *mode = st.st_mode & 07777;
     char *target = pith_failed(s) ? NULL : text_of("%s", real);

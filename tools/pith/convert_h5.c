@@ -431,7 +431,7 @@ static bool read_file(bundle *b, const char *path) {
     if (stat(path, &st) != 0)
         return fail_io(b->s, path, "open"), false;
     if (!S_ISREG(st.st_mode)) {
-        pith_fail(b->s, PITH_E_IO, NULL, "cannot open \"%s\": it is no regular file",
+        pith_fail(b->s, PITH_E_IO, NULL, "cannot open \"%s\": it is not a regular file",
                   path);
         return false;
     }

@@ -287,8 +287,8 @@ static bool read_open(reading *r) {
     if (fstat(r->file, &st) != 0)
         return fail_io(r->b->s, r->path, "read"), false;
     if (!S_ISREG(st.st_mode)) {
-        pith_fail(r->b->s, PITH_E_IO, NULL, "cannot open \"%s\": it is no regular file",
-                  r->path);
+        pith_fail(r->b->s, PITH_E_IO, NULL,
+                  "cannot open \"%s\": it is not a regular file", r->path);
         return false;
     }
     const size_t bytes = (size_t)st.st_size;

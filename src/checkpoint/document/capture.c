@@ -9,7 +9,7 @@ typedef struct capture {
     pithp_document *d;
     const pith_array **arrays;
     int64_t array_count, array_room;
-    int64_t current; /* row of the node whose children are visited; -1 */
+    int64_t current; /* row of the node whose children are visited; -1: none */
 } capture;
 
 static pith_status refuse_text(capture *c, int64_t row, const char *what) {
@@ -35,8 +35,9 @@ static pith_node_kind node_kind(const void *node, pithp_visit visit) {
     }
 }
 
-/* A program that loads the root's type knows the types that declarations lead to. Others,
- * which a PITH_TREE holds, are reported now and not when the checkpoint is needed. */
+/* A program that loads the root's type also knows every type reachable from its
+ * declarations. A type held by a PITH_TREE may be unknown to it: warn at save time,
+ * before the load fails. */
 static void check_type(const capture *c, int64_t row, const pith_type *type) {
     const void *root = c->d->nodes.rows[0].object;
     char path[PITHP_PATH_BYTES];
@@ -44,13 +45,12 @@ static void check_type(const capture *c, int64_t row, const pith_type *type) {
         pithp_type_leads_to(pithp_node_def_of(root)->type, type) ||
         __atomic_exchange_n((bool *)(uintptr_t)&type->reported, true, __ATOMIC_RELAXED))
         return;
-    pithp_log(c->s->runtime, PITH_LOG_WARNING,
-              "pith_save: %s: no declaration leads from %s to %s: a program that loads "
-              "this has to call its T_pith_type() first, or has PITH_USES(T) in the "
-              "PITH_NODE of %s",
-              pithp_document_error_path(c->d, row, path),
-              pithp_node_def_of(root)->type->name, type->name,
-              pithp_node_def_of(root)->type->name);
+    pithp_log(
+        c->s->runtime, PITH_LOG_WARNING,
+        "pith_save: %s: no declaration leads from %s to %s: a program that loads this must call its T_pith_type() first, or has PITH_USES(T) in the "
+        "PITH_NODE of %s",
+        pithp_document_error_path(c->d, row, path), pithp_node_def_of(root)->type->name,
+        type->name, pithp_node_def_of(root)->type->name);
 }
 
 static int32_t type_row(capture *c, int64_t node, const pith_type *type) {
@@ -76,7 +76,7 @@ pith_status pithp_capture_static(pith_scope *s,
                                       .kind = v.kind,
                                       .f64 = v.f64,
                                       .text = v.text,
-                                      .node = -1}; /* the row is not known yet */
+                                      .node = -1}; /* the row is assigned later */
     if (pithp_static_of(field)->is_number)
         value->i64 = v.i64;
     if (v.kind == PITH_STATIC_KIND_ENUM && !v.text)
@@ -159,7 +159,7 @@ static pith_status add_leaf(capture *c,
     return PITH_OK;
 }
 
-/* A row for what was visited last, a child or static of the current row. */
+/* Add a row for the node visited last: a child or static of the current row. */
 static pith_status
 add_node(capture *c, const pithp_walk *w, pithp_visit visit, const char *static_name) {
     const int64_t row = c->d->nodes.count;
@@ -220,7 +220,7 @@ walk_tree(capture *c, const void *tree, int64_t parent, const char *static_name)
     return rc;
 }
 
-/* The static records of every row, those of static records included. */
+/* Visit the static records of every row, including nested ones. */
 static pith_status walk_statics(capture *c) {
     for (int64_t row = 0; row < c->d->nodes.count; row++) {
         const pithp_doc_node n = c->d->nodes.rows[row];

@@ -27,7 +27,7 @@ record(pithp_mismatches *r, pith_status code, const char *path, const char *text
     }
 }
 
-/* The text of a difference, from a format. */
+/* Format the text of a difference. */
 #define PRINT_TEXT(text, format)                                                         \
     char text[PITHP_MESSAGE_BYTES / 2];                                                  \
     va_list arguments;                                                                   \
@@ -144,7 +144,7 @@ static bool shape_fits(const pithp_document *d,
             const pith_checkpoint_static *value =
                 pithp_static_named(d, record_row, type->fields[e->name].declared.name);
             if (!value || value->kind != PITH_STATIC_KIND_I64)
-                continue; /* a difference of its own */
+                continue; /* reported as a difference of its own */
             if (__builtin_mul_overflow(e->times, value->i64, &expected))
                 return false;
         } else if (e->kind != PITHP_EXTENT_NUMBER) {
@@ -332,7 +332,7 @@ static void compare_record(pithp_mismatches *r,
     }
 }
 
-/* A type is complained of once, where it occurs first; -1: nowhere. */
+/* The first node of a type; -1: none. Each type is reported once, at that node. */
 static int64_t first_of_type(const pithp_document *d, int64_t type) {
     for (int64_t i = 0; i < d->nodes.count; i++)
         if (d->nodes.rows[i].type == type)
@@ -366,8 +366,7 @@ static void compare_types(pithp_mismatches *r, const pith_type *const *types) {
         if (!types[i])
             pithp_mismatches_add(
                 r, PITH_E_TYPE, first, NULL,
-                "the record type %.100s is not known here (%s_pith_type() makes it so, "
-                "or PITH_USES where its tree is declared)",
+                "the record type %.100s is unknown to the program (call %s_pith_type(), or add PITH_USES where its tree is declared)",
                 got->name, strchr(got->name, '.') ? "T" : got->name);
         else if (types[i]->version < got->version)
             pithp_mismatches_add(r, PITH_E_TYPE, first, NULL,

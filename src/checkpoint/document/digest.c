@@ -3,11 +3,10 @@
 #include "checkpoint/document/document.h"
 
 #include <string.h>
-#define XXH_INLINE_ALL  /* the size of its state is then this header's, not the library's \
-                         */
+#define XXH_INLINE_ALL /* so this header fixes the size of the state */
 #include <xxhash.h>
 
-_Static_assert(sizeof(XXH3_state_t) <= sizeof(pithp_hasher), "the state has its room");
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(pithp_hasher), "the state fits");
 
 static XXH3_state_t *state_of(pithp_hasher *h) {
     return (XXH3_state_t *)(void *)h->state;

@@ -8,11 +8,11 @@ enum { ARENA_BYTES = 1 << 16 };
 
 struct pithp_arena_chunk {
     pithp_arena_chunk *next;
-    size_t used, room; /* bytes behind this header */
+    size_t used, room; /* in bytes, after this header */
     size_t padding;
 };
 
-_Static_assert(sizeof(pithp_arena_chunk) % 16 == 0, "memory behind it is aligned");
+_Static_assert(sizeof(pithp_arena_chunk) % 16 == 0, "memory after the header is aligned");
 
 void pithp_document_begin(pithp_document *d, pith_runtime *rt) {
     *d = (pithp_document){.rt = rt, .format = PITHP_CHECKPOINT_FORMAT, .library = ""};
@@ -48,7 +48,7 @@ void *pithp_document_allocate(pithp_document *d, size_t bytes) {
         if (!fresh)
             return NULL;
         *fresh = (pithp_arena_chunk){.room = room};
-        if (chunk && room == bytes) { /* large: behind the first, which has room left */
+        if (chunk && room == bytes) { /* large: the first chunk stays in use */
             fresh->next = chunk->next;
             chunk->next = fresh;
         } else {
@@ -76,7 +76,7 @@ void *pithp_table_add(pith_runtime *rt,
                       int64_t *count,
                       int64_t *room,
                       size_t row_bytes) {
-    void *rows; /* read and written as bytes: the pointer has the type of its rows */
+    void *rows; /* accessed as bytes: the pointer has the type of its rows */
     memcpy(&rows, rows_pointer, sizeof rows);
     if (*count == *room) {
         const int64_t more = *room ? 2 * *room : 16;
@@ -106,8 +106,8 @@ static void add_step(const pithp_document *d, const pithp_doc_node *n, pithp_tex
         pithp_path_add_index(t, n->index);
 }
 
-/* Counted, up to most + 1: while a document is changed, what its rows say is that of the
- * file. */
+/* Counted up to most + 1. While a document is being changed, its rows still say what the
+ * file says. */
 static int64_t depth_of(const pithp_document *d, int64_t node, size_t most) {
     int64_t depth = 0;
     while ((size_t)depth <= most && (node = d->nodes.rows[node].parent) >= 0)
@@ -119,7 +119,8 @@ bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
                          pithp_text *t) {
-    /* Every step has two bytes or more, so a path that fits has few. */
+    /* Each path element takes two bytes or more, which bounds their number in a path that
+     * fits. */
     enum { STEPS = 256 };
     int64_t few[STEPS], *steps = few;
     int64_t count = 0;
@@ -141,7 +142,7 @@ bool pithp_document_path(const pithp_document *d,
     return t->length - start <= most;
 }
 
-/* Children follow their parent, so one pass finds the steps in their order. */
+/* Children follow their parent, so one pass finds the path elements in order. */
 int64_t pithp_document_find(const pithp_document *d, const char *path) {
     pithp_text t;
     pithp_text_begin(&t, d->rt);

@@ -1,4 +1,4 @@
-/* The document as tables in memory, its checksums, and its text. */
+/* The document: tables in memory, checksums, and text. */
 #ifndef PITHP_CHECKPOINT_DOCUMENT_H
 #define PITHP_CHECKPOINT_DOCUMENT_H
 
@@ -12,17 +12,17 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "files hold little-endian elements, which are written from memory");
 
 enum {
-    PITHP_CHECKPOINT_FORMAT = 2,   /* written; older ones are read too */
-    PITHP_SIDECARS = 8,            /* most of one document */
-    PITHP_STAGING_BYTES = 4 << 20, /* for copies from device memory */
-    PITHP_COMPRESS_LEVELS = 19,    /* highest level of zstd; the lowest is 1 */
-    PITHP_MOST_RATIO = 1024,       /* greatest ratio of elements to frame bytes */
-    PITHP_FRAME_MOST = (1 << 20) + (1 << 13), /* most bytes of a frame */
-    PITHP_INLINE_BYTES = 1024,  /* default for the largest leaf in a document */
-    PITHP_TENSOR_NAME = 512,    /* most bytes of a tensor's name */
+    PITHP_CHECKPOINT_FORMAT = 2,   /* written; older formats can be read */
+    PITHP_SIDECARS = 8,            /* maximum per document */
+    PITHP_STAGING_BYTES = 4 << 20, /* staging buffer for copies from device memory */
+    PITHP_COMPRESS_LEVELS = 19,    /* highest zstd level; the lowest is 1 */
+    PITHP_MOST_RATIO = 1024,       /* maximum ratio of element bytes to frame bytes */
+    PITHP_FRAME_MOST = (1 << 20) + (1 << 13), /* maximum bytes of a frame */
+    PITHP_INLINE_BYTES = 1024,  /* default size of the largest inline leaf */
+    PITHP_TENSOR_NAME = 512,    /* maximum bytes of a tensor name */
     PITHP_DIGEST_TEXT = 33,     /* hexadecimal digits and NUL */
     PITHP_DATA_ALIGNMENT = 64,  /* of the data in a sidecar */
-    PITHP_CHUNK_BYTES = 1 << 20 /* of hashing and compression; fits the cache */
+    PITHP_CHUNK_BYTES = 1 << 20 /* unit of hashing and compression; fits the cache */
 };
 
 /* ---- Checksums: XXH3-128 (digest.c) ---- */
@@ -53,7 +53,7 @@ enum { PITHP_ELEMENT_TEXT = sizeof(pith_element_text) };
 size_t pithp_element_to_json(pith_dtype dtype,
                              const void *element,
                              char text[PITHP_ELEMENT_TEXT]);
-/* Parse an element from a JSON integer, real or string. False: the dtype does not have
+/* Parse an element from a JSON integer, real or string. False: the dtype cannot hold
  * it. */
 bool pithp_element_from_i64(pith_dtype dtype, int64_t value, void *element);
 bool pithp_element_from_f64(pith_dtype dtype, double value, void *element);
@@ -68,30 +68,30 @@ typedef struct pithp_doc_type {
 
 typedef struct pithp_doc_node {
     pith_node_kind kind;
-    bool is_static; /* root of a static record: its parent is the record with the field */
-    int32_t type;   /* into types; -1 */
+    bool is_static; /* root of a static record; the parent holds the field */
+    int32_t type;   /* index into types; -1: none */
     int32_t depth;
-    int64_t parent; /* -1: the root */
+    int64_t parent; /* -1: this is the root */
     int64_t index;  /* among the parent's children; 0 for the root and static records */
-    int64_t child_count, last_child; /* last_child: its row, while rows are added */
+    int64_t child_count, last_child; /* last_child: its row, used while rows are added */
     int64_t leaf;
     int64_t first_static, static_count; /* into statics */
-    const char *name;                   /* field or key; NULL */
-    const void *object;                 /* the node in memory, while a tree is saved */
+    const char *name;                   /* field or key; NULL: neither */
+    const void *object;                 /* the node in memory while a tree is saved */
 } pithp_doc_node;
 
 /* A chunk of a leaf's elements, compressed. */
 typedef struct pithp_zstd_frame {
-    size_t begin, bytes; /* from the begin of the leaf */
+    size_t begin, bytes; /* relative to the start of the leaf */
     pithp_digest digest; /* of the compressed bytes */
 } pithp_zstd_frame;
 
-/* Fewest bytes of a frame with this many bytes of elements. */
+/* Minimum bytes of a frame with this many bytes of elements. */
 static inline size_t pithp_frame_least(size_t elements) {
     return elements / PITHP_MOST_RATIO + 1;
 }
 
-/* Begins the tensor name of a compressed leaf; no path begins so. */
+/* Prefix of the tensor name of a compressed leaf; no path starts with it. */
 #define PITHP_COMPRESSED_PREFIX "zstd:"
 
 typedef struct pithp_doc_leaf {
@@ -100,37 +100,37 @@ typedef struct pithp_doc_leaf {
     int64_t count;
     size_t bytes;
     int64_t node;
-    const char *unit;        /* NULL */
-    const char *tensor;      /* sidecar: name of the tensor */
-    const void *data;        /* document: the elements */
-    const pith_array *given; /* loading: array that replaces the file's elements; NULL */
+    const char *unit;        /* NULL: no unit */
+    const char *tensor;      /* tensor name in the sidecar */
+    const void *data;        /* inline elements */
+    const pith_array *given; /* loading: replaces the file's elements; or NULL */
     pithp_digest digest;
     bool in_sidecar;
-    int32_t sidecar;   /* which one */
-    size_t begin, end; /* in its data */
-    int level;         /* requested level of compression; 0: none */
-    bool compressed;   /* its data in the sidecar is zstd frames */
+    int32_t sidecar;   /* index of its sidecar */
+    size_t begin, end; /* in the data of the sidecar */
+    int level;         /* requested compression level; 0: none */
+    bool compressed;   /* the sidecar holds zstd frames */
     int64_t frame_count;
-    pithp_zstd_frame *frames; /* one for each PITHP_CHUNK_BYTES of its elements */
+    pithp_zstd_frame *frames; /* one per PITHP_CHUNK_BYTES of elements */
 } pithp_doc_leaf;
 
-/* A sidecar that a document names. */
+/* A sidecar referenced by a document. */
 typedef struct pithp_doc_sidecar {
     const char *file;    /* its name */
-    size_t bytes, data;  /* of the file; where its data begins */
-    pithp_digest digest; /* of its header; format 1: and of the digests of its leaves */
+    size_t bytes, data;  /* size of the file; offset of its data */
+    pithp_digest digest; /* of its header; format 1: also of the digests of its leaves */
 } pithp_doc_sidecar;
 
 typedef struct pithp_arena_chunk pithp_arena_chunk;
 
-/* Growing tables are allocated apart, everything they point at lies in the arena. */
+/* Growing tables are allocated separately. All data they point to lies in the arena. */
 typedef struct pithp_document {
     pith_runtime *rt;
     pithp_arena_chunk *arena;
     int32_t format;
     const char *library;
     int64_t step;
-    size_t bytes; /* of the text it was read from */
+    size_t bytes; /* size of the text it was read from */
     struct {
         pithp_doc_sidecar *rows;
         int64_t count, room;
@@ -176,7 +176,7 @@ bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
                          pithp_text *t);
-/* The row of a path; -1: there is none, -2: out of memory. */
+/* The row at a path; -1: not found, -2: out of memory. */
 int64_t pithp_document_find(const pithp_document *d, const char *path);
 /* The path, truncated to the size of an error message. */
 const char *pithp_document_error_path(const pithp_document *d,
@@ -184,14 +184,14 @@ const char *pithp_document_error_path(const pithp_document *d,
                                       char path[PITHP_PATH_BYTES]);
 size_t pithp_document_leaf_bytes(const pithp_document *d);
 
-/* The sidecars that the head of a document names, unverified. */
+/* The sidecars named in the head of a document, unverified. */
 typedef struct pithp_claim {
     char file[256];
-    size_t bytes, data;  /* of the file; where its data begins; 0 in format 1 */
+    size_t bytes, data;  /* size of the file; offset of its data, 0 in format 1 */
     pithp_digest digest; /* of its header */
 } pithp_claim;
 typedef struct pithp_claims {
-    bool is_checkpoint; /* the file begins like a document */
+    bool is_checkpoint; /* the file starts like a document */
     char stem[256];     /* of the document's name */
     uid_t owner;        /* of the document */
     int count;
@@ -200,14 +200,14 @@ typedef struct pithp_claims {
 
 /* ---- Text (print.c, parse.c) ---- */
 
-/* Whether a document may name a sidecar so: it stays in its folder, and is not hidden. */
+/* Whether a name is allowed for a sidecar: a plain file name, not hidden. */
 bool pithp_is_file_name(const char *name);
 /* Whether text is valid UTF-8, without surrogates and overlong forms. */
 bool pithp_is_utf8(const char *text, size_t n);
-/* Read the JSON string at the start of a text. False: it is no string, or too long. */
+/* Read the JSON string at the start of a text. False: no string, or too long. */
 bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
-/* Read the JSON array of sidecars at the start of a text; none if it is truncated or
- * damaged. False: it is no such array, or out of memory. */
+/* Read the JSON array of sidecars at the start of a text. The result is empty if the
+ * array is truncated or damaged. False: not such an array, or out of memory. */
 bool pithp_json_claims_read(const char *text, pithp_claims *claims);
 /* Print the document with its closing checksum; t->failed: out of memory. */
 void pithp_document_print(const pithp_document *d, pithp_text *t);

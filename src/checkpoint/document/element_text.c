@@ -1,6 +1,6 @@
-/* Elements to JSON and back, bit for bit. Floats are printed as the shortest decimal that
- * round-trips; values that are no JSON number become strings. The locale has no effect.
- */
+/* JSON text of elements, exact in both directions. Floats are printed as the shortest
+ * decimal that round-trips. Values without a JSON number become strings. The locale has
+ * no effect. */
 #include "pith/kernel.h"
 
 #include "checkpoint/document/document.h"
@@ -21,7 +21,7 @@ static uint64_t float_bits(pith_dtype dtype, const void *element) {
     return bits;
 }
 
-/* The value in f64; exact, and of a NaN only that it is one. */
+/* The value in f64: exact, except that NaN payloads are lost. */
 static double float_value(pith_dtype dtype, const void *element) {
     uint16_t half;
     float single;
@@ -39,7 +39,7 @@ static double float_value(pith_dtype dtype, const void *element) {
     return (double)single;
 }
 
-/* The nearest element; what reading a decimal gives. False: out of range. */
+/* Store the nearest element, as decimal parsing rounds. False: out of range. */
 static bool store_float(pith_dtype dtype, double value, void *element) {
     const float single = (float)value;
     uint16_t half;
@@ -56,8 +56,8 @@ static bool store_float(pith_dtype dtype, double value, void *element) {
     return isfinite(float_value(dtype, element)) || !isfinite(value);
 }
 
-/* Sign, quiet bit and payload of the NaN that "nan" stands for: the positive quiet one.
- */
+/* Sign, quiet bit and payload of the NaN that the text "nan" denotes: the positive quiet
+ * NaN. */
 static uint64_t usual_nan(pith_dtype dtype) {
     switch ((int)dtype) {
         case PITH_F16:
@@ -73,8 +73,8 @@ static uint64_t usual_nan(pith_dtype dtype) {
 
 /* ---- Printing ---- */
 
-/* The decimal point of the locale, of any length, becomes '.'; an integer gets ".0", so
- * that what was a float reads as one, and "-0.0" keeps its sign. */
+/* Normalise a printed decimal. The locale's decimal point, of any length, becomes '.'. An
+ * integer gets ".0", so that it is read back as a float and "-0.0" keeps its sign. */
 static void normalise(char *text) {
     char *to = text;
     bool real = false;
@@ -96,8 +96,8 @@ static void normalise(char *text) {
     *to = 0;
 }
 
-/* Digits that any decimal may have and still be the one that its number prints as;
- * subnormal numbers have fewer. */
+/* Number of significant digits for which every decimal round-trips. Subnormal numbers
+ * have fewer. */
 static int safe_digits(pith_dtype dtype, double value) {
     const double normal = dtype == PITH_F64   ? DBL_MIN
                           : dtype == PITH_F16 ? 0x1p-14
@@ -155,7 +155,7 @@ static bool print_element(pith_dtype dtype, const void *element, char *text) {
         snprintf(text, PITHP_ELEMENT_TEXT - 4, "%" PRId64, signed_value(dtype, element));
     else
         snprintf(text, PITHP_ELEMENT_TEXT - 4, "%" PRIu64, bits);
-    return bits <= INT64_MAX || dtype != PITH_U64; /* JSON readers stop at int64 */
+    return bits <= INT64_MAX || dtype != PITH_U64; /* JSON readers are limited to int64 */
 }
 
 size_t pithp_element_to_json(pith_dtype dtype,
@@ -177,7 +177,7 @@ size_t pithp_element_to_json(pith_dtype dtype,
 bool pithp_element_from_i64(pith_dtype dtype, int64_t value, void *element) {
     if (pith_dtype_is_float(dtype)) /* written with a point: jansson reads -0 as 0 */
         return false;
-    if (dtype == PITH_BOOL) /* written as false and true; there are no others */
+    if (dtype == PITH_BOOL) /* bools are written as false and true only */
         return false;
     const size_t bytes = pith_dtype_size(dtype);
     if (dtype >= PITH_I8 && dtype <= PITH_I64) {

@@ -1,5 +1,5 @@
-/* The file format: members of a document and of the rows of its tables, in the order in
- * which they are written. Printer and parser both take names from here.
+/* The file format: members of a document and of its table rows, in written order. The
+ * printer and the parser both take names from here.
  *
  * X(member, name, mark, type): C name; name in the file; ":" required or "?" optional;
  * JSON type: s text, I integer, o any. docs/reference/checkpoint-format.md describes
@@ -7,8 +7,8 @@
 #ifndef PITHP_CHECKPOINT_FORMAT_H
 #define PITHP_CHECKPOINT_FORMAT_H
 
-/* Of the document. `sidecars` is left out if there are none, and called `sidecar` in
- * format 1. */
+/* Members of the document. `sidecars` is omitted if empty, and called `sidecar` in format
+ * 1. */
 #define PITHP_HEAD_MEMBERS(X)                                                            \
     X(pith, "pith", ":", s)                                                              \
     X(format, "format", ":", I)                                                          \

@@ -1,6 +1,5 @@
-/* Document parser: frame, head members in order, tables row by row. Everything that
- * jansson accepts is validated, so that a parsed row is safe to use whoever wrote the
- * file. */
+/* Document parser: frame, head members in order, tables row by row. It validates all that
+ * jansson accepts, so that a parsed row is safe even if the file is hostile. */
 #include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>
@@ -20,11 +19,11 @@ static pith_status read_sidecar(pithp_parser *p, json_t *value) {
     if (!row)
         return pithp_parse_memory(p);
     if (!pithp_is_file_name(got.file))
-        return pithp_parse_refuse(p, "the sidecar's name \"%.80s\" is no plain file name",
-                                  got.file);
+        return pithp_parse_refuse(
+            p, "the sidecar's name \"%.80s\" is not a plain file name", got.file);
     if (got.data < 8 || got.bytes < got.data ||
         !pithp_digest_parse(got.checksum, &row->digest))
-        return pithp_parse_refuse(p, "the sidecar's sizes or checksum make no sense");
+        return pithp_parse_refuse(p, "the sidecar's sizes or checksum are invalid");
     for (int64_t i = 0; i + 1 < p->d->sidecars.count; i++)
         if (strcmp(p->d->sidecars.rows[i].file, got.file) == 0)
             return pithp_parse_refuse(p, "the sidecar \"%.80s\" is named twice",
@@ -51,10 +50,10 @@ static pith_status read_metadata(pithp_parser *p, json_t *value) {
     const char *key;
     json_t *item;
     if (!json_is_object(value))
-        return pithp_parse_refuse(p, "metadata is no object");
+        return pithp_parse_refuse(p, "metadata is not an object");
     json_object_foreach(value, key, item) {
         if (!json_is_string(item))
-            return pithp_parse_refuse(p, "the metadata \"%.80s\" is no string", key);
+            return pithp_parse_refuse(p, "the metadata \"%.80s\" is not a string", key);
         pith_metadata *row = pithp_document_add(p->d, metadata);
         if (!row)
             return pithp_parse_memory(p);
@@ -131,7 +130,7 @@ static pith_status read_member(pithp_parser *p, int member) {
         case HEAD_metadata:
             rc = read_metadata(p, value);
             break;
-        default: /* pith, format and checksum were looked at before */
+        default: /* pith, format and checksum are already checked */
             break;
     }
     json_decref(value);
@@ -174,7 +173,8 @@ static pith_status read_members(pithp_parser *p) {
     return rc;
 }
 
-/* First and last bytes are fixed, so that damage is told from what is no checkpoint. */
+/* The first and last bytes are fixed, which distinguishes damaged checkpoints from other
+ * files. */
 static pith_status check_frame(pithp_parser *p) {
     static const char head[] = "{\"pith\":\"checkpoint\",\n\"format\":";
     static const char tail[] = "\"checksum\":\"";
@@ -182,7 +182,7 @@ static pith_status check_frame(pithp_parser *p) {
     char hex[PITHP_DIGEST_TEXT];
     pithp_digest digest;
     if (p->n < sizeof head || memcmp(p->text, head, sizeof head - 1) != 0)
-        return pithp_fail(p->s, PITH_E_FORMAT, NULL, "\"%s\" is no pith checkpoint",
+        return pithp_fail(p->s, PITH_E_FORMAT, NULL, "\"%s\" is not a pith checkpoint",
                           p->file);
     int64_t format = 0;
     for (size_t i = sizeof head - 1; i < p->n && p->text[i] >= '0' && p->text[i] <= '9';
@@ -205,7 +205,7 @@ static pith_status check_frame(pithp_parser *p) {
         !pithp_digest_equal(digest, pithp_digest_of(p->text, (size_t)(end - p->text))))
         return pithp_fail(
             p->s, PITH_E_FORMAT, NULL,
-            "\"%s\" is damaged or was changed by hand: its checksum does not fit",
+            "\"%s\" is damaged or was changed by hand: its checksum does not match",
             p->file);
     p->d->format = (int32_t)format;
     return PITH_OK;

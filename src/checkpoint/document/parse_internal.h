@@ -1,5 +1,5 @@
-/* Within checkpoint: what the parts of the parser share. Functions that fail set the
- * scope's error, with the file and the line. */
+/* Within checkpoint: state and functions shared by the parts of the parser. Functions
+ * that fail set the scope's error, with the file and the line. */
 #ifndef PITH_PARSE_INTERNAL_H
 #define PITH_PARSE_INTERNAL_H
 
@@ -14,35 +14,36 @@ typedef struct pithp_parser {
     const char *file, *text;
     size_t n, at;
     int64_t leaves_read;
-    int64_t leaf_node; /* row of the leaf that is read, for messages; -1: none */
+    int64_t leaf_node; /* node of the leaf being read, for messages; -1: none */
 } pithp_parser;
 
 /* ---- Tokens (parse_token.c) ---- */
 
-/* The text is no document: an error with the line of p->at, and the path of the leaf. */
+/* Fail because the text is not a valid document. The error names the line of p->at and
+ * the path of the leaf. */
 pith_status pithp_parse_refuse(pithp_parser *p, const char *format, ...)
     PITH_FORMAT(2, 3);
 pith_status pithp_parse_memory(const pithp_parser *p);
-/* The next character that is no space; not taken. 0 at the end. */
+/* The next character other than white space, without consuming it. 0 at the end. */
 char pithp_parse_peek(pithp_parser *p);
 pith_status pithp_parse_expect(pithp_parser *p, char c);
-/* After a member or row: ',' goes on, `close` ends. */
+/* After a member or row: ',' continues, `close` ends. */
 pith_status pithp_parse_more(pithp_parser *p, char close, bool *again);
-/* Take a value of any kind; the caller's to free. */
+/* Consume a value of any kind. The caller frees it. */
 pith_status pithp_parse_value(pithp_parser *p, json_t **value);
-/* The outcome of json_unpack_ex. */
+/* Convert the result of json_unpack_ex. */
 pith_status pithp_parse_unpacked(pithp_parser *p, int result, const json_error_t *e);
-/* An element of an array. False: it is none of that dtype. */
+/* Parse an element of an array. False: the dtype cannot hold it. */
 bool pithp_parse_element(const json_t *value, pith_dtype dtype, void *element);
-/* A string as the document's; NULL when memory is short. */
+/* Copy a string into the document. NULL: out of memory. */
 const char *pithp_parse_keep(const pithp_parser *p, const json_t *string);
 pith_status pithp_parse_text(pithp_parser *p, json_t *value, const char **text);
 pith_status pithp_parse_integer(pithp_parser *p, json_t *value, int64_t *number);
 
 /* ---- Rows (parse_node.c, parse_leaf.c) ---- */
 
-/* Unpack a JSON object into a struct with a member for each of a list of format.h; absent
- * optional members stay as they were. `result` is that of json_unpack_ex. */
+/* Unpack a JSON object into a struct with one member per entry of a list of format.h.
+ * Absent optional members are unchanged. `result` is that of json_unpack_ex. */
 typedef const char *pithp_json_s;
 typedef json_int_t pithp_json_I;
 typedef json_t *pithp_json_o;
@@ -61,7 +62,7 @@ typedef json_t *pithp_json_o;
 pith_status pithp_parse_type(pithp_parser *p, json_t *row);
 pith_status pithp_parse_node(pithp_parser *p, json_t *row);
 pith_status pithp_parse_leaf(pithp_parser *p, json_t *row);
-/* What can only be seen when all rows are there. */
+/* Checks that need all rows. */
 pith_status pithp_parse_check_nodes(pithp_parser *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* Parser of leaf rows: shapes whose sizes do not overflow, and inline elements or an
- * extent of a sidecar that fits them. */
+/* Parser of leaf rows. It verifies that sizes do not overflow, and that a leaf has inline
+ * elements or a fitting range of a sidecar. */
 #include "checkpoint/document/parse_internal.h"
 
 #include <inttypes.h>
@@ -17,14 +17,15 @@ static pith_status read_shape(pithp_parser *p, json_t *shape, pithp_doc_leaf *le
     for (size_t i = 0; i < rank; i++) {
         const json_t *extent = json_array_get(shape, i);
         if (!json_is_integer(extent) || json_integer_value(extent) < 0)
-            return pithp_parse_refuse(p, "extent %zu of the shape is no size", i);
+            return pithp_parse_refuse(p, "extent %zu of the shape is not a valid size",
+                                      i);
         leaf->shape.extents[i] = json_integer_value(extent);
         if (leaf->shape.extents[i] == 0)
             empty = true;
         else
             huge |= pithp_mul_overflows(bytes, (size_t)leaf->shape.extents[i], &bytes);
     }
-    if (huge || bytes > INT64_MAX) /* as of arrays, also where an extent is 0 */
+    if (huge || bytes > INT64_MAX) /* as for arrays, even if an extent is 0 */
         return pithp_parse_refuse(p, "the size of the leaf overflows");
     leaf->bytes = empty ? 0 : bytes;
     leaf->count = (int64_t)(leaf->bytes / pith_dtype_size(leaf->dtype));
@@ -46,12 +47,12 @@ static pith_status read_data(pithp_parser *p, json_t *data, pithp_doc_leaf *leaf
                                       pith_dtype_name(leaf->dtype));
     leaf->data = elements;
     if (!pithp_digest_equal(pithp_digest_of(elements, leaf->bytes), leaf->digest))
-        return pithp_parse_refuse(p, "the checksum does not fit the data");
+        return pithp_parse_refuse(p, "the checksum does not match the data");
     return PITH_OK;
 }
 
-/* Frames of a packed leaf, which lie back to back: none is smaller than its elements may
- * become, so that what is claimed of them is bounded by the file. */
+/* Frames of a compressed leaf lie back to back. Each has the minimum size for its
+ * elements, so the file size bounds the memory that the frames can claim. */
 static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *leaf) {
     const size_t count =
         leaf->bytes / PITHP_CHUNK_BYTES + (leaf->bytes % PITHP_CHUNK_BYTES != 0);
@@ -77,7 +78,7 @@ static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *le
         if (bytes < (json_int_t)pithp_frame_least(elements) || bytes > PITHP_FRAME_MOST ||
             !pithp_digest_parse(digest, &frame->digest))
             return pithp_parse_refuse(
-                p, "the size or the checksum of zstd frame %zu makes no sense", i);
+                p, "the size or the checksum of zstd frame %zu is invalid", i);
         frame->begin = at;
         frame->bytes = (size_t)bytes;
         at += frame->bytes;
@@ -85,7 +86,8 @@ static pith_status read_frames(pithp_parser *p, json_t *rows, pithp_doc_leaf *le
     return PITH_OK;
 }
 
-/* Whether frames fill the place of their leaf, and its name says that it is packed. */
+/* Whether the frames fill the range of their leaf, and its name marks it as
+ * compressed. */
 static bool frames_fit(const pithp_doc_leaf *leaf) {
     if (!leaf->compressed)
         return true;
@@ -101,13 +103,13 @@ read_tensor(pithp_parser *p, const leaf_row *got, pithp_doc_leaf *leaf) {
     const json_int_t sidecar = only ? 0 : got->sidecar, begin = got->begin,
                      end = got->end;
     if (sidecar < 0 || sidecar >= p->d->sidecars.count)
-        return pithp_parse_refuse(p, "a leaf in a sidecar, and no such sidecar");
+        return pithp_parse_refuse(p, "the leaf is in an unknown sidecar");
     const pithp_doc_sidecar *file = &p->d->sidecars.rows[sidecar];
     const size_t room = file->bytes - file->data;
     if (begin < 0 || end < begin || (size_t)end > room ||
         (!leaf->compressed && (size_t)(end - begin) != leaf->bytes))
         return pithp_parse_refuse(
-            p, "the place of the leaf does not fit its size or the sidecar");
+            p, "the range of the leaf does not fit its size or the sidecar");
     leaf->in_sidecar = true;
     leaf->sidecar = (int32_t)sidecar;
     leaf->begin = (size_t)begin;
@@ -117,10 +119,10 @@ read_tensor(pithp_parser *p, const leaf_row *got, pithp_doc_leaf *leaf) {
         return pithp_parse_memory(p);
     return frames_fit(leaf)
                ? PITH_OK
-               : pithp_parse_refuse(p, "the zstd frames do not fit the leaf's place");
+               : pithp_parse_refuse(p, "the zstd frames do not fit the leaf's range");
 }
 
-/* The path in a row is for readers; it has to be the one that the node table gives. */
+/* The path in a row is for human readers. It must agree with the node table. */
 static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
     pithp_text t;
     pithp_text_begin(&t, p->d->rt);
@@ -131,7 +133,7 @@ static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
     if (failed)
         return pithp_parse_memory(p);
     return same ? PITH_OK
-                : pithp_parse_refuse(p, "the path is not the one of the node table");
+                : pithp_parse_refuse(p, "the path differs from that of the node table");
 }
 
 pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
@@ -146,9 +148,9 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
         return pithp_parse_unpacked(p, result, &e);
     leaf->dtype = pith_dtype_parse(got.dtype);
     if (leaf->dtype == PITH_DTYPE_NONE)
-        return pithp_parse_refuse(p, "\"%.80s\" is no dtype", got.dtype);
+        return pithp_parse_refuse(p, "\"%.80s\" is not a dtype", got.dtype);
     if (!pithp_digest_parse(got.checksum, &leaf->digest))
-        return pithp_parse_refuse(p, "the checksum is none");
+        return pithp_parse_refuse(p, "the checksum is invalid");
     pith_status rc = check_path(p, got.path, leaf->node);
     if (rc == PITH_OK)
         rc = read_shape(p, got.shape, leaf);
@@ -158,7 +160,7 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
         return pithp_parse_memory(p);
     if (!got.data == !got.tensor ||
         (got.data && (got.sidecar != -1 || got.begin != -1 || got.end != -1 || got.zstd)))
-        return pithp_parse_refuse(p, "a leaf has either data or a place in the sidecar");
+        return pithp_parse_refuse(p, "a leaf has either data or a range in a sidecar");
     if (got.zstd)
         rc = read_frames(p, got.zstd, leaf);
     if (rc != PITH_OK)

@@ -32,7 +32,7 @@ read_static_text(pithp_parser *p, json_t *value, pith_checkpoint_static *field) 
     if (rc == PITH_OK && field->kind == PITH_STATIC_KIND_DTYPE &&
         pith_dtype_parse(field->text) == PITH_DTYPE_NONE &&
         strcmp(field->text, "none") != 0)
-        return pithp_parse_refuse(p, "\"%.80s\" is no dtype", field->text);
+        return pithp_parse_refuse(p, "\"%.80s\" is not a dtype", field->text);
     return rc;
 }
 
@@ -54,12 +54,14 @@ static pith_status read_static(pithp_parser *p, const char *name, json_t *value)
         case PITH_STATIC_KIND_F64:
             return pithp_parse_element(content, PITH_F64, &field->f64)
                        ? PITH_OK
-                       : pithp_parse_refuse(p, "the static \"%.80s\" is no number", name);
+                       : pithp_parse_refuse(p, "the static \"%.80s\" is not a number",
+                                            name);
         case PITH_STATIC_KIND_BOOL:
             field->i64 = json_is_true(content);
             return json_is_boolean(content)
                        ? PITH_OK
-                       : pithp_parse_refuse(p, "the static \"%.80s\" is no bool", name);
+                       : pithp_parse_refuse(p, "the static \"%.80s\" is not a bool",
+                                            name);
         case PITH_STATIC_KIND_RECORD:
             return json_is_null(content) ? PITH_OK
                                          : pithp_parse_integer(p, content, &field->node);
@@ -70,11 +72,11 @@ static pith_status read_static(pithp_parser *p, const char *name, json_t *value)
         case PITH_STATIC_KIND_NONE:
             break;
     }
-    return pithp_parse_refuse(p, "the static \"%.80s\" has no kind that is known", name);
+    return pithp_parse_refuse(p, "the static \"%.80s\" has an unknown kind", name);
 }
 
-/* A row hangs on the row before it or on one of its ancestors: rows are in walk order. A
- * static record is a tree of its own behind the others. */
+/* In walk order, the parent is the previous row or one of its ancestors. A static record
+ * is a separate tree after the others. */
 static bool in_walk_order(const pithp_document *d, int64_t row, int64_t parent) {
     int64_t at = row - 1;
     while (at >= 0 && at != parent)
@@ -95,7 +97,7 @@ attach_static(pithp_parser *p, pithp_doc_node *n, json_t *at, int64_t row) {
             strcmp(field->name, n->name) == 0)
             return n->kind == PITH_NODE_RECORD
                        ? PITH_OK
-                       : pithp_parse_refuse(p, "a static that is no record");
+                       : pithp_parse_refuse(p, "the static is not a record");
     }
     return pithp_parse_refuse(
         p, "row %" PRId64 " has no static \"%.80s\" that names this row", n->parent,
@@ -133,7 +135,7 @@ attach(pithp_parser *p, pithp_doc_node *n, json_t *at, json_t *is_static, int64_
     if (row == 0)
         return n->parent == -1 && !at && !is_static && n->kind != PITH_NODE_ABSENT
                    ? PITH_OK
-                   : pithp_parse_refuse(p, "the first row is no root");
+                   : pithp_parse_refuse(p, "the first row is not a root");
     if (n->parent < 0 || n->parent >= row || !at == !is_static)
         return pithp_parse_refuse(p,
                                   "expected an earlier row as parent, and a place in it");
@@ -171,7 +173,7 @@ pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
         return pithp_parse_unpacked(p, result, &e);
     pithp_doc_node n = {.parent = got.parent, .leaf = got.leaf};
     if (!read_kind(got.kind, &n.kind))
-        return pithp_parse_refuse(p, "\"%.80s\" is no kind of node", got.kind);
+        return pithp_parse_refuse(p, "\"%.80s\" is not a node kind", got.kind);
     const bool record = n.kind == PITH_NODE_RECORD;
     if (record != (got.type >= 0 && got.type < p->d->types.count) ||
         (!record && (got.type != -1 || got.statics)))
@@ -187,7 +189,7 @@ pith_status pithp_parse_node(pithp_parser *p, json_t *row) {
     if (rc == PITH_OK && n.kind == PITH_NODE_LEAF)
         rc = add_leaf(p, &n, number);
     if (rc == PITH_OK && got.statics && !json_is_object(got.statics))
-        rc = pithp_parse_refuse(p, "statics are no object");
+        rc = pithp_parse_refuse(p, "statics is not an object");
     if (rc != PITH_OK)
         return rc;
     json_object_foreach(got.statics, name, value) {
@@ -210,7 +212,7 @@ static int by_parent_and_name(const void *a, const void *b, void *closure) {
                                   : strcmp(x->name, y->name);
 }
 
-/* Fields of one record have names of their own; the keys of a dict are sorted. */
+/* Fields of a record have distinct names; the keys of a dict are sorted. */
 static pith_status check_fields(pithp_parser *p) {
     pithp_document *d = p->d;
     const size_t bytes = (size_t)d->nodes.count * sizeof(int64_t);
@@ -234,7 +236,7 @@ static pith_status check_fields(pithp_parser *p) {
                                           d->nodes.rows[twice].name);
 }
 
-/* Statics that name a row: the row was there, and named the static back. */
+/* Statics that refer to a row: the row must exist and refer back to the static. */
 pith_status pithp_parse_check_nodes(pithp_parser *p) {
     const pithp_document *d = p->d;
     if (d->nodes.count == 0 || p->leaves_read != d->leaves.count)
@@ -251,7 +253,7 @@ pith_status pithp_parse_check_nodes(pithp_parser *p) {
                  d->nodes.rows[row].parent != i ||
                  strcmp(d->nodes.rows[row].name, field->name) != 0))
                 return pithp_parse_refuse(
-                    p, "row %" PRId64 " names a static record that is not there", i);
+                    p, "row %" PRId64 " refers to a missing static record", i);
         }
     }
     return check_fields(p);

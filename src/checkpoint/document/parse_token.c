@@ -1,5 +1,5 @@
-/* Tokens of a document. jansson reads one value at a time, so the tables bound the
- * memory, not jansson's objects. */
+/* Document lexer. jansson reads one value at a time, so the tables bound the memory, not
+ * jansson's objects. */
 #include "base/format.h"
 #include "checkpoint/document/parse_internal.h"
 

@@ -18,7 +18,7 @@
 
 /* ---- Strings ---- */
 
-/* Bytes of the code point at text, or 0 where there is none. */
+/* Length in bytes of the code point at text; 0: invalid. */
 static size_t code_point(const unsigned char *text, size_t n) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = text[0];
@@ -64,7 +64,7 @@ PITHP_FORMAT_NAMES(type, PITHP_TYPE_MEMBERS)
 PITHP_FORMAT_NAMES(node, PITHP_NODE_MEMBERS)
 PITHP_FORMAT_NAMES(leaf, PITHP_LEAF_MEMBERS)
 
-/* Begin a member: a comma goes before all but the first of an object. */
+/* Begin a member. A comma precedes all but the first member of an object. */
 static void member(pithp_text *t, const char *name) {
     const bool first = t->length && t->bytes[t->length - 1] == '{';
     pithp_text_add(t, first ? "\"" : ",\"");
@@ -185,7 +185,7 @@ static void
 print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
     pithp_text path;
     pithp_text_begin(&path, d->rt);
-    /* A longer path follows from the node table. */
+    /* A longer path is omitted; it follows from the node table. */
     if (pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &path))
         member_text(t, pithp_leaf_member.path, path.bytes);
     t->failed |= path.failed;
@@ -213,7 +213,7 @@ print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
 
 /* ---- The document ---- */
 
-/* Members of the document have lines of their own. */
+/* Each member of the document has its own line. */
 static void head_member(pithp_text *t, const char *name) {
     pithp_text_print(t, ",\n\"%s\":", name);
 }
@@ -235,7 +235,8 @@ static void print_sidecar(pithp_text *t, const pithp_doc_sidecar *file) {
     pithp_text_add(t, "}");
 }
 
-/* The sidecars stand near the start: a sweep of the folder reads no more. */
+/* The sidecars come first, so that a sweep of the folder reads only the head of a
+ * document. */
 static void print_head(pithp_text *t, const pithp_document *d) {
     pithp_text_add(t, "{");
     member_text(t, pithp_head_member.pith, "checkpoint");
@@ -288,8 +289,8 @@ void pithp_document_print(const pithp_document *d, pithp_text *t) {
     pithp_text_add(t, "],\n");
     if (t->failed)
         return;
-    const pithp_digest digest =
-        pithp_digest_of(t->bytes + start, t->length - start); /* of all before */
+    const pithp_digest digest = pithp_digest_of(
+        t->bytes + start, t->length - start); /* of all text before the checksum */
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
     pithp_text_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);

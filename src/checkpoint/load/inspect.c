@@ -205,7 +205,7 @@ static inline void see_float(summary *m, double x, double *sum) {
         m->result.nans++;
         return;
     }
-    if (!(x >= m->result.least)) /* the first is compared with NaN */
+    if (!(x >= m->result.least)) /* true for the first element: least is NaN */
         m->result.least = x;
     if (!(x <= m->result.greatest))
         m->result.greatest = x;
@@ -246,7 +246,7 @@ static pith_status summarise(void *closure, const void *bytes, size_t offset, si
     summary *m = closure;
     const size_t step = pith_dtype_size(m->dtype);
     const bool is_float = pith_dtype_is_float(m->dtype);
-    double sum = 0; /* of this piece: pieces are added up, which keeps rounding small */
+    double sum = 0; /* sum of this piece; summing by pieces limits rounding */
     for (size_t at = 0; at < n; at += step) {
         const char *element = (const char *)bytes + at;
         double x;

@@ -17,12 +17,12 @@ typedef struct loader {
     pithp_mismatches differences;
     pithp_children children;
     const pith_type **types;   /* by row of the type table */
-    const pith_array **arrays; /* by leaf; NULL until they are made */
+    const pith_array **arrays; /* by leaf; NULL until made */
     const void **objects;      /* by row */
-    bool *refused;             /* by row: it, or what it consists of, could not be made */
-    const void **slots;        /* of the node that is being made */
+    bool *refused;             /* by row: the node or a descendant has failed */
+    const void **slots;        /* children of the node being made */
     int64_t slot_room;
-    void *value; /* its struct, of a record */
+    void *value; /* struct of the record being made */
     size_t value_bytes;
 } loader;
 
@@ -117,8 +117,8 @@ static pith_status compare(loader *v) {
 
 /* ---- Arrays ---- */
 
-/* Whether a leaf comes from the file: others are in memory, or in no place of the tree.
- */
+/* Whether a leaf is read from the file. Other leaves are in memory, or not part of the
+ * tree. */
 static bool is_read(const pithp_doc_leaf *leaf) {
     return leaf->node >= 0 && !leaf->given;
 }
@@ -146,7 +146,7 @@ static pith_status make_arrays(loader *v) {
     return rc;
 }
 
-/* Leaves of the document, then those of the sidecar in the order of the file. */
+/* Fill inline leaves first, then those of the sidecars in file order. */
 static pith_status fill_arrays(loader *v) {
     const bool direct = pithp_scope_device(v->s)->backend->addressable;
     void *staging = direct ? NULL : pithp_allocate(v->s->runtime, PITHP_CHUNK_BYTES);
@@ -183,7 +183,7 @@ static void set_static(loader *v,
     pithp_static_write(field, &stored, record);
 }
 
-/* Fields of the file go to the slots of the same name, whatever their order. */
+/* Assign fields of the file to slots by name, in any order. */
 static const void *make_record(loader *v, int64_t row) {
     const pithp_doc_node *n = &v->d->nodes.rows[row];
     const pith_type *type = v->types[n->type];
@@ -241,8 +241,8 @@ static bool parts_refused(const loader *v, int64_t row) {
     return false;
 }
 
-/* What a node refuses is a difference like others; what it would be part of is left out.
- */
+/* If a node refuses its content, a difference is recorded and its ancestors are not
+ * made. */
 static pith_status make_node(loader *v, int64_t row) {
     const pithp_doc_node *n = &v->d->nodes.rows[row];
     if (n->kind == PITH_NODE_ABSENT)
@@ -265,7 +265,7 @@ static pith_status make_node(loader *v, int64_t row) {
     return PITH_OK;
 }
 
-/* Hooks see values, so they wait until there are some. */
+/* Make nodes with the hooks off: hooks need values, which are read later. */
 static pith_status make_nodes(loader *v) {
     const bool hooks = pithp_hooks_run(v->s);
     pith_status rc = PITH_OK;
@@ -302,8 +302,8 @@ static pith_status run_hooks(loader *v) {
 
 /* ---- Loading ---- */
 
-/* Before memory is asked for: only a document claims the leaves of a sidecar that is not
- * there. */
+/* Verify before allocation: the sizes of leaves in a missing sidecar are only claims of
+ * the document. */
 static pith_status check_sidecars(const loader *v) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++) {
@@ -335,15 +335,15 @@ out:
 typedef struct request {
     const pith_type *type;
     const pith_load_options *options;
-    const void *root; /* what was loaded */
-    int64_t step;     /* of the run, as the file states it */
+    const void *root; /* the loaded tree */
+    int64_t step;     /* of the run, as stored in the file */
 } request;
 
 static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     request *r = closure;
     loader v = {.s = s, .root = r->type, .c = c, .d = &c->document};
     v.differences = (pithp_mismatches){.s = s, .d = v.d, .options = r->options};
-    pith_scope *scope = pith_scope_open_in(s); /* for what is made on the way */
+    pith_scope *scope = pith_scope_open_in(s); /* for intermediate objects */
     if (!pithp_scope_writable(scope))
         pithp_fail_memory(s, sizeof *scope);
     else if (pithp_migrate(scope, c, r->type, &v.differences) == PITH_OK) {
@@ -394,7 +394,7 @@ const void *pith_load_any(pith_scope *s,
     if (!path || (record && (!pithp_type_valid(type) || type->error))) {
         pithp_fail(s, path ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_load: %s",
                    !path                     ? "path is NULL"
-                   : !pithp_type_valid(type) ? "the type is none"
+                   : !pithp_type_valid(type) ? "the type is invalid"
                                              : type->error);
         return r.root;
     }

@@ -1,27 +1,27 @@
-/* Loading trees: a checkpoint by its path, or the newest member of a series. */
+/* Loading trees: a checkpoint by its path, or the newest valid member of a series. */
 #ifndef PITHP_CHECKPOINT_LOAD_H
 #define PITHP_CHECKPOINT_LOAD_H
 
 #include "checkpoint/store/open.h"
 
-/* As pith_load_any of checked arguments; NULL on failure. Sets the step that the
- * checkpoint states (load.c). */
+/* pith_load_any after argument checks; NULL on failure. Also returns the step stored in
+ * the checkpoint (load.c). */
 const void *pithp_load_step(pith_scope *s,
                             const pith_type *type,
                             const char *path,
                             const pith_load_options *options,
                             int64_t *step);
-/* Sees an open checkpoint; leaves an error in s where it could not be read. */
+/* Visits an open checkpoint. Sets the error of s if it could not be read. */
 typedef void pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
-/* Let the newest member be visited, and, as long as the error is that what was visited is
- * damaged, the one before it. What was passed over is told and logged. */
+/* Visit the newest member. If the error is damage, visit the previous member, and so on.
+ * Each skipped member is reported to the caller's hook and logged. */
 void pithp_series_newest(pith_scope *s,
                          const char *path,
                          const pith_load_options *options,
                          pithp_series_visit *visit,
                          void *closure);
 
-/* Checkpoints of a name: members of a series, and a single document. */
+/* Checkpoints with a given name: a series, a single document, or both. */
 typedef struct pithp_present {
     bool series, single;
 } pithp_present;

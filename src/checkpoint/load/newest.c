@@ -1,4 +1,4 @@
-/* The newest whole member of a series: members that are damaged are passed over. */
+/* Series fallback: loads the newest undamaged member of a series. */
 #include "checkpoint/load/load.h"
 
 #include <errno.h>
@@ -8,20 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROUNDS = 16 }; /* looks at the folder before it is locked */
+enum { ROUNDS = 16 }; /* attempts before the folder is locked */
 
 typedef struct search {
     pith_scope *s;
-    pithp_location series; /* place of the members; its name is the series' */
+    pithp_location series; /* folder of the members, and the name of the series */
     const char *path;
     const pith_load_options *options;
     pithp_series_visit *visit;
     void *closure;
-    char reason[PITHP_MESSAGE_BYTES]; /* why the newest one was passed over */
+    char reason[PITHP_MESSAGE_BYTES]; /* why the newest member was skipped */
     pith_status code;
 } search;
 
-/* "runs/melt.000017.json" of "runs/melt.json" */
+/* Show "runs/melt.000017.json" for a member of "runs/melt.json". */
 static void show(pithp_text *t, const char *path, const char *name) {
     const char *slash = strrchr(path, '/');
     pithp_text_add_n(t, path, slash ? (size_t)(slash - path) + 1 : 0);
@@ -29,7 +29,7 @@ static void show(pithp_text *t, const char *path, const char *name) {
 }
 
 static void pass_over(search *f, const char *shown) {
-    pithp_log(f->s->runtime, PITH_LOG_WARNING, "\"%s\" is passed over: %s", shown,
+    pithp_log(f->s->runtime, PITH_LOG_WARNING, "\"%s\" is skipped: %s", shown,
               pith_message(f->s));
     if (f->options->passed_over)
         f->options->passed_over(shown, pith_message(f->s), f->options->closure);
@@ -39,8 +39,8 @@ static void pass_over(search *f, const char *shown) {
     }
 }
 
-/* True: the search is over, with a member that was taken or an error that stays.
- * *vanished: a writer took the member away. */
+/* True: the search ends, with a loaded member or a final error. *vanished: a writer
+ * removed the member. */
 static bool try_member(search *f, int64_t number, bool *vanished) {
     pithp_location member = f->series;
     pithp_text shown;
@@ -67,7 +67,7 @@ static bool try_member(search *f, int64_t number, bool *vanished) {
     return over;
 }
 
-/* One look at the members. True: the search is over. */
+/* One pass over the members. True: the search ends. */
 static bool look(search *f, bool *vanished) {
     pithp_series members;
     *vanished = false;
@@ -89,18 +89,18 @@ static bool look(search *f, bool *vanished) {
         pithp_fail(f->s, PITH_E_IO, NULL, "there is no checkpoint of the series \"%s\"%s",
                    f->path,
                    faccessat(f->series.folder, f->series.name, F_OK, 0) == 0
-                       ? "; a file of that name is there: without .newest it is loaded"
+                       ? "; a file of that name exists: load it without .newest"
                        : "");
     else
         pithp_fail(f->s, f->code, NULL,
-                   "none of the %" PRId64 " checkpoints of the series \"%s\" is whole; "
+                   "none of the %" PRId64
+                   " checkpoints of the series \"%s\" is undamaged; "
                    "the newest: %s",
                    count, f->path, f->reason);
     return true;
 }
 
-/* As with single checkpoints: who loses against the writers again and again takes the
- * lock under which they commit. */
+/* As for single checkpoints: after repeated races with writers, take the commit lock. */
 void pithp_series_newest(pith_scope *s,
                          const char *path,
                          const pith_load_options *options,
@@ -116,7 +116,7 @@ void pithp_series_newest(pith_scope *s,
             over = look(&f, &vanished);
             if (!over)
                 pithp_fail(s, PITH_E_IO, NULL,
-                           "the series \"%s\" is changed all the time", path);
+                           "other processes keep changing the series \"%s\"", path);
             pithp_folder_unlock(&f.series);
         }
     }

@@ -1,4 +1,4 @@
-/* Editable tree of a document: children as linked lists, so that nodes can be detached
+/* Editable tree of a document: linked lists of children, so that nodes can be detached
  * and attached, and conversion back to a node table in walk order. */
 #include "checkpoint/migrate/edit.h"
 
@@ -70,7 +70,7 @@ void pithp_edit_end(pithp_edit *e) {
     *e = (pithp_edit){0};
 }
 
-/* The row behind this one in walk order, statics left out; -1. */
+/* The next row in walk order, without statics; -1: none. */
 static int64_t next_row(const pithp_edit *e, int64_t root, int64_t row) {
     if (e->links[row].first >= 0)
         return e->links[row].first;
@@ -122,7 +122,7 @@ pithp_edit_walk(pithp_edit *e, int64_t root, pithp_edit_visit visit, void *closu
 
 typedef struct table {
     pithp_doc_node *rows;
-    int64_t *now; /* by old row: the new one */
+    int64_t *now; /* by old row: the new row */
     int64_t count, room;
 } table;
 
@@ -171,9 +171,9 @@ pith_status pithp_edit_finish(pithp_edit *e, int64_t root) {
     pith_status rc = t.rows && t.now ? PITH_OK : pithp_fail_memory(e->s, bytes);
     for (int64_t i = 0; i < d->leaves.count; i++)
         d->leaves.rows[i].node = -1;
-    /* Every row has one place, which the parser has seen to. */
+    /* The parser has verified that each row has one parent. */
     if (rc == PITH_OK && !copy_all(e, &t, root))
-        rc = pithp_fail(e->s, PITH_E_FORMAT, NULL, "a node is in two places");
+        rc = pithp_fail(e->s, PITH_E_FORMAT, NULL, "a node has two parents");
     if (rc == PITH_OK) {
         pithp_release(d->rt, d->nodes.rows, (size_t)d->nodes.room * sizeof *t.rows);
         d->nodes.rows = t.rows;
@@ -195,15 +195,16 @@ int64_t pithp_edit_child(const pithp_edit *e, int64_t row, const char *name) {
     return at;
 }
 
-/* Whether a path (which begins with '.') leads to or through a field: names of members of
- * embedded structs have dots. */
+/* Whether a path (which starts with '.') leads to or through a field. Fields of embedded
+ * structs have dots in their names. */
 static bool leads(const char *path, const char *name) {
     const size_t n = strlen(name);
     return strncmp(path + 1, name, n) == 0 &&
            (path[n + 1] == 0 || path[n + 1] == '.' || path[n + 1] == '[');
 }
 
-/* One field down. path: from it on. Returns the bytes of it that were followed. */
+/* Descend one field. path: the remaining path. Returns the number of its bytes
+ * consumed. */
 static size_t
 go_to_field(const pithp_edit *e, pithp_edit_target *target, const char *path) {
     const pithp_doc_node *rows = e->d->nodes.rows, *n = &rows[target->parent];
@@ -230,7 +231,7 @@ go_to_field(const pithp_edit *e, pithp_edit_target *target, const char *path) {
     return 0;
 }
 
-/* The item or key of a step. */
+/* The child at an index or key. */
 static int64_t child_at(const pithp_edit *e,
                         int64_t row,
                         const pithp_path_part *step,
@@ -247,7 +248,7 @@ static int64_t child_at(const pithp_edit *e,
     return -1;
 }
 
-/* One step down from spot->child. */
+/* Descend one path element from target->child. */
 static pith_status go_down(pithp_edit *e,
                            pithp_edit_target *target,
                            const pithp_path_part *step,
@@ -289,7 +290,7 @@ pith_status pithp_edit_find(pithp_edit *e,
     while (rc == PITH_OK && pithp_path_step(&r, &step)) {
         if (target->child >= 0)
             rc = go_down(e, target, &step, &r);
-        else if (!target->deep) /* below a key or an index that is not there */
+        else if (!target->deep) /* below a missing key or index */
             *target = (pithp_edit_target){.parent = -1, .child = -1, .value = -1};
     }
     if (rc == PITH_OK && r.error)
@@ -320,7 +321,7 @@ pithp_detached pithp_edit_detach(pithp_edit *e, const pithp_edit_target *target)
     return t;
 }
 
-/* Whether the program's record has a field of that name, which has dots. */
+/* Whether the program's record has a field of that name. The name has dots. */
 static bool is_declared(const pithp_edit *e, const pithp_edit_target *target) {
     const pithp_doc_node *n = &e->d->nodes.rows[target->parent];
     const pith_type *type =
@@ -339,20 +340,21 @@ const char *pithp_edit_refusal(const pithp_edit *e,
     const pith_node_kind kind =
         target->parent < 0 ? PITH_NODE_NONE : e->d->nodes.rows[target->parent].kind;
     if (pithp_edit_target_found(target))
-        return "something is there already";
+        return "the target exists already";
     if (target->parent < 0 || (target->deep && !is_declared(e, target)))
-        return "there is no node for it to be in";
+        return "the parent node does not exist";
     if (!target->name)
-        return "items of lists and tuples stay where they are";
+        return "items of lists and tuples cannot be moved";
     if (kind != PITH_NODE_RECORD && (kind != PITH_NODE_DICT || t->child < 0))
         return t->child < 0 ? "a static belongs to a record"
-                            : "the node there can have no such child";
+                            : "the parent cannot have such a child";
     if (kind == PITH_NODE_DICT && e->d->nodes.rows[t->child].kind == PITH_NODE_ABSENT)
         return "only a field of a record may be absent";
     return NULL;
 }
 
-/* A static behind those that a record has, whose rows move to the end of the table. */
+/* Append a static to a record. Its existing statics move to the end of the table if
+ * others follow them. */
 static pith_status
 add_static(pithp_edit *e, int64_t row, const pith_checkpoint_static *value) {
     pithp_document *d = e->d;

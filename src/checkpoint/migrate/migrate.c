@@ -21,7 +21,7 @@ static pith_status check_options(const pithp_mismatches *r, const pith_type *typ
     return PITH_OK;
 }
 
-/* The row that options.at names. */
+/* Find the row that options.at names. */
 static pith_status find_root(pithp_edit *e, const pithp_mismatches *r, int64_t *root) {
     const char *at = r->options->at;
     pithp_edit_target target;
@@ -38,7 +38,7 @@ static pith_status find_root(pithp_edit *e, const pithp_mismatches *r, int64_t *
     return PITH_OK;
 }
 
-/* Types that the program calls otherwise by now (PITH_FORMERLY). */
+/* Rename types whose program name has changed (PITH_FORMERLY). */
 static void use_new_names(pithp_document *d, const pith_type *root) {
     for (int64_t i = 0; i < d->types.count; i++) {
         pithp_doc_type *row = &d->types.rows[i];
@@ -85,7 +85,7 @@ pith_status pithp_migrate(pith_scope *scope,
                           pithp_mismatches *r) {
     const pith_load_options *o = r->options;
     pithp_edit e;
-    if (!o->renames) /* which have the names of the file */
+    if (!o->renames) /* renames use the names of the file */
         use_new_names(&c->document, type);
     if (!o->at && !o->renames && !o->initial && !o->extra && !is_old(&c->document, type))
         return PITH_OK;

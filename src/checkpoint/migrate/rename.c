@@ -1,5 +1,5 @@
-/* Renames (options.renames): names of the file become names of the program, all at once.
- */
+/* Renames (options.renames): map names of the file to names of the program, all at
+ * once. */
 #include "checkpoint/migrate/edit.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@ typedef enum form { FORM_TYPE, FORM_FIELD, FORM_PATH } form;
 typedef struct rename {
     const pith_rename *names;
     form form;
-    size_t from_type, to_type; /* FIELD: bytes of the type's name */
-    pithp_edit_target target;  /* PATH: where it was */
+    size_t from_type, to_type; /* FIELD: length of the type's name */
+    pithp_edit_target target;  /* PATH: the node to move */
     pithp_detached taken;
-    bool pending; /* PATH: taken, and not put */
+    bool pending; /* PATH: detached, not attached yet */
 } rename_row;
 
 typedef struct renaming {
@@ -21,7 +21,7 @@ typedef struct renaming {
     rename_row *rows;
     int64_t count;
     int64_t node_count;    /* of the file */
-    const pith_type *root; /* that is loaded; NULL: any */
+    const pith_type *root; /* type to be loaded; NULL: any */
 } renaming;
 
 static bool is_type(const pithp_document *d, int64_t type, const char *name, size_t n) {
@@ -38,8 +38,8 @@ static bool has_type(const pithp_document *d, const char *name, size_t n) {
 
 /* ---- Forms ---- */
 
-/* Bytes of a field's type: names of types may have dots too (PITH_NAMED), and so may
- * those of fields, so the longest type that the file has counts. */
+/* Length of a field's type name. Names of types (PITH_NAMED) and fields may contain dots,
+ * so the longest type name in the file applies. */
 static size_t type_bytes(const pithp_document *d, const char *name) {
     for (size_t n = strlen(name); n-- > 1;)
         if (name[n] == '.' && has_type(d, name, n))
@@ -54,7 +54,7 @@ static form form_of(const pithp_document *d, const char *name) {
                                              : FORM_FIELD;
 }
 
-/* Whether the program's side has the form of the file's side. */
+/* Whether both names of a rename have the same form. */
 static bool same_form(const renaming *v, const rename_row *row) {
     const char *to = row->names->to;
     const bool path = *to == '.' || *to == '[';
@@ -99,7 +99,7 @@ static pith_status check_names(const renaming *v, int64_t i) {
     return PITH_OK;
 }
 
-/* The rename of a type of the file; NULL: it keeps its name. */
+/* The rename of a type of the file; NULL: the type keeps its name. */
 static const rename_row *of_type(const renaming *v, const char *type, size_t n) {
     for (int64_t i = 0; i < v->count; i++)
         if (v->rows[i].form == FORM_TYPE && strlen(v->rows[i].names->from) == n &&
@@ -108,7 +108,8 @@ static const rename_row *of_type(const renaming *v, const char *type, size_t n) 
     return NULL;
 }
 
-/* Where the types of a field's two names end: the program's is the file's, renamed. */
+/* Split both names of a field rename into type and field. The program's type is the
+ * file's, after renaming. */
 static void split_field(const renaming *v, rename_row *row) {
     const char *to = row->names->to;
     row->from_type = type_bytes(v->e->d, row->names->from);
@@ -156,13 +157,13 @@ static pith_status find_paths(renaming *v) {
         else if (!row->target.name) {
             row->pending = false;
             pithp_mismatches_at(v->r, PITH_E_STRUCTURE, row->names->from,
-                                "items of lists and tuples stay where they are");
+                                "items of lists and tuples cannot be moved");
         }
     }
     return PITH_OK;
 }
 
-/* Statics are found again by name: taking others has moved them. */
+/* Look up statics by name again: detaching other statics has moved them. */
 static void take_paths(renaming *v) {
     for (int64_t i = 0; i < v->count; i++) {
         rename_row *row = &v->rows[i];
@@ -176,8 +177,8 @@ static void take_paths(renaming *v) {
     }
 }
 
-/* What is put may be the place of another one, so they are tried until none is left that
- * has one. */
+/* The target of a rename may lie below another renamed node. Repeat until no pending
+ * rename has an existing parent. */
 static pith_status put_paths(renaming *v, int64_t root) {
     bool again = true;
     while (again) {
@@ -208,7 +209,7 @@ static pith_status put_paths(renaming *v, int64_t root) {
 
 /* ---- Types and their fields ---- */
 
-/* Children and statics of a record that are called so. */
+/* Number of children and statics of a record with this name. */
 static int count_named(const pithp_edit *e, int64_t record, const char *name) {
     const pithp_doc_node *n = &e->d->nodes.rows[record];
     int count = 0;
@@ -219,7 +220,7 @@ static int count_named(const pithp_edit *e, int64_t record, const char *name) {
     return count;
 }
 
-/* Its new name, NULL where it keeps its own. */
+/* The new name of a field; NULL: unchanged. */
 static const char *new_name(const renaming *v, int64_t type, const char *name) {
     for (int64_t i = 0; i < v->count; i++) {
         const rename_row *row = &v->rows[i];
@@ -247,7 +248,7 @@ static void rename_in(const renaming *v, int64_t record) {
     }
 }
 
-/* A field's rename: what can go wrong is told once, where it does first. */
+/* Check the rename of a field. Each failure is reported once, at its first node. */
 static void check_field(renaming *v, const rename_row *row) {
     const pithp_document *d = v->e->d;
     const char *name = row->names->from + row->from_type + 1;
@@ -277,11 +278,10 @@ static void check_twice(renaming *v, const rename_row *row) {
         if (d->nodes.rows[i].kind == PITH_NODE_RECORD &&
             is_type(d, d->nodes.rows[i].type, row->names->from, row->from_type) &&
             count_named(v->e, i, row->names->to + row->to_type + 1) > 1) {
-            pithp_mismatches_add(v->r, PITH_E_STRUCTURE, i,
-                                 row->names->to + row->to_type + 1,
-                                 "cannot rename \"%.200s\" to \"%.200s\": something is "
-                                 "there already",
-                                 row->names->from, row->names->to);
+            pithp_mismatches_add(
+                v->r, PITH_E_STRUCTURE, i, row->names->to + row->to_type + 1,
+                "cannot rename \"%.200s\" to \"%.200s\": the target exists already",
+                row->names->from, row->names->to);
             return;
         }
 }

@@ -9,8 +9,8 @@ typedef struct subset {
     pithp_edit *e;
     pithp_mismatches *r;
     const pith_type *root;
-    const void **models; /* by row: the node of options.initial in that place; NULL */
-    int64_t count;       /* of the rows that are there at first */
+    const void **models; /* by row: its node in options.initial, or NULL */
+    int64_t count;       /* number of rows before the edit */
 } subset;
 
 static bool is_field(const pith_type *type, const char *name, bool is_static) {
@@ -74,12 +74,12 @@ static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
         if (rc != PITH_OK)
             return rc;
         pithp_mismatches_report(v->r, row, name,
-                                "not in the file: it is what it is in the initial tree");
+                                "not in the file: taken from the initial tree");
     }
     return PITH_OK;
 }
 
-/* Keys that a dict of the file lacks. */
+/* Add the keys missing in a dict of the file. */
 static pith_status fill_in_keys(subset *v, int64_t row) {
     const void *model = v->models[row];
     for (int64_t i = 0; i < pith_child_count(model); i++) {
@@ -94,7 +94,7 @@ static pith_status fill_in_keys(subset *v, int64_t row) {
         if (rc != PITH_OK)
             return rc;
         pithp_mismatches_report(v->r, t.child, NULL,
-                                "not in the file: it is what it is in the initial tree");
+                                "not in the file: taken from the initial tree");
     }
     return PITH_OK;
 }
@@ -111,7 +111,7 @@ static void check_items(subset *v, int64_t row) {
                              expected, count);
 }
 
-/* A container of the file beside one of the same kind. */
+/* Compare a container of the file with a model of the same kind. */
 static pith_status match_container(subset *v, int64_t row, pith_node_kind kind) {
     if (!v->models[row] || pith_kind(v->models[row]) != kind)
         return PITH_OK;
@@ -122,7 +122,7 @@ static pith_status match_container(subset *v, int64_t row, pith_node_kind kind) 
     return PITH_OK;
 }
 
-/* The child of a model that is in the place of a row. */
+/* The child of a model that corresponds to a row. */
 static const void *
 model_below(const subset *v, const void *model, int64_t row, int64_t i) {
     const pithp_doc_node *n = &v->e->d->nodes.rows[row];
@@ -142,7 +142,7 @@ model_below(const subset *v, const void *model, int64_t row, int64_t i) {
 
 /* ---- Both, from the root down ---- */
 
-/* Models of the nodes below a row. */
+/* Set the models of the children of a row. */
 static void hand_down(subset *v, int64_t row) {
     const pithp_doc_node *n = &v->e->d->nodes.rows[row];
     const void *model = v->models[row];
@@ -164,7 +164,7 @@ static void hand_down(subset *v, int64_t row) {
 
 static pith_status match_node(void *closure, int64_t row) {
     subset *v = closure;
-    if (row >= v->count) /* filled in: it fits already */
+    if (row >= v->count) /* added from the model, so it fits */
         return PITH_OK;
     const pithp_doc_node *n = &v->e->d->nodes.rows[row];
     const pithp_doc_type *got =

@@ -9,7 +9,7 @@
 struct pith_upgrade {
     pithp_edit *e;
     const pith_checkpoint *c;
-    pith_scope *scope; /* that of the hook: what is set has to outlive it */
+    pith_scope *scope; /* of the running hook; new values must outlive it */
     int64_t row;       /* the record */
 };
 
@@ -24,7 +24,8 @@ static bool is_upgrade(const pith_scope *s, const pith_upgrade *u) {
            pithp_header_of(u)->shape == tag && block->runtime == s->runtime;
 }
 
-/* Begins every call: where a path leads. False: the scope carries the error. */
+/* Common entry of all calls: checks arguments and resolves the path. False: the scope has
+ * the error. */
 static bool enter(pith_scope *s,
                   pith_upgrade *u,
                   const char *function,
@@ -34,7 +35,7 @@ static bool enter(pith_scope *s,
         return false;
     if (!path || !is_upgrade(s, u)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
-                   path ? "expected what an upgrade hook is given, within it"
+                   path ? "expected the argument of the running upgrade hook"
                         : "path is NULL");
         return false;
     }
@@ -43,7 +44,7 @@ static bool enter(pith_scope *s,
 }
 
 static bool missing(pith_scope *s, const char *path) {
-    pithp_fail(s, PITH_E_STRUCTURE, path, "the file has nothing there");
+    pithp_fail(s, PITH_E_STRUCTURE, path, "the file has no such node or static");
     return false;
 }
 
@@ -91,7 +92,8 @@ const pith_spec *pith_upgrade_spec(pith_scope *s, pith_upgrade *u, const char *p
 
 /* ---- Statics ---- */
 
-/* The static at a path, of one of two kinds (or more: last is PITH_STATIC_KIND_NONE). */
+/* The static of a kind at a path. PITH_STATIC_KIND_TEXT also accepts enums and dtypes,
+ * whose values are text. */
 static const pith_checkpoint_static *find_static(pith_scope *s,
                                                  pith_upgrade *u,
                                                  const char *function,
@@ -149,7 +151,7 @@ static bool has_place(pith_scope *s, const char *path, const pithp_edit_target *
         return true;
     pithp_fail(s, PITH_E_STRUCTURE, path, "%s",
                target->parent < 0 ? "it is the record itself"
-                                  : "items of lists and tuples stay where they are");
+                                  : "items of lists and tuples cannot be moved");
     return false;
 }
 
@@ -185,7 +187,7 @@ bool pith_upgrade_rename(pith_scope *s,
     return put(s, u, to, &t);
 }
 
-/* What is at a path gives way to something new. */
+/* Detach the node or static at a path, if any, before it is replaced. */
 static bool
 make_room(pith_scope *s, pith_upgrade *u, const char *function, const char *path) {
     pithp_edit_target target;
@@ -319,7 +321,7 @@ static bool has_all(const pith_type *type, int32_t version) {
     return version >= type->version;
 }
 
-/* One record through all versions up to the program's. */
+/* Upgrade one record to the program's version. */
 static pith_status
 upgrade_record(running *v, int64_t row, const pith_type *type, int32_t version) {
     pith_upgrade *u = v->u;
@@ -372,6 +374,6 @@ pith_status pithp_migrate_upgrade(pithp_edit *e,
     *u = (pith_upgrade){.e = e, .c = c, .scope = scope};
     running v = {.u = u, .r = r, .root = type};
     const pith_status rc = pithp_edit_walk(e, root, visit, &v);
-    pithp_header_of(u)->kind = PITHP_KIND_FREE; /* whoever kept it is told */
+    pithp_header_of(u)->kind = PITHP_KIND_FREE; /* later use by the hook is an error */
     return rc == PITH_OK ? pithp_mismatches_end(r) : rc;
 }

@@ -1,6 +1,6 @@
-/* Background saves: a thread writes a tree that was captured in a scope of its own.
- * Arrays are immutable, so no copy is needed. A runtime writes one save at a time, so at
- * most one state is held. */
+/* Background saves: a thread writes a captured tree in a scope of its own. Arrays are
+ * immutable, so no copy is needed. A runtime writes one save at a time, so at most one
+ * state is held. */
 #include "base/in_flight.h"
 #include "checkpoint/document/capture.h"
 #include "checkpoint/save/saving.h"
@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the room keeps for a runtime, from its first such save on. */
+/* Background state of a runtime, created by its first background save. */
 typedef struct background {
     pthread_mutex_t lock; /* the thread itself never takes it */
     pthread_t thread;
-    bool running;  /* was started and not joined */
-    pid_t process; /* that started it */
+    bool running;  /* started and not joined */
+    pid_t process; /* process that started it */
     pith_scope *scope;
     pithp_saving *saving;
-    pithp_error error; /* of one that was joined, until somebody is told */
+    pithp_error error; /* of a joined thread, until it is reported */
 } background;
 
 static void *run(void *closure) {
@@ -28,8 +28,8 @@ static void *run(void *closure) {
     return NULL;
 }
 
-/* A child after fork() has no such thread: what it writes is the parent's, also its
- * files, which are left alone. */
+/* After fork(), a child process has no such thread. The save and its files belong to the
+ * parent and are left alone. */
 static void join(background *b) {
     if (!b->running)
         return;
@@ -102,7 +102,7 @@ static background *find_or_make(pith_scope *s) {
 
 /* ---- Starting and waiting ---- */
 
-/* Signals are for the threads that the program knows. */
+/* Block all signals in the thread: they are handled by the program's threads. */
 static int start_thread(background *b) {
     sigset_t all, before;
     sigfillset(&all);
@@ -123,7 +123,8 @@ static pith_status start(background *b, pith_scope *scope, pithp_saving *saving)
     b->running = error == 0;
     pthread_mutex_unlock(&b->lock);
     return error == 0 ? PITH_OK
-                      : pithp_fail(scope, PITH_E_IO, NULL, "no thread to save with: %s",
+                      : pithp_fail(scope, PITH_E_IO, NULL,
+                                   "cannot start the thread of a background save: %s",
                                    strerror_r(error, reason, sizeof reason));
 }
 

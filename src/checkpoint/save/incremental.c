@@ -1,8 +1,8 @@
-/* Incremental saves: leaves that are unchanged since the newest member of a series stay
- * in the sidecars of that member, which the new document names too.
+/* Incremental saves: unchanged leaves stay in the sidecars of the newest member of the
+ * series, and the new document refers to them.
  *
- * The files that a member depends on are bounded: at most PITHP_SIDECARS, each used by at
- * least a quarter. Leaves in other files are written again. */
+ * The sidecars that a member depends on are bounded: at most PITHP_SIDECARS, each used to
+ * at least a quarter. Leaves in other sidecars are written again. */
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/array_digest.h"
 
@@ -11,19 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LEAST_USED = 4 }; /* of so many bytes one is used */
+enum { LEAST_USED = 4 }; /* one byte in LEAST_USED must be in use */
 
 typedef struct share {
     pith_scope *s;
     pithp_document *d;
     const pithp_document *base; /* of the newest member */
     int folder;
-    bool check; /* what leaves are like on the disk, too */
+    bool check; /* verify leaves on disk, too */
     bool usable[PITHP_SIDECARS];
-    size_t used[PITHP_SIDECARS]; /* bytes that leaves of d have there */
-    int64_t *by_name;            /* leaves of the base, by the names of their tensors */
+    size_t used[PITHP_SIDECARS]; /* by sidecar of the base: bytes used by d */
+    int64_t *by_name;            /* leaves of the base, sorted by tensor name */
     int64_t name_count;
-    int64_t *found; /* by leaf of d: the leaf of the base that it is; -1 */
+    int64_t *found; /* by leaf of d: the equal leaf of the base; -1: none */
 } share;
 
 /* ---- The newest member ---- */
@@ -37,7 +37,7 @@ static pith_status read_base(pith_scope *s,
     size_t bytes = 0;
     *there = false;
     if (pithp_series_list(s->runtime, series->folder, series->name, &members) != 0)
-        return PITH_OK; /* who commits says what is wrong with the folder */
+        return PITH_OK; /* the commit reports a faulty folder */
     const bool any =
         members.count > 0 && pithp_series_name(series->name, members.numbers[0], name);
     pithp_series_end(s->runtime, &members);
@@ -60,7 +60,7 @@ static pith_status read_base(pith_scope *s,
     close(file);
     if (pith_code(s) == PITH_E_MEMORY)
         return PITH_E_MEMORY;
-    if (pith_failed(s)) /* then everything is written */
+    if (pith_failed(s)) /* nothing is shared: every leaf is written */
         pithp_log(s->runtime, PITH_LOG_WARNING, "nothing is shared with \"%s\": %s", name,
                   pith_message(s));
     pith_clear(s);
@@ -69,8 +69,7 @@ static pith_status read_base(pith_scope *s,
 
 /* ---- The same leaves ---- */
 
-/* The name of a leaf's tensor without what tells that it is packed: in which form it lies
- * does not matter. */
+/* The tensor name of a leaf without the compression prefix: both forms are equivalent. */
 static const char *name_of(const pithp_doc_leaf *leaf) {
     return leaf->tensor + (leaf->compressed ? strlen(PITHP_COMPRESSED_PREFIX) : 0);
 }
@@ -106,7 +105,7 @@ static void drop_tables(share *h) {
                   (size_t)(h->base->leaves.count + 1) * sizeof *h->by_name);
 }
 
-/* The leaf of the base in the same place and of the same kind; -1. */
+/* The leaf of the base with the same name, dtype and shape; -1: none. */
 static int64_t find(const share *h, const pithp_doc_leaf *leaf) {
     int64_t low = 0, high = h->name_count;
     while (low < high) {
@@ -162,7 +161,7 @@ static int32_t sidecar_of(const share *h, int64_t leaf) {
     return h->found[leaf] < 0 ? -1 : h->base->leaves.rows[h->found[leaf]].sidecar;
 }
 
-/* Whether a leaf is left for a sidecar of this member's own. */
+/* Whether a leaf remains for a new sidecar. */
 static bool writes_some(const share *h) {
     for (int64_t i = 0; i < h->d->leaves.count; i++) {
         const int32_t sidecar = sidecar_of(h, i);
@@ -191,7 +190,7 @@ static void choose_sidecars(share *h) {
     }
 }
 
-/* The leaf lies where one of the base does. */
+/* Place a leaf in the range of an equal leaf of the base. */
 static bool move_in(share *h, pithp_doc_leaf *leaf, const pithp_doc_leaf *other) {
     const size_t frames = (size_t)other->frame_count * sizeof *other->frames;
     leaf->begin = other->begin;
@@ -205,8 +204,7 @@ static bool move_in(share *h, pithp_doc_leaf *leaf, const pithp_doc_leaf *other)
     return leaf->tensor && leaf->frames;
 }
 
-/* The base's rows go on in their order, so that the same state gives the same document.
- */
+/* Keep the base's rows in order, so that equal states give equal documents. */
 static pith_status take_over(share *h) {
     int32_t rows[PITHP_SIDECARS];
     for (int64_t i = 0; i < h->base->sidecars.count; i++) {
@@ -249,7 +247,7 @@ static pith_status share_with(share *h, const pith_array *const *arrays, void *s
     return rc;
 }
 
-/* A file that is no sidecar of the series is not shared: it would never be removed. */
+/* A file that is no sidecar of the series is not shared: no sweep would remove it. */
 static bool is_of_series(const pithp_location *series, const pithp_doc_sidecar *sidecar) {
     char stem[256];
     snprintf(stem, sizeof stem, "%.*s", (int)pithp_stem(series->name), series->name);

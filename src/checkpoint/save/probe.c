@@ -29,7 +29,7 @@ pith_status pithp_save_options_check(pith_scope *s,
         : o->incremental && !o->keep
             ? "incremental is for a series: keep must be positive"
         : o->check_shared && !o->incremental ? "check_shared is for an incremental series"
-        : o->compress > PITHP_COMPRESS_LEVELS ? "compress is a level of 19 at most"
+        : o->compress > PITHP_COMPRESS_LEVELS ? "compress must be 19 at most"
                                               : NULL;
     return wrong ? pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function, wrong)
                  : check_metadata(s, function, o->metadata);

@@ -1,5 +1,5 @@
-/* Saving the structure of an open checkpoint with other arrays, without the C types; and
- * that structure as a text that other formats can carry. */
+/* Saving the structure of an open checkpoint with other arrays, without C types. The
+ * structure can also be printed as text, to be carried by other formats. */
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/open.h"
 
@@ -24,7 +24,7 @@ const char *pith_checkpoint_structure(pith_scope *s, const pith_checkpoint *c) {
                    "pith_checkpoint_structure: expected an open checkpoint");
         return NULL;
     }
-    pithp_document d = c->document; /* its tables, the leaves aside */
+    pithp_document d = c->document; /* shares all tables but the leaves */
     const size_t bytes = (size_t)d.leaves.count * sizeof *d.leaves.rows;
     pithp_text t;
     d.format = PITHP_CHECKPOINT_FORMAT;
@@ -60,7 +60,7 @@ pith_checkpoint_parse(pith_scope *s, const char *text, size_t bytes) {
 
 /* ---- Saving a structure ---- */
 
-/* Rows as they are: what they point at lives as long as the structure. */
+/* Copy rows shallowly: their pointers are valid as long as the structure. */
 static bool copy_rows(pithp_document *d,
                       void *rows_pointer,
                       int64_t *count,
@@ -139,10 +139,10 @@ static pith_status check(pith_scope *s,
                           function, (long long)c->document.leaves.count,
                           (long long)count);
     if (o->keep || o->background || o->step || o->metadata)
-        return pithp_fail(s, PITH_E_ARG, NULL,
-                          "%s: keep, background, step and metadata do not go with it: "
-                          "the last two are those of the structure",
-                          function);
+        return pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "%s: keep, background, step and metadata cannot be set: the structure has the last two",
+            function);
     if (pithp_save_options_check(s, function, path, o) != PITH_OK)
         return PITH_E_ARG;
     for (int64_t i = 0; i < count; i++) {

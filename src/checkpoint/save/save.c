@@ -1,4 +1,4 @@
-/* pith_save: a save now, or one in the background. */
+/* pith_save: a synchronous or background save. */
 #include "base/in_flight.h"
 #include "checkpoint/document/capture.h"
 #include "checkpoint/save/saving.h"

@@ -1,11 +1,11 @@
-/* Writer of a save's sidecar: each leaf is hashed, compressed if that is requested and
- * pays, and written without a copy. */
+/* Sidecar writer: hashes each leaf, compresses it if that is requested and pays, and
+ * writes it without a copy. */
 #include "checkpoint/save/save_internal.h"
 #include "checkpoint/store/array_digest.h"
 
 #include <string.h>
 
-enum { MOST_HEADER = 100 * 1000000 /* bytes that readers of safetensors accept */ };
+enum { MOST_HEADER = 100 * 1000000 /* limit of safetensors readers */ };
 
 typedef pithp_saving saver;
 
@@ -21,10 +21,10 @@ static pith_status copy(void *closure, const void *bytes, size_t offset, size_t 
     (void)offset;
     copying *c = closure;
     pithp_writer_add_hashed(&c->v->sidecar, bytes, n, &c->hasher);
-    return PITH_OK; /* the writer remembers what fails */
+    return PITH_OK; /* the writer keeps its first error */
 }
 
-/* Pieces are whole chunks, but for the last one. */
+/* Pieces are whole chunks, except the last one. */
 static pith_status pack(void *closure, const void *bytes, size_t offset, size_t n) {
     copying *c = closure;
     saver *v = c->v;
@@ -60,13 +60,13 @@ static pith_status write_leaf(saver *v, int64_t number) {
         pithp_array_stream(v->s, v->arrays[number], v->staging, PITHP_STAGING_BYTES,
                            leaf->compressed ? pack : copy, &c);
     leaf->digest = pithp_hasher_end(&c.hasher);
-    if (rc == PITH_OK && !v->sidecar.error) /* else it was not seen to its end */
+    if (rc == PITH_OK && !v->sidecar.error) /* otherwise the digest is incomplete */
         pithp_array_digest_store(v->arrays[number], leaf->digest);
     return rc;
 }
 
-/* A leaf whose first chunk does not become smaller is written as it is: the header states
- * the form of a leaf's elements, and where they lie, before they are all seen. */
+/* Leaves whose first chunk does not shrink are stored uncompressed. The header states
+ * form and offset of each leaf, so the decision is made before all elements are read. */
 static pith_status try_to_pack(saver *v, int64_t number) {
     pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
     const void *chunk = v->arrays[number]->data;
@@ -108,7 +108,8 @@ static pith_status name_sidecar(saver *v, pithp_doc_sidecar *row) {
     return row->file ? PITH_OK : pithp_fail_memory(v->s, sizeof name);
 }
 
-/* The places of packed leaves are known when all is written. */
+/* Print the header again when all is written: only then are the ranges of compressed
+ * leaves known. */
 static void state_places(saver *v, int32_t sidecar) {
     const size_t length = v->header.length;
     bool compressed = false;

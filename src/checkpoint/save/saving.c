@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Elements of a leaf in a document: its row is then < 2 GiB. */
+/* Maximum bytes of an inline leaf: its row then stays below 2 GiB. */
 enum { MOST_INLINE = 64 << 20 };
 
 typedef pithp_saving saver;
@@ -34,13 +34,14 @@ static pith_status choose_places(saver *v) {
             return pithp_fail(
                 v->s, PITH_E_UNSUPPORTED,
                 pithp_document_error_path(&v->d, leaf->node, path),
-                "%lld elements are too many for a document; leave them to the sidecar",
+                "%lld elements are too many for a document; store them in a sidecar",
                 (long long)leaf->count);
     }
     return PITH_OK;
 }
 
-/* Elements of a leaf as host memory: where they lie, or a copy in the document. */
+/* Make the elements of a leaf readable by the host: in place, or as a copy in the
+ * document. */
 static pith_status read_inline(saver *v, pithp_doc_leaf *leaf, const pith_array *a) {
     leaf->data = a->data;
     if (v->staging && leaf->bytes) {
@@ -106,9 +107,8 @@ static pith_status sync_folder(saver *v, const char *consequence) {
                                    strerror_r(error, reason, sizeof reason), consequence);
 }
 
-/* Remove the document that has no name yet, and those of its sidecars that no other
- * document names: the one of this save, and shared ones that other writers dropped in the
- * meantime. With the folder locked. */
+/* Remove the unnamed document, and those of its sidecars that no other document names:
+ * its own new one, and shared ones dropped by other writers. Requires the folder lock. */
 static void withdraw(saver *v) {
     pithp_claims claims = {.owner = geteuid()};
     pithp_writer_close(&v->document);
@@ -127,8 +127,8 @@ static void withdraw(saver *v) {
     pithp_folder_drop_sidecars(v->location.folder, &claims, "");
 }
 
-/* The sidecar has its name on the disk before the document has its own: whoever finds the
- * document finds all of it. */
+/* The sidecar is renamed and synced before the document, so every visible document is
+ * complete. */
 static pith_status name_files(saver *v) {
     pith_status rc = PITH_OK;
     if (v->fresh) {
@@ -145,9 +145,9 @@ out:
     return rc;
 }
 
-/* The old document goes on under a temporary name until its sidecars (NULL: it cannot be
- * read now) are gone: should the process die in between, whoever sweeps the folder knows
- * whose they were. */
+/* Keep the old document under a temporary name until its sidecars are removed (NULL:
+ * unreadable). If the process dies in between, the next sweep knows which sidecars to
+ * remove. */
 static pith_status replace(saver *v, const pithp_claims *sidecars) {
     const int folder = v->location.folder;
     char old[PITHP_TEMPORARY_NAME];
@@ -171,8 +171,8 @@ static pith_status commit_single(saver *v) {
     return old.count && !same ? replace(v, &old) : name_files(v);
 }
 
-/* Whether all sidecars are there that the document names and this save did not write.
- * With the folder locked: nobody takes them away before the document has its name. */
+/* Whether all shared sidecars of the document exist. Requires the folder lock, which
+ * prevents their removal before the document has its name. */
 static bool shared_are_there(const saver *v) {
     for (int64_t i = 0; i < v->d.sidecars.count; i++)
         if (&v->d.sidecars.rows[i] != v->fresh &&
@@ -181,7 +181,7 @@ static bool shared_are_there(const saver *v) {
     return true;
 }
 
-/* The older members go when the new one is on the disk. */
+/* Older members are removed when the new one is on the disk. */
 static pith_status commit_member(saver *v) {
     char series[256];
     memcpy(series, v->location.name, sizeof series);
@@ -252,7 +252,7 @@ out:
     return rc;
 }
 
-/* Give back what was written, to write it once more. */
+/* Discard the written files and start over. */
 static pith_status start_again(saver *v) {
     pithp_writer_close(&v->sidecar);
     pithp_release(v->s->runtime, v->order, (size_t)v->order_count * sizeof *v->order);

@@ -1,5 +1,4 @@
-/* From arrays to files: content, what an older member holds already, and the saving
- * itself. */
+/* Saving: the transaction from arrays to files, and reuse of leaves of older members. */
 #ifndef PITHP_CHECKPOINT_SAVING_H
 #define PITHP_CHECKPOINT_SAVING_H
 
@@ -7,10 +6,9 @@
 
 /* ---- Incremental saving (incremental.c) ---- */
 
-/* Let leaves of d that the newest member of a series holds as they are stay in its
- * sidecars, of which d gets rows; the other leaves of sidecars are left for the row
- * behind these. All that are to go to a sidecar have the name of their tensor. check:
- * leaves are read there and held against their checksums. */
+/* Reuse unchanged leaves of the newest member of a series: d gets rows for its sidecars.
+ * The remaining sidecar leaves belong to the row after these. All sidecar leaves must
+ * have tensor names. check: verify reused leaves on disk against their checksums. */
 pith_status pithp_incremental_reuse(pith_scope *s,
                                     pithp_document *d,
                                     const pith_array *const *arrays,
@@ -20,15 +18,15 @@ pith_status pithp_incremental_reuse(pith_scope *s,
 
 /* ---- Saving (saving.c, background.c) ---- */
 
-/* A tree that was captured, to be written. The scope carries what fails. */
+/* A captured tree to be written. Failures are the scope's error. */
 typedef struct pithp_saving pithp_saving;
-/* Fills the rows of a document from a source, and lists the arrays of its leaves; the
- * list lives with the document. pithp_capture is one, of trees. */
+/* Fills the rows of a document from a source, and lists the arrays of its leaves. The
+ * list lives as long as the document. pithp_capture is the one for trees. */
 typedef pith_status pithp_capture_function(pith_scope *s,
                                            const void *source,
                                            pithp_document *d,
                                            const pith_array ***arrays);
-/* NULL: the scope's error is set. The source has to live until the end. */
+/* NULL: the scope's error is set. The source must live until the end. */
 pithp_saving *pithp_saving_begin(pith_scope *s,
                                  pithp_capture_function *capture,
                                  const void *source,
@@ -39,8 +37,8 @@ pith_status pithp_save_options_check(pith_scope *s,
                                      const char *function,
                                      const char *path,
                                      const pith_save_options *o);
-/* The same, and the error that a temporary file cannot be made in the folder of `path`.
- * For programs that save much later. */
+/* The same, and an error if the folder of `path` does not accept a temporary file. For
+ * programs that save much later. */
 pith_status pithp_save_probe(pith_scope *s,
                              const char *function,
                              const char *path,
@@ -48,12 +46,12 @@ pith_status pithp_save_probe(pith_scope *s,
 pith_status pithp_saving_write(pithp_saving *v);
 void pithp_saving_end(pithp_saving *v);
 
-/* Write on a thread of its own; the one before it is waited for. */
+/* Write on a separate thread, after the previous background save has ended. */
 pith_status pithp_background_start(pith_scope *s,
                                    const void *tree,
                                    const char *path,
                                    const pith_save_options *options);
-/* Wait for what is being written, and take over the failure of what was. */
+/* Wait for the background save, and take over its error. */
 pith_status pithp_background_settle(pith_scope *s);
 
 #endif

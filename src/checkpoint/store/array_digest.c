@@ -2,7 +2,8 @@
  * owns its buffer is hashed once, however often it is saved. */
 #include "checkpoint/store/array_digest.h"
 
-/* NULL: others share the buffer, or its memory is the user's. */
+/* The buffer of an array that owns all of it; NULL: it is shared, or the user's
+ * memory. */
 static pithp_buffer *own_buffer(const pith_array *a) {
     pithp_buffer *b = pithp_array_buffer(a);
     const bool alone = a->data == b->data && pithp_array_spec(a)->bytes == b->bytes;

@@ -1,16 +1,16 @@
-/* Digests of the elements of arrays, which buffers remember. */
+/* Digests of array contents, cached in buffers. */
 #ifndef PITHP_CHECKPOINT_ARRAY_DIGEST_H
 #define PITHP_CHECKPOINT_ARRAY_DIGEST_H
 
 #include "checkpoint/document/document.h"
 
-/* Receives a leaf piece by piece; pieces are whole elements. */
+/* Receives a leaf in pieces of whole elements. */
 typedef pith_status (*pithp_chunk_sink)(void *closure,
                                         const void *bytes,
                                         size_t offset,
                                         size_t n);
-/* All of an array, piece by piece through `staging`, which has room for a piece; NULL
- * where the device's memory can be read as it is. */
+/* Stream an array in pieces through `staging`, which holds one piece. NULL: the device's
+ * memory is readable by the host. */
 pith_status pithp_array_stream(pith_scope *s,
                                const pith_array *a,
                                void *staging,
@@ -22,9 +22,9 @@ pith_status pithp_array_digest(pith_scope *s,
                                const pith_array *a,
                                void *staging,
                                pithp_digest *digest);
-/* So that it is not computed again. */
+/* Cache a digest in the array's buffer. */
 void pithp_array_digest_store(const pith_array *a, pithp_digest digest);
-/* Whether the digest is remembered: the array was saved or loaded before. */
+/* Whether the digest is cached: the array was saved or loaded before. */
 bool pithp_array_digest_known(const pith_array *a);
 
 #endif

@@ -1,5 +1,5 @@
-/* Validation of bool elements: files and arrays hold the bytes 0 and 1. Operations on
- * bools rely on it, so other bytes are refused on load and save. */
+/* Validation of bool elements: files and arrays hold the bytes 0 and 1 only. Operations
+ * on bools rely on it, so other bytes are refused on load and save. */
 #include "checkpoint/store/open.h"
 
 void pithp_stray_bool_find(pithp_stray_bool *stray,

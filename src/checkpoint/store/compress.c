@@ -1,19 +1,21 @@
-/* Compression of leaves: one zstd frame for each PITHP_CHUNK_BYTES of elements, so that
- * rows need few frames. The document holds size and digest of each frame: damaged bytes
- * never reach the decompressor, and no frame states how much memory it needs.
+/* Compression of leaves: one zstd frame per PITHP_CHUNK_BYTES of elements, so that
+ * reading rows touches few frames. The document holds size and digest of each frame:
+ * damaged bytes never reach the decompressor, and no frame states its own memory
+ * demand.
  *
- * A frame is at least 1 / PITHP_MOST_RATIO of its elements: a skippable frame, which zstd
- * ignores, pads it. So the size of a file bounds the memory that its reader needs. */
+ * A frame has at least 1 / PITHP_MOST_RATIO of the bytes of its elements, padded by a
+ * skippable frame, which zstd ignores. So the size of a file bounds its reader's
+ * memory. */
 #include "checkpoint/store/sidecar.h"
 
 #include <string.h>
 #include <zstd.h>
 
-enum { SKIPPABLE_HEADER = 8, GAIN = 8 /* at least an eighth has to be saved */ };
+enum { SKIPPABLE_HEADER = 8, GAIN = 8 /* it must save at least an eighth */ };
 
 _Static_assert(PITHP_FRAME_MOST >= ZSTD_COMPRESSBOUND(PITHP_CHUNK_BYTES),
-               "a frame of noise has its room");
-_Static_assert(PITHP_COMPRESS_LEVELS <= 19, "higher ones want more memory of readers");
+               "an incompressible frame fits");
+_Static_assert(PITHP_COMPRESS_LEVELS <= 19, "higher levels need more memory to read");
 
 /* ---- Writing ---- */
 
@@ -27,7 +29,7 @@ bool pithp_compressor_begin(pithp_compressor *p, pith_runtime *rt) {
 }
 
 void pithp_compressor_end(pithp_compressor *p, pith_runtime *rt) {
-    ZSTD_freeCCtx(p->context); /* NULL does nothing */
+    ZSTD_freeCCtx(p->context); /* accepts NULL */
     pithp_release(rt, p->compressed, PITHP_FRAME_MOST);
     *p = (pithp_compressor){.context = NULL};
 }
@@ -36,7 +38,7 @@ static void put_u32(unsigned char *to, uint32_t value) {
     memcpy(to, &value, sizeof value);
 }
 
-/* A skippable frame behind n bytes, so that there are `least`. */
+/* Pad n bytes to `least` with a skippable frame. */
 static size_t fill_up(unsigned char *packed, size_t n, size_t least) {
     const size_t filled = n + SKIPPABLE_HEADER > least ? n + SKIPPABLE_HEADER : least;
     if (n >= least)
@@ -65,13 +67,14 @@ bool pithp_compress_pays(pithp_compressor *p, int level, const void *elements, s
 
 struct pithp_decompressor {
     ZSTD_DCtx *context;
-    const pithp_zstd_frame *frame; /* that `elements` are of; NULL */
-    size_t bytes;                  /* of all this */
-    char *elements;                /* of the frame that was read in part */
+    const pithp_zstd_frame *frame; /* the frame of `elements`; NULL: none */
+    size_t bytes;                  /* of this allocation */
+    char *elements;                /* of the frame that was read partially */
     char packed[];
 };
 
-/* Room for the largest chunk and the largest frame, which are small where leaves are. */
+/* Buffers have the size of the largest chunk and frame, so small leaves need little
+ * memory. */
 pithp_decompressor *pithp_decompressor_make(pith_runtime *rt, const pithp_document *d) {
     size_t elements = 0, packed = 0;
     for (int64_t i = 0; i < d->leaves.count; i++) {

@@ -1,6 +1,6 @@
 /* Direct I/O (O_DIRECT) for large files: bytes are collected in two buffers; a thread
  * writes one while the other is hashed and filled. Only speed differs: bytes that cannot
- * be written so, such as the tail, go through the page cache. */
+ * be written directly, such as the tail, go through the page cache. */
 #include "checkpoint/store/direct_io.h"
 
 #include <errno.h>
@@ -21,11 +21,11 @@ struct pithp_direct_io {
     int file;
     size_t piece; /* bytes of a buffer */
     unsigned char *buffers;
-    size_t filling, used; /* the buffer that is being filled, and how far */
+    size_t filling, used; /* the buffer being filled, and its fill level */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    size_t waiting[BUFFERS]; /* bytes that the thread is to write, or writes; 0: none */
+    size_t waiting[BUFFERS]; /* bytes that the thread has to write; 0: none */
     bool ending;
     int error;
 };
@@ -38,8 +38,8 @@ static bool set_direct(int file, bool on) {
            fcntl(file, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-/* A system that took the flag may still refuse the write, or end it at an odd place: then
- * the rest goes through the page cache. */
+/* A file system that accepts O_DIRECT may still refuse a write, or end it unaligned. The
+ * rest then goes through the page cache. */
 static int write_piece(int file, const unsigned char *bytes, size_t n) {
     size_t done = 0;
     while (done < n) {
@@ -79,7 +79,7 @@ static void *run(void *closure) {
     return NULL;
 }
 
-/* Hand over what was filled, and wait for the buffer behind it. */
+/* Submit the filled buffer, and wait until the next one is free. */
 static int hand_over(pithp_direct_io *d, size_t n) {
     pthread_mutex_lock(&d->lock);
     d->waiting[d->filling] = n;
@@ -110,8 +110,8 @@ int pithp_direct_io_add(pithp_direct_io *d, const void *bytes, size_t n) {
 
 /* ---- Beginning and ending ---- */
 
-/* Direct writes are worth it where the file system itself says how they are aligned: of
- * others some take the flag and do something slower. */
+/* Use direct writes only if the file system reports their alignment. Some others accept
+ * the flag and use a slower path. */
 static bool is_offered(int file) {
 #ifdef STATX_DIOALIGN
     struct statx st;
@@ -125,7 +125,7 @@ static bool is_offered(int file) {
 #endif
 }
 
-/* Signals are for the threads that the program knows. */
+/* Block all signals in the thread: they are handled by the program's threads. */
 static int start_thread(pithp_direct_io *d) {
     sigset_t all, before;
     sigfillset(&all);

@@ -1,5 +1,5 @@
-/* Folders of checkpoints: opening them, the lock for commits, removal of unreferenced
- * sidecars and of temporary files of dead writers. */
+/* Folders of checkpoints: opening, the commit lock, removal of unreferenced sidecars and
+ * of temporary files of dead writers. */
 #include "checkpoint/store/file.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ static pith_status refuse(pith_scope *s, const char *path, int error) {
                       strerror_r(error, reason, sizeof reason));
 }
 
-/* A folder by the part of the path before its name; what replaces a link replaces the
- * file that it points to. */
+/* Open the folder part of a path. A symbolic link is resolved, so that a save replaces
+ * its target. */
 static pith_status
 open_folder(pith_scope *s, const char *path, pithp_location *location) {
     const char *slash = strrchr(path, '/');
@@ -64,7 +64,7 @@ pithp_location_open(pith_scope *s, const char *path, pithp_location *location) {
         location->mode = st.st_mode & 0777;
         if (!S_ISREG(st.st_mode))
             rc = pithp_fail(s, PITH_E_IO, NULL,
-                            "cannot open \"%s\": it is no regular file", path);
+                            "cannot open \"%s\": it is not a regular file", path);
     }
     return rc;
 }
@@ -82,7 +82,7 @@ pith_status pithp_folder_lock(pith_scope *s, const pithp_location *location) {
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (flock(location->folder, LOCK_EX | LOCK_NB) == 0 ||
             (errno != EWOULDBLOCK && errno != EINTR))
-            return PITH_OK; /* a file system without locks has one writer a checkpoint */
+            return PITH_OK; /* no file locks: a checkpoint has a single writer */
         nanosleep(&wait, NULL);
     }
     return pithp_fail(s, PITH_E_IO, NULL,
@@ -99,7 +99,9 @@ int pithp_folder_sync(const pithp_location *location) {
     do
         result = fsync(location->folder);
     while (result != 0 && errno == EINTR);
-    return result == 0 || errno == EINVAL ? 0 : errno; /* EINVAL: has no such thing */
+    return result == 0 || errno == EINVAL
+               ? 0
+               : errno; /* EINVAL: the file system has no fsync of folders */
 }
 
 /* ---- Sidecars ---- */
@@ -162,14 +164,14 @@ bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims) 
     if (!read_head(folder, name, &st, head))
         return errno == ENOENT;
     if (!pithp_head_claims(head, claims))
-        claims->count = 0; /* the document is damaged and can never be loaded */
+        claims->count = 0; /* damaged, so it can never be loaded */
     snprintf(claims->stem, sizeof claims->stem, "%.*s", (int)pithp_stem(name), name);
     claims->owner = st.st_uid;
     return true;
 }
 
-/* Mark the claims that another file shares, if it is a document. False: it may share
- * them, and cannot be read. */
+/* Mark the claims that another document shares. False: it cannot be read and may share
+ * them. */
 static bool
 mark_named(int folder, const char *file, const pithp_claims *claims, bool *named) {
     struct stat st;
@@ -233,8 +235,8 @@ bool pithp_folder_drop_sidecars(int folder,
 
 /* ---- Leftovers ---- */
 
-/* Read the form of pithp_temporary_name: ".pith-<process>-<number>.tmp", with
- * ".<stem>" before the end for a document. */
+/* Parse a name of pithp_temporary_name: ".pith-<process>-<number>.tmp", with ".<stem>"
+ * before the end for a document. */
 static bool is_temporary(const char *name, char stem[256]) {
     static const char digits[] = "0123456789";
     const size_t n = strlen(name);
@@ -257,9 +259,9 @@ static bool is_temporary(const char *name, char stem[256]) {
     return true;
 }
 
-/* A writer that lives holds the lock of its file. A leftover document, which never got
- * its name or was being replaced, is all that names its sidecars: they go with it. A
- * document that was not whole had no sidecar yet. */
+/* A live writer holds the lock of its file. A leftover document, unnamed or being
+ * replaced, is the only reference to its sidecars: they are removed with it. An
+ * incomplete document had no sidecar yet. */
 static void sweep_file(int folder, const char *name, const char *stem) {
     pithp_claims claims;
     char head[PITHP_HEAD_BYTES + 1];

@@ -1,4 +1,4 @@
-/* Names of files: members of series, sidecars, temporary files. */
+/* File names: members of series, sidecars, temporary files. */
 #include "checkpoint/store/file.h"
 
 #include <inttypes.h>
@@ -51,10 +51,13 @@ int64_t pithp_series_number(const char *series, const char *file) {
 
 static const char extension[] = ".safetensors";
 
-enum { HASH_DIGITS = 16, MOST_STEM = 200 /* bytes of a stem in a sidecar's name */ };
+enum {
+    HASH_DIGITS = 16,
+    MOST_STEM = 200 /* bytes, in a sidecar's name */
+};
 
-/* The stem in the names of a document's sidecars: "checkpoint" if its own does not fit.
- */
+/* The stem in the names of a document's sidecars: "checkpoint" if its own is
+ * unsuitable. */
 static const char *usable_stem(const char *stem, size_t *length) {
     if (*length && *length <= MOST_STEM && *stem != '.' && pithp_is_utf8(stem, *length))
         return stem;
@@ -70,7 +73,7 @@ void pithp_sidecar_name(const char *document, pithp_digest content, char name[25
     snprintf(name, 256, "%.*s.%.*s%s", (int)length, stem, HASH_DIGITS, digest, extension);
 }
 
-/* Whether a name is the stem, a dot, the hash and the extension. */
+/* Whether a name consists of the stem, a dot, the hash and the extension. */
 static bool has_form(const char *file, const char *document, size_t length) {
     const char *stem = usable_stem(document, &length);
     if (strncmp(file, stem, length) != 0 || file[length] != '.')

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TRIES = 16 }; /* looks at the folder before it is locked */
+enum { TRIES = 16 }; /* attempts before the folder is locked */
 
 static const char tag[] = "checkpoint"; /* the shape of these objects: its address */
 
@@ -79,7 +79,7 @@ static void trouble(pithp_open_sidecar *o, pith_status code, const char *format,
     o->trouble = code;
 }
 
-/* A header is what the document's checksum of its sidecar begins with. */
+/* The checksum of a sidecar in the document starts with its header. */
 static pithp_digest
 header_digest(const pith_checkpoint *c, const void *header, size_t bytes) {
     return c->document.format == 1 ? pithp_sidecar_digest(&c->document, header, bytes,
@@ -101,7 +101,8 @@ check_header(pith_scope *s, pith_checkpoint *c, const pithp_doc_sidecar *row) {
                           : strerror_r(error, reason, sizeof reason));
     else if (!pithp_digest_equal(row->digest, header_digest(c, header, row->data)))
         trouble(o, PITH_E_FORMAT,
-                "the header of \"%s\" is damaged: its checksum does not fit", row->file);
+                "the header of \"%s\" is damaged: its checksum does not match",
+                row->file);
     pithp_release(s->runtime, header, row->data);
     return PITH_OK;
 }
@@ -115,7 +116,7 @@ static pith_status check_sidecar(pith_scope *s,
     char reason[128];
     if (o->file < 0)
         trouble(o, PITH_E_IO, "cannot open the sidecar \"%s\": %s", row->file,
-                error == EINVAL   ? "it is no regular file"
+                error == EINVAL   ? "it is not a regular file"
                 : error == ELOOP  ? "it is a symbolic link"
                 : error == ENOENT ? "it is not in the folder of the document"
                                   : strerror_r(error, reason, sizeof reason));
@@ -141,9 +142,9 @@ pith_status pithp_checkpoint_trouble(pith_scope *s,
 /* ---- All files, as one moment of the folder had them ---- */
 
 typedef struct files {
-    int document; /* descriptor; -1 */
+    int document; /* descriptor; -1: not open */
     size_t document_bytes, sidecar_bytes[PITHP_SIDECARS];
-    int errors[PITHP_SIDECARS]; /* errno, where a sidecar could not be opened */
+    int errors[PITHP_SIDECARS]; /* errno of each sidecar that could not be opened */
     char head[PITHP_HEAD_BYTES + 1];
     pithp_claims sidecars;
 } files;
@@ -164,8 +165,8 @@ static bool was_replaced(const pithp_location *location, int file) {
     return before.st_ino != now.st_ino || before.st_dev != now.st_dev;
 }
 
-/* One look at the folder. *moved: between the document and its sidecars a writer replaced
- * the one and took one of the others away. */
+/* One attempt. *moved: between the opens of document and sidecars, a writer replaced the
+ * document and removed a sidecar. */
 static pith_status open_files(pith_scope *s,
                               pith_checkpoint *c,
                               const pithp_location *location,
@@ -180,11 +181,11 @@ static pith_status open_files(pith_scope *s,
     const int error = pithp_head_read(f->document, f->document_bytes, f->head);
     if (error)
         return io_error(s, c->shown, "read", error);
-    if (!pithp_head_is_checkpoint(f->head)) /* before memory is asked for */
-        return pithp_fail(s, PITH_E_FORMAT, NULL, "\"%s\" is no pith checkpoint",
+    if (!pithp_head_is_checkpoint(f->head)) /* before memory is allocated */
+        return pithp_fail(s, PITH_E_FORMAT, NULL, "\"%s\" is not a pith checkpoint",
                           c->shown);
     if (!pithp_head_claims(f->head, &f->sidecars))
-        f->sidecars.count = 0; /* the parser says what is wrong */
+        f->sidecars.count = 0; /* the parser reports the error */
     for (int i = 0; i < f->sidecars.count && !*moved; i++) {
         const int file = pithp_file_open(location->folder, f->sidecars.rows[i].file,
                                          &f->sidecar_bytes[i]);
@@ -195,9 +196,9 @@ static pith_status open_files(pith_scope *s,
     return PITH_OK;
 }
 
-/* Only names are looked up between the two, so one look is nearly always enough, however
- * large the files are. Whoever loses against the writers again and again takes the lock
- * under which they commit: then nothing moves. */
+/* Only names are looked up between the opens, so one attempt nearly always succeeds,
+ * however large the files are. After repeated races with writers, take the commit
+ * lock. */
 static pith_status
 open_set(pith_scope *s, pith_checkpoint *c, const pithp_location *location, files *f) {
     bool moved = true;
@@ -223,8 +224,7 @@ static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files
         same = strcmp(d->sidecars.rows[i].file, f->sidecars.rows[i].file) == 0;
     if (!same)
         return pithp_fail(s, PITH_E_FORMAT, NULL,
-                          "\"%s\" does not name its sidecars where the format has them",
-                          c->shown);
+                          "\"%s\" does not name its sidecars at the start", c->shown);
     if (d->sidecars.count == 0)
         return PITH_OK;
     pith_status rc = pithp_sidecar_order(s, d, c->shown, &c->order, &c->order_count);
@@ -286,7 +286,7 @@ static pith_checkpoint *make(pith_scope *s, const char *shown) {
     return c;
 }
 
-/* What is left when everything was read, or something failed. */
+/* Fill in the info, or close the checkpoint after an error. */
 static pith_checkpoint *finish(pith_scope *s, pith_checkpoint *c, pith_status rc) {
     if (rc != PITH_OK) {
         pithp_checkpoint_close(s, c);
@@ -307,8 +307,9 @@ pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t 
         return NULL;
     pith_status rc = pithp_document_parse(s, &c->document, c->shown, text, bytes);
     if (rc == PITH_OK && c->document.sidecars.count)
-        rc = pithp_fail(s, PITH_E_FORMAT, NULL,
-                        "a document in memory has a sidecar, expected all leaves in it");
+        rc = pithp_fail(
+            s, PITH_E_FORMAT, NULL,
+            "the document in memory has a sidecar, expected inline leaves only");
     return finish(s, c, rc);
 }
 
@@ -340,12 +341,12 @@ damaged(pith_scope *s, const pith_checkpoint *c, const pithp_doc_leaf *leaf) {
     char path[PITHP_PATH_BYTES];
     return pithp_fail(
         s, PITH_E_FORMAT, pithp_document_error_path(&c->document, leaf->node, path),
-        "damaged in \"%s\": its checksum does not fit",
+        "damaged in \"%s\": its checksum does not match",
         leaf->in_sidecar ? c->document.sidecars.rows[leaf->sidecar].file : c->shown);
 }
 
-/* Elements of a packed leaf. A frame of which all is wanted goes where it is wanted; of
- * others the last one is kept, for who reads on. */
+/* Read elements of a compressed leaf. A frame needed in full is decompressed to its
+ * destination. The last partial frame is cached for sequential readers. */
 static pith_status unpack_part(pith_scope *s,
                                const pith_checkpoint *c,
                                const pithp_doc_leaf *leaf,

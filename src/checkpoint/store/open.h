@@ -1,4 +1,4 @@
-/* An open checkpoint, and reading leaves from it (open.c). */
+/* Open checkpoints, and reading leaves from them (open.c). */
 #ifndef PITHP_CHECKPOINT_OPEN_H
 #define PITHP_CHECKPOINT_OPEN_H
 
@@ -6,24 +6,24 @@
 #include "checkpoint/store/file.h"
 #include "checkpoint/store/sidecar.h"
 
-/* A sidecar of an open checkpoint, or why it cannot be read. */
+/* A sidecar of an open checkpoint, or the reason why it cannot be read. */
 typedef struct pithp_open_sidecar {
-    int file;            /* descriptor; -1 */
-    pith_status trouble; /* PITH_OK: there is none */
+    int file;            /* descriptor; -1: not open */
+    pith_status trouble; /* PITH_OK: readable */
     char text[512];
-    int64_t leaf_count; /* of the checkpoint that lie in it */
-    size_t leaf_bytes;  /* that they take there */
+    int64_t leaf_count; /* leaves of the checkpoint in this sidecar */
+    size_t leaf_bytes;  /* their bytes in the sidecar */
 } pithp_open_sidecar;
 
 struct pith_checkpoint {
     pithp_document document;
     pith_checkpoint_info info;
-    pithp_hold *hold; /* of the scope that owns it */
+    pithp_hold *hold; /* of the owning scope */
     pithp_open_sidecar sidecars[PITHP_SIDECARS];
-    int64_t *order; /* leaves in sidecars, by sidecar and place */
+    int64_t *order; /* leaves in sidecars, by sidecar and offset */
     int64_t order_count;
     pithp_decompressor *decompressor; /* NULL: no leaf is compressed */
-    char shown[256];                  /* path as the user gave it, cut where it is long */
+    char shown[256];                  /* path as the user gave it, truncated */
 };
 
 /* Whether a pointer is an open checkpoint; safe for any. */
@@ -31,16 +31,16 @@ bool pithp_checkpoint_valid(const pith_checkpoint *c);
 /* Open a checkpoint, owned by s. NULL: the scope's error is set. */
 pith_checkpoint *pithp_checkpoint_open(pith_scope *s, const char *path);
 pith_checkpoint *pithp_checkpoint_open_at(pith_scope *s, const pithp_location *location);
-/* A document that needs no sidecar, from memory. */
+/* Parse a document in memory, which has no sidecar. */
 pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
-/* Close it before its scope does. */
+/* Close a checkpoint before its scope closes. */
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c);
-/* PITH_OK, or the scope's error is why a leaf (NULL: any of them) cannot be read. To be
- * asked before memory is: only a document claims the leaves. */
+/* PITH_OK, or the scope's error is the reason why a leaf (NULL: any of them) cannot be
+ * read. Call it before allocation: the leaf's size is only a claim of the document. */
 pith_status pithp_checkpoint_trouble(pith_scope *s,
                                      const pith_checkpoint *c,
                                      const pithp_doc_leaf *leaf);
-/* Bytes of a leaf; the checksum is not looked at. */
+/* Read bytes of a leaf without verifying the checksum. */
 pith_status pithp_leaf_read_bytes(pith_scope *s,
                                   const pith_checkpoint *c,
                                   const pithp_doc_leaf *leaf,
@@ -53,35 +53,35 @@ typedef struct pithp_stray_bool {
     uint8_t byte;
     size_t element;
 } pithp_stray_bool;
-/* Look for it among n elements that begin at `offset`. */
+/* Search n elements that start at `offset`. */
 void pithp_stray_bool_find(pithp_stray_bool *stray,
                            const void *elements,
                            size_t offset,
                            size_t n);
-/* PITH_E_FORMAT with the path if it was found. */
+/* PITH_E_FORMAT with the path if one was found. */
 pith_status pithp_stray_bool_refuse(pith_scope *s,
                                     const pithp_document *d,
                                     const pithp_doc_leaf *leaf,
                                     const pithp_stray_bool *stray);
-/* Both, of a leaf of any dtype. */
+/* Search and refuse, for a leaf of any dtype. */
 pith_status pithp_leaf_check_bools(pith_scope *s,
                                    const pith_checkpoint *c,
                                    const pithp_doc_leaf *leaf,
                                    size_t offset,
                                    const void *elements,
                                    size_t n);
-/* Fill an array with a leaf, verified; staging: PITHP_CHUNK_BYTES, NULL where the
- * device's memory can be written as it is (read_leaf.c). */
+/* Fill an array with a verified leaf. staging: PITHP_CHUNK_BYTES; NULL if the host can
+ * write the device's memory (read_leaf.c). */
 pith_status pithp_leaf_fill(pith_scope *s,
                             const pith_checkpoint *c,
                             int64_t leaf,
                             const pith_array *array,
                             void *staging);
-/* A leaf as an array of s, verified; NULL: the scope's error is set (read_leaf.c). */
+/* A verified leaf as an array of s. NULL: the scope's error is set (read_leaf.c). */
 const pith_array *pithp_leaf_load(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
-/* Read a leaf and verify its checksum: to `to`, if that is not NULL, else piece by piece
- * through `staging` of PITHP_CHUNK_BYTES; every piece goes to `sink`, if that is not
- * NULL. */
+/* Read a leaf and verify its checksum. The leaf goes to `to`, or if that is NULL, piece
+ * by piece through `staging` of PITHP_CHUNK_BYTES. A non-NULL `sink` receives every
+ * piece. */
 pith_status pithp_leaf_read(pith_scope *s,
                             const pith_checkpoint *c,
                             int64_t leaf,

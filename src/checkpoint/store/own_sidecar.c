@@ -17,9 +17,13 @@ bool pithp_file_unlink(int folder, const char *name, const struct stat *st) {
            unlinkat(folder, name, 0) == 0 || errno == ENOENT;
 }
 
-typedef enum verdict { OURS, FOREIGN, UNKNOWN /* the file cannot be read now */ } verdict;
+typedef enum verdict {
+    OURS,
+    FOREIGN,
+    UNKNOWN /* UNKNOWN: the file cannot be read now */
+} verdict;
 
-/* Whether a file begins with the header that the claim states, and pith wrote it. */
+/* Whether a file starts with the header that the claim states, and pith wrote it. */
 static verdict examine_header(int file, const pithp_claim *claim) {
     static const char ours[] = "{\"__metadata__\":{\"format\":\"pith\",\"version\":\"";
     enum { PIECE = 16384, LEAST = 8 + sizeof ours - 1 };

@@ -1,5 +1,5 @@
-/* Reading one leaf, or some of its rows, as an array without the rest of the checkpoint.
- */
+/* Reading one leaf, or some of its rows, as an array without the rest of the
+ * checkpoint. */
 #include "checkpoint/store/open.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ pith_status pithp_leaf_fill(pith_scope *s,
     return rc;
 }
 
-/* Bytes of a leaf from an offset on, which no checksum covers alone. */
+/* Read bytes of a leaf from an offset on. No checksum covers a part of a leaf. */
 static pith_status fill_part(pith_scope *s,
                              const pith_checkpoint *c,
                              const pithp_doc_leaf *leaf,
@@ -96,17 +96,17 @@ int64_t pith_checkpoint_find(pith_scope *s, const pith_checkpoint *c, const char
     return row < 0 ? -1 : row;
 }
 
-/* The number of the leaf at a path; -1: the scope carries the error. */
+/* The number of the leaf at a path; -1: the scope has the error. */
 static int64_t leaf_at(pith_scope *s, const pith_checkpoint *c, const char *path) {
     const int64_t row = pith_checkpoint_find(s, c, path);
     const int64_t leaf = row < 0 ? -1 : c->document.nodes.rows[row].leaf;
     if (row >= 0 && leaf < 0)
-        pithp_fail(s, PITH_E_STRUCTURE, NULL, "\"%.200s\" in \"%s\" is no leaf", path,
+        pithp_fail(s, PITH_E_STRUCTURE, NULL, "\"%.200s\" in \"%s\" is not a leaf", path,
                    c->shown);
     return leaf;
 }
 
-/* Rows `first` to first + count of a leaf; count -1: all of it. */
+/* Load rows `first` to first + count of a leaf; count -1: all of it. */
 static const pith_array *load(pith_scope *s,
                               const pith_checkpoint *c,
                               int64_t number,

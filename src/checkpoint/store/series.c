@@ -1,6 +1,6 @@
-/* Series: checkpoints of one name with a number, melt.000017.json, of which the newest
+/* Series: numbered checkpoints of one name, such as melt.000017.json, of which the newest
  * are kept. Numbers count saves: the newest member was written last, even if the run had
- * gone back to an earlier step. */
+ * returned to an earlier step. */
 #include "checkpoint/store/file.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ pith_status pithp_series_no_file(pith_scope *s, const pithp_location *location) 
                           reason);
     return pithp_fail(s, PITH_E_IO, NULL,
                       "cannot open \"%s\": %s; it is a series, whose newest member is "
-                      "\"%s\": pith_load_any with .newest loads the newest that is whole",
+                      "\"%s\": pith_load_any with .newest loads the newest undamaged one",
                       location->shown, reason, name);
 }
 
@@ -103,8 +103,8 @@ pith_status pithp_series_next(pith_scope *s, pithp_location *location) {
     return PITH_OK;
 }
 
-/* Remove a member. It has a temporary name until its sidecars are gone: if the process
- * dies in between, the next sweep finds them by it. */
+/* Remove a member. It keeps a temporary name until its sidecars are removed: if the
+ * process dies in between, the next sweep finds them by it. */
 static void retire(int folder, const char *name, const pithp_claims *claims) {
     char old[PITHP_TEMPORARY_NAME];
     pithp_temporary_name(name, old);
@@ -119,7 +119,7 @@ void pithp_series_prune(pith_runtime *rt, int folder, const char *series, int64_
     char name[256];
     int64_t kept = 0;
     if (pithp_series_list(rt, folder, series, &members) != 0)
-        return; /* the next save removes what is too much */
+        return; /* the next save prunes again */
     for (int64_t i = 0; i < members.count; i++)
         if (pithp_series_name(series, members.numbers[i], name) &&
             pithp_folder_claims_of(folder, name, &claims) && claims.is_checkpoint &&

@@ -1,6 +1,6 @@
-/* Layout of sidecars: safetensors files, which Python reads without code of ours. The
- * JSON header is padded so that the data begins at a multiple of 64. Tensors lie back to
- * back, larger elements first, so each is aligned to its element. */
+/* Sidecar layout: safetensors files, which Python reads without pith. The JSON header is
+ * padded so that the data starts at a multiple of 64. Tensors lie back to back, larger
+ * elements first, so each is aligned to its element. */
 #include "checkpoint/store/sidecar.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static bool lies_in(const pithp_doc_leaf *leaf, int32_t sidecar) {
     return leaf->in_sidecar && (sidecar < 0 || leaf->sidecar == sidecar);
 }
 
-/* The leaves in a sidecar, -1: in any. */
+/* The leaves in a sidecar; -1: in any. */
 static int64_t *collect(const pithp_document *d, int32_t sidecar, int64_t *count) {
     *count = 0;
     for (int64_t i = 0; i < d->leaves.count; i++)
@@ -38,7 +38,7 @@ static int64_t *collect(const pithp_document *d, int32_t sidecar, int64_t *count
 
 /* ---- Writing ---- */
 
-/* Of an element; what is compressed comes behind all others. */
+/* Element size as stored. Compressed leaves count as 0 and are sorted last. */
 static size_t stored_size(const pithp_doc_leaf *leaf) {
     return leaf->compressed ? 0 : pith_dtype_size(leaf->dtype);
 }
@@ -51,8 +51,8 @@ static int by_size_and_name(const void *a, const void *b, void *closure) {
     return i != j ? (i < j ? 1 : -1) : strcmp(x->tensor, y->tensor);
 }
 
-/* Paths begin with '.' or '[', so the names of those that are too long collide with none.
- */
+/* Paths start with '.' or '[', so the substitute names of long paths collide with
+ * none. */
 bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number) {
     pithp_doc_leaf *leaf = &d->leaves.rows[number];
     pithp_text t;
@@ -75,7 +75,7 @@ bool pithp_sidecar_name_tensors(pithp_document *d) {
     return true;
 }
 
-/* What is compressed is bytes under another name, which no path has. */
+/* A compressed leaf is a tensor of bytes, under a name that no path has. */
 static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
     pithp_json_string(t, leaf->tensor);
     pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[",

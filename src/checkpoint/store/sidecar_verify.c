@@ -1,4 +1,5 @@
-/* Verification of a sidecar against its document before an incremental save shares it. */
+/* Sidecar verification: checks a sidecar against its document before an incremental save
+ * shares it. */
 #include "checkpoint/store/file.h"
 
 #include <unistd.h>

@@ -11,8 +11,7 @@
 
 enum {
     BUFFER_BYTES = 1 << 18,
-    START_BYTES =
-        8 << 20, /* so much lies in the page cache before its way to the disk begins */
+    START_BYTES = 8 << 20, /* unwritten bytes in the page cache that start a write-back */
     TRIES = 100
 };
 
@@ -25,8 +24,8 @@ static void fail(pithp_writer *w, const char *call, int error) {
     w->failed_call = call;
 }
 
-/* The lock tells those who sweep that the writer lives. Where a file system has no locks
- * nobody sweeps either. */
+/* The lock tells a sweep that the writer is alive. File systems without locks are never
+ * swept. */
 static bool lock_file(int file) {
     struct stat st;
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -51,7 +50,7 @@ static int create(pithp_writer *w, const char *document) {
     return fail(w, "open", EEXIST), -1;
 }
 
-/* A disk that is too full says so before anything is written. */
+/* Reserve space, so that a full disk is reported before anything is written. */
 static void reserve(pithp_writer *w, size_t bytes) {
     int result;
     do
@@ -88,14 +87,14 @@ static void write_all(pithp_writer *w, const unsigned char *bytes, size_t n) {
         fail(w, "write", error);
     w->written += n;
     if (!w->error && w->written - w->started >= START_BYTES) {
-        /* Only a hint, so that the disk works while the rest is being written. */
+        /* A hint: start the write-back while later bytes are produced. */
         (void)!sync_file_range(w->file, (off_t)w->started,
                                (off_t)(w->written - w->started), SYNC_FILE_RANGE_WRITE);
         w->started = w->written;
     }
 }
 
-/* From then on the file is written through the page cache. */
+/* Switch to writes through the page cache. */
 static void end_direct(pithp_writer *w) {
     const int error = w->direct ? pithp_direct_io_end(w->direct, !w->error) : 0;
     w->direct = NULL;
@@ -183,7 +182,7 @@ void pithp_writer_close(pithp_writer *w) {
     if (w->file >= 0) {
         if (w->name[0])
             unlinkat(w->folder, w->name, 0);
-        close(w->file); /* its bytes are on the disk, or given up */
+        close(w->file); /* synced, or given up */
     }
     pithp_release(w->rt, w->buffer, BUFFER_BYTES);
     *w = (pithp_writer){.rt = w->rt, .file = -1, .folder = -1};
