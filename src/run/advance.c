@@ -7,19 +7,19 @@
 #include "run/run_internal.h"
 #include "tree/drop.h"
 
-/* The state that a scope holds; NULL: it is not a scope of this file's. */
+/* The state in a scope of pith_advance; NULL: another scope. */
 static const void *state_of(const pith_scope *holder) {
     const pithp_run_room *room = holder->room[PITHP_ROOM_RUN];
     return room ? room->advanced : NULL;
 }
 
-/* Whether objects of a scope go with an old state of s. */
+/* Whether objects of a scope may be dropped with an old state of s. */
 static bool may_drop(const pith_scope *owner, void *s) {
     return owner == s || (owner->parent == s && state_of(owner));
 }
 
-/* Close the scope of an old state. If the old state is a part of what the scope holds,
- * the other parts stay. */
+/* Close the scope of an old state. If the old state is only a part of the scope's state,
+ * the scope stays open. */
 static void close_holder(const pith_scope *s, const void *state) {
     pith_scope *holder = pithp_owner_of(state);
     if (holder && holder->parent == s && state_of(holder) == state)

@@ -1,4 +1,4 @@
-/* Calls of functions on the part of a state that a lens finds. */
+/* pith_call_at: applies a function to the part of a state selected by a lens. */
 #include "assert/recorded.h"
 #include "run/attempt.h"
 
@@ -13,18 +13,18 @@ static const void *call_on_part(pith_scope *s, const void *part, void *closure) 
     return pith_call(s, c->function, 1, &part);
 }
 
-/* As rebased fixes do it: the lens is the closure. */
+/* As fixes are rebased: the closure is the lens. */
 static const void *apply(pith_scope *s,
                          const void *whole,
                          const void *closure,
                          pithp_part_function function,
                          void *function_closure) {
-    pith_call_site(s, s->site); /* what is called takes the site */
+    pith_call_site(s, s->site); /* for the called function */
     return pith_lens_apply_with(s, closure, whole, function, function_closure, NULL);
 }
 
-/* The checks that the function made are of the whole from here on. The lens and its path
- * must live as long as they do. */
+/* Rebase the checks of the function onto the whole tree. The lens and its path must live
+ * as long as the checks. */
 static pith_status rebase(pith_scope *s,
                           pithp_collector *c,
                           int64_t first,

@@ -30,14 +30,14 @@ int64_t pithp_attempt_steps_before(const pithp_attempt *t, int64_t call) {
     return steps;
 }
 
-/* ---- How many steps a call does ---- */
+/* ---- Steps per call ---- */
 
 static int64_t lesser(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Loops have the length that is asked for, or a power of two: few programs are needed. A
- * loop ends where a row is due, unless each step has one. */
+/* Loops have the requested length or a power of two, which limits the number of programs.
+ * A loop ends at the next log row, unless each step has a row. */
 static int64_t length_of(const pithp_stepper *p, int64_t number, int64_t end) {
     const pithp_monitor *w = p->watch;
     if (!w || !w->launch)
@@ -63,7 +63,7 @@ static pithp_row_mode rows_of(const pithp_monitor *w, int64_t number) {
 
 /* ---- One call ---- */
 
-/* The number of the slot of a flag, which is checked whatever the level; -1: none. */
+/* Add a flag as a check, whatever the level. Returns its slot; -1: none. */
 static int64_t
 check_flag(pith_scope *work, pithp_attempt *t, const pith_array *flag, const char *text) {
     if (!flag || pith_failed(work))
@@ -76,7 +76,7 @@ check_flag(pith_scope *work, pithp_attempt *t, const pith_array *flag, const cha
     return t->collector->count > slot ? slot : -1;
 }
 
-/* Keep what was seen for the time when the try passes. */
+/* Record the monitored values until the attempt passes. */
 static void watch(pith_scope *work,
                   pithp_attempt *t,
                   pithp_attempt_call *call,
@@ -94,7 +94,7 @@ static void watch(pith_scope *work,
     call->seen = kept;
 }
 
-/* The result of one call on a state, which it must be like. */
+/* Run one call on a state. The result must have the state's structure. */
 static const void *make_call(const pithp_stepper *p,
                              pith_scope *work,
                              const void *state,
@@ -123,7 +123,7 @@ is_like(const pithp_stepper *p, pith_scope *work, const void *state, const void 
     return rc == PITH_OK;
 }
 
-/* Temporaries go at once if others follow. false: the scope has an error. */
+/* Release temporaries at once if more calls follow. false: the scope has an error. */
 static bool run_call(const pithp_stepper *p,
                      pithp_attempt *t,
                      const void *state,
@@ -152,9 +152,9 @@ static bool run_call(const pithp_stepper *p,
     return true;
 }
 
-/* ---- What came of it ---- */
+/* ---- Outcome of an attempt ---- */
 
-/* The call that the first failed slot belongs to; those after it ran on what it left. */
+/* Find the call of the first failed slot. Later calls ran on its result. */
 static pith_status find_failing(pithp_attempt *t) {
     bool pass;
     pith_status rc = pithp_collector_all_pass(t->scope, t->collector, &pass);
@@ -175,8 +175,8 @@ static pith_status find_failing(pithp_attempt *t) {
     return PITH_OK;
 }
 
-/* Wait, and find what failed. An error in or after a call whose checks failed follows
- * from that; an error in the same call stays. */
+/* Wait, and find the failure. An error after a call with failed checks is a consequence
+ * and is cleared; an error in the same call stays. */
 static void judge(pithp_attempt *t) {
     pithp_error error;
     const bool failed = pith_failed(t->scope);
@@ -215,7 +215,7 @@ static bool begin(const pithp_stepper *p, pithp_attempt *t) {
     return false;
 }
 
-/* The next call has a place. */
+/* Reserve the next call record. */
 static bool next_call(pithp_attempt *t, int64_t steps) {
     if (t->ran == t->room) {
         const int64_t room = t->room ? 2 * t->room : 4;

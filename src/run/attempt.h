@@ -1,4 +1,4 @@
-/* Within run: tries of steps, and what of them lasts only where they pass. */
+/* Within run: attempts of steps, committed only if they pass. */
 #ifndef PITH_ATTEMPT_H
 #define PITH_ATTEMPT_H
 
@@ -6,47 +6,47 @@
 
 #include "assert/assert_internal.h"
 
-/* ---- Rows of logs that wait for their try to pass (attempt_log.c) ---- */
+/* ---- Buffered log rows of attempts (attempt_log.c) ---- */
 
 typedef struct pithp_attempt_row {
     struct pithp_attempt_row *next;
     pith_run_log *log;
     int64_t step;
-    size_t bytes; /* of the text, and of this with it */
+    size_t bytes; /* bytes: of the text; size: of the row with it */
     size_t size;
     char text[];
 } pithp_attempt_row;
 
-/* Of a scope and its children: rows added in them to logs opened outside wait here. */
+/* Buffers rows that a scope and its children add to logs opened outside. */
 typedef struct pithp_attempt_log {
     pith_scope *scope;
     struct pithp_attempt_log *outer;
     pithp_attempt_row *first, **last;
 } pithp_attempt_log;
 
-/* What this room keeps for a scope (outcome.c). */
+/* Data of this room for a scope (outcome.c). */
 typedef struct pithp_run_room {
-    pithp_attempt_log *tries; /* the try that runs in the scope; NULL: none */
+    pithp_attempt_log *tries; /* the running attempt; NULL: none */
     pith_run_end end;         /* of the last run */
-    const void *advanced;     /* what pith_advance returned, if the scope holds that */
+    const void *advanced;     /* result of pith_advance, if the scope holds it */
 } pithp_run_room;
 /* NULL: error set. */
 pithp_run_room *pithp_run_room_of(pith_scope *s);
 
 pith_status pithp_attempt_log_begin(pithp_attempt_log *t, pith_scope *s);
-/* The try of the scope's that rows of a log wait for; NULL: they are written at once. */
+/* The attempt that buffers rows of a log; NULL: rows are written at once. */
 pithp_attempt_log *pithp_attempt_log_of(const pith_scope *s, const pith_run_log *log);
-/* Step of the last row that waits; -1: there is none. */
+/* Step of the last buffered row; -1: none. */
 int64_t pithp_attempt_log_last(const pithp_attempt_log *t, const pith_run_log *log);
 pith_status pithp_attempt_log_add(pith_scope *s,
                                   pithp_attempt_log *t,
                                   pith_run_log *log,
                                   int64_t step,
                                   const pithp_text *text);
-/* Write the rows, or hand them to the try around this one. */
+/* Write the rows, or pass them to the outer attempt. */
 pith_status pithp_attempt_log_commit(pith_scope *s, pithp_attempt_log *t);
 void pithp_attempt_log_discard(pithp_attempt_log *t);
-/* Write a row that was printed and whose step follows. */
+/* Append a printed row. Its step must be the next one. */
 pith_status pithp_log_write(pith_scope *s,
                             pith_run_log *log,
                             int64_t step,
@@ -55,8 +55,8 @@ pith_status pithp_log_write(pith_scope *s,
 
 /* ---- States (state_check.c) ---- */
 
-/* A step's result has the nodes, dtypes and ranks of its state, of which `before` is the
- * flat form, and the extents too unless a static differs. */
+/* Check that a step's result has the nodes, dtypes and ranks of its state (`before`: the
+ * flat state), and the same extents unless a static differs. */
 pith_status pithp_state_check(pith_scope *s,
                               const char *step,
                               const pithp_flat *before,
@@ -68,63 +68,63 @@ pith_status pithp_state_check(pith_scope *s,
 typedef struct pithp_stepper {
     pith_scope *s;
     const pith_function *step;
-    /* Runs a step if it is more than a call of the function; else NULL. */
+    /* Runs the step in place of pith_call; NULL: plain call. */
     const void *(*call)(pith_scope *s, const void *state, void *call_closure);
     void *call_closure;
-    struct pithp_monitor *watch; /* NULL: nothing but the checks is looked at */
-    /* Called with the checks of a try that passed; its first call made `slots` of them.
+    struct pithp_monitor *watch; /* NULL: only checks are read */
+    /* Called with the checks of a passed attempt; its first call made `slots` of them.
      * (optional) */
     void (*passed)(pith_scope *work,
                    struct pithp_collector *c,
                    int64_t slots,
                    void *closure);
-    /* Whether the window is to end after the call that was just made. (optional) */
+    /* Whether the window should end after the current call. (optional) */
     bool (*pause)(void *closure);
     int64_t max_repeats; /* of one step */
     pith_repair_callback report;
     void *closure;      /* of passed, pause and report */
-    pith_scope *holder; /* of the committed state; NULL: the caller */
+    pith_scope *holder; /* scope of the committed state; NULL: the caller's */
     const void *state;  /* committed */
-    int64_t number;     /* of steps that were committed, for messages and reports */
-    int64_t stride;     /* steps of a call; 0: 1 */
-    int64_t single;     /* compiled loops do one step up to this number */
-    int64_t barrier;    /* a try ends at this number if it is ahead */
-    bool any_result;    /* one call of any type: its result may differ from the state */
-    bool met;           /* the state is the first one for which `until` is true */
+    int64_t number;     /* number of committed steps, for messages and reports */
+    int64_t stride;     /* steps per call; 0: 1 */
+    int64_t single;     /* up to this step number, compiled loops do one step */
+    int64_t barrier;    /* an attempt ends at this step number if it lies ahead */
+    bool any_result;    /* a single call, whose result may have any type */
+    bool met;           /* the state is the first with `until` true */
 } pithp_stepper;
 
-/* Commit that many steps, all checked by one wait if they pass; fewer if `met` or `pause`
- * ends them. On failure s carries the error, and the steps before the failing one are
+/* Commit `steps` steps, with one wait for all checks if they pass. Fewer if `met` or
+ * `pause` ends them. On failure s has the error, and the steps before the failing one are
  * committed. */
 bool pithp_stepper_advance(pithp_stepper *p, int64_t steps);
-/* Repeats of a step that max_tries of the options allows. */
+/* Repeats of a step allowed by the option max_tries. */
 static inline int64_t pithp_repeats(int64_t max_tries) {
     return max_tries < 0 ? 0 : max_tries == 0 ? 10 : max_tries;
 }
 
-/* ---- Tries (attempt.c) ---- */
+/* ---- Attempts (attempt.c) ---- */
 
-/* Why a call of a try did not pass. */
+/* Why a call of an attempt did not pass. */
 typedef enum pithp_trouble {
     PITHP_TROUBLE_NONE,
     PITHP_TROUBLE_CHECK,  /* a check failed */
     PITHP_TROUBLE_ERROR,  /* the scope of the try has an error */
-    PITHP_TROUBLE_FINITE, /* the state has a value that is not finite */
-    PITHP_TROUBLE_UNTIL   /* none: the run ends with this state */
+    PITHP_TROUBLE_FINITE, /* the state has a non-finite value */
+    PITHP_TROUBLE_UNTIL   /* no failure: the run ends with this state */
 } pithp_trouble;
 
-/* A call of a try. Slots are those of the collector. */
+/* A call of an attempt. Slots are those of the collector. */
 typedef struct pithp_attempt_call {
     int64_t steps;
-    int64_t checks;        /* slots up to here are of the step's own checks */
-    int64_t end;           /* slots at the end of the call */
-    int64_t finite, until; /* slots of these flags; -1: none */
-    const struct pithp_monitored *seen; /* NULL: nothing */
+    int64_t checks;                     /* end of the slots of the step's own checks */
+    int64_t end;                        /* slots at the end of the call */
+    int64_t finite, until;              /* slots of these flags; -1: none */
+    const struct pithp_monitored *seen; /* NULL: not monitored */
 } pithp_attempt_call;
 
-/* Steps from a state, in one collector. */
+/* Steps from one state, with one collector. */
 typedef struct pithp_attempt {
-    pith_scope *scope; /* child of the stepper's, with temporaries and assertions */
+    pith_scope *scope; /* child of the stepper's; holds temporaries and assertions */
     struct pithp_collector *collector;
     pithp_attempt_log log;
     pithp_attempt_call *calls;
@@ -135,17 +135,17 @@ typedef struct pithp_attempt {
     pithp_trouble trouble;
 } pithp_attempt;
 
-/* Try steps up to a number; false: p->s has the error, and there is nothing to end. */
+/* Try steps up to `end`. false: p->s has the error, and no attempt is open. */
 bool pithp_attempt_steps(const pithp_stepper *p,
                          pithp_attempt *t,
                          const void *state,
                          int64_t end);
-/* What passed lasts. false: p->s has the error of writing its rows. */
+/* Commit the passed steps. false: p->s has the error of writing log rows. */
 bool pithp_attempt_commit(pithp_stepper *p, pithp_attempt *t);
 void pithp_attempt_end(pithp_attempt *t);
-/* Steps of the calls before one. */
+/* Number of steps before a call. */
 int64_t pithp_attempt_steps_before(const pithp_attempt *t, int64_t call);
-/* Close a scope whose error does not count, without a message to the log hook. */
+/* Close a scope and drop its error without a log message. */
 void pithp_close_quietly(pith_scope *s);
 static inline int64_t pithp_stride_of(const pithp_stepper *p) {
     return p->stride ? p->stride : 1;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The innermost try of this very scope. */
+/* The innermost attempt of this scope itself. */
 static pithp_attempt_log *try_of(const pith_scope *s) {
     const pithp_run_room *room = s->room[PITHP_ROOM_RUN];
     return room ? room->tries : NULL;
@@ -24,7 +24,7 @@ pithp_attempt_log *pithp_attempt_log_of(const pith_scope *s, const pith_run_log 
     pithp_attempt_log *t = NULL;
     for (; s && !t; s = s->parent)
         t = try_of(s);
-    /* A log that ends with the try is part of it. */
+    /* A log owned by the attempt's scope needs no buffering. */
     const pith_scope *owner = pithp_owner_of(log);
     while (t && pithp_scope_reaches(owner, t->scope))
         t = t->outer;

@@ -8,7 +8,7 @@
 enum { REPEATS = 15, MOST_REPEATS = 1000 };
 static const double sample_seconds = 0.01;
 
-/* Seconds of `calls` calls and one wait; negative on failure. */
+/* Seconds for `calls` calls and one wait; negative on failure. */
 static double sample(pith_scope *s,
                      const pith_function *function,
                      int64_t count,
@@ -63,7 +63,7 @@ pith_bench_result pith_bench(pith_scope *s,
         return r;
     size_t result_bytes = 0;
     int64_t calls = 1;
-    for (;;) { /* not counted: warms caches and finds how many calls make a sample */
+    for (;;) { /* warm-up, which also determines the calls per sample */
         const double took = sample(s, function, count, arguments, calls, &result_bytes);
         if (took < 0)
             return r;

@@ -1,5 +1,5 @@
-/* Chunked runs: how many members of an ensemble run at a time, and the fallback when
- * memory is exhausted. */
+/* Chunked runs: the number of ensemble members per call, and the fallback if memory is
+ * exhausted. */
 #include "run/chunked.h"
 
 #include "array/array_internal.h"
@@ -12,11 +12,11 @@ typedef struct {
     const pith_function *step;
     const pith_chunked_options *options;
     pithp_chunk_rule rule;
-    pith_chunks chunks;          /* of the last step: the longest one's length */
+    pith_chunks chunks;          /* of the last step: maximum chunk length */
     pithp_chunk_results results; /* of the last step */
 } chunked;
 
-/* The state of one step, and how it is split. */
+/* The state of one step, and its split into chunks. */
 typedef struct {
     const chunked *c;
     pith_scope *s;
@@ -24,12 +24,12 @@ typedef struct {
     const pith_treedef *def;
     int *axes;
     int64_t runs;
-    const pith_array **leaves; /* of the chunk under way */
+    const pith_array **leaves; /* of the current chunk */
 } split;
 
-/* ---- How many runs at a time ---- */
+/* ---- Chunk length ---- */
 
-/* Bytes of what is split, for one run; rounded up. */
+/* Bytes of the split leaves for one run, rounded up. */
 static size_t measure_run(const split *p) {
     size_t sum = 0;
     for (int64_t i = 0; i < p->flat.structure.item_count; i++) {
@@ -41,9 +41,9 @@ static size_t measure_run(const split *p) {
     return sum;
 }
 
-/* Runs of a chunk for which there should be room: the whole result, the chunk, its result
- * and what the step takes, if the result is as large as the state. A guess that is too
- * large is halved when it fails, so that 1 is not too few. */
+/* Estimated chunk length: memory must hold the whole result, the chunk, its result and
+ * the step's own demand. The result is assumed to be as large as the state. A failing
+ * length is halved, so the estimate may be too large. */
 static int64_t guess_length(const split *p) {
     const pith_memory_hint given = p->c->options->hint;
     const size_t left = pithp_memory_left(p->s), runs = (size_t)p->runs,
@@ -55,7 +55,7 @@ static int64_t guess_length(const split *p) {
         pithp_add_overflows(result, given.persistent, &result))
         return 1;
     if (need <= left && given.persistent <= left - need)
-        return p->runs; /* a plain call: nothing is sliced or copied */
+        return p->runs; /* a plain call: no slices or copies */
     if (result >= left || work + one == 0)
         return 1;
     const size_t fit = (left - result) / (work + 2 * one);
@@ -65,8 +65,7 @@ static int64_t guess_length(const split *p) {
 void pithp_chunk_warn(pith_scope *s, int64_t length, int64_t before) {
     pithp_warnings w = {0};
     pithp_warning_add(&w, PITH_WARNING_SHRUNK,
-                      "chunks of %lld runs instead of %lld: a step took more memory than "
-                      "there is",
+                      "chunks of %lld runs instead of %lld: a step exhausted the memory",
                       (long long)length, (long long)before);
     pithp_warnings_tell(pithp_scope_device(s), &w);
 }
@@ -91,8 +90,7 @@ slice(const split *p, pith_scope *work, int64_t begin, int64_t length) {
     return pith_tree_unflatten(work, p->def, p->flat.structure.item_count, p->leaves);
 }
 
-/* The result of a chunk in a scope of its own: what else the step made is gone. NULL:
- * p->s has the error. */
+/* Run a chunk; only its result is kept, in `holder`. NULL: p->s has the error. */
 static const void *
 call_chunk(const split *p, pith_scope *holder, int64_t begin, int64_t length) {
     pith_scope *work = pithp_temporaries_open(p->s);
@@ -145,7 +143,7 @@ static const void *run_all(const split *p, chunked *c, int64_t length) {
     return pithp_chunk_results_end(&c->results);
 }
 
-/* The plain call; NULL without an error where memory does not do for it. */
+/* The plain call; NULL without an error if memory is exhausted. */
 static const void *run_whole(const split *p, chunked *c, const void *state) {
     pith_scope *work = pithp_temporaries_open(p->s);
     if (!work)
@@ -178,7 +176,7 @@ static const void *run_split(const split *p, chunked *c, const void *state) {
     return run_all(p, c, pithp_chunk_even(p->runs, length));
 }
 
-/* How a state is split; an error is set on s. */
+/* Determine the split of a state. Errors are set on s. */
 static pith_status prepare(split *p) {
     const pithp_structure *t = &p->flat.structure;
     p->axes = pithp_chunk_axes(p->s, &p->c->rule, &p->flat);
@@ -201,13 +199,12 @@ static pith_status prepare(split *p) {
     }
     if (p->runs < 0)
         return pithp_fail(p->s, PITH_E_SHAPE, NULL,
-                          "pith_run_chunked: no leaf of the state has an axis %d that is "
-                          "split",
+                          "pith_run_chunked: no leaf of the state is split along axis %d",
                           p->c->rule.axis);
     return pithp_chunk_runs_check(p->s, &p->flat, p->axes, p->runs, "state");
 }
 
-/* A step, as the stepper calls it. */
+/* The stepper's callback for a step. */
 static const void *call_step(pith_scope *s, const void *state, void *closure) {
     chunked *c = closure;
     split p = {.c = c, .s = s};
@@ -235,7 +232,7 @@ static bool run_steps(pithp_stepper *p, chunked *c, int64_t steps) {
         if (!c->results.differs[0])
             continue;
         pithp_fail(p->s, PITH_E_CHECK, c->results.differs,
-                   "pith_run_chunked: a leaf of the result that is whole differs between "
+                   "pith_run_chunked: an unsplit leaf of the result differs between "
                    "chunks: it depends on the runs");
         return false;
     }

@@ -41,7 +41,8 @@ static const pith_host_tree *make_tree(pith_scope *s,
     return t;
 }
 
-/* Like the leaves of a tree, with so many runs (-1: as they are) along their axes. */
+/* Host arrays like the leaves of a tree, with `runs` along their run axes (-1:
+ * unchanged). */
 static const pith_host_tree *make_like(pith_scope *s,
                                        const pithp_flat *flat,
                                        const int *axes,
@@ -63,7 +64,7 @@ static const pith_host_tree *make_like(pith_scope *s,
     return make_tree(s, def, count, dtypes, shapes, options);
 }
 
-/* Whether a host array is what it says. */
+/* Whether a host array is valid. */
 static bool is_whole(const pith_host_array *a) {
     size_t bytes = a ? pith_dtype_size(a->dtype) : 0;
     if (!bytes || !a->data || a->shape.rank < 0 || a->shape.rank > PITH_MAX_RANK)
@@ -75,7 +76,7 @@ static bool is_whole(const pith_host_array *a) {
     return bytes == a->bytes;
 }
 
-/* The structure of a host tree that a user passed; NULL: error set. */
+/* The structure of a host tree passed by the user; NULL: error set. */
 static const pithp_structure *
 check_tree(pith_scope *s, const pith_host_tree *t, const char *function) {
     if (!t) {
@@ -94,7 +95,7 @@ check_tree(pith_scope *s, const pith_host_tree *t, const char *function) {
     for (int64_t i = 0; i < t->count; i++)
         if (!is_whole(t->leaves[i])) {
             pithp_item_fail(s, structure, i, PITH_E_ARG,
-                            "%s: a leaf is no host array of its dtype and shape",
+                            "%s: a leaf is not a host array of its dtype and shape",
                             function);
             return NULL;
         }
@@ -130,10 +131,10 @@ const void *(pith_host_tree_load)(pith_scope *s, const pith_host_tree *tree) {
     return leaves ? pith_tree_unflatten(s, tree->def, tree->count, leaves) : NULL;
 }
 
-/* ---- Parts of host arrays ---- */
+/* ---- Regions of host arrays ---- */
 
-/* Runs begin..begin + length of an array in C order: so many rows of `bytes` each, one
- * every `stride`, from `first` on. */
+/* Runs begin..begin + length of an array in C order: `rows` rows of `bytes` each, at
+ * offsets first + i * stride. */
 typedef struct {
     int64_t rows;
     size_t bytes, stride, first;
@@ -155,7 +156,7 @@ region_of(const pith_host_array *a, int axis, int64_t begin, int64_t length) {
     return r;
 }
 
-/* That part as an array of s. NULL: error set. */
+/* Copy a region to an array of s. NULL: error set. */
 static const pith_array *
 load(pith_scope *s, const pith_host_array *a, int axis, int64_t begin, int64_t length) {
     const region r = region_of(a, axis, begin, length);
@@ -178,8 +179,8 @@ load(pith_scope *s, const pith_host_array *a, int axis, int64_t begin, int64_t l
     return made;
 }
 
-/* Put an array in its place; one that is whole must be what is there already, unless it
- * is the first. False where it is not, or s has an error. */
+/* Copy an array to its region. An unsplit array after the first chunk is compared with
+ * the stored one instead. False: it differs, or s has an error. */
 static bool store(pith_scope *s,
                   const pith_host_array *a,
                   int axis,
@@ -221,12 +222,12 @@ typedef struct {
     int *axes;                        /* of its leaves */
     int64_t runs;
     const pith_host_tree *result;            /* NULL before the first chunk */
-    const pithp_structure *result_structure; /* of it */
+    const pithp_structure *result_structure; /* of the result */
     int *result_axes;
-    bool no_room; /* of the host's, for the result: shorter chunks do not help */
+    bool no_room; /* no host memory for the result: do not retry */
 } stream;
 
-/* How the leaves of the state are split. */
+/* Determine the split of the state's leaves. */
 static bool prepare(stream *t) {
     t->axes = pithp_chunk_axes_of(t->s, &t->rule, t->structure, NULL, t->state);
     t->runs = -1;
@@ -244,14 +245,13 @@ static bool prepare(stream *t) {
     }
     if (t->axes && t->runs < 0)
         pithp_fail(t->s, PITH_E_SHAPE, NULL,
-                   "pith_run_chunked_host: no leaf of the state has an axis %d that is "
-                   "split",
+                   "pith_run_chunked_host: no leaf of the state is split along axis %d",
                    t->rule.axis);
     return !pith_failed(t->s);
 }
 
-/* Runs of a chunk for which there should be room: the chunk, its result, and what a step
- * takes; what is whole twice. */
+/* Estimated chunk length: memory must hold the chunk, its result and the step's own
+ * demand; unsplit leaves count twice. */
 static int64_t guess_length(const stream *t) {
     const pith_memory_hint hint = t->options->hint;
     size_t whole = 0, one = 0;
@@ -285,7 +285,7 @@ load_chunk(stream *t, pith_scope *work, int64_t begin, int64_t length) {
     return leaves ? pith_tree_unflatten(work, t->state->def, count, leaves) : NULL;
 }
 
-/* Make the result like that of the first chunk, with all runs. */
+/* Allocate the result for all runs, like that of the first chunk. */
 static bool begin_result(stream *t, const pithp_flat *flat) {
     t->result_axes = pithp_chunk_axes_of(t->s, &t->rule, &flat->structure, flat, NULL);
     t->result =
@@ -298,7 +298,7 @@ static bool begin_result(stream *t, const pithp_flat *flat) {
     return t->result_structure != NULL;
 }
 
-/* Whether a leaf of a chunk's result is like that of the result. */
+/* Whether a leaf of a chunk's result matches that of the whole result. */
 static bool
 leaf_fits(const stream *t, const pithp_flat *flat, int64_t i, int64_t length) {
     const pith_spec *spec = flat->structure.specs[i];
@@ -318,8 +318,8 @@ static void store_chunk(stream *t,
         return;
     if (!pithp_structure_same(t->result_structure, &flat->structure)) {
         pithp_fail(work, PITH_E_STRUCTURE, NULL,
-                   "pith_run_chunked_host: a tree of another structure than the first "
-                   "chunk gives");
+                   "pith_run_chunked_host: a tree of another structure than that of "
+                   "the first chunk");
         return;
     }
     for (int64_t i = 0; i < t->result->count && !pith_failed(work); i++) {
@@ -333,9 +333,10 @@ static void store_chunk(stream *t,
         if (!store(work, t->result->leaves[i], t->result_axes[i], begin, length,
                    flat->items[i]) &&
             !pith_failed(work))
-            pithp_item_fail(work, &flat->structure, i, PITH_E_CHECK,
-                            "pith_run_chunked_host: a leaf of the result that is whole "
-                            "differs between chunks: it depends on the runs");
+            pithp_item_fail(
+                work, &flat->structure, i, PITH_E_CHECK,
+                "pith_run_chunked_host: an unsplit leaf of the result differs "
+                "between chunks: it depends on the runs");
     }
 }
 

@@ -1,5 +1,5 @@
-/* Result of a chunked run: allocated whole once the first chunk has shown its leaves, and
- * filled chunk by chunk. */
+/* Result of a chunked run: allocated for all runs after the first chunk, and filled chunk
+ * by chunk. */
 #include "array/array_internal.h"
 #include "program/exec/copy_many.h"
 #include "run/chunked.h"
@@ -60,7 +60,7 @@ pith_status pithp_chunk_runs_check(pith_scope *s,
             return pithp_item_fail(
                 s, &tree->structure, i, PITH_E_SHAPE,
                 "pith_run_chunked: a leaf of the %s: expected %lld runs along axis %d, "
-                "got %s; what is not split is for options.whole to name",
+                "got %s; options.whole names the unsplit leaves",
                 of, (long long)runs, axes[i], pithp_spec_print(spec, text));
     }
     return PITH_OK;
@@ -94,12 +94,12 @@ static bool same_bits(pith_scope *s, const pith_array *a, const pith_array *b) {
     return same;
 }
 
-/* Whether the result of a further chunk is a tree like the first one's. */
+/* Whether the result of a later chunk has the structure and specs of the first one. */
 static pith_status
 fits_first(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
     if (!pithp_structure_same(r->structure, &flat->structure))
         return pithp_fail(work, PITH_E_STRUCTURE, NULL,
-                          "pith_run_chunked: chunk %lld gives a tree of another "
+                          "pith_run_chunked: chunk %lld returns a tree of another "
                           "structure than the first one",
                           (long long)r->count);
     for (int64_t i = 0; i < flat->structure.item_count; i++) {
@@ -109,18 +109,18 @@ fits_first(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *fla
         for (int d = 0; same && d < a->rank; d++)
             same = d == r->axes[i] || a->shape[d] == b->shape[d];
         if (!same)
-            return pithp_item_fail(work, &flat->structure, i,
-                                   a->dtype == b->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
-                                   "pith_run_chunked: chunk %lld gives %s, the first one "
-                                   "%s",
-                                   (long long)r->count, pithp_spec_print(b, here),
-                                   pithp_spec_print(a, first));
+            return pithp_item_fail(
+                work, &flat->structure, i,
+                a->dtype == b->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
+                "pith_run_chunked: chunk %lld returns %s, the first one %s",
+                (long long)r->count, pithp_spec_print(b, here),
+                pithp_spec_print(a, first));
     }
     return PITH_OK;
 }
 
-/* Note the first whole leaf that depends on the chunk. It is reported after the checks of
- * the step have passed: a chunk whose checks fail may differ. */
+/* Record the first unsplit leaf that differs between chunks. It is reported after the
+ * step's checks pass: a chunk with failed checks may differ. */
 static pith_status
 compare_whole(pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
     for (int64_t i = 0; i < flat->structure.item_count && !r->differs[0]; i++) {
@@ -137,7 +137,7 @@ compare_whole(pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) 
     return PITH_OK;
 }
 
-/* The spec of a leaf of the result, which has all runs. NULL: error set. */
+/* The spec of a leaf of the result for all runs. NULL: error set. */
 static const pith_spec *
 spec_of_all(const pithp_chunk_results *r, const pith_spec *chunk, int axis) {
     int64_t shape[PITH_MAX_RANK];
@@ -146,8 +146,8 @@ spec_of_all(const pithp_chunk_results *r, const pith_spec *chunk, int axis) {
     return pithp_spec(r->s, chunk->dtype, chunk->rank, shape);
 }
 
-/* Make the leaves that are split, with room for all runs, and keep the whole ones. The
- * error of r->s is set on failure, and nothing is made. */
+/* Allocate the split leaves for all runs, and keep the unsplit ones. On failure the error
+ * of r->s is set and nothing is allocated. */
 static bool make_leaves(pithp_chunk_results *r, const pithp_flat *flat) {
     const int64_t count = flat->structure.item_count;
     const pith_spec **specs =
@@ -175,7 +175,7 @@ static bool make_leaves(pithp_chunk_results *r, const pithp_flat *flat) {
     return true;
 }
 
-/* One chunk is the result as it is. */
+/* A single chunk is the whole result. */
 static bool keep_leaves(pithp_chunk_results *r, const pithp_flat *flat) {
     for (int64_t i = 0; i < flat->structure.item_count; i++) {
         r->leaves[i] = pith_keep_any(r->s, flat->items[i]);
@@ -207,7 +207,7 @@ static pith_status begin_result(pithp_chunk_results *r,
     return work->error.code;
 }
 
-/* Copy a chunk to its place, all leaves in one launch. */
+/* Copy a chunk to its region, all leaves in one launch. */
 static pith_status
 store_chunk(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
     const int64_t count = flat->structure.item_count;

@@ -20,7 +20,7 @@ const pith_array *pithp_all_finite(pith_scope *s, const void *tree) {
     return all;
 }
 
-/* "[3, 0]" of an element; "" of a scalar. */
+/* Print the index of an element as "[3, 0]"; "" for a scalar. */
 static void print_index(pithp_text *t, const pith_spec *spec, int64_t element) {
     int64_t index[PITH_MAX_RANK];
     for (int d = spec->rank; d-- > 0; element /= spec->shape[d])
@@ -31,7 +31,7 @@ static void print_index(pithp_text *t, const pith_spec *spec, int64_t element) {
         pithp_text_add(t, "]");
 }
 
-/* The first element of a leaf that is not finite becomes the error. */
+/* Set the error for the first non-finite element of a leaf. */
 static pith_status check_leaf(pith_scope *s, const pithp_flat *f, int64_t i) {
     const pith_spec *spec = f->structure.specs[i];
     void *elements = pithp_scratch_allocate(s->runtime, spec->bytes + 1);

@@ -1,5 +1,5 @@
-/* Log writer: each row is appended by one write call, so that a kill leaves whole rows
- * and at most one partial row, which the next opening truncates. */
+/* Log writer: each row is appended by one write call. After a kill the file has whole
+ * rows and at most one partial row, which the next opening truncates. */
 #include "run/attempt.h"
 #include "run/log_internal.h"
 #include "run/run_internal.h"
@@ -16,10 +16,10 @@
 struct pith_run_log {
     int file;
     size_t bytes;      /* of whole rows */
-    bool torn;         /* behind them may lie what a failed write left */
-    bool new_file;     /* the folder does not have it on the disk yet */
-    bool resumes;      /* it was opened to go on */
-    bool waits;        /* rows after `bytes` are cut off when the log is first used */
+    bool torn;         /* a failed write may have left bytes after them */
+    bool new_file;     /* its folder entry is not synced yet */
+    bool resumes;      /* opened with `resume` */
+    bool waits;        /* the first use truncates the file to `bytes` */
     int64_t last_step; /* -1: none */
     pithp_location location;
     char shown[PITHP_PATH_BYTES];
@@ -38,7 +38,7 @@ static void release(pith_scope *s, void *thing) {
     (void)s;
     pith_run_log *log = thing;
     if (log->file >= 0) {
-        flock(log->file, LOCK_UN); /* a child between fork and exec has the file, too */
+        flock(log->file, LOCK_UN); /* a forked child may share the file */
         close(log->file);
     }
     pithp_location_close(&log->location);
@@ -72,7 +72,7 @@ static pith_status open_file(pith_scope *s, pith_run_log *log) {
     if (log->file < 0 || fstat(log->file, &st) != 0)
         return trouble(s, log, "open");
     if (!S_ISREG(st.st_mode))
-        return pithp_fail(s, PITH_E_IO, NULL, "the log \"%s\": it is no regular file",
+        return pithp_fail(s, PITH_E_IO, NULL, "the log \"%s\": it is not a regular file",
                           log->shown);
     if (flock(log->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return pithp_fail(s, PITH_E_IO, NULL,
@@ -81,7 +81,7 @@ static pith_status open_file(pith_scope *s, pith_run_log *log) {
     return PITH_OK;
 }
 
-/* Every value of a row, looked at. */
+/* Whether every value of a row is valid. */
 static bool row_is_sound(const pithp_log_lines *l, pithp_log_row *row) {
     char name[PITHP_LOG_NAME];
     pith_run_log_value value;
@@ -91,8 +91,7 @@ static bool row_is_sound(const pithp_log_lines *l, pithp_log_row *row) {
     return found == PITHP_LOG_END;
 }
 
-/* Find the end of the rows that stay. A log that is replaced is known by its first row.
- */
+/* Find the end of the rows to keep. A file to be replaced must start with a valid row. */
 static pith_status
 find_end(pith_scope *s, pith_run_log *log, const pith_run_log_options *o) {
     pithp_log_lines l;
@@ -120,7 +119,7 @@ find_end(pith_scope *s, pith_run_log *log, const pith_run_log_options *o) {
     return found == PITHP_LOG_ERROR ? pith_code(s) : rc;
 }
 
-/* The file ends where its whole rows do. */
+/* Truncate the file to its whole rows. */
 static bool cut(pith_run_log *log) {
     int result;
     do
@@ -227,7 +226,7 @@ static pith_status check_value(pith_scope *s,
     return PITH_OK;
 }
 
-/* JSON has no such numbers: they are texts. */
+/* Print a float. JSON has no non-finite numbers, so they are strings. */
 static void print_float(pithp_text *t, double value) {
     if (isfinite(value))
         pithp_text_print(t, ":%s", pith_element_print(PITH_F64, &value, 0).text);
@@ -273,7 +272,7 @@ pith_status pithp_log_write(pith_scope *s,
                             size_t bytes) {
     if (!is_log(log))
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "a log was closed before the step that logged to it was done");
+                          "a log was closed before the end of a step that logged to it");
     if (log->torn && !cut(log))
         return trouble(s, log, "ftruncate");
     for (size_t done = 0; done < bytes;) {

@@ -1,4 +1,4 @@
-/* Log reader: the columns of a log as arrays, one for each name. */
+/* Log reader: the columns of a log as arrays, one per name. */
 #include "run/log_internal.h"
 
 #include <errno.h>
@@ -6,14 +6,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_COLUMNS = 1000 }; /* a file of many names would grow to columns times rows */
+enum {
+    MOST_COLUMNS = 1000
+}; /* limits memory: many names would take columns times
+    * rows */
 
 typedef struct column {
     char name[PITHP_LOG_NAME];
     double *f64;
     int64_t *i64;
-    int64_t count, room; /* rows that have been filled; of both */
-    bool whole;          /* an integer in every row so far */
+    int64_t count, room; /* filled rows; allocated rows */
+    bool whole;          /* every value so far is an integer */
 } column;
 
 typedef struct table {
@@ -32,7 +35,7 @@ static void table_end(table *t) {
     pithp_release(rt, t->columns, (size_t)t->room * sizeof *t->columns);
 }
 
-/* Both lists of a column grow together. */
+/* Enlarge both lists of a column. */
 static bool column_grow(pith_runtime *rt, column *c) {
     const int64_t room = c->room ? 2 * c->room : 64;
     double *f64 = pithp_allocate(rt, (size_t)room * sizeof *f64);
@@ -54,7 +57,7 @@ static bool column_grow(pith_runtime *rt, column *c) {
     return true;
 }
 
-/* Fill a column up to, and not including, a row: those have no such value. */
+/* Fill a column with NaN up to `row`, exclusive. */
 static bool column_skip(pith_runtime *rt, column *c, int64_t row) {
     while (c->count < row) {
         if (c->count == c->room && !column_grow(rt, c))
@@ -76,8 +79,8 @@ column_add(pith_runtime *rt, column *c, int64_t row, const pith_run_log_value *v
     return true;
 }
 
-/* The column of a name; names come in the order of the row before. NULL: memory is short,
- * or there are too many (the scope's error is set). */
+/* The column of a name. Names usually repeat the order of the previous row. NULL: out of
+ * memory, or too many names (the scope's error is set). */
 static column *column_named(table *t, const char *name, int64_t expected) {
     if (expected < t->count && strcmp(t->columns[expected].name, name) == 0)
         return &t->columns[expected];
@@ -195,7 +198,7 @@ const pith_dict *pith_run_log_read(pith_scope *s, const char *path) {
     pithp_location_close(&location);
     if (file < 0) {
         pithp_fail(s, PITH_E_IO, NULL, "cannot open \"%s\": %s", path,
-                   error == EINVAL ? "it is no regular file"
+                   error == EINVAL ? "it is not a regular file"
                                    : strerror_r(error, reason, sizeof reason));
         return NULL;
     }

@@ -37,7 +37,7 @@ pith_status pithp_row_check(pith_scope *s, const void *row) {
 
 /* ---- Writing ---- */
 
-/* The columns of the rows of one call. */
+/* The log rows of one call. */
 typedef struct {
     int64_t count, steps;
     pith_run_log_value *values; /* [steps, count + 1], each row ended by a NULL name */
@@ -87,7 +87,7 @@ add_static(table *t, int64_t column, const pith_type *type, int32_t i, const voi
         t->values[k * (t->count + 1) + column] = v;
 }
 
-/* Leaves, then statics. */
+/* Fill in the leaves, then the statics. */
 static pith_status fill(pith_scope *s, table *t, const void *row) {
     const pith_type *type = pith_type_of(row);
     const pithp_node_def *node_def = pithp_node_def_of(row);

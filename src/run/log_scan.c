@@ -1,5 +1,5 @@
 /* Log parser: lines are JSON objects with a step and numbers by name. An invalid line is
- * refused with its number; a last line without its newline was cut off by a kill. */
+ * an error with its number. A last line without its newline was truncated by a kill. */
 #include "run/log_internal.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FIRST_ROOM = 1 << 16 }; /* nearly all rows fit; the buffer grows for others */
+enum { FIRST_ROOM = 1 << 16 }; /* fits nearly all rows; the buffer grows for others */
 static const char head[] = "{\"step\":";
 
 static pith_status refuse(const pithp_log_lines *l, const char *expected) {
     return pithp_fail(l->s, PITH_E_FORMAT, NULL,
-                      "\"%s\" is no log of a run: line %lld: expected %s", l->shown,
+                      "\"%s\" is not a log of a run: line %lld: expected %s", l->shown,
                       (long long)l->number, expected);
 }
 
@@ -32,7 +32,7 @@ void pithp_log_lines_end(pithp_log_lines *l) {
 
 /* ---- Lines ---- */
 
-/* Make room at the buffer's end. */
+/* Make space at the end of the buffer. */
 static pith_status make_room(pithp_log_lines *l) {
     memmove(l->buffer, l->buffer + l->at, l->used - l->at);
     l->offset += l->at;
@@ -68,7 +68,7 @@ static pith_status fill(pithp_log_lines *l) {
     return PITH_OK;
 }
 
-/* The next line, zero-terminated. */
+/* Read the next line, zero-terminated. */
 static pithp_log_found next_line(pithp_log_lines *l, const char **line) {
     for (size_t seen = 0;;) {
         char *begin = l->buffer + l->at;
@@ -103,7 +103,7 @@ static const char *digits(const char *text) {
     return text;
 }
 
-/* The end of a JSON number; NULL where the text begins with none. */
+/* The end of a JSON number; NULL: no number. */
 static const char *number_end(const char *text, bool *whole) {
     *whole = true;
     text += *text == '-';
@@ -126,7 +126,7 @@ static const char *number_end(const char *text, bool *whole) {
     return end == text ? NULL : end;
 }
 
-/* In the locale of the process strtod may expect another decimal point. */
+/* strtod expects the decimal point of the locale. */
 static double real_of(const char *text, size_t n) {
     char copy[512];
     const char *point = localeconv()->decimal_point;
@@ -159,7 +159,7 @@ static bool read_number(const char **at, pith_run_log_value *value) {
     return isfinite(value->f64);
 }
 
-/* A number that is not finite, as a text. */
+/* Read a non-finite number, written as a string. */
 static bool read_text(const char **at, pith_run_log_value *value) {
     static const struct {
         const char *text;
@@ -198,7 +198,7 @@ pithp_log_found pithp_log_next(pithp_log_lines *l, pithp_log_row *row) {
     return PITHP_LOG_FOUND;
 }
 
-/* Behind the closing quote of a string; NULL where there is none. */
+/* The position after the closing quote of a string; NULL: no closing quote. */
 static const char *string_end(const char *text) {
     for (text++; *text && *text != '"'; text++)
         text += *text == '\\' && text[1];

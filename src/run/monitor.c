@@ -23,7 +23,7 @@ not_yet(pith_scope *s, const pithp_monitor *w, const void *state) {
                : NULL;
 }
 
-/* As a compiled function where calls run at once: one pass over each leaf. */
+/* Check all leaves by a compiled function in eager mode: one pass over each leaf. */
 static const pith_array *finite_now(pith_scope *s, pithp_monitor *w, const void *state);
 
 pith_status pithp_monitor_state(pith_scope *s,

@@ -1,5 +1,4 @@
-/* Within run: what is looked at after each step besides its checks, and loops of several
- * steps that run as one compiled call. */
+/* Within run: monitoring of states after each step, and compiled loops of steps. */
 #ifndef PITH_MONITOR_H
 #define PITH_MONITOR_H
 
@@ -7,7 +6,7 @@
 
 #include "tree/tree_internal.h"
 
-/* Which of the steps of a call have a row. */
+/* Which steps of a call have a log row. */
 typedef enum pithp_row_mode {
     PITHP_ROWS_NONE,
     PITHP_ROWS_LAST,
@@ -23,31 +22,31 @@ typedef struct pithp_step_loop {
 } pithp_step_loop;
 
 typedef struct pithp_monitor {
-    const pith_function *until, *row; /* NULL: not asked for */
+    const pith_function *until, *row; /* NULL: not requested */
     bool finite;
-    pith_run_log *log;               /* of rows */
+    pith_run_log *log;               /* for rows */
     int64_t row_every;               /* rows at multiples of it, 1 or more */
-    int64_t row_after;               /* the log has the rows up to this step */
-    int64_t launch;                  /* steps of a compiled loop; 0: calls as given */
+    int64_t row_after;               /* the log already has the rows up to this step */
+    int64_t launch;                  /* steps of a compiled loop; 0: plain calls */
     pith_scope *scope;               /* of the functions made for the run */
-    const pith_function *all_finite; /* compiled; made when it is first needed */
+    const pith_function *all_finite; /* compiled on first use */
     pithp_step_loop *loops;
 } pithp_monitor;
 
-/* What came of one call. */
+/* Monitored values of one call. */
 typedef struct pithp_monitored {
     const pith_array *finite, *go_on; /* bool of rank 0; NULL: not asked for */
-    const void *row; /* record of scalars, with an axis of steps first if `stacked` */
+    const void *row; /* record of scalars; `stacked`: with a leading axis of steps */
     bool stacked;
 } pithp_monitored;
 
-/* Look at a state after a step, in `s`. An error is set on s. */
+/* Monitor a state after a step, in `s`. Errors are set on s. */
 pith_status pithp_monitor_state(pith_scope *s,
                                 pithp_monitor *w,
                                 const void *state,
                                 pithp_row_mode rows,
                                 pithp_monitored *seen);
-/* The state after that many steps in one compiled call (step_loop.c). NULL: error set. */
+/* The state after `steps` steps in one compiled call (step_loop.c). NULL: error set. */
 const void *pithp_step_loop_run(pith_scope *s,
                                 pithp_monitor *w,
                                 const pith_function *step,
@@ -57,9 +56,9 @@ const void *pithp_step_loop_run(pith_scope *s,
                                 pithp_monitored *seen);
 /* Whether all float leaves of a tree are finite: bool of rank 0 (finite.c). */
 const pith_array *pithp_all_finite(pith_scope *s, const void *tree);
-/* Set PITH_E_CHECK at the first element that is not finite; waits. */
+/* Set PITH_E_CHECK for the first non-finite element; waits. */
 pith_status pithp_finite_fail(pith_scope *s, const void *tree);
-/* What a function returned is a bool of rank 0; else the error is set. */
+/* Check that a function returned a bool of rank 0. */
 pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option);
 /* Write the rows of a call whose first step has the number `first` (log_row.c). */
 pith_status pithp_rows_write(pith_scope *s,
@@ -67,7 +66,7 @@ pith_status pithp_rows_write(pith_scope *s,
                              const pithp_monitored *seen,
                              int64_t first,
                              int64_t steps);
-/* A tree is a record of scalars; else the error is set. */
+/* Check that a tree is a record of scalars. */
 pith_status pithp_row_check(pith_scope *s, const void *row);
 
 #endif

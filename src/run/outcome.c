@@ -1,4 +1,4 @@
-/* Outcome of a scope's last run, and other data that this room keeps for a scope. */
+/* Outcome of a scope's last run, and other data of this room for a scope. */
 #include "run/attempt.h"
 #include "run/run_internal.h"
 

@@ -1,4 +1,5 @@
-/* Progress display of a run: a bar on terminals, which is erased, and lines elsewhere. */
+/* Progress display of a run: a bar on terminals, which is erased at the end, and lines
+ * elsewhere. */
 #include "base/format.h"
 #include "run/run_internal.h"
 
@@ -6,7 +7,7 @@
 #include <unistd.h>
 
 enum { BAR = 30 };
-static const double bar_interval = 0.1; /* seconds between two showings */
+static const double bar_interval = 0.1; /* seconds between updates */
 static const double line_interval = 30;
 
 double pithp_seconds(void) {
@@ -27,7 +28,7 @@ void pithp_progress_begin(pithp_progress *p, const pith_run_options *o, int64_t 
     p->started = p->shown = pithp_seconds();
 }
 
-/* "420/1000  8.1e+03 steps/s  0:07 left" */
+/* Print "420/1000  8.1e+03 steps/s  0:07 left". */
 static void print_numbers(const pithp_progress *p, int64_t number, double now) {
     const double rate = (double)(number - p->first) / (now - p->started);
     const long left = rate > 0 ? (long)((double)(p->last - number) / rate + 0.5) : 0;
@@ -69,7 +70,7 @@ void pithp_progress_hide(pithp_progress *p) {
     fputs("\r\x1b[K", p->out);
     fflush(p->out);
     p->drawn = false;
-    p->shown = 0; /* the next step draws it again */
+    p->shown = 0; /* the next step redraws it */
 }
 
 void pithp_progress_end(pithp_progress *p, int64_t number) {

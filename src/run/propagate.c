@@ -1,8 +1,8 @@
-/* Transactional steps: a step is committed only if its checks pass (attempt.c); otherwise
- * the state before it is repaired and the step repeated.
+/* Transactional stepping: a step is committed only if its checks pass (attempt.c).
+ * Otherwise the state before it is repaired and the step is repeated.
  *
  * An attempt of several steps reads their checks once. If one fails, the steps before it
- * are repeated and committed, and the rest begins with the failing step. */
+ * are repeated and committed, and the remaining attempt starts with the failing step. */
 #include "base/in_flight.h"
 #include "run/attempt.h"
 #include "run/monitor.h"
@@ -12,11 +12,11 @@
 
 /* ---- Repairing ---- */
 
-/* A state on its way to be repaired. */
+/* The state to try next. */
 typedef struct {
-    pith_scope *scope; /* of the repaired state; NULL: it is the committed one */
+    pith_scope *scope; /* of the repaired state; NULL: the committed state */
     const void *state;
-    int64_t repeats; /* of the step that comes first */
+    int64_t repeats; /* of the next step */
 } candidate;
 
 static void forget(candidate *c) {
@@ -24,7 +24,7 @@ static void forget(candidate *c) {
     c->scope = NULL;
 }
 
-/* Tell the caller of a repair. */
+/* Report a repair to the caller. */
 static bool tell(const pithp_stepper *p, pith_scope *s, const pith_repair *repair) {
     if (!p->report)
         return true;
@@ -35,8 +35,8 @@ static bool tell(const pithp_stepper *p, pith_scope *s, const pith_repair *repai
     return !pith_failed(s);
 }
 
-/* Apply the fixes of what failed in the first step; the error of s is set on failure.
- */
+/* Apply the fixes of the checks that failed in the first step. On failure the error of s
+ * is set. */
 static bool
 repair(const pithp_stepper *p, const pithp_attempt *t, candidate *c, pith_scope *fixed) {
     pithp_outcome outcome;
@@ -67,13 +67,13 @@ repair(const pithp_stepper *p, const pithp_attempt *t, candidate *c, pith_scope 
     return true;
 }
 
-/* The state to try next, in the place of the candidate. */
+/* Replace the candidate by the repaired state. */
 static bool
 repair_in_scope(const pithp_stepper *p, const pithp_attempt *t, candidate *c) {
     pith_scope *fixed = pith_scope_open_in(p->s);
     candidate next = {.scope = fixed, .state = c->state, .repeats = c->repeats};
     bool fine = pithp_scope_writable(fixed) && repair(p, t, &next, fixed);
-    if (fine && c->scope) /* what the last repair made goes with its scope */
+    if (fine && c->scope) /* the scope of the previous repair closes */
         fine = pithp_keep_slots(fixed, 1, &next.state) == PITH_OK;
     if (!fine) {
         if (pithp_scope_writable(fixed))
@@ -90,7 +90,7 @@ repair_in_scope(const pithp_stepper *p, const pithp_attempt *t, candidate *c) {
 
 /* ---- A window of steps ---- */
 
-/* Do steps again that passed, and commit them. until: the last one ends the run. */
+/* Repeat and commit steps that have passed before. until: the last one ends the run. */
 static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool until) {
     pithp_attempt again;
     bool (*pause)(void *closure) = p->pause;
@@ -107,8 +107,8 @@ static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool unt
             pithp_error_move(p->s, again.scope);
         else
             pithp_fail(p->s, PITH_E_CALLBACK, NULL,
-                       "a step that passed fails when it is done again: it depends on "
-                       "more than its state");
+                       "a step that passed fails when repeated: it depends on more "
+                       "than its state");
         pithp_attempt_end(&again);
         return false;
     }
@@ -120,8 +120,8 @@ static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool unt
     return true;
 }
 
-/* A state that is not finite becomes the error. If it is gone, the step is done again as
- * the last one of a try. */
+/* Set the error for a non-finite state. If a later call has overwritten the state, repeat
+ * the step as the last one of an attempt. */
 static bool refuse_value(pithp_stepper *p, pithp_attempt *t) {
     if (t->failing < t->ran - 1) {
         p->barrier = p->number + t->calls[t->failing].steps;
@@ -132,7 +132,7 @@ static bool refuse_value(pithp_stepper *p, pithp_attempt *t) {
     return false;
 }
 
-/* The steps before the call that did not pass are committed, and it did one step. */
+/* Handle a failed call of one step, after the steps before it are committed. */
 static bool settle_step(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     switch (t->trouble) {
         case PITHP_TROUBLE_NONE:
@@ -149,7 +149,7 @@ static bool settle_step(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     return false;
 }
 
-/* What is to be done about a try that did not pass; false: p->s has the error. */
+/* Handle a failed attempt; false: p->s has the error. */
 static bool settle(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     const int64_t before = pithp_attempt_steps_before(t, t->failing);
     const int64_t steps = t->calls[t->failing].steps;
@@ -160,11 +160,11 @@ static bool settle(pithp_stepper *p, pithp_attempt *t, candidate *c) {
         return false;
     if (!loop)
         return settle_step(p, t, c);
-    p->single = p->number + steps; /* which of them it is */
+    p->single = p->number + steps; /* repeat one by one to find the step */
     return true;
 }
 
-/* Whether a try that passed ended before the end, as the run is to pause. */
+/* Whether an attempt that passed was paused. */
 static bool paused(const pithp_stepper *p) {
     return p->pause && p->pause(p->closure);
 }

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* ---- Of a runtime ---- */
+/* ---- Requests to a runtime ---- */
 
 void pith_run_request(pith_runtime *rt, unsigned what) {
     if (!pithp_runtime_valid(rt))
@@ -18,16 +18,16 @@ void pith_run_request(pith_runtime *rt, unsigned what) {
         atomic_fetch_add_explicit(&rt->stop_requests, 1, memory_order_release);
 }
 
-/* ---- Of signals: handlers of the process, installed while some run wants them ---- */
+/* ---- Signals: process-wide handlers, installed while a run needs them ---- */
 
 static const int numbers[] = {SIGUSR1, SIGTERM, SIGINT};
 enum { SIGNALS = 3 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of users and before */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards users and before */
 static int users;
 static struct sigaction before[SIGNALS];
-static atomic_uint saves;     /* how often SIGUSR1 came */
-static atomic_int stopped_by; /* the first signal that asked to stop; 0: none */
+static atomic_uint saves;     /* number of SIGUSR1 received */
+static atomic_int stopped_by; /* the first signal that requested a stop; 0: none */
 
 static void handle(int number) {
     const int error = errno;
@@ -38,12 +38,12 @@ static void handle(int number) {
         for (int i = 0; i < SIGNALS; i++)
             if (numbers[i] == number)
                 sigaction(number, &before[i], NULL);
-        raise(number); /* is blocked until this returns */
+        raise(number); /* blocked until this handler returns */
     }
     errno = error;
 }
 
-/* Put back what was there, unless the program has set another handler since. */
+/* Restore the previous handlers, unless the program has set another one since. */
 static void restore(int count) {
     for (int i = 0; i < count; i++) {
         struct sigaction now;
@@ -82,7 +82,7 @@ static bool enter_signals(void) {
     return fine;
 }
 
-/* ---- What a run has seen ---- */
+/* ---- Requests of a run ---- */
 
 pith_status pithp_requests_begin(pithp_requests *r, pith_scope *s, bool signals) {
     char reason[128];

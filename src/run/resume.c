@@ -4,7 +4,7 @@
 #include "run/attempt.h"
 #include "run/run_internal.h"
 
-/* The loaded state is of the kind of the given one: nodes and dtypes. */
+/* Check that the loaded state has the nodes and dtypes of the given state. */
 static pith_status check_kind(pith_scope *s, const void *state, const void *loaded) {
     pithp_flat a, b;
     if (pithp_flat_make(s, &a, state, NULL, NULL) != PITH_OK)

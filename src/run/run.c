@@ -10,14 +10,14 @@
 typedef struct {
     pith_scope *s;
     const pith_run_options *options;
-    pithp_stepper stepper; /* with the committed state */
+    pithp_stepper stepper; /* holds the committed state */
     pithp_monitor watch;
     pithp_requests requests;
     pithp_progress progress;
     pithp_status_file status;
-    int64_t first, last; /* numbers of steps: of the state it began with, of its end */
-    bool resumed;        /* that state is one of a checkpoint */
-    double started, seconds; /* seconds: of steps */
+    int64_t first, last;     /* step numbers of the initial state and of the end */
+    bool resumed;            /* the initial state comes from a checkpoint */
+    double started, seconds; /* seconds: time of steps */
     double saved_at;
     pith_run_end end;
 } run;
@@ -26,14 +26,17 @@ static int64_t stride_of(const pith_run_options *o) {
     return o->steps_per_call ? o->steps_per_call : 1;
 }
 
-enum { MOST_CALLS = 1 << 16 }; /* of a window, whose checks wait in memory */
+enum {
+    MOST_CALLS = 1 << 16
+}; /* maximum calls of a window: their checks stay in
+    * memory */
 
 static const pith_save_options *save_options(const pith_run_options *o) {
     static const pith_save_options defaults;
     return o->save_options ? o->save_options : &defaults;
 }
 
-/* ---- What is due at a step ---- */
+/* ---- Actions due at a step ---- */
 
 static bool shown_at(const run *r, int64_t step) {
     const int64_t every = r->options->each_every ? r->options->each_every : 1;
@@ -50,7 +53,7 @@ static bool saved_at(const run *r, int64_t step) {
                                (step - o->first_step) % o->save_every == 0);
 }
 
-/* ---- Why a run pauses or ends ---- */
+/* ---- Conditions that pause or end a run ---- */
 
 static bool time_is_over(const run *r) {
     const double limit = r->options->until_seconds;
@@ -62,15 +65,15 @@ static bool save_is_due(const run *r) {
     return r->options->save && every > 0 && pithp_seconds() - r->saved_at >= every;
 }
 
-/* What is asked of the run from outside; asked also between the calls of a window. */
+/* Whether a request, a signal or a timer is pending. Also called between the calls of a
+ * window. */
 static bool is_asked(void *closure) {
     const run *r = closure;
     return pithp_requests_stop(&r->requests) || pithp_requests_signal(&r->requests) ||
            pithp_requests_save(&r->requests) || time_is_over(r) || save_is_due(r);
 }
 
-/* The reason why the run is to end with the committed state; PITH_RUN_NONE: it goes on.
- */
+/* The reason to end with the committed state; PITH_RUN_NONE: continue. */
 static pith_run_reason reason_to_end(run *r) {
     if (r->stepper.met)
         return PITH_RUN_UNTIL;
@@ -81,7 +84,7 @@ static pith_run_reason reason_to_end(run *r) {
         return PITH_RUN_SIGNAL;
     if (pithp_requests_stop(&r->requests))
         return PITH_RUN_REQUEST;
-    /* A call is done in any case, so that a run that is restarted comes to its end. */
+    /* Do at least one call, so that a restarted run makes progress. */
     return time_is_over(r) && r->stepper.number > r->first ? PITH_RUN_TIME
                                                            : PITH_RUN_NONE;
 }
@@ -100,7 +103,7 @@ static void save(run *r, pith_scope *work) {
     r->saved_at = r->status.saved_at = pithp_seconds();
 }
 
-/* Whether the committed state is to be saved; one that is on the disk is not again. */
+/* Whether to save the committed state. A state already on the disk is not saved again. */
 static bool saves_now(run *r, pith_run_reason reason) {
     const int64_t step = r->stepper.number;
     const bool asked = pithp_requests_save(&r->requests);
@@ -113,7 +116,7 @@ static bool saves_now(run *r, pith_run_reason reason) {
     return saved_at(r, step) || reason != PITH_RUN_NONE || asked || save_is_due(r);
 }
 
-/* Show the committed state if the options ask for it. */
+/* Show the committed state if the options request it. */
 static void show(run *r) {
     const pith_run_options *o = r->options;
     const int64_t step = r->stepper.number;
@@ -126,7 +129,7 @@ static void show(run *r) {
     pith_scope_close(work);
 }
 
-/* Show and save the committed state; the reason to end with it, if there is one. */
+/* Show and save the committed state. Returns the reason to end, if any. */
 static pith_run_reason report(run *r) {
     show(r);
     const pith_run_reason reason = reason_to_end(r);
@@ -138,7 +141,7 @@ static pith_run_reason report(run *r) {
     return reason;
 }
 
-/* Output of the caller is not written after a progress bar. */
+/* Hide the progress bar before the caller's output. */
 static void note_repair(pith_scope *s, const pith_repair *repair, void *closure) {
     run *r = closure;
     r->status.repairs++;
@@ -150,14 +153,14 @@ static void note_repair(pith_scope *s, const pith_repair *repair, void *closure)
     pithp_user_ends(s, call);
 }
 
-/* What the status file says of capacities. */
+/* Collect capacities for the status file. */
 static void
 note_passed(pith_scope *work, pithp_collector *c, int64_t slots, void *closure) {
     run *r = closure;
     pithp_status_note(&r->status, work, c, slots);
 }
 
-/* Steps until the next state that is shown, saved or checked. */
+/* Number of steps until the next state that is shown, saved or checked. */
 static int64_t window(const run *r) {
     const pith_run_options *o = r->options;
     const int64_t stride = stride_of(o), every = o->check_every ? o->check_every : 1;
@@ -172,7 +175,7 @@ static int64_t window(const run *r) {
     return end - begin;
 }
 
-/* The given state counts for `until` and `finite`, too. */
+/* Apply `until` and `finite` to the initial state, too. */
 static bool look_at_first(run *r) {
     pithp_monitored seen;
     pithp_monitor w = r->watch;
@@ -245,7 +248,7 @@ bool pithp_step_numbers_fit(pith_scope *s,
     return s->error.code == PITH_OK;
 }
 
-/* An option that is a function of the state. */
+/* Check an option that is a function of the state. */
 static bool function_fits(pith_scope *s, const pith_function *f, const char *name) {
     return !f || pithp_step_check(s, f, name) == PITH_OK;
 }
@@ -299,8 +302,8 @@ static pith_status numbers_fit(pith_scope *s, const pith_run_options *o) {
             (long long)stride);
     if (o->steps_per_call && o->steps_per_launch)
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_run: steps_per_call is for a step that is a loop itself; "
-                          "it does not go with steps_per_launch");
+                          "pith_run: steps_per_call is for a step that is itself a loop; "
+                          "it excludes steps_per_launch");
     return PITH_OK;
 }
 
@@ -329,7 +332,7 @@ static bool arguments_fit(pith_scope *s,
                                          save_options(o)) == PITH_OK);
 }
 
-/* ---- From begin to end ---- */
+/* ---- The run ---- */
 
 static void begin_watch(run *r) {
     const pith_run_options *o = r->options;
@@ -345,7 +348,7 @@ static void begin_watch(run *r) {
         r->stepper.watch = &r->watch;
 }
 
-/* The state to begin with, and the log cut back to its step. */
+/* Set the initial state, and truncate the log to its step. */
 static bool find_first(run *r, const pith_type *type) {
     const pith_run_options *o = r->options;
     pithp_stepper *p = &r->stepper;
@@ -367,12 +370,12 @@ static bool find_first(run *r, const pith_type *type) {
         pithp_log_resume(r->s, o->log, o->resume ? r->first : -1);
     if (stride_of(o) > 1 && (r->first - o->first_step) % stride_of(o))
         pithp_fail(r->s, PITH_E_ARG, NULL,
-                   "pith_run: resume: step %lld is no multiple of steps_per_call",
+                   "pith_run: resume: step %lld is not a multiple of steps_per_call",
                    (long long)r->first);
     return !pith_failed(r->s);
 }
 
-/* Whether all went well; the outcome is known then. */
+/* Run all steps; the outcome is set. false: error. */
 static bool run_all(run *r, const pith_type *type) {
     const pith_run_options *o = r->options;
     if (!pithp_run_room_of(r->s) || !find_first(r, type))
@@ -388,7 +391,7 @@ static bool run_all(run *r, const pith_type *type) {
     return fine;
 }
 
-/* Tell how it ended. */
+/* Store the outcome. */
 static void set_outcome(run *r, bool fine) {
     pithp_run_room *room = r->s->room[PITHP_ROOM_RUN];
     if (r->end.reason == PITH_RUN_REQUEST || pithp_requests_stop(&r->requests))
@@ -445,7 +448,7 @@ const void *pith_run_any(pith_scope *s,
     const void *final = fine ? pith_keep_any(s, r.stepper.state) : NULL;
     if (o->last)
         *o->last = final ? final : r.stepper.state;
-    if (r.stepper.holder && (final || !o->last)) /* else it stays, with the last state */
+    if (r.stepper.holder && (final || !o->last)) /* otherwise it keeps the last state */
         pith_scope_close(r.stepper.holder);
     pithp_requests_end(&r.requests);
     return final ? final : nil_of(type);

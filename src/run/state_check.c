@@ -1,12 +1,12 @@
 /* Validation of a step: its result has the structure, dtypes and extents of its state. */
 #include "run/attempt.h"
 
-/* Compare two structures place by place. */
+/* Comparison of two structures item by item. */
 typedef struct {
     pith_scope *s;
     const pithp_structure *before, *after;
     const char *step; /* name of the function */
-    bool statics;     /* some static differs: extents may follow it */
+    bool statics;     /* a static differs, so extents may differ */
 } comparison;
 
 static bool same_place(comparison *c, const pithp_cursor *a, const pithp_cursor *b) {
@@ -26,7 +26,7 @@ static bool same_place(comparison *c, const pithp_cursor *a, const pithp_cursor 
            pithp_node_def_same_node(a->node_def, b->node_def);
 }
 
-/* Whether nodes and absences are the same. */
+/* Whether nodes and absent children agree. */
 static bool same_nodes(comparison *c) {
     pithp_cursor a, b;
     bool same = true, more = true;

@@ -1,4 +1,4 @@
-/* The status file of a run: JSON that other programs read while the run lasts. */
+/* Status file of a run: JSON for other programs, updated while the run is in progress. */
 #include "capacity/capacity_internal.h"
 #include "checkpoint/store/file.h"
 #include "run/attempt.h"
@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-static const double interval = 1; /* seconds between two versions */
+static const double interval = 1; /* seconds between updates */
 
-/* A size that a capacity stands for. */
+/* A size covered by a capacity. */
 typedef struct pithp_noted_size {
     const char *path;
     int64_t size;
@@ -26,7 +26,7 @@ static void add_number(pithp_text *t, const char *name, double value) {
         pithp_text_add(t, "null");
 }
 
-/* Whether a leaf of a record's type names a static as an extent. */
+/* Whether a leaf of a record's type has a static as an extent. */
 static bool names_extent(const pith_type *type, int32_t field) {
     for (int32_t i = 0; i < type->slot_count; i++) {
         const pithp_field *f = &type->fields[type->slot_fields[i]];
@@ -64,8 +64,8 @@ add_sizes(pithp_text *t, const pithp_walk *w, const pith_type *type, bool *any) 
     }
 }
 
-/* Integer statics that extents of leaves name, by path, and what else capacities stand
- * for. */
+/* Add integer statics that name extents of leaves, by path, and other sizes covered by
+ * capacities. */
 static void add_capacities(pithp_text *t, const pithp_status_file *f, const void *state) {
     pithp_walk w;
     pithp_visit visit;
@@ -127,9 +127,9 @@ static void print_status(const pithp_status_file *f,
     pithp_text_add(t, "}\n");
 }
 
-/* ---- The capacities of a step ---- */
+/* ---- Capacities of a step ---- */
 
-/* prefix: what its assertion or guard says where it is. */
+/* prefix: path of the assertion or guard. */
 static void note_capacity(pithp_status_file *f,
                           const pith_capacity *c,
                           const char *prefix,
@@ -193,7 +193,7 @@ void pithp_status_end(pithp_status_file *f) {
 
 /* ---- The file ---- */
 
-/* Replace it in a scope of its own. */
+/* Replace the file; work: a scope for this call. */
 static void replace(pith_scope *work, const char *path, const pithp_text *t) {
     pithp_location location;
     pithp_writer w = {.file = -1, .folder = -1, .rt = work->runtime};

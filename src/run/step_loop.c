@@ -1,5 +1,5 @@
-/* Compiled loops of steps: a function of a state that does several steps and returns what
- * was monitored after each. */
+/* Compiled loops of steps: a function of a state that does several steps and returns the
+ * monitored values of each. */
 #include "pith/control.h"
 #include "pith/jit.h"
 
@@ -9,14 +9,14 @@
 
 #include <string.h>
 
-/* What the body of the loop returns. */
+/* Result of the loop body. */
 typedef struct {
     const void *carry, *out;
 } pith_run_loop;
 PITH_NODE(pith_run_loop, PITH_TREE(carry), PITH_TREE(out))
 
-/* The closure of a loop and of its body: the step is the base. The trees that are bound
- * in until and row are bound here too, in this order, so that they are inputs. */
+/* Closure of a loop and of its body: the step is the base. Trees bound in until and row
+ * are bound here too, in this order, so that they become inputs. */
 typedef struct {
     pithp_closure closure;
     const pith_function *until, *row;
@@ -52,7 +52,7 @@ static const pithp_closure_kind loop_kind = {.name = "loop of steps",
                                              .made = keep_functions,
                                              .identity = add_identity};
 
-/* The functions as they are called in the trace of s, with what is bound in the loop. */
+/* The functions for calls in the trace of s, with the trees bound in the loop. */
 static bool unpack(pith_scope *s, const loop_closure *l, pithp_monitor *w) {
     const void *trees[2 * MOST_BOUND];
     const int64_t count = pith_child_count(l->closure.bound);
@@ -89,7 +89,7 @@ static const void *step_and_watch(pith_scope *s,
     const void *next = pith_call(s, step, 1, &state);
     if (pith_failed(s) || pithp_flat_make(s, &before, state, NULL, NULL) != PITH_OK)
         return NULL;
-    /* The loop compares carries; this says which dtype to change and how. */
+    /* Report the dtype to change, and how, before the loop compares carries. */
     pithp_state_check(s, step->name, &before, state, next);
     pithp_flat_end(&before);
     if (pith_failed(s) ||
@@ -106,7 +106,7 @@ call_body(const pith_function *self, pith_scope *s, const void *const *given) {
     return next.carry && next.out ? pith_freeze(s, pith_run_loop, &next) : NULL;
 }
 
-/* Whether all flags of a column are true; none stays none. */
+/* Reduce a column of flags to one flag; an absent column stays absent. */
 static const void *conjunction(pith_scope *s, const void *flags) {
     return pith_kind(flags) == PITH_NODE_LEAF ? pith_all(s, flags, PITH_ALL_AXES) : flags;
 }
@@ -121,7 +121,7 @@ static const void *run_loop(pith_scope *s, const loop_closure *l, const void *st
         c.rows = PITHP_ROWS_NONE;
     const pithp_closure *body = pithp_function_make(s, &like, &c.closure);
     const void *outs = NULL, *last = NULL;
-    const bool apart = l->rows == PITHP_ROWS_LAST; /* the last step, which has the row */
+    const bool apart = l->rows == PITHP_ROWS_LAST; /* the last step has the row */
     const int64_t steps = apart ? l->steps - 1 : l->steps;
     if (body)
         last = pith_scan(s, body->function, state, NULL, &outs,

@@ -375,7 +375,7 @@ series) # killed and resumed, log and dump are those of a run that was never int
     [ "$(grep -c Step= part.xyz)" -eq 11 ] || fail "$(grep Step= part.xyz)"
     # what is another's is left alone
     echo precious >other.txt
-    refused 'other.txt" is no log of a run: line 1' "$melt" --resume early.json --steps 1 --log other.txt --device host
+    refused 'other.txt" is not a log of a run: line 1' "$melt" --resume early.json --steps 1 --log other.txt --device host
     refused "other.txt is no dump of this program" "$melt" --resume early.json --steps 1 --dump other.txt --device host
     [ "$(cat other.txt)" = precious ] || fail "a file of another program was changed"
     # what cannot be written is told before the first step

@@ -204,7 +204,7 @@ Test(pith_plot, says_what_is_wrong) {
     expect(2, "plot run.jsonl line --output full.svg",
            "cannot write \"full.svg\": No space left");
     ct_write("bad.jsonl", "hello\n", 6);
-    expect(1, "plot bad.jsonl", "\"bad.jsonl\" is no log of a run: line 1");
+    expect(1, "plot bad.jsonl", "\"bad.jsonl\" is not a log of a run: line 1");
     ct_write("empty.jsonl", "", 0);
     expect(2, "plot empty.jsonl", "it has none but the step");
     end();

@@ -209,14 +209,14 @@ Test(log, says_why_it_cannot_be_opened) {
     refused(PITH_E_IO, false, "No such file or directory");
     pt_fails(PITH_E_IO, s, pith_run_log_read(s, path));
     pt_fails(PITH_E_IO, s, pith_run_log_open(s, "/dev/full", NULL));
-    pt_says("it is no regular file");
+    pt_says("it is not a regular file");
     pt_fails(PITH_E_IO, s, pith_run_log_open(s, folder, NULL));
     pt_fails(PITH_E_IO, s, pith_run_log_read(s, folder));
     pt_fails(PITH_E_IO, s, pith_run_log_open(s, "/proc/run.jsonl", NULL));
     pt_fails(PITH_E_ARG, s, pith_run_log_open(s, NULL, NULL));
     snprintf(path, sizeof path, "%s/pipe", folder);
     cr_assert(mkfifo(path, 0600) == 0);
-    refused(PITH_E_IO, false, "it is no regular file"); /* and does not wait for it */
+    refused(PITH_E_IO, false, "it is not a regular file"); /* and does not wait for it */
     end();
 }
 
