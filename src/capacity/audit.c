@@ -1,11 +1,12 @@
-/* Which sizes of a state nobody guards. A capacity guards the statics that change when it
- * grows by one; a draw is shaped by a static where its shape changes when that grows. */
+/* Capacity audit: finds sizes of a state that no capacity covers. A capacity covers the
+ * statics that change when it grows by one. A static shapes a random draw if the draw's
+ * shape changes when the static grows. */
 #include "base/format.h"
 #include "capacity/capacity_internal.h"
 
 #include <string.h>
 
-/* ---- Random numbers that a run of the step draws ---- */
+/* ---- Random draws of a step ---- */
 
 typedef struct {
     pithp_primitive primitive;
@@ -15,7 +16,7 @@ typedef struct {
 
 typedef struct {
     pithp_draw_watch watch;
-    pith_scope *s; /* whose memory the list is in */
+    pith_scope *s; /* owns the list */
     draw *all;
     int64_t count, room;
 } draw_list;
@@ -29,7 +30,7 @@ static void see(pithp_draw_watch *w,
         const int64_t room = l->room ? 2 * l->room : 16;
         draw *all = pithp_scope_allocate(l->s, (size_t)room * sizeof *all);
         if (!all)
-            return; /* the scope carries the error */
+            return; /* the scope has the error */
         if (l->count)
             memcpy(all, l->all, (size_t)l->count * sizeof *all);
         l->all = all;
@@ -41,16 +42,16 @@ static void see(pithp_draw_watch *w,
 /* ---- Running it ---- */
 
 typedef struct {
-    pith_scope *s; /* of the call, whose memory the gaps are in */
+    pith_scope *s; /* the caller's; owns the gaps */
     const pith_function *step;
     const void *state;
     pithp_extent_list statics;
-    bool *guarded; /* one a static */
+    bool *guarded; /* by static */
     pith_capacity_gap *gaps;
     int64_t count, room;
 } audit;
 
-/* Run the step, with who listens to its draws. NULL: error of work set. */
+/* Run the step and record its draws. NULL: the error of work is set. */
 static const pith_result *
 run(pith_scope *work, const audit *a, const void *state, draw_list *draws) {
     draws->s = work;
@@ -95,7 +96,7 @@ static int64_t value_of(const pithp_extent_static *e) {
     return value;
 }
 
-/* Mark the statics that change with a capacity. */
+/* Mark the statics that change when a capacity grows. */
 static void mark(audit *a, pith_scope *s, const pith_capacity *c) {
     pith_scope *work = pith_scope_open_in(s);
     int64_t *sizes = pithp_scope_allocate(work, (size_t)c->count * sizeof *sizes);
@@ -125,7 +126,7 @@ static void find_statics(audit *a, pith_scope *work, const pith_result *result) 
     for (int64_t i = 0; i < a->statics.count && !pith_failed(work); i++)
         if (!a->guarded[i])
             add(a, PITH_GAP_STATIC, a->statics.all[i].path,
-                print(a->s, "names an extent of %s, and no capacity guards it",
+                print(a->s, "names an extent of %s, and no capacity covers it",
                       a->statics.all[i].leaf));
 }
 
@@ -142,7 +143,7 @@ static const char *base_name(const char *site) {
     return slash ? slash + 1 : site ? site : "an unknown line";
 }
 
-/* The draws that are others where a static is one larger. */
+/* Find the draws whose shape changes when a static grows by one. */
 static void find_draws(audit *a, const draw_list *drawn, const pithp_extent_static *e) {
     static const pith_lens_options resize = {.resize = true};
     draw_list others = {.count = 0};
@@ -161,7 +162,7 @@ static void find_draws(audit *a, const draw_list *drawn, const pithp_extent_stat
                 print(a->s, "shapes %s %s at %s", pithp_rows[d->primitive].name,
                       pithp_spec_print(&d->spec, text), base_name(d->site)));
     }
-    pith_clear(work); /* what larger sizes do wrong is not asked for */
+    pith_clear(work); /* errors at the larger size are ignored */
     pith_scope_close(work);
 }
 
@@ -199,7 +200,7 @@ const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
     if (!work)
         return NULL;
     memset(a.guarded, 0, flags + 1);
-    work->collector = NULL; /* those around get nothing of what is checked here */
+    work->collector = NULL; /* outer collectors do not receive these checks */
     const pith_result *result = run(work, &a, state, &draws);
     if (result)
         find_statics(&a, work, result);

@@ -1,5 +1,5 @@
-/* Capacities as objects: sizes, how they grow, and a factor that all multiplications make
- * up. */
+/* Capacities: sizes, growth rules, and one factor for the product of all
+ * multiplications. */
 #include "capacity/capacity_internal.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static const pithp_class capacity_class = {"a capacity", keep};
 
 /* ---- Making ---- */
 
-/* Room for a capacity with so many sizes, which are to be set; NULL: error set. */
+/* Allocate a capacity of `count` sizes, to be set by the caller; NULL: error set. */
 static struct pith_capacity *make(pith_scope *s, int64_t count, int64_t **sizes) {
     size_t bytes;
     if (pithp_mul_overflows((size_t)count, sizeof(int64_t), &bytes) ||
@@ -30,7 +30,7 @@ static struct pith_capacity *make(pith_scope *s, int64_t count, int64_t **sizes)
     return c;
 }
 
-/* The object that a maker keeps, where it does not outlive s. false: error set. */
+/* Keep a part of a capacity in s, unless it already outlives s. false: error set. */
 static bool keep_part(pith_scope *s, const void **part) {
     if (!*part || pithp_scope_reaches(s, pithp_owner_of(*part)))
         return s->error.code == PITH_OK;
@@ -52,7 +52,7 @@ static const char *copy_text(pith_scope *s, const char *a, const char *b) {
     return text;
 }
 
-/* A copy in s with sizes of its own, which were checked. NULL: error set. */
+/* A copy in s with other sizes, which are already checked. NULL: error set. */
 static struct pith_capacity *
 copy(pith_scope *s, const struct pith_capacity *from, const int64_t *sizes) {
     int64_t *own = NULL;
@@ -101,24 +101,24 @@ pith_status pithp_capacity_check(pith_scope *s,
                      pithp_header_of(c)->shape == &capacity_class)) {
         if (block->runtime == s->runtime)
             return PITH_OK;
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is of another runtime", function,
-                          name);
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s belongs to another runtime",
+                          function, name);
     }
     return pithp_fail(
         s, PITH_E_ARG, NULL, "%s: %s: expected a capacity, got %s", function, name,
         verdict == PITHP_POINTER_OK ? "another object" : pithp_pointer_text(verdict));
 }
 
-/* ---- Sizes that are given ---- */
+/* ---- Given sizes ---- */
 
-/* Where sizes come from: numbers, or a tree. */
+/* Source of sizes: numbers or a tree. */
 typedef struct {
     const char *function;
     int64_t count;
     const int64_t *sizes;
     const void *tree;
     bool one;
-    const pith_lens *lens; /* that finds them in the state; NULL: none */
+    const pith_lens *lens; /* path of the sizes in the state; NULL: none */
 } source;
 
 static void add_lens(const pith_lens *lens, pithp_text *t) {
@@ -126,7 +126,7 @@ static void add_lens(const pith_lens *lens, pithp_text *t) {
         pithp_lens_part_text(t, &lens->parts[i]);
 }
 
-/* The error of a size is about its place in the state. NULL. */
+/* Prefix the error of a size with its path in the state. Returns NULL. */
 static struct pith_capacity *fail_size(pith_scope *s, const source *g) {
     pithp_text slot;
     pithp_text_begin(&slot, s->runtime);
@@ -137,7 +137,7 @@ static struct pith_capacity *fail_size(pith_scope *s, const source *g) {
     return NULL;
 }
 
-/* A capacity of these sizes, fixed so far. NULL: error set. */
+/* A fixed capacity of these sizes; makers change it afterwards. NULL: error set. */
 static struct pith_capacity *from(pith_scope *s, source *g) {
     const bool tree = !g->sizes && g->tree;
     if (tree) {
@@ -300,7 +300,7 @@ const pith_capacity *pith_user_capacity_tree(pith_scope *s,
                    kind, closure);
 }
 
-/* ---- Others from one ---- */
+/* ---- Capacities derived from another one ---- */
 
 const pith_capacity *
 pith_multiplied_capacity(pith_scope *s, const pith_capacity *capacity, int64_t factor) {
@@ -365,7 +365,7 @@ pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens 
     return c;
 }
 
-/* ---- Looking ---- */
+/* ---- Getters ---- */
 
 static bool is_capacity(const pith_capacity *c) {
     pithp_block *block = NULL;
@@ -412,8 +412,8 @@ const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity) {
 
 /* ---- Names ---- */
 
-/* Where sizes were given one by one and their lens is made of as many: that of the i-th.
- * false: it is not so. */
+/* Append the path of size i if the sizes were given as numbers and their lens merges as
+ * many lenses. false: not so. */
 static bool add_merged(const pith_capacity *c, int64_t i, pithp_text *t) {
     const pith_lens *lens = c->lens;
     const pithp_lens_part *last =

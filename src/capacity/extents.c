@@ -1,10 +1,11 @@
-/* Which integer statics of a state name extents of its leaves. */
+/* Extent statics: finds the integer statics of a state that name extents of its
+ * leaves. */
 #include "capacity/capacity_internal.h"
 
 #include <string.h>
 
-/* The static field that a record gives a name by, NULL where the name is bound by leaves;
- * *has: whether the record has it at all. */
+/* The static field that provides a name in a record; NULL if leaves bind the name. *has:
+ * whether the record provides it. */
 static const pithp_field *provider(const pith_type *type, const char *name, bool *has) {
     for (int32_t i = 0; i < type->provided_count; i++)
         if (type->provided[i] == name) {
@@ -15,8 +16,8 @@ static const pithp_field *provider(const pith_type *type, const char *name, bool
     return NULL;
 }
 
-/* The record and field that an extent of a leaf of the innermost record of the walk
- * stands on; false: no static. */
+/* The record and field of the static that gives an extent of a leaf of the current
+ * record; false: not a static. */
 static bool
 find_static(const pithp_walk *w, const pithp_extent *e, pithp_extent_static *found) {
     int64_t i = w->depth - 1;
@@ -62,7 +63,7 @@ static pith_status add(pithp_extent_list *l, const pithp_extent_static *found) {
     return PITH_OK;
 }
 
-/* A text of the walk in memory of the scope; NULL: error set. */
+/* The current path, copied to the scope; NULL: error set. */
 static const char *path_of(pith_scope *s, const pithp_walk *w, const char *field) {
     pithp_text path;
     pithp_text_begin(&path, s->runtime);
@@ -78,7 +79,7 @@ static const char *path_of(pith_scope *s, const pithp_walk *w, const char *field
     return copy;
 }
 
-/* The statics that a leaf's declaration names. */
+/* Add the statics named by a leaf's declaration. */
 static pith_status look_at_leaf(pithp_extent_list *l, const pithp_walk *w) {
     const pithp_node_def *node_def = w->depth ? w->frames[w->depth - 1].node_def : NULL;
     if (!node_def || !node_def->type ||
@@ -97,7 +98,7 @@ static pith_status look_at_leaf(pithp_extent_list *l, const pithp_walk *w) {
     return rc;
 }
 
-/* The path of each static, by a walk to its record. */
+/* Set the path of each static by a walk to its record. */
 static pith_status find_paths(pithp_extent_list *l, const void *state) {
     pithp_walk w;
     pithp_visit visit;

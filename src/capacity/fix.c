@@ -1,13 +1,13 @@
-/* What becomes of a state whose capacity does not suffice, and what callers ask of a
- * capacity and a requirement. */
+/* Capacity fixes: repair of a state whose capacity is too small, and the public calls
+ * that take a capacity and a requirement. */
 #include "capacity/capacity_internal.h"
 
 #include <stdio.h>
 
 /* ---- Fixes ---- */
 
-/* Through a lens: each size to what is there or wanted, whichever is more; then leaves
- * follow. */
+/* Set each size through the lens to the maximum of current and wanted, which resizes
+ * leaves. */
 static const void *set_through_lens(pith_scope *work,
                                     const pith_capacity *c,
                                     const void *root,
@@ -52,7 +52,7 @@ static const void *set_sizes(pith_scope *work,
         return set_through_lens(work, c, root, wanted);
     if (c->how == PITHP_CAPACITY_USER && c->kind.fix)
         return c->kind.fix(work, root, c->count, wanted, c->closure);
-    return root; /* that it cannot grow was an error if it had to */
+    return root; /* if growth was required, its failure is already an error */
 }
 
 const void *pithp_capacity_set(pith_scope *work,
@@ -82,7 +82,8 @@ const void *pithp_capacity_repair(pith_scope *s,
     if (fine)
         fixed = set_sizes(work, c, root, wanted);
     if (fine && !fixed && !pith_failed(work))
-        pith_fail(work, PITH_E_CALLBACK, NULL, "the fix of the capacity gave no root");
+        pith_fail(work, PITH_E_CALLBACK, NULL,
+                  "the fix of the capacity returned no root");
     if (!pith_failed(work) &&
         pithp_tree_check(work, fixed, "pith_capacity_fix", "fixed root") == PITH_OK)
         pithp_keep_slots(s, 1, &fixed);
@@ -115,7 +116,7 @@ const void *pith_capacity_fix_any(pith_scope *s,
     return fixed ? fixed : nil;
 }
 
-/* Needs in a scope of their own; both NULL with the error of s set on failure. */
+/* Needs in a scope of their own. On failure both are NULL and the error of s is set. */
 static const pithp_need *needs_of(pith_scope *s,
                                   const pith_capacity *capacity,
                                   const pith_array *required,
@@ -174,8 +175,8 @@ bool pith_capacity_failed(pith_scope *s,
     return !fits;
 }
 
-/* What is said of a requirement that does not fit, a path and a text to be ended; false:
- * it fits, or the error is set. */
+/* Message for a requirement that does not fit. The caller ends path and text. false: it
+ * fits, or the error is set. */
 static bool complaint(pith_scope *s,
                       const pith_capacity *capacity,
                       const pith_array *required,

@@ -1,12 +1,12 @@
-/* How far a capacity grows: to the smallest power of its base that suffices, cut to an
- * integer. Powers are kept as integers of 512 bits, so that none of it drifts. */
+/* Capacity growth: the smallest power of the base that is at least the need,
+ * floor(base^k). Powers are kept as 512-bit integers, which avoids rounding drift. */
 #include "capacity/capacity_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A number from 1 on: an integer part in the last limb, a fraction in those before it.
- * Products are cut: an error stays below 2^-320, and powers of integers are exact. */
+/* A number >= 1: an integer part in the last limb, a fraction in the others. Products are
+ * truncated: the error stays below 2^-320, and powers of integers are exact. */
 enum { LIMBS = 8, MOST_SQUARES = 64 };
 typedef struct {
     uint64_t limb[LIMBS];
@@ -27,7 +27,7 @@ static wide times(const wide *a, const wide *b) {
     wide w = {{0}, a->beyond || b->beyond};
     for (int i = 0; i < LIMBS && !w.beyond; i++) {
         uint64_t carry = 0;
-        if (a->limb[i] == 0) /* most of them, in powers of short numbers */
+        if (a->limb[i] == 0) /* most limbs are 0 in powers of short numbers */
             continue;
         for (int j = 0; j < LIMBS; j++) {
             const pithp_u128 sum =
@@ -46,8 +46,8 @@ static bool below(const wide *w, int64_t need) {
     return !w->beyond && w->limb[LIMBS - 1] < (uint64_t)need;
 }
 
-/* floor(base^k) for the smallest k >= 0 with base^k >= need, need >= 1: the largest power
- * below need from its binary digits, then one more. */
+/* floor(base^k) for the smallest k >= 0 with base^k >= need, need >= 1. Binary
+ * exponentiation finds the largest power below need; the result is the next one. */
 static int64_t power_from(double base, int64_t need) {
     wide squares[MOST_SQUARES];
     int count = 1;
@@ -69,7 +69,7 @@ static int64_t power_from(double base, int64_t need) {
     return power.beyond || grown > INT64_MAX ? INT64_MAX : (int64_t)grown;
 }
 
-/* The same for base 2, the usual one. */
+/* The same for base 2, the default. */
 static int64_t power_of_two_from(int64_t need) {
     if (need > INT64_C(1) << 62)
         return INT64_MAX;
@@ -86,7 +86,7 @@ int64_t pithp_growth(int64_t size, int64_t need, double base) {
 
 bool pithp_need_of(double value, int64_t *need) {
     const double up = ceil(value);
-    if (!(up < 0x1p63)) /* nan too */
+    if (!(up < 0x1p63)) /* also NaN */
         return false;
     *need = up < -0x1p63 ? INT64_MIN : (int64_t)up;
     return true;

@@ -1,12 +1,12 @@
-/* Memory hints: contracts of nodes to bytes, hints to hints. Exact in 64 bits; what does
- * not fit is an error, never a smaller number. */
+/* Memory hints: computes bytes from contracts of nodes, and combines hints. Arithmetic is
+ * exact in 64 bits; overflow is an error. */
 #include "pith/memory_hint.h"
 
 #include "capacity/capacity_internal.h"
 
 #include <math.h>
 
-enum { LARGEST_DIMENSION = 16 }; /* of space: a longer last axis is something else */
+enum { LARGEST_DIMENSION = 16 }; /* a longer last axis is not a space dimension */
 
 static const pith_memory_hint no_hint = {SIZE_MAX, SIZE_MAX};
 
@@ -17,7 +17,7 @@ static bool too_much(pith_scope *s, const char *function) {
 
 /* ---- Contracts ---- */
 
-/* *product *= base^exponent; false: it does not fit. */
+/* *product *= base^exponent; false: overflow. */
 static bool times_power(uint64_t *product, uint64_t base, int32_t exponent) {
     for (uint64_t power = base; exponent > 0; exponent >>= 1) {
         if ((exponent & 1) && __builtin_mul_overflow(*product, power, product))
@@ -60,7 +60,7 @@ contract_fits(pith_scope *s, const char *function, const pith_contract *contract
         return false;
     }
     if (contract->dtype != PITH_DTYPE_NONE && pith_dtype_size(contract->dtype) == 0) {
-        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: contract: %d is no dtype", function,
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: contract: %d is not a dtype", function,
                    (int)contract->dtype);
         return false;
     }
@@ -71,7 +71,7 @@ static uint64_t particles_of(const pith_sample *sample) {
     return sample && sample->particles > 0 ? (uint64_t)sample->particles : 1;
 }
 
-/* Elements of a checked contract; false: more than an array can have. */
+/* Number of elements of a checked contract; false: exceeds the limit of an array. */
 static bool elements_of(const pith_contract *contract,
                         const pith_sample *sample,
                         uint64_t *elements) {
@@ -144,7 +144,7 @@ static bool children_fit(pith_scope *s,
     return false;
 }
 
-/* Bytes of what is repeated; false: error set. */
+/* Bytes of repeated outputs; false: error set. */
 static bool repeated_of(pith_scope *s,
                         const char *function,
                         int64_t count,
@@ -186,7 +186,7 @@ size_t pith_hint_broadcast(pith_scope *s,
                : SIZE_MAX;
 }
 
-/* *sum += hint; false: it does not fit. */
+/* *sum += hint; false: overflow. */
 static bool add_to(pith_memory_hint *sum, pith_memory_hint hint) {
     return !pithp_add_overflows(sum->per_sample, hint.per_sample, &sum->per_sample) &&
            !pithp_add_overflows(sum->persistent, hint.persistent, &sum->persistent);
@@ -208,10 +208,10 @@ pith_memory_hint pith_hint_operation(pith_scope *s,
     return fits || too_much(s, function) ? hint : no_hint;
 }
 
-/* ---- Hints to hints ---- */
+/* ---- Hints from hints ---- */
 
-/* bytes * factor rounded up, factor >= 1 and finite; false: it does not fit. A factor is
- * an integer of 53 bits times a power of two, so the product is exact. */
+/* bytes * factor rounded up, for a finite factor >= 1; false: overflow. A factor is a
+ * 53-bit integer times a power of two, so the product is exact. */
 static bool times_factor(size_t bytes, double factor, size_t *product) {
     int exponent = 0;
     const pithp_u128 mantissa = (uint64_t)ldexp(frexp(factor, &exponent), 53);
@@ -306,10 +306,10 @@ pith_hint_measured(pith_scope *s, pith_memory_hint hint, int64_t samples, size_t
     if (!pithp_enter(s))
         return no_hint;
     if (samples <= 0 || peak < hint.persistent) {
-        pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: a peak of %zu bytes in %lld samples does not go with %zu "
-                   "persistent bytes",
-                   function, peak, (long long)samples, hint.persistent);
+        pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "%s: a peak of %zu bytes in %lld samples does not fit %zu persistent bytes",
+            function, peak, (long long)samples, hint.persistent);
         return no_hint;
     }
     const size_t transient = peak - hint.persistent, n = (size_t)samples;
@@ -341,7 +341,7 @@ pith_fit_batch(pith_scope *s, pith_memory_hint hint, size_t budget, int64_t tota
     return fit;
 }
 
-/* ---- What arrays say ---- */
+/* ---- Hints from arrays ---- */
 
 pith_sample pith_sample_of(pith_scope *s,
                            const pith_array *x,

@@ -1,4 +1,4 @@
-/* Memory hints of what is there: bytes of trees, and of a call while it runs. */
+/* Memory hints of existing objects: bytes of trees, and of a call while it runs. */
 #include "pith/memory_hint.h"
 
 #include "capacity/capacity_internal.h"
@@ -27,7 +27,7 @@ pith_memory_hint pith_hint_of_tree(pith_scope *s, const void *tree) {
     return no_hint;
 }
 
-/* Bytes per sample of a flat tree with n of them; false: error set. */
+/* Bytes per sample of a flat tree of n samples; false: error set. */
 static bool batch_bytes(pith_scope *s, const pithp_flat *f, int64_t *n, size_t *bytes) {
     for (int64_t i = 0; i < f->structure.item_count; i++) {
         const pith_spec *spec = f->structure.specs[i];
@@ -71,7 +71,7 @@ static int by_address(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Bytes of the distinct buffers among those; false: error set. */
+/* Bytes of the distinct buffers of these leaves; false: error set. */
 static bool distinct_bytes(pith_scope *s,
                            int64_t count,
                            const pith_array *const *leaves,
@@ -80,7 +80,7 @@ static bool distinct_bytes(pith_scope *s,
     for (int64_t i = 0; i < count; i++) {
         if (pithp_array_is_traced(leaves[i])) {
             pithp_fail(s, PITH_E_TRACED, NULL,
-                       "pith_tree_device_bytes: a traced leaf lies nowhere yet");
+                       "pith_tree_device_bytes: a traced leaf has no memory");
             pithp_trace_refuse(s, leaves[i]);
             return false;
         }

@@ -1,11 +1,10 @@
-/* Requirements: which arrays can be one, what they need, whether it fits, and what is
- * said where it does not. */
+/* Requirements: validation, reading, comparison with sizes, and messages. */
 #include "capacity/capacity_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_NAMED = 4 }; /* sizes that one message speaks of */
+enum { MOST_NAMED = 4 }; /* maximum number of sizes in one message */
 
 pith_status pithp_need_check(pith_scope *s,
                              const pith_capacity *c,
@@ -53,7 +52,7 @@ static void take(pithp_need *need, pith_dtype dtype, const void *element) {
         need->value = value;
 }
 
-/* The needs of a requirement in device memory, where all that was enqueued has run. */
+/* Copy needs from device memory. All enqueued work must be complete. */
 static pith_status copy_needs(pithp_stream *st,
                               const pith_capacity *c,
                               const pith_spec *spec,
@@ -65,7 +64,7 @@ static pith_status copy_needs(pithp_stream *st,
     char *host = pithp_scratch_allocate(rt, room);
     if (!host) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
-                        "out of memory: no room for %zu bytes of what is required", room);
+                        "out of memory: no room for %zu bytes of a requirement", room);
         return PITH_E_MEMORY;
     }
     for (int64_t i = 0; i < c->count; i++)
@@ -127,13 +126,14 @@ bool pithp_needs_fit(const pith_capacity *c, const pithp_need *needs) {
     return true;
 }
 
-/* The need of a size without the factor. */
+/* A need divided by the factor, rounded up. */
 static int64_t own_need(const pith_capacity *c, const pithp_need *need) {
     return need->value <= 0 ? 0
                             : need->value / c->factor + (need->value % c->factor != 0);
 }
 
-/* What a size becomes, of a capacity that can grow and a need that is no `beyond`. */
+/* The size after growth. The capacity must be able to grow, and the need must not be
+ * `beyond`. */
 static int64_t grown(const pith_capacity *c, int64_t i, int64_t need) {
     if (need <= c->sizes[i])
         return c->sizes[i];
@@ -144,7 +144,7 @@ static int64_t grown(const pith_capacity *c, int64_t i, int64_t need) {
 
 /* ---- Messages ---- */
 
-/* "128000 (32 * 4000)" */
+/* Append a size as "128000 (32 * 4000)". */
 static void add_size(pithp_text *t, const pith_capacity *c, int64_t size) {
     int64_t product;
     if (__builtin_mul_overflow(size, c->factor, &product))
@@ -166,7 +166,7 @@ describe_one(const pith_capacity *c, int64_t i, const pithp_need *need, pithp_te
     pithp_text_add(t, " is too small: have ");
     add_size(t, c, c->sizes[i]);
     if (need->beyond) {
-        pithp_text_print(t, ", need %g, which no size can be", need->number);
+        pithp_text_print(t, ", need %g, which exceeds every size", need->number);
         return;
     }
     pithp_text_print(t, ", need %lld", (long long)need->value);
@@ -179,7 +179,7 @@ describe_one(const pith_capacity *c, int64_t i, const pithp_need *need, pithp_te
     }
 }
 
-/* What the capacity's owner has to say. */
+/* Append the capacity's own message. */
 static void add_message(const pith_capacity *c, pithp_text *t) {
     if (c->message[0])
         pithp_text_print(t, "; %s", c->message);
@@ -236,7 +236,7 @@ bool pithp_need_grow(pith_scope *s,
     if (*size >= own)
         return true;
     pithp_fail(s, PITH_E_CAPACITY, NULL, "%s grows to %lld, expected %lld or more",
-               c->kind.name ? c->kind.name : "a capacity of a user's own",
-               (long long)*size, (long long)own);
+               c->kind.name ? c->kind.name : "a user-defined capacity", (long long)*size,
+               (long long)own);
     return false;
 }

@@ -1,6 +1,6 @@
-/* Stating what is required: a predicate on the device, with the requirement itself as the
- * argument of its fix. Who collects it, or the stream where nobody does, keeps what is
- * needed to say what was wrong. */
+/* Requirements as assertions: a predicate on the device, with the requirement as the
+ * argument of its fix. The collector, or the stream if there is none, keeps the data for
+ * the message. */
 #include "assert/assert_internal.h"
 #include "capacity/capacity_internal.h"
 
@@ -9,8 +9,8 @@
 
 /* ---- The predicate ---- */
 
-/* The largest value of a dtype that is no more than a size: what is required is compared
- * in its own dtype, exactly. Signed and unsigned integers and floats; 8 bytes. */
+/* The largest value of a dtype that does not exceed a size. The requirement is compared
+ * in its own dtype, exactly: integers and floats of up to 8 bytes. */
 static void bound_of(pith_dtype dtype, int64_t size, unsigned char element[8]) {
     const size_t bytes = pith_dtype_size(dtype);
     memset(element, 0, 8);
@@ -21,13 +21,14 @@ static void bound_of(pith_dtype dtype, int64_t size, unsigned char element[8]) {
         memcpy(element, &bound, bytes);
         return;
     }
-    /* A float below it, then up while that is no more than the size. */
+    /* Start with a float below the size, then increase it while it does not exceed the
+     * size. */
     double low = (double)size;
     if (low >= 0x1p63 || (int64_t)low > size)
         low = nextafter(low, 0);
     pithp_dtype_encode(dtype, low, element);
     while (!(pithp_dtype_decode(dtype, element) <= low)) {
-        uint64_t bits = 0; /* of positive floats the next one down is the integer below */
+        uint64_t bits = 0; /* adjacent positive floats have adjacent bit patterns */
         memcpy(&bits, element, bytes);
         bits--;
         memcpy(element, &bits, bytes);
@@ -51,7 +52,7 @@ bounds_of(pith_scope *s, const pith_capacity *c, pith_dtype dtype) {
                                                                                 : NULL;
 }
 
-/* ---- Where it is collected: an assertion with a fix ---- */
+/* ---- With a collector: an assertion with a fix ---- */
 
 static const pith_capacity *capacity_of(const void *closure) {
     return *(const pith_capacity *const *)closure;
@@ -62,7 +63,7 @@ static pith_status print(pithp_stream *st,
                          const void *closure,
                          pithp_text *t,
                          pithp_error *e) {
-    /* what the fix is given: of a loop the greatest need that counts */
+    /* fix argument; of a loop, the greatest requirement */
     const pith_array *required = a->fix_args;
     const pith_spec *spec = required ? pithp_array_spec(required) : a->args[0].spec;
     const void *data = required ? required->data : a->args[0].data;
@@ -114,7 +115,7 @@ static void collect(pith_scope *s,
     pithp_text_end(&path);
 }
 
-/* ---- Where nobody does: a note for the next synchronising call, in one piece ---- */
+/* ---- Without a collector: a pending check for the next synchronising call ---- */
 
 typedef struct {
     pith_runtime *rt;
@@ -123,7 +124,7 @@ typedef struct {
     pithp_buffer *predicate, *required;
     const pith_spec *spec; /* of the requirement */
     const void *data;
-    struct pith_capacity capacity; /* its sizes, names and texts are behind the note */
+    struct pith_capacity capacity; /* its sizes, names and texts follow the note */
 } note;
 
 static void release_note(const void *subject) {
@@ -148,8 +149,8 @@ static void describe_note(const void *subject,
     pithp_text_end(&text);
 }
 
-/* The capacity behind a note, with all that its description needs. texts: names of
- * the sizes one after the other, each with its end. */
+/* Copy the capacity and all data for its description into one allocation. texts: names of
+ * the sizes, concatenated, each with its terminator. */
 static note *write_note(pith_scope *s, const pith_capacity *c, const pithp_text *texts) {
     const size_t names = (size_t)c->count * sizeof(char *);
     const size_t sizes = (size_t)c->count * sizeof(int64_t);

@@ -1,4 +1,4 @@
-/* Trees of sizes: leaves that are integers of rank 0, and integer statics of records. */
+/* Trees of sizes: integer leaves of rank 0, and integer statics of records. */
 #include "capacity/capacity_internal.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ int64_t pithp_sizes_count(pith_scope *s, const void *tree, const char *function)
     if (rc == PITH_OK && w.walk.failed)
         rc = pithp_fail_memory(s, sizeof(pithp_walk_frame));
     else if (rc == PITH_OK && count == 0)
-        rc = pithp_fail(s, PITH_E_ARG, NULL, "%s: sizes: the tree has none", function);
+        rc =
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: sizes: the tree has no sizes", function);
     pithp_size_end(&w);
     return rc == PITH_OK ? count : -1;
 }
@@ -90,7 +91,7 @@ read_leaf(pith_scope *s, const pith_array *leaf, const char *function, int64_t *
     if (rc != PITH_OK || pithp_array_read(s, leaf, &element) != PITH_OK)
         return s->error.code;
     if (dtype == PITH_U64 && element > INT64_MAX)
-        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: a size of %llu is too much",
+        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: a size of %llu is too large",
                           function, (unsigned long long)element);
     *size = dtype == PITH_I64 || dtype == PITH_U64
                 ? (int64_t)element
@@ -98,7 +99,7 @@ read_leaf(pith_scope *s, const pith_array *leaf, const char *function, int64_t *
     return PITH_OK;
 }
 
-/* The error of a leaf is about its place in the tree. */
+/* Prefix the error of a leaf with its path in the tree. */
 static void add_path(pith_scope *s, const pithp_size_walk *w) {
     pithp_text path;
     pithp_text_begin(&path, s->runtime);
@@ -124,23 +125,23 @@ pithp_sizes_read(pith_scope *s, const void *tree, const char *function, int64_t 
     return rc;
 }
 
-/* ---- Other sizes ---- */
+/* ---- Replacing sizes ---- */
 
-/* An integer of rank 0; NULL with the error set where it does not fit the dtype. */
+/* An integer of rank 0; NULL with the error set if it does not fit the dtype. */
 static const pith_array *leaf_of(pith_scope *s, pith_dtype dtype, int64_t size) {
     const size_t bytes = pith_dtype_size(dtype);
     const int bits = 8 * (int)bytes - pithp_dtype_is_signed(dtype);
     if (bits < 63 && size >> bits) {
-        pithp_fail(s, PITH_E_OVERFLOW, NULL, "a size of %lld is no %s", (long long)size,
-                   pith_dtype_name(dtype));
+        pithp_fail(s, PITH_E_OVERFLOW, NULL, "a size of %lld does not fit %s",
+                   (long long)size, pith_dtype_name(dtype));
         return NULL;
     }
-    unsigned char element[8]; /* low bytes first: pith needs it throughout */
+    unsigned char element[8]; /* pith supports little-endian only */
     memcpy(element, &size, sizeof element);
     return pith_array_copy(s, dtype, PITH_SCALAR, element);
 }
 
-/* The leaves among the sizes replaced. work: a scope of its own. */
+/* Replace the sizes that are leaves. work: a scope for the result and temporaries. */
 static const void *
 replace_leaves(pith_scope *work, const void *tree, const int64_t *sizes) {
     const pith_array *const *leaves = NULL;
@@ -162,7 +163,7 @@ replace_leaves(pith_scope *work, const void *tree, const int64_t *sizes) {
     return now ? pith_tree_unflatten(work, def, count, now) : NULL;
 }
 
-/* The statics among the sizes of `like` replaced in a tree of its structure. */
+/* Replace the sizes that are statics of `like` in a tree of the same structure. */
 static const void *replace_statics(pith_scope *work,
                                    const void *like,
                                    const void *tree,

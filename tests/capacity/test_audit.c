@@ -36,7 +36,7 @@ Test(audit, lists_statics_that_nobody_guards) {
     cr_assert_str_eq(gaps[0].path, ".lists.width");
     cr_assert_str_eq(gaps[1].path, ".lists.depth");
     cr_assert_str_eq(gaps[0].text,
-                     "names an extent of .lists.list, and no capacity guards it");
+                     "names an extent of .lists.list, and no capacity covers it");
     gaps = pith_capacity_audit(s, &careful_step, start(), &count);
     pt_ok(s, gaps);
     cr_assert(count == 0);

@@ -131,7 +131,7 @@ Test(capacity, refuses_what_is_no_size) {
         "[1]: pith_fixed_capacity_tree: sizes: expected an integer of rank 0, got f64");
     pt_fails(PITH_E_SHAPE, s, pith_fixed_capacity_tree(s, I64S(1, 2), NULL));
     pt_fails(PITH_E_ARG, s, pith_fixed_capacity_tree(s, pith_none_make(s), NULL));
-    pt_says("the tree has none");
+    pt_says("the tree has no sizes");
     pt_fails(PITH_E_ARG, s, pith_fixed_capacity(s, -1, NULL));
     pt_fails(PITH_E_ARG, s, pith_fixed_capacity_sizes(s, 0, NULL, NULL));
     pt_fails(PITH_E_ARG, s, pith_fixed_capacity_tree(s, pith_i64(s, -4), NULL));
@@ -216,7 +216,7 @@ Test(capacity, what_no_integer_can_be_is_an_error) {
         cr_assert(pith_capacity_failed(s, c, need));
         pt_fails(PITH_E_CAPACITY, s, pith_capacity_grown(s, c, need));
         pt_fails(PITH_E_CAPACITY, s, pith_capacity_check(s, c, need));
-        pt_says("which no size can be");
+        pt_says("which exceeds every size");
     }
     const uint64_t huge = UINT64_MAX;
     pt_fails(PITH_E_CAPACITY, s,

@@ -113,7 +113,7 @@ Test(fix, trees_of_sizes_keep_their_form) {
     pt_ok(s);
     pt_fails(PITH_E_OVERFLOW, s,
              pith_capacity_fix(s, c, in, pith_i64(s, (int64_t)1 << 40)));
-    pt_says("a size of 1099511627776 is no i32");
+    pt_says("a size of 1099511627776 does not fit i32");
     close_all();
 }
 

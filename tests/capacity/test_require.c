@@ -230,7 +230,7 @@ Test(require, what_is_no_number_fails_and_stays) {
         const pith_result *r = collect(&need_step, in);
         cr_assert(!pith_result_all_pass(s, r));
         pt_fails(PITH_E_CAPACITY, s, pith_result_fix_or_raise(s, r, in));
-        pt_says("which no size can be");
+        pt_says("which exceeds every size");
     }
     close_all();
 }
