@@ -1,4 +1,4 @@
-/* Assertions: what users ask of them. */
+/* Getters of assertions. */
 #include "assert/assert_internal.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ pithp_assertion_of_launch(pith_scope *s, pith_scope *owner, pithp_check_slot *sl
     return !slot->guards || pithp_guard_apply(s, owner, a) == PITH_OK ? a : NULL;
 }
 
-/* ---- As errors ---- */
+/* ---- Conversion to errors ---- */
 
 void pithp_assertion_describe(pithp_stream *st, const pith_assertion *a, pithp_error *e) {
     const pithp_check_slot *slot = a->of;
@@ -48,7 +48,7 @@ pith_status pithp_assertion_raise(pith_scope *s, const pith_assertion *a) {
     return pithp_fail_at(s, e.code, e.path, a->slot.site, "%s", e.text);
 }
 
-/* ---- Questions ---- */
+/* ---- Getters ---- */
 
 static bool enter(pith_scope *s, const pith_assertion *a, const char *function) {
     return pithp_enter_as(s, function) && pithp_assertion_check(s, a, function);
@@ -65,7 +65,7 @@ bool pith_assertion_passed(const pith_assertion *a) {
 int64_t pith_assertion_first(const pith_assertion *a) {
     if (!is_assertion(a) || !pithp_assertion_failed(a))
         return -1;
-    const uint64_t first = ~a->of->seen.first; /* launches: behind the line */
+    const uint64_t first = ~a->of->seen.first; /* launches: after the line number */
     return (int64_t)(a->of->describe ? first & (((uint64_t)1 << PITH_REPORT_BITS_) - 1)
                                      : first);
 }
@@ -103,7 +103,7 @@ pith_status pith_assertion_code(const pith_assertion *a) {
 const char *pith_assertion_site(const pith_assertion *a) {
     if (!is_assertion(a) || !a->slot.site)
         return "";
-    const char *slash = strrchr(a->slot.site, '/'); /* as errors have it */
+    const char *slash = strrchr(a->slot.site, '/'); /* errors show the base name */
     return slash ? slash + 1 : a->slot.site;
 }
 
@@ -117,7 +117,7 @@ const pith_array *(pith_assertion_predicate)(pith_scope *s, const pith_assertion
     if (a->buffer)
         return pithp_array_view(s, a->spec, a->buffer, (void *)(uintptr_t)a->slot.data);
     pithp_fail(s, PITH_E_ARG, NULL,
-               "pith_assertion_predicate: a check inside a kernel has none");
+               "pith_assertion_predicate: a check inside a kernel has no predicate");
     return NULL;
 }
 

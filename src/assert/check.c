@@ -1,5 +1,5 @@
-/* Making checks: what is visible, what is kept of it, and what becomes of checks that
- * nobody collects. */
+/* Making checks: levels, validation, collection, and pending checks without a
+ * collector. */
 #include "array/array_internal.h"
 #include "assert/assert_internal.h"
 #include "assert/recorded.h"
@@ -50,7 +50,7 @@ void(pith_check_set_level)(pith_scope *s, pith_check_level level) {
     if (!pithp_enter(s))
         return;
     if (!is_level(level)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_check_set_level: no such level: %d",
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_check_set_level: invalid level: %d",
                    (int)level);
         return;
     }
@@ -58,7 +58,7 @@ void(pith_check_set_level)(pith_scope *s, pith_check_level level) {
     pithp_trace_note_set(s);
 }
 
-/* ---- What was given ---- */
+/* ---- Arguments of a check ---- */
 
 static pith_status check_fix(pith_scope *s, const pith_check_options *o) {
     const pith_function *fix = o->fix;
@@ -68,18 +68,18 @@ static pith_status check_fix(pith_scope *s, const pith_check_options *o) {
         return s->error.code;
     if (fix->arity > 2)
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_check: the fix is no function of one or two trees");
+                          "pith_check: the fix is not a function of one or two trees");
     if (fix->arity == 2 && !o->fix_args)
         return pithp_fail(s, PITH_E_ARG, NULL,
-                          "pith_check: the fix %s takes arguments, and there are none",
+                          "pith_check: the fix %s takes arguments, but fix_args is NULL",
                           fix->name);
     return PITH_OK;
 }
 
-/* What a check was given. */
+/* Arguments of a check. */
 typedef struct {
     const pith_check_options *o;
-    const pithp_fix *fix; /* of the library's own; NULL: that of o */
+    const pithp_fix *fix; /* of the library; NULL: that of o */
     int args, infos;
     const pith_array *values[1 + PITH_CHECK_ARGS]; /* the predicate, then the arguments */
 } given;
@@ -95,14 +95,14 @@ static pith_status check_predicate(pith_scope *s, const pith_array *predicate) {
                       pithp_spec_print(pithp_array_spec(predicate), text));
 }
 
-/* Fills in what is left of g, whose options and predicate are set. */
+/* Fill in the rest of g; its options and predicate are set. */
 static pith_status check_given(pith_scope *s, given *g) {
     const pith_check_options *o = g->o;
     if (!o || !o->message)
         return pithp_fail(s, PITH_E_ARG, NULL, "pith_check: %s",
                           o ? "the message is NULL" : "the options are NULL");
     if (o->code < PITH_OK || o->code > PITH_E_INTERNAL)
-        return pithp_fail(s, PITH_E_ARG, NULL, "pith_check: no such code: %d",
+        return pithp_fail(s, PITH_E_ARG, NULL, "pith_check: invalid code: %d",
                           (int)o->code);
     if (check_predicate(s, g->values[0]) != PITH_OK)
         return s->error.code;
@@ -122,10 +122,10 @@ static pith_status check_given(pith_scope *s, given *g) {
     return g->fix ? PITH_OK : check_fix(s, o);
 }
 
-/* ---- What is kept: one piece of memory behind the assertion ---- */
+/* ---- Memory of an assertion: one allocation ---- */
 
 typedef struct {
-    size_t args, infos, path, closure, bytes; /* offsets in the piece, and its size */
+    size_t args, infos, path, closure, bytes; /* offsets in the memory, and its size */
 } layout;
 
 static layout lay_out(const given *g) {
@@ -140,7 +140,7 @@ static layout lay_out(const given *g) {
     return l;
 }
 
-/* Set the predicate's and the arguments' elements, and retain their buffers. */
+/* Set the elements of the predicate and the arguments, and retain their buffers. */
 static void hold_values(pith_assertion *a, const pith_array *const *values) {
     a->buffer = pithp_array_buffer(values[0]);
     a->slot.data = values[0]->data;
@@ -171,7 +171,7 @@ static char *copy_text(char **to, const char *text) {
     return copy;
 }
 
-/* Fill zeroed memory of that layout, but for the values' elements. */
+/* Fill zeroed memory of this layout, except the elements of the values. */
 static void fill(pith_assertion *a, const layout *l, const given *g) {
     const pith_check_options *o = g->o;
     char *piece = (char *)a, *text = piece + l->path;
@@ -211,7 +211,7 @@ static pith_status keep_closure(pith_scope *s, pith_scope *owner, pith_assertion
     return rc;
 }
 
-/* The fix outlives owner. */
+/* Keep the fix in owner. */
 static pith_status keep_fix(pith_scope *s, pith_scope *owner, pith_assertion *a) {
     const pith_function *fix = a->function;
     if (fix && !(a->function = pithp_function_keep(owner, fix))) {
@@ -226,7 +226,7 @@ static pith_status keep_fix(pith_scope *s, pith_scope *owner, pith_assertion *a)
     return keep_closure(s, owner, a);
 }
 
-/* Of a check that was recorded: what is written down once stays where it is. */
+/* Size of a repeated recorded check: it shares the texts of the record. */
 static size_t again_bytes(const pith_assertion *recorded) {
     return ((sizeof *recorded + 15) & ~(size_t)15) +
            (size_t)recorded->arg_count * sizeof(pithp_arg);
@@ -243,14 +243,14 @@ fill_again(pith_assertion *a, pithp_checks *from, const pith_assertion *recorded
     a->from = from;
 }
 
-/* ---- Checks that nobody collects ---- */
+/* ---- Checks without a collector ---- */
 
-/* An assertion on its own, until its stream is examined. */
+/* A pending assertion, until its stream is examined. */
 typedef struct {
     pith_runtime *rt;
     pithp_stream *stream;
     size_t bytes;
-    _Alignas(16) pith_assertion assertion; /* and what is behind it */
+    _Alignas(16) pith_assertion assertion; /* followed by its data */
 } lonely;
 
 static void describe_lonely(const void *subject,
@@ -276,8 +276,8 @@ static pith_scope *root_of(pith_scope *s) {
     return s;
 }
 
-/* Whether it is known now that a predicate holds; else its first zero, -1 where that is
- * not known yet. */
+/* Whether a predicate is known to hold. Otherwise *first is its first zero; -1: not known
+ * yet. */
 static bool holds(pith_scope *s, const pith_array *predicate, int64_t *first) {
     const pith_spec *spec = pithp_array_spec(predicate);
     *first = -1;
@@ -327,9 +327,9 @@ static void pend(pith_scope *s, const given *g) {
         release_lonely(alone);
 }
 
-/* ---- Checks that are collected ---- */
+/* ---- Checks with a collector ---- */
 
-/* Trees and closures outlive the collector's scope as the assertion does. */
+/* Keep trees and closures as long as the assertion. */
 static pith_status keep(pith_scope *s, pith_scope *owner, pith_assertion *a) {
     if (a->fix_args && !pithp_scope_reaches(owner, pithp_owner_of(a->fix_args)) &&
         pithp_keep_slots(owner, 1, &a->fix_args) != PITH_OK) {
@@ -360,7 +360,7 @@ static void collect(pith_scope *s, pithp_collector *c, const given *g) {
         give_up(a);
 }
 
-/* ---- Checks of functions that are traced ---- */
+/* ---- Checks in traced functions ---- */
 
 static void record(pith_scope *s, const given *g) {
     const layout l = lay_out(g);
@@ -430,7 +430,7 @@ void pithp_check(pith_scope *s,
     pithp_collector *c = pithp_collector_of(s);
     if (PITHP_LIKELY(o && !counts(s, o->level, c))) {
         if (PITHP_UNLIKELY(!is_level(o->level)))
-            pithp_fail(s, PITH_E_ARG, NULL, "pith_check: no such level: %d",
+            pithp_fail(s, PITH_E_ARG, NULL, "pith_check: invalid level: %d",
                        (int)o->level);
         return;
     }
@@ -452,7 +452,7 @@ void(pith_check_with)(pith_scope *s,
         pithp_check(s, predicate, options, NULL);
 }
 
-/* ---- The conjunction so far ---- */
+/* ---- Conjunction of all checks so far ---- */
 
 static const pith_array *constant(pith_scope *s, bool value) {
     const pithp_full_params params = {.dtype = PITH_BOOL, .value = value};

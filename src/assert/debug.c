@@ -1,6 +1,6 @@
-/* Messages of pith_debug: printed at once, or by the programs that they become a part of.
- * What a program prints outlives the scope that recorded it: it is kept once for each
- * call site, as long as the runtime. */
+/* pith_debug: messages printed at once in eager mode, or by the compiled programs that
+ * include them. A program's message outlives the scope that recorded it: one copy per
+ * call site is kept by the runtime. */
 #include "pith/debug.h"
 
 #include "array/array_internal.h"
@@ -9,19 +9,19 @@
 
 #include <string.h>
 
-/* One that is kept; linked from the runtime's room, whose lock guards the list. */
+/* A kept message, in a list of the runtime's room data that the room's lock guards. */
 typedef struct message {
     pithp_debug debug; /* its message is the text */
     struct message *next;
-    size_t bytes;     /* texts included */
-    const char *site; /* a copy, as a plugin that is unloaded takes its texts with it */
+    size_t bytes;     /* with texts */
+    const char *site; /* a copy: unloading a plugin frees its texts */
     const char *names[PITH_CHECK_ARGS];
-    int32_t count; /* of names */
+    int32_t count; /* number of names */
     int64_t every;
-    atomic_uint_fast64_t reached; /* times so far */
+    atomic_uint_fast64_t reached; /* number of executions so far */
 } message;
 
-/* What a call was given. */
+/* Arguments of a call. */
 typedef struct given {
     const pith_debug_options *o;
     int32_t count;
@@ -29,7 +29,7 @@ typedef struct given {
     pithp_arg args[PITH_CHECK_ARGS]; /* names and specs */
 } given;
 
-/* ---- What was given ---- */
+/* ---- Arguments ---- */
 
 static pithp_wording wording_of(const given *g) {
     return (pithp_wording){.text = g->o->message, .args = g->args, .arg_count = g->count};
@@ -91,7 +91,7 @@ static void print_wording(pith_scope *s, const pithp_wording *w) {
     pithp_text_end(&text);
 }
 
-/* Whether this time is one that is printed. */
+/* Whether the current execution is one of those to print. */
 static bool is_due(message *m) {
     const uint64_t before =
         m->every > 1 ? atomic_fetch_add_explicit(&m->reached, 1, memory_order_relaxed)
@@ -115,7 +115,7 @@ static void print(const pithp_debug *debug,
         s, &(pithp_wording){.text = debug->message, .args = args, .arg_count = m->count});
 }
 
-/* ---- What is kept ---- */
+/* ---- Kept messages ---- */
 
 static bool is_same(const message *m, const given *g, const char *site, int64_t every) {
     bool same = m->every == every && m->count == g->count &&
@@ -154,7 +154,7 @@ static message *make_message(pith_scope *s, const given *g, int64_t every) {
     return m;
 }
 
-/* The one of this call site, made where it is not there. NULL: error set. */
+/* The message of this call site, added if missing. NULL: error set. */
 static message *keep_message(pith_scope *s, const given *g) {
     pith_runtime *rt = s->runtime;
     const int64_t every = g->o->every ? g->o->every : 1;

@@ -1,5 +1,4 @@
-/* Fixes: functions of the root they were made for, also where that is a part of another
- * root by now. */
+/* Fixes: functions of a root, also if that root has become a part of another root. */
 #include "assert/passed.h"
 
 #include <stdio.h>
@@ -10,7 +9,7 @@ typedef struct {
     const pithp_rebase *rebase;
 } rest;
 
-/* Public functions take the site of the call that is being made. */
+/* Public functions take the site of the current call. */
 static const void *
 call_with_site(pith_scope *s, const pith_function *f, int n, const void *const *given) {
     pith_call_site(s, s->site);
@@ -58,7 +57,7 @@ pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *ro
     return root;
 }
 
-/* ---- Parts of other roots ---- */
+/* ---- Rebasing ---- */
 
 pith_status pithp_rebase_one(pith_scope *s,
                              pith_scope *owner,
@@ -81,7 +80,7 @@ pith_status pithp_rebase_one(pith_scope *s,
     return PITH_OK;
 }
 
-/* All assertions that a slot stands for. */
+/* Rebase all assertions of a slot. */
 static pith_status rebase_slot(pith_scope *s,
                                pith_scope *owner,
                                pithp_check_slot *slot,

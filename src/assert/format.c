@@ -1,5 +1,5 @@
-/* Messages: text with placeholders, which values are put into when it is printed. What
- * was put in is not read again, so braces in it are braces. */
+/* Messages: text with placeholders, filled in when printed. Braces in inserted values are
+ * not parsed. */
 #include "assert/format.h"
 
 #include "assert/assert_internal.h"
@@ -9,18 +9,17 @@
 enum {
     EDGE = 3,
     WHOLE = 8
-}; /* of an axis: items shown at each end of a long one; all
-      are shown of one that is not longer */
+}; /* per axis: items shown at each end of a long axis; a shorter axis is shown in full */
 
-/* A piece of a message: text, or a placeholder. */
+/* A token of a message: text, or a placeholder. */
 typedef struct {
-    const char *text; /* the piece, or the name */
+    const char *text; /* the text, or the name */
     size_t length;
     bool placeholder;
     const char *format, *format_end;
 } piece;
 
-/* The next piece; *at is behind it. NULL, or what is wrong. *done: there is none. */
+/* The next token; *at moves past it. NULL, or an error text. *done: at the end. */
 static const char *next_piece(const char **at, piece *p, bool *done) {
     const char *c = *at;
     *done = !*c;
@@ -36,13 +35,13 @@ static const char *next_piece(const char **at, piece *p, bool *done) {
             end = p->format_end = p->format + strcspn(p->format, "{}");
         }
         if (*end != '}')
-            return "a { that no } closes (a brace is written twice)";
+            return "a { without a } (a brace is written twice)";
         *at = end + 1;
         return NULL;
     }
     if (*c == '{' || *c == '}') {
         if (c[1] != *c)
-            return "a } that closes nothing (a brace is written twice)";
+            return "a } without a { (a brace is written twice)";
         p->length = 1;
         *at = c + 2;
         return NULL;
@@ -84,7 +83,7 @@ static pithp_wording wording_of(const pith_assertion *a) {
                            .assertion = a};
 }
 
-/* ---- Whether it fits ---- */
+/* ---- Validation ---- */
 
 static const char *check_placeholder(const pithp_wording *w, const piece *p) {
     pithp_format f;
@@ -143,7 +142,7 @@ typedef struct {
     const char *data;
 } printer;
 
-/* Elements side by side. */
+/* Append elements separated by spaces. */
 static pith_status add_elements(const printer *p, int64_t at, int64_t count) {
     unsigned char elements[8 * WHOLE];
     const size_t size = pith_dtype_size(p->spec->dtype);
@@ -161,7 +160,7 @@ static pith_status add_elements(const printer *p, int64_t at, int64_t count) {
 static pith_status add_axis(const printer *p, int axis, int64_t at);
 
 static pith_status add_items(const printer *p, int axis, int64_t at, int64_t count) {
-    if (count == 0 || p->t->length > 2 * PITHP_MESSAGE_BYTES) /* more is cut anyway */
+    if (count == 0 || p->t->length > 2 * PITHP_MESSAGE_BYTES) /* truncated anyway */
         return PITH_OK;
     if (axis == p->spec->rank - 1)
         return add_elements(p, at, count);
@@ -225,7 +224,7 @@ static pith_status add_placeholder(const pithp_wording *w, const piece *p, print
     return arg->spec->rank == 0 ? add_elements(out, 0, 1) : add_axis(out, 0, 0);
 }
 
-/* Every piece; *index: one was the index. */
+/* Append all tokens; *index: one was the index. */
 static pith_status add_pieces(const pithp_wording *w, printer *out, bool *index) {
     bool done = false;
     pith_status rc = PITH_OK;

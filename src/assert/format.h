@@ -9,18 +9,18 @@ enum { PITHP_FORMAT_WIDTH = 200, PITHP_FORMAT_PRECISION = 100 };
 /* [[fill]align][sign][#][0][width][.precision][type] */
 typedef struct pithp_format {
     char fill[5]; /* one UTF-8 character */
-    char align;   /* < > ^ =, or 0: that of the kind */
-    char sign;    /* + or space, or 0: '-' alone */
+    char align;   /* < > ^ =, or 0: default of the kind */
+    char sign;    /* + or space, or 0: only '-' */
     bool alternate;
     int width, precision; /* precision -1: not given */
     char type;            /* 0: not given */
 } pithp_format;
 
-/* Parse one that ends before `end`. NULL, or what is wrong with it. */
+/* Parse a specification that ends before `end`. NULL, or an error text. */
 const char *pithp_format_parse(pithp_format *f, const char *text, const char *end);
-/* NULL, or why it does not fit numbers of a dtype; PITH_DTYPE_NONE: texts. */
+/* NULL, or why it does not apply to numbers of a dtype; PITH_DTYPE_NONE: texts. */
 const char *pithp_format_refuses(const pithp_format *f, pith_dtype dtype);
-/* Append an element, or a text, that the format fits. */
+/* Append an element, or a text, with a valid format. */
 void pithp_format_element(const pithp_format *f,
                           pith_dtype dtype,
                           const void *element,

@@ -1,4 +1,5 @@
-/* Numbers as Python formats them: shortest decimals without a type, else as it says. */
+/* Number formatting of Python: shortest decimals without a type, otherwise as the type
+ * says. */
 #include "assert/format.h"
 
 #include <float.h>
@@ -12,7 +13,7 @@ enum { NUMBER_BYTES = 512 }; /* 309 digits, a point and the precision */
 
 /* ---- Parsing ---- */
 
-/* Bytes of the UTF-8 character. */
+/* Number of bytes of the UTF-8 character. */
 static int character(const char *text, const char *end) {
     int n = 1;
     while (text + n < end && n < 4 && ((unsigned char)text[n] & 0xc0) == 0x80)
@@ -64,7 +65,7 @@ const char *pithp_format_parse(pithp_format *f, const char *text, const char *en
         const char *digits = ++text;
         text = parse_number(text, end, &f->precision);
         if (text == digits)
-            return "there is no precision behind the point";
+            return "there is no precision after the point";
     }
     if (f->width > PITHP_FORMAT_WIDTH || f->precision > PITHP_FORMAT_PRECISION)
         return "the width is 200 at most, the precision 100";
@@ -82,7 +83,7 @@ const char *pithp_format_refuses(const pithp_format *f, pith_dtype dtype) {
         if (f->type && f->type != 's')
             return "a text has the type s";
         return f->sign || f->alternate || f->align == '='
-                   ? "a text has no sign, no # and no padding behind a sign"
+                   ? "a text has no sign, no # and no padding after a sign"
                    : NULL;
     }
     if (f->type == 's')
@@ -95,7 +96,7 @@ const char *pithp_format_refuses(const pithp_format *f, pith_dtype dtype) {
 
 /* ---- Digits ---- */
 
-/* The locale's decimal point becomes '.'. */
+/* Replace the locale's decimal point by '.'. */
 static void point(char *text) {
     const char *locale = localeconv()->decimal_point;
     char *at = *locale && strcmp(locale, ".") != 0 ? strstr(text, locale) : NULL;
@@ -106,7 +107,7 @@ static void point(char *text) {
     memmove(at + 1, at + n, strlen(at + n) + 1);
 }
 
-/* The fewest digits that read back as the element, as "d.ddde+xx". */
+/* The fewest digits that round-trip to the element, as "d.ddde+xx". */
 static void
 shortest(pith_dtype dtype, double value, const void *element, char text[NUMBER_BYTES]) {
     for (int digits = 0; digits < 17; digits++) {
@@ -119,7 +120,7 @@ shortest(pith_dtype dtype, double value, const void *element, char text[NUMBER_B
     point(text);
 }
 
-/* As Python's repr does: without an exponent from 1e-4 to below 1e16. */
+/* Layout of Python's repr: without an exponent from 1e-4 to below 1e16. */
 static void lay_out(char text[NUMBER_BYTES]) {
     char digits[32], *to = text;
     int n = 0;
@@ -147,7 +148,7 @@ static void lay_out(char text[NUMBER_BYTES]) {
     *to = 0;
 }
 
-/* The digits of a float that is not negative. */
+/* The digits of a non-negative float. */
 static void float_digits(const pithp_format *f,
                          pith_dtype dtype,
                          double value,
@@ -228,7 +229,7 @@ void pithp_format_element(const pithp_format *f,
                           pith_dtype dtype,
                           const void *element,
                           pithp_text *t) {
-    char digits[NUMBER_BYTES], sign[4] = ""; /* and the prefix of a base */
+    char digits[NUMBER_BYTES], sign[4] = ""; /* with the prefix of a base */
     bool negative = false;
     if (dtype == PITH_BOOL && !f->type && f->width == 0 && !f->sign) {
         pithp_text_add(t, *(const uint8_t *)element ? "True" : "False");
@@ -248,7 +249,7 @@ void pithp_format_element(const pithp_format *f,
         integer_digits(f, bits, digits);
     } else {
         const double value = pithp_dtype_decode(dtype, element);
-        uint64_t magnitude = 0; /* of the element */
+        uint64_t magnitude = 0; /* absolute value of the element */
         negative = signbit(value) != 0 && !isnan(value);
         pithp_dtype_encode(integer ? PITH_F64 : dtype, fabs(value), &magnitude);
         float_digits(f, integer ? PITH_F64 : dtype, fabs(value), &magnitude, digits);

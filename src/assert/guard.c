@@ -1,4 +1,4 @@
-/* Guards: what repairs a launch in which pith_require_capacity found a size too small. */
+/* Guards: fixes for launches in which pith_require_capacity found a size too small. */
 #include "assert/recorded.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ pithp_guard_add(pith_scope *s, const char *name, const char *path, const pithp_f
     return PITH_OK;
 }
 
-/* An i64 of rank 0 that belongs to a scope; NULL with its error set. */
+/* An i64 of rank 0, owned by a scope; NULL with its error set. */
 static const pith_array *number(pith_scope *owner, int64_t value) {
     const pith_spec *spec = pithp_spec(owner, PITH_I64, 0, NULL);
     pith_array *a = spec ? pithp_array_make(owner, spec) : NULL;

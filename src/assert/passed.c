@@ -1,4 +1,5 @@
-/* Runs whose checks all passed: the values are held, and the rest waits. */
+/* Passed runs: one slot for a run whose checks all passed. It holds the values;
+ * assertions are made on demand. */
 #include "assert/passed.h"
 
 #include <string.h>
@@ -7,12 +8,12 @@ struct pithp_passed {
     pithp_check_slot slot;
     pithp_checks *from; /* a reference */
     pith_scope *owner;
-    pith_assertion **made; /* NULL until somebody asks */
-    pithp_buffer *buffer;  /* of most values: a reference, or NULL */
-    pithp_held apart[];    /* the other ones: a reference to each buffer */
+    pith_assertion **made; /* NULL until first requested */
+    pithp_buffer *buffer;  /* buffer of most values: a reference, or NULL */
+    pithp_held apart[];    /* the other values: a reference to each buffer */
 };
 
-static const char tag[] = "checks that passed"; /* the shape of these objects */
+static const char tag[] = "checks that passed"; /* identifies these objects */
 
 pithp_passed *pithp_passed_of(pithp_check_slot *slot) {
     return pithp_header_of(slot)->shape == tag ? (pithp_passed *)(void *)slot : NULL;
@@ -55,7 +56,7 @@ pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_run_values *
         (pithp_passed *)(void *)pithp_check_slot_make(s, c, tag, sizeof *p + apart);
     if (!p)
         return s->error.code;
-    p->slot.width = 1; /* a predicate, of which no element is zero */
+    p->slot.width = 1; /* a predicate without zeros */
     p->slot.known = true;
     p->slot.release = release_slot;
     p->from = from;
@@ -72,7 +73,7 @@ pithp_passed_collect(pith_scope *s, pithp_checks *from, const pithp_run_values *
     return rc;
 }
 
-/* ---- Making them after all ---- */
+/* ---- Making the assertions ---- */
 
 static pith_assertion *make_one(pith_scope *s,
                                 const pithp_passed *p,

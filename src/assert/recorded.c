@@ -1,5 +1,5 @@
-/* Recorded assertions and guards: what the list of a trace keeps of them, and how they
- * are made after a run. */
+/* Recorded assertions and guards: their entries in the list of a trace, and their replay
+ * after a run. */
 #include "assert/passed.h"
 
 /* ---- After a run ---- */
@@ -49,7 +49,7 @@ static void release_held(pith_scope *s, void *checks) {
     pithp_checks_release(checks);
 }
 
-/* What it points at is held as long as the collector's scope is open. */
+/* The recorded guard is held as long as the collector's scope is open. */
 static pith_status make_guard(pith_scope *s,
                               pithp_checks *from,
                               const pithp_recorded *r,
@@ -83,8 +83,7 @@ static const pithp_recorded_methods guard_methods = {
     .make = make_guard,
 };
 
-/* The leaves of fix arguments that are a tree, and how many; the assertion gets their
- * structure. */
+/* Flatten fix arguments that are a tree; the assertion gets their structure. */
 static pith_status flatten_fix_args(pith_scope *s,
                                     pithp_checks *c,
                                     pith_assertion *a,
@@ -140,7 +139,7 @@ pith_status pithp_guard_record(pith_scope *s,
     return pithp_checks_add(s, &entry, 0, NULL, NULL);
 }
 
-/* ---- Parts of other roots ---- */
+/* ---- Rebasing ---- */
 
 pith_status pithp_recorded_rebase(pith_scope *s, int64_t first, pithp_rebase r) {
     pithp_checks *c = pithp_scope_trace(s)->checks;

@@ -1,18 +1,18 @@
-/* Results: collections that have ended, and what came of them. */
+/* Results: ended collections and their outcome. */
 #include "assert/passed.h"
 
 #include <string.h>
 
 struct pith_result {
     pithp_collector *collector;
-    pith_scope *scope; /* it belongs to */
+    pith_scope *scope; /* owner */
     const void *value;
-    bool asked, all_pass; /* what came of it */
+    bool asked, all_pass; /* asked: all_pass is known */
     bool read;            /* the outcome is known */
     pithp_outcome outcome;
 };
 
-static const char tag[] = "result"; /* the shape of these objects: its address */
+static const char tag[] = "result"; /* identifies these objects by its address */
 
 /* ---- Collecting ---- */
 
@@ -30,12 +30,12 @@ static pithp_collector *begin(pith_scope *s) {
     if (PITHP_LIKELY(!pithp_scope_trace(s)))
         return pithp_collector_begin(s, false);
     pithp_fail(s, PITH_E_TRACED, NULL,
-               "what comes of checks is not known while a function is traced: collect "
-               "them around the compiled call");
+               "the outcome of checks is unknown while a function is traced: "
+               "collect them around the compiled call");
     return NULL;
 }
 
-/* The function's checks as a result of s; NULL: error set. */
+/* Collect the checks of the function as a result of s; NULL: error set. */
 static const pith_result *collect_call(pith_scope *s,
                                        const pith_function *function,
                                        int64_t count,
@@ -44,10 +44,10 @@ static const pith_result *collect_call(pith_scope *s,
     pithp_collector *c = begin(s);
     if (!c)
         return NULL;
-    pith_call_site(s, s->site); /* pith_call takes it */
+    pith_call_site(s, s->site); /* for pith_call */
     const void *value = pith_call(s, function, count, arguments);
     for (pithp_collector *inner = s->collector; inner != c; inner = inner->outer)
-        pithp_collector_end(inner); /* begun by the function, and left open */
+        pithp_collector_end(inner); /* begun by the function and not ended */
     pithp_collector_end(c);
     s->collector = before;
     return s->error.code == PITH_OK ? make_result(s, c, value) : NULL;
@@ -95,10 +95,10 @@ const pith_result *(pith_collect_end)(pith_scope *s, const void *value) {
     if (!c || c->scope != s || !c->block || c->ended) {
         if (fine)
             pithp_fail(s, PITH_E_ARG, NULL,
-                       "pith_collect_end: no collection was begun in this scope");
+                       "pith_collect_end: this scope has no collection");
         return NULL;
     }
-    pithp_collector_end(c); /* also where the scope carries an error */
+    pithp_collector_end(c); /* even if the scope has an error */
     s->collector = c->outer;
     if (!fine || (value && pithp_tree_check(s, value, "pith_collect_end", "value") != 0))
         return NULL;
@@ -107,7 +107,7 @@ const pith_result *(pith_collect_end)(pith_scope *s, const void *value) {
     return make_result(s, c, value);
 }
 
-/* What came of a collection that nobody ended is not lost. */
+/* Report the outcome of a collection that was not ended. */
 void pithp_collecting_close(pith_scope *s) {
     pithp_collector *c = s->collector;
     if (!c || c->scope != s || c->ended || c->outer || !c->block)
@@ -127,14 +127,14 @@ const pithp_guard *pithp_result_guards(const pith_result *result) {
     return result->collector->guards;
 }
 
-/* ---- What came of it ---- */
+/* ---- Outcome ---- */
 
 static int64_t assertions_in(pithp_check_slot *slot) {
     const pithp_passed *p = pithp_passed_of(slot);
     return p ? pithp_passed_count(p) : 1;
 }
 
-/* Append what a slot stands for; of launches, those that failed. last: the latest failed
+/* Append the assertions of a slot; of a launch, the failed ones. last: the latest failed
  * slot that counts. */
 static pith_status list_slot(pith_scope *s,
                              pith_scope *owner,
@@ -160,7 +160,7 @@ static pith_status list_slot(pith_scope *s,
         return s->error.code;
     outcome->all[outcome->count++] = a;
     if (failed) {
-        /* Once one does not count, no later one does. */
+        /* After the first failure that does not count, no later one counts. */
         if (outcome->counting_count == outcome->failed_count &&
             (!*last || pithp_collector_counts_after(c, *last, slot)))
             outcome->counting[outcome->counting_count++] = a;
@@ -197,7 +197,7 @@ pith_status pithp_outcome_read(pith_scope *s,
     return PITH_OK;
 }
 
-/* ---- What users ask ---- */
+/* ---- Public functions ---- */
 
 static bool is_result(const pith_result *r, pithp_pointer *verdict, pithp_block **block) {
     *verdict = pithp_pointer_check(r, block);
@@ -205,8 +205,8 @@ static bool is_result(const pith_result *r, pithp_pointer *verdict, pithp_block 
            pithp_header_of(r)->shape == tag;
 }
 
-/* The scope can work, and what is asked is a result of its stream. The result, to be
- * completed; NULL: the error is set. */
+/* Check that the scope can work, and that r is a result of its stream. The result, which
+ * may be completed; NULL: the error is set. */
 static pith_result *enter(pith_scope *s, const pith_result *r, const char *function) {
     pithp_pointer verdict;
     pithp_block *block = NULL;
@@ -221,14 +221,14 @@ static pith_result *enter(pith_scope *s, const pith_result *r, const char *funct
     }
     if (pithp_scope_stream(s) != pithp_scope_stream(r->scope)) {
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: the result was made in another scope, which is none around this",
+                   "%s: the result was made in a scope that does not enclose this one",
                    function);
         return NULL;
     }
     return (pith_result *)(uintptr_t)r;
 }
 
-/* Its outcome; NULL: error set. */
+/* The outcome of a result; NULL: error set. */
 static const pithp_outcome *outcome_of(pith_scope *s, pith_result *r) {
     if (r && !r->read) {
         if (pithp_outcome_read(s, r->scope, r->collector, r->collector->count,

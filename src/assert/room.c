@@ -1,5 +1,4 @@
-/* What the room hangs on runtimes: collections end with their scope, and messages go with
- * the runtime. */
+/* Hooks of the room: a scope ends its collections, and a runtime frees its messages. */
 #include "assert/assert_internal.h"
 
 void pithp_assert_room(pith_runtime *rt) {

@@ -152,7 +152,7 @@ Test(assert, a_scope_can_raise_the_level) {
     pt_fails(PITH_E_ARG, child, pith_check_set_level(child, (pith_check_level)7));
     pt_fails(PITH_E_ARG, child,
              pith_check(child, bad, "too low", .level = (pith_check_level)7));
-    pt_says("pith_check: no such level: 7");
+    pt_says("pith_check: invalid level: 7");
     cr_assert(!pith_check_enabled(child, (pith_check_level)7));
     pith_scope_close(child);
     CLOSE;
@@ -400,7 +400,7 @@ BOTH(assert, an_error_is_no_assertion) {
     cr_assert(value == pith_result_value(r) && pith_result_failed(s, r) == 1);
     pt_fails(PITH_E_ARG, s, pith_as_result(s, NULL, ARGS(x)));
     pt_fails(PITH_E_ARG, s, pith_collect_end(s, NULL));
-    pt_says("no collection was begun in this scope");
+    pt_says("this scope has no collection");
     CLOSE;
 }
 
@@ -411,7 +411,7 @@ BOTH(assert, results_answer_their_own_streams_while_they_live) {
     const pith_result *r = pith_as_result(child, &sqrt_step, ARGS(x));
     cr_assert(pith_result_failed(s, r) == 1, "a scope around it may ask");
     pt_fails(PITH_E_ARG, other, pith_result_all_pass(other, r));
-    pt_says("the result was made in another scope, which is none around this");
+    pt_says("the result was made in a scope that does not enclose this one");
     pt_fails(PITH_E_ARG, s,
              pith_result_all_pass(s, (const pith_result *)(const void *)x));
     pt_fails(PITH_E_ARG, s, pith_result_all_pass(s, NULL));

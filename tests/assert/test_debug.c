@@ -30,7 +30,7 @@ BOTH(debug, errors_name_the_message) {
     pt_fails(PITH_E_ARG, s, pith_debug(s, "> {x} {x}", {"x", x}, {"x", i}));
     pt_says("two arguments are named \"x\"");
     pt_fails(PITH_E_ARG, s, pith_debug(s, "> {x", {"x", x}));
-    pt_says("no } closes");
+    pt_says("a { without a }");
     pt_fails(PITH_E_ARG, s, pith_debug(s, "> }", {"x", x}));
     pt_fails(PITH_E_ARG, s, pith_debug(s, "> {index}"));
     pt_says("there is no argument");

@@ -142,7 +142,7 @@ BOTH(fix, what_is_no_fix_is_refused) {
     pith_collect_begin(s);
     const pith_array *no = pith_bool(s, false);
     pt_fails(PITH_E_ARG, s, pith_check(s, no, "x", .fix = &append));
-    pt_says("the fix append_to takes arguments, and there are none");
+    pt_says("the fix append_to takes arguments, but fix_args is NULL");
     pt_fails(PITH_E_ARG, s, pith_check(s, no, "x", .fix = &three));
     pith_check(s, no, "x");
     const pith_result *r = pith_collect_end(s, NULL);

@@ -289,8 +289,8 @@ void pithp_document_print(const pithp_document *d, pithp_text *t) {
     pithp_text_add(t, "],\n");
     if (t->failed)
         return;
-    const pithp_digest digest = pithp_digest_of(
-        t->bytes + start, t->length - start); /* of all text before the checksum */
+    const pithp_digest digest =
+        pithp_digest_of(t->bytes + start, t->length - start); /* of all text before it */
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
     pithp_text_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);

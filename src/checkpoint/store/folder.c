@@ -99,9 +99,7 @@ int pithp_folder_sync(const pithp_location *location) {
     do
         result = fsync(location->folder);
     while (result != 0 && errno == EINTR);
-    return result == 0 || errno == EINVAL
-               ? 0
-               : errno; /* EINVAL: the file system has no fsync of folders */
+    return result == 0 || errno == EINVAL ? 0 : errno; /* EINVAL: no fsync of folders */
 }
 
 /* ---- Sidecars ---- */
