@@ -1,4 +1,4 @@
-/* Parts of every leaf: rows at an array of indices, and slices. */
+/* Row lenses: rows of every leaf at an array of indices, and slices. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -39,8 +39,9 @@ const pith_lens *pith_lens_slice(pith_scope *s,
         return NULL;
     if (count < 0 || count > PITH_MAX_RANK || (count && !slices)) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: %s", function,
-                   count >= 0 && count <= PITH_MAX_RANK ? "slices is NULL"
-                                                        : "the count is no rank");
+                   count >= 0 && count <= PITH_MAX_RANK
+                       ? "slices is NULL"
+                       : "the count is not a valid rank");
         return NULL;
     }
     for (int i = 0; i < count; i++)
@@ -69,8 +70,8 @@ static const pith_array *set_slice(pith_scope *s,
                         value, NULL);
 }
 
-/* Every leaf with a part replaced: by that of the leaf of the value there, or by the
- * value, where that is one array. */
+/* Replace the slices of every leaf: by the corresponding leaf of the value, or by the
+ * value if it is a single array. */
 static const void *set_slices(pith_scope *s,
                               const pithp_lens_part *part,
                               const void *node,

@@ -1,4 +1,4 @@
-/* Lenses bound to a root: what both do together. */
+/* Bound lenses: a lens with a root, and the operations on the pair. */
 #include "lens/lens_internal.h"
 
 struct pith_bound {
@@ -9,7 +9,7 @@ struct pith_bound {
 static const void *keep_bound(pith_scope *outer, const void *object);
 static const pithp_class bound_class = {"a bound lens", keep_bound};
 
-/* Both, checked, in s. NULL: error set. */
+/* Copy a checked lens and root to s as a pair. NULL: error set. */
 static const pith_bound *bind(pith_scope *s, const pith_lens *lens, const void *root) {
     const pith_lens *kept = lens ? pith_keep_any(pithp_on_behalf(s), lens) : NULL;
     if (!kept || pithp_keep_slots(s, 1, &root) != PITH_OK)
@@ -38,7 +38,7 @@ static bool enter(pith_scope *s, const char *function, const pith_bound *bound) 
         return false;
     if (is_bound(bound, &block) && block->runtime == s->runtime)
         return true;
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: bound: expected what pith_lens_bind returned",
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: bound: expected a result of pith_lens_bind",
                function);
     return false;
 }

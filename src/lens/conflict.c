@@ -1,5 +1,6 @@
-/* Whether lenses that are set together are independent. Places of paths are known before;
- * what a function lens sets is seen by comparing the node before and after by pointer. */
+/* Conflict detection: whether lenses that are set together are independent. Positions of
+ * paths are known in advance. Changes of a function lens are found by pointer comparison
+ * of the node before and after. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -42,15 +43,15 @@ void pithp_lens_changes_end(pithp_lens_changes *c) {
     pithp_release(rt, c->list, (size_t)c->room * sizeof *c->list);
 }
 
-/* ---- What a function lens sets ---- */
+/* ---- Positions changed by a function lens ---- */
 
-/* Below this many places a difference is not looked into further: it counts whole. */
+/* At this depth the comparison stops: the whole node counts as changed. */
 enum { MOST_DEPTH = 1000 };
 
-/* A search for the places at which two nodes differ. */
+/* A search for the positions at which two nodes differ. */
 typedef struct differing {
     pithp_lens_changes *changes;
-    int64_t number; /* of the edit in the list */
+    int64_t number; /* index of the edit in the list */
     pithp_lens_trail trail;
 } differing;
 
@@ -82,7 +83,8 @@ static pith_status note(pithp_lens_changes *c, const pithp_lens_edit *change) {
     return PITH_OK;
 }
 
-/* The edit has changed the place of the trail: nothing else may have. */
+/* Record that the edit changed the position of the trail; fail if another edit changed
+ * it. */
 static pith_status differs(differing *d) {
     pithp_lens_changes *c = d->changes;
     const pithp_lens_edits *e = c->edits;
@@ -126,7 +128,7 @@ static pith_status compare_statics(differing *d, const void *before, const void 
         if (pithp_static_same(info, a->statics, b->statics))
             continue;
         const bool record =
-            info->kind == PITH_STATIC_KIND_RECORD; /* else it has no places */
+            info->kind == PITH_STATIC_KIND_RECORD; /* else no positions inside */
         rc = compare_at(d, ~(int64_t)info->field,
                         record ? pointer_at(before, info->offset) : NULL,
                         record ? pointer_at(after, info->offset) : after);
@@ -134,12 +136,12 @@ static pith_status compare_statics(differing *d, const void *before, const void 
     return rc;
 }
 
-/* The shape of a node that has places; NULL: a leaf, or absent. */
+/* The shape of a node with positions inside; NULL: a leaf, or absent. */
 static const pithp_node_def *inner_shape(const void *node) {
     return node && !pithp_kind_is_array(node) ? pithp_node_def_of(node) : NULL;
 }
 
-/* Whether both are nodes with the same places. */
+/* Whether both are nodes with the same positions. */
 static bool alike(const void *x, const void *y) {
     const pithp_node_def *a = inner_shape(x), *b = inner_shape(y);
     if (!a || !b || a->kind != b->kind || a->type != b->type ||
@@ -148,7 +150,7 @@ static bool alike(const void *x, const void *y) {
     return a->kind != PITHP_KIND_DICT || pithp_keys_same(a->keys, b->keys, a->slot_count);
 }
 
-/* Find the places of two nodes that differ, as deep as both have the same places. */
+/* Find the positions where two nodes differ, as deep as their shapes agree. */
 static pith_status compare(differing *d, const void *before, const void *after) {
     if (before == after)
         return PITH_OK;
@@ -178,9 +180,9 @@ pith_status pithp_lens_changes_add(pithp_lens_changes *c,
     return rc;
 }
 
-/* ---- What a function lens gets ---- */
+/* ---- Values read by a function lens ---- */
 
-/* The node at places of one like the model; NULL: it has no such places. */
+/* The node at positions given by a node like the model; NULL: no such positions. */
 static const void *
 node_at(const void *model, const void *node, const int64_t *places, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
@@ -209,7 +211,7 @@ static bool has_traced(pith_scope *s, const void *tree) {
     return found;
 }
 
-/* Whether a lens gets the same from two nodes. In a trace only numbers that are known can
+/* Whether a lens reads the same value from two nodes. In a trace only known numbers can
  * be compared. */
 static bool
 gets_same(pith_scope *s, const pithp_lens_edit *edit, const void *a, const void *b) {
@@ -223,7 +225,7 @@ gets_same(pith_scope *s, const pithp_lens_edit *edit, const void *a, const void 
     return pith_tree_equal(pithp_on_behalf(s), x, y);
 }
 
-/* The k-th edit is set, and then the i-th, of the same node or one around it. */
+/* Check edit i after edit k: it sets the same node or an ancestor. */
 static pith_status check_pair(const pithp_lens_changes *c, int64_t k, int64_t i) {
     const pithp_lens_edits *e = c->edits;
     const pithp_lens_edit *set = &e->list[k], *then = &e->list[i];
@@ -243,7 +245,7 @@ pith_status pithp_lens_changes_check(const pithp_lens_changes *c) {
     for (int64_t k = 0; k < e->count && rc == PITH_OK; k++) {
         const pithp_lens_part *parts = e->list[k].parts;
         if (!parts || parts->kind == PITHP_LENS_AT || parts->kind == PITHP_LENS_SLICE)
-            continue; /* all that these set is seen */
+            continue; /* their changes are known */
         for (int64_t i = k + 1; i < e->count && rc == PITH_OK; i++)
             if (e->list[i].parts &&
                 pithp_lens_common_places(&e->list[k], &e->list[i]) == e->list[i].depth)

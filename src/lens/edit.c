@@ -1,5 +1,5 @@
-/* Changes of a tree: nodes on the way to any of them are opened, their children replaced,
- * and each is made once, when all that changes below it has. Nothing else is touched. */
+/* Tree edits: nodes on the path to a change are opened and their children replaced. Each
+ * opened node is remade once, after all changes below it. Other nodes are shared. */
 #include "lens/lens_internal.h"
 
 #include <stdlib.h>
@@ -64,13 +64,13 @@ int64_t pithp_lens_common_places(const pithp_lens_edit *a, const pithp_lens_edit
     return i;
 }
 
-/* In the order of a walk. A computed change comes where the walk leaves the node. */
+/* Walk order. A computed change comes when the walk leaves the node. */
 static int compare_edits(const void *x, const void *y) {
     const pithp_lens_edit *a = x, *b = y;
     const int64_t i = pithp_lens_common_places(a, b);
     if (i < a->depth && i < b->depth)
         return a->places[i] < b->places[i] ? -1 : 1;
-    if (i < a->depth) /* a is below b */
+    if (i < a->depth) /* a is an ancestor of b */
         return b->parts ? -1 : 1;
     if (i < b->depth)
         return a->parts ? 1 : -1;
@@ -79,7 +79,7 @@ static int compare_edits(const void *x, const void *y) {
     return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Bring changes into order; none may be of what another one replaces, or within it. */
+/* Sort changes; a change at or below a replaced position is an error. */
 static pith_status order_edits(const pithp_lens_edits *e, const void *root) {
     bool ordered = true;
     for (int64_t i = 1; i < e->count && ordered; i++)
@@ -99,17 +99,17 @@ static pith_status order_edits(const pithp_lens_edits *e, const void *root) {
 typedef struct open_node {
     const void *node;
     const pithp_node_def *node_def;
-    size_t payload;   /* where a copy of it is on the stack */
-    int64_t place;    /* in the node around it */
-    bool new_statics; /* of a record */
+    size_t payload;   /* offset of its copy on the stack */
+    int64_t place;    /* in the parent */
+    bool new_statics; /* statics of the record have changed */
 } open_node;
 
 typedef struct remaking {
     pith_scope *s;
     const pith_lens_options *options;
-    const void *root; /* as far as it is made */
+    const void *root; /* the current root */
     open_node *open;
-    char *stack; /* payloads of open nodes */
+    char *stack; /* copies of open nodes */
     int64_t depth, room;
     size_t used, stack_room;
     open_node first_open[16];
@@ -135,7 +135,7 @@ static void end(remaking *r) {
         pithp_scratch_release(r->s->runtime, r->stack, r->stack_room);
 }
 
-/* More memory with the old contents; NULL: it is short, and the old one stays. */
+/* Enlarge memory and copy its contents; NULL: out of memory, and the old memory stays. */
 static void *
 grow(pith_runtime *rt, void *old, const void *first, size_t bytes, size_t more) {
     void *grown = pithp_scratch_allocate(rt, more);
@@ -181,8 +181,8 @@ static pith_status open_child(remaking *r, const void *node, int64_t place) {
     return PITH_OK;
 }
 
-/* What is at a place of the innermost open node, a child or a static record; or the root.
- */
+/* The slot at a position of the innermost open node (a child or a static record), or the
+ * root. */
 static const void **child_at(remaking *r, int64_t place) {
     if (!r->depth)
         return &r->root;
@@ -194,7 +194,7 @@ static const void **child_at(remaking *r, int64_t place) {
                                                        .declared.offset);
 }
 
-/* Put the path of the innermost open node, or of places from it, before the error's. */
+/* Prefix the error with the path of the innermost open node, extended by positions. */
 static void prefix_path(const remaking *r, const int64_t *places, int64_t count) {
     pithp_text path;
     pithp_text_begin(&path, r->s->runtime);
@@ -206,7 +206,7 @@ static void prefix_path(const remaking *r, const int64_t *places, int64_t count)
     pithp_text_end(&path);
 }
 
-/* What an edit makes of the node at its place. NULL: absent, or the error is set. */
+/* The new node of an edit. NULL: absent, or the error is set. */
 static const void *
 new_value(const pithp_lens_edits *e, pithp_lens_edit *edit, const void *there) {
     if (edit->parts)
@@ -229,13 +229,13 @@ static pith_status put_static(remaking *r,
                   : pithp_lens_static_put(r->s, payload, field, value);
 }
 
-/* Make a change, whose place is one of the innermost open node, or the root. */
+/* Apply a change at a position of the innermost open node, or the root. */
 static pith_status
 put(remaking *r, const pithp_lens_edits *e, int64_t i, pithp_lens_changes *changes) {
     pithp_lens_edit *edit = &e->list[i];
     const int64_t depth = edit->depth - edit->rows,
                   place = depth ? edit->places[depth - 1] : 0;
-    /* a static that no lens looks into may be a number, of which no pointer is read */
+    /* a static not reached by a lens may be a number: do not read it as a pointer */
     const void *there = place >= 0 || edit->parts ? *child_at(r, place) : NULL;
     const void *value = new_value(e, edit, there);
     pith_status rc = r->s->error.code;
@@ -276,7 +276,7 @@ static const void *remake(remaking *r, const open_node *n) {
                : NULL;
 }
 
-/* Make the innermost open node, and put it into the one around it. */
+/* Remake the innermost open node, and store it in its parent. */
 static pith_status close_node(remaking *r) {
     const open_node n = r->open[r->depth - 1];
     const void *made = remake(r, &n);
@@ -292,7 +292,7 @@ static pith_status close_node(remaking *r) {
     return PITH_OK;
 }
 
-/* Open the node that has the place of an edit, and no more. */
+/* Open the nodes down to the parent of an edit, and close others. */
 static pith_status
 open_around(remaking *r, const pithp_lens_edit *before, const pithp_lens_edit *edit) {
     const int64_t depth = edit->depth - edit->rows;
@@ -332,7 +332,7 @@ const void *pithp_lens_edits_apply(pithp_lens_edits *e, const void *root) {
     pith_status rc = apply(&r, e, &changes);
     if (rc == PITH_OK && !r.root)
         rc = pithp_fail(s, PITH_E_ARG, NULL, "the root cannot be absent");
-    if (rc == PITH_OK) /* the root itself may be what was set */
+    if (rc == PITH_OK) /* the edit may replace the root itself */
         rc = pithp_keep_slots(s, 1, &r.root);
     if (rc == PITH_OK)
         rc = pithp_lens_changes_check(&changes);

@@ -1,5 +1,5 @@
-/* Records that embed the struct of another type by value, as one that has a base does:
- * what is embedded is looked at and set as a record of that type. */
+/* Embedded structs: a record that embeds the struct of another type by value, like a base
+ * class. The embedded struct is read and set as a record of that type. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static bool is_member(const pith_field *f) {
     return f->kind != PITH_FIELD_HOOK;
 }
 
-/* Whether a field of a record is one of an embedded type, whose struct is at `offset`. */
+/* Whether a field of a record equals a field of the embedded type at `offset`. */
 static bool is_same(const pithp_field *own, const pithp_field *of, size_t offset) {
     const pith_field *a = &own->declared, *b = &of->declared;
     return a->offset == b->offset + offset && a->size == b->size && a->kind == b->kind &&
@@ -27,7 +27,7 @@ field_of(const pith_type *type, const char *prefix, size_t length, const char *n
     return NULL;
 }
 
-/* Whether all fields of a type are there, under names with that prefix. */
+/* Whether a record has all fields of a type, with names that start with the prefix. */
 static bool has_all(const pith_type *in,
                     const pith_type *type,
                     const char *prefix,

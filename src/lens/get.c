@@ -1,4 +1,4 @@
-/* Getting: each part looks into what the one before it found. */
+/* Lens getters: each part applies to the result of the previous part. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -12,13 +12,12 @@ bool pithp_lens_is_path(const pith_lens *lens) {
 }
 
 pith_status pithp_lens_present(pith_scope *s, const void *node) {
-    return node ? PITH_OK
-                : pithp_fail(s, PITH_E_PATH, NULL, "nothing is there to look into");
+    return node ? PITH_OK : pithp_fail(s, PITH_E_PATH, NULL, "the node is absent");
 }
 
-/* ---- What is at a place ---- */
+/* ---- Value at a position ---- */
 
-/* The row of a leaf that the last steps of a path name. */
+/* The row of a leaf selected by the last path elements. */
 static const void *row_at(pith_scope *s, const pithp_lens_place *place) {
     pith_index_entry entries[PITH_MAX_RANK];
     for (int32_t i = 0; i < place->row_count; i++)
@@ -42,9 +41,9 @@ pithp_lens_admit(pith_scope *s, const void *tree, const char *name, const char *
     return tree;
 }
 
-/* ---- Several at once ---- */
+/* ---- Several values ---- */
 
-/* A list or tuple of what was got. */
+/* A list or tuple of the results. */
 static const void *
 gathered(pith_scope *s, pithp_kind kind, int64_t count, const void *const *items) {
     pith_scope *on = pithp_on_behalf(s);
@@ -52,11 +51,10 @@ gathered(pith_scope *s, pithp_kind kind, int64_t count, const void *const *items
                                    : (const void *)pith_tuple_make(on, count, items);
 }
 
-/* What lists and tuples cannot hold. */
+/* Lists and tuples cannot hold absent items. */
 static bool is_item(pith_scope *s, const void *item) {
     if (!item && s->error.code == PITH_OK)
-        pithp_fail(s, PITH_E_PATH, NULL,
-                   "nothing is there, which no list or tuple holds");
+        pithp_fail(s, PITH_E_PATH, NULL, "an absent item cannot be in a list or tuple");
     return item;
 }
 
@@ -203,7 +201,7 @@ pith_status pithp_lens_locate(pith_scope *s,
     return PITH_OK;
 }
 
-/* The slots of a direct lens's path: what lies there is sure but for absences. */
+/* Follow the slots of a direct lens: only absent nodes need a check. */
 static inline const void *look_straight(const pithp_lens_part *path, const void *node) {
     for (int32_t i = 0; i < path->count && node; i++)
         memcpy(&node, (const char *)node + path->steps[i].offset, sizeof node);

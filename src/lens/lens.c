@@ -1,5 +1,5 @@
-/* Lenses as objects: making, joining and keeping them. A lens has copies of all it was
- * made of, in its scope; those of the process are found once and never freed. */
+/* Lens objects: making, joining and keeping. A lens owns copies of its parts in its
+ * scope. Process-wide lenses are made once and never freed. */
 #include "lens/lens_internal.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 static const void *keep_lens(pith_scope *outer, const void *object);
 const pithp_class pithp_lens_class = {"a lens", keep_lens};
 
-/* What stands for lenses of the process that there is no memory for. */
+/* Replaces a process-wide lens if memory is exhausted. */
 static const struct pith_lens no_memory = {
     .error = "out of memory: no room for a lens of the process"};
 
@@ -21,7 +21,7 @@ void *pithp_lens_allocate(pith_scope *s, size_t bytes) {
     return s ? pithp_scope_allocate(s, bytes) : pithp_permanent(bytes);
 }
 
-/* Two paths as one, in the place of the first. */
+/* Join two paths into the first. */
 static bool join_paths(pith_scope *s, pithp_lens_part *a, const pithp_lens_part *b) {
     const size_t count = (size_t)(a->count + b->count), length = strlen(a->text);
     pithp_lens_step *steps = pithp_lens_allocate(s, count * sizeof *steps);
@@ -105,7 +105,7 @@ static pith_status copy_slices(pith_scope *s, pithp_lens_part *p) {
     return PITH_OK;
 }
 
-/* What a part points to, in s. */
+/* Copy the data of a part to s. */
 static pith_status copy_part(pith_scope *s, pithp_lens_part *p) {
     switch (p->kind) {
         case PITHP_LENS_PATH:
@@ -183,7 +183,7 @@ pithp_lens_extend(pith_scope *s, const pith_lens *lens, const pithp_lens_part *p
     return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
 }
 
-/* ---- Checking what users pass ---- */
+/* ---- Validation of arguments ---- */
 
 pith_status
 pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function) {
@@ -195,9 +195,8 @@ pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function
     pithp_text_begin(&text, s->runtime);
     pithp_lens_part_text(&text, last);
     pithp_fail(s, PITH_E_ARG, NULL,
-               "%s: the lens ends in %s, which nothing can follow: make that the last "
-               "part",
-               function, text.bytes);
+               "%s: the lens ends in %s, which must be the last part", function,
+               text.bytes);
     pithp_text_end(&text);
     return PITH_E_ARG;
 }
@@ -252,7 +251,7 @@ pith_status pithp_lens_check_root(pith_scope *s,
     return rc;
 }
 
-/* ---- Lenses of the process ---- */
+/* ---- Process-wide lenses ---- */
 
 static const pith_lens *refusing(const char *why) {
     pithp_lens_draft d = {.lens = {.error = copy_text(NULL, why)}};
@@ -286,7 +285,7 @@ pith_lens_register(const pith_type *type, const char *part, const pith_lens **ca
 const pith_lens *pith_lens_identity(void) {
     static const pith_lens *cache;
     const pith_lens *identity = __atomic_load_n(&cache, __ATOMIC_ACQUIRE);
-    if (!identity) { /* two threads may make one each: either will do */
+    if (!identity) { /* two threads may both make one; either is valid */
         identity = pithp_lens_finish(&(pithp_lens_draft){0});
         __atomic_store_n(&cache, identity, __ATOMIC_RELEASE);
     }
@@ -356,18 +355,19 @@ const pith_lens *pith_lens_focus(pith_scope *s, const pith_lens *lens, const cha
                : NULL;
 }
 
-/* Whether what a lens looks at can be the root of another. */
+/* Check that the focus of a lens can be the root of another. */
 static pith_status
 check_joint(pith_scope *s, const pith_lens *outer, const pith_lens *inner) {
     if (!inner->type || outer->end == PITHP_LENS_END_ANY ||
         outer->end_type == inner->type)
         return PITH_OK;
-    return pithp_fail(s, PITH_E_TYPE, NULL,
-                      "pith_lens_nest: the inner lens looks into %s, the outer one at %s",
-                      inner->type->name,
-                      outer->end == PITHP_LENS_END_RECORD ? outer->end_type->name
-                      : outer->end == PITHP_LENS_END_LEAF ? "a leaf"
-                                                          : "a static");
+    return pithp_fail(
+        s, PITH_E_TYPE, NULL,
+        "pith_lens_nest: the inner lens applies to %s, the outer one ends in %s",
+        inner->type->name,
+        outer->end == PITHP_LENS_END_RECORD ? outer->end_type->name
+        : outer->end == PITHP_LENS_END_LEAF ? "a leaf"
+                                            : "a static");
 }
 
 const pith_lens *
@@ -409,9 +409,8 @@ pith_lens_merge(pith_scope *s, int64_t count, const pith_lens *const *lenses) {
             return NULL;
         if (lenses[i]->type && d.lens.type && lenses[i]->type != d.lens.type) {
             pithp_fail(s, PITH_E_TYPE, NULL,
-                       "pith_lens_merge: %s looks into %s, those "
-                       "before it into %s",
-                       name, lenses[i]->type->name, d.lens.type->name);
+                       "pith_lens_merge: %s applies to %s, earlier lenses to %s", name,
+                       lenses[i]->type->name, d.lens.type->name);
             return NULL;
         }
         if (lenses[i]->type)

@@ -1,25 +1,24 @@
-/* Paths of lenses: read once, against the types as far as these tell, and followed in
- * trees. */
+/* Lens paths: parsed once, resolved against the known types, and followed in trees. */
 #include "base/format.h"
 #include "lens/lens_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Reading ---- */
+/* ---- Parsing ---- */
 
-/* Steps that become a part together. */
+/* Steps that form one part. */
 typedef struct reading {
     pithp_lens_draft *draft;
     const char *text; /* the whole path, in canonical form */
-    size_t begin;     /* of the part's text in it */
+    size_t begin;     /* start of the part's text in it */
     pithp_lens_step *steps;
     int32_t count, room;
-    /* What the next step begins at; of a record the name so far, where that is the
-     * beginning of names of members of a struct by value. */
+    /* Focus of the steps so far. For a record, also the start of an incomplete name of an
+     * embedded struct's member. */
     pithp_lens_end end;
     const pith_type *type;
-    size_t name; /* 0: none; else where it begins in the text, behind its dot */
+    size_t name; /* 0: none; otherwise its offset in the text, after its dot */
 } reading;
 
 static pith_status refuse(reading *r, size_t end, const char *format, ...)
@@ -62,7 +61,7 @@ static pithp_lens_step *add_step(reading *r, pithp_lens_step_kind kind, size_t e
     return step;
 }
 
-/* The steps so far as a part; `end` is where the text of the last one does. */
+/* Finish the steps as a part whose text ends at `end`. */
 static pith_status flush(reading *r, size_t end) {
     pithp_lens_draft *d = r->draft;
     if (r->count) {
@@ -85,9 +84,9 @@ static pith_status flush(reading *r, size_t end) {
     return PITH_OK;
 }
 
-/* ---- Fields of a known record ---- */
+/* ---- Fields of a record of known type ---- */
 
-/* The field of that name; *begins: it is where others' names begin. */
+/* The field with this name; *begins: the name is a proper prefix of other names. */
 static const pithp_field *
 field_named(const pith_type *type, const char *name, size_t length, bool *begins) {
     *begins = false;
@@ -138,7 +137,7 @@ static pith_status unknown_field(reading *r, size_t end) {
     return PITH_E_PATH;
 }
 
-/* A name, or one more member of a struct by value. */
+/* Parse a name, or one more member of an embedded struct. */
 static pith_status read_member(reading *r, size_t begin, size_t end) {
     bool begins;
     if (!r->name)
@@ -167,7 +166,7 @@ member_lens(const pithp_lens_draft *d, const pith_type *type, const pithp_field 
                : NULL;
 }
 
-/* What is read so far ends in a struct by value: its members, as a tuple. */
+/* The path ends in an embedded struct: its members, as a tuple. */
 static pith_status end_group(reading *r, size_t end) {
     pithp_lens_draft *d = r->draft;
     const pith_type *type = r->type;
@@ -212,7 +211,7 @@ static const char *copy_name(reading *r, const char *name) {
     return copy ? strcpy(copy, name) : NULL;
 }
 
-/* A step from what the types do not tell. */
+/* Add a step without static knowledge. */
 static pith_status read_any(reading *r, const pithp_path_part *from, size_t end) {
     pithp_lens_step *step = add_step(r,
                                      from->kind == PITHP_STEP_FIELD   ? PITHP_LENS_NAME
@@ -308,7 +307,7 @@ pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path) {
     return rc;
 }
 
-/* "atoms->position" as ".atoms.position". NULL: memory was short. */
+/* Convert "atoms->position" to ".atoms.position". NULL: out of memory. */
 static const char *path_of_member(const char *member) {
     char *path = pithp_lens_allocate(NULL, strlen(member) + 2), *to = path;
     if (!path)
@@ -374,17 +373,17 @@ void pithp_lens_trail_end(pithp_lens_trail *t) {
 
 /* ---- Following ---- */
 
-/* A walk along a path. */
+/* State of following a path. */
 typedef struct following {
     pith_scope *s;
     const pithp_lens_part *path;
-    int32_t next; /* the step that is next */
+    int32_t next; /* index of the next step */
     const void *node;
-    int64_t place; /* of what the last step led to, in the node before */
+    int64_t place; /* position of the last step's target in its parent */
     const pithp_field *field;
 } following;
 
-/* The step that was tried last leads nowhere. */
+/* Fail because the last step has no target. */
 static pith_status fail_step(const following *f, const pithp_text *why) {
     const pithp_lens_step *step = &f->path->steps[f->next - 1];
     pithp_text to;
@@ -401,7 +400,7 @@ static const void *pointer_at(const void *node, size_t offset) {
     return pointer;
 }
 
-/* Enter a field of the record at hand. */
+/* Enter a field of the current record. */
 static void enter_field(following *f, const pithp_field *field) {
     const pith_field *d = &field->declared;
     if (d->kind == PITH_FIELD_STATIC && d->static_kind != PITH_STATIC_KIND_RECORD) {
@@ -415,7 +414,7 @@ static void enter_field(following *f, const pithp_field *field) {
     f->node = pointer_at(f->node, d->offset);
 }
 
-/* A field by its name, which may be that of several steps. */
+/* Enter a field by name. The name may span several steps. */
 static bool enter_name(following *f, pithp_text *why) {
     const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_RECORD)
@@ -468,7 +467,7 @@ static bool enter_key(following *f, const char *key, pithp_text *why) {
     return true;
 }
 
-/* Take a step that is looked up here and now; f->next is behind it. */
+/* Resolve a dynamic step; f->next moves past it. */
 static pith_status look_up(following *f) {
     static const char *const lacks_of[] = {[PITHP_LENS_SLOT] = "children",
                                            [PITHP_LENS_STATIC] = "children",
@@ -499,7 +498,7 @@ static pith_status look_up(following *f) {
     return rc;
 }
 
-/* Rows of the leaf at hand: every step from here on is an index within its extent. */
+/* Select rows of the current leaf: every remaining step is an index within its extent. */
 static pith_status check_rows(following *f, pithp_lens_place *place) {
     const pith_spec *spec = pithp_array_spec(f->node);
     place->rows = &f->path->steps[f->next];

@@ -1,6 +1,6 @@
-/* Setting: what a lens looks at becomes changes of places, which are made together. A
- * part that is computed (by a function, of every leaf) changes the node that it looks
- * into. */
+/* Lens setters: the focus of a lens becomes a set of changes at positions, which are
+ * applied together. Computed parts (functions, row lenses) change the node they apply
+ * to. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static pith_status expand(pithp_lens_edits *e,
                           const void *node,
                           const void *value);
 
-/* A node with what parts look at from it replaced. NULL: absent, or the error is set. */
+/* A node with the focus of parts replaced. NULL: absent, or the error is set. */
 static const void *set_in(const pithp_lens_edits *e,
                           const pithp_lens_part *parts,
                           int32_t count,
@@ -51,7 +51,7 @@ const void *pithp_lens_set_row(pith_scope *s,
                         NULL);
 }
 
-/* A row is set by its indices from the beginning: the same row has one place. */
+/* Normalise row indices to non-negative ones, so that equal rows have equal positions. */
 static pith_status
 add_row(pithp_lens_edits *e, const pithp_lens_place *place, const void *value) {
     const int64_t depth = e->trail.depth;
@@ -77,7 +77,7 @@ static pith_status expand_place(pithp_lens_edits *e,
     pith_scope *s = e->s;
     if (!place->field && !place->rows)
         return expand(e, rest, count, place->node, value);
-    if (count) { /* computed from what is there */
+    if (count) { /* computed from the current node */
         const void *there = pithp_lens_value_at(s, place);
         if (s->error.code == PITH_OK)
             value = set_in(e, rest, count, there, value);
@@ -105,9 +105,9 @@ static pith_status expand_path(pithp_lens_edits *e,
     return rc;
 }
 
-/* ---- Several at once ---- */
+/* ---- Several values ---- */
 
-/* What is set holds as many items as there are places. */
+/* Check that the value has one item per target. */
 static pith_status
 check_items(pith_scope *s, const void *value, bool list, int64_t count, const char *of) {
     const pithp_kind kind = value ? pithp_kind_of(value) : PITHP_KIND_FREE;
@@ -181,13 +181,13 @@ static pith_status expand_all(pithp_lens_edits *e,
 
 /* ---- Parts ---- */
 
-/* What a function of the user's makes of the node. */
+/* The node returned by the user's set function. */
 static const void *set_function(pith_scope *s,
                                 const pithp_lens_part *part,
                                 const void *node,
                                 const void *value) {
     if (!part->function.set) {
-        pithp_fail(s, PITH_E_ARG, NULL, "the lens %s() has no function that sets",
+        pithp_fail(s, PITH_E_ARG, NULL, "the lens %s() has no set function",
                    part->function.name);
         return NULL;
     }
@@ -201,8 +201,7 @@ static const void *set_function(pith_scope *s,
     return made;
 }
 
-/* The value of a part that stands for a node of its own: what is behind it is set there.
- */
+/* The value of a part with a node of its own: later parts are set inside it. */
 static const void *set_behind(const pithp_lens_edits *e,
                               const pithp_lens_part *parts,
                               int32_t count,
@@ -215,7 +214,7 @@ static const void *set_behind(const pithp_lens_edits *e,
                                        : NULL;
 }
 
-/* A record with the struct that it embeds replaced, or what is behind it set there. */
+/* A record with its embedded struct replaced, or with later parts set inside it. */
 static const void *
 set_embedded(const pithp_lens_edits *e, const pithp_lens_edit *edit, const void *node) {
     const pith_type *type = edit->parts->where.type;
@@ -259,7 +258,7 @@ static pith_status expand_merge(pithp_lens_edits *e,
     return rc == PITH_OK ? expand_merged(e, parts, node, value) : rc;
 }
 
-/* Add the changes that set what parts look at from a node, which is at the trail. */
+/* Add the changes that set the focus of parts below the node at the trail. */
 static pith_status expand(pithp_lens_edits *e,
                           const pithp_lens_part *parts,
                           int32_t count,
@@ -292,11 +291,11 @@ static pith_status expand(pithp_lens_edits *e,
     return rc;
 }
 
-/* ---- Straight to a leaf ---- */
+/* ---- Direct replacement of a leaf ---- */
 
 enum { STRAIGHT = 16 };
 
-/* Whether a leaf can take the place of another without any check of the nodes around. */
+/* Whether a leaf can replace another without checks of its ancestors. */
 static bool replaces(const void *old, const void *value) {
     const pithp_header *a = pithp_header_of(old), *b = pithp_header_of(value);
     return a->kind == PITHP_KIND_ARRAY && b->kind == PITHP_KIND_ARRAY &&
@@ -311,8 +310,8 @@ static void prefix_steps(pith_scope *s, const pithp_lens_part *path, int32_t ste
     pithp_text_end(&to);
 }
 
-/* A leaf of the same spec in the place of the one at a path of slots: nodes around it are
- * copied. False: it is no such case, and nothing was done. NULL: error set. */
+/* Replace a leaf by one of the same spec, at a path of slots: ancestors are copied.
+ * False: not applicable, nothing was done. NULL: error set. */
 static bool set_straight(pith_scope *s,
                          const pithp_lens_part *path,
                          const void *root,
@@ -366,11 +365,11 @@ static const void *set(pith_scope *s,
                : NULL;
     pithp_lens_edits_end(&e);
     if (made && lens->type && pithp_lens_check_type(s, made, lens->type) != PITH_OK)
-        return NULL; /* the root itself was set */
+        return NULL; /* the root itself was replaced */
     return made;
 }
 
-/* A lens, and a root that it looks into. */
+/* Check a lens and its root. */
 static bool
 enter(pith_scope *s, const char *function, const pith_lens *lens, const void *root) {
     return PITHP_LIKELY(pithp_enter_as(s, function)) &&
@@ -420,7 +419,7 @@ const void *pith_lens_apply_with(pith_scope *s,
 
 /* ---- Numbers and texts ---- */
 
-/* Follow the paths of a lens to a static, and set it there; false: it looks at none. */
+/* Follow the paths of a lens to a static, and set it; false: the focus is no static. */
 static bool set_static(pithp_lens_edits *e,
                        const pith_lens *lens,
                        const void *root,

@@ -1,5 +1,4 @@
-/* Statics as trees and numbers: what is got of them, and how they are written into a
- * struct that becomes a record. */
+/* Statics as trees and numbers: reading, and writing into the struct of a new record. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -41,7 +40,7 @@ put_array(pith_scope *s, char *at, const pith_field *d, const pith_array *value)
         v.f64 = pith_read_f64(pithp_on_behalf(s), value);
     else
         v.i64 = pith_read_i64(pithp_on_behalf(s), value);
-    if (s->error.code == PITH_OK) /* freezing refuses unknown enums and dtypes */
+    if (s->error.code == PITH_OK) /* freezing refuses invalid enums and dtypes */
         pithp_static_of(d)->write(&v, at);
     return s->error.code;
 }
@@ -90,7 +89,7 @@ pith_status pithp_lens_static_put_scalar(pith_scope *s,
                           : kind->is_named && !scalar->text ? "NULL"
                                                             : "a text");
     if (kind->is_named && text && v.i64 < 0)
-        return pithp_fail(s, PITH_E_ARG, NULL, "'%.80s' is no %s", scalar->text,
+        return pithp_fail(s, PITH_E_ARG, NULL, "'%.80s' is not a valid %s", scalar->text,
                           d->static_kind == PITH_STATIC_KIND_DTYPE ? "dtype"
                                                                    : "name of the enum");
     pithp_static_write(d, &v, record);
@@ -109,7 +108,7 @@ const void *pithp_lens_scalar_tree(pith_scope *s, const pithp_static_value *scal
 
 /* ---- Numbers without arrays ---- */
 
-/* The static, or the tree, that a lens looks at. False: error set. */
+/* The static or tree in the focus of a lens. False: error set. */
 static bool find_place(pith_scope *s,
                        const pith_lens *lens,
                        const void *root,
@@ -144,7 +143,7 @@ static void refuse_place(pith_scope *s,
     pithp_text_end(&got);
 }
 
-/* The same of a number: a static or an array. */
+/* The same for a number: a static or an array. */
 static bool find_number(pith_scope *s,
                         const pith_lens *lens,
                         const void *root,
@@ -210,14 +209,14 @@ bool pith_lens_get_bool(pith_scope *s, const pith_lens *lens, const void *root) 
     return false;
 }
 
-/* The text of a static; NULL and an error where it has none. */
+/* The text of a static; NULL and an error if it has none. */
 static const char *
 text_of_static(pith_scope *s, const char *function, const pithp_lens_place *p) {
     const pith_field *d = &p->field->declared;
     if (d->static_kind == PITH_STATIC_KIND_TEXT || pithp_static_of(d)->is_named)
         return pithp_static_read(d, p->node).text;
-    pithp_fail(s, PITH_E_TYPE, NULL, "%s: '%.100s' is no text, enum or dtype", function,
-               d->name);
+    pithp_fail(s, PITH_E_TYPE, NULL, "%s: '%.100s' is not a text, enum or dtype",
+               function, d->name);
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* How lenses read. */
+/* Text of lenses. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part) {
             pithp_text_add(t, ")");
             return;
         case PITHP_LENS_FUNCTION:
-            /* Behind something else as a step of its own. */
+            /* separated like a path element */
             pithp_text_print(t, "%s%s()",
                              t->length && !strchr("( ", t->bytes[t->length - 1]) ? "."
                                                                                  : "",

@@ -1,5 +1,5 @@
-/* Traversals: what a part that looks at several places finds below a node, in walk order.
- * Below what a predicate takes nothing is asked any more. */
+/* Traversals: find all matches of a part below a node, in walk order. A match is not
+ * searched further. */
 #include "lens/lens_internal.h"
 
 #include <string.h>
@@ -85,7 +85,7 @@ static bool takes(const pithp_lens_part *part, pithp_visit visit, const void *no
     return !predicate || predicate(node, part->where.closure);
 }
 
-/* What was visited last, or what it embeds at a field, at its places. */
+/* Add the current node, or its struct embedded at a field, with its positions. */
 static bool
 add_visited(pithp_lens_finds *f, const pithp_walk *w, int64_t depth, int32_t field) {
     for (int64_t i = 0; i < depth; i++)
@@ -94,8 +94,7 @@ add_visited(pithp_lens_finds *f, const pithp_walk *w, int64_t depth, int32_t fie
     return add_find(f, w->node, field);
 }
 
-/* Whether the node that was just entered is within a struct that the record around it
- * embeds, and that was found. */
+/* Whether the current node is within an embedded struct that has matched. */
 static bool within_embedded(const pithp_walk *w, const pith_type *type) {
     if (w->depth < 2)
         return false;
@@ -104,7 +103,8 @@ static bool within_embedded(const pithp_walk *w, const pith_type *type) {
            pithp_lens_embedded_holds(around->type, type, around->slot_offsets[w->slot]);
 }
 
-/* Structs of the type that a record embeds; *skip: it is within one itself. */
+/* Add embedded structs of the type in a record; *skip: the record is itself within
+ * one. */
 static bool find_embedded(const pithp_lens_part *part,
                           const pithp_walk *w,
                           pithp_lens_finds *f,

@@ -44,7 +44,7 @@ Test(lens_nest, puts_a_lens_into_a_lens) {
     pt_fails(PITH_E_TYPE, s, pith_lens_set(s, second, w, w->sim->atoms->force));
     pt_says("expected Sim, got Atoms");
     pt_fails(PITH_E_TYPE, s, pith_lens_nest(s, PITH_LENS(World, ghosts), position));
-    pt_says("the inner lens looks into Sim, the outer one at Atoms");
+    pt_says("the inner lens applies to Sim, the outer one ends in Atoms");
     pt_fails(PITH_E_TYPE, s, pith_lens_nest(s, PITH_LENS(World, steps), position));
     pt_fails(PITH_E_TYPE, s,
              pith_lens_nest(s, PITH_LENS(World, base.position), position));
@@ -225,7 +225,7 @@ Test(lens_function, is_what_the_user_says) {
     const pith_lens *read_only = pith_lens_function(s, "view", get_sum, NULL, &calls);
     pt_ok(s, pith_lens_get(s, read_only, w->sim->atoms));
     pt_fails(PITH_E_ARG, s, pith_lens_set(s, read_only, w->sim->atoms, zero));
-    pt_says("the lens view() has no function that sets");
+    pt_says("the lens view() has no set function");
     const pith_lens *bad =
         pith_lens_nest(s, PITH_LENS(World, sim->atoms),
                        pith_lens_function(s, "bad", fail_to_get, set_nothing, NULL));
