@@ -34,11 +34,6 @@ static void tell_draw(pith_scope *s, pithp_primitive primitive, const pith_spec 
         draw_watch->seen(draw_watch, s, primitive, spec);
 }
 
-static bool may_report(const pithp_call *call) {
-    return call->primitive >= PITHP_OP_TAKE && call->primitive <= PITHP_OP_SCATTER_OR &&
-           ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
-}
-
 static pith_status run(pith_scope *s,
                        const pithp_call *call,
                        const pith_spec *spec,
@@ -56,7 +51,7 @@ static pith_status run(pith_scope *s,
         .result = result,
         .temporary = temporary ? temporary->data : NULL,
     };
-    if (PITHP_UNLIKELY(may_report(call)))
+    if (PITHP_UNLIKELY(pithp_call_reports(call)))
         memory.report = pithp_check_make(s, pithp_index_describe,
                                          pithp_index_subject(s, call->primitive));
     const pith_status rc =
@@ -87,8 +82,7 @@ static const pith_array *apply(pith_scope *s,
             pithp_array_drop(s, made);
         return NULL;
     }
-    if (call->primitive >= PITHP_OP_THREEFRY &&
-        call->primitive <= PITHP_OP_RANDOM_INTEGERS)
+    if (pithp_op_has(call->primitive, PITHP_TRAIT_RANDOM))
         tell_draw(s, call->primitive, spec);
     return result;
 }

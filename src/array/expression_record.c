@@ -317,7 +317,8 @@ static bool prepare(const recording *r, const pithp_operation *o, value *x) {
 static bool
 fold(const recording *r, const pithp_operation *o, const value *x, value *to) {
     const pith_dtype dtype = x[o->count - 1].dtype;
-    if (o->primitive >= PITHP_ELEMENTWISE_COUNT || o->rule == PITHP_OPERANDS_CALL)
+    if (!pithp_is_elementwise((pithp_primitive)o->primitive) ||
+        o->rule == PITHP_OPERANDS_CALL)
         return false;
     for (int k = 0; k < o->count; k++)
         if (x[k].array)

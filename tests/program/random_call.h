@@ -2,6 +2,7 @@
 #ifndef PITH_TESTS_RANDOM_CALL_H
 #define PITH_TESTS_RANDOM_CALL_H
 
+#include "op_list.h"
 #include "random_value.h"
 
 static inline void recipe_run(recipe *r, ingredient *x);
@@ -190,13 +191,16 @@ static inline void recipe_other(recipe *r, ingredient *x, const pith_spec *from)
             break;
         }
         case 3:
-            x->primitive = (pithp_primitive)(PITHP_OP_SUM + (int)recipe_random(r, 8));
+            x->primitive = op_nth(OP_REDUCTIONS, recipe_random(r, 8));
             ((pithp_reduce_params *)(void *)x->params)->axes =
                 (uint32_t)recipe_random(r, 1u << from->rank);
             break;
         case 4: {
+            static const pithp_primitive scans[] = {PITHP_OP_CUMSUM, PITHP_OP_CUMPROD,
+                                                    PITHP_OP_CUMMIN, PITHP_OP_CUMMAX,
+                                                    PITHP_OP_CUMLOGSUMEXP};
             pithp_scan_params *p = (void *)x->params;
-            x->primitive = (pithp_primitive)(PITHP_OP_CUMSUM + (int)recipe_random(r, 5));
+            x->primitive = scans[recipe_random(r, PITHP_COUNT(scans))];
             p->axis = from->rank ? (int32_t)recipe_random(r, (uint64_t)from->rank) : 0;
             p->reverse = recipe_random(r, 2);
             break;

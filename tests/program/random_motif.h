@@ -103,18 +103,18 @@ static inline bool recipe_roll(recipe *r, int first, int axis) {
     if (!recipe_call(r, &y))
         return false;
     if (recipe_random(r, 3) == 0)
-        return recipe_reduce(r,
-                             (pithp_primitive)(PITHP_OP_SUM + (int)recipe_random(r, 8)),
+        return recipe_reduce(r, op_nth(OP_REDUCTIONS, recipe_random(r, 8)),
                              recipe_last(r), 1u << recipe_random(r, (uint64_t)axis + 1));
     return recipe_join(r, recipe_last(r), recipe_random(r, 2) ? x : first);
 }
 
 /* Reduced over an axis and spread again: rows or columns that are normalised. */
 static inline bool recipe_normalise(recipe *r, int first, int axis) {
+    static const pithp_primitive sums[] = {PITHP_OP_SUM, PITHP_OP_PROD, PITHP_OP_MIN_OF,
+                                           PITHP_OP_MAX_OF};
     const pith_spec *from = r->list[first].spec;
     const int x = recipe_turned(r, first);
-    if (!recipe_reduce(r, (pithp_primitive)(PITHP_OP_SUM + (int)recipe_random(r, 4)), x,
-                       1u << axis))
+    if (!recipe_reduce(r, sums[recipe_random(r, PITHP_COUNT(sums))], x, 1u << axis))
         return false;
     const int sum = recipe_turned(r, recipe_last(r));
     ingredient y = recipe_blank(PITHP_OP_BROADCAST, 1);
@@ -140,7 +140,7 @@ static inline bool recipe_total(recipe *r, int first) {
         return false;
     x = recipe_turned(r, recipe_last(r));
     return recipe_reduce(
-        r, (pithp_primitive)(PITHP_OP_SUM + (int)recipe_random(r, 8)), x,
+        r, op_nth(OP_REDUCTIONS, recipe_random(r, 8)), x,
         1 + (uint32_t)recipe_random(r, (1u << r->list[first].spec->rank) - 1));
 }
 

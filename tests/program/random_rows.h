@@ -50,8 +50,8 @@ static inline bool recipe_update(recipe *r, int first) {
     with.spec = pithp_spec(r->s, from->dtype, rank, shape);
     if (with.spec->bytes > PITHP_LITERAL_BYTES)
         return false;
-    ingredient x = recipe_blank(
-        (pithp_primitive)(PITHP_OP_SCATTER_SET + (int)recipe_random(r, 7)), 2 + indices);
+    ingredient x =
+        recipe_blank(op_nth(PITHP_TRAIT_SCATTER, recipe_random(r, 7)), 2 + indices);
     pithp_index_params *p = (void *)x.params;
     const pith_dtype dtype = recipe_index_dtype(r);
     x.operands[0] = first;
@@ -143,8 +143,7 @@ static inline bool recipe_draw(recipe *r) {
         return false;
     const int key =
         recipe_integers(r, PITH_U32, kind ? 2 : 1, shapes[kind], 0, (int64_t)1 << 31);
-    ingredient x =
-        recipe_blank((pithp_primitive)(PITHP_OP_THREEFRY + (int)recipe_random(r, 7)), 1);
+    ingredient x = recipe_blank(op_nth(PITHP_TRAIT_RANDOM, recipe_random(r, 7)), 1);
     x.operands[0] = key;
     if (x.primitive == PITHP_OP_THREEFRY || x.primitive == PITHP_OP_FOLD_IN) {
         x.operand_count = 2;

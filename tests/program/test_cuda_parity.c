@@ -1,6 +1,7 @@
 /* The launches for CUDA, run on the host, against the host's own: the same bits for every
  * rule that combines or orders, over shapes that reach every launch. */
 #include "cuda_target.h"
+#include "op_list.h"
 #include "pith_test.h"
 #include "program/exec/copy_many.h"
 #include "program/exec/gather_many.h"
@@ -169,7 +170,7 @@ static void over(const int64_t (*shapes)[4], int count, each run) {
 /* ---- Rules ---- */
 
 static void reduce_all(const pith_spec *spec, const void *data, bool special) {
-    for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
+    for (OPS_WITH(p, OP_REDUCTIONS))
         for (uint32_t axes = 1; axes < 1u << spec->rank; axes++) {
             const pithp_reduce_params params = {.axes = axes};
             const pithp_call call = pithp_call_of((pithp_primitive)p, 1, &spec, &params);
@@ -213,7 +214,7 @@ Test(cuda_parity, reductions_need_little_memory) {
     enum { ROUNDING = 256 };
     for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
         for (int k = 0; k < PITHP_COUNT(shapes); k++)
-            for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
+            for (OPS_WITH(p, OP_REDUCTIONS))
                 for (uint32_t axes = 1; axes < 4; axes++) {
                     const pith_spec x = spec_of((pith_dtype)d, 2, shapes[k]), *at = &x;
                     const pithp_reduce_params over = {.axes = axes};
@@ -244,13 +245,16 @@ Test(cuda_parity, long_reductions) {
     cr_assert_gt(compared, 20);
 }
 
+static const pithp_primitive scans[] = {PITHP_OP_CUMSUM, PITHP_OP_CUMPROD,
+                                        PITHP_OP_CUMMIN, PITHP_OP_CUMMAX,
+                                        PITHP_OP_CUMLOGSUMEXP};
+
 static void scan_all(const pith_spec *spec, const void *data, bool special) {
-    for (int p = PITHP_OP_CUMSUM; p <= PITHP_OP_CUMLOGSUMEXP; p++)
+    for (int k = 0; k < PITHP_COUNT(scans); k++)
         for (int axis = 0; axis < spec->rank; axis++)
             for (int reverse = 0; reverse < 2; reverse++) {
                 const pithp_scan_params params = {.axis = axis, .reverse = reverse};
-                const pithp_call call =
-                    pithp_call_of((pithp_primitive)p, 1, &spec, &params);
+                const pithp_call call = pithp_call_of(scans[k], 1, &spec, &params);
                 compare(&call, &data, special ? "special" : "plain");
             }
 }
@@ -276,10 +280,10 @@ Test(cuda_parity, long_scans, .timeout = 120) {
             const pith_spec spec = spec_of(dtypes[d], (int)shapes[k][0], &shapes[k][1]);
             void *data = malloc(spec.bytes);
             fill(&spec, data, 7, false);
-            for (int p = PITHP_OP_CUMSUM; p <= PITHP_OP_CUMMAX; p++) {
-                const pithp_scan_params params = {.axis = 0, .reverse = p % 2};
+            for (int i = 0; i < 4; i++) {
+                const pithp_scan_params params = {.axis = 0, .reverse = i % 2};
                 const pith_spec *x = &spec;
-                const pithp_call call = pithp_call_of((pithp_primitive)p, 1, &x, &params);
+                const pithp_call call = pithp_call_of(scans[i], 1, &x, &params);
                 compare(&call, (const void *const *)&data, "long");
             }
             free(data);
@@ -288,12 +292,12 @@ Test(cuda_parity, long_scans, .timeout = 120) {
 }
 
 static void sort_all(const pith_spec *spec, const void *data, bool special) {
-    for (int p = PITHP_OP_SORT; p <= PITHP_OP_ARGSORT; p++)
+    for (int places = 0; places < 2; places++)
         for (int axis = 0; axis < spec->rank; axis++)
             for (int descending = 0; descending < 2; descending++) {
                 const pithp_sort_params params = {.axis = axis, .descending = descending};
-                const pithp_call call =
-                    pithp_call_of((pithp_primitive)p, 1, &spec, &params);
+                const pithp_call call = pithp_call_of(
+                    places ? PITHP_OP_ARGSORT : PITHP_OP_SORT, 1, &spec, &params);
                 compare(&call, &data, special ? "special" : "plain");
             }
 }
@@ -421,7 +425,7 @@ Test(cuda_parity, repeated_indices) {
     }
     const pith_spec at = spec_of(PITH_I64, 1, updates);
     for (int d = PITH_BOOL; d < PITH_DTYPE_COUNT; d++)
-        for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++)
+        for (OPS_WITH(p, PITHP_TRAIT_SCATTER))
             for (int sorted = 0; sorted < 2; sorted++) {
                 const pith_spec to = spec_of((pith_dtype)d, 2, into),
                                 from = spec_of((pith_dtype)d, 2, updates);

@@ -7,6 +7,7 @@
 #include "gpu/compile/toolchain.h"
 #include "graph_test.h"
 #include "kernels.h"
+#include "op_list.h"
 #include "pith_test.h"
 
 static const char list[] = PITH_TEST_SOURCE "/cuda_spills.txt";
@@ -297,7 +298,7 @@ Test(cuda_text, reductions_of_what_is_made_compile_without_a_word, .timeout = 60
     kernels k;
     kernels_begin(&k, rt);
     for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++)
-        for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++)
+        for (OPS_WITH(p, OP_REDUCTIONS))
             keep_reductions(s, &k, (pith_dtype)d, (pithp_primitive)p);
     cr_assert_gt(k.count, 300);
     compile_steps(&k);

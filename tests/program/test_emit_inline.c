@@ -1,6 +1,7 @@
 /* Bodies of compiled loops give the bits of interpreted ones: each kind of step that is
  * laid out in them, over dtypes, extents and special values. */
 #include "emit_body.h"
+#include "op_list.h"
 
 /* ---- Reductions ---- */
 
@@ -18,7 +19,7 @@ static void every_reduction(pith_dtype dtype) {
         x[k] = body_input(&y, dtype, 3, shapes[k], data);
     body_begin(&y);
     for (int k = 0; k < SHAPES; k++)
-        for (int p = PITHP_OP_SUM; p <= PITHP_OP_ALL; p++) {
+        for (OPS_WITH(p, PITHP_TRAIT_REDUCTION)) {
             const bool arithmetic = p == PITHP_OP_SUM || p == PITHP_OP_PROD;
             const bool chooses = p == PITHP_OP_MIN_OF || p == PITHP_OP_MAX_OF;
             if ((arithmetic && dtype == PITH_BOOL) || (chooses && k >= SHAPES - 2))
@@ -202,10 +203,11 @@ static void every_mode(pith_dtype index_dtype, pith_dtype dtype) {
         outputs[count++] =
             body_op(&y, PITHP_OP_TAKE, 2, (pithp_value[]){flat, index}, &params);
         params.axis = 1;
-        for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++) {
+        for (OPS_WITH(p, PITHP_TRAIT_SCATTER)) {
             const bool adds = p == PITHP_OP_SCATTER_ADD || p == PITHP_OP_SCATTER_MUL;
             if ((adds && dtype == PITH_BOOL) ||
-                (p >= PITHP_OP_SCATTER_AND && pith_dtype_is_float(dtype)))
+                ((p == PITHP_OP_SCATTER_AND || p == PITHP_OP_SCATTER_OR) &&
+                 pith_dtype_is_float(dtype)))
                 continue;
             params.fill = 0;
             outputs[count++] = body_op(&y, (pithp_primitive)p, 3,

@@ -1,6 +1,7 @@
 /* take, take_along and scatter against golden values, a plain statement of repeated
  * indices, and the report of indices out of range. */
 #include "call.h"
+#include "op_list.h"
 
 #include <pith/kernel.h>
 
@@ -309,7 +310,7 @@ Test(index, combines_promised_indices_alike) {
                         {{PITH_I64, 2, {M, COLUMNS}, M * COLUMNS, sizeof updates},
                          {PITH_I32, 2, {M, COLUMNS}, M * COLUMNS, sizeof narrow_updates}},
                     is = {PITH_I32, 1, {M}, M, sizeof index[0]};
-    for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_OR; p++)
+    for (OPS_WITH(p, PITHP_TRAIT_SCATTER))
         for (int k = 0; k < 6; k++) {
             const int kind = k % 3, small = k / 3;
             const pithp_index_params params = {
@@ -383,8 +384,8 @@ Test(index, sorted_indices_may_count_from_the_end) {
     static const int lows[] = {-80, -60, -25, -1, 0, 3};
     for (int k = 0; k < PITHP_COUNT(lows); k++)
         for (int clips = 0; clips < 2; clips++)
-            for (int p = PITHP_OP_SCATTER_SET; p <= PITHP_OP_SCATTER_ADD; p++)
-                scatter_from_both_ends((pithp_primitive)p,
+            for (int adds = 0; adds < 2; adds++)
+                scatter_from_both_ends(adds ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
                                        clips ? PITHP_INDEX_CLIP : PITHP_INDEX_DROP,
                                        lows[k]);
 }

@@ -221,7 +221,7 @@ static int index_cases(const operands *o, pithp_primitive p) {
     const pithp_index_params clip = {.axis = 1, .mode = PITHP_INDEX_CLIP},
                              drop = {.axis = 1, .mode = PITHP_INDEX_DROP, .fill = 1},
                              first = {.axis = 0, .mode = PITHP_INDEX_DROP};
-    if (p >= PITHP_OP_SCATTER_SET && p <= PITHP_OP_SCATTER_OR) {
+    if (pithp_op_has(p, PITHP_TRAIT_SCATTER)) {
         const pithp_index_params into = {.axis = 2, .mode = PITHP_INDEX_DROP};
         const pithp_slice_params part = {{0, 0, 0}, {3, 5, 3}, {1, 1, 1}};
         const pithp_value updates =

@@ -1,5 +1,6 @@
 /* On CUDA a reduction reads concatenations, pads, other views and what fused steps make
  * where it needs an element: it gives the bits of one that reads a copy. */
+#include "op_list.h"
 #include "pieces_test.h"
 #include "program/host/reduce.h"
 
@@ -9,7 +10,7 @@ static void reduce_all_ways(const building *x, pithp_value v, uint32_t axes) {
     const pithp_reduce_params params = {axes};
     pith_spec result;
     pithp_refusal refusal;
-    for (int p = PITHP_OP_SUM; p <= PITHP_OP_ARGMAX; p++) {
+    for (OPS_WITH(p, OP_REDUCTIONS)) {
         const pithp_call call = pithp_call_of((pithp_primitive)p, 1, specs, &params);
         if (pithp_infer(&call, &result, &refusal) == PITH_OK)
             pithp_program_output(x->b->s, x->p,

@@ -17,13 +17,6 @@ _Static_assert(sizeof(pithp_cuda_report) == sizeof(pith_report) &&
                    offsetof(pithp_cuda_report, have) == offsetof(pith_report, have) &&
                    offsetof(pithp_cuda_report, what) == offsetof(pith_report, what),
                "kernels write reports");
-_Static_assert(PITHP_OP_SCATTER_ADD - PITHP_OP_SCATTER_SET == 1 &&
-                   PITHP_OP_SCATTER_MUL - PITHP_OP_SCATTER_SET == 2 &&
-                   PITHP_OP_SCATTER_MIN - PITHP_OP_SCATTER_SET == 3 &&
-                   PITHP_OP_SCATTER_MAX - PITHP_OP_SCATTER_SET == 4 &&
-                   PITHP_OP_SCATTER_AND - PITHP_OP_SCATTER_SET == 5 &&
-                   PITHP_OP_SCATTER_OR - PITHP_OP_SCATTER_SET == 6,
-               "kernels know the operations by number");
 
 static pithp_cuda_index_args
 args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t count) {
@@ -113,17 +106,25 @@ typedef enum {
 static way way_of(const pithp_call *call) {
     const pithp_index_params *p = call->params;
     const pith_dtype dtype = call->operands[0]->dtype;
-    const pithp_primitive op = call->primitive;
+    const pithp_primitive combine = pithp_rows[call->primitive].combine;
     const bool real = dtype == PITH_F32 || dtype == PITH_F64;
     const bool wide = pith_dtype_is_integer(dtype) && pith_dtype_size(dtype) >= 4;
     if (p->unique)
         return UNIQUE;
-    if (wide && op != PITHP_OP_SCATTER_SET && op != PITHP_OP_SCATTER_MUL)
+    if (wide && combine != PITHP_OP_WHERE && combine != PITHP_OP_MUL)
         return ATOMIC;
-    if (real && p->unordered && op == PITHP_OP_SCATTER_ADD)
+    if (real && p->unordered && combine == PITHP_OP_ADD)
         return ATOMIC;
     return pithp_index_ascends(call) ? ASCENDS : SORTED;
 }
+
+/* As kernels number what a scatter does, by the row that combines. */
+static const int32_t operations[PITHP_ELEMENTWISE_COUNT] = {
+    [PITHP_OP_WHERE] = M_SCATTER_SET,     [PITHP_OP_ADD] = M_SCATTER_ADD,
+    [PITHP_OP_MUL] = M_SCATTER_MUL,       [PITHP_OP_MIN] = M_SCATTER_MIN,
+    [PITHP_OP_MAX] = M_SCATTER_MAX,       [PITHP_OP_BITWISE_AND] = M_SCATTER_AND,
+    [PITHP_OP_BITWISE_OR] = M_SCATTER_OR,
+};
 
 /* Offsets, and what sorting them needs. */
 size_t pithp_cuda_temporary_scatter(const pithp_call *call, const pith_spec *result) {
@@ -148,7 +149,7 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
     const way how = way_of(call);
     a.offsets = memory->temporary;
     a.from = memory->operands[last];
-    a.operation = (int32_t)(call->primitive - PITHP_OP_SCATTER_SET);
+    a.operation = operations[pithp_rows[call->primitive].combine];
     a.meet = how == ATOMIC;
     if (how == UNIQUE || how == ATOMIC)
         return emit(sink, PITHP_CUDA_scatter_free, name, &a, a.outer * a.count * a.inner);

@@ -2,6 +2,7 @@
  * sort makes tiles, in which short lines lie side by side, and merges them. It sorts keys
  * as wide as elements, and places, so that results are elements as they were given. */
 #include "program/cuda/cuda.h"
+#include "program/host/reduce.h"
 #include "program/source/args/library.h"
 #include "program/source/scan_order.h"
 #include "program/source/shell.h"
@@ -38,10 +39,13 @@ size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result
            sizeof(uint64_t);
 }
 
+_Static_assert((int)M_OP_LOG_SUM >= (int)PITHP_REDUCTIONS, "kernels know it by number");
+
 /* As kernels number them. */
 static int32_t operation_of(pithp_primitive primitive) {
-    return primitive == PITHP_OP_CUMLOGSUMEXP ? 6
-                                              : (int32_t)(primitive - PITHP_OP_CUMSUM);
+    return pithp_rows[primitive].combine == PITHP_OP_LOGADDEXP
+               ? (int32_t)M_OP_LOG_SUM
+               : (int32_t)pithp_reduction_of(primitive);
 }
 
 pith_status pithp_cuda_lower_scan(const pithp_call *call,
@@ -76,11 +80,6 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     }
     return rc ? rc : pithp_cuda_emit(sink, PITHP_CUDA_scan, name, &a, sizeof a, by_block);
 }
-_Static_assert(PITHP_OP_CUMPROD - PITHP_OP_CUMSUM == 1 &&
-                   PITHP_OP_CUMMIN - PITHP_OP_CUMSUM == 2 &&
-                   PITHP_OP_CUMMAX - PITHP_OP_CUMSUM == 3,
-               "kernels know the operations by number");
-
 /* Places of lines of this length fit u32. */
 static bool is_narrow(int64_t length) {
     return length <= (int64_t)UINT32_MAX + 1;

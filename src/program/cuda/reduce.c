@@ -25,7 +25,7 @@ static int64_t trees_for(int64_t count) {
 }
 
 pithp_reducing pithp_reducing_of(const pithp_call *call) {
-    if (call->primitive < PITHP_OP_SUM || call->primitive > PITHP_OP_ARGMAX)
+    if (!pithp_op_has(call->primitive, PITHP_TRAIT_REDUCTION | PITHP_TRAIT_ARG_REDUCTION))
         return PITHP_REDUCING_NOTHING;
     const int64_t length = pithp_reduce_view_of(call).length;
     return pithp_reduce_is_arg(call)      ? PITHP_REDUCING_SEARCH
@@ -36,7 +36,7 @@ pithp_reducing pithp_reducing_of(const pithp_call *call) {
 
 int32_t pithp_cuda_reduction(const pithp_call *call) {
     return pithp_reduce_is_arg(call) ? call->primitive == PITHP_OP_ARGMAX
-                                     : (int32_t)(call->primitive - PITHP_OP_SUM);
+                                     : (int32_t)pithp_reduction_of(call->primitive);
 }
 
 uint32_t pithp_reducing_last(const pithp_call *call) {

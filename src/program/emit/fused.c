@@ -78,7 +78,7 @@ static void add_cast(pithp_text *t, const pithp_fused_op *op) {
 bool pithp_op_calls_maths(const pithp_fused_op *op) {
     if (op->cast || !pith_dtype_is_float((pith_dtype)op->column))
         return false;
-    return op->row >= PITHP_OP_CBRT || op->row == PITHP_OP_POWER;
+    return pithp_op_has((pithp_primitive)op->row, PITHP_TRAIT_MATHS);
 }
 
 /* ---- The same as macros, which have no lines of their own ---- */
@@ -180,20 +180,10 @@ static int external_of(const pithp_step_text *x, uint8_t slot) {
 
 /* Rows that gcc leaves scalar. */
 static bool is_scalar(const pithp_fused_op *op) {
-    if (op->cast)
-        return false;
     const bool real = pith_dtype_is_float((pith_dtype)op->column);
-    switch ((int)op->row) {
-        case PITHP_OP_FLOOR_DIVIDE:
-        case PITHP_OP_REMAINDER:
-        case PITHP_OP_FMOD:
-            return true;
-        case PITHP_OP_DIV:
-        case PITHP_OP_POWER:
-            return !real;
-        default:
-            return false;
-    }
+    return !op->cast &&
+           pithp_op_has((pithp_primitive)op->row,
+                        real ? PITHP_TRAIT_SCALAR_REAL : PITHP_TRAIT_SCALAR_INTEGER);
 }
 
 /* Who reads what, and where segments end. */

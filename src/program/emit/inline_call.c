@@ -57,10 +57,6 @@ static void add_to(const calling *c) {
 
 /* ---- Reductions ---- */
 
-static bool reduces(const pithp_instruction *i) {
-    return i->primitive >= PITHP_OP_SUM && i->primitive <= PITHP_OP_ALL;
-}
-
 static int reducer_of(const calling *c) {
     return pithp_text_reducer_of((pithp_primitive)c->i->primitive, c->x->dtype);
 }
@@ -99,10 +95,6 @@ static void add_reduction(const calling *c) {
 }
 
 /* ---- Indices ---- */
-
-static bool scatters(const pithp_instruction *i) {
-    return i->primitive >= PITHP_OP_SCATTER_SET && i->primitive <= PITHP_OP_SCATTER_OR;
-}
 
 /* "at": the place in rows of position j, of all index arrays; -1: out of range. */
 static void add_place(const calling *c, const pithp_index_args *a) {
@@ -169,17 +161,10 @@ static void add_take(const calling *c) {
                          (long long)a.pitch, (long long)a.inner);
 }
 
-static pithp_primitive combine_of(const pithp_instruction *i) {
-    static const pithp_primitive combines[] = {
-        PITHP_OP_WHERE, PITHP_OP_ADD,         PITHP_OP_MUL,       PITHP_OP_MIN,
-        PITHP_OP_MAX,   PITHP_OP_BITWISE_AND, PITHP_OP_BITWISE_OR};
-    return combines[i->primitive - PITHP_OP_SCATTER_SET];
-}
-
 static void add_scatter(const calling *c) {
     const void *operands[PITH_MAX_RANK + 2];
     const pithp_index_args a = index_args(c, operands);
-    const pithp_primitive combine = combine_of(c->i);
+    const pithp_primitive combine = pithp_rows[c->i->primitive].combine;
     const char *type = type_of(c->result);
     add_from(c, "x", 0);
     add_from(c, "updates", c->i->operand_count - 1);
@@ -362,21 +347,18 @@ typedef enum kind {
 } kind;
 
 static kind kind_of(const pithp_instruction *i) {
-    if (reduces(i))
+    if (pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION))
         return REDUCTION;
-    if (scatters(i))
+    if (pithp_op_has(i->primitive, PITHP_TRAIT_SCATTER))
         return SCATTER;
+    if (pithp_op_has(i->primitive, PITHP_TRAIT_STRIDED))
+        return MOVE;
     switch ((int)i->primitive) {
         case PITHP_OP_TAKE:
             return TAKE;
         case PITHP_OP_DYNAMIC_SLICE:
         case PITHP_OP_DYNAMIC_UPDATE_SLICE:
             return BOX;
-        case PITHP_OP_BROADCAST:
-        case PITHP_OP_TRANSPOSE:
-        case PITHP_OP_SLICE:
-        case PITHP_OP_REVERSE:
-            return MOVE;
         case PITHP_OP_CONCATENATE:
             return CONCATENATE;
         case PITHP_OP_PAD:
@@ -410,13 +392,14 @@ void pithp_inline_call_define(pithp_inlining *x,
                               const pithp_plan *plan,
                               const pithp_step *step) {
     const calling c = calling_of(NULL, plan, step);
-    if (kind_of(c.i) == PRODUCT) {
+    const kind k = kind_of(c.i);
+    const pithp_primitive combine = pithp_rows[c.i->primitive].combine;
+    if (k == PRODUCT)
         pithp_inline_product_define(x, step);
-    } else if (reduces(c.i)) {
+    else if (k == REDUCTION)
         define_reduction(x, &c);
-    } else if (scatters(c.i) && combine_of(c.i) != PITHP_OP_WHERE) {
-        pithp_emit_row(x->t, x->rows, combine_of(c.i), c.x->dtype);
-    }
+    else if (k == SCATTER && combine != PITHP_OP_WHERE)
+        pithp_emit_row(x->t, x->rows, combine, c.x->dtype);
 }
 
 void pithp_inline_call(const pithp_frame *f, const pithp_step *step) {

@@ -13,8 +13,11 @@ _Static_assert(PITHP_COUNT(pithp_text_reducers) <= 64,
                "one bit each of pithp_emitted_rows");
 
 int pithp_text_reducer_of(pithp_primitive reduction, pith_dtype dtype) {
-    static const char *const operations[] = {"sum", "prod", "min", "max", "any", "all"};
-    const int operation = (int)reduction - (int)PITHP_OP_SUM;
+    static const char *const operations[] = {
+        [PITHP_REDUCE_SUM] = "sum", [PITHP_REDUCE_PROD] = "prod",
+        [PITHP_REDUCE_MIN] = "min", [PITHP_REDUCE_MAX] = "max",
+        [PITHP_REDUCE_ANY] = "any", [PITHP_REDUCE_ALL] = "all"};
+    const pithp_reduction operation = pithp_reduction_of(reduction);
     const int bits = 8 * (int)pith_dtype_size(dtype);
     const bool real = pith_dtype_is_float(dtype);
     char name[24];

@@ -23,13 +23,8 @@ static const pithp_index_functions *const functions[PITHP_ISA_COUNT] = {&pithp_i
 
 /* ---- Specs ---- */
 
-static bool scatters(const pithp_call *call) {
-    return call->primitive >= PITHP_OP_SCATTER_SET &&
-           call->primitive <= PITHP_OP_SCATTER_OR;
-}
-
 int pithp_index_arrays(const pithp_call *call) {
-    return call->operand_count - 1 - scatters(call);
+    return call->operand_count - 1 - pithp_op_has(call->primitive, PITHP_TRAIT_SCATTER);
 }
 
 bool pithp_index_ascends(const pithp_call *call) {

@@ -174,6 +174,14 @@ static int32_t width_of(const pithp_random_params *p, int kind) {
     return p->dtype == PITH_BF16 ? 8 : bits; /* no more than the fraction needs */
 }
 
+/* What a row makes of words, except splitting. */
+static int32_t kind_of(pithp_primitive primitive) {
+    return primitive == PITHP_OP_RANDOM_BITS      ? PITHP_DRAW_BITS
+           : primitive == PITHP_OP_RANDOM_UNIFORM ? PITHP_DRAW_UNIFORM
+           : primitive == PITHP_OP_RANDOM_NORMAL  ? PITHP_DRAW_NORMAL
+                                                  : PITHP_DRAW_INTEGERS;
+}
+
 pithp_cuda_random_args pithp_random_args_of(const pithp_call *call,
                                             const pith_spec *result,
                                             const pithp_memory *memory) {
@@ -190,7 +198,7 @@ pithp_cuda_random_args pithp_random_args_of(const pithp_call *call,
         as.dtype = p->original ? PITH_U32 : PITH_U64;
         a.count /= p->original ? 1 : 2;
     } else {
-        a.kind = PITHP_DRAW_BITS + (int32_t)(call->primitive - PITHP_OP_RANDOM_BITS);
+        a.kind = kind_of(call->primitive);
     }
     a.dtype = (int32_t)as.dtype;
     a.size = (int32_t)pith_dtype_size(as.dtype);
@@ -209,10 +217,6 @@ pithp_cuda_random_args pithp_random_args_of(const pithp_call *call,
     }
     return a;
 }
-_Static_assert(PITHP_OP_RANDOM_UNIFORM - PITHP_OP_RANDOM_BITS == PITHP_DRAW_UNIFORM &&
-                   PITHP_OP_RANDOM_NORMAL - PITHP_OP_RANDOM_BITS == PITHP_DRAW_NORMAL &&
-                   PITHP_OP_RANDOM_INTEGERS - PITHP_OP_RANDOM_BITS == PITHP_DRAW_INTEGERS,
-               "rows are in the order of what is made of words");
 
 static const pithp_host_loop random_loops[PITHP_ISA_COUNT] = {pithp_random_base,
 #ifdef __x86_64__
@@ -296,8 +300,7 @@ pithp_draw_loop pithp_draw_loop_of(const pithp_call *call, const pith_spec *resu
         return (pithp_draw_loop){.loops = NULL};
     if (call->primitive == PITHP_OP_THREEFRY || call->primitive == PITHP_OP_FOLD_IN)
         return threefry_loop(call, result, &nowhere);
-    if (call->primitive < PITHP_OP_RANDOM_SPLIT ||
-        call->primitive > PITHP_OP_RANDOM_INTEGERS)
+    if (!pithp_op_has(call->primitive, PITHP_TRAIT_RANDOM))
         return (pithp_draw_loop){.loops = NULL};
     const pithp_cuda_random_args a = pithp_random_args_of(call, result, &nowhere);
     pithp_draw_loop loop = {.loops = random_loops,

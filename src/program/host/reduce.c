@@ -33,12 +33,24 @@ const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
 
 /* ---- Specs ---- */
 
-static pithp_reduction reduction_of(const pithp_call *call) {
-    return (pithp_reduction)(call->primitive - PITHP_OP_SUM);
+pithp_reduction pithp_reduction_of(pithp_primitive primitive) {
+    switch ((int)pithp_rows[primitive].combine) {
+        case PITHP_OP_ADD:
+            return PITHP_REDUCE_SUM;
+        case PITHP_OP_MUL:
+            return PITHP_REDUCE_PROD;
+        case PITHP_OP_MIN:
+            return PITHP_REDUCE_MIN;
+        case PITHP_OP_MAX:
+            return PITHP_REDUCE_MAX;
+        case PITHP_OP_LOGICAL_OR:
+            return PITHP_REDUCE_ANY;
+        case PITHP_OP_LOGICAL_AND:
+            return PITHP_REDUCE_ALL;
+        default:
+            return PITHP_REDUCTIONS;
+    }
 }
-_Static_assert(PITHP_OP_ALL - PITHP_OP_SUM == PITHP_REDUCE_ALL &&
-                   PITHP_OP_MIN_OF - PITHP_OP_SUM == PITHP_REDUCE_MIN,
-               "the rows of reductions lie in the order of pithp_reduction");
 
 pith_status
 pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -48,7 +60,7 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
     if (p->axes >> x->rank)
         return pithp_refuse(call, refusal, PITH_E_ARG, "axes beyond rank %d", x->rank);
     if (!pithp_reduce_is_arg(call) &&
-        !pithp_reduce_base.reducers[reduction_of(call)][x->dtype].rows)
+        !pithp_reduce_base.reducers[pithp_reduction_of(call->primitive)][x->dtype].rows)
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got %s",
                             pithp_spec_print(x, text));
     int64_t shape[PITH_MAX_RANK] = {0}, length = 1;
@@ -59,9 +71,9 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
         else
             shape[rank++] = x->shape[d];
     }
-    const bool logical =
-        call->primitive == PITHP_OP_ANY || call->primitive == PITHP_OP_ALL;
-    const bool sums = call->primitive == PITHP_OP_SUM || call->primitive == PITHP_OP_PROD;
+    const pithp_primitive combine = pithp_rows[call->primitive].combine;
+    const bool logical = pithp_rows[combine].predicate;
+    const bool sums = combine == PITHP_OP_ADD || combine == PITHP_OP_MUL;
     const pith_dtype dtype = pithp_reduce_is_arg(call) ? PITH_I64
                              : logical                 ? PITH_BOOL
                                                        : x->dtype;
@@ -333,7 +345,6 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
                                        const pithp_memory *memory,
                                        const pithp_reduce_view *v) {
     const pith_spec *x = call->operands[0];
-    const bool arg = pithp_reduce_is_arg(call);
     pithp_reduce_args a = {.from = memory->operands[0],
                            .to = memory->result,
                            .size = (int32_t)pith_dtype_size(x->dtype),
@@ -346,9 +357,7 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
                            .inner = v->inner,
                            .blocks = v->blocks,
                            .tiles = (v->inner + TILE - 1) / TILE};
-    a.operation = !arg       ? (int)reduction_of(call)
-                  : a.finder ? PITHP_REDUCE_MAX
-                             : PITHP_REDUCE_MIN;
+    a.operation = (int)pithp_reduction_of(call->primitive);
     a.accumulator_size = (int32_t)pith_dtype_size(
         pithp_reduce_base.reducers[a.operation][x->dtype].accumulator);
     return a;

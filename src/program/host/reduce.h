@@ -34,8 +34,11 @@ enum { PITHP_REDUCE_WIDEST = 8 }; /* bytes of an accumulator */
 
 /* Whether it is argmin or argmax. */
 static inline bool pithp_reduce_is_arg(const pithp_call *call) {
-    return call->primitive == PITHP_OP_ARGMIN || call->primitive == PITHP_OP_ARGMAX;
+    return pithp_op_has(call->primitive, PITHP_TRAIT_ARG_REDUCTION);
 }
+
+/* How a primitive combines two elements; PITHP_REDUCTIONS if no reduction does that. */
+pithp_reduction pithp_reduction_of(pithp_primitive primitive);
 
 /* The length of a block: less than others' where it is the last. */
 static inline int64_t pithp_reduce_block_length(const pithp_reduce_args *a,

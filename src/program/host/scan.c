@@ -28,12 +28,10 @@ pithp_infer_scan(const pithp_call *call, pith_spec *result, pithp_refusal *refus
     if (p->axis < 0 || p->axis >= x->rank)
         return pithp_refuse(call, refusal, PITH_E_SHAPE, "axis %d of rank %d", p->axis,
                             x->rank);
-    const bool arithmetic =
-        call->primitive == PITHP_OP_CUMSUM || call->primitive == PITHP_OP_CUMPROD;
-    if (arithmetic && x->dtype == PITH_BOOL)
-        return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got bool");
-    if (call->primitive == PITHP_OP_CUMLOGSUMEXP && !pith_dtype_is_float(x->dtype))
-        return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected floats, got %s",
+    const int takes = pithp_rows[pithp_rows[call->primitive].combine].dtypes;
+    if (!(takes >> x->dtype & 1))
+        return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected %s, got %s",
+                            takes >> PITH_I32 & 1 ? "numbers" : "floats",
                             pith_dtype_name(x->dtype));
     return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
 }

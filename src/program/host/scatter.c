@@ -23,17 +23,13 @@ pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *re
         return pithp_refuse(
             call, refusal, PITH_E_SHAPE, "expected updates of shape %s, got %s",
             pithp_shape_print(rank, shape, wanted), pithp_spec_print(updates, got));
-    const bool adds = call->primitive == PITHP_OP_SCATTER_ADD ||
-                      call->primitive == PITHP_OP_SCATTER_MUL;
-    const bool bits =
-        call->primitive == PITHP_OP_SCATTER_AND || call->primitive == PITHP_OP_SCATTER_OR;
-    if (updates->dtype != x->dtype || (adds && x->dtype == PITH_BOOL) ||
-        (bits && pith_dtype_is_float(x->dtype)))
+    const int takes = pithp_rows[pithp_rows[call->primitive].combine].dtypes;
+    if (updates->dtype != x->dtype || !(takes >> x->dtype & 1))
         return pithp_refuse(call, refusal, PITH_E_DTYPE,
                             "expected %s of one dtype, got %s and %s",
-                            adds   ? "numbers"
-                            : bits ? "integers or bool"
-                                   : "operands",
+                            !(takes >> PITH_BOOL & 1)  ? "numbers"
+                            : !(takes >> PITH_F32 & 1) ? "integers or bool"
+                                                       : "operands",
                             pithp_spec_print(x, wanted), pithp_spec_print(updates, got));
     return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
 }
@@ -317,16 +313,13 @@ pith_status pithp_lower_scatter(const pithp_call *call,
                                 const pith_spec *result,
                                 const pithp_memory *memory,
                                 const pithp_sink *sink) {
-    static const pithp_primitive combines[] = {
-        PITHP_OP_WHERE, PITHP_OP_ADD,         PITHP_OP_MUL,       PITHP_OP_MIN,
-        PITHP_OP_MAX,   PITHP_OP_BITWISE_AND, PITHP_OP_BITWISE_OR};
     const pithp_index_params *p = call->params;
     const char *name = pithp_rows[call->primitive].name;
     const int last = call->operand_count - 1;
     pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
                                              call->operands[1]->count);
     a.updates = memory->operands[last];
-    a.combine = combines[call->primitive - PITHP_OP_SCATTER_SET];
+    a.combine = pithp_rows[call->primitive].combine;
     a.chunk = a.inner == 1 ? 1 : 1024;
     a.sorted = p->sorted && !p->unique;
     pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],

@@ -210,7 +210,7 @@ pithp_call pithp_instruction_call(const pithp_program *p,
 bool pithp_has_effects(const pithp_instruction *i) {
     const pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, NULL, i->params);
-    bool effects = !(pithp_rows[i->primitive].flags & PITHP_PURE) ||
+    bool effects = !pithp_op_has(i->primitive, PITHP_TRAIT_PURE) ||
                    (pithp_is_lowered(i->primitive) && pithp_call_reports(&call));
     for (int k = 0; k < i->program_count; k++)
         effects |= i->programs[k]->has_effects;

@@ -132,7 +132,10 @@ void pithp_params_text(const pithp_call *call, pithp_text *text);
 
 /* Whether running the call may leave an error (an index out of range in mode error), so
  * that it must run even if nobody wants its result. */
-bool pithp_call_reports(const pithp_call *call);
+static inline bool pithp_call_reports(const pithp_call *call) {
+    return pithp_op_has(call->primitive, PITHP_TRAIT_INDEXED) &&
+           ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
+}
 
 /* ---- Host work ---- */
 

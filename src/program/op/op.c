@@ -5,8 +5,10 @@
 #include <string.h>
 
 enum {
-    PURE = PITHP_PURE,
-    COMMUTATIVE = PITHP_COMMUTATIVE,
+#define SHORT(NAME) NAME = PITHP_TRAIT_##NAME,
+    PITHP_TRAITS(SHORT)
+#undef SHORT
+        SCALAR = SCALAR_REAL | SCALAR_INTEGER,
     EFFECT = 0,
     VARIADIC = PITHP_VARIADIC,
     SAME = 0,
@@ -26,14 +28,17 @@ const pithp_row pithp_rows[PITHP_PRIMITIVE_COUNT] = {
 #define PITHP_ELEMENTWISE(ENUM, text, operands, types, result, r, i, bits)               \
     [PITHP_OP_##ENUM] = {.name = text,                                                   \
                          .arity = operands,                                              \
-                         .flags = bits,                                                  \
+                         .traits = (bits) | POINTWISE,                                   \
+                         .combine = PITHP_OP_NONE,                                       \
                          .predicate = result,                                            \
                          .dtypes = types,                                                \
                          .real = #r,                                                     \
                          .integer = #i},
-#define PITHP_STRUCTURAL(ENUM, text, operands, rule, bits)                               \
-    [PITHP_OP_##ENUM] = {.name = text, .arity = operands, .flags = bits},
-#define PITHP_CONTROL PITHP_STRUCTURAL
+#define PITHP_STRUCTURAL(ENUM, text, operands, rule, bits, by)                           \
+    [PITHP_OP_##ENUM] = {                                                                \
+        .name = text, .arity = operands, .traits = bits, .combine = PITHP_OP_##by},
+#define PITHP_CONTROL(ENUM, text, operands, rule, bits)                                  \
+    PITHP_STRUCTURAL(ENUM, text, operands, rule, bits, NONE)
 #include "program/op/primitives.def"
 };
 

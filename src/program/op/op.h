@@ -19,27 +19,74 @@ typedef enum pithp_primitive {
     PITHP_LOWERED_LAST = PITHP_LOWERED_COUNT - 1,
 #define PITHP_CONTROL(ENUM, ...) PITHP_OP_##ENUM,
 #include "program/op/primitives.def"
-    PITHP_PRIMITIVE_COUNT
+    PITHP_PRIMITIVE_COUNT,
+    PITHP_OP_NONE = PITHP_PRIMITIVE_COUNT
 } pithp_primitive;
 
-typedef enum pithp_primitive_flag {
-    PITHP_PURE = 1,        /* no effect but the result */
-    PITHP_COMMUTATIVE = 2, /* the first two operands may be exchanged */
-} pithp_primitive_flag;
+/* Traits: the questions that the table answers about a primitive, one bit each. A row
+ * names its traits without the prefix. Ask with pithp_op_has; the number of a primitive
+ * says nothing. */
+/* clang-format off */
+#define PITHP_TRAITS(X)                                                                  \
+    X(PURE)           /* no effect but the result */                                     \
+    X(COMMUTATIVE)    /* the first two operands may be exchanged */                      \
+    X(IDEMPOTENT)     /* of x and x, the result is x */                                  \
+    X(INVOLUTION)     /* applied twice, the result is the operand, if it has its dtype */ \
+    X(QUIET)          /* an f32 or f64 result is no signalling NaN */                    \
+    X(MATHS)          /* the expression for floats calls the library of mathematics */   \
+    X(SCALAR_REAL)    /* compilers do not vectorise the expression for floats */         \
+    X(SCALAR_INTEGER) /* compilers do not vectorise the expression for integers */       \
+    X(POINTWISE)      /* an element of the result is made of one of each operand */      \
+    X(VIEW)           /* the operand's elements in another shape or order */             \
+    X(STRIDED)        /* a view by strides, whatever strides the operand has */          \
+    X(JOIN)           /* several operands, or one and its padding, side by side */       \
+    X(SELECT)         /* reads as many elements of the first operand as it makes */      \
+    X(REDUCTION)      /* combines elements along axes that the result lacks */           \
+    X(ARG_REDUCTION)  /* the index of the least or greatest element along such axes */   \
+    X(INDEXED)        /* takes index arrays; the parameters are pithp_index_params */    \
+    X(SCATTER)        /* combines updates with the elements that indices choose */       \
+    X(UPDATE)         /* the first operand with some elements changed */                 \
+    X(RANDOM)         /* draws from keys, or derives keys */                             \
+    X(REGIONS)        /* runs programs of the instruction: branches, or a loop's body */ \
+    X(REPORT)         /* the last result is a report */
+/* clang-format on */
+
+typedef enum pithp_trait_bit {
+#define PITHP_TRAIT_BIT(NAME) PITHP_TRAIT_BIT_##NAME,
+    PITHP_TRAITS(PITHP_TRAIT_BIT)
+#undef PITHP_TRAIT_BIT
+        PITHP_TRAIT_BITS
+} pithp_trait_bit;
+typedef enum pithp_trait {
+#define PITHP_TRAIT(NAME) PITHP_TRAIT_##NAME = 1 << PITHP_TRAIT_BIT_##NAME,
+    PITHP_TRAITS(PITHP_TRAIT)
+#undef PITHP_TRAIT
+} pithp_trait;
+_Static_assert(PITHP_TRAIT_BITS <= 31, "a trait is a positive int");
 
 enum { PITHP_VARIADIC = -1 };
 
 typedef struct pithp_row {
     const char *name;
+    uint32_t traits; /* pithp_trait */
     int8_t arity;    /* operands, or PITHP_VARIADIC */
-    uint8_t flags;   /* pithp_primitive_flag */
     bool predicate;  /* elementwise: the result is bool */
     uint16_t dtypes; /* elementwise: bit d set where operands of dtype d are taken */
+    /* Structural: the elementwise row that combines two elements, where WHERE keeps the
+     * later one; or PITHP_OP_NONE. */
+    pithp_primitive combine;
     const char *real, *integer; /* elementwise: the expressions as text */
 } pithp_row;
 
 extern const pithp_row pithp_rows[PITHP_PRIMITIVE_COUNT];
 
+/* Whether a primitive has one of the traits. */
+static inline bool pithp_op_has(pithp_primitive p, uint32_t traits) {
+    return pithp_rows[p].traits & traits;
+}
+
+/* The kinds of rows, each with a macro of its own in primitives.def, are numbered one
+ * after the other: elementwise, structural, control. */
 static inline bool pithp_is_elementwise(pithp_primitive p) {
     return (unsigned)p < PITHP_ELEMENTWISE_COUNT;
 }

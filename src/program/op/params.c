@@ -348,8 +348,3 @@ void pithp_params_text(const pithp_call *call, pithp_text *text) {
     }
     pithp_text_add(text, "}");
 }
-
-bool pithp_call_reports(const pithp_call *call) {
-    return describe(call->primitive)->fields == index_fields &&
-           ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
-}

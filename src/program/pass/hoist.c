@@ -28,18 +28,8 @@ static bool is_fixed_input(const pithp_flow *f, int64_t input) {
 }
 
 static bool is_move(const pithp_instruction *i) {
-    switch ((int)i->primitive) {
-        case PITHP_OP_FULL:
-        case PITHP_OP_IOTA:
-        case PITHP_OP_BROADCAST:
-        case PITHP_OP_RESHAPE:
-        case PITHP_OP_SLICE:
-        case PITHP_OP_REVERSE:
-        case PITHP_OP_TRANSPOSE:
-            return true;
-        default:
-            return false;
-    }
+    return pithp_rows[i->primitive].arity == 0 ||
+           pithp_op_has(i->primitive, PITHP_TRAIT_VIEW);
 }
 
 /* Bytes that a value is made of, behind moves. */
@@ -55,7 +45,7 @@ static size_t source_bytes(const pithp_program *p, pithp_value v) {
 static bool is_worth_it(const pithp_program *p, const pithp_instruction *i) {
     if (is_move(i))
         return false;
-    if (!pithp_is_elementwise(i->primitive) && i->primitive != PITHP_OP_CAST)
+    if (!pithp_op_has(i->primitive, PITHP_TRAIT_POINTWISE))
         return true;
     size_t bytes = 0;
     for (int o = 0; o < i->operand_count; o++)

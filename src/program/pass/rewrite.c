@@ -129,7 +129,7 @@ pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value v) {
  * the sum's: floats stay as they are. */
 static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
     if (!(r->passes & PITHP_PASS_COMMON) ||
-        !(pithp_rows[c->primitive].flags & PITHP_COMMUTATIVE) ||
+        !pithp_op_has(c->primitive, PITHP_TRAIT_COMMUTATIVE) ||
         pith_dtype_is_float(pithp_value_spec(r->to, c->operands[0])->dtype) ||
         c->operands[0] <= c->operands[1])
         return;
@@ -140,7 +140,7 @@ static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
 }
 
 static bool may_be_shared(const pithp_proposal *c) {
-    bool pure = c->spec && (pithp_rows[c->primitive].flags & PITHP_PURE);
+    bool pure = c->spec && pithp_op_has(c->primitive, PITHP_TRAIT_PURE);
     for (int k = 0; k < c->program_count; k++)
         pure &= !c->programs[k]->has_effects;
     return pure;

@@ -75,17 +75,7 @@ static bool is_quiet(const pithp_program *p, pithp_value v) {
     const pithp_instruction *i = pithp_maker(p, v);
     if (!i || is_half(pithp_value_spec(p, v)->dtype))
         return false;
-    switch ((int)i->primitive) {
-        case PITHP_OP_ADD:
-        case PITHP_OP_SUB:
-        case PITHP_OP_MUL:
-        case PITHP_OP_DIV:
-        case PITHP_OP_SQUARE:
-        case PITHP_OP_SQRT:
-            return true;
-        default:
-            return false;
-    }
+    return pithp_op_has(i->primitive, PITHP_TRAIT_QUIET);
 }
 
 /* Whether `x op c` is x, for a c on the right. */
@@ -128,21 +118,15 @@ static bool
 simplify_binary(const pithp_program *p, pithp_proposal *call, pithp_value *same) {
     const pithp_value x = call->operands[0], y = call->operands[1];
     const pith_dtype dtype = pithp_value_spec(p, x)->dtype;
-    const bool exchange = pithp_rows[call->primitive].flags & PITHP_COMMUTATIVE;
+    const bool exchange = pithp_op_has(call->primitive, PITHP_TRAIT_COMMUTATIVE);
     if (is_neutral(p, call->primitive, y) && (is_integer(dtype) || is_quiet(p, x)))
         return give(p, call, x, same);
     if (exchange && is_neutral(p, call->primitive, x) &&
         (is_integer(dtype) || is_quiet(p, y)))
         return give(p, call, y, same);
-    switch ((int)call->primitive) {
-        case PITHP_OP_MIN:
-        case PITHP_OP_MAX:
-        case PITHP_OP_BITWISE_AND:
-        case PITHP_OP_BITWISE_OR:
-            return x == y && !is_half(dtype) && give(p, call, x, same);
-        default:
-            return false;
-    }
+    return x == y && !is_half(dtype) &&
+           pithp_op_has(call->primitive, PITHP_TRAIT_IDEMPOTENT) &&
+           give(p, call, x, same);
 }
 
 static bool
@@ -154,25 +138,18 @@ simplify_unary(const pithp_program *p, pithp_proposal *call, pithp_value *same) 
         return false;
     const bool twice = inner->primitive == call->primitive;
     const pithp_value *under = pithp_operands(p, inner);
-    switch ((int)call->primitive) {
-        case PITHP_OP_NEG:
-        case PITHP_OP_BITWISE_NOT:
-            return twice && give(p, call, under[0], same);
-        case PITHP_OP_LOGICAL_NOT:
-            return twice && give(p, call, under[0], same); /* another spec unless bool */
-        case PITHP_OP_ABS:
-            if (!pith_dtype_is_float(dtype) && !pithp_dtype_is_signed(dtype))
-                return false;
-            if (twice)
-                return give(p, call, x, same);
-            if (inner->primitive != PITHP_OP_NEG)
-                return false;
-            call->new_operands[0] = under[0];
-            call->operands = call->new_operands;
-            return true;
-        default:
-            return false;
-    }
+    if (pithp_op_has(call->primitive, PITHP_TRAIT_INVOLUTION))
+        return twice && give(p, call, under[0], same);
+    if (call->primitive != PITHP_OP_ABS ||
+        !(pith_dtype_is_float(dtype) || pithp_dtype_is_signed(dtype)))
+        return false;
+    if (twice)
+        return give(p, call, x, same);
+    if (inner->primitive != PITHP_OP_NEG)
+        return false;
+    call->new_operands[0] = under[0];
+    call->operands = call->new_operands;
+    return true;
 }
 
 static bool
@@ -359,22 +336,12 @@ simplify_shape(const pithp_program *p, pithp_proposal *call, pithp_value *same) 
 
 bool pithp_simplify(const pithp_program *p, pithp_proposal *call, pithp_value *same) {
     *same = -1;
-    switch ((int)call->primitive) {
-        case PITHP_OP_WHERE:
-            return simplify_where(p, call, same);
-        case PITHP_OP_CAST:
-            return simplify_cast(p, call, same);
-        case PITHP_OP_BROADCAST:
-        case PITHP_OP_RESHAPE:
-        case PITHP_OP_TRANSPOSE:
-        case PITHP_OP_SLICE:
-        case PITHP_OP_REVERSE:
-        case PITHP_OP_CONCATENATE:
-        case PITHP_OP_PAD:
-            return simplify_shape(p, call, same);
-        default:
-            break;
-    }
+    if (call->primitive == PITHP_OP_WHERE)
+        return simplify_where(p, call, same);
+    if (call->primitive == PITHP_OP_CAST)
+        return simplify_cast(p, call, same);
+    if (pithp_op_has(call->primitive, PITHP_TRAIT_VIEW | PITHP_TRAIT_JOIN))
+        return simplify_shape(p, call, same);
     if (!pithp_is_elementwise(call->primitive))
         return false;
     return call->count == 1   ? simplify_unary(p, call, same)

@@ -35,8 +35,9 @@ static bool reads_before(const pithp_planning *g, int32_t number, int32_t first)
 /* A reduction whose launches have kernels for the work of many. */
 static bool is_reduction(const pithp_planning *g, const pithp_step *step) {
     const pith_spec *specs[1];
-    if (step->kind == PITHP_STEP_FUSED || step->call->primitive < PITHP_OP_SUM ||
-        step->call->primitive > PITHP_OP_ARGMAX)
+    if (step->kind == PITHP_STEP_FUSED ||
+        !pithp_op_has(step->call->primitive,
+                      PITHP_TRAIT_REDUCTION | PITHP_TRAIT_ARG_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, step->call, specs);
     return step->source >= 0 || !pithp_reduce_view_of(&call).moved;

@@ -189,11 +189,9 @@ place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value 
 }
 
 static pithp_plan_step_kind kind_of(pithp_primitive primitive) {
-    return primitive == PITHP_OP_KERNEL ? PITHP_STEP_KERNEL
-           : pithp_is_lowered(primitive) || primitive == PITHP_OP_CHECKED ||
-                   primitive == PITHP_OP_DEBUG
-               ? PITHP_STEP_CALL
-               : PITHP_STEP_CONTROL;
+    return primitive == PITHP_OP_KERNEL                   ? PITHP_STEP_KERNEL
+           : pithp_op_has(primitive, PITHP_TRAIT_REGIONS) ? PITHP_STEP_CONTROL
+                                                          : PITHP_STEP_CALL;
 }
 
 static bool place_call(pithp_planning *g, const pithp_instruction *i) {

@@ -86,8 +86,8 @@ static void prolong(pithp_planning *g, const pithp_step *step, int32_t until) {
 
 bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[1];
-    if (!g->plan->scheduled || i->primitive < PITHP_OP_SUM ||
-        i->primitive > PITHP_OP_ARGMAX)
+    if (!g->plan->scheduled ||
+        !pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION | PITHP_TRAIT_ARG_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
     return pithp_reducing_makes(&call);
@@ -103,7 +103,7 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[1];
     if (g->plan->scheduled)
         return pithp_plan_makes_reduced(g, i);
-    if (i->primitive < PITHP_OP_SUM || i->primitive > PITHP_OP_ALL)
+    if (!pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
     return specs[0]->count >= LEAST_ELEMENTS && pithp_reduce_takes_source(&call);

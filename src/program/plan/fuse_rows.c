@@ -67,7 +67,7 @@ static bool
 reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length) {
     const pith_spec *specs[1];
     const pithp_instruction *i = g->plan->steps[k].call;
-    if (!i || i->primitive < PITHP_OP_SUM || i->primitive > PITHP_OP_ALL)
+    if (!i || !pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
     const pithp_reduce_view v = pithp_reduce_view_of(&call);

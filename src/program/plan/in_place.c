@@ -24,11 +24,6 @@ static int kernel_result(const pith_kernel_variant *kernel, int k) {
     return -1;
 }
 
-static bool is_update(pithp_primitive primitive) {
-    return (primitive >= PITHP_OP_SCATTER_SET && primitive <= PITHP_OP_SCATTER_OR) ||
-           primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
-}
-
 /* The result that every branch makes of an operand by an update of it or hands it on as,
  * and one at least updates; or -1. */
 static int branches_update(const pithp_step *step, int operand) {
@@ -55,7 +50,7 @@ int pithp_updated(const pithp_step *step, int operand) {
         result = kernel_result(((const pithp_kernel_params *)i->params)->kernel, operand);
     } else if (i->primitive == PITHP_OP_CHECKED) {
         const pithp_checked_params *p = i->params;
-        result = operand == 0 && is_update(p->primitive) ? 0 : -1;
+        result = operand == 0 && pithp_op_has(p->primitive, PITHP_TRAIT_UPDATE) ? 0 : -1;
     } else if (i->primitive == PITHP_OP_COND) {
         result = branches_update(step, operand);
     } else if (step->kind == PITHP_STEP_CONTROL) {
@@ -64,7 +59,7 @@ int pithp_updated(const pithp_step *step, int operand) {
         result = carry && pithp_carry_in_place(step, operand - c.first)
                      ? operand - c.first
                      : -1;
-    } else if (operand == 0 && is_update(i->primitive)) {
+    } else if (operand == 0 && pithp_op_has(i->primitive, PITHP_TRAIT_UPDATE)) {
         result = 0;
     }
     return result;

@@ -344,7 +344,7 @@ typedef struct pithp_planning {
 } pithp_planning;
 
 static inline bool pithp_can_fuse(pithp_primitive primitive) {
-    return pithp_is_elementwise(primitive) || primitive == PITHP_OP_CAST;
+    return pithp_op_has(primitive, PITHP_TRAIT_POINTWISE);
 }
 static inline bool pithp_same_shape(const pith_spec *a, const pith_spec *b) {
     if (a == b)

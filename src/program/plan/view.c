@@ -16,19 +16,12 @@ enum { SMALL_COUNT = 4096 }; /* whose pieces are read in cache, however short */
  * whole is faster. */
 static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
     const int rank = p->values[i->result].spec->rank;
-    switch ((int)i->primitive) {
-        case PITHP_OP_FULL:
-        case PITHP_OP_BROADCAST:
-        case PITHP_OP_SLICE:
-        case PITHP_OP_REVERSE:
-            return true;
-        case PITHP_OP_TRANSPOSE: {
-            const pithp_transpose_params *t = i->params;
-            return rank == 0 || t->permutation[rank - 1] == rank - 1;
-        }
-        default:
-            return false;
+    if (i->primitive == PITHP_OP_TRANSPOSE) {
+        const pithp_transpose_params *t = i->params;
+        return rank == 0 || t->permutation[rank - 1] == rank - 1;
     }
+    return i->primitive == PITHP_OP_FULL ||
+           pithp_op_has(i->primitive, PITHP_TRAIT_STRIDED);
 }
 
 /* Whether a view's elements lie side by side, so that another shape of them is a view. */
@@ -323,10 +316,6 @@ pithp_bases pithp_plan_bases(const pithp_planning *g, pithp_value v) {
 
 /* ---- Which values are views ---- */
 
-static bool joins(const pithp_instruction *i) {
-    return i->primitive == PITHP_OP_CONCATENATE || i->primitive == PITHP_OP_PAD;
-}
-
 /* Elements side by side along the axes that are cut. */
 static int64_t run_of(const pith_spec *spec, int axis) {
     int64_t run = 1;
@@ -356,16 +345,18 @@ static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i)
 
 /* Whether a value is made of pieces, so far as is known what its operands are. */
 static bool is_pieced(const pithp_planning *g, const pithp_instruction *i) {
-    return joins(i) || (i->operand_count > 0 && g->is_pieced[pithp_operands(g->p, i)[0]]);
+    return pithp_op_has(i->primitive, PITHP_TRAIT_JOIN) ||
+           (i->operand_count > 0 && g->is_pieced[pithp_operands(g->p, i)[0]]);
 }
 
 /* Note whether a value may be virtual, and of pieces. */
 static void choose_view(pithp_planning *g, pithp_value v) {
     const pithp_instruction *i = pithp_maker(g->p, v);
     pithp_view_pieces pieces;
-    g->is_virtual[v] = g->plan->runs_fused && i &&
-                       (is_cheap_view(g->p, i) || is_reshaped_view(g, i) ||
-                        (joins(i) && is_worth_pieces(g, i)));
+    g->is_virtual[v] =
+        g->plan->runs_fused && i &&
+        (is_cheap_view(g->p, i) || is_reshaped_view(g, i) ||
+         (pithp_op_has(i->primitive, PITHP_TRAIT_JOIN) && is_worth_pieces(g, i)));
     g->depth[v] = 0;
     for (int o = 0; g->is_virtual[v] && o < i->operand_count; o++) {
         const int32_t depth = g->depth[pithp_operands(g->p, i)[o]] + 1;

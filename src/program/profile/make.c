@@ -181,24 +181,17 @@ static bool is_in_place(const pithp_plan *plan, const pithp_step *step) {
     return from.store == to.store && from.at == to.at;
 }
 
-/* Primitives that read as much of their first operand as they make. */
-static bool reads_a_part(pithp_primitive primitive) {
-    return primitive == PITHP_OP_TAKE || primitive == PITHP_OP_TAKE_ALONG ||
-           primitive == PITHP_OP_SLICE || primitive == PITHP_OP_DYNAMIC_SLICE;
-}
-
 static void add_call(pithp_profile_entry *entry, const unit *u, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     const pithp_plan *plan = u->plan;
     const pithp_value *operands = pithp_operands(plan->program, i);
     const bool taken = i->primitive == PITHP_OP_TAKE && u->count > 1;
     const bool in_place = is_in_place(plan, step);
-    /* kernels and checked calls have a report behind their results */
-    const int results = i->result_count - (i->primitive == PITHP_OP_KERNEL ||
-                                           i->primitive == PITHP_OP_CHECKED);
+    const int results = i->result_count - pithp_op_has(i->primitive, PITHP_TRAIT_REPORT);
     for (int k = in_place || taken; k < i->operand_count; k++) {
         int64_t bytes = is_made(u, operands[k]) ? 0 : bytes_of(plan, operands[k]);
-        if (k == 0 && reads_a_part(i->primitive) && bytes > bytes_of(plan, i->result))
+        if (k == 0 && pithp_op_has(i->primitive, PITHP_TRAIT_SELECT) &&
+            bytes > bytes_of(plan, i->result))
             bytes = bytes_of(plan, i->result);
         entry->read += bytes;
     }

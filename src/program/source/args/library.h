@@ -59,6 +59,9 @@ typedef struct pithp_cuda_iota_args {
     int32_t unused;
 } pithp_cuda_iota_args;
 
+/* A scan's logarithm of a sum of exponentials, besides the operations of reductions. */
+enum { M_OP_LOG_SUM = 6 };
+
 /* Of [outer, length, inner], along the middle. */
 typedef struct pithp_cuda_scan_args {
     const void *from;
@@ -68,7 +71,7 @@ typedef struct pithp_cuda_scan_args {
     uint64_t *partial; /* [outer, blocks, inner]; not used where there is one block */
     uint64_t *sums;    /* [outer, groups, inner]; likewise */
     int32_t dtype;
-    int32_t operation; /* 0 sum, 1 prod, 2 min, 3 max, 6 log of the sum of exp */
+    int32_t operation; /* pithp_reduction, or M_OP_LOG_SUM */
     int32_t reverse;
     int32_t unused;
 } pithp_cuda_scan_args;
@@ -137,6 +140,17 @@ typedef struct pithp_cuda_report {
     uint64_t need, have, what;
 } pithp_cuda_report;
 
+/* What a scatter does with an element and its update. */
+enum {
+    M_SCATTER_SET,
+    M_SCATTER_ADD,
+    M_SCATTER_MUL,
+    M_SCATTER_MIN,
+    M_SCATTER_MAX,
+    M_SCATTER_AND,
+    M_SCATTER_OR
+};
+
 /* Index arrays of `count` positions along dimensions of [outer, extents..., inner]. */
 typedef struct pithp_cuda_index_args {
     const char *from; /* take: what is indexed; scatter: the updates */
@@ -152,7 +166,7 @@ typedef struct pithp_cuda_index_args {
     int32_t arrays;
     int32_t mode; /* pithp_index_mode */
     int32_t no_negative;
-    int32_t operation; /* scatter: 0 set, 1 add, 2 mul, 3 min, 4 max, 5 and, 6 or */
+    int32_t operation; /* scatter: M_SCATTER_SET to M_SCATTER_OR */
     int32_t meet;      /* scatter_free: positions may point to one place */
     const void *index[PITHP_CUDA_RANK];
     int64_t extent[PITHP_CUDA_RANK];

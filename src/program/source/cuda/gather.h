@@ -2,16 +2,6 @@
 #ifndef PITH_PROGRAM_SOURCE_CUDA_GATHER_H
 #define PITH_PROGRAM_SOURCE_CUDA_GATHER_H
 
-enum {
-    M_SCATTER_SET,
-    M_SCATTER_ADD,
-    M_SCATTER_MUL,
-    M_SCATTER_MIN,
-    M_SCATTER_MAX,
-    M_SCATTER_AND,
-    M_SCATTER_OR
-};
-
 #ifdef __CUDACC__
 M_FN void m_raise(uint64_t *word, u64 value) {
     atomicMax((unsigned long long *)word, (unsigned long long)value);

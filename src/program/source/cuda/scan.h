@@ -10,8 +10,6 @@
 
 #include "program/source/scan_order.h"
 
-enum { M_OP_LOG_SUM = M_OP_ALL + 1 }; /* a scan's, besides those of reductions */
-
 M_FN u64 m_scan_step(i32 operation, i32 accumulator, u64 sofar, u64 next) {
     if (operation == M_OP_SUM || operation == M_OP_PROD)
         return m_combine(operation, accumulator, sofar, next);
