@@ -173,5 +173,23 @@ must fail types "a pointer to a function with the name of a struct"
 printf 'struct pithp_a { int x; };\n' >src/lens/a.h
 must fail types "a tag in two files"
 
+op() {
+    fresh
+    printf 'bool f(const pithp_call *call) {\n    return %s;\n}\n' "$1" >src/tree/op.c
+}
+op 'call->primitive == PITHP_OP_ADD || call->primitive >= PITHP_PRIMITIVE_COUNT || 1 << PITHP_OP_ADD'
+must pass ops "one primitive, the number of primitives, and a bit by number"
+op 'call->primitive >= PITHP_OP_SUM'
+must fail ops "a comparison with a primitive by order"
+op 'PITHP_OP_SUM <=
+           call->primitive'
+must fail ops "a comparison that goes on in the next line"
+op 'kinds[call->primitive - (int)PITHP_OP_SUM]'
+must fail ops "a difference of primitives"
+op '(pithp_primitive)(PITHP_OP_SUM + 1)'
+must fail ops "the primitive after another"
+op 'call->primitive > first'
+must fail ops "a primitive that is compared with another by order"
+
 [ $bad -eq 0 ] || exit 1
 echo "planted: $count trees judged rightly"
