@@ -3,6 +3,7 @@
 #include "gpu/kernel/kernel_internal.h"
 #include "program/command/replay_internal.h"
 #include "program/emit/emit.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
 
@@ -52,12 +53,11 @@ void pithp_replay_never(pithp_replay *r) {
 }
 
 void pithp_replay_postpone(pithp_replay *r) {
-    enum { LONGEST_PAUSE = 1024 };
     pithp_replay_drop(r);
     pithp_replay_forget_wanted(r);
     atomic_store_explicit(&r->runs, 0, memory_order_relaxed);
     atomic_store_explicit(&r->due, r->pause, memory_order_relaxed);
-    r->pause = r->pause < LONGEST_PAUSE ? 2 * r->pause : r->pause;
+    r->pause = r->pause < PITHP_LONGEST_PAUSE ? 2 * r->pause : r->pause;
     atomic_store_explicit(&r->stage, COUNTING, memory_order_release);
 }
 

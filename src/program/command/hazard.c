@@ -1,17 +1,15 @@
 /* Hazards between tasks (RAW, WAR, WAW): a task waits for those that touch the same
  * memory if one of the two writes. */
 #include "program/command/builder.h"
+#include "program/op/thresholds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond so many touches a step waits for all before it, so that planning stays fast. */
-enum { MOST_TOUCHES = 16384 };
-
 void pithp_order_begin(pithp_making_frame *f) {
     f->order.first = (int32_t)f->tasks->count;
     f->order.now_count = 0;
-    f->order.all = f->order.count > MOST_TOUCHES;
+    f->order.all = f->order.count > PITHP_HAZARD_TOUCHES;
 }
 
 void pithp_order_touch(pithp_making_frame *f, const pithp_touch *touch) {

@@ -1,6 +1,7 @@
 /* Horizontal fusion: equal work on many leaves as one task. Its arguments name those of
  * each leaf, and a table says which block of threads works on which. */
 #include "program/command/builder.h"
+#include "program/op/thresholds.h"
 #include "program/plan/hazard.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@ typedef uint64_t u64;
 #include "program/source/args/grouped.h"
 #include "program/source/shell.h"
 
-enum { LEAST_STEPS = 4, WORD = sizeof(uint64_t) };
+enum { WORD = sizeof(uint64_t) };
 
 /* ---- Steps that nothing puts in order ---- */
 
@@ -46,7 +47,7 @@ static int64_t fused_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t 
          end++)
         pithp_step_stamp(plan, memory, end);
     pithp_release(g->s->runtime, memory, bytes);
-    return end - first >= LEAST_STEPS ? end - first : 1;
+    return end - first >= PITHP_BATCH_LEAST_STEPS ? end - first : 1;
 }
 
 /* Whether its result may lie in an input, which others read. */
@@ -67,7 +68,7 @@ static int64_t reducing_steps(const pithp_plan *plan, int64_t first) {
         end = k + 1;
         count++;
     }
-    return count >= LEAST_STEPS ? end - first : 1;
+    return count >= PITHP_BATCH_LEAST_STEPS ? end - first : 1;
 }
 
 int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first) {

@@ -2,10 +2,9 @@
 #include "base/environment.h"
 #include "program/command/replay_internal.h"
 #include "program/op/debug.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
-
-enum { RUNS_WORTH_COMPILING = 2 };
 
 pithp_replay *pithp_replay_make(const pithp_plan *plan) {
     const pithp_code_when when = pithp_code_when_set();
@@ -20,8 +19,8 @@ pithp_replay *pithp_replay_make(const pithp_plan *plan) {
     atomic_init(&r->refs, 1);
     r->wait = when == PITHP_CODE_WAIT;
     r->how = strcmp(how, "drive") == 0 ? STEPPED : AS_GRAPH;
-    r->pause = RUNS_WORTH_COMPILING;
-    atomic_init(&r->due, r->wait ? 1 : RUNS_WORTH_COMPILING);
+    r->pause = PITHP_RUNS_WORTH_COMPILING;
+    atomic_init(&r->due, r->wait ? 1 : PITHP_RUNS_WORTH_COMPILING);
     if (pthread_mutex_init(&r->lock, NULL) == 0)
         return r;
     pithp_release(plan->runtime, r, sizeof *r);

@@ -9,6 +9,7 @@
 
 #include "program/cuda/cuda.h"
 #include "program/host/dot.h"
+#include "program/op/thresholds.h"
 #include "program/source/args/library.h"
 
 #include <string.h>
@@ -17,11 +18,6 @@ enum {
     SPAN = 256,             /* terms */
     MOST_SPANS = 256,       /* of that length: beyond, they grow */
     SIDE_BY_SIDE = 1 << 24, /* bytes of spans, at most */
-    /* Where a library is quicker than a thread an element: from so many multiplications
-     * on, or so many terms of an element. Estimates, not measured: a call and the kernel
-     * before it take about as long as 2^21 multiplications do. */
-    LARGE = 1 << 21,
-    LONG = 2048,
 };
 
 /* A product as calls of the library. */
@@ -114,8 +110,10 @@ size_t pithp_cuda_temporary_gemm(const pithp_call *call) {
 
 static bool is_large(const pithp_product_view *v) {
     int64_t work;
-    return v->terms >= LONG || __builtin_mul_overflow(v->m * v->terms, v->n, &work) ||
-           __builtin_mul_overflow(work, v->batches, &work) || work >= LARGE;
+    return v->terms >= PITHP_GEMM_LEAST_TERMS ||
+           __builtin_mul_overflow(v->m * v->terms, v->n, &work) ||
+           __builtin_mul_overflow(work, v->batches, &work) ||
+           work >= PITHP_GEMM_LEAST_WORK;
 }
 
 size_t pithp_cuda_gemm_bytes(const pithp_call *call, pithp_gemm_use use) {

@@ -1,5 +1,6 @@
 /* Emission of fused steps as device kernels: each thread finds where its elements lie. */
 #include "program/emit/fused.h"
+#include "program/op/thresholds.h"
 #include "program/source/shell.h"
 
 #include <string.h>
@@ -157,15 +158,14 @@ void pithp_kernel_text_values(const pithp_step_text *x, const char *indent) {
  * Where an element takes many loads they are enough by themselves, and what takes long to
  * compute hides them and needs the registers. What is made in place is read at its own
  * index alone, or threads could not run in any order. */
-enum { AHEAD_READS = 4, AHEAD_OPS = 16 };
 static bool loads_ahead(const pithp_step_text *x) {
     int reads = 0;
-    bool heavy = x->a->op_count > AHEAD_OPS;
+    bool heavy = x->a->op_count > PITHP_AHEAD_OPS;
     for (int e = 0; e < x->a->external_count; e++)
         reads += x->is_read[e];
     for (int k = 0; k < x->a->op_count; k++)
         heavy |= pithp_op_calls_maths(&x->a->ops[k]);
-    return reads <= AHEAD_READS && !heavy;
+    return reads <= PITHP_AHEAD_READS && !heavy;
 }
 
 static void add_elements_in_turn(const pithp_step_text *x) {

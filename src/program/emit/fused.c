@@ -7,10 +7,11 @@
  * one to the next lies in a buffer. */
 #include "program/emit/fused.h"
 
+#include "program/op/thresholds.h"
+
 #include <stdio.h>
 #include <string.h>
 
-enum { SEGMENT_OPS = 24, BLOCK = 512 };
 #define INDENT "            "
 
 /* ---- Rows ---- */
@@ -196,7 +197,8 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
     for (int k = 0; k < a->op_count; k++) {
         const pithp_fused_op *op = &a->ops[k];
         const bool alone = is_scalar(op);
-        const bool ends = k > 0 && (alone || is_scalar(op - 1) || length == SEGMENT_OPS);
+        const bool ends =
+            k > 0 && (alone || is_scalar(op - 1) || length == PITHP_SEGMENT_OPS);
         length = ends ? 1 : length + 1;
         x->segment[k] = (uint8_t)(k ? x->segment[k - 1] + ends : 0);
         for (int o = 0; o < arity_of(op); o++) {
@@ -338,7 +340,8 @@ static void begin_blocks(const pithp_step_text *x, const char *begin, const char
     pithp_text_print(x->t,
                      "        for (i64 from = %s; from < %s; from += %d) {\n"
                      "        const i64 to = %s - from < %d ? %s : from + %d;\n",
-                     begin, end, BLOCK, end, BLOCK, end, BLOCK);
+                     begin, end, PITHP_SEGMENT_BLOCK, end, PITHP_SEGMENT_BLOCK, end,
+                     PITHP_SEGMENT_BLOCK);
 }
 
 /* ---- Divisions by one number ---- */
@@ -416,7 +419,8 @@ void pithp_step_text_loops(const pithp_step_text *x,
     for (int k = 0; k < x->a->op_count; k++)
         if (x->crosses[k])
             pithp_text_print(x->t, "        %s kept%d[%d];\n",
-                             pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k, BLOCK);
+                             pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k,
+                             PITHP_SEGMENT_BLOCK);
     if (x->segments == 1)
         pithp_text_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
     else

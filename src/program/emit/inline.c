@@ -2,13 +2,12 @@
 #include "program/emit/inline.h"
 
 #include "program/emit/loop.h"
+#include "program/op/thresholds.h"
 
 /* ---- Loops ---- */
 
-enum { SHORTEST_VECTOR = 4 };
-
 void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd) {
-    if (simd && end - begin >= SHORTEST_VECTOR)
+    if (simd && end - begin >= PITHP_INLINE_SHORTEST_VECTOR)
         pithp_text_add(t, "        M_LOOP\n");
     pithp_text_print(t, "        for (i64 j%d = %lld; j%d < %lld; j%d++)\n", axis,
                      (long long)begin, axis, (long long)end, axis);
@@ -31,12 +30,6 @@ void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride) {
 }
 
 /* ---- Frames ---- */
-
-/* Arrays of the function lie on the stack: they are short, and few. */
-enum {
-    LOCAL_BYTES = 1024, /* of one */
-    LOCAL_END = 4096    /* of the workspace: where they would begin at most */
-};
 
 pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
     const pithp_program *p = plan->program;
@@ -67,8 +60,9 @@ static bool is_variable(const pithp_plan *plan, pithp_value v) {
  * reads it, and where it stays in registers does not write it at all. */
 static bool is_array(const pithp_plan *plan, pithp_value v) {
     const pith_spec *spec = plan->program->values[v].spec;
-    return is_local(plan, v) && spec->count > 1 && spec->bytes <= LOCAL_BYTES &&
-           pithp_frame_place(plan, v).at < LOCAL_END;
+    return is_local(plan, v) && spec->count > 1 &&
+           spec->bytes <= PITHP_INLINE_LOCAL_BYTES &&
+           pithp_frame_place(plan, v).at < PITHP_INLINE_LOCAL_END;
 }
 
 /* The names say where in the workspace it would be: what shares memory shares it. */

@@ -8,12 +8,7 @@
 #define PITH_PROGRAM_EMIT_INLINE_H
 
 #include "program/emit/fused.h"
-
-enum {
-    PITHP_INLINE_ELEMENTS = 4096,  /* that a step makes or reads, at most */
-    PITHP_INLINE_STEPS = 256,      /* of all frames */
-    PITHP_INLINE_ADDRESSES = 1024, /* of the table */
-};
+#include "program/op/thresholds.h"
 
 typedef struct pithp_inlining {
     pithp_text *t;

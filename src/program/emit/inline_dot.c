@@ -3,11 +3,7 @@
 #include "program/emit/inline.h"
 #include "program/host/dot.h"
 #include "program/host/vector/dot.h"
-
-enum {
-    MOST_WORK = 4096, /* multiplications: beyond, the library's tiles are faster */
-    MOST_SUMS = 512   /* of a row or column of the result, side by side */
-};
+#include "program/op/thresholds.h"
 
 typedef struct multiplying {
     pithp_text *t;
@@ -26,12 +22,13 @@ static pithp_product_view view_of(const pithp_step *step) {
 bool pithp_inline_product_fits(const pithp_step *step) {
     const pith_dtype dtype = step->spec->dtype;
     if (step->call->primitive != PITHP_OP_DOT_GENERAL ||
-        (dtype != PITH_F32 && dtype != PITH_F64) || step->spec->count > MOST_WORK)
+        (dtype != PITH_F32 && dtype != PITH_F64) ||
+        step->spec->count > PITHP_INLINE_DOT_WORK)
         return false;
     const pithp_product_view v = view_of(step);
     return !v.a.moved && !v.b.moved && v.terms > 0 && v.terms <= PITHP_PRODUCT_SPAN &&
-           step->spec->count * v.terms <= MOST_WORK && v.m <= MOST_SUMS &&
-           v.n <= MOST_SUMS;
+           step->spec->count * v.terms <= PITHP_INLINE_DOT_WORK &&
+           v.m <= PITHP_INLINE_DOT_SUMS && v.n <= PITHP_INLINE_DOT_SUMS;
 }
 
 void pithp_inline_product_define(pithp_inlining *x, const pithp_step *step) {

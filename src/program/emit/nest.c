@@ -7,10 +7,9 @@
  * -1 are in the text, others are arguments. What begins or ends within a cell is done
  * index by index, as a thread of a device does. */
 #include "program/emit/fused.h"
+#include "program/op/thresholds.h"
 
 #include <stdio.h>
-
-enum { CELL_ELEMENTS = 16, CELL_OPS = 256, TAKEN_BLOCK = 512 };
 
 typedef struct nest {
     pithp_step_text *x;
@@ -26,7 +25,8 @@ static nest nest_of(const pithp_fused_args *a) {
     nest n = {.a = a, .run = a->rank - 1, .cell = 1};
     for (; n.run > 0 && !a->taken_count; n.run--) {
         const int64_t cell = n.cell * a->shape[n.run];
-        if (cell == 0 || cell > CELL_ELEMENTS || cell * a->op_count > CELL_OPS)
+        if (cell == 0 || cell > PITHP_CELL_ELEMENTS ||
+            cell * a->op_count > PITHP_CELL_OPS)
             break;
         n.cell = cell;
     }
@@ -215,7 +215,7 @@ static void add_taking(nest *n) {
                      "        for (i64 block = 0; block < n; block += %d) {\n"
                      "        const i64 stop = n - block < %d ? n : block + %d;\n"
                      "        b8 inside = 1;\n",
-                     TAKEN_BLOCK, TAKEN_BLOCK, TAKEN_BLOCK);
+                     PITHP_TAKEN_AT_ONCE, PITHP_TAKEN_AT_ONCE, PITHP_TAKEN_AT_ONCE);
     for (int k = 0; k < n->a->taken_count; k++) {
         const pithp_taken *taken = &n->a->taken[k];
         pithp_text_print(

@@ -6,12 +6,9 @@
 #include "program/cuda/cuda.h"
 #include "program/exec/call.h"
 #include "program/host/move_row.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
-
-/* Elements of a chunk, as powers of two; when a launch is shared by threads; into how
- * many pieces one move is cut at most. */
-enum { LEAST_SHIFT = 5, MOST_SHIFT = 16, PIECES_GRAIN = 16384, MOST_PIECES = 64 };
 
 static void move_elements(const pithp_piece *p, int64_t begin, int64_t end) {
     const int64_t row = begin / p->row, column = begin % p->row;
@@ -52,12 +49,12 @@ pith_status pithp_emit_pieces(const pithp_sink *sink,
         return pithp_cuda_emit(sink, PITHP_CUDA_pieces, name, args, sizeof *args,
                                args->total);
     return pithp_emit(sink, name, pieces_loops, args, sizeof *args, args->total,
-                      PIECES_GRAIN);
+                      PITHP_COPY_MANY_GRAIN);
 }
 
 int64_t pithp_pieces_shift(int64_t count, int64_t elements) {
-    int64_t shift = LEAST_SHIFT;
-    while (shift < MOST_SHIFT && (count << shift) < elements)
+    int64_t shift = PITHP_COPY_MANY_LEAST_SHIFT;
+    while (shift < PITHP_COPY_MANY_MOST_SHIFT && (count << shift) < elements)
         shift++;
     return shift;
 }
@@ -80,7 +77,7 @@ static pith_status reserve(pithp_pieces *p, int64_t room) {
 
 pith_status pithp_pieces_begin(pith_scope *s, pithp_pieces *p, int64_t room) {
     *p = (pithp_pieces){.s = s};
-    return reserve(p, room ? room : MOST_PIECES);
+    return reserve(p, room ? room : PITHP_COPY_MANY_PIECES);
 }
 
 void pithp_pieces_end(pithp_pieces *p) {
@@ -131,7 +128,7 @@ pithp_pieces_add_move(pithp_pieces *p, const char *name, const pithp_move *move)
     for (int d = 0; d < last - 1; d++)
         outer *= m.shape[d];
     if (m.to_stride[last] != m.size || m.from_stride[last] != m.size ||
-        outer > MOST_PIECES) {
+        outer > PITHP_COPY_MANY_PIECES) {
         const pithp_sink sink = pithp_scope_sink(p->s);
         return pithp_emit_move(&sink, name, move);
     }

@@ -3,11 +3,9 @@
 #include "program/emit/emit.h"
 #include "program/exec/segment.h"
 #include "program/op/rules.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
-
-/* Least elements worth a thread, of a step of one instruction and of many. */
-enum { GRAIN = 4096, LEAST_GRAIN = 512, COMPILED_GRAIN = 4096 };
 
 static inline bool is_staged(const pithp_external *e) {
     return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
@@ -193,16 +191,16 @@ const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT] = {fused_base, fused_v3
                                                             fused_v4};
 
 pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count) {
-    const int64_t grain = GRAIN / (args->op_count ? args->op_count : 1);
+    const int64_t grain = PITHP_GRAIN / (args->op_count ? args->op_count : 1);
     const pithp_launch launch = {
         .name = "fused",
         .loops = fused_loops,
         .args = args,
         .args_bytes = pithp_fused_bytes(args),
         .count = count,
-        .grain = args->code            ? COMPILED_GRAIN
-                 : grain < LEAST_GRAIN ? LEAST_GRAIN
-                                       : grain,
+        .grain = args->code                        ? PITHP_GRAIN
+                 : grain < PITHP_FUSED_LEAST_GRAIN ? PITHP_FUSED_LEAST_GRAIN
+                                                   : grain,
     };
     return pithp_launch_run(s, &launch);
 }

@@ -7,10 +7,9 @@
 #include "program/exec/call.h"
 #include "program/exec/copy_many.h"
 #include "program/host/gather.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
-
-enum { ROWS_GRAIN = 16384 };
 
 /* Where the indices lead in leaves of one extent: those that follow one another mostly
  * have that of the one before. */
@@ -114,7 +113,7 @@ pith_status pithp_emit_rows(const pithp_sink *sink,
         return pithp_cuda_emit(sink, PITHP_CUDA_rows, name, args, sizeof *args,
                                args->total);
     return pithp_emit(sink, name, rows_loops, args, sizeof *args, args->total,
-                      ROWS_GRAIN);
+                      PITHP_GATHER_MANY_GRAIN);
 }
 
 pith_status pithp_rows_begin(pith_scope *s, pithp_row_set *r, int64_t room) {

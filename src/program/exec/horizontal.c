@@ -2,11 +2,10 @@
  * their elements. Leaves that are adjacent in memory are done in one loop. */
 #include "program/exec/horizontal.h"
 
+#include "program/op/thresholds.h"
 #include "program/plan/hazard.h"
 
 #include <string.h>
-
-enum { LEAST_STEPS = 4 };
 
 /* ---- Finding ---- */
 
@@ -129,7 +128,7 @@ void pithp_batches_find(const pithp_plan *plan,
     const size_t pieces =
         (size_t)(plan->program->input_count + plan->program->output_count);
     const size_t bytes = (pieces + 1) * sizeof(pithp_stamps);
-    if (plan->step_count < LEAST_STEPS)
+    if (plan->step_count < PITHP_BATCH_LEAST_STEPS)
         return;
     finding f = {plan, code, functions, pithp_allocate(plan->runtime, bytes)};
     if (!f.memory)
@@ -137,7 +136,7 @@ void pithp_batches_find(const pithp_plan *plan,
     memset(f.memory, 0, bytes);
     for (int64_t k = 0, steps; k < plan->step_count; k += steps) {
         steps = count_steps(&f, k);
-        if (steps >= LEAST_STEPS)
+        if (steps >= PITHP_BATCH_LEAST_STEPS)
             code->steps[k].batch = make(&f, k, steps);
         else
             steps = 1;

@@ -6,11 +6,10 @@
 #include "program/emit/loop.h"
 #include "program/exec/horizontal.h"
 #include "program/host/math/link.h"
+#include "program/op/thresholds.h"
 
 #include <limits.h>
 #include <string.h>
-
-enum { RUNS_WORTH_COMPILING = 2 };
 
 typedef enum stage { COUNTING, ASKED, DONE } stage;
 
@@ -86,7 +85,7 @@ bool pithp_compiled_begin(pithp_executable *x) {
     if (!c)
         return false;
     memset(c, 0, sizeof *c);
-    atomic_init(&c->due, RUNS_WORTH_COMPILING);
+    atomic_init(&c->due, PITHP_RUNS_WORTH_COMPILING);
     if (when == PITHP_CODE_WAIT)
         set_wait(c);
     c->functions = pithp_allocate(plan->runtime, functions_bytes(plan));

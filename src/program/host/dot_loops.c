@@ -5,6 +5,7 @@
 #include "program/host/move.h"
 #include "program/host/vector/dot.h"
 #include "program/host/vector/fetch.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
 
@@ -13,7 +14,6 @@ enum {
     PIECE_ROWS = 128,
     TALL_ROWS = 256, /* of a span, which stay in the second cache */
     PIECE_COLUMNS = 768,
-    PIECE_WORK = 65536,     /* multiplications worth a thread */
     FETCHED_BYTES = 4096,   /* of a matrix that is fetched before it is needed, at most */
     CACHED_BYTES = 1 << 25, /* of a batch that may lie in the last cache */
 };
@@ -264,7 +264,7 @@ layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
 static void cut(product_args *p, bool dots) {
     if (dots) {
         p->rows = 1;
-        p->columns = PIECE_WORK / (p->terms + 1) / 8 * 8 + 8;
+        p->columns = PITHP_DOT_GRAIN / (p->terms + 1) / 8 * 8 + 8;
     } else {
         const int64_t some = pieces(p->a.extent, 16 * PITHP_PRODUCT_ROWS);
         p->rows = smaller(some < 4 ? 32 : some * PITHP_PRODUCT_ROWS, PIECE_ROWS);
@@ -295,7 +295,7 @@ emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink
     cut(p, v->dots);
     const int64_t rows = smaller(p->a.extent, p->rows),
                   columns = smaller(p->b.extent, p->columns),
-                  grain = PIECE_WORK / (rows * columns * p->terms + 1) + 1;
+                  grain = PITHP_DOT_GRAIN / (rows * columns * p->terms + 1) + 1;
     return pithp_emit(sink, name,
                       v->small           ? multiply_small_loops
                       : v->dots          ? multiply_dots_loops

@@ -235,7 +235,7 @@ pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move
         return pithp_emit(sink, name, rows_loops, &m, sizeof m, count, 0);
     const int64_t plane = m.shape[m.rank - 1] * m.shape[m.rank - 2];
     const int64_t bands = count / plane * bands_of(&m);
-    const int64_t grain = 4096 / (TILE * m.shape[m.rank - 1]) + 1;
+    const int64_t grain = PITHP_GRAIN / (TILE * m.shape[m.rank - 1]) + 1;
     return pithp_emit(sink, name, tiles_loops, &m, sizeof m, bands, grain);
 }
 

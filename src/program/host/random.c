@@ -4,6 +4,7 @@
 
 #include "program/host/vector/random.h"
 #include "program/host/vector/vector.h"
+#include "program/op/thresholds.h"
 #include "program/source/threefry.h"
 
 #include <string.h>
@@ -225,8 +226,6 @@ static const pithp_host_loop random_loops[PITHP_ISA_COUNT] = {pithp_random_base,
 #endif
 };
 
-enum { GRAIN = 1024, THREEFRY_GRAIN = 512 };
-
 pith_status pithp_lower_random(const pithp_call *call,
                                const pith_spec *result,
                                const pithp_memory *memory,
@@ -235,7 +234,7 @@ pith_status pithp_lower_random(const pithp_call *call,
         return PITH_OK;
     const pithp_cuda_random_args a = pithp_random_args_of(call, result, memory);
     return pithp_emit(sink, pithp_rows[call->primitive].name, random_loops, &a, sizeof a,
-                      a.keys * a.pairs, GRAIN);
+                      a.keys * a.pairs, PITHP_RANDOM_GRAIN);
 }
 
 /* ---- Pairs of counts that are given ---- */
@@ -271,7 +270,7 @@ pith_status pithp_lower_threefry(const pithp_call *call,
                                  const pithp_sink *sink) {
     const pithp_cuda_threefry_args a = pithp_threefry_args_of(call, result, memory);
     return pithp_emit(sink, pithp_rows[call->primitive].name, threefry_loops, &a,
-                      sizeof a, a.count, THREEFRY_GRAIN);
+                      sizeof a, a.count, PITHP_THREEFRY_GRAIN);
 }
 
 /* ---- Loops for who calls them himself ---- */
@@ -282,7 +281,7 @@ static pithp_draw_loop threefry_loop(const pithp_call *call,
     const pithp_cuda_threefry_args a = pithp_threefry_args_of(call, result, nowhere);
     pithp_draw_loop loop = {.loops = threefry_loops,
                             .count = a.count,
-                            .grain = THREEFRY_GRAIN,
+                            .grain = PITHP_THREEFRY_GRAIN,
                             .bytes = sizeof a,
                             .operands = {offsetof(pithp_cuda_threefry_args, key)},
                             .result = offsetof(pithp_cuda_threefry_args, to)};
@@ -305,7 +304,7 @@ pithp_draw_loop pithp_draw_loop_of(const pithp_call *call, const pith_spec *resu
     const pithp_cuda_random_args a = pithp_random_args_of(call, result, &nowhere);
     pithp_draw_loop loop = {.loops = random_loops,
                             .count = a.keys * a.pairs,
-                            .grain = GRAIN,
+                            .grain = PITHP_RANDOM_GRAIN,
                             .bytes = sizeof a,
                             .operands = {offsetof(pithp_cuda_random_args, key)},
                             .result = offsetof(pithp_cuda_random_args, to)};

@@ -5,6 +5,7 @@
 #include "program/host/reduce.h"
 
 #include "program/host/move.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
 
@@ -400,7 +401,8 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
     const bool wide = !source && is_wide(call, &v);
     if (v.blocks > 1 || wide)
         a.partial = (char *)memory->temporary + moved_bytes(call, &v);
-    const int64_t grain = 16384 / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
+    const int64_t grain =
+        PITHP_REDUCE_GRAIN / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
     const pith_status rc =
         source ? pithp_reduce_emit_made(name, &a, source, sink, grain)
         : wide ? emit_lanes(name, &a, sink)

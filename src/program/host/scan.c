@@ -133,7 +133,7 @@ pith_status pithp_lower_scan(const pithp_call *call,
                    .reverse = p->reverse};
     for (int d = p->axis + 1; d < result->rank; d++)
         a.inner *= result->shape[d];
-    const int64_t grain = 4096 / a.extent + 1;
+    const int64_t grain = PITHP_GRAIN / a.extent + 1;
     return pithp_emit(sink, pithp_rows[call->primitive].name,
                       loops_of(call->primitive, result->dtype), &a, sizeof a,
                       result->count / a.extent, grain);

@@ -3,6 +3,7 @@
 #include "program/host/gather.h"
 #include "program/host/move.h"
 #include "program/host/vector/vector.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
 
@@ -251,8 +252,6 @@ PITHP_LOOPS(scatter)
 /* ---- Promised indices: positions are cut into parts that write to different places ----
  */
 
-enum { PART = 1 << 14 };
-
 /* The first position from `at` on that does not point where position `like` does. */
 static int64_t
 after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at) {
@@ -285,12 +284,13 @@ static bool starts_from_end(const pithp_index_args *a) {
 static inline void
 scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
-    const int64_t parts = (a->count + PART - 1) / PART;
+    const int64_t parts = (a->count + PITHP_SCATTER_PART - 1) / PITHP_SCATTER_PART;
     const bool whole = a->sorted && starts_from_end(a);
     for (int64_t i = begin; i < end; i++) {
         const int64_t outer = i / parts;
-        int64_t at = i % parts * PART;
-        int64_t last = a->count - at < PART ? a->count : at + PART;
+        int64_t at = i % parts * PITHP_SCATTER_PART;
+        int64_t last =
+            a->count - at < PITHP_SCATTER_PART ? a->count : at + PITHP_SCATTER_PART;
         if (whole) {
             last = at > 0 ? at : a->count;
         } else if (a->sorted) {
@@ -328,11 +328,14 @@ pith_status pithp_lower_scatter(const pithp_call *call,
         return rc;
     const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
     const bool ascends = pithp_index_ascends(call);
-    if ((p->unique || ascends) && a.count >= 2 * PART && a.outer * chunks < 64)
-        rc = pithp_emit(sink, name, scatter_parts_loops, &a, sizeof a,
-                        a.outer * ((a.count + PART - 1) / PART), 1);
+    if ((p->unique || ascends) && a.count >= 2 * PITHP_SCATTER_PART &&
+        a.outer * chunks < 64)
+        rc = pithp_emit(
+            sink, name, scatter_parts_loops, &a, sizeof a,
+            a.outer * ((a.count + PITHP_SCATTER_PART - 1) / PITHP_SCATTER_PART), 1);
     else
-        rc = pithp_emit(sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,
-                        4096 / (a.count * (a.inner < a.chunk ? a.inner : a.chunk)) + 1);
+        rc = pithp_emit(
+            sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,
+            PITHP_GRAIN / (a.count * (a.inner < a.chunk ? a.inner : a.chunk)) + 1);
     return rc ? rc : pithp_index_explain(name, &a, sink);
 }

@@ -122,7 +122,7 @@ pith_status pithp_lower_sort(const pithp_call *call,
         a.inner *= x->shape[d];
     if (pithp_sorts_long(x->count, a.extent, pith_dtype_size(x->dtype)))
         return sort_long_lines(call, &a, sink);
-    const int64_t grain = 4096 / a.extent + 1;
+    const int64_t grain = PITHP_GRAIN / a.extent + 1;
     return pithp_emit(
         sink, pithp_rows[call->primitive].name,
         loops_of(pith_dtype_size(x->dtype), call->primitive == PITHP_OP_ARGSORT), &a,

@@ -12,11 +12,10 @@
  *
  * What a carry is may show only when rule 2 was applied within the body, so the rules are
  * applied before and after the passes of the programs. */
+#include "program/op/thresholds.h"
 #include "program/pass/rewrite.h"
 
 #include <string.h>
-
-enum { LARGEST_LITERAL = 64 }; /* bytes, within programs */
 
 /* ---- What operands and results are ---- */
 
@@ -228,7 +227,8 @@ static bool find_needed(narrowing *n) {
 static bool may_sink(const pithp_program *p, pithp_value v) {
     const pithp_instruction *i = pithp_maker(p, v);
     return i ? i->primitive == PITHP_OP_FULL
-             : pithp_literal_of(p, v) && pithp_value_spec(p, v)->bytes <= LARGEST_LITERAL;
+             : pithp_literal_of(p, v) &&
+                   pithp_value_spec(p, v)->bytes <= PITHP_SINK_BYTES;
 }
 
 static void choose_operands(narrowing *n) {

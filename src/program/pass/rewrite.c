@@ -3,6 +3,8 @@
  * already. Control flow is in control_simplify.c. */
 #include "program/pass/rewrite.h"
 
+#include "program/op/thresholds.h"
+
 #include <string.h>
 
 /* ---- What is live ---- */
@@ -373,8 +375,6 @@ static int has_dead(pith_scope *s, const pithp_program *p) {
     return dead;
 }
 
-enum { MOST_ROUNDS = 3 };
-
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     PITHP_VERIFY(p);
@@ -382,8 +382,8 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     pithp_program *better =
         pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
     /* What is left out of one body may leave out what others compute for it. */
-    for (int round = 0; better && passes & PITHP_PASS_CONTROL && round < MOST_ROUNDS &&
-                        has_programs(better);
+    for (int round = 0; better && passes & PITHP_PASS_CONTROL &&
+                        round < PITHP_REWRITE_ROUNDS && has_programs(better);
          round++) {
         pithp_program *before = better;
         better = pithp_rebuild_program(s, before, passes);

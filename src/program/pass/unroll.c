@@ -2,9 +2,8 @@
  * iteration hands to the next one stays in the steps that make it, and less is done
  * around them. Outputs would have to be put together, so only scans without are unrolled,
  * by the greatest number up to what is asked that divides the length. */
+#include "program/op/thresholds.h"
 #include "program/pass/rewrite.h"
-
-enum { MOST_INSTRUCTIONS = 512 }; /* of the body */
 
 static int64_t factor_of(const pithp_flow *f) {
     const pithp_loop_params *l = &f->params.as_loop;
@@ -12,7 +11,8 @@ static int64_t factor_of(const pithp_flow *f) {
     int64_t factor = l->unroll < l->length ? l->unroll : l->length;
     if (f->primitive != PITHP_OP_SCAN || f->result_count != l->carries)
         return 1;
-    while (factor > 1 && (l->length % factor || factor * each > MOST_INSTRUCTIONS))
+    while (factor > 1 &&
+           (l->length % factor || factor * each > PITHP_UNROLL_INSTRUCTIONS))
         factor--;
     return factor > 1 ? factor : 1;
 }

@@ -1,10 +1,8 @@
 /* Concurrency: consecutive reductions of a command buffer that may run at the same time,
  * because none needs the result of another. Each has memory of its own. */
 #include "program/host/reduce.h"
+#include "program/op/thresholds.h"
 #include "program/plan/plan.h"
-
-/* What is reduced is large where its lanes are: then one by one is as good. */
-enum { MOST_BYTES = 16 << 20 };
 
 /* Whether a value is there before step `first`, or made by step `own`. */
 static bool is_there(const pithp_planning *g, pithp_value v, int32_t first, int32_t own) {
@@ -53,7 +51,7 @@ static int32_t find_end(const pithp_planning *g, int32_t first) {
         if (!(step->is_source || is_reduction(g, step)) || !reads_before(g, k, first))
             break;
         bytes += step->call ? step->temporary_bytes + step->spec->bytes : 0;
-        if (bytes > MOST_BYTES)
+        if (bytes > PITHP_CONCURRENT_BYTES)
             break;
         end = step->call ? k + 1 : end;
     }

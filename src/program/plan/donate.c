@@ -1,5 +1,6 @@
 /* Donation: outputs of a plan that can be made in the memory of inputs which nothing
  * reads afterwards. */
+#include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
@@ -119,7 +120,6 @@ static bool fits(const reusing *x, int64_t input, int64_t output) {
 /* An output for an input: of the step that reads it last, else one of a few that have
  * none yet. */
 static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
-    enum { MOST_LOOKED_AT = 64 };
     const pithp_plan *plan = x->plan;
     const int32_t last = x->uses[input].step;
     const pithp_step *step =
@@ -133,7 +133,7 @@ static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
     const int64_t outputs = plan->program->output_count;
     while (*cursor < outputs && x->taken[*cursor])
         ++*cursor;
-    for (int64_t k = *cursor; k < outputs && k < *cursor + MOST_LOOKED_AT; k++)
+    for (int64_t k = *cursor; k < outputs && k < *cursor + PITHP_DONATE_LOOKED_AT; k++)
         if (fits(x, input, k))
             return k;
     return -1;

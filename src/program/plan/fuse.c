@@ -1,14 +1,8 @@
 /* Fusion clustering: which instructions run in one fused step, and liveness of values. */
+#include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
-
-/* Elementwise work on so few elements joins a step that it shares nothing with. */
-enum { SMALL_COUNT = 8192, LOOK_BACK = 16 };
-
-/* Where there are more small clusters each has steps of its own on the host and in
- * schedules: equal ones are one batch. */
-enum { MOST_PACKED = 24 };
 
 /* ---- Steps ---- */
 
@@ -81,8 +75,9 @@ static void find_clusters(pithp_planning *g) {
             count_member(g, &p->instructions[k]);
     int64_t small = 0;
     for (int64_t v = 0; v < p->value_count; v++)
-        small += g->cluster_ops[v] && p->values[v].spec->count <= SMALL_COUNT;
-    g->apart = small > MOST_PACKED &&
+        small +=
+            g->cluster_ops[v] && p->values[v].spec->count <= PITHP_FUSE_SMALL_ELEMENTS;
+    g->apart = small > PITHP_FUSE_MOST_PACKED &&
                (g->plan->scheduled || pithp_scope_device(g->s)->backend->addressable);
 }
 
@@ -130,7 +125,7 @@ static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t a
     const int32_t cluster = cluster_of(g, i->result);
     return cluster_of(g, step->first) == cluster ||
            cluster_of(g, step->last) == cluster ||
-           (!g->apart && step->spec->count <= SMALL_COUNT &&
+           (!g->apart && step->spec->count <= PITHP_FUSE_SMALL_ELEMENTS &&
             step->members + g->cluster_ops[cluster] <= PITHP_FUSED_OPS &&
             step->reads + g->cluster_reads[cluster] + 3 <= PITHP_FUSED_EXTERNALS);
 }
@@ -146,7 +141,7 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     const int32_t own = g->cluster_step[cluster_of(g, i->result)];
     if (own >= first && takes(g, i, own))
         return own;
-    for (int32_t k = last; k >= first && k > last - LOOK_BACK; k--)
+    for (int32_t k = last; k >= first && k > last - PITHP_FUSE_LOOK_BACK; k--)
         if (takes(g, i, k) && suits(g, i, k))
             return k;
     return -1;
@@ -227,18 +222,17 @@ static bool place(pithp_planning *g, const pithp_instruction *i) {
 /* In a schedule elementwise work on so few elements waits until other work reads it: then
  * reductions that are added up as they are made follow one another. What reads an input
  * does not, for a result may be made in its memory. */
-enum { FEW_ELEMENTS = 64 };
 enum { WAITS = -2 }; /* the step of a value that is not placed yet */
 
 static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
     const pithp_node *values = g->p->values;
     bool waits = g->plan->scheduled && pithp_can_fuse(i->primitive) &&
-                 values[i->result].spec->count <= FEW_ELEMENTS;
+                 values[i->result].spec->count <= PITHP_FUSE_WAITING_ELEMENTS;
     for (int o = 0; o < i->operand_count && waits; o++) {
         const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
         for (int b = 0; b < from.count; b++)
             waits &= values[from.list[b]].origin != PITHP_FROM_INPUT &&
-                     values[from.list[b]].spec->count <= FEW_ELEMENTS;
+                     values[from.list[b]].spec->count <= PITHP_FUSE_WAITING_ELEMENTS;
     }
     return waits;
 }

@@ -5,15 +5,9 @@
 
 #include "program/host/gather.h"
 #include "program/host/reduce.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
-
-/* What is smaller costs less than this saves; and loops that are compiled as a whole take
- * the steps as they are. */
-enum {
-    LEAST_ELEMENTS = 4097,
-    LONGEST_ROW = 64,
-};
 
 /* Of each value with memory, what others than its step do with it: how many read it, and
  * the first one of them. */
@@ -106,7 +100,8 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     if (!pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
-    return specs[0]->count >= LEAST_ELEMENTS && pithp_reduce_takes_source(&call);
+    return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS &&
+           pithp_reduce_takes_source(&call);
 }
 
 static void choose_reduced(const readers *r, int32_t k) {
@@ -148,8 +143,8 @@ static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
     for (int d = p->axis + 1; d < specs[0]->rank; d++)
         row *= specs[0]->shape[d];
     return pithp_call_reports(&call) ||
-                   g->p->values[i->result].spec->count < LEAST_ELEMENTS ||
-                   row > LONGEST_ROW
+                   g->p->values[i->result].spec->count < PITHP_INPUT_LEAST_ELEMENTS ||
+                   row > PITHP_TAKEN_LONGEST_ROW
                ? 0
                : row;
 }

@@ -1,6 +1,7 @@
 /* Lowering of fused steps: slots for the values that instructions read and write, and
  * access to memory outside the step. */
 #include "program/host/pack.h"
+#include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
@@ -8,8 +9,6 @@
 /* While the number of temporaries is not known, the slots of externals count from here.
  */
 enum { NONE = UINT8_MAX, EXTERNAL = 128 };
-
-enum { SHORTEST_ROW = 64, LONGEST_PERIOD = 64, LEAST_BLOCK = 64 };
 
 /* The pieces of all externals. */
 typedef struct pieces {
@@ -288,8 +287,8 @@ static void choose_access(pithp_fused_args *a) {
     int64_t period = 1;
     int buffers = a->temporary_count;
     for (int e = 0; e < a->external_count; e++)
-        a->by_rows |=
-            a->shape[a->rank - 1] >= SHORTEST_ROW && has_rows(a, &a->externals[e]);
+        a->by_rows |= a->shape[a->rank - 1] >= PITHP_FUSED_SHORTEST_ROW &&
+                      has_rows(a, &a->externals[e]);
     for (int p = 0; p < a->piece_count; p++) {
         pithp_external *x = &a->externals[a->external_count + p];
         x->access = access_by_row(a, x);
@@ -303,7 +302,7 @@ static void choose_access(pithp_fused_args *a) {
         }
         if (is_flat(a, x))
             x->access = PITHP_ACCESS_FLAT;
-        else if (own == 1 || (own && !a->by_rows && own <= LONGEST_PERIOD))
+        else if (own == 1 || (own && !a->by_rows && own <= PITHP_FUSED_LONGEST_PERIOD))
             x->access = PITHP_ACCESS_ONCE;
         else
             x->access = access_by_row(a, x);
@@ -312,8 +311,9 @@ static void choose_access(pithp_fused_args *a) {
         buffers += x->access == PITHP_ACCESS_ONCE || x->access == PITHP_ACCESS_STRIDED;
     }
     int64_t block = PITHP_FUSED_BYTES / (int)sizeof(uint64_t) / (buffers ? buffers : 1);
-    block =
-        block > PITHP_FUSED_BLOCK ? PITHP_FUSED_BLOCK : block / LEAST_BLOCK * LEAST_BLOCK;
+    block = block > PITHP_FUSED_BLOCK
+                ? PITHP_FUSED_BLOCK
+                : block / PITHP_FUSED_LEAST_BLOCK * PITHP_FUSED_LEAST_BLOCK;
     a->block = (int32_t)(block / period * period);
 }
 

@@ -8,12 +8,9 @@
 #include "program/plan/fuse_rows.h"
 
 #include "program/host/reduce.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
-
-enum {
-    LEAST_ELEMENTS = 4097
-}; /* loops that are compiled as a whole take steps as they are */
 
 typedef struct band {
     pithp_planning *g;
@@ -73,8 +70,9 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
     const pithp_reduce_view v = pithp_reduce_view_of(&call);
     *rows = v.outer;
     *length = v.length;
-    return specs[0]->count >= LEAST_ELEMENTS && v.blocks == 1 && v.inner == 1 &&
-           v.length > 1 && v.outer > 1 && pithp_reduce_takes_source(&call);
+    return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS && v.blocks == 1 &&
+           v.inner == 1 && v.length > 1 && v.outer > 1 &&
+           pithp_reduce_takes_source(&call);
 }
 
 static size_t bytes_of(const pithp_step *step) {

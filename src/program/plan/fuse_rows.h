@@ -4,12 +4,10 @@
 #define PITH_PROGRAM_PLAN_FUSE_ROWS_H
 
 #include "program/host/reduce.h"
+#include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
 enum {
-    PITHP_BAND_AT_ONCE = 2048, /* elements, or one row */
-    PITHP_BAND_ALIGNED = 64, /* rows of them begin where the first does in a cache line */
-    PITHP_BAND_BUFFERS = 8,  /* values that have no other memory */
     PITHP_BAND_BUFFER_BYTES = 3 * PITHP_REDUCE_BLOCK * sizeof(uint64_t) /* of all */
 };
 

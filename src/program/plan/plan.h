@@ -11,6 +11,7 @@
 
 #include "program/host/pack.h"
 #include "program/ir/program.h"
+#include "program/op/thresholds.h"
 
 /* ---- Fused steps ---- */
 
@@ -18,8 +19,6 @@ enum {
     PITHP_TAKES = 2,            /* by a step, at most */
     PITHP_FUSED_OPS = 40,       /* at most in a step, and so many temporaries */
     PITHP_FUSED_EXTERNALS = 42, /* memory that a step reads or writes */
-    PITHP_FUSED_BYTES = 43008,  /* of all temporaries: they stay in the first cache */
-    PITHP_FUSED_BLOCK = 512,    /* elements of a block, at most */
 };
 
 /* One instruction: a block function over slots. */

@@ -1,14 +1,13 @@
 /* Views: moves of elements that are done while reading. A view of one value is an offset
  * and strides; a concatenation or padding is several, its pieces: each is a box of the
  * index space and a view. */
+#include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
 
 enum { DEEPEST = 64 }; /* a view of views */
 enum { DEEPEST_PIECED = 16 };
-enum { SHORTEST_RUN = 64 };  /* elements side by side that are worth a piece */
-enum { SMALL_COUNT = 4096 }; /* whose pieces are read in cache, however short */
 
 /* ---- One ---- */
 
@@ -339,8 +338,8 @@ static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i)
         last = p->low[d] || p->high[d] ? d : last;
     }
     /* a thread of a device finds its piece, however short the run */
-    return g->plan->scheduled || spec->count <= SMALL_COUNT ||
-           run_of(spec, last) >= SHORTEST_RUN;
+    return g->plan->scheduled || spec->count <= PITHP_PIECE_SMALL_ELEMENTS ||
+           run_of(spec, last) >= PITHP_PIECE_SHORTEST_RUN;
 }
 
 /* Whether a value is made of pieces, so far as is known what its operands are. */
