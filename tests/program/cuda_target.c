@@ -37,9 +37,10 @@ static const char maths[] =
 #define PITHP_MATH1(name, c, ...)                                                        \
     "#define pithp_math_" #name "_f32 " #c "f\n"                                         \
     "#define pithp_math_" #name "_f64 " #c "\n"
-#define PITHP_MATH1_OWN(name, bound)  PITHP_MATH1(name, name, bound)
-#define PITHP_MATH2_FAST(name, exact) PITHP_MATH1(name, exact, )
-#define PITHP_MATH2                   PITHP_MATH1
+#define PITHP_MATH1_OWN(name, bound)      PITHP_MATH1(name, name, bound)
+#define PITHP_MATH1_FAST_ALL(name, exact) PITHP_MATH1(name, exact, )
+#define PITHP_MATH2_FAST(name, exact)     PITHP_MATH1(name, exact, )
+#define PITHP_MATH2                       PITHP_MATH1
 #include "program/host/math/math.def"
     "#define M_SCALAR_MATH\n";
 

@@ -242,6 +242,32 @@ Test(fast_math, functions_are_near_and_keep_special_results, .init = begin) {
     close_scope();
 }
 
+static const pith_array *tanh_of(pith_scope *scope, const pith_array *a) {
+    return pith_tanh(scope, a);
+}
+PITH_FUNCTION1(tanh_function, tanh_of, pith_array, pith_array)
+
+/* So the root of 1 - tanh^2 is never NaN. */
+Test(fast_math, tanh_is_at_most_one_and_reaches_it, .init = begin) {
+    const pith_function *f =
+        pith_jit(s, &tanh_function, &(pith_jit_options){.fast_math = true});
+    double of[LENGTH], is[LENGTH];
+    for (int i = 0; i < LENGTH; i++)
+        of[i] = (i - LENGTH / 2) * (i % 5 ? 0.0431 : 2.5);
+    for (int d = 0; d < 2; d++) {
+        const double most = d ? 19.2 : 9.1;
+        read_f64(pith_call(s, f,
+                           PITH_ITEMS(pith_cast(s, vector(of), d ? PITH_F64 : PITH_F32))),
+                 is);
+        for (int i = 0; i < LENGTH; i++) {
+            cr_expect(fabs(is[i]) <= 1, "tanh(%g) is %a", of[i], is[i]);
+            cr_expect(fabs(of[i]) < most || is[i] == copysign(1, of[i]), "tanh(%g) is %a",
+                      of[i], is[i]);
+        }
+    }
+    close_scope();
+}
+
 /* ---- Loops ---- */
 
 static const pith_array *

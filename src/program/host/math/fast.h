@@ -60,39 +60,42 @@ M_FN f64 own_fast_cos_f64(f64 x) {
 
 /* ---- tanh ---- */
 
-/* e / (e + 2) where e = exp(2 |x|) - 1, of which the exponential's argument is reduced by
- * multiples of log(2). tanh is 1 beyond `most`. */
-#define FAST_TANH(F, most, terms, power_of_two)                                          \
-    M_FN F own_fast_tanh_##F(F x) {                                                      \
-        const F twice = 2 * m_abs(x);                                                    \
-        const F n = m_rint(twice * LOG2_E_##F);                                          \
-        const F r = m_fused_##F(-n, LN2_LOW_##F, m_fused_##F(-n, LN2_HIGH_##F, twice));  \
-        const F scale = power_of_two(n), less = m_fused_##F(r * r, terms(r), r);         \
-        const F e = m_fused_##F(scale, less, scale - 1), result = e / (e + 2);           \
-        return m_copysign(twice > 2 * most ? 1 : result, x);                             \
-    }
+/* With tanh(|x| / 2) = u / e, tanh |x| = 2 u e / (e^2 + u^2) by the addition theorem. u
+ * and e are polynomials of x^2, u times |x|: rational functions that are near-minimax,
+ * made by Lawson's iteration. A relative error of u / e is 1 / cosh(x) of that of the
+ * result, so that fewer terms do than for tanh itself. What remains are roundings of u,
+ * e, their product and the sum of squares. They are smallest where numbers are just below
+ * a power of two, and matter most for results that are; so u / |x| begins with 119/128,
+ * and e with twice that. |x| is bounded by a number whose tanh, and the quotient too,
+ * is 1.
+ *
+ * One text for numbers and vectors of them, as the operators of C and of gcc's vectors
+ * are alike. V: their type; I: that of their bits; NUMBER and BITS: from one to the
+ * other; FUSED: x y + z; FILL: all lanes a number; LEAST: the lesser of two, the second
+ * where that is NaN. They declare `result`. */
+#define FAST_TANH_f32(V, I, NUMBER, BITS, FUSED, FILL, LEAST)                            \
+    const V y = LEAST(FILL(9.02f), NUMBER(BITS(x) & 0x7fffffffu)), z = y * y;            \
+    const V u0 = FUSED(z, FILL(0x1.c1348p-14f), FILL(0x1.c6334p-6f));                    \
+    const V u = y * FUSED(z, u0, FILL(0x1.dcp-1f));                                      \
+    const V e0 = FUSED(z, FILL(0x1.37787p-19f), FILL(0x1.2730ccp-9f));                   \
+    const V e = FUSED(z, FUSED(z, e0, FILL(0x1.aee224p-3f)), FILL(0x1.dcp+0f));          \
+    const V quotient = (u + u) * e / FUSED(e, e, u * u);                                 \
+    const V result = NUMBER(BITS(LEAST(FILL(1.0f), quotient)) | (BITS(x) & 0x80000000u))
 
-/* (exp(r) - 1 - r) / r^2 for |r| up to log(2) / 2 */
-M_FN f32 fast_exp_terms_f32(f32 r) {
-    const f32 r2 = r * r;
-    const f32 p0 = m_fused_f32(r, 0x1.5554dcp-3f, 0.5f),
-              p2 = m_fused_f32(r, 0x1.120bdep-7f, 0x1.555518p-5f);
-    return m_fused_f32(r2, m_fused_f32(r2, 0x1.6d117ap-10f, p2), p0);
-}
-M_FN f64 fast_exp_terms_f64(f64 r) {
-    const f64 r2 = r * r, r4 = r2 * r2;
-    const f64 p0 = m_fused_f64(r, 0x1.5555555555557p-3, 0.5),
-              p2 = m_fused_f64(r, 0x1.11111111100bep-7, 0x1.5555555555556p-5),
-              p4 = m_fused_f64(r, 0x1.a01a01abf7ed6p-13, 0x1.6c16c16c162c3p-10),
-              p6 = m_fused_f64(r, 0x1.71de01ff19a6bp-19, 0x1.a01a01a6e1a43p-16),
-              p8 = m_fused_f64(r, 0x1.af4e5274a366cp-26, 0x1.27e4db47938d1p-22);
-    const f64 high = m_fused_f64(r2, 0x1.1f733f411b727p-29, p8);
-    const f64 middle = m_fused_f64(r2, p6, p4), low = m_fused_f64(r2, p2, p0);
-    return m_fused_f64(r4, m_fused_f64(r4, high, middle), low);
-}
-
-FAST_TANH(f32, 10, fast_exp_terms_f32, own_power_of_two_f32)
-FAST_TANH(f64, 20, fast_exp_terms_f64, own_power_of_two_f64)
+#define FAST_TANH_f64(V, I, NUMBER, BITS, FUSED, FILL, LEAST)                            \
+    const V y = LEAST(FILL(19.171875), NUMBER(BITS(x) & 0x7fffffffffffffffu));           \
+    const V z = y * y, z2 = z * z;                                                       \
+    const V u0 = FUSED(z, FILL(0x1.27c7b78a9e3b1p-12), FILL(0x1.1262017838e52p-5));      \
+    const V u2 = FUSED(z, FILL(0x1.9d7d27498e054p-31), FILL(0x1.aa2607dc22ee4p-21));     \
+    const V u4 = FUSED(z2, FUSED(z2, FILL(0x1.7e69f97c763f4p-43), u2), u0);              \
+    const V u = y * FUSED(z, u4, FILL(0x1.dcp-1));                                       \
+    const V e0 = FUSED(z, FILL(0x1.d324c9fb6cfedp-9), FILL(0x1.c686561171c79p-3));       \
+    const V e2 = FUSED(z, FILL(0x1.e5d0e484cc351p-26), FILL(0x1.1e0876abb3ef9p-16));     \
+    const V e4 = FUSED(z, FILL(0x1.19605db500f4fp-50), FILL(0x1.f2c0ff02e232dp-37));     \
+    const V e = FUSED(z, FUSED(z2, FUSED(z2, e4, e2), e0), FILL(0x1.dcp+0));             \
+    const V quotient = (u + u) * e / FUSED(e, e, u * u);                                 \
+    const V result =                                                                     \
+        NUMBER(BITS(LEAST(FILL(1.0), quotient)) | (BITS(x) & 0x8000000000000000u))
 
 /* ---- pow ---- */
 
@@ -104,12 +107,9 @@ FAST_TANH(f64, 20, fast_exp_terms_f64, own_power_of_two_f64)
  * first part of -log2(c) has so few bits that its sum with k is exact. r - r^2/2 is exact
  * in two numbers, too; the terms of higher order need no second one.
  *
- * One text for numbers and vectors of them, as the operators of C and of gcc's vectors
- * are alike. V: their type; I: that of their bits; NUMBER and BITS: from one to the
- * other; FUSED: x y + z; FILL: all lanes a number; LOOK: lanes of a table, by the low
- * bits of an index; SHIFT: signed bits, shifted right, as a number. They declare `power`,
- * and `within`: whether x is a normal number above 0, and the result far from overflow.
- */
+ * The parameters are those of tanh; LOOK: lanes of a table, by the low bits of an index;
+ * SHIFT: signed bits, shifted right, as a number. They declare `power`, and `within`:
+ * whether x is a normal number above 0, and the result far from overflow. */
 #define FAST_POW_f32(V, I, NUMBER, BITS, FUSED, FILL, LOOK, SHIFT)                       \
     const I bits = BITS(x), apart = bits - 0x3f360000u, at = apart >> 18;                \
     const V k = SHIFT(apart, 23);                                                        \

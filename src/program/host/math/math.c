@@ -209,9 +209,21 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
                                               : pithp_math_##exact##_f64(x);             \
     }
 #define ITSELF(x)         (x)
+#define LEAST(x, y)       ((x) < (y) ? (x) : (y))
 #define ELEMENT(table, i) (table)[(i) & (sizeof(table) / sizeof *(table)-1)]
 #define SHIFT_f32(i, by)  ((f32)((i32)(i) >> (by)))
 #define SHIFT_f64(i, by)  ((f64)((i64)(i) >> (by)))
+#define FAST1_ALL(name, exact, F, I, TEXT)                                               \
+    FUSED F fused_##name##_##F(F x) {                                                    \
+        TEXT(F, I, m_from_bits_##I, m_bits_##F, m_fused_##F, ITSELF, LEAST);             \
+        return result;                                                                   \
+    }                                                                                    \
+    F pithp_math_##name##_##F(F x) {                                                     \
+        return HAS_FMA ? fused_##name##_##F(x) : pithp_math_##exact##_##F(x);            \
+    }
+#define PITHP_MATH1_FAST_ALL(name, exact)                                                \
+    FAST1_ALL(name, exact, f32, u32, FAST_TANH_f32)                                      \
+    FAST1_ALL(name, exact, f64, u64, FAST_TANH_f64)
 #define FAST2(name, exact, F, I, TEXT)                                                   \
     FUSED F fused_##name##_##F(F x, F y) {                                               \
         TEXT(F, I, m_from_bits_##I, m_bits_##F, m_fused_##F, ITSELF, ELEMENT,            \

@@ -11,7 +11,7 @@
 #define SYMBOL2(isa, lanes, name, type)                                                  \
     __asm__("_ZGV" #isa "N" #lanes "vv_pithp_math_" #name "_" #type)
 
-/* Lane by lane in loops that gcc vectorises. Without a limit NaN needs no other form. */
+/* Lane by lane in loops that gcc vectorises. */
 #define FAST1(vector, isa, lanes, name, exact, type, limit)                              \
     vector exact1_##isa##_##name##_##type(vector x) SYMBOL1(isa, lanes, exact, type);    \
     static __attribute__((noinline)) vector beyond_##isa##_##name##_##type(vector x) {   \
@@ -27,8 +27,7 @@
     vector fast1_##isa##_##name##_##type(vector x) SYMBOL1(isa, lanes, name, type);      \
     vector fast1_##isa##_##name##_##type(vector x) {                                     \
         type a[lanes];                                                                   \
-        if (!__builtin_isinf(limit) &&                                                   \
-            __builtin_expect(NOT_WITHIN_##type##lanes(x, limit), 0))                     \
+        if (__builtin_expect(NOT_WITHIN_##type##lanes(x, limit), 0))                     \
             return beyond_##isa##_##name##_##type(x);                                    \
         memcpy(a, &x, sizeof a);                                                         \
         _Pragma("omp simd") for (int i = 0; i < lanes; i++) a[i] =                       \
@@ -40,6 +39,16 @@
 /* The text of fast.h over gcc's vectors. */
 #define NUMBER_OF(bits) ((V)(bits))
 #define BITS_OF(x)      ((I)(x))
+#define FAST1_ALL(vector, isa, lanes, name, F, B, TEXT)                                  \
+    vector fast1_##isa##_##name##_##F(vector x_) SYMBOL1(isa, lanes, name, F);           \
+    vector fast1_##isa##_##name##_##F(vector x_) {                                       \
+        typedef F V __attribute__((vector_size(sizeof(vector))));                        \
+        typedef B I __attribute__((vector_size(sizeof(vector))));                        \
+        const V x = (V)x_;                                                               \
+        TEXT(V, I, NUMBER_OF, BITS_OF, FUSED_##F##lanes, FILL_##F##lanes,                \
+             LEAST_##F##lanes);                                                          \
+        return (vector)result;                                                           \
+    }
 #define FAST2(vector, isa, lanes, name, exact, F, B, TEXT)                               \
     vector exact2_##isa##_##name##_##F(vector x, vector y)                               \
         SYMBOL2(isa, lanes, exact, F);                                                   \
@@ -72,8 +81,10 @@
         ((V)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
 #    define FUSED_f648(x, y, z)                                                          \
         ((V)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
-#    define FILL_f3216(x) ((V)_mm512_set1_ps(x))
-#    define FILL_f648(x)  ((V)_mm512_set1_pd(x))
+#    define FILL_f3216(x)     ((V)_mm512_set1_ps(x))
+#    define FILL_f648(x)      ((V)_mm512_set1_pd(x))
+#    define LEAST_f3216(x, y) ((V)_mm512_min_ps((__m512)(x), (__m512)(y)))
+#    define LEAST_f648(x, y)  ((V)_mm512_min_pd((__m512d)(x), (__m512d)(y)))
 #    define LOOK_f3216(table, i)                                                         \
         ((V)_mm512_permutex2var_ps(_mm512_loadu_ps(table), (__m512i)(i),                 \
                                    _mm512_loadu_ps((table) + 16)))
@@ -89,6 +100,9 @@
 #    define FORMS1(name, exact, limit32, limit64)                                        \
         FAST1(__m512, e, 16, name, exact, f32, limit32)                                  \
         FAST1(__m512d, e, 8, name, exact, f64, limit64)
+#    define FORMS1_ALL(name)                                                             \
+        FAST1_ALL(__m512, e, 16, name, f32, u32, FAST_TANH_f32)                          \
+        FAST1_ALL(__m512d, e, 8, name, f64, u64, FAST_TANH_f64)
 #    define FORMS2(name, exact)                                                          \
         FAST2(__m512, e, 16, name, exact, f32, u32, FAST_POW_f32)                        \
         FAST2(__m512d, e, 8, name, exact, f64, u64, FAST_POW_f64)
@@ -118,6 +132,10 @@
 #    define FILL_f644(x)      ((V)_mm256_set1_pd(x))
 #    define FILL_f324(x)      ((V)_mm_set1_ps(x))
 #    define FILL_f642(x)      ((V)_mm_set1_pd(x))
+#    define LEAST_f328(x, y)  ((V)_mm256_min_ps((__m256)(x), (__m256)(y)))
+#    define LEAST_f644(x, y)  ((V)_mm256_min_pd((__m256d)(x), (__m256d)(y)))
+#    define LEAST_f324(x, y)  ((V)_mm_min_ps((__m128)(x), (__m128)(y)))
+#    define LEAST_f642(x, y)  ((V)_mm_min_pd((__m128d)(x), (__m128d)(y)))
 /* Indices beyond a table wrap, as vpermt2ps has them wrap. No instruction of AVX2
  * converts 64-bit integers: the exponent, 1024 more, is made the low bits of 2^52 + it.
  */
@@ -144,6 +162,13 @@
         FAST1(__m256d, c, 4, name, exact, f64, limit64)                                  \
         FAST1(__m128, b, 4, name, exact, f32, limit32)                                   \
         FAST1(__m128d, b, 2, name, exact, f64, limit64)
+#    define FORMS1_ALL(name)                                                             \
+        FAST1_ALL(__m256, d, 8, name, f32, u32, FAST_TANH_f32)                           \
+        FAST1_ALL(__m256d, d, 4, name, f64, u64, FAST_TANH_f64)                          \
+        FAST1_ALL(__m256, c, 8, name, f32, u32, FAST_TANH_f32)                           \
+        FAST1_ALL(__m256d, c, 4, name, f64, u64, FAST_TANH_f64)                          \
+        FAST1_ALL(__m128, b, 4, name, f32, u32, FAST_TANH_f32)                           \
+        FAST1_ALL(__m128d, b, 2, name, f64, u64, FAST_TANH_f64)
 #    define FORMS2(name, exact)                                                          \
         FAST2(__m256, d, 8, name, exact, f32, u32, FAST_POW_f32)                         \
         FAST2(__m256d, d, 4, name, exact, f64, u64, FAST_POW_f64)                        \
@@ -157,5 +182,6 @@
 /* Rows of other kinds are not for this file. */
 #define PITHP_MATH1_FAST(name, exact, limit32, limit64)                                  \
     FORMS1(name, exact, limit32, limit64)
-#define PITHP_MATH2_FAST(name, exact) FORMS2(name, exact)
+#define PITHP_MATH1_FAST_ALL(name, exact) FORMS1_ALL(name)
+#define PITHP_MATH2_FAST(name, exact)     FORMS2(name, exact)
 #include "program/host/math/math.def"

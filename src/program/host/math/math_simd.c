@@ -283,5 +283,6 @@
     FORMS1(name, sleef, bound, NO_CHECK, CHECK_ANGLE, MEND_ANGLE)
 /* In math_fast.c. */
 #define PITHP_MATH1_FAST(...)
+#define PITHP_MATH1_FAST_ALL(...)
 #define PITHP_MATH2_FAST(...)
 #include "program/host/math/math.def"
