@@ -131,7 +131,7 @@ pith_hint_leaf(pith_scope *s, const pith_contract *contract, const pith_sample *
                : no_hint;
 }
 
-/* ---- Nodes over others ---- */
+/* ---- Combinators ---- */
 
 static bool children_fit(pith_scope *s,
                          const char *function,

@@ -113,7 +113,7 @@ pith_status pithp_required_describe(pithp_stream *st,
     return rc;
 }
 
-/* ---- Whether they fit ---- */
+/* ---- Comparison with sizes ---- */
 
 bool pithp_need_fits(const pith_capacity *c, int64_t i, const pithp_need *need) {
     return !need->beyond && need->value <= pithp_capacity_size(c, i);

@@ -188,8 +188,8 @@ Test(series, is_no_file_and_a_file_is_no_series) {
     pt_says("cannot open \"b.json\": No such file or directory (");
     pt_ok(s, save("b.json", 1, 0));
     pt_fails(PITH_E_IO, s, newest("b.json"));
-    pt_says(
-        "no checkpoint of the series \"b.json\"; a file of that name exists: load it without .newest");
+    pt_says("no checkpoint of the series \"b.json\"; a file of that name exists: load it "
+            "without .newest");
     pt_fails(PITH_E_IO, s, newest("c.json"));
     pt_says("no checkpoint of the series \"c.json\" (");
     end();

@@ -91,7 +91,8 @@ Test(uses, that_nobody_declares_are_reported_by_the_save) {
     begin(save_bare);
     pt_fails(PITH_E_TYPE, s, pith_load(s, Bare, "a.json"));
     pt_says(
-        "the record type Adam is unknown to the program (call Adam_pith_type(), or add PITH_USES where its tree is declared)");
+        "the record type Adam is unknown to the program (call Adam_pith_type(), or add "
+        "PITH_USES where its tree is declared)");
     pt_ok(s, save_bare("b.json"));
     cr_assert_eq(warnings, 2); /* Adam and Momentum */
     cr_assert(strstr(logged,

@@ -143,8 +143,8 @@ Test(pith_json, tells_verdicts_and_series) {
     python(1, "verify --json a.json b.json",
            "assert [x['verdict'] for x in d] == ['damaged', 'damaged']\n"
            "assert d[0]['damage'][0]['path'] == '.neighbour'\n"
-           "assert 'no pith checkpoint' in d[1]['damage'][0]['message']\n");
-    python(1, "log --json b.json", "assert 'no pith checkpoint' in d[0]['damaged']\n");
+           "assert 'not a pith checkpoint' in d[1]['damage'][0]['message']\n");
+    python(1, "log --json b.json", "assert 'not a pith checkpoint' in d[0]['damaged']\n");
     free(f.bytes);
     end();
 }

@@ -47,7 +47,8 @@ static void check_type(const capture *c, int64_t row, const pith_type *type) {
         return;
     pithp_log(
         c->s->runtime, PITH_LOG_WARNING,
-        "pith_save: %s: no declaration leads from %s to %s: a program that loads this must call its T_pith_type() first, or has PITH_USES(T) in the "
+        "pith_save: %s: no declaration leads from %s to %s: a program that loads this "
+        "must call its T_pith_type() first, or has PITH_USES(T) in the "
         "PITH_NODE of %s",
         pithp_document_error_path(c->d, row, path), pithp_node_def_of(root)->type->name,
         type->name, pithp_node_def_of(root)->type->name);

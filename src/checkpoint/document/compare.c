@@ -100,7 +100,7 @@ pith_status pithp_mismatches_end(const pithp_mismatches *r) {
                       r->count - r->shown, r->count);
 }
 
-/* ---- Looking up ---- */
+/* ---- Lookup ---- */
 
 int64_t pithp_child_named(const pithp_document *d,
                           const pithp_children *children,
@@ -366,7 +366,8 @@ static void compare_types(pithp_mismatches *r, const pith_type *const *types) {
         if (!types[i])
             pithp_mismatches_add(
                 r, PITH_E_TYPE, first, NULL,
-                "the record type %.100s is unknown to the program (call %s_pith_type(), or add PITH_USES where its tree is declared)",
+                "the record type %.100s is unknown to the program (call %s_pith_type(), "
+                "or add PITH_USES where its tree is declared)",
                 got->name, strchr(got->name, '.') ? "T" : got->name);
         else if (types[i]->version < got->version)
             pithp_mismatches_add(r, PITH_E_TYPE, first, NULL,

@@ -106,8 +106,8 @@ static void add_step(const pithp_document *d, const pithp_doc_node *n, pithp_tex
         pithp_path_add_index(t, n->index);
 }
 
-/* Counted up to most + 1. While a document is being changed, its rows still say what the
- * file says. */
+/* Counted up to most + 1. While a document is being changed, its rows still describe the
+ * file. */
 static int64_t depth_of(const pithp_document *d, int64_t node, size_t most) {
     int64_t depth = 0;
     while ((size_t)depth <= most && (node = d->nodes.rows[node].parent) >= 0)

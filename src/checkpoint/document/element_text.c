@@ -234,7 +234,7 @@ bool pithp_element_from_text(pith_dtype dtype, const char *text, void *element) 
     return nan_from_text(dtype, text, element);
 }
 
-/* ---- What users read ---- */
+/* ---- Public functions ---- */
 
 double pith_element_f64(pith_dtype dtype, const void *elements, int64_t i) {
     const size_t bytes = pith_dtype_size(dtype);

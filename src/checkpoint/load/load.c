@@ -80,7 +80,7 @@ static void drop_tables(loader *v) {
     drop_table(v, v->value, (int64_t)v->value_bytes, 1);
 }
 
-/* ---- What the program expects ---- */
+/* ---- Expected structure ---- */
 
 static void find_types(loader *v) {
     for (int64_t i = 0; i < v->d->types.count; i++) {

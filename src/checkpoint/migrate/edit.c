@@ -118,7 +118,7 @@ pithp_edit_walk(pithp_edit *e, int64_t root, pithp_edit_visit visit, void *closu
     return rc;
 }
 
-/* ---- Back into a table ---- */
+/* ---- Conversion to a table ---- */
 
 typedef struct table {
     pithp_doc_node *rows;
@@ -186,7 +186,7 @@ pith_status pithp_edit_finish(pithp_edit *e, int64_t root) {
     return rc;
 }
 
-/* ---- Places ---- */
+/* ---- Paths ---- */
 
 int64_t pithp_edit_child(const pithp_edit *e, int64_t row, const char *name) {
     int64_t at = e->links[row].first;
@@ -303,7 +303,7 @@ pith_status pithp_edit_find(pithp_edit *e,
     return rc;
 }
 
-/* ---- Taking and putting ---- */
+/* ---- Detaching and attaching ---- */
 
 pithp_detached pithp_edit_detach(pithp_edit *e, const pithp_edit_target *target) {
     pithp_doc_node *record = &e->d->nodes.rows[target->parent];

@@ -69,7 +69,7 @@ static bool same_form(const renaming *v, const rename_row *row) {
     return !path && (!strchr(to, '.') || pithp_program_type(v->root, to));
 }
 
-/* ---- What can be seen without the file ---- */
+/* ---- Validation without the file ---- */
 
 static pith_status refuse(const renaming *v, const char *format, ...) PITH_FORMAT(2, 3);
 
@@ -323,7 +323,7 @@ static void rename_types(renaming *v) {
     }
 }
 
-/* ---- All of them ---- */
+/* ---- All renames ---- */
 
 static pith_status rename_all(renaming *v, int64_t root) {
     pith_status rc;

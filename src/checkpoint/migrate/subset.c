@@ -22,7 +22,7 @@ static bool is_field(const pith_type *type, const char *name, bool is_static) {
     return false;
 }
 
-/* ---- What the program lacks ---- */
+/* ---- Extra in the file ---- */
 
 static void leave_out(subset *v, const pith_type *type, int64_t row) {
     pithp_document *d = v->e->d;
@@ -48,7 +48,7 @@ static void leave_out(subset *v, const pith_type *type, int64_t row) {
     }
 }
 
-/* ---- What the file lacks ---- */
+/* ---- Missing in the file ---- */
 
 static const void *slot_of(const void *record, int32_t slot) {
     return *pithp_slot(record, pithp_node_def_of(record), slot);
@@ -140,7 +140,7 @@ model_below(const subset *v, const void *model, int64_t row, int64_t i) {
     return NULL;
 }
 
-/* ---- Both, from the root down ---- */
+/* ---- Traversal from the root ---- */
 
 /* Set the models of the children of a row. */
 static void hand_down(subset *v, int64_t row) {

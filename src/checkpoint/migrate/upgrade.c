@@ -15,7 +15,7 @@ struct pith_upgrade {
 
 static const char tag[] = "upgrade"; /* the shape of these objects: its address */
 
-/* ---- What hooks are given ---- */
+/* ---- Arguments of hooks ---- */
 
 static bool is_upgrade(const pith_scope *s, const pith_upgrade *u) {
     pithp_block *block = NULL;

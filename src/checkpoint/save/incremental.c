@@ -67,7 +67,7 @@ static pith_status read_base(pith_scope *s,
     return PITH_OK;
 }
 
-/* ---- The same leaves ---- */
+/* ---- Unchanged leaves ---- */
 
 /* The tensor name of a leaf without the compression prefix: both forms are equivalent. */
 static const char *name_of(const pithp_doc_leaf *leaf) {
@@ -155,7 +155,7 @@ static pith_status find_same(share *h, const pith_array *const *arrays, void *st
     return PITH_OK;
 }
 
-/* ---- Which sidecars go on ---- */
+/* ---- Sidecars to share ---- */
 
 static int32_t sidecar_of(const share *h, int64_t leaf) {
     return h->found[leaf] < 0 ? -1 : h->base->leaves.rows[h->found[leaf]].sidecar;

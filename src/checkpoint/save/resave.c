@@ -141,7 +141,8 @@ static pith_status check(pith_scope *s,
     if (o->keep || o->background || o->step || o->metadata)
         return pithp_fail(
             s, PITH_E_ARG, NULL,
-            "%s: keep, background, step and metadata cannot be set: the structure has the last two",
+            "%s: keep, background, step and metadata cannot be set: the structure has "
+            "the last two",
             function);
     if (pithp_save_options_check(s, function, path, o) != PITH_OK)
         return PITH_E_ARG;

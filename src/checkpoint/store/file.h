@@ -98,7 +98,7 @@ bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims);
  * no other document names. Requires the folder lock. */
 void pithp_folder_sweep(int folder);
 
-/* ---- Which files are a document's own (names.c, own_sidecar.c) ---- */
+/* ---- Files owned by a document (names.c, own_sidecar.c) ---- */
 
 /* "melt.<hash>.safetensors" for "melt.json"; members of a series use the series' stem. */
 void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]);

@@ -14,7 +14,7 @@
 
 enum { LOCK_WAIT_MS = 10, LOCK_TRIES = 6000 };
 
-/* ---- Places ---- */
+/* ---- Locations ---- */
 
 static pith_status refuse(pith_scope *s, const char *path, int error) {
     char reason[128];
@@ -75,7 +75,7 @@ void pithp_location_close(pithp_location *location) {
     location->folder = -1;
 }
 
-/* ---- One commit at a time ---- */
+/* ---- Commit lock ---- */
 
 pith_status pithp_folder_lock(pith_scope *s, const pithp_location *location) {
     const struct timespec wait = {.tv_nsec = LOCK_WAIT_MS * 1000000L};
@@ -231,7 +231,7 @@ bool pithp_folder_drop_sidecars(int folder,
     return all;
 }
 
-/* ---- Leftovers ---- */
+/* ---- Sweeping ---- */
 
 /* Parse a name of pithp_temporary_name: ".pith-<process>-<number>.tmp", with ".<stem>"
  * before the end for a document. */

@@ -139,7 +139,7 @@ pith_status pithp_checkpoint_trouble(pith_scope *s,
     return PITH_OK;
 }
 
-/* ---- All files, as one moment of the folder had them ---- */
+/* ---- A consistent set of files ---- */
 
 typedef struct files {
     int document; /* descriptor; -1: not open */

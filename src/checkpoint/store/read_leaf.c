@@ -77,7 +77,7 @@ static pith_status fill(pith_scope *s,
     return rc;
 }
 
-/* ---- What users call ---- */
+/* ---- Public functions ---- */
 
 int64_t pith_checkpoint_find(pith_scope *s, const pith_checkpoint *c, const char *path) {
     if (!pithp_enter(s))
