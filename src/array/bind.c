@@ -1,5 +1,5 @@
-/* Applying primitives. Every operation of the room comes through pithp_bind: here a call
- * meets memory. */
+/* Binding of primitives: every operation calls pithp_bind, which infers the result,
+ * allocates it, and runs or records the primitive. */
 #include "array/array_internal.h"
 #include "program/exec/call.h"
 #include "program/ir/program.h"
@@ -8,7 +8,7 @@
 
 enum { MANY_OPERANDS = 16, SMALL_COUNT = 1024 };
 
-/* The interned spec of a result: mostly that of an operand. */
+/* The interned spec of a result, usually that of an operand. */
 static const pith_spec *
 intern(pith_scope *s, const pithp_call *call, const pith_spec *result) {
     if (call->operand_count > 0 &&
@@ -61,7 +61,7 @@ static pith_status run(pith_scope *s,
     return rc;
 }
 
-/* Into the memory of `there`, or of an array that is made. */
+/* Run into the memory of `there`, or of a new array. */
 static const pith_array *apply(pith_scope *s,
                                const pithp_call *call,
                                const void *const *operands,
@@ -87,8 +87,8 @@ static const pith_array *apply(pith_scope *s,
     return result;
 }
 
-/* Small elementwise calls over operands of one spec need no plan: one block function does
- * it. Sets *done where it applied. */
+/* Fast path of small elementwise calls over operands of one spec: one block function, no
+ * plan. Sets *done if it applied. */
 static const pith_array *apply_small(pith_scope *s,
                                      pithp_primitive primitive,
                                      int count,
@@ -170,7 +170,7 @@ const pith_array *pithp_bind_in_place(pith_scope *s,
                                       const void *params) {
     if (is_traced(s, primitive, count, operands, params))
         return pithp_trace_bind(s, primitive, count, operands, params);
-    _Static_assert(PITH_MAX_RANK + 2 <= MANY_OPERANDS, "a scatter by all dimensions");
+    _Static_assert(PITH_MAX_RANK + 2 <= MANY_OPERANDS, "a scatter along all axes");
     const pith_spec *specs[MANY_OPERANDS];
     const void *data[MANY_OPERANDS];
     for (int i = 0; i < count; i++) {
@@ -220,7 +220,7 @@ const pith_array *pithp_broadcast(pith_scope *s,
                                   bool *fits) {
     const pith_spec *from = pithp_array_spec(a);
     pithp_broadcast_params params = {.rank = rank};
-    if (rank > 0) /* else shape may be NULL */
+    if (rank > 0) /* otherwise shape may be NULL */
         memcpy(params.shape, shape, (size_t)rank * sizeof *shape);
     *fits = from->rank <= rank;
     bool same = from->rank == rank;

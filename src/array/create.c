@@ -7,7 +7,7 @@
 static const pith_array *
 full_of_bits(pith_scope *s, pith_dtype dtype, pith_shape shape, uint64_t bits) {
     const pith_spec *spec = pithp_spec(s, dtype, shape.rank, shape.extents);
-    if (!spec) /* refused here, so that the parameters below are in range */
+    if (!spec) /* refused early, so that the parameters below are in range */
         return NULL;
     pithp_full_params params = {.dtype = dtype, .rank = shape.rank, .value = bits};
     memcpy(params.shape, shape.extents, sizeof params.shape);
@@ -83,9 +83,9 @@ const pith_array *pith_arange(pith_scope *s, pith_dtype dtype, int64_t count) {
     return pithp_enter(s) ? iota(s, dtype, PITH_SHAPE(count), 0, "pith_arange") : NULL;
 }
 
-/* ---- Rows and matrices by a rule ---- */
+/* ---- Ranges and matrices by a rule ---- */
 
-/* start + i * step in a dtype; integers are exact in it. */
+/* start + i * step in a dtype; exact for integers. */
 static const pith_array *
 ramp(pith_scope *s, pith_dtype dtype, int64_t count, double start, double step) {
     pith_scope *w = pithp_temporaries_open(s);
@@ -122,7 +122,7 @@ pith_range(pith_scope *s, pith_dtype dtype, double start, double stop, double st
     return ramp(s, dtype, count > 0 ? (int64_t)count : 0, start, step);
 }
 
-/* From start to stop where stop - start overflows: weights of both ends. */
+/* From start to stop if stop - start overflows: a weighted sum of both ends. */
 static const pith_array *
 weighted(pith_scope *s, int64_t count, double start, double stop, double parts) {
     pith_scope *w = pithp_temporaries_open(s);
@@ -157,7 +157,7 @@ const pith_array *pith_linspace(pith_scope *s,
     const pith_array *row = isfinite(stop - start)
                                 ? ramp(w, PITH_F64, count, start, (stop - start) / parts)
                                 : weighted(w, count, start, stop, parts);
-    if (endpoint && count > 1) { /* the last one is stop itself */
+    if (endpoint && count > 1) { /* the last element is exactly stop */
         const pith_array *place = pith_arange(w, PITH_I64, count);
         const pith_array *last = pith_equal(w, place, pith_i64(w, count - 1));
         row = pith_where(w, last, pith_f64(w, stop), row);

@@ -1,17 +1,17 @@
-/* Einstein sums. The text names the axes of every operand by letters; then each operand
- * loses repeated letters (diagonals) and letters that nobody else has (sums), and pairs
- * are multiplied until one is left, the pair first whose product is smallest against
- * what it replaces. */
+/* Einstein summation. Letters name the axes of every operand. First each operand loses
+ * repeated letters (diagonals) and letters that occur nowhere else (sums). Then pairs
+ * are multiplied greedily: the pair first whose product is smallest relative to its
+ * operands. */
 #include "array/array_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Letters, a to z before A to Z, then axes that ... stands for, the last one first. */
+/* Letters, a to z before A to Z, then axes of the ellipsis, from the last one. */
 enum { LETTERS = 52, LABELS = LETTERS + PITH_MAX_RANK, MOST_OPERANDS = 64 };
 
-/* An operand, or a product of some, with the label of each axis. */
+/* An operand, or a partial product, with the label of each axis. */
 typedef struct term {
     const pith_array *array;
     int rank;
@@ -23,7 +23,7 @@ typedef struct sum {
     const char *text;
     int count;
     term terms[MOST_OPERANDS];
-    term out; /* without an array */
+    term out; /* no array */
     int64_t extents[LABELS];
     int8_t first[LABELS]; /* operand that gave the extent, from 1; 0: none */
 } sum;
@@ -40,8 +40,8 @@ static char letter_of(int label) {
     return (char)(label < 26 ? 'a' + label : 'A' + label - 26);
 }
 
-/* One list of letters, up to a comma, an arrow or the end: of the operand, from 1 on, or
- * (0) of the result, where ... stands for `dots` axes. */
+/* Parse one list of letters, up to a comma, an arrow or the end: of the operand (from 1),
+ * or (0) of the result, where ... stands for `dots` axes. */
 static const char *
 parse_list(sum *e, const char *at, term *to, int operand, int dots, bool *dotted) {
     int letters = 0;
@@ -63,7 +63,7 @@ parse_list(sum *e, const char *at, term *to, int operand, int dots, bool *dotted
                 pithp_fail(
                     e->s, PITH_E_ARG, NULL,
                     "%s: \"%s\": expected letters and one ... at most, got '%c' at "
-                    "place %d",
+                    "position %d",
                     function, e->text, *at, (int)(at - e->text) + 1);
                 return NULL;
             }
@@ -85,7 +85,7 @@ parse_list(sum *e, const char *at, term *to, int operand, int dots, bool *dotted
     return at;
 }
 
-/* The extent of a label; letters agree, ... broadcasts. */
+/* Set the extent of a label: letters must agree, ellipsis axes broadcast. */
 static bool set_extent(sum *e, int operand, int label, int64_t extent) {
     char text[PITHP_SPEC_TEXT_BYTES];
     int64_t *known = &e->extents[label];
@@ -129,7 +129,7 @@ static bool has(const term *t, int label) {
     return false;
 }
 
-/* Without an arrow: what ... stands for, then the letters that stand once, capitals
+/* Without an arrow: the ellipsis axes, then the letters that occur once, capitals
  * first. */
 static bool imply_output(sum *e, int dots) {
     int times[LETTERS] = {0};
@@ -164,7 +164,7 @@ static bool check_output(sum *e, int dots, bool dotted) {
         if (label < LETTERS && (twice || !e->first[label])) {
             pithp_fail(e->s, PITH_E_ARG, NULL, "%s: \"%s\": %c of the result %s",
                        function, e->text, letter_of(label),
-                       twice ? "is named twice" : "is of no operand");
+                       twice ? "is named twice" : "is in no operand");
             return false;
         }
     }
@@ -190,9 +190,8 @@ static bool parse(sum *e) {
             if (t->labels[d] >= LETTERS + dots)
                 dots = t->labels[d] - LETTERS + 1;
         if (k + 1 < e->count ? *at != ',' : *at == ',') {
-            pithp_fail(e->s, PITH_E_ARG, NULL,
-                       "%s: \"%s\" is of another number of operands than %d", function,
-                       e->text, e->count);
+            pithp_fail(e->s, PITH_E_ARG, NULL, "%s: \"%s\" does not have %d operands",
+                       function, e->text, e->count);
             return false;
         }
         at += *at == ',';
@@ -217,7 +216,7 @@ under(pith_scope *s, const pith_array *a, int rank, const int64_t *shape) {
     return spec ? pithp_alias(s, a, spec) : NULL;
 }
 
-/* Axis d becomes axis order[d] of what it was. */
+/* Axis d becomes the former axis order[d]. */
 static bool permute(sum *e, term *t, const int *order) {
     pithp_transpose_params params = {0};
     const term before = *t;
@@ -237,7 +236,7 @@ static void forget_axis(term *t, int axis) {
     memmove(t->labels + axis, t->labels + axis + 1, (size_t)(t->rank - axis));
 }
 
-/* Of axes p and q with one label the diagonal remains, as the last axis. */
+/* Replace axes p and q of one label by their diagonal, as the last axis. */
 static bool take_diagonal(sum *e, term *t, int p, int q) {
     int order[PITH_MAX_RANK], count = 0;
     for (int d = 0; d < t->rank; d++)
@@ -252,7 +251,7 @@ static bool take_diagonal(sum *e, term *t, int p, int q) {
     return t->array != NULL;
 }
 
-/* The last axis with the label of axis d; d where there is no other. */
+/* The last axis with the label of axis d. */
 static int last_like(const term *t, int d) {
     int last = t->rank - 1;
     while (t->labels[last] != t->labels[d])
@@ -281,7 +280,7 @@ static bool is_needed(const sum *e, int label, int one, int two) {
     return false;
 }
 
-/* Without the axes of `mask`: summed, or (extents of 1) dropped. */
+/* Remove the axes of `mask`: by a sum, or (extent 1) by dropping. */
 static bool reduce(sum *e, term *t, uint32_t mask, bool drop) {
     int64_t shape[PITH_MAX_RANK];
     const pith_spec *spec = pithp_array_spec(t->array);
@@ -301,8 +300,7 @@ static bool reduce(sum *e, term *t, uint32_t mask, bool drop) {
     return t->array != NULL;
 }
 
-/* Axes of extent 1 that broadcast go, and labels that only this operand has are summed.
- */
+/* Drop broadcast axes of extent 1, and sum labels that only this operand has. */
 static bool prepare(sum *e, int k) {
     term *t = &e->terms[k];
     uint32_t repeated = 0, alone = 0;
@@ -321,9 +319,9 @@ static bool prepare(sum *e, int k) {
 
 /* ---- Pairs ---- */
 
-/* The labels of a product, and what is summed to get it. */
+/* The labels of a product, and its contractions. */
 typedef struct pairing {
-    term result; /* labels shared and needed, then the rest of one and of two */
+    term result; /* shared labels that are needed, then the rest of one and two */
     pithp_dot_params params;
 } pairing;
 
@@ -334,7 +332,7 @@ static int axis_of(const term *t, int label) {
     return d;
 }
 
-/* false: the result would have more axes than arrays have. */
+/* false: the result would have too many axes. */
 static bool pair(const sum *e, int one, int two, pairing *p) {
     const term *a = &e->terms[one], *b = &e->terms[two];
     int8_t labels[2 * PITH_MAX_RANK];
@@ -376,7 +374,7 @@ static double size_of(const sum *e, const term *t) {
     return size;
 }
 
-/* The pair to multiply next; in the order that gives the result's axes where one does. */
+/* Choose the next pair, in the operand order that gives the result's axes if possible. */
 static bool choose(const sum *e, int *one, int *two, pairing *best) {
     double least = 0;
     bool found = false;
@@ -405,7 +403,7 @@ static bool choose(const sum *e, int *one, int *two, pairing *best) {
     return found;
 }
 
-/* t with axes in the order of `labels`, 1 where it lacks one. */
+/* t with axes in the order of `labels`; extent 1 for missing labels. */
 static const pith_array *spread(sum *e, const term *t, const term *labels) {
     int order[PITH_MAX_RANK], count = 0;
     int64_t shape[PITH_MAX_RANK];

@@ -154,7 +154,7 @@ pith_dtype pith_promote_types(pith_dtype a, pith_dtype b) {
                                                     : PITH_DTYPE_NONE;
 }
 
-/* Whether both are arrays, and their dtypes integers or bool (floats else). */
+/* Whether both are arrays of integers or bool (floats: of floats). */
 static bool both_are(const pith_array *a, const pith_array *b, bool floats) {
     const pith_array *const pair[] = {a, b};
     for (int i = 0; i < 2; i++) {
@@ -192,7 +192,7 @@ const pith_array *(pith_trunc_divide)(pith_scope *s,
     return binary(s, PITHP_OP_DIV, "pith_trunc_divide", a, b);
 }
 
-/* ---- Operations composed of others ---- */
+/* ---- Composed operations ---- */
 
 static bool
 is_float(pith_scope *s, const char *function, const char *name, const pith_array *a) {
@@ -223,8 +223,8 @@ pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent) {
     return *exponent ? mantissa : NULL;
 }
 
-/* The exponents take the mantissas' dtype, of at least 32 bits: no exponent that matters
- * is rounded there, and what bf16 and f16 lose is lost in one rounding at the end. */
+/* The exponents take the mantissas' dtype, at least 32 bits: relevant exponents are exact
+ * there, and bf16 and f16 are rounded once, at the end. */
 const pith_array *(pith_ldexp)(pith_scope *s, const pith_array *a, const pith_array *b) {
     if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_ldexp", "a") != PITH_OK ||
         pithp_operand_check(s, b, "pith_ldexp", "b") != PITH_OK ||
@@ -263,7 +263,7 @@ const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a) {
     return pithp_temporaries_close(s, w, pith_where(w, pith_is_nan(w, a), 0, clipped));
 }
 
-/* |a - b| of integers, exact: the difference as an unsigned number. */
+/* |a - b| of integers, exact: an unsigned difference. */
 static const pith_array *apart(pith_scope *s, const pith_array *a, const pith_array *b) {
     const pith_array *high = pith_maximum(s, a, b), *low = pith_minimum(s, a, b);
     return pith_sub(s, pith_cast(s, high, PITH_U64), pith_cast(s, low, PITH_U64));
@@ -345,7 +345,7 @@ const pith_array *pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype
     if (!pithp_enter(s) || pithp_operand_check(s, a, "pith_cast", "a") != PITH_OK)
         return NULL;
     if (pith_dtype_size(dtype) == 0) {
-        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: no dtype has the number %d",
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: invalid dtype %d",
                    s->caller ? s->caller : "pith_cast", (int)dtype);
         return NULL;
     }

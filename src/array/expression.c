@@ -1,8 +1,8 @@
-/* Formulas over named arrays. */
+/* pith_expression: formulas over named arrays. */
 #include "array/expression_parts.h"
 
-/* Least elements of a result whose operations run as a plan, which is made once for a
- * formula and its dtypes. */
+/* Minimum elements of a result to run as a fused plan, made once per formula and
+ * dtypes. */
 enum { LEAST_FUSED = 2048 };
 
 /* ---- Bindings ---- */
@@ -32,7 +32,7 @@ static pith_status check_binding(pith_scope *s, const pith_binding *all, int64_t
 
 /* ---- Values ---- */
 
-/* Whether operands lie alike or have one element, and what the result's shape is. */
+/* Whether operands have one layout or one element, and the result's shape. */
 static bool describe(const pith_array *const *operands,
                      pithp_fused_key *key,
                      const pith_spec **like) {
@@ -71,9 +71,8 @@ static const pith_array *run_fused(pith_scope *s,
     return NULL;
 }
 
-/* All operations in one pass over large operands; *made: whether that was done, or
- * failed.
- */
+/* Evaluate all operations in one pass over large operands; *made: whether it was done, or
+ * failed. */
 static const pith_array *evaluate_fused(pith_scope *s,
                                         const pithp_expression *e,
                                         const pith_array *const *operands,
@@ -82,7 +81,7 @@ static const pith_array *evaluate_fused(pith_scope *s,
     pithp_fused_key key;
     const pith_spec *like;
     pithp_fused_code *code = NULL;
-    memset(&key, 0, sizeof key); /* padding too: it is compared as bytes */
+    memset(&key, 0, sizeof key); /* with padding: the key is compared as bytes */
     key.count = (int)count;
     *made = false;
     if (e->operations < 2 || count > PITHP_FUSED_OPERANDS || pithp_scope_trace(s) ||

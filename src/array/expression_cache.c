@@ -1,5 +1,5 @@
-/* Plans of expressions that a runtime keeps, in a list, newest first, of bounded length.
- */
+/* Expression cache: plans of expressions kept by a runtime, in a list of bounded length,
+ * newest first. */
 #include "array/expression_cache.h"
 
 #include "array/room.h"
@@ -18,7 +18,7 @@ typedef struct entry {
 } entry;
 
 typedef struct pithp_fused_cache {
-    pthread_mutex_t lock; /* guards the list; code is counted */
+    pthread_mutex_t lock; /* guards the list; codes are counted */
     entry *newest, *oldest;
     int count;
 } fused_cache;
@@ -44,7 +44,7 @@ static void free_entry(pith_runtime *rt, entry *e) {
     pithp_release(rt, e, sizeof *e + e->key_bytes);
 }
 
-/* Memory is short: what is used now stays until it was used. */
+/* Reclaim under memory pressure; code in use survives by its reference count. */
 static void reclaim(pith_runtime *rt) {
     pithp_array_room *room = pithp_array_room_at(rt);
     fused_cache *cache = room ? atomic_load(&room->fused_cache) : NULL;
@@ -66,7 +66,7 @@ static void reclaim(pith_runtime *rt) {
     }
 }
 
-/* The cache of the runtime, made when it is first used. NULL: error set. */
+/* The cache of the runtime, made on first use. NULL: error set. */
 static fused_cache *open_cache(pith_scope *s) {
     pithp_array_room *room = pithp_array_room_of(s);
     if (!room)
@@ -119,7 +119,7 @@ void pithp_fused_cache_add(pith_scope *s,
     fused_cache *cache = open_cache(s);
     entry *made = cache ? pithp_allocate(s->runtime, sizeof *made + bytes) : NULL;
     if (!made)
-        return; /* it is only not kept */
+        return; /* it is only not cached */
     *made = (entry){.hash = pithp_hash(0, key, bytes), .key_bytes = bytes, .code = code};
     memcpy(made->key, key, bytes);
     atomic_fetch_add_explicit(&code->refs, 1, memory_order_relaxed);

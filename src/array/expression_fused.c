@@ -1,6 +1,6 @@
-/* Expressions over elements that lie side by side: recorded once for a tuple of dtypes as
- * a program, whose plan does all operations on a block of elements before the next block,
- * and is compiled in the background where there is a compiler. */
+/* Fused expressions over contiguous elements: recorded once per tuple of dtypes as a
+ * program. Its plan does all operations on a block of elements before the next block. It
+ * is compiled in the background if a compiler is available. */
 #include "array/expression_cache.h"
 #include "gpu/compile/background.h"
 #include "program/exec/executable.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Elements of the program that is recorded; a plan serves any other count. */
+/* RECORDED: elements of the recorded program; a plan serves any other count */
 enum { RECORDED = 1 << 20, MOST_OPERATIONS = 64, MOST_TERMS = 4 * MOST_OPERATIONS };
 
 static const pith_array *
@@ -20,7 +20,7 @@ input(pith_scope *s, pithp_trace *t, const pithp_fused_key *key, int k) {
     return spec ? pithp_trace_input(s, t, spec) : NULL;
 }
 
-/* The expression as a program with one output, of RECORDED elements. NULL: error set. */
+/* The expression as a program with one output of RECORDED elements. NULL: error set. */
 static pithp_program *
 record(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) {
     static const int64_t shape[] = {RECORDED};
@@ -91,14 +91,14 @@ make_code(pith_scope *s, const pithp_expression *e, const pithp_fused_key *key) 
     return NULL;
 }
 
-/* What code depends on, without padding. */
+/* Cache key, without padding. */
 typedef struct key_text {
     pithp_fused_key key;
     char c_types;
     char terms[MOST_TERMS * sizeof(pithp_term)];
 } key_text;
 
-/* Returns how many bytes of it count. */
+/* Returns its used bytes. */
 static size_t
 write_key(key_text *to, const pithp_expression *e, const pithp_fused_key *key) {
     const size_t bytes = (size_t)e->count * sizeof *e->terms;
@@ -108,7 +108,7 @@ write_key(key_text *to, const pithp_expression *e, const pithp_fused_key *key) {
     return offsetof(key_text, terms) + bytes;
 }
 
-/* Whether such plans run here at all. */
+/* Whether the device runs such plans. */
 static bool can_fuse(const pith_scope *s, const pithp_expression *e) {
     return e->operations > 0 && e->operations <= MOST_OPERATIONS &&
            e->count <= MOST_TERMS && pithp_scope_device(s)->backend->addressable;

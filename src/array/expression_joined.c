@@ -1,6 +1,6 @@
-/* An expression at many places on a device where each call is a launch: recorded once for
- * all places as one program, whose schedule does equal steps of many places in one
- * launch. */
+/* Joined expressions: an expression over many leaves on a device where each call is a
+ * launch. It is recorded once for all leaves as one program, whose schedule batches equal
+ * steps into one launch. */
 #include "array/expression_cache.h"
 #include "gpu/compile/background.h"
 #include "program/exec/executable.h"
@@ -10,12 +10,12 @@
 
 enum { MOST_OPERATIONS = 64, MOST_INSTRUCTIONS = 1 << 20, MOST_KINDS = 64 };
 
-/* The operands of place i in the order. */
+/* The operands of leaf i in sorted order. */
 static const pith_array *const *row_of(const pithp_places *x, int64_t i) {
     return x->operands + x->order[i] * x->operand_count;
 }
 
-/* Whether operand k is the array that the place before has: one input for both. */
+/* Whether operand k is the same array as for the previous leaf: one input for both. */
 static bool is_shared(const pithp_places *x, int64_t i, int k) {
     return i > 0 && row_of(x, i)[k] == row_of(x, i - 1)[k];
 }
@@ -27,16 +27,16 @@ static bool can_join(const pith_scope *s, const pithp_expression *e, int64_t cou
            pithp_code_when_set() < PITHP_CODE_OFF;
 }
 
-/* ---- The order ---- */
+/* ---- Order ---- */
 
-/* What decides the kernel of a place: dtypes, and which operands are one element. */
+/* Kernel key of a leaf: dtypes, and which operands are one element. */
 typedef struct kind {
     uint8_t of[PITHP_FUSED_OPERANDS];
 } kind;
 
 typedef struct kinds {
     kind list[MOST_KINDS];
-    int64_t count, last; /* last: that of the place before */
+    int64_t count, last; /* last: that of the previous leaf */
 } kinds;
 
 static kind kind_of(const pithp_places *x, int64_t place) {
@@ -49,7 +49,7 @@ static kind kind_of(const pithp_places *x, int64_t place) {
     return made;
 }
 
-/* The number of the place's kind; kinds beyond the most are the last one. */
+/* The index of the leaf's kind; kinds beyond the maximum count as the last one. */
 static int64_t number_of(kinds *all, const pithp_places *x, int64_t place) {
     const kind one = kind_of(x, place);
     if (all->count && memcmp(&all->list[all->last], &one, sizeof one) == 0)
@@ -75,13 +75,13 @@ void pithp_places_sort(const pithp_places *x) {
         x->order[begin[number_of(&all, x, i)]++] = i;
 }
 
-/* ---- Keys ---- */
+/* ---- Cache keys ---- */
 
 static void add(pithp_text *key, const void *bytes, size_t n) {
     pithp_text_add_n(key, bytes, n);
 }
 
-/* Whether two neighbours are recorded alike, apart from their inputs. */
+/* Whether two adjacent leaves are recorded alike, except for their inputs. */
 static bool is_alike(const pithp_places *x, int64_t i) {
     for (int k = 0; k < x->operand_count; k++)
         if (is_shared(x, i, k) != is_shared(x, i - 1, k) ||
@@ -100,7 +100,7 @@ static void add_row(pithp_text *key, const pithp_places *x, int64_t i, int64_t r
     }
 }
 
-/* The expression, and the dtypes and shapes of all places; equal neighbours as one. */
+/* Cache key: the expression, and dtypes and shapes of all leaves, run-length encoded. */
 static void add_key(pithp_text *key, const pithp_expression *e, const pithp_places *x) {
     add(key, "joined", sizeof "joined");
     add(key, (const char *)&e->c_types, sizeof e->c_types);
@@ -148,7 +148,7 @@ static bool add_outputs(pith_scope *s,
     return true;
 }
 
-/* One output a place. NULL: error set. */
+/* One output per leaf. NULL: error set. */
 static pithp_program *
 record(pith_scope *s, const pithp_expression *e, const pithp_places *x) {
     const size_t bytes =
@@ -168,7 +168,7 @@ record(pith_scope *s, const pithp_expression *e, const pithp_places *x) {
     return NULL;
 }
 
-/* Whether every result is made where it is wanted. */
+/* Whether every result is written directly to its output. */
 static bool makes_outputs(const pithp_plan *plan, int64_t count) {
     for (int64_t k = 0; k < count; k++) {
         const pithp_place place = pithp_plan_output(plan, k);
@@ -196,7 +196,7 @@ static pith_status make(pith_scope *s,
     return s->error.code;
 }
 
-/* ---- Asking ---- */
+/* ---- Lookup ---- */
 
 /* NULL: error set. */
 static pithp_fused_code *
@@ -235,7 +235,7 @@ pith_status pithp_expression_join(pith_scope *s,
     else
         *code = pithp_fused_cache_find(s, key.bytes, key.length);
     if (s->error.code == PITH_OK && (!*code || (*code)->was_asked)) {
-        /* what is mapped once is not worth a program */
+        /* a single use is not worth a program */
         const bool again = *code || pithp_code_when_set() == PITHP_CODE_WAIT;
         pithp_fused_code_release(*code);
         *code = make_code(s, e, x, again);

@@ -1,5 +1,5 @@
-/* Whole numbers of expressions, which have no dtype yet: exact values and ranges. The
- * table's integers wrap; a number that a text states does not. */
+/* Exact integers in expressions: values and ranges of integers without a dtype.
+ * Arithmetic of the dtypes wraps; a number in the text does not. */
 #include "array/expression_parts.h"
 
 typedef pithp_i128 wide;
@@ -24,10 +24,10 @@ static bool multiply(const pithp_range *x, const pithp_range *y, pithp_range *to
     return fits;
 }
 
-/* Of one number, to an exponent that is not negative. */
+/* base to a non-negative exponent. */
 static bool raise_to(wide base, wide exponent, pithp_range *to) {
     wide power = 1;
-    if (base >= -1 && base <= 1) /* no more factors than these tell apart */
+    if (base >= -1 && base <= 1) /* larger exponents make no difference */
         exponent = exponent > 2 ? 2 + exponent % 2 : exponent;
     for (; exponent > 0; exponent--)
         if (__builtin_mul_overflow(power, base, &power))

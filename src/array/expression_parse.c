@@ -1,6 +1,6 @@
-/* Reading expressions into postfix code by the shunting-yard algorithm (Dijkstra, 1961),
- * by C's grammar as far as values without effects go. Operators that wait for their
- * operands lie on a list, so that no nesting of a text costs stack. */
+/* Expression parser: C's grammar without side effects, to postfix code by the
+ * shunting-yard algorithm (Dijkstra, 1961). Pending operators are on a list, so nesting
+ * takes no stack. */
 #include "array/expression_parts.h"
 #include "base/format.h"
 
@@ -8,7 +8,7 @@
 
 enum { MOST_BYTES = 16 << 20, FEW_WAITING = 16 };
 
-/* What waits for operands, or for the bracket or colon that ends it. */
+/* Pending operators: they wait for operands, a bracket or a colon. */
 typedef enum wait_kind {
     WAIT_INFIX,
     WAIT_PREFIX,
@@ -21,9 +21,9 @@ typedef enum wait_kind {
 
 typedef struct waiting {
     uint8_t kind;
-    uint8_t level;     /* of an infix */
-    uint8_t dtype;     /* of a cast, and of a call that is one; or PITH_DTYPE_NONE */
-    uint8_t arguments; /* of a call: complete ones */
+    uint8_t level;     /* precedence of an infix operator */
+    uint8_t dtype;     /* of a cast or a converting call; or PITH_DTYPE_NONE */
+    uint8_t arguments; /* of a call: number parsed */
     int32_t at;
     const pithp_operation *operation;
 } waiting;
@@ -33,15 +33,15 @@ typedef struct reader {
     const pithp_expression_names *names;
     pithp_expression *to;
     const char *text;
-    pithp_token token; /* the next one */
+    pithp_token token; /* the next token */
     waiting *list;     /* `few`, or allocated */
     int64_t count, room;
-    int64_t values; /* on the stack of who runs the code */
+    int64_t values; /* current depth of the evaluation stack */
     bool wants_value;
     waiting few[FEW_WAITING];
 } reader;
 
-/* ---- Refusals ---- */
+/* ---- Errors ---- */
 
 static pith_status refuse_at(reader *r, size_t at, const char *format, ...)
     PITH_FORMAT(3, 4);
@@ -57,7 +57,7 @@ static pith_status refuse_at(reader *r, size_t at, const char *format, ...) {
     return PITH_E_ARG;
 }
 
-/* The token as messages show it. */
+/* The token as shown in messages. */
 static const char *shown(const reader *r, char room[48]) {
     const pithp_token *t = &r->token;
     if (t->kind == PITHP_TOKEN_END)
@@ -65,7 +65,7 @@ static const char *shown(const reader *r, char room[48]) {
     const char *const first = r->text + t->at;
     size_t length = t->length < 40 ? t->length : 40;
     while (length < 44 && ((unsigned char)first[length] & 0xC0) == 0x80)
-        length++; /* the rest of a character of several bytes */
+        length++; /* the rest of a multi-byte character */
     const unsigned char byte = (unsigned char)*first;
     if (byte < ' ' || byte == 0x7f || (byte > '~' && length == 1))
         snprintf(room, 48, "the byte 0x%02x", byte);
@@ -78,7 +78,7 @@ static bool is(const reader *r, const char *mark) {
     return pithp_token_is(r->text, &r->token, mark);
 }
 
-/* What users of other languages, or of all of C, may want to know. */
+/* A hint for users of other languages, or of all of C. */
 static const char *hint(const reader *r) {
     const pithp_token *t = &r->token;
     if (t->kind != PITHP_TOKEN_MARK)
@@ -91,11 +91,11 @@ static const char *hint(const reader *r) {
     if (is(r, "//"))
         return ": floor_divide(x, y) rounds down";
     if (is(r, "++") || is(r, "--"))
-        return ": an expression changes nothing; two signs have a space between them";
+        return ": an expression has no side effects; separate two signs by a space";
     if (is(r, "["))
         return ": an expression works element by element, and has no indices";
     if (is(r, ","))
-        return ": a comma stands between arguments";
+        return ": a comma separates arguments";
     return "";
 }
 
@@ -105,7 +105,7 @@ static pith_status refuse_token(reader *r, const char *expected) {
                      hint(r));
 }
 
-/* The names that are bound, as far as they fit. */
+/* The bound names, as many as fit. */
 static void list_names(const reader *r, char *list, size_t room) {
     size_t used = 0;
     list[0] = 0;
@@ -143,7 +143,7 @@ static pith_status refuse_function(reader *r, const pithp_token *name) {
 
 /* ---- Lists ---- */
 
-/* Room for one more of `count` items of a list that starts as `few`. */
+/* Grow a list that starts as `few`, to hold one more item. */
 static pith_status grow(pith_scope *s,
                         void *list,
                         const void *few,
@@ -201,8 +201,8 @@ static waiting *last(const reader *r) {
     return r->count ? &r->list[r->count - 1] : NULL;
 }
 
-/* Operators that bind at least as tight as that have their operands now; level 0: and a
- * choice that has its colon, which ends where brackets or the text do. */
+/* Emit pending operators of at least this precedence. Level 0 includes a choice after its
+ * colon, which ends at a bracket or the end. */
 static pith_status settle(reader *r, int level) {
     for (waiting *w; (w = last(r)) != NULL; r->count--) {
         const bool tight = w->kind == WAIT_PREFIX || w->kind == WAIT_CAST ||
@@ -245,7 +245,7 @@ static pith_status add_operand(reader *r, int64_t number, size_t at) {
     return add_term(r, term, 0);
 }
 
-/* p[0]: the name has been read. */
+/* p[0], after its name. */
 static pith_status read_parameter(reader *r) {
     const size_t at = r->token.at;
     pith_status rc;
@@ -268,7 +268,7 @@ out:
     return rc;
 }
 
-/* A function, or a dtype, whose opening bracket has been read. */
+/* A function or dtype, after its opening bracket. */
 static pith_status read_call(reader *r, const pithp_token *name) {
     const char *const first = r->text + name->at;
     const pithp_operation *f = pithp_function_find(first, name->length);
@@ -307,7 +307,7 @@ static pith_status read_name(reader *r) {
     return refuse_name(r);
 }
 
-/* A bracket opens, or a dtype in brackets is a cast of what follows. */
+/* An opening bracket, or a cast: a dtype in brackets. */
 static pith_status read_bracket(reader *r) {
     const int32_t at = (int32_t)r->token.at;
     pith_status rc;
@@ -350,7 +350,7 @@ static pith_status read_value(reader *r) {
     return rc == PITH_OK ? advance(r) : rc;
 }
 
-/* ---- What follows values ---- */
+/* ---- After values ---- */
 
 static pith_status read_infix(reader *r, const pithp_infix *infix) {
     pith_status rc;
@@ -396,7 +396,7 @@ static const char *name_of(const waiting *call) {
                            : pith_dtype_name((pith_dtype)call->dtype);
 }
 
-/* A comma or a bracket behind an argument. */
+/* A comma or a bracket after an argument. */
 static pith_status read_end_of_argument(reader *r, bool closes) {
     const pith_status rc = settle(r, 0);
     waiting *w = last(r);

@@ -1,19 +1,19 @@
-/* Short expressions that a thread parsed last: a text in a loop is read once. What is
- * kept is the postfix code, which belongs to no runtime. */
+/* Cache of a thread's recently parsed short expressions, so that a text in a loop is
+ * parsed once. It holds postfix code, which belongs to no runtime. */
 #include "array/expression.h"
 
 #include <string.h>
 
 enum { RECENT = 4, MOST_KEY = 160 };
 
-/* What code depends on: the text, the names of operands in order, and the rules. */
+/* Cache key: the text, the names of operands in order, and the rules. */
 typedef struct key {
     size_t length;
     char bytes[MOST_KEY];
 } key;
 
 typedef struct recent {
-    key key; /* of length 0: unused */
+    key key; /* length 0: unused */
     int64_t count, deepest, operations;
     pithp_term terms[PITHP_FEW_TERMS];
 } recent;

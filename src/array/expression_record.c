@@ -1,17 +1,16 @@
-/* Running the postfix code of an expression: every operation is bound as the call written
- * out would be. Numbers are folded by the block functions that would compute them, so
- * that they have the table's arithmetic; the values wait on a list, and no nesting costs
- * stack. */
+/* Recording of postfix code: each operation is bound like the equivalent call. Numbers
+ * are folded by the block functions of the primitives, so their arithmetic is the same.
+ * Values are on a list, so nesting takes no stack. */
 #include "array/expression_parts.h"
 #include "base/format.h"
 
 typedef struct value {
     const pith_array *array; /* NULL: a number */
-    uint64_t bits;           /* of a number */
-    pith_dtype dtype;  /* of the elements; by C's types it may be promoted to more */
-    bool weak;         /* takes the dtype of what stands beside it */
-    bool made;         /* the array is ours, and goes when it was used */
-    pithp_range range; /* of a weak integer */
+    uint64_t bits;           /* value of a number */
+    pith_dtype dtype;        /* of the elements; C's rules may promote it */
+    bool weak;               /* takes the dtype of its neighbour */
+    bool made;               /* the array is a temporary, dropped after use */
+    pithp_range range;       /* of a weak integer */
 } value;
 
 typedef struct recording {
@@ -45,7 +44,7 @@ static void drop(const recording *r, const value *x) {
         pithp_array_drop(r->s, x->array);
 }
 
-/* A number as an array without axes. */
+/* A number as an array of rank 0. */
 static const pith_array *fill(const recording *r, pith_dtype dtype, uint64_t bits) {
     const pithp_full_params params = {.dtype = dtype, .value = bits};
     return pithp_bind(r->s, PITHP_OP_FULL, 0, NULL, &params);
@@ -59,12 +58,12 @@ static bool make_array(const recording *r, value *x) {
     return x->array != NULL;
 }
 
-/* Whether a number without dtype, or those that were chosen from, fit a dtype. */
+/* Whether a number without a dtype, or each alternative of a choice, fits a dtype. */
 static bool check_fits(const recording *r, const value *x, pith_dtype to) {
     if (is_float(to))
         return true;
     if (is_float(x->dtype) || to == PITH_BOOL)
-        return refuse(r, "a number%s stands beside %s: cast one",
+        return refuse(r, "a number%s cannot be combined with %s: cast one",
                       is_float(x->dtype) ? " with a point or exponent" : "",
                       pith_dtype_name(to));
     if (!x->range.known)
@@ -101,7 +100,7 @@ static bool convert(const recording *r, value *x, pith_dtype to) {
     return x->array || !x->made;
 }
 
-/* ---- The dtypes of operands: C's ---- */
+/* ---- Dtypes of operands by C's rules ---- */
 
 static pith_dtype promoted(pith_dtype dtype) {
     if (dtype == PITH_U32 || dtype == PITH_I64 || dtype == PITH_U64 || dtype == PITH_F64)
@@ -109,7 +108,7 @@ static pith_dtype promoted(pith_dtype dtype) {
     return is_float(dtype) ? PITH_F32 : PITH_I32;
 }
 
-/* C's order of types: what both operands become. */
+/* The common type of two operands, by C's ranks. */
 static pith_dtype joined(pith_dtype a, pith_dtype b) {
     static const uint8_t order[] = {PITH_F64, PITH_F32, PITH_U64,
                                     PITH_I64, PITH_U32, PITH_I32};
@@ -152,8 +151,8 @@ static pith_dtype choose_c(const value *x, int count, pithp_operand_rule rule) {
     return join_all(x, count, promoted);
 }
 
-/* The count of a shift by C's types: what does not fit the type of the other operand is
- * a width, which shifts everything out. */
+/* The count of a shift by C's types: a count that does not fit the type of the other
+ * operand becomes the width, which shifts everything out. */
 static bool limit_shift(const recording *r, value *x, pith_dtype to) {
     static const int64_t least = -1, most = 64;
     const pith_dtype type = promoted(x->dtype);
@@ -181,9 +180,9 @@ static bool limit_shift(const recording *r, value *x, pith_dtype to) {
     return true;
 }
 
-/* ---- The dtypes of operands: those of arrays ---- */
+/* ---- Dtypes of operands by array rules ---- */
 
-/* Of numbers alone. */
+/* The dtype of numbers without arrays. */
 static bool promote_weak(const recording *r, const value *x, int count, pith_dtype *to) {
     *to = PITH_I64;
     for (int k = 0; k < count; k++)
@@ -193,7 +192,8 @@ static bool promote_weak(const recording *r, const value *x, int count, pith_dty
             *to = PITH_U64;
     for (int k = 0; k < count; k++)
         if (*to == PITH_U64 && x[k].range.known && x[k].range.least < 0)
-            return refuse(r, "a number above 2^63 stands beside a negative one");
+            return refuse(r,
+                          "a number above 2^63 cannot be combined with a negative one");
     return true;
 }
 
@@ -213,7 +213,7 @@ static bool promote(const recording *r, const value *x, int count, pith_dtype *t
     return all != PITH_DTYPE_NONE || promote_weak(r, x, count, to);
 }
 
-/* Whether the primitive has no integers. */
+/* Whether the primitive is for floats only. */
 static bool takes_floats_alone(const pithp_operation *o) {
     return o->rule == PITHP_OPERANDS_DIVIDE ||
            !(pithp_rows[o->primitive].dtypes >> PITH_I64 & 1);
@@ -243,7 +243,7 @@ static bool choose_array(const recording *r,
 
 /* ---- Operations ---- */
 
-/* x != 0, of what is not bool. */
+/* x != 0, for dtypes other than bool. */
 static bool make_truth(const recording *r, value *x) {
     if (x->dtype == PITH_BOOL)
         return true;
@@ -265,7 +265,7 @@ static bool make_truth(const recording *r, value *x) {
     return made != NULL;
 }
 
-/* Operands of one dtype for an operation; those of a choice are its last two. */
+/* Convert operands to one dtype; those of a choice are its last two. */
 static bool
 make_alike(const recording *r, const pithp_operation *o, value *x, int count) {
     const bool whole = o->rule == PITHP_OPERANDS_QUOTIENT ||
@@ -312,8 +312,7 @@ static bool prepare(const recording *r, const pithp_operation *o, value *x) {
     return make_alike(r, o, x, o->count);
 }
 
-/* Of numbers: computed now. NULL: the table refuses that dtype, and says so when it is
- * bound. */
+/* Constant folding. False: not possible here; binding then reports an invalid dtype. */
 static bool
 fold(const recording *r, const pithp_operation *o, const value *x, value *to) {
     const pith_dtype dtype = x[o->count - 1].dtype;
@@ -345,14 +344,14 @@ static const pith_array *call(const recording *r, const pithp_operation *o, valu
     return o->one ? o->one(r->s, arrays[0]) : o->two(r->s, arrays[0], arrays[1]);
 }
 
-/* Numbers that are chosen from: the range of both. */
+/* Alternatives of a choice: the range of both. */
 static pithp_range join_ranges(const value *x) {
     const pithp_range *a = &x[0].range, *b = &x[1].range;
     return (pithp_range){a->known && b->known, a->least < b->least ? a->least : b->least,
                          a->most > b->most ? a->most : b->most};
 }
 
-/* Of a number itself. */
+/* The range of a number. */
 static pithp_range range_of(const value *x) {
     const bool known = !x->array && (x->dtype == PITH_I64 || x->dtype == PITH_U64);
     const pithp_i128 number =
@@ -360,8 +359,8 @@ static pithp_range range_of(const value *x) {
     return (pithp_range){known, number, number};
 }
 
-/* Whole numbers alone, which have their exact value, in i64 if that holds it. *done:
- * that was all. False: neither i64 nor u64 holds it. */
+/* Combine integers without a dtype exactly, in i64 if it fits. *done: the result is
+ * complete. False: neither i64 nor u64 holds it. */
 static bool combine_numbers(const recording *r,
                             const pithp_operation *o,
                             const value *x,
@@ -385,7 +384,7 @@ static bool combine_numbers(const recording *r,
     return true;
 }
 
-/* The value of an operation whose operands have one dtype. */
+/* Compute an operation whose operands have one dtype. */
 static bool compute(const recording *r, const pithp_operation *o, value *x, value *to) {
     if (fold(r, o, x, to))
         return true;
@@ -396,7 +395,7 @@ static bool compute(const recording *r, const pithp_operation *o, value *x, valu
     return to->array != NULL;
 }
 
-/* What is known of numbers without dtype that an operation gave. */
+/* Set the range of a result without a dtype. */
 static bool note_range(const recording *r, const pithp_range *chosen, value *x) {
     x->range = x->array ? *chosen : range_of(x);
     return !x->array || !chosen->known || is_float(x->dtype) ||

@@ -1,4 +1,4 @@
-/* What expressions know by a name: operators, functions and dtypes. */
+/* Name tables of expressions: operators, functions and dtypes. */
 #include "array/expression_parts.h"
 
 #define ROW(name, count, RULE, PRIMITIVE)                                                \
@@ -20,7 +20,7 @@ static const pithp_infix infixes[] = {
     {ROW("/", 2, DIVIDE, DIV), 10},        {ROW("%", 2, WHOLE, FMOD), 10},
 };
 
-/* Of the sign + only the promotion remains: its primitive is not used. */
+/* Unary + only promotes: it has no primitive. */
 static const pithp_operation prefixes[] = {
     ROW("-", 1, JOINED, NEG),
     {"+", 1, PITHP_OPERANDS_JOINED, PITHP_PRIMITIVE_COUNT, NULL, NULL},
@@ -146,7 +146,7 @@ const pithp_operation *pithp_function_find(const char *name, size_t n) {
     return NULL;
 }
 
-/* Dtypes by their names, and C's types of one word. */
+/* Dtypes by name, and C's types of one word. */
 pith_dtype pithp_element_type_find(const char *name, size_t n) {
     static const struct {
         const char *name;
@@ -162,11 +162,11 @@ pith_dtype pithp_element_type_find(const char *name, size_t n) {
     return PITH_DTYPE_NONE;
 }
 
-/* ---- Names that resemble one ---- */
+/* ---- Similar names ---- */
 
 enum { LONGEST_NAME = 32 };
 
-/* The Levenshtein distance: insertions, removals and changes of one letter. */
+/* The Levenshtein distance: insertions, deletions and substitutions of a letter. */
 static int distance(const char *a, size_t m, const char *b) {
     const size_t n = strlen(b);
     int row[LONGEST_NAME + 1];
@@ -187,7 +187,7 @@ static int distance(const char *a, size_t m, const char *b) {
     return row[n];
 }
 
-/* Whether a function's name begins with it, or does so behind an f: minimum and fmin. */
+/* Whether a function's name starts with it, optionally after an f: minimum and fmin. */
 static bool is_part(const char *name, size_t n, const char *function) {
     return n >= 3 && (strncmp(function, name, n) == 0 ||
                       (function[0] == 'f' && strncmp(function + 1, name, n) == 0));

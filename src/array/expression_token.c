@@ -1,5 +1,5 @@
-/* Tokens of expressions: C's numbers, names and operators. The longest operator counts,
- * as in C, so that a--b is no difference. */
+/* Expression lexer: C's numbers, names and operators. The longest operator matches, as in
+ * C, so that a--b is not a difference. */
 #include "array/expression_parts.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ refuse(pith_scope *s, const char *text, const char *at, const char *why) {
 
 /* ---- Numbers ---- */
 
-/* A point, an exponent, or of hexadecimal ones a binary exponent. */
+/* Whether a number has a point or an exponent (hexadecimal: a binary exponent). */
 static bool is_real(const char *first, const char *end, bool hex) {
     const char *const marks = hex ? ".pP" : ".eE";
     while (first < end && !strchr(marks, *first))
@@ -27,7 +27,7 @@ static bool is_real(const char *first, const char *end, bool hex) {
 static pith_status
 read_real(pith_scope *s, const char *text, pithp_token *token, const char **end) {
     const char *const first = text + token->at;
-    /* C's numbers have a point, whatever the program's locale says. */
+    /* C's numbers have a point in every locale. */
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t before = uselocale(c);
     char *behind;
@@ -48,7 +48,7 @@ read_real(pith_scope *s, const char *text, pithp_token *token, const char **end)
     return PITH_OK;
 }
 
-/* The suffixes u, l and ll, and u with one of those. */
+/* The suffixes u, l and ll, and u with one of these. */
 static const char *read_suffix(const char *at, bool *is_unsigned, bool *is_long) {
     *is_unsigned = *at == 'u' || *at == 'U';
     at += *is_unsigned;
@@ -66,9 +66,10 @@ read_whole(pith_scope *s, const char *text, pithp_token *token, const char **end
     const char *const first = text + token->at;
     const bool hex = first[0] == '0' && (first[1] == 'x' || first[1] == 'X');
     if (first[0] == '0' && pithp_is_digit(first[1]))
-        return refuse(s, text, first,
-                      "a number that begins with 0 is octal in C, which is not known "
-                      "here: leave the 0 out, or begin with 0x");
+        return refuse(
+            s, text, first,
+            "a number that begins with 0 is octal in C, which is not supported: leave "
+            "the 0 out, or begin with 0x");
     char *behind;
     errno = 0;
     const unsigned long long value = strtoull(first, &behind, hex ? 16 : 10);

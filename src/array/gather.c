@@ -1,6 +1,6 @@
-/* Indices of several entries, as x[i, 1:3, j], and index arrays that choose along an axis
- * place by place. Both come down to the primitives that take and scatter at index arrays
- * along neighbouring axes. */
+/* Multi-entry indexing, as x[i, 1:3, j], and index arrays along an axis element by
+ * element. Both are lowered to takes and scatters with index arrays along adjacent
+ * axes. */
 #include "array/array_internal.h"
 
 #include <inttypes.h>
@@ -8,16 +8,16 @@
 
 /* ---- Entries ---- */
 
-/* What the entries of an index say of the axes of an array. */
+/* The entries of an index, by axis of the array. */
 typedef struct {
     const char *function;
-    int rank;                               /* axes of the array */
-    int chosen;                             /* of them, by index arrays and places */
-    int first;                              /* axis of the first of those */
-    bool together;                          /* they are neighbours */
-    bool sliced[PITH_MAX_RANK];             /* by a slice that is not the whole axis */
-    pith_slice slice[PITH_MAX_RANK];        /* of an axis that is not chosen */
-    const pith_array *index[PITH_MAX_RANK]; /* of a chosen axis, broadcast alike */
+    int rank;                               /* of the array */
+    int chosen;                             /* axes indexed by arrays or positions */
+    int first;                              /* first of these axes */
+    bool together;                          /* they are adjacent */
+    bool sliced[PITH_MAX_RANK];             /* by a slice shorter than the axis */
+    pith_slice slice[PITH_MAX_RANK];        /* of an axis without an index array */
+    const pith_array *index[PITH_MAX_RANK]; /* of a chosen axis, broadcast */
     int index_rank;
     int64_t index_shape[PITH_MAX_RANK];
 } plan;
@@ -51,7 +51,7 @@ static bool read_entry(pith_scope *s, plan *p, int axis, const pith_index_entry 
             p->index[axis] = entry->array;
             break;
         default:
-            pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is of no kind: %d", p->function, name,
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: invalid kind %d", p->function, name,
                        (int)entry->kind);
             return false;
     }
@@ -62,7 +62,7 @@ static bool read_entry(pith_scope *s, plan *p, int axis, const pith_index_entry 
     return true;
 }
 
-/* u64 indices as i64: those beyond every extent stay beyond. */
+/* u64 indices as i64; indices beyond every extent stay out of range. */
 static const pith_array *
 narrowed(pith_scope *s, const pith_array *index, pithp_index_mode mode, int64_t extent) {
     const pith_shape scalar = PITH_SCALAR;
@@ -81,7 +81,7 @@ narrowed(pith_scope *s, const pith_array *index, pithp_index_mode mode, int64_t 
     return index ? pithp_cast(s, index, PITH_I64) : NULL;
 }
 
-/* Index arrays get one dtype and one shape. wide: it is i64. */
+/* Give index arrays one dtype and one shape. wide: the dtype is i64. */
 static bool
 unite(pith_scope *s, plan *p, const pith_spec *x, pithp_index_mode mode, bool wide) {
     const pith_spec *seen = NULL;
@@ -94,7 +94,7 @@ unite(pith_scope *s, plan *p, const pith_spec *x, pithp_index_mode mode, bool wi
         if (!pithp_broadcast_shape(spec, &p->index_rank, p->index_shape)) {
             char text[PITHP_SPEC_TEXT_BYTES];
             pithp_fail(s, PITH_E_SHAPE, NULL,
-                       "%s: entry %d: %s does not broadcast with those before it",
+                       "%s: entry %d: %s does not broadcast with earlier entries",
                        p->function, d, pithp_spec_print(spec, text));
             return false;
         }
@@ -136,15 +136,16 @@ static bool read_entries(pith_scope *s,
     return true;
 }
 
-/* Axes are named by entries alone. */
+/* With entries, options.axis is not allowed. */
 static bool no_axis(pith_scope *s, const char *function, int axis) {
     if (axis == 0)
         return true;
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: axis %d beside entries", function, axis);
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: axis %d cannot be combined with entries",
+               function, axis);
     return false;
 }
 
-/* Operands of a primitive: x, the arrays of chosen axes, and updates where not NULL. */
+/* Bind a primitive: x, the arrays of chosen axes, and updates if not NULL. */
 static const pith_array *apply(pith_scope *s,
                                pithp_primitive primitive,
                                const pith_array *x,
@@ -174,12 +175,12 @@ brought_forward(pith_scope *s, const pith_array *x, const bool *first, int *orde
     return pith_transpose(s, x, order);
 }
 
-/* For messages: which axes the index arrays choose along, in the order that apply hands
- * them over, and how many positions share one element of the caller's index arrays. */
+/* For messages: the axes of the index arrays in the order of apply(), and the number of
+ * positions per element of the caller's index arrays. */
 static void
 note_axes(const plan *p, const pith_array *const *places, pithp_index_params *params) {
     if (params->mode == PITHP_INDEX_DROP)
-        return; /* no index is refused */
+        return; /* indices are never refused */
     params->repeats = 1;
     for (int d = 0, k = 0; d < p->rank; d++) {
         if (p->index[d])
@@ -189,7 +190,7 @@ note_axes(const plan *p, const pith_array *const *places, pithp_index_params *pa
     }
 }
 
-/* All but what is checked before; s is a work scope. */
+/* The gather after validation; s is a work scope. */
 static const pith_array *gather(pith_scope *s,
                                 plan *p,
                                 const pith_array *a,
@@ -232,14 +233,14 @@ const pith_array *pith_gather(pith_scope *s,
                 : NULL;
 }
 
-/* ---- Scatters: slices become index arrays too, so that updates reach single places ----
- */
+/* ---- Scatters: slices become index arrays too, because updates go to single positions
+ * ---- */
 
-/* Where the axes of into[entries] come from, in their order. */
+/* Origin of the axes of into[entries], in order. */
 typedef struct {
     int rank;
     int64_t shape[PITH_MAX_RANK];
-    int source[PITH_MAX_RANK]; /* an axis of into; of index arrays: -1 - their axis */
+    int source[PITH_MAX_RANK]; /* an axis of into; for index arrays: -1 - their axis */
 } result_axes;
 
 static bool
@@ -254,7 +255,8 @@ add_axis(pith_scope *s, const plan *p, result_axes *r, int64_t extent, int from)
     return true;
 }
 
-/* places[d]: the places of a sliced axis, a vector; NULL where it is whole or chosen. */
+/* places[d]: the positions of a sliced axis, a vector; NULL if the axis is whole or
+ * chosen. */
 static bool find_axes(pith_scope *s,
                       const plan *p,
                       const pith_spec *x,
@@ -272,8 +274,8 @@ static bool find_axes(pith_scope *s,
     return ok;
 }
 
-/* Index arrays of chosen and sliced axes over the axes of both: those of the index
- * arrays, then one a slice. */
+/* Broadcast index arrays of chosen and sliced axes: the axes of the index arrays, then
+ * one axis per slice. */
 static bool spread(pith_scope *s,
                    plan *p,
                    const pith_array *const *places,
@@ -298,7 +300,7 @@ static bool spread(pith_scope *s,
     return true;
 }
 
-/* The places of sliced axes; of the first one too where nothing else is chosen. */
+/* The positions of sliced axes; also of the first axis if no other axis is chosen. */
 static bool
 find_places(pith_scope *s, const plan *p, const pith_spec *x, const pith_array **places) {
     bool any = p->chosen;
@@ -315,8 +317,8 @@ find_places(pith_scope *s, const plan *p, const pith_spec *x, const pith_array *
     return true;
 }
 
-/* The order that takes updates from the axes of into[entries] to those that the primitive
- * wants: whole axes before, those of the index arrays, of slices, whole axes after. */
+/* The order that permutes updates from the axes of into[entries] to those of the
+ * primitive: whole axes before, index arrays, slices, whole axes after. */
 static void order_updates(const plan *p,
                           const pith_array *const *places,
                           const result_axes *r,
@@ -433,8 +435,7 @@ const pith_array *pith_scatter(pith_scope *s,
 
 /* ---- Along an axis ---- */
 
-/* The common extents of a and index but along the axis, for both of them; false with the
- * error set. */
+/* The common extents of a and index except along the axis; false with the error set. */
 static bool along_shapes(pith_scope *s,
                          const char *function,
                          const pith_spec *a,
@@ -453,7 +454,7 @@ static bool along_shapes(pith_scope *s,
         return true;
     char texts[2][PITHP_SPEC_TEXT_BYTES];
     pithp_fail(s, PITH_E_SHAPE, NULL,
-               "%s: index: expected the extents of %s but along axis %d, got %s",
+               "%s: index: expected the extents of %s except along axis %d, got %s",
                function, pithp_spec_print(a, texts[0]), axis,
                pithp_spec_print(index, texts[1]));
     return false;
@@ -484,7 +485,7 @@ const pith_array *pith_take_along_axis(pith_scope *s,
                : NULL;
 }
 
-/* a as [outer, extent, inner] around an axis. */
+/* a reshaped to [outer, extent, inner] around an axis. */
 static const pith_array *around(pith_scope *s, const pith_array *a, int axis) {
     const pith_spec *from = pithp_array_spec(a);
     int64_t shape[] = {1, from->shape[axis], 1};
@@ -495,7 +496,7 @@ static const pith_array *around(pith_scope *s, const pith_array *a, int axis) {
     return spec ? pithp_alias(s, a, spec) : NULL;
 }
 
-/* A scatter by an index array for each axis of [outer, extent, inner]. */
+/* A scatter with one index array per axis of [outer, extent, inner]. */
 static const pith_array *put_along(pith_scope *s,
                                    pithp_primitive primitive,
                                    const pith_array *into,
@@ -522,7 +523,7 @@ static const pith_array *put_along(pith_scope *s,
                                       : NULL;
 }
 
-/* into must have every extent that it shares with index. */
+/* Check that into has every extent that it shares with index. */
 static bool into_is_whole(pith_scope *s,
                           const char *function,
                           const pith_spec *into,
@@ -531,7 +532,7 @@ static bool into_is_whole(pith_scope *s,
         return true;
     char texts[2][PITHP_SPEC_TEXT_BYTES];
     pithp_fail(s, PITH_E_SHAPE, NULL,
-               "%s: index: %s has not the extents %s that it names", function,
+               "%s: index: %s does not have the extents %s of the index", function,
                pithp_spec_print(into, texts[0]),
                pithp_shape_print(into->rank, shape, texts[1]));
     return false;

@@ -1,4 +1,4 @@
-/* Within the array room: handles, and what they hold. */
+/* Within the array room: handles, and their holds on buffers. */
 #ifndef PITH_HANDLE_H
 #define PITH_HANDLE_H
 
@@ -10,7 +10,7 @@ enum { PITHP_HANDLE_BYTES = sizeof(pithp_header) + sizeof(pith_array) };
 
 static inline void
 pithp_handle_init(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void *data) {
-    /* Field by field: a literal would be cleared first and then written. */
+    /* Set field by field: a literal would be zeroed first. */
     static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
                                       .kind = PITHP_KIND_ARRAY};
     memcpy(h, &head, offsetof(pithp_header, shape));
@@ -20,7 +20,7 @@ pithp_handle_init(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void
     a->hold = hold;
 }
 
-/* The words of a handle, two at a time: many are written with half the stores. */
+/* The words of a handle in pairs, which halves the stores. */
 typedef uint64_t pithp_words
     __attribute__((vector_size(16), may_alias)); /* handles are 16-byte aligned */
 _Static_assert(PITHP_HANDLE_BYTES == 2 * sizeof(pithp_words) &&
@@ -36,8 +36,8 @@ static inline pithp_words pithp_handle_head(const pith_spec *spec) {
     return (pithp_words){first, (uintptr_t)spec};
 }
 
-/* The scope's hold on a buffer of which the caller has one reference, which goes into the
- * hold or is released. NULL: error set. */
+/* The scope's hold on a buffer. It takes the caller's reference, or releases it. NULL:
+ * error set. */
 pithp_hold *pithp_hold_buffer(pith_scope *s, pithp_buffer *buffer);
 /* The hold of s on the buffer of an array, with a use for the caller. NULL: error set. */
 pithp_hold *pithp_share_hold(pith_scope *s, pithp_buffer *buffer);

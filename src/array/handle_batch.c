@@ -1,5 +1,5 @@
-/* Several arrays at once: one slab of handles, one block of memory for those that share,
- * and one use of the hold counted for all. */
+/* Batched handles: one slab of handles, one block of memory for small arrays, and one
+ * update of the hold's use count. */
 #include "array/handle.h"
 
 static void release_buffer(pith_scope *s, void *thing) {
@@ -26,12 +26,11 @@ pithp_hold *pithp_share_hold(pith_scope *s, pithp_buffer *buffer) {
 
 /* ---- New arrays ---- */
 
-/* Arrays on their way: handles that are not written yet, and the memory that small ones
- * share. */
+/* Arrays under construction: unwritten handles, and the memory shared by small ones. */
 typedef struct making {
     pith_scope *s;
     char *handle;
-    pithp_hold *shared; /* NULL: none shares */
+    pithp_hold *shared; /* NULL: none is shared */
     char *cursor;
 } making;
 
@@ -57,7 +56,7 @@ static pith_status begin(making *m, pith_scope *s, int64_t count, size_t shared)
     return PITH_OK;
 }
 
-/* Some of a spec that share. */
+/* Make arrays of a spec in shared memory. */
 static void
 share(making *m, const pith_spec *spec, int64_t count, const pith_array **a, void **at) {
     const size_t step = pithp_array_step(spec);
@@ -76,7 +75,7 @@ share(making *m, const pith_spec *spec, int64_t count, const pith_array **a, voi
     m->cursor += (size_t)count * step;
 }
 
-/* Some of a spec with memory of their own; how many could be made. */
+/* Make arrays of a spec with memory of their own; returns how many. */
 static int64_t
 apart(making *m, const pith_spec *spec, int64_t count, const pith_array **a, void **at) {
     int64_t k = 0;
@@ -106,16 +105,15 @@ static int64_t make_some(making *m,
     return count;
 }
 
-/* The use that this file has of the shared memory is over. */
+/* Drop this file's own use of the shared memory. */
 static void end(const making *m) {
     if (m->shared)
         pithp_hold_drop(m->s, m->shared);
 }
 
-/* Bytes of the block that arrays share, those that are not there aside; false: they
- * overflow. */
+/* Bytes of the block of shared arrays, without missing ones; false: overflow. */
 static bool shared_bytes(int64_t count, const pith_spec *const *specs, size_t *bytes) {
-    const pith_spec *last = NULL; /* most have the spec of the one before */
+    const pith_spec *last = NULL; /* most have the previous spec */
     size_t step = 0, sum = 0;
     bool fits = true, shares = false;
     for (int64_t i = 0; i < count; i++) {
@@ -160,7 +158,7 @@ pith_status pithp_arrays_make(pith_scope *s,
     return s->error.code;
 }
 
-/* ---- The same each time ---- */
+/* ---- Repeated layouts ---- */
 
 pith_status pithp_layout_make(pith_scope *s,
                               pithp_layout *l,
@@ -190,7 +188,7 @@ void pithp_layout_release(pith_runtime *rt, const pithp_layout *l) {
     pithp_release(rt, l->runs, (size_t)l->run_count * sizeof *l->runs);
 }
 
-/* One array, which most functions return. */
+/* One array, the most common case. */
 static pith_status lay_out_one(pith_scope *s,
                                const pithp_layout *l,
                                const pith_array **arrays,
@@ -239,7 +237,7 @@ pith_status pithp_arrays_lay_out(pith_scope *s,
     return s->error.code;
 }
 
-/* ---- Further handles ---- */
+/* ---- Additional handles ---- */
 
 pith_status pithp_arrays_over(pith_scope *s,
                               const pith_spec *spec,

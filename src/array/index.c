@@ -1,12 +1,10 @@
-/* Taking and scattering along an axis by an array of indices, and boxes at places that
- * arrays name. */
+/* Takes and scatters along an axis by an array of indices, and dynamic slices. */
 #include "array/array_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What out-of-range indices give in mode fill where the caller names no value, as in JAX.
- */
+/* Default fill value of mode fill for out-of-range indices, as in JAX. */
 static uint64_t default_fill(pith_dtype dtype) {
     uint64_t bits = 0;
     if (dtype == PITH_BOOL)
@@ -42,8 +40,7 @@ static bool mode_of(pith_scope *s,
             *internal = PITHP_INDEX_ERROR;
             return true;
     }
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: no index mode has the number %d", function,
-               (int)mode);
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: invalid index mode %d", function, (int)mode);
     return false;
 }
 
@@ -142,8 +139,7 @@ pithp_scatter_row(pith_scope *s, const char *function, pith_scatter_operation op
         case PITH_SCATTER_OR:
             return PITHP_OP_SCATTER_OR;
     }
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: no operation has the number %d", function,
-               (int)operation);
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: invalid operation %d", function, (int)operation);
     return PITHP_PRIMITIVE_COUNT;
 }
 
@@ -160,8 +156,9 @@ const pith_array *pithp_updates(pith_scope *s,
     if (cast && !fits) {
         char texts[2][PITHP_SPEC_TEXT_BYTES];
         pithp_fail(s, PITH_E_SHAPE, NULL,
-                   "%s: value: expected %s%s or what broadcasts to it, got %s", function,
-                   pith_dtype_name(dtype), pithp_shape_print(rank, shape, texts[0]),
+                   "%s: value: expected %s%s or a shape that broadcasts to it, got %s",
+                   function, pith_dtype_name(dtype),
+                   pithp_shape_print(rank, shape, texts[0]),
                    pithp_spec_print(pithp_array_spec(value), texts[1]));
     }
     return updates;
@@ -228,7 +225,7 @@ SCATTER(max, MAX)
 SCATTER(and, AND)
 SCATTER(or, OR)
 
-/* ---- Boxes ---- */
+/* ---- Dynamic slices ---- */
 
 const pith_array *pith_dynamic_slice(pith_scope *s,
                                      const pith_array *a,

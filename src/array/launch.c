@@ -1,13 +1,14 @@
-/* Kernel launches on arrays: what the launch function of every kernel (kernel.h) calls.
- * Checking and packing are in src/gpu/kernel; here arrays become specs and addresses. */
+/* Kernel launches on arrays: called by the launch function of every kernel (kernel.h).
+ * Validation and packing are in src/gpu/kernel; here arrays become specs and
+ * addresses. */
 #include "array/checks/checks.h"
 #include "gpu/kernel/kernel_internal.h"
 #include "program/op/kernel_call.h"
 
 #include <string.h>
 
-/* The arrays that were given: live, concrete, of this runtime. Finds the real among them.
- */
+/* Check the given arrays: live, concrete, of this runtime. Finds the real dtype among
+ * them. */
 static pith_status take_given(pith_scope *s, pithp_kernel_binding *b, pith_dtype *real) {
     const pith_kernel_variant *k = b->kernel;
     for (int i = 0; i < k->arg_count; i++) {
@@ -26,7 +27,8 @@ static pith_status take_given(pith_scope *s, pithp_kernel_binding *b, pith_dtype
     return PITH_OK;
 }
 
-/* Make the out and inout arrays, in order; a copy of what was given where it is inout. */
+/* Make the out and inout arrays, in order; an inout array starts as a copy of its
+ * operand. */
 static pith_status make_results(pith_scope *s,
                                 const pithp_kernel_binding *b,
                                 const pith_array **made,
@@ -51,7 +53,7 @@ static pith_status make_results(pith_scope *s,
     return rc;
 }
 
-/* Check what was given, and learn what is to be made. */
+/* Check the operands, and determine the results. */
 static pith_status
 bind(pith_scope *s, pithp_kernel_binding *b, const pith_kernel *kernel, pith_dtype real) {
     pithp_error e;

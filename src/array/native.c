@@ -1,10 +1,10 @@
-/* Elements of arrays for other libraries on the same device: where they are, and on which
- * stream. */
+/* Native views: addresses of array elements and their stream, for other libraries on the
+ * same device. */
 #include "array/array_internal.h"
 #include "base/in_flight.h"
 
-/* Who asks on the host may use the memory at once, as nothing orders him with the stream.
- */
+/* On the host, the user may access the memory at once: it is not ordered by the
+ * stream. */
 static pith_status order_with_user(pith_scope *s) {
     return pithp_scope_device(s)->backend->native_stream ? PITH_OK : pithp_synchronise(s);
 }

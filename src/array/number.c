@@ -14,7 +14,7 @@ static const char *print_number(const pith_array_or_number *n,
         snprintf(text, NUMBER_TEXT_BYTES, "%lld", (long long)n->number.i64);
     else if (n->kind == PITH_NUMBER_U64)
         snprintf(text, NUMBER_TEXT_BYTES, "%llu", (unsigned long long)n->number.u64);
-    else /* the fewest digits that read back as the same number */
+    else /* the fewest digits that round-trip */
         for (int digits = 6; digits <= 17; digits++) {
             snprintf(text, NUMBER_TEXT_BYTES, "%.*g", digits, n->number.f64);
             if (strtod(text, NULL) == n->number.f64)
@@ -23,7 +23,7 @@ static const char *print_number(const pith_array_or_number *n,
     return text;
 }
 
-/* An integer in an integer dtype or bool: whether it is in range there. */
+/* Encode an integer in an integer dtype or bool; false: out of range. */
 static bool
 encode_integer(pith_dtype dtype, const pith_array_or_number *n, void *element) {
     const bool negative = n->kind == PITH_NUMBER_I64 && n->number.i64 < 0;
@@ -69,7 +69,7 @@ static const pith_array *array_of(pith_scope *s,
     return NULL;
 }
 
-/* The dtype that the arrays promote to; PITH_DTYPE_NONE with the error set. */
+/* The promoted dtype of the arrays; PITH_DTYPE_NONE with the error set. */
 static pith_dtype dtype_of(pith_scope *s,
                            const char *function,
                            int64_t count,
@@ -89,12 +89,12 @@ static pith_dtype dtype_of(pith_scope *s,
     }
     if (dtype == PITH_DTYPE_NONE)
         pithp_fail(s, PITH_E_ARG, NULL,
-                   "%s: expected an array among the operands, got numbers alone",
+                   "%s: expected an array among the operands, got numbers only",
                    s->caller ? s->caller : function);
     return dtype;
 }
 
-/* As pithp_enter_as, but the call site stays for the function that is called next. */
+/* As pithp_enter_as, but the call site stays for the next function. */
 static bool enter_before(pith_scope *s, const char *function) {
     const bool sited = pithp_scope_writable(s) && s->site_depth > 0;
     const bool entered = pithp_enter_as(s, function);

@@ -1,4 +1,4 @@
-/* Operations along one axis that depend on the order of its elements. */
+/* Order operations along one axis: scans, differences, sorts, top-k, medians. */
 #include "array/array_internal.h"
 
 #include <inttypes.h>
@@ -103,7 +103,7 @@ const pith_array *pith_argsort(pith_scope *s,
     return sort(s, PITHP_OP_ARGSORT, "pith_argsort", a, axis, options);
 }
 
-/* Arrays of one shape, and their axis; -1 with the error set. */
+/* Check arrays of one shape and their axis; -1 with the error set. */
 static int enter_all(pith_scope *s,
                      const char *function,
                      int64_t count,
@@ -142,8 +142,8 @@ take_along(pith_scope *s, const pith_array *a, const pith_array *order, int axis
     return a && order ? pithp_bind(s, PITHP_OP_TAKE_ALONG, 2, operands, &params) : NULL;
 }
 
-/* The places that sort by key `first` and those that follow it by `step`, the last of
- * which goes first. */
+/* Indices that sort by key `first`, then by each key after it by `step`; the last of them
+ * is sorted first. */
 static const pith_array *order_of(pith_scope *s,
                                   int64_t count,
                                   const pith_array *const *keys,
@@ -204,10 +204,10 @@ bool pith_sort_by_keys(pith_scope *s,
     return done;
 }
 
-/* ---- The greatest ---- */
+/* ---- Top-k ---- */
 
-/* How long blocks of a line are, among which those with the k greatest are looked for: so
- * that there are about as many blocks as elements of k blocks. 0: not worth it. */
+/* Block width for top-k of a line, so that the number of blocks is about that of elements
+ * in k blocks. 0: not worth it. */
 static int64_t block_of(int64_t extent, int64_t k) {
     int64_t width = 16;
     if (k < 1 || k > extent / 64 || extent < 16384)
@@ -217,9 +217,9 @@ static int64_t block_of(int64_t extent, int64_t k) {
     return width;
 }
 
-/* Places of the k greatest of a line. They lie in the k blocks whose greatest elements
- * come first, and in what is left behind the last block: for an element of another block
- * those k come before it. */
+/* Indices of the k greatest of a line. They lie in the k blocks with the greatest maxima,
+ * or in the remainder after the last block: k elements precede any element of another
+ * block. */
 static const pith_array *
 greatest_by_blocks(pith_scope *s, const pith_array *a, int64_t k, int64_t width) {
     const pith_sort_options descending = {.descending = true};
@@ -230,7 +230,7 @@ greatest_by_blocks(pith_scope *s, const pith_array *a, int64_t k, int64_t width)
         pith_reshape(s, along(s, a, 0, 0, blocks * width), PITH_SHAPE(blocks, width));
     const pith_array *order =
         pith_argsort(s, pith_max(s, rows, PITH_AXES(1)), 0, &descending);
-    /* in the order of places, or equal elements would not be */
+    /* in index order, so that ties keep their order */
     const pith_array *chosen = pith_sort(s, along(s, order, 0, 0, k), 0, NULL);
     const pith_array *first =
         pith_reshape(s, pith_mul(s, chosen, pith_i64(s, width)), PITH_SHAPE(k, 1));
@@ -248,7 +248,7 @@ greatest_by_blocks(pith_scope *s, const pith_array *a, int64_t k, int64_t width)
                      &promised);
 }
 
-/* Places of the k greatest along the last axis. */
+/* Indices of the k greatest along the last axis. */
 static const pith_array *
 greatest(pith_scope *s, const pith_array *a, int axis, int64_t k) {
     const int64_t width = axis == 0 ? block_of(pithp_array_spec(a)->shape[0], k) : 0;
@@ -283,7 +283,7 @@ pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k) {
     return s->error.code == PITH_OK ? top : none;
 }
 
-/* The mean of two arrays, also where their sum leaves the range. */
+/* The mean of two arrays, even if their sum overflows. */
 static const pith_array *
 middle(pith_scope *s, const pith_array *low, const pith_array *high) {
     const pith_array *half = pith_like(s, low, 0.5), *sum = pith_add(s, low, high);

@@ -1,11 +1,10 @@
-/* Products of arrays: every one is a dot_general, or a multiplication where nothing is
- * summed. */
+/* Products of arrays: each is a dot_general, or a multiplication if nothing is summed. */
 #include "array/array_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Two operands checked and of one dtype. */
+/* Two operands, checked and promoted. */
 static bool enter(pith_scope *s, const char *function, const pith_array *operands[2]) {
     return pithp_enter_as(s, function) &&
            pithp_operand_check(s, operands[0], function, "a") == PITH_OK &&
@@ -17,7 +16,7 @@ static int rank_of(const pith_array *a) {
     return pithp_array_spec(a)->rank;
 }
 
-/* a under a shape of as many elements. */
+/* a reshaped, with the same number of elements. */
 static const pith_array *
 under(pith_scope *s, const pith_array *a, int rank, const int64_t *shape) {
     const pith_spec *spec = pithp_spec(s, pithp_array_spec(a)->dtype, rank, shape);
@@ -36,7 +35,7 @@ static const pith_array *multiply_all(pith_scope *s, const pith_array *operands[
     return pithp_multiply(s, operands[0], operands[1]);
 }
 
-/* Sums over one axis of each. */
+/* Contract one axis of each operand. */
 static const pith_array *
 contract_one(pith_scope *s, const pith_array *operands[2], int first, int second) {
     const pithp_dot_params params = {.contracts = 1,
@@ -46,7 +45,7 @@ contract_one(pith_scope *s, const pith_array *operands[2], int first, int second
 
 /* ---- matmul ---- */
 
-/* Why the shapes cannot be multiplied; false where they can. */
+/* Set the error for shapes that cannot be multiplied; false: they can. */
 static bool refuse_matmul(pith_scope *s, const pith_spec *a, const pith_spec *b) {
     char texts[2][PITHP_SPEC_TEXT_BYTES];
     pithp_spec_print(a, texts[0]);
@@ -77,8 +76,8 @@ static bool refuse_matmul(pith_scope *s, const pith_spec *a, const pith_spec *b)
     return false;
 }
 
-/* a with axes of extent 1 in front until it has `leading` of them before its last
- * `matrix` ones. */
+/* a with leading axes of extent 1 until it has `leading` of them before its last `matrix`
+ * axes. */
 static const pith_array *
 lead(pith_scope *s, const pith_array *a, int leading, int matrix) {
     const pith_spec *spec = pithp_array_spec(a);
@@ -116,7 +115,7 @@ const pith_array *pith_matmul(pith_scope *s, const pith_array *a, const pith_arr
     return pithp_bind(s, PITHP_OP_DOT_GENERAL, 2, operands, &params);
 }
 
-/* ---- NumPy's others ---- */
+/* ---- Other products of NumPy ---- */
 
 const pith_array *pith_dot(pith_scope *s, const pith_array *a, const pith_array *b) {
     const pith_array *operands[] = {a, b};
@@ -171,7 +170,7 @@ pith_tensordot(pith_scope *s, const pith_array *a, const pith_array *b, int64_t 
 
 /* ---- dot_general ---- */
 
-/* Pairs of axes counted from the first. */
+/* Pairs of normalised axes. */
 static bool take_pairs(pith_scope *s,
                        const char *function,
                        const char *what,
@@ -217,7 +216,7 @@ const pith_array *pith_tensordot_axes(pith_scope *s,
     return pithp_bind(s, PITHP_OP_DOT_GENERAL, 2, operands, &params);
 }
 
-/* Batch extents are equal here: that of 1 is repeated by pith_matmul alone. */
+/* Batch extents must be equal: only pith_matmul broadcasts extent 1. */
 static bool
 batches_agree(pith_scope *s, const pithp_dot_params *p, const pith_array *operands[2]) {
     for (int i = 0; i < p->batches; i++) {
@@ -248,8 +247,7 @@ const pith_array *pith_dot_general(pith_scope *s,
         pithp_operand_check(s, b, function, "b") != PITH_OK)
         return NULL;
     if (o.dtype < PITH_DTYPE_NONE || o.dtype >= PITH_DTYPE_COUNT) {
-        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: no such dtype (%d)", function,
-                   (int)o.dtype);
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: invalid dtype %d", function, (int)o.dtype);
         return NULL;
     }
     if (o.dtype == PITH_DTYPE_NONE &&

@@ -1,5 +1,5 @@
-/* Random numbers: keys and the numbers that primitives draw. What is made of them is in
- * random_choice.c. */
+/* Random numbers: keys, and the numbers drawn by primitives. Choices and permutations are
+ * in random_choice.c. */
 #include "array/random.h"
 
 #include "program/source/prologue_host.h"
@@ -29,7 +29,7 @@ static bool layout_is(pith_scope *s,
     *original = layout == PITH_RANDOM_ORIGINAL;
     if (*original || layout == PITH_RANDOM_PARTITIONABLE)
         return true;
-    pithp_fail(s, PITH_E_ARG, NULL, "%s: layout: no layout has the number %d", function,
+    pithp_fail(s, PITH_E_ARG, NULL, "%s: layout: invalid layout %d", function,
                (int)layout);
     return false;
 }
@@ -54,7 +54,7 @@ static pithp_random_params params_of(pith_dtype dtype, pith_shape shape) {
     return p;
 }
 
-/* What is common to all draws. */
+/* Common part of all draws. */
 static const pith_array *draw(pith_scope *s,
                               pithp_primitive primitive,
                               const char *function,
@@ -97,10 +97,9 @@ const pith_array *pith_random_split(pith_scope *s,
                : NULL;
 }
 
-/* ---- Words of given counts ---- */
+/* ---- Raw bits ---- */
 
-/* Repeat until the leading extents are those of `shape`; `last` more follow, as they are.
- */
+/* Broadcast the leading extents to `shape`; the `last` trailing extents are unchanged. */
 static const pith_array *
 spread(pith_scope *s, const pith_array *a, pith_shape shape, int last) {
     const pith_spec *spec = pithp_array_spec(a);
@@ -115,8 +114,7 @@ spread(pith_scope *s, const pith_array *a, pith_shape shape, int last) {
     return pithp_bind(s, PITHP_OP_BROADCAST, 1, &a, &p);
 }
 
-/* The extents that two lists of leading extents broadcast to; false with the error set.
- */
+/* Broadcast two lists of leading extents; false with the error set. */
 static bool join_leading(pith_scope *s,
                          const char *function,
                          const pith_spec *key,
@@ -149,7 +147,7 @@ static const pith_array *words_of(pith_scope *s,
     const pith_spec *spec = pithp_array_spec(key), *other = pithp_array_spec(x);
     const int last = primitive == PITHP_OP_THREEFRY;
     const pith_array *operands[] = {key, x};
-    if (spec->rank > 1 && other->rank >= last) { /* else the primitive takes or refuses */
+    if (spec->rank > 1 && other->rank >= last) { /* else the primitive decides */
         pith_shape leading = {0};
         if (!join_leading(s, function, spec, other, last, &leading))
             return NULL;
@@ -263,7 +261,7 @@ const pith_array *pith_random_normal(pith_scope *s,
                : NULL;
 }
 
-/* The range of integers of a dtype; bits of the widened numbers. */
+/* The range of integers of a dtype, as bits of the widened numbers. */
 static bool range_of(pithp_random_params *p, int64_t low, int64_t high) {
     const int bits = 8 * (int)pith_dtype_size(p->dtype);
     p->least = (uint64_t)low;
@@ -310,9 +308,9 @@ const pith_array *pithp_random_integers(pith_scope *s,
     return pithp_bind(s, PITHP_OP_RANDOM_INTEGERS, 1, &key, &p);
 }
 
-/* ---- Functions of uniform numbers ---- */
+/* ---- Transformations of uniform numbers ---- */
 
-/* Apply functions one after the other; what they take is given back. */
+/* Apply functions in sequence, dropping intermediate results. */
 static const pith_array *
 through(pith_scope *s, const pith_array *a, int count, const pithp_primitive *functions) {
     for (int i = 0; i < count && a; i++) {
@@ -418,13 +416,12 @@ const pith_array *pith_random_truncated_normal(pith_scope *s,
     uint64_t first = 0, second = 0;
     if (!pithp_enter(s))
         return NULL;
-    if (pith_dtype_is_float(dtype)) { /* else refused with the draw */
+    if (pith_dtype_is_float(dtype)) { /* otherwise refused by the draw */
         pithp_dtype_encode(dtype, a, &first);
         pithp_dtype_encode(dtype, b, &second);
         if (!(a < b) || first == second) {
-            pithp_fail(s, PITH_E_ARG, NULL,
-                       "%s: %.17g to %.17g holds no number that %s can draw", name, lower,
-                       upper, pith_dtype_name(dtype));
+            pithp_fail(s, PITH_E_ARG, NULL, "%s: %.17g to %.17g contains no number of %s",
+                       name, lower, upper, pith_dtype_name(dtype));
             return NULL;
         }
     }

@@ -1,10 +1,11 @@
-/* Random orders and choices, made of draws, sorts and takes as JAX makes them. */
+/* Random permutations and choices, made of draws, sorts and takes with JAX's
+ * algorithms. */
 #include "array/random.h"
 
 #include <math.h>
 #include <string.h>
 
-/* ---- Orders ---- */
+/* ---- Permutations ---- */
 
 /* Element i of an array along its first axis. */
 static const pith_array *at(pith_scope *s, const pith_array *a, int64_t i) {
@@ -19,14 +20,14 @@ static const pith_array *at(pith_scope *s, const pith_array *a, int64_t i) {
     return one ? pithp_alias(s, one, spec) : NULL;
 }
 
-/* How many times to sort, so that equal bits leave no order: those who are `count` meet
- * with less than chance count^-1. */
+/* Number of sort rounds, as in JAX: with `count` elements, the chance of ties in all
+ * rounds is below count^-1. */
 static int rounds_for(int64_t count) {
     return (int)ceil(3 * log(count < 1 ? 1.0 : (double)count) / log(4294967295.0));
 }
 
-/* Sort lines along an axis by random bits of their own, several times: the places where
- * the elements come from. `count` is that of all elements. */
+/* Sort lines along an axis by random bits, several times; returns the source indices.
+ * `count` is the number of all elements. */
 static const pith_array *shuffled_places(pith_scope *s,
                                          const pith_array *key,
                                          pith_shape shape,
@@ -66,7 +67,7 @@ static const pith_array *shuffled_places(pith_scope *s,
     return pithp_bind(s, PITHP_OP_IOTA, 0, NULL, &p);
 }
 
-/* A function that takes one key. */
+/* Check a function with one key. */
 static bool enter_choice(pith_scope *s,
                          const char *function,
                          const pith_array *key,
@@ -81,7 +82,7 @@ permutation(pith_scope *s, const pith_array *key, int64_t count, bool original) 
     return shuffled_places(s, key, PITH_SHAPE(count), 0, count, original);
 }
 
-/* Check what draws along an axis of an array; the axis, counted from the first, or -1. */
+/* Check a draw along an axis of an array; returns the normalised axis, or -1. */
 static int enter_along(pith_scope *s,
                        const char *name,
                        const pith_array *key,
@@ -149,8 +150,8 @@ const pith_array *pith_random_shuffle(pith_scope *s,
 
 /* ---- Choices ---- */
 
-/* Halves as f32: their sums and draws have too few bits to tell thousands of entries
- * apart. The result may be the operand itself. */
+/* Half precision as f32: sums and draws of 16 bits cannot distinguish thousands of
+ * entries. The result may be the operand itself. */
 static const pith_array *widened(pith_scope *s, const pith_array *a) {
     return pith_dtype_size(pithp_array_spec(a)->dtype) == 2 ? pithp_cast(s, a, PITH_F32)
                                                             : a;
@@ -200,7 +201,8 @@ static int64_t count_of(pith_shape shape) {
     return count;
 }
 
-/* Where uniform numbers fall in the running sum of weights. */
+/* Inverse transform sampling: indices of uniform numbers in the running sum of
+ * weights. */
 static const pith_array *choose_by_sum(pith_scope *s,
                                        const pith_array *key,
                                        const pith_array *weights,
@@ -226,7 +228,7 @@ static const pith_array *choose_by_sum(pith_scope *s,
     return chosen;
 }
 
-/* The first elements of an order, in a shape. */
+/* The first elements of a permutation, in a shape. */
 static const pith_array *
 first_of(pith_scope *s, const pith_array *order, pith_shape shape) {
     const pith_spec *spec = pithp_spec(s, PITH_I64, shape.rank, shape.extents);
@@ -238,7 +240,7 @@ first_of(pith_scope *s, const pith_array *order, pith_shape shape) {
     return shaped;
 }
 
-/* The greatest sums of a Gumbel number and a weight's logarithm. */
+/* Gumbel top-k: the greatest sums of a Gumbel number and a weight's logarithm. */
 static const pith_array *choose_once(pith_scope *s,
                                      const pith_array *key,
                                      const pith_array *weights,

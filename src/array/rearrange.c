@@ -1,5 +1,5 @@
-/* Rearrangements composed of the shape operations: axes moved, parts cut, elements
- * repeated, rolled and padded, diagonals. */
+/* Rearrangements composed of shape operations: moved axes, splits, repeats, rolls,
+ * padding, diagonals. */
 #include "array/array_internal.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ static bool enter(pith_scope *s, const char *function, const pith_array *a) {
            pithp_operand_check(s, a, function, "a") == PITH_OK;
 }
 
-/* The axis counted from the first of an array that is checked here; -1: error set. */
+/* The normalised axis of an array that is checked here; -1: error set. */
 static int
 enter_axis(pith_scope *s, const char *function, const pith_array *a, int axis) {
     return enter(s, function, a)
@@ -63,9 +63,9 @@ pith_moveaxis(pith_scope *s, const pith_array *a, int source, int destination) {
     return transposed(s, a, order);
 }
 
-/* ---- Parts ---- */
+/* ---- Splits ---- */
 
-/* Elements start to limit of one axis, as NumPy counts them. */
+/* Elements start to limit of one axis, with NumPy's rules. */
 static const pith_array *
 part_of(pith_scope *s, const pith_array *a, int axis, int64_t start, int64_t limit) {
     pith_slice slices[PITH_MAX_RANK];
@@ -121,7 +121,7 @@ const pith_array *pith_roll(pith_scope *s, const pith_array *a, int64_t shift, i
 
 /* ---- Repetition ---- */
 
-/* [outer, n, inner] with `repeats` copies of each element of the middle, as `to`. */
+/* Repeat each middle element of [outer, n, inner], with the result shape `to`. */
 static const pith_array *repeated(pith_scope *s,
                                   const pith_array *a,
                                   int64_t outer,
@@ -138,7 +138,7 @@ static const pith_array *repeated(pith_scope *s,
     return pithp_temporaries_close(s, w, pith_reshape(w, many, to));
 }
 
-/* An extent times a count that must not be negative; false: error set. */
+/* An extent times a non-negative count; false: error set. */
 static bool grown(pith_scope *s, const char *function, int64_t *extent, int64_t repeats) {
     if (repeats < 0)
         pithp_fail(s, PITH_E_ARG, NULL, "%s: %lld repeats", function, (long long)repeats);
@@ -165,7 +165,7 @@ pith_repeat(pith_scope *s, const pith_array *a, int64_t repeats, int axis) {
     return repeated(s, a, outer, n, inner, repeats, shape);
 }
 
-/* a's slices along an axis at places that exist. */
+/* Slices of a along an axis at valid indices. */
 static const pith_array *taken(pith_scope *s,
                                const pith_array *a,
                                int axis,
@@ -293,7 +293,7 @@ const pith_array *pith_pad(pith_scope *s,
         s, w, element ? pithp_bind(w, PITHP_OP_PAD, 2, operands, &params) : NULL);
 }
 
-/* Where the element at a place beyond the ends of n elements comes from; n > 0. */
+/* The source index for a position outside n > 0 elements. */
 static int64_t source_of(pith_extension extension, int64_t place, int64_t n) {
     if (extension == PITH_EXTEND_EDGE)
         return place < 0 ? 0 : place < n ? place : n - 1;
@@ -307,10 +307,12 @@ static int64_t source_of(pith_extension extension, int64_t place, int64_t n) {
     return extension == PITH_EXTEND_SYMMETRIC ? 2 * n - 1 - at : 2 * n - 2 - at;
 }
 
-enum { MOST_RUNS = 5 }; /* of neighbours: more are taken one by one */
+enum {
+    MOST_RUNS = 5
+}; /* contiguous runs; with more of them, elements are taken by
+    * index */
 
-/* `count` elements of an axis from one on: step 0, it again and again; 1 or -1, its
- * neighbours. */
+/* `count` elements of an axis from an index on; step 0 repeats it, 1 or -1 walks. */
 static const pith_array *run_of(pith_scope *s,
                                 const pith_array *a,
                                 int axis,
@@ -329,8 +331,8 @@ static const pith_array *run_of(pith_scope *s,
     return pith_broadcast_to(s, part, shape);
 }
 
-/* Elements at places of an axis, as runs of neighbours; *result stays where there are too
- * many. False: error set. */
+/* Elements at indices of an axis, as contiguous runs; *result is unchanged if there are
+ * too many runs. False: error set. */
 static bool joined(pith_scope *s,
                    const pith_array *a,
                    int axis,
@@ -398,7 +400,7 @@ const pith_array *pith_extend(pith_scope *s,
     if (!enter(s, "pith_extend", a) || !paddings_fit(s, "pith_extend", a, count, padding))
         return NULL;
     if ((unsigned)extension > PITH_EXTEND_WRAP) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_extend: no extension has the number %d",
+        pithp_fail(s, PITH_E_ARG, NULL, "pith_extend: invalid extension %d",
                    (int)extension);
         return NULL;
     }
@@ -425,7 +427,7 @@ static bool enter_matrix(pith_scope *s, const char *function, const pith_array *
     return false;
 }
 
-/* A diagonal no further out than the matrix reaches. */
+/* The diagonal clamped to the matrix. */
 static int64_t reachable(int64_t diagonal, int64_t rows, int64_t columns) {
     return diagonal < -rows ? -rows : diagonal > columns ? columns : diagonal;
 }
@@ -456,7 +458,7 @@ const pith_array *pith_diagonal(pith_scope *s, const pith_array *a, int64_t offs
     return pithp_temporaries_close(s, w, pith_slice_array(w, flat, shape.rank, slices));
 }
 
-/* a where the column less the row is at most (else: at least) the diagonal; 0 else. */
+/* a where column - row is at most (otherwise: at least) the diagonal; 0 elsewhere. */
 static const pith_array *
 triangle(pith_scope *s, const pith_array *a, int64_t diagonal, bool lower) {
     const pith_spec *spec = pithp_array_spec(a);

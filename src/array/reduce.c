@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The result of a reduction with its reduced axes put back as extents of 1. */
+/* Restore the reduced axes of a result with extent 1. */
 static const pith_array *
 keep_axes(pith_scope *s, const pith_array *result, const pith_spec *from, uint32_t mask) {
     if (!result)
@@ -60,7 +60,7 @@ const pith_array *pith_mean(pith_scope *s, const pith_array *a, pith_axes axes) 
                    pith_dtype_name(dtype));
         return NULL;
     }
-    /* A sum of halves may leave their range though the mean does not. */
+    /* A sum of halves may overflow although the mean does not. */
     const bool half = pith_dtype_size(dtype) == 2;
     const pith_array *wide = half ? pithp_cast(s, a, PITH_F32) : a;
     const pith_array *sum =

@@ -1,5 +1,5 @@
-/* Reductions composed of others: of some elements, moments, norms. Halves are computed in
- * f32, norms of f32 in f64, so that sums do not leave the range that the result has. */
+/* Composed reductions: masked reductions, moments, norms. Half precision is computed in
+ * f32, and norms of f32 in f64, so that sums do not overflow the range of the result. */
 #include "array/array_internal.h"
 
 #include <math.h>
@@ -21,12 +21,12 @@ static bool enter_float(pith_scope *s, const char *function, const pith_array *a
     return false;
 }
 
-/* The dtype that floats are computed in. */
+/* The dtype in which floats are computed. */
 static pith_dtype inner_dtype(const pith_array *a) {
     return pithp_array_spec(a)->dtype == PITH_F64 ? PITH_F64 : PITH_F32;
 }
 
-/* What a reduction over axes leaves; false with the error set. */
+/* Shape and count of a reduction's result; false with the error set. */
 static bool reduced_shape(pith_scope *s,
                           const char *function,
                           const pith_array *a,
@@ -48,13 +48,13 @@ static bool reduced_shape(pith_scope *s,
     return true;
 }
 
-/* ---- Of some elements ---- */
+/* ---- Masked reductions ---- */
 
 typedef struct reduction {
     const char *function;
     const pith_array *(*reduce)(pith_scope *s, const pith_array *a, pith_axes axes);
     const pith_array *(*combine)(pith_scope *s, const pith_array *a, const pith_array *b);
-    int identity; /* 0 or 1; -1: there is none, initial is needed */
+    int identity; /* 0 or 1; -1: none, so `initial` is required */
 } reduction;
 
 static bool where_fits(pith_scope *s,
@@ -96,7 +96,7 @@ static bool options_fit(pith_scope *s,
     if (!o->where || r->identity >= 0)
         return true;
     pithp_fail(s, PITH_E_ARG, NULL,
-               "%s: where without initial: nothing has no smallest or largest",
+               "%s: where without initial: an empty selection has no minimum or maximum",
                r->function);
     return false;
 }

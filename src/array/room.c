@@ -1,4 +1,4 @@
-/* What the array room keeps for a runtime, and the hooks by which it is hung there. */
+/* Room data of the array room for a runtime, and its hooks. */
 #include "array/room.h"
 
 static void runtime_closing(pith_runtime *rt) {

@@ -1,5 +1,5 @@
-/* Searches in sorted arrays, and sets whose size is given: different elements, places of
- * what is not 0, membership. */
+/* Search in sorted arrays, and sets of a given size: unique elements, nonzero indices,
+ * membership. */
 #include "array/array_internal.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ is_vector(pith_scope *s, const char *function, const char *name, const pith_arra
     return false;
 }
 
-/* The dtype that both are compared in; PITH_DTYPE_NONE with the error set. */
+/* The dtype of the comparison; PITH_DTYPE_NONE with the error set. */
 static pith_dtype
 common(pith_scope *s, const char *function, const pith_array *a, const pith_array *b) {
     const pith_dtype p = pithp_array_spec(a)->dtype, q = pithp_array_spec(b)->dtype;
@@ -30,7 +30,7 @@ common(pith_scope *s, const char *function, const pith_array *a, const pith_arra
     return dtype;
 }
 
-/* How many sorted elements come before each value, i64; s is a work scope. */
+/* The number of sorted elements before each value, i64; s is a work scope. */
 static const pith_array *search(pith_scope *s,
                                 const pith_array *sorted,
                                 const pith_array *values,
@@ -93,10 +93,9 @@ const pith_array *pith_partition_point(pith_scope *s, const pith_array *mask) {
                 : NULL;
 }
 
-/* ---- Scattering what is first of its kind ---- */
+/* ---- Compaction ---- */
 
-/* Every element of [size] the same: an i64, or the first element of `from` where there is
- * one. */
+/* [size] equal elements: the first element of `from`, or else an i64. */
 static const pith_array *
 numbers(pith_scope *s, int64_t size, const pith_array *from, int64_t otherwise) {
     const bool has = from && pithp_array_spec(from)->count > 0;
@@ -104,8 +103,8 @@ numbers(pith_scope *s, int64_t size, const pith_array *from, int64_t otherwise) 
     return value ? pith_broadcast_to(s, value, PITH_SHAPE(size)) : NULL;
 }
 
-/* A copy of `into` with elements of `from` [n] at the numbers `at` [n], none of which is
- * named twice; negative ones are in no place. */
+/* A copy of `into` with elements of `from` [n] at distinct indices `at` [n]; negative
+ * ones are dropped. */
 static const pith_array *
 put(pith_scope *s, const pith_array *into, const pith_array *at, const pith_array *from) {
     const pith_array *operands[] = {into, at, from};
@@ -114,7 +113,7 @@ put(pith_scope *s, const pith_array *into, const pith_array *at, const pith_arra
                               : NULL;
 }
 
-/* Numbers of those that are marked, 0, 1, ..., at their places; -1 elsewhere. */
+/* Indices 0, 1, ... of the marked elements, in order; -1 elsewhere. */
 static const pith_array *
 number_marked(pith_scope *s, const pith_array *marks, const pith_array **last) {
     const pith_array *one = pith_i64(s, 1), *none = pith_i64(s, -1);
@@ -131,7 +130,7 @@ static bool size_fits(pith_scope *s, const char *function, int64_t size) {
 
 /* ---- unique ---- */
 
-/* Whether each sorted element differs from the one before it; the first one does. */
+/* Whether each sorted element differs from the previous one; true for the first. */
 static const pith_array *firsts(pith_scope *s, const pith_array *sorted) {
     const pith_array *after =
                          pith_slice_array(s, sorted, 1, &PITH_SLICE(1, INT64_MAX, 1)),
@@ -250,7 +249,7 @@ pith_indices pith_nonzero(pith_scope *s,
 
 /* ---- isin ---- */
 
-/* By looking up sorted elements of the set. */
+/* By binary search in the sorted set. */
 static const pith_array *
 isin_sorted(pith_scope *s, const pith_array *a, const pith_array *set, pith_dtype dtype) {
     const pith_array *items = pith_reshape(s, pith_cast(s, set, dtype),
@@ -259,13 +258,13 @@ isin_sorted(pith_scope *s, const pith_array *a, const pith_array *set, pith_dtyp
     const pith_array *wide = pith_cast(s, a, dtype);
     const pith_array *place =
         sorted && wide ? search(s, sorted, wide, dtype, false) : NULL;
-    /* behind the last one there is none that is equal: the last one is less */
+    /* past the end the last element is read: it is less, so not equal */
     return pith_equal(
         s, wide,
         pith_take(s, sorted, place, &(pith_take_options){.mode = PITH_INDEX_PROMISE}));
 }
 
-/* By a table of what is in the set. */
+/* By a lookup table of the set. */
 static const pith_array *
 isin_table(pith_scope *s, const pith_array *a, const pith_array *set, int64_t max_item) {
     const pithp_index_params params = {.no_negative = true};

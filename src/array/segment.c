@@ -1,10 +1,10 @@
-/* Segment reductions, counts and histograms: scatters of rows by number. */
+/* Segment reductions, counts and histograms: scatters of rows by segment id. */
 #include "array/array_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Every element the same value, which saturates. */
+/* A filled array; the value saturates. */
 static const pith_array *
 filled(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape, double value) {
     if (!pithp_spec(s, dtype, rank, shape))
@@ -17,7 +17,7 @@ filled(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape, double v
 
 /* ---- Segments ---- */
 
-/* The identity of a segment reduction. Infinities saturate in integers; as a bool
+/* The identity of a segment reduction. Infinities saturate in integers. As a bool,
  * -INFINITY would be true, but the least bool is false. */
 static double identity_of(pithp_primitive primitive, pith_dtype dtype) {
     return primitive == PITHP_OP_SCATTER_MUL   ? 1
@@ -95,7 +95,7 @@ SEGMENT(max, MAX)
 
 /* ---- Counts ---- */
 
-/* Weights, or ones, added up by number [n]; what is outside is left out. s is a work
+/* Add up weights, or ones, by index [n]; out-of-range indices are dropped. s is a work
  * scope. */
 static const pith_array *count_by(pith_scope *s,
                                   const pith_array *ids,
@@ -140,7 +140,7 @@ is_float(pith_scope *s, const char *function, const char *name, const pith_array
     return false;
 }
 
-/* least + i * (greatest - least) / bins, and greatest itself at the end. */
+/* least + i * (greatest - least) / bins, with exactly `greatest` at the end. */
 static const pith_array *edges_between(pith_scope *s,
                                        const pith_array *least,
                                        const pith_array *greatest,
@@ -179,7 +179,7 @@ const pith_array *pith_histogram_edges(pith_scope *s, const pith_array *a, int64
     return pithp_temporaries_close(s, work, edges_between(work, least, greatest, bins));
 }
 
-/* The number of each element's bin: -1 or beyond the last where it is in none. */
+/* The bin index of each element: -1 or `bins` and more if it is outside. */
 static const pith_array *
 bins_of(pith_scope *s, const pith_array *flat, const pith_array *edges, int64_t bins) {
     const pith_array *bin =
@@ -246,7 +246,7 @@ pith_one_hot(pith_scope *s, const pith_array *index, int64_t classes, pith_dtype
     pith_scope *work = column ? pithp_temporaries_open(s) : NULL;
     if (!work)
         return NULL;
-    /* in i64, or classes beyond a narrow dtype would wrap round to valid ones */
+    /* in i64: in a narrow dtype, large class indices would wrap to valid ones */
     const pith_dtype wide = spec->dtype == PITH_U64 ? PITH_U64 : PITH_I64;
     const pith_array *numbers = pithp_cast(work, pithp_alias(work, index, column), wide);
     const pith_array *hot =

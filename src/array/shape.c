@@ -1,4 +1,4 @@
-/* Shape operations. Those that leave the elements where they are share the data. */
+/* Shape operations. Operations that do not move elements share the data. */
 #include "array/array_internal.h"
 #include "program/host/move.h"
 
@@ -45,7 +45,7 @@ const pith_array *pith_reshape(pith_scope *s, const pith_array *a, pith_shape sh
     if (unknown >= 0) {
         if (known <= 0 || from->count % known != 0) {
             pithp_fail(s, PITH_E_SHAPE, NULL,
-                       "pith_reshape: no extent in place of -1 makes %s of %s",
+                       "pith_reshape: no extent in place of -1 gives %s for %s",
                        pithp_shape_print(shape.rank, shape.extents, texts[0]),
                        pithp_spec_print(from, texts[1]));
             return NULL;
@@ -154,7 +154,7 @@ const pith_array *pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axe
         } else if (from->shape[d] != 1) {
             char text[PITHP_SPEC_TEXT_BYTES];
             pithp_fail(s, PITH_E_SHAPE, NULL,
-                       "pith_squeeze: axis %d of %s has not the extent 1", d,
+                       "pith_squeeze: axis %d of %s does not have extent 1", d,
                        pithp_spec_print(from, text));
             return NULL;
         }
@@ -192,12 +192,11 @@ picked pithp_slice_pick(pith_slice slice, int64_t extent) {
     return p;
 }
 
-/* Where a slice begins in an array, if its elements lie there side by side; NULL: they do
- * not. */
+/* The start of a slice with contiguous elements; NULL: not contiguous. */
 static void *begin_of(const pith_array *a, const picked *picks) {
     const pith_spec *from = pithp_array_spec(a);
     size_t step = pith_dtype_size(from->dtype), offset = 0;
-    bool ends = false; /* the axes before must have one element */
+    bool ends = false; /* axes before must have one element */
     for (int d = from->rank - 1; d >= 0; d--) {
         const picked p = picks[d];
         if (p.count > 1 && (ends || p.step != 1))
@@ -209,9 +208,9 @@ static void *begin_of(const pith_array *a, const picked *picks) {
     return (char *)a->data + offset;
 }
 
-/* A slice in the memory of its array: it holds that memory, so it must be at least half
- * of it. Memory of the user's may end before the slice does. On CUDA addresses decide how
- * wide loads are, and copies are made. */
+/* A slice that shares the memory of its array, and keeps all of it alive, so it must be
+ * at least half of it. User memory may end earlier than the slice. On CUDA, address
+ * alignment decides the width of loads, so slices are copied. */
 static const pith_array *shared_slice(pith_scope *s,
                                       const pith_array *a,
                                       const picked *picks,
@@ -245,8 +244,7 @@ static const pith_array *sliced(pith_scope *s, const pith_array *a, const picked
     }
     if (whole)
         return pithp_alias(s, a, from);
-    if (empty) { /* no element is moved, and a start beyond the axis needs no rule of its
-                    own */
+    if (empty) { /* no element is moved, and a start beyond the axis is valid */
         const pith_spec *spec = pithp_spec(s, from->dtype, from->rank, shape);
         return spec ? pithp_array_make(s, spec) : NULL;
     }
@@ -302,7 +300,7 @@ pith_status pithp_slice_plan(pith_scope *s,
     int64_t stride[PITH_MAX_RANK];
     pith_status rc = read_slices(s, a, count, slices, picks);
     if (rc == PITH_OK)
-        rc = pithp_array_check(s, a, "pith_slice_array", "a"); /* it has a value */
+        rc = pithp_array_check(s, a, "pith_slice_array", "a"); /* it must have a value */
     if (rc != PITH_OK)
         return rc;
     const pith_spec *from = pithp_array_spec(a);

@@ -1,6 +1,6 @@
-/* Small linear systems, batch by batch: Cholesky factors and triangular solves, column by
- * column and row by row of all the matrices at once. Each is made of other operations, so
- * that it runs, and will be differentiated, wherever they do. */
+/* Small linear systems, batched: Cholesky factors and triangular solves, column by column
+ * and row by row of all matrices at once. They are composed of other operations, so they
+ * run, and will be differentiable, wherever those do. */
 #include "array/array_internal.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 
 /* ---- Checks ---- */
 
-/* a is square matrices of floats. */
+/* Check that a holds square matrices of floats. */
 static bool is_square(pith_scope *s, const char *function, const pith_array *a) {
     char text[PITHP_SPEC_TEXT_BYTES];
     if (pithp_operand_check(s, a, function, "a") != PITH_OK)
@@ -28,7 +28,7 @@ static bool is_square(pith_scope *s, const char *function, const pith_array *a) 
     return true;
 }
 
-/* The leading axes of both, broadcast, then n rows of b's columns. */
+/* The broadcast leading axes, then the rows and columns of b. */
 static bool
 common_shape(pith_scope *s, const pith_spec *a, const pith_spec *b, pith_shape *shape) {
     char texts[2][PITHP_SPEC_TEXT_BYTES];
@@ -72,7 +72,7 @@ join(pith_scope *w, const pith_array *a, const pith_array *b, int axis) {
 
 /* ---- Substitution ---- */
 
-/* x with a x = b, one row after the other; a row needs those that are known. */
+/* Substitution for a x = b, row by row; each row needs the earlier ones. */
 static const pith_array *substitute(pith_scope *w,
                                     const pith_array *a,
                                     const pith_array *b,
@@ -95,7 +95,7 @@ static const pith_array *substitute(pith_scope *w,
     return known;
 }
 
-/* In f32 at least; a NULL operand is a failure before. */
+/* In f32 at least; a NULL operand is an earlier failure. */
 static const pith_array *widened(pith_scope *w, const pith_array *a) {
     return pith_dtype_size(pithp_array_spec(a)->dtype) == 2 ? pith_cast(w, a, PITH_F32)
                                                             : a;
@@ -159,7 +159,8 @@ const pith_array *pith_cholesky_solve(pith_scope *s,
 
 /* ---- Factors ---- */
 
-/* Column j of the lower factor from row j on, given the columns before it. */
+/* Column j of the lower factor from row j on, given the columns before it
+ * (Cholesky-Crout). */
 static const pith_array *factor_column(pith_scope *w,
                                        const pith_array *a,
                                        const pith_array *before,
@@ -175,7 +176,7 @@ static const pith_array *factor_column(pith_scope *w,
     return join(w, pivot, rest, -2);
 }
 
-/* Where a pivot is not above zero there is no factor: NaN instead of half of one. */
+/* A factor without positive pivots is invalid: the whole matrix becomes NaN. */
 static const pith_array *or_nan(pith_scope *w, const pith_array *factor) {
     const pith_array *pivots = pith_diagonal(w, factor, 0);
     const pith_array *zero = pith_like(w, factor, 0),

@@ -1,4 +1,4 @@
-/* Operations made of others: what lies between is given back when they end. */
+/* Composed operations: their temporaries are released at the end. */
 #include "array/array_internal.h"
 
 enum { SMALL_BYTES = 4096 };
@@ -16,12 +16,12 @@ pith_scope *pithp_temporaries_open(pith_scope *s) {
 const pith_array *pithp_temporaries_keep(pith_scope *s, const pith_array *result) {
     if (!result || s->error.code != PITH_OK)
         return NULL;
-    if (pithp_array_is_traced(result)) /* it is the trace's, and not the work's */
+    if (pithp_array_is_traced(result)) /* owned by the trace, not by the work scope */
         return result;
     const pith_spec *spec = pithp_array_spec(result);
     if (spec->bytes > SMALL_BYTES)
         return pithp_alias(s, result, spec);
-    /* a view would hold the block of all small arrays of the work */
+    /* a view would keep the block of all small arrays of the work scope */
     pith_array *copy = pithp_array_make(s, spec);
     if (copy && spec->bytes &&
         pithp_copy(s, copy->data, result->data, spec->bytes) != PITH_OK) {

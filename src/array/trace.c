@@ -1,23 +1,23 @@
-/* Traced arrays, and the recording of calls on them. */
+/* Traced arrays, and recording of calls on them. */
 #include "array/checks/checks.h"
 #include "array/room.h"
 #include "program/ir/program.h"
 
 #include <string.h>
 
-/* Traces that ended keep their tombstones until so many others ended. */
+/* Number of ended traces that keep their tombstones. */
 enum { TOMBSTONES = 16 };
 
-/* A traced array remembers where it was made. */
+/* A traced array with the site of its making. */
 typedef struct traced_array {
     pith_array array;
     const char *site;
 } traced_array;
 
-/* ---- Runtimes: scopes of traces that ended ---- */
+/* ---- Scopes of ended traces ---- */
 
-/* All scopes of handles are children of one, and share its stream, on which they put
- * nothing; the lock guards its list of children. */
+/* All scopes of handles are children of one, and share its stream, which stays empty; the
+ * lock guards its list of children. */
 typedef struct pithp_graveyard {
     pthread_mutex_t lock;
     pith_scope *root;
@@ -25,7 +25,7 @@ typedef struct pithp_graveyard {
     int next;
 } graveyard;
 
-void pithp_graves_close(pith_runtime *rt) { /* the scopes are closed with the runtime */
+void pithp_graves_close(pith_runtime *rt) { /* the runtime closes the scopes */
     graveyard *g = pithp_array_room_at(rt)->graves;
     if (!g)
         return;
@@ -33,7 +33,7 @@ void pithp_graves_close(pith_runtime *rt) { /* the scopes are closed with the ru
     pithp_release(rt, g, sizeof *g);
 }
 
-/* The runtime's, made with its first trace; the lock is that of the runtime. */
+/* Made with the runtime's first trace, under the runtime's lock. */
 static graveyard *make_graveyard(pith_runtime *rt) {
     graveyard *g = pithp_allocate(rt, sizeof *g);
     if (!g)
@@ -45,7 +45,7 @@ static graveyard *make_graveyard(pith_runtime *rt) {
     return NULL;
 }
 
-/* A function that is traced goes on without what it was refused. */
+/* Record an error that a traced function has cleared. */
 static void note_refused(pithp_trace *t, const pith_scope *s) {
     if (t->program && t->refused.code == PITH_OK)
         t->refused = s->error;
@@ -78,7 +78,7 @@ static bool is_usable(const pith_scope *s) {
 
 static void close_handles(graveyard *g, pith_scope *handles) {
     if (pithp_scope_writable(handles))
-        pith_clear(handles); /* its errors are told elsewhere */
+        pith_clear(handles); /* its errors are reported elsewhere */
     pthread_mutex_lock(&g->lock);
     pith_scope_close(handles);
     pthread_mutex_unlock(&g->lock);
@@ -93,7 +93,7 @@ static pith_scope *open_handles(pith_scope *s, graveyard *g) {
             g->root = NULL;
     }
     pith_scope *handles = g->root ? pith_scope_open_in(g->root) : NULL;
-    if (handles && !is_usable(handles)) { /* the next trace may find memory again */
+    if (handles && !is_usable(handles)) { /* the next trace may have memory again */
         pith_clear(g->root);
         handles = NULL;
     }
@@ -103,7 +103,7 @@ static pith_scope *open_handles(pith_scope *s, graveyard *g) {
     return handles;
 }
 
-/* Keep the scope of a trace that ended; the one that was kept longest goes. */
+/* Keep the scope of an ended trace, in place of the oldest one. */
 static void bury(graveyard *g, pith_scope *handles) {
     pthread_mutex_lock(&g->lock);
     pith_scope *oldest = g->scopes[g->next];
@@ -120,7 +120,7 @@ pith_scope *pithp_trace_store_open(pith_scope *s) {
 
 void pithp_trace_store_close(pith_runtime *rt, pith_scope *store) {
     const pithp_array_room *room = pithp_array_room_at(rt);
-    if (room) /* else the runtime closes its scopes */
+    if (room) /* otherwise the runtime closes its scopes */
         close_handles(room->graves, store);
 }
 
@@ -164,10 +164,11 @@ void pithp_trace_note_set(pith_scope *s) {
 pith_status pithp_trace_settle(pith_scope *s, const pithp_trace *t) {
     if (pithp_fail_as(s, &t->refused) != PITH_OK || !t->changed.function)
         return s->error.code;
-    return pithp_fail_at(s, PITH_E_TRACED, NULL, t->changed.site,
-                         "%s: a function that is traced cannot leave the scope that it "
-                         "is given changed: use a child scope, or set it back",
-                         t->changed.function);
+    return pithp_fail_at(
+        s, PITH_E_TRACED, NULL, t->changed.site,
+        "%s: a traced function must not leave its scope changed: use a child scope, or "
+        "restore the setting",
+        t->changed.function);
 }
 
 pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
@@ -181,18 +182,19 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     return p;
 }
 
-/* A function that calls itself is recorded without end, as no predicate has a value that
- * could stop it: the stack would overflow. */
+/* Recursion limit of tracing: a recursive function has no predicate with a value to stop
+ * it, and would overflow the stack. */
 enum { MOST_DEPTH = 256 };
 
 pith_status pithp_trace_check_depth(pith_scope *s, const char *name) {
     const pithp_trace *around = pithp_scope_trace(s);
     if (!around || around->depth < MOST_DEPTH)
         return PITH_OK;
-    return pithp_fail(s, PITH_E_TRACED, NULL,
-                      "%s: recorded inside of %d others: a recursion that a traced "
-                      "predicate is to end needs its value; pith_while does not",
-                      name, MOST_DEPTH);
+    return pithp_fail(
+        s, PITH_E_TRACED, NULL,
+        "%s: recorded inside %d other functions: a traced predicate cannot end a "
+        "recursion; use pith_while",
+        name, MOST_DEPTH);
 }
 
 static const pith_array *make_handle(pith_scope *s, pithp_trace *t, pithp_value value) {
@@ -218,7 +220,7 @@ const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, pithp_value v
     return make_handle(s, t, value);
 }
 
-/* Small constants that would hold a block of others are copied. */
+/* Small constants are copied, so that they do not keep a shared block alive. */
 pithp_value pithp_trace_constant(pith_scope *s, pithp_program *p, const pith_array *a) {
     const pith_spec *spec = pithp_array_spec(a);
     if (spec->bytes > PITHP_LITERAL_BYTES)
@@ -270,7 +272,7 @@ pith_status pithp_trace_bind_many(pith_scope *s,
     return s->error.code;
 }
 
-/* The instruction that makes a report too. */
+/* The same, as an instruction that also makes a report. */
 static const pith_array *bind_checked(pith_scope *s,
                                       pithp_primitive primitive,
                                       int count,
@@ -301,7 +303,7 @@ const pith_array *pithp_trace_bind(pith_scope *s,
                : NULL;
 }
 
-/* ---- Refusals ---- */
+/* ---- Errors ---- */
 
 pith_status pithp_trace_check(pith_scope *s,
                               const pith_array *a,
@@ -318,8 +320,7 @@ pith_status pithp_trace_check(pith_scope *s,
                !t->program ? "has no value: its trace has ended"
                : here      ? "has no value yet"
                : !pithp_scope_trace(s)
-                   ? "is used on a scope outside of its trace: "
-                     "use the one that the function is given"
+                   ? "is used on a scope outside its trace: use the scope of the function"
                    : "belongs to another trace: make it an argument, or "
                      "bind it with pith_partial");
     return pithp_trace_refuse(s, a);
@@ -327,7 +328,7 @@ pith_status pithp_trace_check(pith_scope *s,
 
 pith_status pithp_trace_refuse(const pith_scope *s, const pith_array *a) {
     pithp_trace *t = a->data;
-    if (t != pithp_scope_trace(s)) /* else it is noted where the error is cleared */
+    if (t != pithp_scope_trace(s)) /* else recorded by pith_clear */
         note_refused(t, s);
     return PITH_E_TRACED;
 }

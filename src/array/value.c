@@ -1,18 +1,17 @@
-/* Array values: handles over buffers, and how they enter, leave and end. */
+/* Array values: handles over buffers; creation, host transfer, and release. */
 #include "array/handle.h"
 #include "base/in_flight.h"
 
 #include <string.h>
 
-/* Arrays up to this size are cut from a block that the scope's small arrays share. */
+/* Small arrays are cut from a block shared within the scope. */
 enum { SMALL_BYTES = 4096, SMALL_BLOCK_BYTES = 65536 };
 
-/* A dropped handle is not used again before so many others were dropped, so that stale
- * pointers to it are noticed. */
+/* Number of dropped handles that stay unused, so that stale pointers are detected. */
 enum { QUARANTINE = 1024 };
 
-/* What a scope keeps for its arrays: the current block for small ones, and handles given
- * back. */
+/* Data of a scope for its arrays: the current block for small ones, and dropped
+ * handles. */
 typedef struct {
     pithp_hold *hold;
     char *cursor, *limit;
@@ -52,7 +51,7 @@ make_handle(pith_scope *s, const pith_spec *spec, pithp_hold *hold, void *data) 
     return (pith_array *)(h + 1);
 }
 
-/* The scope's block for small arrays, with room for `bytes` more. NULL: error set. */
+/* The scope's block for small arrays, with at least `bytes` left. NULL: error set. */
 static scope_arrays *small_block(pith_scope *s, size_t bytes) {
     scope_arrays *arrays = arrays_of(s);
     if (!arrays ||
@@ -66,7 +65,7 @@ static scope_arrays *small_block(pith_scope *s, size_t bytes) {
         return NULL;
     if (arrays->hold)
         pithp_hold_drop(s,
-                        arrays->hold); /* the block's own use; its arrays keep theirs */
+                        arrays->hold); /* the block's own use; its arrays have theirs */
     arrays->hold = hold;
     arrays->cursor = buffer->data;
     arrays->limit = arrays->cursor + SMALL_BLOCK_BYTES;
@@ -109,7 +108,7 @@ pithp_array_view(pith_scope *s, const pith_spec *spec, pithp_buffer *buffer, voi
     return a;
 }
 
-/* What donated handles point at: no memory, held by nobody. */
+/* Target of donated handles: a buffer without memory, never released. */
 static pithp_buffer no_buffer;
 static pithp_hold donated = {.thing = &no_buffer};
 
@@ -144,14 +143,14 @@ const char *pithp_array_donated_at(const pith_array *a, const char **at) {
 void pithp_array_drop(pith_scope *s, const pith_array *a) {
     pithp_header *h = pithp_header_of(a);
     if (PITHP_UNLIKELY(h->extra & PITHP_ARRAY_TRACED))
-        return; /* it is the trace's */
+        return; /* owned by the trace */
     pithp_hold *hold = a->hold;
     h->kind = PITHP_KIND_FREE;
     h->shape = NULL;
     if (PITHP_LIKELY(hold != &donated))
         pithp_hold_drop(s, hold);
     scope_arrays *arrays = s->room[PITHP_ROOM_ARRAY];
-    if (!arrays) /* only made in slabs so far: the handle goes with its scope */
+    if (!arrays) /* the handle came from a slab and is released with its scope */
         return;
     if (arrays->dropped_count++)
         arrays->dropped_last->shape = h;
@@ -228,7 +227,7 @@ static const pith_array *copy_of(pith_scope *s, const pith_spec *spec, const voi
     return a;
 }
 
-/* Whether bytes are elements of a bool array: what computes with them relies on it. */
+/* Check the bytes of a bool array: operations rely on 0 and 1. */
 static bool
 are_bools(pith_scope *s, int64_t count, const uint8_t *bytes, const char *function) {
     uint8_t any = 0;
@@ -297,8 +296,7 @@ const pith_array *pith_array_own(pith_scope *s,
     pithp_buffer *buffer = pithp_buffer_wrap(s, data, spec->bytes, release, closure);
     if (!buffer)
         goto release_now;
-    pithp_hold *hold =
-        pithp_hold_buffer(s, buffer); /* from here on the buffer releases the data */
+    pithp_hold *hold = pithp_hold_buffer(s, buffer); /* the buffer now owns the data */
     return hold ? make_handle(s, spec, hold, buffer->data) : NULL;
 release_now:
     if (release)
@@ -350,7 +348,7 @@ const pith_array *pith_like(pith_scope *s, const pith_array *like, double value)
     return pithp_scalar(s, dtype, &element);
 }
 
-/* ---- Looking at arrays ---- */
+/* ---- Getters ---- */
 
 const pith_spec *pith_array_spec(const pith_array *a) {
     pithp_block *block = NULL;
@@ -367,7 +365,7 @@ bool pith_is_traced(const pith_array *a) {
 
 pith_status pithp_array_read(pith_scope *s, const pith_array *a, void *host) {
     const pith_status rc =
-        pithp_synchronise(s); /* failed checks must surface before a value is seen */
+        pithp_synchronise(s); /* report failed checks before a value is read */
     if (rc != PITH_OK)
         return rc;
     return pithp_copy_out(s, host, a->data, pithp_array_spec(a)->bytes);
@@ -389,7 +387,7 @@ bool pith_read(pith_scope *s, const pith_array *a, void *host, size_t bytes) {
     return pithp_array_read(s, a, host) == PITH_OK;
 }
 
-/* The one element of an array, on the host. */
+/* The single element of an array, on the host. */
 static bool read_element(pith_scope *s,
                          const pith_array *a,
                          const char *function,

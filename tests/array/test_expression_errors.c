@@ -43,9 +43,9 @@ Test(expression_errors, points_into_the_text) {
     refused("x += 1", x, PITH_E_ARG, "assigns nothing", 2);
     refused("x ** 2", x, PITH_E_ARG, "powers are pow(x, y)", 2);
     refused("x // 2", x, PITH_E_ARG, "floor_divide", 2);
-    refused("x--x", x, PITH_E_ARG, "a space between them", 1);
+    refused("x--x", x, PITH_E_ARG, "separate two signs by a space", 1);
     refused("x[0]", x, PITH_E_ARG, "no indices", 1);
-    refused("x, x", x, PITH_E_ARG, "a comma stands between arguments", 1);
+    refused("x, x", x, PITH_E_ARG, "a comma separates arguments", 1);
     refused("x.y", x, PITH_E_ARG, "expected an operator", 1);
     refused("1x", x, PITH_E_ARG, "expected an operator after the number", 1);
     refused("0x", x, PITH_E_ARG, "after the number", 1);
@@ -66,14 +66,15 @@ Test(expression_errors, points_into_the_text) {
     refused("x < 1 < x", x, PITH_E_DTYPE, "bool and f32 have no common dtype", 6);
     refused("n + x", n, PITH_E_ARG, "no array is called n", 0);
     refused("x / 2", n, PITH_E_DTYPE, "floor_divide(x, y) and trunc_divide(x, y)", 2);
-    refused("x * 0.5", n, PITH_E_DTYPE, "with a point or exponent stands beside i32", 2);
-    refused("x * 2.0", n, PITH_E_DTYPE, "stands beside i32", 2);
+    refused("x * 0.5", n, PITH_E_DTYPE,
+            "with a point or exponent cannot be combined with i32", 2);
+    refused("x * 2.0", n, PITH_E_DTYPE, "cannot be combined with i32", 2);
     refused("x + 3000000000", n, PITH_E_DTYPE, "3000000000 does not fit i32", 2);
     refused("x + (x > 0 ? 3000000000 : 1)", n, PITH_E_DTYPE, "does not fit i32", 2);
     refused("x + (x > 0 ? 1 : 2) * 2000000000", n, PITH_E_DTYPE,
             "4000000000 does not fit i32", 2);
     refused("x + (x > 0 ? 9 : 4) % 5", n, PITH_E_DTYPE, "may not fit i32: cast them", 2);
-    refused("(x > 1) + 1", n, PITH_E_DTYPE, "beside bool", 8);
+    refused("(x > 1) + 1", n, PITH_E_DTYPE, "combined with bool", 8);
     refused("sin(x)", n, PITH_E_DTYPE, "expected floats, got i32", 0);
     pt_fails(PITH_E_SHAPE, s,
              pith_expression(

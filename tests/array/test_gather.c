@@ -344,7 +344,7 @@ Test(gather, refuses) {
                            still[] = {PITH_ENTRY_SLICE(0, 1, 0)},
                            beyond[] = {PITH_ENTRY_AT(2)};
     pt_fails(PITH_E_SHAPE, s, pith_gather(s, x, 2, apart, NULL));
-    pt_says("pith_gather: entry 1: i32[3] does not broadcast with those before it");
+    pt_says("pith_gather: entry 1: i32[3] does not broadcast with earlier entries");
     pt_fails(PITH_E_DTYPE, s, pith_gather(s, x, 2, real, NULL));
     pt_says("entry 1: expected an integer dtype, got f32");
     pt_fails(PITH_E_ARG, s, pith_gather(s, x, 1, none, NULL));
@@ -361,7 +361,7 @@ Test(gather, refuses) {
                          &(pith_take_options){.fill = &(double){1000}}));
     pt_says("fill: 1000 is not exact in i8");
     pt_fails(PITH_E_SHAPE, s, pith_scatter(s, PITH_SCATTER_ADD, x, 1, beyond, two, NULL));
-    pt_says("value: expected f32[3] or what broadcasts to it, got i32[2]");
+    pt_says("value: expected f32[3] or a shape that broadcasts to it, got i32[2]");
     pt_fails(PITH_E_ARG, s,
              pith_scatter(s, (pith_scatter_operation)9, x, 1, beyond, x, NULL));
     pt_fails(PITH_E_DTYPE, s,
@@ -427,12 +427,12 @@ Test(along_axis, broadcasts_and_refuses) {
     pt_ok(s, pith_read(s, r, got, sizeof got));
     cr_assert(got[1] == 1 && got[2] == 9 && got[5] == 9);
     pt_fails(PITH_E_SHAPE, s, pith_take_along_axis(s, x, pith_i32(s, 0), NULL));
-    pt_says("index: expected the extents of i32[2,3] but along axis 0, got i32[]");
+    pt_says("index: expected the extents of i32[2,3] except along axis 0, got i32[]");
     pt_fails(PITH_E_SHAPE, s,
              pith_put_along_axis(s, PITH_SCATTER_SET,
                                  pith_zeros(s, PITH_I32, PITH_SHAPE(2, 1)), x,
                                  pith_i32(s, 0), NULL));
-    pt_says("has not the extents");
+    pt_says("does not have the extents");
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -151,7 +151,7 @@ Test(scatter, rows_broadcast_and_cast) {
     pt_fails(PITH_E_SHAPE, s,
              pith_scatter_set(s, into, index, pith_zeros(s, PITH_I32, PITH_SHAPE(3, 2)),
                               NULL));
-    pt_says("expected i32[2,2] or what broadcasts to it, got i32[3,2]");
+    pt_says("expected i32[2,2] or a shape that broadcasts to it, got i32[3,2]");
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -188,7 +188,8 @@ Test(index_messages, name_what_the_user_called) {
     NAMES(PITH_E_DTYPE, "pith_all_close: f64 and i32",
           pith_all_close(s, v, n, 0, 0, false));
     NAMES(PITH_E_DTYPE, "pith_histogram: i32 and f64", pith_histogram(s, v, n, NULL));
-    NAMES(PITH_E_DTYPE, "pith_one_hot: no dtype", pith_one_hot(s, n, 3, (pith_dtype)99));
+    NAMES(PITH_E_DTYPE, "pith_one_hot: invalid dtype",
+          pith_one_hot(s, n, 3, (pith_dtype)99));
     NAMES(PITH_E_SHAPE, "pith_solve_triangular: expected a [..., n, n]",
           pith_solve_triangular(s, pith_eye(s, PITH_F64, 2, 2, 0), v, NULL));
     NAMES(PITH_E_SHAPE, "pith_sum: axis 3", pith_sum(s, x, PITH_AXES(3)));

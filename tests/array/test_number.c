@@ -253,7 +253,7 @@ Test(number, errors_name_the_function_and_its_site) {
     pith_scope *s = pith_scope_open(rt);
     const pith_array *x = pith_f64(s, 1), *c = pith_bool(s, true);
     pt_fails(PITH_E_ARG, s, pith_add(s, 1, 2.0));
-    pt_says("pith_add: expected an array among the operands, got numbers alone");
+    pt_says("pith_add: expected an array among the operands, got numbers only");
     pt_says("test_number.c");
     pt_fails(PITH_E_ARG, s, pith_where(s, c, 1, 0));
     pt_says("pith_where: expected an array among");

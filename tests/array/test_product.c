@@ -178,8 +178,9 @@ Test(product, refuses_with_names_and_numbers) {
     says(PITH_E_ARG, s, pith_einsum(s, "ij,ik->iq", 2, twice), "q of the result");
     says(PITH_E_ARG, s, pith_einsum(s, "ij,kl->ii", 2, pair), "i of the result");
     says(PITH_E_ARG, s, pith_einsum(s, "ij,kl->im", 2, pair), "m of the result");
-    says(PITH_E_ARG, s, pith_einsum(s, "ij,kl,m->im", 2, pair), "number of operands");
-    says(PITH_E_ARG, s, pith_einsum(s, "i1->i", 1, pair), "'1'", "place 2");
+    says(PITH_E_ARG, s, pith_einsum(s, "ij,kl,m->im", 2, pair),
+         "does not have 2 operands");
+    says(PITH_E_ARG, s, pith_einsum(s, "i1->i", 1, pair), "'1'", "position 2");
     says(PITH_E_ARG, s, pith_einsum(s, "...j->j", 1, pair), "lacks ...");
     says(PITH_E_ARG, s, pith_einsum(s, "ij->i->j", 1, pair), "one ->");
     says(PITH_E_ARG, s, pith_einsum(s, NULL, 1, pair), "NULL");

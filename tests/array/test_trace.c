@@ -83,7 +83,7 @@ Test(trace, what_leaks_says_where_it_was_made) {
     snprintf(site, sizeof site, "test_trace.c:%d", __LINE__ - 2);
     pt_fails(PITH_E_TRACED, t.outer, pith_neg(t.outer, y));
     pt_says(site);
-    pt_says("outside of its trace: use the one that the function is given");
+    pt_says("outside its trace: use the scope of the function");
     pt_fails(PITH_E_TRACED, t.outer, pith_keep(t.outer, y));
     pt_says("cannot be moved out of its trace");
     end_trace(&t);

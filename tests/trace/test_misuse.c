@@ -183,7 +183,7 @@ Test(misuse,
     cr_assert(pith_read_f64(s, half) == 0.75);
     const pith_function *fast = pith_jit(s, &halve_until_one_function, NULL);
     pt_fails(PITH_E_TRACED, s, pith_call(s, fast, PITH_ITEMS(x)));
-    pt_says("pith_cond: recorded inside of 256 others");
+    pt_says("pith_cond: recorded inside 256 other functions");
     close_scope();
 }
 
@@ -204,7 +204,7 @@ Test(misuse, a_compiled_function_that_calls_itself_ends, .init = open_scope) {
     const pith_array *x = pith_f64(s, 1);
     again = pith_jit(s, &call_again_function, NULL);
     pt_fails(PITH_E_TRACED, s, pith_call(s, again, PITH_ITEMS(x)));
-    pt_says("call_again: recorded inside of 256 others");
+    pt_says("call_again: recorded inside 256 other functions");
     again = pith_jit(s, &add_left_function, NULL);
     left = 200;
     const pith_array *sum = pith_call(s, again, PITH_ITEMS(x));

@@ -77,11 +77,11 @@ Test(leaf_report, names_the_leaf_of_an_invalid_option) {
     pt_fails(PITH_E_ARG, s,
              pith_tree_take(s, tree, index_of(s, 0),
                             &(pith_take_options){.mode = (pith_index_mode)77}));
-    pt_says("[0]: pith_tree_take: no index mode has the number 77");
+    pt_says("[0]: pith_tree_take: invalid index mode 77");
     pt_fails(PITH_E_ARG, s,
              pith_tree_scatter_set(s, tree, index_of(s, 0), tree,
                                    &(pith_scatter_options){.mode = (pith_index_mode)77}));
-    pt_says("[0]: pith_scatter_set: no index mode has the number 77");
+    pt_says("[0]: pith_scatter_set: invalid index mode 77");
     pith_scope_close(s);
     pt_close(rt);
 }

@@ -1,5 +1,5 @@
-/* The checks of a trace, as those see them who record programs and run them: the values
- * that checks need are more outputs of the program. What they are is known above
+/* Checks of a trace: the interface for recording and running programs. Values needed by
+ * checks are additional outputs of the program. Their meaning is known above
  * (src/assert/recorded.c). */
 #ifndef PITH_ARRAY_CHECKS_H
 #define PITH_ARRAY_CHECKS_H
@@ -8,86 +8,87 @@
 
 typedef struct pithp_checks pithp_checks;
 
-/* Take what was recorded in t and make its values the next outputs of its program. What
- * follows from the failure of a loop or a branch passes. part: t is a part of control
- * flow. *checks: NULL where there is nothing, else the caller's. False: error set. */
+/* Take the checks recorded in t; their values become the next outputs of its program.
+ * Checks that follow from a failed loop or branch pass. part: t is a part of control
+ * flow. *checks: NULL if there are none; otherwise owned by the caller. False: error
+ * set. */
 bool pithp_checks_take(pith_scope *s, pithp_trace *t, bool part, pithp_checks **checks);
-/* How many outputs those are; NULL: 0. */
+/* Number of these outputs; NULL: 0. */
 int64_t pithp_checks_values(const pithp_checks *c);
-/* Record what comes in the trace of s in a list of its own. False: error set. */
+/* Record later checks of the trace of s in a separate list. False: error set. */
 bool pithp_checks_begin(pith_scope *s);
-/* Up to here: the list, which the trace has not made its own, or NULL. *asked: what was
- * recorded asks for the checks before it. */
+/* End that list and return it, detached from the trace; or NULL. *asked: a recorded
+ * operation uses the outcome of earlier checks. */
 pithp_checks *pithp_checks_end(pithp_trace *t, bool *asked);
-/* The value in the program of the trace that it was recorded in. */
+/* The value in the program of the trace that recorded the check. */
 int32_t pithp_checks_value(const pithp_checks *c, int64_t value);
-/* Record the checks of a program that is called in the trace of s: arrays of that trace.
- * part: it is a part of control flow, and they are results of the instruction. */
+/* Record the checks of a program called in the trace of s: arrays of that trace. part:
+ * the program is a part of control flow, and the arrays are results of its
+ * instruction. */
 pith_status pithp_checks_replay(pith_scope *s,
                                 pithp_checks *c,
                                 const pith_array *const *values,
                                 bool part);
-/* Whether a value is a predicate of one bool: a flag. */
+/* Whether a value is a flag: a predicate of one bool. */
 bool pithp_checks_is_flag(const pithp_checks *c, int64_t value);
-/* Say where the values of every run will lie: at those bytes of one buffer, or apart from
- * it (negative). Only flags lie in its first `flags` bytes, without gaps. Before this all
- * are apart. */
+/* Fix the layout of the values of all runs: byte offsets in one buffer, or separate
+ * (negative). The first `flags` bytes hold flags only, without gaps. Before this call all
+ * values are separate. */
 void pithp_checks_lay_out(pithp_checks *c, const int64_t *places, int64_t flags);
-/* Where elements lie, in a buffer that outlives the call. */
+/* Elements in a buffer that outlives the call. */
 typedef struct pithp_held {
     void *data;
     pithp_buffer *buffer;
 } pithp_held;
-/* The values that a run gave. */
+/* The values of a run. */
 typedef struct pithp_run_values {
-    pithp_buffer *buffer;    /* NULL: all are apart */
-    const pithp_held *apart; /* those that are, in order */
+    pithp_buffer *buffer;    /* NULL: all are separate */
+    const pithp_held *apart; /* the separate values, in order */
 } pithp_run_values;
 /* Make the checks of a run. */
 pith_status
 pithp_checks_make(pith_scope *s, pithp_checks *c, const pithp_run_values *values);
-void pithp_checks_retain(pithp_checks *c); /* NULL does nothing, here and below */
+void pithp_checks_retain(pithp_checks *c); /* NULL is accepted, here and below */
 void pithp_checks_release(pithp_checks *c);
 
-/* The report of an instruction, u64[4], is one of its results: note that a run examines
- * it. merges: reports of several runs may be joined word by word,
- * by the maximum; else the first one that failed stays. */
+/* Register the report of an instruction (u64[4], one of its results) for examination by
+ * runs. merges: reports of several runs are joined word by word by the maximum; otherwise
+ * the first failed report stays. */
 pith_status pithp_trace_report(pith_scope *s,
                                const pith_array *report,
                                pithp_check_describe describe,
                                const void *subject,
                                bool merges);
 
-/* ---- Checks of control flow: values of bodies and branches, in a scope that traces.
- * Arrays are as many as pithp_checks_values. False and NULL: error set ---- */
+/* ---- Checks of control flow: values of bodies and branches, in a tracing scope. Arrays
+ * number pithp_checks_values. False and NULL: error set ---- */
 
-/* What passes: the values of a branch that is not taken, and before the first iteration.
- */
+/* Passing values: for a branch not taken, and before the first iteration. */
 bool pithp_checks_neutral(pith_scope *s,
                           const pithp_checks *c,
                           const pith_array **values);
-/* The same as the bits that every element of that value has. */
+/* The bits of every element of a passing value. */
 uint64_t pithp_checks_neutral_bits(const pithp_checks *c, int64_t value);
-/* The values of checks before and in an iteration. */
+/* Values of checks before and in an iteration. */
 typedef struct pithp_checks_step {
     const pith_array *const *before, *const *now;
-    /* Values that depend on what the loop carries: they count as long as that is sound
-     * (bool []), up to and including the first iteration in which a check failed that has
-     * a fix. Others count in all iterations. NULL: none depends on it. */
+    /* Values that depend on the carry count while `sound` (bool []) is true: up to and
+     * including the first iteration with a failed check that has a fix. Others count in
+     * all iterations. NULL: none depends on the carry. */
     const bool *carried;
     const pith_array *sound;
 } pithp_checks_step;
-/* What is kept after that iteration. */
+/* The merged values after the iteration. */
 bool pithp_checks_merge(pith_scope *s,
                         const pithp_checks *c,
                         const pithp_checks_step *step,
                         const pith_array **kept);
-/* Whether all pass: bool []. */
+/* Whether all checks pass: bool []. */
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,
                                       const pith_array *const *values);
-/* Whether some are needs or have a fix, and whether all of those pass: what is computed
- * is sound. */
+/* Whether any check is a need or has a fix, and whether all of these pass, so that
+ * results are sound. */
 bool pithp_checks_repair(const pithp_checks *c);
 const pith_array *
 pithp_checks_sound(pith_scope *s, const pithp_checks *c, const pith_array *const *values);

@@ -1,24 +1,22 @@
-/* What follows from a failure that is repaired: a loop or a branch of which a check
- * failed that has a fix gave results that lost data, and what checks find that depend on
- * them means nothing. They pass, so that capacities do not grow to fit that, and no
- * consequence is an error. */
+/* Consequences of repairable failures. A loop or branch with a failed check that has a
+ * fix has lost data. Checks that depend on its results are meaningless and pass, so that
+ * capacities do not grow for them and no consequence is an error. */
 #include "array/checks/list.h"
 #include "program/ir/program.h"
 
 #include <string.h>
 
-/* An instruction of control flow, and its checks in the list, of which some have a fix.
- */
+/* A control-flow instruction and its checks in the list, some of which have a fix. */
 typedef struct group {
-    int64_t first, end;       /* entries */
-    int64_t maker;            /* number of the instruction */
+    int64_t first, end;       /* range of entries */
+    int64_t maker;            /* index of the instruction */
     bool guarded;             /* reports of kernels may have a fix, too */
-    const pith_array *passed; /* NULL: not made yet */
+    const pith_array *passed; /* NULL: not computed yet */
 } group;
 
-enum { SEVERAL = 64 }; /* groups that are followed at once, by a bit each */
+enum { SEVERAL = 64 }; /* groups processed at once, one bit each */
 
-/* The number of the instruction of control flow that an entry is of; -1: of none. */
+/* The index of the control-flow instruction of an entry; -1: none. */
 static int64_t
 maker_of(const pithp_program *p, const pithp_checks *c, const pithp_recorded *r) {
     if (!r->of_part || !r->count)
@@ -27,7 +25,7 @@ maker_of(const pithp_program *p, const pithp_checks *c, const pithp_recorded *r)
     return made && made->program_count ? made - p->instructions : -1;
 }
 
-/* Whether an entry may have a fix: of reports those of guards. */
+/* Whether an entry may have a fix; a report may if there are guards. */
 static bool may_be_fixed(const pithp_recorded *r, bool guarded) {
     return r->repairs && (guarded || r->kind != PITHP_RECORDED_REPORT);
 }
@@ -39,8 +37,8 @@ static bool has_guard(const pithp_checks *c) {
     return false;
 }
 
-/* Fill in the groups of a list, at most one for each entry; how many. Entries of one
- * instruction are neighbours. */
+/* Find the groups of a list, at most one per entry; returns their number. Entries of one
+ * instruction are adjacent. */
 static int64_t find_groups(const pithp_program *p, const pithp_checks *c, group *groups) {
     const bool guarded = has_guard(c);
     int64_t count = 0;
@@ -57,7 +55,7 @@ static int64_t find_groups(const pithp_program *p, const pithp_checks *c, group 
     return count;
 }
 
-/* Whether no check of a group failed that has a fix. NULL: error set. */
+/* Whether no check of a group that has a fix failed. NULL: error set. */
 static const pith_array *
 passed(pith_scope *s, pithp_trace *t, const pithp_checks *c, group *g) {
     const pith_array *all = g->passed;
@@ -88,7 +86,7 @@ typedef struct following {
     const uint64_t *marks;
 } following;
 
-/* Whether no group before an entry that it depends on failed: *all; NULL: it depends on
+/* *all: whether no earlier group on which an entry depends failed; NULL: it depends on
  * none. False: error set. */
 static bool find_sound(const following *f, int64_t entry, const pith_array **all) {
     const uint64_t marks = f->marks[f->c->values[f->c->list[entry].first].value];
@@ -105,8 +103,8 @@ static bool find_sound(const following *f, int64_t entry, const pith_array **all
     return true;
 }
 
-/* An entry passes unless that is sound: its predicate or report does, and of a part its
- * needs, the greatest of which count. False: error set. */
+/* Let an entry pass unless `sound`: its predicate or report, and for a part also its
+ * needs, of which the greatest counts. False: error set. */
 static bool
 pass_unless(const following *f, const pithp_recorded *r, const pith_array *sound) {
     for (int64_t k = 0; k < r->count; k++) {
@@ -126,12 +124,12 @@ pass_unless(const following *f, const pithp_recorded *r, const pith_array *sound
     return true;
 }
 
-/* Whether the body of a loop hands its input `first` + k on as its output k. */
+/* Whether the body of a loop forwards its input `first` + k to its output k. */
 static bool hands_on(const pithp_program *body, int64_t first, int64_t k) {
     return first + k < body->input_count && body->outputs[k] == body->inputs[first + k];
 }
 
-/* Whether result k is what the instruction was given, whatever it loses. */
+/* Whether result k is a forwarded operand, unaffected by lost data. */
 static bool is_given(const pithp_instruction *i, int64_t k) {
     if (i->primitive == PITHP_OP_SCAN) {
         const pithp_loop_params *params = i->params;
@@ -144,7 +142,7 @@ static bool is_given(const pithp_instruction *i, int64_t k) {
     return false;
 }
 
-/* Mark what depends on the groups. */
+/* Mark the values that depend on the groups. */
 static bool mark(const following *f, uint64_t *marks) {
     const pithp_program *p = f->t->program;
     memset(marks, 0, (size_t)p->value_count * sizeof *marks);

@@ -1,4 +1,4 @@
-/* How the checks of a trace are kept, for those who record them. */
+/* Storage of the checks of a trace, for recorders. */
 #ifndef PITH_ARRAY_CHECK_LIST_H
 #define PITH_ARRAY_CHECK_LIST_H
 
@@ -12,27 +12,27 @@ typedef enum pithp_recorded_kind {
 
 typedef struct pithp_recorded pithp_recorded;
 
-/* What the room that defines checks and guards (src/assert) does with its entries. */
+/* Methods of the room that defines checks and guards (src/assert). */
 typedef struct pithp_recorded_methods {
-    size_t bytes; /* of an entry's data, which another list copies */
-    /* Make the check of a run, or the guard of the launches of a run. values: arrays of
-     * s, those of the entry. */
+    size_t bytes; /* size of an entry's data, which other lists copy */
+    /* Make the check of a run, or the guard for launches of a run. values: of the entry,
+     * as arrays of s. */
     pith_status (*make)(pith_scope *s,
                         pithp_checks *c,
                         const pithp_recorded *r,
                         const pith_array *const *values);
-    /* CHECK: all checks of the list passed in a run; s has a collector. */
+    /* CHECK: collect a run in which all checks passed; s has a collector. */
     pith_status (*collect_passed)(pith_scope *s,
                                   pithp_checks *c,
                                   const pithp_run_values *values);
 } pithp_recorded_methods;
 
-/* One of a list, with its values in the list's. */
+/* An entry of a list; its values are in the value table of the list. */
 struct pithp_recorded {
     pithp_recorded_kind kind;
-    bool merges;  /* CHECK: its fix arguments are the greatest; REPORT: its words are */
-    bool repairs; /* a failure may be repaired: what is computed after it means nothing */
-    bool of_part; /* its values are results of an instruction of control flow */
+    bool merges;  /* CHECK: fix arguments merge by the maximum; REPORT: words do */
+    bool repairs; /* a failure may be repaired, which makes later results meaningless */
+    bool of_part; /* its values are results of a control-flow instruction */
     int64_t first, count;
     const char *site;
     /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
@@ -46,29 +46,28 @@ struct pithp_recorded {
 };
 
 typedef struct pithp_recorded_value {
-    int32_t value; /* its number in the program of the trace */
+    int32_t value; /* its index in the program of the trace */
     bool is_flag;  /* a predicate of one bool */
     const pith_spec *spec;
-    int64_t place; /* byte in the buffer of a run, or ~ its number among those apart */
+    int64_t place; /* offset in the buffer of a run, or ~index of a separate value */
 } pithp_recorded_value;
 
 struct pithp_checks {
     atomic_int refs;
     pith_runtime *rt;
-    pith_scope *store; /* of what the list points at */
+    pith_scope *store; /* owns the data of the list */
     pithp_recorded *list;
     pithp_recorded_value *values;
-    pithp_checks *around; /* while a part of its trace is recorded: that of the trace */
-    bool asked;           /* somebody wanted to know what they came to so far */
-    bool has_parts;       /* some are of an instruction of control flow */
-    pithp_checks **inner; /* lists that were made again in this one: a reference each */
+    pithp_checks *around; /* the outer list, while a part of its trace is recorded */
+    bool asked;           /* an operation uses the outcome so far */
+    bool has_parts;       /* some belong to a control-flow instruction */
+    pithp_checks **inner; /* lists replayed into this one: a reference each */
     int64_t count, room, value_count, value_room, inner_count, inner_room;
     int64_t check_count, guard_count;      /* of the list */
-    const pithp_recorded_methods *methods; /* of its checks; NULL while there are none */
-    int64_t flags;       /* predicates of one bool each, in the first bytes of a run's
-                            buffer: whether all are true is seen at once */
-    int64_t unflagged;   /* of the list, that have to be looked at one by one */
-    int64_t apart_count; /* values that are not in a run's buffer */
+    const pithp_recorded_methods *methods; /* of its checks; NULL: no checks yet */
+    int64_t flags;       /* at the start of a run's buffer: one scan tests all */
+    int64_t unflagged;   /* number of checks to examine one by one */
+    int64_t apart_count; /* values outside a run's buffer */
 };
 
 static inline bool pithp_recorded_is_flagged(const pithp_checks *c,
@@ -79,7 +78,7 @@ static inline bool pithp_recorded_is_flagged(const pithp_checks *c,
     return place >= 0 && place < c->flags;
 }
 
-/* Where a value of a run is. */
+/* The location of a value of a run. */
 static inline pithp_held pithp_recorded_held(const pithp_checks *c,
                                              const pithp_run_values *values,
                                              int64_t value) {
@@ -88,21 +87,20 @@ static inline pithp_held pithp_recorded_held(const pithp_checks *c,
                      : (pithp_held){(char *)values->buffer->data + place, values->buffer};
 }
 
-/* Whether value k of an entry, with that spec, is a fix argument that grows. */
+/* Whether value k of an entry, with that spec, is a need, merged by the maximum. */
 bool pithp_recorded_grows(const pithp_recorded *r, int64_t k, const pith_spec *spec);
-/* Value k of an entry that passes, in a scope that traces. NULL: error set. */
+/* Value k of a passing entry, in a tracing scope. NULL: error set. */
 const pith_array *pithp_recorded_neutral(pith_scope *s,
                                          const pithp_checks *c,
                                          const pithp_recorded *r,
                                          int64_t k);
-/* Whether an entry passed, of its first value: bool []. NULL: error set. */
+/* Whether an entry passed, given its first value: bool []. NULL: error set. */
 const pith_array *
 pithp_recorded_passed(pith_scope *s, const pithp_recorded *r, const pith_array *value);
-/* Entries of the list of t that follow from the failure of others pass (follow.c). False:
- * error set. */
+/* Let entries of t pass that follow from other failures (follow.c). False: error set. */
 bool pithp_checks_follow(pith_scope *s, pithp_trace *t, pithp_checks *c, bool part);
 
-/* ---- Recording, in a scope that traces ---- */
+/* ---- Recording, in a tracing scope ---- */
 
 /* The list of the trace of s. NULL: error set. */
 pithp_checks *pithp_checks_of(pith_scope *s);
@@ -110,16 +108,16 @@ pithp_checks *pithp_checks_of(pith_scope *s);
 static inline pith_scope *pithp_checks_store(const pithp_checks *c) {
     return c->store;
 }
-/* Append an entry to it: its values, then as many leaves as it says. first and count are
- * filled in. */
+/* Append an entry: its values, then its `leaves` leaves. first and count are filled
+ * in. */
 pith_status pithp_checks_add(pith_scope *s,
                              const pithp_recorded *entry,
                              int64_t count,
                              const pith_array *const *values,
                              const pith_array *const *leaves);
-/* How many entries there are. */
+/* Number of entries. */
 int64_t pithp_checks_mark(pith_scope *s);
-/* The conjunction of the checks that were recorded so far. NULL: error set. */
+/* The conjunction of the checks recorded so far. NULL: error set. */
 const pith_array *pithp_checks_so_far(pith_scope *s);
 
 #endif

@@ -1,8 +1,7 @@
-/* What recorded checks of control flow come to: those of a branch that is not taken pass;
- * of the iterations of a loop the first one that failed counts, and of needs the
- * greatest: of what depends on the carry up to the first iteration in which a check
- * failed that has a fix, as later ones run on a state that lost data; of others in all
- * iterations. */
+/* Merging of recorded checks of control flow. Checks of a branch not taken pass. In a
+ * loop the first failed iteration counts, and the greatest need. Values that depend on
+ * the carry count up to the first iteration with a failed check that has a fix, because
+ * later iterations have lost data. Other values count in all iterations. */
 #include "array/checks/list.h"
 
 #include <math.h>
@@ -14,7 +13,7 @@ static const pith_array *filled(pith_scope *s, const pith_spec *spec, uint64_t b
     return pithp_bind(s, PITHP_OP_FULL, 0, NULL, &params);
 }
 
-/* The bits of what no element is less than. */
+/* The bits of the least element of a dtype. */
 static uint64_t least_of(pith_dtype dtype) {
     const int bits = 8 * (int)pith_dtype_size(dtype);
     uint64_t least = 0;
@@ -37,7 +36,7 @@ bool pithp_checks_repair(const pithp_checks *c) {
     return any;
 }
 
-/* The bits of every element of value k of an entry that passes. */
+/* The bits of every element of value k of a passing entry. */
 static uint64_t passing_bits(const pithp_checks *c, const pithp_recorded *r, int64_t k) {
     const pith_spec *spec = c->values[r->first + k].spec;
     if (r->kind == PITHP_RECORDED_CHECK && k == 0)
@@ -86,8 +85,8 @@ static bool is_carried(const pithp_checks_step *step, int64_t at) {
     return step->carried && step->carried[at];
 }
 
-/* Whether all that an entry looks at depends on the carry: then the whole of it counts as
- * long as that is sound. */
+/* Whether the predicate and all needs of an entry depend on the carry: then the entry
+ * counts only while the state is sound. */
 static bool is_carried_check(const pithp_checks *c,
                              const pithp_recorded *r,
                              const pithp_checks_step *step) {
@@ -98,7 +97,7 @@ static bool is_carried_check(const pithp_checks *c,
     return !others;
 }
 
-/* The need that is kept of value `at`. */
+/* The merged need for value `at`. */
 static const pith_array *
 merge_need(pith_scope *s, const pithp_checks_step *step, int64_t at) {
     const pith_array *both[] = {step->before[at], step->now[at]};
@@ -109,7 +108,7 @@ merge_need(pith_scope *s, const pithp_checks_step *step, int64_t at) {
     return pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL);
 }
 
-/* Whether the iteration counts for an entry, which passed in those before: bool []. */
+/* Whether the iteration counts for an entry that passed in earlier ones: bool []. */
 static const pith_array *counting(pith_scope *s,
                                   const pithp_checks *c,
                                   const pithp_recorded *r,
@@ -156,7 +155,8 @@ bool pithp_checks_merge(pith_scope *s,
     return fine;
 }
 
-/* `all`, and those, or those that have a fix: bool []. NULL stays NULL. */
+/* Conjunction of `all` and the checks, or only those with a fix: bool []. NULL stays
+ * NULL. */
 static const pith_array *conjoin(pith_scope *s,
                                  const pith_array *all,
                                  const pithp_checks *c,
@@ -189,7 +189,7 @@ const pith_array *pithp_checks_sound(pith_scope *s,
     return conjoin(s, yes(s), c, values, true);
 }
 
-/* Those of a list that is being recorded, after those around it. */
+/* The checks of a list under construction, and before those of the outer lists. */
 static const pith_array *so_far(pith_scope *s, pithp_trace *t, pithp_checks *c) {
     const pith_array *all = c && c->around ? so_far(s, t, c->around) : yes(s);
     const int64_t count = pithp_checks_values(c);

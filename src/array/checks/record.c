@@ -1,4 +1,4 @@
-/* Recording the checks of a trace, and again those of a program that is traced in it. */
+/* Recording of checks in a trace, and replay of the checks of a called program. */
 #include "array/checks/list.h"
 #include "program/ir/program.h"
 
@@ -71,7 +71,7 @@ void pithp_checks_release(pithp_checks *c) {
     pithp_release(c->rt, c, sizeof *c);
 }
 
-/* A list with room for `more`; NULL: error set, and it is as it was. */
+/* A list with capacity for `more`; NULL: error set, and the list is unchanged. */
 static void *grown(pith_scope *s,
                    void *list,
                    size_t each,
@@ -90,7 +90,7 @@ static void *grown(pith_scope *s,
     return bigger;
 }
 
-/* The list's next entry, zeroed, which counts once it is written; NULL: error set. */
+/* The next entry, zeroed; it counts after finish(). NULL: error set. */
 static pithp_recorded *next_entry(pith_scope *s, pithp_checks *c) {
     void *list = grown(s, c->list, sizeof *c->list, c->count, 1, &c->room);
     if (!list)
@@ -120,7 +120,7 @@ static pith_status add_values(pith_scope *s,
     return PITH_OK;
 }
 
-/* It is complete, or what was added of it goes. */
+/* Complete an entry, or remove its values after an error. */
 static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
     if (rc == PITH_OK) {
         r->count = c->value_count - r->first;
@@ -154,7 +154,7 @@ bool pithp_checks_take(pith_scope *s, pithp_trace *t, bool part, pithp_checks **
     return true;
 }
 
-/* ---- Where the values of runs lie ---- */
+/* ---- Layout of run values ---- */
 
 bool pithp_checks_is_flag(const pithp_checks *c, int64_t value) {
     return c->values[value].is_flag;
@@ -210,9 +210,9 @@ int64_t pithp_checks_mark(pith_scope *s) {
     return c ? c->count : 0;
 }
 
-/* ---- Making them again: in another trace ---- */
+/* ---- Replay into another trace ---- */
 
-/* What the room above keeps of an entry. */
+/* Copy the data of the upper room's entry. */
 static pith_status copy_data(pith_scope *s, pithp_checks *to, pithp_recorded *r) {
     void *data = pithp_scope_allocate(to->store, r->methods->bytes);
     if (!data) {

@@ -1,5 +1,5 @@
-/* Making the checks of a program again after a run. Where it is known at once that all of
- * them passed, nothing is made but a note of it. */
+/* Replay of a program's checks after a run. If all passed, only one collected slot is
+ * made. */
 #include "array/checks/list.h"
 #include "gpu/collect.h"
 
@@ -12,8 +12,8 @@ report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
     return to ? pithp_copy(s, to, report->data, sizeof *to) : s->error.code;
 }
 
-/* Every check of the run, as far as anybody sees it. Of a loop in the program that failed
- * what follows means nothing, as of a loop that ran call by call. */
+/* Make all checks of the run that can be observed. After a failed loop, consequences are
+ * skipped, as in an eager loop. */
 static pith_status
 make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
     pithp_looping parts = {NULL};
@@ -32,7 +32,7 @@ make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
     return s->error.code;
 }
 
-/* ---- Where all passed ---- */
+/* ---- All checks passed ---- */
 
 /* Most predicates are one bool. */
 static inline bool holds(const pith_spec *spec, const void *data) {
@@ -70,7 +70,7 @@ note_passed(pith_scope *s, pithp_checks *c, const pithp_run_values *values) {
                : s->error.code;
 }
 
-/* ---- Where some failed, or may have ---- */
+/* ---- Some checks failed, or are unknown ---- */
 
 /* The values as arrays of s, while the checks are made. */
 static pith_status
