@@ -413,7 +413,7 @@ Test(control, bad_arguments_are_refused, .init = open_scope) {
     pt_says("pith_fori: body: expected a function of 2 trees");
     pt_fails(PITH_E_DTYPE, s,
              pith_fori_between(s, a->count, pith_i32(s, 3), &add_index_step, a));
-    pt_says("expected i64 as lower is, got i32");
+    pt_says("expected i64 like lower, got i32");
     const void *outs = a;
     pt_fails(PITH_E_SHAPE, s, pith_scan(s, &running_step, a, a->count, &outs, NULL));
     pt_says("expected rows, got i64[]");

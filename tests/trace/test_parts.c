@@ -109,7 +109,7 @@ Test(parts, are_traced_again_where_their_leaves_grew, .init = open_scope) {
     cr_assert(lists(f, 6, 5) == 16 * 5);
     cr_assert(runs == 2 && pair_runs == 2 && cell_runs == 1 && sum_runs == 1);
     cr_assert_str_eq(pith_explain_miss(s, on_pairs), "[0]: was f64[3], is f64[6]");
-    cr_assert_str_eq(pith_explain_miss(s, on_cells), "cells_of: there was no part of it");
+    cr_assert_str_eq(pith_explain_miss(s, on_cells), "cells_of: no part was cached");
     cr_assert(lists(f, 6, 7) == 16 * 7);
     cr_assert(runs == 3 && pair_runs == 2 && cell_runs == 2 && sum_runs == 1);
     cr_assert(lists(f, 3, 7) == 4 * 7);
@@ -286,7 +286,7 @@ Test(parts, are_not_kept_of_what_reads_other_traced_arrays, .init = open_scope) 
         pith_apply(s, pith_jit(s, &captures_function, NULL), pith_f64(s, 3));
     cr_assert(pith_read_f64(s, y) == 3 * 3 * 6 && runs == 2);
     cr_assert_str_eq(pith_explain_miss(s, inner),
-                     "reads_around: it reads traced arrays that it is not given");
+                     "reads_around: it captures traced arrays that are not arguments");
     cr_assert(pith_jit_about(rt).parts == 0);
     close_scope();
 }

@@ -301,7 +301,7 @@ BOTH(passing, errors_name_the_call) {
     pt_says("pith_fori_passing: body: expected a function, got NULL");
     pt_fails(PITH_E_DTYPE, s,
              pith_fori_between_passing(s, pith_i64(s, 0), pith_i32(s, 3), &add_body, in));
-    pt_says("pith_fori_between_passing: upper: expected i64 as lower is, got i32");
+    pt_says("pith_fori_between_passing: upper: expected i64 like lower, got i32");
     pt_fails(PITH_E_ARG, s, pith_scan_passing(s, &add_row_body, in, NULL, NULL, NULL));
     pt_says("pith_scan_passing: xs has no leaves: expected a length in the options");
     pith_scope_close(s);

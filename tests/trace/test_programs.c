@@ -219,7 +219,7 @@ Test(programs, misses_are_explained, .init = open_scope) {
     const pith_function *f = pith_jit(s, &drift_step, NULL);
     EXPLAINS(f, "");
     pith_apply(s, f, sim);
-    EXPLAINS(f, "drift: there was no program of it");
+    EXPLAINS(f, "drift: no program was cached");
     pith_apply(s, f, with_width(sim, 8));
     EXPLAINS(f, "[0].width: was 4, is 8");
     pith_apply(s, f, sim);
@@ -238,7 +238,7 @@ Test(programs, misses_are_explained, .init = open_scope) {
     EXPLAINS(f, "checks are collected");
     pith_jit_clear(rt);
     pith_apply(s, f, sim);
-    EXPLAINS(f, "drift: there was no program of it");
+    EXPLAINS(f, "drift: no program was cached");
     pt_fails(PITH_E_ARG, s, pith_explain_miss(s, &drift_step));
     pt_says("drift was not made by pith_jit");
     close_scope();

@@ -1,4 +1,5 @@
-/* What branches and bodies of loops must be, and the state of loops that run. */
+/* Branches and loop bodies: validation of their functions and results, and the state of
+ * eager loops. */
 #include "program/exec/predicate_all.h"
 #include "trace/control/control_internal.h"
 
@@ -64,7 +65,7 @@ pith_status pithp_carry_check(pith_scope *s,
     return rc;
 }
 
-/* The tree in a record's member; NULL: it has none, or it is absent. */
+/* The tree in a record's member; NULL: no such member, or absent. */
 static const void *member(const void *record, const char *name) {
     const pithp_node_def *node_def = pithp_node_def_of(record);
     const int64_t count = pith_child_count(record);
@@ -109,7 +110,7 @@ pith_status pithp_scan_parts(pith_scope *s,
     return PITH_OK;
 }
 
-/* ---- Arrays that control ---- */
+/* ---- Predicates and indices ---- */
 
 pith_status pithp_scalar_check(pith_scope *s,
                                const pith_array *a,
@@ -147,7 +148,7 @@ pith_status pithp_control_read(pith_scope *s,
     return rc;
 }
 
-/* ---- Loops that run ---- */
+/* ---- Eager loops ---- */
 
 void pithp_holder_begin(pithp_holder *h, pith_scope *s, const void *state) {
     *h = (pithp_holder){.s = s, .state = state};
@@ -168,7 +169,7 @@ bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state) {
     const bool fine = state && next->error.code == PITH_OK &&
                       pithp_keep_slots(next, 1, &state) == PITH_OK;
     if (!fine) {
-        pith_scope_close(next); /* its error goes to the scope around it */
+        pith_scope_close(next); /* its error moves to the outer scope */
         return false;
     }
     if (h->scope)
@@ -190,7 +191,7 @@ const void *pithp_holder_end(pithp_holder *h) {
     return fine && h->s->error.code == PITH_OK ? last : NULL;
 }
 
-/* ---- Loops that end where a check fails ---- */
+/* ---- Loops that end at a failed check ---- */
 
 pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, bool ends) {
     *e = (pithp_ending){.ends = ends, .around = s->collector};
@@ -204,7 +205,7 @@ bool pithp_ending_goes_on(const pithp_holder *h, const pithp_ending *e) {
     if (e->checks)
         pithp_collector_all_pass(h->s, e->checks, &all_pass);
     else if (e->ends && pithp_pending_any(pithp_scope_stream(h->s)))
-        pithp_synchronise(h->s); /* what fails becomes the error of its scope */
+        pithp_synchronise(h->s); /* a failure becomes the error of its scope */
     const bool failed =
         h->s->error.code != PITH_OK || (h->scope && h->scope->error.code != PITH_OK);
     return all_pass && !failed;

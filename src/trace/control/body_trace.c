@@ -1,10 +1,10 @@
-/* Functions recorded into programs of their own, in the trace of the scope around them.
- */
+/* Sub-programs: functions recorded into programs of their own, in the trace of the outer
+ * scope. */
 #include "trace/control/control_internal.h"
 
 #include <string.h>
 
-/* ---- What functions read of the trace around them ---- */
+/* ---- Captured arrays ---- */
 
 static pith_status add_captured(pith_scope *s, pithp_captured *c, const pith_array *a) {
     if (c->count == c->room) {
@@ -21,7 +21,7 @@ static pith_status add_captured(pith_scope *s, pithp_captured *c, const pith_arr
     return PITH_OK;
 }
 
-/* The trees that are bound in f, in memory of s. NULL: error set. */
+/* The trees bound in f, in memory of s. NULL: error set. */
 static const void **bound_trees(pith_scope *s, const pith_function *f, int64_t *count) {
     *count = pithp_function_bound(f, 0, NULL);
     const void **trees = pithp_scope_allocate(s, ((size_t)*count + 1) * sizeof *trees);
@@ -51,14 +51,14 @@ pithp_control_capture(pith_scope *s, pithp_captured *captured, const pith_functi
 
 /* ---- The traced call ---- */
 
-/* A part that is being recorded. */
+/* A sub-program being recorded. */
 typedef struct recording {
-    pith_scope *s; /* that traces */
+    pith_scope *s; /* tracing */
     const pith_scope *outer;
     pithp_trace *trace;
     const pithp_part_call *call;
     const pith_array **captured; /* as inputs of the program */
-    const pith_array *index;     /* where it counts */
+    const pith_array *index;     /* if `counts` */
     const void *arguments[PITHP_CONTROL_ARGUMENTS];
 } recording;
 
@@ -90,7 +90,7 @@ static pith_status make_argument(recording *r, int a) {
     return r->s->error.code;
 }
 
-/* The body with inputs in the places of what it captured. NULL: error set. */
+/* The body with its captured arrays replaced by inputs. NULL: error set. */
 static const pith_function *rebound(recording *r) {
     int64_t count, next = r->call->first_captured;
     const pith_scope *outer = r->outer;
@@ -128,7 +128,7 @@ static const void *call_body(recording *r) {
     return pithp_trace_settle(r->s, r->trace) == PITH_OK ? result : NULL;
 }
 
-/* ---- What comes out ---- */
+/* ---- Results ---- */
 
 static pith_status add_outputs(recording *r, const pithp_flat *f) {
     for (int64_t k = 0; k < f->structure.item_count; k++) {
@@ -205,10 +205,10 @@ void pithp_part_end(pithp_part *part) {
         pithp_flat_end(&part->flats[k]);
     pithp_program_release(part->program);
     pithp_checks_release(part->checks);
-    pith_scope_close(part->scope); /* its error goes to the scope around it */
+    pith_scope_close(part->scope); /* its error moves to the outer scope */
 }
 
-/* ---- Instructions of the trace around ---- */
+/* ---- Instructions of the outer trace ---- */
 
 pith_status pithp_operands_begin(pith_scope *s, pithp_operand_list *o, int64_t room) {
     o->count = 0;

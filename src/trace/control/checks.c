@@ -1,12 +1,12 @@
-/* Checks in the bodies of loops: what they need is carried, so that of all iterations the
- * first one that failed is kept, and of needs the greatest (src/array/checks/merge.c). */
+/* Checks in loop bodies: their values become carries. The first failed iteration is kept,
+ * and the greatest needs (src/array/checks/merge.c). */
 #include "trace/control/control_internal.h"
 
 #include <string.h>
 
-/* ---- Which checks depend on the carry ---- */
+/* ---- Checks that depend on the carry ---- */
 
-/* Marks of the carries that the body changes; what it hands on is a constant. */
+/* Mark the carries that the body changes; a forwarded carry is a constant. */
 static void
 mark_changed(bool *marks, const pithp_part *body, const pithp_loop_carries *c) {
     const pithp_program *p = body->program;
@@ -41,7 +41,7 @@ pith_status pithp_part_carried_needs(pith_scope *s,
 
 /* ---- Bodies and conditions that run only if checks passed ---- */
 
-/* Of the same inputs and outputs, but it runs nothing. NULL: error set. */
+/* A program with the same inputs and outputs that computes nothing. NULL: error set. */
 static pithp_program *make_idle(pith_scope *s, const pithp_conditional *c) {
     const pithp_program *from = c->program;
     const int64_t checks = from->output_count - pithp_checks_values(c->checks);
@@ -93,18 +93,18 @@ bool pithp_control_call_if(pith_scope *s,
 
 /* ---- Carrying the values of checks ---- */
 
-/* A program that is being made of a body or a condition, in a trace of its own. */
+/* A program under construction, made of a body or a condition in a separate trace. */
 typedef struct wrapping {
     pith_scope *s;
     pithp_trace *trace;
     pithp_program *from;
     const pithp_checks *checks; /* of the body */
     const pith_spec *const *specs;
-    int64_t values, fixed, carries; /* of the checks; inputs of the program */
-    bool is_cond;                   /* it gets the values, and has none */
-    bool ends;                      /* with a check that failed the loop does */
-    const bool *needs;              /* those that depend on the carry; NULL: none */
-    pithp_value *inputs, *outputs;  /* of the program, as they are in the new one */
+    int64_t values, fixed, carries; /* number of check values; inputs of the program */
+    bool is_cond;                   /* reads the check values and has none */
+    bool ends;                      /* the loop ends at a failed check */
+    const bool *needs;              /* values that depend on the carry; NULL: none */
+    pithp_value *inputs, *outputs;  /* of the program, mapped to the new one */
     const pith_array **before, **now, **kept; /* values of the checks */
 } wrapping;
 
@@ -122,7 +122,7 @@ static pith_status make_room(wrapping *w) {
     return PITH_OK;
 }
 
-/* Inputs from..to - 1 of the program. */
+/* Add inputs from..to - 1 of the program. */
 static pith_status add_inputs(wrapping *w, int64_t from, int64_t to) {
     for (int64_t k = from; k < to; k++) {
         w->inputs[k] = pithp_program_input(w->s, w->trace->program,
@@ -140,7 +140,7 @@ static pith_status add_outputs(wrapping *w, int64_t from, int64_t to) {
     return w->s->error.code;
 }
 
-/* The values that checks had before, as inputs. */
+/* Add the previous check values as inputs. */
 static pith_status add_before(wrapping *w) {
     for (int64_t k = 0; k < w->values; k++)
         if (!(w->before[k] = pithp_trace_input(w->s, w->trace, w->specs[k])))
@@ -148,7 +148,7 @@ static pith_status add_before(wrapping *w) {
     return w->s->error.code;
 }
 
-/* The values that are kept, as outputs. */
+/* Add the merged check values as outputs. */
 static pith_status add_kept(wrapping *w) {
     const int64_t own = w->from->output_count - w->values;
     for (int64_t k = 0; k < w->values; k++)
@@ -167,7 +167,7 @@ static pith_status add_kept(wrapping *w) {
     return w->s->error.code;
 }
 
-/* The truth of a condition, which does not hold once a check has failed. */
+/* Add the truth of a condition, which is false after a failed check. */
 static pith_status add_truth(wrapping *w) {
     const pith_array *both[2] = {pithp_trace_array(w->s, w->trace, w->outputs[0]),
                                  pithp_checks_passed(w->s, w->checks, w->before)};
@@ -185,7 +185,7 @@ static pith_status wrap_cond(wrapping *w) {
     return w->ends ? add_truth(w) : add_outputs(w, 0, w->from->output_count);
 }
 
-/* A scan that ends goes on without its body. */
+/* Inline the body. A scan that ends at a failed check skips it after the failure. */
 static bool run_body(wrapping *w) {
     const pithp_conditional body = {.program = w->from,
                                     .checks = w->checks,
@@ -222,7 +222,7 @@ static pith_status wrap(wrapping *w) {
     return w->is_cond ? wrap_cond(w) : wrap_body(w);
 }
 
-/* Put in the place of *program one that carries the values too. */
+/* Replace *program by one that also carries the check values. */
 static pith_status replace(pith_scope *s, pithp_program **program, const wrapping *like) {
     wrapping w = *like;
     w.from = *program;
@@ -239,7 +239,7 @@ static pith_status replace(pith_scope *s, pithp_program **program, const wrappin
     } else {
         pithp_program_release(made);
     }
-    pith_scope_close(w.s); /* its error goes to s */
+    pith_scope_close(w.s); /* its error moves to s */
     return rc;
 }
 

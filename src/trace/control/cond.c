@@ -1,4 +1,4 @@
-/* Branches: one of several functions. */
+/* Branches: pith_cond and pith_switch, eager or recorded as an instruction. */
 #include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct choice {
-    const char *function; /* of the user */
+    const char *function; /* name of the user's call */
     const pith_array *index;
     int count;
     const pith_function *const *branches;
@@ -15,9 +15,9 @@ typedef struct choice {
     bool is_cond; /* branches are on_false and on_true */
 } choice;
 
-/* ---- Checks: a branch that is not taken has values that pass ---- */
+/* ---- Checks: branches not taken have passing values ---- */
 
-/* All programs get the outputs of all checks, in the order of the branches. */
+/* Give all programs the outputs of all checks, in the order of the branches. */
 static pith_status spread_checks(pith_scope *s, pithp_part *parts, int count) {
     for (int b = 0; b < count; b++) {
         pithp_program *p = parts[b].program;
@@ -62,7 +62,7 @@ static pith_status replay_checks(pith_scope *s,
 
 /* ---- Recording ---- */
 
-/* A branch's result is like that of the first one. */
+/* Check that a branch's result is like that of the first one. */
 static pith_status check_branch(const choice *c, const pithp_part *parts, int b) {
     char branch[32];
     snprintf(branch, sizeof branch, "branch %d", b);
@@ -97,7 +97,7 @@ static pith_status record_branches(pith_scope *s,
     return rc == PITH_OK ? spread_checks(s, parts, c->count) : rc;
 }
 
-/* The instruction, once the branches are recorded. NULL: error set. */
+/* Add the instruction after the branches are recorded. NULL: error set. */
 static const void *add_choice(pith_scope *s,
                               const choice *c,
                               const pithp_flat *operand,
@@ -169,7 +169,7 @@ static const void *choose(pith_scope *s, const choice *c) {
     const uint64_t chosen = negative                 ? 0
                             : (uint64_t)index < last ? (uint64_t)index
                                                      : last;
-    pithp_looping branch; /* what follows a branch that failed does not count */
+    pithp_looping branch; /* after a failed branch, consequences do not count */
     pithp_looping_begin(s, &branch);
     const void *result =
         pith_call(pithp_on_behalf(s), c->branches[chosen], 1, &c->operand);

@@ -1,36 +1,36 @@
-/* Loops that carry a tree: while a condition holds, and over a range of integers. */
+/* Loops with a carry: pith_while, and ranges of integers. */
 #include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
 #include <stdio.h>
 
 typedef struct loop {
-    const char *function;      /* of the user */
+    const char *function;      /* name of the user's call */
     const pith_function *cond; /* NULL: an index runs from lower to upper */
-    char truth[120];           /* what cond returns, as errors name it */
+    char truth[120];           /* name of the condition's result in errors */
     const pith_function *body;
     const pith_array *lower, *upper;
     const void *init;
     pithp_flat carry;    /* of init */
-    bool stops;          /* where a check fails */
-    pithp_ending ending; /* of a loop that runs */
+    bool stops;          /* ends at a failed check */
+    pithp_ending ending; /* of an eager loop */
 } loop;
 
-/* What the body returned is like what it got. */
+/* Check that the body's result is like its operand. */
 static pith_status check_result(pith_scope *s, const loop *l, const void *result) {
     const pithp_returned r = {l->function, "body", l->body, "result"};
     return pithp_carry_check(s, &r, l->init, &l->carry, result);
 }
 
-/* ---- Running ---- */
+/* ---- Eager execution ---- */
 
-/* The condition's value for a carry. False: it does not hold, a check has failed, or an
- * error is set. */
+/* The condition for a carry. False: it is false, a check has failed, or an error is
+ * set. */
 static bool holds(const pithp_holder *h, const loop *l) {
     int64_t truth = 0;
     pith_scope *s = h->s;
     if (!pithp_ending_goes_on(
-            h, &l->ending)) /* the carry is that of the iteration that failed */
+            h, &l->ending)) /* the carry of a failed iteration is the result */
         return false;
     pith_scope *work = pith_scope_open_in(s);
     if (!pithp_scope_writable(work)) {
@@ -42,11 +42,11 @@ static bool holds(const pithp_holder *h, const loop *l) {
     if (!pith_failed(work) &&
         pithp_scalar_check(work, a, false, l->function, l->truth) == PITH_OK)
         pithp_control_read(work, a, l->function, l->truth, &truth);
-    pith_scope_close(work); /* its error goes to s */
+    pith_scope_close(work); /* its error moves to s */
     return s->error.code == PITH_OK && truth && pithp_ending_goes_on(h, &l->ending);
 }
 
-/* One iteration; i NULL: the body has no index. */
+/* One iteration; i NULL: the body takes no index. */
 static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
     pith_scope *next = pithp_holder_next(h);
     if (!next)
@@ -77,7 +77,7 @@ static const void *run_while(pith_scope *s, loop *l) {
     return pithp_holder_end(&h);
 }
 
-/* How many integers of a dtype lie from one to below another. */
+/* Number of integers in [from, to) of a dtype. */
 static uint64_t count_between(pith_dtype dtype, int64_t from, int64_t to) {
     const bool rises =
         pithp_dtype_is_signed(dtype) ? from < to : (uint64_t)from < (uint64_t)to;
@@ -100,7 +100,7 @@ static const void *run_range(pith_scope *s, loop *l, int64_t from, uint64_t coun
 
 /* ---- Recording ---- */
 
-/* The parts of a loop that is recorded. */
+/* The sub-programs of a recorded loop. */
 typedef struct recorded {
     pith_scope *s;
     const loop *l;
@@ -153,7 +153,7 @@ static pith_status record_cond(recorded *r) {
                                                  : "another tree");
 }
 
-/* program(upper, index, carry...) -> index < upper. NULL: error set. */
+/* Make program(upper, index, carry...) -> index < upper. NULL: error set. */
 static pithp_program *below(pith_scope *s, const pithp_flat *carry, const pith_spec *i) {
     pithp_program *p = pithp_program_make(s);
     if (!p)
@@ -183,8 +183,8 @@ static pith_status add_captured(pith_scope *s,
     return rc;
 }
 
-/* The instruction; length < 0: a while. The results begin with the index where there is
- * one. NULL: error set. */
+/* Add the instruction; length < 0: a while loop. If there is an index, it is the first
+ * result. NULL: error set. */
 static const pith_array **
 add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t length) {
     const loop *l = r->l;
@@ -265,8 +265,7 @@ static const void *record_while(pith_scope *s, const loop *l) {
     return result;
 }
 
-/* index: where it begins; length < 0: it ends at upper, which is traced or the index is.
- */
+/* Record a range from `index`; length < 0: a traced range, which ends at upper. */
 static const void *
 record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t length) {
     recorded r = {.s = s, .l = l};
@@ -338,7 +337,7 @@ const void *pith_while_passing(pith_scope *s,
                              .stops = true});
 }
 
-/* Over integers that are known. */
+/* A range with known bounds. */
 static const void *repeat_known(pith_scope *s, loop *l, int64_t lower, int64_t upper) {
     if (!begin(s, l, 2))
         return pithp_nil_for(l->init);
@@ -378,7 +377,7 @@ static bool bounds_fit(pith_scope *s, const loop *l) {
         return false;
     const pith_spec *a = pithp_array_spec(l->lower), *b = pithp_array_spec(l->upper);
     if (a != b)
-        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: upper: expected %s as lower is, got %s",
+        pithp_fail(s, PITH_E_DTYPE, NULL, "%s: upper: expected %s like lower, got %s",
                    l->function, pith_dtype_name(a->dtype), pith_dtype_name(b->dtype));
     return a == b;
 }

@@ -1,18 +1,18 @@
-/* Whiles whose condition makes checks, and those that end where a check fails. They are
- * recorded turned round: the condition is computed before the loop and at the end of the
- * body, so that what its checks need is carried as that of the body's is, and the loop
- * goes on as long as the truth that it carries says so. Of a loop that ends where a check
- * fails, the condition is not computed on the carry of an iteration that failed. */
+/* Loop rotation of while loops whose condition makes checks, or that end at a failed
+ * check. The condition is computed before the loop and at the end of the body. So the
+ * values of its checks are carried like those of the body, and the loop tests only a
+ * carried flag. A loop that ends at a failed check does not compute the condition on the
+ * carry of a failed iteration. */
 #include "trace/control/control_internal.h"
 
-/* Carried: the truth, the carry, values of the body's checks and of the condition's. */
+/* Carried: the flag, the carry, check values of the body and of the condition. */
 typedef struct rotation {
     pith_scope *s;
     pithp_trace *trace;
     const pithp_checked_while *w;
     int64_t carries, body_values, cond_values;
-    const bool *body_needs, *cond_needs; /* that depend on the carry; NULL: none */
-    /* Values of the trace: results of the two programs, behind each other's checks. */
+    const bool *body_needs, *cond_needs; /* values that depend on the carry; NULL: none */
+    /* Values of the trace: results of the two programs, each followed by its checks. */
     pithp_value *inputs, *of_body, *of_cond;
     const pith_array **before, **now, **kept;
 } rotation;
@@ -55,7 +55,7 @@ static bool call(const rotation *r,
     return pithp_program_inline(r->s, r->trace->program, p, r->inputs, results);
 }
 
-/* truth and that checks of these values pass; NULL: error set. */
+/* Conjunction of truth and these checks; NULL: error set. */
 static const pith_array *
 and_passed(const rotation *r, const pith_array *truth, const pithp_checks *c) {
     const pith_array *both[2] = {truth,
@@ -82,7 +82,7 @@ static bool find_arrays(const rotation *r,
 
 /* ---- The body ---- */
 
-/* Inputs of the trace, which are its first values; their numbers. */
+/* Add the inputs of the trace, its first values; returns them. */
 static pithp_value *add_inputs(const rotation *r) {
     const pithp_checked_while *w = r->w;
     const pithp_program *cond = w->cond->program, *body = w->body->program;
@@ -90,7 +90,7 @@ static pithp_value *add_inputs(const rotation *r) {
                   all = of_cond + of_body + count_of(r);
     pithp_value *values = pithp_scope_allocate(r->s, ((size_t)all + 1) * sizeof *values);
     for (int64_t k = 0; values && k < all; k++) {
-        const int64_t at = k - of_cond - of_body - 1; /* of what is behind the truth */
+        const int64_t at = k - of_cond - of_body - 1; /* index after the flag */
         const pith_spec *spec =
             k < of_cond ? pithp_value_spec(cond, cond->inputs[k])
             : at < -1   ? pithp_value_spec(body, body->inputs[k - of_cond])
@@ -106,7 +106,7 @@ static pithp_value *add_inputs(const rotation *r) {
     return values;
 }
 
-/* Whether checks of these values pass that have a fix, and `others`; NULL: error set. */
+/* Conjunction of the checks with a fix, and `others`; NULL: error set. */
 static const pith_array *all_sound(const rotation *r,
                                    const pithp_checks *c,
                                    const pithp_value *values,
@@ -118,15 +118,15 @@ static const pith_array *all_sound(const rotation *r,
                              : both[0];
 }
 
-/* Whether no check has failed that has a fix: of the body and of the condition that were
- * evaluated so far. NULL: error set. */
+/* Whether no check with a fix has failed, of the given values of body and condition.
+ * NULL: error set. */
 static const pith_array *
 sound(const rotation *r, const pithp_value *of_body, const pithp_value *of_cond) {
     const pith_array *cond = all_sound(r, r->w->cond->checks, of_cond, NULL);
     return cond ? all_sound(r, r->w->body->checks, of_body, cond) : NULL;
 }
 
-/* Keep of the checks of one part what is to be carried: outputs, which wait in kept. */
+/* Merge the check values of one part into r->kept, which become outputs later. */
 static bool keep(const rotation *r,
                  const pithp_checks *c,
                  const pithp_value *before,
@@ -141,7 +141,8 @@ static bool keep(const rotation *r,
            pithp_checks_merge(r->s, c, &step, r->kept);
 }
 
-/* The condition on the next carry, if the checks of the body passed: else no truth. */
+/* Call the condition on the next carry only if the body's checks passed; otherwise its
+ * result is false. */
 static bool call_cond_if(const rotation *r,
                          const pith_array *passed,
                          const pithp_value *fixed,
@@ -152,8 +153,8 @@ static bool call_cond_if(const rotation *r,
     return pithp_control_call_if(r->s, &cond, passed, r->inputs, r->of_cond);
 }
 
-/* The condition on the next carry, as far as the loop goes on after checks of the body
- * came to `passed` (NULL: whatever they come to). NULL: error set. */
+/* The condition on the next carry; false if the loop ends because `passed` is false
+ * (NULL: it does not end there). NULL: error set. */
 static const pith_array *
 next_truth(const rotation *r, const pithp_value *in, const pith_array *passed) {
     const bool fine = passed && r->cond_values
@@ -165,7 +166,7 @@ next_truth(const rotation *r, const pithp_value *in, const pith_array *passed) {
                              : both[0];
 }
 
-/* The next carry, and what is kept of the body's checks. */
+/* Add the next carry, and merge the body's check values. */
 static bool add_next(const rotation *r, const pithp_value *in, const pithp_value *carry) {
     const pithp_value *values = carry + r->carries;
     const pith_array *before = NULL;
@@ -181,8 +182,7 @@ static bool add_next(const rotation *r, const pithp_value *in, const pithp_value
     return fine;
 }
 
-/* The truth of the next carry, and what is kept of the condition's checks. NULL: error
- * set. */
+/* The next flag; merge the condition's check values. NULL: error set. */
 static const pith_array *
 add_truth(const rotation *r, const pithp_value *in, const pithp_value *values) {
     const pithp_checks *of_body = r->w->body->checks, *of_cond = r->w->cond->checks;
@@ -200,7 +200,7 @@ add_truth(const rotation *r, const pithp_value *in, const pithp_value *values) {
     return fine ? and_passed(r, truth, of_cond) : NULL;
 }
 
-/* The truth comes first among the outputs, but is known when all is kept. */
+/* The flag is the first output, but known last. */
 static bool add_body(const rotation *r, const pithp_value *in) {
     const int64_t of_cond = r->w->of_cond->count;
     const pithp_value *truth_before = in + of_cond + r->w->of_body->count,
@@ -216,7 +216,7 @@ static bool add_body(const rotation *r, const pithp_value *in) {
     return v >= 0;
 }
 
-/* Which needs depend on the carry. */
+/* Find the needs that depend on the carry. */
 static pith_status find_needs(rotation *r) {
     const pithp_checked_while *w = r->w;
     const pithp_loop_carries carried = {.fixed = w->of_body->count,
@@ -252,11 +252,11 @@ static pithp_program *make_body(pith_scope *outer, const pithp_checked_while *w)
             made = NULL;
         }
     }
-    pith_scope_close(s); /* its error goes to the scope around it */
+    pith_scope_close(s); /* its error moves to the outer scope */
     return made;
 }
 
-/* program(truth, ...) -> truth. NULL: error set. */
+/* Make program(truth, ...) -> truth. NULL: error set. */
 static pithp_program *make_cond(pith_scope *s, const pithp_program *body, int64_t fixed) {
     pithp_program *p = pithp_program_make(s);
     bool fine = p;
@@ -270,7 +270,7 @@ static pithp_program *make_cond(pith_scope *s, const pithp_program *body, int64_
 
 /* ---- The instruction ---- */
 
-/* Operands; in the trace of s, where the condition is computed for the first time. */
+/* Add the operands. The first evaluation of the condition is in the trace of s. */
 static pith_status add_operands(const rotation *r, pithp_operand_list *o) {
     const pithp_checked_while *w = r->w;
     pith_scope *s = r->s;
@@ -327,6 +327,6 @@ const pith_array **pithp_control_add_checked(pith_scope *s,
         pithp_checks_replay(s, w->cond->checks, values + r.body_values, true) !=
             PITH_OK ||
         pithp_checks_replay(s, w->body->checks, values, true) != PITH_OK)
-        return NULL; /* in the order of the first iteration, as call by call */
+        return NULL; /* record checks in eager order */
     return made + 1;
 }

@@ -1,4 +1,4 @@
-/* Scans: a tree carried over the rows of another, and what comes out stacked. */
+/* Scans: a carry over the rows of a tree, with stacked outputs. */
 #include "base/in_flight.h"
 #include "trace/control/control_internal.h"
 
@@ -6,17 +6,17 @@
 
 typedef struct scan {
     pith_scope *s;
-    const char *function; /* of the user */
+    const char *function; /* name of the user's call */
     const pith_function *body;
     const void *init, *xs;
     int64_t length;
     bool reverse;
     int unroll;
-    bool counts;            /* its options say how long it is where xs does not */
-    bool stacks;            /* what comes out is wanted */
-    bool stops;             /* where a check fails */
+    bool counts;            /* options give the length if xs has no leaves */
+    bool stacks;            /* outputs are requested */
+    bool stops;             /* ends at a failed check */
     pithp_flat carry, rows; /* of init and xs */
-    const void *first_out;  /* of a scan that runs; NULL: there was no iteration yet */
+    const void *first_out;  /* of an eager scan; NULL: no iteration yet */
     pithp_flat out;         /* of first_out */
     const pith_spec **row_specs;
     const void *outs; /* the result */
@@ -24,7 +24,7 @@ typedef struct scan {
 
 /* ---- Rows ---- */
 
-/* The spec of a row of every leaf; their first extents are the length. */
+/* Set the row specs of all leaves; their leading extent is the length. */
 static pith_status find_rows(scan *c, int64_t wanted) {
     const pithp_structure *t = &c->rows.structure;
     if (!t->item_count && !c->counts)
@@ -72,15 +72,16 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
     return items ? pithp_control_build(s, &c->rows, items) : NULL;
 }
 
-/* ---- Running ---- */
+/* ---- Eager execution ---- */
 
-/* The next carry is like the first. */
+/* Check that the next carry is like the first. */
 static pith_status check_carry(pith_scope *s, const scan *c, const void *carry) {
     const pithp_returned r = {c->function, "body", c->body, "carry"};
     return pithp_carry_check(s, &r, c->init, &c->carry, carry);
 }
 
-/* `out` of an iteration goes to the scope that holds them: all have one structure. */
+/* Move `out` of an iteration to the scope that holds the outputs; all have one
+ * structure. */
 static pith_status
 hold_out(pith_scope *s, scan *c, const void *out, pith_scope *held, const void **place) {
     const pithp_returned returned = {c->function, "body", c->body, "out"};
@@ -116,7 +117,7 @@ iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out)
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
 }
 
-/* The body as it is recorded. */
+/* The request to record the body. */
 static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
     return (pithp_part_call){.function = c->function,
                              .body = c->body,
@@ -128,7 +129,7 @@ static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
                              .alone = c->stacks ? NULL : c->init};
 }
 
-/* Outputs of no iteration: their specs are those of the body that is recorded. */
+/* Outputs of an empty scan; their specs come from the recorded body. */
 static const void *no_outs(scan *c) {
     const pithp_captured nothing = {0};
     const pithp_part_call call = call_of(c, &nothing);
@@ -152,7 +153,7 @@ static const void *no_outs(scan *c) {
     return c->s->error.code == PITH_OK ? outs : NULL;
 }
 
-/* Rows that were not reached hold zeros. */
+/* Fill rows not reached with zeros. */
 static pith_status fill_unreached(const scan *c, pith_scope *held, const void **outs) {
     const void *zeros = NULL;
     for (int64_t i = 0; i < c->length && held->error.code == PITH_OK; i++) {
@@ -174,7 +175,7 @@ static const void *stack(const scan *c, pith_scope *held, const void **outs) {
     return pithp_keep_slots(s, 1, &one) == PITH_OK ? one : NULL;
 }
 
-/* The iterations, and where their outputs are; outs are NULL so far. */
+/* Run the iterations and store their outputs; outs are initially NULL. */
 static const void *run_rows(scan *c, pith_scope *held, const void **outs) {
     pith_scope *s = c->s;
     pithp_holder h;
@@ -300,7 +301,7 @@ static const void *scan_trees(scan *c, int64_t length) {
     return last;
 }
 
-/* c: the functions and the trees. */
+/* c: the functions and the trees are set. */
 static const void *repeat(scan *c, const pith_loop_options *options, const void **outs) {
     static const pith_loop_options defaults;
     const pith_loop_options *o = options ? options : &defaults;

@@ -1,5 +1,5 @@
-/* The programs of a runtime, and the parts of programs to come: found by what they were
- * recorded for, and kept in the order of their last use within two bounds. */
+/* Program cache of a runtime: programs and parts (cached inner traces), found by the key
+ * of their call. LRU order, bounded in number and bytes. */
 #include "gpu/compile/compile_internal.h"
 #include "gpu/memory/reclaim.h"
 #include "program/command/replay.h"
@@ -17,12 +17,12 @@ typedef struct jit_cache {
     pthread_mutex_t lock;
     _Atomic(pithp_jit_program *) newest; /* read without the lock */
     pithp_jit_program *oldest;
-    pithp_jit_program *gone; /* thrown out, to be released without the lock */
-    pithp_jit *functions;    /* that may be called */
+    pithp_jit_program *gone; /* evicted, to be released without the lock */
+    pithp_jit *functions;    /* live compiled functions */
     int64_t most_programs;
     size_t most_bytes;
-    atomic_llong hits;       /* but for those that functions count */
-    atomic_llong thrown_out; /* programs; ever */
+    atomic_llong hits;       /* except hits counted by functions */
+    atomic_llong thrown_out; /* number of evicted programs */
     pith_jit_info info;
     pithp_jit_program *buckets[BUCKETS];
 } jit_cache;
@@ -64,7 +64,7 @@ static jit_cache *find_cache(pith_runtime *rt) {
     return __atomic_load_n((jit_cache **)&rt->room[PITHP_ROOM_TRACE], __ATOMIC_ACQUIRE);
 }
 
-/* NULL: memory was short. */
+/* NULL: out of memory. */
 static jit_cache *cache_of(pith_runtime *rt) {
     static const pithp_room_hooks hooks = {.runtime_closing = runtime_closing};
     jit_cache *cache = find_cache(rt);
@@ -83,7 +83,7 @@ static jit_cache *cache_of(pith_runtime *rt) {
     return cache;
 }
 
-/* ---- Order of use: all below with the lock ---- */
+/* ---- LRU order: all below requires the lock ---- */
 
 static pithp_jit_program *newest_of(jit_cache *cache) {
     return atomic_load_explicit(&cache->newest, memory_order_relaxed);
@@ -120,7 +120,7 @@ static pithp_jit_program **bucket_of(jit_cache *cache, uint64_t hash) {
     return &cache->buckets[hash % BUCKETS];
 }
 
-/* What is seated, with its reference; NULL: nothing. */
+/* Take the seated program with its reference; NULL: empty seat. */
 static pithp_jit_program *take_seated(pithp_jit *jit) {
     pithp_biased_lock_take(&jit->seat_lock);
     pithp_jit_program *p = jit->seat;
@@ -129,7 +129,7 @@ static pithp_jit_program *take_seated(pithp_jit *jit) {
     return p;
 }
 
-/* A program of a function, if it is seated, is not there any more. */
+/* Remove a program from the seat of its function. */
 static void unseat(pithp_jit *jit, pithp_jit_program *p) {
     pithp_biased_lock_take(&jit->seat_lock);
     const bool seated = jit->seat == p;
@@ -143,14 +143,14 @@ static int64_t *count_of(jit_cache *cache, const pithp_jit_program *p) {
     return p->part ? &cache->info.parts : &cache->info.programs;
 }
 
-/* A program that is in no bucket is released when the lock is. */
+/* A program in no bucket is released after the unlock. */
 static void let_go(jit_cache *cache, pithp_jit_program *p) {
     p->next = cache->gone;
     cache->gone = p;
 }
 
-/* Unlock, and only then release what went: its checks may hold the last references to
- * functions, which lock to leave. */
+/* Unlock, then release evicted programs: their checks may hold the last references to
+ * functions, whose release takes the lock. */
 static void leave(jit_cache *cache) {
     pithp_jit_program *gone = cache->gone;
     cache->gone = NULL;
@@ -177,8 +177,8 @@ static void throw_out(jit_cache *cache, pithp_jit_program *p) {
     let_go(cache, p);
 }
 
-/* Machine code, and what a device keeps to replay a program, are made while it is in the
- * cache. */
+/* Count machine code and device replay data, which are created while a program is
+ * cached. */
 static void count_code(jit_cache *cache) {
     for (pithp_jit_program *p = cache->oldest; p; p = p->newer) {
         if (p->part)
@@ -190,8 +190,8 @@ static void count_code(jit_cache *cache) {
     }
 }
 
-/* The newest one stays, however large it is. True: others went, and the code that they
- * leave is to be cleared without the lock. */
+/* Evict beyond the bounds, but never the newest program. True: some were evicted, and the
+ * caller clears their code without the lock. */
 static bool make_room(jit_cache *cache) {
     const int64_t before = cache->info.evictions;
     count_code(cache);
@@ -202,8 +202,7 @@ static bool make_room(jit_cache *cache) {
     return cache->info.evictions > before;
 }
 
-/* Memory of the device is short: programs that nobody runs give back their constants and
- * their code. */
+/* Reclaim under memory pressure: programs not in use release their constants and code. */
 static void reclaim(pith_runtime *rt) {
     jit_cache *cache = find_cache(rt);
     pthread_mutex_lock(&cache->lock);
@@ -217,7 +216,7 @@ static void reclaim(pith_runtime *rt) {
     leave(cache);
 }
 
-/* ---- Finding ---- */
+/* ---- Lookup ---- */
 
 static bool same_structures(const pithp_jit_program *p, const pithp_jit_call *c) {
     bool same = p->tree_count == c->tree_count;
@@ -231,7 +230,7 @@ static bool same_function(const pithp_jit_program *p, const pithp_jit *jit) {
            memcmp(p->identity, jit->identity, jit->identity_bytes) == 0;
 }
 
-/* Whether it is what the call looks for: a program or a part. */
+/* Whether the entry is of the requested kind: a program or a part. */
 static bool same_kind(const pithp_jit_program *p, const pithp_jit_call *c) {
     return !p->part == !c->inside;
 }
@@ -246,7 +245,7 @@ static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
     if (p->modes != c->modes || p->static_count != c->static_count ||
         p->static_size != c->static_size || !same_structures(p, c))
         return false;
-    /* Of one structure and function, so the marks are of as many items. */
+    /* The structure and function are equal, so the marks have equal length. */
     return (!c->static_count ||
             memcmp(p->is_static, c->is_static, (size_t)c->item_count) == 0) &&
            (!c->static_size ||
@@ -276,7 +275,7 @@ static pithp_jit_program *look_up(jit_cache *cache, const pithp_jit_call *c) {
     return p;
 }
 
-/* The program of the last call, unless it may be gone. */
+/* The program of the last call, unless an eviction may have removed it. */
 static pithp_jit_program *last_of(const jit_cache *cache, const pithp_jit *jit) {
     return jit->last_evictions == cache->info.evictions ? jit->last : NULL;
 }
@@ -292,7 +291,7 @@ static void note_use(jit_cache *cache, pithp_jit *jit, pithp_jit_program *p) {
 
 enum { MOST_EXPLAINED = 4 };
 
-/* Explain by this program where it is nearer than *least. */
+/* Explain by this program if it is nearer than *least. */
 static void
 explain_by(const pithp_jit_program *p, const pithp_jit_call *c, int64_t *least) {
     pithp_jit *jit = c->jit;
@@ -307,8 +306,8 @@ explain_by(const pithp_jit_program *p, const pithp_jit_call *c, int64_t *least) 
     pithp_text_end(&text);
 }
 
-/* Write down why the call is traced, for whoever asks: how it differs from the nearest of
- * the function's programs, that of its last call where others are as near. */
+/* Store why the call is traced: its differences from the nearest program of the function.
+ * Ties prefer the program of the last call. */
 static void explain(jit_cache *cache, const pithp_jit_call *c) {
     int64_t least = INT64_MAX;
     const pithp_jit_program *last = c->inside ? NULL : last_of(cache, c->jit),
@@ -327,7 +326,7 @@ static void explain(jit_cache *cache, const pithp_jit_call *c) {
             k++;
         }
     if (least == INT64_MAX)
-        pithp_text_print(&c->jit->why, "%s: there was no %s of it", c->function->name,
+        pithp_text_print(&c->jit->why, "%s: no %s was cached", c->function->name,
                          c->inside ? "part" : "program");
 }
 
@@ -366,7 +365,7 @@ void pithp_jit_leave(pithp_jit *jit) {
     pithp_jit_program_release(take_seated(jit));
 }
 
-/* The program of the last call where the seat was empty. */
+/* The program of the last call if the seat was empty. */
 static pithp_jit_program *take_last(jit_cache *cache, pithp_jit *jit) {
     pthread_mutex_lock(&cache->lock);
     pithp_jit_program *p = last_of(cache, jit);
@@ -376,8 +375,7 @@ static pithp_jit_program *take_last(jit_cache *cache, pithp_jit *jit) {
     return p;
 }
 
-/* A program that was seated, and not as the one that was used last of all; false: it was
- * thrown out. */
+/* Reuse a seated program that is not the newest; false: it was evicted. */
 static bool use_again(jit_cache *cache, pithp_jit_program *p) {
     pthread_mutex_lock(&cache->lock);
     const bool there = !atomic_load(&p->thrown_out);
@@ -410,8 +408,8 @@ void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn) {
                                   memory_order_relaxed);
 }
 
-/* Either this sees that some program was thrown out meanwhile, or who throws this one out
- * sees it in the seat. */
+/* A concurrent eviction is detected here by the counter, or the evicting thread finds the
+ * program in the seat. */
 void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn) {
     jit_cache *cache = find_cache(jit->runtime);
     pithp_biased_lock_take(&jit->seat_lock);
@@ -424,10 +422,9 @@ void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *
         pithp_jit_program_release(p);
 }
 
-/* ---- Finding others ---- */
+/* ---- Similar programs ---- */
 
-/* Of the programs that were used last: there are as many as the function has structures
- * at a time. */
+/* Search the most recently used programs: a function has few structures at a time. */
 pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c) {
     enum { MOST_LOOKED_AT = 16 };
     jit_cache *cache = find_cache(c->s->runtime);
@@ -495,7 +492,7 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
         let_go(cache, p);
     } else {
         pithp_jit_program **bucket = bucket_of(cache, p->hash);
-        kept = p; /* the caller's reference is the cache's */
+        kept = p; /* the caller's reference goes to the cache */
         p->next = *bucket;
         *bucket = p;
         link_newest(cache, p);
@@ -533,7 +530,7 @@ static jit_cache *enter(pith_runtime *rt) {
     return cache;
 }
 
-/* To change what is kept, which a function that is traced may not. */
+/* Enter to change the cache, which traced functions must not do. */
 static jit_cache *enter_to_change(pith_runtime *rt, const char *function) {
     return pithp_may_change(rt, function) ? enter(rt) : NULL;
 }

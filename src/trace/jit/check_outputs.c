@@ -1,8 +1,7 @@
-/* What only the checks of a program need: outputs of a run in one buffer, for which no
- * arrays are made. */
+/* Outputs that only checks use: one buffer per run, without arrays. */
 #include "trace/jit/jit_internal.h"
 
-/* ---- The buffer of every run ---- */
+/* ---- The buffer of a run ---- */
 
 static bool is_written(const pithp_jit_program *p, int64_t k) {
     const pithp_place place = pithp_plan_output(p->plan, k);
@@ -13,7 +12,7 @@ static bool may_be_handed_on(const pithp_jit_program *p, int64_t k) {
     return p->plan->origins && p->plan->origins[k].count;
 }
 
-/* Flags are together, as bytes that can be looked at as one. */
+/* Flags are contiguous, so that they are tested together. */
 static bool is_flag(const pithp_jit_program *p, int64_t k) {
     return is_written(p, k) && !may_be_handed_on(p, k) &&
            pithp_checks_is_flag(p->checks, k - p->result_count);
@@ -44,12 +43,12 @@ pith_status pithp_jit_place_check_outputs(pith_scope *s, pithp_jit_program *p) {
             p->check_output_at[k] = take(p, first + k);
             any = true;
         }
-    if (any && !p->check_bytes) /* all are without elements, but have an address */
+    if (any && !p->check_bytes) /* all are empty, but need an address */
         p->check_bytes = 1;
     return PITH_OK;
 }
 
-/* The output in the buffer that output k is; -1: it is, or may be, elsewhere. */
+/* The buffer output that holds output k; -1: it is, or may be, elsewhere. */
 static int64_t held_as(const pithp_jit_program *p, int64_t k) {
     const pithp_jit_leaf *leaf = &p->leaves[k];
     if (leaf->source == PITHP_LEAF_SAME)
@@ -113,7 +112,7 @@ static pithp_held of_array(const pith_array *a) {
     return (pithp_held){a->data, pithp_array_buffer(a)};
 }
 
-/* Output k, which is a value that checks need and not always in the buffer. */
+/* Output k, a check value that is not always in the buffer. */
 static pithp_held value_apart(const pithp_jit_running *r, int64_t k) {
     const pithp_jit_program *p = r->p;
     const pithp_plan *plan = p->plan;
@@ -137,8 +136,8 @@ static pithp_held value_apart(const pithp_jit_running *r, int64_t k) {
         }
         case PITHP_LEAF_LITERAL:
             return (pithp_held){(char *)plan->literals->data + leaf->at, plan->literals};
-        case PITHP_LEAF_SAME: /* leads to another kind */
-        case PITHP_LEAF_MADE: /* of results */
+        case PITHP_LEAF_SAME: /* resolved above */
+        case PITHP_LEAF_MADE: /* only for results */
             break;
     }
     return (pithp_held){NULL, NULL};

@@ -1,6 +1,5 @@
-/* Donated arguments: results are made in memory that nobody else uses, and what no result
- * takes is given back as soon as the call has read it, so that the next arrays take it.
- */
+/* Donation: results are made in donated memory, and other donated memory is released as
+ * soon as the call has read it, for the next arrays. */
 #include "trace/jit/donate.h"
 
 #include <string.h>
@@ -22,7 +21,8 @@ void pithp_jit_unmake(pithp_jit_running *r) {
     drop_made(r, &r->p->made, r->items);
 }
 
-/* Leaves in the memory of gifts, all of which are granted; how many parts were used. */
+/* Make leaves in the memory of gifts, all of which are granted; returns the number of
+ * parts used. */
 static int take_gifts(pithp_jit_running *r) {
     int k = 0;
     for (; k < r->part_count; k++) {
@@ -50,7 +50,7 @@ static pith_status make_at_best(pithp_jit_running *r) {
     return r->s->error.code;
 }
 
-/* Arrays in the memory of from[k], and new ones where that is NULL, of leaves k. */
+/* Make leaves k in the memory of from[k], or as new arrays if that is NULL. */
 static pith_status make_mixed(pithp_jit_running *r, const pith_array **from, int64_t w) {
     const pithp_jit_program *p = r->p;
     const pith_array **some = from + p->leaf_count;
@@ -99,10 +99,9 @@ pith_status pithp_jit_make(pithp_jit_running *r) {
     return make_mixed(r, from, written);
 }
 
-/* ---- Afterwards ---- */
+/* ---- After the run ---- */
 
-/* Tell once a program why memory of what was donated is not used, as far as the caller
- * can do something about it. */
+/* Warn once per program about refused donations that the caller can fix. */
 static void warn(const pithp_jit_running *r) {
     pithp_jit_program *p = r->p;
     int64_t count = 0, first = -1;
@@ -130,7 +129,7 @@ static void warn(const pithp_jit_running *r) {
     pithp_text_end(&path);
 }
 
-/* Mark inputs that a run handed on as results in place of what was made, or not. */
+/* Mark (or unmark) inputs that the run forwarded as results. */
 static void mark_handed_on(const pithp_jit_running *r, bool on) {
     const pithp_jit_program *p = r->p;
     for (int64_t k = 0; p->may_hand_on && k < p->leaf_count; k++) {
@@ -147,7 +146,7 @@ static void mark_handed_on(const pithp_jit_running *r, bool on) {
     }
 }
 
-/* All that could be was granted, and nothing else came of it. */
+/* Donate if all possible donations are granted, which is the common case. */
 static void donate_best(const pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     for (const pithp_jit_gift *g = p->gifts; g < p->gifts + p->gift_count; g++)
@@ -171,7 +170,7 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed) {
         const pith_array *a = r->inputs[p->donated[i]];
         const char how = r->best ? p->best[i] : r->granted[i];
         if (how == PITHP_JIT_REFUSED || (failed && how != PITHP_JIT_WRITTEN) ||
-            pithp_header_of(a)->extra) /* given twice, or handed on */
+            pithp_header_of(a)->extra) /* given twice, or forwarded */
             continue;
         pithp_array_donate(a, r->s->site);
         granted++;
@@ -220,7 +219,7 @@ static const pith_spec *donated_spec(const pithp_jit_program *p, int64_t i) {
     return pithp_value_spec(program, program->inputs[p->donated[i]]);
 }
 
-/* Whether the same is done with donated input i as with the one before, at its side. */
+/* Whether donated input i continues the run of the previous one. */
 static bool goes_on(const pithp_jit_program *p, int64_t i) {
     return i > 0 && p->donated[i] == p->donated[i - 1] + 1 &&
            donated_spec(p, i) == donated_spec(p, i - 1) && p->best[i] == p->best[i - 1] &&
@@ -250,7 +249,7 @@ static pith_status list_gifts(pith_scope *s, pithp_jit_program *p) {
     return PITH_OK;
 }
 
-/* What is left to be made where all gifts are granted. */
+/* Layout of the remaining leaves if all gifts are granted. */
 static pith_status lay_out_at_best(pith_scope *s, pithp_jit_program *p) {
     const size_t n = (size_t)p->result_count, bytes = (n + 1) * sizeof(pith_spec *);
     const pith_spec **specs = pithp_allocate(s->runtime, bytes);

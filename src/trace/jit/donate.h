@@ -1,10 +1,11 @@
-/* Within src/trace/jit: what the halves of donation share. */
+/* Within src/trace/jit: shared by the two files of donation. */
 #ifndef PITH_DONATE_H
 #define PITH_DONATE_H
 
 #include "trace/jit/jit_internal.h"
 
-/* On handles while donations are decided; beside the bits of array_internal.h. */
+/* Bits on handles while donations are decided; disjoint from those of
+ * array_internal.h. */
 enum {
     PITHP_GIVEN = 1 << 15,
     PITHP_GIVEN_TWICE = 1 << 14,

@@ -1,5 +1,5 @@
-/* Which donations are granted: where the call holds the last reference to memory, and no
- * array in it is given twice, or returned. */
+/* Donation check: a donation is granted if the call holds the last reference to the
+ * memory, and no array in it is given twice or returned. */
 #include "trace/jit/donate.h"
 
 #include <string.h>
@@ -31,13 +31,12 @@ static void mark_handles(const pithp_jit_running *r) {
     }
 }
 
-/* What is known of donated arrays in one buffer, side by side in the list but for those
- * that are returned. */
+/* Donated arrays in one buffer, contiguous in the list except for returned ones. */
 typedef struct block {
-    int64_t end;      /* behind the last of them in the list */
+    int64_t end;      /* end of the range in the list */
     uint32_t handles; /* each counted once */
-    bool apart;       /* they lie one behind the other */
-    bool last;        /* they are all that holds the memory */
+    bool apart;       /* they do not overlap */
+    bool last;        /* they are the last references to the memory */
 } block;
 
 static block look_at(const pithp_jit_running *r, int64_t first) {
@@ -66,14 +65,14 @@ static block look_at(const pithp_jit_running *r, int64_t first) {
     return found;
 }
 
-/* Whether work on the scope's stream may write to the buffer at once. */
+/* Whether work on the scope's stream may write to the buffer now. */
 static bool is_writable(const pith_scope *s, const pithp_buffer *b) {
     return b->stream == pithp_scope_stream(s) &&
            (pithp_scope_device(s)->immediate ||
             !atomic_load_explicit(&b->used_elsewhere, memory_order_relaxed));
 }
 
-/* It will be written to: a hash of what it held is of no use. */
+/* Invalidate the cached hash before the buffer is written. */
 static void forget_content(pithp_buffer *b) {
     atomic_store_explicit(&b->content_state, PITHP_CONTENT_UNKNOWN, memory_order_relaxed);
 }
@@ -100,22 +99,22 @@ static int64_t grant_block(const pithp_jit_running *r, int64_t first) {
     return found.end;
 }
 
-/* ---- Granting where nothing is given twice ---- */
+/* ---- Fast path: no array is given twice ---- */
 
-/* What is known of donated arrays of one hold. */
+/* Donated arrays of one hold. */
 typedef struct apart_block {
     const pithp_hold *hold;
-    uintptr_t behind; /* where the last array that was seen ends */
+    uintptr_t behind; /* end of the last array seen */
     uint32_t handles;
-    bool wanted; /* something is granted at best */
+    bool wanted; /* some donation is possible */
 } apart_block;
-/* The parts of gifts are the run's; where there are too many, arrays are looked at one by
- * one. */
+/* The parts of gifts are those of the run. Beyond their maximum, arrays are checked one
+ * by one. */
 typedef struct apart {
     int blocks;
     int block_of[PITHP_JIT_PARTS]; /* of each part */
     apart_block block[PITHP_HELD_RUNS];
-    const pithp_hold *others[PITHP_HELD_RUNS]; /* of arrays that are not donated */
+    const pithp_hold *others[PITHP_HELD_RUNS]; /* of arrays not donated */
     int other_count;
 } apart;
 
@@ -126,10 +125,11 @@ static int find_block(const apart *x, const pithp_hold *hold) {
     return k;
 }
 
-/* Whether arrays lie one behind the other, and behind those of the block so far. */
+/* Whether arrays are in increasing order without overlap, after those of the block so
+ * far. */
 static bool extend(apart_block *b, const void *const *at, int64_t count, size_t bytes) {
     const size_t step = bytes ? bytes : 1; /* empty ones at one address are given twice */
-    uintptr_t before = 0; /* its sign, without branches: it is done in vectors */
+    uintptr_t before = 0; /* collects signs without branches, for vectorisation */
     if ((uintptr_t)at[0] < b->behind)
         return false;
     for (int64_t k = 1; k < count; k++)
@@ -139,7 +139,7 @@ static bool extend(apart_block *b, const void *const *at, int64_t count, size_t 
     return (intptr_t)before >= 0;
 }
 
-/* Places of a gift, from `at` on. */
+/* Add elements of a gift, from `at` on. */
 static bool add_part(pithp_jit_running *r, apart *x, int in, pithp_jit_part part) {
     const pithp_jit_gift *g = part.gift;
     if (r->part_count == PITHP_JIT_PARTS)
@@ -155,8 +155,8 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-/* Sort donated arrays into blocks. False: some do not lie behind the one before, so that
- * they may be the same. */
+/* Sort donated arrays into blocks. False: some are not in increasing order, so they may
+ * be equal. */
 static bool find_apart(pithp_jit_running *r, apart *x) {
     const pithp_jit_program *p = r->p;
     const pithp_held_runs *runs = &r->runs;
@@ -177,7 +177,7 @@ static bool find_apart(pithp_jit_running *r, apart *x) {
                 return false;
             rest -= count;
             if (at + count < g->count)
-                break; /* the next run has more of it */
+                break; /* the next run continues it */
         }
         if (rest)
             x->others[x->other_count++] = hold;
@@ -185,15 +185,15 @@ static bool find_apart(pithp_jit_running *r, apart *x) {
     return true;
 }
 
-/* Whether no array of these buffers is given where it is not donated. */
-static bool nobody_else_reads(const apart *x) {
+/* Whether no other operand shares these buffers. */
+static bool no_operand_shares(const apart *x) {
     bool others = false;
     for (int k = 0; k < x->other_count; k++)
         others |= find_block(x, x->others[k]) < x->blocks;
     return !others;
 }
 
-/* Whether the arrays seen are all that holds the memory. */
+/* Whether the arrays seen are the last references to the memory. */
 static bool is_last(const apart_block *in) {
     const pithp_buffer *b = in->hold->thing;
     return !b->foreign && in->hold->live == in->handles &&
@@ -216,7 +216,7 @@ grant_run(const pithp_jit_running *r, const apart_block *in, int64_t begin, int6
     }
 }
 
-/* Whether all can be granted as at best. */
+/* Grant all possible donations, if each block allows it. */
 static bool grant_all(const pithp_jit_running *r, const apart *x) {
     bool all = true;
     for (int k = 0; k < x->blocks && all; k++)
@@ -230,7 +230,7 @@ static bool grant_all(const pithp_jit_running *r, const apart *x) {
 
 static bool grant_apart(pithp_jit_running *r) {
     apart x;
-    if (r->runs.count > PITHP_HELD_RUNS || !find_apart(r, &x) || !nobody_else_reads(&x))
+    if (r->runs.count > PITHP_HELD_RUNS || !find_apart(r, &x) || !no_operand_shares(&x))
         return false;
     r->best = grant_all(r, &x);
     for (int k = 0; k < r->part_count && !r->best; k++) {
@@ -243,7 +243,7 @@ static bool grant_apart(pithp_jit_running *r) {
 
 void pithp_jit_check_donations(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    /* Where a check may fail the step may be repeated from the state before it. */
+    /* If a check may fail, the step may be repeated from the old state. */
     if (p->checks || p->modes & PITHP_JIT_COLLECTED) {
         memset(r->granted, PITHP_JIT_REFUSED, (size_t)p->donated_count);
         return;

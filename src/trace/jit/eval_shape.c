@@ -1,11 +1,11 @@
-/* What a function returns, dtypes and shapes alone: it is recorded, and nothing is kept
- * of what was, but parts of compiled functions that it calls. */
+/* pith_eval_shape: dtypes and shapes of a function's result. The function is traced and
+ * the trace discarded, except for cached parts of compiled functions that it calls. */
 #include "base/in_flight.h"
 #include "trace/jit/jit_internal.h"
 
 static const char *const name = "pith_eval_shape";
 
-/* A tree of that structure around traced leaves. NULL: error set. */
+/* A tree of this structure with traced leaves. NULL: error set. */
 static const void *trace_structure(pith_scope *s,
                                    pithp_trace *t,
                                    const pithp_structure *structure,
@@ -28,7 +28,7 @@ static const void *trace_tree(pith_scope *s, pithp_trace *t, const void *tree) {
     return traced;
 }
 
-/* The same of an argument, which may be a structure. */
+/* The same for an argument, which may be a structure. */
 static const void *trace_argument(pith_scope *s, pithp_trace *t, const void *argument) {
     pithp_block *block = NULL;
     if (pithp_pointer_check(argument, &block) != PITHP_POINTER_OK ||
@@ -47,7 +47,7 @@ static const void *trace_argument(pith_scope *s, pithp_trace *t, const void *arg
     return structure ? trace_structure(s, t, structure, pithp_owner_of(argument)) : NULL;
 }
 
-/* The trees that the function gets, its bound ones behind the arguments. */
+/* The trees for the function: arguments, then bound trees. */
 static const void **trace_trees(pith_scope *s,
                                 pithp_trace *t,
                                 const pith_function *f,
@@ -66,7 +66,7 @@ static const void **trace_trees(pith_scope *s,
     return s->error.code == PITH_OK ? trees : NULL;
 }
 
-/* The function's result of traced trees. NULL: error set. */
+/* The function's result for traced trees. NULL: error set. */
 static const void *call_traced(pith_scope *s,
                                pithp_trace *t,
                                const pith_function *f,
@@ -80,7 +80,7 @@ static const void *call_traced(pith_scope *s,
     return pithp_trace_settle(s, t) == PITH_OK ? result : NULL;
 }
 
-/* The structure in `to` of what the function returns in `work`, which traces. */
+/* The structure, in `to`, of the function's result in `work`, which traces. */
 static const pith_treedef *evaluate(pith_scope *to,
                                     pith_scope *work,
                                     const pith_function *f,

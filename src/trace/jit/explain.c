@@ -1,4 +1,4 @@
-/* Why a call was traced: how it differs from what a program was recorded for. */
+/* Cache-miss explanation: differences between a call and the key of a program. */
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@ enum { MOST_LINES = 8, ANOTHER_TREE = 1 << 20 };
 typedef struct explanation {
     pithp_text *text;
     pith_runtime *rt;
-    int64_t lines; /* also those that are left out */
+    int64_t lines; /* including omitted lines */
 } explanation;
 
-/* Begin a line: "[0].atoms" for a place in a tree; false where there are enough. */
+/* Begin a line: "[0].atoms" for a path in a tree; false: the maximum is reached. */
 static bool
 begin_line(explanation *e, const pithp_jit_call *c, int64_t tree, const char *path) {
     if (e->lines++ >= MOST_LINES)
@@ -57,7 +57,7 @@ static void explain_statics(explanation *e,
     }
 }
 
-/* "a list of 2", "an array", "nothing": what a place holds. */
+/* Describe a node: "a list of 2", "an array", "nothing". */
 static void describe_place(pithp_text *t, const pithp_cursor *at) {
     if (at->kind == PITHP_TOKEN_NODE)
         pithp_node_def_describe(t, at->node_def);
@@ -69,7 +69,7 @@ static bool is_dict(const pithp_cursor *at) {
     return at->kind == PITHP_TOKEN_NODE && at->node_def->kind == PITHP_KIND_DICT;
 }
 
-/* "was a list of 2, is none"; of two dicts the keys that differ. */
+/* "was a list of 2, is nothing"; for two dicts the keys that differ. */
 static void add_places(explanation *e, const pithp_cursor *old, const pithp_cursor *at) {
     if (is_dict(old) && is_dict(at)) {
         pithp_node_defs_differ(e->text, old->node_def, at->node_def);
@@ -98,7 +98,7 @@ static void explain_place(explanation *e,
     pithp_text_end(&path);
 }
 
-/* Walk both structures side by side; false: they part, and leaves have no partners. */
+/* Walk both structures in parallel; false: they differ, so leaves cannot be compared. */
 static bool explain_nodes(explanation *e,
                           const pithp_jit_call *c,
                           int64_t tree,
@@ -145,7 +145,7 @@ static void explain_specs(explanation *e,
     }
 }
 
-/* The first element that differs, with its index where there are several. */
+/* The first element that differs, with its index if there are several. */
 static void add_value(explanation *e,
                       const pith_spec *spec,
                       bool is_part,
@@ -164,7 +164,7 @@ static void add_value(explanation *e,
     pithp_text_add_element(e->text, spec->dtype, is + i * size);
 }
 
-/* Begin a line about an item of a call, which is given by its number among all. */
+/* Begin a line about an item of a call, given by its index among all items. */
 static bool begin_item(explanation *e, const pithp_jit_call *c, int64_t item) {
     int64_t tree = 0;
     while (item >= c->flats[tree].structure.item_count)
@@ -177,7 +177,7 @@ static bool begin_item(explanation *e, const pithp_jit_call *c, int64_t item) {
     return begun;
 }
 
-/* Static leaves of one structure. */
+/* Compare static leaves of equal structures. */
 static void
 explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     size_t at = 0;
@@ -192,9 +192,9 @@ explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
     }
 }
 
-/* ---- Calls inside of a trace ---- */
+/* ---- Calls in a trace ---- */
 
-/* Leaves of one structure that have values now and had none, or the other way round. */
+/* Compare which leaves are constants. */
 static void
 explain_constants(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     for (int64_t k = 0; k < c->item_count; k++)
@@ -203,8 +203,7 @@ explain_constants(explanation *e, const pithp_jit_call *c, const pithp_jit_progr
                        c->is_static[k] ? "a constant" : "traced");
 }
 
-/* Leaves that are arrays which are given before them, too, and were not, or were others.
- */
+/* Compare which leaves repeat an earlier leaf. */
 static void
 explain_repeats(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     for (int64_t k = 0; k < c->item_count; k++) {
@@ -227,7 +226,7 @@ explain_leaves(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
         explain_values(e, c, old);
 }
 
-/* ---- All of it ---- */
+/* ---- Summary ---- */
 
 static int64_t count_modes(uint32_t was, uint32_t is) {
     int64_t count = 0;
@@ -252,7 +251,7 @@ int64_t pithp_jit_explain(pithp_text *text,
         pithp_text_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
     pithp_jit_explain_modes(text, old->modes, c->modes);
     if (!text->length)
-        pithp_text_print(text, "%s: the %s was thrown out", c->function->name,
+        pithp_text_print(text, "%s: the %s was evicted", c->function->name,
                          c->inside ? "part" : "program");
     return e.lines + count_modes(old->modes, c->modes) + (same ? 0 : ANOTHER_TREE);
 }

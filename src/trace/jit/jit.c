@@ -1,11 +1,11 @@
-/* Compiled functions as objects, and their calls. */
+/* Compiled functions: objects and calls. */
 #include "gpu/compile/background.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
 #include <time.h>
 
-/* ---- What a compiled function shares with its copies ---- */
+/* ---- State shared by the copies of a compiled function ---- */
 
 static void free_jit(pithp_jit *jit) {
     pithp_text_end(&jit->why);
@@ -50,7 +50,7 @@ static const pithp_closure_kind kind = {.name = "jit",
                                         .made = share_jit,
                                         .identity = add_jit_identity,
                                         .call = call_unseen};
-/* Made while PITH_JIT says `eager`: calls have no programs. */
+/* With PITH_JIT=eager, calls have no programs. */
 static const pithp_closure_kind eager_kind = {.name = "jit",
                                               .bytes = sizeof(pithp_jit_closure),
                                               .made = share_jit,
@@ -58,7 +58,7 @@ static const pithp_closure_kind eager_kind = {.name = "jit",
 
 /* ---- Calls ---- */
 
-/* Where there is no program to find: what is to be static is there and has a value. */
+/* Without a program: check that static parts exist and have values. */
 static pith_status
 check_static(const pithp_jit_closure *closure, pith_scope *s, const void *const *given) {
     if (!closure->jit->static_arguments && !closure->jit->static_paths)
@@ -108,8 +108,8 @@ pithp_jit_program *pithp_jit_program_of(pith_scope *s,
     return p;
 }
 
-/* Run a program on trees; false: it is not for them. *alike: but for values of static
- * leaves it were. */
+/* Run a program on trees; false: it does not match. *alike: only values of static leaves
+ * differ. */
 static bool try_program(pithp_jit_program *p,
                         pith_scope *s,
                         const void *const *trees,
@@ -126,8 +126,8 @@ static bool try_program(pithp_jit_program *p,
     return same;
 }
 
-/* The call by the program of the last one; false: it is not for it. *like: that program,
- * where the structure is the same, with a reference for the caller. */
+/* Call the program of the last call; false: it does not match. *like: that program if the
+ * structure matches, with a reference for the caller. */
 static bool call_last(const pithp_jit_closure *closure,
                       pith_scope *s,
                       const void *const *given,
@@ -213,7 +213,7 @@ call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
     bool usable = !pithp_scope_trace(s) && !pithp_draws_watched();
     for (int i = 0; i < f->arity; i++)
         usable = usable && pithp_tree_is_usable(s, given[i], &block);
-    /* A program is for trees of the types that it was recorded with. */
+    /* A program requires the argument types that it was recorded with. */
     if (PITHP_LIKELY(usable) && call_last(closure, s, given, &result, &turn, &like))
         return result;
     if (pithp_arguments_check(s, f, given) == PITH_OK)
@@ -224,7 +224,7 @@ call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
     return result;
 }
 
-/* Temporaries do not outlive the call, as those of a program do not. */
+/* Temporaries are released after the call, as with a program. */
 static const void *
 call_eager(const pith_function *self, pith_scope *s, const void *const *given) {
     const pithp_jit_closure *closure = self->closure;
@@ -237,7 +237,7 @@ call_eager(const pith_function *self, pith_scope *s, const void *const *given) {
 
 /* ---- Making ---- */
 
-/* The list with its texts behind it; returns where it ends. */
+/* Copy the list, with its texts after it; returns the end. */
 static char *copy_paths(char *at, const char *const *paths, char ***copy) {
     size_t count = 0;
     while (paths && paths[count])
@@ -262,7 +262,7 @@ static size_t bytes_of_paths(const char *const *paths) {
     return bytes;
 }
 
-/* Paths and identity in one piece of memory. */
+/* Store paths and identity in one allocation. */
 static pith_status write_down(pith_scope *s,
                               pithp_jit *jit,
                               const pithp_text *identity,
@@ -329,7 +329,7 @@ check_paths(pith_scope *s, const pith_function *f, const char *const *paths) {
     return PITH_OK;
 }
 
-/* Whether a part of an argument, or what it is in, is static. */
+/* Whether a part of an argument, or one of its ancestors, is static. */
 static bool
 is_static(const pith_jit_options *o, int arity, int argument, const char *inside) {
     bool found = o->static_arguments >> argument & 1;
@@ -342,7 +342,7 @@ is_static(const pith_jit_options *o, int arity, int argument, const char *inside
     return found;
 }
 
-/* No part is static and donated. */
+/* Check that no part is both static and donated. */
 static pith_status
 check_donated(pith_scope *s, const pith_function *f, const pith_jit_options *o) {
     int argument = -1;
@@ -402,7 +402,7 @@ pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     const pithp_jit_closure closure = {
         .closure = {.kind = eager ? &eager_kind : &kind, .base = function}, .jit = jit};
     const pithp_closure *made = pithp_function_make(s, &like, &closure.closure);
-    release_jit(s, jit); /* the function has its own */
+    release_jit(s, jit); /* the function holds its own reference */
     return made ? made->function : NULL;
 }
 

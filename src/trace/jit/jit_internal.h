@@ -1,4 +1,4 @@
-/* Within src/trace/jit: a call as the cache sees it, and the programs that are kept. */
+/* Within src/trace/jit: calls as cache keys, and cached programs. */
 #ifndef PITH_JIT_INTERNAL_H
 #define PITH_JIT_INTERNAL_H
 
@@ -10,12 +10,12 @@
 
 /* ---- Compiled functions ---- */
 
-/* Shared by the copies of a compiled function that scopes keep. */
+/* Shared by the copies of a compiled function in several scopes. */
 typedef struct pithp_jit {
     atomic_int refs;
     pith_runtime *runtime;
     unsigned static_arguments, donate_arguments;
-    char **static_paths, **donate_paths; /* "[0].force"; NULL at the end, or NULL */
+    char **static_paths, **donate_paths; /* "[0].force"; NULL-terminated, or NULL */
     bool keep_unused, fast_math;
     char *memory; /* of paths and identity */
     size_t memory_bytes;
@@ -23,15 +23,15 @@ typedef struct pithp_jit {
     size_t identity_bytes;
     uint64_t identity_hash;
     pithp_biased_lock seat_lock;
-    /* The program of the last call, with a reference, where the next one finds it without
-     * the lock of the cache; NULL: it is in use, or gone. */
+    /* The program of the last call with a reference, for the next call without the cache
+     * lock; NULL: in use, or evicted. */
     struct pithp_jit_program *seat; /* guarded by seat_lock */
-    atomic_llong hits;              /* by it; written by the call that has it */
+    atomic_llong hits;              /* by the seat; written by the call that took it */
     /* Guarded by the lock of the cache: */
     struct pithp_jit *next, *previous;
-    struct pithp_jit_program *last; /* good while nothing was thrown out since */
+    struct pithp_jit_program *last; /* valid if no program was evicted since */
     int64_t last_evictions;
-    pithp_text why; /* the last call was traced */
+    pithp_text why; /* reason of the last trace */
 } pithp_jit;
 
 typedef struct pithp_jit_closure {
@@ -39,73 +39,72 @@ typedef struct pithp_jit_closure {
     pithp_jit *jit;
 } pithp_jit_closure;
 
-/* NULL: pith_jit did not make it, or it is NULL. */
+/* NULL: not made by pith_jit, or NULL. */
 const pithp_jit_closure *pithp_jit_closure_of(const pith_function *f);
-/* The program of a call of it, recorded where there is none yet, with a reference for the
- * caller. NULL: error set. */
+/* The program of a call, recorded if not cached, with a reference for the caller. NULL:
+ * error set. */
 struct pithp_jit_program *pithp_jit_program_of(pith_scope *s,
                                                const pithp_jit_closure *closure,
                                                const void *const *arguments);
 
 /* ---- Calls ---- */
 
-/* A function that a user passed, with as many arguments as it takes. */
+/* Check a function of the user and its number of arguments. */
 pith_status pithp_jit_check_count(pith_scope *s,
                                   const pith_function *f,
                                   int64_t count,
                                   const void *const *arguments,
                                   const char *what);
 
-/* The function of a call that is only looked at, compiled where it is not yet. NULL:
- * error set, which names `what` (program.c). */
+/* The function of a call for inspection, compiled if necessary. NULL: error set, which
+ * names `what` (program.c). */
 const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
                                             const pith_function *function,
                                             int64_t count,
                                             const void *const *arguments,
                                             const char *what);
 
-/* Of modes: checks are collected; the call is made while another function is traced. */
+/* Mode bits: checks are collected; the call is made in a trace. */
 enum { PITHP_JIT_COLLECTED = 1, PITHP_JIT_PART = 1 << 8 };
 enum { PITHP_JIT_TREES = 6 };
 
-/* One call: its arguments, then the trees that are bound in its function, taken apart. */
+/* A call, flattened: its arguments, then the trees bound in its function. */
 typedef struct pithp_jit_call {
     pith_scope *s;
-    pith_runtime *rt;              /* of s, which a function that is called may close */
-    const pith_function *function; /* that is compiled */
+    pith_runtime *rt;              /* of s, which a called function may close */
+    const pith_function *function; /* the compiled function */
     pithp_jit *jit;
     int64_t tree_count, item_count; /* items: of all trees */
     int argument_count;             /* trees that are arguments */
     const void **trees;
     pithp_flat *flats;
-    uint32_t modes;  /* of the scope, where they matter to what is recorded */
-    bool *is_static; /* of each item; NULL: none is */
+    uint32_t modes;  /* settings of the scope that affect recording */
+    bool *is_static; /* by item; NULL: none */
     int64_t static_count;
-    char *static_bytes; /* the elements of static items, one after the other */
+    char *static_bytes; /* the elements of static items, concatenated */
     size_t static_size;
     uint64_t hash;
-    struct pithp_jit_program *like; /* its trees are alike, statics aside; or NULL */
-    pithp_trace *inside;            /* the trace that it is made in; NULL: it runs */
-    const char *unknown;            /* inside: why no part can be for it; NULL: one may */
-    int64_t *repeats;               /* inside: of each item the first one that is the same
-                                       traced array; NULL: all are others */
+    struct pithp_jit_program *like; /* same trees except statics; or NULL */
+    pithp_trace *inside;            /* the outer trace; NULL: the call runs */
+    const char *unknown;            /* inside: why no part can be cached; NULL: it can */
+    int64_t *repeats; /* inside: first item with this array; NULL: distinct */
     const void *few_trees[PITHP_JIT_TREES];
     pithp_flat few_flats[2];
 } pithp_jit_call;
 
-/* What of a scope matters to what is recorded. */
+/* Settings of a scope that affect recording. */
 uint32_t pithp_jit_modes(pith_scope *s);
-/* On failure the error is set and there is nothing to end. */
+/* On failure the error is set, and pithp_jit_call_end is not needed. */
 pith_status pithp_jit_call_begin(pithp_jit_call *c,
                                  pith_scope *s,
                                  const pithp_jit_closure *closure,
                                  const void *const *arguments);
 void pithp_jit_call_end(pithp_jit_call *c);
-/* The path of an option: its argument, and the rest, a path in that. NULL: it names none.
- */
+/* Split the path of an option into its argument and a path in it. NULL: no valid
+ * argument. */
 const char *pithp_jit_path(const char *path, int arguments, int *argument);
-/* Which items of a call its options name (NULL: no others than the arguments of a mask):
- * `marks` gets one bool an item; returns how many. -1: error set. */
+/* Mark the items of a call that its options name (paths NULL: only the arguments of the
+ * mask): `marks` receives a bool per item; returns their number. -1: error set. */
 int64_t pithp_jit_mark(const pithp_jit_call *c,
                        unsigned arguments,
                        char *const *paths,
@@ -119,21 +118,21 @@ pithp_jit_item(const pithp_jit_call *c, int64_t item, int64_t *tree) {
     return c->flats[t].items[item];
 }
 
-/* The function's result at once, in s; what it makes beside that is given back, and none
- * of it is recorded. NULL: error set (no_tracing.c). */
+/* Run the function eagerly in s, without recording; its temporaries are released. NULL:
+ * error set (no_tracing.c). */
 const void *
 pithp_jit_run_apart(const pith_function *f, pith_scope *s, const void *const *given);
 
 /* ---- Programs ---- */
 
-/* Where a leaf of the result comes from. */
+/* Source of a leaf of the result. */
 typedef enum pithp_jit_source {
-    PITHP_LEAF_MADE,     /* an array that a run makes */
-    PITHP_LEAF_HELD,     /* at that byte of the memory for what only checks need */
-    PITHP_LEAF_SAME,     /* the at-th output: the same array, or a view of it */
-    PITHP_LEAF_INPUT,    /* the at-th input: itself, or a view of it */
-    PITHP_LEAF_CONSTANT, /* the at-th constant of the program */
-    PITHP_LEAF_LITERAL,  /* at that byte of the plan's literals */
+    PITHP_LEAF_MADE,     /* an array made by the run */
+    PITHP_LEAF_HELD,     /* offset `at` in the buffer of outputs for checks */
+    PITHP_LEAF_SAME,     /* output `at`: the same array, or a view of it */
+    PITHP_LEAF_INPUT,    /* input `at`: itself, or a view of it */
+    PITHP_LEAF_CONSTANT, /* constant `at` of the program */
+    PITHP_LEAF_LITERAL,  /* offset `at` in the plan's literals */
 } pithp_jit_source;
 
 typedef struct pithp_jit_leaf {
@@ -142,42 +141,41 @@ typedef struct pithp_jit_leaf {
     const pith_spec *spec;
 } pithp_jit_leaf;
 
-/* Neighbours among the leaves of a result that are inputs as they are, side by side, or
- * else have to be looked at one by one. */
+/* Adjacent leaves of a result that are unchanged inputs in order, or that are found one
+ * by one. */
 typedef struct pithp_jit_rest {
     int64_t leaf, count;
     int64_t input; /* the first; -1: one by one */
-    bool made;     /* a run makes them: it may find that they are others */
+    bool made;     /* made by a run, which may forward an input instead */
 } pithp_jit_rest;
 
-/* Neighbours among donated inputs of one spec with which the same is done. */
+/* Adjacent donated inputs of one spec with equal treatment. */
 typedef struct pithp_jit_gift {
     int64_t donated, count; /* in the list of donated inputs */
-    int64_t input, leaf;    /* the first; leaves made in their memory, or -1 */
+    int64_t input, leaf;    /* the first; leaf -1: none is made in their memory */
     const pith_spec *spec;
     char best; /* PITHP_JIT_... */
 } pithp_jit_gift;
 
-/* Those of a gift that one hold keeps. */
+/* The elements of a gift kept alive by one hold. */
 enum { PITHP_JIT_PARTS = 128 };
 typedef struct pithp_jit_part {
     const pithp_jit_gift *gift;
     const pithp_hold *hold;
-    int64_t at, count; /* of the gift: from there on */
+    int64_t at, count; /* range in the gift */
 } pithp_jit_part;
 
-/* A program, or what a call inside of a trace recorded: a part of programs to come. And
- * what it was recorded for. */
+/* A cached program, or a part: the cached inner trace of a call in another trace. With
+ * its key. */
 typedef struct pithp_jit_program {
     atomic_int refs;
-    atomic_bool thrown_out; /* of the cache */
+    atomic_bool thrown_out; /* evicted */
     pith_runtime *runtime;
     struct pithp_jit_program *next;          /* in its bucket */
-    struct pithp_jit_program *newer, *older; /* by last use */
+    struct pithp_jit_program *newer, *older; /* LRU order */
     size_t bytes;
-    size_t code_bytes; /* beyond those, machine code and what a device keeps to replay it,
-                          as the cache has counted it, whose lock guards it */
-    /* What it was recorded for. */
+    size_t code_bytes; /* machine code and replay data; under the cache's lock */
+    /* The key. */
     uint64_t hash;
     char *identity;
     size_t identity_bytes;
@@ -185,181 +183,175 @@ typedef struct pithp_jit_program {
     int64_t tree_count;
     int argument_count;
     pithp_structure *trees;
-    bool *is_static; /* of each item; NULL: none is */
+    bool *is_static; /* by item; NULL: none */
     int64_t item_count, static_count;
     char *static_bytes;
     size_t static_size;
     int64_t *repeats;
-    /* What it does. */
-    pithp_program *part; /* as it was recorded, of traced items; NULL: it is a program,
-                            and what is below a part has not */
+    /* The content. */
+    pithp_program *part; /* inner trace; NULL: a program, which has the fields below */
     pithp_structure result;
-    pithp_checks *checks;   /* NULL: it makes none */
-    pithp_jit_leaf *leaves; /* of all outputs: the result's, then what checks need */
+    pithp_checks *checks;   /* NULL: no checks */
+    pithp_jit_leaf *leaves; /* of all outputs: the result's, then those for checks */
     int64_t leaf_count, result_count;
     pithp_executable *executable;
     const pithp_plan *plan; /* of the executable */
-    pithp_layout made;      /* of leaves that a run makes */
-    pithp_jit_rest *rest;   /* leaves of the result that may be others, in order */
+    pithp_layout made;      /* leaves made by a run */
+    pithp_jit_rest *rest;   /* leaves of the result not always made, in order */
     int64_t rest_runs, rest_count;
-    size_t check_bytes;       /* for what only checks need, in one buffer: */
-    int64_t flag_count;       /* its first bytes: predicates of one bool each */
-    int64_t *check_output_at; /* of each output for checks: its first byte there; 0: it
-                                 has none */
-    int64_t *apart;           /* outputs for checks that are not, or not always, in it */
+    size_t check_bytes;       /* size of the buffer of outputs for checks */
+    int64_t flag_count;       /* the first bytes are flags: predicates of one bool */
+    int64_t *check_output_at; /* by output for checks: its offset; 0: none */
+    int64_t *apart;           /* outputs for checks not always in the buffer */
     int64_t apart_count;
-    int64_t *donated; /* inputs; of the room of all items and one */
+    int64_t *donated; /* input indices; capacity: all items and one */
     int64_t donated_count;
-    int64_t *written;      /* of each of these: the leaf made in its memory, or -1 */
-    char *best;            /* what may be granted of them at best: PITHP_JIT_... */
-    pithp_jit_gift *gifts; /* the same as runs; NULL: nothing is donated */
+    int64_t *written;      /* by donated input: the leaf made in its memory, or -1 */
+    char *best;            /* by donated input: the best grant, PITH_JIT_... */
+    pithp_jit_gift *gifts; /* the same as runs; NULL: no donation */
     int64_t gift_count;
     int64_t best_granted, best_written;
-    pithp_layout made_at_best; /* of leaves that are not made in the memory of gifts */
-    atomic_bool told;          /* of donations that were refused */
-    bool *is_read;             /* of each input; NULL: all are awaited */
-    bool may_hand_on;          /* a run may find that one it would make is an input */
+    pithp_layout made_at_best; /* leaves not made in the memory of gifts */
+    atomic_bool told;          /* the warning about refused donations was logged */
+    bool *is_read;             /* by input; NULL: all are awaited */
+    bool may_hand_on;          /* a run may forward an input in place of an output */
     bool returns;              /* some leaf of the result is an input */
-    bool fits;                 /* the result is of the type that the function names */
-    bool plain;                /* all leaves of the result are made, and nothing else is
-                                  done: neither donations nor checks */
+    bool fits;                 /* the result has the function's declared type */
+    bool plain;                /* all result leaves are made; no donation or checks */
     size_t run_bytes;          /* of the lists of a run */
-    _Atomic(void *) spare;     /* such lists of a run that is over; or NULL */
+    _Atomic(void *) spare;     /* unused lists of an earlier run; or NULL */
 } pithp_jit_program;
 
 /* ---- Runs ---- */
 
-/* Arrays of one run; all lists lie in `memory`. */
+/* Arrays of one run; all lists are in `memory`. */
 typedef struct pithp_jit_running {
     pith_scope *s;
     pithp_jit_program *p;
-    const pith_array **inputs; /* leaves that are no constants of the program */
+    const pith_array **inputs; /* leaves that are not constants of the program */
     const void **addresses;    /* of inputs */
-    void **outputs;            /* where those outputs are written that a run makes */
+    void **outputs;            /* addresses of the outputs that the run writes */
     const pith_array **items;  /* all outputs */
-    const void **lists;        /* room for what of the result is no array of the run, and
-                                  for three lists of what is made, to donate */
-    char *granted;             /* of each donated input */
-    bool best;                 /* all that could be is granted; `granted` says nothing */
-    int part_count;            /* of gifts, where all is granted: */
+    const void **lists;        /* for leaves not made, and three lists for donation */
+    char *granted;             /* by donated input */
+    bool best;                 /* all possible are granted; `granted` is not set */
+    int part_count;            /* of gifts, if all are granted */
     pithp_jit_part parts[PITHP_JIT_PARTS];
     pithp_held_runs runs; /* of inputs */
-    pithp_buffer *held;   /* of what only checks need; NULL: there is nothing */
-    pithp_held *apart;    /* values that checks need and that are not in it */
+    pithp_buffer *held;   /* buffer for checks; NULL: none */
+    pithp_held *apart;    /* check values outside the buffer */
     void *memory;
     char few[3072];
 } pithp_jit_running;
 
 size_t pithp_jit_run_bytes(const pithp_jit_program *p);
-/* Room for a run. On failure the error is set and there is nothing to end. */
+/* Allocate a run. On failure the error is set, and pithp_jit_run_end is not needed. */
 pith_status
 pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p);
-/* The inputs of trees, if the program is for them and none has to be awaited. */
+/* Read the inputs of trees if the program matches them and none must be awaited. */
 bool pithp_jit_run_match(pithp_jit_running *r, const void *const *trees, bool *alike);
-/* Those of a call that the program is for. */
+/* Read the inputs of a call that matches the program. */
 pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c);
 /* The result. NULL: error set. */
 const void *pithp_jit_run(pithp_jit_running *r);
 void pithp_jit_run_end(pithp_jit_running *r);
 
-/* One for the call that does nothing yet, with a reference. NULL: the error of s is set.
- */
+/* An empty program for the call, with a reference. NULL: the error of s is set. */
 pithp_jit_program *pithp_jit_program_make(pith_scope *s, const pithp_jit_call *c);
-/* Record the call. NULL: error set; else one reference. */
+/* Record the call. NULL: error set; otherwise one reference. */
 pithp_jit_program *pithp_jit_record(const pithp_jit_call *c);
 void pithp_jit_program_release(pithp_jit_program *p);
 
-/* ---- Calls inside of a trace (nested.c) ---- */
+/* ---- Calls in a trace (nested.c) ---- */
 
-/* Leaves that have values are static there, too, or no part can be for the call. */
+/* Mark concrete leaves as static, or set why no part can be cached. */
 void pithp_jit_mark_constants(pithp_jit_call *c);
 
-/* What the function returns of traced arrays, recorded in the trace of s. NULL: error
- * set.
- */
+/* The function's result for traced arrays, recorded in the trace of s. NULL: error
+ * set. */
 const void *pithp_jit_call_inside(const pithp_jit_closure *closure,
                                   pith_scope *s,
                                   const void *const *arguments);
 
-/* ---- What checks need (check_outputs.c) ---- */
+/* ---- Outputs for checks (check_outputs.c) ---- */
 
-/* Of a program that has a plan: where in the buffer each output lies that is written. */
+/* Assign buffer offsets to the written outputs of a planned program. */
 pith_status pithp_jit_place_check_outputs(pith_scope *s, pithp_jit_program *p);
-/* Once its leaves are known: tell the checks where their values lie. */
+/* After its leaves are known: set the locations of check values. */
 pith_status pithp_jit_lay_out(pith_scope *s, pithp_jit_program *p);
 void pithp_jit_release_check_outputs(pithp_jit_program *p);
-/* Before a run: memory for what only checks need; where it is written. */
+/* Before a run: allocate the buffer, and set output addresses. */
 pith_status pithp_jit_hold(pithp_jit_running *r);
-/* After a run that has its items: make its checks. */
+/* After a run, with its items: make its checks. */
 pith_status pithp_jit_make_checks(pithp_jit_running *r);
-/* The input that a run handed on as output k. */
+/* The input that a run forwarded as output k. */
 const pith_array *pithp_jit_handed_on(const pithp_jit_running *r, int64_t k);
 
 /* ---- Donation (donate_check.c, donate.c) ---- */
 
-/* Which inputs the options donate; bytes of what p->donated is the first list of. */
+/* List the inputs donated by the options; size of the list p->donated. */
 size_t pithp_jit_donated_bytes(const pithp_jit_program *p);
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
-/* Which arrays can be made in the memory of which of them, once there is a plan. */
+/* Match outputs to donated inputs whose memory they can use, after planning. */
 pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p);
 void pithp_jit_gifts_release(pithp_jit_program *p);
-/* Before a run: which donations are granted, into r->granted. */
+/* Before a run: decide donations, into r->granted. */
 void pithp_jit_check_donations(pithp_jit_running *r);
 enum { PITHP_JIT_REFUSED, PITHP_JIT_GRANTED, PITHP_JIT_WRITTEN };
-/* The arrays that a run makes, in the memory of granted inputs where they can be, and
- * where they are written. */
+/* Allocate the arrays of a run, in the memory of granted inputs if possible, and set
+ * output addresses. */
 pith_status pithp_jit_make(pithp_jit_running *r);
-/* Where a run could not be made: what was made for it goes. */
+/* Release the arrays of a run that could not start. */
 void pithp_jit_unmake(pithp_jit_running *r);
-/* After a run: give back the memory of what was donated and is not in use; a run that
- * failed keeps what it did not write to. */
+/* After a run: release donated memory not in use. A failed run keeps inputs that it did
+ * not write to. */
 void pithp_jit_donate(pithp_jit_running *r, bool failed);
 
-/* ---- Why a call was traced (explain.c) ---- */
+/* ---- Cache-miss explanations (explain.c) ---- */
 
-/* Append why the function was traced last. */
+/* Append why the function was last traced. */
 void pithp_jit_why(pithp_jit *jit, pithp_text *text);
-/* Tell the log hook that a call was traced, since then, and why. */
+/* Report a traced call to the log hook, with its duration since `start` and the
+ * reason. */
 void pithp_jit_log_miss(const pithp_jit_call *c, const struct timespec *start);
-/* The differences of modes (key.c). */
+/* Append the differences of modes (key.c). */
 void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is);
-/* How a call differs from one that a program was recorded for, a line a difference.
- * Returns how far they are from each other. */
+/* Append the differences between a call and the key of a program, one per line. Returns
+ * their distance. */
 int64_t pithp_jit_explain(pithp_text *text,
                           const pithp_jit_program *old,
                           const pithp_jit_call *c);
 
 /* ---- The cache (cache.c) ---- */
 
-/* Hashes are masked by it: tests set it to 0 so that all collide. */
+/* Mask of hashes; tests set it to 0 to force collisions. */
 extern uint64_t pithp_jit_hash_mask;
 
-/* A function is called from now on, and no longer. */
+/* Register and unregister a compiled function. */
 pith_status pithp_jit_enrol(pith_scope *s, pithp_jit *jit);
 void pithp_jit_leave(pithp_jit *jit);
 
-/* How a call came by a program. */
+/* How a call found its program. */
 typedef struct pithp_jit_turn {
-    bool seated;        /* it was free to take */
-    int64_t thrown_out; /* programs of the cache, before it was taken */
+    bool seated;        /* taken from the seat */
+    int64_t thrown_out; /* eviction count of the cache before that */
 } pithp_jit_turn;
-/* The program of the last call with a reference for the caller, as the one that was used
- * last; NULL: it may be gone. */
+/* The program of the last call with a reference for the caller, made the newest; NULL: it
+ * may be evicted. */
 pithp_jit_program *pithp_jit_take(pithp_jit *jit, pithp_jit_turn *turn);
-/* It was that of the call. */
+/* Count a hit: the program matched the call. */
 void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn);
-/* After a call: the caller's reference, got in that turn, goes to where the next call
- * finds it. */
+/* After a call: move the caller's reference, from that turn, to the seat. */
 void pithp_jit_seat(pithp_jit *jit, pithp_jit_program *p, const pithp_jit_turn *turn);
 /* A program of the function for the same structures, with a reference for the caller. */
 pithp_jit_program *pithp_jit_alike(const pithp_jit_call *c);
-/* The program or part of a call with a reference for the caller; NULL: there is none yet,
- * or the error is set. */
+/* The program or part of a call with a reference for the caller; NULL: not cached, or the
+ * error is set. */
 pithp_jit_program *pithp_jit_find(pithp_jit_call *c);
-/* What a call recorded cannot be kept: why. */
+/* Set why the trace of a call cannot be cached. */
 void pithp_jit_refuse(const pithp_jit_call *c, const char *why);
-/* Keep a program or part that was recorded for the call, or the one that another thread
- * kept meanwhile; the caller's reference goes over to what is returned. */
+/* Cache a recorded program or part, or take the one that another thread cached meanwhile;
+ * the caller's reference moves to the returned one. */
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p);
 /* Count donations that were granted, refused, and granted and written. */
 void pithp_jit_note_donated(pith_runtime *rt,

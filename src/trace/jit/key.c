@@ -1,4 +1,5 @@
-/* Calls of compiled functions taken apart: what their programs are found by. */
+/* Cache key of a call: flattened trees, static leaves, settings, and marks of named
+ * parts. */
 #include "gpu/collect.h"
 #include "trace/jit/jit_internal.h"
 
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* bits to the left */ };
+enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* MODE_LEVEL: shift */ };
 
 uint32_t pithp_jit_modes(pith_scope *s) {
     return (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
@@ -29,10 +30,10 @@ void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is) {
                          levels[(is >> MODE_LEVEL) % 3]);
 }
 
-/* ---- Parts that are named ---- */
+/* ---- Named parts ---- */
 
-/* Whether what was visited last is at a path, where it is that node: one may be at
- * several places, of which a path names one. */
+/* Whether the current node is the given one, at the path. A shared node has several
+ * paths, and the option names one. */
 static bool
 is_at(const pithp_walk *w, const void *node, const char *path, pithp_text *here) {
     if (w->node != node)
@@ -83,7 +84,7 @@ const char *pithp_jit_path(const char *path, int arguments, int *argument) {
 static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *marks) {
     int i;
     const char *inside = pithp_jit_path(path, c->argument_count, &i);
-    PITH_ASSERT(inside); /* pith_jit has looked */
+    PITH_ASSERT(inside); /* verified by pith_jit */
     for (int t = 0; t < i; t++)
         marks += c->flats[t].structure.item_count;
     pith_scope *s = pithp_on_behalf(c->s);
@@ -149,7 +150,7 @@ static pith_status find_static(pithp_jit_call *c) {
         return pithp_fail_memory(c->s, (size_t)c->item_count + 1);
     pithp_jit_program *known = c->like || c->inside ? NULL : pithp_jit_alike(c);
     const pithp_jit_program *like = c->like ? c->like : known;
-    if (like && like->is_static) { /* the paths mean the same places */
+    if (like && like->is_static) { /* the paths select the same positions */
         memcpy(c->is_static, like->is_static, (size_t)c->item_count);
         c->static_count = like->static_count;
     } else {
@@ -175,7 +176,7 @@ static void end_flats(pithp_jit_call *c, int64_t count) {
         pithp_release(c->rt, c->trees, (size_t)c->tree_count * sizeof *c->trees);
 }
 
-/* Arguments and bound trees, with room for their flat forms. */
+/* Arguments and bound trees, and memory for their flat forms. */
 static pith_status list_trees(pithp_jit_call *c, const void *const *arguments) {
     pith_runtime *rt = c->s->runtime;
     c->tree_count = c->argument_count + pithp_function_bound(c->function, 0, NULL);

@@ -1,9 +1,9 @@
-/* Calls of compiled functions while others are traced. What such a call records is kept
- * as a part: where a trace calls the function again with leaves of the same specs the
- * part is put in, and the function does not run.
+/* Nested calls of compiled functions in a trace. The recorded call is cached as a part.
+ * If a trace calls the function again with leaves of the same specs, the part is inlined,
+ * and the function does not run.
  *
- * A call records in the trace around it, part or not. What it added to that program is
- * taken out afterwards, so that a program is the same with parts and without. */
+ * Every call records in the outer trace. A part is a copy extracted from it afterwards,
+ * so that a program is the same with or without parts. */
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -11,19 +11,19 @@
 
 enum { MOST_CONSTANT_BYTES = 4096 };
 
-/* A call inside of a trace. */
+/* A call in a trace. */
 typedef struct inside {
     pithp_jit_call call;
     pith_scope *s;
     pithp_trace *t;
-    int64_t count;            /* leaves that are traced, in order: */
-    const pith_array **items; /* in memory for so many as the call has */
+    int64_t count;            /* number of traced leaves, in order: */
+    const pith_array **items; /* capacity: all leaves of the call */
     pithp_value *values;
 } inside;
 
 /* ---- Leaves ---- */
 
-/* An array that has elements. */
+/* Whether an array has elements. */
 static bool has_values(const pith_scope *s, const pith_array *a) {
     pithp_block *block = NULL;
     return pithp_pointer_check(a, &block) == PITHP_POINTER_OK &&
@@ -42,7 +42,7 @@ void pithp_jit_mark_constants(pithp_jit_call *c) {
             bytes += pithp_array_spec(a)->bytes;
     }
     if (bytes > MOST_CONSTANT_BYTES)
-        c->unknown = "its constants are of more than 4096 bytes, and are not compared";
+        c->unknown = "its constants exceed 4096 bytes, and are not compared";
     for (int64_t k = 0, tree; k < c->item_count && !c->unknown; k++)
         if (!c->is_static[k] && !pithp_trace_has(c->s, pithp_jit_item(c, k, &tree))) {
             c->is_static[k] = true;
@@ -50,7 +50,7 @@ void pithp_jit_mark_constants(pithp_jit_call *c) {
         }
 }
 
-/* Which leaves are the same traced array: a part is for all that share so. */
+/* Find leaves that are the same traced array: a part is specific to such repetitions. */
 static pith_status find_repeats(inside *x) {
     pithp_jit_call *c = &x->call;
     int64_t room = 2, n = 0;
@@ -110,9 +110,9 @@ static void release_lists(inside *x) {
     pithp_release(x->call.rt, x->values, count * sizeof *x->values + 1);
 }
 
-/* ---- Putting a part in ---- */
+/* ---- Inlining a part ---- */
 
-/* The checks of a call become those of the trace. */
+/* Add the checks of a call to those of the trace. */
 static pith_status
 replay_checks(inside *x, pithp_checks *checks, const pithp_value *values) {
     const int64_t count = pithp_checks_values(checks);
@@ -140,7 +140,7 @@ make_constant(pith_scope *s, const pithp_constant *constant, const pith_spec *sp
                                                                                   : NULL;
 }
 
-/* Leaf k of the result; outputs: values of the part's outputs in the trace. */
+/* Leaf k of the result; outputs: the part's outputs as values of the trace. */
 static const pith_array *
 put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *outputs) {
     const pithp_jit_leaf *leaf = &p->leaves[k];
@@ -151,7 +151,7 @@ put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *ou
     const pithp_instruction *maker = pithp_maker(p->part, p->part->outputs[leaf->at]);
     const char *site = x->s->site;
     if (maker)
-        x->s->site = maker->site; /* where the array was made */
+        x->s->site = maker->site; /* the site of the array's making */
     const pith_array *made = pithp_trace_array(x->s, x->t, outputs[leaf->at]);
     x->s->site = site;
     return made;
@@ -169,7 +169,7 @@ put_result(inside *x, const pithp_jit_program *p, const pithp_value *outputs) {
     return pithp_build_made(x->s, &p->result, NULL, items);
 }
 
-/* The result of the call. NULL: error set. */
+/* Inline a part; returns the result. NULL: error set. */
 static const void *put_in(inside *x, const pithp_jit_program *p) {
     const int64_t made = p->part->output_count - pithp_checks_values(p->checks);
     const size_t bytes = ((size_t)p->part->output_count + 1) * sizeof(pithp_value);
@@ -184,10 +184,10 @@ static const void *put_in(inside *x, const pithp_jit_program *p) {
     return result;
 }
 
-/* ---- Keeping what a call recorded ---- */
+/* ---- Caching a recorded call ---- */
 
-/* Where the leaves of the result come from, as far as it is known before there is a
- * program; outputs of that, in memory of the scope. NULL: error set. */
+/* Sources of the result's leaves, as far as known before the part is made; its outputs,
+ * in memory of the scope. NULL: error set. */
 static pithp_value *list_outputs(inside *x,
                                  pithp_jit_program *p,
                                  const pithp_flat *result,
@@ -218,7 +218,7 @@ static pithp_value *list_outputs(inside *x,
     return outputs;
 }
 
-/* Leaves that are inputs of the part, and those that are none of the trace. */
+/* Set the leaves that are inputs of the part, and those outside the trace. */
 static pith_status
 place_leaves(inside *x, pithp_jit_program *p, const pithp_flat *result) {
     for (int64_t k = 0; k < p->result_count; k++) {
@@ -236,8 +236,8 @@ place_leaves(inside *x, pithp_jit_program *p, const pithp_flat *result) {
     return PITH_OK;
 }
 
-/* What was recorded since, as a part with a reference. NULL: it is none, or the error is
- * set. */
+/* The recorded instructions since `since`, as a part with a reference. NULL: impossible,
+ * or the error is set. */
 static pithp_jit_program *make_part(inside *x,
                                     pithp_graph_walk since,
                                     pithp_checks *checks,
@@ -248,20 +248,20 @@ static pithp_jit_program *make_part(inside *x,
     if (outputs)
         p->part = pithp_program_extract(x->s, since, x->count, x->values, count, outputs);
     if (outputs && !p->part && x->s->error.code == PITH_OK)
-        pithp_jit_refuse(&x->call, "it reads traced arrays that it is not given");
+        pithp_jit_refuse(&x->call, "it captures traced arrays that are not arguments");
     if (!outputs || !p->part || place_leaves(x, p, result) != PITH_OK ||
         pithp_structure_copy(x->s, &p->result, &result->structure) != PITH_OK) {
         pithp_jit_program_release(p);
         return NULL;
     }
-    p->result.hooks = false; /* they ran on the traced result */
+    p->result.hooks = false; /* hooks ran on the traced result */
     p->checks = checks;
     pithp_checks_retain(checks);
     p->bytes += pithp_program_bytes(p->part) + pithp_structure_bytes(&p->result);
     return p;
 }
 
-/* Whether the leaves of a result are of this trace or have values. */
+/* Whether the leaves of a result belong to this trace or are concrete. */
 static bool is_whole(const inside *x, const pithp_flat *result) {
     bool whole = true;
     for (int64_t k = 0; k < result->structure.item_count; k++) {
@@ -304,8 +304,8 @@ static const void *run(inside *x, const void *const *given) {
     return result;
 }
 
-/* Checks that were recorded apart are those of the trace, also where the call failed: who
- * clears the error goes on after them. */
+/* Return separately recorded checks to the trace, also if the call failed: the caller may
+ * clear the error and continue. */
 static void take_checks(inside *x, pithp_checks *checks) {
     const int64_t count = pithp_checks_values(checks);
     pithp_value *values =
@@ -330,7 +330,7 @@ static const void *record(inside *x, const void *const *given) {
         if (checks)
             take_checks(x, checks);
         if (asked)
-            pithp_jit_refuse(&x->call, "it asks what was checked before it");
+            pithp_jit_refuse(&x->call, "it depends on earlier checks");
         else if (result && s->error.code == PITH_OK && x->t->refused.code == PITH_OK &&
                  (pithp_jit_modes(s) | PITHP_JIT_PART) == x->call.modes)
             keep(x, since, checks, result);
@@ -341,7 +341,7 @@ static const void *record(inside *x, const void *const *given) {
     return result;
 }
 
-/* The function runs, and the log hook is told. */
+/* Run the function, and report it to the log hook. */
 static const void *trace(inside *x, const void *const *given) {
     struct timespec start;
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -351,7 +351,7 @@ static const void *trace(inside *x, const void *const *given) {
     return result;
 }
 
-/* Of a call that has traced leaves. */
+/* A call with traced leaves. */
 static const void *find_or_record(inside *x, const void *const *given) {
     if (!x->call.unknown && find_repeats(x) != PITH_OK)
         return NULL;

@@ -1,7 +1,7 @@
-/* Functions that are never traced: they want values. */
+/* Untraced functions: functions that need values and always run eagerly. */
 #include "trace/jit/jit_internal.h"
 
-/* Set PITH_E_TRACED at the first leaf of an argument that is traced. */
+/* Set PITH_E_TRACED for the first traced leaf of an argument. */
 static pith_status
 refuse_traced(pith_scope *s, const pith_function *f, int i, const void *tree) {
     pithp_flat flat;

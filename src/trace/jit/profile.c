@@ -1,4 +1,4 @@
-/* Profiles of calls: the program runs from a plan of its own, whose steps are timed. */
+/* Profiles of calls: the program runs from a separate plan with timed steps. */
 #include "program/profile/profile.h"
 
 #include "program/command/replay.h"
@@ -9,14 +9,13 @@
 
 /* ---- Running ---- */
 
-/* What the runs need beside their inputs. */
+/* State of the runs, besides their inputs. */
 typedef struct profiling {
     pith_scope *s;
     const pithp_jit_running *r;
     pithp_executable *executable;
     const pithp_plan *plan;             /* of the executable */
-    pithp_profile *profile, *scheduled; /* scheduled: of its tasks, on a device that has
-                                           them; or NULL */
+    pithp_profile *profile, *scheduled; /* scheduled: of device tasks; or NULL */
     pithp_buffer *results;
     void **outputs;
     int64_t output_count;
@@ -26,8 +25,8 @@ static size_t aligned(size_t bytes) {
     return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
 }
 
-/* Where the outputs that a run makes are written; all of the others are NULL. Returns the
- * bytes of these. */
+/* Set the addresses of outputs that a run makes; the others are NULL. Returns their total
+ * bytes. */
 static size_t lay_out(const profiling *x, char *memory) {
     size_t bytes = 0;
     for (int64_t k = 0; k < x->output_count; k++) {
@@ -53,7 +52,7 @@ static pith_status run(profiling *x, int64_t calls) {
     if (bytes && !x->results)
         rc = x->s->error.code;
     for (int64_t k = 0; k <= calls && rc == PITH_OK; k++) {
-        if (k == 1) { /* the first one may have waited for code */
+        if (k == 1) { /* the first run may have waited for code */
             x->scheduled = pithp_replay_profile(x->executable->replay);
             pithp_profile_reset(x->scheduled ? x->scheduled : x->profile);
         }
@@ -74,7 +73,7 @@ static const char *copy_text(pith_scope *s, const char *text) {
     return copy ? strcpy(copy, text) : NULL;
 }
 
-/* A list of texts, one after the other; NULL: error set. */
+/* Copy a list of concatenated texts; NULL: error set. */
 static const char *const *copy_sites(pith_scope *s, const char *sites) {
     size_t count = 0, bytes = 0;
     for (const char *at = sites; *at; at += strlen(at) + 1, count++)
@@ -150,7 +149,7 @@ static const pith_profile *result_of(pith_scope *s, const pithp_profile *p) {
 
 /* ---- A call ---- */
 
-/* A plan of its own, so that those who run the program meanwhile are not timed. */
+/* A separate plan, so that concurrent runs of the program are not timed. */
 static const pith_profile *
 profile_run(const pithp_jit_running *r, const char *name, int64_t calls) {
     pith_scope *s = r->s;

@@ -1,4 +1,4 @@
-/* Looking at the program of a call. */
+/* Inspection of the program of a call. */
 #include "gpu/compile/compile_internal.h"
 #include "program/command/replay.h"
 #include "trace/jit/jit_internal.h"
@@ -23,8 +23,7 @@ const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
                                             const void *const *arguments,
                                             const char *what) {
     if (pithp_scope_trace(s)) {
-        pithp_fail(s, PITH_E_TRACED, NULL, "%s: the scope records a program itself",
-                   what);
+        pithp_fail(s, PITH_E_TRACED, NULL, "%s: the scope is tracing", what);
         return NULL;
     }
     if (pithp_jit_check_count(s, function, count, arguments, what) != PITH_OK)
@@ -38,8 +37,8 @@ const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
     return closure;
 }
 
-/* The program of a call, recorded where there is none yet, with a reference for the
- * caller. NULL: error set. */
+/* The program of a call, recorded if not cached, with a reference for the caller. NULL:
+ * error set. */
 static pithp_jit_program *program_of(pith_scope *s,
                                      const pith_function *function,
                                      int64_t count,

@@ -1,10 +1,11 @@
-/* Running the program of a call. */
+/* Running the program of a call: reads inputs, allocates results, makes checks, and
+ * donates. */
 #include "trace/jit/jit_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Room ---- */
+/* ---- Memory of a run ---- */
 
 size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
     const size_t items = (size_t)p->item_count, leaves = (size_t)p->leaf_count,
@@ -56,7 +57,7 @@ void pithp_jit_run_end(pithp_jit_running *r) {
 
 /* ---- Inputs ---- */
 
-/* A leaf whose value cannot be read at once: awaited, or why it has none, at its path. */
+/* Wait for a leaf whose value is not available, or set the error with its path. */
 static pith_status await(const pithp_jit_call *c, int64_t tree, int64_t k) {
     const pithp_flat *f = &c->flats[tree];
     char what[48];
@@ -72,7 +73,7 @@ static pith_status await(const pithp_jit_call *c, int64_t tree, int64_t k) {
 pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c) {
     const pithp_stream *stream = pithp_scope_stream(c->s);
     int64_t item = 0, n = 0;
-    r->runs.count = PITHP_HELD_RUNS + 1; /* they are not looked for */
+    r->runs.count = PITHP_HELD_RUNS + 1; /* not searched */
     for (int64_t t = 0; t < c->tree_count; t++) {
         const pithp_flat *f = &c->flats[t];
         for (int64_t k = 0; k < f->structure.item_count; k++, item++) {
@@ -91,14 +92,13 @@ pith_status pithp_jit_run_read(pithp_jit_running *r, const pithp_jit_call *c) {
     return PITH_OK;
 }
 
-/* Whether static leaves have the elements that the program is for; they leave the list.
- */
+/* Compare static leaves with those of the program, and remove them from the list. */
 static bool match_statics(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     const pithp_device *d = pithp_scope_device(r->s);
     size_t at = 0;
     int64_t n = 0;
-    r->runs.count = PITHP_HELD_RUNS + 1; /* places change */
+    r->runs.count = PITHP_HELD_RUNS + 1; /* positions change */
     if (!d->immediate || !d->backend->addressable || pithp_synchronise(r->s) != PITH_OK)
         return false;
     for (int64_t k = 0; k < p->item_count; k++) {
@@ -141,16 +141,16 @@ share(pith_scope *s, const pithp_jit_leaf *leaf, const pith_array *with) {
                : pithp_array_view(s, leaf->spec, pithp_array_buffer(with), with->data);
 }
 
-/* Output k, that a run was to make: an input where the run handed that on. */
+/* Output k: the made array, or the input that the run forwarded instead. */
 static const pith_array *made_or_handed_on(const pithp_jit_running *r, int64_t k) {
     const pith_array *made = r->items[k];
     if (r->outputs[k] == made->data)
         return made;
-    pithp_array_drop(r->s, made); /* nothing was written to it */
+    pithp_array_drop(r->s, made); /* not written */
     return share(r->s, &r->p->leaves[k], pithp_jit_handed_on(r, k));
 }
 
-/* Output k of the rest. */
+/* Output k, if not made by the run. */
 static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     const pithp_plan *plan = r->p->plan;
     const pithp_jit_leaf *leaf = &r->p->leaves[k];
@@ -158,7 +158,7 @@ static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
             return made_or_handed_on(r, k);
-        case PITHP_LEAF_HELD: /* of no result */
+        case PITHP_LEAF_HELD: /* not for results */
             break;
         case PITHP_LEAF_SAME:
             return share(s, leaf, r->items[leaf->at]);
@@ -176,7 +176,7 @@ static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     return NULL;
 }
 
-/* Inputs that are returned may lie in scopes that close before the result's. */
+/* Keep returned inputs, which may be in scopes that close before the result's. */
 static pith_status keep_rest(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     const pith_array **list = (const pith_array **)r->lists;
@@ -191,7 +191,7 @@ static pith_status keep_rest(pithp_jit_running *r) {
     return PITH_OK;
 }
 
-/* Leaves of the result that are no arrays of the run. */
+/* Find leaves of the result that the run did not make. */
 static pith_status find_rest(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; x++) {
@@ -205,7 +205,7 @@ static pith_status find_rest(pithp_jit_running *r) {
     return p->returns ? keep_rest(r) : PITH_OK;
 }
 
-/* The result around the arrays of the run. NULL: error set. */
+/* Build the result from the arrays of the run. NULL: error set. */
 static const void *build(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     if (pithp_structure_hold(r->s, &p->result) != PITH_OK)

@@ -1,4 +1,4 @@
-/* Recording calls: the function runs once with traced leaves. */
+/* Tracing: the function runs once with traced leaves. */
 #include "program/pass/pass.h"
 #include "trace/jit/jit_internal.h"
 
@@ -6,7 +6,7 @@
 
 /* ---- Arguments ---- */
 
-/* The trees of the call around traced leaves, and concrete ones where they are static. */
+/* The trees of the call with traced leaves; static leaves are concrete. */
 static pith_status
 trace_trees(pith_scope *s, const pithp_jit_call *c, pithp_trace *t, const void **trees) {
     const bool hooks = pithp_hooks_run(s);
@@ -28,7 +28,7 @@ trace_trees(pith_scope *s, const pithp_jit_call *c, pithp_trace *t, const void *
     return s->error.code;
 }
 
-/* The function's result of traced arguments. NULL: error set. */
+/* The function's result for traced arguments. NULL: error set. */
 static const void *call_traced(pith_scope *s, const pithp_jit_call *c, pithp_trace *t) {
     const void **trees = pithp_scope_allocate(s, (size_t)c->tree_count * sizeof *trees);
     if (!trees || trace_trees(s, c, t, trees) != PITH_OK)
@@ -43,7 +43,7 @@ static const void *call_traced(pith_scope *s, const pithp_jit_call *c, pithp_tra
 
 /* ---- Results ---- */
 
-/* Leaves of the result become outputs; concrete ones are constants. */
+/* Add leaves of the result as outputs; concrete ones are constants. */
 static pith_status add_outputs(pith_scope *s,
                                const pithp_jit_call *c,
                                pithp_trace *t,
@@ -61,7 +61,7 @@ static pith_status add_outputs(pith_scope *s,
     return PITH_OK;
 }
 
-/* Where the k-th output is after a run. */
+/* The source of output k after a run. */
 static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
     const pithp_program *program = p->plan->program;
     const pithp_place place = pithp_plan_output(p->plan, k);
@@ -118,9 +118,9 @@ static pith_status lay_out_made(pith_scope *s, pithp_jit_program *p) {
     return rc;
 }
 
-/* ---- Leaves that no run makes, or may not make ---- */
+/* ---- Leaves not made, or not always made, by a run ---- */
 
-/* A run of leaf k alone; of no leaf where a run makes it. */
+/* The run of leaf k only; empty if the leaf is always made. */
 static pithp_jit_rest rest_of(const pithp_jit_program *p, int64_t k) {
     const pithp_plan *plan = p->plan;
     const pithp_jit_leaf *leaf = &p->leaves[k];
@@ -141,7 +141,7 @@ static bool continues(const pithp_jit_rest *run, const pithp_jit_rest *next) {
            next->input == (run->input < 0 ? -1 : run->input + run->count);
 }
 
-/* Runs of the rest into `runs` (NULL: they are counted); how many. */
+/* Store the runs into `runs` (NULL: count only); returns their number. */
 static int64_t find_rest(const pithp_jit_program *p, pithp_jit_rest *runs) {
     pithp_jit_rest last = {0};
     int64_t count = 0;
@@ -180,7 +180,7 @@ static pith_status list_rest(pith_scope *s, pithp_jit_program *p) {
     return PITH_OK;
 }
 
-/* ---- What the program is found by ---- */
+/* ---- Cache key of the program ---- */
 
 static pith_status copy_bytes(pith_scope *s, char **to, const void *from, size_t bytes) {
     if (!bytes)
@@ -229,7 +229,7 @@ out:
 
 /* ---- Recording ---- */
 
-/* Which inputs the program reads; others need not be awaited. */
+/* Find the inputs that the program reads; others need not be awaited. */
 static pith_status
 list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     const pithp_program *program = p->plan->program;
@@ -279,7 +279,8 @@ out:
     return rc;
 }
 
-/* The program and the structure of its result; s traces and is closed afterwards. */
+/* Record the program and the structure of its result; s traces, and the caller closes
+ * it. */
 static pith_status
 record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     pithp_trace *t = pithp_trace_begin(s);
@@ -297,7 +298,7 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
         p->leaf_count = p->result_count + pithp_checks_values(p->checks);
         if (rc == PITH_OK)
             rc = pithp_structure_copy(s, &p->result, &f.structure);
-        p->result.hooks = false; /* they ran on the traced result, and see no values */
+        p->result.hooks = false; /* hooks ran on the traced result, without values */
         pithp_flat_end(&f);
     }
     pithp_program *recorded = pithp_trace_end(s, t);
