@@ -118,18 +118,18 @@ Test(pith_claims, believes_no_header_of_an_array) {
     npz(1, "<f8", "False", "(2,)", 17, "its size does not fit");
     npz(1, "<f8", "False", "(2", 16, "its header is malformed");
     npz(1, "<f8", "Maybe", "(2,)", 16, "its header is malformed");
-    npz(2, "<f18446744073709551624", "False", "(1,)", 8, "a type that pith does not");
-    npz(2, "<c16", "False", "(1,)", 16, "a type that pith does not");
-    npz(2, "|O", "False", "(1,)", 8, "a type that pith does not");
+    npz(2, "<f18446744073709551624", "False", "(1,)", 8, "a dtype that pith does not");
+    npz(2, "<c16", "False", "(1,)", 16, "a dtype that pith does not");
+    npz(2, "|O", "False", "(1,)", 8, "a dtype that pith does not");
     static const unsigned char one[] = "\x93NUMPY\1\0\x3c\0"
                                        "{'descr': '|u1', 'fortran_order': False, "
                                        "'shape': (1,), }\n  \7";
     write_zip(twice, one, sizeof one - 1);
     expect(1, "convert h.npz b.json", "two entries have one name");
     write_zip(structure, one, sizeof one - 1);
-    expect(1, "convert h.npz b.json", "\"h.npz\": the structure that it carries: ");
+    expect(1, "convert h.npz b.json", "\"h.npz\": its structure: ");
     write_zip(folder, one, sizeof one - 1);
-    expect(1, "convert h.npz b.json", "\"d/\": it is no array of NumPy's");
+    expect(1, "convert h.npz b.json", "\"d/\": it is not a NumPy array");
     write_zip(conflict, one, sizeof one - 1);
     expect(0, "convert h.npz b.json", "");
     write_zip(climbing, one, sizeof one - 1);
@@ -173,9 +173,9 @@ Test(pith_claims, takes_from_hdf5_what_it_has_types_for) {
     expect(1, "convert over.h5 b.json", "a shape that pith does not have");
     expect(1, "convert rank.h5 b.json", "a shape that pith does not have");
     expect(1, "convert null.h5 b.json", "a shape that pith does not have");
-    expect(2, "convert pair.h5 b.json", "a type that pith does not have");
-    expect(2, "convert text.h5 b.json", "a type that pith does not have");
-    expect(2, "convert enum.h5 b.json", "a type that pith does not have");
+    expect(2, "convert pair.h5 b.json", "a dtype that pith does not have");
+    expect(2, "convert text.h5 b.json", "a dtype that pith does not have");
+    expect(2, "convert enum.h5 b.json", "a dtype that pith does not have");
     expect(0, "convert bool.h5 b.json", "");
     expect(0, "show b.json", "bool[2]");
     expect(0, "convert link.h5 b.json", "");

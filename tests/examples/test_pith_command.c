@@ -168,7 +168,7 @@ Test(pith_command, shows_the_elements_of_a_leaf) {
     expect(0, "show a.json [4]", "f32[1000000,0]\n");
     expect(0, "show a.json [5]", "[0] nan\n[1] nan\n");
     expect(0, "show a.json [0].atoms.position", "f64[100,3] sigma\n[0] ", "\n[99] ");
-    expect(2, "show a.json [0].atoms", "\"[0].atoms\" is no leaf");
+    expect(2, "show a.json [0].atoms", "\"[0].atoms\" is not a leaf");
     expect(2, "show a.json .x", "pith show: there is no \".x\" in \"a.json\"");
     const ct_file f = ct_read(ct_find(".safetensors"));
     memset(f.bytes + f.n - 200, 1, 200);
@@ -242,7 +242,7 @@ Test(pith_command, knows_the_log_of_a_run) {
     static const char *const others[] = {"show run.jsonl", "verify run.jsonl",
                                          "diff a.json run.jsonl", "show run.log"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        expect(2, others[i], "is the log of a run and no checkpoint: pith log, plot and");
+        expect(2, others[i], "is the log of a run, not a checkpoint: pith log, plot and");
     ct_write("run.jsonl", "{\"step\":1,\"x\":0.5}\n{\"step\":}\n", 29);
     expect(1, "log run.jsonl", "run.jsonl damaged: \"run.jsonl\"");
     end();
@@ -289,8 +289,8 @@ Test(pith_command, logs_a_series) {
 
 Test(pith_command, says_what_is_wrong_with_its_arguments) {
     begin();
-    expect(0, "--help", "pith show FILE [PATH]", "Exit codes:\n 0 all is well",
-           "\n 2 trouble:");
+    expect(0, "--help", "pith show FILE [PATH]", "Exit codes:\n 0 success",
+           "\n 2 an error:");
     expect(0, "-h", "pith diff A B");
     expect(0, "show --help", "usage: pith show [options] FILE [PATH]", "\n --rows A:B ",
            "Exit codes:");
@@ -300,9 +300,10 @@ Test(pith_command, says_what_is_wrong_with_its_arguments) {
     expect(0, "--version", "pith 0.1.0\n");
     expect(0, "show --version", "pith 0.1.0\n");
     expect(2, "", "pith: takes a verb; pith --help lists them\n");
-    expect(2, "frob x", "pith: there is no \"frob\"");
-    expect(2, "show", "pith show: takes one file, and the path of a leaf");
-    expect(2, "show a b c", "pith show: takes one file, and the path of a leaf");
+    expect(2, "frob x", "pith: there is no verb \"frob\"");
+    expect(2, "show", "pith show: takes one file, and optionally the path of a leaf");
+    expect(2, "show a b c",
+           "pith show: takes one file, and optionally the path of a leaf");
     expect(2, "show --rows 1:2 a", "--rows needs the path of a leaf");
     expect(2, "show --rows 2:1 a .x", "--rows takes A:B or A:, got \"2:1\"");
     expect(2, "show --rows 1 a .x", "--rows takes A:B or A:, got \"1\"");
@@ -310,19 +311,19 @@ Test(pith_command, says_what_is_wrong_with_its_arguments) {
     expect(2, "show --rows 1:x a .x", "--rows takes A:B");
     expect(2, "show --frob a", "unknown option \"--frob\"");
     expect(2, "show --lines many a",
-           "--lines takes a whole number from 1 on, got \"many\"");
-    expect(2, "show --lines 0 a", "--lines takes a whole number from 1 on");
-    expect(2, "show --lines 99999999999999999999 a", "--lines takes a whole number");
+           "--lines takes an integer of at least 1, got \"many\"");
+    expect(2, "show --lines 0 a", "--lines takes an integer of at least 1");
+    expect(2, "show --lines 99999999999999999999 a", "--lines takes an integer");
     expect(2, "show a --lines", "--lines takes N, got nothing");
     expect(2, "show a --all=1", "--all takes no value");
-    expect(2, "diff --worst 101 a b", "--worst takes a whole number from 1 to 100");
-    expect(2, "--json", "pith: there is no \"--json\"");
+    expect(2, "diff --worst 101 a b", "--worst takes an integer from 1 to 100");
+    expect(2, "--json", "pith: there is no verb \"--json\"");
     expect(2, "show nothing.json",
            "pith show: cannot open \"nothing.json\": No such file or directory\n");
     expect(2, "diff a", "pith diff: takes two files");
     expect(2, "diff a b c", "pith diff: takes two files");
-    expect(2, "diff --rtol -1 a b", "--rtol takes a number from 0 on");
-    expect(2, "diff --rtol 1x a b", "--rtol takes a number from 0 on");
+    expect(2, "diff --rtol -1 a b", "--rtol takes a number of at least 0");
+    expect(2, "diff --rtol 1x a b", "--rtol takes a number of at least 0");
     expect(2, "diff --bits --atol 1 a b", "--bits leaves no room for a tolerance");
     expect(2, "diff a b", "pith diff: cannot open \"a\"");
     expect(2, "verify", "pith verify: takes files");

@@ -205,7 +205,7 @@ Test(pith_convert, reads_logs) {
     expect(0, "convert run.jsonl a.json", "");
     expect(0, "show a.json \"['x']\"", "f64[2]\n[0] 0.5\n[1] 1.0\n");
     expect(0, "show a.json \"['step']\"", "i64[2]\n[0] 1\n[1] 2\n");
-    expect(2, "convert a.json b.jsonl", "logs are read alone");
+    expect(2, "convert a.json b.jsonl", "logs can only be read");
     end();
 }
 
@@ -239,15 +239,15 @@ Test(pith_convert, says_what_is_wrong) {
     }
     if (supported("npz")) {
         expect(2, "convert " FOREIGN "object.npz b.json",
-               "of a type that pith does not have");
+               "of a dtype that pith does not have");
         expect(2, "convert " FOREIGN "complex.npz b.json",
-               "of a type that pith does not have");
+               "of a dtype that pith does not have");
     }
     if (supported("h5")) {
         expect(2, "convert " FOREIGN "text.h5 b.json",
-               "of a type that pith does not have");
+               "of a dtype that pith does not have");
         expect(1, "convert " FOREIGN "external.h5 b.json",
-               "its elements lie in another file");
+               "its elements are in another file");
     }
     /* alone, without pith-formats beside it */
     static const char lacking[] =

@@ -120,7 +120,7 @@ Test(pith_plot, draws_a_series) {
         "assert all(abs(a - b) < 1e-3 for a, b in zip(h, [0, 1/16, 4/16, 9/16, 1])), h\n");
     expect(0, "plot a.json .atoms.position",
            "mean of .atoms.position (sigma) step 0 to 40");
-    expect(2, "plot a.json .atoms", "\".atoms\" is no leaf of \"a.000001.json\"");
+    expect(2, "plot a.json .atoms", "\".atoms\" is not a leaf of \"a.000001.json\"");
     expect(2, "plot a.json .x", "there is no \".x\"");
     end();
 }
@@ -185,7 +185,7 @@ Test(pith_plot, says_what_is_wrong) {
         2, "plot run.jsonl nothing",
         "\"run.jsonl\" has no column \"nothing\"; it has flat, gap, large, line, small\n");
     expect(2, "plot nothing.jsonl", "cannot open \"nothing.jsonl\"");
-    expect(2, "plot a.json", "takes the path of a leaf behind the checkpoints");
+    expect(2, "plot a.json", "takes the path of a leaf after the checkpoints");
     expect(2, "plot a.json .x", "cannot open \"a.json\"");
     expect(2, "plot run.jsonl line --output x.gif",
            "ends with .svg or .png, got \"x.gif\"");
@@ -198,14 +198,13 @@ Test(pith_plot, says_what_is_wrong) {
     expect(2, "plot run.jsonl line --size 1x1",
            "--size takes WIDTHxHEIGHT, from 200x150");
     expect(2, "plot run.jsonl line --size 300x200x", "--size takes WIDTHxHEIGHT");
-    expect(2, "plot run.jsonl line --bins 0",
-           "--bins takes a whole number from 1 to 1000");
+    expect(2, "plot run.jsonl line --bins 0", "--bins takes an integer from 1 to 1000");
     cr_assert(symlink("/dev/full", "full.svg") == 0);
     expect(2, "plot run.jsonl line --output full.svg",
            "cannot write \"full.svg\": No space left");
     ct_write("bad.jsonl", "hello\n", 6);
     expect(1, "plot bad.jsonl", "\"bad.jsonl\" is not a log of a run: line 1");
     ct_write("empty.jsonl", "", 0);
-    expect(2, "plot empty.jsonl", "it has none but the step");
+    expect(2, "plot empty.jsonl", "it has only the step");
     end();
 }

@@ -1,4 +1,4 @@
-/* Conversions between dtypes, and what dtypes promote to. */
+/* Conversions between dtypes, and dtype promotion. */
 #include "oracle.h"
 
 static void run_cast(pith_scope *s, const oracle_row *row, oracle_call *call) {
@@ -7,15 +7,15 @@ static void run_cast(pith_scope *s, const oracle_row *row, oracle_call *call) {
     oracle_give(call, pith_cast(s, call->in[0], to));
 }
 
-/* What both should promote to. The array standard, which the case states, knows no bf16:
- * with wider floats that widens as JAX and NumPy do it. */
+/* The expected promotion. The case follows the array standard, which has no bf16. With
+ * wider floats, bf16 promotes as in JAX and NumPy. */
 static pith_dtype promoted(const golden_json *p, pith_dtype a, pith_dtype b) {
     const bool widens = (a == PITH_BF16 && (b == PITH_F32 || b == PITH_F64)) ||
                         (b == PITH_BF16 && (a == PITH_F32 || a == PITH_F64));
     return pith_dtype_parse(golden_text(p, widens ? "jax" : "result"));
 }
 
-/* Both the function that says so and an operation that takes every dtype must agree. */
+/* The query function and an operation that accepts every dtype must agree. */
 static bool
 judge_promote(pith_scope *s, const golden_json *one, char text[ORACLE_TEXT_BYTES]) {
     const golden_json *p = golden_get(one, "params");

@@ -1,5 +1,5 @@
-/* The mode cuda-text: every case as a program, the program as a schedule, and its kernels
- * compiled by NVRTC. Needs no device; nothing runs. */
+/* The mode cuda-text: every case becomes a program and a schedule, whose kernels NVRTC
+ * compiles. It needs no device; nothing runs. */
 #include "gpu/compile/toolchain.h"
 #include "kernels.h"
 #include "oracle.h"
@@ -10,7 +10,7 @@
 enum { KERNELS_A_TEXT = 64 };
 
 static kernels all;
-static int64_t compiled; /* of them */
+static int64_t compiled; /* of these */
 
 bool oracle_texts_begin(pith_runtime *rt, char why[ORACLE_TEXT_BYTES]) {
     char identity[PITHP_IDENTITY_BYTES];
@@ -25,7 +25,8 @@ void oracle_texts_end(void) {
     kernels_end(&all);
 }
 
-/* Reasons why a program has no schedule that docs/internals/compiled-code.md gives. */
+/* Reasons for a program without a schedule, documented in
+ * docs/internals/compiled-code.md. */
 static bool is_documented(const pithp_error *e) {
     return e->code == PITH_E_UNSUPPORTED &&
            strstr(e->text, "reports to the scope that calls it");
@@ -63,7 +64,7 @@ void oracle_call_text(pith_scope *s, int count, const oracle_case_run *runs) {
         pithp_jit_program_release(p);
 }
 
-/* One kernel alone, to say which is to blame. */
+/* Compile one kernel alone to find the faulty one. */
 static int64_t blame(int64_t n, int arch) {
     pithp_text log;
     pithp_text_begin(&log, all.rt);

@@ -19,7 +19,7 @@ static void run_frexp(pith_scope *s, const oracle_row *row, oracle_call *call) {
     call->results = 2;
 }
 
-/* The operation that params.of names. */
+/* Run the operation named by params.of. */
 static void run_named(pith_scope *s, const oracle_row *row, oracle_call *call) {
     const char *name = oracle_text(call, "of");
     for (const oracle_row *other = oracle_elementwise; other->op; other++)

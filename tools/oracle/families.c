@@ -1,4 +1,4 @@
-/* Which tables serve which family. */
+/* Tables of operations by family. */
 #include "oracle.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static const struct {
     {"identities", oracle_product},
 };
 
-/* Families of what pith does not do yet, and what that is. */
+/* Families not implemented yet, and the missing feature. */
 static const struct {
     const char *family, *what;
 } absent[] = {

@@ -1,3 +1,4 @@
+/* Golden cases: JSON and safetensors reader, and comparison of elements. */
 #include "golden.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@ static char *copied(const char *text) {
     return copy ? strcpy(copy, text) : (die("no memory", text), NULL);
 }
 
-/* A value of jansson's as ours, which keeps children in a list. */
+/* Convert a jansson value to a golden_json, which keeps children in a list. */
 static golden_json *converted(json_t *from) {
     golden_json *v = calloc(1, sizeof *v), **tail = &v->child;
     const char *key;
@@ -162,7 +163,7 @@ static void read_tensors(golden_family *g, const char *bytes, size_t size) {
     qsort(g->tensors, (size_t)g->tensor_count, sizeof *g->tensors, by_name);
 }
 
-/* All families of the process, for as long as it runs. */
+/* All opened families, kept until exit. */
 static golden_family *opened;
 
 golden_family *golden_read(const char *folder, const char *name) {
@@ -176,7 +177,8 @@ golden_family *golden_read(const char *folder, const char *name) {
     free(cases);
     if (!golden_get(g->document, "cases"))
         die("no cases", name);
-    g->file = read_file(folder, name, ".safetensors", &size); /* trees have none */
+    g->file =
+        read_file(folder, name, ".safetensors", &size); /* trees have no tensor file */
     if (g->file)
         read_tensors(g, g->file, size);
     g->next = opened;
@@ -247,7 +249,7 @@ golden_print(const pith_spec *spec, const void *data, int64_t i, char text[64]) 
     return text;
 }
 
-/* A float's bits as its place among all values of its dtype. */
+/* Rank of a float among all values of its dtype, for distances. */
 static int64_t place_of(const pith_spec *spec, uint64_t bits) {
     const uint64_t sign = 1ull << (8 * pith_dtype_size(spec->dtype) - 1);
     return bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;

@@ -1,5 +1,6 @@
-/* Reads a family of golden cases: a JSON file of cases and a safetensors file of their
- * operands and results, and compares results as the cases ask. Shared with the tests. */
+/* Reader of golden families: a JSON file of cases and a safetensors file of operands
+ * and results. It compares results with the tolerances of the cases. Shared with the
+ * tests. */
 #ifndef PITH_ORACLE_GOLDEN_H
 #define PITH_ORACLE_GOLDEN_H
 
@@ -23,14 +24,14 @@ typedef struct golden_family {
     golden_json *document, *header; /* of the cases, and of the tensor file */
     golden_tensor *tensors;
     int64_t tensor_count;
-    struct golden_family *next; /* opened before it */
+    struct golden_family *next; /* opened before this one */
 } golden_family;
 
-/* The family of that name in a folder, which stays open; NULL where there is no such
- * file. A malformed one ends the program with status 2. */
+/* The family of that name in a folder, which stays open; NULL: no such file. A malformed
+ * file ends the program with status 2. */
 golden_family *golden_read(const char *folder, const char *name);
 
-/* Cases one after the other: the first for NULL, NULL after the last. */
+/* Iterate over cases: the first for NULL, NULL after the last. */
 const golden_json *golden_next(const golden_family *g, const golden_json *before);
 
 const golden_json *golden_get(const golden_json *object, const char *key); /* or NULL */
@@ -40,19 +41,19 @@ int golden_length(const golden_json *list);
 const golden_json *golden_item(const golden_json *list, int k);
 int64_t golden_integer(const golden_json *value); /* a number, or its text */
 
-/* The k-th tensor of a case's list `in`, `out`, ...; NULL where there is none. */
+/* Tensor k of a case's list `in`, `out`, ...; NULL: missing. */
 const golden_tensor *
 golden_tensor_of(const golden_family *g, const golden_json *one, const char *list, int k);
 
-/* The worst element where got is not as good as the case's k-th result; -1: all are.
- * *wrong (may be NULL): how many there are. */
+/* The worst element of got against the case's result k; -1: all are within tolerance.
+ * *wrong (may be NULL): number of wrong elements. */
 int64_t golden_compare(const golden_family *g,
                        const golden_json *one,
                        int k,
                        const void *got,
                        int64_t *wrong);
-/* How far apart two elements are: floats in representable values (one of them NaN:
- * UINT64_MAX), integers as numbers. */
+/* Distance of two elements: for floats in representable values (UINT64_MAX if one is
+ * NaN), for integers as numbers. */
 uint64_t
 golden_distance(const pith_spec *spec, const void *got, const void *want, int64_t i);
 

@@ -1,5 +1,4 @@
-/* Taking, gathering and scattering by arrays of indices, and boxes at places known late.
- */
+/* Take, gather and scatter by index arrays, and dynamic slices. */
 #include "oracle.h"
 
 #include <string.h>
@@ -25,7 +24,7 @@ static pith_index_mode mode_of(oracle_call *call) {
     return PITH_INDEX_DEFAULT;
 }
 
-/* Mode, axis and, where the case names one, the fill value, which *fill keeps. */
+/* Mode, axis and, if given, the fill value, which is stored in *fill. */
 static pith_take_options options_of(oracle_call *call, double *fill) {
     const golden_json *value = golden_get(call->params, "fill");
     pith_take_options options = {.axis = (int)oracle_integer(call, "axis", 0),
@@ -55,7 +54,8 @@ RUN(take_along_axis) {
     oracle_give(call, pith_take_along_axis(s, call->in[0], call->in[1], &options));
 }
 
-/* params.index: one entry for each leading axis; arrays count from the second operand. */
+/* params.index: one entry per leading axis; index arrays are operands from the second
+ * on. */
 static int entries_of(oracle_call *call, pith_index_entry entries[PITH_MAX_RANK + 1]) {
     int count = 0;
     const golden_json *list = oracle_list(call, "index");

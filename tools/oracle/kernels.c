@@ -1,3 +1,4 @@
+/* Distinct fused kernels of schedules, and their compilation by NVRTC. */
 #include "kernels.h"
 
 #include "gpu/compile/toolchain.h"
@@ -35,13 +36,13 @@ static bool has(const kernels *k, const pithp_kernel_work *work, uint64_t hash) 
     return false;
 }
 
-/* Plans go before their steps' kernels are compiled. */
+/* Copy a step: its plan is released before the kernels are compiled. */
 static pithp_fused_args *copy_of(const pithp_fused_args *step) {
     const size_t bytes = pithp_fused_bytes(step),
                  of_boxes = step->piece_count * sizeof *step->boxes;
     pithp_fused_args *to = need(malloc(bytes));
     memcpy(to, step, bytes);
-    to->sites = NULL; /* they are the plan's */
+    to->sites = NULL; /* owned by the plan */
     to->boxes = of_boxes ? memcpy(need(malloc(of_boxes)), step->boxes, of_boxes) : NULL;
     return to;
 }
@@ -66,7 +67,7 @@ void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) 
     }
 }
 
-/* The text that a schedule with this work has. */
+/* The text of a schedule with this work. */
 static bool
 text_of(const kernels *k, int64_t first, int64_t count, pith_runtime *rt, pithp_text *t) {
     pithp_kernel_work *work = need(calloc((size_t)count + 1, sizeof *work));

@@ -1,6 +1,6 @@
-/* Every case of a golden folder through pith's public functions, in one of the ways of
- * `usage`. Status 0: all passed; 1: some did not; 2: trouble; 77: what the mode needs is
- * not there. */
+/* Oracle: runs every case of a golden folder through pith's public functions, in a mode
+ * of `usage`. Status 0: all passed; 1: some failed; 2: trouble; 77: the mode's
+ * requirements are missing. */
 #include "oracle.h"
 
 #include <dirent.h>
@@ -16,16 +16,18 @@ static const char usage[] =
     "  tier0      as compiled functions, which the interpreter runs\n"
     "  tier1      the same, compiled by the system's compiler\n"
     "  cuda       as compiled functions on a CUDA device, call by call\n"
-    "  cuda-text  nothing runs: what a CUDA device would run as one graph is planned, and\n"
-    "             its kernels are compiled by NVRTC for sm_75 and sm_90; any warning fails\n"
+    "  cuda-text  nothing runs: what a CUDA device would run as one graph is planned, "
+    "and\n"
+    "             its kernels are compiled by NVRTC for sm_75 and sm_90; any warning "
+    "fails\n"
     "status: 0 all passed, 1 some did not, 2 trouble, 77 no device (cuda), no NVRTC\n"
     "(cuda-text), no program in any case (cuda-text) or no operations for any of the\n"
     "families";
 
 typedef struct {
     int64_t passed, failed, aside;
-    int64_t informative; /* differences that do not count */
-    int64_t absent;      /* of families that pith has no operations for */
+    int64_t informative; /* differences that are not counted */
+    int64_t absent;      /* cases of families without operations in pith */
 } tally;
 
 static _Noreturn void trouble(const char *why, const char *what) {
@@ -59,7 +61,7 @@ static int families_in(const char *folder, char *names[MOST_FAMILIES]) {
     return count;
 }
 
-/* A difference of a case, each of its lines with the case's name in front. */
+/* Print the differences of a case, each line with the case's name. */
 static void
 print(const golden_family *family, const golden_json *one, const char *mark, char *text) {
     const golden_json *informative = golden_get(one, "informative");
@@ -122,7 +124,7 @@ static void run_family(pith_runtime *rt,
     sum->failed += here.failed;
 }
 
-/* End with status 77 where the mode has nothing to run on. */
+/* Exit with status 77 if the mode cannot run here. */
 static void require_machine(pith_runtime *rt, const oracle_mode *mode) {
     char why[ORACLE_TEXT_BYTES] = "";
     bool there = pith_runtime_code(rt) == PITH_OK;
@@ -190,6 +192,6 @@ int main(int argc, char **argv) {
         printf(", %lld left out", (long long)sum.absent);
     putchar('\n');
     if ((sum.absent || mode->texts) && !sum.passed && !sum.failed)
-        return SKIPPED; /* nothing was looked at */
+        return SKIPPED; /* no case was run */
     return sum.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,4 +1,4 @@
-/* Ways to call an operation, and the judgement of what it gave. */
+/* Modes of calling an operation, and comparison of its results. */
 #include "oracle.h"
 
 #include <inttypes.h>
@@ -11,9 +11,9 @@ static void call_eager(pith_scope *s, int count, const oracle_case_run *runs) {
         runs[k].row->run(s, runs[k].row, runs[k].call);
 }
 
-/* ---- Compiled: the handlers of some cases are traced as one program ---- */
+/* ---- Compiled: several cases are traced as one program ---- */
 
-/* What the function that is traced calls; there is one batch at a time. */
+/* State for the traced function; one batch at a time. */
 static struct {
     const oracle_case_run *runs;
     int count;
@@ -52,8 +52,8 @@ const pith_function *oracle_compiled(pith_scope *s,
     return pith_jit(s, &traced_function, NULL);
 }
 
-/* The program has to give what the calls give, and the second run what the first gives.
- */
+/* The program must give the results of the eager calls, and the second run those of the
+ * first. */
 static void call_compiled(pith_scope *s, int count, const oracle_case_run *runs) {
     const void *operands, *results = NULL;
     const pith_function *f = oracle_compiled(s, count, runs, &operands);
@@ -91,7 +91,7 @@ const oracle_mode *oracle_mode_named(const char *name) {
     return NULL;
 }
 
-/* ---- What differs, in lines ---- */
+/* ---- Reports of differences ---- */
 
 typedef struct {
     char *text;
@@ -118,7 +118,7 @@ static const char *spec_text(const pith_spec *spec, char *text, size_t size) {
     return text;
 }
 
-/* One result beside the golden one. */
+/* Compare one result with the golden one. */
 static void compare(pith_scope *s,
                     const golden_family *family,
                     const golden_json *one,
@@ -196,8 +196,8 @@ static void judge_arrays(pith_scope *s,
     }
 }
 
-/* What became of a case of which nothing runs. What a call refuses for its values, a
- * program is made of, with a check. */
+/* Judge a case in a mode that runs nothing. A call that refuses values becomes a program
+ * with a check. */
 static void
 judge_text(pith_scope *s, const golden_json *one, const oracle_call *call, report *r) {
     const bool refuses = !strcmp(golden_text(one, "expect"), "error");
@@ -212,8 +212,7 @@ judge_text(pith_scope *s, const golden_json *one, const oracle_call *call, repor
         say(r, "refused: %s: %s\n", pith_status_name(pith_code(s)), pith_message(s));
 }
 
-/* Whether a case may be one of several in a program: those that are refused end a trace.
- */
+/* Whether a case can share a program: a refused call would end the trace. */
 static bool
 can_join(const oracle_mode *mode, const oracle_row *row, const golden_json *one) {
     return mode->joins && row && !row->judge &&
@@ -235,7 +234,7 @@ static bool judge_alone(pith_scope *s,
     return !row || row->judge;
 }
 
-/* Run cases as one; false: one of them is refused, and nothing was said. */
+/* Run cases as one program; false: one of them is refused, and nothing was reported. */
 static bool run_cases(pith_runtime *rt,
                       const oracle_mode *mode,
                       const golden_family *family,
@@ -255,7 +254,7 @@ static bool run_cases(pith_runtime *rt,
             (count > 1 || !judge_alone(s, mode, runs[k].row, cases[k], reports[k])))
             ran = take_operands(s, family, cases[k], &calls[k]);
         else
-            ran = false; /* judged */
+            ran = false; /* judged separately */
     }
     if (ran) {
         mode->call(s, count, runs);
@@ -270,7 +269,7 @@ static bool run_cases(pith_runtime *rt,
             judge_text(s, cases[k], &calls[k], reports[k]);
         else
             judge_arrays(s, family, cases[k], &calls[k], reports[k]);
-    pith_clear(s); /* an error that was expected is not the runtime's */
+    pith_clear(s); /* an expected error is not the runtime's */
     pith_scope_close(s);
     return ran || count == 1;
 }

@@ -1,8 +1,8 @@
-/* The oracle: runs golden cases through pith's public functions and tells what differs.
+/* The oracle: runs golden cases through pith's public functions and reports differences.
  *
- * A family of cases has a table from operations to handlers, one file a family. A handler
- * maps operands and parameters to results and knows nothing of how it is called; a mode
- * (mode.c) does: at once, and later traced or by the reference interpreter. */
+ * A family of cases has a table from operations to handlers, one file per family. A
+ * handler maps operands and parameters to results, independent of the calling mode. A
+ * mode (mode.c) calls handlers eagerly or traced. */
 #ifndef PITH_ORACLE_H
 #define PITH_ORACLE_H
 
@@ -12,16 +12,16 @@
 
 enum { ORACLE_OPERANDS = 64, ORACLE_RESULTS = 16, ORACLE_TEXT_BYTES = 1024 };
 
-/* One call of an operation. A handler sets results, or leaves an error on the scope. */
+/* One call of an operation. A handler sets results, or an error of the scope. */
 typedef struct oracle_call {
     const char *op, *name;
-    const golden_json *params; /* NULL where the case has none */
+    const golden_json *params; /* NULL: no parameters */
     int count, results;
     const pith_array *in[ORACLE_OPERANDS], *out[ORACLE_RESULTS];
-    char trouble[ORACLE_TEXT_BYTES]; /* set: the case asks for what the handler does not
-                                        know; it has failed whatever was expected */
-    bool checked; /* its program makes checks, which the host looks at after a run */
-    char aside[ORACLE_TEXT_BYTES]; /* set: why the mode has nothing to do */
+    char
+        trouble[ORACLE_TEXT_BYTES]; /* set: the case is not supported, and always fails */
+    bool checked; /* its program makes checks, which the host reads after a run */
+    char aside[ORACLE_TEXT_BYTES]; /* set: why the mode skips the case */
 } oracle_call;
 
 typedef const pith_array *(*oracle_unary)(pith_scope *s, const pith_array *a);
@@ -32,10 +32,10 @@ typedef const pith_array *(*oracle_binary)(pith_scope *s,
 typedef struct oracle_row {
     const char *op;
     void (*run)(pith_scope *s, const struct oracle_row *row, oracle_call *call);
-    oracle_unary unary; /* for handlers that serve several rows */
+    oracle_unary unary; /* for handlers of several rows */
     oracle_binary binary;
-    /* Of operations that do not map arrays to arrays: whether the case holds; text says
-     * why it does not. */
+    /* For operations that do not map arrays to arrays: whether the case passes; otherwise
+     * `text` receives the reason. */
     bool (*judge)(pith_scope *s, const golden_json *one, char text[ORACLE_TEXT_BYTES]);
 } oracle_row;
 
@@ -50,14 +50,14 @@ extern const oracle_row oracle_reduce[];
 extern const oracle_row oracle_shape[];
 extern const oracle_row oracle_tree[];
 
-/* What pith would need for a family that it has no operations for, whose cases are left
- * out; NULL: it serves the family. */
+/* The missing feature of a family without operations, whose cases are left out; NULL: the
+ * family is supported. */
 const char *oracle_absent(const char *family);
 
-/* The row of a family's operation; NULL where there is none. */
+/* The row of a family's operation; NULL: unknown. */
 const oracle_row *oracle_find(const char *family, const char *op);
 
-/* ---- Handlers and parameters that several tables need ---- */
+/* ---- Shared handlers and parameters ---- */
 
 void oracle_run_unary(pith_scope *s, const oracle_row *row, oracle_call *call);
 void oracle_run_binary(pith_scope *s, const oracle_row *row, oracle_call *call);
@@ -66,12 +66,12 @@ void oracle_run_binary(pith_scope *s, const oracle_row *row, oracle_call *call);
 #define ORACLE_BINARY(name, function)                                                    \
     { .op = name, .run = oracle_run_binary, .binary = function }
 
-/* The result of a handler with one. */
+/* Set the only result of a handler. */
 void oracle_give(oracle_call *call, const pith_array *result);
 void oracle_trouble(oracle_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Parameters; missing ones, null ones and those of another kind: the default. */
+/* Parameters; the default if missing, null, or of another kind. */
 int64_t oracle_integer(const oracle_call *call, const char *key, int64_t otherwise);
 double oracle_number(const oracle_call *call, const char *key, double otherwise);
 const char *oracle_text(const oracle_call *call, const char *key); /* or "" */
@@ -79,12 +79,12 @@ bool oracle_flag(const oracle_call *call, const char *key);
 /* A list, or NULL. */
 const golden_json *oracle_list(const oracle_call *call, const char *key);
 pith_dtype oracle_dtype(oracle_call *call, const char *key);
-/* More than 8 extents or axes leave a rank or count beyond 8, which pith refuses. */
+/* More than 8 extents or axes give a rank or count above 8, which pith refuses. */
 pith_shape oracle_shape_of(const golden_json *list);
 pith_axes oracle_axes_of(const golden_json *list);
-/* Python's [start, stop, step], null where left out. */
+/* Python's [start, stop, step], null if omitted. */
 pith_slice oracle_slice_of(const golden_json *list);
-/* An array's rank; 0 of none. */
+/* An array's rank; 0 for NULL. */
 int oracle_rank(const pith_array *a);
 
 /* ---- Modes ---- */
@@ -99,22 +99,22 @@ typedef struct oracle_case_run {
 typedef struct oracle_mode {
     const char *name;
     void (*call)(pith_scope *s, int count, const oracle_case_run *runs);
-    const char *tier;   /* of PITH_JIT; NULL: as the environment says */
+    const char *tier;   /* of PITH_JIT; NULL: from the environment */
     const char *device; /* NULL: any */
-    bool texts;         /* nothing runs: kernels are compiled, a family's together */
-    bool joins; /* several cases may be one program, so that a compiler runs once */
+    bool texts;         /* nothing runs: kernels of a family are compiled together */
+    bool joins; /* several cases may share a program, so that the compiler runs once */
 } oracle_mode;
 
-/* What differs, in one line or several; empty where nothing does. */
+/* Differences, in one or more lines; empty: no difference. */
 typedef struct oracle_report {
     char text[ORACLE_REPORT_BYTES];
-    bool aside; /* not counted; the text says why */
+    bool aside; /* not counted; the text has the reason */
 } oracle_report;
 
-const oracle_mode *oracle_mode_named(const char *name); /* NULL: there is none */
+const oracle_mode *oracle_mode_named(const char *name); /* NULL: unknown */
 
-/* Run at most ORACLE_BATCH cases, each in a scope of its own, or those together that the
- * mode joins. */
+/* Run at most ORACLE_BATCH cases, each in a scope of its own, or jointly if the mode
+ * allows it. */
 void oracle_cases(pith_runtime *rt,
                   const oracle_mode *mode,
                   const golden_family *family,
@@ -122,21 +122,21 @@ void oracle_cases(pith_runtime *rt,
                   const golden_json *const *cases,
                   oracle_report *reports);
 
-/* The handlers of some cases as one compiled function, and what it is called with. */
+/* The handlers of several cases as one compiled function, and its operands. */
 const pith_function *oracle_compiled(pith_scope *s,
                                      int count,
                                      const oracle_case_run *runs,
                                      const void **operands);
 
-/* ---- Text for CUDA (cuda_text.c) ---- */
+/* ---- CUDA text (cuda_text.c) ---- */
 
-/* False: there is no NVRTC, and why. */
+/* False: NVRTC is missing; `why` has the reason. */
 bool oracle_texts_begin(pith_runtime *rt, char why[ORACLE_TEXT_BYTES]);
 void oracle_texts_end(void);
-/* The call of the mode: keeps the kernels of the schedules. */
+/* The mode's call: collects the kernels of the schedules. */
 void oracle_call_text(pith_scope *s, int count, const oracle_case_run *runs);
-/* Compile what was kept since the last time, and print how many kernels that are; returns
- * how many failed. */
+/* Compile the kernels collected since the last call, and print their number; returns the
+ * number of failures. */
 int64_t oracle_compile_texts(const char *family);
 
 #endif

@@ -1,4 +1,4 @@
-/* Parameters of golden cases, and handlers that several tables share. */
+/* Parameters of golden cases, and handlers shared by several tables. */
 #include "oracle.h"
 
 #include <math.h>

@@ -1,10 +1,10 @@
-/* Products: of matrices, over named axes, Einstein sums. */
+/* Products: matrix products, tensor contractions, einsum. */
 #include "oracle.h"
 
 #define RUN(name)                                                                        \
     static void run_##name(pith_scope *s, const oracle_row *row, oracle_call *call)
 
-/* Two lists of axes, one an operand. */
+/* Two lists of axes, one per operand. */
 static void read_pair(const golden_json *lists, pith_axes axes[2]) {
     for (int k = 0; k < 2; k++)
         axes[k] = oracle_axes_of(golden_item(lists, k));

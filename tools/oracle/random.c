@@ -1,10 +1,10 @@
-/* Random numbers, under keys u32[2]. */
+/* Random numbers with keys u32[2]. */
 #include "oracle.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Parameters that all draws have ---- */
+/* ---- Common parameters of draws ---- */
 
 static pith_random_options options_of(const oracle_call *call) {
     return (pith_random_options){.layout = oracle_flag(call, "partitionable")
@@ -55,7 +55,7 @@ HANDLER(fold_in) {
     return pith_random_fold_in(s, key, pith_i64(s, oracle_integer(call, "data", 0)));
 }
 
-/* Words of single counts as pairs, and back. */
+/* Words of single counters as pairs, and back. */
 static void run_threefry(pith_scope *s, const oracle_row *row, oracle_call *call) {
     const pith_array *counts = pith_stack(s, 2, &call->in[1], -1);
     const pith_array *words = pith_threefry(s, call->in[0], counts);
@@ -65,7 +65,7 @@ static void run_threefry(pith_scope *s, const oracle_row *row, oracle_call *call
     call->results = 2;
 }
 
-/* Each step splits the key in two: the next one and the step's own. */
+/* Each step splits the key in two: the next key and the step's own. */
 static void run_key_chain(pith_scope *s, const oracle_row *row, oracle_call *call) {
     const pith_random_options o = options_of(call);
     const pith_array *key = call->in[0], *own[ORACLE_OPERANDS];
@@ -161,7 +161,7 @@ HANDLER(choice) {
 
 HANDLER(categorical) {
     UNUSED;
-    shape.rank -= oracle_rank(call->in[1]) - 1; /* JAX's names the other axes too */
+    shape.rank -= oracle_rank(call->in[1]) - 1; /* JAX's shape includes the other axes */
     return pith_random_categorical(s, key, call->in[1],
                                    (int)oracle_integer(call, "axis", -1), shape, o);
 }

@@ -50,7 +50,7 @@ REDUCTION(logsumexp)
 MOMENT(var)
 MOMENT(std)
 
-/* params.where and params.initial: numbers of operands; missing ones are not given. */
+/* params.where and params.initial: operand indices; NULL if missing. */
 static const pith_array *operand_named(const oracle_call *call, const char *key) {
     const int64_t which = oracle_integer(call, key, -1);
     return which >= 0 && which < call->count ? call->in[which] : NULL;

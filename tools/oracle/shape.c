@@ -1,4 +1,4 @@
-/* Shapes, slices, joins, pads, and arrays filled by a rule. */
+/* Shapes, slices, joins, padding, and filled arrays. */
 #include "oracle.h"
 
 #include <string.h>
@@ -57,7 +57,8 @@ RUN(reverse) {
                 pith_flip(s, call->in[0], oracle_axes_of(oracle_list(call, "axes"))));
 }
 
-/* pith_transpose takes as many axes as the array has; another number is refused here. */
+/* pith_transpose requires as many axes as the array has; other numbers are refused
+ * here. */
 RUN(transpose) {
     (void)row;
     const golden_json *list = oracle_list(call, "permutation");

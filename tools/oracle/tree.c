@@ -1,5 +1,5 @@
-/* Golden cases of trees: each is built from its JSON, answered, and the answer compared
- * with the JSON that is expected. */
+/* Golden cases of trees: each is built from its JSON and evaluated, and the result is
+ * compared with the expected JSON. */
 #include "oracle.h"
 #include "tree_build.h"
 
@@ -10,13 +10,13 @@
 
 enum { PATH_BYTES = 4096 };
 
-/* A case under way. */
+/* The current case. */
 typedef struct trial {
     pith_scope *s;
     golden_values values;
     const golden_json *params, *expect;
-    char *text;   /* what is wrong, where something is */
-    bool unknown; /* the case asks for what is not known here */
+    char *text;   /* the failure, if any */
+    bool unknown; /* the case is not supported here */
 } trial;
 
 static void __attribute__((format(printf, 2, 3)))
@@ -56,7 +56,7 @@ static void expect_flag(trial *t, const char *name, bool got) {
               got ? "true" : "false");
 }
 
-/* A tree of that structure whose leaves are the text "*". */
+/* A tree of a structure, with the text "*" at its leaves. */
 static const void *starred(trial *t, const pith_treedef *def) {
     const int64_t count = pith_treedef_num_leaves(def);
     const void **items = calloc((size_t)count + 1, sizeof *items);
@@ -126,7 +126,7 @@ static bool is_any(const void *node, void *closure) {
     return node != NULL;
 }
 
-/* NULL for "never"; an unknown name is wrong. */
+/* NULL for "never"; an unknown name is a failure. */
 static pith_is_leaf predicate(trial *t) {
     static const struct {
         const char *name;
@@ -281,7 +281,7 @@ static const char *text_of(trial *t, const pith_array *leaf) {
     return v && v->json ? v->json->text : v ? v->text : "";
 }
 
-/* The text of both, one after the other. */
+/* Concatenate both texts. */
 static const pith_array *
 join(pith_scope *s, const pith_array *value, const pith_array *leaf, void *closure) {
     trial *t = closure;

@@ -1,3 +1,4 @@
+/* Trees of golden cases: construction from JSON, comparison, and paths. */
 #include "tree_build.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ static bool same_json(const golden_json *a, const golden_json *b) {
 
 /* ---- Keys ---- */
 
-/* An integer as a text in the order of integers, behind a mark that no other key has. */
+/* An integer as a text that sorts like integers, after a mark that no other key has. */
 static void spell_key(const golden_json *key, char text[KEY_BYTES]) {
     if (key->kind == 's')
         snprintf(text, KEY_BYTES, "%s", key->text);
@@ -195,7 +196,7 @@ static bool is_leaf(pith_scope *s,
     return same;
 }
 
-/* Items of a dict are in the order of insertion there; ours are sorted. */
+/* Dicts of the case are in insertion order; pith's are sorted. */
 static bool is_dict(pith_scope *s,
                     const golden_values *values,
                     const void *tree,
@@ -211,7 +212,7 @@ static bool is_dict(pith_scope *s,
     return same;
 }
 
-/* The statics are compared by making a record of these items. */
+/* Compare statics by making a record of the same items. */
 static bool is_record(pith_scope *s,
                       const golden_values *values,
                       const void *tree,
@@ -225,7 +226,7 @@ static bool is_record(pith_scope *s,
     for (int64_t i = 0; same && i < pith_child_count(tree); i++)
         same = golden_is_tree(s, values, pith_child(tree, i),
                               golden_item(golden_item(fields, (int)i), 1));
-    /* Equal children, so that a difference of the structures is one of the statics. */
+    /* with equal children, a difference of structures is one of the statics */
     same = same && pith_treedef_equal(pith_tree_structure(s, tree),
                                       pith_tree_structure(s, model));
     golden_values_end(&own);
@@ -257,7 +258,7 @@ bool golden_is_tree(pith_scope *s,
 
 /* ---- Paths ---- */
 
-/* One escape of a path's key; the end of what was read. */
+/* Decode one escape of a path's key; returns its end. */
 static const char *unescape(const char *at, char *to) {
     static const char from[] = "nrt", codes[] = "\n\r\t";
     const char *known = strchr(from, at[1]);
@@ -269,7 +270,7 @@ static const char *unescape(const char *at, char *to) {
     return at + 2;
 }
 
-/* As Python's repr shows a string. */
+/* Append a string in the form of Python's repr. */
 static void add_repr(char **out, const char *key) {
     const char quote = strchr(key, '\'') && !strchr(key, '"') ? '"' : '\'';
     *(*out)++ = quote;

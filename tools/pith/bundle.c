@@ -1,4 +1,4 @@
-/* Arrays by name and the structure that they belong to. */
+/* Bundles: arrays by name, and the structure of their checkpoint. */
 #include "bundle.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ bool fail_format(pith_scope *s, const char *path, const char *name, const char *
 bool fail_dtype(pith_scope *s, const char *path, const char *name) {
     if (!pith_failed(s))
         pith_fail(s, PITH_E_UNSUPPORTED, NULL,
-                  "\"%s\": \"%.200s\" has elements of a type that pith does not have",
+                  "\"%s\": \"%.200s\" has elements of a dtype that pith does not have",
                   path, name);
     return false;
 }
@@ -47,7 +47,7 @@ bool shape_size(pith_dtype dtype,
     return !huge && n <= INT64_MAX;
 }
 
-/* Deflate shrinks a thousandfold at most. */
+/* Deflate compresses at most about 1000:1. */
 size_t bundle_most(size_t file_bytes) {
     const size_t most = (size_t)INT64_MAX / 2048;
     return (file_bytes < most ? file_bytes : most) * 1100 + 65536;
@@ -170,7 +170,7 @@ bool bundle_open_log(bundle *b, const char *path) {
     return log != NULL;
 }
 
-/* ---- Structures that files carry ---- */
+/* ---- Structures carried by files ---- */
 
 static int by_name(const void *a, const void *b) {
     return strcmp((*(bundle_item *const *)a)->name, (*(bundle_item *const *)b)->name);
@@ -213,28 +213,26 @@ static bool arrange(bundle *b,
         bundle_item *it = find_item(sorted, b->count, name);
         if (!it || !it->data) {
             pith_fail(b->s, PITH_E_STRUCTURE, NULL,
-                      "the structure has a leaf \"%.200s\", of which there is no array",
-                      name);
+                      "the structure has a leaf \"%.200s\" without an array", name);
         } else {
             arranged[i] = *it;
             arranged[i].name = text_of("%s", it->name);
-            it->data = NULL; /* taken */
+            it->data = NULL; /* moved */
             if (leaf.dtype == PITH_BF16 && arranged[i].dtype == PITH_U16)
-                arranged[i].dtype = PITH_BF16; /* few formats have a name for it */
+                arranged[i].dtype = PITH_BF16; /* few formats have this dtype */
         }
         free(name);
     }
     for (int64_t i = 0; i < b->count && !pith_failed(b->s); i++)
         if (b->items[i].data)
-            pith_fail(
-                b->s, PITH_E_STRUCTURE, NULL,
-                "the array \"%.200s\" is no leaf of the structure that the file carries",
-                b->items[i].name);
+            pith_fail(b->s, PITH_E_STRUCTURE, NULL,
+                      "the array \"%.200s\" is not a leaf of the structure in the file",
+                      b->items[i].name);
     free(sorted);
     return !pith_failed(b->s);
 }
 
-/* What was found does not know which file it is of. */
+/* Prefix the error with the file's name. */
 static bool name_file(const bundle *b, const char *path, const char *what) {
     char *reason = text_of("%s", pith_message(b->s));
     const pith_status code = pith_code(b->s);
@@ -251,7 +249,7 @@ bool bundle_set_structure(bundle *b,
                           char *(*name_of)(const bundle *b, int64_t node)) {
     const pith_checkpoint *c = pith_checkpoint_parse(b->s, text, bytes);
     if (!c)
-        return name_file(b, path, "the structure that it carries: ");
+        return name_file(b, path, "its structure: ");
     rows_take(c, &b->structure);
     const int64_t leaves = b->structure.info->leaf_count;
     bundle_item *arranged = room_for((size_t)leaves + 1, sizeof *arranged);
@@ -311,7 +309,7 @@ static const pith_array *item_array(const bundle *b, int64_t i) {
     return path ? pith_checkpoint_array(b->s, b->structure.c, path) : NULL;
 }
 
-/* The end of a name's first part; NULL: names that do so are no path. */
+/* The end of a name's first part; NULL: the name is no path. */
 static const char *part_end(const char *name) {
     const char *end = strchrnul(name, '/');
     return end == name ? NULL : end;
@@ -331,8 +329,8 @@ static const void *flat_dict(const bundle *b, bundle_item *const *sorted) {
     return dict;
 }
 
-/* A dict of sorted items, whose names before `from` are the same. NULL: the scope has the
- * reason, or the names are no tree ("a" beside "a/b"). */
+/* A dict of sorted items with equal names before `from`. NULL: the scope has the error,
+ * or the names do not form a tree ("a" beside "a/b"). */
 static const void *dict_of(const bundle *b,
                            bundle_item *const *sorted,
                            int64_t count,
@@ -366,7 +364,7 @@ static const void *dict_of(const bundle *b,
     return dict;
 }
 
-/* Names with slashes are paths, unless one is the beginning of another. */
+/* Names with slashes are paths, unless one is a prefix of another. */
 static bool save_dict(const bundle *b, const char *path, const pith_save_options *o) {
     bundle_item **sorted = sorted_items(b);
     const void *tree = dict_of(b, sorted, b->count, 0, 0);

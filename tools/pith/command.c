@@ -1,4 +1,4 @@
-/* Command lines, read against the tables of verbs. */
+/* Command-line parser, driven by the tables of verbs. */
 #include "command.h"
 
 #include "tool.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* *value: what is given with it in the same argument, "--rows=A:B", "-oFILE"; NULL. */
+/* *value: attached value, as in "--rows=A:B" or "-oFILE"; NULL: none. */
 static const option *
 find_option(const verb *v, const char *argument, const char **value) {
     const size_t n = strcspn(argument, "=");
@@ -24,14 +24,13 @@ find_option(const verb *v, const char *argument, const char **value) {
     return NULL;
 }
 
-/* Take the option at *argument, which moves to its value where that is the next one. */
+/* Parse the option at *argument, which advances to a separate value. */
 static bool read_option(command *c, char ***argument) {
     const char *name = c->verb->name, *text = **argument;
     const char *value;
     const option *o = find_option(c->verb, text, &value);
     if (!o)
-        return complain(name,
-                        "unknown option \"%.*s\"; pith %s --help lists what there is",
+        return complain(name, "unknown option \"%.*s\"; pith %s --help lists the options",
                         (int)strcspn(text, "="), text, name),
                false;
     if (!o->value && value)
@@ -52,7 +51,7 @@ bool command_read(const verb *v, char **arguments, command *c) {
         if (options && strcmp(*a, "--") == 0)
             options = false;
         else if (!options || **a != '-' || !(*a)[1])
-            c->words[c->word_count++] = *a; /* never ahead of what is read */
+            c->words[c->word_count++] = *a; /* never overtakes the reader */
         else if (!read_option(c, &a))
             return false;
     }
@@ -90,12 +89,11 @@ bool given_i64(const command *c,
     if (!*text || *end || errno || number < least || number > most) {
         if (most == INT64_MAX)
             complain(c->verb->name,
-                     "%s takes a whole number from %" PRId64 " on, got \"%s\"", name,
+                     "%s takes an integer of at least %" PRId64 ", got \"%s\"", name,
                      least, text);
         else
             complain(c->verb->name,
-                     "%s takes a whole number from %" PRId64 " to %" PRId64
-                     ", got \"%s\"",
+                     "%s takes an integer from %" PRId64 " to %" PRId64 ", got \"%s\"",
                      name, least, most, text);
         return false;
     }
@@ -114,8 +112,8 @@ bool given_f64(const command *c,
         return true;
     const double number = strtod(text, &end);
     if (!*text || *end || !(number >= least && number <= most)) {
-        complain(c->verb->name, "%s takes a number from %g on, got \"%s\"", name, least,
-                 text);
+        complain(c->verb->name, "%s takes a number of at least %g, got \"%s\"", name,
+                 least, text);
         return false;
     }
     *value = number;

@@ -1,4 +1,4 @@
-/* Completion of command lines by shells, printed from the tables of verbs. */
+/* Shell completion scripts, generated from the tables of verbs. */
 #include "command.h"
 #include "tool.h"
 
@@ -70,7 +70,7 @@ static void print_bash(void) {
 
 /* ---- zsh ---- */
 
-/* Text inside '...[...]' of an argument of _arguments. */
+/* Print text inside '...[...]' of an argument of _arguments. */
 static void zsh_text(const char *text) {
     for (; *text; text++) {
         if (strchr("[]:\\", *text))

@@ -1,4 +1,4 @@
-/* pith convert: checkpoints to and from the files of other programs. */
+/* pith convert: converts checkpoints to and from files of other programs. */
 #include "bundle.h"
 #include "command.h"
 
@@ -43,7 +43,7 @@ static bool known(const char *path, kind k, const format *f, bool writes) {
             "\"%s\": expected a name that ends with .json, .npz, .safetensors or .h5",
             path);
     else if (k == LOG && writes)
-        complain("convert", "\"%s\": logs are read alone", path);
+        complain("convert", "\"%s\": logs can only be read", path);
     else
         return true;
     return false;
@@ -61,9 +61,9 @@ static bool sync_path(pith_scope *s, const char *path, int flags) {
     return good;
 }
 
-/* Where a file goes that is written to a path: links are followed, and what is no file is
- * left alone, as it is by pith_save. *mode: permissions that it has there, 0: none. NULL:
- * the scope has the reason. */
+/* The final path of a written file: links are followed, and other files than regular ones
+ * are refused, as by pith_save. *mode: permissions of the existing file, 0: none. NULL:
+ * the scope has the error. */
 static char *target_of(pith_scope *s, const char *path, mode_t *mode) {
     struct stat st;
     *mode = 0;
@@ -82,7 +82,7 @@ static char *target_of(pith_scope *s, const char *path, mode_t *mode) {
     return target;
 }
 
-/* Under another name, until it is whole and on the disk. */
+/* Write under a temporary name, then sync and rename. */
 static bool write_at(bundle *b, const format *f, const char *path, mode_t mode) {
     const char *slash = strrchr(path, '/');
     const int folder_length = slash ? (int)(slash - path) + 1 : 0;
@@ -92,7 +92,7 @@ static bool write_at(bundle *b, const format *f, const char *path, mode_t mode) 
     bool good = access(folder, W_OK) == 0;
     if (!good)
         fail_io(b->s, path, "write");
-    unlink(temporary); /* of a process of that number that died */
+    unlink(temporary); /* left by a dead process with this number */
     good = good && f->write(b, temporary);
     if (good && ((mode && chmod(temporary, mode) != 0) ||
                  !sync_path(b->s, temporary, 0) || rename(temporary, path) != 0)) {
@@ -132,16 +132,15 @@ static int convert(pith_scope *s, const command *c) {
     const bool good = read && bundle_check_bools(&b, from) &&
                       (to_kind == CHECKPOINT ? bundle_save(&b, to, given(c, "--sidecar"))
                                              : write_foreign(&b, target, to));
-    const bool damaged =
-        pith_code(s) == PITH_E_FORMAT; /* also found while it is copied */
+    const bool damaged = pith_code(s) == PITH_E_FORMAT; /* also found during the copy */
     if (!good)
         complain("convert", "%s", pith_message(s));
     bundle_end(&b);
     return good ? SAME : damaged ? DIFFERENT : TROUBLE;
 }
 
-/* In a process of its own, so that a library that dies of a file, or when it is to end
- * after a write that failed, is an error like others. */
+/* Run in a separate process, so that a crash of the library, on a bad file or after a
+ * failed write, is a plain error. */
 static int convert_apart(pith_scope *s, const command *c, bool reads) {
     fflush(stdout);
     const pid_t child = fork();
@@ -158,7 +157,7 @@ static int convert_apart(pith_scope *s, const command *c, bool reads) {
         continue;
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    complain("convert", "\"%s\": the library that %s it died of it (%s)",
+    complain("convert", "\"%s\": the library that %s it crashed (%s)",
              c->words[reads ? 0 : 1], reads ? "reads" : "writes",
              strsignal(WTERMSIG(status)));
     return reads ? DIFFERENT : TROUBLE;
@@ -189,10 +188,11 @@ const verb convert_verb = {
     .extensions = "json npz safetensors h5 jsonl",
     .summary = "to and from .npz, .safetensors, .h5 and .json in a single file",
     .more =
-        "Names say what the files are. Other formats carry the structure of a checkpoint beside\n"
-        "its arrays, so that converting back gives the same checkpoint; dtypes and shapes may\n"
-        "have changed in between. Of a file without it the arrays become a dict by their\n"
-        "names, nested at slashes. A log of a run (.jsonl) gives its columns. The target is\n"
-        "replaced once the new one is whole.",
+        "The ends of the names select the formats. Other formats carry the structure\n"
+        "of a checkpoint beside its arrays, so that converting back gives the same\n"
+        "checkpoint; dtypes and shapes may have changed in between. Without a\n"
+        "structure, the arrays become a dict by their names, nested at slashes. The\n"
+        "log of a run (.jsonl) gives its columns. The target is replaced when the new\n"
+        "file is complete.",
     .options = options,
     .run = run};

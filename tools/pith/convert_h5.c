@@ -1,5 +1,5 @@
-/* .h5: an HDF5 file with a dataset for each array, in groups as the tree has them. The
- * structure of a checkpoint is the text "%pith" beside them, a name that no leaf gets. */
+/* .h5: an HDF5 file with one dataset per array, in groups like the tree. The structure of
+ * a checkpoint is the text "%pith", a name that no leaf has. */
 #include "bundle.h"
 #include "h5_walk.h"
 
@@ -12,8 +12,8 @@ static const char structure_name[] = "%pith";
 
 /* ---- Names ---- */
 
-/* A part of a path as HDF5 can have it: '/', '%', a "." alone and nothing at all are
- * written as %XX and %. */
+/* Escape a part of a path for HDF5: '/', '%' and a "." alone become %XX, and an empty
+ * part becomes %. */
 static char *part_text(const char *part) {
     if (!*part)
         return text_of("%%");
@@ -28,7 +28,7 @@ static char *part_text(const char *part) {
     return text;
 }
 
-/* "atoms/position", "leaf" of a tree that is one leaf. */
+/* "atoms/position"; "leaf" if the tree is a single leaf. */
 static char *group_name(const bundle *b, int64_t node) {
     const rows *r = &b->structure;
     char *name = NULL;
@@ -43,7 +43,7 @@ static char *group_name(const bundle *b, int64_t node) {
     return name ? name : text_of("leaf");
 }
 
-/* Names of other files: what is between slashes is a part. */
+/* Escape names of other files, part by part between slashes. */
 static char *safe_name(const char *name) {
     char *copy = text_of("%s", name), *safe = NULL, *rest = copy;
     for (char *part; (part = strsep(&rest, "/"));) {
@@ -57,7 +57,7 @@ static char *safe_name(const char *name) {
     return safe;
 }
 
-/* ---- Types; to be closed ---- */
+/* ---- Types; the caller closes them ---- */
 
 static hid_t half_type(void) {
     hid_t t = H5Tcopy(H5T_IEEE_F32LE);
@@ -67,7 +67,7 @@ static hid_t half_type(void) {
     return t;
 }
 
-/* As h5py has it. */
+/* The bool type of h5py. */
 static hid_t bool_type(void) {
     hid_t t = H5Tenum_create(H5T_NATIVE_INT8);
     const int8_t no = 0, yes = 1;
@@ -118,7 +118,7 @@ static pith_dtype integer_of(size_t bytes, bool is_signed) {
     return PITH_DTYPE_NONE;
 }
 
-/* The float of these bytes, if the file has it as IEEE 754 does, in either order. */
+/* The float dtype of an IEEE 754 type, in either byte order. */
 static pith_dtype float_of(hid_t type, size_t bytes) {
     const pith_dtype dtype = bytes == 2   ? PITH_F16
                              : bytes == 4 ? PITH_F32
@@ -133,7 +133,7 @@ static pith_dtype float_of(hid_t type, size_t bytes) {
     return same ? dtype : PITH_DTYPE_NONE;
 }
 
-/* FALSE 0 and TRUE 1, in a byte: other enumerations hold other values. */
+/* Whether an enumeration is a bool: FALSE 0 and TRUE 1, in a byte. */
 static bool is_bool(hid_t type) {
     bool same = H5Tget_size(type) == 1 && H5Tget_nmembers(type) == 2;
     for (unsigned i = 0; same && i < 2; i++) {
@@ -146,7 +146,7 @@ static bool is_bool(hid_t type) {
     return same;
 }
 
-/* PITH_DTYPE_NONE: pith has none for it. */
+/* PITH_DTYPE_NONE: pith has no such dtype. */
 static pith_dtype dtype_of(hid_t type) {
     const size_t bytes = H5Tget_size(type);
     switch ((int)H5Tget_class(type)) {
@@ -167,11 +167,11 @@ typedef struct writing {
     hid_t set, type, space;
     const bundle_item *it;
     size_t done; /* bytes */
-    char *rest;  /* owned: the beginning of a row that is not whole yet */
+    char *rest;  /* owned: an incomplete row */
     size_t held, row;
 } writing;
 
-/* Rows of axis 0, or the one element of rank 0. */
+/* Write rows of axis 0, or the single element of rank 0. */
 static bool put_rows(writing *w, const void *from, hsize_t count) {
     const int rank = w->it->shape.rank;
     hsize_t start[PITH_MAX_RANK] = {0}, extent[PITH_MAX_RANK];
@@ -192,7 +192,7 @@ static bool put_rows(writing *w, const void *from, hsize_t count) {
     return good;
 }
 
-/* Pieces end anywhere; HDF5 gets whole rows. */
+/* Pieces may end within a row; HDF5 receives whole rows. */
 static bool put(void *closure, const void *bytes, size_t n) {
     writing *w = closure;
     const char *from = bytes;
@@ -229,7 +229,7 @@ static bool write_item(const bundle *b, hid_t file, const bundle_item *it) {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), how = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_create_intermediate_group(links, 1);
     H5Pset_char_encoding(links, H5T_CSET_UTF8);
-    H5Pset_obj_track_times(how, 0); /* the same bundle gives the same bytes */
+    H5Pset_obj_track_times(how, 0); /* equal bundles give equal bytes */
     writing w = {.it = it, .type = type_of(it->dtype), .row = it->bytes / row_count};
     w.space = it->shape.rank ? H5Screate_simple(it->shape.rank, extents, NULL)
                              : H5Screate(H5S_SCALAR);
@@ -265,7 +265,7 @@ static bool write_structure(hid_t file, const char *text) {
     return good;
 }
 
-/* What HDF5 has to say about its last failure. */
+/* Store HDF5's text of its last failure. */
 static herr_t keep_text(unsigned n, const H5E_error2_t *e, void *closure) {
     (void)n;
     snprintf(closure, 200, "%s", e->desc ? e->desc : "");
@@ -300,11 +300,11 @@ static bool write_file(const bundle *b, const char *path) {
 typedef struct reading {
     bundle *b;
     const char *path;
-    size_t left;     /* bytes that datasets may still claim */
-    char *structure; /* owned; NULL */
+    size_t left;     /* remaining bytes that datasets may claim */
+    char *structure; /* owned; or NULL */
     size_t structure_bytes;
-    int64_t link_count; /* that are not followed */
-    char *links;        /* owned: the first of them; NULL: there are none */
+    int64_t link_count; /* number of links not followed */
+    char *links;        /* owned: names of the first ones; or NULL */
 } reading;
 
 static bool refuse(const reading *r, const char *name, const char *what) {
@@ -320,19 +320,19 @@ static bool take(reading *r, const char *name, size_t bytes) {
 
 static bool read_structure(reading *r, hid_t set, hid_t type) {
     if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0)
-        return refuse(r, structure_name, "it is no text");
+        return refuse(r, structure_name, "it is not a text");
     r->structure_bytes = H5Tget_size(type);
     hid_t space = H5Dget_space(set);
     const bool one = H5Sget_simple_extent_npoints(space) == 1;
     H5Sclose(space);
     if (!one || !take(r, structure_name, r->structure_bytes))
-        return refuse(r, structure_name, "it is no text");
+        return refuse(r, structure_name, "it is not a text");
     r->structure = room_for(r->structure_bytes + 1, 1);
     return H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, r->structure) >= 0 ||
            refuse(r, structure_name, "it is damaged");
 }
 
-/* A file can send its readers to other files; that is not followed. */
+/* Whether the elements are in this file. Datasets in other files are not followed. */
 static bool lies_here(hid_t set) {
     hid_t how = H5Dget_create_plist(set);
     const bool here =
@@ -370,7 +370,7 @@ static bool read_array(reading *r, hid_t set, hid_t type, const char *name) {
     if (!shape_of(set, &shape) || !shape_size(dtype, &shape, &count, &bytes))
         return refuse(r, name, "it has a shape that pith does not have");
     if (!lies_here(set))
-        return refuse(r, name, "its elements lie in another file");
+        return refuse(r, name, "its elements are in another file");
     if (!take(r, name, bytes))
         return false;
     void *data = bundle_add(r->b, name, dtype, &shape, bytes);
@@ -407,7 +407,8 @@ static void note_link(void *closure, const char *name, H5L_type_t type) {
     free(before);
 }
 
-/* A file without arrays is an error: what it links to is all that it was to give. */
+/* Report links that were not followed. A file without arrays is an error: all its content
+ * may be linked. */
 static bool tell_links(const reading *r) {
     if (r->link_count == 0)
         return true;

@@ -1,4 +1,4 @@
-/* .h5 where there is no HDF5. */
+/* .h5 in builds without HDF5. */
 #include "bundle.h"
 
 static const char *const extensions[] = {"h5", "hdf5", NULL};

@@ -1,5 +1,5 @@
-/* .npz: NumPy's arrays in a ZIP archive, by libzip. The structure of a checkpoint lies
- * beside them as pith.json. */
+/* .npz: NumPy arrays in a ZIP archive, by libzip. The structure of a checkpoint is the
+ * entry pith.json. */
 #include "bundle.h"
 #include "npy.h"
 
@@ -35,8 +35,8 @@ static zip_t *open_zip(pith_scope *s, const char *path, int flags) {
     return z;
 }
 
-/* ---- Writing: libzip asks for the bytes of each entry when the archive is closed ----
- */
+/* ---- Writing: libzip requests the bytes of each entry when the archive is closed
+ * ---- */
 
 typedef struct entry {
     const bundle *b;
@@ -44,13 +44,13 @@ typedef struct entry {
     char *header; /* owned */
     size_t header_bytes, at;
     char *piece;         /* owned: elements from `first` on */
-    int64_t first, held; /* of the piece; elements */
+    int64_t first, held; /* of the piece, in elements */
     zip_error_t error;
 } entry;
 
 enum { PIECE = 1 << 20 };
 
-/* Hold the piece that an offset of the data lies in. */
+/* Load the piece that contains an offset of the data. */
 static bool hold(entry *e, size_t offset) {
     const size_t step = pith_dtype_size(e->it->dtype);
     const int64_t at = (int64_t)(offset / step), most = (int64_t)(PIECE / step);
@@ -136,7 +136,8 @@ entry_source(void *closure, void *data, zip_uint64_t n, zip_source_cmd_t command
     }
 }
 
-/* Takes the source. The same bundle gives the same bytes, whenever it is written. */
+/* Add an entry; takes the source. The time stamp is fixed, so that equal bundles give
+ * equal bytes. */
 static bool add(zip_t *z, const char *name, zip_source_t *source) {
     struct tm first = {.tm_year = 80, .tm_mday = 1, .tm_hour = 12, .tm_isdst = -1};
     const zip_int64_t index =
@@ -184,8 +185,8 @@ typedef struct reading {
     bundle *b;
     const char *path;
     zip_t *z;
-    size_t left;     /* bytes that entries may still claim */
-    char *structure; /* owned; NULL */
+    size_t left;     /* remaining bytes that entries may claim */
+    char *structure; /* owned; or NULL */
     size_t structure_bytes;
 } reading;
 
@@ -193,7 +194,7 @@ static bool refuse(const reading *r, const char *name, const char *what) {
     return fail_format(r->b->s, r->path, name, what);
 }
 
-/* All that was asked for, no less. */
+/* Read exactly n bytes. */
 static bool read_exactly(zip_file_t *f, void *to, size_t n) {
     for (size_t done = 0; done < n;) {
         const zip_int64_t got = zip_fread(f, (char *)to + done, n - done);
@@ -204,7 +205,7 @@ static bool read_exactly(zip_file_t *f, void *to, size_t n) {
     return true;
 }
 
-/* The end of the entry: libzip looks at its checksum there. */
+/* Whether the entry ends here: libzip then verifies its checksum. */
 static bool ends(zip_file_t *f) {
     char c;
     return zip_fread(f, &c, 1) == 0;
@@ -237,7 +238,7 @@ static bool read_array(reading *r, zip_file_t *f, const char *name, size_t bytes
         return refuse(r, name, "it is damaged or too short");
     const size_t n = npy_length(start);
     if (n < NPY_START || n > bytes)
-        return refuse(r, name, "it is no array of NumPy's");
+        return refuse(r, name, "it is not a NumPy array");
     char *header = room_for(n + 1, 1);
     memcpy(header, start, NPY_START);
     const char *wrong = read_exactly(f, header + NPY_START, n - NPY_START)
@@ -251,7 +252,7 @@ static bool read_array(reading *r, zip_file_t *f, const char *name, size_t bytes
 
 static bool read_structure(reading *r, zip_file_t *f, size_t bytes) {
     if (r->structure)
-        return refuse(r, structure_name, "it comes twice");
+        return refuse(r, structure_name, "it occurs twice");
     r->structure = room_for(bytes + 1, 1);
     r->structure_bytes = bytes;
     return (read_exactly(f, r->structure, bytes) && ends(f)) ||
@@ -269,7 +270,7 @@ static bool read_entry(reading *r, zip_uint64_t index) {
     r->left -= st.size;
     const bool is_structure = strcmp(st.name, structure_name) == 0;
     if (!is_structure && (n < 5 || strcmp(st.name + n - 4, ".npy") != 0))
-        return refuse(r, st.name, "it is no array of NumPy's");
+        return refuse(r, st.name, "it is not a NumPy array");
     zip_file_t *f = zip_fopen_index(r->z, index, 0);
     if (!f)
         return refuse(r, st.name, zip_strerror(r->z));

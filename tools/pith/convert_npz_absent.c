@@ -1,4 +1,4 @@
-/* .npz where there is no libzip. */
+/* .npz in builds without libzip. */
 #include "bundle.h"
 
 static const char *const extensions[] = {"npz", NULL};

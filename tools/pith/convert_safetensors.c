@@ -1,5 +1,5 @@
 /* .safetensors: eight bytes of length, a JSON header, and the data. The structure of a
- * checkpoint lies in its metadata as "pith". */
+ * checkpoint is the metadata "pith". */
 #include "bundle.h"
 #include "json_read.h"
 
@@ -71,7 +71,7 @@ static bool put(void *closure, const void *bytes, size_t n) {
     return fwrite(bytes, 1, n, closure) == n;
 }
 
-/* A new file, which no link leads away: others may write to the folder. */
+/* Create a new file without following links: others may write to the folder. */
 static FILE *make_file(const char *path) {
     const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     FILE *out = file >= 0 ? fdopen(file, "wb") : NULL;
@@ -108,17 +108,17 @@ typedef struct reading {
     bundle *b;
     const char *path;
     int file;
-    size_t data, left;    /* where the data begins; bytes of it that no array has taken */
+    size_t data, left;    /* offset of the data; its bytes not yet assigned to arrays */
     size_t all;           /* of the data */
-    int64_t (*places)[2]; /* owned: where each array begins and ends */
+    int64_t (*places)[2]; /* owned: begin and end of each array */
     size_t place_count, place_room;
-    char *structure; /* owned; NULL */
+    char *structure; /* owned; or NULL */
 } reading;
 
 static bool refuse(const reading *r, const char *what) {
     if (!pith_failed(r->b->s))
-        pith_fail(r->b->s, PITH_E_FORMAT, NULL, "\"%s\" is no whole safetensors file: %s",
-                  r->path, what);
+        pith_fail(r->b->s, PITH_E_FORMAT, NULL,
+                  "\"%s\" is not a valid safetensors file: %s", r->path, what);
     return false;
 }
 
@@ -210,11 +210,11 @@ static void note_place(reading *r, const int64_t offsets[2]) {
 
 static int by_place(const void *a, const void *b) {
     const int64_t *x = a, *y = b;
-    const int k = x[0] == y[0]; /* the first that may differ */
+    const int k = x[0] == y[0]; /* first key that may differ */
     return x[k] < y[k] ? -1 : x[k] > y[k];
 }
 
-/* The format has arrays back to back: bytes of two arrays, or of none, are an error. */
+/* Arrays must be back to back: overlaps and holes are errors. */
 static bool check_places(reading *r) {
     int64_t at = 0;
     if (r->place_count)
@@ -231,7 +231,7 @@ static bool read_array(reading *r, const char *name, const entry *e) {
     if (!shape_size(e->dtype, &e->shape, &count, &bytes) ||
         e->offsets[1] < e->offsets[0] || (size_t)e->offsets[1] > r->all ||
         (size_t)(e->offsets[1] - e->offsets[0]) != bytes || bytes > r->left)
-        return refuse(r, "the place of an array does not fit its shape or the file");
+        return refuse(r, "the range of an array does not fit its shape or the file");
     r->left -= bytes;
     note_place(r, e->offsets);
     void *data = bundle_add(r->b, name, e->dtype, &e->shape, bytes);
@@ -264,7 +264,7 @@ static bool read_metadata(reading *r, json_reader *j) {
 static bool read_header(reading *r, json_reader *j) {
     entry e;
     if (!json_take(j, '{'))
-        return refuse(r, "its header is no object");
+        return refuse(r, "its header is not an object");
     if (json_take(j, '}'))
         return json_at_end(j) || refuse(r, "its header is malformed");
     do {

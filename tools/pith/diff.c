@@ -1,5 +1,5 @@
-/* pith diff: where the structures of two checkpoints differ, and how far their values are
- * apart. */
+/* pith diff: differences of structure between two checkpoints, and distances of their
+ * values. */
 #include "command.h"
 #include "tool.h"
 
@@ -27,7 +27,7 @@ typedef struct comparison {
     bool bits, json;
     int64_t worst_count;
     table table;
-    int64_t structure, equal, different; /* places; leaves */
+    int64_t structure, equal, different; /* of structure: nodes; others: leaves */
     pair *stack;
     int64_t depth, room;
     bool failed;
@@ -50,7 +50,7 @@ static const char *path_of(comparison *c, const rows *r, int64_t node) {
     return path ? path : "?";
 }
 
-/* A difference of the structure, for programs; NULL: on that side there is nothing. */
+/* A difference of structure as JSON; NULL: missing on that side. */
 static void
 structure_json(const char *kind, const char *path, const char *a, const char *b) {
     json_open('{');
@@ -61,8 +61,7 @@ structure_json(const char *kind, const char *path, const char *a, const char *b)
     json_close('}');
 }
 
-/* A place that one side alone has; takes the text. sign '-': only in a; '+': only in b.
- */
+/* A node on one side only; takes the text. sign '-': only in a; '+': only in b. */
 static void only_in(comparison *c, const char *path, char *text, bool first) {
     c->structure++;
     if (c->json) {
@@ -82,7 +81,7 @@ static void node_only_in(comparison *c, const rows *r, int64_t node, bool first)
     only_in(c, path_of(c, r, node), node_text(r, node), first);
 }
 
-/* Takes both texts. */
+/* A changed node; takes both texts. */
 static void changed(comparison *c, const char *path, char *a, char *b) {
     c->structure++;
     if (c->json)
@@ -117,8 +116,7 @@ static bool same_element(pith_dtype dtype, const void *a, const void *b) {
     return (isnan(x) && isnan(y)) || (!(x < y) && !(x > y) && !isnan(x) && !isnan(y));
 }
 
-/* |a - b|, of 64-bit integers without a rounding of a and b; infinite where one is NaN.
- */
+/* |a - b|; exact for 64-bit integers; infinite if one is NaN. */
 static double apart(pith_dtype dtype, const void *a, const void *b) {
     if (dtype == PITH_I64 || dtype == PITH_U64) {
         uint64_t x, y;
@@ -166,7 +164,7 @@ static void note_worst(comparison *c,
                                 .b = pith_element_print(dtype, b, 0)};
 }
 
-/* Elements that differ; -1: they could not be read. */
+/* Number of elements that differ; -1: they could not be read. */
 static int64_t compare_elements(comparison *c,
                                 int64_t x,
                                 int64_t y,
@@ -366,7 +364,7 @@ static void compare_statics(comparison *c, int64_t a, int64_t b) {
             static_only_in(c, a, &c->b, &w, false);
 }
 
-/* The child of that name, looked for at a place first; dicts are sorted. -1: none. */
+/* The child of that name. The search starts at index `at`; dicts are sorted. -1: none. */
 static int64_t child_named(const rows *r, int64_t node, const char *name, int64_t at) {
     const pith_checkpoint_node *n = &r->nodes[node];
     const int64_t *children = r->children + r->base[node];
@@ -413,7 +411,7 @@ static void compare_children(comparison *c, int64_t a, int64_t b) {
             node_only_in(c, &c->b, child, false);
     }
     for (int64_t i = mark, j = c->depth - 1; i < j;
-         i++, j--) { /* the first one comes first */
+         i++, j--) { /* so that the first one is on top */
         const pair swapped = c->stack[i];
         c->stack[i] = c->stack[j];
         c->stack[j] = swapped;
@@ -492,7 +490,7 @@ static void file_json(const char *name, const rows *r) {
     json_close('}');
 }
 
-/* Differences are told as they are found. */
+/* Differences are printed as they are found. */
 static void begin_json(const comparison *c) {
     json_open('{');
     file_json("a", &c->a);
@@ -567,7 +565,8 @@ const verb diff_verb = {
     .extensions = "json",
     .summary = "how the structure and the values of two checkpoints differ",
     .more =
-        "Nodes are matched by field, key or place. Leaves of equal checksums are equal and\n"
-        "not read. Of each leaf that differs the worst elements are shown, by |a - b|.",
+        "Nodes are matched by field, key or index. Leaves of equal checksums are\n"
+        "equal and not read. For each different leaf the worst elements are shown, by\n"
+        "|a - b|.",
     .options = options,
     .run = diff};

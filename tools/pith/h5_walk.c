@@ -1,7 +1,6 @@
-/* A depth-first walk over the groups of an HDF5 file. H5Lvisit looks every object up by
- * its full name, and an object that is opened by name keeps its full name: both take the
- * square of the depth. Here links are read group by group, and objects are opened by
- * their addresses. */
+/* Depth-first walk over the groups of an HDF5 file. H5Lvisit opens every object by its
+ * full name, and an open object keeps its full name, so both are quadratic in the depth.
+ * Here links are read group by group, and objects are opened by address. */
 #include "h5_walk.h"
 
 #include "tool.h"
@@ -12,15 +11,15 @@
 typedef struct link {
     char *name; /* owned */
     H5L_type_t type;
-    haddr_t address; /* of the object; hard links */
+    haddr_t address; /* of the object, for hard links */
 } link;
 
-/* A group that is open, and its links. */
+/* An open group and its links. */
 typedef struct level {
     hid_t group;
     link *links;
     size_t count, room, next;
-    size_t path; /* length of the path of the group, its slash included */
+    size_t path; /* length of the group's path, with its slash */
 } level;
 
 typedef struct walk {
@@ -30,7 +29,7 @@ typedef struct walk {
     size_t depth, level_room;
     char *path;
     size_t path_room;
-    haddr_t *seen; /* groups: a hash table; HADDR_UNDEF is a free place */
+    haddr_t *seen; /* groups: a hash table; HADDR_UNDEF is an empty slot */
     size_t seen_count, seen_room;
 } walk;
 
@@ -45,7 +44,7 @@ static void *grown(void *from, size_t count, size_t *room, size_t bytes) {
     return more;
 }
 
-/* ---- Groups that were visited: hard links can lead back ---- */
+/* ---- Visited groups: hard links may form cycles ---- */
 
 static size_t place_of(const walk *w, haddr_t address) {
     size_t at = (size_t)(address * 0x9E3779B97F4A7C15u >> 20) % w->seen_room;
@@ -91,11 +90,11 @@ add_link(hid_t group, const char *name, const H5L_info_t *info, void *closure) {
     return 0;
 }
 
-/* Takes the group over. False: HDF5 has the reason. */
+/* Enter a group, and take it over. False: HDF5 has the error. */
 static bool enter(walk *w, hid_t group, haddr_t address, size_t path) {
     if (!is_new(w, address)) {
         H5Oclose(group);
-        w->path[path - 1] = 0; /* without the slash; the root is new */
+        w->path[path - 1] = 0; /* without the slash; the root is always new */
         w->v->link(w->v->closure, w->path, H5L_TYPE_HARD);
         return true;
     }

@@ -1,5 +1,5 @@
-/* JSON on stdout: commas and quotes are put where they belong, numbers as checkpoints
- * write them. */
+/* JSON writer for stdout: places commas and quotes, and prints numbers like
+ * checkpoints. */
 #include "tool.h"
 
 #include <inttypes.h>
@@ -7,8 +7,7 @@
 
 enum { MOST_DEPTH = 64 };
 
-static bool
-    filled[MOST_DEPTH]; /* something stands in the object or array of that depth */
+static bool filled[MOST_DEPTH]; /* the object or array at that depth is not empty */
 static int depth;
 static bool after_name;
 static FILE *out; /* NULL: stdout */
@@ -29,7 +28,7 @@ static void separate(void) {
     if (!after_name && depth) {
         if (filled[depth])
             put(",");
-        if (depth <= 2 && !out) /* a line each, for those who look at it */
+        if (depth <= 2 && !out) /* one line each, for human readers */
             printf("\n%*s", 2 * depth, "");
         filled[depth] = true;
     }
@@ -73,7 +72,7 @@ void json_name(const char *name) {
     after_name = true;
 }
 
-/* File names may be any bytes; JSON is UTF-8. */
+/* File names may be any bytes, but JSON requires UTF-8. */
 static bool is_utf8(const char *text) {
     const unsigned char *c = (const unsigned char *)text;
     while (*c) {
@@ -119,9 +118,9 @@ void json_bool(bool value) {
     put(value ? "true" : "false");
 }
 
-/* Behind a bare number there is no letter but an exponent's. */
+/* Whether an element is a JSON number. */
 static bool is_number(pith_dtype dtype, const char *text) {
-    if (dtype == PITH_U64) /* readers stop at int64 */
+    if (dtype == PITH_U64) /* JSON readers are limited to int64 */
         return strlen(text) < 19 ||
                (strlen(text) == 19 && strcmp(text, "9223372036854775807") <= 0);
     return dtype == PITH_BOOL || strspn(text, "+-.0123456789e") == strlen(text);

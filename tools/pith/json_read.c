@@ -1,4 +1,4 @@
-/* Reading JSON: strings with their escapes, and sizes. */
+/* JSON reader: strings with their escapes, and sizes. */
 #include "json_read.h"
 
 #include "tool.h"
@@ -36,7 +36,7 @@ bool json_take_size(json_reader *r, int64_t *value) {
     return r->at > begin;
 }
 
-/* The four digits of \uXXXX; negative: there are none. */
+/* The four digits of \uXXXX; negative: malformed. */
 static int32_t take_unit(json_reader *r) {
     int32_t unit = 0;
     if (r->end - r->at < 4)
@@ -54,7 +54,7 @@ static int32_t take_unit(json_reader *r) {
     return unit;
 }
 
-/* The character of \u, of two units where it needs them; 0: it is none, or 0. */
+/* The character of \u, with a second unit for a surrogate pair; 0: malformed, or 0. */
 static int32_t take_character(json_reader *r) {
     const int32_t unit = take_unit(r);
     if (unit < 0xD800 || unit > 0xDFFF)
@@ -87,7 +87,7 @@ static char *put_utf8(char *to, int32_t c) {
     return to;
 }
 
-/* Behind a backslash. False: it is no escape. */
+/* Decode an escape after a backslash. False: malformed. */
 static bool take_escape(json_reader *r, char **to) {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
     if (r->at == r->end)
@@ -108,7 +108,7 @@ static bool take_escape(json_reader *r, char **to) {
 char *json_take_string(json_reader *r) {
     if (!json_take(r, '"'))
         return NULL;
-    const char *end = r->at; /* text without its escapes is no longer */
+    const char *end = r->at; /* an upper bound of the decoded length */
     while (end < r->end && *end != '"')
         end += *end == '\\' && end + 1 < r->end ? 2 : 1;
     if (end >= r->end)

@@ -1,4 +1,4 @@
-/* Reading JSON token by token, of a text in memory that may be anybody's. */
+/* JSON reader for untrusted text in memory, token by token. */
 #ifndef PITH_JSON_READ_H
 #define PITH_JSON_READ_H
 
@@ -10,14 +10,14 @@ typedef struct json_reader {
     const char *at, *end;
 } json_reader;
 
-/* Take a character behind spaces, if it is the next one. */
+/* Consume a character after white space, if it is the next one. */
 bool json_take(json_reader *r, char c);
-/* Nothing but spaces is left. */
+/* Whether only white space remains. */
 bool json_at_end(json_reader *r);
-/* A string: its UTF-8 text with a 0 behind it, owned. NULL: there is none, or it holds a
- * 0 or half a surrogate pair. */
+/* A string: zero-terminated UTF-8 text, owned. NULL: no string, or it contains a 0 or a
+ * lone surrogate. */
 char *json_take_string(json_reader *r);
-/* A whole number from 0 on. */
+/* A non-negative integer. */
 bool json_take_size(json_reader *r, int64_t *value);
 
 #endif

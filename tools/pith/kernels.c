@@ -1,7 +1,6 @@
-/* pith kernels: an archive of compiled kernel files, for builds without CMake. The passes
- * and their options are those of pith_add_kernels: CMake writes its list of them to
- * kernel_passes.def, and hands its options for all host passes to this file as KERNEL_*.
- */
+/* pith kernels: compiles kernel files to an archive, for builds without CMake. Passes and
+ * options are those of pith_add_kernels: CMake generates kernel_passes.def from its list,
+ * and defines the options of all host passes as KERNEL_*. */
 #include "command.h"
 #include "tool.h"
 
@@ -12,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a pass needs of the build. */
+/* Requirement of a pass. */
 typedef enum needs { NEEDS_NONE, NEEDS_X86, NEEDS_CUDA, NEEDS_COUNT } needs;
 
-/* A pass over a kernel file. The first needs nothing, and its source says which others
- * are linked. */
+/* A pass over a kernel file. The first has no requirements, and its source states which
+ * others are linked. */
 typedef struct pass {
     const char *name, *extension;
     needs needs;
@@ -32,11 +31,11 @@ enum { PASSES = sizeof passes / sizeof *passes };
 static const char *const with[NEEDS_COUNT] =
     {[NEEDS_X86] = "PITH_KERNEL_WITH_X86", [NEEDS_CUDA] = "PITH_KERNEL_WITH_CUDA"};
 
-/* One run of the verb. Texts are owned. */
+/* State of one run. Texts are owned. */
 typedef struct build {
     const command *c;
-    char *folder;                   /* temporary: the sources and objects */
-    char *objects;                  /* by spaces */
+    char *folder;                   /* temporary, for sources and objects */
+    char *objects;                  /* space-separated */
     char *include;                  /* -I of the installed headers, or "" */
     const char *cc, *cflags, *nvcc; /* nvcc NULL: no CUDA pass */
     const char *reals[2];
@@ -50,7 +49,7 @@ static const char *variable(const char *name, const char *otherwise) {
     return value && *value ? value : otherwise;
 }
 
-/* A text as one word of a shell. */
+/* Quote a text for the shell. */
 static char *word_of(const char *text) {
     char *word = text_of("'");
     for (; *text; text++) {
@@ -64,7 +63,7 @@ static char *word_of(const char *text) {
     return whole;
 }
 
-/* The exit code of a command, whose messages are the caller's to see. */
+/* Run a command; returns its exit code. Its messages go to the user. */
 static int execute(const char *line) {
     fflush(stdout);
     const int status = system(line);
@@ -96,7 +95,7 @@ static bool read_reals(build *b) {
     return true;
 }
 
-/* The compilers of the caller, and the headers beside this program. */
+/* Find the user's compilers, and the headers installed with this program. */
 static bool find_tools(build *b) {
     char path[4096];
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 64);
@@ -139,7 +138,7 @@ static bool takes_part(const build *b, const pass *p) {
     return b->has[p->needs] && !(b->checked && strcmp(p->builds, "unchecked") == 0);
 }
 
-/* Which other passes are linked, for the source of the first. */
+/* Write which other passes are linked, for the source of the first pass. */
 static void write_linked(const build *b, FILE *out, int real) {
     int reals = 0;
     for (int i = 0; i < b->real_count; i++)
@@ -155,7 +154,7 @@ static void write_linked(const build *b, FILE *out, int real) {
         fprintf(out, "#define PITH_KERNEL_REALS %d\n", reals);
 }
 
-/* The source of a pass: definitions, and the file. */
+/* Write the source of a pass: definitions and an include of the file. */
 static bool write_source(const build *b,
                          const char *source,
                          const char *file,
@@ -175,7 +174,7 @@ static bool write_source(const build *b,
     return fclose(out) == 0;
 }
 
-/* The compiler and its options. Owned. */
+/* The compiler and its options; owned. */
 static char *compiler_of(const build *b, const pass *p) {
     if (p->needs == NEEDS_CUDA)
         return text_of("%s %s %s", b->nvcc, p->options,
@@ -226,7 +225,7 @@ static bool compile_file(build *b, const char *name) {
 
 /* ---- The archive ---- */
 
-/* Made beside the objects: an older archive stays where a step fails. */
+/* Build the archive beside the objects, so that an older archive survives a failure. */
 static bool archive(const build *b) {
     const char *output = given_value(b->c, "--output");
     char *made = text_of("%s/kernels.a", b->folder);
@@ -235,7 +234,7 @@ static bool archive(const build *b) {
                          b->objects, from, to);
     const bool ok = execute(line) == 0;
     if (!ok)
-        complain("kernels", "%s was not made", output);
+        complain("kernels", "%s could not be made", output);
     free(line);
     free(to);
     free(from);
@@ -297,8 +296,8 @@ const verb kernels_verb = {
     .extensions = "h",
     .summary = "compile kernel files into an archive for programs",
     .more =
-        "CC, CFLAGS and AR name the C compiler, its options and the archiver. If NVCC is\n"
-        "set, the kernels are compiled for CUDA too, with the options NVCCFLAGS.\n"
+        "CC, CFLAGS and AR name the C compiler, its options and the archiver. If NVCC\n"
+        "is set, the kernels are compiled for CUDA too, with the options NVCCFLAGS.\n"
         "share/pith/pith.mk has a rule for make.",
     .options = options,
     .run = run};

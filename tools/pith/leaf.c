@@ -1,17 +1,17 @@
-/* pith show FILE PATH: the elements of one leaf, a line for every row of its last axis,
- * read piece by piece. */
+/* pith show FILE PATH: prints the elements of one leaf, one line per row of the last
+ * axis, read in pieces. */
 #include "tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is shown: elements of rows `first` to `end` of axis 0. */
+/* The range to show: elements of rows `first` to `end` of axis 0. */
 typedef struct part {
     pith_checkpoint_leaf leaf;
     int64_t first, end;
-    int64_t width; /* elements of a line */
-    int64_t lines; /* of a row of axis 0 */
+    int64_t width; /* elements per line */
+    int64_t lines; /* lines per row of axis 0 */
 } part;
 
 bool rows_parse(const char *text, int64_t *first, int64_t *end) {
@@ -33,8 +33,7 @@ static part part_of(const pith_checkpoint_leaf *leaf, int64_t first, int64_t end
     const int64_t all = shape->rank ? shape->extents[0] : 1;
     p.first = first < all ? first : all;
     p.end = end < 0 || end > all ? all : end;
-    if (leaf->count ==
-        0) /* of any other extents there may be many, and nothing in them */
+    if (leaf->count == 0) /* otherwise there may be many rows without elements */
         p.end = p.first;
     if (shape->rank > 1)
         p.width = shape->extents[shape->rank - 1];
@@ -43,7 +42,7 @@ static part part_of(const pith_checkpoint_leaf *leaf, int64_t first, int64_t end
     return p;
 }
 
-/* "[2, 0]": the place of a line. */
+/* The index of a line, as "[2, 0]". */
 static char *place_text(const part *p, int64_t line) {
     const pith_shape *shape = &p->leaf.shape;
     char text[PITH_MAX_RANK * 24] = "";
@@ -68,11 +67,11 @@ static void print_line(const part *p, int64_t line, const void *elements) {
     free(place);
 }
 
-/* ---- JSON: nested lists, as numpy.array takes them ---- */
+/* ---- JSON: nested lists, accepted by numpy.array ---- */
 
 static void open_lists(const part *p, int64_t line) {
     const pith_shape *shape = &p->leaf.shape;
-    int64_t below = 1; /* lines of the list that is opened */
+    int64_t below = 1; /* lines of the list being opened */
     for (int32_t k = shape->rank - 1; k-- > 0 && line % below == 0;) {
         json_open('[');
         below *= k ? shape->extents[k] : 1;

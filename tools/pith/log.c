@@ -1,6 +1,5 @@
-/* pith log: checkpoints one after the other, a line each: step, time, size, and what
- * changed since the one before. By checksums; no leaf is read. Logs of runs among them
- * have a line too. */
+/* pith log: one line per checkpoint with step, time, size, and changes since the previous
+ * one. Changes are found by checksums; no leaf is read. Run logs also have a line. */
 #include "command.h"
 #include "run_log.h"
 #include "tool.h"
@@ -11,11 +10,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { NAMED = 3 }; /* so many paths of what changed are told */
+enum { NAMED = 3 }; /* number of changed paths shown */
 
-/* What changed, as text that grows. */
+/* Changes as growing text. */
 typedef struct changes {
-    bool json; /* they are printed at once */
+    bool json; /* printed immediately */
     int64_t count;
     char *paths; /* owned; NULL: none */
 } changes;
@@ -32,7 +31,7 @@ static void add_change(changes *c, char *path) {
     free(path);
 }
 
-/* ".atoms.position", owned. */
+/* A path as ".atoms.position"; owned. */
 static char *path_text(pith_scope *s, const rows *r, int64_t node, const char *field) {
     const char *path = pith_checkpoint_path(s, r->c, node);
     return text_of("%s%s%s", path ? path : "?", *field ? "." : "", field);
@@ -109,7 +108,7 @@ static char *changes_text(pith_scope *s, const rows *before, const rows *now) {
 
 /* ---- Lines ---- */
 
-/* When the document was written, by the file system; "" where that is not known. */
+/* Modification time of the document; "" if unknown. */
 static char *time_text(const char *file, bool utc) {
     struct stat st;
     struct tm parts;
@@ -130,7 +129,7 @@ static bool names_file(const rows *r, const char *file) {
     return false;
 }
 
-/* Bytes of files that the checkpoint before has too. */
+/* Bytes of files shared with the previous checkpoint. */
 static size_t shared_bytes(const rows *before, const rows *now) {
     size_t bytes = 0;
     pith_checkpoint_sidecar sidecar;
@@ -141,7 +140,7 @@ static size_t shared_bytes(const rows *before, const rows *now) {
     return bytes;
 }
 
-/* "1.2 MiB", or "1.2 MiB, 3.4 MiB shared" where files of the one before go on. */
+/* "1.2 MiB", or "1.2 MiB, 3.4 MiB shared" with files of the previous checkpoint. */
 static char *size_text(const rows *before, const rows *now) {
     const size_t shared = shared_bytes(before, now);
     char *own = bytes_text(now->info->document_bytes + now->info->sidecar_bytes - shared);
@@ -239,7 +238,7 @@ static void put_run_log(const char *file, const run_log *l) {
 
 /* ---- The verb ---- */
 
-/* The exit code of a file that could not be read. */
+/* Exit code for a file that could not be read. */
 static int not_read(pith_scope *s, const char *file, table *t, bool json) {
     const bool damaged = pith_code(s) == PITH_E_FORMAT;
     if (damaged)
@@ -261,7 +260,7 @@ static int log_run(pith_scope *s, const char *file, table *t, bool json) {
     return SAME;
 }
 
-/* The checkpoint before is open in a scope of its own, as long as it is needed. */
+/* The previous checkpoint, open in a scope of its own until it is compared. */
 typedef struct story {
     rows before;
     pith_scope *holder;
@@ -273,7 +272,7 @@ static void story_end(story *y) {
         pith_scope_close(y->holder);
 }
 
-/* Takes the scope over. */
+/* Log a checkpoint; takes the scope. */
 static int
 log_checkpoint(pith_scope *s, const char *file, story *y, table *t, bool json) {
     rows now;
@@ -336,11 +335,12 @@ const verb log_verb = {
     .least = 1,
     .most = -1,
     .extensions = "json",
-    .summary = "a line each: step, time, size, what changed since the one before",
+    .summary = "one line each: step, time, size, changes since the previous one",
     .more =
-        "The name of a series, such as melt.json where there are melt.000001.json and so on,\n"
-        "stands for its members. Sizes are of the document and its sidecars; files that the\n"
-        "one before has too are counted apart, as shared. Documents alone are read. The log of\n"
-        "a run (.jsonl) has a line too: its last step, and its columns.",
+        "The name of a series, such as melt.json if there are melt.000001.json and so\n"
+        "on, stands for its members. Sizes are of the document and its sidecars;\n"
+        "files shared with the previous checkpoint are counted separately. Only\n"
+        "documents are read. The log of a run (.jsonl) also has a line: its last\n"
+        "step, and its columns.",
     .options = options,
     .run = log_series};

@@ -1,5 +1,5 @@
-/* The pith command: what is in a checkpoint, how two differ, whether one is intact. It
- * needs no C types and no device. */
+/* The pith command: shows, compares and verifies checkpoints. It needs no C types and no
+ * device. */
 #include "command.h"
 #include "tool.h"
 
@@ -19,7 +19,7 @@ static const verb *find_verb(const char *name) {
     return NULL;
 }
 
-/* Take "--color WHEN" and "--color=WHEN" out of the arguments. */
+/* Remove "--color WHEN" and "--color=WHEN" from the arguments. */
 static bool take_color(char **arguments) {
     char **to = arguments;
     const char *when = "auto";
@@ -43,7 +43,7 @@ static bool take_color(char **arguments) {
     return false;
 }
 
-/* As they were given: verbs move theirs about. */
+/* The original arguments; verbs reorder theirs. */
 static char **given_arguments;
 
 static void keep_arguments(int argc, char **argv) {
@@ -60,7 +60,7 @@ void become_formats(void) {
         return;
     path[n] = 0;
     if (strcmp(slash + 1, other) == 0)
-        return; /* it lacks the library too */
+        return; /* this program lacks the library too */
     strcpy(slash + 1, other);
     fflush(stdout);
     execv(path, given_arguments);
@@ -90,7 +90,7 @@ static int run(const verb *v, char **arguments) {
     return code;
 }
 
-/* Pages for those who install the command; they stand in no help. */
+/* Pages for packagers, not listed in the help. */
 static int print_page(char **arguments) {
     if (strcmp(arguments[0], "--man") == 0)
         return print_manual(), SAME;
@@ -118,13 +118,13 @@ static int choose(char **arguments) {
         return print_page(arguments);
     if (asks(arguments, "--help", "-h"))
         return print_usage(), SAME;
-    complain("", "there is no \"%s\"; pith --help lists what there is", arguments[0]);
+    complain("", "there is no verb \"%s\"; pith --help lists the verbs", arguments[0]);
     return TROUBLE;
 }
 
 int main(int argc, char **argv) {
     keep_arguments(argc, argv);
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too long is an error like others */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit is a plain error */
     setlocale(LC_CTYPE, "");
     int code = choose(argv + 1);
     if (fflush(stdout) != 0 || ferror(stdout)) {

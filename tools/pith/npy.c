@@ -85,7 +85,7 @@ static bool take_word(reader *r, const char *word) {
     return true;
 }
 
-/* 'text', without escapes. */
+/* Parse 'text', without escapes. */
 static bool take_text(reader *r, char *text, size_t room) {
     const char quote = take(r, '\'') ? '\'' : take(r, '"') ? '"' : 0;
     size_t n = 0;
@@ -184,13 +184,13 @@ static void swap(char *data, size_t step, int64_t count) {
         }
 }
 
-/* From Fortran's order to C's. */
+/* Transpose from Fortran order to C order. */
 static void *transposed(const npy *array, const char *data, int64_t count) {
     const size_t step = pith_dtype_size(array->dtype);
     const pith_shape *shape = &array->shape;
     char *result = room_for((size_t)count, step);
     int64_t at[PITH_MAX_RANK] = {0};
-    for (int64_t i = 0; i < count; i++) { /* in C's order */
+    for (int64_t i = 0; i < count; i++) { /* in C order */
         int64_t from = 0;
         for (int32_t k = shape->rank; k-- > 0;)
             from = from * shape->extents[k] + at[k];

@@ -1,4 +1,4 @@
-/* pith plot: a log, a series of checkpoints or a leaf as a chart, on the terminal or in a
+/* pith plot: charts of a log, a series of checkpoints or a leaf, on the terminal or in a
  * file. */
 #include "plot.h"
 
@@ -11,7 +11,7 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* "800x500" */
+/* Parse "800x500". */
 static bool read_size(const command *c, int *width, int *height) {
     const char *text = given_value(c, "--size");
     int used = 0;
@@ -27,7 +27,7 @@ static bool read_size(const command *c, int *width, int *height) {
 
 static int of_checkpoints(pith_scope *s, const command *c, int64_t bins, chart *made) {
     if (c->word_count < 2) {
-        complain("plot", "takes the path of a leaf behind the checkpoints");
+        complain("plot", "takes the path of a leaf after the checkpoints");
         return TROUBLE;
     }
     const char *path = c->words[c->word_count - 1];
@@ -74,7 +74,8 @@ static int plot(pith_scope *s, const command *c) {
 }
 
 static const option options[] = {
-    {"--output", "FILE", "write the chart there, as SVG or PNG by its name", NULL, 'o'},
+    {"--output", "FILE", "write the chart to this file, as SVG or PNG by its name", NULL,
+     'o'},
     {"--size", "WxH", "of that file, in pixels (720x432)", NULL, 0},
     {"--bins", "N", "of a histogram (40)", NULL, 0},
     {NULL, NULL, NULL, NULL, 0}};
@@ -89,8 +90,9 @@ const verb plot_verb = {
     .summary = "a log, a series or a leaf as a chart",
     .more =
         "A log (.jsonl): the columns of these names, or all of them, by step. Several\n"
-        "checkpoints, or the name of a series, and the path of a leaf: its value by step, or the\n"
-        "mean of a leaf of many elements. One checkpoint and the path of a leaf: how often its\n"
-        "values come. Without --output the chart is a line of blocks on the terminal.",
+        "checkpoints, or the name of a series, and the path of a leaf: its value by\n"
+        "step, or the mean of a leaf of many elements. One checkpoint and the path of\n"
+        "a leaf: a histogram of its values. Without --output the chart is a line of\n"
+        "blocks on the terminal.",
     .options = options,
     .run = plot};

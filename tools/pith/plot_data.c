@@ -1,5 +1,4 @@
-/* Charts of what lies in files: columns of a log, a scalar over checkpoints, how often
- * values come in a leaf. */
+/* Data of charts: columns of a log, a scalar over checkpoints, histograms of leaves. */
 #include "plot.h"
 
 #include <inttypes.h>
@@ -73,7 +72,7 @@ static int no_column(const pith_dict *log, const char *file, const char *name) {
         list = longer;
     }
     complain("plot", "\"%s\" has no column \"%s\"; it has %s", file, name,
-             *list ? list : "none but the step");
+             *list ? list : "only the step");
     free(list);
     return TROUBLE;
 }
@@ -106,7 +105,7 @@ int chart_of_log(pith_scope *s,
 
 /* ---- Checkpoints ---- */
 
-/* Open a checkpoint and look for a leaf. NULL: the scope has the reason. */
+/* Open a checkpoint and find a leaf. NULL: the scope has the error. */
 static const pith_checkpoint *find_leaf(pith_scope *s,
                                         const char *file,
                                         const char *path,
@@ -121,11 +120,11 @@ static const pith_checkpoint *find_leaf(pith_scope *s,
     *number = row.leaf;
     if (pith_checkpoint_get_leaf(c, row.leaf, leaf))
         return c;
-    pith_fail(s, PITH_E_STRUCTURE, NULL, "\"%s\" is no leaf of \"%s\"", path, file);
+    pith_fail(s, PITH_E_STRUCTURE, NULL, "\"%s\" is not a leaf of \"%s\"", path, file);
     return NULL;
 }
 
-/* The value of one element, or the mean of more. */
+/* The value of one element, or the mean of several. */
 static bool scalar_of(pith_scope *s,
                       const pith_checkpoint *c,
                       int64_t number,
@@ -182,9 +181,9 @@ int chart_of_series(pith_scope *s, char *const *files, const char *path, chart *
 /* ---- Histograms ---- */
 
 typedef struct histogram {
-    double low, high, width; /* of the finite values; of a bin */
+    double low, high, width; /* of the finite values; width: of a bin */
     int64_t bins, finite, others;
-    double *counts; /* NULL: the range is looked for */
+    double *counts; /* NULL: the range is being computed */
 } histogram;
 
 static void see(histogram *h, double x) {
@@ -218,7 +217,8 @@ static bool scan(pith_scope *s,
     return read;
 }
 
-/* Integers get bins of whole numbers, each in the middle where that is one. */
+/* Integer histograms have bins of integer width, from half a unit below the least value.
+ */
 static void choose_bins(histogram *h, pith_dtype dtype, int64_t bins) {
     const double range = h->high - h->low;
     h->bins = bins;

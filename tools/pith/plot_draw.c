@@ -1,5 +1,4 @@
-/* Charts: axes with round numbers, a grid that stays in the background, curves or bars.
- */
+/* Chart layout: axes with round numbers, a light grid, curves or bars. */
 #include "plot.h"
 
 #include <math.h>
@@ -7,9 +6,9 @@
 #include <string.h>
 
 enum { INK = 0x222222, QUIET = 0x666666, GRID = 0xE4E4E4, WANTED_TICKS = 6 };
-static const double small = 12, large = 15; /* sizes of text */
+static const double small = 12, large = 15; /* font sizes */
 
-/* Colours that most eyes tell apart (Okabe and Ito). */
+/* Colour-blind safe palette (Okabe and Ito). */
 static const uint32_t colours[] = {0x0072B2, 0xD55E00, 0x009E73,
                                    0xCC79A7, 0xE69F00, 0x56B4E9};
 enum { COLOURS = sizeof colours / sizeof colours[0] };
@@ -18,7 +17,7 @@ typedef struct axis {
     double low, high;   /* of the data, widened */
     double from, to;    /* on the canvas */
     double first, step; /* ticks */
-    double scale;       /* labels are values over it, a power of ten */
+    double scale;       /* labels are values divided by this power of ten */
     int decimals;
 } axis;
 
@@ -26,7 +25,7 @@ static double place(const axis *a, double value) {
     return a->from + (value - a->low) / (a->high - a->low) * (a->to - a->from);
 }
 
-/* 1, 2 or 5 times a power of ten, for so many ticks at most. */
+/* Step of 1, 2 or 5 times a power of ten, for at most WANTED_TICKS ticks. */
 static double round_step(double range) {
     const double raw = range / WANTED_TICKS, power = pow(10, floor(log10(raw)));
     const double times = raw / power;
@@ -65,7 +64,7 @@ static char *tick_text(const axis *a, double value) {
     return text_of("%.*f", a->decimals < 15 ? a->decimals : 15, shown);
 }
 
-/* Where two labels of ticks touch, every second one goes. */
+/* If two labels touch, every second one is dropped. */
 static double label_step(const axis *a, double room) {
     double step = a->step;
     char *low = tick_text(a, a->low), *high = tick_text(a, a->high);
@@ -115,16 +114,16 @@ static void draw_y(canvas *to, const axis *x, const axis *y, const char *label) 
     free(text);
 }
 
-/* A run of finite values, drawn. */
+/* Draw a run of finite values. */
 static void flush(canvas *to, const double *points, int64_t n, uint32_t rgb) {
-    if (n == 1) /* a point alone */
+    if (n == 1) /* a single point */
         to->bar(to, points[0] - 1.5, points[1] - 1.5, 3, 3, rgb);
     else if (n)
         to->curve(to, points, n, rgb);
 }
 
-/* Add a point. Of more than four in one column of pixels the first, the lowest, the
- * highest and the last look the same as all. */
+/* Add a point. Each pixel column keeps at most four: first, lowest, highest and last,
+ * which look the same as all. */
 static int64_t add_point(double *points, int64_t n, double x, double y) {
     if (n < 4 || floor(points[2 * (n - 4)]) != floor(x)) {
         points[2 * n] = x;
@@ -178,7 +177,7 @@ static void draw_legend(canvas *to, const chart *c, double left, double y) {
     }
 }
 
-/* Room at the left for the labels of ticks. */
+/* Left margin for tick labels. */
 static double left_margin(const axis *y) {
     size_t most = 0;
     for (double v = y->first; v <= y->high + 1e-9 * y->step; v += y->step) {

@@ -13,7 +13,7 @@ static void colour_of(cairo_t *cr, uint32_t rgb) {
                          (rgb & 255) / 255.0);
 }
 
-/* Lines of one pixel lie on pixels. */
+/* Lines of one pixel are aligned to pixels. */
 static void line(canvas *c, double x, double y, double x2, double y2, uint32_t rgb) {
     cairo_t *cr = c->closure;
     colour_of(cr, rgb);
@@ -28,7 +28,7 @@ static void draw_points(canvas *c, const double *points, int64_t count, uint32_t
     colour_of(cr, rgb);
     cairo_set_line_width(cr, 1.5);
     cairo_set_line_join(cr, CAIRO_LINE_JOIN_ROUND);
-    cairo_new_path(cr); /* text leaves a point behind */
+    cairo_new_path(cr); /* text leaves a current point */
     for (int64_t i = 0; i < count; i++)
         cairo_line_to(cr, points[2 * i], points[2 * i + 1]);
     cairo_stroke(cr);

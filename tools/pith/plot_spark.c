@@ -1,4 +1,4 @@
-/* Charts on a terminal: a line of blocks a curve. */
+/* Sparklines: charts on a terminal, one line of blocks per curve. */
 #include "plot.h"
 
 #include <inttypes.h>
@@ -8,7 +8,7 @@
 
 enum { LEAST_WIDTH = 8, MOST_WIDTH = 60, LEVELS = 8 };
 
-/* The mean of the finite values that fall into a column; NaN: there are none. */
+/* The mean of the finite values in a column; NaN: none. */
 static double column_of(const curve *c, int column, int width) {
     const int64_t first = c->count * column / width;
     int64_t end = c->count * (column + 1) / width;
@@ -21,7 +21,7 @@ static double column_of(const curve *c, int column, int width) {
     return n ? sum / (double)n : (double)NAN;
 }
 
-/* Blocks from the lowest to the highest column; bars stand on 0. Owned. */
+/* Blocks from the lowest to the highest column; bars start at 0. Owned. */
 static char *blocks(const curve *c, int width, bool bars) {
     double *heights = room_for((size_t)width, sizeof *heights);
     double low = (double)INFINITY, high = -low;

@@ -1,17 +1,17 @@
-/* The rows of a checkpoint with their children, and what they are called. */
+/* Rows of a checkpoint: children of its nodes, and their texts. */
 #include "run_log.h"
 #include "tool.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A file that is known for something else is not called damaged. */
+/* Explain that a run log is no damaged checkpoint. */
 static void explain(pith_scope *s, const char *file) {
     if (pith_code(s) != PITH_E_FORMAT || !is_run_log(file))
         return;
     pith_clear(s);
     pith_fail(s, PITH_E_ARG, NULL,
-              "\"%s\" is the log of a run and no checkpoint: pith log, plot and convert "
+              "\"%s\" is the log of a run, not a checkpoint: pith log, plot and convert "
               "read it",
               file);
 }

@@ -1,4 +1,4 @@
-/* Logs of runs, where pith log meets them among checkpoints. */
+/* Run logs in the list of pith log. */
 #include "run_log.h"
 
 #include "tool.h"

@@ -1,5 +1,5 @@
-/* Series of checkpoints: "melt.json" stands for melt.000001.json and so on, where there
- * is no file of that name. */
+/* Series of checkpoints: "melt.json" stands for melt.000001.json and so on, if there is
+ * no file of that name. */
 #include "tool.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ static void add(list *l, char *name) {
     l->names[l->count++] = name;
 }
 
-/* The number in "<stem>.<six digits or more>.json"; -1: it is no member. */
+/* The number in "<stem>.<six digits or more>.json"; -1: not a member. */
 static int64_t member_number(const char *name, const char *stem, size_t n) {
     if (strncmp(name, stem, n) != 0 || name[n] != '.')
         return -1;
@@ -46,7 +46,7 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Members of a series into a list. False: there are none. */
+/* Add the members of a series to a list. False: none. */
 static bool add_members(list *l, const char *series) {
     const char *slash = strrchr(series, '/'), *name = slash ? slash + 1 : series;
     const size_t length = strlen(name);

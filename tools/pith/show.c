@@ -1,4 +1,4 @@
-/* pith show: a checkpoint drawn as a tree, each leaf with what is in it. */
+/* pith show: prints a checkpoint as a tree, with statistics of each leaf. */
 #include "command.h"
 #include "tool.h"
 
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left out: the middle of long containers, and nodes below a depth. */
+/* Limits of the output: items of long containers, and depth. */
 typedef struct limits {
     int64_t items, depth;
 } limits;
 
 typedef struct frame {
     int64_t node, next; /* statics first, then children */
-    size_t prefix;      /* length of the prefix before this node's was added */
+    size_t prefix;      /* length of the prefix before this node's part */
 } frame;
 
 typedef struct drawing {
@@ -25,18 +25,18 @@ typedef struct drawing {
     table table;
     frame *stack;
     int64_t depth, room;
-    char *prefix; /* of lines inside the node on top */
+    char *prefix; /* of lines inside the top node */
     size_t length, prefix_room;
     int code;
 } drawing;
 
-/* ---- What is shown ---- */
+/* ---- Limits ---- */
 
 static int64_t first_items(const limits *l) {
     return l->items - l->items / 2;
 }
 
-/* The place in a container before which its middle is left out, and how many are. */
+/* The number of children omitted in the middle of a container. */
 static int64_t left_out(const pith_checkpoint_node *n, const limits *l) {
     if (n->kind == PITH_NODE_RECORD || n->child_count - 1 <= l->items)
         return 0;
@@ -59,7 +59,7 @@ static int64_t count_lines(const rows *r, const limits *l, int64_t most) {
                                  (n->is_static || !in_middle(parent, n->index, l)));
         if (!visible[i])
             continue;
-        lines += !n->is_static; /* the line of a static was counted with its record */
+        lines += !n->is_static; /* a static is counted with its record */
         if (n->depth < l->depth)
             lines += n->static_count + (left_out(n, l) > 0);
     }
@@ -67,7 +67,7 @@ static int64_t count_lines(const rows *r, const limits *l, int64_t most) {
     return lines;
 }
 
-/* The limits that show most within the lines allowed. */
+/* The limits that show most within the allowed lines. */
 static limits choose_limits(const rows *r, int64_t lines) {
     static const int64_t items[] = {INT64_MAX, 48, 24, 12, 8, 6, 4};
     static const int64_t depths[] = {INT64_MAX, 24, 16, 12, 8, 6, 4, 3, 2, 1};
@@ -149,7 +149,7 @@ static void add_statistics(drawing *d, table_row *row, int64_t leaf) {
     }
 }
 
-/* "24.0 KiB", "24.0 KiB in 3.1 KiB" where it is compressed. */
+/* "24.0 KiB"; "24.0 KiB in 3.1 KiB" if compressed. */
 static char *size_text(const pith_checkpoint_leaf *l) {
     char *bytes = bytes_text(l->bytes);
     if (!l->compressed)
@@ -317,14 +317,14 @@ static int show_tree(pith_scope *s, rows *r, const leaf_options *o) {
     return d.code;
 }
 
-/* A leaf, by its path. */
+/* Show the leaf at a path. */
 static int
 show_path(pith_scope *s, const rows *r, const char *path, const leaf_options *o) {
     const int64_t node = pith_checkpoint_find(s, r->c, path);
     if (node >= 0 && r->nodes[node].leaf >= 0)
         return show_leaf(s, r, node, o);
     if (node >= 0)
-        complain("show", "\"%s\" is no leaf", path);
+        complain("show", "\"%s\" is not a leaf", path);
     else
         complain("show", "%s", pith_message(s));
     return TROUBLE;
@@ -364,24 +364,24 @@ static int show(pith_scope *s, const command *c) {
 
 static const option options[] = {
     {"--rows", "A:B", "rows A to B - 1 of the leaf's first axis", NULL, 0},
-    {"--no-stats", NULL, "read no leaf; of a leaf that is shown, check no more than that",
+    {"--no-stats", NULL, "read no leaf; verify only the rows of a leaf that are shown",
      NULL, 0},
-    {"--all", NULL, "every line, however many", NULL, 0},
-    {"--lines", "N", "as many lines as that (100); longer trees are cut", NULL, 0},
+    {"--all", NULL, "all lines", NULL, 0},
+    {"--lines", "N", "at most this many lines (100); longer trees are cut", NULL, 0},
     {"--json", NULL, "for programs: every node, or every element of the leaf", NULL, 0},
     {NULL, NULL, NULL, NULL, 0}};
 
 const verb show_verb = {
     .name = "show",
     .words = "FILE [PATH]",
-    .takes = "one file, and the path of a leaf if you like",
+    .takes = "one file, and optionally the path of a leaf",
     .least = 1,
     .most = 2,
     .extensions = "json",
-    .summary = "the tree, with what is in every leaf; or the elements of one",
-    .more =
-        "Without PATH a checkpoint is drawn as a tree: types, statics, and of every leaf its\n"
-        "dtype, shape, size, unit, least and greatest element, mean and number of NaNs.\n"
-        "With PATH, such as .atoms.position, the elements of that leaf are printed.",
+    .summary = "the tree with statistics of every leaf, or the elements of one",
+    .more = "Without PATH a checkpoint is drawn as a tree: types, statics, and of every\n"
+            "leaf its dtype, shape, size, unit, least and greatest element, mean and\n"
+            "number of NaNs. With PATH, such as .atoms.position, the elements of that\n"
+            "leaf are printed.",
     .options = options,
     .run = show};

@@ -1,4 +1,4 @@
-/* pith show --json: a checkpoint as one object, its nodes in walk order. */
+/* pith show --json: prints a checkpoint as one object, its nodes in walk order. */
 #include "tool.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void put_bound(const pith_leaf_statistics *m, pith_dtype dtype, bool leas
         json_i64(least ? m->least_i64 : m->greatest_i64);
 }
 
-/* Of what has no number there is neither bound nor mean. */
+/* Without numbers, bounds and mean are omitted. */
 static void put_statistics(const pith_leaf_statistics *m, const pith_checkpoint_leaf *l) {
     json_name("statistics");
     json_open('{');
@@ -64,7 +64,7 @@ static void put_statistics(const pith_leaf_statistics *m, const pith_checkpoint_
     json_close('}');
 }
 
-/* The exit code. */
+/* Returns the exit code. */
 static int put_leaf(pith_scope *s, const rows *r, int64_t number, bool statistics) {
     pith_checkpoint_leaf l;
     pith_leaf_statistics m;
@@ -149,7 +149,7 @@ int show_json(pith_scope *s, const rows *r, bool statistics) {
     json_name("nodes");
     json_open('[');
     for (int64_t i = 0; i < r->info->node_count; i++) {
-        pith_scope *inner = pith_scope_open_in(s); /* paths of many nodes are much text */
+        pith_scope *inner = pith_scope_open_in(s); /* limits memory for paths */
         const int one = put_node(inner, r, i, statistics);
         pith_scope_close(inner);
         code = one > code ? one : code;

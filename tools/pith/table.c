@@ -1,5 +1,4 @@
-/* Tables on a terminal: columns as wide as they need, lines no wider than the terminal.
- */
+/* Tables on a terminal: columns fit their content, lines fit the terminal. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -35,7 +34,7 @@ static int width_of(const table_row *row, int i) {
     return frame + (row->cells[i].text ? columns(row->cells[i].text) : 0);
 }
 
-/* A few very wide cells do not push all others away: they stick out instead. */
+/* A few very wide cells do not widen their column: they overflow. */
 static void measure(const table *t, int widths[CELLS]) {
     for (int i = 0; i < CELLS; i++) {
         widths[i] = 0;
@@ -50,8 +49,8 @@ static void measure(const table *t, int widths[CELLS]) {
     }
 }
 
-/* Write text, at most `room` columns of it (negative: all); returns the columns written.
- */
+/* Write text, at most `room` columns of it (negative: all); returns the columns
+ * written. */
 static int put(FILE *out, const char *text, colour c, int room) {
     const int width = columns(text);
     if (c != PLAIN)

@@ -1,4 +1,4 @@
-/* Text for people: colours, sizes, and what files hold made harmless for a terminal. */
+/* Text for terminals: colours, sizes, and escaped content of files. */
 #include "tool.h"
 
 #include <inttypes.h>
@@ -60,8 +60,8 @@ void *room_for(size_t count, size_t bytes) {
     return memory;
 }
 
-/* Control characters could move the cursor or worse: those of ASCII, and C1 (C2 80 to
- * 9F). */
+/* Escape control characters, which could move the cursor or worse: ASCII ones, and C1 (C2
+ * 80 to 9F). */
 char *clean(const char *text) {
     char *copy = room_for(4 * strlen(text) + 1, 1), *to = copy;
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {

@@ -1,4 +1,4 @@
-/* Between the files of the pith command: text for terminals, tables, and its verbs. */
+/* Within the pith command: text for terminals, tables, and its verbs. */
 #ifndef PITH_TOOL_H
 #define PITH_TOOL_H
 
@@ -14,26 +14,26 @@ enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
 
 typedef enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN } colour;
 
-/* "auto" (a terminal, without NO_COLOR), "always" or "never"; false: none of them. */
+/* "auto" (a terminal, without NO_COLOR), "always" or "never"; false: other text. */
 bool colours_choose(const char *when);
-/* Width of the terminal that stdout is; 0: it is none. */
+/* Width of the terminal on stdout; 0: no terminal. */
 int terminal_width(void);
-/* Start a colour, or end it with PLAIN; writes nothing where colours are off. */
+/* Start a colour, or end it with PLAIN; does nothing if colours are off. */
 void colour_to(FILE *out, colour c);
 
-/* Formatted text that the caller frees; leaves the program when memory is short. */
+/* Formatted text, freed by the caller; exits if memory is exhausted. */
 char *text_of(const char *format, ...) PITH_FORMAT(1, 2);
 void *room_for(size_t count, size_t bytes); /* zeroed */
-/* Text of a file made harmless: control characters become \xNN; frees nothing. */
+/* Escape text of a file: control characters become \xNN; frees nothing. */
 char *clean(const char *text);
-char *quoted(const char *text);                              /* "text", NULL for a NULL */
+char *quoted(const char *text);                              /* "text", NULL for NULL */
 char *bytes_text(size_t bytes);                              /* "93.8 KiB" */
 char *shape_text(pith_dtype dtype, const pith_shape *shape); /* f64[256,3] */
 const char *plural(int64_t count, const char *one, const char *many);
-/* Columns that UTF-8 text takes, each character one. */
+/* Width of UTF-8 text, one column per character. */
 int columns(const char *text);
 
-/* A message of the program on stderr, "pith verb: ..." */
+/* Print a message on stderr, "pith verb: ..." */
 void complain(const char *verb, const char *format, ...) PITH_FORMAT(2, 3);
 
 /* ---- Tables (table.c): cells are aligned by column ---- */
@@ -48,7 +48,7 @@ typedef struct cell {
 
 typedef struct table_row {
     cell cells[CELLS];
-    char *frame; /* owned; lines of a tree before the first cell; NULL */
+    char *frame; /* owned; tree lines before the first cell; or NULL */
 } table_row;
 
 typedef struct table {
@@ -64,61 +64,60 @@ void table_end(table *t);
 
 /* A checkpoint with the children of its nodes. */
 typedef struct rows {
-    const char *file; /* as given, or the newest member of the series that was given */
-    char *member;     /* owned: that member's name; NULL */
+    const char *file; /* as given, or the newest member of the given series */
+    char *member;     /* owned: that member's name; or NULL */
     const pith_checkpoint *c;
     const pith_checkpoint_info *info;
     pith_checkpoint_node *nodes;
     int64_t *base, *children; /* of i: children[base[i]] to children[base[i + 1] - 1] */
 } rows;
 
-/* The name of a series stands for its newest member. False: the scope carries the reason.
- */
+/* The name of a series stands for its newest member. False: the scope has the error. */
 bool rows_open(pith_scope *s, const char *file, rows *r);
 /* The rows of an open checkpoint. */
 void rows_take(const pith_checkpoint *c, rows *r);
 void rows_end(rows *r);
-/* The last step of a row's path: ".field", "[3]", "['key']"; "" for the root. */
+/* The last element of a row's path: ".field", "[3]", "['key']"; "" for the root. */
 char *step_text(const rows *r, int64_t node);
-/* What a node is: "f64[3]", "Atoms", "list of 3", "absent". */
+/* Text of a node: "f64[3]", "Atoms", "list of 3", "absent". */
 char *node_text(const rows *r, int64_t node);
-/* A static's value: "64", "2.5", "\"text\"". */
+/* Text of a static: "64", "2.5", "\"text\"". */
 char *static_text(const rows *r, const pith_checkpoint_static *value);
 
 /* ---- One leaf (leaf.c) ---- */
 
 typedef struct leaf_options {
-    bool check;         /* against its checksum, before anything is shown */
-    int64_t first, end; /* rows of axis 0; end -1: to the last one */
-    int64_t lines;      /* most that are shown */
-    bool json;          /* one value with all elements, however many lines */
+    bool check;         /* verify the checksum before printing */
+    int64_t first, end; /* rows of axis 0; end -1: all */
+    int64_t lines;      /* maximum number of lines */
+    bool json;          /* one value with all elements, regardless of lines */
 } leaf_options;
 
-/* "A:B" or "A:" (end -1). */
+/* Parse "A:B" or "A:" (end -1). */
 bool rows_parse(const char *text, int64_t *first, int64_t *end);
-/* The exit code. */
+/* Returns the exit code. */
 int show_leaf(pith_scope *s, const rows *r, int64_t node, const leaf_options *o);
-/* The tree as JSON (show_json.c); the exit code. */
+/* Print the tree as JSON (show_json.c); returns the exit code. */
 int show_json(pith_scope *s, const rows *r, bool statistics);
 
 /* ---- Series (series.c) ---- */
 
-/* Files, with the names of series replaced by their members, in order; ends with NULL. */
+/* Files, with names of series replaced by their members, in order; NULL-terminated. */
 char **series_expand(const char *const *files, int count);
 void series_end(char **files);
-/* The newest member of a series, owned; NULL: there is a file of that name, or no member.
- */
+/* The newest member of a series, owned; NULL: a file of that name exists, or there is no
+ * member. */
 char *series_newest(const char *file);
 
 /* ---- JSON on stdout (json.c) ---- */
 
-/* Write elsewhere from now on, without spaces; NULL: on stdout, and readable. */
+/* Redirect output, without spaces; NULL: to stdout, with line breaks. */
 void json_to(FILE *out);
 /* Brackets are "{}" and "[]". In an object each value follows its name. */
 void json_open(char bracket);
 void json_close(char bracket);
 void json_name(const char *name);
-void json_text(const char *text); /* NULL: null. Bytes that are no UTF-8 become \\xNN */
+void json_text(const char *text); /* NULL: null. Invalid UTF-8 becomes \\xNN */
 void json_i64(int64_t value);
 void json_bool(bool value);
 void json_f64(double value); /* as an element */

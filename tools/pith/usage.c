@@ -1,20 +1,20 @@
-/* The pages that are printed from the tables of verbs: --help, and the man page. */
+/* Help pages generated from the tables of verbs: --help, and the man page. */
 #include "command.h"
 #include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char purpose[] = "look into checkpoints of pith";
+static const char purpose[] = "inspect checkpoints of pith";
 
 const char *const exit_codes[] = {
-    "all is well, or there is no difference", "a difference, or damage",
-    "trouble: a wrong command line, or a file that cannot be read or written", NULL};
+    "success, or no difference", "a difference, or damage",
+    "an error: a wrong command line, or a file that cannot be read or written", NULL};
 
 const option common_options[] = {
     {"--color", "WHEN", "auto (a terminal, and NO_COLOR not set), always, never",
      "auto always never", 0},
-    {"--help", NULL, "what a verb takes", NULL, 0},
+    {"--help", NULL, "describe a verb", NULL, 0},
     {"--version", NULL, "the version of pith", NULL, 0},
     {NULL, NULL, NULL, NULL, 0}};
 
@@ -38,13 +38,13 @@ static void print_exit_codes(void) {
 }
 
 void print_usage(void) {
-    puts("Look into checkpoints of pith.\n");
+    puts("Inspect checkpoints of pith.\n");
     for (const verb *const *v = verbs; *v; v++) {
         char *line = text_of("pith %s %s", (*v)->name, (*v)->words);
         printf("  %-26s %s\n", line, (*v)->summary);
         free(line);
     }
-    puts("\npith VERB --help tells more.\n");
+    puts("\npith VERB --help describes a verb.\n");
     print_options(common_options);
     putchar('\n');
     print_exit_codes();
@@ -65,7 +65,7 @@ void print_verb(const verb *v) {
 
 /* ---- The man page ---- */
 
-/* roff takes a leading dot or quote, backslashes and hyphens for its own. */
+/* Escape text for roff: leading dots and quotes, backslashes and hyphens. */
 static void roff(const char *text) {
     if (*text == '.' || *text == '\'')
         fputs("\\&", stdout);
@@ -119,8 +119,8 @@ void print_manual(void) {
         putchar('\n');
     }
     puts(
-        ".SH DESCRIPTION\n.B pith\nneeds no C types and no device: it works on files of types "
-        "that it has never seen.\n.SH VERBS");
+        ".SH DESCRIPTION\n.B pith\nneeds no C types and no device: it reads files of any "
+        "record type.\n.SH VERBS");
     for (const verb *const *v = verbs; *v; v++)
         roff_verb(*v);
     puts(".SH OPTIONS OF ALL VERBS");
@@ -131,6 +131,6 @@ void print_manual(void) {
         roff(exit_codes[i]);
         putchar('\n');
     }
-    puts(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nwhere it is set, nothing is coloured unless "
+    puts(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif it is set, nothing is coloured unless "
          "\\-\\-color asks for it.");
 }

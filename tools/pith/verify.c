@@ -1,4 +1,4 @@
-/* pith verify: whether checkpoints are whole, every byte against its checksum. */
+/* pith verify: verifies every byte of checkpoints against its checksum. */
 #include "command.h"
 #include "tool.h"
 
@@ -37,7 +37,7 @@ static int64_t count_damaged(pith_scope *s, const char *file, const rows *r, boo
         if ((leaf.sidecar >= 0 && told[leaf.sidecar]) ||
             pith_checkpoint_verify(s, r->c, i))
             continue;
-        if (!*pith_error_path(s) && leaf.sidecar >= 0) /* the sidecar as a whole */
+        if (!*pith_error_path(s) && leaf.sidecar >= 0) /* the sidecar itself */
             told[leaf.sidecar] = true;
         if (damaged++ < MOST_LINES || json)
             say_damaged(s, file, json);
@@ -49,7 +49,7 @@ static int64_t count_damaged(pith_scope *s, const char *file, const rows *r, boo
     return damaged;
 }
 
-/* The exit code of a file that could not be opened. */
+/* Exit code for a file that could not be opened. */
 static int not_open(pith_scope *s, const char *file, bool json) {
     const bool damaged = pith_code(s) == PITH_E_FORMAT;
     if (damaged)
@@ -127,8 +127,8 @@ const verb verify_verb = {
     .most = -1,
     .extensions = "json",
     .summary = "whether checkpoints are intact",
-    .more =
-        "Every byte of documents and sidecars is read and checked against its "
-        "checksum.\nLeaves that were struck are named. The name of a series stands for its members.",
+    .more = "Every byte of documents and sidecars is read and verified against its\n"
+            "checksum. Damaged leaves are named. The name of a series stands for its\n"
+            "members.",
     .options = options,
     .run = verify};

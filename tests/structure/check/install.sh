@@ -85,7 +85,7 @@ if command -v make >/dev/null; then
     [ ! -e "$work/a.a" ] || fail "an archive was made from a wrong file"
     refuses 'TMPDIR: no folder /nowhere/pith' env TMPDIR=/nowhere "$pith" kernels -o "$work/a.a" "$consumer/square.h"
     echo old >"$work/old.a"
-    refuses 'old.a was not made' env AR=false "$pith" kernels -o "$work/old.a" "$consumer/square.h"
+    refuses 'old.a could not be made' env AR=false "$pith" kernels -o "$work/old.a" "$consumer/square.h"
     [ "$(cat "$work/old.a")" = old ] || fail "the old archive is gone"
     refuses 'a folder was not made' "$pith" kernels -o "$work/a folder" "$consumer/square.h"
 fi
