@@ -208,7 +208,7 @@ pith_status pithp_lens_check_type(pith_scope *s, const void *node, const pith_ty
 const void *
 pithp_lens_admit(pith_scope *s, const void *tree, const char *name, const char *what);
 
-/* ---- Row lenses (at.c) ---- */
+/* ---- Parts of every leaf (kind/at.c) ---- */
 
 const void *
 pithp_lens_leaves_get(pith_scope *s, const pithp_lens_part *part, const void *node);
@@ -218,7 +218,7 @@ const void *pithp_lens_leaves_set(pith_scope *s,
                                   const void *node,
                                   const void *value);
 
-/* ---- Traversals (traverse.c) ---- */
+/* ---- Traversals (kind/traverse.c) ---- */
 
 /* The matches of a traversal below a node. */
 typedef struct pithp_lens_finds {
