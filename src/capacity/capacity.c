@@ -123,7 +123,7 @@ typedef struct {
 
 static void add_lens(const pith_lens *lens, pithp_text *t) {
     for (int32_t i = 0; i < lens->part_count; i++)
-        pithp_lens_part_text(t, &lens->parts[i]);
+        lens->parts[i].kind->text(t, &lens->parts[i]);
 }
 
 /* Prefix the error of a size with its path in the state. Returns NULL. */
@@ -418,10 +418,11 @@ static bool add_merged(const pith_capacity *c, int64_t i, pithp_text *t) {
     const pith_lens *lens = c->lens;
     const pithp_lens_part *last =
         lens && lens->part_count ? &lens->parts[lens->part_count - 1] : NULL;
-    if (!last || c->tree || last->kind != PITHP_LENS_MERGE || last->count != c->count)
+    if (!last || c->tree || last->kind != &pithp_lens_merge_kind ||
+        last->count != c->count)
         return false;
     for (const pithp_lens_part *part = lens->parts; part < last; part++)
-        pithp_lens_part_text(t, part);
+        part->kind->text(t, part);
     add_lens(last->merged[i], t);
     return true;
 }

@@ -244,8 +244,8 @@ pith_status pithp_lens_changes_check(const pithp_lens_changes *c) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < e->count && rc == PITH_OK; k++) {
         const pithp_lens_part *parts = e->list[k].parts;
-        if (!parts || parts->kind == PITHP_LENS_AT || parts->kind == PITHP_LENS_SLICE)
-            continue; /* their changes are known */
+        if (!parts || parts->kind->leaves)
+            continue; /* all that these set is seen */
         for (int64_t i = k + 1; i < e->count && rc == PITH_OK; i++)
             if (e->list[i].parts &&
                 pithp_lens_common_places(&e->list[k], &e->list[i]) == e->list[i].depth)

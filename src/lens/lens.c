@@ -12,39 +12,17 @@ const pithp_class pithp_lens_class = {"a lens", keep_lens};
 static const struct pith_lens no_memory = {
     .error = "out of memory: no room for a lens of the process"};
 
-const pithp_lens_part pithp_lens_each_part = {.kind = PITHP_LENS_EACH,
-                                              .each = {0, INT64_MAX, 1}};
-
 /* ---- Drafts ---- */
 
 void *pithp_lens_allocate(pith_scope *s, size_t bytes) {
     return s ? pithp_scope_allocate(s, bytes) : pithp_permanent(bytes);
 }
 
-/* Join two paths into the first. */
-static bool join_paths(pith_scope *s, pithp_lens_part *a, const pithp_lens_part *b) {
-    const size_t count = (size_t)(a->count + b->count), length = strlen(a->text);
-    pithp_lens_step *steps = pithp_lens_allocate(s, count * sizeof *steps);
-    char *text = steps ? pithp_lens_allocate(s, length + strlen(b->text) + 1) : NULL;
-    if (!text)
-        return false;
-    memcpy(steps, a->steps, (size_t)a->count * sizeof *steps);
-    memcpy(steps + a->count, b->steps, (size_t)b->count * sizeof *steps);
-    for (size_t i = (size_t)a->count; i < count; i++)
-        steps[i].end += length;
-    memcpy(text, a->text, length);
-    strcpy(text + length, b->text);
-    a->steps = steps;
-    a->text = text;
-    a->count = (int32_t)count;
-    return true;
-}
-
 pithp_lens_part *pithp_lens_add(pithp_lens_draft *d, const pithp_lens_part *part) {
     int32_t *count = &d->lens.part_count;
     pithp_lens_part *last = *count ? &d->parts[*count - 1] : NULL;
-    if (last && last->kind == PITHP_LENS_PATH && part->kind == PITHP_LENS_PATH)
-        return join_paths(d->s, last, part) ? last : NULL;
+    if (last && last->kind == part->kind && part->kind->join)
+        return part->kind->join(d->s, last, part) ? last : NULL;
     if (*count == d->room) {
         const int32_t room = d->room ? 2 * d->room : 2;
         pithp_lens_part *parts = pithp_lens_allocate(d->s, (size_t)room * sizeof *parts);
@@ -59,74 +37,14 @@ pithp_lens_part *pithp_lens_add(pithp_lens_draft *d, const pithp_lens_part *part
     return &d->parts[(*count)++];
 }
 
-static const pith_lens *copy_lens(pith_scope *s, const pith_lens *lens);
-
-static const char *copy_text(pith_scope *s, const char *text) {
+const char *pithp_lens_copy_text(pith_scope *s, const char *text) {
     const size_t bytes = strlen(text) + 1;
     char *copy = pithp_lens_allocate(s, bytes);
     return copy ? memcpy(copy, text, bytes) : NULL;
 }
 
-static pith_status copy_steps(pith_scope *s, pithp_lens_part *p) {
-    const size_t bytes = (size_t)p->count * sizeof *p->steps;
-    pithp_lens_step *steps = pithp_lens_allocate(s, bytes);
-    p->text = copy_text(s, p->text);
-    if (!steps || !p->text)
-        return s->error.code;
-    memcpy(steps, p->steps, bytes);
-    p->steps = steps;
-    for (int32_t i = 0; i < p->count; i++)
-        if ((steps[i].kind == PITHP_LENS_NAME || steps[i].kind == PITHP_LENS_KEY) &&
-            !(steps[i].name = copy_text(s, steps[i].name)))
-            return s->error.code;
-    return PITH_OK;
-}
-
-static pith_status copy_merged(pith_scope *s, pithp_lens_part *p) {
-    const pith_lens **lenses =
-        pithp_lens_allocate(s, (size_t)(p->count ? p->count : 1) * sizeof *lenses);
-    if (!lenses)
-        return s->error.code;
-    for (int32_t i = 0; i < p->count; i++)
-        if (!(lenses[i] = copy_lens(s, p->merged[i])))
-            return s->error.code;
-    p->merged = lenses;
-    return PITH_OK;
-}
-
-static pith_status copy_slices(pith_scope *s, pithp_lens_part *p) {
-    const size_t bytes = (size_t)p->count * sizeof *p->slices;
-    pith_slice *slices = pithp_lens_allocate(s, bytes);
-    if (!slices)
-        return s->error.code;
-    if (bytes)
-        memcpy(slices, p->slices, bytes);
-    p->slices = slices;
-    return PITH_OK;
-}
-
-/* Copy the data of a part to s. */
-static pith_status copy_part(pith_scope *s, pithp_lens_part *p) {
-    switch (p->kind) {
-        case PITHP_LENS_PATH:
-            return copy_steps(s, p);
-        case PITHP_LENS_CONSTANT:
-            return pithp_keep_slots(s, 1, &p->constant);
-        case PITHP_LENS_FUNCTION:
-            p->function.name = copy_text(s, p->function.name);
-            return s->error.code;
-        case PITHP_LENS_MERGE:
-            return copy_merged(s, p);
-        case PITHP_LENS_AT:
-            return pithp_keep_slots(s, 1, (const void **)&p->at.index);
-        case PITHP_LENS_SLICE:
-            return copy_slices(s, p);
-        case PITHP_LENS_CHECK:
-        case PITHP_LENS_EACH:
-        case PITHP_LENS_WHERE:
-            return PITH_OK;
-    }
-    return PITH_OK;
+static pith_status copy_part(pith_scope *s, pithp_lens_part *part) {
+    return part->kind->copy ? part->kind->copy(s, part) : PITH_OK;
 }
 
 pith_status pithp_lens_add_parts(pithp_lens_draft *d, const pith_lens *lens) {
@@ -141,7 +59,8 @@ pith_status pithp_lens_add_parts(pithp_lens_draft *d, const pith_lens *lens) {
 }
 
 static bool is_direct(const pith_lens *lens) {
-    if (!lens->type || lens->part_count != 1 || lens->parts->kind != PITHP_LENS_PATH)
+    if (!lens->type || lens->part_count != 1 ||
+        lens->parts->kind != &pithp_lens_path_kind)
         return false;
     for (int32_t i = 0; i < lens->parts->count; i++)
         if (lens->parts->steps[i].kind != PITHP_LENS_SLOT)
@@ -163,13 +82,13 @@ const pith_lens *pithp_lens_finish(pithp_lens_draft *d) {
     return memcpy(h + 1, &d->lens, sizeof d->lens);
 }
 
-static const pith_lens *copy_lens(pith_scope *s, const pith_lens *lens) {
+const pith_lens *pithp_lens_copy(pith_scope *s, const pith_lens *lens) {
     pithp_lens_draft d = {.s = s, .lens = {.type = lens->type}};
     return pithp_lens_add_parts(&d, lens) == PITH_OK ? pithp_lens_finish(&d) : NULL;
 }
 
 static const void *keep_lens(pith_scope *outer, const void *object) {
-    return copy_lens(outer, object);
+    return pithp_lens_copy(outer, object);
 }
 
 const pith_lens *
@@ -183,17 +102,24 @@ pithp_lens_extend(pith_scope *s, const pith_lens *lens, const pithp_lens_part *p
     return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
 }
 
-/* ---- Validation of arguments ---- */
+const pith_lens *
+pithp_lens_of_part(pith_scope *s, const pith_type *type, const pithp_lens_part *part) {
+    pithp_lens_draft d = {.s = s, .lens = {.type = type}};
+    pithp_lens_part *added = pithp_lens_add(&d, part);
+    return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
+}
+
+/* ---- Checking what users pass ---- */
 
 pith_status
 pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function) {
     const pithp_lens_part *last =
         lens->part_count ? &lens->parts[lens->part_count - 1] : NULL;
-    if (!last || (last->kind != PITHP_LENS_AT && last->kind != PITHP_LENS_SLICE))
+    if (!last || !last->kind->leaves)
         return PITH_OK;
     pithp_text text;
     pithp_text_begin(&text, s->runtime);
-    pithp_lens_part_text(&text, last);
+    last->kind->text(&text, last);
     pithp_fail(s, PITH_E_ARG, NULL,
                "%s: the lens ends in %s, which must be the last part", function,
                text.bytes);
@@ -254,7 +180,7 @@ pith_status pithp_lens_check_root(pith_scope *s,
 /* ---- Process-wide lenses ---- */
 
 static const pith_lens *refusing(const char *why) {
-    pithp_lens_draft d = {.lens = {.error = copy_text(NULL, why)}};
+    pithp_lens_draft d = {.lens = {.error = pithp_lens_copy_text(NULL, why)}};
     return d.lens.error ? pithp_lens_finish(&d) : NULL;
 }
 
@@ -309,35 +235,6 @@ const pith_lens *pith_lens_path(pith_scope *s, const pith_type *type, const char
     return pithp_lens_add_path(&d, path) == PITH_OK ? pithp_lens_finish(&d) : NULL;
 }
 
-const pith_lens *pith_lens_constant(pith_scope *s, const void *value) {
-    if (!pithp_enter(s) ||
-        pithp_tree_check(s, value, "pith_lens_constant", "value") != PITH_OK)
-        return NULL;
-    pithp_lens_draft d = {.s = s};
-    const pithp_lens_part part = {.kind = PITHP_LENS_CONSTANT, .constant = value};
-    pithp_lens_part *added = pithp_lens_add(&d, &part);
-    return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
-}
-
-const pith_lens *pith_lens_function(pith_scope *s,
-                                    const char *name,
-                                    pith_lens_getter get,
-                                    pith_lens_setter set,
-                                    void *closure) {
-    if (!pithp_enter(s))
-        return NULL;
-    if (!name || !get) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_lens_function: %s is NULL",
-                   name ? "get" : "name");
-        return NULL;
-    }
-    pithp_lens_draft d = {.s = s};
-    const pithp_lens_part part = {.kind = PITHP_LENS_FUNCTION,
-                                  .function = {name, get, set, closure}};
-    pithp_lens_part *added = pithp_lens_add(&d, &part);
-    return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
-}
-
 const pith_lens *pith_lens_focus(pith_scope *s, const pith_lens *lens, const char *path) {
     if (!pithp_enter(s) ||
         pithp_lens_check(s, lens, "pith_lens_focus", "lens") != PITH_OK)
@@ -381,7 +278,7 @@ pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner) {
         return NULL;
     const bool whole = outer->part_count == 0 && !outer->type;
     const bool unsure = inner->type && !whole && outer->end == PITHP_LENS_END_ANY;
-    const pithp_lens_part check = {.kind = PITHP_LENS_CHECK, .type = inner->type};
+    const pithp_lens_part check = {.kind = &pithp_lens_check_kind, .type = inner->type};
     pithp_lens_draft d = {.s = s, .lens = {.type = whole ? inner->type : outer->type}};
     if (pithp_lens_add_parts(&d, outer) != PITH_OK ||
         (unsure && !pithp_lens_add(&d, &check)))
@@ -389,35 +286,4 @@ pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner) {
     if ((inner->part_count || inner->type) && pithp_lens_add_parts(&d, inner) != PITH_OK)
         return NULL;
     return pithp_lens_finish(&d);
-}
-
-const pith_lens *
-pith_lens_merge(pith_scope *s, int64_t count, const pith_lens *const *lenses) {
-    if (!pithp_enter(s))
-        return NULL;
-    if (count < 0 || count > INT32_MAX || (count && !lenses)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_lens_merge: %s",
-                   count >= 0 && !lenses ? "lenses is NULL"
-                                         : "the count is out of range");
-        return NULL;
-    }
-    pithp_lens_draft d = {.s = s};
-    for (int64_t i = 0; i < count; i++) {
-        char name[40];
-        snprintf(name, sizeof name, "lenses[%lld]", (long long)i);
-        if (pithp_lens_check(s, lenses[i], "pith_lens_merge", name) != PITH_OK)
-            return NULL;
-        if (lenses[i]->type && d.lens.type && lenses[i]->type != d.lens.type) {
-            pithp_fail(s, PITH_E_TYPE, NULL,
-                       "pith_lens_merge: %s applies to %s, earlier lenses to %s", name,
-                       lenses[i]->type->name, d.lens.type->name);
-            return NULL;
-        }
-        if (lenses[i]->type)
-            d.lens.type = lenses[i]->type;
-    }
-    const pithp_lens_part part = {
-        .kind = PITHP_LENS_MERGE, .count = (int32_t)count, .merged = lenses};
-    pithp_lens_part *added = pithp_lens_add(&d, &part);
-    return added && copy_part(s, added) == PITH_OK ? pithp_lens_finish(&d) : NULL;
 }

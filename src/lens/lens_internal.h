@@ -27,17 +27,7 @@ typedef struct pithp_lens_step {
     };
 } pithp_lens_step;
 
-typedef enum pithp_lens_part_kind {
-    PITHP_LENS_PATH,
-    PITHP_LENS_CHECK, /* requires a record of a type, which the following steps rely on */
-    PITHP_LENS_CONSTANT,
-    PITHP_LENS_FUNCTION,
-    PITHP_LENS_MERGE,
-    PITHP_LENS_EACH, /* traversals: later parts apply to each match */
-    PITHP_LENS_WHERE,
-    PITHP_LENS_AT, /* row lenses: must be the last part */
-    PITHP_LENS_SLICE
-} pithp_lens_part_kind;
+typedef struct pithp_lens_kind pithp_lens_kind;
 
 /* Nodes to which a traversal applies its predicate. */
 typedef enum pithp_lens_asked {
@@ -47,8 +37,8 @@ typedef enum pithp_lens_asked {
 } pithp_lens_asked;
 
 typedef struct pithp_lens_part {
-    pithp_lens_part_kind kind;
-    int32_t count; /* PATH: steps; MERGE: lenses */
+    const pithp_lens_kind *kind; /* how it works: see below */
+    int32_t count;               /* PATH: steps; MERGE: lenses */
     union {
         struct {
             const pithp_lens_step *steps;
@@ -82,7 +72,55 @@ typedef struct pithp_lens_part {
 
 extern const pithp_lens_part pithp_lens_each_part; /* all items */
 
-/* Static knowledge about the focus of a lens. */
+typedef struct pithp_lens_edit pithp_lens_edit;
+typedef struct pithp_lens_edits pithp_lens_edits;
+typedef struct pithp_lens_finds pithp_lens_finds;
+
+/* How the parts of a kind work; the file of the kind (kind/) has its table. A function
+ * that takes parts takes those from one of the kind on; NULL where it gives a tree:
+ * absent, or the error is set. */
+struct pithp_lens_kind {
+    bool leaves; /* it looks at a part of every leaf: nothing goes behind it */
+    /* Copy what the part points to into s; NULL: it points to nothing of its own. */
+    pith_status (*copy)(pith_scope *s, pithp_lens_part *part);
+    /* One part in place of two; false: out of memory. NULL: they stay two. */
+    bool (*join)(pith_scope *s, pithp_lens_part *first, const pithp_lens_part *second);
+    /* What the parts look at from a node. */
+    const void *(*get)(pith_scope *s,
+                       const pithp_lens_part *parts,
+                       int32_t count,
+                       const void *node);
+    /* Add the changes that set it to a value. The node is at the trail. */
+    pith_status (*set)(pithp_lens_edits *e,
+                       const pithp_lens_part *parts,
+                       int32_t count,
+                       const void *node,
+                       const void *value);
+    /* Of changes that compute a node: the node with the value of the change set in it. */
+    const void *(*make)(const pithp_lens_edits *e,
+                        const pithp_lens_edit *edit,
+                        const void *node);
+    /* What such a change looks at; NULL: what `get` gives. */
+    const void *(*get_made)(pith_scope *s, const pithp_lens_edit *edit, const void *node);
+    /* Of traversals: add what the part finds below a node. */
+    pith_status (*find)(pith_scope *s,
+                        const pithp_lens_part *part,
+                        const void *node,
+                        pithp_lens_finds *finds);
+    void (*text)(pithp_text *t, const pithp_lens_part *part); /* append how it reads */
+};
+extern const pithp_lens_kind pithp_lens_path_kind;
+extern const pithp_lens_kind
+    pithp_lens_check_kind; /* that a node is a record of a type */
+extern const pithp_lens_kind pithp_lens_constant_kind;
+extern const pithp_lens_kind pithp_lens_function_kind;
+extern const pithp_lens_kind pithp_lens_merge_kind;
+extern const pithp_lens_kind pithp_lens_each_kind;  /* traversals: of items, */
+extern const pithp_lens_kind pithp_lens_where_kind; /* and of nodes, leaves or records */
+extern const pithp_lens_kind pithp_lens_at_kind;    /* parts of every leaf: rows, */
+extern const pithp_lens_kind pithp_lens_slice_kind; /* and slices */
+
+/* What the types tell of what a lens looks at. */
 typedef enum pithp_lens_end {
     PITHP_LENS_END_ANY,
     PITHP_LENS_END_RECORD, /* of end_type, or absent */
@@ -129,8 +167,13 @@ pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function
 /* A lens extended by one part, whose data is copied. NULL: error set. */
 const pith_lens *
 pithp_lens_extend(pith_scope *s, const pith_lens *lens, const pithp_lens_part *part);
-/* Check a lens passed by the user: live, of this runtime or process-wide, without
- * error. */
+/* A lens of one part; what the part points to is copied. NULL: error set. */
+const pith_lens *
+pithp_lens_of_part(pith_scope *s, const pith_type *type, const pithp_lens_part *part);
+/* Copies in s. NULL: error set. */
+const pith_lens *pithp_lens_copy(pith_scope *s, const pith_lens *lens);
+const char *pithp_lens_copy_text(pith_scope *s, const char *text);
+/* A lens that a user passed: live, of this runtime or of the process, without error. */
 pith_status pithp_lens_check(pith_scope *s,
                              const pith_lens *lens,
                              const char *function,
@@ -199,7 +242,19 @@ const void *pithp_lens_look(pith_scope *s,
                             const pithp_lens_part *parts,
                             int32_t count,
                             const void *node);
-/* Check that a node is present for the next part; otherwise PITH_E_PATH. */
+/* What the parts behind the first one look at from what that one found. */
+const void *pithp_lens_look_behind(pith_scope *s,
+                                   const pithp_lens_part *parts,
+                                   int32_t count,
+                                   const void *found);
+/* A list or tuple of what was got. NULL: error set. */
+const void *pithp_lens_gather(pith_scope *s,
+                              pithp_kind kind,
+                              int64_t count,
+                              const void *const *items);
+/* Whether lists and tuples can hold an item; false: error set. */
+bool pithp_lens_is_item(pith_scope *s, const void *item);
+/* Whether a part can look into what is there: PITH_E_PATH where nothing is. */
 pith_status pithp_lens_present(pith_scope *s, const void *node);
 /* Check that a node is a record of a type. */
 pith_status pithp_lens_check_type(pith_scope *s, const void *node, const pith_type *type);
@@ -208,20 +263,10 @@ pith_status pithp_lens_check_type(pith_scope *s, const void *node, const pith_ty
 const void *
 pithp_lens_admit(pith_scope *s, const void *tree, const char *name, const char *what);
 
-/* ---- Parts of every leaf (kind/at.c) ---- */
-
-const void *
-pithp_lens_leaves_get(pith_scope *s, const pithp_lens_part *part, const void *node);
-/* The node with the selected rows set. */
-const void *pithp_lens_leaves_set(pith_scope *s,
-                                  const pithp_lens_part *part,
-                                  const void *node,
-                                  const void *value);
-
 /* ---- Traversals (kind/traverse.c) ---- */
 
-/* The matches of a traversal below a node. */
-typedef struct pithp_lens_finds {
+/* What a traversal finds below a node. */
+struct pithp_lens_finds {
     pith_runtime *rt;
     const void **nodes;
     int64_t *ends;   /* end of the positions of each match */
@@ -229,7 +274,7 @@ typedef struct pithp_lens_finds {
     int64_t *places; /* relative to the node, concatenated */
     int64_t count, place_count;
     int64_t node_room, end_room, field_room, place_room;
-} pithp_lens_finds;
+};
 
 static inline const int64_t *
 pithp_lens_find_places(const pithp_lens_finds *f, int64_t i, int64_t *depth) {
@@ -237,24 +282,31 @@ pithp_lens_find_places(const pithp_lens_finds *f, int64_t i, int64_t *depth) {
     *depth = f->ends[i] - begin;
     return f->places + begin;
 }
-/* On failure the error is set, with a path from the node, and pithp_lens_finds_end is not
- * needed. */
-pith_status pithp_lens_find_all(pith_scope *s,
-                                const pithp_lens_part *part,
-                                const void *node,
-                                pithp_lens_finds *finds);
+/* Add a node with its places, or what it embeds at a field; false: out of memory. */
+bool pithp_lens_find_add(pithp_lens_finds *f, const void *node, int32_t field);
+bool pithp_lens_find_place(pithp_lens_finds *f, int64_t place);
+/* `get` and `set` of traversals. */
+const void *pithp_lens_get_finds(pith_scope *s,
+                                 const pithp_lens_part *parts,
+                                 int32_t count,
+                                 const void *node);
+pith_status pithp_lens_set_finds(pithp_lens_edits *e,
+                                 const pithp_lens_part *parts,
+                                 int32_t count,
+                                 const void *node,
+                                 const void *value);
+/* A lens with a traversal more, for a public function. NULL: error set. */
+const pith_lens *pithp_lens_traverse(pith_scope *s,
+                                     const char *function,
+                                     const pith_lens *lens,
+                                     const pithp_lens_part *part);
 void pithp_lens_finds_end(pithp_lens_finds *finds);
 /* Prefix the scope's error with the path of match i below a node. */
 void pithp_lens_find_prefix(pith_scope *s,
                             const pithp_lens_finds *finds,
                             int64_t i,
                             const void *node);
-/* A match as a tree; NULL: absent, or the error is set. */
-const void *pithp_lens_find_value(pith_scope *s,
-                                  const pithp_lens_part *part,
-                                  const pithp_lens_finds *finds,
-                                  int64_t i);
-/* Append the path of positions from a node. */
+/* Append the path of places from a node. */
 void pithp_lens_places_text(pithp_text *t,
                             const void *node,
                             const int64_t *places,
@@ -310,24 +362,25 @@ const pith_text *pithp_lens_text_of(const void *tree);
 
 /* ---- Setting (set.c, edit.c, conflict.c) ---- */
 
-/* A change of the node, leaf or static at a position. If it computes the new node from
- * the current one, it is applied after all changes below that node. */
-typedef struct pithp_lens_edit {
-    int64_t *places;   /* from the root; for a row, followed by its indices in the leaf */
-    int64_t depth;     /* number of positions */
-    int32_t rows;      /* number of trailing row indices */
-    const void *value; /* checked; NULL: absent */
-    const pithp_static_value *scalar; /* of a static, in place of `value` */
-    const pithp_lens_part *parts;     /* set the value in the node; NULL: replace it */
+/* A change of the node, leaf or static at a place. One that computes the new node from
+ * the one there is made last, after all changes below that node. */
+struct pithp_lens_edit {
+    int64_t *places; /* from the root; of a row: its indices along the leaf's axes too */
+    int64_t depth;   /* of them */
+    int32_t rows;    /* how many of them are indices of a row */
+    const void *value;                /* checked; NULL: absent */
+    const pithp_static_value *scalar; /* of a static, in place of a value */
+    const pithp_lens_part *parts; /* set the value in the node there; NULL: it replaces
+                                     the node */
     int32_t part_count;
-    int32_t field;         /* for parts with matches: as in pithp_lens_finds */
-    const pith_lens *lens; /* of the merge that made the change; NULL: none */
-    int64_t number;        /* in order of addition */
-    const void *made;      /* with parts: the new node, once made */
-} pithp_lens_edit;
+    int32_t field;         /* with parts that find records: as in pithp_lens_finds */
+    const pith_lens *lens; /* of a merge, to which the change belongs; NULL: no merge */
+    int64_t number;        /* in the order of adding */
+    const void *made;      /* with parts, once made: the node */
+};
 
-/* Pending changes of a tree, and the position of the next change. */
-typedef struct pithp_lens_edits {
+/* What is to change in a tree, and where the next change is found. */
+struct pithp_lens_edits {
     pith_scope *s;
     const pith_lens_options *options; /* may be NULL */
     const pith_lens *lens; /* of the innermost merge; used for the next changes */
@@ -335,7 +388,7 @@ typedef struct pithp_lens_edits {
     pithp_lens_edit *list;
     int64_t count, room;
     pithp_lens_edit first;
-} pithp_lens_edits;
+};
 
 void pithp_lens_edits_begin(pithp_lens_edits *e,
                             pith_scope *s,
@@ -356,6 +409,40 @@ const void *pithp_lens_set_computed(const pithp_lens_edits *e,
 /* Apply the parts of an edit to a node. NULL: absent, or the error is set. */
 const void *
 pithp_lens_look_computed(pith_scope *s, const pithp_lens_edit *edit, const void *node);
+/* Add the changes that set what parts look at from a node, which is at the trail. */
+pith_status pithp_lens_expand(pithp_lens_edits *e,
+                              const pithp_lens_part *parts,
+                              int32_t count,
+                              const void *node,
+                              const void *value);
+/* The same of parts that compute the node anew: one change. */
+pith_status pithp_lens_expand_computed(pithp_lens_edits *e,
+                                       const pithp_lens_part *parts,
+                                       int32_t count,
+                                       const void *node,
+                                       const void *value);
+/* A node with what parts look at from it replaced. NULL: absent, or the error is set. */
+const void *pithp_lens_set_in(const pithp_lens_edits *e,
+                              const pithp_lens_part *parts,
+                              int32_t count,
+                              const void *node,
+                              const void *value);
+/* The value of a part that stands for a node of its own: what is behind it is set there.
+ */
+const void *pithp_lens_set_behind(const pithp_lens_edits *e,
+                                  const pithp_lens_part *parts,
+                                  int32_t count,
+                                  const void *node,
+                                  const void *value);
+/* That what is set holds as many items as there are places; one of them. */
+pith_status pithp_lens_check_items(pith_scope *s,
+                                   const void *value,
+                                   bool list,
+                                   int64_t count,
+                                   const char *of);
+const void *pithp_lens_item(const void *value, int64_t i);
+/* Whether rows are given to be set; false: error set. */
+bool pithp_lens_rows_present(pith_scope *s, const void *value);
 /* A leaf with a row replaced. NULL: error set. */
 const void *pithp_lens_set_row(pith_scope *s,
                                const pith_array *leaf,
@@ -391,8 +478,7 @@ pith_status pithp_lens_conflict(const pithp_lens_edits *e,
 
 /* Append the text of a lens. */
 void pithp_lens_text(pithp_text *t, const pith_lens *lens);
-/* Append the text of a part, or of a slice: "1:-1:2". */
-void pithp_lens_part_text(pithp_text *t, const pithp_lens_part *part);
+/* Append how a slice reads: "1:-1:2". */
 void pithp_slice_text(pithp_text *t, const pith_slice *slice);
 
 #endif

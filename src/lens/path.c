@@ -70,7 +70,7 @@ static pith_status flush(reading *r, size_t end) {
             return short_of_memory(d);
         memcpy(text, r->text + r->begin, end - r->begin);
         text[end - r->begin] = 0;
-        if (!pithp_lens_add(d, &(pithp_lens_part){.kind = PITHP_LENS_PATH,
+        if (!pithp_lens_add(d, &(pithp_lens_part){.kind = &pithp_lens_path_kind,
                                                   .count = r->count,
                                                   .steps = r->steps,
                                                   .text = text}))
@@ -197,7 +197,7 @@ static pith_status end_group(reading *r, size_t end) {
     r->type = NULL;
     d->lens.end = PITHP_LENS_END_ANY;
     d->lens.end_type = NULL;
-    return pithp_lens_add(d, &(pithp_lens_part){.kind = PITHP_LENS_MERGE,
+    return pithp_lens_add(d, &(pithp_lens_part){.kind = &pithp_lens_merge_kind,
                                                 .count = count,
                                                 .merged = lenses})
                ? PITH_OK
