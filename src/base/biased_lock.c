@@ -6,7 +6,7 @@
 #include <sched.h>
 
 /* A holder is done in a few instructions, unless it is descheduled. */
-static inline void wait_a_little(int *looks) {
+static inline void back_off(int *looks) {
     enum { LOOKS = 20 };
     if (++*looks < LOOKS)
         pithp_pause();
@@ -17,17 +17,17 @@ static inline void wait_a_little(int *looks) {
 /* Revoke the bias. The owner stores `held` and then reads `owner` again, without a fence
  * between. The membarrier puts a fence in every thread: an owner that stores `held` after
  * it sees the change and waits too. */
-static void share(pithp_biased_lock *b, uintptr_t owner) {
+static void revoke_bias(pithp_biased_lock *b, uintptr_t owner) {
     int looks = 0;
     if (owner > PITHP_LOCK_SHARED &&
         atomic_compare_exchange_strong(&b->owner, &owner, PITHP_LOCK_CHANGING)) {
         pithp_membarrier_all();
         while (atomic_load_explicit(&b->held, memory_order_acquire))
-            wait_a_little(&looks);
+            back_off(&looks);
         atomic_store_explicit(&b->owner, PITHP_LOCK_SHARED, memory_order_release);
     }
     while (atomic_load_explicit(&b->owner, memory_order_acquire) != PITHP_LOCK_SHARED)
-        wait_a_little(&looks);
+        back_off(&looks);
 }
 
 void pithp_biased_lock_wait(pithp_biased_lock *b) {
@@ -39,8 +39,8 @@ void pithp_biased_lock_wait(pithp_biased_lock *b) {
         return;
     }
     int looks = 0;
-    share(b, owner);
+    revoke_bias(b, owner);
     while (atomic_exchange_explicit(&b->locked, true, memory_order_acquire))
         while (atomic_load_explicit(&b->locked, memory_order_relaxed))
-            wait_a_little(&looks);
+            back_off(&looks);
 }

@@ -46,7 +46,7 @@ static void take_lock(void) {
         pthread_mutex_lock(&lock);
 }
 
-static void give_lock(void) {
+static void release_lock(void) {
     if (--mine.locks == 0)
         pthread_mutex_unlock(&lock);
 }
@@ -63,7 +63,7 @@ static void unlist(void *thread) {
     if (t->next)
         t->next->previous = t->previous;
     listed = NULL;
-    give_lock();
+    release_lock();
 }
 
 /* The child of fork() has one thread; the calls of other threads do not exist there. */
@@ -105,7 +105,7 @@ static thread_calls *list(void) {
         threads->previous = t;
     threads = t;
     listed = t;
-    give_lock();
+    release_lock();
     return t;
 }
 
@@ -165,7 +165,7 @@ pith_scope *pithp_scope_in_flight(const pith_runtime *rt) {
 typedef enum { NO_CALL, CALL, UNKNOWN } sight;
 
 /* Whether a thread is in a call on the runtime, and the name of the call. */
-static sight look_at(thread_calls *t, const pith_runtime *rt, const char **name) {
+static sight inspect_thread(thread_calls *t, const pith_runtime *rt, const char **name) {
     sight seen = NO_CALL;
     for (int i = 0; i < DEPTH && seen != CALL; i++) {
         if (!atomic_load_explicit(&t->scopes[i], memory_order_acquire))
@@ -180,10 +180,10 @@ static sight look_at(thread_calls *t, const pith_runtime *rt, const char **name)
     return seen;
 }
 
-static sight look_around(const pith_runtime *rt, const char **name) {
+static sight inspect_threads(const pith_runtime *rt, const char **name) {
     sight seen = NO_CALL;
     for (thread_calls *t = threads; t && seen != CALL; t = t->next) {
-        const sight at = look_at(t, rt, name);
+        const sight at = inspect_thread(t, rt, name);
         seen = at == NO_CALL ? seen : at;
     }
     return seen;
@@ -200,11 +200,11 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
     for (int i = 0; i < PATIENCE && seen == UNKNOWN && !is_closing(rt); i++) {
         if (i >
             0) { /* a thread that is about to publish its runtime may wait for the lock */
-            give_lock();
+            release_lock();
             sched_yield();
             take_lock();
         }
-        seen = look_around(rt, name);
+        seen = inspect_threads(rt, name);
     }
     const bool closes = seen == NO_CALL && !is_closing(rt);
     if (closes) {
@@ -216,7 +216,7 @@ bool pithp_closing_begin(pithp_closing *c, pith_runtime *rt, const char **name) 
         if (is_closing(rt)) /* another thread closes it */
             *name = NULL;
     }
-    give_lock();
+    release_lock();
     return closes;
 }
 
@@ -237,5 +237,5 @@ void pithp_closing_end(pithp_closing *c) {
     atomic_fetch_sub(&pithp_closing_count, 1);
     pthread_cond_broadcast(&closed);
     mine.closes--;
-    give_lock();
+    release_lock();
 }

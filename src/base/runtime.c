@@ -79,7 +79,7 @@ static const pithp_room_hooks *hooks_of(const pith_runtime *rt, int room) {
 }
 
 /* Free everything, after all threads of the runtime have ended. */
-static void take_away(pith_runtime *rt) {
+static void free_runtime(pith_runtime *rt) {
     while (rt->scopes)
         pith_scope_close(rt->scopes);
     for (int i = PITHP_ROOM_COUNT; i-- > 0;) {
@@ -119,6 +119,6 @@ void pithp_runtime_destroy(pith_runtime *rt) {
             hooks->threads_joining(rt);
     }
     pithp_closing_lock();
-    take_away(rt);
+    free_runtime(rt);
     pithp_closing_end(&closing);
 }

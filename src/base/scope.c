@@ -159,7 +159,7 @@ static const pithp_room_hooks *hooks_of(pith_runtime *rt, int room) {
 }
 
 /* In order from the bottom room up. */
-static void tell_rooms_opened(pith_scope *s) {
+static void call_opened_hooks(pith_scope *s) {
     pith_runtime *rt = s->runtime;
     for (unsigned rooms = atomic_load_explicit(&rt->told_opened, memory_order_acquire);
          rooms; rooms &= rooms - 1)
@@ -167,7 +167,7 @@ static void tell_rooms_opened(pith_scope *s) {
 }
 
 /* In order from the top room down. */
-static void tell_rooms_closing(pith_scope *s) {
+static void call_closing_hooks(pith_scope *s) {
     pith_runtime *rt = s->runtime;
     unsigned rooms = atomic_load_explicit(&rt->told_closing, memory_order_acquire);
     while (rooms) {
@@ -200,7 +200,7 @@ pith_scope *pith_scope_open(pith_runtime *rt) {
         s->broken = true;
     }
     pthread_mutex_unlock(&rt->lock);
-    tell_rooms_opened(s);
+    call_opened_hooks(s);
     return s;
 }
 
@@ -245,7 +245,7 @@ static void hand_over_error(const pith_scope *s) {
 
 static void close_one(pith_scope *s) {
     pith_runtime *rt = s->runtime;
-    tell_rooms_closing(s);
+    call_closing_hooks(s);
     release_holds(s);
     hand_over_error(s);
     if (s->parent) {

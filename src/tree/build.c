@@ -63,7 +63,7 @@ const void *pithp_nil_of(const pithp_structure *t) {
 /* ---- Positions in a structure ---- */
 
 /* Advance the innermost node by `slots`; leave nodes without further slots. */
-static void pass(pithp_walk *w, int64_t slots) {
+static void advance(pithp_walk *w, int64_t slots) {
     pithp_walk_frame *top = &w->frames[w->depth - 1];
     top->next += slots;
     while (w->depth &&
@@ -93,7 +93,7 @@ bool pithp_structure_path(pith_runtime *rt,
             if (node_def->slot_count)
                 pithp_walk_enter(&w, node_def, node_def);
             else if (w.depth)
-                pass(&w, 1);
+                advance(&w, 1);
             continue;
         }
         for (int64_t run = pithp_token_run(token); run && !found;) {
@@ -111,7 +111,7 @@ bool pithp_structure_path(pith_runtime *rt,
                 item -= n;
             run -= n;
             if (top)
-                pass(&w, n);
+                advance(&w, n);
         }
     }
     const bool failed = w.failed || path->failed;
@@ -170,11 +170,11 @@ refuse(pith_scope *s, const pithp_structure *t, int64_t i, const void *item) {
 }
 
 /* Check leaves. *same: all have the specs of the structure. *outlive: all outlive s. */
-static pith_status admit(pith_scope *s,
-                         const pithp_structure *t,
-                         const pith_array *const *items,
-                         bool *same,
-                         bool *outlive) {
+static pith_status check_items(pith_scope *s,
+                               const pithp_structure *t,
+                               const pith_array *const *items,
+                               bool *same,
+                               bool *outlive) {
     uintptr_t begin = 0; /* of objects in the block of the last leaf */
     size_t span = 0;
     *same = *outlive = true;
@@ -405,7 +405,7 @@ const void *pithp_build(pith_scope *s,
         return build_item(s, items[0]);
     }
     bool same, outlive;
-    if (admit(s, t, items, &same, &outlive) != PITH_OK)
+    if (check_items(s, t, items, &same, &outlive) != PITH_OK)
         return NULL;
     if (pithp_token_kind(t->tokens[0]) != PITHP_TOKEN_NODE)
         return build_item(s, items[0]);

@@ -91,7 +91,7 @@ static void take_steps(finding *c) {
 
 /* Inspect leaves that differ from those before: other specs, other buffers, or not
  * readable. */
-static pith_status look(finding *c, int64_t i) {
+static pith_status inspect(finding *c, int64_t i) {
     bool same = true;
     c->moved = false;
     for (int k = 0; k < c->trees; k++) {
@@ -138,7 +138,7 @@ static void begin_run(finding *c, int64_t i) {
 /* Whether the leaves of an item have the properties of the leaves inspected last. *data:
  * where they lie. */
 static inline __attribute__((always_inline)) bool
-alike(const finding *c, const int trees, int64_t i, const char **data) {
+matches_last(const finding *c, const int trees, int64_t i, const char **data) {
     bool same = true;
     for (int k = 0; k < trees; k++) {
         const pith_array *leaf = c->leaves[k][i];
@@ -158,7 +158,7 @@ follow(const finding *c, const int trees, int64_t i, const char **next) {
     const bool solid = pithp_array_shares(local.specs[0]) &&
                        local.step == pithp_array_step(local.specs[0]);
     for (const int64_t count = solid ? local.structure->item_count : i; i < count; i++) {
-        if (!alike(&local, trees, i, data))
+        if (!matches_last(&local, trees, i, data))
             break;
         bool follows = true;
         for (int k = 0; k < trees; k++)
@@ -178,9 +178,9 @@ static inline __attribute__((always_inline)) pith_status find_runs(finding *c,
     const char *next[PITHP_MAP_TREES] = {NULL}, *data[PITHP_MAP_TREES], *end = NULL;
     int64_t gap = 0; /* after the run; `end`: of its result */
     for (int64_t i = 0; i < c->structure->item_count;) {
-        if (PITHP_UNLIKELY(!alike(c, trees, i, data))) {
+        if (PITHP_UNLIKELY(!matches_last(c, trees, i, data))) {
             const int64_t loop = c->loop;
-            const pith_status rc = look(c, i);
+            const pith_status rc = inspect(c, i);
             if (rc != PITH_OK)
                 return rc;
             if (c->loop != loop || (gap && c->moved))

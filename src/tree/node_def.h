@@ -118,8 +118,8 @@ pith_status pithp_record_check_change(pith_scope *s,
                                       const pith_type *type,
                                       const void *value,
                                       const void *before);
-/* Run the validation hook of a new record. If it reports an error, the record is dropped.
- */
+/* Run the validation hook of a new record. If it reports an error, the record is
+ * dropped. */
 pith_status pithp_record_check(pith_scope *s, const void *record);
 /* Whether validation hooks run for records made in s. */
 static inline bool pithp_hooks_run(const pith_scope *s) {

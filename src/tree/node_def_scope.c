@@ -89,7 +89,7 @@ void pith_scope_set_validation(pith_scope *s, bool on) {
 
 /* ---- References ---- */
 
-static size_t place_of(const scope_shapes *own, const pithp_node_def *node_def) {
+static size_t entry_of(const scope_shapes *own, const pithp_node_def *node_def) {
     const size_t mask = own->held_room - 1;
     size_t i = ((uintptr_t)node_def >> 4) * 0x9e3779b97f4a7c15u >> 32 & mask;
     while (own->held[i] && own->held[i] != node_def)
@@ -100,7 +100,7 @@ static size_t place_of(const scope_shapes *own, const pithp_node_def *node_def) 
 static bool is_held(const pith_scope *s, const pithp_node_def *node_def) {
     for (; s; s = s->parent) {
         const scope_shapes *own = s->room[PITHP_ROOM_TREE];
-        if (own && (own->last == node_def || own->held[place_of(own, node_def)]))
+        if (own && (own->last == node_def || own->held[entry_of(own, node_def)]))
             return true;
     }
     return false;
@@ -129,7 +129,7 @@ static bool grow_held(pith_scope *s, scope_shapes *own) {
     own->held = held, own->held_room = room;
     for (size_t i = 0; i < old_room; i++)
         if (old[i])
-            held[place_of(own, old[i])] = old[i];
+            held[entry_of(own, old[i])] = old[i];
     release_held(s, old, old_room);
     return true;
 }
@@ -144,7 +144,7 @@ static pith_status adopt_reference(pith_scope *s, pithp_node_def *node_def) {
             own->last = node_def;
         return held ? PITH_OK : s->error.code;
     }
-    own->held[place_of(own, node_def)] = node_def;
+    own->held[entry_of(own, node_def)] = node_def;
     own->held_count++;
     own->last = node_def;
     return PITH_OK;
@@ -290,7 +290,7 @@ const pithp_node_def *pithp_node_def_container(pith_scope *s,
  * step, only the first then looks up node definitions and checks leaves. Only free
  * entries are used, so the references of a scope stay bounded. Never allocates or
  * fails. */
-static void bequeath(pith_scope *s, const scope_shapes *own) {
+static void pass_to_parent(pith_scope *s, const scope_shapes *own) {
     pith_scope *parent = s->parent;
     for (int i = 0; parent && i < RECENTS; i++) {
         const pithp_recent *r = &own->recent[i];
@@ -311,7 +311,7 @@ static void scope_closing(pith_scope *s) {
     scope_shapes *own = s->room[PITHP_ROOM_TREE];
     if (!own)
         return;
-    bequeath(s, own);
+    pass_to_parent(s, own);
     for (size_t i = 0; i < own->held_room; i++)
         if (own->held[i])
             pithp_node_def_release(s->runtime, (pithp_node_def *)(uintptr_t)own->held[i]);

@@ -38,7 +38,7 @@ static bool is_cut(const pithp_node_def *node_def, const limits *l) {
 
 /* Before a step of the walk: skip the middle of a container. Returns the number of
  * skipped items. */
-static int64_t pass_middle(pithp_walk *w, const limits *l) {
+static int64_t skip_middle(pithp_walk *w, const limits *l) {
     if (w->depth == 0)
         return 0;
     const pithp_walk_frame *top = &w->frames[w->depth - 1];
@@ -60,7 +60,7 @@ static int64_t count_lines(drawing *d, const void *tree, const limits *l) {
     int64_t count = 0;
     pithp_walk_begin(&w, d->s->runtime, tree);
     do {
-        count += pass_middle(&w, l) > 0;
+        count += skip_middle(&w, l) > 0;
         if (!pithp_walk_next(&w, &visit))
             break;
         count += visit != PITHP_VISIT_LEAVE;
@@ -225,7 +225,7 @@ static pith_status draw_lines(drawing *d, const void *tree) {
     pith_status rc = PITH_OK;
     pithp_walk_begin(&w, d->s->runtime, tree);
     while (rc == PITH_OK && d->count < d->limits.lines) {
-        const int64_t passed = pass_middle(&w, &d->limits);
+        const int64_t passed = skip_middle(&w, &d->limits);
         if (passed)
             draw_more(d, &w, passed);
         if (!pithp_walk_next(&w, &visit))

@@ -10,7 +10,7 @@
 
 /* Check whether a pointer is a tree usable in s; if not, prints the reason. */
 static pith_status
-reason_against(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES]) {
+check_usable(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES]) {
     pithp_block *block = NULL;
     const pithp_pointer verdict = pithp_pointer_check(tree, &block);
     if (verdict != PITHP_POINTER_OK) {
@@ -48,7 +48,7 @@ reason_against(pith_scope *s, const void *tree, char reason[PITHP_REASON_BYTES])
 
 pith_status pithp_child_check(pith_scope *s, const void *child, const char *path) {
     char reason[PITHP_REASON_BYTES];
-    const pith_status rc = reason_against(s, child, reason);
+    const pith_status rc = check_usable(s, child, reason);
     return rc == PITH_OK ? rc : pithp_fail(s, rc, path, "%s", reason);
 }
 
@@ -66,7 +66,7 @@ pith_status pithp_tree_check(pith_scope *s,
                                                            !(h->flags & PITHP_FLAG_NIL)))
             return PITH_OK;
     }
-    const pith_status rc = reason_against(s, tree, reason);
+    const pith_status rc = check_usable(s, tree, reason);
     return pithp_fail(s, rc, NULL, "%s: %s: %s", function, name, reason);
 }
 
@@ -158,7 +158,7 @@ static inline void note_node(slots_seen *seen, const pithp_header *h, int32_t sl
 
 /* Check that every child has the declared kind. Failure sets the error. */
 static pith_status
-look_at_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen *seen) {
+inspect_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen *seen) {
     const pith_type *type = r->type;
     pithp_block_seen block = {0, NULL};
     *seen = (slots_seen){.node = node, .same_specs = r->checked, .mixed = -1};
@@ -257,7 +257,7 @@ static pith_status finish_record(pith_scope *s, pithp_recent *r, void *node) {
     const pithp_node_def *node_def = r->node_def;
     pithp_header *h = pithp_header_of(node);
     slots_seen seen;
-    if (look_at_slots(s, r, node, &seen) != PITH_OK)
+    if (inspect_slots(s, r, node, &seen) != PITH_OK)
         return s->error.code;
     if (PITHP_UNLIKELY(!seen.same_specs) && check_leaves(s, r, node) != PITH_OK)
         return s->error.code;

@@ -139,7 +139,7 @@ static void prepare_forks(void) {
 /* ---- Queue ---- */
 
 /* Initialise a queue without a thread. */
-static bool begin_line(pithp_background *l) {
+static bool init_queue(pithp_background *l) {
     l->running = false;
     l->process = getpid();
     l->job = (pithp_cc_job){.wait = wait_for_compiler};
@@ -153,7 +153,7 @@ static bool begin_line(pithp_background *l) {
 
 /* The caller holds the lock. In the child of fork() there is no thread: the parent's
  * current work goes back to the queue. */
-static void renew(pithp_background *l) {
+static void reset_after_fork(pithp_background *l) {
     if (l->process == getpid())
         return;
     if (l->compiling) {
@@ -163,7 +163,7 @@ static void renew(pithp_background *l) {
         l->first = l->compiling;
         l->compiling = NULL;
     }
-    (void)begin_line(l);
+    (void)init_queue(l);
 }
 
 static pithp_background_work *take_first(pithp_background *l) {
@@ -208,13 +208,13 @@ static pithp_background *background_of(pithp_device *d) {
         return NULL;
     memset(made, 0, sizeof *made);
     made->end = &made->first;
-    if (!begin_line(made))
-        goto no_line;
+    if (!init_queue(made))
+        goto failed;
     if (atomic_compare_exchange_strong(&d->background, &l, made))
         return made;
     pthread_mutex_destroy(&made->job.lock); /* another thread was first */
     pthread_cond_destroy(&made->wake);
-no_line:
+failed:
     pithp_release(d->runtime, made, sizeof *made);
     return l;
 }
@@ -222,7 +222,7 @@ no_line:
 /* The caller holds the lock. */
 static bool start(pithp_background *l) {
     sigset_t all, before;
-    renew(l);
+    reset_after_fork(l);
     if (l->running)
         return true;
     sigfillset(&all); /* signals go to the program's threads */
@@ -297,7 +297,7 @@ void pithp_background_join(pithp_device *d) {
     if (!l)
         return;
     pthread_mutex_lock(&lock);
-    renew(l);
+    reset_after_fork(l);
     const bool running = l->running;
     l->stop = true;
     l->running = false;

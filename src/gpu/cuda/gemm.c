@@ -218,7 +218,7 @@ pith_status pithp_gemm_cuda(pithp_stream *st,
 
 /* Whether the graph fits into the body of a conditional node: only kernels, copies and
  * fills of device memory. Allocations, events and host work are not allowed there. */
-static cudaError_t look_inside(cudaGraph_t graph, bool *only_work) {
+static cudaError_t check_body_nodes(cudaGraph_t graph, bool *only_work) {
     enum { MOST = 64 };
     cudaGraphNode_t nodes[MOST];
     size_t count = MOST;
@@ -261,7 +261,7 @@ capture(pithp_device *d, const pithp_gemm *g, void *memory, cudaGraph_t *graph) 
     a.status = multiply(state->library, state->handle, g, memory);
     a.code = cudaStreamEndCapture(state->queue, graph);
     if (a.code == cudaSuccess && a.status == PITHP_CUBLAS_OK)
-        a.code = look_inside(*graph, &only_work);
+        a.code = check_body_nodes(*graph, &only_work);
     if (a.code == cudaSuccess && only_work)
         return a;
     pithp_cuda_forget(a.code);

@@ -45,11 +45,11 @@ typedef struct making {
 /* ---- Errors ---- */
 
 /* Print the position: "task 2 (while), body 0, task 5 (add)". */
-static size_t place(const list *l, char *text, size_t room) {
+static size_t print_position(const list *l, char *text, size_t room) {
     const pithp_task *task = &l->tasks->list[l->at];
     size_t used = 0;
     if (l->outer) {
-        used = place(l->outer, text, room);
+        used = print_position(l->outer, text, room);
         used += (size_t)snprintf(text + used, room - used, ", body %d, ", l->body);
     }
     if (used < room)
@@ -60,7 +60,7 @@ static size_t place(const list *l, char *text, size_t room) {
 
 static bool fail(const making *m, const list *l, cudaError_t code, const char *what) {
     char where[160];
-    place(l, where, sizeof where);
+    print_position(l, where, sizeof where);
     pithp_cuda_fail(m->device, code, m->e, "a graph: %s: cannot %s", where, what);
     return false;
 }

@@ -284,7 +284,7 @@ bool pithp_processors_without(cpu_set_t *others, const cpu_set_t *allowed, int o
 
 /* Let a worker wake on another processor than its waker's. Otherwise the kernel may queue
  * it on that processor, and takes milliseconds to migrate it. */
-static void place(worker *w) {
+static void avoid_waker(worker *w) {
     cpu_set_t others;
     if (!w->asleep || w->placed ||
         pthread_getaffinity_np(w->thread, sizeof w->allowed, &w->allowed) != 0)
@@ -305,7 +305,7 @@ static void wake(pithp_threads *t, int64_t wanted) {
     const int sleepers = atomic_load(&t->asleep);
     const int told = more < sleepers ? (int)more : sleepers;
     for (int i = 0; i < t->started && told == sleepers; i++)
-        place(&t->workers[i]);
+        avoid_waker(&t->workers[i]);
     t->tickets += told;
     atomic_fetch_sub(&t->asleep, told);
     if (told == sleepers)

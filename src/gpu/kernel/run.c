@@ -209,7 +209,7 @@ pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
 }
 
 /* Log once: only host code of a checked kernel has checks. */
-static void say_unchecked(pithp_device *d, const char *name) {
+static void log_unchecked(pithp_device *d, const char *name) {
     if (!atomic_load_explicit(&d->said_unchecked, memory_order_relaxed) &&
         !atomic_exchange(&d->said_unchecked, true))
         pithp_log(d->runtime, PITH_LOG_WARNING,
@@ -226,7 +226,7 @@ pith_status pithp_kernel_handle(pithp_device *d,
     const pith_kernel_entry entry = by_address ? k->cuda_at : k->cuda;
     *handle = NULL;
     if (entry && k->counts)
-        say_unchecked(d, k->name);
+        log_unchecked(d, k->name);
     if (entry)
         return d->backend->kernel_find(d, entry, k->name, handle, e);
     pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,

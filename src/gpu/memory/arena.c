@@ -80,20 +80,20 @@ static size_t largest(const pithp_memory_arena *a) {
 
 /* ---- Hash table of pieces in use, by offset ---- */
 
-static piece **place_of(const pithp_memory_arena *a, size_t offset) {
+static piece **bucket_of(const pithp_memory_arena *a, size_t offset) {
     const uint64_t hash = (uint64_t)(offset / PITHP_ALIGNMENT) * 0x9e3779b97f4a7c15u;
     return &a->table[(hash >> 32) % a->table_size];
 }
 
 static void enter(pithp_memory_arena *a, piece *p) {
-    piece **at = place_of(a, p->offset);
+    piece **at = bucket_of(a, p->offset);
     p->next_in_table = *at;
     *at = p;
     a->taken += p->bytes;
 }
 
 static piece *leave(pithp_memory_arena *a, size_t offset) {
-    piece **at = place_of(a, offset);
+    piece **at = bucket_of(a, offset);
     while (*at && (*at)->offset != offset)
         at = &(*at)->next_in_table;
     piece *p = *at;

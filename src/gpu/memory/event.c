@@ -58,7 +58,7 @@ void pithp_event_write(pithp_device *d, pithp_event what, const pithp_buffer *b)
 }
 
 /* Replace the log and close the old one. Returns false if a write failed. */
-static bool exchange(pithp_device *d, struct pithp_events *log) {
+static bool replace_log(pithp_device *d, struct pithp_events *log) {
     pthread_mutex_lock(&d->memory->log_lock);
     struct pithp_events *old = atomic_exchange(&d->memory->events, log);
     pthread_mutex_unlock(&d->memory->log_lock);
@@ -95,7 +95,7 @@ bool pith_memory_log(pith_scope *s, const char *path) {
     struct pithp_events *log = path ? open_log(s, path) : NULL;
     if (path && !log)
         return false;
-    if (!exchange(pithp_scope_device(s), log))
+    if (!replace_log(pithp_scope_device(s), log))
         pithp_fail(s, PITH_E_IO, NULL, "pith_memory_log: a write failed");
     return !pith_failed(s);
 }
@@ -114,7 +114,7 @@ typedef struct {
     int used;
 } held_list;
 
-static void see(const pithp_buffer_record *r, void *closure) {
+static void count_held(const pithp_buffer_record *r, void *closure) {
     held_list *l = closure;
     const char *site = "unknown";
 #ifndef NDEBUG
@@ -142,7 +142,7 @@ static int by_bytes(const void *a, const void *b) {
 
 static void gather(pithp_device *d, held_list *l) {
     l->count = l->used = 0;
-    pithp_cache_each(d, see, l);
+    pithp_cache_each(d, count_held, l);
     qsort(l->sites, (size_t)l->used, sizeof *l->sites, by_bytes);
 }
 
@@ -167,5 +167,5 @@ void pithp_events_close(pithp_device *d) {
                   "not freed: %zu bytes in %lld blocks made at %s", l.sites[k].bytes,
                   (long long)l.sites[k].count, l.sites[k].site);
 #endif
-    exchange(d, NULL);
+    replace_log(d, NULL);
 }

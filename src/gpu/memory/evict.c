@@ -46,7 +46,7 @@ static void mark(pith_instance *i, uint64_t clearing) {
 
 /* Memory may run short while a function is traced; the calls of the hook are not
  * traced. */
-static void tell(pith_instance *i) {
+static void call_hook(pith_instance *i) {
     if (!i->invalidate)
         return;
     pith_scope *s = pithp_scope_in_flight(i->device->runtime);
@@ -67,7 +67,7 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
     pthread_mutex_unlock(&m->lock);
     if (!i)
         return false;
-    tell(i);
+    call_hook(i);
     const size_t before = pithp_account_read(d, &i->account).owned;
     pithp_instance_free_own(i);
     const size_t after = pithp_account_read(d, &i->account).owned;
@@ -79,7 +79,7 @@ bool pithp_evict_one(pithp_device *d, uint64_t clearing, size_t *bytes) {
 /* ---- Invalidation of all ---- */
 
 /* The next instance older than `clearing`, marked as in use; or NULL. */
-static pith_instance *next_to_tell(pithp_memory_manager *m, uint64_t clearing) {
+static pith_instance *next_uncalled(pithp_memory_manager *m, uint64_t clearing) {
     pthread_mutex_lock(&m->lock);
     pith_instance *i = m->first;
     while (i && i->told >= clearing)
@@ -97,12 +97,12 @@ void pith_memory_invalidate_all(pith_runtime *rt) {
     if (!d || !pithp_may_change(rt, __func__))
         return;
     const uint64_t hooks = pithp_clearing_begin(d);
-    while ((i = next_to_tell(d->memory, hooks))) {
-        tell(i);
+    while ((i = next_uncalled(d->memory, hooks))) {
+        call_hook(i);
         pithp_instance_unuse(i);
     }
     const uint64_t frees = pithp_clearing_begin(d);
-    while ((i = next_to_tell(d->memory, frees))) {
+    while ((i = next_uncalled(d->memory, frees))) {
         pithp_instance_free_own(i);
         pithp_instance_unuse(i);
     }

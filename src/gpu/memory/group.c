@@ -200,7 +200,7 @@ static pithp_group *old_group(const pithp_memory_manager *m, uint64_t age) {
 
 /* Replace the stream of one such group; returns its old stream, or NULL. */
 static pithp_stream *
-exchange(pithp_memory_manager *m, uint64_t age, pithp_stream *fresh) {
+replace_stream(pithp_memory_manager *m, uint64_t age, pithp_stream *fresh) {
     pthread_mutex_lock(&m->lock);
     pithp_group *g = old_group(m, age);
     pithp_stream *old = g ? g->stream : NULL;
@@ -225,7 +225,7 @@ bool(pith_memory_reset_streams)(pith_scope *s) {
         pithp_stream *fresh = pithp_stream_make(s, d);
         if (!fresh)
             return false;
-        pithp_stream *old = exchange(m, age, fresh);
+        pithp_stream *old = replace_stream(m, age, fresh);
         pithp_error e;
         more = old != NULL;
         const bool waited = !more || d->backend->synchronise(old, &e) == PITH_OK;

@@ -177,7 +177,7 @@ pith_status pithp_check_pend(pith_scope *s, const pithp_pending *p) {
     return PITH_OK;
 }
 
-static void tell(const entry *en, const pith_report *report) {
+static void report_failure(const entry *en, const pith_report *report) {
     pithp_error e;
     if (!en->scope || en->scope->error.code != PITH_OK)
         return; /* the first failure stays */
@@ -195,7 +195,7 @@ static pith_status examine_block(pithp_stream *st, block *b, pithp_error *e) {
     for (int i = 0; i < b->used; i++) {
         if (b->image[i].first != 0) {
             failed = true;
-            tell(&b->entries[i], &b->image[i]);
+            report_failure(&b->entries[i], &b->image[i]);
         }
         if (b->entries[i].release)
             b->entries[i].release(b->entries[i].subject);

@@ -43,7 +43,7 @@ static void add_run(pithp_structure *t, int kind, int64_t run) {
 }
 
 /* Append the slot that the cursor read last. */
-static void add_place(pithp_structure *t, const pithp_cursor *c) {
+static void add_slot(pithp_structure *t, const pithp_cursor *c) {
     if (c->kind == PITHP_TOKEN_NODE) {
         add_node(t, c->node_def, c->t->heads[c->place]);
         return;
@@ -145,9 +145,9 @@ child_of(pith_scope *s, pithp_cursor *c, pithp_structure *scratch) {
     scratch->loose = c->t->loose;
     const int64_t outside =
         c->frames.depth - (c->node_def && c->node_def->slot_count > 0);
-    add_place(scratch, c);
+    add_slot(scratch, c);
     while (pithp_cursor_inside(c, outside) && pithp_cursor_next(c))
-        add_place(scratch, c);
+        add_slot(scratch, c);
     return pithp_treedef_make(s, scratch);
 }
 

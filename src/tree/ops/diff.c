@@ -27,7 +27,7 @@ read_element(pith_scope *s, const pith_array *flat, int64_t place, void *element
 }
 
 /* Print the index of an element, "[2,1]", from its flat position. */
-static void add_place(pithp_text *t, const pith_spec *spec, int64_t number) {
+static void add_position(pithp_text *t, const pith_spec *spec, int64_t number) {
     int64_t at[PITH_MAX_RANK];
     for (int32_t d = spec->rank; d-- > 0; number /= spec->shape[d])
         at[d] = number % spec->shape[d];
@@ -68,7 +68,7 @@ static pith_status compare_values(pith_scope *s,
     if (spec->rank) {
         pithp_text_print(text, "%" PRId64 " of %" PRId64 " differ, first ", count,
                          spec->count);
-        add_place(text, spec, first);
+        add_position(text, spec, first);
         pithp_text_add(text, ": ");
     }
     pithp_text_add(text, "expected ");

@@ -83,7 +83,7 @@ static void sort_distinct(vocabulary *v) {
 }
 
 /* Binary search: the position of a key, or count if it is absent. */
-static int64_t place_of(const vocabulary *v, int64_t key) {
+static int64_t position_of(const vocabulary *v, int64_t key) {
     int64_t low = 0, high = v->count;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
@@ -218,7 +218,7 @@ moved(pith_scope *s, const pith_index *index, const vocabulary *all, const char 
     if (!dtype_fits(s, dtype, all->count) || vocabulary_of(s, index, &own) != PITH_OK)
         return NULL;
     for (int64_t i = 0; i < own.count; i++)
-        own.keys[i] = place_of(all, own.keys[i]);
+        own.keys[i] = position_of(all, own.keys[i]);
     const pith_array *at = look_up(s, index->at, own.count, own.keys, all->count, dtype);
     release(s, &own);
     const pith_index value = {at, text, index->kind};
@@ -337,7 +337,7 @@ pith_index_of(pith_scope *s, const char *kind, int64_t count, const int64_t *val
         v.count = count;
         sort_distinct(&v);
         for (int64_t i = 0; i < count; i++)
-            places.keys[i] = place_of(&v, values[i]);
+            places.keys[i] = position_of(&v, values[i]);
         made = make(s, kind, &v,
                     pith_array_copy(pithp_on_behalf(s), PITH_I64, PITH_SHAPE(count),
                                     count ? places.keys : &(int64_t){0}));

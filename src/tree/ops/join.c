@@ -96,7 +96,7 @@ static pith_status plan(joining *j, const pith_spec **specs) {
 
 /* Add the moves of the leaves of one item, row by row. */
 static pith_status
-add_place(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *result) {
+add_item(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *result) {
     const pith_spec *spec = pithp_array_spec(result);
     int64_t rows = 1;
     if (!j->stack) {
@@ -129,7 +129,7 @@ static pith_status move_all(const joining *j, const pith_array *const *results) 
     if (rc != PITH_OK)
         return rc;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++)
-        rc = add_place(j, &pieces, i, results[i]);
+        rc = add_item(j, &pieces, i, results[i]);
     if (rc == PITH_OK)
         rc = pithp_pieces_run(&pieces, j->function);
     pithp_pieces_end(&pieces);
@@ -138,7 +138,7 @@ static pith_status move_all(const joining *j, const pith_array *const *results) 
 
 /* Join the leaves of one item by a primitive. */
 static const pith_array *
-join_place(const joining *j, int64_t i, const pith_array **leaves) {
+join_item(const joining *j, int64_t i, const pith_array **leaves) {
     const pith_spec *spec = j->zip.first.structure.specs[i];
     int64_t shape[PITH_MAX_RANK] = {1};
     const int rank = spec->rank + j->stack;
@@ -170,7 +170,7 @@ join_places(const joining *j, const void *like, const pith_array **results) {
     }
     bool joined = true;
     for (int64_t i = 0; i < t->item_count && joined; i++) {
-        results[i] = join_place(j, i, leaves);
+        results[i] = join_item(j, i, leaves);
         joined = results[i] != NULL;
     }
     pithp_scratch_release(j->s->runtime, leaves, bytes);

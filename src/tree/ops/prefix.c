@@ -28,7 +28,7 @@ static void leave(pithp_walk *w, pithp_visit visit) {
 /* Advance both to the next slot. Returns false at the end. The previous slot must match
  * or be left. */
 static bool
-next_place(pithp_cursor *c, pithp_walk *w, pithp_visit *visit, const void **node) {
+next_slot(pithp_cursor *c, pithp_walk *w, pithp_visit *visit, const void **node) {
     if (!pithp_cursor_next(c))
         return false;
     do
@@ -97,7 +97,7 @@ add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_text *text
 
 /* List a slot that does not match, or a leaf whose values differ. */
 static pith_status
-list_place(pithp_difference_list *l, const pithp_cursor *c, bool fits, const void *got) {
+list_slot(pithp_difference_list *l, const pithp_cursor *c, bool fits, const void *got) {
     pithp_text text;
     pith_status rc = PITH_OK;
     pithp_text_begin(&text, l->s->runtime);
@@ -121,11 +121,11 @@ pith_status pithp_differences_list(pithp_difference_list *l,
     pith_status rc = PITH_OK;
     pithp_cursor_begin(&c, l->s->runtime, t);
     pithp_walk_begin(&w, l->s->runtime, tree);
-    while (rc == PITH_OK && next_place(&c, &w, &visit, &node)) {
+    while (rc == PITH_OK && next_slot(&c, &w, &visit, &node)) {
         const bool strays =
             l->leaf && c.kind == PITHP_TOKEN_LEAVES && visit != PITHP_VISIT_LEAF;
         const bool good = fits(&c, visit, node) && !strays;
-        rc = list_place(l, &c, good, node);
+        rc = list_slot(l, &c, good, node);
         if (good && c.kind == PITHP_TOKEN_NODE)
             continue;
         pithp_cursor_skip(&c);
@@ -219,7 +219,7 @@ pith_status pithp_read_up_to(pith_scope *s,
     bool good = true;
     pithp_cursor_begin(&c, s->runtime, t);
     pithp_walk_begin(&w, s->runtime, tree);
-    while (good && next_place(&c, &w, &visit, &node)) {
+    while (good && next_slot(&c, &w, &visit, &node)) {
         good = fits(&c, visit, node);
         if (!good || c.kind == PITHP_TOKEN_NODE)
             continue;
