@@ -31,7 +31,7 @@ static const void *set_function(pith_scope *s,
                                 const void *node,
                                 const void *value) {
     if (!part->function.set) {
-        pithp_fail(s, PITH_E_ARG, NULL, "the lens %s() has no function that sets",
+        pithp_fail(s, PITH_E_ARG, NULL, "the lens %s() has no set function",
                    part->function.name);
         return NULL;
     }
