@@ -1,145 +1,186 @@
 /**
  * @file
- * Checkpoints: trees to files and back, and files looked into without their C types.
+ * Checkpoints: save trees to files, load them, and inspect files without their C types.
  *
  *     pith_save(s, sim, "melt.json", NULL);
  *     const Sim *sim = pith_load(s, Sim, "melt.json");
  *
- * A checkpoint is a JSON document, with small leaves inside, and a sidecar in safetensors
- * format for large ones (melt.<hash>.safetensors in the same folder). Saving is atomic: a
- * kill at any moment leaves the old or the new checkpoint. Loading is strict: whatever
- * differs between file and program is an error with its path, and every byte that is read
- * is covered by a checksum. docs/reference/checkpoint-format.md describes the format.
+ * A checkpoint is a JSON document. Small leaves lie inside the document. Large leaves lie
+ * in a sidecar, a file in safetensors format in the same folder
+ * (melt.<hash>.safetensors).
+ *
+ * Saving is atomic: if the process is killed, the old or the new checkpoint remains
+ * complete. Loading is strict: each difference between the file and the program is an
+ * error with its path. Checksums cover every byte that a load reads.
+ * docs/reference/checkpoint-format.md describes the format.
  */
 #ifndef PITH_CHECKPOINT_H
 #define PITH_CHECKPOINT_H
 
 #include <pith/tree.h>
 
-/** A pair of strings that goes into a checkpoint as it is. */
+/** A pair of strings that a checkpoint stores unchanged. */
 typedef struct pith_metadata {
     const char *key, *value;
 } pith_metadata;
-/** PITH_METADATA({"author", "me"}, {"run", "17"}) */
+/** Make a list of metadata: PITH_METADATA({"author", "me"}, {"run", "17"}). */
 #define PITH_METADATA(...) ((const pith_metadata[]){__VA_ARGS__, {NULL, NULL}})
 
 /** Options of pith_save; zero is the default. */
 typedef struct pith_save_options {
-    bool inline_all PITH_DEFAULT; /**< every leaf in the document: one file */
-    /** Leaves of up to so many bytes lie in the document; 0: 1024; negative: none. */
+    bool inline_all PITH_DEFAULT; /**< store every leaf in the document: one file */
+    /**
+     * Largest size in bytes of a leaf in the document. 0: 1024. Negative: no leaf lies in
+     * the document.
+     */
     int64_t inline_bytes PITH_DEFAULT;
-    /** 0: the path is one checkpoint, which is replaced. N: it names a series. Each save
-     * adds a member, melt.000017.json to "melt.json", and then removes all checkpoints of
-     * the series but the newest N. */
+    /**
+     * 0: the path names one checkpoint, and each save replaces it. N: the path names a
+     * series of at most N checkpoints. Each save to "melt.json" adds a member such as
+     * melt.000017.json. It then removes all members of the series except the newest N.
+     */
     int64_t keep PITH_DEFAULT;
-    /** Of a series: what has not changed since its newest member stays in the files of
-     * that one, and is not written again. Members then share files, so that damage to one
-     * file may strike several of them; without it they have nothing in common. */
+    /**
+     * Series only: unchanged leaves remain in the files of the newest member and are not
+     * written again. Members then share files, so damage to one file may affect several
+     * members. Without this option, members share no files.
+     */
     bool incremental PITH_DEFAULT;
-    /** Of an incremental series: what is to stay in the files of the newest member is
-     * read there and held against its checksum first; a leaf that is damaged is written
-     * again. Without it those files are known by their sizes and headers alone. */
+    /**
+     * Incremental series only: verify reused leaves against their checksums before
+     * sharing them. A damaged leaf is written again. Without this option, only the sizes
+     * and headers of the shared files are verified.
+     */
     bool check_shared PITH_DEFAULT;
-    /** Leaves of the sidecar are compressed by zstd at this level, 1 (fast) to 19, where
-     * that pays: those whose field says nothing else (.compress). 0: those alone whose
-     * field asks for it; negative: none. */
+    /**
+     * zstd level, 1 (fast) to 19, for leaves of the sidecar without their own
+     * `.compress`. A leaf is compressed only if its first MiB shrinks by at least an
+     * eighth. 0: compress only leaves whose field asks for it. Negative: compress no
+     * leaf.
+     */
     int32_t compress PITH_DEFAULT;
-    /** Return once the tree is taken, and write on another thread, see pith_save_wait. */
+    /**
+     * Return after the capture of the tree and write on another thread; see
+     * pith_save_wait.
+     */
     bool background PITH_DEFAULT;
-    int64_t step PITH_DEFAULT; /**< step of the run, for whoever looks inside */
-    const pith_metadata *metadata
-        PITH_DEFAULT; /**< ends with {NULL, NULL}; keys distinct */
+    int64_t step PITH_DEFAULT; /**< step of the run, stored as information */
+    /** Ends with {NULL, NULL}. Keys are distinct. */
+    const pith_metadata *metadata PITH_DEFAULT;
 } pith_save_options;
 
-/** What differs between a checkpoint and the program that loads it. */
+/** Receives a difference between a checkpoint and the program that loads it. */
 typedef void (*pith_difference_hook)(const char *path, const char *text, void *closure);
 
 /**
- * A name in a checkpoint, and what the program has for it. Three forms, the same on both
- * sides:
+ * A rename: a name in a checkpoint and the name that the program uses. Both sides have
+ * the same one of three forms:
  *
- *     {"Particles", "md.Atoms"}           a record type; "md.Atoms" by PITH_NAMED
+ *     {"Particles", "md.Atoms"}           a record type; PITH_NAMED declares "md.Atoms"
  *     {"Units.len", "Units.length"}       a field or static of all records of a type
  *     {".pos", ".atoms.position"}         one node or static, by its path
  *
- * from is always what the file has, to what the program has, so renames do not depend on
- * their order, and two may exchange names. A path may lead to another record or dict,
- * with all that is below the node; items of lists and tuples stay where they are.
+ * `from` is the name in the file and `to` is the name in the program. The order of
+ * renames has no effect, and two renames may exchange names. A path may lead into another
+ * record or dict and moves the whole subtree. Items of lists and tuples cannot be moved.
  */
 typedef struct pith_rename {
     const char *from, *to;
 } pith_rename;
-/** PITH_RENAMES({"Atoms.pos", "Atoms.position"}, {".dt", ".timestep"}) */
+/**
+ * Make a list of renames: PITH_RENAMES({"Atoms.pos", "Atoms.position"}, {".dt",
+ * ".timestep"}).
+ */
 #define PITH_RENAMES(...) ((const pith_rename[]){__VA_ARGS__, {NULL, NULL}})
 
 /** Options of pith_load; zero is the default. */
 typedef struct pith_load_options {
-    /** Told every difference, also those that the message has no room for, and those that
-     * the options allow. */
+    /**
+     * Receives every difference. This includes differences that exceed the length of the
+     * message and differences that the options allow.
+     */
     pith_difference_hook difference PITH_DEFAULT;
-    /** The path names a series (see pith_save_options.keep): load its last member that is
-     * whole. One that is damaged is passed over for the one before it, and logged; a
-     * member that is whole and does not fit the program is an error. */
+    /**
+     * The path names a series (see pith_save_options.keep): load its newest undamaged
+     * member. Damaged members are skipped and logged. An undamaged member that does not
+     * match the program is an error.
+     */
     bool newest PITH_DEFAULT;
-    /** Told every member that is passed over, by its path, and why. */
+    /** Receives the path of every skipped member, and the reason. */
     pith_difference_hook passed_over PITH_DEFAULT;
-    void *closure PITH_DEFAULT; /**< for both hooks */
-    /** Path in the file of the node that is loaded, with what is below it; NULL: all.
-     * Paths in errors begin there, but those of a damaged document at its root. */
+    void *closure PITH_DEFAULT; /**< argument of both hooks */
+    /**
+     * Path in the file of the node to load, with its subtree. NULL: the root. Paths in
+     * errors start at this node. For a damaged document, paths in errors start at the
+     * root of the document.
+     */
     const char *at PITH_DEFAULT;
-    /** Ends with {NULL, NULL}. Applied before anything is compared. Errors: PITH_E_ARG
-     * (not of one form, one name twice) and PITH_E_PATH, the first one; PITH_E_STRUCTURE
-     * (nothing of that name in the file, or its new place is taken or does not exist),
-     * all of them in one report. */
+    /**
+     * Renames, applied before the comparison. Ends with {NULL, NULL}.
+     *
+     * @par Errors
+     * PITH_E_ARG: a rename has no valid form, or a name occurs twice. PITH_E_PATH: a path
+     * is invalid. Both report the first invalid rename. PITH_E_STRUCTURE: the file has no
+     * such name, or the target is occupied or does not exist. One report lists all such
+     * renames.
+     */
     const pith_rename *renames PITH_DEFAULT;
-    /** A tree of the type that is loaded, from a scope that outlives this call: fields
-     * and statics of records, and keys of dicts, that the file lacks are what they are
-     * there, with all that is below them. The hook is told each. What the file has must
-     * fit, as ever, and its lists and tuples must have as many items as there. NULL: what
-     * is missing is an error. */
+    /**
+     * Default values: a tree of the loaded type, owned by a scope that outlives this
+     * call. If the file lacks a field, a static or a dict key, the load takes it from
+     * this tree, with its subtree. The hook receives each such difference. Nodes in the
+     * file must match, and its lists and tuples must have the same lengths as in this
+     * tree. NULL: a missing field, static or key is an error.
+     */
     const void *initial PITH_DEFAULT;
-    /** Fields and statics of records that the program lacks are left out, unread. The
-     * hook is told each. */
+    /**
+     * Skip fields and statics in the file that the program does not have, without reading
+     * them. The hook receives each such difference.
+     */
     bool extra PITH_DEFAULT;
 } pith_load_options;
 
-/** A checkpoint that was opened to look inside. */
+/** An open checkpoint, for inspection. */
 typedef struct pith_checkpoint pith_checkpoint;
 
-/** What a checkpoint says of itself. */
+/** Summary of a checkpoint. */
 typedef struct pith_checkpoint_info {
     int32_t format;      /**< version of the file format */
     const char *library; /**< version of pith that wrote it */
     int64_t step;
-    int64_t
-        node_count; /**< rows of the node table: leaves and absent children included */
+    /** Rows of the node table, leaves and absent children included. */
+    int64_t node_count;
     int64_t leaf_count, metadata_count;
     size_t document_bytes;
-    size_t leaf_bytes; /**< of all leaves, as arrays */
+    size_t leaf_bytes; /**< size of all leaves as arrays */
     int64_t sidecar_count;
-    size_t sidecar_bytes; /**< of all of them, as the document states it */
+    size_t sidecar_bytes; /**< size of all sidecars, as the document states it */
 } pith_checkpoint_info;
 
-/** A file beside the document that holds large leaves. Other checkpoints of a series may
- * share it. */
+/**
+ * A file beside the document that holds large leaves. Checkpoints of a series may share
+ * it.
+ */
 typedef struct pith_checkpoint_sidecar {
     const char *file;   /**< name in the folder of the document */
-    size_t bytes;       /**< of the file, as the document states it */
-    int64_t leaf_count; /**< of this checkpoint that lie in it */
-    size_t leaf_bytes;  /**< that these take there */
+    size_t bytes;       /**< size of the file, as the document states it */
+    int64_t leaf_count; /**< number of leaves of this checkpoint in the file */
+    size_t leaf_bytes;  /**< size of these leaves in the file */
 } pith_checkpoint_sidecar;
 
-/** A row of the node table. Rows are in walk order: a parent before its children, which
- * follow in their order. Static records come after the tree. */
+/**
+ * A row of the node table. Rows are in walk order: a parent comes before its children,
+ * and children keep their order. Static records come after the tree.
+ */
 typedef struct pith_checkpoint_node {
     pith_node_kind kind;
-    bool is_static;   /**< a record that is the value of a static of its parent */
+    bool is_static; /**< true for a record that is the value of a static of its parent */
     const char *type; /**< records: name of the type; else NULL */
     int32_t version;  /**< records: version of the type */
     int32_t depth;    /**< 0 for the root */
     int64_t parent;   /**< row of the parent; -1 for the root */
     const char *name; /**< field or key; NULL for items and the root */
-    int64_t index;    /**< place among the parent's children */
+    int64_t index;    /**< position among the parent's children */
     int64_t child_count;
     int64_t static_count;
     int64_t leaf; /**< number of the leaf; -1 for other nodes */
@@ -149,34 +190,36 @@ typedef struct pith_checkpoint_node {
 typedef struct pith_checkpoint_static {
     const char *name;
     pith_static_kind kind;
-    int64_t i64; /**< PITH_STATIC_KIND_I64; PITH_STATIC_KIND_BOOL: 0 or 1 */
+    int64_t i64; /**< PITH_STATIC_KIND_I64; PITH_STATIC_KIND_BOOL as 0 or 1 */
     double f64;  /**< PITH_STATIC_KIND_F64 */
-    const char
-        *text;    /**< text (NULL is one), or the name of an enum's value or a dtype */
-    int64_t node; /**< PITH_STATIC_KIND_RECORD: its row, -1 for NULL */
+    /**
+     * A text (which may be NULL), the name of an enum's value, or the name of a dtype.
+     */
+    const char *text;
+    int64_t node; /**< PITH_STATIC_KIND_RECORD: row of the record, -1 for NULL */
 } pith_checkpoint_static;
 
 /** A row of the leaf table. */
 typedef struct pith_checkpoint_leaf {
     pith_dtype dtype;
     pith_shape shape;
-    int64_t count; /**< elements */
+    int64_t count; /**< number of elements */
     size_t bytes;
-    const char *unit;    /**< NULL: none was declared */
-    char checksum[33];   /**< XXH3-128 of the elements, little-endian, in hexadecimal */
-    int64_t sidecar;     /**< row of the sidecars; -1: it lies in the document */
-    size_t stored_bytes; /**< that it takes in its sidecar; 0 in the document */
-    bool compressed;     /**< in the sidecar, by zstd */
+    const char *unit;    /**< NULL: the field declares no unit */
+    char checksum[33];   /**< XXH3-128 of the little-endian elements, in hexadecimal */
+    int64_t sidecar;     /**< row of its sidecar; -1: the document holds the leaf */
+    size_t stored_bytes; /**< size in its sidecar; 0 in the document */
+    bool compressed;     /**< true if zstd compresses it in the sidecar */
     int64_t node;        /**< row of the node table */
 } pith_checkpoint_leaf;
 
-/** What is in a leaf. NaNs count in nans alone. */
+/** Statistics of a leaf. NaNs contribute to `nans` only. */
 typedef struct pith_leaf_statistics {
     int64_t nans, infinities;
-    double least, greatest;           /**< NaN where the leaf has no number */
-    double mean;                      /**< of finite elements, accumulated in f64 */
-    int64_t least_i64, greatest_i64;  /**< of signed integers and bool, exactly */
-    uint64_t least_u64, greatest_u64; /**< of unsigned integers, exactly */
+    double least, greatest; /**< NaN if no element is a number */
+    double mean;            /**< mean of the finite elements, accumulated in f64 */
+    int64_t least_i64, greatest_i64;  /**< exact, for signed integers and bool */
+    uint64_t least_u64, greatest_u64; /**< exact, for unsigned integers */
 } pith_leaf_statistics;
 
 /** An element as text. */
@@ -187,25 +230,30 @@ typedef struct pith_element_text {
 PITH_BEGIN
 
 /**
- * Save a tree. Waits for the device; failures of checks surface here, and then nothing is
- * written.
+ * Save a tree.
  *
- * The same state and options (of an incremental series, also the same members before)
- * give the same bytes. A leaf at two places is saved twice. A
- * sidecar of the replaced document is deleted once the new document is durable, unless
- * another document of the folder names it. It must be the document's own by name, owner,
- * size, header and checksum; other files are never deleted.
+ * The call waits for the device. A failed check becomes an error of this call, and
+ * nothing is written.
  *
- * A record type in a PITH_TREE to which no declaration leads from the type of the root
- * is reported to the log hook, once a process: see PITH_USES.
+ * Equal states and options give equal bytes. An incremental series also needs equal
+ * previous members. A leaf at two positions of the tree is saved twice.
  *
- * Errors: PITH_E_IO (with the system's reason; the old checkpoint is as it was),
- * PITH_E_TRACED and PITH_E_FORMAT (text that is not UTF-8, a bool that is neither 0 nor
- * 1), each with the path; PITH_E_ARG (@p path is NULL, options that do not go together,
- * metadata that is not UTF-8 or has a key twice), PITH_E_UNSUPPORTED (a leaf of more than
- * 2^26 elements inside a document).
- * @return Whether the checkpoint is on the disk; with options.background, whether it is
- *         being written.
+ * After the new document is durable, the sidecar of the replaced document is deleted,
+ * unless another document of the folder names it. The sidecar must match the old document
+ * by name, owner, size, header and checksum. No other file is deleted.
+ *
+ * If no declaration leads from the root's type to the type of a record in a PITH_TREE,
+ * the log hook receives one report per process; see PITH_USES.
+ *
+ * @par Errors
+ * PITH_E_IO: the system reported an error, which the message quotes. The old checkpoint
+ * is unchanged. PITH_E_TRACED: a leaf is traced. PITH_E_FORMAT: a text is not UTF-8, or a
+ * bool is neither 0 nor 1. PITH_E_UNSUPPORTED: a leaf of the document has more than 2^26
+ * elements. PITH_E_ARG: @p path is NULL, options contradict each other, or metadata is
+ * not UTF-8 or has a duplicate key. Errors of a leaf or static carry its path.
+ *
+ * @return Whether the checkpoint is on the disk. With options.background: whether the
+ *        write has started.
  */
 PITH_API bool pith_save(pith_scope *s,
                         const void *tree,
@@ -213,38 +261,56 @@ PITH_API bool pith_save(pith_scope *s,
                         const pith_save_options *options);
 
 /**
- * Wait for what options.background saves.
+ * Wait for the completion of background saves (options.background).
  *
- * Such a save holds on to the arrays of the tree, which nothing changes, so taking it
- * costs no copy, and the memory that it holds is that of one state: the next one waits
- * for it. Errors of the structure, the options and the folder are reported by
- * pith_save itself. A later error (of the elements or the disk) is reported once, by the
- * next call in any scope of the runtime to this function, pith_save, pith_load or
- * pith_checkpoint_open, or else by pith_close through the log hook. The old checkpoint is
- * unchanged then.
+ * A background save holds references to the arrays of the tree and makes no copy. The
+ * arrays are immutable. At most one background save is active: the next save waits for
+ * it, so that saves hold the memory of one state. pith_save itself reports errors of the
+ * structure, the options and the folder.
  *
- * Errors: those of pith_save.
- * @return Whether everything is on the disk.
+ * A later error concerns the elements or the disk. The next call of pith_save_wait,
+ * pith_save, pith_load or pith_checkpoint_open in any scope of the runtime reports it
+ * once. If no such call follows, pith_close reports it to the log hook. The old
+ * checkpoint is then unchanged.
+ *
+ * @par Errors
+ * All errors of pith_save.
+ *
+ * @return Whether all saved data are on the disk.
  */
 PITH_API bool pith_save_wait(pith_scope *s);
 
-/** Load a checkpoint whose root is a record of T, or pith_array; nil on failure. */
+/**
+ * Load a checkpoint whose root is a record of T, or pith_array.
+ *
+ * @par Errors
+ * All errors of pith_load_any.
+ *
+ * @return The tree, owned by @p s; the type's nil record or NULL on failure.
+ */
 #define pith_load(s, T, path)                                                            \
     ((const T *)pith_load_any((s), T##_pith_type(), (path), NULL))
 /**
- * Load a checkpoint, strictly.
+ * Load a checkpoint with options.
  *
- * @param type Type of the root; NULL: any tree. Records that the file holds must be of
- *        types that this process knows: @p type, those that its declaration leads to
- *        (children, static records, PITH_USES), and those whose T_pith_type() was called.
+ * One pass finds all differences between the file and the program. The message contains
+ * the first ones. If no file exists but a series has this name, the message says so.
+ *
+ * @param type Type of the root; NULL: any tree. The process must know the types of all
+ *        records in the file. It knows @p type, the types that its declaration leads to
+ *        (children, static records, PITH_USES), and each type whose T_pith_type() was
+ *        called.
  * @param options NULL for the defaults.
- * Errors: PITH_E_IO, PITH_E_FORMAT (damaged, truncated, no checkpoint, a newer format, a
- * bool that is neither 0 nor 1), PITH_E_TYPE (a type that is unknown, another one, or of
- * a version without upgrade), PITH_E_STRUCTURE (missing, extra or other fields),
- * PITH_E_DTYPE and PITH_E_SHAPE, PITH_E_ARG (@p path is NULL), and those of check and
- * upgrade hooks. All differences are found in one go; the message holds the first ones.
- * If there is no file, but a series of that name, the message says so.
- * @return The tree, or NULL (with a type: its nil record).
+ *
+ * @par Errors
+ * PITH_E_IO: the file cannot be read. PITH_E_FORMAT: the file is damaged, truncated, no
+ * checkpoint, or of a newer format, or a bool is neither 0 nor 1. PITH_E_TYPE: a record
+ * has an unknown or different type, or a version without an upgrade. PITH_E_STRUCTURE: a
+ * field is missing, extra or different. PITH_E_DTYPE and PITH_E_SHAPE: a leaf differs.
+ * PITH_E_ARG: @p path is NULL. Validation and upgrade hooks add their own errors.
+ *
+ * @return The tree, owned by @p s. On failure the nil record of @p type, or NULL without
+ *        a type.
  */
 PITH_API const void *pith_load_any(pith_scope *s,
                                    const pith_type *type,
@@ -253,9 +319,11 @@ PITH_API const void *pith_load_any(pith_scope *s,
 
 /* ---- Older versions of a type ---- */
 
-/*
- * A hook that PITH_UPGRADE names takes one record of an older checkpoint to the next
- * version, by the names that the file has:
+/**
+ * @name Older versions of a type
+ *
+ * A hook named by PITH_UPGRADE converts one record of an older checkpoint to the next
+ * version. It uses the names in the file:
  *
  *     static void sim_1_to_2(pith_scope *s, pith_upgrade *u) {
  *         pith_upgrade_rename(s, u, ".pos", ".atoms.position");
@@ -264,126 +332,194 @@ PITH_API const void *pith_load_any(pith_scope *s,
  *     }
  *     PITH_NODE(Sim, PITH_TYPE_VERSION(2), PITH_UPGRADE(1, sim_1_to_2), ...)
  *
- * What it does not mention stays as it is. After the hooks of all versions in between the
- * record is loaded as strictly as any other. A record comes before what is below it, so a
- * hook finds its children as the file has them; what it sets is of the program's
- * versions.
+ * Fields that the hook does not mention stay unchanged. After the hooks of all
+ * intermediate versions, the record is loaded as strictly as any other record. A record
+ * is upgraded before its children, so a hook sees the children as the file has them. A
+ * subtree that a hook sets must have the versions of the program.
  *
- * Paths start at the record (".pos", ".atoms.mass", ".cell.x"). Errors: PITH_E_STRUCTURE
- * (nothing is there, or something of another kind), PITH_E_PATH, PITH_E_ARG (@p u is used
- * outside its hook), and those of reading. They end the load, with the path of the record
- * and both versions. A hook may refuse a record with pith_fail.
+ * Paths start at the record: ".pos", ".atoms.mass", ".cell.x". All functions of this
+ * group share these errors. An error ends the load; its message has the path of the
+ * record and both versions. A hook may reject a record with pith_fail.
+ *
+ * @par Errors
+ * PITH_E_STRUCTURE: the path leads to no node or static, or to one of another kind.
+ * PITH_E_PATH: the path is invalid. PITH_E_ARG: @p u is used outside its hook. Functions
+ * that read a leaf add the errors of reading.
+ *
+ * @{
  */
 
-/** Whether there is a child, leaf or static. */
+/** Whether the record has a child, leaf or static at @p path. */
 PITH_API bool pith_upgrade_has(pith_scope *s, pith_upgrade *u, const char *path);
-/** A leaf, read now and once. NULL on failure. It lives until the hook returns. */
+/**
+ * Read a leaf. The call reads the file once and immediately.
+ *
+ * @return The array, valid until the hook returns; NULL on failure.
+ */
 PITH_API const pith_array *
 pith_upgrade_array(pith_scope *s, pith_upgrade *u, const char *path);
-/** Dtype and shape of a leaf, without reading it; NULL on failure. */
+/**
+ * Get the dtype and shape of a leaf without reading it.
+ *
+ * @return The spec, owned by @p s, or NULL.
+ */
 PITH_API const pith_spec *
 pith_upgrade_spec(pith_scope *s, pith_upgrade *u, const char *path);
-/** The value of a static; 0 on failure. */
+/** Get the value of an integer static; 0 on failure. */
 PITH_API int64_t pith_upgrade_i64(pith_scope *s, pith_upgrade *u, const char *path);
+/** Get the value of a floating-point static; 0 on failure. */
 PITH_API double pith_upgrade_f64(pith_scope *s, pith_upgrade *u, const char *path);
+/** Get the value of a bool static; false on failure. */
 PITH_API bool pith_upgrade_bool(pith_scope *s, pith_upgrade *u, const char *path);
-/** A string (which may be NULL), or the name of an enum's value or of a dtype; NULL on
- * failure. It lives until the hook returns. */
+/**
+ * Get a string static, or the name of an enum's value or of a dtype.
+ *
+ * @return The text, valid until the hook returns. A string may be NULL. NULL on failure.
+ */
 PITH_API const char *pith_upgrade_text(pith_scope *s, pith_upgrade *u, const char *path);
 
-/** Give a child, leaf or static another name or place, where nothing is yet. */
+/** Rename or move a child, leaf or static to a free position. */
 PITH_API bool
 pith_upgrade_rename(pith_scope *s, pith_upgrade *u, const char *from, const char *to);
-/** Remove a child, leaf or static, with all that is below it. */
+/** Remove a child, leaf or static with its subtree. */
 PITH_API bool pith_upgrade_remove(pith_scope *s, pith_upgrade *u, const char *path);
-/** Set a leaf or child to any tree, in place of what is there; NULL: absent. Leaves must
- * not be traced. */
+/**
+ * Set a leaf or child to a tree. An existing node at @p path is replaced.
+ *
+ * @param tree The new value, without traced leaves; NULL: absent.
+ */
 PITH_API bool
 pith_upgrade_set(pith_scope *s, pith_upgrade *u, const char *path, const void *tree);
-/** Set a static, in place of what is there. */
+/** Set an integer static. An existing static at @p path is replaced. */
 PITH_API bool
 pith_upgrade_set_i64(pith_scope *s, pith_upgrade *u, const char *path, int64_t value);
+/** Set a floating-point static. An existing static at @p path is replaced. */
 PITH_API bool
 pith_upgrade_set_f64(pith_scope *s, pith_upgrade *u, const char *path, double value);
+/** Set a bool static. An existing static at @p path is replaced. */
 PITH_API bool
 pith_upgrade_set_bool(pith_scope *s, pith_upgrade *u, const char *path, bool value);
-/** text: UTF-8, copied; NULL is a value. */
+/**
+ * Set a string static. An existing static at @p path is replaced.
+ *
+ * @param text UTF-8, copied; NULL is a valid value.
+ */
 PITH_API bool
 pith_upgrade_set_text(pith_scope *s, pith_upgrade *u, const char *path, const char *text);
-/** name: of a value of the enum. */
+/**
+ * Set an enum static. An existing static at @p path is replaced.
+ *
+ * @param name Name of a value of the enum.
+ */
 PITH_API bool
 pith_upgrade_set_enum(pith_scope *s, pith_upgrade *u, const char *path, const char *name);
+/** Set a dtype static. An existing static at @p path is replaced. */
 PITH_API bool pith_upgrade_set_dtype(pith_scope *s,
                                      pith_upgrade *u,
                                      const char *path,
                                      pith_dtype dtype);
-/** record: a frozen record without leaves. */
+/**
+ * Set a static record. An existing static at @p path is replaced.
+ *
+ * @param record A frozen record without leaves.
+ */
 PITH_API bool pith_upgrade_set_record(pith_scope *s,
                                       pith_upgrade *u,
                                       const char *path,
                                       const void *record);
 
-/* ---- Looking inside, without C types ---- */
+/** @} */
+
+/* ---- Inspection without C types ---- */
 
 /**
- * Open a checkpoint: read and check its document, and open its sidecars.
+ * Open a checkpoint: read and verify its document, and open its sidecars.
  *
- * A sidecar that is missing or of another size is an error of the calls that read it.
- * What is returned keeps the files open, so later writers do not disturb it.
+ * A sidecar that is missing or has another size does not fail this call. Functions that
+ * read the sidecar report the error. The result keeps its files open, so later saves do
+ * not affect it.
  *
- * Errors: PITH_E_IO, PITH_E_FORMAT (the document is damaged, or is no checkpoint).
+ * @par Errors
+ * PITH_E_IO: the document cannot be read. PITH_E_FORMAT: the document is damaged or is no
+ * checkpoint.
+ *
  * @return The checkpoint, owned by @p s, or NULL.
  */
 PITH_API const pith_checkpoint *pith_checkpoint_open(pith_scope *s, const char *path);
-/** NULL where @p c is no open checkpoint. All texts below live as long as @p c. */
+/**
+ * Get the summary of a checkpoint; NULL if @p c is no open checkpoint. This and all texts
+ * of the functions below are valid as long as @p c.
+ */
 PITH_API const pith_checkpoint_info *pith_checkpoint_about(const pith_checkpoint *c);
-/** A pair of the metadata, in the order it was given; {NULL, NULL} where there is none.
+/**
+ * Get a metadata pair by its position in the saved list; {NULL, NULL} if @p index is out
+ * of range.
  */
 PITH_API pith_metadata pith_checkpoint_metadata(const pith_checkpoint *c, int64_t index);
-/** Fill a row of the node table; false where there is none. */
+/** Copy a row of the node table to @p row; false if @p node is out of range. */
 PITH_API bool pith_checkpoint_get_node(const pith_checkpoint *c,
                                        int64_t node,
                                        pith_checkpoint_node *row);
-/** Fill a static of a row of the node table; false where there is none. */
+/** Copy a static of a node to @p field; false if @p node or @p index is out of range. */
 PITH_API bool pith_checkpoint_get_static(const pith_checkpoint *c,
                                          int64_t node,
                                          int64_t index,
                                          pith_checkpoint_static *field);
-/** Fill a row of the leaf table; false where there is none. */
+/** Copy a row of the leaf table to @p row; false if @p leaf is out of range. */
 PITH_API bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
                                        int64_t leaf,
                                        pith_checkpoint_leaf *row);
-/** Fill a row of the sidecars; false where there is none. */
+/** Copy a row of the table of sidecars to @p row; false if @p sidecar is out of range. */
 PITH_API bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
                                           int64_t sidecar,
                                           pith_checkpoint_sidecar *row);
-/** Path of a row of the node table, owned by @p s; NULL with PITH_E_INDEX. */
+/**
+ * Get the path of a row of the node table.
+ *
+ * @par Errors
+ * PITH_E_INDEX: @p node is out of range.
+ *
+ * @return The path, owned by @p s, or NULL.
+ */
 PITH_API const char *
 pith_checkpoint_path(pith_scope *s, const pith_checkpoint *c, int64_t node);
 /**
- * Find a row of the node table by its path, written as paths are printed:
- * ".atoms.position", "[3]", "['key']"; "" is the root.
+ * Find a row of the node table by its path.
  *
- * @return The row, or -1 with PITH_E_STRUCTURE.
+ * @param path A path in the printed form: ".atoms.position", "[3]", "['key']"; "" is the
+ *        root.
+ *
+ * @par Errors
+ * PITH_E_STRUCTURE: no node has this path.
+ *
+ * @return The row, or -1 on failure.
  */
 PITH_API int64_t pith_checkpoint_find(pith_scope *s,
                                       const pith_checkpoint *c,
                                       const char *path);
 /**
- * Load the leaf at a path, and nothing else of the file, checked against its checksum.
+ * Load one leaf and verify its checksum. No other leaf is read.
  *
- * Errors: PITH_E_STRUCTURE (no such leaf), PITH_E_FORMAT and PITH_E_IO as pith_load.
+ * @par Errors
+ * PITH_E_STRUCTURE: no leaf has this path. PITH_E_FORMAT and PITH_E_IO: as for
+ * pith_load_any.
+ *
  * @return The array, owned by @p s, or NULL.
  */
 PITH_API const pith_array *
 pith_checkpoint_array(pith_scope *s, const pith_checkpoint *c, const char *path);
 /**
- * Load rows of the leaf at a path: @p count of axis 0 from @p first on, shape [count,
- * ...]. Nothing else is read. Rows of a leaf in a sidecar are not checked unless they are
- * all of it, see pith_checkpoint_verify; of a compressed leaf each MiB that holds some
- * is.
+ * Load @p count rows of a leaf along axis 0, starting at row @p first.
  *
- * Errors: those of pith_checkpoint_array, PITH_E_SHAPE (rank 0), PITH_E_INDEX.
+ * No other row is read. For an uncompressed leaf in a sidecar, the checksum is verified
+ * only if the rows are the whole leaf; see pith_checkpoint_verify. For a compressed leaf,
+ * the checksum of each MiB that contains requested rows is verified.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: the leaf has rank 0. PITH_E_INDEX: the rows are out of range. Also all
+ * errors of pith_checkpoint_array.
+ *
+ * @return The array [count, ...], owned by @p s, or NULL.
  */
 PITH_API const pith_array *pith_checkpoint_rows(pith_scope *s,
                                                 const pith_checkpoint *c,
@@ -391,13 +527,20 @@ PITH_API const pith_array *pith_checkpoint_rows(pith_scope *s,
                                                 int64_t first,
                                                 int64_t count);
 /**
- * Read elements of a leaf, little-endian, to @p host, which has room for @p bytes:
- * exactly those of @p count elements from @p first on. Whole leaves are checked against
- * their checksum (PITH_E_FORMAT); parts are not, but for those of compressed leaves, see
- * pith_checkpoint_verify. One thread at a time reads compressed leaves of a checkpoint.
+ * Read @p count elements of a leaf, starting at element @p first, as little-endian bytes.
  *
- * Errors: PITH_E_INDEX (no such leaf or elements), PITH_E_ARG (the room does not fit),
- * PITH_E_IO, PITH_E_FORMAT.
+ * A whole leaf is verified against its checksum. A part of a leaf is verified only if the
+ * leaf is compressed; see pith_checkpoint_verify. A lock serialises threads that read
+ * compressed leaves of one checkpoint.
+ *
+ * @param host Destination of @p bytes bytes.
+ * @param bytes Exactly the size of @p count elements.
+ *
+ * @par Errors
+ * PITH_E_INDEX: the leaf or the elements are out of range. PITH_E_ARG: @p bytes is wrong.
+ * PITH_E_IO: the file cannot be read. PITH_E_FORMAT: the checksum differs.
+ *
+ * @return Whether the elements were read.
  */
 PITH_API bool pith_checkpoint_read(pith_scope *s,
                                    const pith_checkpoint *c,
@@ -406,42 +549,67 @@ PITH_API bool pith_checkpoint_read(pith_scope *s,
                                    int64_t count,
                                    void *host,
                                    size_t bytes);
-/** Check one leaf against its checksum, in bounded memory, and that bools are 0 or 1:
- * PITH_E_FORMAT with its path; PITH_E_IO; PITH_E_INDEX if there is no such leaf. */
+/**
+ * Verify one leaf in bounded memory: its checksum, and that bools are 0 or 1.
+ *
+ * @par Errors
+ * PITH_E_FORMAT: the leaf is damaged; the message has its path. PITH_E_IO: the file
+ * cannot be read. PITH_E_INDEX: @p leaf is out of range.
+ *
+ * @return Whether the leaf is valid.
+ */
 PITH_API bool
 pith_checkpoint_verify(pith_scope *s, const pith_checkpoint *c, int64_t leaf);
-/** Check a leaf and compute its statistics, in bounded memory. */
+/**
+ * Verify a leaf and compute its statistics in bounded memory.
+ *
+ * @par Errors
+ * All errors of pith_checkpoint_verify.
+ *
+ * @return Whether the leaf is valid and @p statistics is set.
+ */
 PITH_API bool pith_checkpoint_statistics(pith_scope *s,
                                          const pith_checkpoint *c,
                                          int64_t leaf,
                                          pith_leaf_statistics *statistics);
-/* ---- Other formats: structure and leaves taken apart, and put together again ---- */
+/* ---- Other formats: separate structure and leaves, and combine them again ---- */
 
 /**
- * The structure of a checkpoint as text that another format can carry: nodes, types,
- * statics, units, step and metadata, and no element of a leaf. It is a document by
- * itself, in which every leaf is empty.
+ * Get the structure of a checkpoint as a text for storage in another format.
  *
- * @return UTF-8 text owned by @p s, or NULL.
+ * The text has the nodes, types, statics, units, step and metadata, and no element of a
+ * leaf. It is itself a document in which every leaf is empty.
+ *
+ * @return UTF-8 text, owned by @p s, or NULL.
  */
 PITH_API const char *pith_checkpoint_structure(pith_scope *s, const pith_checkpoint *c);
 /**
- * Open a document that lies in memory and needs no sidecar, such as a structure.
+ * Open a document in memory that needs no sidecar, such as a structure.
  *
- * @param text Read here and not again; it need not end with a 0.
- * Errors: PITH_E_FORMAT.
+ * @param text The document. The call reads it once. A terminating 0 is not necessary.
+ * @param bytes Length of @p text.
+ *
+ * @par Errors
+ * PITH_E_FORMAT: the document is damaged or is no checkpoint.
+ *
+ * @return The checkpoint, owned by @p s, or NULL.
  */
 PITH_API const pith_checkpoint *
 pith_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
 /**
- * Save the structure of a checkpoint with these arrays as its leaves, in their order.
- * dtypes and shapes are those of the arrays. With a checkpoint's own arrays and the
- * options that it was saved with, the files are the same, byte for byte.
+ * Save the structure of a checkpoint with @p leaves as its leaves, in their order.
  *
- * @param options keep, incremental, background, step and metadata must be zero: step and
- *        metadata are those of the structure.
- * Errors: those of pith_save, PITH_E_ARG (other than as many leaves as the structure
- * has).
+ * dtypes and shapes come from the arrays. With the checkpoint's own arrays and its
+ * original options, the files are equal to the originals byte for byte.
+ *
+ * @param options The members keep, incremental, background, step and metadata must be
+ *        zero. Step and metadata come from the structure.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p count differs from the number of leaves of the structure. Also all
+ * errors of pith_save.
+ *
+ * @return Whether the checkpoint is on the disk.
  */
 PITH_API bool pith_checkpoint_save(pith_scope *s,
                                    const pith_checkpoint *c,
@@ -449,12 +617,15 @@ PITH_API bool pith_checkpoint_save(pith_scope *s,
                                    const pith_array *const *leaves,
                                    const char *path,
                                    const pith_save_options *options);
-/** The i-th element at @p elements as f64: i64 and u64 beyond 2^53 are rounded. */
+/**
+ * Convert the i-th element at @p elements to f64. i64 and u64 beyond 2^53 are rounded.
+ */
 PITH_API double pith_element_f64(pith_dtype dtype, const void *elements, int64_t i);
 /**
- * The i-th element at @p elements as checkpoints write it: the shortest decimal that
- * reads back exactly; "nan", "inf", "-inf" and, for other NaNs than the usual one,
- * "nan:0x...".
+ * Convert the i-th element at @p elements to text, as checkpoints write it.
+ *
+ * Numbers are the shortest decimals that read back exactly. Other values are "nan",
+ * "inf", "-inf", and "nan:0x..." for NaNs other than the default NaN.
  */
 PITH_API pith_element_text pith_element_print(pith_dtype dtype,
                                               const void *elements,
