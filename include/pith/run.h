@@ -1,6 +1,6 @@
 /**
  * @file
- * Drivers: running a step many times, and timing it.
+ * Drivers: run a step many times, and measure its time.
  */
 #ifndef PITH_RUN_H
 #define PITH_RUN_H
@@ -15,221 +15,307 @@
 #include <pith/tree.h>
 
 /**
- * Sees a committed state. Work done in @p s is freed when it returns; what fails in @p s
- * stops the run.
+ * Receives a committed state.
  *
- * @param step How many steps have been done, options.first_step included.
+ * Objects that the callback makes in @p s are freed on return. An error of @p s ends the
+ * run.
+ *
+ * @param step Number of completed steps, options.first_step included.
  */
 typedef void (*pith_run_callback)(pith_scope *s,
                                   const void *state,
                                   int64_t step,
                                   void *closure);
 
-/** What was done about an assertion that failed, before its step is repeated. */
+/** A repair: the fix of a failed assertion, applied before its step is repeated. */
 typedef struct pith_repair {
     const pith_assertion *assertion;
-    const void *before; /**< the state that its fix was given */
-    const void *after;  /**< what the fix made of it */
-    int64_t step;       /**< number of the step that failed: 1 is the first of a run whose
-                           first_step is 0; of several in one call, the first */
-    int64_t repeat;     /**< which repeat of the step follows: 1 is the first */
+    const void *before; /**< the argument of the fix */
+    const void *after;  /**< the result of the fix */
+    /**
+     * Number of the failed step; 1 is the first step of a run with first_step 0. If one
+     * call does several steps, the first step of the call.
+     */
+    int64_t step;
+    int64_t repeat; /**< number of the repeat that follows; 1 is the first */
 } pith_repair;
-/** Sees a repair. What fails in @p s ends the run. */
+/** Receives a repair. An error of @p s ends the run. */
 typedef void (*pith_repair_callback)(pith_scope *s,
                                      const pith_repair *repair,
                                      void *closure);
 
-/** Why a run ended. */
+/** Reason for the end of a run. */
 typedef enum pith_run_reason {
     PITH_RUN_NONE,     /**< no run has ended in the scope */
     PITH_RUN_FINISHED, /**< all steps are done */
     PITH_RUN_UNTIL,    /**< `until` is true for the state */
     PITH_RUN_TIME,     /**< `until_seconds` have passed */
-    PITH_RUN_REQUEST,  /**< pith_run_request asked for it */
-    PITH_RUN_SIGNAL,   /**< a signal asked for it */
+    PITH_RUN_REQUEST,  /**< pith_run_request requested the end */
+    PITH_RUN_SIGNAL,   /**< a signal requested the end */
     PITH_RUN_FAILED    /**< the scope carries the error */
 } pith_run_reason;
 
-/** How a run ended. */
+/** End of a run. */
 typedef struct pith_run_end {
     pith_run_reason reason;
-    int signal;   /**< of PITH_RUN_SIGNAL: SIGTERM or SIGINT; else 0 */
+    int signal;   /**< SIGTERM or SIGINT if the reason is PITH_RUN_SIGNAL; else 0 */
     int64_t step; /**< number of the last committed step */
 } pith_run_end;
 
-/** What pith_run_request asks for; to be combined by |. */
+/** Requests to pith_run_request; combine them by |. */
 enum {
-    PITH_RUN_SAVE = 1, /**< save the next committed state, and go on */
-    PITH_RUN_STOP = 2  /**< finish the call in progress, save, and return */
+    PITH_RUN_SAVE = 1, /**< save the next committed state and continue */
+    PITH_RUN_STOP = 2  /**< finish the current call, save, and return */
 };
 
-/** How to run; everything zero is the default. */
+/** Options of pith_run; zero is the default. */
 typedef struct pith_run_options {
-    /** How many; 0: none. With resume, those done before the resume are included. */
+    /**
+     * Number of steps; 0: none. With resume, the number includes steps before the resume.
+     */
     int64_t steps PITH_DEFAULT;
-    /** Run that many steps as one compiled loop, which pith builds from the step; results
-     * are those of single steps. The step, until and log_row must be functions that
-     * pith_jit can compile. The loop is shorter before a state that is shown or saved, a
-     * row with log_every above 1, and the last step. 0: the step is called as it is. */
+    /**
+     * Number of steps per compiled loop. pith builds the loop from the step, and the
+     * results equal those of single steps. The step, until and log_row must be functions
+     * that pith_jit can compile. A loop is shorter before a state that is reported or
+     * saved, before a row with log_every above 1, and at the last step. 0: call the step
+     * without a loop.
+     */
     int64_t steps_per_launch PITH_DEFAULT;
-    /** Steps that one call of the step does, as one with a pith_fori in it: steps,
-     * save_every and each_every are multiples of it. 0: 1. It excludes steps_per_launch.
+    /**
+     * Number of steps that one call of the step does, for a step with a pith_fori inside.
+     * steps, save_every and each_every must be multiples of it. 0: 1. It excludes
+     * steps_per_launch.
      */
     int64_t steps_per_call PITH_DEFAULT;
-    /** Number of the state that is given, 0 or more: steps done before. With resume, the
-     * number of the state from which the whole run began. */
+    /**
+     * Number of the given state, 0 or more: the count of steps before it. With resume,
+     * the number of the state at the start of the whole run.
+     */
     int64_t first_step PITH_DEFAULT;
-    /** Function from the state to a bool of rank 0, evaluated with the checks: the run
-     * ends at the first step for which it is true, whatever check_every and
-     * steps_per_launch are. The given state counts if its number is above 0. Any other
-     * result is PITH_E_ARG. */
+    /**
+     * Function from the state to a bool of rank 0, evaluated with the checks. The run
+     * ends at the first step with the result true, for any check_every and
+     * steps_per_launch. The given state is tested if its number is above 0.
+     *
+     * @par Errors
+     * PITH_E_ARG: the result is no bool of rank 0.
+     */
     const pith_function *until PITH_DEFAULT;
-    /** End the run at the first call that is done after this time. 0: no limit. */
+    /**
+     * Time limit in seconds: the run ends after the first call that completes past it. 0:
+     * no limit.
+     */
     double until_seconds PITH_DEFAULT;
-    /** NaN or an infinity in a float leaf of the state is PITH_E_CHECK with path, index
-     * and step. One flag is reduced on the device; the state before is kept. */
+    /**
+     * Check that the float leaves of the state have no NaN or infinity. A failure is
+     * PITH_E_CHECK with path, index and step. The device reduces the leaves to one flag.
+     * The state before the step is kept.
+     */
     bool finite PITH_DEFAULT;
-    /** While the run lasts, SIGUSR1 saves; SIGTERM and SIGINT finish the call in
-     * progress, save, and return. After the first of these two, another one acts as it
-     * did before the run. Handlers are of the process; they are put back when the last
-     * run that has this option ends. */
+    /**
+     * Handle signals during the run. SIGUSR1 saves. SIGTERM and SIGINT finish the current
+     * call, save, and return. After the first SIGTERM or SIGINT, another one has its
+     * original effect. Signal handlers belong to the process. They are restored when the
+     * last run with this option ends.
+     */
     bool signals PITH_DEFAULT;
-    /** Load the newest valid checkpoint of `save` if there is one, begin at its step, and
-     * cut `log` back to it. The given state is used if there is none, and states its
-     * dtypes and nodes otherwise. `each` is not called for the loaded state. */
+    /**
+     * Load the newest valid checkpoint of `save`, if one exists, start at its step, and
+     * truncate `log` to it. Without a checkpoint, the run starts from the given state.
+     * With a checkpoint, the given state declares the dtypes and nodes. `each` is not
+     * called for the loaded state.
+     */
     bool resume PITH_DEFAULT;
-    /** Path of the checkpoint, or name of the series. NULL: the run saves nothing, and
-     * save_options, save_every, save_every_seconds and resume must be zero. */
+    /**
+     * Path of the checkpoint, or name of the series. NULL: the run saves nothing, and
+     * save_options, save_every, save_every_seconds and resume must be zero.
+     */
     const char *save PITH_DEFAULT;
-    /** How to save; NULL: the defaults. Its step must be 0: a checkpoint has the number
-     * of its state. A background save is complete when the run returns. */
+    /**
+     * Options of each save; NULL: the defaults. Their step must be 0, because a
+     * checkpoint stores the number of its state. A background save is complete when the
+     * run returns.
+     */
     const pith_save_options *save_options PITH_DEFAULT;
-    int64_t save_every PITH_DEFAULT; /**< steps between saves, counted from first_step; 0:
-                                        none. The last state is saved always */
-    double save_every_seconds PITH_DEFAULT; /**< save also after this time; 0: no */
-    pith_run_log *log PITH_DEFAULT; /**< of log_row, and of what the callback logs: its
-                                       rows are on the disk before a checkpoint is */
-    /** Function from the state to a record of scalars: a row of `log` for each step, with
-     * the values by name. Leaves are bool, integers and floats of rank 0, statics are
-     * numbers; u64 above INT64_MAX is rounded to f64. Rows that the log has already are
-     * not written again. Needs log. Any other result is PITH_E_ARG. */
+    /**
+     * Number of steps between saves, counted from first_step; 0: no periodic save. The
+     * last state is always saved.
+     */
+    int64_t save_every PITH_DEFAULT;
+    double save_every_seconds
+        PITH_DEFAULT; /**< save also after this time in seconds; 0: no */
+    /**
+     * Log for log_row and for rows that the callback adds. Its rows are on the disk
+     * before a checkpoint is.
+     */
+    pith_run_log *log PITH_DEFAULT;
+    /**
+     * Function from the state to a record of scalars. Each step adds a row to `log` with
+     * the values by name. Leaves are bool, integers and floats of rank 0. Statics are
+     * numbers. u64 values above INT64_MAX are rounded to f64. Rows that the log already
+     * has are not written again. It requires `log`.
+     *
+     * @par Errors
+     * PITH_E_ARG: the result is another kind of tree.
+     */
     const pith_function *log_row PITH_DEFAULT;
-    int64_t log_every PITH_DEFAULT; /**< rows at the steps that are multiples; needs
-                                       log_row; 0: 1 */
-    /** A progress bar if this is a terminal, else a line every progress_seconds. NULL:
-     * none. */
+    int64_t log_every
+        PITH_DEFAULT; /**< a row at steps that are multiples; requires log_row; 0: 1 */
+    /**
+     * Stream for progress: a progress bar on a terminal, else one line every
+     * progress_seconds. NULL: no progress.
+     */
     FILE *progress PITH_DEFAULT;
-    double progress_seconds PITH_DEFAULT; /**< between lines; 0: 30 */
-    /** JSON file with step, rate, time left, memory, capacities, repairs, last save and
-     * outcome. Capacities are the sizes, by path, that extents of the state name or that
-     * capacities of a recent step stand for. It is replaced atomically about once a
-     * second, and when the run ends. NULL: none. */
+    double progress_seconds PITH_DEFAULT; /**< seconds between lines; 0: 30 */
+    /**
+     * Path of a JSON file with step, rate, time left, memory, capacities, repairs, last
+     * save and outcome. Capacities are sizes by path: sizes named by extents of the
+     * state, and sizes behind capacities of a recent step. The file is replaced
+     * atomically about once per second and at the end of the run. NULL: no file.
+     */
     const char *status_file PITH_DEFAULT;
     pith_run_callback each
-        PITH_DEFAULT;                 /**< called before the first step and after steps */
-    int64_t each_every PITH_DEFAULT;  /**< called if the number of the step is a multiple;
-                                         0: 1. Also before the first step, after the last
-                                         one, and at the end by until */
-    int64_t max_tries PITH_DEFAULT;   /**< as pith_propagate_options.max_tries */
-    int64_t check_every PITH_DEFAULT; /**< as pith_propagate_options.check_every; states
-                                         that are shown or saved are checked before */
+        PITH_DEFAULT; /**< called before the first step and after steps */
+    /**
+     * Call `each` if the number of the step is a multiple; 0: 1. `each` is also called
+     * before the first step, after the last step, and at an end by `until`.
+     */
+    int64_t each_every PITH_DEFAULT;
+    int64_t max_tries PITH_DEFAULT; /**< see pith_propagate_options.max_tries */
+    /**
+     * See pith_propagate_options.check_every. States are checked before they are reported
+     * or saved.
+     */
+    int64_t check_every PITH_DEFAULT;
     pith_repair_callback repaired PITH_DEFAULT; /**< called for each repair */
-    void *closure PITH_DEFAULT;                 /**< of each and of repaired */
-    const void **last PITH_DEFAULT; /**< set to the last committed state in s, also when
-                                       the run fails */
-    double *seconds
-        PITH_DEFAULT; /**< set to the time of the steps alone: no saves, no callbacks */
+    void *closure PITH_DEFAULT;                 /**< argument of each and of repaired */
+    /** Receives the last committed state in @p s, even if the run fails. */
+    const void **last PITH_DEFAULT;
+    /** Receives the time of the steps in seconds, without saves and callbacks. */
+    double *seconds PITH_DEFAULT;
 } pith_run_options;
 
 PITH_BEGIN
 
 /**
- * Run a step: state = step(state), again and again. The options come last:
- * pith_run(s, Sim, step, sim, &(pith_run_options){.steps = 100, .save = "sim.json"}).
+ * Run a step repeatedly: state = step(state). The options come last:
  *
- * Each step is tried as pith_propagate does: its checks are collected, what failed is
- * repaired, and the step repeated. Only committed states are saved or shown. A step that
- * fails leaves everything as it was: the scope carries its error, with the number of the
- * step, and options->last the state before it.
+ *     pith_run(s, Sim, step, sim, &(pith_run_options){.steps = 100, .save = "sim.json"})
  *
- * The result of a step has the nodes, dtypes and ranks of the state, and its extents too
- * unless a static changes with them. PITH_E_DTYPE, PITH_E_STRUCTURE and PITH_E_SHAPE name
- * the path of the first leaf that differs.
+ * Each step is attempted as by pith_propagate: its checks are collected, failures are
+ * repaired, and the step is repeated. Only committed states are saved or reported. A
+ * failed step changes nothing: the scope carries its error with the number of the step,
+ * and options->last the state before it.
  *
- * Errors of arguments, before the first step: PITH_E_ARG naming an option that is
- * negative, does not fit another one, or needs one that is missing; a step, until or
- * log_row that is no function of one tree. PITH_E_OVERFLOW if first_step and steps
- * overflow. PITH_E_TYPE if the state is no T. PITH_E_IO if no checkpoint can be written
- * at options.save. PITH_E_UNSUPPORTED if the system refuses handlers of signals.
- * PITH_E_TRACED.
+ * The result of a step has the nodes, dtypes and ranks of the state. Its extents also
+ * equal those of the state unless a static changes with them.
+ *
+ * @par Errors
+ * PITH_E_DTYPE, PITH_E_STRUCTURE and PITH_E_SHAPE: the result of a step differs from the
+ * state; the message has the path of the first such leaf. PITH_E_ARG, before the first
+ * step: an option is negative, conflicts with another option, or requires a missing
+ * option; the step, until or log_row is no function of one tree. PITH_E_OVERFLOW:
+ * first_step plus steps overflows. PITH_E_TYPE: the state is no T. PITH_E_IO: no
+ * checkpoint can be written at options.save. PITH_E_UNSUPPORTED: the system rejects
+ * signal handlers. PITH_E_TRACED: a function is traced. Also all errors of
+ * pith_propagate.
  *
  * @return The final state, owned by @p s; the type's nil record on failure.
  */
 #define pith_run(s, T, step, state, ...)                                                 \
     ((const T *)pith_run_any((s), T##_pith_type(), (step), (1 ? (state) : (const T *)0), \
                              __VA_ARGS__))
-/** How the last pith_run in @p s ended; PITH_RUN_NONE before the first one. One that was
- * refused, for its arguments or an error of @p s before it, has failed. */
+/**
+ * Get the end of the last pith_run in @p s; PITH_RUN_NONE before the first run. A run
+ * rejected for its arguments, or for an earlier error of @p s, has the reason
+ * PITH_RUN_FAILED.
+ */
 PITH_API pith_run_end pith_run_outcome(const pith_scope *s);
 /**
- * Ask the runs of a runtime to save or to stop: PITH_RUN_SAVE | PITH_RUN_STOP.
+ * Request a save or a stop of the runs of a runtime.
  *
- * Safe in signal handlers and from any thread while @p rt is open. All runs in progress
- * obey; if there is none, the next one does. Ending so is no error. A run without
- * options.save has nothing to save.
+ * The call is safe in signal handlers and in any thread while @p rt is open. All current
+ * runs obey; if there is none, the next run does. Such an end is no error. A run without
+ * options.save saves nothing.
+ *
+ * @param what PITH_RUN_SAVE, PITH_RUN_STOP, or both combined by |.
  */
 PITH_API void pith_run_request(pith_runtime *rt, unsigned what);
-/** As pith_run; @p type NULL: any tree, and NULL on failure. */
+/**
+ * Run a step repeatedly, untyped; see pith_run for behaviour and errors.
+ *
+ * @param type Type of the state; NULL: any tree, and the result is NULL on failure.
+ */
 PITH_API const void *pith_run_any(pith_scope *s,
                                   const pith_type *type,
                                   const pith_function *step,
                                   const void *state,
                                   const pith_run_options *options);
 
-/** How to propagate; everything zero is the default. */
+/** Options of pith_propagate; zero is the default. */
 typedef struct pith_propagate_options {
-    int64_t steps PITH_DEFAULT;       /**< how many; 0: 1 */
-    int64_t first_step PITH_DEFAULT;  /**< steps done before, for messages and
-                                         repairs; -1: the next one prepares step 0 */
-    int64_t max_tries PITH_DEFAULT;   /**< how often one step is repeated at most; 0: 10;
-                                         negative: never */
-    int64_t check_every PITH_DEFAULT; /**< look at the checks of so many steps at once; 0:
-                                         of each */
+    int64_t steps PITH_DEFAULT; /**< number of steps; 0: 1 */
+    /**
+     * Number of the given state, for messages and repairs; -1: the next step prepares
+     * step 0.
+     */
+    int64_t first_step PITH_DEFAULT;
+    int64_t max_tries PITH_DEFAULT; /**< largest number of repeats of one step; 0: 10;
+                                       negative: no repeat */
+    int64_t check_every
+        PITH_DEFAULT; /**< number of steps per evaluation of the checks; 0: 1 */
     pith_repair_callback repaired PITH_DEFAULT; /**< called for each repair */
     void *closure PITH_DEFAULT;
 } pith_propagate_options;
 
 /**
- * Step a state, and where checks fail, repair it and try again: pith_propagate(s, Sim,
- * step, sim, NULL).
+ * Step a state of type T; if checks fail, repair the state and repeat the step:
  *
- * A try runs in a scope of its own, which collects the checks made in it (and hides them
- * from collectors around the call). A failed check is no error of the scope. A try that
- * fails leaves no trace: its rows of logs are not written, and its result is dropped.
- * Then all failures are looked at: if one has no fix, it is raised, and no fix runs. Else
- * the fixes are applied to the state before the step, in order, each to what the one
- * before gave, and the step is repeated on that, with the same random keys, as these are
- * part of the state. What a step does to the world outside by itself (files, printing,
- * variables) is not undone.
+ *     sim = pith_propagate(s, Sim, step, sim, &(pith_propagate_options){.steps = 10});
  *
- * With check_every k steps go unchecked until one wait for all of them. Where one failed,
- * the steps before it are done again from the last state that was checked, and it is
- * repaired and repeated as if each had been checked: states are the same, bit for bit.
+ * pith_propagate_any describes the attempts, the repairs and the errors.
  *
- * Errors: the error of the step or of a fix; the first failed assertion without a fix, or
- * the first that still failed after the last repeat; each with the number of the step.
- * PITH_E_DTYPE, PITH_E_STRUCTURE or PITH_E_SHAPE if the result is not like the state, as
- * in pith_run. One step of pith_propagate_any without a type may return any tree. Of
- * arguments: PITH_E_ARG for negative steps or check_every, or a step that is no function
- * of one tree; PITH_E_OVERFLOW if first_step and steps overflow; PITH_E_TYPE if the state
- * is no T; PITH_E_TRACED.
- * @return The final state, owned by @p s; on failure the type's nil record, and @p state
- * is as it was.
+ * @return The final state, owned by @p s; the type's nil record on failure.
  */
 #define pith_propagate(s, T, step, state, ...)                                           \
     ((const T *)pith_propagate_any((s), T##_pith_type(), (step),                         \
                                    (1 ? (state) : (const T *)0), __VA_ARGS__))
-/** As pith_propagate; @p type NULL: any tree, and NULL on failure. */
+/**
+ * Step a state; if checks fail, repair the state and repeat the step.
+ *
+ * Each attempt runs in a scope of its own. This scope collects the checks of the attempt
+ * and hides them from outer collectors. A failed check is no error of @p s. A failed
+ * attempt has no effect: its log rows are not written, and its result is dropped.
+ *
+ * After a failed attempt, all failures are examined. If one failure has no fix, its
+ * assertion becomes the error, and no fix runs. Otherwise the fixes are applied in order
+ * to the state before the step, each to the result of the previous one. The step is then
+ * repeated on the result. The random keys are part of the state, so the repeat uses the
+ * same keys. External side effects of a step (files, printing, variables) are not undone.
+ *
+ * With check_every = k, one wait evaluates the checks of k steps. If a step failed, the
+ * steps before it are repeated from the last checked state. The failed step is then
+ * repaired and repeated. The states equal those of check_every = 1, bit for bit.
+ *
+ * @param type Type of the state; NULL: any tree.
+ * @param step A function of one tree. For one step without @p type it may return any
+ * tree.
+ * @param state The first state; it remains unchanged.
+ * @param options NULL for the defaults.
+ *
+ * @par Errors
+ * A step or a fix adds its own errors. The first failed assertion without a fix is an
+ * error with its code. So is the first assertion that still fails after the last repeat.
+ * All these errors carry the number of the step. PITH_E_DTYPE, PITH_E_STRUCTURE and
+ * PITH_E_SHAPE: the result differs from the state, as in pith_run. PITH_E_ARG: steps or
+ * check_every is negative, or the step is no function of one tree. PITH_E_OVERFLOW:
+ * first_step plus steps overflows. PITH_E_TYPE: the state has another type than @p type.
+ * PITH_E_TRACED: a function is traced.
+ *
+ * @return The final state, owned by @p s. On failure the nil record of @p type, or NULL
+ *        without a type.
+ */
 PITH_API const void *pith_propagate_any(pith_scope *s,
                                         const pith_type *type,
                                         const pith_function *step,
@@ -237,46 +323,60 @@ PITH_API const void *pith_propagate_any(pith_scope *s,
                                         const pith_propagate_options *options);
 
 /**
- * Call a function on the part of a state that a lens finds, and give the state with the
- * part replaced by its result. Fixes of checks made in the call, which are of the part,
- * become fixes of the state; their paths get the lens in front. It nests.
+ * Apply a function to the part of a state at a lens, and replace the part by the result.
  *
- * @param function A function of one tree; any other is PITH_E_ARG.
- * Errors: those of the lens and of the function.
- * @return A state like @p state; its type's nil record, or NULL, on failure.
+ * Fixes of checks inside the call concern the part. They become fixes of the state, and
+ * the lens precedes their paths. Calls may nest.
+ *
+ * @param function A function of one tree.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function is no function of one tree. Also all errors of the lens and of
+ * the function.
+ *
+ * @return A state like @p state, owned by @p s. On failure the nil record of its type, or
+ *        NULL.
  */
 #define pith_at_lens(s, lens, function, state)                                           \
     ((__typeof__(state))pith_at_lens_any((s), (lens), (function), (state)))
+/** Apply a function to the part of a state at a lens, untyped; see pith_at_lens. */
 PITH_API const void *pith_at_lens_any(pith_scope *s,
                                       const pith_lens *lens,
                                       const pith_function *function,
                                       const void *state);
 
-/** How to time; everything zero is the default. */
+/** Options of pith_bench; zero is the default. */
 typedef struct pith_bench_options {
-    int repeats PITH_DEFAULT;           /**< samples, 1,000 at most; 0: 15 */
-    double sample_seconds PITH_DEFAULT; /**< least time of one sample, calls are repeated
-                                           to reach it; finite; 0: 0.01 */
-    size_t bytes PITH_DEFAULT; /**< moved by one call, for bytes_per_second; 0: arguments
-                                  and result */
+    int repeats PITH_DEFAULT; /**< number of samples, at most 1,000; 0: 15 */
+    /** Minimum time of one sample, finite; calls are repeated to reach it. 0: 0.01. */
+    double sample_seconds PITH_DEFAULT;
+    /**
+     * Bytes moved by one call, for bytes_per_second; 0: the bytes of arguments and
+     * result.
+     */
+    size_t bytes PITH_DEFAULT;
 } pith_bench_options;
 
-/** What was measured: seconds of one call, waiting for the device included. */
+/** Result of pith_bench: seconds per call, the wait for the device included. */
 typedef struct pith_bench_result {
     double median, least, greatest;
-    double spread;           /**< interquartile range over the median */
+    double spread;           /**< interquartile range divided by the median */
     double bytes_per_second; /**< at the median */
-    int64_t calls;           /**< in one sample */
+    int64_t calls;           /**< number of calls per sample */
     int repeats;
 } pith_bench_result;
 
 /**
- * Time a function over trees: calls are made in batches of one wait, after a batch that
- * is not counted.
+ * Measure the time of a function over trees.
  *
- * Errors: PITH_E_ARG (no function, options outside their ranges), PITH_E_TRACED, those of
- * pith_call.
- * @return All zero on failure; the scope carries the error.
+ * Each sample is a batch of calls with one wait. A first batch for warm-up is not
+ * counted.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function is no function, or an option is out of range. PITH_E_TRACED: a
+ * function is traced. Also all errors of pith_call.
+ *
+ * @return The result; all zero on failure.
  */
 PITH_API pith_bench_result pith_bench(pith_scope *s,
                                       const pith_function *function,
