@@ -1,7 +1,7 @@
 /**
  * @file
- * Everything of pith: typed trees of device arrays, functions over them, checkpoints and
- * runs.
+ * All public headers of pith: typed trees of device arrays, functions over them,
+ * checkpoints and runs.
  */
 #ifndef PITH_PITH_H
 #define PITH_PITH_H

@@ -1,6 +1,6 @@
 /**
  * @file
- * One step of a state, for loops of one's own.
+ * One step of a state, for a loop written by the user.
  *
  * Included by run.h.
  */
@@ -12,25 +12,34 @@
 PITH_BEGIN
 
 /**
- * Step a state once and drop the old one: state = pith_advance(s, Sim, step, state).
+ * Step a state once and drop the old one:
  *
- * The step is tried, repaired and repeated as by pith_propagate with default options. If
- * it succeeds, the nodes and leaves of the old state that @p s owns, and that the new
- * state does not share, are dropped: a later use of one is an error. A loop of any length
- * keeps one state. To keep an old state, pith_keep it in another scope first.
+ *     state = pith_advance(s, Sim, step, state);
  *
- * Edit a state between two steps by a function that pith_advance calls, too: it drops
- * what the edit replaces. A copy that is edited and frozen in @p s is a state of its own,
- * and the state that it was made of stays until @p s closes.
+ * The step is attempted, repaired and repeated as by pith_propagate with default options.
+ * On success, nodes and leaves of the old state are dropped if @p s owns them and the new
+ * state does not share them. A later use of a dropped one is an error. A loop of any
+ * length thus holds one state. To keep an old state, first pith_keep it in another scope.
  *
- * Complexity: proportional to the nodes and leaves of both states, beside the step.
- * Errors: those of pith_propagate. The old state is as it was then, and still valid.
+ * To edit a state between two steps, call pith_advance with a function that edits it: the
+ * replaced nodes are then dropped. A copy that is edited and frozen in @p s is a separate
+ * state. Its original remains until @p s closes.
+ *
+ * Complexity: linear in the number of nodes and leaves of both states, plus the step.
+ *
+ * @par Errors
+ * All errors of pith_propagate. The old state is then unchanged and still valid.
+ *
  * @return The new state, owned by @p s; the type's nil record on failure.
  */
 #define pith_advance(s, T, step, state)                                                  \
     ((const T *)pith_advance_any((s), T##_pith_type(), (step),                           \
                                  (1 ? (state) : (const T *)0)))
-/** As pith_advance; @p type NULL: any tree, and NULL on failure. */
+/**
+ * Step a state once and drop the old one, untyped; see pith_advance.
+ *
+ * @param type Type of the state; NULL: any tree, and the result is NULL on failure.
+ */
 PITH_API const void *pith_advance_any(pith_scope *s,
                                       const pith_type *type,
                                       const pith_function *step,

@@ -1,6 +1,6 @@
 /**
  * @file
- * Running a step over chunks of its runs, where the memory does not do for all at once.
+ * Run a step over chunks of a state, if memory is too small for the whole state.
  *
  * Included by run.h.
  */
@@ -11,56 +11,73 @@
 #include <pith/memory_hint.h>
 #include <pith/tree.h>
 
-/** How to run in chunks; everything zero is the default. */
+/** Options of pith_run_chunked; zero is the default. */
 typedef struct pith_chunked_options {
-    int64_t steps PITH_DEFAULT;  /**< how many; 0: 1 */
-    int64_t length PITH_DEFAULT; /**< runs of a chunk at most; 0: as many as fit */
-    /** What a step takes besides its chunk and the result, a sample being a run. Zero: as
-     * much as the chunk and its result again. */
+    int64_t steps PITH_DEFAULT; /**< number of steps; 0: 1 */
+    int64_t length
+        PITH_DEFAULT; /**< largest number of runs per chunk; 0: as many as fit */
+    /**
+     * Memory of a step in addition to its chunk and result; a sample is a run. Zero: as
+     * much as the chunk and its result together.
+     */
     pith_memory_hint hint PITH_DEFAULT;
-    /** Whether a leaf of the state, or of the result, that has the axis is whole in every
-     * chunk all the same: a table. NULL: none is. */
+    /**
+     * Whether a leaf is not chunked although it has the axis, such as a table. The hook
+     * receives leaves of the state and of the result. NULL: all leaves with the axis are
+     * chunked.
+     */
     bool (*whole)(const char *path, const pith_array *leaf, void *closure) PITH_DEFAULT;
     void *closure PITH_DEFAULT;
-    int64_t max_tries PITH_DEFAULT; /**< as pith_propagate_options.max_tries */
-    pith_chunks *chunks
-        PITH_DEFAULT; /**< set, unless the call fails, to how the runs of the last
-                         step were split: the number of chunks, the most runs of one */
+    int64_t max_tries PITH_DEFAULT; /**< see pith_propagate_options.max_tries */
+    /**
+     * Receives the split of the last step, unless the call fails: the number of chunks
+     * and the largest number of runs in one.
+     */
+    pith_chunks *chunks PITH_DEFAULT;
 } pith_chunked_options;
 
 PITH_BEGIN
 
 /**
- * Run a step over chunks of a state's runs, which lie along @p axis of its leaves
- * (negative: counted from the last): pith_run_chunked(s, Sweep, step, sweep, 0, NULL).
+ * Run a step over chunks of a state's runs:
  *
- * A leaf that does not have the axis, or that options->whole names, is whole in every
- * chunk; all others have the same number of runs along it. What a step makes of a run
- * must depend on this run and on what is whole alone: the result is then that of the step
- * on the whole state, bit for bit (a NaN is a NaN), however the runs are split. So is a
- * leaf of the result that is whole: the same in every chunk, which is verified.
+ *     pith_run_chunked(s, Sweep, step, sweep, 0, NULL)
  *
- * Chunks are equal, but for a short last one, and as long as fits what the scope may
- * still allocate, the whole result having its place. Where memory is short all the same,
- * runs not yet done are split into chunks of half the length (PITH_WARNING_SHRUNK). One
- * chunk is a plain call.
+ * The runs lie along @p axis of the leaves; a negative axis counts from the last. A leaf
+ * without the axis, or selected by options->whole, is complete in every chunk. All other
+ * leaves have the same number of runs along the axis.
  *
- * Each step is tried as pith_propagate does, checks of all chunks together: fixes get the
- * whole state, and all chunks are done again.
+ * The result for a run must depend only on this run and on the complete leaves. The
+ * result then equals that of the step on the whole state for any split, bit for bit
+ * except for the bits of NaNs. A complete leaf of the result must be equal in every
+ * chunk. The library verifies this.
  *
- * Errors: PITH_E_ARG for negative steps or length, or a step that is no function of one
- * tree; PITH_E_TYPE if the state is no T; PITH_E_SHAPE with the path of a leaf that has
- * another number of runs, or where no leaf has the axis; PITH_E_STRUCTURE, PITH_E_DTYPE
- * where chunks give other trees;
- * PITH_E_CHECK where a whole leaf of the result differs between chunks; PITH_E_TRACED;
- * PITH_E_MEMORY; and those of pith_propagate.
+ * Chunks have equal length, except for a shorter last one. The length is the largest that
+ * fits the memory available to the scope after a reservation for the whole result. If
+ * memory still runs out, the remaining runs are split into chunks of half the length
+ * (PITH_WARNING_SHRUNK). A single chunk is a plain call.
+ *
+ * Each step is attempted as by pith_propagate, with the checks of all chunks together.
+ * Fixes receive the whole state, and all chunks are repeated.
+ *
+ * @par Errors
+ * PITH_E_ARG: steps or length is negative, or the step is no function of one tree.
+ * PITH_E_TYPE: the state is no T. PITH_E_SHAPE: a leaf has another number of runs, with
+ * its path, or no leaf has the axis. PITH_E_STRUCTURE and PITH_E_DTYPE: chunks give
+ * different trees. PITH_E_CHECK: a complete leaf of the result differs between chunks.
+ * PITH_E_MEMORY: one run does not fit. PITH_E_TRACED: a function is traced. Also all
+ * errors of pith_propagate.
  *
  * @return The state after the steps, owned by @p s; the type's nil record on failure.
  */
 #define pith_run_chunked(s, T, step, state, axis, ...)                                   \
     ((const T *)pith_run_chunked_any((s), T##_pith_type(), (step),                       \
                                      (1 ? (state) : (const T *)0), (axis), __VA_ARGS__))
-/** As pith_run_chunked; @p type NULL: any tree, and NULL on failure. */
+/**
+ * Run a step over chunks of a state's runs, untyped; see pith_run_chunked.
+ *
+ * @param type Type of the state; NULL: any tree, and the result is NULL on failure.
+ */
 PITH_API const void *pith_run_chunked_any(pith_scope *s,
                                           const pith_type *type,
                                           const pith_function *step,

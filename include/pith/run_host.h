@@ -1,7 +1,7 @@
 /**
  * @file
- * Running a step over chunks of runs that lie in the host's memory: state and result need
- * not fit in that of the device.
+ * Run a step over chunks of a state in host memory. State and result may exceed the
+ * memory of the device.
  *
  * Included by run.h.
  */
@@ -12,39 +12,50 @@
 #include <pith/run_chunked.h>
 
 /**
- * A tree whose leaves lie in the host's memory. Structures say nothing about the shapes
- * of leaves: that of one run is that of all.
+ * A tree whose leaves lie in host memory. A treedef states no shapes of leaves, so the
+ * structure of one run is also that of all runs.
  */
 typedef struct pith_host_tree {
-    const pith_treedef *def;              /**< its structure */
-    int64_t count;                        /**< of leaves */
+    const pith_treedef *def;              /**< structure of the tree */
+    int64_t count;                        /**< number of leaves */
     const pith_host_array *const *leaves; /**< in the order of pith_tree_flatten */
 } pith_host_tree;
 
 PITH_BEGIN
 
-/** A tree's leaves, copied to host arrays. Waits.
- * @param options Of pith_host_make, but for `like`; NULL for the defaults.
- * @return The host tree, owned by @p s, or NULL. */
+/**
+ * Copy the leaves of a tree to host arrays. The call waits for the device.
+ *
+ * @param options Options of pith_host_make without `like`; NULL for the defaults.
+ *
+ * @return The host tree, owned by @p s, or NULL.
+ */
 PITH_API const pith_host_tree *
 pith_host_tree_copy(pith_scope *s, const void *tree, const pith_host_options *options);
-/** A tree with copies of host arrays as leaves; NULL on failure. */
+/**
+ * Copy a host tree to the device.
+ *
+ * @return The tree, owned by @p s, or NULL.
+ */
 PITH_API const void *pith_host_tree_load(pith_scope *s, const pith_host_tree *tree);
 
 /**
- * As pith_run_chunked, of a state in the host's memory, with a result there. The device
- * has one chunk at a time, with the leaves that are whole; all steps of a chunk are run
- * before the next one comes.
+ * Run a step over chunks of a state in host memory; the result is also in host memory.
  *
- * Each chunk is propagated by itself (pith_propagate): fixes get the chunk, and must not
- * change the structure of one chunk alone. The state stays as it is.
+ * The rules of pith_run_chunked apply. The device holds one chunk at a time, and the
+ * complete leaves. All steps of a chunk run before the next chunk is copied. @p state
+ * remains unchanged.
  *
- * options->whole is called with NULL for leaves of the state, which are no arrays yet.
+ * Each chunk is propagated separately (pith_propagate). Fixes receive the chunk and must
+ * not change the structure of one chunk only. For leaves of the state, options->whole
+ * receives NULL, because they are no device arrays yet.
  *
- * Errors: as of pith_run_chunked; PITH_E_ARG for leaves that are no host arrays of what
- * they say; and those of pith_host_make for the result.
+ * @param host_options Options of the result's leaves, as for pith_host_tree_copy.
  *
- * @param host_options How the result's leaves are made, as of pith_host_tree_copy.
+ * @par Errors
+ * PITH_E_ARG: a leaf is no host array, or its dtype, shape or size is inconsistent. Also
+ * all errors of pith_run_chunked, and of pith_host_make for the result.
+ *
  * @return The state after the steps, owned by @p s, or NULL.
  */
 PITH_API const pith_host_tree *

@@ -1,91 +1,117 @@
 /**
  * @file
- * Logs of runs: scalars by step, a JSON object a line, beside the checkpoints.
+ * Logs of runs: scalars by step, one JSON object per line.
  *
  *     pith_run_log *log = pith_run_log_open(s, "melt.jsonl", NULL);
  *     pith_run_log_add(s, log, step, PITH_LOG_ROW(PITH_LOG_F64("energy", energy),
  *                                                 PITH_LOG_I64("capacity", capacity)));
  *
  * writes {"step":100,"energy":-4.25,"capacity":160}. Floats are the shortest decimals
- * that read back exactly. A run that goes on from a checkpoint cuts the file back to its
- * step, so that no row comes twice.
+ * that read back exactly. A run that resumes from a checkpoint truncates the log to the
+ * checkpoint's step, so no row occurs twice.
  */
 #ifndef PITH_RUN_LOG_H
 #define PITH_RUN_LOG_H
 
 #include <pith/tree.h>
 
-/** A log that is open to be written. It belongs to the scope that it was opened in. */
+/** A log open for writing, owned by the scope of pith_run_log_open. */
 typedef struct pith_run_log pith_run_log;
 
-/** A named scalar of a row; made by PITH_LOG_F64 and PITH_LOG_I64. */
+/** A named scalar of a row; PITH_LOG_F64 and PITH_LOG_I64 make it. */
 typedef struct pith_run_log_value {
-    const char *name; /**< UTF-8, 1 to 255 bytes, and not "step" */
+    const char *name; /**< UTF-8, 1 to 255 bytes; "step" is reserved */
     bool is_integer;
-    int64_t i64; /**< where it is an integer */
-    double f64;  /**< else */
+    int64_t i64; /**< value if is_integer */
+    double f64;  /**< value otherwise */
 } pith_run_log_value;
 #define PITH_LOG_F64(name_, value)                                                       \
     { .name = (name_), .f64 = (value) }
 #define PITH_LOG_I64(name_, value)                                                       \
     { .name = (name_), .is_integer = true, .i64 = (value) }
-/** PITH_LOG_ROW(PITH_LOG_F64("energy", e), PITH_LOG_I64("atoms", n)) */
+/** Make a row: PITH_LOG_ROW(PITH_LOG_F64("energy", e), PITH_LOG_I64("atoms", n)). */
 #define PITH_LOG_ROW(...)                                                                \
     ((const pith_run_log_value[]){__VA_ARGS__, PITH_LOG_I64(NULL, 0)})
 
 /** Options of pith_run_log_open; zero is the default. */
 typedef struct pith_run_log_options {
-    /** Keep the rows up to and including resume_step; later ones are cut off when the log
-     * is first used. A pith_run with .resume uses the step of its checkpoint instead.
-     * Otherwise an existing log is replaced. */
+    /**
+     * Keep the rows up to and including resume_step. Later rows are cut off at the first
+     * use of the log. A pith_run with .resume uses the step of its checkpoint instead.
+     * Without this option, an existing log is replaced.
+     */
     bool resume PITH_DEFAULT;
-    int64_t resume_step
-        PITH_DEFAULT; /**< the step of the state that the run goes on from */
+    /** The step of the state that the run starts from. */
+    int64_t resume_step PITH_DEFAULT;
 } pith_run_log_options;
 
 PITH_BEGIN
 
 /**
- * Open a log to write rows. The file is made where there is none.
+ * Open a log for writing, and create the file if it does not exist.
  *
- * What a killed process left of its last row is cut off. A file that is no log is left as
- * it is, and so is one that another process writes to: both are errors.
+ * An incomplete last row of a killed process is cut off. A file that is no log, or that
+ * another process or log writes, is an error and remains unchanged.
  *
- * Errors: PITH_E_IO (with the system's reason), PITH_E_FORMAT (no log; the line).
- * @return The log, owned by @p s, whose close closes it, or NULL.
+ * @param options NULL for the defaults.
+ *
+ * @par Errors
+ * PITH_E_IO: the system reported an error, or another process or log writes the file.
+ * PITH_E_ARG: @p path is NULL, or resume_step is negative. PITH_E_FORMAT: the file is no
+ * log; the message has the line.
+ *
+ * @return The log, owned by @p s, or NULL. The close of @p s closes it.
  */
 PITH_API pith_run_log *
 pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *options);
-/** Step of the last row that was written; -1 where there is none, and where @p log is no
- * open log. */
+/**
+ * Get the step of the last written row; -1 if there is no row or @p log is no open log.
+ */
 PITH_API int64_t pith_run_log_last_step(const pith_run_log *log);
 /**
- * Append a row: all of it, or an error and nothing.
+ * Append a row. A failure appends nothing.
  *
- * It survives a kill as soon as this returns, and a power cut after pith_run_log_sync.
- * Rows that a step of pith_run or pith_propagate adds to a log that was opened outside
- * are written when the step is committed; those of a try that fails never are.
- * @param step From 0 on, and above that of the row before.
- * @param row Values, the last one with the name NULL: PITH_LOG_ROW.
+ * The row survives a kill of the process once the call returns. It survives a power
+ * failure after pith_run_log_sync. If a step of pith_run or pith_propagate adds rows to a
+ * log from outside the step, the rows are written when the step is committed. Rows of a
+ * failed attempt are never written.
+ *
  * NaN and infinities are written as the texts "NaN", "Infinity" and "-Infinity".
- * Errors: PITH_E_ARG (the step, a name), PITH_E_IO.
+ *
+ * @param step 0 or more, and above the step of the previous row.
+ * @param row Values, terminated by a value with the name NULL; see PITH_LOG_ROW.
+ *
+ * @par Errors
+ * PITH_E_ARG: the log is not open, or the step or a name is invalid. PITH_E_IO: the file
+ * cannot be written.
+ *
+ * @return Whether the row was added.
  */
 PITH_API bool pith_run_log_add(pith_scope *s,
                                pith_run_log *log,
                                int64_t step,
                                const pith_run_log_value *row);
-/** Wait until all rows are on the disk. pith_run does so before it saves, see
- * pith_run_options.log. */
+/**
+ * Wait until all rows are on the disk. pith_run does so before it saves; see
+ * pith_run_options.log.
+ *
+ * @par Errors
+ * PITH_E_ARG: the log is not open. PITH_E_IO: the file cannot be written.
+ *
+ * @return Whether all rows are on the disk.
+ */
 PITH_API bool pith_run_log_sync(pith_scope *s, pith_run_log *log);
 /**
- * Read a log: a dict of columns, each an array [rows].
+ * Read a log as a dict of columns, each an array [rows].
  *
- * "step" is i64. Other columns are i64 where every row has an integer of that name, and
- * else f64, with NaN where a row has none, and NaN and
- * infinities from their texts. An unfinished last row is passed over, so a
- * log can be read while it is written.
+ * "step" is i64. Another column is i64 if every row has an integer of this name, else
+ * f64. Rows without the name give NaN. The texts of NaN and infinities give these values.
+ * An incomplete last row is skipped, so a log can be read during a run.
  *
- * Errors: PITH_E_IO, PITH_E_FORMAT (no log; the line).
+ * @par Errors
+ * PITH_E_IO: the file cannot be read. PITH_E_FORMAT: the file is no log; the message has
+ * the line.
+ *
  * @return The dict, owned by @p s, or NULL.
  */
 PITH_API const pith_dict *pith_run_log_read(pith_scope *s, const char *path);
