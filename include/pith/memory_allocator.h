@@ -1,7 +1,7 @@
 /**
  * @file
- * Where the bytes of the device come from: the driver's pool, plain allocations, one
- * block that is divided, or a user's functions.
+ * Allocators of device memory: the driver's pool, plain allocations, an arena, or a
+ * user's functions.
  *
  * Included by memory.h.
  */
@@ -10,39 +10,49 @@
 
 #include <pith/base.h>
 
-/** Kinds of allocators. */
+/** Kind of an allocator. */
 typedef enum pith_allocator_kind {
-    PITH_ALLOCATOR_POOL,  /**< the backend's own pool; the default */
-    PITH_ALLOCATOR_PLAIN, /**< each block from the driver (on the host: from the runtime's
-                             allocator), and straight back */
-    PITH_ALLOCATOR_ARENA, /**< one block, taken at once, in which the smallest free place
-                             that is large enough is used, and free neighbours are joined
-                           */
-    PITH_ALLOCATOR_USER   /**< functions of the caller's */
+    PITH_ALLOCATOR_POOL, /**< the backend's own pool; the default */
+    /**
+     * Each block comes from the driver and returns to it immediately. On the host, the
+     * runtime's allocator takes the driver's part.
+     */
+    PITH_ALLOCATOR_PLAIN,
+    /**
+     * One block, allocated at once and divided by best fit. Adjacent free ranges are
+     * merged.
+     */
+    PITH_ALLOCATOR_ARENA,
+    PITH_ALLOCATOR_USER /**< functions of the caller */
 } pith_allocator_kind;
 
-/** How to allocate memory of the device; everything zero is the default. */
+/** Options of pith_memory_set_allocator; zero is the default. */
 typedef struct pith_memory_allocator {
     pith_allocator_kind kind PITH_DEFAULT;
-    /** POOL: bytes kept for reuse at most, once a stream was waited for (host: at any
-     * time); 0: all that was ever in use. Where each stream keeps small blocks of its own
-     * (CUDA), a quarter of this bounds those of one stream, not of all. */
+    /**
+     * POOL: largest number of bytes kept for reuse after a wait for a stream (host: at
+     * any time). 0: all memory ever in use. On CUDA each stream keeps small blocks of its
+     * own. A quarter of this value bounds the blocks of one stream, not of all streams.
+     */
     size_t keep PITH_DEFAULT;
-    /** POOL: what is reused follows from the order of the program alone, and not from how
-     * far the device has come, so that runs find the same addresses. */
+    /**
+     * POOL: reuse depends only on the order of the program, not on the progress of the
+     * device. Runs then have equal addresses.
+     */
     bool reproducible PITH_DEFAULT;
-    /** ARENA: bytes of the block; 0: all that is free. */
+    /** ARENA: bytes of the block; 0: all free memory. */
     size_t arena PITH_DEFAULT;
     /**
-     * USER: memory of @p bytes at a multiple of @p alignment (256) for work that is
-     * enqueued on @p stream (as pith_instance_stream gives it) from here on; NULL where
-     * there is none. An address that is not a multiple of @p alignment is given back, and
-     * is PITH_E_CALLBACK. Both functions may be called from any thread, also from several
-     * at once, and must not call the library.
+     * USER: allocate @p bytes at a multiple of @p alignment (256), or return NULL.
+     *
+     * Work that is enqueued on @p stream from now on uses the memory. The stream is as in
+     * pith_instance_stream. If the address is not a multiple of @p alignment, it is
+     * released and the error is PITH_E_CALLBACK. Any thread may call both functions, also
+     * concurrently. They must not call the library.
      */
     void *(*allocate)(void *context, size_t bytes, size_t alignment, void *stream)
         PITH_DEFAULT;
-    /** USER: take it back, after the work that is enqueued on that stream now. */
+    /** USER: release memory after the work now enqueued on @p stream. */
     void (*release)(void *context,
                     void *data,
                     size_t bytes,
@@ -54,25 +64,32 @@ typedef struct pith_memory_allocator {
 PITH_BEGIN
 
 /**
- * Set where memory of the device comes from.
+ * Set the allocator of device memory.
  *
- * All allocations of instances are invalidated (pith_memory_invalidate_all), and what is
- * kept for reuse goes back. Arrays stay: each goes back to where it came from, and an
- * arena, or the functions of a user, must last until the last of theirs has gone or the
- * runtime closes. The ledger counts the same bytes whatever the allocator.
- *
- * Errors: PITH_E_ARG for an invalid kind, or functions that are missing; PITH_E_MEMORY
- * where there is no room for the arena; PITH_E_TRACED. Nothing is changed then.
+ * The call invalidates all allocations of instances (pith_memory_invalidate_all) and
+ * releases memory kept for reuse. Arrays remain valid, and each returns to its own
+ * allocator. An arena or a user's functions must therefore remain valid until their last
+ * array is freed or the runtime closes. The statistics count the same bytes for every
+ * allocator.
  *
  * @param allocator NULL: the backend's pool; copied.
+ *
+ * @par Errors
+ * PITH_E_ARG: the kind is invalid, or a function is missing. PITH_E_MEMORY: no memory for
+ * the arena. PITH_E_TRACED: a function is traced. A failure changes nothing.
+ *
+ * @return Whether the allocator was set.
  */
 PITH_API bool pith_memory_set_allocator(pith_scope *s,
                                         const pith_memory_allocator *allocator);
-/** The kind that is set. */
+/** Get the kind of the current allocator. */
 PITH_API pith_allocator_kind pith_memory_allocator_kind(const pith_runtime *rt);
 
-/** Wait for all streams, and give what is kept for reuse back to the system.
- * @return The bytes that went. */
+/**
+ * Wait for all streams and return memory kept for reuse to the system.
+ *
+ * @return The number of returned bytes.
+ */
 PITH_API size_t pith_memory_trim(pith_runtime *rt);
 
 PITH_END
