@@ -22,7 +22,7 @@
 PITH_BEGIN
 
 /**
- * Receives the instance whose allocations (memory_request.h) are about to be freed. The
+ * Receives an instance before its allocations (memory_request.h) are freed. The
  * instance must not use them after the hook returns.
  *
  * pith_memory_invalidate_all calls the hook. The library also calls it for idle instances
@@ -61,7 +61,9 @@ typedef struct pith_instance_options {
  * there are automatic instances, this rest is at least 5 % of the device. All parts
  * change if an instance is opened, closed or changed.
  *
- * Warnings: PITH_WARNING_LITTLE_LEFT, PITH_WARNING_SQUEEZED.
+ * @par Warnings
+ * PITH_WARNING_LITTLE_LEFT: manual proportions leave less than 5 %.
+ * PITH_WARNING_SQUEEZED: automatic instances hold more than their new cap.
  *
  * @param options NULL for the defaults.
  *
@@ -187,7 +189,8 @@ PITH_API pith_limits pith_memory_limits(const pith_runtime *rt);
  * device. Under active limits it is at most the unused part of the caps of the group's
  * instances.
  *
- * Warning: PITH_WARNING_GROUP_FULL if limits are active and more than 95 % is used.
+ * @par Warnings
+ * PITH_WARNING_GROUP_FULL: limits are active and more than 95 % is used.
  *
  * @par Errors
  * PITH_E_ARG: there is no such group.

@@ -1,16 +1,18 @@
 /**
  * @file
- * Memory hints: how many bytes a computation takes for one sample, from what is known of
- * its nodes, and the largest batch that fits a budget.
+ * Memory hints: estimates of the bytes that a computation takes per sample, and the
+ * largest batch that fits a budget.
  *
- * A hint has two parts: bytes that grow with the samples, and bytes that are there once.
- * Hints of nodes are composed into those of whole functions; pith_fit_batch turns one
- * into a batch, pith_hint_measured corrects it by what a run was seen to take.
+ * A hint has two parts: bytes per sample, and persistent bytes that do not depend on the
+ * number of samples. Hints of nodes combine to hints of whole functions. pith_fit_batch
+ * computes a batch from a hint. pith_hint_measured corrects a hint by a measured run.
  *
- * Arithmetic is exact: a fraction of a byte is rounded up, and what does not fit 64 bits
- * is PITH_E_OVERFLOW. Calls that fail, or are made in a scope that has failed, return a
- * hint (a number) that fits no budget: all bits set; pith_sample_of and pith_fit_batch
- * return zeros. Negative counts are PITH_E_ARG.
+ * Arithmetic is exact, and fractions of a byte are rounded up. On failure, or in a scope
+ * with an error, a function returns a hint or number that fits no budget: all bits set.
+ * pith_sample_of and pith_fit_batch return zeros instead.
+ *
+ * @par Errors
+ * PITH_E_OVERFLOW: the result exceeds 64 bits. PITH_E_ARG: a count is negative.
  */
 #ifndef PITH_MEMORY_HINT_H
 #define PITH_MEMORY_HINT_H
@@ -19,56 +21,63 @@
 
 /** Bytes of a computation. */
 typedef struct pith_memory_hint {
-    size_t per_sample PITH_DEFAULT; /**< for every sample of a batch */
-    size_t persistent PITH_DEFAULT; /**< once, however many samples: weights, lists */
+    size_t per_sample PITH_DEFAULT; /**< for each sample of a batch */
+    /** Independent of the number of samples: weights, lists. */
+    size_t persistent PITH_DEFAULT;
 } pith_memory_hint;
 
 /**
- * What a node gives for one sample: an array of particle_depth axes of the particles,
- * rank axes of dim, and the features: [P, P, dim, features] for a depth of 2 and rank 1.
+ * Shape of a node's output for one sample: particle_depth axes over the particles, rank
+ * axes of dim, and the features. For a depth of 2 and rank 1 the shape is [P, P, dim,
+ * features].
  */
 typedef struct pith_contract {
     int32_t rank PITH_DEFAULT;           /**< 0 scalars, 1 vectors, 2 matrices */
-    int32_t particle_depth PITH_DEFAULT; /**< axes that run over the particles */
-    int64_t dim PITH_DEFAULT;      /**< of space; must be given where rank is not 0 */
-    int64_t features PITH_DEFAULT; /**< 0: there is no output */
+    int32_t particle_depth PITH_DEFAULT; /**< number of axes over the particles */
+    int64_t dim PITH_DEFAULT;      /**< dimension of space; required if rank is not 0 */
+    int64_t features PITH_DEFAULT; /**< 0: the node has no output */
     pith_dtype dtype PITH_DEFAULT; /**< PITH_DTYPE_NONE: f32 */
 } pith_contract;
 
-/** What is known of one sample; zero is "not known". */
+/** Known properties of one sample; zero is "unknown". */
 typedef struct pith_sample {
-    int64_t particles PITH_DEFAULT; /**< not known: counted as one, so that a hint is then
-                                       a lower bound */
-    int64_t arity PITH_DEFAULT;     /**< of interactions, 2 for pairs: for hints of a
-                                       caller's own */
+    /**
+     * Number of particles. An unknown number counts as 1, so a hint is then a lower
+     * bound.
+     */
+    int64_t particles PITH_DEFAULT;
+    /** Arity of interactions, 2 for pairs; for the caller's own hints. */
+    int64_t arity PITH_DEFAULT;
     bool has_velocity PITH_DEFAULT; /**< velocities are given */
     bool has_mask PITH_DEFAULT;     /**< a mask of particles is given */
 } pith_sample;
 
-/** A node that an operation reads: its output, and what it takes itself. */
+/** A child: a node that an operation reads, with its output and its own memory. */
 typedef struct pith_hint_child {
     pith_contract contract PITH_DEFAULT;
     pith_memory_hint hint PITH_DEFAULT;
 } pith_hint_child;
 
-/** How a number of samples is cut into batches that fit. */
+/** A division of samples into batches that fit a budget. */
 typedef struct pith_batch_fit {
-    int64_t batch;  /**< samples of a batch: the most that fit, at most the total */
-    int64_t chunks; /**< batches for all samples; 0 where the total is not known */
-    int64_t last;   /**< samples of the last one; 0 where the total is not known */
-    size_t bytes;   /**< of one whole batch, persistent ones included */
+    /** Samples per batch: the largest number that fits, at most the total. */
+    int64_t batch;
+    int64_t chunks; /**< number of batches for all samples; 0 if the total is unknown */
+    int64_t last;   /**< samples of the last batch; 0 if the total is unknown */
+    size_t bytes;   /**< bytes of one full batch, persistent bytes included */
 } pith_batch_fit;
 
 PITH_BEGIN
 
 /**
- * What can be read off the arrays of one sample, without computing anything.
+ * Get the properties of a sample from its arrays, without a computation.
  *
- * @param x Positions [particles, dim] or [..., particles, dim]: the particles are guessed
- * from the last extent but one where the last is 1 to 16, as a dimension of space is.
- * Else the shape is ambiguous and they stay not known. NULL: not given.
- * @param v Velocities, or NULL: toggles has_velocity alone.
- * @param mask A mask, or NULL: toggles has_mask alone.
+ * @param x Positions [particles, dim] or [..., particles, dim]. If the last extent is 1
+ *        to 16, it is taken as the dimension of space, and the last extent but one as the
+ *        number of particles. Otherwise the shape is ambiguous and the number remains
+ *        unknown. NULL: unknown.
+ * @param v Velocities, or NULL; sets only has_velocity.
+ * @param mask A mask, or NULL; sets only has_mask.
  */
 PITH_API pith_sample pith_sample_of(pith_scope *s,
                                     const pith_array *x,
@@ -76,35 +85,38 @@ PITH_API pith_sample pith_sample_of(pith_scope *s,
                                     const pith_array *mask);
 
 /**
- * Elements of a node's output for one sample: P^depth * dim^rank * features.
+ * Compute the number of elements of a node's output for one sample: P^depth * dim^rank *
+ * features.
  *
  * @param sample NULL: nothing is known.
- * @return -1 on failure.
+ *
+ * @return The number, or -1 on failure.
  */
 PITH_API int64_t pith_hint_output_elements(pith_scope *s,
                                            const pith_contract *contract,
                                            const pith_sample *sample);
-/** The same in bytes. */
+/** Compute the bytes of a node's output for one sample; see pith_hint_output_elements. */
 PITH_API size_t pith_hint_output_bytes(pith_scope *s,
                                        const pith_contract *contract,
                                        const pith_sample *sample);
-/** A node without children: its output. */
+/** Make the hint of a node without children: its output. */
 PITH_API pith_memory_hint pith_hint_leaf(pith_scope *s,
                                          const pith_contract *contract,
                                          const pith_sample *sample);
 /**
- * Bytes for one sample of what is repeated along particle axes so that outputs of all
- * children have as many as the deepest: (P^difference - 1) times the output of each.
+ * Compute the bytes per sample of broadcasts along particle axes. They give the outputs
+ * of all children the depth of the deepest one. Each child adds (P^difference - 1) times
+ * the bytes of its output.
  *
- * @param count Children; 0 gives 0.
+ * @param count Number of children; 0 gives 0.
  */
 PITH_API size_t pith_hint_broadcast(pith_scope *s,
                                     int64_t count,
                                     const pith_hint_child *children,
                                     const pith_sample *sample);
 /**
- * A node over others, whose outputs exist side by side while it makes its own: hints of
- * the children, what is repeated (pith_hint_broadcast), and its output.
+ * Make the hint of a node with children, whose outputs exist together with its own: the
+ * sum of the children's hints, the broadcasts (pith_hint_broadcast), and its output.
  */
 PITH_API pith_memory_hint pith_hint_operation(pith_scope *s,
                                               const pith_contract *contract,
@@ -112,75 +124,90 @@ PITH_API pith_memory_hint pith_hint_operation(pith_scope *s,
                                               const pith_hint_child *children,
                                               const pith_sample *sample);
 /**
- * A hint with room for tangents and residuals: the bytes per sample times @p factor,
- * rounded up; persistent ones stay.
+ * Make a hint with memory for tangents and residuals. The bytes per sample are multiplied
+ * by @p factor and rounded up. The persistent bytes are unchanged.
  *
- * @param factor 0: 2. Below 1, or not finite: PITH_E_ARG.
+ * @param factor 1 or more, finite; 0: 2.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p factor is below 1 or not finite.
  */
 PITH_API pith_memory_hint pith_hint_gradient(pith_scope *s,
                                              pith_memory_hint hint,
                                              double factor);
-/** Both together, each part by itself. */
+/** Add two hints, each part separately. */
 PITH_API pith_memory_hint pith_hint_add(pith_scope *s,
                                         pith_memory_hint a,
                                         pith_memory_hint b);
-/** All of them together; none: zero. */
+/** Add any number of hints; the sum of none is zero. */
 PITH_API pith_memory_hint pith_hint_sum(pith_scope *s,
                                         int64_t count,
                                         const pith_memory_hint *hints);
-/** The bytes per sample @p times over; persistent ones stay. */
+/** Multiply the bytes per sample by @p times. The persistent bytes are unchanged. */
 PITH_API pith_memory_hint pith_hint_scaled(pith_scope *s,
                                            pith_memory_hint hint,
                                            int64_t times);
-/** Bytes of a batch of @p samples. */
+/** Compute the bytes of a batch of @p samples. */
 PITH_API size_t pith_hint_bytes(pith_scope *s, pith_memory_hint hint, int64_t samples);
 
-/** What a tree takes, exactly, as persistent bytes: all its leaves (pith_tree_bytes). */
+/**
+ * Make the exact hint of a tree: all its leaves as persistent bytes (pith_tree_bytes).
+ */
 PITH_API pith_memory_hint pith_hint_of_tree(pith_scope *s, const void *tree);
 /**
- * What one sample of a batched tree takes, exactly, as bytes per sample: all leaves have
- * the samples along their first axis.
+ * Make the exact hint of one sample of a batched tree, as bytes per sample. The first
+ * axis of every leaf runs over the samples.
  *
- * Errors: PITH_E_SHAPE with the path of a leaf that has no first axis, or another extent
- * there than the first leaf; PITH_E_ARG where there are no samples to tell from.
+ * @par Errors
+ * PITH_E_SHAPE: a leaf has rank 0, or a first extent other than that of the first leaf;
+ * the message has its path. PITH_E_ARG: the tree has no samples.
  */
 PITH_API pith_memory_hint pith_hint_of_batch(pith_scope *s, const void *tree);
 /**
- * Device memory that a tree holds, as pith_memory_about counts it: what lies between
- * leaves in a shared block is counted, a block that several leaves share is counted once.
+ * Get the device memory that a tree holds in bytes, by the rules of pith_memory_about.
  *
- * Errors: PITH_E_TRACED.
+ * Padding between leaves in a shared block counts. A block that several leaves share
+ * counts once.
+ *
+ * @par Errors
+ * PITH_E_TRACED: a leaf is traced.
  */
 PITH_API size_t pith_tree_device_bytes(pith_scope *s, const void *tree);
 /**
- * Call a function and give the most device memory that was live meanwhile, beyond what
- * was live before. Other scopes of the runtime should rest. Waits.
+ * Call a function and measure its peak device memory: the largest number of live bytes,
+ * minus the live bytes before the call.
  *
- * The result is freed. What the runtime remembers as its peak stays what it was, or
- * rises. Errors: those of pith_call; PITH_E_TRACED while a function is traced.
+ * Other scopes of the runtime should be idle. The call waits for the device and frees the
+ * result. The peak that the runtime reports does not fall; it may rise.
+ *
+ * @par Errors
+ * PITH_E_TRACED: a function is traced. Also all errors of pith_call.
  */
 PITH_API size_t pith_measure_peak(pith_scope *s,
                                   const pith_function *function,
                                   int64_t count,
                                   const void *const *arguments);
 /**
- * Correct a hint by what a batch was measured to take: persistent bytes stay, those per
- * sample become what explains @p peak, rounded up.
+ * Correct a hint by the measured peak of a batch. The persistent bytes are unchanged. The
+ * bytes per sample become the smallest number that explains @p peak.
  *
- * Errors: PITH_E_ARG where there were no samples, or @p peak is less than the persistent
- * bytes, so that these are wrong.
+ * @par Errors
+ * PITH_E_ARG: @p samples is 0, or @p peak is less than the persistent bytes.
  */
 PITH_API pith_memory_hint pith_hint_measured(pith_scope *s,
                                              pith_memory_hint hint,
                                              int64_t samples,
                                              size_t peak);
 /**
- * The largest batch that fits a budget of bytes, and how many it takes for @p total
- * samples.
+ * Compute the largest batch that fits a budget in bytes, and the number of batches for @p
+ * total samples.
  *
- * @param total 0: not known; the batch is then what fits, INT64_MAX at most.
- * Errors: PITH_E_MEMORY where the persistent bytes and one sample do not fit.
- * @return All zero on failure.
+ * @param total 0: unknown; the batch is the largest that fits, at most INT64_MAX.
+ *
+ * @par Errors
+ * PITH_E_MEMORY: the persistent bytes and one sample do not fit.
+ *
+ * @return The batch; all zero on failure.
  */
 PITH_API pith_batch_fit pith_fit_batch(pith_scope *s,
                                        pith_memory_hint hint,

@@ -1,7 +1,7 @@
 /**
  * @file
- * Arrays in the host's memory: pinned within a budget, plain, or in a file where memory
- * is short.
+ * Arrays in host memory: pinned within a budget, plain, or spilled to a file if memory is
+ * short.
  *
  * Included by memory.h.
  */
@@ -10,49 +10,54 @@
 
 #include <pith/base.h>
 
-/** Where a host array lies, from the fastest to copy to the largest. */
+/** Kind of a host array, from the fastest to copy to the largest. */
 typedef enum pith_host_kind {
     PITH_HOST_PINNED, /**< counted against the pinned budget (memory_request.h) */
-    PITH_HOST_PLAIN,  /**< memory as any; large ones in huge pages */
-    PITH_HOST_SPILLED /**< in a file without a name, mapped into memory */
+    PITH_HOST_PLAIN,  /**< plain memory; large arrays use huge pages */
+    PITH_HOST_SPILLED /**< in an unnamed file, mapped into memory */
 } pith_host_kind;
 
-/** How to make a host array; everything zero is the default. */
+/** Options of pith_host_make; zero is the default. */
 typedef struct pith_host_options {
-    pith_host_kind kind PITH_DEFAULT; /**< the first one that is tried */
+    pith_host_kind kind PITH_DEFAULT; /**< first kind of memory to try */
     const void *like PITH_DEFAULT;    /**< data to copy; NULL: zeros */
-    /** An existing folder for the file of an array that is spilled. NULL: nothing is
-     * spilled. An array for which there is no memory is then PITH_E_MEMORY, and kind
-     * PITH_HOST_SPILLED is PITH_E_ARG. */
+    /**
+     * An existing directory for the file of a spilled array. NULL: never spill. If memory
+     * is short, the error is then PITH_E_MEMORY. The kind PITH_HOST_SPILLED is then
+     * PITH_E_ARG.
+     */
     const char *spill PITH_DEFAULT;
-    /** No other kind than the first one. If there is no room for it: PITH_E_MEMORY, of
-     * PITH_HOST_SPILLED PITH_E_IO. */
+    /**
+     * Try no other kind than `kind`. Without enough memory the error is PITH_E_MEMORY;
+     * for PITH_HOST_SPILLED it is PITH_E_IO.
+     */
     bool only PITH_DEFAULT;
 } pith_host_options;
 
-/** An array in the host's memory. */
+/** An array in host memory. */
 typedef struct pith_host_array {
-    pith_host_kind kind; /**< what it became */
+    pith_host_kind kind; /**< actual kind */
     pith_dtype dtype;
     pith_shape shape;
     size_t bytes;
-    void *data; /**< aligned to 256 bytes; the caller's to read and write */
+    void *data; /**< aligned to 256 bytes; the caller may read and write it */
 } pith_host_array;
 
 PITH_BEGIN
 
 /**
- * Make a host array, in C order.
+ * Make a host array in C order.
  *
- * A pinned array becomes plain if the pinned budget or the memory does not suffice. A
- * plain one is spilled, given a folder, if it takes more than pith_host_available or the
- * allocator has no memory. The file has its room on the disk from the start. It goes when
- * the array does, and when the program ends, however it ends.
+ * A pinned array falls back to plain memory if the pinned budget or the memory is
+ * exhausted. A plain array is spilled if the options name a directory and it exceeds
+ * pith_host_available, or the allocator has no memory. The disk space of the file is
+ * reserved at once. The file is deleted with the array, and at any end of the program.
  *
- * Errors: PITH_E_DTYPE, PITH_E_SHAPE (a negative extent, a rank above 8),
- * PITH_E_OVERFLOW, PITH_E_ARG (an invalid kind, or PITH_HOST_SPILLED without a folder),
- * PITH_E_MEMORY with numbers, PITH_E_IO with the folder if a file cannot be made there or
- * has no room.
+ * @par Errors
+ * PITH_E_DTYPE: the dtype is invalid. PITH_E_SHAPE: an extent is negative, or the rank is
+ * above 8. PITH_E_OVERFLOW: the size overflows. PITH_E_ARG: the kind is invalid, or
+ * PITH_HOST_SPILLED has no directory. PITH_E_MEMORY: no memory; the message has numbers.
+ * PITH_E_IO: the directory rejects the file or has no space for it.
  *
  * @return The array, owned by @p s, or NULL.
  */
@@ -61,9 +66,12 @@ PITH_API const pith_host_array *pith_host_make(pith_scope *s,
                                                pith_shape shape,
                                                const pith_host_options *options);
 
-/** Bytes of host memory that programs can still take without swapping: what is free and
- * what the system gives up when asked (caches of files), or what is left of the memory of
- * the control groups that the process is in, where that is less. 0: not known. */
+/**
+ * Get the bytes of host memory that programs can take without swapping.
+ *
+ * These are free memory and memory that the system can reclaim (file caches). If the
+ * memory left in the control groups of the process is less, it is the result. 0: unknown.
+ */
 PITH_API size_t pith_host_available(void);
 
 PITH_END

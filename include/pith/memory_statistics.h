@@ -1,6 +1,6 @@
 /**
  * @file
- * What memory is used for: counts of instances and scopes, tables, logs of events.
+ * Memory statistics: counts of instances and scopes, tables, and logs of events.
  *
  * Included by memory.h.
  */
@@ -11,69 +11,93 @@
 #include <pith/memory_request.h>
 #include <stdio.h>
 
-/** Blocks of memory of the device, and their bytes: those of arrays (small arrays of one
- * scope may share a block) and of instances' allocations. */
+/**
+ * Counts of device memory in blocks and bytes. Blocks hold arrays and allocations of
+ * instances. Small arrays of one scope may share a block.
+ */
 typedef struct pith_memory_statistics {
-    size_t current;        /**< bytes now */
-    size_t peak;           /**< the most bytes at one time */
-    size_t total;          /**< bytes ever allocated */
-    int64_t current_count; /**< blocks now */
-    int64_t peak_count;    /**< the most blocks at one time */
-    int64_t total_count;   /**< blocks ever allocated */
+    size_t current;        /**< bytes in use */
+    size_t peak;           /**< largest number of bytes in use */
+    size_t total;          /**< sum of all bytes allocated */
+    int64_t current_count; /**< blocks in use */
+    int64_t peak_count;    /**< largest number of blocks in use */
+    int64_t total_count;   /**< number of all blocks allocated */
 } pith_memory_statistics;
 
 PITH_BEGIN
 
-/** What counts for an instance; all zero for what is no open instance. */
+/** Get the counts of an instance; all zero if @p instance is no open instance. */
 PITH_API pith_memory_statistics pith_instance_statistics(const pith_instance *instance);
 
 /**
- * Count what is made in a scope, and in children opened from now on, by itself as well.
- * Counts may be pushed on top of each other; one that is left is popped when the scope
- * closes. PITH_E_TRACED while a function is traced.
+ * Start an additional count of the memory made in a scope and in children opened later.
+ * Counts nest. A count without a pop ends with the scope.
+ *
+ * @par Errors
+ * PITH_E_TRACED: a function is traced.
+ *
+ * @return Whether the count was started.
  */
 PITH_API bool pith_memory_push(pith_scope *s);
 /**
- * End the count that was pushed last on the scope. What it counted and is still there
- * stays where it is.
+ * End the last count that was pushed on a scope. Memory in the count that is still in use
+ * remains valid.
  *
- * Errors: PITH_E_ARG where none was pushed; PITH_E_SCOPE where a child that was opened
- * meanwhile is still open.
- * @return What was counted; all zero on failure.
+ * @par Errors
+ * PITH_E_ARG: no count was pushed. PITH_E_SCOPE: a child scope opened after the push is
+ * still open.
+ *
+ * @return The count; all zero on failure.
  */
 PITH_API pith_memory_statistics pith_memory_pop(pith_scope *s);
-/** The innermost count that a scope's arrays go to: pushed on it or on a scope around
- * it; else that of its instance. All zero for what is no open scope. */
+/**
+ * Get the innermost count of a scope's arrays. It was pushed on the scope or on an
+ * enclosing scope. Without such a count, the result is that of the scope's instance. All
+ * zero if @p s is no open scope.
+ */
 PITH_API pith_memory_statistics pith_scope_statistics(const pith_scope *s);
 
-/** Everything as JSON: the device's bytes, and every instance with its share, group and
- * statistics. Owned by @p s; NULL on failure. */
+/**
+ * Describe all memory as JSON: the device's bytes, and every instance with its share,
+ * group and statistics.
+ *
+ * @return The text, owned by @p s, or NULL.
+ */
 PITH_API const char *pith_memory_json(pith_scope *s);
-/** The same as a table. @p out NULL: stdout. */
+/**
+ * Print the content of pith_memory_json as a table.
+ *
+ * @param out NULL: stdout.
+ */
 PITH_API void pith_memory_print(const pith_runtime *rt, FILE *out);
 
 /**
- * Print how many bytes in how many blocks are held, by the place in the program that made
- * them, most bytes first; call it where nothing should be left. Beyond 255 places the
- * rest is one row, "elsewhere". Places are known in debug
- * builds of the library alone: in others, and for what was made without a call site, they
- * are "unknown". In debug builds pith_close tells the log hook of what is left when all
- * scopes are closed.
+ * Print the live bytes and blocks by the call site that made them, most bytes first. Call
+ * it where no memory should be in use.
  *
- * @param out NULL: nothing is printed.
+ * More than 255 sites are combined in one row "elsewhere". Only debug builds of the
+ * library record sites. In other builds, and for memory made without a call site, the
+ * site is "unknown". In debug builds, pith_close reports memory that remains after all
+ * scopes are closed to the log hook.
+ *
+ * @param out NULL: print nothing.
+ *
  * @return The number of blocks.
  */
 PITH_API int64_t pith_memory_leaks(pith_runtime *rt, FILE *out);
 
 /**
- * Write every allocation and every free from now on to a file of comma-separated values:
- * seconds, action (allocate, free), address, bytes, instance, and the bytes that the
- * device holds afterwards.
+ * Log every later allocation and free to a file of comma-separated values. The columns
+ * are seconds, action (allocate, free), address, bytes, instance, and the device's bytes
+ * in use after the action. An open log is closed first.
  *
- * @param path The file is replaced; NULL: write no more. A log that is open already is
- * closed.
- * Errors: PITH_E_IO with the path if it cannot be opened, or without a path if the log
- * that is closed could not be written in full.
+ * @param path The file is replaced. NULL: stop logging.
+ *
+ * @par Errors
+ * PITH_E_IO with a path: the file cannot be opened. PITH_E_IO without a path: the closed
+ * log was not written completely.
+ *
+ * @return Whether no error occurred.
  */
 PITH_API bool pith_memory_log(pith_scope *s, const char *path);
 

@@ -143,8 +143,8 @@ typedef struct pith_run_options {
      * last state is always saved.
      */
     int64_t save_every PITH_DEFAULT;
-    double save_every_seconds
-        PITH_DEFAULT; /**< save also after this time in seconds; 0: no */
+    /** Save also after this time in seconds; 0: no. */
+    double save_every_seconds PITH_DEFAULT;
     /**
      * Log for log_row and for rows that the callback adds. Its rows are on the disk
      * before a checkpoint is.
@@ -160,8 +160,8 @@ typedef struct pith_run_options {
      * PITH_E_ARG: the result is another kind of tree.
      */
     const pith_function *log_row PITH_DEFAULT;
-    int64_t log_every
-        PITH_DEFAULT; /**< a row at steps that are multiples; requires log_row; 0: 1 */
+    /** A row at steps that are multiples; requires log_row; 0: 1. */
+    int64_t log_every PITH_DEFAULT;
     /**
      * Stream for progress: a progress bar on a terminal, else one line every
      * progress_seconds. NULL: no progress.
@@ -175,8 +175,8 @@ typedef struct pith_run_options {
      * atomically about once per second and at the end of the run. NULL: no file.
      */
     const char *status_file PITH_DEFAULT;
-    pith_run_callback each
-        PITH_DEFAULT; /**< called before the first step and after steps */
+    /** Called before the first step and after steps. */
+    pith_run_callback each PITH_DEFAULT;
     /**
      * Call `each` if the number of the step is a multiple; 0: 1. `each` is also called
      * before the first step, after the last step, and at an end by `until`.
@@ -261,10 +261,10 @@ typedef struct pith_propagate_options {
      * step 0.
      */
     int64_t first_step PITH_DEFAULT;
-    int64_t max_tries PITH_DEFAULT; /**< largest number of repeats of one step; 0: 10;
-                                       negative: no repeat */
-    int64_t check_every
-        PITH_DEFAULT; /**< number of steps per evaluation of the checks; 0: 1 */
+    /** Largest number of repeats of one step; 0: 10; negative: no repeat. */
+    int64_t max_tries PITH_DEFAULT;
+    /** Number of steps per evaluation of the checks; 0: 1. */
+    int64_t check_every PITH_DEFAULT;
     pith_repair_callback repaired PITH_DEFAULT; /**< called for each repair */
     void *closure PITH_DEFAULT;
 } pith_propagate_options;

@@ -14,8 +14,8 @@
 /** Options of pith_run_chunked; zero is the default. */
 typedef struct pith_chunked_options {
     int64_t steps PITH_DEFAULT; /**< number of steps; 0: 1 */
-    int64_t length
-        PITH_DEFAULT; /**< largest number of runs per chunk; 0: as many as fit */
+    /** Largest number of runs per chunk; 0: as many as fit. */
+    int64_t length PITH_DEFAULT;
     /**
      * Memory of a step in addition to its chunk and result; a sample is a run. Zero: as
      * much as the chunk and its result together.
