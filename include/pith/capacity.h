@@ -1,33 +1,34 @@
 /**
  * @file
- * Capacities: sizes of buffers that grow when a step needs more than there is.
+ * Capacities: sizes of buffers that grow if a step needs more elements than they have.
  *
  *     static const Sim *step(pith_scope *s, const Sim *in) {
  *         ...
  *         pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Sim, max_edges),
  *                                                     in->max_edges, 2.0), edges);
  *
- * A capacity knows one size, or several that grow each on its own. pith_capacity_require
- * states what is needed, on the device, and reads nothing. Where a collector is active
- * (pith_with_assertions, pith_as_result, pith_propagate, pith_run) what does not suffice
- * is a failed assertion with the code PITH_E_CAPACITY, whose fix makes the size grow and
- * the leaves whose extents name it follow; without one it is the scope's error at the
- * next synchronising call. Nothing overflows silently, unless the program turns off
- * checks of level always (pith_check_set_level, pith_open_options.silent_checks).
+ * A capacity has one size, or several sizes that grow independently.
+ * pith_capacity_require states a requirement on the device and reads nothing. A collector
+ * is active in pith_with_assertions, pith_as_result, pith_propagate and pith_run. With a
+ * collector, an insufficient capacity is a failed assertion with the code
+ * PITH_E_CAPACITY. Its fix grows the size and the leaves whose extents name it. Without a
+ * collector, the failure becomes the scope's error at the next synchronising call. No
+ * overflow is silent unless the program turns off the checks of level always
+ * (pith_check_set_level, pith_open_options.silent_checks).
  *
- * A requirement is an array of integers or floats, fractions of which are rounded up. For
- * a capacity made of one size it may have any shape, and the greatest element counts. For
- * one made of n sizes or of a tree of n sizes, n = 1 included, it is [..., n] in the
- * order of the sizes, reduced by maximum over the other axes, or of rank 0 for each of
- * them. An empty requirement needs nothing, and a negative one always suffices. NaN and
- * values of 2^63 or more always fail and have no fix.
+ * A requirement is an array of integers or floats; fractions are rounded up. For a
+ * capacity made of one size, the requirement may have any shape, and its maximum applies.
+ * For a capacity made of a list or tree of n sizes, n = 1 included, its shape is [..., n]
+ * in the order of the sizes. It is reduced by maximum over the other axes. A requirement
+ * of rank 0 applies to each size. An empty requirement needs nothing, and a negative one
+ * always suffices. NaN and values of 2^63 or more always fail and have no fix.
  *
- * Sizes are integers of 0 or more. A tree of sizes is any tree whose leaves are integer
- * arrays of rank 0, and whose records may have integer statics, which count too: by the
- * order of the tree, a record's statics before what is below it.
+ * Sizes are integers of 0 or more. A tree of sizes is a tree whose leaves are integer
+ * arrays of rank 0. Integer statics of its records are also sizes. Sizes are in tree
+ * order: the statics of a record come before its children.
  *
- * Capacities belong to the scope they were made in; pith_keep moves them outward.
- * Results, scopes and errors: see tree.h.
+ * A capacity is owned by the scope that made it; pith_keep moves it to an outer scope.
+ * tree.h describes results, scopes and errors.
  */
 #ifndef PITH_CAPACITY_H
 #define PITH_CAPACITY_H
@@ -35,18 +36,23 @@
 #include <pith/lens.h>
 #include <pith/tree.h>
 
-/** One size or several, and how they grow. */
+/** One size or several sizes, with their rule of growth. */
 typedef struct pith_capacity pith_capacity;
 
-/** A kind of capacity of a user's own. */
+/** A user-defined kind of capacity. */
 typedef struct pith_capacity_kind {
-    const char *name PITH_DEFAULT; /**< what it is, for messages; lives as long as it */
-    /** What a size becomes if more is needed: at least @p need, else PITH_E_CAPACITY.
-     * NULL: exactly @p need. */
+    /** Name for messages; it must outlive the capacities of the kind. */
+    const char *name PITH_DEFAULT;
+    /**
+     * Compute the new size for a required size: at least @p need, else PITH_E_CAPACITY.
+     * NULL: exactly @p need.
+     */
     int64_t (*grow)(int64_t size, int64_t need, void *closure) PITH_DEFAULT;
-    /** The root with sizes of at least @p sizes, in their order; reports with pith_fail.
-     * Returning NULL without an error is PITH_E_CALLBACK. NULL: the capacity cannot grow,
-     * failures have no fix. */
+    /**
+     * Make a root with sizes of at least @p sizes, in their order. The function reports
+     * errors with pith_fail. NULL as a result without an error is PITH_E_CALLBACK. NULL
+     * as a member: the capacity cannot grow, and failures have no fix.
+     */
     const void *(*fix)(pith_scope *s,
                        const void *root,
                        int64_t count,
@@ -54,20 +60,24 @@ typedef struct pith_capacity_kind {
                        void *closure)PITH_DEFAULT;
 } pith_capacity_kind;
 
-/** What pith_capacity_audit finds. */
+/** Kind of a gap that pith_capacity_audit finds. */
 typedef enum pith_gap_kind {
-    PITH_GAP_STATIC, /**< a static that names extents, and that no capacity guards */
-    PITH_GAP_DRAW /**< random numbers whose shape follows a static that names extents */
+    PITH_GAP_STATIC, /**< a static that names extents and that no capacity covers */
+    /** Random numbers whose shape depends on a static that names extents. */
+    PITH_GAP_DRAW
 } pith_gap_kind;
 
-/** One thing that pith_capacity_audit found. */
+/** A gap that pith_capacity_audit finds. */
 typedef struct pith_capacity_gap {
     pith_gap_kind kind;
-    const char *path; /**< of the static: ".lists.max_neighbours" */
-    const char *text; /**< what is wrong, as one line without the path */
+    const char *path; /**< path of the static, such as ".lists.max_neighbours" */
+    const char *text; /**< description in one line, without the path */
 } pith_capacity_gap;
 
-/** PITH_SIZES(in->edges, in->pairs): count and sizes for the functions below. */
+/**
+ * Count and sizes as two arguments of the functions below: PITH_SIZES(in->edges,
+ * in->pairs).
+ */
 #define PITH_SIZES(...) PITH_COUNT_SIZES_(__VA_ARGS__), PITH_ARRAY_(int64_t, __VA_ARGS__)
 #ifdef __cplusplus
 #    define PITH_COUNT_SIZES_(...)                                                       \
@@ -82,191 +92,327 @@ PITH_BEGIN
 /* ---- Growth ---- */
 
 /**
- * What a capacity of @p size grows to where @p need is needed: @p size itself where that
- * suffices; else, with a base above 1, the smallest power base^k, k >= 0, that does, cut
- * to an integer; with any other base exactly @p need.
+ * Compute the new size of a capacity of @p size for a requirement @p need.
  *
- * Exact for every base: powers do not drift, and stop at INT64_MAX. The result never is
- * less than @p need or @p size.
- * Errors: PITH_E_ARG for a negative size, or a base that is no finite number.
- * @return -1 on failure.
+ * If @p size suffices, the result is @p size. Otherwise, for a base above 1, it is the
+ * smallest sufficient power base^k, k >= 0, truncated to an integer. For any other base
+ * it is exactly @p need.
+ *
+ * The computation is exact for every base: powers do not drift, and they stop at
+ * INT64_MAX. The result is never less than @p need or @p size.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p size is negative, or @p base is not finite.
+ *
+ * @return The size, or -1 on failure.
  */
 PITH_API int64_t pith_grown_size(pith_scope *s, int64_t size, int64_t need, double base);
 
 /* ---- Making capacities ---- */
 
 /**
- * A capacity that a lens finds in the state: its fix sets the size through the lens, to
- * what it grows to or is there already, whichever is more, and the leaves whose extents
- * name it follow with their contents kept and the tail filled.
+ * Make a capacity whose size a lens finds in the state.
  *
- * @param lens Of the root that the step is given; kept by the capacity.
- * @param size What it is now: in->max_edges.
- * @param base Of the growth, see pith_grown_size; 2 is usual.
- * Errors: PITH_E_ARG for a negative size, or a base that is not a finite number.
+ * Its fix sets the size through the lens to the larger of the grown size and the present
+ * size. The leaves whose extents name the size are resized: their contents are kept and
+ * the tail is filled.
+ *
+ * @param lens A lens on the root that the step receives. The capacity keeps it.
+ * @param size The present size, such as in->max_edges.
+ * @param base Base of the growth, see pith_grown_size; usually 2.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p size is negative, or @p base is not finite.
+ *
+ * @return The capacity, owned by @p s, or NULL.
  */
 PITH_API const pith_capacity *
 pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base);
-/** Several sizes that one lens finds, a tuple of which by pith_lens_merge, a record or a
- * container: pith_lens_capacity_sizes(s, lens, PITH_SIZES(a, b), 2.0). Errors: also
- * PITH_E_ARG for a count below 1. If the lens finds another number of sizes, the fix is
- * PITH_E_STRUCTURE. */
+/**
+ * Make a capacity with several sizes that one lens finds:
+ *
+ *     pith_lens_capacity_sizes(s, lens, PITH_SIZES(a, b), 2.0)
+ *
+ * The lens finds a tuple of sizes (pith_lens_merge), a record or a container. If it finds
+ * another number of sizes, the fix fails with PITH_E_STRUCTURE.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p count is below 1. Also all errors of pith_lens_capacity.
+ *
+ * @return The capacity, owned by @p s, or NULL.
+ */
 PITH_API const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
                                                        const pith_lens *lens,
                                                        int64_t count,
                                                        const int64_t *sizes,
                                                        double base);
-/** The same of a tree of sizes. Where it has leaves they are read, which waits.
- * Errors, with the path of the leaf in the state: PITH_E_DTYPE, PITH_E_SHAPE (it is no
- * size), PITH_E_TRACED (it has no value while a function is traced: keep sizes of
- * compiled functions in statics of records), PITH_E_OVERFLOW (a u64 of 2^63 or more).
- * Without a path: PITH_E_ARG for a tree without sizes or a negative size. */
+/**
+ * Make a capacity with a tree of sizes that one lens finds. If the tree has leaves, the
+ * call reads them and waits.
+ *
+ * @par Errors
+ * PITH_E_DTYPE and PITH_E_SHAPE: a leaf is no size. PITH_E_TRACED: a leaf has no value
+ * while a function is traced; compiled functions keep sizes in statics of records.
+ * PITH_E_OVERFLOW: a leaf is a u64 of 2^63 or more. These errors carry the path of the
+ * leaf in the state. PITH_E_ARG: the tree has no sizes, or a size is negative.
+ *
+ * @return The capacity, owned by @p s, or NULL.
+ */
 PITH_API const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
                                                       const pith_lens *lens,
                                                       const void *sizes,
                                                       double base);
 /**
- * A capacity that cannot grow: what does not suffice has no fix.
+ * Make a capacity that cannot grow: its failures have no fix.
  *
- * @param message Put behind the library's message; copied. NULL: none.
+ * @param message Text appended to the library's message; copied. NULL: no text.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p size is negative.
+ *
+ * @return The capacity, owned by @p s, or NULL.
  */
 PITH_API const pith_capacity *
 pith_fixed_capacity(pith_scope *s, int64_t size, const char *message);
+/**
+ * Make a capacity with several sizes that cannot grow; see pith_fixed_capacity.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p count is below 1, or a size is negative.
+ */
 PITH_API const pith_capacity *pith_fixed_capacity_sizes(pith_scope *s,
                                                         int64_t count,
                                                         const int64_t *sizes,
                                                         const char *message);
+/**
+ * Make a capacity with a tree of sizes that cannot grow; see pith_fixed_capacity.
+ *
+ * @par Errors
+ * As for pith_lens_capacity_tree.
+ */
 PITH_API const pith_capacity *
 pith_fixed_capacity_tree(pith_scope *s, const void *sizes, const char *message);
-/** A capacity of a user's own kind, which is copied; @p closure must live as long as the
- * capacity, or anything that was kept of it, is used. */
+/**
+ * Make a capacity of a user-defined kind.
+ *
+ * @param kind Copied.
+ * @param closure Argument of the functions of @p kind. It must outlive the capacity and
+ *        all objects kept from it.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p kind is NULL, or @p size is negative.
+ *
+ * @return The capacity, owned by @p s, or NULL.
+ */
 PITH_API const pith_capacity *pith_user_capacity(pith_scope *s,
                                                  const pith_capacity_kind *kind,
                                                  int64_t size,
                                                  void *closure);
+/**
+ * Make a capacity of a user-defined kind with several sizes; see pith_user_capacity.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p count is below 1. Also all errors of pith_user_capacity.
+ */
 PITH_API const pith_capacity *pith_user_capacity_sizes(pith_scope *s,
                                                        const pith_capacity_kind *kind,
                                                        int64_t count,
                                                        const int64_t *sizes,
                                                        void *closure);
+/**
+ * Make a capacity of a user-defined kind with a tree of sizes; see pith_user_capacity.
+ *
+ * @par Errors
+ * As for pith_lens_capacity_tree.
+ */
 PITH_API const pith_capacity *pith_user_capacity_tree(pith_scope *s,
                                                       const pith_capacity_kind *kind,
                                                       const void *sizes,
                                                       void *closure);
 /**
- * A view of a capacity of any kind whose sizes are @p factor times as large: so many
- * places for each of its own. What is required is divided by the factor, rounded up.
+ * Make a view of a capacity whose sizes are @p factor times as large: @p factor elements
+ * for each unit of the size. Requirements are divided by the factor and rounded up.
  *
- * Errors: PITH_E_ARG for a factor below 1, PITH_E_OVERFLOW.
+ * @par Errors
+ * PITH_E_ARG: @p factor is below 1. PITH_E_OVERFLOW: a size overflows.
+ *
+ * @return The capacity, owned by @p s, or NULL.
  */
 PITH_API const pith_capacity *
 pith_multiplied_capacity(pith_scope *s, const pith_capacity *capacity, int64_t factor);
-/** The same capacity with @p message after its message. Errors: PITH_E_ARG for NULL. */
+/**
+ * Make a copy of a capacity with @p message appended to its message.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p message is NULL.
+ *
+ * @return The capacity, owned by @p s, or NULL.
+ */
 PITH_API const pith_capacity *pith_capacity_extend_message(pith_scope *s,
                                                            const pith_capacity *capacity,
                                                            const char *message);
-/** The same capacity, standing for what @p lens looks at: a fixed one, or one of a user's
- * own, is named so in messages and by pith_capacity_audit. Errors: PITH_E_ARG for a
- * capacity that was made with a lens. */
+/**
+ * Make a copy of a capacity that covers the target of a lens. Messages and
+ * pith_capacity_audit then name a fixed or user-defined capacity by this target.
+ *
+ * @par Errors
+ * PITH_E_ARG: the capacity was made with a lens.
+ *
+ * @return The capacity, owned by @p s, or NULL.
+ */
 PITH_API const pith_capacity *
 pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
 
-/* ---- Looking at them ---- */
+/* ---- Properties ---- */
 
-/** How many sizes there are; 0 for what is no capacity. */
+/** Get the number of sizes; 0 if @p capacity is no capacity. */
 PITH_API int64_t pith_capacity_count(const pith_capacity *capacity);
-/** The size; of several the first. -1 for what is no capacity. */
+/** Get the first size of a capacity; -1 if @p capacity is no capacity. */
 PITH_API int64_t pith_capacity_size(const pith_capacity *capacity);
-/** One of several; -1 where there is none. */
+/** Get one size of a capacity; -1 if @p index is out of range. */
 PITH_API int64_t pith_capacity_size_at(const pith_capacity *capacity, int64_t index);
-/** The sizes as a tree: an i64 of rank 0 for a capacity made of one size, a tuple of them
- * for one made of a list of sizes, else a tree like the one that it was made of. */
+/**
+ * Get the sizes as a tree.
+ *
+ * A capacity made of one size gives an i64 of rank 0, and one made of a list of sizes
+ * gives a tuple of them. A capacity made of a tree gives a tree of the same structure.
+ *
+ * @return The tree, owned by @p s, or NULL.
+ */
 PITH_API const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity);
-/** What the capacity stands for in the state: ".max_edges"; "" where it is not known.
- * Owned by @p s. */
+/**
+ * Get the path that the capacity covers in the state, such as ".max_edges"; "" if it is
+ * unknown.
+ *
+ * @return The path, owned by @p s.
+ */
 PITH_API const char *pith_capacity_slot(pith_scope *s, const pith_capacity *capacity);
 
-/* ---- Using them ---- */
+/* ---- Use ---- */
 
 /**
- * State that so much is required, see above. Nothing is read, nothing waits.
+ * State a requirement; see the top of this file. The call reads nothing and does not
+ * wait.
  *
- * Errors: PITH_E_ARG (no capacity, no array); PITH_E_SHAPE naming both where the last
- * extent is not the number of sizes; PITH_E_DTYPE for bool; PITH_E_TRACED (an array of
- * another trace).
+ * @par Errors
+ * PITH_E_ARG: @p capacity is no capacity, or @p required is no array. PITH_E_SHAPE: the
+ * last extent is not the number of sizes; the message has both. PITH_E_DTYPE: @p required
+ * is bool. PITH_E_TRACED: @p required belongs to another trace.
  */
 PITH_API void pith_capacity_require(pith_scope *s,
                                     const pith_capacity *capacity,
                                     const pith_array *required);
 /**
- * Let a capacity repair what kernels find too small: pith_require_capacity(name, ...) in
- * launches from here on, until what collects them ends, is then a failed assertion with
- * the capacity's fix. If several guards share a name, the latest applies. Without a
- * collector the call does nothing, and a failed check of the kernel is an error of the
- * scope.
+ * Let a capacity repair failed checks of kernels.
  *
- * @param name Of a size(name) or extent(name) of the kernel, which is the capacity's
- * size; copied. Errors: PITH_E_ARG for NULL, or a capacity of several sizes.
+ * In later launches, a failed pith_require_capacity(name, ...) is a failed assertion with
+ * the capacity's fix. The guard ends with its collector. If several guards share a name,
+ * the latest applies. Without a collector the call does nothing, and a failed kernel
+ * check is an error of the scope.
+ *
+ * @param name Name of a size(name) or extent(name) of the kernel that equals the
+ *        capacity's size; copied.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p name is NULL, or the capacity has several sizes.
  */
 PITH_API void
 pith_capacity_guard(pith_scope *s, const pith_capacity *capacity, const char *name);
-/** The capacity that suffices for what is required; @p capacity itself if it does. Reads
- * the requirement, which waits. Errors: PITH_E_CAPACITY for a capacity that cannot grow,
- * and for a requirement that has no fix; PITH_E_OVERFLOW if a multiplied size overflows;
- * those of pith_capacity_require. */
+/**
+ * Get a capacity that suffices for a requirement; @p capacity itself if it suffices. The
+ * call reads the requirement and waits.
+ *
+ * @par Errors
+ * PITH_E_CAPACITY: the capacity cannot grow, or the requirement has no fix.
+ * PITH_E_OVERFLOW: a multiplied size overflows. Also all errors of pith_capacity_require.
+ *
+ * @return The capacity, or NULL. A new capacity is owned by @p s.
+ */
 PITH_API const pith_capacity *pith_capacity_grown(pith_scope *s,
                                                   const pith_capacity *capacity,
                                                   const pith_array *required);
-/** Whether a capacity suffices (valid) or not (failed). They read the requirement, which
- * waits; false on failure. */
+/**
+ * Whether a capacity suffices for a requirement. The call reads the requirement and
+ * waits; false on failure.
+ */
 PITH_API bool pith_capacity_valid(pith_scope *s,
                                   const pith_capacity *capacity,
                                   const pith_array *required);
+/**
+ * Whether a capacity is insufficient for a requirement. The call reads the requirement
+ * and waits; false on failure.
+ */
 PITH_API bool pith_capacity_failed(pith_scope *s,
                                    const pith_capacity *capacity,
                                    const pith_array *required);
-/** Set the scope's error, PITH_E_CAPACITY, where a capacity does not suffice. Waits.
- * @return Whether it does. */
+/**
+ * Check that a capacity suffices for a requirement. The call waits.
+ *
+ * @par Errors
+ * PITH_E_CAPACITY: the capacity is insufficient. Also all errors of
+ * pith_capacity_require.
+ *
+ * @return Whether the capacity suffices.
+ */
 PITH_API bool pith_capacity_check(pith_scope *s,
                                   const pith_capacity *capacity,
                                   const pith_array *required);
-/** What is said where a capacity does not suffice: slot, what there is, what is needed,
- * and what it grows to, of at most four sizes; "" where it does. Owned by @p s. Waits. */
+/**
+ * Get the message for an insufficient capacity. The call waits.
+ *
+ * The message has the path, the present size, the required size and the grown size, for
+ * at most four sizes. It is "" if the capacity suffices.
+ *
+ * @return The text, owned by @p s.
+ */
 PITH_API const char *pith_capacity_message(pith_scope *s,
                                            const pith_capacity *capacity,
                                            const pith_array *required);
 /**
- * Apply a capacity's fix by itself: the root with sizes of at least @p target, without
- * growth beyond it; they never shrink. Waits.
+ * Apply the fix of a capacity: make a root with sizes of at least @p target.
  *
- * @param target As a requirement.
- * Errors: PITH_E_CAPACITY for one that cannot grow, or a lens that finds nothing;
- * PITH_E_STRUCTURE for a lens that finds another number of sizes; those of setting
- * through the lens.
- * @return A tree like @p root, of its type; the nil record, or NULL, on failure.
+ * Sizes grow exactly to the target and never shrink. The call waits.
+ *
+ * @param target Target sizes in the form of a requirement.
+ *
+ * @par Errors
+ * PITH_E_CAPACITY: the capacity cannot grow, or its lens finds nothing. PITH_E_STRUCTURE:
+ * its lens finds another number of sizes. Also all errors of setting through the lens.
+ *
+ * @return A tree like @p root, of its type, owned by @p s; the nil record, or NULL, on
+ *        failure.
  */
 #define pith_capacity_fix(s, capacity, root, target)                                     \
     ((__typeof__(root))pith_capacity_fix_any((s), (capacity), (root), (target)))
+/** Apply the fix of a capacity, untyped; see pith_capacity_fix. */
 PITH_API const void *pith_capacity_fix_any(pith_scope *s,
                                            const pith_capacity *capacity,
                                            const void *root,
                                            const pith_array *target);
 
 /**
- * Run a step and say which sizes of its state nobody guards.
+ * Run a step and list the sizes of its state that no capacity covers.
  *
- * A static that names extents of leaves (other than of absent ones) is guarded where a
- * capacity that the step requires changes it when it grows, or stands for it
- * (pith_capacity_for). Random numbers are drawn anew in another shape when a size grows,
- * so that a run that started small differs from one that did not: each draw whose shape
- * changes when a static that names extents is one larger is told too (the step is run
- * once more for each such static where it draws at all). Nothing comes of the steps that
- * are run; what fails in those with larger sizes is passed over.
+ * The audit examines each static that names extents of present leaves. A capacity that
+ * the step requires covers a static if its growth changes the static, or by
+ * pith_capacity_for.
+ *
+ * Random draws in another shape give other numbers. A run that starts with a small size
+ * then differs from a run that starts with a large one. The audit therefore also lists
+ * each draw whose shape changes if such a static is larger by 1. If the step draws at
+ * all, it runs once more for each such static.
+ *
+ * The runs have no effect. Failures in runs with larger sizes are ignored.
  *
  * @param step A function of one tree.
- * @param count Set to how many gaps there are; NULL is PITH_E_ARG.
- * Errors: PITH_E_TRACED while a function is traced; those of the step.
- * @return The gaps, statics first; without gaps not NULL either. NULL on failure.
+ * @param count Receives the number of gaps.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p count is NULL. PITH_E_TRACED: a function is traced. Also all errors of
+ * the step.
+ *
+ * @return The gaps, statics first, owned by @p s; not NULL if there are none. NULL on
+ *        failure.
  */
 PITH_API const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
                                                       const pith_function *step,
