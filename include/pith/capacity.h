@@ -18,10 +18,11 @@
  *
  * A requirement is an array of integers or floats; fractions are rounded up. For a
  * capacity made of one size, the requirement may have any shape, and its maximum applies.
- * For a capacity made of a list or tree of n sizes, n = 1 included, its shape is [..., n]
- * in the order of the sizes. It is reduced by maximum over the other axes. A requirement
- * of rank 0 applies to each size. An empty requirement needs nothing, and a negative one
- * always suffices. NaN and values of 2^63 or more always fail and have no fix.
+ * For a capacity made of a list or tree of n sizes, its shape is [..., n] in the order of
+ * the sizes; this includes n = 1. It is reduced by maximum over the other axes. A
+ * requirement of rank 0 applies to each size. An empty requirement needs nothing, and a
+ * negative one always suffices. NaN and values of 2^63 or more always fail and have no
+ * fix.
  *
  * Sizes are integers of 0 or more. A tree of sizes is a tree whose leaves are integer
  * arrays of rank 0. Integer statics of its records are also sizes. Sizes are in tree
