@@ -87,6 +87,6 @@ if command -v make >/dev/null; then
     echo old >"$work/old.a"
     refuses 'old.a could not be made' env AR=false "$pith" kernels -o "$work/old.a" "$consumer/square.h"
     [ "$(cat "$work/old.a")" = old ] || fail "the old archive is gone"
-    refuses 'a folder was not made' "$pith" kernels -o "$work/a folder" "$consumer/square.h"
+    refuses 'a folder could not be made' "$pith" kernels -o "$work/a folder" "$consumer/square.h"
 fi
 echo "install: find_package, pkg-config and make, static and shared, in C and C++"
