@@ -33,12 +33,13 @@ typedef struct pithp_launch {
         *loops; /* one per instruction set; a NULL entry falls back to a lower one */
     const void *cuda; /* handle for cudaLaunchKernel; NULL: not built for CUDA */
     const void *args;
-    size_t args_bytes; /* at most PITHP_LAUNCH_ARGS */
+    size_t args_bytes; /* CUDA: at most PITHP_LAUNCH_ARGS */
     int64_t count;     /* indices; 0: no work */
     int64_t
         grain; /* fewest indices worth a thread (about 2 us of work); 0: PITHP_GRAIN */
 } pithp_launch;
 
+/* A CUDA kernel takes at most 4 KiB of parameters. */
 enum { PITHP_LAUNCH_ARGS = 4000, PITHP_GRAIN = 4096 };
 
 /* State of the calling thread that a backend changed, to restore it. */

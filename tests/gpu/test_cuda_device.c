@@ -185,6 +185,20 @@ Test(cuda_device, runs_what_was_compiled_at_run_time) {
 
 #endif
 
+Test(cuda_device, refuses_arguments_that_do_not_fit) {
+    pith_runtime *rt = open_device();
+    pith_scope *s = pith_scope_open(rt);
+    static char big[PITHP_LAUNCH_ARGS + 1];
+    pt_fails(PITH_E_INTERNAL, s,
+             pithp_launch_enqueue(s, &(pithp_launch){.name = "big",
+                                                     .args = big,
+                                                     .args_bytes = sizeof big,
+                                                     .count = 1}));
+    pt_says("big: 4001 bytes");
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(cuda_device, a_stream_that_reads_waits_for_the_writer) {
     enum { BYTES = 8 << 20 };
     pith_runtime *rt = open_device();

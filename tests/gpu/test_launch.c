@@ -116,19 +116,41 @@ Test(launch, rounds_as_its_caller_does_on_every_thread) {
     pith_close(rt);
 }
 
-Test(launch, refuses_arguments_that_do_not_fit) {
-    pith_runtime *rt = open_with(1);
-    pith_scope *s = pith_scope_open(rt);
-    static char big[PITHP_LAUNCH_ARGS + 1];
-    pt_fails(PITH_E_INTERNAL, s,
-             pithp_launch_enqueue(s, &(pithp_launch){.name = "big",
-                                                     .loops = gt_loops,
-                                                     .args = big,
-                                                     .args_bytes = sizeof big,
-                                                     .count = 1}));
-    pt_says("big: 4001 bytes");
-    pith_scope_close(s);
-    pith_close(rt);
+typedef struct {
+    int64_t *to, numbers[PITHP_LAUNCH_ARGS];
+} big_args;
+
+static void copy_big(const void *args, int64_t begin, int64_t end) {
+    const big_args *a = args;
+    for (int64_t i = begin; i < end; i++)
+        a->to[i] = a->numbers[i];
+}
+
+Test(launch, takes_arguments_of_any_size_on_the_host) {
+    static const pithp_host_loop loops[PITHP_ISA_COUNT] = {copy_big};
+    static big_args args;
+    static int64_t to[PITHP_LAUNCH_ARGS];
+    for (int asynchronous = 0; asynchronous < 2; asynchronous++) {
+        setenv("PITH_HOST_ASYNC", asynchronous ? "1" : "0", 1);
+        pith_runtime *rt = open_with(2);
+        pith_scope *s = pith_scope_open(rt);
+        args.to = to;
+        for (int i = 0; i < PITHP_LAUNCH_ARGS; i++)
+            args.numbers[i] = i + asynchronous;
+        pt_ok(s, pithp_launch_enqueue(s, &(pithp_launch){.name = "big",
+                                                         .loops = loops,
+                                                         .args = &args,
+                                                         .args_bytes = sizeof args,
+                                                         .count = PITHP_LAUNCH_ARGS,
+                                                         .grain = 1}) == PITH_OK);
+        memset(args.numbers, 0, sizeof args.numbers); /* they were copied */
+        pt_ok(s, pithp_synchronise(s) == PITH_OK);
+        for (int i = 0; i < PITHP_LAUNCH_ARGS; i++)
+            cr_assert_eq(to[i], i + asynchronous);
+        pith_scope_close(s);
+        pith_close(rt);
+    }
+    unsetenv("PITH_HOST_ASYNC");
 }
 
 enum { USERS = 4, USER_COUNT = 100000, USER_TURNS = 20 };

@@ -15,7 +15,7 @@ typedef struct bench {
     pith_runtime *rt;
     pith_scope *s;
     pithp_program *p;
-    const void *inputs[12];
+    const void *inputs[128];
     int64_t input_count;
 } bench;
 

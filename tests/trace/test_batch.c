@@ -12,7 +12,7 @@ typedef struct {
 } Leaves;
 PITH_NODE(Leaves, PITH_TREE(x), PITH_TREE(y), PITH_TREE(scale))
 
-enum { COUNT = 90 };
+enum { COUNT = 701 }; /* leaves: prime, and more than a few fused steps can hold */
 
 static pith_runtime *rt;
 static pith_scope *s;

@@ -21,10 +21,8 @@ void kernels_begin(kernels *k, pith_runtime *rt) {
 }
 
 void kernels_end(kernels *k) {
-    for (int64_t n = 0; n < k->count; n++) {
-        free((void *)k->list[n].work.step->boxes);
+    for (int64_t n = 0; n < k->count; n++)
         free((void *)k->list[n].work.step);
-    }
     free(k->list);
     *k = (kernels){.rt = NULL};
 }
@@ -37,13 +35,9 @@ static bool has(const kernels *k, const pithp_kernel_work *work, uint64_t hash) 
 }
 
 /* Copy a step: its plan is released before the kernels are compiled. */
-static pithp_fused_args *copy_of(const pithp_fused_args *step) {
-    const size_t bytes = pithp_fused_bytes(step),
-                 of_boxes = step->piece_count * sizeof *step->boxes;
-    pithp_fused_args *to = need(malloc(bytes));
-    memcpy(to, step, bytes);
-    to->sites = NULL; /* owned by the plan */
-    to->boxes = of_boxes ? memcpy(need(malloc(of_boxes)), step->boxes, of_boxes) : NULL;
+static pithp_fused_step *copy_of(const pithp_fused_step *step) {
+    pithp_fused_step *to = need(malloc(pithp_fused_bytes(step)));
+    pithp_fused_copy(step, to, to); /* without sites: the plan owns them */
     return to;
 }
 

@@ -7,7 +7,7 @@ pith_status pithp_launch_enqueue(pith_scope *s, const pithp_launch *l) {
     pithp_error e;
     if (l->count <= 0)
         return PITH_OK;
-    if (l->args_bytes > PITHP_LAUNCH_ARGS)
+    if (l->args_bytes > PITHP_LAUNCH_ARGS && !st->device->backend->addressable)
         return pithp_fail(s, PITH_E_INTERNAL, NULL,
                           "%s: %zu bytes of arguments, at most %d", l->name,
                           l->args_bytes, PITHP_LAUNCH_ARGS);

@@ -28,12 +28,14 @@ typedef struct pithp_touch {
     bool writes;
 } pithp_touch;
 
+enum { PITHP_TOUCHES_OF_STEP = 64 }; /* a step that touches more waits for all before */
+
 /* Tasks that run in whatever order memory allows. */
 typedef struct pithp_order {
     pithp_touch
         *touches; /* what tasks since the barrier touched, and no later one wrote */
     int64_t count, room;
-    pithp_touch now[PITHP_FUSED_EXTERNALS + 4]; /* of the step at work */
+    pithp_touch now[PITHP_TOUCHES_OF_STEP]; /* of the step at work */
     int32_t now_count;
     bool all;           /* the step touches more than that: it waits for all before */
     int32_t first;      /* task of the step at work */

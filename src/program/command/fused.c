@@ -32,40 +32,68 @@ static int32_t function_of(pithp_scheduling *g, const pithp_kernel_work *does) {
 
 static void
 touch_fused(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
-    const pithp_fused_args *a = step->fused;
-    bool written[PITHP_FUSED_EXTERNALS] = {false};
+    const pithp_fused_step *a = step->fused;
+    bool written[PITHP_FUSED_EXTERNALS];
+    memset(written, false, (size_t)a->external_count);
     for (int k = 0; k < a->op_count; k++)
         if (a->ops[k].to >= a->temporary_count)
             written[a->ops[k].to - a->temporary_count] = true;
     for (int e = 0; e < a->external_count + a->piece_count; e++)
-        pithp_touch_value(g, f, step->operands[e].value, written[e]);
+        pithp_touch_value(g, f, step->operands[e].value,
+                          e < a->external_count && written[e]);
 }
 
 /* ---- Fused steps ---- */
 
-/* Arguments of a fused step's kernel: memory has PITHP_KERNEL_LAUNCH_BYTES. */
+/* Memory for the arguments of a fused step's kernel, with `before` bytes in front, and
+ * for those that they are made of. */
+typedef struct room {
+    char *launch;
+    pithp_fused_args *args;
+    size_t bytes; /* of both */
+} room;
+
+/* launch NULL: there is none. */
+static room
+room_for(const pithp_scheduling *g, const pithp_fused_step *a, size_t before) {
+    const size_t launch = before + pithp_kernel_launch_bytes(a);
+    room r = {.bytes = launch + pithp_fused_args_bytes(a)};
+    r.launch = pithp_allocate(g->s->runtime, r.bytes);
+    if (r.launch)
+        r.args = (pithp_fused_args *)(void *)(r.launch + launch);
+    return r;
+}
+
+/* Arguments of a fused step's kernel, at `to` in the room. */
 static void fused_launch(const pithp_scheduling *g,
                          const pithp_making_frame *f,
                          const pithp_step *step,
                          pithp_launch *launch,
-                         void *memory) {
-    pithp_fused_args args;
-    memcpy(&args, step->fused, pithp_fused_bytes(step->fused));
-    for (int e = 0; e < args.external_count + args.piece_count; e++)
-        if (args.externals[e].access != PITHP_ACCESS_PIECES)
-            args.externals[e].data =
-                (char *)pithp_false_address(g, f, step->operands[e].value) +
-                step->operands[e].offset * args.externals[e].size;
-    pithp_kernel_launch(launch, &args, step->spec->count, memory);
+                         const room *r,
+                         void *to) {
+    const pithp_fused_step *a = step->fused;
+    *r->args = (pithp_fused_args){.step = a};
+    for (int e = 0; e < a->external_count + a->piece_count; e++)
+        r->args->data[e] =
+            a->externals[e].access == PITHP_ACCESS_PIECES
+                ? NULL
+                : (char *)pithp_false_address(g, f, step->operands[e].value) +
+                      step->operands[e].offset * a->externals[e].size;
+    pithp_kernel_launch(launch, r->args, step->spec->count, to);
 }
 
 static pith_status
 emit_fused(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
-    _Alignas(8) char memory[PITHP_KERNEL_LAUNCH_BYTES];
+    const room r = room_for(g, w->step->fused, 0);
     pithp_launch launch = {.name = NULL};
-    fused_launch(g, w->f, w->step, &launch, memory);
-    return pithp_record_launch(sink, PITHP_CODE_FUSED, w->number, NULL, &launch);
+    if (!r.launch)
+        return pithp_fail_memory(g->s, r.bytes);
+    fused_launch(g, w->f, w->step, &launch, &r, r.launch);
+    const pith_status rc =
+        pithp_record_launch(sink, PITHP_CODE_FUSED, w->number, NULL, &launch);
+    pithp_release(g->s->runtime, r.launch, r.bytes);
+    return rc;
 }
 
 bool pithp_schedule_fused(pithp_scheduling *g,
@@ -99,7 +127,7 @@ static int32_t reducing_function(pithp_scheduling *g,
     const pithp_kernel_work does = {
         .step = from->fused,
         .reduction = {.kind = (uint8_t)pithp_reducing_of(&call),
-                      .external = (uint8_t)pithp_plan_external(from, step->source_value),
+                      .external = (uint16_t)pithp_plan_external(from, step->source_value),
                       .dtype = (uint8_t)step->specs[0]->dtype,
                       .to_dtype = (uint8_t)step->spec->dtype,
                       .operation = (uint8_t)pithp_cuda_reduction(&call)}};
@@ -119,16 +147,21 @@ static pith_status launch_making(const void *closure,
                                  const m_reduce_args *args,
                                  int64_t threads) {
     const making *m = closure;
-    _Alignas(8) char memory[sizeof *args + PITHP_KERNEL_LAUNCH_BYTES];
+    const pithp_step *from = source_of(m->w->f, m->w->step);
+    const room r = room_for(m->g, from->fused, sizeof *args);
     pithp_launch launch = {.name = NULL};
-    fused_launch(m->g, m->w->f, source_of(m->w->f, m->w->step), &launch,
-                 memory + sizeof *args);
-    memcpy(memory, args, sizeof *args);
+    if (!r.launch)
+        return pithp_fail_memory(m->g->s, r.bytes);
+    fused_launch(m->g, m->w->f, from, &launch, &r, r.launch + sizeof *args);
+    memcpy(r.launch, args, sizeof *args);
     launch.name = name;
-    launch.args = memory;
+    launch.args = r.launch;
     launch.args_bytes += sizeof *args;
     launch.count = threads;
-    return pithp_record_launch(sink, PITHP_CODE_FUSED, m->w->number, NULL, &launch);
+    const pith_status rc =
+        pithp_record_launch(sink, PITHP_CODE_FUSED, m->w->number, NULL, &launch);
+    pithp_release(m->g->s->runtime, r.launch, r.bytes);
+    return rc;
 }
 
 static pith_status

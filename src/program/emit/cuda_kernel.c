@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-static bool is_walked(const pithp_fused_args *a, const pithp_external *x) {
+static bool is_walked(const pithp_fused_step *a, const pithp_external *x) {
     return x->access != PITHP_ACCESS_FLAT && x->access != PITHP_ACCESS_PIECES &&
            !pithp_is_uniform(a, x);
 }
 
-int pithp_kernel_walks(const pithp_fused_args *a, int before) {
+int pithp_kernel_walks(const pithp_fused_step *a, int before) {
     int count = 0;
     for (int e = 0; e < before; e++)
         count += is_walked(a, &a->externals[e]);
     return count;
 }
 
-int pithp_kernel_walk(const pithp_fused_args *a, int external) {
+int pithp_kernel_walk(const pithp_fused_step *a, int external) {
     return is_walked(a, &a->externals[external]) ? pithp_kernel_walks(a, external) : -1;
 }
 
@@ -28,7 +28,7 @@ static bool is_chosen(const pithp_step_text *x, int e) {
 }
 
 /* Which ends of a piece are within an axis: 1, the first; 2, the last. */
-static int cuts_of(const pithp_fused_args *a, int piece, int axis) {
+static int cuts_of(const pithp_fused_step *a, int piece, int axis) {
     const pithp_box *box = &a->boxes[piece];
     return (box->begin[axis] > 0) + 2 * (box->end[axis] < a->shape[axis]);
 }
@@ -72,7 +72,7 @@ static void add_choices(const pithp_step_text *x, const char *indent) {
 }
 
 /* Whether pieces are chosen alike. */
-static bool choose_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+static bool choose_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
     bool alike =
         a->piece_count == b->piece_count && (a->piece_count == 0 || a->rank == b->rank);
     for (int e = 0; alike && e < a->external_count; e++)
@@ -235,7 +235,8 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work 
 
 /* ---- Arguments ---- */
 
-size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory) {
+size_t pithp_kernel_arguments(const pithp_fused_args *from, int64_t count, void *memory) {
+    const pithp_fused_step *step = from->step;
     pithp_kernel_args *args = memory;
     char **at = (char **)(void *)(args + 1);
     int64_t(*stride)[PITH_MAX_RANK] =
@@ -243,18 +244,20 @@ size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void 
     *args = (pithp_kernel_args){.count = count, .rank = step->rank};
     memcpy(args->shape, step->shape, sizeof args->shape);
     for (int e = 0; e < step->external_count; e++) {
-        const int walk = pithp_kernel_walk(step, e);
-        at[e] = step->externals[e].data;
-        if (walk >= 0)
-            memcpy(stride[walk], step->externals[e].stride, sizeof stride[walk]);
+        at[e] = from->data[e];
+        if (is_walked(step, &step->externals[e]))
+            memcpy(*stride++, step->externals[e].stride, sizeof *stride);
     }
-    char *end = (char *)(stride + pithp_kernel_walks(step, step->external_count));
-    const size_t taken_bytes = step->taken_count * sizeof step->taken_from[0];
-    memcpy(end, step->taken_from, taken_bytes);
-    return (size_t)(end - (char *)memory) + taken_bytes;
+    pithp_taken_from *taken = (pithp_taken_from *)(void *)stride;
+    for (int k = 0; k < step->taken_count; k++) {
+        taken[k] = step->taken_from[k];
+        taken[k].index = from->taken_index[k];
+    }
+    return (size_t)((char *)(taken + step->taken_count) - (char *)memory);
 }
 
-static pithp_kernel_piece piece_argument(const pithp_fused_args *step, int piece) {
+static pithp_kernel_piece piece_argument(const pithp_fused_args *from, int piece) {
+    const pithp_fused_step *step = from->step;
     const pithp_external *x = pithp_piece_of(step, piece);
     const pithp_box *box = &step->boxes[piece];
     pithp_kernel_piece p = {.at = NULL};
@@ -265,20 +268,27 @@ static pithp_kernel_piece piece_argument(const pithp_fused_args *step, int piece
         p.end[d] = box->end[d];
         first += box->begin[d] * x->stride[d];
     }
-    p.at = x->data + first * x->size;
+    p.at = from->data[step->external_count + piece] + first * x->size;
     return p;
 }
 
+size_t pithp_kernel_launch_bytes(const pithp_fused_step *step) {
+    return sizeof(pithp_kernel_args) +
+           (size_t)step->external_count * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
+           step->taken_count * sizeof(pithp_taken_from) +
+           (size_t)step->piece_count * sizeof(pithp_kernel_piece);
+}
+
 void pithp_kernel_launch(pithp_launch *launch,
-                         const pithp_fused_args *step,
+                         const pithp_fused_args *args,
                          int64_t count,
                          void *memory) {
     const int64_t block = M_BLOCK * M_EACH;
     launch->name = "fused";
     launch->args = memory;
-    launch->args_bytes = pithp_kernel_arguments(step, count, memory);
-    for (int p = 0; p < step->piece_count; p++) {
-        const pithp_kernel_piece piece = piece_argument(step, p);
+    launch->args_bytes = pithp_kernel_arguments(args, count, memory);
+    for (int p = 0; p < args->step->piece_count; p++) {
+        const pithp_kernel_piece piece = piece_argument(args, p);
         memcpy((char *)memory + launch->args_bytes, &piece, sizeof piece);
         launch->args_bytes += sizeof piece;
     }

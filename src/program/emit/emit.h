@@ -20,13 +20,13 @@ typedef struct pithp_emitted_rows {
 } pithp_emitted_rows;
 void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,
-                              const pithp_fused_args *step);
+                              const pithp_fused_step *step);
 
 /* A function for a fused step, which must follow its rows:
  *     void NAME(const void *args, i64 begin, i64 end) { ... }
  * on elements begin to end of the index space. A direct step gets the addresses of its
  * externals, the others what a kernel gets. */
-void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step);
+void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_step *step);
 
 /* How compiled code makes what a source makes (or the first steps of a band) and reduces
  * it in one loop, where only one reduction reads it: as rows or as columns of fold.h. */
@@ -38,20 +38,20 @@ pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step);
 /* The function, which gets m_fold_args. */
 void pithp_emit_folding(pithp_text *t,
                         const char *name,
-                        const pithp_fused_args *step,
+                        const pithp_fused_step *step,
                         pithp_folding fold);
 
 /* What a kernel reduces: an external of its step, whose elements it makes. */
 typedef struct pithp_kernel_reduction {
+    uint16_t external;
     uint8_t kind; /* pithp_reducing */
-    uint8_t external;
     uint8_t dtype, to_dtype;
     uint8_t operation; /* as in m_reduce_args */
 } pithp_kernel_reduction;
 
 /* The work of a kernel for a device: a fused step's, or the first of a reduction's. */
 typedef struct pithp_kernel_work {
-    const pithp_fused_args *step;
+    const pithp_fused_step *step;
     pithp_kernel_reduction reduction; /* kind PITHP_REDUCING_NOTHING: there is none */
 } pithp_kernel_work;
 
@@ -68,13 +68,12 @@ typedef struct pithp_kernel_args {
     int32_t rank, unused; /* without padding: equal arguments are equal bytes */
     int64_t shape[PITH_MAX_RANK];
 } pithp_kernel_args;
-enum {
-    PITHP_KERNEL_BYTES = sizeof(pithp_kernel_args) +
-                         PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
-                         PITHP_TAKES * sizeof(pithp_taken_from)
+enum { /* of any step */
+       PITHP_KERNEL_BYTES =
+           sizeof(pithp_kernel_args) +
+           PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
+           PITHP_TAKES * sizeof(pithp_taken_from)
 };
-_Static_assert((int)PITHP_KERNEL_BYTES <= (int)PITHP_LAUNCH_ARGS,
-               "one launch takes them");
 
 /* Arguments of a device's kernel end with this of each piece of an external: it is
  * m_piece of walk.h. They lie in memory, so that no launch limits them. */
@@ -83,24 +82,22 @@ typedef struct pithp_kernel_piece {
     int64_t begin[PITH_MAX_RANK], end[PITH_MAX_RANK]; /* the box */
     int64_t stride[PITH_MAX_RANK];
 } pithp_kernel_piece;
-enum {
-    PITHP_KERNEL_LAUNCH_BYTES =
-        PITHP_KERNEL_BYTES + PITHP_FUSED_EXTERNALS * sizeof(pithp_kernel_piece)
-};
 
-/* Fill in arguments of a step on `count` elements, whose externals must have their data;
- * returns their bytes. memory: PITHP_KERNEL_BYTES, aligned to 8. */
-size_t pithp_kernel_arguments(const pithp_fused_args *step, int64_t count, void *memory);
-/* Fill in arguments and the number of threads of its launch; memory:
- * PITHP_KERNEL_LAUNCH_BYTES, aligned to 8. */
+/* Fill in arguments of a step on `count` elements; returns their bytes. memory:
+ * PITHP_KERNEL_BYTES, aligned to 8. */
+size_t pithp_kernel_arguments(const pithp_fused_args *args, int64_t count, void *memory);
+/* Bytes of the arguments of its launch, at most. */
+size_t pithp_kernel_launch_bytes(const pithp_fused_step *step);
+/* Fill in arguments and the number of threads of its launch; memory: as many bytes,
+ * aligned to 8. */
 void pithp_kernel_launch(pithp_launch *launch,
-                         const pithp_fused_args *step,
+                         const pithp_fused_args *args,
                          int64_t count,
                          void *memory);
 
 /* Whether two steps have the same text; equal hashes where they do. */
-bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b);
-uint64_t pithp_fused_hash(const pithp_fused_args *a);
+bool pithp_fused_alike(const pithp_fused_step *a, const pithp_fused_step *b);
+uint64_t pithp_fused_hash(const pithp_fused_step *a);
 /* The same of their kernels, which choose pieces. */
 bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b);
 

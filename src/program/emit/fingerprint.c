@@ -10,7 +10,7 @@ enum {
     READING_BYTES = PITHP_FUSED_EXTERNALS + TAKEN_BYTES + PITHP_NEST_BYTES
 };
 
-static int describe(const pithp_fused_args *a, int8_t bytes[READING_BYTES]) {
+static int describe(const pithp_fused_step *a, int8_t bytes[READING_BYTES]) {
     for (int e = 0; e < a->external_count; e++)
         bytes[e] = pithp_is_uniform(a, &a->externals[e])           ? 1
                    : a->externals[e].access == PITHP_ACCESS_FLAT   ? 2
@@ -22,15 +22,15 @@ static int describe(const pithp_fused_args *a, int8_t bytes[READING_BYTES]) {
     return count + (pithp_is_direct(a) ? 0 : pithp_nest_describe(a, bytes + count));
 }
 
-uint64_t pithp_fused_hash(const pithp_fused_args *a) {
+uint64_t pithp_fused_hash(const pithp_fused_step *a) {
     int8_t bytes[READING_BYTES];
     const int count = describe(a, bytes);
-    const uint64_t hash = pithp_hash(a->temporary_count, bytes, (size_t)count);
-    return pithp_hash(hash, a->ops, a->op_count * sizeof a->ops[0]);
+    const uint64_t hash = pithp_hash((uint64_t)a->temporary_count, bytes, (size_t)count);
+    return pithp_hash(hash, a->ops, (size_t)a->op_count * sizeof a->ops[0]);
 }
 
 /* Whether the same calls made them, where texts tell. */
-static bool sites_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+static bool sites_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
     bool alike = true;
     if (a->sites == b->sites || !a->sites || !b->sites || !pithp_debug_lines())
         return true;
@@ -40,11 +40,12 @@ static bool sites_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
     return alike;
 }
 
-bool pithp_fused_alike(const pithp_fused_args *a, const pithp_fused_args *b) {
+bool pithp_fused_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
     int8_t of_a[READING_BYTES], of_b[READING_BYTES];
     if (a->op_count != b->op_count || a->external_count != b->external_count ||
         a->temporary_count != b->temporary_count || a->taken_count != b->taken_count ||
-        memcmp(a->ops, b->ops, a->op_count * sizeof a->ops[0]) != 0 || !sites_alike(a, b))
+        memcmp(a->ops, b->ops, (size_t)a->op_count * sizeof a->ops[0]) != 0 ||
+        !sites_alike(a, b))
         return false;
     const int count = describe(a, of_a);
     return count == describe(b, of_b) && memcmp(of_a, of_b, (size_t)count) == 0;

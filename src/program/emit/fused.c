@@ -159,7 +159,7 @@ add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *o
 
 void pithp_emit_row_functions(pithp_text *t,
                               pithp_emitted_rows *emitted,
-                              const pithp_fused_args *step) {
+                              const pithp_fused_step *step) {
     for (int k = 0; k < step->op_count; k++)
         add_function(t, emitted, &step->ops[k]);
 }
@@ -175,8 +175,8 @@ void pithp_emit_row(pithp_text *t,
 /* ---- Steps ---- */
 
 /* The number of the external in a slot; negative: a temporary. */
-static int external_of(const pithp_step_text *x, uint8_t slot) {
-    return slot - (int)x->a->temporary_count;
+static int external_of(const pithp_step_text *x, int slot) {
+    return slot - x->a->temporary_count;
 }
 
 /* Rows that gcc leaves scalar. */
@@ -187,37 +187,71 @@ static bool is_scalar(const pithp_fused_op *op) {
                         real ? PITHP_TRAIT_SCALAR_REAL : PITHP_TRAIT_SCALAR_INTEGER);
 }
 
-/* Who reads what, and where segments end. */
-void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_args *a) {
-    memset(x, 0, sizeof *x);
-    memset(x->writer, -1, sizeof x->writer);
+/* Nothing is read or written, by no op. */
+static void clear(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) {
+    const size_t ops = (size_t)a->op_count, externals = (size_t)a->external_count;
     x->t = t;
     x->a = a;
+    x->multiplies = x->chooses = false;
+    memset(x->writer, -1, ((size_t)a->temporary_count + externals) * sizeof *x->writer);
+    memset(x->operands, 0, ops * sizeof *x->operands);
+    memset(x->crosses, 0, ops * sizeof *x->crosses);
+    memset(x->is_read, 0, externals * sizeof *x->is_read);
+    memset(x->reader, 0, externals * sizeof *x->reader);
+    memset(x->is_one, 0, externals * sizeof *x->is_one);
+    memset(x->dtype, 0, externals * sizeof *x->dtype);
+}
+
+/* What lies in buffers between segments stays in cache: blocks are short where it is
+ * much. */
+static int32_t block_of(const pithp_step_text *x) {
+    int32_t kept = 0;
+    for (int k = 0; k < x->a->op_count; k++)
+        kept += x->crosses[k];
+    return kept <= PITHP_SEGMENT_KEPT
+               ? PITHP_SEGMENT_BLOCK
+               : PITHP_SEGMENT_BLOCK * PITHP_SEGMENT_KEPT / kept /
+                     PITHP_FUSED_LEAST_BLOCK * PITHP_FUSED_LEAST_BLOCK;
+}
+_Static_assert(PITHP_SEGMENT_BLOCK *PITHP_SEGMENT_KEPT / PITHP_FUSED_OPS >=
+                   PITHP_FUSED_LEAST_BLOCK,
+               "a block is never empty");
+
+/* Op k reads operand o. */
+static void note_read(pithp_step_text *x, int k, int o) {
+    const pithp_fused_op *op = &x->a->ops[k];
+    const int16_t from = x->writer[op->from[o]];
+    const int e = external_of(x, op->from[o]);
+    x->operands[k][o] = from;
+    if (from >= 0) {
+        x->crosses[from] |= x->segment[from] != x->segment[k];
+        return;
+    }
+    x->dtype[e] = (uint8_t)operand_dtype(op, o);
+    if (!x->is_read[e])
+        x->reader[e] = (int16_t)k;
+    x->is_read[e] = true;
+}
+
+/* Who reads what, and where segments end. */
+void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) {
     int length = 0;
+    clear(x, t, a);
     for (int k = 0; k < a->op_count; k++) {
         const pithp_fused_op *op = &a->ops[k];
         const bool alone = is_scalar(op);
         const bool ends =
             k > 0 && (alone || is_scalar(op - 1) || length == PITHP_SEGMENT_OPS);
         length = ends ? 1 : length + 1;
-        x->segment[k] = (uint8_t)(k ? x->segment[k - 1] + ends : 0);
-        for (int o = 0; o < arity_of(op); o++) {
-            const int16_t from = x->writer[op->from[o]];
-            x->operands[k][o] = from;
-            if (from >= 0) {
-                x->crosses[from] |= x->segment[from] != x->segment[k];
-            } else {
-                x->dtype[external_of(x, op->from[o])] = operand_dtype(op, o);
-                if (!x->is_read[external_of(x, op->from[o])])
-                    x->reader[external_of(x, op->from[o])] = (uint8_t)k;
-                x->is_read[external_of(x, op->from[o])] = true;
-            }
-        }
+        x->segment[k] = (int16_t)(k ? x->segment[k - 1] + ends : 0);
+        for (int o = 0; o < arity_of(op); o++)
+            note_read(x, k, o);
         x->writer[op->to] = (int16_t)k;
         if (external_of(x, op->to) >= 0)
-            x->dtype[external_of(x, op->to)] = result_dtype(op);
+            x->dtype[external_of(x, op->to)] = (uint8_t)result_dtype(op);
     }
-    x->segments = (uint8_t)(a->op_count ? x->segment[a->op_count - 1] + 1 : 0);
+    x->segments = a->op_count ? x->segment[a->op_count - 1] + 1 : 0;
+    x->block = block_of(x);
 }
 
 /* The statement that follows is of an op's line, and the next ones are not. A step that
@@ -260,7 +294,9 @@ static void add_store(const pithp_step_text *x,
 /* What a segment reads, once each: memory first, then what others left. */
 static void
 add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
-    bool loaded[PITHP_FUSED_EXTERNALS] = {false}, passed[PITHP_FUSED_OPS] = {false};
+    bool loaded[PITHP_FUSED_EXTERNALS], passed[PITHP_FUSED_OPS];
+    memset(loaded, false, (size_t)x->a->external_count);
+    memset(passed, false, (size_t)x->a->op_count);
     for (int k = 0; k < x->a->op_count; k++) {
         const pithp_fused_op *op = &x->a->ops[k];
         for (int o = 0; x->segment[k] == segment && o < arity_of(op); o++) {
@@ -340,8 +376,7 @@ static void begin_blocks(const pithp_step_text *x, const char *begin, const char
     pithp_text_print(x->t,
                      "        for (i64 from = %s; from < %s; from += %d) {\n"
                      "        const i64 to = %s - from < %d ? %s : from + %d;\n",
-                     begin, end, PITHP_SEGMENT_BLOCK, end, PITHP_SEGMENT_BLOCK, end,
-                     PITHP_SEGMENT_BLOCK);
+                     begin, end, x->block, end, x->block, end, x->block);
 }
 
 /* ---- Divisions by one number ---- */
@@ -420,7 +455,7 @@ void pithp_step_text_loops(const pithp_step_text *x,
         if (x->crosses[k])
             pithp_text_print(x->t, "        %s kept%d[%d];\n",
                              pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k,
-                             PITHP_SEGMENT_BLOCK);
+                             x->block);
     if (x->segments == 1)
         pithp_text_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
     else
@@ -483,7 +518,7 @@ static void emit_direct(pithp_step_text *x) {
     pithp_text_add(x->t, "}\n");
 }
 
-void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_args *step) {
+void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_step *step) {
     pithp_step_text x;
     pithp_step_text_begin(&x, t, step);
     if (!pithp_is_direct(step)) {

@@ -4,23 +4,25 @@
 
 #include "program/emit/emit.h"
 
-/* Who reads what in a step. */
+/* Who reads what in a step; of ops and externals that it has. */
 typedef struct pithp_step_text {
     pithp_text *t;
-    const pithp_fused_args *a;
-    int16_t writer[UINT8_MAX + 1];              /* of each slot: the last, or -1 */
-    int16_t operands[PITHP_FUSED_OPS][3];       /* op that made it, or -1: memory */
-    uint8_t segment[PITHP_FUSED_OPS], segments; /* of each op */
-    bool crosses[PITHP_FUSED_OPS];              /* lies in a buffer for others */
-    bool is_read[PITHP_FUSED_EXTERNALS];
-    uint8_t reader[PITHP_FUSED_EXTERNALS]; /* the first op that does */
-    bool is_one[PITHP_FUSED_EXTERNALS];    /* x<external> is declared before the loops */
+    const pithp_fused_step *a;
+    int32_t segments, block; /* elements that a segment does before the next one */
     bool multiplies; /* divisions by those are done by their inverses (divide.h) */
     bool chooses;    /* the piece of each element; else pieces lie flat for a while */
-    pith_dtype dtype[PITHP_FUSED_EXTERNALS];
+    int16_t writer[PITHP_FUSED_OPS + PITHP_FUSED_EXTERNALS]; /* of each slot: the last
+                                                                op, or -1 */
+    int16_t operands[PITHP_FUSED_OPS][3]; /* op that made it, or -1: memory */
+    int16_t segment[PITHP_FUSED_OPS];     /* of each op */
+    bool crosses[PITHP_FUSED_OPS];        /* lies in a buffer for others */
+    bool is_read[PITHP_FUSED_EXTERNALS];
+    int16_t reader[PITHP_FUSED_EXTERNALS]; /* the first op that does */
+    bool is_one[PITHP_FUSED_EXTERNALS];    /* x<external> is declared before the loops */
+    uint8_t dtype[PITHP_FUSED_EXTERNALS];  /* pith_dtype */
 } pithp_step_text;
 
-void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_args *a);
+void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a);
 
 /* Whether an op calls a function of math.def. */
 bool pithp_op_calls_maths(const pithp_fused_op *op);
@@ -71,13 +73,13 @@ void pithp_kernel_text_values(const pithp_step_text *x, const char *indent);
 /* How many of the externals before one are walked: have strides, for they do not lie as
  * the index space does. And the number of one among those, or -1: it lies flat, is one
  * element, or is of pieces. */
-int pithp_kernel_walks(const pithp_fused_args *a, int before);
-int pithp_kernel_walk(const pithp_fused_args *a, int external);
+int pithp_kernel_walks(const pithp_fused_step *a, int before);
+int pithp_kernel_walk(const pithp_fused_step *a, int external);
 
 /* What its text depends on beside instructions, and what lies flat or is one element, as
  * bytes; returns their number. */
 enum { PITHP_NEST_BYTES = (PITHP_FUSED_EXTERNALS + 1) * PITH_MAX_RANK };
-int pithp_nest_describe(const pithp_fused_args *a, int8_t bytes[PITHP_NEST_BYTES]);
+int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES]);
 
 /* The function of a step that is not direct. */
 void pithp_emit_nest(pithp_step_text *x, const char *name);

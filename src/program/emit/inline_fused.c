@@ -7,7 +7,7 @@ typedef struct fusing {
     pithp_text *t;
     const pithp_frame *f;
     const pithp_step *step;
-    const pithp_fused_args *a;
+    const pithp_fused_step *a;
     pithp_step_text s;
     int64_t begin, end; /* of the last axis: the segment that is laid out */
 } fusing;
@@ -64,14 +64,14 @@ static void add_pointers(const fusing *x) {
 /* ---- Pieces ---- */
 
 static bool is_in_segment(const fusing *x, int piece) {
-    const pithp_box *box = &x->step->boxes[piece];
+    const pithp_box *box = &x->a->boxes[piece];
     const int last = x->a->rank - 1;
     return box->begin[last] <= x->begin && box->end[last] >= x->end;
 }
 
 /* "j0 >= 1 && j0 < 5 && 1" */
 static void add_condition(const fusing *x, int piece) {
-    const pithp_box *box = &x->step->boxes[piece];
+    const pithp_box *box = &x->a->boxes[piece];
     for (int d = 0; d < x->a->rank - 1; d++) {
         if (box->begin[d] > 0)
             pithp_text_print(x->t, "j%d >= %lld && ", d, (long long)box->begin[d]);
@@ -133,7 +133,7 @@ static int64_t next_cut(const fusing *x, int64_t from) {
     const int last = x->a->rank - 1;
     int64_t cut = x->a->shape[last];
     for (int p = 0; p < x->a->piece_count; p++) {
-        const pithp_box *box = &x->step->boxes[p];
+        const pithp_box *box = &x->a->boxes[p];
         if (box->begin[last] > from && box->begin[last] < cut)
             cut = box->begin[last];
         if (box->end[last] > from && box->end[last] < cut)

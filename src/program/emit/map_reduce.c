@@ -6,7 +6,7 @@
 
 /* Whether a step makes nothing but what is reduced, element by element, of what lies
  * flat. Functions of math.def would take the registers of the lanes. */
-static bool makes_elements(const pithp_fused_args *a) {
+static bool makes_elements(const pithp_fused_step *a) {
     pithp_step_text x;
     int written = 0;
     bool calls = false;
@@ -35,7 +35,7 @@ pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step) {
     return fold;
 }
 
-static int written_by(const pithp_fused_args *a) {
+static int written_by(const pithp_fused_step *a) {
     int external = -1;
     for (int k = 0; k < a->op_count && external < 0; k++)
         external = a->ops[k].to - (int)a->temporary_count;
@@ -71,7 +71,7 @@ static void
 add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer *r) {
     char element[PITHP_ELEMENT_NAME_BYTES];
     pithp_step_text inner = *x; /* where nothing is declared yet */
-    memset(inner.is_one, 0, sizeof inner.is_one);
+    memset(inner.is_one, 0, (size_t)x->a->external_count * sizeof *inner.is_one);
     pithp_text_print(x->t, "M_FN %s %s_element(const %s_from from, i64 i) {\n",
                      r->accumulator, name, name);
     pithp_step_text_values(&inner, "    ", &(pithp_elements){add_from, x});
@@ -81,7 +81,7 @@ add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer
 
 void pithp_emit_folding(pithp_text *t,
                         const char *name,
-                        const pithp_fused_args *step,
+                        const pithp_fused_step *step,
                         pithp_folding fold) {
     const pithp_text_reducer *r = &pithp_text_reducers[fold.reducer];
     pithp_step_text x;

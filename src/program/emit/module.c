@@ -18,7 +18,7 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
  * that makes; NULL: a loop's, which is not shared. */
 typedef struct function {
     uint64_t hash;
-    const pithp_fused_args *step;
+    const pithp_fused_step *step;
     pithp_folding fold;
 } function;
 
@@ -34,7 +34,7 @@ typedef struct emitting {
 
 /* The number of a function that does the step, or -1: it gets the next one. */
 static int32_t
-find_function(emitting *x, const pithp_fused_args *step, pithp_folding fold) {
+find_function(emitting *x, const pithp_fused_step *step, pithp_folding fold) {
     const uint64_t hash = pithp_fused_hash(step);
     for (int32_t k = x->count; k-- > 0;) {
         const function *f = &x->functions[k];
@@ -56,7 +56,7 @@ static void declare(const emitting *x, char name[PITHP_STEP_NAME_BYTES]) {
 
 static int32_t add_fused(emitting *x, const pithp_plan *plan, const pithp_step *whole) {
     char name[PITHP_STEP_NAME_BYTES];
-    const pithp_fused_args *step = whole->fused;
+    const pithp_fused_step *step = whole->fused;
     const pithp_folding fold = pithp_folding_of(plan, whole);
     const int32_t same = find_function(x, step, fold);
     if (same >= 0)

@@ -13,7 +13,7 @@
 
 typedef struct nest {
     pithp_step_text *x;
-    const pithp_fused_args *a;
+    const pithp_fused_step *a;
     int run;                      /* dimension */
     int64_t cell;                 /* elements */
     int64_t index[PITH_MAX_RANK]; /* of the element of the cell that is written down */
@@ -21,7 +21,7 @@ typedef struct nest {
     bool is_inside;               /* what is taken is where its index says */
 } nest;
 
-static nest nest_of(const pithp_fused_args *a) {
+static nest nest_of(const pithp_fused_step *a) {
     nest n = {.a = a, .run = a->rank - 1, .cell = 1};
     for (; n.run > 0 && !a->taken_count; n.run--) {
         const int64_t cell = n.cell * a->shape[n.run];
@@ -47,7 +47,7 @@ static bool is_walked(const nest *n, int e) {
     return pithp_kernel_walk(n->a, e) >= 0;
 }
 
-int pithp_nest_describe(const pithp_fused_args *a, int8_t bytes[PITHP_NEST_BYTES]) {
+int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES]) {
     const nest n = nest_of(a);
     int count = 0;
     for (int d = n.run + 1; d < a->rank; d++)

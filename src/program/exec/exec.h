@@ -74,13 +74,12 @@ pith_status pithp_run_kernel(pith_scope *s,
 pith_status pithp_zero_report(pith_scope *s, pith_report *report);
 
 /* Arguments of a fused step with the addresses of a run; code: compiled, or NULL. Returns
- * their bytes. */
+ * their bytes, for which args has room (pithp_fused_args_bytes). */
 size_t pithp_fused_bind(const pithp_exec *r,
                         const pithp_step *step,
                         pithp_host_loop code,
                         pithp_fused_args *args);
-/* The addresses of its externals for code that folds; returns their bytes. at: room for
- * PITHP_FUSED_EXTERNALS. */
+/* The addresses of its externals for code that folds; returns their bytes. */
 size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at);
 
 /* A fused step that gathers what it reads, and a reduction of what a fused step makes. */

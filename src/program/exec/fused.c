@@ -12,14 +12,18 @@ static inline bool is_staged(const pithp_external *e) {
 }
 
 /* The first period from where it lies, the others from those before them. */
-static void stage_once(const pithp_fused_args *a,
+static void stage_once(const pithp_fused_step *a,
                        const pithp_external *x,
+                       const char *data,
                        char *to,
                        int64_t begin,
                        int64_t n) {
     const int64_t period = pithp_period(a->rank, a->shape, x->stride);
     int64_t staged = period < n ? period : n;
-    pithp_stage_view(to, x->data, x->size, a->rank, a->shape, x->stride, begin, staged);
+    if (period == 1) /* wherever it begins, and however many a flat plan runs over */
+        memcpy(to, data, x->size);
+    else
+        pithp_stage_view(to, data, x->size, a->rank, a->shape, x->stride, begin, staged);
     for (int64_t more; staged < n; staged += more) {
         more = n - staged < staged ? n - staged : staged;
         memcpy(to + staged * x->size, to, (size_t)(more * x->size));
@@ -28,17 +32,23 @@ static void stage_once(const pithp_fused_args *a,
 
 /* A range that runs: where slots are, and where externals are staged. */
 typedef struct range {
-    const pithp_fused_args *a;
-    char *at[UINT8_MAX + 1];
+    const pithp_fused_args *args;
+    const pithp_fused_step *a;
+    char *at[PITHP_FUSED_OPS + PITHP_FUSED_EXTERNALS];
     char *staging[PITHP_FUSED_EXTERNALS]; /* of those that may be staged */
 } range;
 
 /* Temporaries and what is staged have buffers; what does not change is staged here. */
-static void begin_range(range *r, char *buffers, int64_t begin, int64_t end) {
-    const pithp_fused_args *a = r->a;
+static void begin_range(range *r,
+                        const pithp_fused_args *args,
+                        char *buffers,
+                        int64_t begin,
+                        int64_t end) {
+    const pithp_fused_step *a = args->step;
     const size_t bytes = (size_t)a->block * sizeof(uint64_t);
     const int64_t n = end - begin < a->block ? end - begin : a->block;
-    r->at[UINT8_MAX] = NULL; /* of operands that are not used */
+    r->args = args;
+    r->a = a;
     for (int t = 0; t < a->temporary_count; t++, buffers += bytes)
         r->at[t] = buffers;
     for (int e = 0; e < a->external_count; e++) {
@@ -47,44 +57,46 @@ static void begin_range(range *r, char *buffers, int64_t begin, int64_t end) {
             continue;
         r->at[a->temporary_count + e] = r->staging[e] = buffers;
         if (x->access == PITHP_ACCESS_ONCE)
-            stage_once(a, x, buffers, begin, n);
+            stage_once(a, x, args->data[e], buffers, begin, n);
         buffers += bytes;
     }
 }
 
-static inline char *
-element_at(const pithp_fused_args *a, const pithp_external *x, const int64_t *index) {
+/* Where the element of an index is, of an external or piece with that number. */
+static inline char *element_at(const range *r, int64_t e, const int64_t *index) {
+    const pithp_external *x = &r->a->externals[e];
     int64_t place = 0;
-    for (int d = 0; d < a->rank; d++)
+    for (int d = 0; d < r->a->rank; d++)
         place += index[d] * x->stride[d];
-    return x->data + place * x->size;
+    return r->args->data[e] + place * x->size;
 }
 
 /* Where pieces are for elements i to i + n, of a row if the step goes by rows: where they
  * lie, or in staging. */
 static void begin_pieces(range *r, int64_t i, int64_t n, const int64_t *index) {
-    const pithp_fused_args *a = r->a;
+    const pithp_fused_step *a = r->a;
     for (int e = 0; e < a->external_count; e++) {
         const pithp_external *x = &a->externals[e];
         char **slot = &r->at[a->temporary_count + e];
         if (x->access != PITHP_ACCESS_PIECES)
             continue;
         if (!a->by_rows) {
-            pithp_stage_pieces(r->staging[e], a, x, i, n);
+            pithp_stage_pieces(r->staging[e], r->args, x, i, n);
             continue;
         }
         const pithp_external *piece = pithp_piece_at(a, x, index);
-        *slot = piece->access == PITHP_ACCESS_ROWS ? element_at(a, piece, index)
+        const int64_t number = piece - a->externals;
+        *slot = piece->access == PITHP_ACCESS_ROWS ? element_at(r, number, index)
                                                    : r->staging[e];
         if (piece->access != PITHP_ACCESS_ROWS)
-            pithp_stage_view(*slot, piece->data, x->size, a->rank, a->shape,
+            pithp_stage_view(*slot, r->args->data[number], x->size, a->rank, a->shape,
                              piece->stride, i, n);
     }
 }
 
 /* How many of n elements are done at once: of a row, and of the same pieces, if the step
  * goes by rows, whose index is found. */
-static int64_t block_at(const pithp_fused_args *a, int64_t i, int64_t n, int64_t *index) {
+static int64_t block_at(const pithp_fused_step *a, int64_t i, int64_t n, int64_t *index) {
     const int last = a->rank - 1;
     if (!a->by_rows)
         return n;
@@ -96,18 +108,19 @@ static int64_t block_at(const pithp_fused_args *a, int64_t i, int64_t n, int64_t
 /* Where the externals are for elements i to i + n, or for fewer: the number is returned.
  */
 static int64_t begin_block(range *r, int64_t i, int64_t n) {
-    const pithp_fused_args *a = r->a;
+    const pithp_fused_step *a = r->a;
+    char *const *data = r->args->data;
     int64_t index[PITH_MAX_RANK];
     n = block_at(a, i, n, index);
     for (int e = 0; e < a->external_count; e++) {
         const pithp_external *x = &a->externals[e];
         char **slot = &r->at[a->temporary_count + e];
         if (x->access == PITHP_ACCESS_FLAT)
-            *slot = x->data + i * x->size;
+            *slot = data[e] + i * x->size;
         else if (x->access == PITHP_ACCESS_ROWS)
-            *slot = element_at(a, x, index);
+            *slot = element_at(r, e, index);
         else if (x->access == PITHP_ACCESS_STRIDED)
-            pithp_stage_view(*slot, x->data, x->size, a->rank, a->shape, x->stride, i, n);
+            pithp_stage_view(*slot, data[e], x->size, a->rank, a->shape, x->stride, i, n);
     }
     if (a->piece_count)
         begin_pieces(r, i, n, index);
@@ -115,7 +128,7 @@ static int64_t begin_block(range *r, int64_t i, int64_t n) {
 }
 
 static void
-interpret(pithp_isa isa, const pithp_fused_args *a, char *const *at, int64_t n) {
+interpret(pithp_isa isa, const pithp_fused_step *a, char *const *at, int64_t n) {
     for (int k = 0; k < a->op_count; k++) {
         const pithp_fused_op *op = &a->ops[k];
         const pithp_elementwise_table table =
@@ -129,14 +142,14 @@ interpret(pithp_isa isa, const pithp_fused_args *a, char *const *at, int64_t n) 
 
 /* For the code, pieces lie as the index space does, but only some elements of it at once.
  */
-static void run_pieces(const pithp_fused_args *a, int64_t begin, int64_t end) {
+static void run_pieces(const pithp_fused_args *args, int64_t begin, int64_t end) {
     _Alignas(64) char buffers[PITHP_FUSED_BYTES];
     _Alignas(8) char memory[PITHP_KERNEL_BYTES];
+    const pithp_fused_step *a = args->step;
     int64_t index[PITH_MAX_RANK];
     range r;
-    r.a = a;
-    begin_range(&r, buffers, begin, end);
-    pithp_kernel_arguments(a, end, memory);
+    begin_range(&r, args, buffers, begin, end);
+    pithp_kernel_arguments(args, end, memory);
     char **at = (char **)(void *)(memory + sizeof(pithp_kernel_args));
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < a->block || a->by_rows ? end - i : a->block;
@@ -146,34 +159,31 @@ static void run_pieces(const pithp_fused_args *a, int64_t begin, int64_t end) {
             if (a->externals[e].access == PITHP_ACCESS_PIECES)
                 at[e] = (char *)((uintptr_t)r.at[a->temporary_count + e] -
                                  (uintptr_t)(i * a->externals[e].size));
-        a->code(memory, i, i + n);
+        args->code(memory, i, i + n);
     }
 }
 
-static void run_code(const pithp_fused_args *a, int64_t begin, int64_t end) {
+static void run_code(const pithp_fused_args *args, int64_t begin, int64_t end) {
     _Alignas(8) char memory[PITHP_KERNEL_BYTES];
-    char *at[PITHP_FUSED_EXTERNALS];
-    if (!a->is_direct) {
-        pithp_kernel_arguments(a, end, memory);
-        a->code(memory, begin, end);
+    if (pithp_is_direct(args->step)) {
+        args->code(args->data, begin, end);
         return;
     }
-    for (int e = 0; e < a->external_count; e++)
-        at[e] = a->externals[e].data;
-    a->code(at, begin, end);
+    pithp_kernel_arguments(args, end, memory);
+    args->code(memory, begin, end);
 }
 
 /* ---- Both ---- */
 
 static void
-run_blocks(pithp_isa isa, const pithp_fused_args *a, int64_t begin, int64_t end) {
+run_blocks(pithp_isa isa, const pithp_fused_args *args, int64_t begin, int64_t end) {
     _Alignas(64) char buffers[PITHP_FUSED_BYTES];
+    const int64_t block = args->step->block;
     range r;
-    r.a = a;
-    begin_range(&r, buffers, begin, end);
+    begin_range(&r, args, buffers, begin, end);
     for (int64_t i = begin, n; i < end; i += n) {
-        n = begin_block(&r, i, end - i < a->block ? end - i : a->block);
-        interpret(isa, a, r.at, n);
+        n = begin_block(&r, i, end - i < block ? end - i : block);
+        interpret(isa, args->step, r.at, n);
     }
 }
 
@@ -181,7 +191,7 @@ static inline void fused(pithp_isa isa, const void *args, int64_t begin, int64_t
     const pithp_fused_args *a = args;
     if (!a->code)
         run_blocks(isa, a, begin, end);
-    else if (a->piece_count)
+    else if (a->step->piece_count)
         run_pieces(a, begin, end);
     else
         run_code(a, begin, end);
@@ -190,13 +200,17 @@ PITHP_LOOPS(fused)
 const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT] = {fused_base, fused_v3,
                                                             fused_v4};
 
-pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count) {
-    const int64_t grain = PITHP_GRAIN / (args->op_count ? args->op_count : 1);
+pith_status pithp_fused_run(pith_scope *s,
+                            const pithp_fused_step *step,
+                            const pithp_fused_args *args,
+                            int64_t count) {
+    const int32_t ops = step->op_count;
+    const int64_t grain = PITHP_GRAIN / (ops ? ops : 1);
     const pithp_launch launch = {
         .name = "fused",
         .loops = fused_loops,
         .args = args,
-        .args_bytes = pithp_fused_bytes(args),
+        .args_bytes = pithp_fused_args_bytes(step),
         .count = count,
         .grain = args->code                        ? PITHP_GRAIN
                  : grain < PITHP_FUSED_LEAST_GRAIN ? PITHP_FUSED_LEAST_GRAIN

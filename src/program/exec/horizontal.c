@@ -33,7 +33,8 @@ static size_t parts_bytes(int64_t parts) {
 }
 static size_t bytes_of(int64_t parts, int varying) {
     return parts_bytes(parts) +
-           (size_t)parts * (size_t)varying * sizeof(pithp_compiled_address);
+           (size_t)parts * (size_t)varying * sizeof(pithp_compiled_address) +
+           2 * (size_t)varying * sizeof(uint16_t);
 }
 
 void pithp_batch_free(pith_runtime *rt, pithp_batch *b) {
@@ -59,7 +60,7 @@ static bool is_fixed(const finding *f, int64_t first, int64_t steps, int e) {
 
 /* Whether a step's addresses are the neighbours of those of the step before. */
 static bool
-is_neighbour(const finding *f, int64_t step, const uint8_t *which, int varying) {
+is_neighbour(const finding *f, int64_t step, const uint16_t *which, int varying) {
     const pithp_step *steps = f->plan->steps;
     bool neighbour = steps[step].spec->count == steps[step - 1].spec->count;
     for (int v = 0; v < varying && neighbour; v++) {
@@ -71,8 +72,11 @@ is_neighbour(const finding *f, int64_t step, const uint8_t *which, int varying) 
     return neighbour;
 }
 
-static int64_t
-count_parts(const finding *f, int64_t first, int64_t steps, const uint8_t *which, int n) {
+static int64_t count_parts(const finding *f,
+                           int64_t first,
+                           int64_t steps,
+                           const uint16_t *which,
+                           int n) {
     int64_t parts = 1;
     for (int64_t k = 1; k < steps; k++)
         parts += !is_neighbour(f, first + k, which, n);
@@ -96,12 +100,12 @@ static void fill_parts(const finding *f, pithp_batch *b, int64_t first) {
 }
 
 static pithp_batch *make(const finding *f, int64_t first, int64_t steps) {
-    const pithp_fused_args *a = f->plan->steps[first].fused;
-    uint8_t which[PITHP_FUSED_EXTERNALS];
+    const pithp_fused_step *a = f->plan->steps[first].fused;
+    uint16_t which[PITHP_FUSED_EXTERNALS];
     int varying = 0;
     for (int e = 0; e < a->external_count; e++)
         if (!is_fixed(f, first, steps, e))
-            which[varying++] = (uint8_t)e;
+            which[varying++] = (uint16_t)e;
     const int64_t parts = count_parts(f, first, steps, which, varying);
     pithp_batch *b = pithp_allocate(f->plan->runtime, bytes_of(parts, varying));
     if (!b)
@@ -113,6 +117,8 @@ static pithp_batch *make(const finding *f, int64_t first, int64_t steps) {
                        .loop = f->code->steps[first].loops[0],
                        .first = addresses_of(f, first, 0)};
     b->addresses = (pithp_compiled_address *)(void *)((char *)b + parts_bytes(parts));
+    b->which = (uint16_t *)(void *)(b->addresses + parts * varying);
+    b->size = b->which + varying;
     for (int v = 0; v < varying; v++) {
         const pithp_external *x = &a->externals[which[v]];
         b->which[v] = which[v];

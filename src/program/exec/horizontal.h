@@ -16,11 +16,11 @@ struct pithp_batch {
     int64_t steps, part_count;
     int varying, externals; /* those that differ from step to step, and all */
     pithp_host_loop loop;   /* over one step's elements */
-    const pithp_compiled_address *first;  /* of all externals of the first step */
-    uint8_t which[PITHP_FUSED_EXTERNALS]; /* of those that differ: their numbers */
-    uint8_t size[PITHP_FUSED_EXTERNALS];  /* bytes to the next element, or 0 */
-    pithp_compiled_address *addresses;    /* of all parts */
-    pithp_batch_part parts[];             /* and one behind, for the end */
+    const pithp_compiled_address *first; /* of all externals of the first step */
+    uint16_t *which;                     /* of those that differ: their numbers */
+    uint16_t *size;                      /* bytes to the next element, or 0 */
+    pithp_compiled_address *addresses;   /* of all parts */
+    pithp_batch_part parts[];            /* and one behind, for the end */
 };
 
 /* Find batches among the direct steps of compiled code; step k calls functions[k]. */

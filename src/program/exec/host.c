@@ -19,13 +19,10 @@ size_t pithp_fused_bind(const pithp_exec *r,
                         pithp_host_loop code,
                         pithp_fused_args *args) {
     const int externals = step->fused->external_count + step->fused->piece_count;
-    const size_t bytes = pithp_fused_bytes(step->fused);
-    memcpy(args, step->fused, bytes);
-    args->code = code;
-    args->is_direct = code && pithp_is_direct(args);
+    *args = (pithp_fused_args){.step = step->launched, .code = code};
     for (int e = 0; e < externals; e++)
-        args->externals[e].data = external_of(r, step, e);
-    return bytes;
+        args->data[e] = external_of(r, step, e);
+    return pithp_fused_args_bytes(step->fused);
 }
 
 size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at) {
@@ -34,19 +31,20 @@ size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at) {
     return (size_t)step->fused->external_count * sizeof *at;
 }
 
-/* Run a compiled step that needs nothing but addresses. */
+/* Run a compiled step that needs nothing but addresses; at: room for them. */
 static inline pith_status launch_direct(pith_scope *s,
                                         const pithp_plan *plan,
                                         const pithp_compiled *code,
                                         int64_t k,
                                         int64_t count,
-                                        const void *const *const *tables) {
+                                        const void *const *const *tables,
+                                        const void **at) {
     const pithp_step *step = &plan->steps[k];
     const pithp_compiled_address *from = &code->addresses[code->steps[k].first_address];
     const size_t externals = (size_t)step->fused->external_count;
-    uintptr_t at[PITHP_FUSED_EXTERNALS];
     for (size_t e = 0; e < externals; e++)
-        at[e] = (uintptr_t)tables[from[e].table][from[e].index] + from[e].offset;
+        at[e] = (const void *)((uintptr_t)tables[from[e].table][from[e].index] +
+                               from[e].offset);
     if (PITHP_LIKELY(count <= PITHP_GRAIN && pithp_scope_device(s)->immediate)) {
         if (count > 0)
             code->steps[k].loops[0](at, 0, count);
@@ -67,8 +65,8 @@ static pith_status run_direct(const pithp_exec *r, int64_t k) {
         [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
         [PITHP_TABLE_PASSED] = r->passed,
         [PITHP_TABLE_FIXED] = fixed};
-    return launch_direct(r->s, r->plan, r->code, k, r->plan->steps[k].spec->count,
-                         tables);
+    return launch_direct(r->s, r->plan, r->code, k, r->plan->steps[k].spec->count, tables,
+                         r->pointers);
 }
 
 /* The one step of a plan. */
@@ -83,18 +81,19 @@ static pith_status run_alone(pith_scope *s,
         [PITHP_TABLE_INPUTS] = inputs,
         [PITHP_TABLE_OUTPUTS] = (const void *const *)outputs,
         [PITHP_TABLE_FIXED] = fixed};
-    return launch_direct(s, plan, code, code->alone, count, tables);
+    const void *at[PITHP_ALONE_EXTERNALS];
+    return launch_direct(s, plan, code, code->alone, count, tables, at);
 }
 
 static pith_status run_fused(const pithp_exec *r, const pithp_step *step, int64_t k) {
-    pithp_fused_args args;
+    pithp_fused_args *args = (pithp_fused_args *)(void *)r->pointers;
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
         return run_direct(r, k);
     if (step->take_count)
         return pithp_run_taking(r, step, code ? code->loops[0] : NULL);
-    pithp_fused_bind(r, step, code ? code->loops[0] : NULL, &args);
-    return pithp_fused_run(r->s, &args, step->spec->count);
+    pithp_fused_bind(r, step, code ? code->loops[0] : NULL, args);
+    return pithp_fused_run(r->s, step->fused, args, step->spec->count);
 }
 
 /* report: of what is checked. */
@@ -302,13 +301,19 @@ pith_status pithp_executable_run_flat(pith_scope *s,
     const pith_status rc = immediate ? PITH_OK : pithp_plan_await(s, plan);
     if (rc != PITH_OK)
         return rc;
+    const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
+    const size_t bytes = pithp_fused_args_bytes(plan->steps->fused);
+    if (bytes > sizeof few && !(pointers = pithp_allocate(s->runtime, bytes)))
+        return pithp_fail_memory(s, bytes);
     const pithp_exec r = {.s = s,
                           .x = x,
                           .plan = plan,
                           .inputs = inputs,
                           .outputs = (void **)(uintptr_t)outputs /* only read */};
-    pithp_fused_args args;
-    pithp_fused_bind(&r, plan->steps, code ? code->steps[0].loops[0] : NULL, &args);
-    args.shape[0] = count; /* of the one axis that its values have */
-    return pithp_fused_run(s, &args, count);
+    pithp_fused_args *args = (pithp_fused_args *)(void *)pointers;
+    pithp_fused_bind(&r, plan->steps, code ? code->steps[0].loops[0] : NULL, args);
+    const pith_status ran = pithp_fused_run(s, plan->steps->fused, args, count);
+    if (pointers != few)
+        pithp_release(s->runtime, pointers, bytes);
+    return ran;
 }

@@ -11,21 +11,22 @@
 typedef struct source {
     int32_t external; /* where the elements are written */
     bool buffered;
-    pithp_fused_args args;
-} source;
-_Static_assert(offsetof(source, args) + offsetof(pithp_fused_args, externals) +
-                       PITHP_MOST_READS * sizeof(pithp_external) <=
-                   PITHP_SOURCE_BYTES,
-               "one launch takes them");
+} source; /* the step's arguments follow */
+
+static pithp_fused_args *made_by(source *s) {
+    return (pithp_fused_args *)(void *)(s + 1);
+}
 
 static const void *
 make(pithp_isa isa, void *state, int64_t begin, int64_t n, void *buffer) {
     source *s = state;
-    pithp_external *x = &s->args.externals[s->external];
+    pithp_fused_args *args = made_by(s);
+    const int64_t size = args->step->externals[s->external].size;
+    char **data = &args->data[s->external];
     if (s->buffered) /* so that element `begin` is the buffer's first */
-        x->data = (char *)((uintptr_t)buffer - (uintptr_t)(begin * x->size));
-    pithp_fused_loops[isa](&s->args, begin, begin + n);
-    return s->buffered ? buffer : x->data + begin * x->size;
+        *data = (char *)((uintptr_t)buffer - (uintptr_t)(begin * size));
+    pithp_fused_loops[isa](args, begin, begin + n);
+    return s->buffered ? buffer : *data + begin * size;
 }
 
 pith_status pithp_run_reduction(const pithp_exec *r,
@@ -35,16 +36,17 @@ pith_status pithp_run_reduction(const pithp_exec *r,
     const pithp_step *from = &r->plan->steps[step->source];
     const pithp_compiled_step *code = r->code ? &r->code->steps[step->source] : NULL;
     const pithp_sink sink = pithp_scope_sink(r->s);
-    char *at[PITHP_FUSED_EXTERNALS];
-    source s = {.buffered = from->unplaced >= 0};
-    pithp_source made = {.make = make, .state = &s};
+    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+    pithp_source made = {.make = make, .state = state};
     if (code && code->folds) {
-        made = (pithp_source){.fold = code->loops[0], .state = at};
-        made.bytes = pithp_fold_bind(r, from, at);
+        made.fold = code->loops[0];
+        made.bytes = pithp_fold_bind(r, from, (char **)(void *)state);
     } else {
-        s.external = pithp_plan_external(from, step->source_value);
-        made.bytes = offsetof(source, args) +
-                     pithp_fused_bind(r, from, code ? code->loops[0] : NULL, &s.args);
+        source *s = (source *)(void *)state;
+        s->buffered = from->unplaced >= 0;
+        s->external = pithp_plan_external(from, step->source_value);
+        made.bytes = sizeof *s +
+                     pithp_fused_bind(r, from, code ? code->loops[0] : NULL, made_by(s));
     }
     return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
 }
@@ -59,12 +61,24 @@ typedef struct taking {
 typedef struct taken_args {
     int32_t take_count;
     taking takes[PITHP_TAKES];
-    pithp_fused_args fused;
-} taken_args;
-_Static_assert(offsetof(taken_args, fused) + offsetof(pithp_fused_args, externals) +
-                       PITHP_MOST_READS_TAKING * sizeof(pithp_external) <=
+} taken_args; /* the step's arguments follow */
+
+/* Room for the arguments of a launch. */
+typedef union taken_room {
+    taken_args args;
+    char bytes[PITHP_LAUNCH_ARGS];
+} taken_room;
+static pithp_fused_args *taking_step(taken_room *room) {
+    return (pithp_fused_args *)(void *)(room->bytes + sizeof(taken_args));
+}
+_Static_assert(sizeof(taken_args) + sizeof(pithp_fused_args) +
+                       PITHP_MOST_READS_TAKING * sizeof(char *) <=
                    PITHP_LAUNCH_ARGS,
-               "one launch takes them");
+               "each thread has room for them");
+_Static_assert(sizeof(source) + sizeof(pithp_fused_args) +
+                       PITHP_MOST_READS * sizeof(char *) <=
+                   PITHP_SOURCE_BYTES,
+               "each thread has room for them");
 
 /* So that element `first` of it is the buffer's first. */
 static char *shifted(char *buffer, int64_t first, int64_t size) {
@@ -75,20 +89,23 @@ static char *shifted(char *buffer, int64_t first, int64_t size) {
 static inline void
 take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const taken_args *given = args;
+    const pithp_fused_args *step = (const void *)(given + 1);
     const int64_t inner = given->takes[0].args.inner,
                   at_once = PITHP_TAKEN_AT_ONCE / inner;
     _Alignas(64) char buffers[PITHP_TAKES][PITHP_TAKEN_AT_ONCE * sizeof(uint64_t)];
-    taken_args a;
-    memcpy(&a, given, offsetof(taken_args, fused) + pithp_fused_bytes(&given->fused));
+    taken_room room;
+    taken_args *a = &room.args;
+    pithp_fused_args *fused = taking_step(&room);
+    memcpy(a, given, sizeof *a + pithp_fused_args_bytes(step->step));
     for (int64_t i = begin; i < end; i += at_once) {
         const int64_t last = end - i < at_once ? end : i + at_once;
-        for (int k = 0; k < a.take_count; k++) {
-            taking *t = &a.takes[k];
+        for (int k = 0; k < a->take_count; k++) {
+            taking *t = &a->takes[k];
             t->args.to = shifted(buffers[k], i * inner, t->args.size);
-            a.fused.externals[t->external].data = t->args.to;
+            fused->data[t->external] = t->args.to;
             pithp_take_loops[isa](&t->args, i, last);
         }
-        pithp_fused_loops[isa](&a.fused, i * inner, last * inner);
+        pithp_fused_loops[isa](fused, i * inner, last * inner);
     }
 }
 PITHP_LOOPS(take_and_fuse)
@@ -111,30 +128,33 @@ static void bind_take(const pithp_exec *r,
 /* Compiled code that takes them itself. */
 static pith_status
 run_code(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
-    pithp_fused_args args;
-    pithp_fused_bind(r, step, code, &args);
-    for (int k = 0; k < args.taken_count; k++) {
+    const pithp_fused_step *a = step->fused;
+    pithp_fused_args *args = (pithp_fused_args *)(void *)r->pointers;
+    pithp_fused_bind(r, step, code, args);
+    for (int k = 0; k < a->taken_count; k++) {
         const pithp_value *operands =
             pithp_operands(r->plan->program, r->plan->steps[step->takes[k]].call);
-        args.externals[args.taken[k].external].data = pithp_address(r, operands[0]);
-        args.taken_from[k].index = pithp_address(r, operands[1]);
+        args->data[a->taken[k].external] = pithp_address(r, operands[0]);
+        args->taken_index[k] = pithp_address(r, operands[1]);
     }
-    return pithp_fused_run(r->s, &args, step->spec->count);
+    return pithp_fused_run(r->s, a, args, step->spec->count);
 }
 
 pith_status
 pithp_run_taking(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
     if (code && step->fused->taken_count)
         return run_code(r, step, code);
-    taken_args a = {.take_count = step->take_count};
+    taken_room room;
+    taken_args *a = &room.args;
+    a->take_count = step->take_count;
     for (int k = 0; k < step->take_count; k++)
-        bind_take(r, step, &r->plan->steps[step->takes[k]], &a.takes[k]);
-    const size_t bytes = pithp_fused_bind(r, step, code, &a.fused);
-    const int64_t inner = a.takes[0].args.inner;
+        bind_take(r, step, &r->plan->steps[step->takes[k]], &a->takes[k]);
+    const size_t bytes = pithp_fused_bind(r, step, code, taking_step(&room));
+    const int64_t inner = a->takes[0].args.inner;
     const pithp_launch launch = {.name = "fused",
                                  .loops = take_and_fuse_loops,
-                                 .args = &a,
-                                 .args_bytes = offsetof(taken_args, fused) + bytes,
+                                 .args = a,
+                                 .args_bytes = sizeof *a + bytes,
                                  .count = step->spec->count / inner,
                                  .grain = PITHP_TAKEN_AT_ONCE / inner};
     return pithp_launch_run(r->s, &launch);

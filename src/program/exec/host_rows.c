@@ -6,7 +6,7 @@
 
 /* The loops' arguments of a member, and what points to the memory of one of them. */
 static void *loop_args(pithp_band_member *m) {
-    return (char *)m + PITHP_BAND_MEMBER_BYTES;
+    return (char *)m + m->args;
 }
 
 static char **data_of(pithp_band_member *m, int external) {
@@ -15,7 +15,7 @@ static char **data_of(pithp_band_member *m, int external) {
     pithp_reduce_args *reduce = loop_args(m);
     switch (m->doing) {
         case PITHP_BAND_FUSES:
-            return &fused->externals[external].data;
+            return &fused->data[external];
         case PITHP_BAND_REDUCES:
             return external ? &reduce->to : (char **)(void *)&reduce->from;
         case PITHP_BAND_FOLDS:
@@ -88,12 +88,13 @@ note_buffer(const binding *x, pithp_band_member *m, int external, pithp_value v)
     for (int32_t b = 0; b < x->buffer_count; b++)
         if (x->buffered[b] == v)
             m->buffered[m->buffered_count++] =
-                (pithp_band_buffered){(uint8_t)external, (uint8_t)b};
+                (pithp_band_buffered){(uint16_t)external, (uint16_t)b};
 }
 
 static size_t bind_fused(const binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k];
     const pithp_compiled *code = x->r->code;
+    m->args = pithp_band_args_at(step->fused->external_count);
     m->each = step->spec->count / x->view.outer;
     for (int e = 0; e < step->fused->external_count; e++)
         note_buffer(x, m, e, step->operands[e].value);
@@ -112,6 +113,7 @@ static pithp_reduce_args reduction_of(const binding *x, const pithp_step *step) 
 
 static size_t bind_reduction(const binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k];
+    m->args = pithp_band_args_at(2);
     pithp_reduce_args *args = loop_args(m);
     *args = reduction_of(x, step);
     m->doing = PITHP_BAND_REDUCES;
@@ -125,6 +127,7 @@ static size_t bind_reduction(const binding *x, pithp_band_member *m, int64_t k) 
 static size_t bind_fold(const binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
     const int externals = step->fused->external_count;
+    m->args = pithp_band_args_at(externals + 1);
     pithp_made_args *args = loop_args(m);
     args->reduce = reduction_of(x, reduction);
     args->fold = x->r->code->steps[k].loops[0];
@@ -159,11 +162,10 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
             (pithp_band_member *)(void *)(x.args.members + x.args.bytes);
         const bool folds = r->code && r->code->steps[k].folds;
         *m = (pithp_band_member){.doing = PITHP_BAND_FUSES};
-        m->bytes =
-            PITHP_BAND_MEMBER_BYTES + pithp_band_aligned(steps[k].kind != PITHP_STEP_FUSED
-                                                             ? bind_reduction(&x, m, k)
-                                                         : folds ? bind_fold(&x, m, k)
-                                                                 : bind_fused(&x, m, k));
+        const size_t args = steps[k].kind != PITHP_STEP_FUSED ? bind_reduction(&x, m, k)
+                            : folds                           ? bind_fold(&x, m, k)
+                                                              : bind_fused(&x, m, k);
+        m->bytes = m->args + pithp_band_aligned(args);
         x.args.bytes += m->bytes;
         x.args.member_count++;
         k += folds; /* which does the reduction, too */

@@ -209,7 +209,8 @@ static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
     for (int64_t k = 0; k < plan->step_count; k++) {
         if (plan->steps[k].is_source)
             continue;
-        if (alone >= 0 || !code->steps[k].direct)
+        if (alone >= 0 || !code->steps[k].direct ||
+            plan->steps[k].fused->external_count > PITHP_ALONE_EXTERNALS)
             return -1;
         alone = k;
     }

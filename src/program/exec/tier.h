@@ -33,10 +33,13 @@ typedef struct pithp_compiled_address {
     uintptr_t offset; /* from null: the address */
 } pithp_compiled_address;
 
+/* Addresses of a step that is all there is to do: they lie on the stack. */
+enum { PITHP_ALONE_EXTERNALS = 64 };
+
 typedef struct pithp_compiled {
     int64_t count, address_count;
-    /* The one step of a plan that needs no memory but inputs, outputs and what lasts; -1:
-     * there are others. */
+    /* The one step of a plan that needs no memory but inputs, outputs and what lasts, and
+     * has few externals; -1: there are others. */
     int64_t alone;
     pithp_compiled_address *addresses; /* of the externals of direct steps */
     pithp_compiled_step steps[];

@@ -41,6 +41,10 @@ enum {
     /* Elements of small work: it joins a fused step that it shares nothing with.
      * Estimate. */
     PITHP_FUSE_SMALL_ELEMENTS = 8192,
+    /* Instructions and memory accesses of a step that small work joins: with more, one
+     * more step costs less than shorter blocks. Estimate. */
+    PITHP_FUSE_PACKED_OPS = 40,
+    PITHP_FUSE_PACKED_READS = 42,
     /* Steps before the last in which such work looks for room. Estimate. */
     PITHP_FUSE_LOOK_BACK = 16,
     /* Instructions of small work in a program; with more of it each cluster has its own
@@ -57,6 +61,8 @@ enum {
     /* Elements to which a block is cut down where there are many temporaries: it is a
      * multiple of this. Estimate. */
     PITHP_FUSED_LEAST_BLOCK = 64,
+    /* The same where the buffers of many operands leave less room. Estimate. */
+    PITHP_FUSED_SHORTEST_BLOCK = 8,
     /* Elements of a row from which on a block ends where a row does. Estimate. */
     PITHP_FUSED_SHORTEST_ROW = 64,
     /* Elements of an operand that repeats, which is laid out once for all blocks.
@@ -141,6 +147,9 @@ enum {
      */
     PITHP_SEGMENT_OPS = 24,
     PITHP_SEGMENT_BLOCK = 512,
+    /* Temporaries between the loops of a step, beyond which its blocks are shorter, so
+     * that they stay in cache. Estimate. */
+    PITHP_SEGMENT_KEPT = 40,
     /* On CUDA all elements of a thread are loaded before the first store if a step has up
      * to this many operands, and instructions. Read from machine code for sm_75 and
      * sm_90. */

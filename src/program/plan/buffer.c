@@ -135,35 +135,37 @@ static size_t lay_literals(const pithp_planning *g) {
     return all;
 }
 
-/* Launches of a schedule have them in their arguments. */
-static size_t boxes_bytes(const pithp_planning *g, const pithp_step *step) {
-    return step->kind == PITHP_STEP_FUSED && !g->plan->scheduled
-               ? step->fused->piece_count * sizeof *step->boxes
+/* What launches of a step refer to must outlive the plan where they run later. Launches
+ * of a schedule have it in their arguments. */
+static size_t launched_bytes(const pithp_planning *g, const pithp_step *step) {
+    return step->kind == PITHP_STEP_FUSED && !g->plan->scheduled &&
+                   !pithp_scope_device(g->s)->immediate
+               ? pithp_fused_bytes(step->fused)
                : 0;
 }
 
-/* Write the boxes of all steps one behind the other, to where they are read at `at`. */
-static void write_boxes(const pithp_planning *g, char *to, const char *at) {
+/* Write it of all steps one behind the other, to where it is read at `at`. */
+static void write_launched(const pithp_planning *g, char *to, const char *at) {
     for (int64_t k = 0; k < g->plan->step_count; k++) {
-        const pithp_step *step = &g->plan->steps[k];
-        const size_t bytes = boxes_bytes(g, step);
+        pithp_step *step = &g->plan->steps[k];
+        const size_t bytes = launched_bytes(g, step);
         if (!bytes)
             continue;
-        memcpy(to, step->boxes, bytes);
-        step->fused->boxes = (const pithp_box *)(const void *)at;
+        pithp_fused_copy(step->fused, to, at);
+        step->launched = (const pithp_fused_step *)(const void *)at;
         to += bytes;
         at += bytes;
     }
 }
 
-/* All literals side by side, and the boxes of pieces, in memory of the device: work that
- * is enqueued may read them when the plan is gone. */
+/* All literals side by side, and what launches refer to, in memory of the device: work
+ * that is enqueued may read them when the plan is gone. */
 static bool place_literals(pithp_planning *g) {
     pith_scope *s = g->s;
     const size_t literals = lay_literals(g);
     size_t all = literals, bytes;
     for (int64_t k = 0; k < g->plan->step_count; k++)
-        all += boxes_bytes(g, &g->plan->steps[k]);
+        all += launched_bytes(g, &g->plan->steps[k]);
     if (!all)
         return true;
     char *staging = pithp_allocate(s->runtime, all);
@@ -179,8 +181,8 @@ static bool place_literals(pithp_planning *g) {
     }
     g->plan->literals = pithp_buffer_make(s, all);
     if (g->plan->literals)
-        write_boxes(g, staging + literals,
-                    (const char *)g->plan->literals->data + literals);
+        write_launched(g, staging + literals,
+                       (const char *)g->plan->literals->data + literals);
     const bool copied = g->plan->literals && pithp_copy_in(s, g->plan->literals->data,
                                                            staging, all) == PITH_OK;
     pithp_release(s->runtime, staging, all);

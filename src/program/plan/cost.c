@@ -10,10 +10,8 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
                    (plan->origins ? (size_t)p->output_count * sizeof *plan->origins : 0);
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        bytes += step->kind == PITHP_STEP_FUSED
-                     ? pithp_fused_bytes(step->fused) +
-                           step->fused->op_count * sizeof *step->sites
-                     : 0;
+        bytes +=
+            step->kind == PITHP_STEP_FUSED ? pithp_fused_memory_bytes(step->fused) : 0;
         for (int i = 0; step->kind == PITHP_STEP_CONTROL && i < step->call->program_count;
              i++)
             bytes += pithp_plan_own_bytes(step->plans[i]);

@@ -30,7 +30,7 @@ static void note_read(const reusing *x,
                       int32_t k,
                       int e,
                       int32_t band_end) {
-    const pithp_fused_args *a = step->fused;
+    const pithp_fused_step *a = step->fused;
     const pithp_external *external = &a->externals[e];
     if (external->access == PITHP_ACCESS_PIECES)
         for (int p = 0; p < external->pieces; p++)
@@ -54,13 +54,13 @@ static void look_at_fused(const reusing *x,
                           const pithp_step *step,
                           int32_t number,
                           int32_t band_end) {
-    const pithp_fused_args *a = step->fused;
+    const pithp_fused_step *a = step->fused;
     if (!step->members)
         note_read(x, step, number, -1, 0, band_end);
     for (int32_t k = 0; k < a->op_count; k++) {
         for (int o = 0; o < 3; o++) {
             const int e = a->ops[k].from[o] - a->temporary_count;
-            if (a->ops[k].from[o] != UINT8_MAX && e >= 0)
+            if (e >= 0)
                 note_read(x, step, number, k, e, band_end);
         }
         const int to = a->ops[k].to - a->temporary_count;

@@ -111,11 +111,34 @@ static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_
     return count;
 }
 
+/* How many of them are not read where they lie, and were not counted for the step. */
+static int new_staged(const pithp_planning *g, const pithp_instruction *i, int32_t step) {
+    const pith_spec *spec = g->p->values[i->result].spec;
+    int count = 0;
+    for (int o = 0; o < i->operand_count; o++) {
+        const pithp_value v = pithp_operands(g->p, i)[o];
+        if (!is_direct(g, v, spec) && g->staged_in[v] != step)
+            count += pithp_plan_reads(g, v);
+    }
+    return count;
+}
+
 static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
     const pithp_step *step = &g->plan->steps[at];
-    return step->members && step->members < PITHP_FUSED_OPS &&
-           step->reads + new_reads(g, i, at) + 1 <= PITHP_FUSED_EXTERNALS &&
-           pithp_same_shape(step->spec, g->p->values[i->result].spec);
+    return step->kind == PITHP_STEP_FUSED && step->members &&
+           step->members < PITHP_FUSED_OPS &&
+           pithp_same_shape(step->spec, g->p->values[i->result].spec) &&
+           step->staged + new_staged(g, i, at) <= PITHP_FUSED_STAGED;
+}
+
+/* Note what a step reads for a new member. */
+static void count_reads(pithp_planning *g, const pithp_instruction *i, int32_t at) {
+    pithp_step *step = &g->plan->steps[at];
+    step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
+    step->staged += new_staged(g, i, at);
+    for (int o = 0; o < i->operand_count; o++)
+        if (!is_direct(g, pithp_operands(g->p, i)[o], g->p->values[i->result].spec))
+            g->staged_in[pithp_operands(g->p, i)[o]] = at;
 }
 
 /* A step is for one cluster, or, where there are few elements, for all that fit as a
@@ -126,8 +149,8 @@ static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t a
     return cluster_of(g, step->first) == cluster ||
            cluster_of(g, step->last) == cluster ||
            (!g->apart && step->spec->count <= PITHP_FUSE_SMALL_ELEMENTS &&
-            step->members + g->cluster_ops[cluster] <= PITHP_FUSED_OPS &&
-            step->reads + g->cluster_reads[cluster] + 3 <= PITHP_FUSED_EXTERNALS);
+            step->members + g->cluster_ops[cluster] <= PITHP_FUSE_PACKED_OPS &&
+            step->reads + g->cluster_reads[cluster] + 3 <= PITHP_FUSE_PACKED_READS);
 }
 
 /* The step that an instruction fuses into; -1: a new one. */
@@ -163,7 +186,7 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
         step->first = i->result;
     step->last = i->result;
     g->next[i->result] = -1;
-    step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
+    count_reads(g, i, at);
     g->step[i->result] = at;
     g->cluster_step[cluster_of(g, i->result)] = at;
     return true;
@@ -328,7 +351,7 @@ bool pithp_plan_fuse_steps(pithp_planning *g) {
         g->root[v] = v;
         if (i && !g->is_virtual[v] && i->primitive == PITHP_OP_RESHAPE)
             g->root[v] = g->root[pithp_operands(p, i)[0]];
-        g->step[v] = g->last_use[v] = -1;
+        g->step[v] = g->last_use[v] = g->staged_in[v] = -1;
         g->in_memory[v] = false;
     }
     find_clusters(g);

@@ -201,7 +201,7 @@ int pithp_plan_external(const pithp_step *step, pithp_value v) {
 }
 
 void pithp_plan_gathers(const pithp_planning *g, pithp_step *step) {
-    pithp_fused_args *a = step->fused;
+    pithp_fused_step *a = step->fused;
     for (int k = 0; k < step->take_count; k++) {
         const pithp_instruction *i = g->plan->steps[step->takes[k]].call;
         const pith_spec *specs[2];
@@ -210,9 +210,9 @@ void pithp_plan_gathers(const pithp_planning *g, pithp_step *step) {
             &call, &(pithp_memory){.operands = (const void *[2]){0}}, 1, specs[1]->count);
         if (of.outer != 1 || of.inner != 1 || of.rule[0].extent == 0)
             return;
-        a->taken[k] = (pithp_taken){(uint8_t)pithp_plan_external(step, i->result),
+        a->taken[k] = (pithp_taken){(uint16_t)pithp_plan_external(step, i->result),
                                     (uint8_t)of.index_dtype, (uint8_t)of.rule[0].mode,
-                                    of.rule[0].no_negative};
+                                    of.rule[0].no_negative, 0};
         a->taken_from[k] =
             (pithp_taken_from){.extent = of.rule[0].extent, .fill = of.fill};
     }

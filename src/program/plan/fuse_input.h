@@ -5,10 +5,11 @@
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
+/* Memory that a producer, and a step that gathers, may read: each thread has a copy of
+ * the addresses, on its stack. */
 enum {
-    PITHP_MOST_READS =
-        PITHP_FUSED_EXTERNALS - 4, /* of a producer: one launch takes them */
-    PITHP_MOST_READS_TAKING = PITHP_FUSED_EXTERNALS - 12 /* of a step that gathers */
+    PITHP_MOST_READS = 400,
+    PITHP_MOST_READS_TAKING = 300,
 };
 
 #endif

@@ -8,47 +8,54 @@
 
 /* While the number of temporaries is not known, the slots of externals count from here.
  */
-enum { NONE = UINT8_MAX, EXTERNAL = 128 };
+enum { EXTERNAL = 1 << 14 };
+_Static_assert((int)PITHP_FUSED_OPS <= (int)EXTERNAL &&
+                   (int)EXTERNAL + (int)PITHP_FUSED_EXTERNALS <= UINT16_MAX,
+               "slots have 16 bits");
 
-/* The pieces of all externals. */
-typedef struct pieces {
-    int count;
-    pithp_value base[PITHP_FUSED_EXTERNALS];
-    int64_t offset[PITHP_FUSED_EXTERNALS];
-    pithp_external external[PITHP_FUSED_EXTERNALS];
-    pithp_box box[PITHP_FUSED_EXTERNALS];
-} pieces;
+/* Externals, or the pieces of all of them. */
+typedef struct externals {
+    int32_t count, most; /* and room for so many */
+    pithp_external *list;
+    pithp_step_operand *operands;
+} externals;
 
 typedef struct fusing {
     pithp_planning *g;
     pithp_step *step;
-    pithp_fused_args *args;
-    uint8_t free_slots[PITHP_FUSED_OPS]; /* temporaries given back */
+    pithp_fused_step a; /* whose arrays are these: */
+    externals externals, pieces;
+    pithp_box *boxes;
+    pithp_fused_op *ops;
+    const char **sites;
+    int64_t **stride;     /* room for those of all */
+    uint16_t *free_slots; /* temporaries given back */
     int free_count;
-    pieces *pieces;
-    const char *sites[PITHP_FUSED_OPS];
-    pithp_step_operand operands[PITHP_FUSED_EXTERNALS];
     int64_t shape[PITH_MAX_RANK]; /* of the index space, its axes in order */
 } fusing;
 
 /* ---- Externals ---- */
 
+/* Adds what the view of a value reads; returns its number. */
+static int32_t add_external(externals *to, const pithp_view *view, size_t size) {
+    const int32_t e = to->count++;
+    PITH_ASSERT(e < to->most);
+    to->operands[e] = (pithp_step_operand){view->base, view->offset};
+    to->list[e] = (pithp_external){.size = (uint8_t)size};
+    memcpy(to->list[e].stride, view->stride, sizeof view->stride);
+    return e;
+}
+
 /* The external with that view over the step's shape; a new one where there is none. */
-static uint8_t find_external(fusing *f, const pithp_view *view, size_t size) {
-    pithp_fused_args *a = f->args;
+static uint16_t find_external(fusing *f, const pithp_view *view, size_t size) {
+    const externals *all = &f->externals;
     const size_t bytes = (size_t)f->step->spec->rank * sizeof view->stride[0];
-    for (int e = 0; e < a->external_count; e++)
-        if (f->operands[e].value == view->base && f->operands[e].offset == view->offset &&
-            a->externals[e].size == size &&
-            memcmp(a->externals[e].stride, view->stride, bytes) == 0)
-            return (uint8_t)(EXTERNAL + e);
-    const int e = a->external_count++;
-    PITH_ASSERT(e < PITHP_FUSED_EXTERNALS);
-    f->operands[e].value = view->base;
-    f->operands[e].offset = view->offset;
-    a->externals[e] = (pithp_external){.size = (uint8_t)size};
-    memcpy(a->externals[e].stride, view->stride, bytes);
-    return (uint8_t)(EXTERNAL + e);
+    for (int32_t e = 0; e < all->count; e++)
+        if (all->operands[e].value == view->base &&
+            all->operands[e].offset == view->offset && all->list[e].size == size &&
+            memcmp(all->list[e].stride, view->stride, bytes) == 0)
+            return (uint16_t)(EXTERNAL + e);
+    return (uint16_t)(EXTERNAL + add_external(&f->externals, view, size));
 }
 
 pithp_view
@@ -74,19 +81,13 @@ broadcast_box(const fusing *f, const pithp_box *own, const pith_spec *spec) {
 }
 
 static void add_piece(fusing *f, const pithp_view_piece *x, const pith_spec *spec) {
-    pieces *all = f->pieces;
-    const int k = all->count++;
     const pithp_view view = pithp_view_broadcast(&x->view, spec, f->step->spec);
-    PITH_ASSERT(k < PITHP_FUSED_EXTERNALS);
-    all->base[k] = view.base;
-    all->offset[k] = view.offset;
-    all->external[k] = (pithp_external){.size = (uint8_t)pith_dtype_size(spec->dtype)};
-    memcpy(all->external[k].stride, view.stride, sizeof view.stride);
-    all->box[k] = broadcast_box(f, &x->box, spec);
+    const int32_t k = add_external(&f->pieces, &view, pith_dtype_size(spec->dtype));
+    f->boxes[k] = broadcast_box(f, &x->box, spec);
 }
 
 /* An external that is of pieces: its base is the value itself, which has no memory. */
-static uint8_t pieced_slot(fusing *f, pithp_value v) {
+static uint16_t pieced_slot(fusing *f, pithp_value v) {
     const pith_spec *spec = f->g->p->values[v].spec;
     const pithp_view none = {.base = v};
     pithp_view_pieces made;
@@ -96,19 +97,19 @@ static uint8_t pieced_slot(fusing *f, pithp_value v) {
             pithp_view_broadcast(&made.list[0].view, spec, f->step->spec);
         return find_external(f, &view, pith_dtype_size(spec->dtype));
     }
-    const uint8_t slot = find_external(f, &none, pith_dtype_size(spec->dtype));
-    pithp_external *x = &f->args->externals[slot - EXTERNAL];
+    const uint16_t slot = find_external(f, &none, pith_dtype_size(spec->dtype));
+    pithp_external *x = &f->externals.list[slot - EXTERNAL];
     if (x->pieces)
         return slot;
     x->access = PITHP_ACCESS_PIECES;
-    x->first_piece = (uint8_t)f->pieces->count;
-    x->pieces = (uint8_t)made.count;
+    x->first_piece = (uint16_t)f->pieces.count;
+    x->pieces = (uint16_t)made.count;
     for (int k = 0; k < made.count; k++)
         add_piece(f, &made.list[k], spec);
     return slot;
 }
 
-static uint8_t memory_slot(fusing *f, pithp_value v) {
+static uint16_t memory_slot(fusing *f, pithp_value v) {
     const pith_spec *spec = f->g->p->values[v].spec;
     if (f->g->is_pieced[v])
         return pieced_slot(f, v);
@@ -154,23 +155,23 @@ give_back(fusing *f, const pithp_instruction *i, int32_t number, bool in_place) 
         const bool fits = pith_dtype_size(p->values[v].spec->dtype) == size;
         if (!again && fits == in_place && is_temporary(f, v) &&
             f->g->last_read[v] == number)
-            f->free_slots[f->free_count++] = f->g->slot[v];
+            f->free_slots[f->free_count++] = (uint16_t)f->g->slot[v];
     }
 }
 
 static void add_op(fusing *f, const pithp_instruction *i) {
     const pithp_program *p = f->g->p;
-    const int32_t number = f->args->op_count++;
+    const int32_t number = f->a.op_count++;
     const pithp_value *operands = pithp_operands(p, i);
     const pith_dtype last = p->values[operands[i->operand_count - 1]].spec->dtype;
-    pithp_fused_op *op = &f->args->ops[number];
+    pithp_fused_op *op = &f->ops[number];
     f->sites[number] = i->site;
     op->cast = i->primitive == PITHP_OP_CAST;
     op->row = (uint16_t)(op->cast ? (int)last : (int)i->primitive);
     op->column = (uint8_t)(op->cast ? p->values[i->result].spec->dtype : last);
     for (int k = 0; k < 3; k++)
-        op->from[k] = k >= i->operand_count          ? NONE
-                      : is_temporary(f, operands[k]) ? f->g->slot[operands[k]]
+        op->from[k] = k >= i->operand_count          ? op->from[0]
+                      : is_temporary(f, operands[k]) ? (uint16_t)f->g->slot[operands[k]]
                                                      : memory_slot(f, operands[k]);
     give_back(f, i, number, true);
     if (f->g->in_memory[i->result])
@@ -178,7 +179,7 @@ static void add_op(fusing *f, const pithp_instruction *i) {
     else if (f->free_count)
         op->to = f->free_slots[--f->free_count];
     else
-        op->to = (uint8_t)f->args->temporary_count++;
+        op->to = (uint16_t)f->a.temporary_count++;
     f->g->slot[i->result] = op->to;
     give_back(f, i, number, false);
     if (!f->g->in_memory[i->result] && f->g->last_read[i->result] == number)
@@ -190,9 +191,8 @@ static void add_op(fusing *f, const pithp_instruction *i) {
 /* Whether no piece ends within an axis. */
 static bool is_uncut(const fusing *f, int axis) {
     bool uncut = true;
-    for (int k = 0; k < f->pieces->count; k++)
-        uncut &= f->pieces->box[k].begin[axis] == 0 &&
-                 f->pieces->box[k].end[axis] == f->shape[axis];
+    for (int k = 0; k < f->pieces.count; k++)
+        uncut &= f->boxes[k].begin[axis] == 0 && f->boxes[k].end[axis] == f->shape[axis];
     return uncut;
 }
 
@@ -205,7 +205,6 @@ static void reorder(int64_t *x, const int *order, int rank) {
 
 /* The axes that are to be last go there. */
 static void order_axes(fusing *f) {
-    pithp_fused_args *a = f->args;
     const int rank = f->step->spec->rank;
     int order[PITH_MAX_RANK], count = 0;
     for (uint32_t last = 0; last < 2; last++)
@@ -214,18 +213,18 @@ static void order_axes(fusing *f) {
                 order[count++] = d;
     memcpy(f->shape, f->step->spec->shape, sizeof f->shape);
     reorder(f->shape, order, rank);
-    for (int e = 0; e < a->external_count + a->piece_count; e++)
-        reorder(a->externals[e].stride, order, rank);
-    for (int k = 0; k < f->pieces->count; k++) {
-        reorder(f->pieces->box[k].begin, order, rank);
-        reorder(f->pieces->box[k].end, order, rank);
+    for (int e = 0; e < f->externals.count + f->pieces.count; e++)
+        reorder(f->externals.list[e].stride, order, rank);
+    for (int k = 0; k < f->pieces.count; k++) {
+        reorder(f->boxes[k].begin, order, rank);
+        reorder(f->boxes[k].end, order, rank);
     }
 }
 
 /* Boxes follow the dimensions, of which d becomes to[d], or a part of it. */
 static void move_boxes(const fusing *f, const int *to) {
-    for (int k = 0; k < f->pieces->count; k++) {
-        pithp_box *box = &f->pieces->box[k];
+    for (int k = 0; k < f->pieces.count; k++) {
+        pithp_box *box = &f->boxes[k];
         int last = -1;
         for (int d = 0; d < f->step->spec->rank; d++) {
             const int at = to[d];
@@ -239,22 +238,20 @@ static void move_boxes(const fusing *f, const int *to) {
     }
 }
 
-static void coalesce(const fusing *f) {
-    pithp_fused_args *a = f->args;
-    const int externals = a->external_count + a->piece_count, rank = f->step->spec->rank;
-    int64_t *stride[PITHP_FUSED_EXTERNALS];
+static void coalesce(fusing *f) {
+    const int count = f->externals.count + f->pieces.count, rank = f->step->spec->rank;
     int to[PITH_MAX_RANK];
     unsigned cut = 0;
-    for (int e = 0; e < externals; e++)
-        stride[e] = a->externals[e].stride;
+    for (int e = 0; e < count; e++)
+        f->stride[e] = f->externals.list[e].stride;
     for (int d = 0; d < rank; d++)
         cut |= (unsigned)!is_uncut(f, d) << d;
-    memcpy(a->shape, f->shape, sizeof a->shape);
-    a->rank = pithp_coalesce(rank, a->shape, externals, stride, cut, to);
+    memcpy(f->a.shape, f->shape, sizeof f->a.shape);
+    f->a.rank = pithp_coalesce(rank, f->a.shape, count, f->stride, cut, to);
     move_boxes(f, to);
 }
 
-static bool is_flat(const pithp_fused_args *a, const pithp_external *e) {
+static bool is_flat(const pithp_fused_step *a, const pithp_external *e) {
     int64_t step = 1;
     bool flat = true;
     for (int d = a->rank - 1; d >= 0; d--) {
@@ -264,7 +261,7 @@ static bool is_flat(const pithp_fused_args *a, const pithp_external *e) {
     return flat;
 }
 
-static int64_t period_of(const pithp_fused_args *a, const pithp_external *e) {
+static int64_t period_of(const pithp_fused_step *a, const pithp_external *e) {
     return pithp_period(a->rank, a->shape, e->stride);
 }
 
@@ -273,137 +270,207 @@ static bool is_pieced(const pithp_external *e) {
 }
 
 /* Rows of it lie in several places. */
-static bool has_rows(const pithp_fused_args *a, const pithp_external *e) {
+static bool has_rows(const pithp_fused_step *a, const pithp_external *e) {
     return is_pieced(e) || (!is_flat(a, e) && period_of(a, e) != 1);
 }
 
-static uint8_t access_by_row(const pithp_fused_args *a, const pithp_external *e) {
+static uint8_t access_by_row(const pithp_fused_step *a, const pithp_external *e) {
     return a->by_rows && e->stride[a->rank - 1] == 1 ? PITHP_ACCESS_ROWS
                                                      : PITHP_ACCESS_STRIDED;
 }
 
+/* How an external is read that is not of pieces. */
+static uint8_t access_of(const pithp_fused_step *a, const pithp_external *x) {
+    const int64_t own = period_of(a, x);
+    return is_flat(a, x) ? PITHP_ACCESS_FLAT
+           : own == 1 || (own && !a->by_rows && own <= PITHP_FUSED_LONGEST_PERIOD)
+               ? PITHP_ACCESS_ONCE
+               : access_by_row(a, x);
+}
+
+/* Elements whose buffers are in the first cache together. */
+static int64_t block_for(int buffers) {
+    const int64_t most = PITHP_FUSED_BYTES / (int)sizeof(uint64_t) / (buffers + !buffers);
+    const int64_t multiple = most < PITHP_FUSED_LEAST_BLOCK ? PITHP_FUSED_SHORTEST_BLOCK
+                                                            : PITHP_FUSED_LEAST_BLOCK;
+    return most > PITHP_FUSED_BLOCK ? PITHP_FUSED_BLOCK : most / multiple * multiple;
+}
+
 /* Choose how each external is read, and the length of blocks. */
-static void choose_access(pithp_fused_args *a) {
+static void choose_access(fusing *f) {
+    pithp_fused_step *a = &f->a;
     int64_t period = 1;
     int buffers = a->temporary_count;
     for (int e = 0; e < a->external_count; e++)
         a->by_rows |= a->shape[a->rank - 1] >= PITHP_FUSED_SHORTEST_ROW &&
-                      has_rows(a, &a->externals[e]);
-    for (int p = 0; p < a->piece_count; p++) {
-        pithp_external *x = &a->externals[a->external_count + p];
-        x->access = access_by_row(a, x);
-    }
+                      has_rows(a, &f->externals.list[e]);
+    for (int p = 0; p < a->piece_count; p++)
+        f->pieces.list[p].access = access_by_row(a, &f->pieces.list[p]);
     for (int e = 0; e < a->external_count; e++) {
-        pithp_external *x = &a->externals[e];
-        const int64_t own = period_of(a, x);
-        if (is_pieced(x)) {
-            buffers++;
-            continue;
-        }
-        if (is_flat(a, x))
-            x->access = PITHP_ACCESS_FLAT;
-        else if (own == 1 || (own && !a->by_rows && own <= PITHP_FUSED_LONGEST_PERIOD))
-            x->access = PITHP_ACCESS_ONCE;
-        else
-            x->access = access_by_row(a, x);
-        if (x->access == PITHP_ACCESS_ONCE && own > period)
-            period = own; /* shorter ones divide it */
-        buffers += x->access == PITHP_ACCESS_ONCE || x->access == PITHP_ACCESS_STRIDED;
+        pithp_external *x = &f->externals.list[e];
+        if (!is_pieced(x))
+            x->access = access_of(a, x);
+        if (x->access == PITHP_ACCESS_ONCE && period_of(a, x) > period)
+            period = period_of(a, x); /* shorter ones divide it */
+        buffers += x->access != PITHP_ACCESS_FLAT && x->access != PITHP_ACCESS_ROWS;
     }
-    int64_t block = PITHP_FUSED_BYTES / (int)sizeof(uint64_t) / (buffers ? buffers : 1);
-    block = block > PITHP_FUSED_BLOCK
-                ? PITHP_FUSED_BLOCK
-                : block / PITHP_FUSED_LEAST_BLOCK * PITHP_FUSED_LEAST_BLOCK;
-    a->block = (int32_t)(block / period * period);
+    const int64_t block = block_for(buffers);
+    for (int e = 0; e < a->external_count && period > block; e++)
+        if (f->externals.list[e].access == PITHP_ACCESS_ONCE &&
+            period_of(a, &f->externals.list[e]) > 1)
+            f->externals.list[e].access = PITHP_ACCESS_STRIDED;
+    a->block = (int32_t)(period > block ? block : block / period * period);
 }
 
-/* The pieces follow the externals that ops name. False: error set. */
-static bool add_pieces(fusing *f) {
-    pithp_fused_args *a = f->args;
-    a->piece_count = (uint16_t)f->pieces->count;
-    for (int k = 0; k < f->pieces->count; k++) {
-        const int e = a->external_count + k;
-        PITH_ASSERT(e < PITHP_FUSED_EXTERNALS);
-        f->operands[e].value = f->pieces->base[k];
-        f->operands[e].offset = f->pieces->offset[k];
-        a->externals[e] = f->pieces->external[k];
-    }
+/* The pieces follow the externals that ops name. */
+static void add_pieces(fusing *f) {
+    externals *all = &f->externals, *pieces = &f->pieces;
+    const size_t count = (size_t)pieces->count;
+    f->a.external_count = all->count;
+    f->a.piece_count = pieces->count;
+    memmove(all->list + all->count, pieces->list, count * sizeof *all->list);
+    memmove(all->operands + all->count, pieces->operands, count * sizeof *all->operands);
+    pieces->list = all->list + all->count;
     order_axes(f);
     coalesce(f);
-    const size_t bytes = a->piece_count * sizeof *f->step->boxes;
-    f->step->boxes = bytes ? pithp_allocate(f->g->plan->runtime, bytes) : NULL;
-    if (bytes && !f->step->boxes) {
-        pithp_fail_memory(f->g->s, bytes);
-        return false;
-    }
-    if (bytes)
-        memcpy(f->step->boxes, f->pieces->box, bytes);
-    return true;
+}
+
+/* ---- Memory ---- */
+
+typedef struct layout {
+    size_t externals, boxes, ops, end; /* of what launches refer to */
+    size_t operands, sites, all;
+} layout;
+
+static layout layout_of(const pithp_fused_step *a) {
+    const size_t memories = (size_t)(a->external_count + a->piece_count),
+                 ops = (size_t)a->op_count;
+    layout l = {.externals = sizeof *a};
+    l.boxes = l.externals + memories * sizeof *a->externals;
+    l.ops = l.boxes + (size_t)a->piece_count * sizeof *a->boxes;
+    l.end = (l.ops + ops * sizeof *a->ops + 7) & ~(size_t)7;
+    l.operands = l.end;
+    l.sites = l.operands + memories * sizeof(pithp_step_operand);
+    l.all = l.sites + ops * sizeof *a->sites;
+    return l;
+}
+
+size_t pithp_fused_bytes(const pithp_fused_step *step) {
+    return layout_of(step).end;
+}
+size_t pithp_fused_memory_bytes(const pithp_fused_step *step) {
+    return layout_of(step).all;
+}
+
+void pithp_fused_copy(const pithp_fused_step *step, void *to, const void *at) {
+    const layout l = layout_of(step);
+    const char *from = at;
+    char *memory = to;
+    pithp_fused_step *copy = to;
+    memcpy(memory + l.externals, step->externals, l.boxes - l.externals);
+    if (step->piece_count)
+        memcpy(memory + l.boxes, step->boxes, l.ops - l.boxes);
+    if (step->op_count)
+        memcpy(memory + l.ops, step->ops, (size_t)step->op_count * sizeof *step->ops);
+    *copy = *step;
+    copy->externals = (const pithp_external *)(const void *)(from + l.externals);
+    copy->boxes = (const pithp_box *)(const void *)(from + l.boxes);
+    copy->ops = (const pithp_fused_op *)(const void *)(from + l.ops);
+    copy->sites = NULL;
 }
 
 /* What the step keeps of all that. False: error set. */
 static bool keep(const fusing *f) {
-    pith_runtime *rt = f->g->plan->runtime;
+    const layout l = layout_of(&f->a);
     pithp_step *step = f->step;
-    const size_t bytes = pithp_fused_bytes(f->args);
-    const size_t sites = f->args->op_count * sizeof *step->sites;
-    const size_t operands = pithp_operands_bytes(f->args);
-    step->fused = pithp_allocate(rt, bytes);
-    step->sites = step->fused ? pithp_allocate(rt, sites) : NULL;
-    step->operands = step->sites ? pithp_allocate(rt, operands) : NULL;
-    if (step->operands) {
-        memcpy(step->fused, f->args, bytes);
-        memcpy(step->sites, f->sites, sites);
-        memcpy(step->operands, f->operands, operands);
-        step->fused->boxes = step->boxes;
-        step->fused->sites = step->sites;
-        return true;
+    char *memory = pithp_allocate(f->g->plan->runtime, l.all);
+    if (!memory) {
+        pithp_fail_memory(f->g->s, l.all);
+        return false;
     }
-    pithp_release(rt, step->fused, bytes);
-    pithp_release(rt, step->sites, sites);
-    pithp_release(rt, step->boxes, f->args->piece_count * sizeof *step->boxes);
-    step->fused = NULL;
-    step->sites = NULL;
-    step->boxes = NULL;
-    pithp_fail_memory(f->g->s, bytes + sites + operands);
-    return false;
+    step->fused = (pithp_fused_step *)(void *)memory;
+    step->launched = step->fused;
+    step->operands = (pithp_step_operand *)(void *)(memory + l.operands);
+    pithp_fused_copy(&f->a, memory, memory);
+    step->fused->sites = (const char *const *)(void *)(memory + l.sites);
+    memcpy(memory + l.operands, f->externals.operands, l.sites - l.operands);
+    memcpy(memory + l.sites, f->sites, l.all - l.sites);
+    return true;
+}
+
+/* Room for what a step may have. */
+static size_t room_bytes(const fusing *f) {
+    return (size_t)f->externals.most *
+               (2 * (sizeof(pithp_external) + sizeof(pithp_step_operand) +
+                     sizeof(int64_t *)) +
+                sizeof(pithp_box)) +
+           (size_t)f->step->members *
+               (sizeof(char *) + sizeof(pithp_fused_op) + sizeof(uint16_t));
+}
+
+static void lay_room(fusing *f, void *memory) {
+    const size_t most = (size_t)f->externals.most, members = (size_t)f->step->members;
+    f->externals.list = memory;
+    f->pieces.list = f->externals.list + most;
+    f->externals.operands = (pithp_step_operand *)(void *)(f->pieces.list + most);
+    f->pieces.operands = f->externals.operands + most;
+    f->boxes = (pithp_box *)(void *)(f->pieces.operands + most);
+    f->stride = (int64_t **)(void *)(f->boxes + most);
+    f->sites = (const char **)(void *)(f->stride + 2 * most);
+    f->ops = (pithp_fused_op *)(void *)(f->sites + members);
+    f->free_slots = (uint16_t *)(void *)(f->ops + members);
+    f->a.ops = f->ops;
+    f->a.externals = f->externals.list;
+    f->a.boxes = f->boxes;
+}
+
+static uint16_t final_slot(const fusing *f, uint16_t slot) {
+    return (uint16_t)(slot >= EXTERNAL ? slot - EXTERNAL + f->a.temporary_count : slot);
+}
+
+static void lower(fusing *f) {
+    find_last_reads(f);
+    for (pithp_value v = f->step->first; v >= 0; v = f->g->next[v])
+        add_op(f, pithp_maker(f->g->p, v));
+    if (!f->step->members)
+        memory_slot(f, f->step->unplaced);
+    for (int k = 0; k < f->a.op_count; k++) {
+        pithp_fused_op *op = &f->ops[k];
+        for (int o = 0; o < 3; o++)
+            op->from[o] = final_slot(f, op->from[o]);
+        op->to = final_slot(f, op->to);
+    }
+    add_pieces(f);
+    choose_access(f);
 }
 
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
-    pithp_fused_args all, *a = &all;
-    pieces cut;
-    cut.count = 0;
-    memset(a, 0, offsetof(pithp_fused_args, ops)); /* the rest is written as it is used */
-    fusing f = {.g = g, .step = step, .args = a, .pieces = &cut};
-    find_last_reads(&f);
-    for (pithp_value v = step->first; v >= 0; v = g->next[v])
-        add_op(&f, pithp_maker(g->p, v));
-    if (!step->members)
-        memory_slot(&f, step->unplaced);
-    for (int k = 0; k < a->op_count; k++) {
-        pithp_fused_op *op = &a->ops[k];
-        for (int o = 0; o < 3; o++)
-            if (op->from[o] != NONE && op->from[o] >= EXTERNAL)
-                op->from[o] = (uint8_t)(op->from[o] - EXTERNAL + a->temporary_count);
-        if (op->to >= EXTERNAL)
-            op->to = (uint8_t)(op->to - EXTERNAL + a->temporary_count);
-    }
-    if (!add_pieces(&f))
+    fusing f = {.g = g, .step = step};
+    f.externals.most = f.pieces.most =
+        step->members ? step->reads : pithp_plan_reads(g, step->unplaced);
+    const size_t bytes = room_bytes(&f);
+    void *room = pithp_allocate(g->s->runtime, bytes);
+    if (!room) {
+        pithp_fail_memory(g->s, bytes);
         return false;
-    choose_access(a);
-    return keep(&f);
+    }
+    lay_room(&f, room);
+    lower(&f);
+    const bool kept = keep(&f);
+    pithp_release(g->s->runtime, room, bytes);
+    return kept;
 }
 
 /* ---- What a fused step is ---- */
 
-bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e) {
+bool pithp_is_uniform(const pithp_fused_step *step, const pithp_external *e) {
     bool uniform = e->access == PITHP_ACCESS_ONCE;
     for (int d = 0; d < step->rank; d++)
         uniform &= e->stride[d] == 0;
     return uniform;
 }
 
-bool pithp_is_direct(const pithp_fused_args *step) {
+bool pithp_is_direct(const pithp_fused_step *step) {
     bool direct = step->taken_count == 0;
     for (int e = 0; e < step->external_count; e++)
         direct &= step->externals[e].access == PITHP_ACCESS_FLAT ||

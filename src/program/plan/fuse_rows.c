@@ -76,11 +76,12 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
 }
 
 static size_t bytes_of(const pithp_step *step) {
-    return PITHP_BAND_MEMBER_BYTES +
-           pithp_band_aligned(step->kind != PITHP_STEP_FUSED
-                                  ? sizeof(pithp_reduce_args)
-                                  : offsetof(pithp_fused_args, externals) +
-                                        (size_t)step->reads * sizeof(pithp_external));
+    const bool fused = step->kind == PITHP_STEP_FUSED;
+    const int32_t memories = fused ? step->reads : 2;
+    return pithp_band_args_at(memories) +
+           pithp_band_aligned(fused ? sizeof(pithp_fused_args) +
+                                          (size_t)memories * sizeof(char *)
+                                    : sizeof(pithp_reduce_args));
 }
 
 /* Whether a fused step works row by row, and, unless the band begins with it, on what is

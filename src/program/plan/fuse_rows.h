@@ -15,13 +15,12 @@ enum {
  * 0 the operand and 1 the result; of both in one the externals and, behind them, the
  * result. */
 typedef struct pithp_band_buffered {
-    uint8_t external, buffer;
+    uint16_t external, buffer;
 } pithp_band_buffered;
 
 /* A step of a band in the arguments of a launch, or two of them: compiled code
- * PITHP_BAND_FOLDS what the first makes, and the second, a reduction, alone reads. Those
- * of its loops follow.
- */
+ * PITHP_BAND_FOLDS what the first makes, and the second, a reduction, alone reads. What
+ * is buffered and the arguments of its loops follow. */
 typedef enum pithp_band_doing {
     PITHP_BAND_FUSES,
     PITHP_BAND_REDUCES,
@@ -29,16 +28,13 @@ typedef enum pithp_band_doing {
 } pithp_band_doing;
 typedef struct pithp_band_member {
     size_t bytes; /* all */
+    size_t args;  /* where the arguments begin */
     int64_t each; /* indices of its loops in a row */
     pithp_band_doing doing;
-    uint8_t buffered_count;
-    pithp_band_buffered buffered[PITHP_FUSED_EXTERNALS];
+    int32_t buffered_count;
+    pithp_band_buffered buffered[];
 } pithp_band_member;
-enum {
-    PITHP_BAND_ALIGN = 16,
-    PITHP_BAND_MEMBER_BYTES = (sizeof(pithp_band_member) + PITHP_BAND_ALIGN - 1) /
-                              PITHP_BAND_ALIGN * PITHP_BAND_ALIGN
-};
+enum { PITHP_BAND_ALIGN = 16 };
 
 typedef struct pithp_band_args {
     int64_t at_once; /* rows */
@@ -53,6 +49,12 @@ _Static_assert(sizeof(pithp_band_args) <= PITHP_LAUNCH_ARGS, "one launch takes t
 
 static inline size_t pithp_band_aligned(size_t bytes) {
     return (bytes + PITHP_BAND_ALIGN - 1) / PITHP_BAND_ALIGN * PITHP_BAND_ALIGN;
+}
+
+/* Where the arguments of a member with so many operands and results begin. */
+static inline size_t pithp_band_args_at(int memories) {
+    return pithp_band_aligned(sizeof(pithp_band_member) +
+                              (size_t)memories * sizeof(pithp_band_buffered));
 }
 
 /* Rows at once, and the memory that a buffer takes. */

@@ -1,7 +1,7 @@
 /* Hazards between fused steps, by the last reader and writer of each piece of memory. */
 #include "program/plan/hazard.h"
 
-static bool is_written(const pithp_fused_args *a, int external) {
+static bool is_written(const pithp_fused_step *a, int external) {
     bool written = false;
     for (int k = 0; k < a->op_count; k++)
         written |= a->ops[k].to == a->temporary_count + external;

@@ -51,11 +51,20 @@ static bool describe_calls(pithp_planning *g) {
     return true;
 }
 
+/* A run writes down the arguments of a step: its own, or those of compiled code. */
+static void note_args(pithp_plan *plan, const pithp_step *step) {
+    const size_t own = pithp_fused_args_bytes(step->fused);
+    const size_t pointers = (own + sizeof(void *) - 1) / sizeof(void *);
+    plan->pointer_count = plan->pointer_count > pointers ? plan->pointer_count : pointers;
+}
+
 static bool lower_fused_steps(pithp_planning *g) {
     for (int64_t k = 0; k < g->plan->step_count; k++) {
         pithp_step *step = &g->plan->steps[k];
         if (step->kind == PITHP_STEP_FUSED && !pithp_plan_fuse(g, step))
             return false;
+        if (step->kind == PITHP_STEP_FUSED)
+            note_args(g->plan, step);
         if (step->take_count)
             pithp_plan_gathers(g, step);
     }
@@ -78,7 +87,7 @@ static bool (*const passes[])(pithp_planning *g) = {
     pithp_plan_buffers,     /* buffer assignment */
 };
 
-enum { VALUE_NUMBERS = 15, VALUE_BOOLS = 4 };
+enum { VALUE_NUMBERS = 17, VALUE_BOOLS = 4 };
 
 /* The arrays over values lie side by side. */
 static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
@@ -86,7 +95,8 @@ static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
         &g->depth,        &g->root,        &g->step,          &g->next,
         &g->cluster,      &g->cluster_ops, &g->cluster_reads, &g->cluster_step,
         &g->waiting_next, &g->last_use,    &g->reader_count,  &g->first_reader,
-        &g->last_read,    &g->passed,      &g->updated_input};
+        &g->last_read,    &g->passed,      &g->updated_input, &g->slot,
+        &g->staged_in};
     bool **const bools[VALUE_BOOLS] = {&g->is_virtual, &g->is_pieced, &g->in_memory,
                                        &g->is_output};
     int32_t *number = memory;
@@ -95,13 +105,12 @@ static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
     bool *at = (bool *)number;
     for (int k = 0; k < VALUE_BOOLS; k++, at += n)
         *bools[k] = at;
-    g->slot = (uint8_t *)at;
 }
 
 static bool run_passes(pithp_planning *g) {
     const size_t n = (size_t)g->p->value_count + 1;
     const size_t bytes =
-        n * (VALUE_NUMBERS * sizeof(int32_t) + VALUE_BOOLS * sizeof(bool) + 1);
+        n * (VALUE_NUMBERS * sizeof(int32_t) + VALUE_BOOLS * sizeof(bool));
     void *memory = pithp_allocate(g->s->runtime, bytes);
     bool planned = true;
     if (!memory) {
@@ -151,20 +160,11 @@ void pithp_plan_set_name(pithp_plan *plan, const char *name) {
     }
 }
 
-static void free_fused(pith_runtime *rt, pithp_step *step) {
-    const pithp_fused_args *a = step->fused;
-    if (!a)
-        return;
-    pithp_release(rt, step->boxes, a->piece_count * sizeof *step->boxes);
-    pithp_release(rt, step->sites, a->op_count * sizeof *step->sites);
-    pithp_release(rt, step->operands, pithp_operands_bytes(a));
-    pithp_release(rt, step->fused, pithp_fused_bytes(a));
-}
-
 static void free_step(pith_runtime *rt, pithp_step *step) {
     switch (step->kind) {
         case PITHP_STEP_FUSED:
-            free_fused(rt, step);
+            if (step->fused)
+                pithp_release(rt, step->fused, pithp_fused_memory_bytes(step->fused));
             break;
         case PITHP_STEP_CALL:
             pithp_release(rt, step->specs,

@@ -16,9 +16,14 @@
 /* ---- Fused steps ---- */
 
 enum {
-    PITHP_TAKES = 2,            /* by a step, at most */
-    PITHP_FUSED_OPS = 40,       /* at most in a step, and so many temporaries */
-    PITHP_FUSED_EXTERNALS = 42, /* memory that a step reads or writes */
+    PITHP_TAKES = 2, /* by a step, at most */
+    /* Instructions of a step, at most: what lies between two steps goes through memory,
+     * which costs little once in so many instructions. */
+    PITHP_FUSED_OPS = 256,
+    PITHP_FUSED_EXTERNALS = 4 * PITHP_FUSED_OPS, /* no instruction adds more */
+    /* Operands that are not read where they lie: each has a buffer in the first cache
+     * while a step is interpreted, and more of them make blocks short. */
+    PITHP_FUSED_STAGED = 40,
 };
 
 /* One instruction: a block function over slots. */
@@ -26,7 +31,7 @@ typedef struct pithp_fused_op {
     uint16_t row; /* of the function: the primitive; of a cast the dtype it is from */
     uint8_t cast;
     uint8_t column;
-    uint8_t to, from[3]; /* slots; unused ones are UINT8_MAX */
+    uint16_t to, from[3]; /* slots; unused ones name that of the first operand */
 } pithp_fused_op;
 
 typedef enum pithp_access {
@@ -43,65 +48,76 @@ typedef struct pithp_box {
 } pithp_box;
 
 typedef struct pithp_external {
-    char *data; /* where index 0 is */
     uint8_t size, access;
-    uint8_t first_piece, pieces;   /* of what is made of pieces: numbers of those */
+    uint16_t first_piece, pieces;  /* of what is made of pieces: numbers of those */
     int64_t stride[PITH_MAX_RANK]; /* in elements, over the merged index space */
 } pithp_external;
 
 /* How compiled code takes the elements of an external, which lies flat otherwise, from
  * where an index array says. */
 typedef struct pithp_taken {
-    uint8_t external, index_dtype, mode, no_negative;
+    uint16_t external;
+    uint8_t index_dtype, mode, no_negative, unused;
 } pithp_taken;
 typedef struct pithp_taken_from {
-    const char
-        *index;     /* where the array is; the external's data is where index 0 leads */
-    int64_t extent; /* not 0 */
+    const char *index; /* where the array is: the external's address is where index 0
+                          leads */
+    int64_t extent;    /* not 0 */
     uint64_t fill;
 } pithp_taken_from;
 
-/* The arguments of a launch; only the externals that are used are passed. Pieces of
+/* A fused step: constant. Its arrays follow it in one block of memory. Pieces of
  * externals are externals behind the others, which no op names. */
-typedef struct pithp_fused_args {
-    uint16_t op_count, external_count, piece_count;
-    uint16_t
-        temporary_count; /* the first slots; external e is slot temporary_count + e */
-    int32_t block;       /* elements at a time */
-    int32_t rank;        /* of the index space, neighbours merged */
+typedef struct pithp_fused_step {
+    int32_t op_count, external_count, piece_count;
+    int32_t temporary_count; /* the first slots; external e is slot temporary_count + e */
+    int32_t block;           /* elements at a time */
+    int32_t rank;            /* of the index space, neighbours merged */
     int64_t shape[PITH_MAX_RANK];
     bool by_rows; /* a block ends where a row does */
     uint8_t taken_count;
     pithp_taken taken[PITHP_TAKES];
-    pithp_taken_from taken_from[PITHP_TAKES];
-    pithp_host_loop code;   /* compiled: does all ops, over the externals' addresses; or
-                               NULL */
-    bool is_direct;         /* of code: whether it takes no more than these */
-    const pithp_box *boxes; /* of the pieces; where they run on the host, in memory of the
-                               device */
+    pithp_taken_from taken_from[PITHP_TAKES]; /* without their addresses */
+    const pithp_external *externals;
+    const pithp_box *boxes; /* of the pieces */
+    const pithp_fused_op *ops;
     const char *const *sites; /* of each op, for texts: the call that made it, or NULL;
                                  NULL: unknown */
-    pithp_fused_op ops[PITHP_FUSED_OPS];
-    pithp_external externals[PITHP_FUSED_EXTERNALS];
+} pithp_fused_step;
+
+/* Bytes of a step with its arrays, the sites not among them. */
+size_t pithp_fused_bytes(const pithp_fused_step *step);
+/* Write those bytes to `to`, which is aligned to 8, as they are read at `at`. */
+void pithp_fused_copy(const pithp_fused_step *step, void *to, const void *at);
+
+static inline const pithp_external *pithp_piece_of(const pithp_fused_step *step,
+                                                   int piece) {
+    return &step->externals[step->external_count + piece];
+}
+
+/* The arguments of its loops. */
+typedef struct pithp_fused_args {
+    const pithp_fused_step *step;
+    pithp_host_loop code;                 /* compiled: does all ops; or NULL */
+    const char *taken_index[PITHP_TAKES]; /* of what compiled code takes */
+    char *data[];                         /* of externals and pieces: where index 0 is */
 } pithp_fused_args;
 
-_Static_assert(sizeof(pithp_fused_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
-
-/* Bytes up to the last external that is used: what plans keep. */
-static inline size_t pithp_fused_bytes(const pithp_fused_args *a) {
-    return offsetof(pithp_fused_args, externals) +
-           (size_t)(a->external_count + a->piece_count) * sizeof a->externals[0];
-}
-static inline const pithp_external *pithp_piece_of(const pithp_fused_args *a, int piece) {
-    return &a->externals[a->external_count + piece];
+static inline size_t pithp_fused_args_bytes(const pithp_fused_step *step) {
+    return sizeof(pithp_fused_args) +
+           (size_t)(step->external_count + step->piece_count) * sizeof(char *);
 }
 
 /* Whether a step reads and writes all memory where it lies. */
-bool pithp_is_direct(const pithp_fused_args *step);
+bool pithp_is_direct(const pithp_fused_step *step);
 /* An external that is one element for all. */
-bool pithp_is_uniform(const pithp_fused_args *step, const pithp_external *e);
+bool pithp_is_uniform(const pithp_fused_step *step, const pithp_external *e);
 
-pith_status pithp_fused_run(pith_scope *s, const pithp_fused_args *args, int64_t count);
+/* args: of that step, which they name where launches find it. */
+pith_status pithp_fused_run(pith_scope *s,
+                            const pithp_fused_step *step,
+                            const pithp_fused_args *args,
+                            int64_t count);
 /* Elements begin..end in this thread. */
 extern const pithp_host_loop pithp_fused_loops[PITHP_ISA_COUNT];
 
@@ -174,14 +190,16 @@ typedef struct pithp_step {
                            which do not run on their own; else 0 */
     union {
         struct { /* FUSED */
-            /* The arguments, and where their externals and pieces lie. A step without
-               members reads the value `unplaced` through views, as its external 0. */
-            pithp_fused_args *fused;
-            pithp_step_operand *operands;
-            const char **sites; /* of each op: the call that made it; NULL: unknown */
-            pithp_box *boxes;   /* of its pieces; a run on the host reads them after the
-                                   literals */
-            int32_t members, reads;  /* instructions; memory they touch, at most */
+            /* The step, and where its externals and pieces lie, in one block of memory. A
+               step without members reads the value `unplaced` through views, as its
+               external 0. */
+            pithp_fused_step *fused;
+            const pithp_fused_step *launched; /* what launches refer to: the same, or,
+                                                 where they run later, a copy after the
+                                                 literals */
+            const pithp_step_operand *operands;
+            int32_t members, reads; /* instructions; memory they touch, at most */
+            int32_t staged; /* operands that are not read where they lie, at most */
             pithp_value first, last; /* members; linked by pithp_planning.next */
             int32_t takes[PITHP_TAKES];
         };
@@ -195,10 +213,8 @@ typedef struct pithp_step {
     };
 } pithp_step;
 
-/* Bytes of the operands of a fused step with these arguments. */
-static inline size_t pithp_operands_bytes(const pithp_fused_args *a) {
-    return (size_t)(a->external_count + a->piece_count) * sizeof(pithp_step_operand);
-}
+/* Bytes of the memory of a fused step: with its sites and operands. */
+size_t pithp_fused_memory_bytes(const pithp_fused_step *step);
 
 enum { PITHP_PLAN_NAME_BYTES = 64 };
 typedef struct pithp_plan {
@@ -297,7 +313,6 @@ typedef struct pithp_view_piece {
     pithp_box box;
 } pithp_view_piece;
 enum { PITHP_PIECES = 12 }; /* an instruction may read three such values */
-_Static_assert(3 * (PITHP_PIECES + 1) + 1 <= PITHP_FUSED_EXTERNALS, "and write one");
 typedef struct pithp_view_pieces {
     int32_t count;
     pithp_view_piece list[PITHP_PIECES];
@@ -326,6 +341,7 @@ typedef struct pithp_planning {
                                              the whole cluster */
     int32_t *cluster_step;     /* of its root: the last that has a member; or -1 */
     pithp_value *waiting_next; /* value that waits for its step, or -1 */
+    int32_t *staged_in;        /* the last step that counted it as staged; or -1 */
     bool apart;                /* clusters do not share steps */
     /* Liveness: */
     bool *in_memory;
@@ -334,7 +350,7 @@ typedef struct pithp_planning {
     int32_t *reader_count, *first_reader; /* steps other than its own */
     /* Lowering of fused steps: */
     int32_t *last_read; /* member of its fused step */
-    uint8_t *slot;      /* of a member of a fused step */
+    int32_t *slot;      /* of a member of a fused step */
     /* Forwarding: */
     int32_t *passed; /* its number; -1: it is not passed */
     /* Updates in place: */

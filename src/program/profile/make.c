@@ -99,7 +99,7 @@ static void put_sites(pithp_text *t, const unit *u) {
     for (int64_t k = 0; k < u->count; k++) {
         const pithp_step *step = member(u, k);
         for (int o = 0; step->kind == PITHP_STEP_FUSED && o < step->fused->op_count; o++)
-            put_site(t, from, step->sites[o]);
+            put_site(t, from, step->fused->sites[o]);
         if (step->kind != PITHP_STEP_FUSED)
             put_site(t, from, step->call->site);
     }
@@ -108,7 +108,7 @@ static void put_sites(pithp_text *t, const unit *u) {
 
 /* ---- What they read and write ---- */
 
-static bool is_written(const pithp_fused_args *a, int external) {
+static bool is_written(const pithp_fused_step *a, int external) {
     bool written = false;
     for (int k = 0; k < a->op_count; k++)
         written |= a->ops[k].to == a->temporary_count + external;
@@ -143,7 +143,7 @@ static int64_t distinct(int rank, const int64_t *extents, const int64_t *strides
 }
 
 static int64_t external_bytes(const pithp_step *step, int e) {
-    const pithp_fused_args *a = step->fused;
+    const pithp_fused_step *a = step->fused;
     const pithp_external *x = &a->externals[e];
     if (x->access != PITHP_ACCESS_PIECES)
         return distinct(a->rank, a->shape, x->stride) * x->size;
@@ -151,7 +151,7 @@ static int64_t external_bytes(const pithp_step *step, int e) {
     for (int p = x->first_piece; p < x->first_piece + x->pieces; p++) {
         int64_t extents[PITH_MAX_RANK];
         for (int d = 0; d < a->rank; d++)
-            extents[d] = step->boxes[p].end[d] - step->boxes[p].begin[d];
+            extents[d] = a->boxes[p].end[d] - a->boxes[p].begin[d];
         count += distinct(a->rank, extents, pithp_piece_of(a, p)->stride);
     }
     return count * x->size;
