@@ -1,11 +1,10 @@
 /**
  * @file
- * What every part of pith shares: status codes, dtypes, specs, scopes, errors and
- * allocation.
+ * Base types of pith: status codes, dtypes, specs, scopes, errors and allocation.
  *
  * A program opens a runtime (runtime.h), opens scopes in it, and makes arrays and trees
- * in scopes. A scope owns what is made in it; everything made is immutable. Errors stay
- * on the scope.
+ * in scopes. A scope owns the objects made in it. Objects are immutable. An error stays
+ * on its scope until it is cleared.
  */
 #ifndef PITH_BASE_H
 #define PITH_BASE_H
@@ -26,7 +25,7 @@
 #    define PITH_BEGIN extern "C" {
 #    define PITH_END   }
 #    define PITH_DEFAULT                                                                 \
-        = {} /* g++ -Wextra complains of members an option list leaves out */
+        = {} /* avoids a warning of g++ -Wextra for members that a list leaves out */
 #else
 #    define PITH_API extern __attribute__((visibility("default")))
 #    define PITH_BEGIN
@@ -41,7 +40,7 @@
 #define PITH_VERSION_MAJOR 0
 #define PITH_VERSION_MINOR 1
 #define PITH_VERSION_PATCH 0
-/** The version of these headers, such as "0.1.0". */
+/** Version of these headers, such as "0.1.0". */
 #define PITH_VERSION_TEXT                                                                \
     PITH_STRINGIZE(PITH_VERSION_MAJOR)                                                   \
     "." PITH_STRINGIZE(PITH_VERSION_MINOR) "." PITH_STRINGIZE(PITH_VERSION_PATCH)
@@ -71,7 +70,7 @@
     X(E_CALLBACK, 20, "callback failed")                                                 \
     X(E_INTERNAL, 21, "internal error")
 
-/** Why a call failed. 0 is success; the values are stable. */
+/** Error codes; 0 is success. The values are stable. */
 typedef enum pith_status {
 #define PITH_STATUS_ENUM_(name, value, text) PITH_##name = value,
     PITH_STATUS_LIST(PITH_STATUS_ENUM_)
@@ -95,7 +94,7 @@ typedef enum pith_status {
     X(f32, F32, float, 4, 'f')                                                           \
     X(f64, F64, double, 8, 'f')
 
-/** The type of an array's elements. PITH_DTYPE_NONE (0) means "not given". */
+/** Element type of an array. PITH_DTYPE_NONE (0) means "not given". */
 typedef enum pith_dtype {
     PITH_DTYPE_NONE = 0,
     PITH_BOOL,
@@ -113,17 +112,16 @@ typedef enum pith_dtype {
     PITH_F64
 } pith_dtype;
 
-#define PITH_DTYPE_COUNT 14 /**< dtypes, PITH_DTYPE_NONE included */
-#define PITH_MAX_RANK    8  /**< the largest rank of an array */
+#define PITH_DTYPE_COUNT 14 /**< number of dtypes, with PITH_DTYPE_NONE */
+#define PITH_MAX_RANK    8  /**< largest rank of an array */
 
-/** dtype and shape of an array; interned by the library, so equal specs are one object.
- */
+/** Dtype and shape of an array. The library interns specs: equal specs are one object. */
 typedef struct pith_spec {
     pith_dtype dtype;
     int32_t rank;                 /**< 0 to PITH_MAX_RANK */
-    int64_t shape[PITH_MAX_RANK]; /**< extents, C order; beyond rank 0 */
-    int64_t count;                /**< product of the extents */
-    size_t bytes;                 /**< count times the size of an element */
+    int64_t shape[PITH_MAX_RANK]; /**< extents in C order; 0 beyond the rank */
+    int64_t count;                /**< number of elements */
+    size_t bytes;                 /**< bytes of the elements */
 } pith_spec;
 
 /** Extents of an array, C order. */
@@ -134,8 +132,8 @@ typedef struct pith_shape {
 
 #define PITH_COUNT_ARGS_(...)                             PITH_COUNT_ARGS2_(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PITH_COUNT_ARGS2_(a, b, c, d, e, f, g, h, n, ...) n
-/* A struct, and an array that lives as long as the call it is an argument of, with the
- * number of its elements. */
+/* A compound literal of a struct, and one of an array with the number of its elements.
+ * The array lives until the end of the full expression. */
 #ifdef __cplusplus
 #    define PITH_LITERAL_(T)       T
 #    define PITH_ARRAY_(T, ...)    (std::initializer_list<T>{__VA_ARGS__}.begin())
@@ -151,13 +149,14 @@ typedef struct pith_shape {
 /** The shape of rank 0. */
 #define PITH_SCALAR (PITH_LITERAL_(pith_shape){0, {0}})
 
-typedef struct pith_runtime pith_runtime; /**< a device, its memory and its caches */
-typedef struct pith_scope pith_scope;     /**< owner of results, one thread at a time */
-typedef struct pith_array pith_array;     /**< a leaf: concrete or traced, immutable */
+typedef struct pith_runtime pith_runtime; /**< a device with its memory and caches */
+typedef struct pith_scope
+    pith_scope; /**< owner of results; used by one thread at a time */
+typedef struct pith_array pith_array; /**< a leaf: concrete or traced; immutable */
 
 PITH_BEGIN
 
-/** The version of the library that runs, as PITH_VERSION_TEXT; never NULL. */
+/** Version of the loaded library, in the form of PITH_VERSION_TEXT; never NULL. */
 PITH_API const char *pith_version(void);
 
 /** Name of a status code, such as "PITH_E_SHAPE"; never NULL. */
@@ -165,12 +164,11 @@ PITH_API const char *pith_status_name(pith_status status);
 /** One line that explains a status code; never NULL. */
 PITH_API const char *pith_status_text(pith_status status);
 
-/** Name of a dtype, such as "f32"; "none" for PITH_DTYPE_NONE and for what is no dtype.
- */
+/** Name of a dtype, such as "f32"; "none" for PITH_DTYPE_NONE and invalid values. */
 PITH_API const char *pith_dtype_name(pith_dtype dtype);
-/** Bytes of one element; 0 for PITH_DTYPE_NONE. */
+/** Size of an element in bytes; 0 for PITH_DTYPE_NONE. */
 PITH_API size_t pith_dtype_size(pith_dtype dtype);
-/** The dtype of that name, or PITH_DTYPE_NONE. */
+/** The dtype with a name; PITH_DTYPE_NONE if there is none. */
 PITH_API pith_dtype pith_dtype_parse(const char *name);
 /** Whether the dtype is f16, bf16, f32 or f64. */
 PITH_API bool pith_dtype_is_float(pith_dtype dtype);
@@ -178,12 +176,11 @@ PITH_API bool pith_dtype_is_float(pith_dtype dtype);
 PITH_API bool pith_dtype_is_integer(pith_dtype dtype);
 
 /**
- * Allocation functions a runtime uses for all host memory.
+ * Allocator that a runtime uses for all host memory.
  *
- * @c allocate returns memory aligned to @p alignment (a power of two, at least 16) or
- * NULL;
- * @c release takes back what it returned with the same size and alignment.
- * Both may be called from any thread.
+ * @c allocate returns memory aligned to @p alignment (a power of two, at least 16), or
+ * NULL. @c release frees memory of @c allocate, with the same size and alignment. Any
+ * thread may call both.
  */
 typedef struct pith_allocator {
     void *(*allocate)(void *closure, size_t bytes, size_t alignment);
@@ -191,104 +188,105 @@ typedef struct pith_allocator {
     void *closure;
 } pith_allocator;
 
-/** What a log hook is told. */
+/** Severity of a log message. */
 typedef enum pith_log_level {
     PITH_LOG_DEBUG,
     PITH_LOG_INFO,
     PITH_LOG_WARNING,
     PITH_LOG_ERROR
 } pith_log_level;
-/** Receives messages that no call can return; may be called from any thread. */
+/** Receives messages that no call can return. Any thread may call it. */
 typedef void (*pith_log_hook)(pith_log_level level, const char *message, void *closure);
 
 /**
- * Set the log hook of a runtime; NULL silences it.
+ * Set the log hook of a runtime; NULL disables logging.
  *
- * A runtime that is opened without a hook has the default one. It writes lines of at
- * least the level that the environment's PITH_LOG names (debug, info, warning or error)
- * to stderr, none for off. Without PITH_LOG it writes the messages of pith_debug alone.
+ * A runtime opened without a hook has the default hook. It writes lines to stderr whose
+ * level is at least that of PITH_LOG in the environment (debug, info, warning, error, or
+ * off). Without PITH_LOG it writes only the messages of pith_debug.
  */
 PITH_API void pith_set_log_hook(pith_runtime *rt, pith_log_hook hook, void *closure);
 
 /* ---- Scopes ---- */
 
 /**
- * Open a scope of @p rt, on a stream of its own runtime's default group.
+ * Open a scope of @p rt, on a stream of the runtime's default group.
  *
- * @return A scope, never NULL: where memory is short or @p rt is not usable, a static
- * scope that carries the reason and in which nothing can be made.
+ * @return The scope, never NULL. If memory is short or @p rt is not usable, it is a
+ * static scope that has the error and makes nothing.
  */
 PITH_API pith_scope *pith_scope_open(pith_runtime *rt);
 
 /**
- * Open a child of @p parent: same stream, options and assertion level. It belongs to the
- * thread that its parent belongs to.
+ * Open a child of @p parent with the same stream, options and assertion level. It belongs
+ * to its parent's thread.
  *
- * Closing a child whose error was not cleared hands the error to the parent. Where memory
- * is too short to open one, the parent has that error at once.
- * @return A scope, never NULL.
+ * When a child with an uncleared error closes, its parent gets the error. If memory for
+ * the child is short, the parent gets PITH_E_MEMORY at once.
+ *
+ * @return The scope, never NULL.
  */
 PITH_API pith_scope *pith_scope_open_in(pith_scope *parent);
 
 /**
- * Close a scope: what it owns is freed, its open children are closed first.
+ * Close a scope: close its open children, then free all that it owns.
  *
- * Failures on the device that nobody has read go to the parent, or to the log hook.
- * Closing a closed scope, or NULL, does nothing.
+ * Unread failures of the device go to the parent, or to the log hook. Closing a closed
+ * scope or NULL does nothing.
  */
 PITH_API void pith_scope_close(pith_scope *s);
 
-/** The runtime of a scope; NULL where @p s is no open scope. */
+/** The runtime of a scope; NULL if @p s is not an open scope. */
 PITH_API pith_runtime *pith_scope_runtime(const pith_scope *s);
 
-/** Bytes of host memory that a scope holds for objects (not for array data). */
+/** Host memory of a scope's objects in bytes, without the elements of arrays. */
 PITH_API size_t pith_scope_bytes(const pith_scope *s);
 
 /* ---- Errors: the first one stays on the scope ---- */
 
-/** Whether the scope carries an error. Does not synchronise with the device. */
+/** Whether the scope has an error. Does not wait for the device. */
 PITH_API bool pith_failed(const pith_scope *s);
-/** The code of the scope's error; PITH_OK without one; PITH_E_SCOPE for a closed scope.
- */
+/** The code of the scope's error; PITH_OK without an error; PITH_E_SCOPE for a closed
+ * scope. */
 PITH_API pith_status pith_code(const pith_scope *s);
 /**
- * One line: path, what was expected and what was there, and the call site. An error in
- * the text of an expression adds two lines: the text around the fault, and a caret below
- * it.
+ * The message of the scope's error: one line with path, expected and actual value, and
+ * call site. An error in the text of an expression adds two lines: the text around the
+ * error, and a caret below it.
  *
- * @return Text that lives until the scope is cleared, fails anew or closes; never NULL.
+ * @return Text that is valid until the scope is cleared, fails again or closes; never
+ * NULL.
  */
 PITH_API const char *pith_message(const pith_scope *s);
-/** Path of the error in the tree, such as ".atoms.position"; "" where there is none. */
+/** Path of the error in the tree, such as ".atoms.position"; "" without a path. */
 PITH_API const char *pith_error_path(const pith_scope *s);
-/** Where the failing call was made, such as "melt.c:120"; "" where it is unknown. */
+/** Call site of the error, such as "melt.c:120"; "" if it is unknown. */
 PITH_API const char *pith_error_site(const pith_scope *s);
 /**
- * Forget the scope's error; makers work again.
+ * Clear the scope's error.
  *
- * The error of a scope that has no working device stays. A function that is traced may
- * clear PITH_E_TRACED and go on, but the compiled call fails with it all the same: what
- * was recorded after it may not be what the function does with values.
+ * The error of a scope without a working device cannot be cleared. A traced function may
+ * clear PITH_E_TRACED and go on, but the compiled call still fails with it: the recorded
+ * program may differ from a run with values.
  */
 PITH_API void pith_clear(pith_scope *s);
 /**
- * Set an error of the caller's own on @p s, unless it carries one already.
- *
- * For functions of a user's that report through the scope as the library does.
+ * Set an error of the caller on @p s, unless @p s has one. For user functions that report
+ * errors as the library does.
  */
 PITH_API void
 pith_fail(pith_scope *s, pith_status code, const char *path, const char *format, ...)
     PITH_FORMAT(4, 5);
 
-/** Remember the source line of the call that is being made; used by the macros below.
- * @p site must live as long as the runtime: arrays that are traced keep it. */
+/** Set the call site of the next call; used by the macros below. @p site must live as
+ * long as the runtime, because traced arrays keep it. */
 PITH_API pith_scope *pith_call_site(pith_scope *s, const char *site);
 #define PITH_AT(s) pith_call_site((s), __FILE__ ":" PITH_STRINGIZE(__LINE__))
 
 PITH_END
 
-/* Calls that can fail tell the library where they stand. A function called through a
- * pointer or inside parentheses, (pith_fail)(s, ...), only loses that. */
+/* Calls that can fail pass their call site. A function called through a pointer or inside
+ * parentheses, (pith_fail)(s, ...), has no site. */
 #ifndef PITH_NO_SITES
 #    define PITH_SITE_(s) PITH_AT(s)
 #else

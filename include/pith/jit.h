@@ -1,128 +1,130 @@
 /**
  * @file
- * Functions over trees that are traced into programs, compiled and replayed.
+ * Compiled functions: tracing, the cache of programs, and their inspection.
  *
  * A compiled function is called like any other. The first call with a structure of its
- * arguments (statics and leaf specs included) runs it with traced leaves, which records a
- * program; later calls with the same structure run the program. What a step reads of a
- * leaf's value while it is traced (pith_read and its like), or changes of pith's own
- * state, is PITH_E_TRACED with the line that did it; the call fails with that error also
- * where the function clears it.
+ * arguments (statics and leaf specs included) runs the function with traced leaves and
+ * records a program. Later calls with the same structure run the program. While it is
+ * traced a function must not read the value of a leaf (pith_read and its like) and must
+ * not change other state of pith. Either is PITH_E_TRACED with the line of the call. The
+ * compiled call fails with that error even if the function clears it.
  *
- * Programs are kept by the runtime and found by what they depend on: the function with
- * its bound trees, the options, structure and leaf specs of all arguments, whether checks
- * are collected, and the level of checks. Functions are told apart by their address: call
- * pith_jit_clear before a library that defines some is unloaded.
+ * The runtime caches programs. The key of a program is the function with its bound trees,
+ * the options, structure and leaf specs of all arguments, whether a collector is open,
+ * and the level of checks. A function is identified by its address: call pith_jit_clear
+ * before unloading a library that defines compiled functions.
  *
  * PITH_JIT_DEBUG=DIR in the environment keeps the compiled text and its code in a folder,
- * with debug information that leads to the lines of the calls
+ * with debug information that refers to the lines of the calls
  * (docs/howto/profile-a-step.md).
  *
- * For debugging, PITH_JIT=eager in the environment has compiled functions run as others
- * do: call by call, with values that can be printed, and without donation.
+ * PITH_JIT=eager in the environment runs compiled functions call by call, with values
+ * that can be printed, and without donation.
  */
 #ifndef PITH_JIT_H
 #define PITH_JIT_H
 
 #include <pith/tree.h>
 
-/** Argument i, counted from 0, in a set of them: PITH_ARGUMENT(0) | PITH_ARGUMENT(2). */
+/** Argument i, from 0, as a set: PITH_ARGUMENT(0) | PITH_ARGUMENT(2). */
 #define PITH_ARGUMENT(i) (1u << (i))
 /** Paths of parts of arguments: PITH_PATHS("[0].atoms.force", "[1]"). */
 #define PITH_PATHS(...) PITH_ARRAY_(const char *, __VA_ARGS__, NULL)
 
 /** Options of pith_jit; zero is the default. */
 typedef struct pith_jit_options {
-    /** Arguments whose leaves are constants of the program: the function may read them,
-     * and other values are another program. */
+    /** Set of arguments whose leaves are constants of the program. The function may read
+     * them. Other values make another program. */
     unsigned static_arguments PITH_DEFAULT;
-    /** Parts of arguments that are static, as "[i]" and a path in argument i; NULL at the
-     * end. */
+    /** Static parts of arguments: "[i]" and a path in argument i. NULL terminates the
+     * list. */
     const char *const *static_paths PITH_DEFAULT;
-    /** Arguments that the caller is done with: results are made in the memory of their
-     * leaves that nobody else holds, or it is given back when the call has read it, and
-     * using them is PITH_E_DONATED. What is refused stays as it was and is counted: also
-     * everything where checks are made or collected, since the step may be repeated
-     * (pith_run gives states back by itself). Else the log hook is told, once a program.
-     * What is static is not donated: static leaves below a donated part stay, and a
-     * donated part that is static itself, or within a static one, is PITH_E_ARG. */
+    /** Set of arguments to donate. Their buffers are reused for results, or freed after
+     * the call has read them; using a donated leaf is PITH_E_DONATED. A leaf is refused,
+     * counted and left as it was if its buffer has other owners. All leaves are refused
+     * if checks are made or collected, because the step may be repeated (pith_run frees
+     * old states itself); other refusals are reported to the log hook once a program.
+     * Static leaves below a donated part are not donated. A donated part that is static,
+     * or within a static part, is PITH_E_ARG. */
     unsigned donate_arguments PITH_DEFAULT;
-    const char *const *donate_paths PITH_DEFAULT; /**< parts that are, as static_paths */
-    /** Wait for leaves that the function does not read, too. */
+    const char *const *donate_paths PITH_DEFAULT; /**< parts to donate, as static_paths */
+    /** Also wait for leaves that the function does not read. */
     bool keep_unused PITH_DEFAULT;
-    /** Faster arithmetic with other last bits than calls one by one: a product of f32 or
-     * f64 and the sum it is added to are rounded once (an FMA, on processors that have
-     * it), and functions are within 4 ulp (docs/reference/accuracy.md lists them). On
-     * CUDA they are the ordinary ones. A result still does not depend on whether code is
-     * compiled, on its place in an array or on the number of threads. Sums keep their
-     * order, NaN and infinities their meaning. */
+    /** Faster arithmetic whose last bits differ from separate calls. A product of f32 or
+     * f64 and the sum that reads it are rounded once (FMA, where the processor has it).
+     * Some functions are within 4 ulp (docs/reference/accuracy.md); on CUDA they are the
+     * ordinary ones. Results do not depend on whether code is compiled, on the position
+     * of an element or on the number of threads. Sums keep their order; NaN and
+     * infinities keep their meaning. */
     bool fast_math PITH_DEFAULT;
-    const char *device PITH_DEFAULT; /**< what the runtime must run on; NULL: anything */
+    const char *device PITH_DEFAULT; /**< required device of the runtime; NULL: any */
 } pith_jit_options;
 
-/** What the programs of a runtime are and did. */
+/** Statistics of the programs of a runtime. */
 typedef struct pith_jit_info {
-    int64_t programs; /**< kept now */
-    size_t bytes;   /**< of host and device memory that they and the parts take, about */
-    int64_t hits;   /**< calls that found their program */
-    int64_t misses; /**< calls that were traced */
-    int64_t evictions; /**< programs and parts that made room for others */
-    int64_t donated;   /**< leaves that gave their memory away */
-    int64_t refused;   /**< donations that were not granted: others hold the memory, it is
-                            the caller's own, or the result shares the leaf */
-    int64_t written;   /**< of those donated, leaves in whose memory results were made */
-    int64_t parts;     /**< kept now: what calls inside of traced functions recorded */
-    int64_t part_hits; /**< such calls that found theirs, and ran nothing */
+    int64_t programs;  /**< cached now */
+    size_t bytes;      /**< host and device memory of programs and parts, estimated */
+    int64_t hits;      /**< calls that found their program */
+    int64_t misses;    /**< calls that were traced */
+    int64_t evictions; /**< programs and parts evicted */
+    int64_t donated;   /**< leaves donated */
+    int64_t refused;   /**< donations refused: the buffer has other owners, belongs to the
+                          caller, or the result shares the leaf */
+    int64_t written;   /**< donated leaves whose buffers hold results */
+    int64_t parts;     /**< parts cached now: programs of compiled calls inside traced
+                          functions */
+    int64_t
+        part_hits; /**< such calls that found their part, and did not run the function */
     int64_t part_misses; /**< such calls that were traced */
 } pith_jit_info;
 
 /**
- * What a call of a program costs.
+ * Cost of one call of a program.
  *
- * Launches and operations of a scan or fori count as often as it is long, and of a branch
- * those of the larger one. How often a while runs is not known before: it counts once,
- * and `whiles` says how many such loops there are.
+ * Launches and operations of a scan or fori count once an iteration. A branch counts as
+ * its larger side. A while loop, whose trip count is unknown, counts as one iteration;
+ * `whiles` is the number of such loops.
  */
 typedef struct pith_program_costs {
-    int64_t instructions; /**< after the program was optimised, each once, with those of
-                               loops and branches */
-    int64_t launches;    /**< pieces of work that a call enqueues where it is interpreted;
-                              those that come as one call of a library count as one. On
-                              CUDA, of the graph that a call is there: its kernels and
-                              calls of libraries, and the copy that comes before it */
-    int64_t operations;  /**< elements that elementwise instructions compute */
-    int64_t whiles;      /**< loops that were counted as one iteration */
-    size_t input_bytes;  /**< of leaves that come in */
-    size_t output_bytes; /**< of arrays that a call makes */
-    size_t workspace_bytes; /**< that a call needs while it runs */
-    size_t program_bytes;   /**< of the program itself with its constants, about */
+    int64_t instructions; /**< of the optimised program, each counted once, with those of
+                             loops and branches */
+    int64_t launches;     /**< launches of an interpreted call; one library call counts as
+                             one. On CUDA, those of     the call's graph: its kernels, its
+                             library     calls and the     copy before it */
+    int64_t operations;   /**< elements computed by elementwise instructions */
+    int64_t whiles;       /**< loops counted as one iteration */
+    size_t input_bytes;   /**< bytes of argument leaves */
+    size_t output_bytes;  /**< bytes of the arrays that a call makes */
+    size_t workspace_bytes; /**< bytes of temporary memory during a call */
+    size_t program_bytes;   /**< bytes of the program and its constants, estimated */
 } pith_program_costs;
 
 /**
- * An instruction of a profile: what runs as one piece. Elementwise calls that were fused
- * are one, with what they take, and with the reduction of what they make.
+ * A row of a profile: one unit of execution. Fused elementwise instructions are one row,
+ * with the gathers that they read and the reduction that reads them.
  */
 typedef struct pith_profile_row {
-    const char *name;         /**< its primitives, as "mul, add, sum", or "kernel NAME" */
-    const char *const *sites; /**< "FILE:LINE" of the calls that it came from, NULL at the
-                                   end; none where files define PITH_NO_SITES */
-    int64_t inside;           /**< row of the loop or branch that it is in; -1: none */
-    int64_t calls;  /**< how often it ran; equal work at one place counts together */
-    double seconds; /**< of all calls, without those of the rows inside it */
-    double share;   /**< of the seconds of the program */
-    int64_t read; /**< bytes of memory that it reads, of all calls: elements that differ;
-                       of what is taken or sliced as many as are made */
-    int64_t written; /**< bytes of memory that it writes, likewise */
+    const char *name; /**< its primitives, such as "mul, add, sum", or "kernel NAME" */
+    const char *const
+        *sites; /**< "FILE:LINE" of the calls that it was recorded from; NULL terminates
+                   the list. Empty if files define PITH_NO_SITES */
+    int64_t inside; /**< row of the enclosing loop or branch; -1: none */
+    int64_t calls;  /**< number of runs; equal work at one place counts together */
+    double seconds; /**< of all calls, without the rows inside it */
+    double share;   /**< fraction of the program's seconds */
+    int64_t read; /**< bytes read, over all calls. Repeated elements count once; a gather
+                     or slice counts as many as it makes */
+    int64_t written; /**< bytes written, likewise */
 } pith_profile_row;
 
-/** What the instructions of a program took. */
+/** Times of the instructions of a program. */
 typedef struct pith_profile {
-    const char *name; /**< of the function */
+    const char *name; /**< name of the function */
     int64_t calls;
-    double seconds; /**< of all calls; those of the rows are at most as many */
+    double seconds; /**< of all calls; at least the sum of the rows */
     int64_t row_count;
-    const pith_profile_row *rows; /**< those that ran, the one that took longest first */
-    const char *text;             /**< the same as a table */
+    const pith_profile_row *rows; /**< rows that ran, longest first */
+    const char *text;             /**< the profile as a table */
 } pith_profile;
 
 PITH_BEGIN
@@ -130,92 +132,108 @@ PITH_BEGIN
 /**
  * Compile a function: the same parameters and result, recorded once and replayed.
  *
- * The result's statics are those of the recorded call. A leaf of the result that is a
- * leaf of an argument, or depends on no argument, is shared, not copied. Where it is
- * called while another function is traced it becomes a part of that one's program: what
- * it records then is kept, as programs are, and the function does not run again where a
- * trace calls it with leaves of the same specs.
+ * The statics of the result are those of the recorded call. A result leaf that is an
+ * argument leaf, or that depends on no argument, is shared and not copied. A call inside
+ * a traced function becomes a part of the outer program. The part is cached like a
+ * program: later traces that call the function with the same leaf specs do not run it
+ * again.
  *
- * Errors: PITH_E_ARG (no function; an argument that the function does not take; a part
- * that is static and donated), PITH_E_PATH (a path that is malformed or names no
- * argument), PITH_E_UNSUPPORTED (another device). Errors of calls: PITH_E_PATH for a path
- * to a part that the argument does not have; those of the function; PITH_E_TRACED where
- * it needs a value.
- * @param options NULL: the defaults; copied.
+ * @param options NULL for the defaults; copied.
  * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function is no function, an argument does not exist, or a part is both
+ * static and donated. PITH_E_PATH: a path is malformed or names no argument.
+ * PITH_E_UNSUPPORTED: the runtime has another device.
+ * @par Errors of calls
+ * PITH_E_PATH: a path leads to a part that the argument does not have. PITH_E_TRACED: the
+ * function needs a value. Errors of the function.
  */
 PITH_API const pith_function *
 pith_jit(pith_scope *s, const pith_function *function, const pith_jit_options *options);
-/** What the programs of @p rt did so far; zeros for what is no runtime. */
+/** Statistics of the programs of @p rt; zeros for an invalid runtime. */
 PITH_API pith_jit_info pith_jit_about(pith_runtime *rt);
-/** Forget all programs and parts of a runtime and their code; those of calls under way
- * end with them. */
+/** Drop all programs and parts of a runtime with their code. Those of running calls are
+ * freed when the calls return. */
 PITH_API void pith_jit_clear(pith_runtime *rt);
-/** Keep at most so many programs and parts of so many bytes: the ones used longest ago
- * go. 0, or a negative number: 1,024 of them; 0 bytes: 1 GiB. Their code goes with them,
- * unless another program has the same. */
+/** Limit the cache to a number of programs and parts, and to their total @p bytes; the
+ * least recently used are evicted, with code that no other program shares.
+ *
+ * @param programs 0 or negative: 1,024.
+ * @param bytes 0: 1 GiB. */
 PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t bytes);
 
 /**
- * Why a compiled function was traced last: a line for each difference from the nearest
- * of its programs, with path, old and new, such as "[0].width: was 4, is 8". Beyond eight
- * the rest is one line, "and 3 more". Where it was
- * called while another was traced, from the nearest of its parts.
+ * Why a compiled function was last traced: one line for each difference from its nearest
+ * cached program, with path, old and new value, such as "[0].width: was 4, is 8". After
+ * eight lines the rest is one line, "and 3 more". For a call inside a traced function the
+ * comparison is with the nearest part.
  *
- * The log hook is told the same of every trace, with the time that it took, at level
+ * Every trace reports the same text, with its duration, to the log hook at level
  * PITH_LOG_DEBUG.
  *
- * @return Text owned by @p s; "" for a function that was not traced yet; NULL for one
- * that pith_jit did not make (PITH_E_ARG).
+ * @return Text owned by @p s; "" if the function was not traced yet; NULL on failure.
+ *
+ * @par Errors
+ * PITH_E_ARG: pith_jit did not make the function.
  */
 PITH_API const char *pith_explain_miss(pith_scope *s, const pith_function *function);
 
 /**
- * The program of a call, which is recorded unless it is known: a line a value, after
- * optimisation. Arguments are not read, unless they are static.
- *
- * Errors of this and the functions below that show or time a program: PITH_E_ARG (no
- * function, another number of arguments), PITH_E_TRACED while a function is traced, those
- * of recording.
+ * The optimised program of a call, one line for each value. The program is recorded if it
+ * is not cached. Only static arguments are read.
  *
  * @param function Compiled or not.
  * @return Text owned by @p s, or NULL.
+ *
+ * @par Errors
+ * Of this and the functions below that show or time a program: PITH_E_ARG: @p function is
+ * no function, or the number of arguments differs. PITH_E_TRACED: a function is being
+ * traced. Errors of recording.
  */
 PITH_API const char *pith_program_text(pith_scope *s,
                                        const pith_function *function,
                                        int64_t count,
                                        const void *const *arguments);
-/** Print pith_program_text. @p out NULL: stdout. Errors: PITH_E_IO. */
+/** Print pith_program_text.
+ *
+ * @param out NULL: stdout.
+ * @par Errors
+ * PITH_E_IO: writing failed. Those of pith_program_text. */
 PITH_API void pith_program_print(pith_scope *s,
                                  const pith_function *function,
                                  int64_t count,
                                  const void *const *arguments,
                                  FILE *out);
-/** What a call of that program costs; zeros on failure. */
+/** Cost of a call of that program; zeros on failure. Errors: see pith_program_text. */
 PITH_API pith_program_costs pith_program_cost(pith_scope *s,
                                               const pith_function *function,
                                               int64_t count,
                                               const void *const *arguments);
 
 /**
- * Run the program of a call @p calls times and time each of its instructions. The program
- * is recorded unless it is known, and one call before those, which is not counted, waits
- * for its code. Nothing is donated, checks are computed but not looked at, and results
- * are dropped.
+ * Run the program of a call @p calls times and time each instruction.
  *
- * What a call pays beside its program (looking it up, making the result) is not in it.
- * A clock is read between any two instructions: some 20 ns, which tell in small programs.
- * On CUDA the tasks of the graph are enqueued one by one, between events.
- * Loops that are compiled as a whole are one piece of code here too, which counts the
- * ticks of the instructions inside it.
+ * The program is recorded if it is not cached. One more call comes first, waits for
+ * compiled code and is not counted. Nothing is donated, checks are computed and ignored,
+ * and results are dropped.
  *
- * PITH_PROFILE=FILE in the environment profiles a whole run, see
- * docs/howto/profile-a-step.md.
+ * The time of a call outside its program (finding the program, making the result) is not
+ * included. Reading the clock between two instructions takes about 20 ns, which is
+ * visible in small programs. On CUDA the tasks of the graph are enqueued one by one,
+ * between events. A loop that is compiled as one function counts the ticks of its
+ * instructions.
+ *
+ * PITH_PROFILE=FILE in the environment profiles a whole run
+ * (docs/howto/profile-a-step.md).
  *
  * @param function Compiled or not.
  * @param calls At least 1.
- * Errors: PITH_E_ARG, those of recording and running the program.
- * @return Owned by @p s, or NULL.
+ * @return The profile, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p calls is less than 1. Those of pith_program_text and of running the
+ * program.
  */
 PITH_API const pith_profile *pith_program_profile(pith_scope *s,
                                                   const pith_function *function,
@@ -224,16 +242,19 @@ PITH_API const pith_profile *pith_program_profile(pith_scope *s,
                                                   int64_t calls);
 
 /**
- * The CUDA C of a call's program, which is recorded unless it is known: the module that a
- * CUDA device loads for it, as NVRTC takes it. It has a kernel for each fused step and,
- * where there are loops or branches, the one that decides for the graph; the rest is done
- * by kernels built with the library. Needs no device.
+ * The CUDA C of a call's program: the module that a CUDA device loads for it, as NVRTC
+ * takes it. The program is recorded if it is not cached. Needs no device.
  *
- * Errors: PITH_E_UNSUPPORTED (a call of the program reports to the scope around it: such
- * a program runs call by call).
+ * The module has one kernel for each fused step. If there are loops or branches, it has
+ * one more, which evaluates conditions for the graph. All other work is done by kernels
+ * of the library.
  *
  * @param function Compiled or not.
- * @return Text owned by @p s, "" where there is nothing to compile; or NULL.
+ * @return Text owned by @p s; "" if there is nothing to compile; NULL on failure.
+ *
+ * @par Errors
+ * PITH_E_UNSUPPORTED: a call of the program reports to the scope around it, so the
+ * program runs call by call. Those of pith_program_text.
  */
 PITH_API const char *pith_program_cuda_text(pith_scope *s,
                                             const pith_function *function,
@@ -241,19 +262,21 @@ PITH_API const char *pith_program_cuda_text(pith_scope *s,
                                             const void *const *arguments);
 
 /**
- * What a call would return, without its values: the structure of the result with the
- * dtypes and shapes of its leaves (pith_treedef_leaf_spec).
+ * Abstract evaluation: the structure of a call's result with the dtypes and shapes of its
+ * leaves (pith_treedef_leaf_spec), without values.
  *
- * The function is traced; nothing that depends on an argument is computed, no memory is
- * taken for it, and no program is kept. The call may be made while another function is
- * traced.
+ * The function is traced. No value that depends on an argument is computed, no memory is
+ * allocated for it, and no program is cached. The call is allowed while another function
+ * is traced.
  *
- * @param function Compiled or not. Leaves that are static in a compiled one are
- * PITH_E_TRACED, as all that needs values.
- * @param arguments Trees, which are not read, or structures in the place of trees: those
- * of pith_tree_structure, or what this function returned.
- * Errors: those of the function.
+ * @param function Compiled or not. A static leaf of a compiled function is PITH_E_TRACED,
+ * as is any read of a value.
+ * @param arguments Trees, whose values are not read, or structures in their place, from
+ * pith_tree_structure or from this function.
  * @return The structure, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * Those of the function.
  */
 PITH_API const pith_treedef *pith_eval_shape(pith_scope *s,
                                              const pith_function *function,
@@ -261,13 +284,15 @@ PITH_API const pith_treedef *pith_eval_shape(pith_scope *s,
                                              const void *const *arguments);
 
 /**
- * The same function, refusing traced arrays: for one that reads values or talks to the
- * world outside.
+ * A function that refuses traced arrays: for code that reads values or has effects
+ * outside pith.
  *
- * Where it is called while a function around it is traced, with arrays that have values,
- * it runs at once, and what it returns is a constant of the program.
+ * A call with concrete arrays while an outer function is traced runs at once; its result
+ * is a constant of the outer program.
  *
- * Errors of its calls: PITH_E_TRACED with the path of the first leaf that is traced.
+ * @par Errors of calls
+ * PITH_E_TRACED with the path of the first traced leaf.
+ *
  * @return The function, owned by @p s, or NULL.
  */
 PITH_API const pith_function *pith_no_tracing(pith_scope *s,
