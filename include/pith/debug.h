@@ -1,10 +1,10 @@
 /**
  * @file
- * Messages from inside of functions, compiled ones too.
+ * Debug messages from inside functions, compiled ones too.
  *
  *     pith_debug(s, "force {f:.3f} of {n}", {"f", force}, {"n", count});
  *
- * prints the values that the arrays have there, to the log hook of the runtime, at level
+ * prints the run-time values of the arrays to the log hook of the runtime, at level
  * PITH_LOG_DEBUG. A runtime without a hook writes the line to stderr, unless PITH_LOG
  * names a level above debug.
  */
@@ -13,16 +13,15 @@
 
 #include <pith/assert.h>
 
-/** A message; zero is the default. */
+/** Options of a message; zero is the default. */
 typedef struct pith_debug_options {
-    /** Text with placeholders, as in pith_check_options.message but for {index}. Every
-     * argument has one. Copied, with the names. */
+    /** Text with a placeholder for every argument, as in pith_check_options.message,
+     * without {index}. Copied, with the names. */
     const char *message PITH_DEFAULT;
-    /** Ends at the first without a name; at most PITH_CHECK_ARGS. */
+    /** An entry without a name terminates the list; at most PITH_CHECK_ARGS. */
     pith_check_arg args[PITH_CHECK_ARGS + 1] PITH_DEFAULT;
-    /** Of the times that this call is reached, the first is printed and every n-th after
-     * it. The runtime counts them by call site and message, over all threads, loops and
-     * calls. 0: 1. */
+    /** Print the first and every n-th later execution. The runtime counts executions by
+     * call site and message, over all threads, loops and calls. 0: 1. */
     int64_t every PITH_DEFAULT;
 } pith_debug_options;
 
@@ -31,27 +30,28 @@ PITH_BEGIN
 /**
  * Print a message with the values of arrays: pith_debug(s, "x is {x}", {"x", x}).
  *
- * Outside of traces it is printed at once. In a traced function it becomes a part of the
- * program, which prints it in every call: once an iteration in a loop, and in a branch
- * where the branch is taken. Messages of one call have the order of the program; all are
- * printed when a call that waits for its results returns. A message is neither left out,
- * merged with an equal one, nor moved out of a loop. Where a call is repeated
- * (pith_propagate, pith_run) its messages are too.
+ * Outside traces it prints at once. In a traced function it is an instruction of the
+ * program, which prints in every call: once an iteration in a loop, and in a branch if it
+ * is taken. Messages of one call are in program order. All are printed before a call that
+ * waits for its results returns. The compiler does not drop, merge or hoist messages. A
+ * repeated call (pith_propagate, pith_run) repeats its messages.
  *
- * It waits for the values. Results keep their bits. It is no check: it fails nothing and
- * reports no failure. On CUDA a program with messages is no graph: the host starts its
- * kernels one by one.
+ * The call waits for the values. It changes no bits of results. It is no check: it
+ * neither fails nor reports a failure. On CUDA a program with messages is not a graph:
+ * the host starts its kernels one by one.
  *
- * The hook is called on the thread that runs the program, while a call of the library is
- * under way: it must not use the runtime.
+ * The hook runs on the thread that runs the program, during a call of the library: it
+ * must not use the runtime.
  *
  * @param message One line, see pith_debug_options.message.
- * Errors: PITH_E_ARG (no array; a placeholder without argument, an argument without
- * placeholder or whose name is given twice; a format that does not fit; more than
- * PITH_CHECK_ARGS arguments; every is negative).
+ *
+ * @par Errors
+ * PITH_E_ARG: an argument is no array; a placeholder has no argument; an argument has no
+ * placeholder, or its name is given twice; a format is invalid; there are more than
+ * PITH_CHECK_ARGS arguments; every is negative.
  */
 #define pith_debug(s, ...) PITH_DEBUG_((s), 1, __VA_ARGS__, {NULL, NULL})
-/** As pith_debug, for the first and each @p n -th time after it. */
+/** As pith_debug, for the first and every @p n -th later execution. */
 #define pith_debug_every(s, n, ...)      PITH_DEBUG_((s), (n), __VA_ARGS__, {NULL, NULL})
 #define PITH_DEBUG_(s, n, message_, ...) PITH_DEBUG_WITH_(s, n, message_, __VA_ARGS__)
 #ifdef __cplusplus
