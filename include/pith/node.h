@@ -44,17 +44,17 @@ typedef struct pith_type
 typedef struct pith_upgrade
     pith_upgrade; /**< a record of an older checkpoint, see pith/checkpoint.h */
 
-/** What a field of a record is. */
+/** Kind of a field. */
 typedef enum pith_field_kind {
     PITH_FIELD_LEAF,   /**< const pith_array * */
     PITH_FIELD_CHILD,  /**< const T *, T a node */
     PITH_FIELD_TREE,   /**< const void *: any tree */
     PITH_FIELD_STATIC, /**< part of the structure */
-    PITH_FIELD_IGNORE, /**< bytes that belong to no field; zero in frozen records */
-    PITH_FIELD_HOOK    /**< no member: a hook or option of the type */
+    PITH_FIELD_IGNORE, /**< a member outside the tree; zero in frozen records */
+    PITH_FIELD_HOOK    /**< not a member: a hook or option of the type */
 } pith_field_kind;
 
-/** What a static field holds. */
+/** Type of a static field. */
 typedef enum pith_static_kind {
     PITH_STATIC_KIND_NONE,
     PITH_STATIC_KIND_I64,
@@ -63,7 +63,7 @@ typedef enum pith_static_kind {
     PITH_STATIC_KIND_TEXT,  /**< const char *, copied when the record is frozen; NULL is
                              * allowed
                              */
-    PITH_STATIC_KIND_ENUM,  /**< an enum, with the names of its values 0, 1, ... */
+    PITH_STATIC_KIND_ENUM,  /**< an enum, with names of its values 0, 1, ... */
     PITH_STATIC_KIND_DTYPE, /**< pith_dtype */
     PITH_STATIC_KIND_RECORD /**< const T *, T a node without leaves */
 } pith_static_kind;
@@ -76,23 +76,24 @@ typedef enum pith_hook_kind {
     PITH_HOOK_MATCH,    /**< void (*)(pith_scope *, int64_t count, const T **nodes) */
     PITH_HOOK_SCATTER_ARGS, /**< pith_scatter_options (*)(const T *) */
     PITH_HOOK_UPGRADE, /**< void (*)(pith_scope *, pith_upgrade *); options.initial is the
-                          version that it takes to the next one */
-    PITH_HOOK_FORMERLY, /**< options.initial_text is a name that the type had */
+                          version that it upgrades from */
+    PITH_HOOK_FORMERLY, /**< options.initial_text is an earlier name of the type */
     PITH_HOOK_NAMED,    /**< options.initial_text is the name of the type */
-    PITH_HOOK_USES      /**< child is a type that trees of the record may hold */
+    PITH_HOOK_USES      /**< child is a type that trees in the record may contain */
 } pith_hook_kind;
 
 /** Options of a field; everything zero is the default. C++ takes them in this order. */
 typedef struct pith_field_options {
-    const char *unit PITH_DEFAULT; /**< shown and saved, never computed with */
-    const char *doc PITH_DEFAULT;  /**< shown by pith_print on request */
+    const char *unit PITH_DEFAULT; /**< shown and saved; it has no effect on values */
+    const char *doc PITH_DEFAULT;  /**< shown by pith_print with .docs */
     double fill
-        PITH_DEFAULT; /**< of new elements of a leaf; must be exact in its dtype */
-    double initial PITH_DEFAULT;           /**< of a static number, bool, enum or dtype */
-    const char *initial_text PITH_DEFAULT; /**< of a static string */
+        PITH_DEFAULT; /**< value of new elements of a leaf; must be exact in its dtype */
+    double initial
+        PITH_DEFAULT; /**< initial value of a static number, bool, enum or dtype */
+    const char *initial_text PITH_DEFAULT; /**< initial value of a static string */
     bool optional PITH_DEFAULT; /**< a leaf or child that may be absent (NULL) */
-    /** Of a leaf in the sidecar of a checkpoint: level of zstd, 1 to 19; 0: as the save
-     * says; negative: never. */
+    /** Compression of a leaf in the sidecar of a checkpoint: level of zstd, 1 to 19; 0:
+     * the level of the save; negative: none. */
     int compress PITH_DEFAULT;
 } pith_field_options;
 
@@ -105,9 +106,10 @@ typedef struct pith_field {
     const pith_type *(*child)(void); /**< of children, static records and uses: type */
     const char *child_name;          /**< and its name */
     pith_static_kind static_kind;
-    const char *const *names; /**< PITH_STATIC_ENUM: the names, NULL at the end */
+    const char *const
+        *names; /**< PITH_STATIC_ENUM: the names; NULL terminates the list */
     pith_hook_kind hook_kind;
-    void (*hook)(void); /**< called with the type that hook_kind states */
+    void (*hook)(void); /**< cast to the type of hook_kind before the call */
     pith_field_options options;
 } pith_field;
 
@@ -117,32 +119,30 @@ typedef struct pith_type_spec {
     size_t size, alignment;
     const pith_field *fields;
     size_t field_count;
-    const unsigned char
-        *members; /**< size bytes, 0 where the struct has padding; NULL: not known */
+    const unsigned char *members; /**< `size` bytes, 0 at padding; NULL: unknown */
 } pith_type_spec;
 
 PITH_BEGIN
 
 /**
- * Register a record type, or find the one that was registered under that name
- * (PITH_NAMED, else the struct's).
+ * Register a record type, or find the type registered under the same name (PITH_NAMED,
+ * else the name of the struct).
  *
- * Called by the inline function that PITH_NODE defines; safe from any thread. The
- * description is copied. A description that is wrong, or differs from the one registered
- * under the same name, itself or in a child, gives a type that refuses every use with the
- * reason (PITH_E_TYPE); see pith_type_error. The other one stays usable.
+ * The inline function of PITH_NODE calls it; any thread may. The description is copied. A
+ * type with an invalid description, or one that differs from the registered description
+ * (also in a child), fails every use with PITH_E_TYPE and the reason (pith_type_error).
+ * The registered type stays usable.
  *
- * @param cache Where the caller keeps the answer; set once.
- * @return Never NULL.
+ * @param cache Storage of the caller for the result; set once.
+ * @return The type, never NULL.
  */
 PITH_API const pith_type *pith_type_register(const pith_type_spec *spec,
                                              const pith_type **cache);
-/** Name of a record type, as PITH_NAMED or else its struct gives it; "" for what is
- * none. */
+/** Name of a record type, from PITH_NAMED or its struct; "" for an invalid type. */
 PITH_API const char *pith_type_name(const pith_type *type);
-/** The type that stands for arrays in typed functions; it is no record type. */
+/** The type that stands for arrays in typed functions; not a record type. */
 PITH_API const pith_type *pith_array_pith_type(void);
-/** What is wrong with a type's description, as one line; NULL for a good one. */
+/** The error in a type's description, as one line; NULL for a valid type. */
 PITH_API const char *pith_type_error(const pith_type *type);
 
 PITH_END
@@ -178,17 +178,17 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #    define PITH_SAME_(expr, T) (0 * sizeof(_Generic((expr), T : 1)))
 #    define PITH_STATIC_KIND_(expr)                                                      \
         _Generic((expr), int64_t                                                         \
-                 : PITH_STATIC_KIND_I64, double                                               \
-                 : PITH_STATIC_KIND_F64, bool                                                 \
-                 : PITH_STATIC_KIND_BOOL, const char *                                        \
+                 : PITH_STATIC_KIND_I64, double                                          \
+                 : PITH_STATIC_KIND_F64, bool                                            \
+                 : PITH_STATIC_KIND_BOOL, const char *                                   \
                  : PITH_STATIC_KIND_TEXT)
 #    define PITH_CHOICE_(expr) (0 * sizeof(_Generic((expr), int : 1, unsigned : 1)))
 #    define PITH_ALIGNOF_(T)   _Alignof(T)
 #endif
 
-/* Which bytes of a struct are members: gcc can tell, so that a forgotten member is found
- * even where it fits into a gap. Elsewhere only whole gaps that alignment does not
- * explain are found. */
+/* Bytes of a struct that are members. gcc can tell them, so that a member missing from
+ * the description is found even if it fits into a gap. With other compilers only gaps
+ * that alignment does not explain are found. */
 #if defined(__has_builtin) && !defined(__CUDACC__)
 #    if __has_builtin(__builtin_clear_padding)
 #        define PITH_MEMBERS_(T)                                                         \
@@ -206,11 +206,11 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #endif
 
 /**
- * Describe the struct T as a node: leaves, children, statics and hooks, every member
- * named once.
+ * Describe the struct T as a node: leaves, children, statics and hooks. Every member must
+ * be named once.
  *
- * Defines an inline function T_pith_type, through which the macros of pith find the type.
- * In a header it may be included from any number of files, C and C++.
+ * Defines an inline function T_pith_type, which the macros of pith use. The description
+ * may stand in a header that several files include, in C and C++.
  */
 #define PITH_NODE(T, ...)                                                                \
     static inline const pith_type *T##_pith_type(void);                                  \
@@ -234,8 +234,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
         return __builtin_expect(known != NULL, 1) ? known : T##_pith_register(&cache);   \
     }
 
-/* Options may be left out without an empty variadic list, which strict C17 does not
- * allow. */
+/* Options may be omitted without an empty variadic list, which strict C17 forbids. */
 #define PITH_PICK_(a, b, c, d, e, f, g, h, chosen, ...) chosen
 
 /** A leaf: PITH_LEAF(member, "f64[n,3]", options...). The member is a const pith_array *.
@@ -263,7 +262,7 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
                PITH_STATIC_, PITH_BAD_)                                                  \
     (__VA_ARGS__)
 
-/* A field: its place, what it is, its text and types, its options. */
+/* A field: offset, size, kind, spec, types and options. */
 #define PITH_ENTRY_(field, check, kind, spec, child, child_name, static_kind, names,     \
                     ...)                                                                 \
     {                                                                                    \
@@ -333,33 +332,32 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_STRUCT5_(f, a, b, c, d, e) PITH_STRUCT4_(f, a, b, c, d), PITH_STATIC_(f.e)
 #define PITH_STRUCT6_(f, a, b, c, d, e, g)                                               \
     PITH_STRUCT5_(f, a, b, c, d, e), PITH_STATIC_(f.g)
-/** A member that is no part of the tree; it is zero in frozen records. */
+/** A member outside the tree; it is zero in frozen records. */
 #define PITH_IGNORE(field)                                                               \
     PITH_ENTRY_(field, 0, PITH_FIELD_IGNORE, NULL, NULL, NULL, PITH_STATIC_KIND_NONE,    \
                 NULL, .unit = NULL)
 /**
  * A hook that validates a record when it is made: void validate(pith_scope *, const T *).
  *
- * It reports with pith_fail, whose path is relative to the node ("" or ".position"); then
- * nothing is made. It sees the frozen node and must not keep it. A hook in a shared
- * library must not be used after that is unloaded, until it or another with the same
- * description is loaded again; everything else of a description is copied.
+ * It reports errors with pith_fail, with a path relative to the node ("" or ".position");
+ * then the record is not made. It gets the frozen record and must not keep it. After its
+ * shared library is unloaded the type must not be used until a library with the same
+ * description is loaded. All other parts of a description are copied.
  */
 #define PITH_VALIDATE(function)                                                          \
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, void (*)(pith_scope *, const Self *)),        \
                      PITH_HOOK_VALIDATE, (void (*)(void))function, .unit = NULL)
 /**
- * How records of several trees are brought into line before a map, stack, concat, choice
- * or scatter: void match(pith_scope *, int64_t count, const T **nodes).
+ * A hook that matches records of several trees before a map, stack, concat, select or
+ * scatter: void match(pith_scope *, int64_t count, const T **nodes).
  *
- * nodes[i] is the record of the i-th tree in one place; the hook replaces each by a
- * record of T, so that their statics agree, and reports with pith_fail. (It makes records
- * of T: declare it before PITH_NODE, define it after.) It is called once for such a place
- * where there are two trees or more, not below a node that the map's is_leaf picks, and
- * not below another record that has a match. Where a record was
- * replaced, the nodes around it are made anew, and their checks run. As for
- * PITH_VALIDATE: not to be used after its library was unloaded.
+ * nodes[i] is the record of the i-th tree at one path. The hook replaces each by a record
+ * of T, so that their statics agree, and reports errors with pith_fail. (It makes records
+ * of T: declare it before PITH_NODE, define it after.) It runs once for each such path in
+ * two or more trees; not below a node that the map's is_leaf picks, and not below another
+ * record with a match hook. Nodes around a replaced record are made again and validated.
+ * Unloading its library: see PITH_VALIDATE.
  */
 #define PITH_MATCH(function)                                                             \
     PITH_HOOK_ENTRY_(                                                                    \
@@ -367,52 +365,52 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
         PITH_SAME_(&function, void (*)(pith_scope *, int64_t, const Self **)),           \
         PITH_HOOK_MATCH, (void (*)(void))function, .unit = NULL)
 /**
- * How leaves of a record are scattered into (pith_tree_scatter_set): pith_scatter_options
- * args(const T *). Options that are not zero hold for its leaves and for all below it,
- * unless the call or a record above gives others; the axis is the call's.
+ * A hook with the options of scatters into leaves of a record (pith_tree_scatter_set):
+ * pith_scatter_options args(const T *). Nonzero options apply to its leaves and all
+ * leaves below, unless the call or a record above sets others. The axis is the call's.
  */
 #define PITH_SCATTER_ARGS(function)                                                      \
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, pith_scatter_options (*)(const Self *)),      \
                      PITH_HOOK_SCATTER_ARGS, (void (*)(void))function, .unit = NULL)
 /**
- * How a record of an older checkpoint comes from version @p from to the next one:
+ * A hook that upgrades a record of an older checkpoint from version @p from to the next:
  * void upgrade(pith_scope *, pith_upgrade *), see pith_upgrade_array in
- * pith/checkpoint.h. A type has one for each version from the oldest that it still reads.
- * As for PITH_VALIDATE: not to be used after its library was unloaded.
+ * pith/checkpoint.h. A type has one for each version since the oldest that it can read.
+ * Unloading its library: see PITH_VALIDATE.
  */
 #define PITH_UPGRADE(from, function)                                                     \
     PITH_HOOK_ENTRY_(#function,                                                          \
                      PITH_SAME_(&function, void (*)(pith_scope *, pith_upgrade *)),      \
                      PITH_HOOK_UPGRADE, (void (*)(void))function, .initial = (from))
-/** A name that the type had in older checkpoints: records that are called so there, and
- * have no type of that name here, are of this type. If several types had the name, it is
- * the one to which the declaration of the loaded type leads. */
+/** An earlier name of the type in checkpoints: records with this name, if the process has
+ * no type of that name, are of this type. If several types had the name, the declaration
+ * of the loaded type decides. */
 #define PITH_FORMERLY(name)                                                              \
     PITH_HOOK_ENTRY_("formerly", 0, PITH_HOOK_FORMERLY, NULL, .initial_text = (name))
 /**
- * The name of the type: PITH_NAMED("particles.Atoms"), identifiers with dots between
- * them, of 100 characters at most.
+ * The name of the type: PITH_NAMED("particles.Atoms"), identifiers separated by dots, at
+ * most 100 characters.
  *
- * In the registry, in files and in messages it stands in place of the struct's name, so
- * that structs of one name, which two libraries bring, live side by side. Macros still
- * take the C name of the struct: pith_load(s, Atoms, path).
+ * It replaces the struct's name in the registry, in files and in messages, so that
+ * structs of one name from two libraries can coexist. Macros take the C name of the
+ * struct: pith_load(s, Atoms, path).
  */
 #define PITH_NAMED(name)                                                                 \
     PITH_HOOK_ENTRY_("named", 0, PITH_HOOK_NAMED, NULL, .initial_text = (name))
 /**
- * A record type that a PITH_TREE of the type may hold, itself or further below: then a
- * program that loads the type knows it too. T is a node, declared before.
+ * A record type that a PITH_TREE of the type may contain, directly or further below. A
+ * program that uses the type then knows T as well. Declare the node T before.
  *
- * Without it a program has to call T_pith_type() before it loads such a record. pith_save
- * reports record types that no declaration leads to, once each, to the log hook.
+ * Without it a program must call T_pith_type() before it loads such a record. pith_save
+ * reports each record type that no declaration leads to, once, to the log hook.
  */
 #define PITH_USES(T)                                                                     \
     {                                                                                    \
         (#T), 0, 0, PITH_FIELD_HOOK, NULL, T##_pith_type, (#T), PITH_STATIC_KIND_NONE,   \
             NULL, PITH_HOOK_USES, NULL, PITH_FIELD_OPTIONS_(.unit = NULL)                \
     }
-/** The version of the type, written into checkpoints; 1 unless given. */
+/** The version of the type, written to checkpoints; 1 by default. */
 #define PITH_TYPE_VERSION(number)                                                        \
     PITH_HOOK_ENTRY_("version", 0, PITH_HOOK_VERSION, NULL, .initial = (number))
 

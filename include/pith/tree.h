@@ -3,20 +3,19 @@
  * Trees: records, lists, tuples and dicts whose leaves are arrays, and functions over
  * them.
  *
- * A tree is a pointer to a frozen record, a container or an array; where any of them will
- * do a function takes `const void *`. Trees are immutable: an update copies the struct,
- * edits and freezes it, and the result shares what did not change. NULL in an optional
- * place is an absent child, a node of its own kind without leaves.
+ * A tree is a pointer to a frozen record, a container or an array. Functions that accept
+ * any tree take `const void *`. Trees are immutable. To update one, copy the struct,
+ * change and freeze it; the result shares all unchanged parts. NULL in an optional field
+ * is an absent child: a kind of node without leaves.
  *
- * Paths: ".field", "[3]" (list, tuple), "['key']" (dict; quotes, backslashes and control
- * characters are escaped with a backslash), one after the other; "" is the root. A static
- * of a struct by value is
- * ".box.x". The same grammar serves errors, checkpoints and lenses; parsing what was
- * printed gives it back.
+ * A path is a sequence of ".field", "[3]" (list, tuple) and "['key']" (dict; a backslash
+ * escapes quotes, backslashes and control characters). "" is the root. A static of a
+ * struct by value is ".box.x". Errors, checkpoints and lenses use this grammar, and
+ * parsing a printed path gives the same path.
  *
- * Results belong to @p s. On failure makers return NULL (makers of records the type's nil
- * record) and the scope carries the error. Order of leaves: fields as declared, items by
- * index, dict keys by code point.
+ * Results belong to @p s. On failure makers of records return the nil record of the type,
+ * other makers NULL, and the scope has the error. Order of leaves: fields as declared,
+ * items by index, dict keys by code point.
  */
 #ifndef PITH_TREE_H
 #define PITH_TREE_H
@@ -26,9 +25,9 @@
 #include <stdio.h>
 
 typedef struct pith_list pith_list;   /**< any number of trees, by index */
-typedef struct pith_tuple pith_tuple; /**< as a list, a kind of its own */
+typedef struct pith_tuple pith_tuple; /**< like a list, but another kind */
 typedef struct pith_dict
-    pith_dict; /**< trees under distinct strings, sorted by code point */
+    pith_dict; /**< trees with distinct string keys, sorted by code point */
 typedef struct pith_none pith_none; /**< a tree without children */
 typedef struct pith_treedef
     pith_treedef; /**< the structure of a tree, with the specs of its leaves */
@@ -49,11 +48,11 @@ typedef struct pith_extent {
     const char *name;
     int64_t size;
 } pith_extent;
-/** PITH_EXTENTS({"n", 4000}, {"m", 3}) */
+/** List of extents: PITH_EXTENTS({"n", 4000}, {"m", 3}). */
 #define PITH_EXTENTS(...) PITH_ARRAY_(pith_extent, __VA_ARGS__, {NULL, 0})
 
-/* The struct of a record that is to be frozen, which may be a compound literal with
- * commas; another struct's does not compile. */
+/* The struct of a record to freeze: also a compound literal with commas. A pointer to
+ * another struct does not compile. */
 #ifdef __cplusplus
 #    define PITH_VALUE_(T, ...) (1 ? (__VA_ARGS__) : static_cast<const T *>(NULL))
 #else
@@ -72,9 +71,9 @@ pith_other_struct_(struct pith_value_must_point_to_the_struct_of_the_record othe
 
 typedef struct pith_function pith_function;
 /**
- * A typed function over trees: made by PITH_FUNCTION1 to 4 where it is written, and by
- * pith_partial and others at run time: those belong to a scope, and pith_keep moves them
- * outward.
+ * A typed function over trees. PITH_FUNCTION1 to 4 define one at compile time.
+ * pith_partial and others make one at run time; it belongs to a scope, and pith_keep
+ * moves it to an outer scope.
  */
 struct pith_function {
     const char *name;
@@ -85,20 +84,19 @@ struct pith_function {
     /** Types of result and parameters; NULL: any tree; pith_array_pith_type: an array. */
     const pith_type *(*result)(void);
     const pith_type *(*parameters[4])(void);
-    const void *closure; /**< of functions that the library makes; else NULL */
+    const void *closure; /**< for functions made by the library; else NULL */
 };
 
 PITH_BEGIN
 
 /* ---- Records ---- */
 
-/** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). Extents are checked,
- * hooks run. */
+/** Freeze a struct into a record of T: pith_freeze(s, Sim, &next). See pith_freeze_any.
+ */
 #define pith_freeze(s, T, ...)                                                           \
     ((const T *)pith_freeze_any((s), T##_pith_type(), PITH_VALUE_(T, __VA_ARGS__)))
-/** Freeze a record of T from its members: pith_record(s, Sim, .atoms = atoms, .step = 3).
- * Members that are not named are 0 or NULL (pith_make fills them instead). In C++ from
- * C++20. */
+/** Freeze a record of T from members: pith_record(s, Sim, .atoms = atoms, .step = 3).
+ * Other members are 0 or NULL (pith_make fills them instead). C++: from C++20. */
 #ifdef __cplusplus
 #    define pith_record(s, T, ...)                                                       \
         pith_record_<T>(PITH_SITE_(s), T##_pith_type(), T{__VA_ARGS__})
@@ -107,38 +105,42 @@ PITH_BEGIN
         ((const T *)pith_freeze_any((s), T##_pith_type(), &(const T){__VA_ARGS__}))
 #endif
 /**
- * Freeze a struct: statics are interned, leaves and children must be frozen, fit their
- * specs and outlive
- * @p s (those that do not are kept, see pith_keep). The struct itself is copied.
+ * Freeze a struct into a record. The struct is copied, statics are interned, extents are
+ * checked and validation hooks run. Leaves and children must be frozen and fit their
+ * specs. Those that do not outlive @p s are kept (pith_keep).
  *
- * Leaves of one node agree on the extents they name and on extra leading extents; `float`
- * leaves agree in the whole tree; a leaf's ^names are checked when the enclosing node
- * that has them is made.
+ * The leaves of a node agree on named extents and on extra leading extents. All `float`
+ * leaves of a tree have one dtype. The ^names of a leaf are checked when the enclosing
+ * node that defines them is made.
  *
- * Errors: PITH_E_ARG (a child that is not frozen, or absent and not optional),
- * PITH_E_TYPE, PITH_E_DTYPE, PITH_E_SHAPE, PITH_E_DONATED, each with the path, what was
- * expected and what was there, and whatever a validation hook reports.
- * @return The record, or the type's nil record: zeroed, leaves NULL, required children
- * nil. Never NULL.
+ * @return The record. On failure the type's nil record: zeroed, leaves NULL, required
+ * children nil. Never NULL.
+ *
+ * @par Errors
+ * Each with path, expected and actual value: PITH_E_ARG: a child is not frozen, or absent
+ * and not optional. PITH_E_TYPE, PITH_E_DTYPE, PITH_E_SHAPE, PITH_E_DONATED: a leaf or
+ * child does not fit. Errors of validation hooks.
  */
 PITH_API const void *
 pith_freeze_any(pith_scope *s, const pith_type *type, const void *value);
-/** A T whose statics have their initial values and whose leaves and children are NULL. */
+/** A struct T with initial values of statics, and NULL leaves and children. */
 #define pith_initial(T) (*(const T *)pith_initial_any(T##_pith_type()))
-/** The values of pith_initial; zeros for a type with an error. Never NULL. */
+/** The struct of pith_initial; zeros for a type with an error. Never NULL. */
 PITH_API const void *pith_initial_any(const pith_type *type);
 /**
- * Make a record from its declaration: as pith_freeze, but leaves that are NULL and not
- * optional are made, filled with their fill, with extents that statics, other leaves and
- * @p extents give; children that are NULL and not optional are made the same way, and so
- * are static records.
- *
- * `float` leaves that are made take the dtype of those that are given, f64 without any.
+ * Make a record from its declaration: pith_make(s, Sim, &(Sim){.n = 3}, NULL). As
+ * pith_freeze, but required leaves that are NULL are made with their fill value; their
+ * extents come from statics, other leaves and @p extents. Required children and static
+ * records that are NULL are made the same way. Made `float` leaves have the dtype of the
+ * given ones, or f64.
  *
  * @param value The struct; NULL: the initial one.
- * @param extents Sizes of extents that no static and no leaf gives, or NULL. They hold
- * for the children that are made, too. One that names nothing is PITH_E_ARG; one that is
- * missing is PITH_E_SHAPE.
+ * @param extents Sizes of extents that no static or leaf determines, or NULL. They apply
+ * to made children too.
+ *
+ * @par Errors
+ * PITH_E_ARG: an entry of @p extents names no extent. PITH_E_SHAPE: an extent is unknown.
+ * Those of pith_freeze_any.
  */
 #ifdef __cplusplus
 #    define pith_make(s, T, ...)                                                         \
@@ -148,13 +150,14 @@ PITH_API const void *pith_initial_any(const pith_type *type);
         ((const T *)pith_make_(PITH_SITE_(s), T##_pith_type(),                           \
                                PITH_VALUE_AND_(T, pith_extent, __VA_ARGS__)))
 #endif
+/** As pith_make, for the type of a record. */
 PITH_API const void *pith_make_any(pith_scope *s,
                                    const pith_type *type,
                                    const void *value,
                                    const pith_extent *extents);
-/** The type of a record; NULL for a nil record and for any other object. */
+/** The type of a record; NULL for a nil record and any other object. */
 PITH_API const pith_type *pith_type_of(const void *tree);
-/** Whether @p record is a record of T (and no nil record). */
+/** Whether @p record is a record of T, and no nil record. */
 #define pith_is(T, record) (pith_type_of(record) == T##_pith_type())
 /**
  * Turn the validation hooks (PITH_VALIDATE) of records made in @p s, and in children
@@ -165,147 +168,171 @@ PITH_API const pith_type *pith_type_of(const void *tree);
  */
 PITH_API void pith_scope_set_validation(pith_scope *s, bool on);
 
-/* ---- Containers. Items are trees; NULL items are refused (use pith_none_make). ---- */
+/* ---- Containers. Items are trees; NULL is refused (use pith_none_make). ---- */
 
+/** A list of @p count trees: pith_list_make(s, PITH_ITEMS(a, b)).
+ *
+ * @par Errors
+ * PITH_E_ARG: the count is negative, or an item is NULL or no tree. */
 PITH_API const pith_list *
 pith_list_make(pith_scope *s, int64_t count, const void *const *items);
+/** A tuple of @p count trees; errors as pith_list_make. */
 PITH_API const pith_tuple *
 pith_tuple_make(pith_scope *s, int64_t count, const void *const *items);
-/** keys: UTF-8, any order, distinct. */
+/** A dict of @p count trees. @param keys Distinct UTF-8 strings in any order.
+ *
+ * @par Errors
+ * PITH_E_ARG: a key is NULL, repeated or not UTF-8. Those of pith_list_make. */
 PITH_API const pith_dict *pith_dict_make(pith_scope *s,
                                          int64_t count,
                                          const char *const *keys,
                                          const void *const *items);
+/** The tree without children, for an empty item of a container. */
 PITH_API const pith_none *pith_none_make(pith_scope *s);
-/** PITH_ITEMS(a, b, c): count and items for the makers above. */
+/** Count and items for the makers above: PITH_ITEMS(a, b, c). */
 #define PITH_ITEMS(...)                                                                  \
     (int64_t) PITH_COUNT_OF_(const void *, __VA_ARGS__),                                 \
         PITH_ARRAY_(const void *, __VA_ARGS__)
 
-/** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and what is no object.
- */
+/** Kind of a tree's root; PITH_NODE_ABSENT for NULL, nil records and invalid objects. */
 PITH_API pith_node_kind pith_kind(const void *tree);
 /** Name of a kind: "absent", "leaf", "record", "list", "tuple", "dict" or "none"; NULL
  * for any other value. Checkpoints and `pith show --json` use these names. */
 PITH_API const char *pith_node_kind_name(pith_node_kind kind);
-/** Children of a node: items of a container, leaves and children of a record; 0 for a
+/** Number of children: items of a container, or leaves and children of a record; 0 for a
  * leaf. */
 PITH_API int64_t pith_child_count(const void *tree);
-/** A child by its place; NULL where there is none. Borrowed from the tree. */
+/** A child by index, borrowed from the tree; NULL if it is absent or out of range. */
 PITH_API const void *pith_child(const void *tree, int64_t index);
-/** An item of a dict by key; NULL where there is none. */
+/** An item of a dict by key, or NULL. */
 PITH_API const void *pith_dict_get(const pith_dict *dict, const char *key);
-/** The key of a dict's item, or the name of a record's field that is a child or leaf;
- * NULL where there is none. */
+/** The key of a dict item, or the name of a record's leaf or child; NULL for others. */
 PITH_API const char *pith_child_name(const void *tree, int64_t index);
 
 /* ---- Lifetimes ---- */
 
 /**
- * Move a result outward: make @p object, with all it reaches, belong to @p outer.
+ * Move a result to an outer scope: @p object and all that it reaches belong to @p outer.
  *
- * Parts that live in @p outer or a scope around it are shared; of others the nodes are
- * copied and the data of arrays is shared, except where a small part would hold a block
- * more than twice its size. Traced arrays are refused (PITH_E_TRACED).
+ * Parts that live in @p outer or a scope around it are shared. Other nodes are copied.
+ * The data of arrays is shared, unless a small part would hold a block of more than twice
+ * its size.
  *
- * @return The object in @p outer (it may be @p object itself), or NULL.
+ * @return The object in @p outer (possibly @p object itself), or NULL.
+ *
+ * @par Errors
+ * PITH_E_TRACED: the object has traced arrays.
  */
 PITH_API const void *pith_keep_any(pith_scope *outer, const void *object);
-/** pith_keep_any with the type of its argument kept. */
+/** pith_keep_any, keeping the type of its argument. */
 #define pith_keep(outer, object) ((__typeof__(object))pith_keep_any((outer), (object)))
 
-/** A reference to a tree that no scope owns, to hand to another thread. */
+/** A reference to a tree that no scope owns, to pass to another thread. */
 typedef struct pith_shared pith_shared;
-/** Take a reference to @p tree that is owned by no scope; it must be adopted or unshared.
- */
+/** Make a reference to @p tree that no scope owns. pith_adopt or pith_unshare must
+ * release it. */
 PITH_API pith_shared *pith_share(pith_scope *s, const void *tree);
-/** Give a shared tree to @p s, which may belong to another thread. Consumes @p shared
+/** Move a shared tree into @p s, which may belong to another thread. Consumes @p shared
  * unless it fails. */
 PITH_API const void *pith_adopt(pith_scope *s, pith_shared *shared);
-/** Drop a shared tree that nobody adopts. NULL does nothing. */
+/** Release a shared tree without adopting it. NULL does nothing. */
 PITH_API void pith_unshare(pith_shared *shared);
 
 /* ---- Structure ---- */
 
-/** The structure of a tree: kinds, types, keys, statics, absences, and the specs of its
- * leaves. */
+/** The structure of a tree: kinds, types, keys, statics, absent children and leaf specs.
+ */
 PITH_API const pith_treedef *pith_tree_structure(pith_scope *s, const void *tree);
 /**
- * The leaves of a tree in order, and its structure.
+ * Flatten a tree: its leaves in order, and its structure.
  *
- * @param leaves Set to an array of the tree's leaves, owned by @p s (absent ones are no
- * leaves).
+ * @param leaves Set to an array of the leaves, owned by @p s. Absent leaves are skipped.
  * @return The structure, or NULL.
  */
 PITH_API const pith_treedef *
 pith_tree_flatten(pith_scope *s, const void *tree, const pith_array *const **leaves);
 /**
- * A tree of that structure with these leaves, which must be as many and fit what their
- * records declare. Check hooks run, also where no leaf changed; a leaf that does not
- * outlive @p s is kept (pith_keep).
+ * Make a tree of a structure from leaves. Validation hooks run, even if no leaf changed.
+ * Leaves that do not outlive @p s are kept (pith_keep).
+ *
+ * @par Errors
+ * PITH_E_ARG: the count differs. Those of pith_freeze_any: a leaf does not fit its
+ * declaration.
  */
 PITH_API const void *pith_tree_unflatten(pith_scope *s,
                                          const pith_treedef *def,
                                          int64_t count,
                                          const pith_array *const *leaves);
-/** Number of leaves of a tree or of a structure; 0 for what is neither, -1 where memory
- * is too short to walk a deep tree. */
+/** Number of leaves of a tree; 0 for an invalid one; -1 if memory is too short to walk a
+ * deep tree. */
 PITH_API int64_t pith_tree_num_leaves(const void *tree);
+/** Number of leaves of a structure; 0 for an invalid one. */
 PITH_API int64_t pith_treedef_num_leaves(const pith_treedef *def);
-/** Nodes of a structure, leaves and absent places included. */
+/** Number of nodes of a structure, with leaves and absent children. */
 PITH_API int64_t pith_treedef_num_nodes(const pith_treedef *def);
-/** Dtype and shape of the i-th leaf; NULL where there is none, or where the structure has
- * a place for any tree. They live as long as the runtime. */
+/** Spec of the i-th leaf, valid as long as the runtime. NULL if there is no such leaf, or
+ * if any tree may stand there (pith_tree_flatten_where). */
 PITH_API const pith_spec *pith_treedef_leaf_spec(const pith_treedef *def, int64_t leaf);
-/** Equality by value: structure and leaf specs. */
+/** Whether structures and leaf specs are equal. */
 PITH_API bool pith_treedef_equal(const pith_treedef *a, const pith_treedef *b);
-/** A hash by value, equal for equal structures of a runtime; not for files. */
+/** A hash of a structure. Equal structures of a runtime have equal hashes. The value may
+ * change between processes. */
 PITH_API uint64_t pith_treedef_hash(const pith_treedef *def);
-/** Bytes of all leaves, one in two places twice; SIZE_MAX where memory is too short to
- * walk a deep tree. */
+/** Bytes of all leaves; a leaf that occurs twice counts twice. SIZE_MAX if memory is too
+ * short to walk a deep tree. */
 PITH_API size_t pith_tree_bytes(const void *tree);
 
 /* ---- Paths ---- */
 
-/** Path of the i-th leaf; NULL with PITH_E_INDEX where there is none. */
+/** Path of the i-th leaf, owned by @p s; NULL on failure.
+ *
+ * @par Errors
+ * PITH_E_INDEX: there is no such leaf. */
 PITH_API const char *pith_tree_path(pith_scope *s, const void *tree, int64_t leaf);
-/** Paths of all leaves, in order. */
+/** Paths of all leaves in order, owned by @p s. */
 PITH_API const char *const *pith_tree_paths(pith_scope *s, const void *tree);
-/** The node at a path, NULL without an error where it is absent; PITH_E_PATH names the
- * step that fails and what is there. */
+/** The node at a path; NULL without an error if it is absent.
+ *
+ * @par Errors
+ * PITH_E_PATH: names the failing step and the node found there. */
 PITH_API const void *pith_tree_at(pith_scope *s, const void *tree, const char *path);
-/** A path in canonical form: parse it, print it; PITH_E_PATH where it is none. */
+/** Parse a path and print it in canonical form.
+ *
+ * @par Errors
+ * PITH_E_PATH: the path is malformed. */
 PITH_API const char *pith_path_normal(pith_scope *s, const char *path);
 
 /* ---- Maps ---- */
 
-/** A leaf function: leaves[i] is the leaf of the i-th tree. Returns the new leaf, or NULL
- * on failure. */
+/** A leaf function: leaves[i] is the leaf of the i-th tree. It returns the new leaf, or
+ * NULL on failure. */
 typedef const pith_array *(*pith_leaf_function)(pith_scope *s,
                                                 const pith_array *const *leaves,
                                                 void *closure);
 
 /** Options of the maps; zero is the default. */
 typedef struct pith_map_options {
-    /** Where it says so the node is handed to @c whole instead of being walked. It is
-     * asked of records, containers and none of the first tree, from the root on. */
+    /** If it returns true the node is passed to @c whole and not walked. It is called for
+     * records, containers and none of the first tree, from the root down. */
     bool (*is_leaf)(const void *node, void *closure) PITH_DEFAULT;
-    /** What becomes of nodes that is_leaf picks: nodes[i] is what the i-th tree has
-     * there, NULL where that is absent. Any tree; NULL only on failure. */
+    /** Maps nodes that is_leaf picks: nodes[i] is the node of the i-th tree, NULL if
+     * absent. It returns any tree; NULL only on failure. */
     const void *(*whole)(pith_scope *s,
                          const void *const *nodes,
                          void *closure)PITH_DEFAULT;
-    /** The other trees may have any trees where the first one has leaves, as in JAX:
-     * places where not all have a leaf go to @c whole. */
+    /** The other trees may have any trees at the leaves of the first, as in JAX.
+     * Positions without a leaf in every tree go to @c whole. */
     bool up_to PITH_DEFAULT;
 } pith_map_options;
 
 /**
- * Apply a function to the leaves of trees of one structure (leaf specs may differ).
+ * Apply a function to the leaves of trees of one structure. Leaf specs may differ.
  *
- * Errors: PITH_E_STRUCTURE lists the first paths that differ; an error of @p function
- * gets the path.
  * @return A tree of the first tree's structure.
+ *
+ * @par Errors
+ * PITH_E_STRUCTURE: lists the first paths that differ. An error of @p function gets the
+ * path.
  */
 PITH_API const void *pith_tree_map(pith_scope *s,
                                    pith_leaf_function function,
@@ -316,27 +343,28 @@ PITH_API const void *pith_tree_map(pith_scope *s,
 /**
  * Evaluate an elementwise expression over all leaves of trees, in one pass.
  *
- * The text is one of pith_expression (array_expression.h): the same operators, functions
- * and casts, recorded as primitives, eager or traced, without a compiler. Its values have
- * the types of C instead of those of arrays: integers narrower than i32 (and bool) become
- * i32, two operands are brought to one type by the usual arithmetic conversions, f16 and
- * bf16 are f32, a number has C's type (0.5 is f64, 0.5f is f32), and the functions of
- * math.h have the type of their first argument (an integer: f64). The result is converted
- * to the dtype of the first tree's leaves as pith_cast does, and has their shape.
+ * Operators, functions and casts are those of pith_expression (array_expression.h). They
+ * are recorded as primitives, eager or traced, without a compiler. Values have C types:
+ * integers narrower than i32 and bool become i32; two operands are converted by the usual
+ * arithmetic conversions; f16 and bf16 become f32; a literal has its C type (0.5 is f64,
+ * 0.5f is f32); functions of math.h have the type of their first argument (f64 for
+ * integers). The result is converted to the dtype of the first tree's leaf as by
+ * pith_cast, and has its shape.
  *
- * The arithmetic is that of the operations on arrays, also where C leaves it open:
- * integers wrap; x / y of integers is quotient(x, y), rounded towards zero, and it and
- * x % y, which is rest(x, y), are 0 where y is; shifts by the width or more give 0 or the
- * sign; floats become integers as pith_cast says.
+ * Arithmetic is that of array operations where C leaves it undefined. Integers wrap. x /
+ * y of integers rounds towards zero (quotient), and x / y and x % y (rest) are 0 if y is
+ * 0. A shift by the width or more gives 0 or the sign. Floats convert to integers as by
+ * pith_cast.
  *
- * @param expression Over the operands a, b, c, d (the leaf elements of the first, second,
- * ... tree, at most four) and the numbers p[0] to p[7] (f32 where a is f32, f16 or bf16,
- * else f64).
- * @param trees The first one gives structure and shapes. A leaf of the others, or one of
- * the others as a whole, may be an array of rank 0, which goes beside all elements.
+ * @param expression Over the operands a, b, c, d (leaf elements of up to four trees) and
+ * the numbers p[0] to p[7] (f32 if a is f32, f16 or bf16; else f64).
+ * @param trees The first tree determines structure and shapes. A leaf of another tree, or
+ * another tree as a whole, may be an array of rank 0, which is broadcast.
  * @param parameters The numbers p, or NULL.
- * Errors: PITH_E_ARG for what is no expression over these operands, with a caret below
- * the fault; PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE with the path.
+ *
+ * @par Errors
+ * PITH_E_ARG: the expression is invalid; a caret marks the position. PITH_E_STRUCTURE,
+ * PITH_E_SHAPE, PITH_E_DTYPE: with the path.
  */
 PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               const char *expression,
@@ -345,7 +373,7 @@ PITH_API const void *pith_tree_map_expression(pith_scope *s,
                                               int64_t parameter_count,
                                               const double *parameters);
 
-/** Fold a leaf into what the ones before it gave. Returns the new value, or NULL on
+/** Fold a leaf into the value of the leaves before it. Returns the new value, or NULL on
  * failure. */
 typedef const pith_array *(*pith_fold_function)(pith_scope *s,
                                                 const pith_array *value,
@@ -355,8 +383,11 @@ typedef const pith_array *(*pith_fold_function)(pith_scope *s,
  * Fold the leaves of a tree in order: function(function(initial, first), second) and so
  * on.
  *
- * @param initial NULL: the first leaf (PITH_E_ARG for a tree without leaves).
- * Errors: an error of @p function gets the path of the leaf.
+ * @param initial NULL: start with the first leaf.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p initial is NULL and the tree has no leaves. An error of @p function gets
+ * the path of the leaf.
  */
 PITH_API const pith_array *pith_tree_reduce(pith_scope *s,
                                             pith_fold_function function,
@@ -366,39 +397,39 @@ PITH_API const pith_array *pith_tree_reduce(pith_scope *s,
 
 /* ---- Whole trees ---- */
 
-/** The tree with every leaf zero. */
+/** The tree with all elements zero. */
 PITH_API const void *pith_tree_zeros_like(pith_scope *s, const void *tree);
-/** The tree with every element @p value, which must be exact in integer leaves. */
+/** The tree with all elements @p value, which must be exact in integer leaves. */
 PITH_API const void *pith_tree_full_like(pith_scope *s, const void *tree, double value);
-/** Join the leaves of trees of one structure, which have the same specs, along a new
- * first axis. */
+/** Stack the leaves of trees of one structure and equal specs along a new first axis. */
 PITH_API const void *
 pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees);
-/** Join the leaves of trees of one structure along an axis (negative: from the last); in
- * one place they have one dtype. */
+/** Concatenate the leaves of trees of one structure along an axis (negative: from the
+ * last). Leaves at one path have one dtype. */
 PITH_API const void *
 pith_tree_concat(pith_scope *s, int64_t count, const void *const *trees, int axis);
-/** Whether structures, specs and all elements are equal: any NaN equals any NaN, -0
- * equals 0. Waits. */
+/** Whether structures, specs and all elements are equal. NaN equals NaN, and -0 equals 0.
+ * Waits. */
 PITH_API bool pith_tree_equal(pith_scope *s, const void *a, const void *b);
-/** Whether structures and shapes are equal and |a - b| <= atol + rtol * |b| for every
- * element (NaN equals NaN, an infinity itself), computed in f64; of integers |a - b| is
- * exact. dtypes may differ. Waits. */
+/** Whether structures and shapes are equal and |a - b| <= atol + rtol * |b| for all
+ * elements. NaN equals NaN, and an infinity equals itself. Computed in f64; |a - b| of
+ * integers is exact. Dtypes may differ. Waits. */
 PITH_API bool pith_tree_all_close(pith_scope *s,
                                   const void *a,
                                   const void *b,
                                   double rtol,
                                   double atol);
 /**
- * Sum trees of one structure and specs leaf by leaf, carrying what rounding loses.
+ * Sum trees of one structure and equal specs, with compensation of rounding errors
+ * (Kahan).
  *
- * The first tree is the sum so far; the true sum is nearly the result minus what
- * @p compensation is set to. pith_tree_kahan_sum(s, 2, (const void *[]){sum, step}, lost,
- * &lost) in a loop keeps a running sum whose error does not grow with the steps.
+ * The first tree is the sum so far. The true sum is close to the result minus
+ * @p compensation. In a loop, pith_tree_kahan_sum(s, 2, (const void *[]){sum, step},
+ * lost, &lost) keeps a running sum whose error does not grow with the number of steps.
  *
- * @param compensate What an earlier call set @p compensation to; NULL: nothing yet.
- * @param compensation Set to a tree of the same structure: the new loss, 0 where the sum
- * left the finite numbers and of integers. May be NULL.
+ * @param compensate The compensation of an earlier call; NULL at first.
+ * @param compensation Set to a tree of the same structure: the new compensation; 0 for
+ * integers and for sums that are not finite. May be NULL.
  */
 PITH_API const void *pith_tree_kahan_sum(pith_scope *s,
                                          int64_t count,
@@ -408,14 +439,14 @@ PITH_API const void *pith_tree_kahan_sum(pith_scope *s,
 
 /** Options of pith_tree_resize; zero is the default. */
 typedef struct pith_resize_options {
-    bool shrink PITH_DEFAULT; /**< allow extents to become smaller: the tail is dropped */
+    bool shrink PITH_DEFAULT; /**< allow smaller extents: the tail is dropped */
 } pith_resize_options;
 /**
- * Make leaves fit the statics that name their extents.
+ * Resize leaves to the statics that name their extents: pith_tree_resize(s, Sim, &next,
+ * NULL).
  *
- * @param value A struct of T like the record it was copied from, but for changed statics:
- * leaves keep their contents, new elements are the field's fill. pith_tree_resize(s, Sim,
- * &next, NULL).
+ * @param value A copy of a record's struct T with changed statics. Leaves keep their
+ * contents; new elements are the field's fill.
  */
 #ifdef __cplusplus
 #    define pith_tree_resize(s, T, ...)                                                  \
@@ -426,6 +457,7 @@ typedef struct pith_resize_options {
             PITH_SITE_(s), T##_pith_type(),                                              \
             PITH_VALUE_AND_(T, pith_resize_options, __VA_ARGS__)))
 #endif
+/** As pith_tree_resize, for the type of a record. */
 PITH_API const void *pith_tree_resize_any(pith_scope *s,
                                           const pith_type *type,
                                           const void *value,
@@ -435,8 +467,8 @@ PITH_API const void *pith_tree_resize_any(pith_scope *s,
 
 /** Options of pith_print; zero is the default. */
 typedef struct pith_print_options {
-    int64_t most_lines PITH_DEFAULT; /**< longer trees are cut in the middle of
-                                        containers; 0: 60; -1: all */
+    int64_t most_lines PITH_DEFAULT; /**< limit; longer containers are cut in the middle;
+                                        0: 60; -1: no limit */
     bool values PITH_DEFAULT;        /**< show the first elements of leaves (waits) */
     bool docs PITH_DEFAULT;          /**< show the fields' docs */
 } pith_print_options;
@@ -458,17 +490,17 @@ pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *option
 /* ---- Typed functions ---- */
 
 /**
- * Call a typed function: arguments are checked against its parameter types, the result
- * against its own.
+ * Call a typed function. Arguments are checked against its parameter types, the result
+ * against its result type.
  *
- * @return What the function returned, kept where it does not outlive @p s; on failure the
- * nil record of the result's type, NULL without one.
+ * @return The result, kept if it does not outlive @p s. On failure the nil record of the
+ * result's type, or NULL.
  */
 PITH_API const void *pith_call(pith_scope *s,
                                const pith_function *function,
                                int64_t count,
                                const void *const *arguments);
-/** pith_call with the arguments in a row: pith_apply(s, &step, state, key). The result
+/** pith_call with a list of arguments: pith_apply(s, &step, state, key). The result
  * converts to a pointer to any record, in C++ too. */
 #ifdef __cplusplus
 #    define pith_apply(s, function, ...)                                                 \
@@ -480,22 +512,24 @@ PITH_API const void *pith_call(pith_scope *s,
                   PITH_ARRAY_(const void *, __VA_ARGS__))
 #endif
 /**
- * Bind the last parameter of a function to a tree: a function of the parameters before
- * it, with the same name.
+ * Partial application: bind the last parameter of a function to a tree. The result is a
+ * function of the other parameters, with the same name.
  *
- * The tree and the function are kept where they do not outlive @p s. Of a compiled
- * function the leaves of the tree are inputs, and its statics belong to the structure.
+ * Tree and function are kept if they do not outlive @p s. In a compiled function the
+ * leaves of the tree are inputs, and its statics belong to the structure.
  *
- * Errors: PITH_E_ARG (a function of fewer than two parameters, or none at all),
- * PITH_E_TYPE (the tree is not of the parameter's type).
  * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function is no function, or has fewer than two parameters. PITH_E_TYPE:
+ * the tree is not of the parameter's type.
  */
 PITH_API const pith_function *
 pith_partial(pith_scope *s, const pith_function *function, const void *tree);
 
 PITH_END
 
-/* The thunks are the only place with casts. A step of another signature does not compile.
+/* Only the thunks cast. A function of another signature does not compile.
  */
 #ifdef __cplusplus
 #    define PITH_SIGNATURE_(fn, T)                                                       \
@@ -562,10 +596,10 @@ PITH_END
         NULL};
 #define PITH_TYPE_OF_(T) T##_pith_type
 
-/* What stands for any tree in PITH_FUNCTION; pith_array is for arrays. */
+/* `void` in PITH_FUNCTION is any tree, `pith_array` an array. */
 #define void_pith_type NULL
 
-/* ---- Calls by the macros above: a struct and what comes after it ---- */
+/* ---- Calls of the macros above: a struct and the arguments after it ---- */
 
 #ifdef __cplusplus
 extern "C++" {

@@ -1,11 +1,11 @@
 /**
  * @file
- * Index: a record of integers that stand for keys of a sorted vocabulary.
+ * Index: a record of integers that refer to keys of a sorted vocabulary.
  *
- * The vocabulary is a static, so it is part of the structure of a tree. Before trees are
- * mapped, stacked, joined, chosen from or scattered together, their indices are matched
- * (PITH_MATCH): all get the union of the vocabularies, and their integers move with the
- * keys. Indices of two kinds, say of systems and of particles, are never matched.
+ * The vocabulary is a static: a part of the structure of a tree. Before trees are mapped,
+ * stacked, concatenated, selected from or scattered together, their indices are matched
+ * (PITH_MATCH): all get the union of the vocabularies, and their integers are remapped.
+ * Indices of different kinds, such as systems and particles, are not matched.
  *
  * Results, scopes and errors: see tree.h.
  */
@@ -16,12 +16,12 @@
 
 /** A record: PITH_CHILD(system, pith_index). */
 typedef struct pith_index {
-    /** Places in the vocabulary, integers of any shape. What lies outside of it
-     * (negative, or not less than the number of keys) stands for no key, and goes on to.
-     */
+    /** Positions in the vocabulary, integers of any shape. A value out of range
+     * (negative, or at least the number of keys) refers to no key, before and after
+     * matching. */
     const pith_array *at;
     const char *keys; /**< the vocabulary: ascending integers, "0,3,7" */
-    const char *kind; /**< what the keys are of; "" is a kind too */
+    const char *kind; /**< kind of the keys; "" is a kind */
 } pith_index;
 
 PITH_BEGIN
@@ -33,26 +33,26 @@ PITH_API const pith_type *pith_index_pith_type(void);
  *
  * @param kind NULL: "".
  * @param keys Ascending and distinct.
- * @param at Integers; their dtype has room for @p count, which no key has.
- * Errors: PITH_E_ARG naming the first key that is not greater than the one before;
- * PITH_E_DTYPE.
+ * @param at Integers of a dtype that holds @p count (the position that refers to no key).
+ *
+ * @par Errors
+ * PITH_E_ARG: names the first key that is not greater than the one before. PITH_E_DTYPE.
  */
 PITH_API const pith_index *pith_index_make(pith_scope *s,
                                            const char *kind,
                                            int64_t count,
                                            const int64_t *keys,
                                            const pith_array *at);
-/** The index of these values, one of i64 for each: the vocabulary is what is among them.
- */
+/** The index of @p count values (i64); the vocabulary is the set of the values. */
 PITH_API const pith_index *
 pith_index_of(pith_scope *s, const char *kind, int64_t count, const int64_t *values);
-/** The keys of an index, ascending. @param count Set to how many there are. */
+/** The keys of an index, ascending, borrowed. @param count Set to their number. */
 PITH_API const int64_t *
 pith_index_keys(pith_scope *s, const pith_index *index, int64_t *count);
-/** The key that each integer stands for, as i64; @p missing for what stands for none. */
+/** The key of each integer as i64; @p missing for integers that refer to no key. */
 PITH_API const pith_array *
 pith_index_values(pith_scope *s, const pith_index *index, int64_t missing);
-/** Whether each integer stands for a key. */
+/** Whether each integer refers to a key: bool. */
 PITH_API const pith_array *pith_index_valid(pith_scope *s, const pith_index *index);
 
 PITH_END

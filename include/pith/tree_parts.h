@@ -1,10 +1,10 @@
 /**
  * @file
- * The same part of every leaf: slices, splits, takes, choices and scatters over trees.
+ * Operations on all leaves of a tree: slice, split, take, select and scatter.
  *
- * Results, scopes and errors: see tree.h. What becomes of one leaf is what the operation
- * on arrays of that name does (array_shape.h, array_index.h); an error names the leaf's
- * path. Records are made anew, so that leaves must still fit what is declared.
+ * Results, scopes and errors: see tree.h. Each leaf is treated as by the array operation
+ * of the same name (array_shape.h, array_index.h); an error names the leaf's path. The
+ * new leaves must fit the declarations of their records.
  */
 #ifndef PITH_TREE_PARTS_H
 #define PITH_TREE_PARTS_H
@@ -13,21 +13,25 @@
 
 PITH_BEGIN
 
-/** The elements that @p slices pick along the first @p count axes of every leaf. */
+/** Slice every leaf along its first @p count axes. */
 PITH_API const void *
 pith_tree_slice(pith_scope *s, const void *tree, int64_t count, const pith_slice *slices);
 /**
- * @p count trees with equal parts of every leaf along an axis (negative: from the last).
+ * Split every leaf into @p count equal parts along an axis (negative: from the last).
  *
- * Errors: PITH_E_SHAPE where an extent is no multiple of @p count.
- * @return @p count trees, which pith_tree_concat joins again, or NULL.
+ * @return @p count trees, owned by @p s, the inverse of pith_tree_concat; or NULL.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: an extent is no multiple of @p count.
  */
 PITH_API const void *const *
 pith_tree_split(pith_scope *s, const void *tree, int64_t count, int axis);
 /**
- * @p count + 1 trees with the parts of every leaf between @p places along an axis.
+ * Split every leaf at @p count positions along an axis.
  *
- * @param places Ascending; negative ones count from the end, what lies beyond is the end.
+ * @param places Ascending positions; negative ones count from the end, larger ones are
+ * the end.
+ * @return @p count + 1 trees, owned by @p s, or NULL.
  */
 PITH_API const void *const *pith_tree_split_at(pith_scope *s,
                                                const void *tree,
@@ -40,12 +44,12 @@ PITH_API const void *pith_tree_take(pith_scope *s,
                                     const pith_array *index,
                                     const pith_take_options *options);
 /**
- * pith_scatter_set into every leaf of @p into: @p rows, a tree of its structure, at
- * @p index along an axis.
+ * pith_scatter_set of every leaf: set the rows at @p index of @p into along an axis to
+ * those of @p rows, a tree of the same structure.
  *
- * Options that are zero are those of the records around a leaf (PITH_SCATTER_ARGS), the
- * outermost first; promises add up. Records that match (PITH_MATCH) are brought into line
- * before. An empty index gives @p into itself.
+ * Zero options are taken from the records around a leaf (PITH_SCATTER_ARGS), the
+ * outermost first; promises accumulate. Records with PITH_MATCH are matched first. With
+ * an empty index the result is @p into itself.
  *
  * @return A tree of the structure of @p into.
  */
@@ -55,11 +59,11 @@ PITH_API const void *pith_tree_scatter_set(pith_scope *s,
                                            const void *rows,
                                            const pith_scatter_options *options);
 /**
- * Elements of @p a where @p condition holds, else of @p b; the axes of the condition are
- * the first ones of every leaf, and it is repeated along the others.
+ * Select elements of @p a where @p condition holds, else of @p b. The axes of the
+ * condition are the first axes of every leaf; it is repeated along the others.
  *
- * Shapes: condition [n, m] (bool), leaves [n, m, ...]. Leaves promote. A leaf that is one
- * array in both trees stays itself; so does the whole tree.
+ * Shapes: condition [n, m] (bool), leaves [n, m, ...]. Leaves promote. An array that is
+ * the same leaf in both trees is shared; so is a whole tree.
  */
 PITH_API const void *pith_tree_where_broadcast_last(pith_scope *s,
                                                     const pith_array *condition,

@@ -1,40 +1,38 @@
 /**
  * @file
- * Structures of trees as values: what a predicate takes for a leaf, trees read along a
- * structure or a prefix, structures inside each other, and how trees differ.
+ * Structures of trees: flattening with a predicate, prefixes, composition and transpose,
+ * and differences between trees.
  *
- * Results, scopes and errors: see tree.h. A structure A is a prefix of a tree where the
- * tree has A's nodes, with anything at all in the places of A's leaves.
+ * Results, scopes and errors: see tree.h. A structure A is a prefix of a tree if the tree
+ * has all nodes of A, with any trees at the leaves of A.
  */
 #ifndef PITH_TREE_STRUCTURE_H
 #define PITH_TREE_STRUCTURE_H
 
 #include <pith/tree.h>
 
-/** One place where two trees differ. */
+/** One difference between two trees. */
 typedef struct pith_difference {
     const char *path; /**< "" is the root */
     const char *text; /**< "expected a list of 2, got none" */
 } pith_difference;
 
-/** Options of pith_tree_diff; zero is the default: values are to be equal. */
+/** Options of pith_tree_diff; zero is the default: values must be equal. */
 typedef struct pith_diff_options {
-    double rtol PITH_DEFAULT, atol PITH_DEFAULT; /**< as of pith_tree_all_close */
+    double rtol PITH_DEFAULT, atol PITH_DEFAULT; /**< as in pith_tree_all_close */
 } pith_diff_options;
 
 PITH_BEGIN
 
-/** Whether a node is to be taken for a leaf. Asked of records, containers and none, from
- * the root on. */
+/** Whether to treat a node as a leaf. Called for records, containers and none, from the
+ * root down. */
 typedef bool (*pith_is_leaf)(const void *node, void *closure);
 
 /**
- * As pith_tree_flatten, but a node of which @p is_leaf says so is not looked into: it is
- * an item itself.
+ * As pith_tree_flatten, but nodes that @p is_leaf accepts are items and not walked. The
+ * structure counts them as leaves without a spec; any tree fits them.
  *
- * The structure counts such places as leaves; they have no spec, and any tree fits them.
- *
- * @param is_leaf NULL: no node is.
+ * @param is_leaf NULL: accepts no node.
  * @param items Set to an array of pith_treedef_num_leaves trees, owned by @p s; may be
  * NULL.
  * @return The structure, or NULL.
@@ -44,49 +42,53 @@ PITH_API const pith_treedef *pith_tree_flatten_where(pith_scope *s,
                                                      pith_is_leaf is_leaf,
                                                      void *closure,
                                                      const void *const **items);
-/** As pith_tree_unflatten for a structure of pith_tree_flatten_where: items are arrays,
- * and any trees where the predicate took a node for a leaf. */
+/** As pith_tree_unflatten, for a structure of pith_tree_flatten_where. Items are arrays,
+ * or any trees where the predicate accepted a node. */
 PITH_API const void *pith_tree_unflatten_where(pith_scope *s,
                                                const pith_treedef *def,
                                                int64_t count,
                                                const void *const *items);
 /**
- * What a tree has at the leaves of a structure: any trees, NULL where it is absent there.
+ * The parts of a tree at the leaves of a prefix: any trees, NULL if absent.
  *
- * Errors: PITH_E_STRUCTURE with the first places where the tree has other nodes.
- * @return pith_treedef_num_leaves(def) trees, or NULL.
+ * @return pith_treedef_num_leaves(def) trees, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_STRUCTURE: lists the first paths where the tree has other nodes.
  */
 PITH_API const void *const *
 pith_tree_flatten_up_to(pith_scope *s, const pith_treedef *def, const void *tree);
 /**
- * Each leaf of a prefix once for every leaf of the tree below it, in the tree's order.
+ * Each leaf of a prefix, repeated for every leaf of the tree below it, in tree order.
  *
  * @param count Set to the number of leaves of @p tree.
- * Errors: PITH_E_STRUCTURE with the first places where the prefix does not fit.
- * @return @p count arrays, or NULL.
+ * @return @p count arrays, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_STRUCTURE: lists the first paths where the prefix does not fit.
  */
 PITH_API const pith_array *const *pith_tree_broadcast_prefix(pith_scope *s,
                                                              const void *prefix,
                                                              const void *tree,
                                                              int64_t *count);
 /**
- * The places where a prefix does not fit a tree; nodes that differ are not looked into.
+ * The paths where a prefix does not fit a tree. The walk does not enter nodes that
+ * differ.
  *
- * @param count Set to how many there are.
- * @return The differences in order; not NULL where there are none, but on failure.
+ * @param count Set to the number of differences.
+ * @return The differences in order, owned by @p s; NULL only on failure.
  */
 PITH_API const pith_difference *pith_tree_prefix_errors(pith_scope *s,
                                                         const void *prefix,
                                                         const void *tree,
                                                         int64_t *count);
 /**
- * How two trees differ: nodes, keys, statics, specs of leaves, and values: how many of a
- * leaf's elements differ (NaN equals NaN, -0 equals 0), and the first of them. Nodes that
- * differ are not looked into. Waits.
+ * The differences of two trees in nodes, keys, statics, leaf specs and values. For values
+ * the text has the number of elements that differ and the first of them (NaN equals NaN,
+ * -0 equals 0). The walk does not enter nodes that differ. Waits.
  *
- * @param count Set to how many there are; 0 where pith_tree_equal holds.
- * @return The differences in the order of @p a; not NULL where there are none, but on
- * failure.
+ * @param count Set to the number of differences; 0 if pith_tree_equal holds.
+ * @return The differences in the order of @p a, owned by @p s; NULL only on failure.
  */
 PITH_API const pith_difference *pith_tree_diff(pith_scope *s,
                                                const void *a,
@@ -94,13 +96,15 @@ PITH_API const pith_difference *pith_tree_diff(pith_scope *s,
                                                int64_t *count,
                                                const pith_diff_options *options);
 /**
- * Turn a tree of the structure @p outer with trees of the structure @p inner as leaves
- * inside out: a list of pairs becomes a pair of lists.
+ * Transpose a tree of structure @p outer whose leaves are trees of structure @p inner: a
+ * list of pairs becomes a pair of lists. Parts below the leaves of @p inner are
+ * unchanged.
  *
- * @param inner NULL: that of the first one.
- * Errors: PITH_E_STRUCTURE with the places that differ; PITH_E_ARG where @p outer has no
- * leaves. What lies below the leaves of @p inner stays as it is.
+ * @param inner NULL: the structure of the first inner tree.
  * @return A tree of @p inner with trees of @p outer as leaves.
+ *
+ * @par Errors
+ * PITH_E_STRUCTURE: lists the paths that differ. PITH_E_ARG: @p outer has no leaves.
  */
 PITH_API const void *pith_tree_transpose(pith_scope *s,
                                          const pith_treedef *outer,
@@ -113,16 +117,15 @@ pith_treedef_compose(pith_scope *s, const pith_treedef *outer, const pith_treede
 /**
  * The structures of the root's children.
  *
- * @param count Set to how many there are: 0 for a leaf.
- * @return An array, with NULL for what is absent; not NULL where there are none, but on
- * failure.
+ * @param count Set to their number; 0 for a leaf.
+ * @return An array, owned by @p s, with NULL for absent children; NULL only on failure.
  */
 PITH_API const pith_treedef *const *
 pith_treedef_children(pith_scope *s, const pith_treedef *def, int64_t *count);
 /** Whether a structure is one leaf. */
 PITH_API bool pith_treedef_is_leaf(const pith_treedef *def);
-/** Whether @p prefix fits every tree of the structure @p def. Specs of leaves do not
- * count. False also where memory is too short to look. */
+/** Whether @p prefix is a prefix of the structure @p def. Leaf specs are ignored. False
+ * also if memory is too short. */
 PITH_API bool pith_treedef_is_prefix(const pith_treedef *prefix, const pith_treedef *def);
 
 PITH_END
