@@ -186,6 +186,8 @@ Test(cuda_device, runs_what_was_compiled_at_run_time) {
 #endif
 
 Test(cuda_device, refuses_arguments_that_do_not_fit) {
+    if (strcmp(PT_DEVICE, "host") == 0)
+        return; /* the host takes arguments of any size, see test_launch.c */
     pith_runtime *rt = open_device();
     pith_scope *s = pith_scope_open(rt);
     static char big[PITHP_LAUNCH_ARGS + 1];
