@@ -33,8 +33,8 @@ typedef struct pith_top {
 
 /** Options of pith_unique; zero is the default. */
 typedef struct pith_unique_options {
-    /** In the places behind the last value; must be exact in an integer dtype. NULL: the
-     * least value found. */
+    /** Fills the positions after the last value; must be exact in an integer dtype. NULL:
+     * the least value found. */
     const double *fill PITH_DEFAULT;
 } pith_unique_options;
 
@@ -54,7 +54,7 @@ typedef struct pith_indices {
 
 /** Options of pith_nonzero; zero is the default. */
 typedef struct pith_nonzero_options {
-    int64_t fill PITH_DEFAULT; /**< in the places behind the last one */
+    int64_t fill PITH_DEFAULT; /**< fills the positions after the last one */
 } pith_nonzero_options;
 
 /** Options of pith_isin; zero is the default. */

@@ -1,13 +1,13 @@
 /**
  * @file
- * Random numbers: Threefry-2x32 under keys that are arrays, as in JAX.
+ * Random numbers: Threefry-2x32 (Salmon et al., 2011) with arrays as keys, as in JAX.
  *
- * A key is u32[2], what jax.random.key_data gives of a key of JAX. There is no hidden
- * generator: the same key and arguments give the same draws, on every backend, number of
- * threads and instruction set. So use a key once: split it, or fold a counter in.
+ * A key is u32[2], the value of jax.random.key_data for a JAX key. There is no hidden
+ * generator. The same key and arguments give the same draws on every backend, number of
+ * threads and instruction set. Use a key only once: split it, or fold a counter in.
  *
- * Where a key is taken, keys u32[..., 2] are taken too, unless the function says
- * otherwise: each draws on its own, and their leading extents come first in the result.
+ * Unless documented otherwise, a function also accepts a batch of keys u32[..., 2]. Each
+ * key draws independently, and their leading extents come first in the result.
  *
  * Keys, bits, integers, permutations and uniform numbers from 0 to 1 are those of JAX,
  * bit for bit, in both settings of jax_threefry_partitionable (see pith_random_layout).
@@ -45,10 +45,10 @@ typedef struct pith_random_options {
 /** Options of pith_random_choice; zero is the default. */
 typedef struct pith_choice_options {
     bool once PITH_DEFAULT; /**< without replacement: no index is drawn twice */
-    /** How likely each index is, float[n], not negative; they need not add up to 1. NULL:
-     * all alike. f16 and bf16 are computed in f32. Nothing looks at them: where one is
-     * negative or nan, all are 0, or those over 0 are fewer than what is drawn once each,
-     * any index may come. */
+    /** Weight of each index, float[n], not negative; the sum need not be 1. NULL:
+     * all indices are equally likely. f16 and bf16 are computed in f32. Weights are not
+     * validated. Negative or NaN weights, all zeros, or fewer positive weights than draws
+     * without replacement give arbitrary indices. */
     const pith_array *weights PITH_DEFAULT;
     pith_random_layout layout PITH_DEFAULT;
 } pith_choice_options;

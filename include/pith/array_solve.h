@@ -3,8 +3,8 @@
  * Small linear systems: Cholesky factors and triangular solves of batches of matrices.
  *
  * Results, scopes and errors: see array.h. Floats only; f16 and bf16 are computed in f32.
- * They are made of other operations, some for each row or column but for all matrices of
- * a batch at once: meant for matrices of up to about a hundred rows.
+ * The functions are composed of other operations. Some run once for each row or column,
+ * for all matrices of a batch at once. They suit matrices of up to about a hundred rows.
  */
 #ifndef PITH_ARRAY_SOLVE_H
 #define PITH_ARRAY_SOLVE_H
@@ -13,24 +13,25 @@
 
 /** Options of pith_solve_triangular; zero is the default. */
 typedef struct pith_triangular_options {
-    bool upper PITH_DEFAULT;         /**< the upper triangle is read; else the lower */
+    bool upper PITH_DEFAULT;         /**< read the upper triangle; else the lower */
     bool transpose PITH_DEFAULT;     /**< solve with the transposed triangle */
-    bool unit_diagonal PITH_DEFAULT; /**< the diagonal counts as 1, and is not read */
+    bool unit_diagonal PITH_DEFAULT; /**< take the diagonal as 1 and do not read it */
 } pith_triangular_options;
 
 PITH_BEGIN
 
 /**
- * The Cholesky factor l, lower triangular with a = l l^T; @p upper: u with a = u^T u.
+ * Cholesky factor of a: lower triangular l with a = l l^T, or with @p upper the upper
+ * triangular u with a = u^T u.
  *
- * Shapes: [..., n, n]. Of @p a only that triangle is read. A matrix that is not positive
- * definite has no factor: its result is NaN throughout, as in JAX, and the rest of the
- * batch is not touched by it.
+ * Shapes: [..., n, n]. Only the lower triangle of @p a is read; with @p upper, only the
+ * upper one. If a matrix is not positive definite, its result is NaN throughout, as in
+ * JAX. The other matrices of the batch are not affected.
  */
 PITH_API const pith_array *pith_cholesky(pith_scope *s, const pith_array *a, bool upper);
 
 /**
- * x with a x = b, where @p a is triangular: its other triangle is not read.
+ * Solves a x = b for x, for a triangular @p a. The other triangle of a is not read.
  *
  * Shapes: a [..., n, n], b [..., n, k]; the leading axes broadcast. A zero on the
  * diagonal gives infinities and NaN, as division does.
@@ -40,8 +41,8 @@ PITH_API const pith_array *pith_solve_triangular(pith_scope *s,
                                                  const pith_array *b,
                                                  const pith_triangular_options *options);
 
-/** x with a x = b, given the Cholesky factor of a and which triangle it is. Shapes: as
- * pith_solve_triangular. */
+/** Solves a x = b for x, given the Cholesky factor of a. @p upper says that the factor is
+ * upper triangular. Shapes: as pith_solve_triangular. */
 PITH_API const pith_array *pith_cholesky_solve(pith_scope *s,
                                                const pith_array *factor,
                                                const pith_array *b,
