@@ -73,12 +73,12 @@ typedef struct pith_take_options {
     const double *fill PITH_DEFAULT;
 } pith_take_options;
 
-/** Options of the scatters; zero is the default. Where a promise is broken, what is
- * stored in repeated places is left open, and nothing else. */
+/** Options of the scatters; zero is the default. If a promise is false, the values at
+ * repeated indices are unspecified; nothing else is affected. */
 typedef struct pith_scatter_options {
     int axis PITH_DEFAULT; /**< negative: from the last; 0 for pith_scatter */
     pith_index_mode mode PITH_DEFAULT;
-    bool unique PITH_DEFAULT;    /**< a promise: no place is named twice */
+    bool unique PITH_DEFAULT;    /**< a promise: no index is repeated */
     bool sorted PITH_DEFAULT;    /**< a promise: indices ascend, negative ones first */
     bool unordered PITH_DEFAULT; /**< floats may add up in any order, which is faster on
                                     CUDA: sums differ from run to run there */

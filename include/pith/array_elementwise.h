@@ -167,13 +167,13 @@ pith_atan2(pith_scope *s, const pith_array *a, const pith_array *b);
 /** sqrt(a^2 + b^2) without overflow. Within 1.0 ulp (f32), 1.0 ulp (f64). */
 PITH_API const pith_array *
 pith_hypot(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a with the sign of b. */
+/** Magnitude of a with the sign of b. */
 PITH_API const pith_array *
 pith_copysign(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The value after a towards b. */
+/** Next representable value after a in the direction of b. */
 PITH_API const pith_array *
 pith_nextafter(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The smaller; NaN if either is; of equals, which 0 and -0 are, b. */
+/** Minimum. NaN propagates. If a == b, the result is b; 0 and -0 are equal. */
 PITH_API const pith_array *
 pith_minimum(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The larger; NaN if either is; of equals, which 0 and -0 are, b. */

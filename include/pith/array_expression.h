@@ -50,10 +50,16 @@ PITH_BEGIN
  *
  * Time and memory grow with the length of the text, whatever its nesting; 16 MiB at most.
  *
- * @param bindings Ended by a NULL name, as PITH_BIND does; NULL: none. Names that the
- * text does not use are fine. Errors: PITH_E_ARG (the text is no formula; an unknown name
- * or function, with those that there are; a binding without a valid, unique name),
- * PITH_E_DTYPE, PITH_E_SHAPE. The message shows the text with a caret below the fault.
+ * @param bindings A NULL name terminates the list, as PITH_BIND does; NULL: no bindings.
+ * Names that the text does not use are allowed.
+ *
+ * The message of an error shows the text with a caret below the fault. For an unknown
+ * name or function it lists the known ones.
+ *
+ * @par Errors
+ * PITH_E_ARG: the text is not a valid formula, a name or function is unknown, or a
+ * binding has no valid, unique name. PITH_E_DTYPE: the dtypes do not fit. PITH_E_SHAPE:
+ * the shapes do not fit.
  */
 PITH_API const pith_array *
 pith_expression(pith_scope *s, const char *text, const pith_binding *bindings);

@@ -12,12 +12,14 @@
 PITH_BEGIN
 
 /**
- * The slices of @p a along an axis at the places in @p index.
+ * Takes slices of @p a along an axis, at the indices in @p index.
  *
  * Shapes: a [..., n, ...], index any (integers): its axes replace axis n. Negative
- * indices count from the end (but see PITH_INDEX_CLIP); what lies outside follows
- * options->mode. Errors: PITH_E_INDEX (mode error; the first offending place), besides
- * those of every operation.
+ * indices count from the end (but see PITH_INDEX_CLIP); options->mode
+ * determines the result for indices out of range.
+ *
+ * @par Errors
+ * PITH_E_INDEX: an index is out of range in mode error; the message names the first one.
  */
 PITH_API const pith_array *pith_take(pith_scope *s,
                                      const pith_array *a,
@@ -39,9 +41,12 @@ PITH_API const pith_array *pith_take_along_axis(pith_scope *s,
  *
  * Shapes: index arrays and places broadcast against each other, and choose together;
  * their axes stand where the first of them stood, or first if slices stand between them.
- * An index array is of any integer dtype. Slices are clipped to their axes; all else that
- * lies outside follows options->mode. Errors: PITH_E_SHAPE (more entries than axes, index
- * arrays that do not broadcast), PITH_E_INDEX.
+ * An index array is of any integer dtype. Slices are clipped to their axes;
+ * options->mode determines the result for other indices out of range.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: there are more entries than axes, or index arrays do not broadcast.
+ * PITH_E_INDEX: an index is out of range in mode error.
  *
  *     pith_gather(s, x, PITH_ENTRIES(PITH_ENTRY_ARRAY(i), PITH_ENTRY_WHOLE,
  *                                    PITH_ENTRY_AT(-1)), NULL)  // x[i, :, -1]

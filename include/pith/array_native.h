@@ -46,8 +46,9 @@ PITH_BEGIN
  * written: other arrays may share them. The scope's stream waits for work of other
  * streams that writes the array. Failed checks of that work show at pith_wait.
  *
- * Errors: PITH_E_ARG (no array, a dropped one, one of another runtime; @p view is NULL),
- * PITH_E_DONATED, PITH_E_TRACED.
+ * @par Errors
+ * PITH_E_ARG: @p a is NULL, dropped or of another runtime, or @p view is NULL.
+ * PITH_E_DONATED: @p a is donated. PITH_E_TRACED: @p a is traced.
  *
  * @return Whether @p view was filled in; zeros if not.
  */
@@ -59,8 +60,10 @@ PITH_API bool pith_array_view(pith_scope *s, const pith_array *a, pith_view *vie
  * (on the host: write them) before any other call uses the array; from then on it is as
  * immutable as any other. Bool elements must be 0 or 1.
  *
- * Errors: PITH_E_TRACED while a function is traced, PITH_E_DTYPE, PITH_E_SHAPE,
- * PITH_E_MEMORY, PITH_E_ARG (@p data is NULL).
+ * @par Errors
+ * PITH_E_TRACED: a function is being traced. PITH_E_DTYPE: the dtype is invalid.
+ * PITH_E_SHAPE: the shape is invalid. PITH_E_MEMORY: memory is exhausted. PITH_E_ARG:
+ * @p data is NULL.
  *
  * @return The array, owned by @p s, or NULL; then *data is NULL too.
  */

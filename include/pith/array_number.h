@@ -57,8 +57,9 @@ PITH_BEGIN
  * to.
  * @param names The names of the operands, for errors.
  *
- * Errors: PITH_E_ARG (no array among the operands), PITH_E_DTYPE (a number does not fit
- * the dtype, or the arrays have no common one).
+ * @par Errors
+ * PITH_E_ARG: no operand is an array. PITH_E_DTYPE: a number does not fit the dtype, or
+ * the arrays have no common dtype.
  */
 PITH_API void pith_numbers_begin(pith_scope *s,
                                  const char *function,

@@ -40,7 +40,9 @@ PITH_BEGIN
  *
  * Shapes: [..., m, k] and [..., k, n] give [..., m, n]; the leading axes broadcast. A
  * vector counts as [1, k] on the left and as [k, 1] on the right, and that axis goes.
- * Errors: PITH_E_SHAPE (an operand of rank 0; k differs; axes do not broadcast).
+ *
+ * @par Errors
+ * PITH_E_SHAPE: an operand has rank 0, k differs, or axes do not broadcast.
  */
 PITH_API const pith_array *
 pith_matmul(pith_scope *s, const pith_array *a, const pith_array *b);
@@ -74,8 +76,9 @@ PITH_API const pith_array *pith_tensordot_axes(pith_scope *s,
  * The product that the others are made of, as lax.dot_general: the result has the batch
  * axes, then the rest of @p a, then the rest of @p b.
  *
- * Errors: PITH_E_ARG (an axis named twice, lists of different length), PITH_E_SHAPE
- * (extents of a pair differ, an axis out of range).
+ * @par Errors
+ * PITH_E_ARG: an axis is named twice, or lists differ in length. PITH_E_SHAPE: the
+ * extents of a pair differ, or an axis is out of range.
  */
 PITH_API const pith_array *pith_dot_general(pith_scope *s,
                                             const pith_array *a,
@@ -94,8 +97,10 @@ PITH_API const pith_array *pith_dot_general(pith_scope *s,
  * Several operands are multiplied in pairs, the pair first whose product is smallest
  * against what it replaces; f16 and bf16 are rounded after each pair.
  *
- * Errors: PITH_E_ARG (the text; its number of operands, 1 to 64), PITH_E_SHAPE (an extent
- * or a rank is not what the letters say: the message names operand and letter).
+ * @par Errors
+ * PITH_E_ARG: the text is invalid, or its number of operands is wrong (1 to 64).
+ * PITH_E_SHAPE: an extent or a rank contradicts the letters; the message names operand
+ * and letter.
  */
 PITH_API const pith_array *pith_einsum(pith_scope *s,
                                        const char *subscripts,
