@@ -57,7 +57,7 @@ static inline void bench_print(const char *row,
 }
 
 /* Threads of a peer may look for work for some time after their last, on a core that the
- * next entry needs: so many milliseconds, before each sample. Set by who has such peers.
+ * next entry needs: milliseconds before each sample. Set by benches with such peers.
  */
 static int bench_rest_ms = 0;
 

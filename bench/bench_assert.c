@@ -2,7 +2,7 @@
  * all passed, and the way from an overflow to the repeated step.
  *
  * Peers within pith: "none" computes the same predicates and makes no checks, "unseen"
- * makes checks that nobody collects, "step" is one passing step. Rows assert/step call it
+ * makes checks without a collector, "step" is one passing step. Rows assert/step call it
  * operation by operation, rows assert/compiled through pith_jit, rows assert/large with
  * leaves so large that a step takes some 10 us or more. */
 #include "bench.h"

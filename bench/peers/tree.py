@@ -84,7 +84,7 @@ WORKS = ("stack", "concat", "split", "take", "scatter")
 
 
 def joins(leaves):
-    """How each library joins four trees of so many leaves of 64 f32, and splits, takes and sets rows of one tree of
+    """How each library joins four trees of `leaves` leaves of 64 f32, and splits, takes and sets rows of one tree of
     leaves [16, 16]: (library, work, call)."""
     index, shape = [k * 7 % 16 for k in range(8)], (16, 16)
     if numpy:

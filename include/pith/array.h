@@ -176,11 +176,15 @@ PITH_API const pith_array *pith_array_own(pith_scope *s,
                                           void (*release)(void *closure, void *data),
                                           void *closure);
 
-/** Rank-0 arrays. */
+/** An f64 array of rank 0. */
 PITH_API const pith_array *pith_f64(pith_scope *s, double value);
+/** An f32 array of rank 0. */
 PITH_API const pith_array *pith_f32(pith_scope *s, float value);
+/** An i64 array of rank 0. */
 PITH_API const pith_array *pith_i64(pith_scope *s, int64_t value);
+/** An i32 array of rank 0. */
 PITH_API const pith_array *pith_i32(pith_scope *s, int32_t value);
+/** A bool array of rank 0. */
 PITH_API const pith_array *pith_bool(pith_scope *s, bool value);
 /** A rank-0 array of @p like's dtype: value must be exact in it if it is an integer or
  * bool. */
@@ -202,7 +206,12 @@ PITH_API bool pith_read(pith_scope *s, const pith_array *a, void *host, size_t b
 /** The value of a rank-0 (or one-element) array; 0 on failure. Waits. Floats are not cut:
  * PITH_E_DTYPE. */
 PITH_API double pith_read_f64(pith_scope *s, const pith_array *a);
+/** As pith_read_f64, for integers and bool. 0 on failure.
+ *
+ * @par Errors
+ * PITH_E_DTYPE: a float, or a u64 above INT64_MAX. */
 PITH_API int64_t pith_read_i64(pith_scope *s, const pith_array *a);
+/** As pith_read_f64: whether the element is not 0, of any dtype. False on failure. */
 PITH_API bool pith_read_bool(pith_scope *s, const pith_array *a);
 
 /** Give an array back before its scope closes. Using it afterwards is an error. Arrays

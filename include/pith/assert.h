@@ -222,6 +222,7 @@ PITH_API pith_status pith_result_raise(pith_scope *s, const pith_result *result)
  */
 #define pith_result_fix_or_raise(s, result, root)                                        \
     ((__typeof__(root))pith_result_fix_or_raise_any((s), (result), (root)))
+/** As pith_result_fix_or_raise, for roots of any type. */
 PITH_API const void *
 pith_result_fix_or_raise_any(pith_scope *s, const pith_result *result, const void *root);
 
@@ -284,6 +285,7 @@ PITH_API const void *pith_assertion_fix_args(const pith_assertion *assertion);
  * PITH_E_ARG: the assertion has no fix. */
 #define pith_assertion_repair(s, assertion, root)                                        \
     ((__typeof__(root))pith_assertion_repair_any((s), (assertion), (root)))
+/** As pith_assertion_repair, for roots of any type. */
 PITH_API const void *pith_assertion_repair_any(pith_scope *s,
                                                const pith_assertion *assertion,
                                                const void *root);

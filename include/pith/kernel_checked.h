@@ -27,13 +27,13 @@ typedef enum pith_access {
 typedef void (*pith_kernel_body)(const void *args, int64_t index);
 
 PITH_BEGIN
-/* Run a body for all indices of a launch, on one thread, in order. Leaves what was wrong
- * first in the report of the launch, and zeros in elements that were not written. */
+/** Run a body for all indices of a launch, in order, on one thread. The report of the
+ * launch gets the first invalid access; elements that the body did not write become 0. */
 PITH_API void pith_kernel_run_checked(const pith_kernel_variant *kernel,
                                       const void *args,
                                       pith_kernel_body body);
-/* Check an access of the body that the calling thread runs; leaves the body if it is
- * wrong. Does nothing outside of pith_kernel_run_checked. */
+/** Check an access of the running body, and leave the body if it is invalid. Does nothing
+ * outside pith_kernel_run_checked. */
 PITH_API void pith_kernel_access(const void *address, size_t bytes, pith_access access);
 PITH_END
 

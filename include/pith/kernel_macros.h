@@ -9,9 +9,9 @@
  *     PITH_PASS_V3, _V4  the host loop for x86-64-v3 and x86-64-v4
  *     PITH_PASS_CUDA     the CUDA kernel and its handle (NVRTC: the kernel alone)
  *
- * PITH_KERNEL_REAL is f32 or f64 in passes of a file that has a real. The base pass is
- * told what is linked with it: PITH_KERNEL_WITH_X86, PITH_KERNEL_WITH_CUDA, and, in one
- * of the reals' passes, PITH_KERNEL_REALS (0 none, 1 f32, 2 f64, 3 both).
+ * PITH_KERNEL_REAL is f32 or f64 in passes of a file that has a real. The base pass gets
+ * these macros for linked passes: PITH_KERNEL_WITH_X86, PITH_KERNEL_WITH_CUDA, and, in
+ * one of the reals' passes, PITH_KERNEL_REALS (0 none, 1 f32, 2 f64, 3 both).
  * PITH_KERNEL_CHECKED, in all passes of a file, makes checked kernels: their base pass is
  * compiled as <pith/kernel_checked.h> says, and there are no passes V3 and V4.
  */
@@ -291,6 +291,8 @@ typedef struct pith_operand {
 PITH_BEGIN
 /* What the launch function of every kernel calls. results, all NULL, takes the out and
  * inout arrays in the order of their declaration; it is left alone on failure. */
+/** Launch a kernel; called by the functions that PITH_KERNEL defines. @param results Set
+ * to the results, NULL after an error. */
 PITH_API void pith_kernel_launch(pith_scope *s,
                                  const pith_kernel *kernel,
                                  pith_dtype real,

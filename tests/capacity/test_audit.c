@@ -25,7 +25,7 @@ static const Sim *careful(pith_scope *in, const Sim *sim) {
 }
 PITH_FUNCTION1(careful_step, careful, Sim, Sim)
 
-Test(audit, lists_statics_that_nobody_guards) {
+Test(audit, lists_unguarded_statics) {
     open_all();
     int64_t count = -1;
     const pith_capacity_gap *gaps =

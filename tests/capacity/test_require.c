@@ -155,7 +155,7 @@ Test(require, many_of_one_call_are_repaired_at_once) {
 
 /* ---- Without a collector ---- */
 
-Test(require, is_an_error_where_nobody_collects) {
+Test(require, is_an_error_without_a_collector) {
     open_all();
     const Work *w = work(pith_i64(s, 11));
     pith_capacity_require(s, of_size(s, w, 2), w->need);

@@ -90,7 +90,7 @@ bool pithp_write_add(pithp_scheduling *g, pithp_writes *to, pithp_cuda_write wri
 
 /* ---- Frames ---- */
 
-/* What a plan is told of its memory. */
+/* Addresses that a plan gets. */
 typedef struct pithp_making_interface {
     pithp_cuda_write *slots; /* workspace, inputs, outputs, all but `to`; NULL: the table
                                 of the run */

@@ -61,7 +61,7 @@ void pithp_replay_postpone(pithp_replay *r) {
     atomic_store_explicit(&r->stage, COUNTING, memory_order_release);
 }
 
-/* What is missing is said once a runtime: it will be missing for every plan. */
+/* Report an error of the compiler once a runtime: it concerns every plan. */
 static void complain(pithp_device *d, const char *text) {
     if (!atomic_exchange(&d->compiler_complained, true))
         pithp_log(d->runtime, PITH_LOG_WARNING, "programs run call by call: %s", text);
@@ -82,8 +82,8 @@ pithp_gemm_use pithp_replay_gemm_use(pithp_device *d) {
     return d->backend->gemm ? (pithp_gemm_use)d->backend->gemm_use(d) : PITHP_GEMM_NONE;
 }
 
-/* Products that are worth a library are its tasks, where it is there: nobody opens it for
- * programs without them. */
+/* Large products become library calls, if the library exists. It is opened only for
+ * programs with such products. */
 pithp_schedule *
 pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
     pithp_device *d = pithp_scope_device(s);

@@ -53,7 +53,7 @@ static bool set_edges(pithp_scheduling *g, pithp_making_frame *f, pithp_task *ta
     return true;
 }
 
-/* Tasks from the barrier on that nobody waits for yet. */
+/* Tasks since the barrier without a waiting task. */
 static bool wait_for_all(pithp_scheduling *g, pithp_making_frame *f) {
     const pithp_tasks *tasks = f->tasks;
     const int32_t from = f->order.barrier < 0 ? 0 : f->order.barrier;

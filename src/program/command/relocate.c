@@ -62,7 +62,7 @@ static int64_t words_of(const pithp_launch *launch) {
     return (int64_t)((launch->args_bytes + WORD - 1) / WORD);
 }
 
-/* What is missing of the last one is zero. */
+/* The last word is padded with zeros. */
 static uint64_t word_of(const pithp_launch *launch, int64_t k) {
     const size_t at = (size_t)k * WORD, rest = launch->args_bytes - at;
     uint64_t word = 0;

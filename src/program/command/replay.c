@@ -49,8 +49,8 @@ static void release(pithp_replay *r) {
     pithp_release(r->runtime, r, sizeof *r);
 }
 
-/* Who makes it ends by himself: nobody may wait for him here, where locks may be held
- * that he needs to make room in memory. */
+/* The thread that makes it ends by itself. Waiting for it here could deadlock: the caller
+ * may hold locks that the thread needs to free memory. */
 void pithp_replay_free(pithp_replay *r) {
     if (!r)
         return;
@@ -156,7 +156,7 @@ bool pithp_replay_cost(pith_scope *s,
         return false;
     pithp_error e = {.code = PITH_OK};
     pithp_device *d = pithp_scope_device(s);
-    pith_scope *own = pith_scope_open_in(s); /* its errors are nobody's */
+    pith_scope *own = pith_scope_open_in(s); /* its errors are discarded */
     pithp_plan *scheduled =
         pithp_scope_writable(own)
             ? pithp_plan_make_for(own, plan->program, PITHP_PLAN_SCHEDULED)

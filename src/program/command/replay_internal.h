@@ -13,7 +13,7 @@ typedef enum way {
     STEPPED
 } way; /* stepped: with a wait for each task */
 
-/* Whoever makes it has it for himself; then it belongs to those with the lock. */
+/* Owned by the thread that makes it; afterwards guarded by the lock. */
 struct pithp_replay {
     pith_runtime *runtime;
     atomic_int refs;            /* of the plan, and of who makes it */

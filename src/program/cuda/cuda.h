@@ -43,7 +43,7 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pith_spec *result,
                            const pithp_memory *memory);
 
-/* One launch of a kernel of the library's over so many threads; none for 0. */
+/* One launch of a library kernel over a number of threads; none for 0. */
 pith_status pithp_cuda_emit(const pithp_sink *sink,
                             pithp_cuda_kernel_id id,
                             const char *name,

@@ -28,8 +28,8 @@ typedef struct pithp_frame {
 /* A frame of a plan, the next one in the order in which the table lists them. Declares
  * its variables, but inputs, outputs and workspace. */
 pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan);
-/* Where a value is made or read; what control flow passes has its home, or is what is
- * always handed on. */
+/* Location of a value. A value passed through control flow has a variable of its own,
+ * unless the same value is always passed on. */
 pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v);
 /* The address of a value, as an expression of type char *. */
 void pithp_frame_address(const pithp_frame *f, pithp_value v);

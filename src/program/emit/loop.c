@@ -208,7 +208,7 @@ static void begin_carries(const laying *l) {
     }
 }
 
-/* Behind the last iteration. */
+/* After the last iteration. */
 static void finish_carries(const laying *l) {
     for (int k = 0; k < l->carried.count; k++) {
         const int n = l->number;

@@ -12,9 +12,9 @@ typedef struct pithp_pieces {
     int64_t elements, longest; /* of a piece */
 } pithp_pieces;
 
-/* room: how many there will be, or 0. */
+/* room: expected number of moves, or 0. */
 pith_status pithp_pieces_begin(pith_scope *s, pithp_pieces *p, int64_t room);
-/* Rows of so many bytes each. */
+/* Add rows of `bytes` bytes. */
 pith_status pithp_pieces_add(pithp_pieces *p,
                              void *to,
                              const void *from,
@@ -33,7 +33,7 @@ void pithp_pieces_end(pithp_pieces *p);
 pith_status pithp_emit_pieces(const pithp_sink *sink,
                               const char *name,
                               const pithp_cuda_pieces_args *args);
-/* How wide, as a power of two, chunks of so many pieces should be. */
+/* log2 of the chunk size for a number of pieces. */
 int64_t pithp_pieces_shift(int64_t count, int64_t elements);
 
 #endif

@@ -253,7 +253,7 @@ find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
     return code;
 }
 
-/* What is missing is said once a runtime: it will be missing for every plan. */
+/* Report an error of the compiler once a runtime: it concerns every plan. */
 static void complain(pithp_device *d, const pithp_error *e) {
     if (!atomic_exchange(&d->compiler_complained, true))
         pithp_log(d->runtime, PITH_LOG_WARNING, "programs stay with the interpreter: %s",

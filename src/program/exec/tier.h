@@ -19,7 +19,7 @@ typedef struct pithp_compiled_step {
     struct pithp_batch *batch; /* of this step and some behind it (batch.h); or NULL */
 } pithp_compiled_step;
 
-/* Where an external is: element `index` of a table, and so many bytes behind it. */
+/* Location of an external: element `index` of a table, plus an offset in bytes. */
 enum {
     PITHP_TABLE_INPUTS,
     PITHP_TABLE_OUTPUTS,

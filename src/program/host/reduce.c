@@ -20,7 +20,7 @@ enum {
     PIECE_BYTES = 4096, /* of columns side by side, at most: four rows of these, and */
     WIDE_BYTES = 8192,  /* of their accumulators, at most, stay in the first cache, */
     LEAST_WIDE = 256,   /* and at least, */
-    LEAST_LONG = 256    /* of so many rows */
+    LEAST_LONG = 256    /* for this number of rows */
 };
 
 const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {

@@ -2,7 +2,7 @@
  *
  *     OP, DT         cumsum, f32, ...
  *     A              the type of an accumulator
- *     COMBINE(a, b)  an accumulator that goes on to b
+ *     COMBINE(a, b)  accumulator a, combined with b
  */
 #define NAME(x)    PITHP_PASTE(OP, PITHP_PASTE(x, DT))
 #define E          DT

@@ -66,7 +66,7 @@ typedef struct pithp_program {
     int64_t value_room, input_room, constant_room, instruction_room, operand_room,
         output_room;
     struct pithp_arena *arena; /* parameters, literals and lists of programs */
-    bool has_effects; /* an instruction must run even if nobody wants its results */
+    bool has_effects; /* an instruction must run even if its results are unused */
 } pithp_program;
 
 static inline const pithp_value *pithp_operands(const pithp_program *p,
@@ -180,7 +180,7 @@ pithp_program *pithp_program_extract(pith_scope *s,
                                      int64_t output_count,
                                      const pithp_value *outputs);
 
-/* Whether an instruction must run even if nobody wants its results: it reports, is not
+/* Whether an instruction must run even if its results are unused: it reports, is not
  * pure, or runs a program in which such a one is. */
 bool pithp_has_effects(const pithp_instruction *i);
 

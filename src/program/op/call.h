@@ -87,7 +87,7 @@ typedef struct pithp_while_params {
 typedef struct pithp_loop_params {
     int64_t length;
     int32_t constants, carries;
-    int32_t unroll; /* a hint: so many iterations may be laid out one after the other */
+    int32_t unroll; /* unroll factor: a hint */
     bool reverse;   /* i = length - 1, ... 0 */
 } pithp_loop_params;
 
@@ -131,7 +131,7 @@ void pithp_params_copy(const pithp_call *call, void *copy);
 void pithp_params_text(const pithp_call *call, pithp_text *text);
 
 /* Whether running the call may leave an error (an index out of range in mode error), so
- * that it must run even if nobody wants its result. */
+ * that it must run even if its result is unused. */
 static inline bool pithp_call_reports(const pithp_call *call) {
     return pithp_op_has(call->primitive, PITHP_TRAIT_INDEXED) &&
            ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;

@@ -1,7 +1,7 @@
 /* Simplification of control flow: the passes go through its programs, and then what its
  * programs take and give is narrowed.
  *
- *   1. Results that nobody reads, and carries that serve no result, are left out.
+ *   1. Unused results, and carries that serve no result, are removed.
  *   2. A result of a cond that is one operand in all branches is that operand; a carry
  *      that the body hands on is a constant of the loop.
  *   3. A result that is one literal in all branches is that literal; results that are
@@ -358,7 +358,7 @@ static pithp_program *change(const narrowing *n, int b, const layout *l) {
     for (int64_t k = 0; k < p->output_count; k++)
         if (keeps_output(n, b, k))
             outputs[count++] = p->outputs[k];
-    /* inputs that are read by nobody have no names, and are asked for by nobody */
+    /* unread inputs have no names, and none are requested */
     bool fine = name_inputs(n, b, l, &r);
     for (int64_t k = 0; k < p->input_count && fine; k++)
         if (r.names[p->inputs[k]] < 0)

@@ -11,7 +11,7 @@ typedef enum pithp_pass {
                                 block functions that would compute it later; a cond whose
                                 index is known is its branch */
     PITHP_PASS_COMMON = 4,   /* equal calls of equal operands are made once */
-    PITHP_PASS_DEAD = 8,     /* what nobody needs is left out */
+    PITHP_PASS_DEAD = 8,     /* dead code elimination */
     PITHP_PASS_CONTROL = 16, /* what control flow hands on, hands in as it is known, or
                                 computes in each iteration anew, is outside of it */
     PITHP_PASS_ALL = 31,

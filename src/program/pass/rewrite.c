@@ -378,7 +378,7 @@ static int has_dead(pith_scope *s, const pithp_program *p) {
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     PITHP_VERIFY(p);
-    /* Equal control flow is found before results that nobody reads are left out of it. */
+    /* Common control flow is found before its unused results are removed. */
     pithp_program *better =
         pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
     /* What is left out of one body may leave out what others compute for it. */
@@ -392,7 +392,7 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
         if (same)
             break;
     }
-    /* Rules and folding leave operands behind that nobody needs any more. */
+    /* Rules and folding leave dead operands. */
     if (!better || !(passes & PITHP_PASS_DEAD))
         return better;
     if (!has_programs(better)) {

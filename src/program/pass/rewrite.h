@@ -52,7 +52,7 @@ typedef struct pithp_flow {
     pithp_program **programs;
     bool *wanted; /* of each result */
     /* Of the results that it had in the beginning: the number of the result that it is,
-     * or a value of r->to; a result that nobody reads may have neither. */
+     * or a value of r->to; an unused result may have neither. */
     int first_count;
     int32_t *now;
     pithp_value *instead;
@@ -68,7 +68,7 @@ int pithp_flow_carries(const pithp_flow *f);
 /* The input of program b that an operand is; -1: none. */
 int pithp_flow_input(const pithp_flow *f, int b, int operand);
 
-/* Leave out what nobody needs of it, and what is the same each time. False: error set. */
+/* Remove unused results and invariant carries. False sets the error. */
 bool pithp_flow_narrow(pithp_flow *f);
 /* Compute before a loop what it would compute in each iteration. False: error set. */
 bool pithp_flow_hoist(pithp_flow *f);

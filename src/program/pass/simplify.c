@@ -249,7 +249,7 @@ join_slices(const pithp_program *p, const pithp_instruction *i, pithp_proposal *
     const pithp_slice_params *first = i->params, *second = call->params;
     pithp_slice_params both = {{0}, {0}, {0}};
     if (call->spec->count == 0)
-        return false; /* where it starts is of no account */
+        return false; /* its start does not matter */
     for (int d = 0; d < call->spec->rank; d++) {
         both.start[d] = first->start[d] + second->start[d] * first->step[d];
         const int64_t last = call->spec->shape[d] - 1;

@@ -1,6 +1,6 @@
-/* Input fusion: producers that run block by block in their consumer, whose elements are
- * in the first cache, and in no other memory unless somebody else reads them too: fused
- * steps whose result is reduced, and takes that a fused step reads. */
+/* Input fusion: a producer runs block by block inside its consumer. Its elements stay in
+ * the first cache, and are stored only if they have other readers. Producers are fused
+ * steps whose result is reduced, and gathers that a fused step reads. */
 #include "program/plan/fuse_input.h"
 
 #include "program/host/gather.h"

@@ -15,7 +15,7 @@ _Static_assert((int)PITHP_FUSED_OPS <= (int)EXTERNAL &&
 
 /* Externals, or the pieces of all of them. */
 typedef struct externals {
-    int32_t count, most; /* and room for so many */
+    int32_t count, most; /* number, and capacity */
     pithp_external *list;
     pithp_step_operand *operands;
 } externals;
@@ -183,7 +183,7 @@ static void add_op(fusing *f, const pithp_instruction *i) {
     f->g->slot[i->result] = op->to;
     give_back(f, i, number, false);
     if (!f->g->in_memory[i->result] && f->g->last_read[i->result] == number)
-        f->free_slots[f->free_count++] = op->to; /* nobody reads it */
+        f->free_slots[f->free_count++] = op->to; /* it has no reader */
 }
 
 /* ---- How externals are walked ---- */

@@ -3,8 +3,8 @@
  * what lies between its steps stays in cache. The order within a row is that of the
  * steps, so bits are theirs.
  *
- * A band has `rows` rows of `length` elements. Its steps have so many elements or one a
- * row, and read what is made in the band where the row at hand lies. */
+ * A band has `rows` rows of `length` elements. Its steps have as many elements, or one a
+ * row, and read values of the band at the current row. */
 #include "program/plan/fuse_rows.h"
 
 #include "program/host/reduce.h"

@@ -51,7 +51,7 @@ static inline size_t pithp_band_aligned(size_t bytes) {
     return (bytes + PITHP_BAND_ALIGN - 1) / PITHP_BAND_ALIGN * PITHP_BAND_ALIGN;
 }
 
-/* Where the arguments of a member with so many operands and results begin. */
+/* Offset of the arguments of a member with `memories` operands and results. */
 static inline size_t pithp_band_args_at(int memories) {
     return pithp_band_aligned(sizeof(pithp_band_member) +
                               (size_t)memories * sizeof(pithp_band_buffered));

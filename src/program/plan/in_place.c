@@ -1,8 +1,8 @@
-/* Updates in place: a scatter, a dynamic_update_slice, an inout of a kernel or a loop's
- * carry is written where the array lies that it updates, if nobody reads that afterwards.
- * Such values are one in memory. A body that updates an input so says so, and a loop
- * hands it the memory of the carry itself. So does a branch, where all others update or
- * hand on the same operand. */
+/* In-place updates: a scatter, a dynamic_update_slice, an inout of a kernel or a loop's
+ * carry is written to the buffer of the array that it updates, if that array has no later
+ * reader. Such values share a buffer. A body marks inputs that it updates in place, and a
+ * loop passes it the buffer of the carry. A branch does the same if all other branches
+ * update or forward the same operand. */
 #include "program/ir/region.h"
 #include "program/plan/plan.h"
 

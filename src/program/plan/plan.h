@@ -17,8 +17,8 @@
 
 enum {
     PITHP_TAKES = 2, /* by a step, at most */
-    /* Instructions of a step, at most: what lies between two steps goes through memory,
-     * which costs little once in so many instructions. */
+    /* Instructions of a step, at most. Values between two steps go through memory, which
+     * costs little once in 256 instructions. */
     PITHP_FUSED_OPS = 256,
     PITHP_FUSED_EXTERNALS = 4 * PITHP_FUSED_OPS, /* no instruction adds more */
     /* Operands that are not read where they lie: each has a buffer in the first cache
@@ -374,8 +374,8 @@ enum { PITHP_FLAG_BYTES = PITHP_ALIGNMENT }; /* of the condition of a while */
 static inline size_t pithp_aligned(size_t bytes) {
     return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
 }
-/* Where the second buffer of a carry is in the step's workspace, which ends where that of
- * the carry behind the last one would be. A carry that is updated in place has none. */
+/* Offset of the second buffer of a carry in the step's workspace; for the number of
+ * carries, the end of the workspace. A carry updated in place has no second buffer. */
 size_t pithp_spare_offset(const pithp_step *step, int carry);
 
 /* Control flow: plans of the programs, and what they need of the workspace. */

@@ -92,6 +92,17 @@ must fail macros "a macro that defines code in 52 lines"
 fresh; { printf '#define LIST(X) \\\n'; yes '    X(1) \' | head -50; printf '\n'; } >src/tree/list.h
 must pass macros "a long list"
 
+fresh
+must pass phrases "a sound tree"
+printf '/* A request that is none. */\n' >src/lens/a.c
+must fail phrases "a phrase of the old dialect"
+fresh; printf '/* Read by no\n * thread, so\n * many times. */\n' >src/lens/a.c
+must fail phrases "a phrase across lines"
+fresh; printf '#define PITH_API extern\n/** A function. */\nPITH_API int pith_a(int a);\n' >include/pith/base.h
+must pass documented "a function with a comment"
+printf 'PITH_API int pith_b(int a);\n' >>include/pith/base.h
+must fail documented "a function without a comment of its own"
+
 for path in ho''me/someone/x roo''t/x tm''p/x wor''k/x; do
     fresh; printf 'read "/%s"\n' "$path" >>docs/internals/models.md
     must fail machine_paths "/$path"

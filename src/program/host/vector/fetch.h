@@ -6,8 +6,9 @@
 
 enum { PITHP_LINE_BYTES = 64 };
 
-/* Fetches the lines of `bytes` from `ahead` bytes behind `from` on. They may be nobody's:
- * a fetch never fails. Inlined, or the compiler drops a call that does nothing else. */
+/* Fetches the lines of `bytes` from `ahead` bytes behind `from` on. They may be
+ * unmapped: a prefetch never fails. Inlined, because the compiler drops a call without
+ * other effects. */
 static inline __attribute__((always_inline)) void
 pithp_fetch(const void *from, int64_t ahead, int64_t bytes) {
     const uintptr_t first = (uintptr_t)from + (uintptr_t)ahead;

@@ -410,7 +410,7 @@ static void NAME(finish)(void *to, void *lanes, int64_t used, int64_t width) {
         out[c] = NAME(join)(NAME(none)(), all[c]);
 }
 
-/* One lane: four rows at a time, which are so many streams. */
+/* One lane: four rows at a time, as four streams. */
 static void NAME(lane)(void *to,
                        const void *from,
                        int64_t pitch,
