@@ -27,8 +27,8 @@ typedef struct pith_search_options {
 
 /** What pith_top_k gives; NULL members on failure. */
 typedef struct pith_top {
-    const pith_array *values; /**< [..., k] */
-    const pith_array *places; /**< [..., k], i32 (i64 along axes beyond i32) */
+    const pith_array *values;  /**< [..., k] */
+    const pith_array *indices; /**< [..., k], i32 (i64 along axes beyond i32) */
 } pith_top;
 
 /** Options of pith_unique; zero is the default. */

@@ -95,7 +95,7 @@ PITH_BEGIN
  * @param message A literal, see pith_check_options.message.
  *
  * @par Errors
- * If the check is enabled: PITH_E_DTYPE: the predicate is of floats. PITH_E_ARG: the
+ * If the check is enabled: PITH_E_DTYPE: the predicate has a float dtype. PITH_E_ARG: the
  * predicate is no array; an info has no text; the code is invalid; the message names an
  * unknown argument or has an invalid format; fix has not one or two parameters, or has
  * two and fix_args is NULL. PITH_E_TRACED: fix binds a traced array. In any case

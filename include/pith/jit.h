@@ -205,7 +205,10 @@ PITH_API void pith_program_print(pith_scope *s,
                                  int64_t count,
                                  const void *const *arguments,
                                  FILE *out);
-/** Cost of a call of that program; zeros on failure. Errors: see pith_program_text. */
+/** Cost of a call of that program; zeros on failure.
+ *
+ * @par Errors
+ * Those of pith_program_text. */
 PITH_API pith_program_costs pith_program_cost(pith_scope *s,
                                               const pith_function *function,
                                               int64_t count,

@@ -230,9 +230,9 @@ Test(top_k, is_the_front_of_a_descending_sort) {
             pith_sort(s, a, -1, &(pith_sort_options){.descending = true});
         pt_ok(s, pith_read(s, down, all, sizeof all));
         const pith_top t = pith_top_k(s, a, k);
-        pt_ok(s, pith_array_spec(t.places)->dtype == PITH_I32);
+        pt_ok(s, pith_array_spec(t.indices)->dtype == PITH_I32);
         pt_ok(s, pith_read(s, t.values, top, (size_t)(3 * k) * sizeof *top));
-        read_places(s, t.places, 3 * k, places);
+        read_places(s, t.indices, 3 * k, places);
         for (int i = 0; i < 3 * k; i++) {
             cr_assert(compare(top[i], all[i / k * N + i % k]) == 0);
             cr_assert(compare(x[i / k * N + places[i]], top[i]) == 0);
@@ -387,7 +387,7 @@ Test(top_k, of_long_lines_is_the_front_of_a_descending_sort) {
                                expected, sizeof expected));
             for (int c = 0; c < 3; c++) {
                 const pith_top top = pith_top_k(s, x, counts[c]);
-                pt_ok(s, pith_read(s, top.places, got, (size_t)counts[c] * sizeof *got));
+                pt_ok(s, pith_read(s, top.indices, got, (size_t)counts[c] * sizeof *got));
                 for (int i = 0; i < counts[c]; i++)
                     cr_assert(got[i] == expected[i], "%s, %lld: place %d is %d, not %lld",
                               pith_dtype_name(dtypes[d]), (long long)counts[c], i, got[i],

@@ -49,7 +49,7 @@ RUN(top_k) {
     (void)row;
     const pith_top top = pith_top_k(s, call->in[0], oracle_integer(call, "k", 1));
     call->out[0] = top.values;
-    call->out[1] = top.places;
+    call->out[1] = top.indices;
     call->results = 2;
 }
 
