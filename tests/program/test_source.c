@@ -290,7 +290,7 @@ Test(source, reshaped_slices_are_views, .timeout = 100) {
 /* ---- What is taken ---- */
 
 /* take(v, index) w + take(v, other), by rows; way 1: one is an output; 2: read as a view;
- * 3: errors are reported; 4: a sum of it all. */
+ * 3: one is an output of another shape. */
 static void taken(int64_t inner, pith_dtype dtype, int way, int sources) {
     static int64_t index[2][ELEMENTS];
     bench b = begin();
@@ -321,6 +321,12 @@ static void taken(int64_t inner, pith_dtype dtype, int way, int sources) {
             pithp_program_add(b.s, b.p, PITHP_OP_REVERSE, 1, &got[1], &turned, NULL);
         pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, 2, sum, back));
     }
+    if (way == 3) {
+        const pithp_reshape_params halves = {2, {2, n * inner / 2}};
+        pithp_program_output(
+            b.s, b.p,
+            pithp_program_add(b.s, b.p, PITHP_OP_RESHAPE, 1, &got[1], &halves, NULL));
+    }
     pithp_program_output(b.s, b.p, sum);
     expect_sources(&b, sources);
     free_inputs();
@@ -335,6 +341,7 @@ Test(source, what_is_taken_is_read_where_it_is_needed, .timeout = 300) {
     taken(1, PITH_I8, 0, 2);
     taken(1, PITH_F32, 1, 1);
     taken(3, PITH_F32, 2, 1);
+    taken(1, PITH_F32, 3, 1);
 }
 
 /* In range, in every third line of 100 all of them or all but the last, and beyond it on

@@ -125,9 +125,10 @@ static void choose_reduced(const readers *r, int32_t k) {
     prolong(r->g, from, k);
 }
 
-static bool is_output(const pithp_program *p, pithp_value v) {
-    for (int64_t k = 0; k < p->output_count; k++)
-        if (p->outputs[k] == v)
+/* Whether an output has the memory of a value: is the value, or a reshape of it. */
+static bool is_output(const pithp_planning *g, pithp_value v) {
+    for (int64_t k = 0; k < g->p->output_count; k++)
+        if (g->root[g->p->outputs[k]] == v)
             return true;
     return false;
 }
@@ -161,7 +162,7 @@ static bool has_base(const pithp_planning *g, pithp_value v, pithp_value base) {
 static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
     const pithp_planning *g = r->g;
     const pithp_step *step = &g->plan->steps[k];
-    bool flat = r->first[u] == k && g->last_use[u] == k && !is_output(g->p, u);
+    bool flat = r->first[u] == k && g->last_use[u] == k && !is_output(g, u);
     for (pithp_value v = step->first; v >= 0 && flat; v = g->next[v]) {
         const pithp_instruction *i = pithp_maker(g->p, v);
         for (int o = 0; o < i->operand_count && flat; o++) {
