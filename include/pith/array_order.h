@@ -2,8 +2,8 @@
  * @file
  * Operations along an axis that depend on order: scans, sorts, searches, sets.
  *
- * In every one of them NaN is greater than all numbers and equal to itself, and -0 is
- * equal to 0. Results, scopes and errors: see array.h.
+ * All of them order NaN after all numbers and equal to itself, and -0 equal to 0.
+ * Results, scopes and errors: see array.h.
  */
 #ifndef PITH_ARRAY_ORDER_H
 #define PITH_ARRAY_ORDER_H
@@ -17,15 +17,15 @@ typedef struct pith_cumulative_options {
 
 /** Options of sorts; zero is the default. */
 typedef struct pith_sort_options {
-    bool descending PITH_DEFAULT; /**< the greatest first, NaN before all; still stable */
+    bool descending PITH_DEFAULT; /**< largest first, NaN before all numbers; stable */
 } pith_sort_options;
 
 /** Options of pith_search_sorted; zero is the default. */
 typedef struct pith_search_options {
-    bool right PITH_DEFAULT; /**< after the elements equal to a value, not before them */
+    bool right PITH_DEFAULT; /**< after equal elements, not before them */
 } pith_search_options;
 
-/** What pith_top_k gives; NULL members on failure. */
+/** Result of pith_top_k; NULL members on failure. */
 typedef struct pith_top {
     const pith_array *values;  /**< [..., k] */
     const pith_array *indices; /**< [..., k], i32 (i64 along axes beyond i32) */
@@ -38,30 +38,31 @@ typedef struct pith_unique_options {
     const double *fill PITH_DEFAULT;
 } pith_unique_options;
 
-/** What pith_unique gives; NULL members on failure. */
+/** Result of pith_unique; NULL members on failure. */
 typedef struct pith_unique_result {
     const pith_array *values;  /**< [size], ascending */
-    const pith_array *index;   /**< [size], i64: the first place of each in C order */
-    const pith_array *inverse; /**< a's shape, i64: the place of each element in values */
-    const pith_array *counts;  /**< [size], i64: how often each is there; 0 for fills */
+    const pith_array *index;   /**< [size], i64: the first index of each in C order */
+    const pith_array *inverse; /**< a's shape, i64: the index of each element in values */
+    const pith_array *counts;  /**< [size], i64: the number of occurrences; 0 for fills */
 } pith_unique_result;
 
-/** What pith_nonzero gives; NULL members on failure. */
+/** Result of pith_nonzero; NULL members on failure. */
 typedef struct pith_indices {
-    int count;                             /**< axes */
-    const pith_array *axes[PITH_MAX_RANK]; /**< [size], i64: the places along each */
+    int count; /**< number of axes */
+    const pith_array
+        *axes[PITH_MAX_RANK]; /**< [size], i64: the indices along each axis */
 } pith_indices;
 
 /** Options of pith_nonzero; zero is the default. */
 typedef struct pith_nonzero_options {
-    int64_t fill PITH_DEFAULT; /**< fills the positions after the last one */
+    int64_t fill PITH_DEFAULT; /**< fills the entries after the last index */
 } pith_nonzero_options;
 
 /** Options of pith_isin; zero is the default. */
 typedef struct pith_isin_options {
-    /** Integers alone: elements and set lie in 0 to max_item - 1, and a table of as many
-     * bools is looked up instead of a sorted set. What lies outside is in no set. 0:
-     * sort. */
+    /** For integers: elements and set lie in 0 to max_item - 1, and a table of max_item
+     * bools replaces the search in a sorted set. Values outside are in no set. 0: sort.
+     */
     int64_t max_item PITH_DEFAULT;
     bool invert PITH_DEFAULT; /**< whether an element is not in the set */
 } pith_isin_options;
@@ -71,62 +72,63 @@ PITH_BEGIN
 /* ---- Scans ---- */
 
 /**
- * Running sums along an axis: a's dtype (bool: i64).
+ * Cumulative sum along an axis in a's dtype (bool: i64).
  *
- * Order: blocks of 480 elements, summed one after the other; to each the sum of the
- * blocks before it is added. Blocks are summed one after the other within groups of 512,
- * and groups likewise. A function of the place alone: the same bits on every backend and
- * number of threads. f16, bf16 and f32 are summed in f64 and rounded where
- * they are stored; integers wrap.
+ * Order: blocks of 480 elements are summed sequentially, and the sum of all blocks before
+ * it is added to each. Block sums are added sequentially within groups of 512, and
+ * group sums likewise. The order depends only on the index: the same bits on every
+ * backend and number of threads. f16, bf16 and f32 are summed in f64 and rounded when
+ * stored. Integers wrap.
  */
 PITH_API const pith_array *pith_cumsum(pith_scope *s,
                                        const pith_array *a,
                                        int axis,
                                        const pith_cumulative_options *options);
-/** Running products; order and dtype as pith_cumsum. */
+/** Cumulative product; order and dtype as pith_cumsum. */
 PITH_API const pith_array *pith_cumprod(pith_scope *s,
                                         const pith_array *a,
                                         int axis,
                                         const pith_cumulative_options *options);
-/** The least so far; from the first NaN on NaN. */
+/** Cumulative minimum; NaN from the first NaN on. */
 PITH_API const pith_array *pith_cummin(pith_scope *s,
                                        const pith_array *a,
                                        int axis,
                                        const pith_cumulative_options *options);
-/** The greatest so far; from the first NaN on NaN. */
+/** Cumulative maximum; NaN from the first NaN on. */
 PITH_API const pith_array *pith_cummax(pith_scope *s,
                                        const pith_array *a,
                                        int axis,
                                        const pith_cumulative_options *options);
-/** log(exp(a[0]) + ... + exp(a[i])), computed in f64 without overflow; floats. */
+/** Cumulative log(exp(a[0]) + ... + exp(a[i])), computed in f64 without overflow; floats.
+ */
 PITH_API const pith_array *pith_cumlogsumexp(pith_scope *s,
                                              const pith_array *a,
                                              int axis,
                                              const pith_cumulative_options *options);
 /** Differences of neighbours along an axis, n times: extent m becomes m - n (or 0). bool:
- * whether they differ; unsigned integers wrap. */
+ * whether they differ. Unsigned integers wrap. */
 PITH_API const pith_array *pith_diff(pith_scope *s, const pith_array *a, int n, int axis);
 
 /* ---- Sorts ---- */
 
-/** The elements along an axis in ascending order, stable; NaN last. */
+/** Sort along an axis in ascending order, stable; NaN last. */
 PITH_API const pith_array *
 pith_sort(pith_scope *s, const pith_array *a, int axis, const pith_sort_options *options);
-/** The places that sort an axis, stable; i64. */
+/** Indices that sort an axis, stable; i64. */
 PITH_API const pith_array *pith_argsort(pith_scope *s,
                                         const pith_array *a,
                                         int axis,
                                         const pith_sort_options *options);
-/** The places that sort an axis by several keys of one shape, the last one first (as
+/** Indices that sort an axis by several keys of one shape, the last key first (as
  * numpy.lexsort); stable; i64. */
 PITH_API const pith_array *
 pith_lexsort(pith_scope *s, int64_t count, const pith_array *const *keys, int axis);
 /**
- * Arrays of one shape reordered alike along an axis: ascending by the first @p keys of
- * them, the first one first, stable; the others are carried along.
+ * Sort arrays of one shape together along an axis, stable: ascending by the first @p keys
+ * arrays, the first key first. The other arrays are reordered alike.
  *
- * @param sorted Set to as many arrays, or NULL on failure.
- * @return Whether they are there.
+ * @param sorted Set to @p count arrays, or to NULL on failure.
+ * @return Whether it succeeded.
  */
 PITH_API bool pith_sort_by_keys(pith_scope *s,
                                 int64_t count,
@@ -134,35 +136,35 @@ PITH_API bool pith_sort_by_keys(pith_scope *s,
                                 int keys,
                                 int axis,
                                 const pith_array **sorted);
-/** The k greatest elements along the last axis, the greatest first, NaN before all, the
- * first of equals first. */
+/** The k largest elements along the last axis, largest first, NaN before all numbers. Of
+ * equal elements the first comes first. */
 PITH_API pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k);
-/** The middle value along an axis, which vanishes, or the mean of the middle two; NaN if
- * any is, or there is none; floats. */
+/** Median along an axis, which is removed: the middle value, or the mean of the middle
+ * two. NaN propagates; NaN for an empty axis. Floats. */
 PITH_API const pith_array *pith_median(pith_scope *s, const pith_array *a, int axis);
 
 /* ---- Searches ---- */
 
 /**
- * Where values belong in a sorted array: how many of its elements are less.
+ * Binary search: for each value the number of elements of a sorted array that are less.
  *
- * Shapes: sorted [n], values any; dtypes promote. i32, as in JAX (i64 where n is beyond
- * it).
+ * Shapes: sorted [n], values any; dtypes promote. The result is i32, as in JAX (i64 if n
+ * exceeds i32).
  */
 PITH_API const pith_array *pith_search_sorted(pith_scope *s,
                                               const pith_array *sorted,
                                               const pith_array *values,
                                               const pith_search_options *options);
-/** The bin of each value among ascending edges [n]: i of edges[i - 1] <= x < edges[i],
- * i64; right: of edges[i - 1] < x <= edges[i]. */
+/** The bin of each value among ascending edges [n]: i with edges[i - 1] <= x < edges[i],
+ * i64; with right: edges[i - 1] < x <= edges[i]. */
 PITH_API const pith_array *pith_digitize(pith_scope *s,
                                          const pith_array *values,
                                          const pith_array *edges,
                                          bool right);
-/** How many elements of a bool array [n] are true before the first false one; i64. */
+/** The number of true elements of a bool array [n] before the first false one; i64. */
 PITH_API const pith_array *pith_partition_point(pith_scope *s, const pith_array *mask);
-/** Whether each element of @p a is among those of @p set; bool, a's shape; dtypes
- * promote. NaN is in no set. */
+/** Whether each element of @p a is in @p set; bool, a's shape; dtypes promote. NaN is in
+ * no set. */
 PITH_API const pith_array *pith_isin(pith_scope *s,
                                      const pith_array *a,
                                      const pith_array *set,
@@ -170,14 +172,15 @@ PITH_API const pith_array *pith_isin(pith_scope *s,
 
 /* ---- Sets of a given size ---- */
 
-/** The different elements of @p a, ascending, cut or filled to @p size; all NaN are one.
+/** The distinct elements of @p a, ascending, truncated or filled to @p size. All NaN are
+ * one element.
  */
 PITH_API pith_unique_result pith_unique(pith_scope *s,
                                         const pith_array *a,
                                         int64_t size,
                                         const pith_unique_options *options);
-/** The places of the elements that are not 0 (NaN is not), in C order, cut or filled to
- * @p size. @p a has rank 1 or more. */
+/** The indices of the nonzero elements (NaN is nonzero) in C order, truncated or filled
+ * to @p size. @p a has rank 1 or more. */
 PITH_API pith_indices pith_nonzero(pith_scope *s,
                                    const pith_array *a,
                                    int64_t size,

@@ -12,100 +12,110 @@
 PITH_BEGIN
 
 /**
- * The sum over axes; the dtype of @p a (bool: i64). Integers wrap.
+ * Sum over axes in the dtype of @p a (bool: i64). Integers wrap.
  *
- * Order: blocks of 4,096 elements, 64 strided lanes in a block, a binary tree over lanes
- * and then over blocks: the same bits on every backend and number of threads. f16, bf16
- * and f32 are accumulated in f64 and rounded once. Bound for f64: about (log2(n) + 64) /
- * 2 units of 2^-53 of the sum of magnitudes.
+ * Order: pairwise. Blocks of 4,096 elements, 64 strided lanes in a block, a binary tree
+ * over lanes and then over blocks: the same bits on every backend and number of threads.
+ * f16, bf16 and f32 are accumulated in f64 and rounded once. Error bound for f64: about
+ * (log2(n) + 64) / 2 units of 2^-53 of the sum of magnitudes (N. Higham, "The accuracy
+ * of floating point summation", SIAM J. Sci. Comput. 14, 1993).
  */
 PITH_API const pith_array *pith_sum(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The product; order and dtype as pith_sum. */
+/** Product over axes; order and dtype as pith_sum. */
 PITH_API const pith_array *pith_prod(pith_scope *s, const pith_array *a, pith_axes axes);
-/** sum / count, floats only. */
+/** Mean over axes: sum / count; floats. */
 PITH_API const pith_array *pith_mean(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The smallest; NaN if any is. An empty reduction is PITH_E_SHAPE. */
+/** Minimum over axes; NaN propagates.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: the reduction is empty. */
 PITH_API const pith_array *pith_min(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The largest; NaN if any is. An empty reduction is PITH_E_SHAPE. */
+/** Maximum over axes; NaN propagates.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: the reduction is empty. */
 PITH_API const pith_array *pith_max(pith_scope *s, const pith_array *a, pith_axes axes);
-/** Whether any is true (not 0); bool. */
+/** Whether any element is nonzero; bool. */
 PITH_API const pith_array *pith_any(pith_scope *s, const pith_array *a, pith_axes axes);
-/** Whether all are true (not 0); bool. */
+/** Whether all elements are nonzero; bool. */
 PITH_API const pith_array *pith_all(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The place of the smallest over axes, in C order of these; the first of equals (NaN is
- * smallest); i64. An empty reduction is PITH_E_SHAPE. */
+/** Index of the minimum over axes, in C order of these axes; the first of equal elements;
+ * NaN is smallest; i64.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: the reduction is empty. */
 PITH_API const pith_array *
 pith_argmin(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The place of the largest; as pith_argmin (NaN is largest). */
+/** Index of the maximum, as pith_argmin; NaN is largest. */
 PITH_API const pith_array *
 pith_argmax(pith_scope *s, const pith_array *a, pith_axes axes);
 
 /** Options of the reductions that end in _with; zero is the default. */
 typedef struct pith_reduce_options {
-    /** bool, broadcast to the operand: elements where it is false are left out. */
+    /** bool, broadcast to the operand: elements where it is false are skipped. */
     const pith_array *where PITH_DEFAULT;
-    /** Rank 0: combined with the result as one more element. */
+    /** Rank 0: one more element. */
     const pith_array *initial PITH_DEFAULT;
 } pith_reduce_options;
 
-/** pith_sum of some elements. */
+/** pith_sum with options. */
 PITH_API const pith_array *pith_sum_with(pith_scope *s,
                                          const pith_array *a,
                                          pith_axes axes,
                                          const pith_reduce_options *options);
-/** pith_prod of some elements. */
+/** pith_prod with options. */
 PITH_API const pith_array *pith_prod_with(pith_scope *s,
                                           const pith_array *a,
                                           pith_axes axes,
                                           const pith_reduce_options *options);
-/** pith_min of some elements; with where, initial is needed, and it is the result of
- * nothing. */
+/** pith_min with options. `where` requires `initial`, which is the result of an empty
+ * selection. */
 PITH_API const pith_array *pith_min_with(pith_scope *s,
                                          const pith_array *a,
                                          pith_axes axes,
                                          const pith_reduce_options *options);
-/** pith_max of some elements; as pith_min_with. */
+/** pith_max with options, as pith_min_with. */
 PITH_API const pith_array *pith_max_with(pith_scope *s,
                                          const pith_array *a,
                                          pith_axes axes,
                                          const pith_reduce_options *options);
-/** pith_any of some elements. */
+/** pith_any with options. */
 PITH_API const pith_array *pith_any_with(pith_scope *s,
                                          const pith_array *a,
                                          pith_axes axes,
                                          const pith_reduce_options *options);
-/** pith_all of some elements. */
+/** pith_all with options. */
 PITH_API const pith_array *pith_all_with(pith_scope *s,
                                          const pith_array *a,
                                          pith_axes axes,
                                          const pith_reduce_options *options);
-/** pith_mean of some elements, NaN where there are none; without initial. */
+/** pith_mean with `where`, without `initial`; NaN for an empty selection. */
 PITH_API const pith_array *pith_mean_with(pith_scope *s,
                                           const pith_array *a,
                                           pith_axes axes,
                                           const pith_reduce_options *options);
-/** The mean of squared distances from the mean, floats only: their sum over count - ddof.
- */
+/** Variance over axes, floats: the sum of squared distances from the mean over count -
+ * ddof. */
 PITH_API const pith_array *
 pith_var(pith_scope *s, const pith_array *a, pith_axes axes, double ddof);
-/** The square root of pith_var. */
+/** Standard deviation: the square root of pith_var. */
 PITH_API const pith_array *
 pith_std(pith_scope *s, const pith_array *a, pith_axes axes, double ddof);
-/** log(sum(exp(a))) without overflow, floats only; of nothing -inf. */
+/** log(sum(exp(a))) without overflow; floats; -inf for an empty reduction. */
 PITH_API const pith_array *
 pith_logsumexp(pith_scope *s, const pith_array *a, pith_axes axes);
 /**
- * The norm of vectors over axes, floats only: sum(|a|^order)^(1/order).
+ * Vector norm over axes, floats: sum(|a|^order)^(1/order).
  *
- * @param order 2 is the Euclidean one, INFINITY the largest, -INFINITY the smallest
- * magnitude, 0 the number of elements that are not 0.
+ * @param order 2: Euclidean; INFINITY: largest magnitude; -INFINITY: smallest magnitude;
+ * 0: number of nonzero elements.
  */
 PITH_API const pith_array *
 pith_norm(pith_scope *s, const pith_array *a, double order, pith_axes axes);
-/** The number of elements that are not 0 (NaN is not); i64. */
+/** Number of nonzero elements (NaN is nonzero); i64. */
 PITH_API const pith_array *
 pith_count_nonzero(pith_scope *s, const pith_array *a, pith_axes axes);
-/** Whether all elements are near, as pith_is_close says; a bool of rank 0. */
+/** Whether all elements are close, as by pith_is_close; a bool of rank 0. */
 PITH_API const pith_array *pith_all_close(pith_scope *s,
                                           const pith_array *a,
                                           const pith_array *b,

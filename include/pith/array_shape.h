@@ -1,6 +1,6 @@
 /**
  * @file
- * Operations that move elements without reading them: shapes, slices, joins.
+ * Shape operations: reshape, transpose, slice, concatenate, pad.
  *
  * Results, scopes and errors: see array.h.
  */
@@ -9,24 +9,24 @@
 
 #include <pith/array.h>
 
-/** What pith_pad does along one axis. */
+/** Padding of one axis, for pith_pad. */
 typedef struct pith_padding {
-    int64_t low PITH_DEFAULT;      /**< before the first element; negative: cut off */
-    int64_t high PITH_DEFAULT;     /**< after the last one; negative: cut off */
-    int64_t interior PITH_DEFAULT; /**< between neighbours; not negative */
+    int64_t low PITH_DEFAULT;      /**< elements before the first; negative: removed */
+    int64_t high PITH_DEFAULT;     /**< elements after the last; negative: removed */
+    int64_t interior PITH_DEFAULT; /**< elements between neighbours; not negative */
 } pith_padding;
 
-/** What pith_extend puts before and after the elements of an axis, as numpy.pad. */
+/** Elements beyond the ends of an axis in pith_extend, as in numpy.pad. */
 typedef enum pith_extension {
-    PITH_EXTEND_EDGE,      /**< the first and the last element */
-    PITH_EXTEND_REFLECT,   /**< mirrored at the first and the last element */
-    PITH_EXTEND_SYMMETRIC, /**< mirrored beside them, which come twice */
-    PITH_EXTEND_WRAP       /**< from the other end */
+    PITH_EXTEND_EDGE,      /**< repeat the first and the last element */
+    PITH_EXTEND_REFLECT,   /**< mirror at the first and the last element */
+    PITH_EXTEND_SYMMETRIC, /**< mirror beside them, so that they occur twice */
+    PITH_EXTEND_WRAP       /**< continue from the other end */
 } pith_extension;
 
 PITH_BEGIN
 
-/** Repeat along new leading axes and axes of extent 1 until the shape is @p shape. */
+/** Broadcast to @p shape: repeat along new leading axes and axes of extent 1. */
 PITH_API const pith_array *
 pith_broadcast_to(pith_scope *s, const pith_array *a, pith_shape shape);
 /** The same elements in another shape; one extent may be -1. Shares the data. */
@@ -35,78 +35,79 @@ pith_reshape(pith_scope *s, const pith_array *a, pith_shape shape);
 /** Axis i of the result is axis order[i] of @p a; order NULL reverses the axes. */
 PITH_API const pith_array *
 pith_transpose(pith_scope *s, const pith_array *a, const int *order);
-/** New axes of extent 1 at these places of the result. Shares the data. */
+/** Insert axes of extent 1 at these axes of the result. Shares the data. */
 PITH_API const pith_array *
 pith_expand_dims(pith_scope *s, const pith_array *a, pith_axes axes);
-/** Without these axes of extent 1 (PITH_ALL_AXES: every such axis). Shares the data. */
+/** Remove these axes of extent 1 (PITH_ALL_AXES: all of them). Shares the data. */
 PITH_API const pith_array *
 pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axes);
-/** The elements that @p slices pick, one slice for each of the first @p count axes;
- * others whole. On the host a slice whose elements lie side by side, and are half or more
- * of the memory that holds @p a, shares that memory. */
+/** Slice the first @p count axes; the others are whole. On the host a contiguous slice of
+ * at least half of the memory that holds @p a shares that memory. */
 PITH_API const pith_array *pith_slice_array(pith_scope *s,
                                             const pith_array *a,
                                             int64_t count,
                                             const pith_slice *slices);
-/** The elements of one axis at one place, without that axis: a[:, index] for axis 1. */
+/** The elements at one index of an axis, without that axis: a[:, index] for axis 1. */
 PITH_API const pith_array *
 pith_slice_at(pith_scope *s, const pith_array *a, int axis, int64_t index);
 /** Reverse the order of the elements along axes. */
 PITH_API const pith_array *pith_flip(pith_scope *s, const pith_array *a, pith_axes axes);
-/** Join arrays along an axis that they have; dtypes promote. count is at least 1. */
+/** Concatenate @p count arrays (at least 1) along an axis; dtypes promote. */
 PITH_API const pith_array *
 pith_concatenate(pith_scope *s, int64_t count, const pith_array *const *arrays, int axis);
-/** Join arrays of one shape along a new axis. */
+/** Stack @p count arrays of one shape along a new axis. */
 PITH_API const pith_array *
 pith_stack(pith_scope *s, int64_t count, const pith_array *const *arrays, int axis);
-/** Two axes exchanged. */
+/** Exchange two axes. */
 PITH_API const pith_array *
 pith_swapaxes(pith_scope *s, const pith_array *a, int first, int second);
-/** One axis moved to another place, the others in their order. */
+/** Move one axis to another position; the others keep their order. */
 PITH_API const pith_array *
 pith_moveaxis(pith_scope *s, const pith_array *a, int source, int destination);
-/** Parts of @p a along an axis, cut before the places @p at, which are clipped as in
- * slices: count + 1 arrays, owned by @p s. */
+/** Split @p a along an axis before the indices @p at, which are clipped as in slices.
+ * @return count + 1 arrays, owned by @p s, or NULL. */
 PITH_API const pith_array *const *pith_split(pith_scope *s,
                                              const pith_array *a,
                                              int64_t count,
                                              const int64_t *at,
                                              int axis);
-/** Every element of an axis @p repeats times, one after the other. */
+/** Repeat each element of an axis @p repeats times. */
 PITH_API const pith_array *
 pith_repeat(pith_scope *s, const pith_array *a, int64_t repeats, int axis);
-/** Element i of an axis repeats[i] times; @p count is the axis' extent. */
+/** Repeat element i of an axis repeats[i] times; @p count is the extent of the axis. */
 PITH_API const pith_array *pith_repeat_each(pith_scope *s,
                                             const pith_array *a,
                                             int64_t count,
                                             const int64_t *repeats,
                                             int axis);
-/** The array repeats[i] times along axis i; missing axes are 1 in front, as in NumPy. */
+/** Repeat the array repeats[i] times along axis i; missing leading axes are 1, as in
+ * NumPy. */
 PITH_API const pith_array *
 pith_tile(pith_scope *s, const pith_array *a, int64_t count, const int64_t *repeats);
-/** Elements moved @p shift places along an axis; what leaves it comes in again. */
+/** Rotate the elements along an axis by @p shift. */
 PITH_API const pith_array *
 pith_roll(pith_scope *s, const pith_array *a, int64_t shift, int axis);
 /**
- * Put @p value before, after and between the elements, or cut some off.
+ * Pad with @p value before, after and between elements, or remove elements at the ends.
  *
  * @param value Rank 0, cast to a's dtype; NULL: 0.
- * @param padding One for each of the first @p count axes; others stay.
+ * @param padding One entry for each of the first @p count axes.
  */
 PITH_API const pith_array *pith_pad(pith_scope *s,
                                     const pith_array *a,
                                     const pith_array *value,
                                     int64_t count,
                                     const pith_padding *padding);
-/** Continue an array beyond its ends, low and high elements of each of the first @p count
- * axes. PITH_E_SHAPE for an axis without elements. */
+/** Extend an array by low and high elements at the ends of the first @p count axes.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: such an axis is empty. */
 PITH_API const pith_array *pith_extend(pith_scope *s,
                                        const pith_array *a,
                                        pith_extension extension,
                                        int64_t count,
                                        const pith_padding *padding);
-/** The elements on a diagonal of the last two axes, as one last axis; 1: the one above
- * the main one. */
+/** A diagonal of the last two axes, as one last axis; offset 1 is above the main one. */
 PITH_API const pith_array *
 pith_diagonal(pith_scope *s, const pith_array *a, int64_t offset);
 /** The last two axes with zeros above a diagonal. */
