@@ -2,15 +2,19 @@
  * @file
  * Arrays: the leaves of trees, and the operations on them.
  *
- * An array is immutable, row-major and contiguous, of rank 0 to 8, and lives in the
+ * An array is immutable, row-major and contiguous, has rank 0 to 8, and lives in the
  * memory of its runtime's device. It is concrete (it has a value) or traced (it stands
- * for a value of a program being built); every operation takes both.
+ * for a value of a program that is being recorded). Every operation takes both.
  *
- * All operations: the result belongs to @p s. On failure they return NULL and the scope
- * carries the error: PITH_E_ARG (an argument is no array, is NULL, or belongs to another
- * runtime), PITH_E_DTYPE, PITH_E_SHAPE, PITH_E_OVERFLOW, PITH_E_MEMORY, PITH_E_TRACED,
- * PITH_E_DONATED. On a scope that carries an error already they do nothing. None of them
- * waits for the device unless it says so.
+ * The result of an operation belongs to @p s. On failure it is NULL, and the scope has
+ * the error. Operations on a scope with an error do nothing. No operation waits for the
+ * device unless its comment says so.
+ *
+ * @par Errors
+ * Common to all operations: PITH_E_ARG: an argument is no array, is NULL, or belongs to
+ * another runtime. PITH_E_DTYPE, PITH_E_SHAPE: operands do not fit. PITH_E_OVERFLOW: the
+ * size of the result overflows. PITH_E_MEMORY. PITH_E_TRACED: a traced array where a
+ * value is needed. PITH_E_DONATED: an operand was donated.
  */
 #ifndef PITH_ARRAY_H
 #define PITH_ARRAY_H
@@ -19,25 +23,24 @@
 
 /** A set of axes; negative ones count from the last. See PITH_AXES, PITH_ALL_AXES. */
 typedef struct pith_axes {
-    bool all;  /**< every axis; axes is not looked at */
-    bool keep; /**< reduced axes stay, with extent 1 */
+    bool all;  /**< every axis; `axes` is ignored */
+    bool keep; /**< keep reduced axes with extent 1 */
     int8_t count;
     int8_t axes[PITH_MAX_RANK];
 } pith_axes;
 
-/** Elements start, start + step, ... before limit of one axis; see PITH_SLICE. */
+/** Elements start, start + step, ... before limit along one axis; see PITH_SLICE. */
 typedef struct pith_slice {
-    int64_t
-        start; /**< negative: counted from the end; out of range: clipped, as in NumPy */
-    int64_t limit; /**< as start; INT64_MAX: to the end (INT64_MIN: past the first, for
-                      steps < 0) */
+    int64_t start; /**< negative: from the end; out of range: clipped, as in NumPy */
+    int64_t limit; /**< as start; INT64_MAX: the end (INT64_MIN: past the first, for steps
+                      < 0) */
     int64_t step;  /**< not 0 */
 } pith_slice;
 
-/** Some axes, such as PITH_AXES(0, -1); they vanish from the result. */
+/** A set of axes, such as PITH_AXES(0, -1); reductions remove them. */
 #define PITH_AXES(...)                                                                   \
     (PITH_LITERAL_(pith_axes){false, false, PITH_COUNT_ARGS_(__VA_ARGS__), {__VA_ARGS__}})
-/** Some axes that stay in the result with extent 1. */
+/** A set of axes that reductions keep with extent 1. */
 #define PITH_AXES_KEPT(...)                                                              \
     (PITH_LITERAL_(pith_axes){false, true, PITH_COUNT_ARGS_(__VA_ARGS__), {__VA_ARGS__}})
 /** Every axis; the result has rank 0. */
@@ -48,28 +51,28 @@ typedef struct pith_slice {
 /** A whole axis. */
 #define PITH_WHOLE (PITH_LITERAL_(pith_slice){0, INT64_MAX, 1})
 
-/** What becomes of an index outside its axis, after negative ones were counted from the
- * end, once. */
+/** Treatment of an index out of range. Negative indices count from the end first, once.
+ */
 typedef enum pith_index_mode {
-    PITH_INDEX_DEFAULT, /**< taking: fill, as jnp.take (x[i] of JAX clamps instead);
-                           scattering: drop, as x.at[i] of JAX */
-    PITH_INDEX_DROP,    /**< scattering: the update is left out; taking: as fill */
-    PITH_INDEX_CLIP,    /**< the nearest valid index; pith_take: negative ones are not
-                           counted from the end but give element 0, as in JAX and NumPy */
-    PITH_INDEX_FILL,    /**< taking: the fill value; scattering: as drop */
+    PITH_INDEX_DEFAULT, /**< gather: fill, as jnp.take (x[i] of JAX clamps instead);
+                           scatter: drop, as x.at[i] of JAX */
+    PITH_INDEX_DROP,    /**< scatter: drop the update; gather: as fill */
+    PITH_INDEX_CLIP,    /**< the nearest valid index; in pith_take negative indices give
+                           element 0, as in JAX and NumPy */
+    PITH_INDEX_FILL,    /**< gather: the fill value; scatter: as drop */
     PITH_INDEX_WRAP,    /**< modulo the extent */
-    PITH_INDEX_PROMISE, /**< the caller promises there is none; nothing is checked */
-    PITH_INDEX_ERROR    /**< PITH_E_INDEX naming the first one, at the next synchronising
-                           call */
+    PITH_INDEX_PROMISE, /**< the caller promises that there is none; nothing is checked */
+    PITH_INDEX_ERROR    /**< PITH_E_INDEX with the first such index, at the next
+                           synchronising call */
 } pith_index_mode;
 
 /** Options of pith_take and its like; zero is the default. */
 typedef struct pith_take_options {
     int axis PITH_DEFAULT; /**< negative: from the last; 0 for pith_gather */
     pith_index_mode mode PITH_DEFAULT;
-    /** Used for invalid indices in mode fill; must be exact in an integer dtype. NULL:
-     * NaN for floats, the least value for signed integers, the greatest for unsigned
-     * ones, true for bool, as in JAX. */
+    /** The value of indices out of range in mode fill; must be exact in an integer dtype.
+     * NULL: NaN for floats, the least value for signed integers, the largest for unsigned
+     * integers, true for bool, as in JAX. */
     const double *fill PITH_DEFAULT;
 } pith_take_options;
 
@@ -80,11 +83,11 @@ typedef struct pith_scatter_options {
     pith_index_mode mode PITH_DEFAULT;
     bool unique PITH_DEFAULT;    /**< a promise: no index is repeated */
     bool sorted PITH_DEFAULT;    /**< a promise: indices ascend, negative ones first */
-    bool unordered PITH_DEFAULT; /**< floats may add up in any order, which is faster on
-                                    CUDA: sums differ from run to run there */
+    bool unordered PITH_DEFAULT; /**< floats may be added in any order: faster on CUDA,
+                                    where sums then differ from run to run */
 } pith_scatter_options;
 
-/** What a scatter does with an update and the element it meets. */
+/** How a scatter combines an update with an element. */
 typedef enum pith_scatter_operation {
     PITH_SCATTER_SET,
     PITH_SCATTER_ADD,
@@ -105,14 +108,14 @@ typedef enum pith_entry_kind {
 /** One entry of an index such as x[i, 1:3, 5]: see PITH_ENTRY_ARRAY and its like. */
 typedef struct pith_index_entry {
     pith_entry_kind kind;
-    const pith_array *array; /**< of integers */
-    pith_slice slice;        /**< a place is its start */
+    const pith_array *array; /**< indices, integers */
+    pith_slice slice;        /**< a single index is its start */
 } pith_index_entry;
 
-/** Places along an axis, from an array of integers. */
+/** Indices along an axis, from an array of integers. */
 #define PITH_ENTRY_ARRAY(indices)                                                        \
     (PITH_LITERAL_(pith_index_entry){PITH_ENTRY_IS_ARRAY, (indices), {0, 0, 0}})
-/** One place of an axis, which vanishes. */
+/** One index of an axis, which is removed. */
 #define PITH_ENTRY_AT(place)                                                             \
     (PITH_LITERAL_(pith_index_entry){PITH_ENTRY_IS_PLACE, NULL, {(place), 0, 0}})
 /** A slice of an axis, as PITH_SLICE. */
@@ -154,20 +157,21 @@ PITH_BEGIN
 
 /* ---- Making arrays from host data, and reading them ---- */
 
-/** An array with a copy of the shape's elements at @p data. Those of bool are bytes 0 and
- * 1, here and below: others are PITH_E_ARG. */
+/** An array with a copy of the elements at @p data.
+ *
+ * @par Errors
+ * PITH_E_ARG: a bool element is not a byte 0 or 1 (also in the functions below). */
 PITH_API const pith_array *
 pith_array_copy(pith_scope *s, pith_dtype dtype, pith_shape shape, const void *data);
 /**
- * An array over host memory of the caller's, which must stay unchanged until the scope is
- * closed (and whatever the array was kept to). On CUDA the elements are copied.
+ * An array over host memory of the caller, which must stay unchanged until the scope, and
+ * each scope that the array is kept to, is closed. On CUDA the elements are copied.
  */
 PITH_API const pith_array *
 pith_array_borrow(pith_scope *s, pith_dtype dtype, pith_shape shape, const void *data);
 /**
- * As pith_array_borrow, but @p release(closure, data) is called when the last array over
- * the memory is gone: also when this call fails, so that the memory is never lost. It may
- * run on any thread.
+ * As pith_array_borrow, but @p release(closure, data) is called when no array uses the
+ * memory any more, also if this call fails. Any thread may call it.
  */
 PITH_API const pith_array *pith_array_own(pith_scope *s,
                                           pith_dtype dtype,
@@ -186,25 +190,23 @@ PITH_API const pith_array *pith_i64(pith_scope *s, int64_t value);
 PITH_API const pith_array *pith_i32(pith_scope *s, int32_t value);
 /** A bool array of rank 0. */
 PITH_API const pith_array *pith_bool(pith_scope *s, bool value);
-/** A rank-0 array of @p like's dtype: value must be exact in it if it is an integer or
+/** An array of rank 0 in @p like's dtype. The value must be exact in an integer dtype or
  * bool. */
 PITH_API const pith_array *pith_like(pith_scope *s, const pith_array *like, double value);
 
-/** dtype and shape; NULL where @p a is no array. Never waits. */
+/** Dtype and shape; NULL if @p a is no array. Never waits. */
 PITH_API const pith_spec *pith_array_spec(const pith_array *a);
-/** Whether @p a stands for a value of a program being built. */
+/** Whether @p a is traced: a value of a program that is being recorded. */
 PITH_API bool pith_is_traced(const pith_array *a);
 
 /**
- * Copy the elements of @p a to @p host, which has room for @p bytes: exactly the array's
- * bytes.
+ * Copy the elements of @p a to @p host. @p bytes must be the size of the array.
  *
- * Waits for the scope's stream; failures of checks surface here.
- * @return Whether the bytes are there.
+ * Waits for the scope's stream; failed checks become errors here.
+ * @return Whether it succeeded.
  */
 PITH_API bool pith_read(pith_scope *s, const pith_array *a, void *host, size_t bytes);
-/** The value of a rank-0 (or one-element) array; 0 on failure. Waits. Floats are not cut:
- * PITH_E_DTYPE. */
+/** The value of an array with one element; 0 on failure. Waits. */
 PITH_API double pith_read_f64(pith_scope *s, const pith_array *a);
 /** As pith_read_f64, for integers and bool. 0 on failure.
  *
@@ -214,44 +216,44 @@ PITH_API int64_t pith_read_i64(pith_scope *s, const pith_array *a);
 /** As pith_read_f64: whether the element is not 0, of any dtype. False on failure. */
 PITH_API bool pith_read_bool(pith_scope *s, const pith_array *a);
 
-/** Give an array back before its scope closes. Using it afterwards is an error. Arrays
- * that @p s does not own itself are left alone, and so are traced ones: their trace owns
- * them. */
+/** Free an array before its scope closes; using it afterwards is an error. Ignored for
+ * arrays of other scopes, and for traced arrays, which belong to their trace. */
 PITH_API void pith_drop(pith_scope *s, const pith_array *a);
 
 /* ---- Filled arrays ---- */
 
-/** Zeros (false for bool). */
+/** An array of zeros (false for bool). */
 PITH_API const pith_array *pith_zeros(pith_scope *s, pith_dtype dtype, pith_shape shape);
-/** Ones (true for bool). */
+/** An array of ones (true for bool). */
 PITH_API const pith_array *pith_ones(pith_scope *s, pith_dtype dtype, pith_shape shape);
-/** Every element @p value, which must be exact in an integer or bool dtype. */
+/** An array with all elements @p value, which must be exact in an integer or bool dtype.
+ */
 PITH_API const pith_array *
 pith_full(pith_scope *s, pith_dtype dtype, pith_shape shape, double value);
-/** Every element the one of the rank-0 array @p value, cast to @p dtype. */
+/** An array with all elements equal to the rank-0 array @p value, cast to @p dtype. */
 PITH_API const pith_array *pith_full_array(pith_scope *s,
                                            pith_dtype dtype,
                                            pith_shape shape,
                                            const pith_array *value);
-/** 0, 1, 2, ... along @p axis, the same along all others. Integers wrap, in bool what is
- * not 0 is true; here and in the next two. */
+/** 0, 1, 2, ... along @p axis, constant along the others. Here and in pith_arange and
+ * pith_range integers wrap, and nonzero is true in bool. */
 PITH_API const pith_array *
 pith_iota(pith_scope *s, pith_dtype dtype, pith_shape shape, int axis);
-/** 0 to count - 1. */
+/** The sequence 0 to count - 1. */
 PITH_API const pith_array *pith_arange(pith_scope *s, pith_dtype dtype, int64_t count);
-/** start, start + step, ... up to but without stop, which may be empty; step is not 0. Of
- * an integer dtype start and step are exact in it. */
+/** The sequence start, start + step, ... before stop, possibly empty. step is not 0. For
+ * an integer dtype start and step must be exact in it. */
 PITH_API const pith_array *
 pith_range(pith_scope *s, pith_dtype dtype, double start, double stop, double step);
-/** @p count evenly spaced floats from start to stop; @p endpoint: stop is the last one.
- */
+/** @p count evenly spaced floats from start to stop; @p endpoint: include stop. */
 PITH_API const pith_array *pith_linspace(pith_scope *s,
                                          pith_dtype dtype,
                                          double start,
                                          double stop,
                                          int64_t count,
                                          bool endpoint);
-/** A matrix with ones on a diagonal: 0 the main one, 1 the one above it; else zeros. */
+/** A matrix with ones on a diagonal (0: the main one, 1: above it) and zeros elsewhere.
+ */
 PITH_API const pith_array *pith_eye(pith_scope *s,
                                     pith_dtype dtype,
                                     int64_t rows,

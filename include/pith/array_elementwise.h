@@ -1,15 +1,15 @@
 /**
  * @file
- * Elementwise operations on arrays. Operands broadcast as in NumPy; dtypes promote as the
- * array API standard says, and kinds that it leaves undefined (bool with numbers,
+ * Elementwise operations on arrays. Operands broadcast as in NumPy. Dtypes promote as in
+ * the array API standard; mixed kinds that it leaves undefined (bool with numbers,
  * integers with floats) are PITH_E_DTYPE.
  *
- * Floats: what IEEE 754 fixes is rounded correctly. Other functions state how far from
- * the true value they may be on the host, in units in the last place
- * (docs/reference/accuracy.md). A result depends on the operands alone, not on its place
- * in the array. Subnormal numbers are not flushed.
+ * Operations that IEEE 754 defines are correctly rounded. Other functions state their
+ * maximum error on the host in units in the last place (docs/reference/accuracy.md). A
+ * result depends only on the operands, not on the position in the array. Subnormal
+ * numbers are not flushed to zero.
  *
- * Functions of two and three operands take C numbers too: pith_mul(s, x, 2.0); see
+ * Functions of two and three operands also take C numbers: pith_mul(s, x, 2.0); see
  * array_number.h.
  *
  * Results, scopes and errors: see array.h.
@@ -24,9 +24,9 @@ PITH_BEGIN
 
 /** -a. */
 PITH_API const pith_array *pith_neg(pith_scope *s, const pith_array *a);
-/** The absolute value; of the least signed integer: itself. */
+/** Absolute value; the least signed integer is unchanged. */
 PITH_API const pith_array *pith_abs(pith_scope *s, const pith_array *a);
-/** -1, 0 or 1; NaN of NaN. */
+/** Sign: -1, 0 or 1; NaN for NaN. */
 PITH_API const pith_array *pith_sign(pith_scope *s, const pith_array *a);
 /** a * a. */
 PITH_API const pith_array *pith_square(pith_scope *s, const pith_array *a);
@@ -96,7 +96,7 @@ PITH_API const pith_array *pith_erf_inv(pith_scope *s, const pith_array *a);
 PITH_API const pith_array *pith_lgamma(pith_scope *s, const pith_array *a);
 /** Gamma function. Within 1.0 ulp (f32), 2.0 ulp (f64). */
 PITH_API const pith_array *pith_tgamma(pith_scope *s, const pith_array *a);
-/** Derivative of lgamma; of 0 infinite, of negative integers NaN. */
+/** Digamma: the derivative of lgamma; infinite at 0, NaN at negative integers. */
 PITH_API const pith_array *pith_digamma(pith_scope *s, const pith_array *a);
 /** 1 / (1 + exp(-a)). Within 2.5 ulp (f32), 2.5 ulp (f64). */
 PITH_API const pith_array *pith_logistic(pith_scope *s, const pith_array *a);
@@ -104,23 +104,24 @@ PITH_API const pith_array *pith_logistic(pith_scope *s, const pith_array *a);
 PITH_API const pith_array *pith_is_nan(pith_scope *s, const pith_array *a);
 /** Whether a is infinite; bool. */
 PITH_API const pith_array *pith_is_inf(pith_scope *s, const pith_array *a);
-/** Whether a is neither; bool. */
+/** Whether a is neither NaN nor infinite; bool. */
 PITH_API const pith_array *pith_is_finite(pith_scope *s, const pith_array *a);
 /** Whether the sign bit of a is set; bool. */
 PITH_API const pith_array *pith_signbit(pith_scope *s, const pith_array *a);
-/** 0 for NaN, the finite number nearest to an infinity; integers and bool as they are. */
+/** Replace NaN by 0, and infinities by the largest finite numbers. Integers and bool are
+ * unchanged. */
 PITH_API const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a);
 /**
- * The mantissa of floats, 1/2 to 1 in size: a = mantissa * 2^exponent.
+ * Mantissa and exponent of floats: a = mantissa * 2^exponent, 1/2 <= |mantissa| < 1.
  *
- * @param exponent Set to the exponents (i32); NULL where the call fails. What is 0,
- * infinite or NaN is its own mantissa, with exponent 0.
+ * @param exponent Set to the exponents (i32), or NULL on failure. 0, infinities and NaN
+ * are their own mantissa, with exponent 0.
  */
 PITH_API const pith_array *
 pith_frexp(pith_scope *s, const pith_array *a, const pith_array **exponent);
 /** Whether a is false (0), of any dtype; bool. */
 PITH_API const pith_array *pith_logical_not(pith_scope *s, const pith_array *a);
-/** Every bit flipped; bool: not. */
+/** Bitwise not; bool: logical not. */
 PITH_API const pith_array *pith_bitwise_not(pith_scope *s, const pith_array *a);
 /** The number of bits set, in a's integer dtype. */
 PITH_API const pith_array *pith_population_count(pith_scope *s, const pith_array *a);
@@ -139,10 +140,11 @@ pith_mul(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a / b, floats only (pith_floor_divide is for integers). */
 PITH_API const pith_array *
 pith_div(pith_scope *s, const pith_array *a, const pith_array *b);
-/** The floor of a / b; by integer zero: as NumPy, 0. */
+/** floor(a / b); 0 for a division by integer zero, as in NumPy. */
 PITH_API const pith_array *
 pith_floor_divide(pith_scope *s, const pith_array *a, const pith_array *b);
-/** Integers: a / b rounded towards zero; by zero 0, the least one by -1 itself. */
+/** a / b of integers, rounded towards zero; 0 for a division by zero; the least integer
+ * divided by -1 is itself. */
 PITH_API const pith_array *
 pith_trunc_divide(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a - floor(a / b) * b, the sign of b. */
@@ -203,39 +205,38 @@ pith_greater(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a >= b; bool. */
 PITH_API const pith_array *
 pith_greater_equal(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a and b: of any dtype, what is not 0 is true; bool. */
+/** Logical and of any dtypes; nonzero is true; bool. */
 PITH_API const pith_array *
 pith_logical_and(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a or b: of any dtype, what is not 0 is true; bool. */
+/** Logical or of any dtypes; nonzero is true; bool. */
 PITH_API const pith_array *
 pith_logical_or(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a xor b: of any dtype, what is not 0 is true; bool. */
+/** Logical xor of any dtypes; nonzero is true; bool. */
 PITH_API const pith_array *
 pith_logical_xor(pith_scope *s, const pith_array *a, const pith_array *b);
-/** Bits of both, integers or bool. */
+/** Bitwise and, integers or bool. */
 PITH_API const pith_array *
 pith_bitwise_and(pith_scope *s, const pith_array *a, const pith_array *b);
-/** Bits of either. */
+/** Bitwise or, integers or bool. */
 PITH_API const pith_array *
 pith_bitwise_or(pith_scope *s, const pith_array *a, const pith_array *b);
-/** Bits of one only. */
+/** Bitwise xor, integers or bool. */
 PITH_API const pith_array *
 pith_bitwise_xor(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a << b; by the width or more: 0. */
+/** a << b; 0 if b is the width or more. */
 PITH_API const pith_array *
 pith_shift_left(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a >> b: arithmetic where a is signed, else logical; by the width or more: all sign
- * bits. */
+/** a >> b: arithmetic if a is signed, else logical; all sign bits if b is the width or
+ * more. */
 PITH_API const pith_array *
 pith_shift_right(pith_scope *s, const pith_array *a, const pith_array *b);
-/** a >> b with zeros shifted in, also where a is signed. */
+/** a >> b, logical also if a is signed. */
 PITH_API const pith_array *
 pith_shift_right_logical(pith_scope *s, const pith_array *a, const pith_array *b);
 /**
- * Whether a and b are near: |a - b| <= atol + rtol * |b|, equal infinities included;
- * bool.
+ * Whether a and b are close: |a - b| <= atol + rtol * |b|, or equal infinities; bool.
  *
- * @param equal_nan Whether two NaNs are near.
+ * @param equal_nan Whether two NaNs are close.
  */
 PITH_API const pith_array *pith_is_close(pith_scope *s,
                                          const pith_array *a,
@@ -244,7 +245,7 @@ PITH_API const pith_array *pith_is_close(pith_scope *s,
                                          double atol,
                                          bool equal_nan);
 
-/** Where @p condition (bool) holds @p a, else @p b; all three broadcast. */
+/** Select: @p a where @p condition (bool) is true, else @p b; all three broadcast. */
 PITH_API const pith_array *pith_where(pith_scope *s,
                                       const pith_array *condition,
                                       const pith_array *a,
@@ -254,11 +255,12 @@ PITH_API const pith_array *pith_clip(pith_scope *s,
                                      const pith_array *a,
                                      const pith_array *low,
                                      const pith_array *high);
-/** Convert the elements: to nearest even; floats to integers saturate, NaN becomes 0. */
+/** Convert to a dtype, rounding to nearest even. Floats to integers saturate; NaN becomes
+ * 0. */
 PITH_API const pith_array *
 pith_cast(pith_scope *s, const pith_array *a, pith_dtype dtype);
-/** The dtype of what operations of two dtypes give, by the array API standard;
- * PITH_DTYPE_NONE where it leaves that undefined (kinds mix, f16 meets bf16). */
+/** The promoted dtype of two dtypes by the array API standard; PITH_DTYPE_NONE if it is
+ * undefined (mixed kinds, f16 with bf16). */
 PITH_API pith_dtype pith_promote_types(pith_dtype a, pith_dtype b);
 
 PITH_END
