@@ -1,20 +1,19 @@
 /**
  * @file
- * Products of arrays: of vectors, matrices and batches of them.
+ * Products of vectors, matrices and batches of them.
  *
  * Results, scopes and errors: see array.h. Operands of different dtypes are promoted.
  *
- * Numbers: integers wrap; bool is multiplied by and, added by or. f32 and f64 are added
- * in spans of 256 terms, each in order by fused multiply-adds, the spans in order; a
- * product of two vectors, or of a matrix and a vector whose terms lie side by side in
- * both, in lanes of 256 bytes that meet by halves. |error| <= (256 + n / 256) u sum
- * |a||b| for n terms, u 2^-53 or 2^-24. The result depends on shapes and values alone:
- * never on the number of threads, nor on what else is in a batch. Processors without
+ * Arithmetic: integers wrap; bool multiplies by and, and adds by or. f32 and f64 are
+ * summed in spans of 256 terms, each in order with fused multiply-adds; the spans are
+ * added in order. Products of two vectors, or of a matrix and a vector with contiguous
+ * terms, use lanes of 256 bytes that are added pairwise. |error| <= (256 + n / 256) u sum
+ * |a||b| for n terms, u = 2^-53 or 2^-24. The result depends only on shapes and values:
+ * not on the number of threads, nor on other matrices of a batch. Processors without
  * fused multiply-adds round each product as well. f16 and bf16 are multiplied and added
  * in f32 and rounded once. An element with NaN, or 0 times infinity, among its terms is
- * NaN. On CUDA large products of floats are cuBLAS's: within a span it adds in an order
- * of its own, which may be another one for a batch than for one of its matrices alone;
- * the bound is the same.
+ * NaN. On CUDA large products of floats use cuBLAS. It adds in its own order within a
+ * span, which may differ between a batch and a single matrix; the bound is the same.
  */
 #ifndef PITH_ARRAY_PRODUCT_H
 #define PITH_ARRAY_PRODUCT_H
@@ -23,23 +22,23 @@
 
 /** Options of pith_dot_general; zero is the default. */
 typedef struct pith_dot_general_options {
-    /** Axes that are summed over, in pairs: contract[0].axes[i] of a, contract[1].axes[i]
-     * of b. `all` and `keep` must not be set. */
+    /** Contracted axes, in pairs: contract[0].axes[i] of a with contract[1].axes[i] of b.
+     * `all` and `keep` must not be set. */
     pith_axes contract[2] PITH_DEFAULT;
-    /** Axes that are walked together, in pairs; they come first in the result. */
+    /** Batch axes, in pairs; they come first in the result. */
     pith_axes batch[2] PITH_DEFAULT;
-    /** What operands are cast to first, and so the result's; none: what they promote to.
-     */
+    /** Dtype of the result, to which operands are cast first; PITH_DTYPE_NONE: their
+     * promoted dtype. */
     pith_dtype dtype PITH_DEFAULT;
 } pith_dot_general_options;
 
 PITH_BEGIN
 
 /**
- * The matrix product a @ b.
+ * Matrix product a @ b.
  *
  * Shapes: [..., m, k] and [..., k, n] give [..., m, n]; the leading axes broadcast. A
- * vector counts as [1, k] on the left and as [k, 1] on the right, and that axis goes.
+ * vector is [1, k] on the left and [k, 1] on the right; the result lacks that axis.
  *
  * @par Errors
  * PITH_E_SHAPE: an operand has rank 0, k differs, or axes do not broadcast.
@@ -47,24 +46,24 @@ PITH_BEGIN
 PITH_API const pith_array *
 pith_matmul(pith_scope *s, const pith_array *a, const pith_array *b);
 
-/** numpy.dot: the last axis of @p a with the last but one of @p b (its only one where it
- * is a vector), every other axis of a before those of b; rank 0 multiplies. */
+/** numpy.dot: contracts the last axis of @p a with the second last axis of @p b (the only
+ * one of a vector). The other axes of a come before those of b. Rank 0 multiplies. */
 PITH_API const pith_array *
 pith_dot(pith_scope *s, const pith_array *a, const pith_array *b);
 
-/** Sums over the last axes of both, of one extent; rank 0 multiplies. */
+/** Inner product over the last axes of both, of equal extent; rank 0 multiplies. */
 PITH_API const pith_array *
 pith_inner(pith_scope *s, const pith_array *a, const pith_array *b);
 
-/** Every element of @p a, in C order, times every one of @p b: [a.count, b.count]. */
+/** Outer product of all elements in C order: [a.count, b.count]. */
 PITH_API const pith_array *
 pith_outer(pith_scope *s, const pith_array *a, const pith_array *b);
 
-/** Sums over the last @p count axes of @p a and as many first ones of @p b. */
+/** Contract the last @p count axes of @p a with the first @p count axes of @p b. */
 PITH_API const pith_array *
 pith_tensordot(pith_scope *s, const pith_array *a, const pith_array *b, int64_t count);
 
-/** Sums over pairs of axes: a_axes.axes[i] with b_axes.axes[i]. The result has the other
+/** Contract pairs of axes: a_axes.axes[i] with b_axes.axes[i]. The result has the other
  * axes of @p a, then those of @p b. */
 PITH_API const pith_array *pith_tensordot_axes(pith_scope *s,
                                                const pith_array *a,
@@ -73,8 +72,8 @@ PITH_API const pith_array *pith_tensordot_axes(pith_scope *s,
                                                pith_axes b_axes);
 
 /**
- * The product that the others are made of, as lax.dot_general: the result has the batch
- * axes, then the rest of @p a, then the rest of @p b.
+ * General product, on which the others are built, as lax.dot_general. The result has the
+ * batch axes, then the other axes of @p a, then those of @p b.
  *
  * @par Errors
  * PITH_E_ARG: an axis is named twice, or lists differ in length. PITH_E_SHAPE: the
@@ -86,16 +85,16 @@ PITH_API const pith_array *pith_dot_general(pith_scope *s,
                                             const pith_dot_general_options *options);
 
 /**
- * A sum of products by its indices, as numpy.einsum: "ij,jk->ik".
+ * Einstein summation, as numpy.einsum: "ij,jk->ik".
  *
- * Each operand's letters (a to z, A to Z) name its axes; a letter has one extent
- * everywhere. A letter that an operand has twice takes the diagonal; letters that are not
- * in the result are summed. ... stands for the axes that no letter names, which broadcast
- * from the right. Without -> the result has what ... stands for, then the letters that
- * stand once, capitals first. Spaces count for nothing.
+ * The letters (a to z, A to Z) of an operand name its axes; a letter has one extent
+ * everywhere. A letter that an operand repeats takes the diagonal. Letters that the
+ * result lacks are summed. "..." stands for unnamed axes, which broadcast from the right.
+ * Without "->" the result has the axes of "...", then the letters that occur once,
+ * capitals first. Spaces are ignored.
  *
- * Several operands are multiplied in pairs, the pair first whose product is smallest
- * against what it replaces; f16 and bf16 are rounded after each pair.
+ * Several operands are multiplied in pairs: first the pair whose product is smallest
+ * compared with its operands. f16 and bf16 are rounded after each pair.
  *
  * @par Errors
  * PITH_E_ARG: the text is invalid, or its number of operands is wrong (1 to 64).

@@ -27,11 +27,12 @@
 
 #include <pith/array.h>
 
-/** How an element's number becomes counts. */
+/** Counts that the elements of a draw use. */
 typedef enum pith_random_layout {
-    PITH_RANDOM_PARTITIONABLE, /**< element i counts i, in 64 bits: JAX's default */
-    PITH_RANDOM_ORIGINAL /**< JAX's where jax_threefry_partitionable is off: counts in two
-                            halves */
+    PITH_RANDOM_PARTITIONABLE, /**< element i has the count i, in 64 bits: JAX's default
+                                */
+    PITH_RANDOM_ORIGINAL       /**< JAX with jax_threefry_partitionable off: counts in two
+                                  halves */
 } pith_random_layout;
 
 /** Options of draws; zero is the default. */
@@ -59,13 +60,14 @@ PITH_BEGIN
 
 /** The key of a seed, as jax.random.PRNGKey with 64-bit types: its high and low word. */
 PITH_API const pith_array *pith_random_key(pith_scope *s, int64_t seed);
-/** New keys, u32[shape..., 2], independent of each other and of what @p key draws. */
+/** Split a key: new keys u32[shape..., 2], independent of each other and of the draws of
+ * @p key. */
 PITH_API const pith_array *pith_random_split(pith_scope *s,
                                              const pith_array *key,
                                              pith_shape shape,
                                              const pith_random_options *options);
-/** The key that belongs to @p key and an integer, such as the number of a step; of @p
- * data the low 32 bits count. Leading extents of both broadcast. */
+/** Fold an integer, such as the number of a step, into a key. Only the low 32 bits of
+ * @p data are used. Leading extents of both broadcast. */
 PITH_API const pith_array *
 pith_random_fold_in(pith_scope *s, const pith_array *key, const pith_array *data);
 /**
@@ -78,7 +80,7 @@ PITH_API const pith_array *pith_key_chain(pith_scope *s,
                                           pith_shape shape,
                                           const pith_array *index,
                                           const pith_random_options *options);
-/** Threefry-2x32 itself: the two words of each pair of counts, u32[..., 2], under
+/** The function Threefry-2x32: the two words of each pair of counts, u32[..., 2], under
  * @p key. Leading extents of both broadcast. */
 PITH_API const pith_array *
 pith_threefry(pith_scope *s, const pith_array *key, const pith_array *counts);
@@ -92,11 +94,12 @@ PITH_API const pith_array *pith_random_bits(pith_scope *s,
                                             pith_shape shape,
                                             const pith_random_options *options);
 /**
- * Uniform floats from @p low to below @p high (which rounding may reach): as many bits as
- * the dtype's fraction has.
+ * Uniform floats from @p low to below @p high (rounding may reach it), with as many
+ * random bits as the fraction of the dtype. If high is less than low all are low, as in
+ * JAX.
  *
- * PITH_E_ARG: low, high or what lies between them is not finite in the dtype. Where high
- * is less than low, as in JAX, all are low.
+ * @par Errors
+ * PITH_E_ARG: low, high or their difference is not finite in the dtype.
  */
 PITH_API const pith_array *pith_random_uniform(pith_scope *s,
                                                const pith_array *key,
@@ -105,15 +108,16 @@ PITH_API const pith_array *pith_random_uniform(pith_scope *s,
                                                double low,
                                                double high,
                                                const pith_random_options *options);
-/** Normal floats of mean 0 and deviation 1: sqrt(2) * erf_inv(u), u uniform between -1
- * and 1. */
+/** Standard normal floats: sqrt(2) * erf_inv(u), u uniform between -1 and 1. */
 PITH_API const pith_array *pith_random_normal(pith_scope *s,
                                               const pith_array *key,
                                               pith_dtype dtype,
                                               pith_shape shape,
                                               const pith_random_options *options);
-/** Normal floats given that they lie between @p lower and @p upper. PITH_E_ARG: no number
- * of the dtype's uniform draws does. */
+/** Standard normal floats truncated to @p lower to @p upper.
+ *
+ * @par Errors
+ * PITH_E_ARG: no uniform draw of the dtype gives a value in the range. */
 PITH_API const pith_array *
 pith_random_truncated_normal(pith_scope *s,
                              const pith_array *key,
@@ -123,20 +127,23 @@ pith_random_truncated_normal(pith_scope *s,
                              double upper,
                              const pith_random_options *options);
 /**
- * Uniform integers from @p low to below @p high; where high is not greater, low.
+ * Uniform integers from @p low to below @p high; low if high is not greater.
  *
- * Bias: as JAX's, two words of w bits modulo the width of the range (w is 32, or 64 for
- * 64-bit dtypes). It is negligible for widths up to 2^(w/2). Beyond it probabilities
- * differ by up to about width / 2^w of themselves: for widths above 2^(w-1) some numbers
- * are up to twice as likely as others.
+ * Bias: as in JAX, two words of w bits modulo the width of the range (w is 32, or 64 for
+ * 64-bit dtypes). It is negligible for widths up to 2^(w/2). For larger widths
+ * probabilities differ by a factor of up to about 1 + width / 2^w. For widths above
+ * 2^(w-1) some integers are up to twice as likely as others.
  *
- * With options->unbiased all numbers are equally likely, and the bits are not JAX's:
+ * With options->unbiased all integers are equally likely, and the bits differ from JAX's:
  * element i takes the first word of w bits that is not below 2^w modulo the width, modulo
- * the width. Word j is drawn for element i under the key threefry(key, (0, j)); fewer
- * than two are needed on average.
+ * the width. Word j of element i is drawn under the key threefry(key, (0, j)); fewer than
+ * two words are needed on average.
  *
- * For u64 both are read as uint64_t. high may be one past the dtype's greatest;
- * PITH_E_ARG where they are not of the dtype.
+ * For u64 both bounds are read as uint64_t. high may be one above the maximum of the
+ * dtype.
+ *
+ * @par Errors
+ * PITH_E_ARG: a bound is outside the dtype.
  */
 PITH_API const pith_array *pith_random_integers(pith_scope *s,
                                                 const pith_array *key,
@@ -146,11 +153,11 @@ PITH_API const pith_array *pith_random_integers(pith_scope *s,
                                                 int64_t high,
                                                 const pith_random_options *options);
 /**
- * True with probability @p p, floats that broadcast with @p shape; uniform < p.
+ * True with probability @p p (floats that broadcast to @p shape): uniform < p.
  *
- * The bits are JAX's: the uniform number is of p's dtype, so the probability is p rounded
+ * The bits are JAX's. The uniform number has p's dtype, so the probability is p rounded
  * up to a multiple of 2^-7 (bf16), 2^-10 (f16), 2^-23 (f32) or 2^-52 (f64). In bf16 a p
- * of 0.001 gives true in 0.8 % of the draws; cast small ones to f32 or f64.
+ * of 0.001 gives true in 0.8 % of the draws: cast small p to f32 or f64.
  */
 PITH_API const pith_array *pith_random_bernoulli(pith_scope *s,
                                                  const pith_array *key,
@@ -163,7 +170,7 @@ PITH_API const pith_array *pith_random_exponential(pith_scope *s,
                                                    pith_dtype dtype,
                                                    pith_shape shape,
                                                    const pith_random_options *options);
-/** Floats of Gumbel's distribution: -log(-log(uniform)). */
+/** Gumbel floats: -log(-log(uniform)). */
 PITH_API const pith_array *pith_random_gumbel(pith_scope *s,
                                               const pith_array *key,
                                               pith_dtype dtype,
@@ -172,33 +179,35 @@ PITH_API const pith_array *pith_random_gumbel(pith_scope *s,
 
 /* ---- Choices; the key is one key ---- */
 
-/** Indices along an axis of @p logits, each with probability proportional to exp of its
- * element: [draws..., the other axes], i64. */
+/** Categorical draws: indices along an axis of @p logits, with probability proportional
+ * to exp of the element: [draws..., other axes], i64. */
 PITH_API const pith_array *pith_random_categorical(pith_scope *s,
                                                    const pith_array *key,
                                                    const pith_array *logits,
                                                    int axis,
                                                    pith_shape draws,
                                                    const pith_random_options *options);
-/** 0 to count - 1 in random order, i64: rounds of sorting by random bits. */
+/** A random permutation of 0 to count - 1, i64, by rounds of sorting by random bits. */
 PITH_API const pith_array *pith_random_permutation(pith_scope *s,
                                                    const pith_array *key,
                                                    int64_t count,
                                                    const pith_random_options *options);
-/** @p a with its slices along an axis in random order: take by pith_random_permutation.
- */
+/** @p a with its slices along an axis permuted by pith_random_permutation. */
 PITH_API const pith_array *pith_random_permute(pith_scope *s,
                                                const pith_array *key,
                                                const pith_array *a,
                                                int axis,
                                                const pith_random_options *options);
-/** @p a with each line along an axis in a random order of its own. */
+/** @p a with each line along an axis permuted independently. */
 PITH_API const pith_array *pith_random_shuffle(pith_scope *s,
                                                const pith_array *key,
                                                const pith_array *a,
                                                int axis,
                                                const pith_random_options *options);
-/** Indices from 0 to count - 1, i64. PITH_E_ARG: more than count without replacement. */
+/** Random indices from 0 to count - 1, i64.
+ *
+ * @par Errors
+ * PITH_E_ARG: more than count draws without replacement. */
 PITH_API const pith_array *pith_random_choice(pith_scope *s,
                                               const pith_array *key,
                                               int64_t count,
