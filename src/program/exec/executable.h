@@ -1,6 +1,6 @@
-/* Executables: a plan with what runs it. The interpreter runs it first; compiled code of
- * the host, or a replay on a device that runs calls one by one, takes its place when it
- * is ready. */
+/* Executables: a plan with its interpreter state, its compiled code and its replay. The
+ * interpreter runs the plan first. Compiled code of the host, or a replay on a device
+ * that runs calls one by one, replaces it when it is ready. */
 #ifndef PITH_PROGRAM_EXEC_EXECUTABLE_H
 #define PITH_PROGRAM_EXEC_EXECUTABLE_H
 
@@ -9,46 +9,45 @@
 
 typedef struct pithp_executable {
     pithp_plan *plan;
-    struct pithp_tier *tier; /* of tier.h; NULL: it is never compiled */
-    _Atomic(const struct pithp_compiled *) code; /* NULL: none (yet) */
-    pithp_replay *replay;                        /* NULL: it is never replayed */
-    size_t pointer_count; /* addresses that a run writes down, those of programs too */
-    /* Of the plans of its steps, plan->program_count, by their numbers; they share the
-     * plans of the steps. */
+    struct pithp_tier *tier;                     /* see tier.h; NULL: never compiled */
+    _Atomic(const struct pithp_compiled *) code; /* NULL: not compiled yet */
+    pithp_replay *replay;                        /* NULL: never replayed */
+    size_t
+        pointer_count; /* addresses that a run records, with those of nested programs */
+    /* Executables of the nested programs, plan->program_count of them by number; they
+     * share the plans of the steps. */
     struct pithp_executable *programs;
 } pithp_executable;
 
-/* Plan a program for the scope's device; the program is retained. NULL: the scope's error
- * is set.
+/* Plan a program for the scope's device and retain the program. NULL sets the error.
  *
- * @param fuse False: every instruction is a step of its own, as on devices that do not
- * run host loops. */
+ * @param fuse False: every instruction is its own step, as on devices that do not run
+ * host loops. */
 pithp_executable *pithp_executable_make(pith_scope *s, pithp_program *p, bool fuse);
 void pithp_executable_free(pithp_executable *x); /* NULL does nothing */
 
-/* Bytes of memory that it takes with its program, about; its workspace and its code are
- * not counted. What a device keeps to replay it is, from when that is made. */
+/* Estimated bytes of an executable with its program, without workspace and code. Includes
+ * the memory that a device keeps for the replay, once that exists. */
 size_t pithp_executable_bytes(const pithp_executable *x);
 
-/* Called for one that was made, and named: with PITH_PROFILE its runs are counted in the
- * profile of the whole run. */
+/* Register a new, named executable: with PITH_PROFILE its runs are counted in the profile
+ * of the whole run. */
 void pithp_executable_profile(pithp_executable *x);
-/* From now on its runs are counted in p, which outlives it. */
+/* Count the runs from now on in p, which must outlive the executable. */
 void pithp_executable_attach(pithp_executable *x, struct pithp_profile *p);
 
-/* Run it on the scope's stream.
+/* Run it on the scope's stream. Any number of threads may call it.
  *
  * @param inputs Device addresses, readable on the stream.
- * @param outputs Memory for those outputs that are PITHP_IN_OUTPUT of their own number.
- * Set to the address of an input where an output is that input: nothing is written then.
- *
- * Any thread; several at once.
+ * @param outputs Memory of the outputs whose storage is PITHP_IN_OUTPUT with their own
+ * number. An output that forwards an input is set to the address of the input and not
+ * written.
  */
 pith_status pithp_executable_pass(pith_scope *s,
                                   pithp_executable *x,
                                   const void *const *inputs,
                                   void **outputs);
-/* The same, but all outputs are written.
+/* As pithp_executable_pass, but all outputs are written.
  */
 pith_status pithp_executable_run(pith_scope *s,
                                  pithp_executable *x,

@@ -1,23 +1,24 @@
-/* Programs: what a traced function computes, as a graph in static single assignment form.
+/* Programs: the intermediate representation of a traced function, in static single
+ * assignment form.
  *
  * A program has values, numbered from 0: inputs, constants and results of instructions.
- * Instructions are primitives over values that were made before them, in an order in
- * which they can run. Every value has an interned spec; what an instruction's result is
- * follows from its operands, parameters and programs alone (pithp_infer), and the
- * verifier holds it to that. Most instructions have one result; control flow and kernels
- * have as many as they say, which are values beside each other.
+ * Instructions are primitives over earlier values, in an order of execution. Every value
+ * has an interned spec. Operands, parameters and nested programs determine the specs of
+ * an instruction's results (pithp_infer); the verifier checks them. Most instructions
+ * have one result. Control flow and kernels have any number of results, with consecutive
+ * numbers.
  *
- * Control flow holds the programs that it runs. They see nothing of the program around
- * them: what they read are their inputs, which the instruction hands them.
+ * Control flow owns its nested programs (regions). They cannot refer to values of the
+ * outer program: the instruction passes them all their inputs.
  *
- * A program is built by one thread and not changed once it is built; then any thread may
- * read it. Passes (program/pass) make new programs of old ones. */
+ * One thread builds a program. A finished program is immutable, and any thread may read
+ * it. Passes (program/pass) make new programs. */
 #ifndef PITH_PROGRAM_IR_PROGRAM_H
 #define PITH_PROGRAM_IR_PROGRAM_H
 
 #include "program/op/call.h"
 
-typedef int32_t pithp_value; /* its number in a program; -1: none, and an error is set */
+typedef int32_t pithp_value; /* number in a program; -1: none, and the error is set */
 
 typedef enum pithp_origin {
     PITHP_FROM_INPUT,
@@ -28,16 +29,16 @@ typedef enum pithp_origin {
 typedef struct pithp_node {
     const pith_spec *spec; /* interned */
     pithp_origin origin;
-    int32_t at; /* its number among inputs, constants or instructions */
+    int32_t at; /* index among inputs, constants or instructions */
 } pithp_node;
 
-/* Small constants are folded into the program; others are a buffer it keeps. */
+/* Constants up to this size are literals of the program; others keep a buffer. */
 enum { PITHP_LITERAL_BYTES = 4096 };
 
 typedef struct pithp_constant {
     pithp_value value;
     const void *data;     /* literal: host memory of the program; else a device address */
-    pithp_buffer *buffer; /* that data lies in, with a reference; NULL: a literal */
+    pithp_buffer *buffer; /* the buffer of data, with a reference; NULL: a literal */
 } pithp_constant;
 
 typedef struct pithp_instruction {
@@ -46,10 +47,11 @@ typedef struct pithp_instruction {
     int64_t first_operand; /* in the program's operands */
     const void *params;    /* canonical (pithp_params_copy), of the program; or NULL */
     int32_t result_count;
-    pithp_value result; /* the first one; where there are none, the value made next */
+    pithp_value result; /* the first result; without results, the next value */
     int32_t program_count;
-    struct pithp_program **programs; /* a reference each; of the program, or NULL */
-    const char *site;                /* of the call that made it; NULL: unknown */
+    struct pithp_program *
+        *programs;    /* a reference each; the array belongs to the program; or NULL */
+    const char *site; /* call site; NULL: unknown */
 } pithp_instruction;
 
 typedef struct pithp_program {
@@ -84,15 +86,15 @@ static inline const pithp_instruction *pithp_maker(const pithp_program *p,
                : NULL;
 }
 
-/* Constants and instructions (and inputs before them) in the order in which they were
- * made: also instructions without results, which no value tells of. */
+/* A walk over inputs, constants and instructions in the order of their making, with
+ * instructions without results. */
 typedef struct pithp_graph_walk {
     const pithp_program *program;
-    int64_t value, instruction; /* the next ones; begin with {program} */
+    int64_t value, instruction; /* the next ones; initialise with {program} */
 } pithp_graph_walk;
 
-/* False: that was the last one. *instruction: NULL where it is an input or a constant,
- * which *value then is; else *value is the first result. */
+/* Returns false at the end. *instruction is NULL for an input or constant, the value
+ * *value; else *value is the first result. */
 static inline bool pithp_graph_next(pithp_graph_walk *w,
                                     pithp_value *value,
                                     const pithp_instruction **instruction) {
@@ -108,7 +110,7 @@ static inline bool pithp_graph_next(pithp_graph_walk *w,
     return true;
 }
 
-/* The elements of a literal; NULL: the value is none. */
+/* The elements of a literal; NULL for other values. */
 static inline const void *pithp_literal_of(const pithp_program *p, pithp_value v) {
     const pithp_node *n = &p->values[v];
     return n->origin == PITHP_FROM_CONSTANT && !p->constants[n->at].buffer
@@ -120,24 +122,24 @@ static inline const void *pithp_literal_of(const pithp_program *p, pithp_value v
 
 /* An empty program with one reference. */
 pithp_program *pithp_program_make(pith_scope *s);
-/* Make room for as much as another has. False: error set. */
+/* Reserve memory for a program of the size of another. False sets the error. */
 bool pithp_program_reserve(pith_scope *s, pithp_program *p, const pithp_program *like);
 void pithp_program_retain(pithp_program *p);
 void pithp_program_release(pithp_program *p); /* NULL does nothing */
-/* Inputs come before every other value. */
+/* Add an input. Inputs come before all other values. */
 pithp_value pithp_program_input(pith_scope *s, pithp_program *p, const pith_spec *spec);
-/* A constant with these elements, which are copied from host memory. */
+/* Add a literal, copying the elements from host memory. */
 pithp_value pithp_program_literal(pith_scope *s,
                                   pithp_program *p,
                                   const pith_spec *spec,
                                   const void *elements);
-/* A constant whose elements lie in a buffer, which is retained. */
+/* Add a constant in a buffer, which is retained. */
 pithp_value pithp_program_constant(pith_scope *s,
                                    pithp_program *p,
                                    const pith_spec *spec,
                                    pithp_buffer *buffer,
                                    const void *data);
-/* The result of a primitive; refused as pithp_infer refuses it. site may be NULL. */
+/* Add an instruction with one result; errors as pithp_infer. site may be NULL. */
 pithp_value pithp_program_add(pith_scope *s,
                               pithp_program *p,
                               pithp_primitive primitive,
@@ -154,25 +156,24 @@ typedef struct pithp_new_instruction {
     int program_count;
     pithp_program *const *programs; /* of the same runtime; they are retained */
     const char *site;               /* may be NULL */
-    const pith_spec *spec; /* of its one result, of a call that is known to be right;
-                              NULL: it is checked */
+    const pith_spec *spec; /* of its only result, for a call that is known to be valid;
+                              NULL: infer and check */
 } pithp_new_instruction;
-/* The first result (the others follow it), or where there are none the value that will be
- * made next. */
+/* Add an instruction. Returns its first result (the others follow), or without results
+ * the number of the next value. */
 pithp_value pithp_program_add_many(pith_scope *s,
                                    pithp_program *p,
                                    const pithp_new_instruction *instruction);
 bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value);
-/* The instructions of another program, whose inputs are values of `to`; sets what its
- * outputs are there. False: error set. */
+/* Inlining: add the instructions of another program, with values of `to` as its inputs.
+ * Sets `outputs` to the values of its outputs. False sets the error. */
 bool pithp_program_inline(pith_scope *s,
                           pithp_program *to,
                           const pithp_program *from,
                           const pithp_value *inputs,
                           pithp_value *outputs);
-/* The other way round: what was added to a program since the walk stood at its end, as a
- * program of its own, whose inputs are values made before that. NULL: it reads others of
- * those, or the error is set. */
+/* Outlining: make a program of the instructions added since `since`, with earlier values
+ * as inputs. NULL: they read other earlier values, or the error is set. */
 pithp_program *pithp_program_extract(pith_scope *s,
                                      pithp_graph_walk since,
                                      int64_t input_count,
@@ -180,55 +181,54 @@ pithp_program *pithp_program_extract(pith_scope *s,
                                      int64_t output_count,
                                      const pithp_value *outputs);
 
-/* Whether an instruction must run even if its results are unused: it reports, is not
- * pure, or runs a program in which such a one is. */
+/* Whether an instruction must run even if its results are unused: it reports, is impure,
+ * or has a nested program with such an instruction. */
 bool pithp_has_effects(const pithp_instruction *i);
 
 enum { PITHP_FEW_OPERANDS = 16 };
-/* The call that an instruction stands for; specs must have room for its operands. */
+/* The call of an instruction; specs must hold its operands. */
 pithp_call pithp_instruction_call(const pithp_program *p,
                                   const pithp_instruction *i,
                                   const pith_spec **specs);
 
-/* ---- Looking at programs ---- */
+/* ---- Analysis ---- */
 
-/* Memory of the program, of what it holds and of the programs that it runs. */
+/* Bytes of a program, its constants and nested programs. */
 size_t pithp_program_bytes(const pithp_program *p);
 
-/* Which outputs depend on the inputs that are marked: their values, and what decides
- * which of them are computed and how often. False: error set. */
+/* Dependence: outputs that depend on marked inputs, by value or by control (whether and
+ * how often they are computed). False sets the error. */
 bool pithp_program_reach(pith_scope *s,
                          const pithp_program *p,
                          const bool *inputs,
                          bool *outputs);
-/* Give every value the marks of those that it depends on: bits, by value; some are set
- * before. False: error set. */
+/* Dataflow: propagate marks (bits of each value, some set by the caller) to all dependent
+ * values. False sets the error. */
 bool pithp_program_follow(pith_scope *s, const pithp_program *p, uint64_t *marks);
 
-/* PITH_OK, or PITH_E_INTERNAL with what is wrong in `why`: operands are made before they
- * are used, specs are what pithp_infer says and interned, parameters are canonical, every
- * number is in range. */
+/* Verifier: PITH_OK, or PITH_E_INTERNAL with the reason in `why`. Operands precede their
+ * uses, specs are interned and those of pithp_infer, parameters are canonical, and all
+ * numbers are in range. */
 pith_status pithp_program_verify(const pithp_program *p, pithp_refusal *why);
 #ifdef PITH_DEBUG
 #    define PITHP_VERIFY(p) pithp_program_must_verify(p)
 #else
 #    define PITHP_VERIFY(p) ((void)0)
 #endif
-void pithp_program_must_verify(const pithp_program *p); /* asserts it */
+void pithp_program_must_verify(const pithp_program *p); /* asserts pithp_program_verify */
 
-/* A line a value:
+/* Text of a program, one line for each value:
  *     program(%0: f64[n], ...) {
  *       %1 = constant f64[] 0.5
  *       %2 = mul %0, %1 : f64[3]
  *       return %2
  *     }
- * The programs of an instruction follow it, numbered and indented.
+ * The nested programs of an instruction follow it, numbered and indented.
  */
 void pithp_program_text(const pithp_program *p, pithp_text *text);
 
-/* Equal: the same inputs, constants (literals by their bits, others the same memory),
- * instructions in the same order with equal programs, and outputs; sites are not looked
- * at. */
+/* Equality of inputs, constants (literals by their bits, others by address), instructions
+ * in order with their nested programs, and outputs. Call sites are ignored. */
 uint64_t pithp_program_hash(const pithp_program *p);
 bool pithp_program_equal(const pithp_program *a, const pithp_program *b);
 
