@@ -1,5 +1,5 @@
-/* Running plans on the host, and on a device call by call: what the files of this folder
- * share. */
+/* Execution of plans on the host, and on a device call by call: shared by the files of
+ * this folder. */
 #ifndef PITH_PROGRAM_EXEC_EXEC_H
 #define PITH_PROGRAM_EXEC_EXEC_H
 
@@ -7,7 +7,7 @@
 #include "program/exec/tier.h"
 #include "program/plan/plan.h"
 
-/* A run of an executable, as the program or as one within another. */
+/* A run of an executable, at top level or nested in another. */
 typedef struct pithp_exec {
     pith_scope *s;
     pithp_executable *x;
@@ -16,12 +16,12 @@ typedef struct pithp_exec {
     const void *const *inputs;
     void **outputs;
     char *workspace;
-    const void **passed;       /* where that is, plan->passed_count */
-    const void **pointers;     /* behind it: room for plan->pointer_count in all */
-    struct pithp_watch *watch; /* that times it; NULL: nothing does */
+    const void **passed;       /* addresses of forwarded values, plan->passed_count */
+    const void **pointers;     /* after `passed`; plan->pointer_count in all */
+    struct pithp_watch *watch; /* times the run, or NULL */
 } pithp_exec;
 
-/* The device address of a place. */
+/* The device address of a storage. */
 static inline void *pithp_place_address(const pithp_exec *r, pithp_place place) {
     switch (place.store) {
         case PITHP_IN_INPUT:
@@ -45,44 +45,44 @@ static inline void *pithp_place_address(const pithp_exec *r, pithp_place place) 
 static inline void *pithp_address(const pithp_exec *r, pithp_value v) {
     return pithp_place_address(r, r->plan->places[v]);
 }
-/* Where output k is. */
+/* The device address of output k. */
 static inline void *pithp_output_address(const pithp_exec *r, int64_t k) {
     return pithp_address(r, r->plan->program->outputs[k]);
 }
-/* Whether that is where an input is that the output may be. */
+/* Whether output k is forwarded: its address is that of an input. */
 bool pithp_is_handed_on(const pithp_exec *r, int64_t k);
-/* Copy output k to its memory where it is not there yet, for it is an input, a constant
- * or another output. */
+/* Copy output k to its memory if it is an input, a constant or another output. */
 pith_status pithp_settle(const pithp_exec *r, int64_t k);
 
 pith_status pithp_run_steps(const pithp_exec *r);
-/* Run step k, which is not a source, with those behind it that run as one with it;
- * returns how many. */
+/* Run step k, which is not a source, with later steps that run as one with it; returns
+ * their number. */
 int64_t pithp_run_piece(const pithp_exec *r, int64_t k, pith_status *rc);
-/* Run a step that is a call of one row or a kernel, and no reduction of another step, on
- * these addresses: the operands, the results, the temporary memory. Not 0: the scope's
- * error is set. */
+/* Run a step that is a call of one primitive or a kernel, and not a fused reduction, on
+ * these addresses: operands, results, temporary memory. Not 0: the scope's error is set.
+ */
 int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at);
 pith_status pithp_run_control(const pithp_exec *r, const pithp_step *step);
 
-/* The addresses of its results are followed by that of the report. */
+/* results end with the address of the report. */
 pith_status pithp_run_kernel(pith_scope *s,
                              const pithp_step *step,
                              const void *const *operands,
                              void *const *results);
-/* Before an instruction reports. */
+/* Clear a report before an instruction writes it. */
 pith_status pithp_zero_report(pith_scope *s, pith_report *report);
 
-/* Arguments of a fused step with the addresses of a run; code: compiled, or NULL. Returns
- * their bytes, for which args has room (pithp_fused_args_bytes). */
+/* Bind a fused step: write its arguments with the addresses of a run. code: compiled, or
+ * NULL. Returns their bytes, for which args has room (pithp_fused_args_bytes). */
 size_t pithp_fused_bind(const pithp_exec *r,
                         const pithp_step *step,
                         pithp_host_loop code,
                         pithp_fused_args *args);
-/* The addresses of its externals for code that folds; returns their bytes. */
+/* Write the addresses of its externals for code of a fused reduction; returns their
+ * bytes. */
 size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at);
 
-/* A fused step that gathers what it reads, and a reduction of what a fused step makes. */
+/* Input fusion: run a fused step with gathers, and a reduction of a fused step. */
 pith_status
 pithp_run_taking(const pithp_exec *r, const pithp_step *step, pithp_host_loop code);
 pith_status pithp_run_reduction(const pithp_exec *r,
@@ -90,7 +90,7 @@ pith_status pithp_run_reduction(const pithp_exec *r,
                                 const pithp_call *call,
                                 const pithp_memory *memory);
 
-/* A band, whose first step is `first`. */
+/* Row-wise fusion: run the band whose first step is `first`. */
 pith_status pithp_run_band(const pithp_exec *r, int64_t first);
 
 #endif

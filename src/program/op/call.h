@@ -1,10 +1,9 @@
-/* Primitives: what they are, what they make of their operands, and the host work that
- * does it. Everything here is over raw typed memory; the array room puts values around
- * it.
+/* Calls of primitives: type inference, lowering to launches, and parameters. They work on
+ * raw typed memory; the array room adds values.
  *
- * A call is a primitive, the specs of its operands and its parameters. pithp_infer gives
- * the result's spec or says why the call is refused; pithp_lower turns an accepted call
- * into launches over memory and hands them to a sink one by one, in order. */
+ * A call is a primitive with the specs of its operands and its parameters. pithp_infer
+ * gives the spec of the result, or the reason of a refusal. pithp_lower turns an accepted
+ * call into launches over memory and passes them to a sink one by one, in order. */
 #ifndef PITH_PROGRAM_OP_CALL_H
 #define PITH_PROGRAM_OP_CALL_H
 
@@ -22,8 +21,8 @@ static inline bool pithp_spec_same(const pith_spec *a, const pith_spec *b) {
     return same;
 }
 
-/* The dtype both operands are cast to before an elementwise primitive, by the array API
- * standard; PITH_DTYPE_NONE where it leaves that undefined (kinds mix, f16 meets bf16).
+/* Type promotion of an elementwise primitive's operands, by the array API standard;
+ * PITH_DTYPE_NONE if it is undefined (mixed kinds, f16 with bf16).
  */
 pith_dtype pithp_promote(pith_dtype a, pith_dtype b);
 
@@ -33,12 +32,12 @@ typedef struct pithp_call {
     pithp_primitive primitive;
     int operand_count;
     const pith_spec *const *operands;
-    const void *params; /* the row's struct below; NULL for rows without */
-    int program_count;  /* control flow: what it runs */
+    const void *params; /* struct of the primitive's parameters, or NULL */
+    int program_count;  /* of control flow */
     struct pithp_program *const *programs;
 } pithp_call;
 
-/* A call that runs no programs. */
+/* A call without programs. */
 static inline pithp_call pithp_call_of(pithp_primitive primitive,
                                        int operand_count,
                                        const pith_spec *const *operands,
@@ -51,19 +50,19 @@ static inline pithp_call pithp_call_of(pithp_primitive primitive,
 
 enum { PITHP_REFUSAL_BYTES = 480 };
 
-/* Why a call is refused: "expected operands of one dtype, got f32[3] and f64[3]". */
+/* The reason of a refusal: "expected operands of one dtype, got f32[3] and f64[3]". */
 typedef struct pithp_refusal {
     pith_status code;
-    const char *row; /* the name of the call's */
+    const char *row; /* name of the primitive */
     char text[PITHP_REFUSAL_BYTES];
 } pithp_refusal;
 
-/* How many results a call has: 1 for all rows that pithp_lower runs. The call need not be
- * one that pithp_infer accepts. */
+/* Number of results of a call, accepted or not: 1 for all primitives that pithp_lower
+ * runs. */
 int pithp_result_count(const pithp_call *call);
-/* The specs of the results, all fields filled (they are not the interned ones); result
- * has room for pithp_result_count.
- * Elementwise operands are of one dtype and broadcast against each other from the right.
+/* Type inference: the specs of the results, with all fields but not interned; result has
+ * room for pithp_result_count. Elementwise operands have one dtype and broadcast against
+ * each other from the right.
  */
 pith_status
 pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
@@ -71,8 +70,8 @@ pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
 /* ---- Control flow: operands and results of programs are in order ---- */
 
 /* cond(index [], operands...): programs[index](operands...), whose outputs are the
- * results. The index is clamped to those there are; a bool chooses the second one where
- * it is true. All programs take these operands and have outputs of the same specs. */
+ * results. The index is clamped to the programs; a bool selects programs[1] if true. All
+ * programs take these operands and have outputs of the same specs. */
 
 /* while(cond operands..., body operands..., carries...): as long as programs[0](cond
  * operands..., carries...) is true [], the carries are programs[1](body operands...,
@@ -91,29 +90,29 @@ typedef struct pithp_loop_params {
     bool reverse;   /* i = length - 1, ... 0 */
 } pithp_loop_params;
 
-/* ---- Instructions whose last result is a report, u64[4]: a pith_report that is 0 where
- * nothing failed. Interpreters run them ---- */
+/* ---- Instructions whose last result is a report, u64[4]: a pith_report, 0 if nothing
+ * failed. Interpreters run them ---- */
 
-/* kernel(arrays...): the arrays that it is given, in order; results are the outs and
- * inouts, in order, and the report. */
+/* kernel(arrays...): operands are its array arguments in order; results are the outs and
+ * inouts in order, and the report. */
 typedef struct pithp_kernel_params {
     const pith_kernel_variant *kernel;
-    uint64_t values[PITH_KERNEL_MAX_ARGS]; /* of arguments that are no arrays: the bits
-                                              of a double or an int64_t */
+    uint64_t values[PITH_KERNEL_MAX_ARGS]; /* of other arguments: the bits of a double or
+                                              int64_t */
 } pithp_kernel_params;
 
-/* checked(operands...): the call of a row that takes indices, in mode error. */
+/* checked(operands...): the call of an indexing primitive in mode error. */
 typedef struct pithp_checked_params {
     pithp_primitive primitive;
     pithp_index_params index;
 } pithp_checked_params;
 
-/* debug(arrays...): no results; its message is printed with the arrays. */
+/* debug(arrays...): prints a message with the arrays; no results. */
 typedef struct pithp_debug_params {
     const struct pithp_debug *debug;
 } pithp_debug_params;
 
-/* The call of a checked one. */
+/* The call inside a checked instruction. */
 static inline pithp_call pithp_checked_call(const pithp_call *call) {
     const pithp_checked_params *params = call->params;
     return pithp_call_of(params->primitive, call->operand_count, call->operands,
@@ -122,12 +121,12 @@ static inline pithp_call pithp_checked_call(const pithp_call *call) {
 
 /* ---- Parameters ---- */
 
-/* Bytes of the row's parameters; 0: it has none. */
+/* Bytes of a primitive's parameters; 0: none. */
 size_t pithp_params_bytes(pithp_primitive primitive);
-/* A copy in which equal parameters are equal bytes: what the call does not look at
- * (padding, extents beyond the rank) is zero. */
+/* A canonical copy, in which equal parameters have equal bytes: unused bytes (padding,
+ * extents beyond the rank) are zero. */
 void pithp_params_copy(const pithp_call *call, void *copy);
-/* "{axis=0, reverse=true}"; nothing where there are none. */
+/* Text of the parameters, "{axis=0, reverse=true}"; empty without parameters. */
 void pithp_params_text(const pithp_call *call, pithp_text *text);
 
 /* Whether running the call may leave an error (an index out of range in mode error), so
@@ -139,7 +138,7 @@ static inline bool pithp_call_reports(const pithp_call *call) {
 
 /* ---- Host work ---- */
 
-/* Takes launches in the order they must run; copies what it keeps of one. */
+/* Receives launches in the order of execution, and copies what it keeps. */
 typedef struct pithp_sink {
     pith_status (*take)(void *closure, const pithp_launch *launch);
     void *closure;
@@ -149,27 +148,27 @@ typedef struct pithp_sink {
 /* Device addresses of a call. */
 typedef struct pithp_memory {
     const void *const *operands;
-    void *result;        /* overlaps no operand, but may be one of an elementwise call's
-                            operands of the result's dtype and shape */
-    void *temporary;     /* pithp_temporary_bytes of it; NULL where that is 0 */
+    void *result;        /* overlaps no operand, except that it may be an operand of an
+                            elementwise call with        the result's dtype and shape */
+    void *temporary;     /* pithp_temporary_bytes bytes; NULL if 0 */
     pith_report *report; /* mode error: from pithp_check_make(s, pithp_index_describe,
                             function); else NULL */
-    void *gemm;          /* on CUDA, where a library makes the product: what it needs
+    void *gemm;          /* on CUDA, if a library computes the product: its arguments
                             (pithp_cuda_gemm_bytes); else NULL */
 } pithp_memory;
 
-/* Memory that the launches of an accepted call need besides operands and result. */
+/* Temporary memory of the launches of an accepted call. */
 size_t pithp_temporary_bytes(const pithp_call *call, const pith_spec *result);
 
-/* Hand the launches of an accepted call to the sink. The code is the sink's. */
+/* Lower an accepted call: pass its launches to the sink. Returns the sink's code. */
 pith_status pithp_lower(const pithp_call *call,
                         const pith_spec *result,
                         const pithp_memory *memory,
                         const pithp_sink *sink);
 
-/* The error of a report that a call with mode error left: the first position whose index
- * is out of range. Subject: the name of the function called, or "name\npath" of a leaf, a
- * string that lives as long as the runtime. */
+/* Describe the report of a call in mode error: the first position whose index is out of
+ * range. Subject: the name of the function, or "name\npath" of a leaf, a string that
+ * lives as long as the runtime. */
 void pithp_index_describe(const void *subject,
                           const pith_report *report,
                           const char *site,
