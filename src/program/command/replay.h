@@ -1,13 +1,13 @@
-/* A plan on a device that runs calls one by one, run as its schedule instead: made and
- * compiled in the background when the plan has run often enough to be worth it, while
- * calls run, and swapped in when it is ready. Then a run is one copy, of the table of
- * addresses, and one launch of a graph.
+/* Replay: a plan as a command buffer, on devices that otherwise run calls one by one. It
+ * is made and compiled in the background when the plan has run often enough, and swapped
+ * in when it is ready. Then a run is one copy, of the table of addresses, and one launch
+ * of a graph.
  *
- * PITH_JIT says when, as for compiled code of the host. PITH_CUDA_GRAPH says how: `on`
- * (the default), `drive` (task by task, decisions read by the host, which waits after
- * each task, so that an error names it) or `off`. Where a device refuses the graph, tasks
- * go one by one, which is said in the log; without NVRTC, calls do. So they do for a
- * profile (pithp_replay_time). */
+ * PITH_JIT selects when, as for compiled code of the host. PITH_CUDA_GRAPH selects how:
+ * `on` (the default), `drive` (task by task; the host reads decisions and waits after
+ * each task, so that errors name it) or `off`. If a device refuses the graph, tasks run
+ * one by one, with a message in the log; without NVRTC, calls do. Profiles also run task
+ * by task (pithp_replay_time). */
 #ifndef PITH_PROGRAM_COMMAND_REPLAY_H
 #define PITH_PROGRAM_COMMAND_REPLAY_H
 
@@ -15,20 +15,20 @@
 
 typedef struct pithp_replay pithp_replay;
 
-/* Called when a plan that makes calls was made. NULL: it is never replayed. No error is
- * set: a plan can do without. */
+/* Begin the replay of a new plan. NULL: it is never replayed. Sets no error: a plan runs
+ * without a replay too. */
 pithp_replay *pithp_replay_make(const pithp_plan *plan);
 void pithp_replay_free(pithp_replay *r); /* NULL does nothing */
-/* From the first run on it is driven by the host, and timed for a profile of its steps,
- * which is another one than that of the plan that makes calls.
+/* Drive it by the host from the first run on, timed for a profile of its steps. This is
+ * another profile than that of the plan.
  *
- * @param enrols Its runs are counted in the profile of the whole run. */
+ * @param enrols Count its runs in the profile of the whole run. */
 void pithp_replay_time(pithp_replay *r, bool enrols);
-/* That profile; NULL: there is none (yet). It goes with the replay. */
+/* That profile, or NULL. It lives as long as the replay. */
 struct pithp_profile *pithp_replay_profile(const pithp_replay *r);
 
-/* A run of the plan by its schedule; as pithp_executable_run. plan: the one that makes
- * calls. False: there is no schedule (yet), and nothing was done. */
+/* Run the plan by its command buffer, as pithp_executable_run. False: there is no command
+ * buffer yet, and nothing was done. */
 bool pithp_replay_run(pith_scope *s,
                       pithp_replay *r,
                       const pithp_plan *plan,
@@ -36,25 +36,25 @@ bool pithp_replay_run(pith_scope *s,
                       void *const *outputs,
                       pith_status *status);
 
-/* What a run takes by its schedule, which is made anew to be looked at. */
+/* Costs of a run by a command buffer, which is built for the answer. */
 typedef struct pithp_replay_costs {
-    int64_t launches;       /* kernels, calls of libraries, and the copy of the table */
+    int64_t launches;       /* kernels, library calls, and the copy of the table */
     size_t workspace_bytes; /* of a run */
-    size_t bytes;           /* as pithp_replay_bytes, also where that is not made yet */
+    size_t bytes;           /* as pithp_replay_bytes, also before it is made */
 } pithp_replay_costs;
-/* False: it is run call by call, or memory is short. */
+/* False: it runs call by call, or memory is short. */
 bool pithp_replay_cost(pith_scope *s,
                        const pithp_replay *r,
                        const pithp_plan *plan,
                        pithp_replay_costs *costs);
 
-/* Bytes that the schedule, its memory on the device and its graph take, about; 0 where
- * there is none (yet). */
+/* Estimated bytes of the command buffer, its device memory and its graph; 0 without one.
+ */
 size_t pithp_replay_bytes(const pithp_replay *r);
 
-/* How it runs now, for tests. */
+/* Current way of running, for tests. */
 typedef enum pithp_replay_mode {
-    PITHP_REPLAY_CALLS, /* not (yet) by its schedule */
+    PITHP_REPLAY_CALLS, /* call by call */
     PITHP_REPLAY_GRAPH,
     PITHP_REPLAY_DRIVEN,
 } pithp_replay_mode;

@@ -1,22 +1,22 @@
-/* Tier-up: the compiled form of a plan, asked for when the plan has run often enough to
- * be worth it, made in the background while the interpreter runs, and swapped in when it
- * is ready.
+/* Tier-up: compiled code of a plan. It is requested when the plan has run often enough,
+ * compiled in the background while the interpreter runs, and swapped in when it is ready.
  *
- * PITH_JIT says when (pithp_code_when). Without a compiler, or if one fails, the
- * interpreter goes on. If memory is short, a later run asks again. */
+ * PITH_JIT selects when (pithp_code_when). Without a compiler, or if it fails, the
+ * interpreter stays. If memory is short, a later run asks again. */
 #ifndef PITH_PROGRAM_EXEC_TIER_H
 #define PITH_PROGRAM_EXEC_TIER_H
 
 #include "program/exec/executable.h"
 
-/* Functions of a plan's steps; constant. */
+/* Compiled functions of a plan's steps; immutable. */
 typedef struct pithp_batch pithp_batch;
 typedef struct pithp_compiled_step {
-    pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, unless it is a call */
-    bool direct; /* memory is read where it lies: addresses are the launch's arguments */
-    bool folds;  /* the loop gets m_fold_args: it reduces what the step makes */
+    pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, except for calls */
+    bool direct; /* no staging: the launch's arguments are addresses */
+    bool folds;  /* the loop gets m_fold_args: it includes a reduction of the step */
     int64_t first_address;
-    struct pithp_batch *batch; /* of this step and some behind it (batch.h); or NULL */
+    struct pithp_batch *
+        batch; /* horizontal fusion of this step and later ones (horizontal.h); or NULL */
 } pithp_compiled_step;
 
 /* Location of an external: element `index` of a table, plus an offset in bytes. */
@@ -30,43 +30,42 @@ enum {
 enum { PITHP_FIXED_WORKSPACE, PITHP_FIXED_NULL, PITHP_FIXED_COUNT };
 typedef struct pithp_compiled_address {
     int32_t table, index;
-    uintptr_t offset; /* from null: the address */
+    uintptr_t offset; /* with PITHP_FIXED_NULL: the address */
 } pithp_compiled_address;
 
-/* Addresses of a step that is all there is to do: they lie on the stack. */
+/* Externals of a plan's only step, at most, for addresses on the stack. */
 enum { PITHP_ALONE_EXTERNALS = 64 };
 
 typedef struct pithp_compiled {
     int64_t count, address_count;
-    /* The one step of a plan that needs no memory but inputs, outputs and what lasts, and
-     * has few externals; -1: there are others. */
+    /* The only step of a plan with few externals that needs no memory other than inputs,
+     * outputs and constants; else -1. */
     int64_t alone;
     pithp_compiled_address *addresses; /* of the externals of direct steps */
     pithp_compiled_step steps[];
 } pithp_compiled;
 
-/* The slow half of pithp_executable_code. */
+/* Slow path of pithp_executable_code. */
 const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_executable *x);
 
-/* The compiled form if it is there; it stays as long as the executable. Called once a
- * run. */
+/* The compiled code, or NULL. It lives as long as the executable. Called once a run. */
 static inline const pithp_compiled *pithp_executable_code(pith_scope *s,
                                                           pithp_executable *x) {
     const pithp_compiled *code = atomic_load_explicit(&x->code, memory_order_acquire);
     return code || !x->tier ? code : pithp_compiled_poll(s, x);
 }
 
-/* Compile plans that have not run yet, which no other thread knows, by one run of the
- * compiler, and wait for it. False: some have code to compile and did not get it. */
+/* Compile new plans, which no other thread knows, in one run of the compiler, and wait.
+ * False: the code of a plan is missing. */
 bool pithp_compiled_together(pith_scope *s, pithp_executable *const *list, int64_t count);
 
-/* Called when a plan was made: it may be compiled, if the runtime compiles plans at all.
- * False if memory is short (no error is set). */
+/* Begin tier-up of a new plan, if the runtime compiles plans. False if memory is short;
+ * no error is set. */
 bool pithp_compiled_begin(pithp_executable *x);
-/* The first run waits for the code, whatever PITH_JIT says of when. */
+/* Make the first run wait for the code, whatever PITH_JIT selects. */
 void pithp_compiled_wait(pithp_executable *x);
 void pithp_compiled_end(pithp_executable *x);
-/* Bytes of its code, which plans of the same text share; 0 where there is none (yet). */
+/* Bytes of the code, which plans of the same text share; 0 without code. */
 size_t pithp_compiled_bytes(const pithp_executable *x);
 
 #endif

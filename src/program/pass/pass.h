@@ -1,4 +1,4 @@
-/* Passes: from a program to another with less work that gives the same bits (but for
+/* Optimisation passes: from a program to another with less work and the same bits (except
  * PITHP_PASS_RELAX). */
 #ifndef PITH_PROGRAM_PASS_PASS_H
 #define PITH_PROGRAM_PASS_PASS_H
@@ -6,56 +6,56 @@
 #include "program/ir/program.h"
 
 typedef enum pithp_pass {
-    PITHP_PASS_ALGEBRA = 1,  /* rules that never change a bit: see algebra.c */
-    PITHP_PASS_FOLD = 2,     /* what depends on literals alone is computed now, by the
-                                block functions that would compute it later; a cond whose
-                                index is known is its branch */
-    PITHP_PASS_COMMON = 4,   /* equal calls of equal operands are made once */
-    PITHP_PASS_DEAD = 8,     /* dead code elimination */
-    PITHP_PASS_CONTROL = 16, /* what control flow hands on, hands in as it is known, or
-                                computes in each iteration anew, is outside of it */
+    PITHP_PASS_ALGEBRA = 1, /* algebraic simplification that changes no bit: simplify.c */
+    PITHP_PASS_FOLD =
+        2, /* constant folding by the block functions that would run later; a cond
+              with a known index becomes its branch: constant_fold.c */
+    PITHP_PASS_COMMON = 4, /* common subexpression elimination: rewrite.c */
+    PITHP_PASS_DEAD = 8,   /* dead code elimination */
+    PITHP_PASS_CONTROL =
+        16, /* control flow: forwarded, constant and loop-invariant values move
+               outside: control_simplify.c, hoist.c, unroll.c */
     PITHP_PASS_ALL = 31,
-    PITHP_PASS_RELAX = 32, /* what fast_math gives up, other bits: see relax.c */
+    PITHP_PASS_RELAX = 32, /* fast_math, which changes bits: fast_math.c */
 } pithp_pass;
 
-/* A new program with the same inputs and outputs, after these passes, which go into the
- * programs of instructions too. Instructions that may report an error stay. NULL: the
- * scope's error is set. */
+/* Optimise: a new program with the same inputs and outputs. Passes also run on nested
+ * programs. Instructions that may report an error stay. NULL sets the error. */
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes);
 
-/* ---- What the passes share ---- */
+/* ---- Shared by the passes ---- */
 
 enum { PITHP_PARAMS_BYTES = 256, PITHP_RULE_OPERANDS = 3 };
 
-/* A call that is about to become an instruction of a program. */
+/* A call before it becomes an instruction of a program. */
 typedef struct pithp_proposal {
     pithp_primitive primitive;
     int count;
     const pithp_value *operands;
     const void *params;
-    const pith_spec *spec; /* of the result; NULL: there is not one */
+    const pith_spec *spec; /* of the result; NULL: no result, or several */
     int program_count;
     pithp_program *const *programs;
-    /* Where a rule that changes the call keeps what it makes. */
+    /* Storage for a rule that changes the call. */
     pithp_value new_operands[PITHP_RULE_OPERANDS];
     _Alignas(16) char new_params[PITHP_PARAMS_BYTES];
 } pithp_proposal;
 
-/* Apply one rule: gives a value that is the result already, or changes the proposal.
- * False: none applies. */
+/* Apply one rule: set `same` to an existing value of the result, or change the proposal.
+ * False: no rule applies. */
 bool pithp_simplify(const pithp_program *p, pithp_proposal *call, pithp_value *same);
 
-/* The call as fast_math makes it. */
+/* Rewrite a call for fast_math. */
 void pithp_relax(const pithp_program *p, pithp_proposal *call);
-/* The row within 4 ulp of another row; that row itself: it has none. */
+/* The fast form (within 4 ulp) of a primitive; itself if it has none. */
 pithp_primitive pithp_fast_form(pithp_primitive exact);
 
-/* Compute a call of literals on the host: the value of the literal in p, -1 where it is
- * not to be folded or (with the scope's error set) failed. */
+/* Fold a call of literals on the host: the value of the literal in p; -1 if it is not
+ * folded, or failed with the scope's error set. */
 pithp_value pithp_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call);
 
-/* The bits of the one element that all elements of a value are; false: not known. */
+/* The bits of the element if all elements of a value are equal; false: unknown. */
 bool pithp_uniform(const pithp_program *p, pithp_value v, uint64_t *element);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "program/pass/pass.h"
 
-/* Values of the new program by what makes them; open addressing, -1: free. */
+/* Hash table of values of the new program by their call, for CSE; open addressing, -1:
+ * free. */
 typedef struct pithp_known {
     pithp_value *slots;
     uint64_t mask;
@@ -16,30 +17,29 @@ typedef struct pithp_rebuild {
     const pithp_program *from;
     pithp_program *to;
     unsigned passes;
-    bool shallow;       /* the programs of instructions stay as they are */
-    bool values_only;   /* effects stay where they are: what has one is not taken over */
-    bool *live;         /* values of `from`: those of an instruction are so together */
-    bool *wanted;       /* those that are read */
-    pithp_value *names; /* of those values in `to`; -1: not yet */
+    bool shallow;       /* nested programs are not rewritten */
+    bool values_only;   /* instructions with effects are not copied */
+    bool *live;         /* live values of `from`; all results of an instruction alike */
+    bool *wanted;       /* values with readers */
+    pithp_value *names; /* of each value of `from` its value in `to`; -1: none yet */
     pithp_known known;
 } pithp_rebuild;
 
-/* Take over what those values of `from` need, which are its outputs or some of them.
- * Names are memory for all of its values, set where one is known already. False: error
- * set. */
+/* Copy everything that these values of `from` depend on. `names` has room for all values
+ * of `from`, and known names are set. False sets the error. */
 bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values);
-/* The call, or one that is the same and there already; -1: error set. */
+/* Add a call, or find an equal one; -1 sets the error. */
 pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *site);
-/* The program after passes. NULL: error set. */
+/* Rewrite a program with passes. NULL sets the error. */
 pithp_program *
 pithp_rebuild_program(pith_scope *s, const pithp_program *p, unsigned passes);
-/* The literal, or one that is the same and there already. */
+/* Add a literal, or find an equal one. */
 pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value literal);
 
-/* ---- Control flow (control.c) ---- */
+/* ---- Control flow (control_simplify.c) ---- */
 
-/* An instruction that runs programs, while passes change it. Lists are memory of the
- * scope, and the programs references of their own. */
+/* An instruction with nested programs, while passes change it. Lists belong to the scope;
+ * programs are references. */
 typedef struct pithp_flow {
     pithp_rebuild *r;
     pithp_primitive primitive;
@@ -51,31 +51,31 @@ typedef struct pithp_flow {
     pithp_value *operands; /* of r->to */
     pithp_program **programs;
     bool *wanted; /* of each result */
-    /* Of the results that it had in the beginning: the number of the result that it is,
-     * or a value of r->to; an unused result may have neither. */
+    /* Of each original result: its current number, or a value of r->to; an unused result
+     * may have neither. */
     int first_count;
     int32_t *now;
     pithp_value *instead;
 } pithp_flow;
 
 enum { PITHP_FLOW_GROUPS = 3 };
-/* Operands come in groups: cond index, operands; while: cond's, body's, carries; scan:
- * constants, carries, xs. */
+/* Operands are in groups. cond: index, operands. while: operands of cond, of body,
+ * carries. scan: constants, carries, xs. */
 int pithp_flow_group(const pithp_flow *f, int operand);
-/* The operand that carry 0 is; operand_count where there are no carries. */
+/* The operand of carry 0; operand_count without carries. */
 int pithp_flow_first_carry(const pithp_flow *f);
 int pithp_flow_carries(const pithp_flow *f);
-/* The input of program b that an operand is; -1: none. */
+/* The input of program b for an operand; -1: none. */
 int pithp_flow_input(const pithp_flow *f, int b, int operand);
 
 /* Remove unused results and invariant carries. False sets the error. */
 bool pithp_flow_narrow(pithp_flow *f);
-/* Compute before a loop what it would compute in each iteration. False: error set. */
+/* Loop-invariant code motion. False sets the error. */
 bool pithp_flow_hoist(pithp_flow *f);
-/* Lay out iterations of a scan one after the other where it asks for that. False: error
- * set. */
+/* Unroll a scan that asks for it. False sets the error. */
 bool pithp_flow_unroll(pithp_flow *f);
-/* All of it: names of its results in r. False: error set. */
+/* Rewrite a control flow instruction; sets the names of its results in r. False sets the
+ * error. */
 bool pithp_rebuild_control(pithp_rebuild *r,
                            const pithp_instruction *i,
                            const pithp_value *operands);
