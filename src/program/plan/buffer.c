@@ -1,5 +1,5 @@
-/* Buffer assignment: where values that outlive their step have memory. The workspace is
- * laid out by liveness: values that are not live at the same time share memory. */
+/* Buffer assignment: storage of values that outlive their step. The workspace is laid out
+ * by liveness: values with disjoint lifetimes share memory. */
 #include "program/plan/plan.h"
 
 #include <string.h>
@@ -11,13 +11,13 @@ typedef struct piece {
     int32_t last; /* step that uses it */
 } piece;
 
-/* Pieces in use, by offset. */
+/* Live ranges, by offset. */
 typedef struct workspace {
     pithp_planning *g;
     piece *pieces;
     int64_t count, room;
     size_t bytes;
-    int32_t apart; /* step before which nothing that is in use ends */
+    int32_t apart; /* no live range ends before this step */
 } workspace;
 
 static void end_pieces(workspace *w, int32_t before) {
@@ -28,7 +28,7 @@ static void end_pieces(workspace *w, int32_t before) {
     w->count = kept;
 }
 
-/* The first gap that is wide enough; -1: error set. */
+/* First fit: the offset of the first wide enough gap; -1 sets the error. */
 static int64_t take_piece(workspace *w, size_t bytes, int32_t last) {
     pith_scope *s = w->g->s;
     if (w->count == w->room) {
@@ -71,7 +71,7 @@ static bool place_value(workspace *w, pithp_value v) {
 
 static bool place_step(workspace *w, int32_t number) {
     pithp_step *step = &w->g->plan->steps[number];
-    if (number >= w->apart) /* else it shares no memory with those beside it */
+    if (number >= w->apart) /* concurrent steps share no memory */
         end_pieces(w, number);
     w->apart = step->beside > w->apart ? step->beside : w->apart;
     if (step->kind == PITHP_STEP_FUSED) {
@@ -110,7 +110,7 @@ static size_t literal_bytes(size_t bytes) { /* never 0 */
            ~(size_t)(LITERAL_ALIGNMENT - 1);
 }
 
-/* The bits of a value that is a literal, or one element for all; NULL: it is neither. */
+/* The bits of a literal, or of a uniform value; NULL for other values. */
 static const void *literal_of(const pithp_planning *g, pithp_value v, size_t *bytes) {
     const void *literal = pithp_literal_of(g->p, v);
     const pith_spec *spec = g->p->values[v].spec;
@@ -124,7 +124,7 @@ static const void *literal_of(const pithp_planning *g, pithp_value v, size_t *by
     return &((const pithp_full_params *)i->params)->value;
 }
 
-/* Gives each literal its offset, from 0 on; returns their bytes. */
+/* Assign offsets to literals, from 0 on; returns their bytes. */
 static size_t lay_literals(const pithp_planning *g) {
     size_t all = 0, bytes;
     for (int64_t v = 0; v < g->p->value_count; v++)
@@ -135,8 +135,8 @@ static size_t lay_literals(const pithp_planning *g) {
     return all;
 }
 
-/* What launches of a step refer to must outlive the plan where they run later. Launches
- * of a schedule have it in their arguments. */
+/* Later launches of a step refer to a copy that outlives the plan. Launches of a command
+ * buffer have it in their arguments. */
 static size_t launched_bytes(const pithp_planning *g, const pithp_step *step) {
     return step->kind == PITHP_STEP_FUSED && !g->plan->scheduled &&
                    !pithp_scope_device(g->s)->immediate
@@ -144,7 +144,7 @@ static size_t launched_bytes(const pithp_planning *g, const pithp_step *step) {
                : 0;
 }
 
-/* Write it of all steps one behind the other, to where it is read at `at`. */
+/* Write the copies of all steps one after the other, for the address `at`. */
 static void write_launched(const pithp_planning *g, char *to, const char *at) {
     for (int64_t k = 0; k < g->plan->step_count; k++) {
         pithp_step *step = &g->plan->steps[k];
@@ -158,8 +158,8 @@ static void write_launched(const pithp_planning *g, char *to, const char *at) {
     }
 }
 
-/* All literals side by side, and what launches refer to, in memory of the device: work
- * that is enqueued may read them when the plan is gone. */
+/* Literals and copies of fused steps, in device memory: enqueued work may read them after
+ * the plan is freed. */
 static bool place_literals(pithp_planning *g) {
     pith_scope *s = g->s;
     const size_t literals = lay_literals(g);

@@ -1,14 +1,14 @@
-/* Donation: outputs of a plan that can be made in the memory of inputs which nothing
- * reads afterwards. */
+/* Donation: outputs of a plan that can reuse the buffers of inputs without later readers.
+ */
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
 
-/* What a plan does with an input, and who may write to its memory. */
+/* Uses of an input by a plan, and writers of its buffer. */
 typedef struct use {
-    int32_t step, op; /* the last that reads it; -1: none does. op: within a fused step */
-    bool moved;       /* that step reads it elsewhere than element for element */
+    int32_t step, op; /* last reader; -1: none. op: within a fused step */
+    bool moved;       /* that step reads it not elementwise */
 } use;
 
 typedef struct reusing {
@@ -16,7 +16,7 @@ typedef struct reusing {
     use *uses;        /* of inputs */
     int32_t *made;    /* the step that makes an output, or -1 */
     int32_t *made_by; /* the op of that step */
-    char *taken;      /* outputs that have an input's memory */
+    char *taken;      /* outputs that reuse an input's buffer */
 } reusing;
 
 static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
@@ -47,9 +47,9 @@ static void note_read(const reusing *x,
         *u = (use){last, k, moved || (u->step == last && u->moved)};
 }
 
-/* Reads and writes of the ops of a fused step, in their order, which runs as that step or
- * within it. In a band, whose last step that is or -1, it may read until then what it
- * does not read element for element. */
+/* Record reads and writes of the ops of a fused step, in order, which runs as step
+ * `number` or inside it. In a band (last step or -1), reads that are not elementwise may
+ * happen until its last step. */
 static void look_at_fused(const reusing *x,
                           const pithp_step *step,
                           int32_t number,
@@ -80,7 +80,7 @@ static void look_at_call(const reusing *x, int32_t number) {
         const pithp_place place = x->plan->places[pithp_operands(x->plan->program, i)[o]];
         if (place.store != PITHP_IN_INPUT || x->uses[place.at].step > number)
             continue;
-        /* What a loop or branch hands on is read later. */
+        /* A value forwarded by a loop or branch is read later. */
         use *u = &x->uses[place.at];
         const bool again = u->step == number;
         *u = (use){step->kind == PITHP_STEP_CONTROL ? INT32_MAX : number, -1,
@@ -95,7 +95,7 @@ static void look_at_call(const reusing *x, int32_t number) {
 
 static void look_at(const reusing *x, int32_t number, int32_t band_end) {
     const pithp_step *step = &x->plan->steps[number];
-    if (step->is_source && band_end < 0) /* runs with the step that it is the source of */
+    if (step->is_source && band_end < 0) /* runs in the step that reads it */
         return;
     if (step->kind == PITHP_STEP_FUSED)
         look_at_fused(x, step, number, band_end);
@@ -111,14 +111,14 @@ static bool fits(const reusing *x, int64_t input, int64_t output) {
     if (x->taken[output] || x->made[output] < 0 ||
         pithp_value_spec(p, p->inputs[input]) != pithp_value_spec(p, p->outputs[output]))
         return false;
-    /* A fused step reads an element before it writes there, unless an earlier
-     * instruction has. */
+    /* A fused step reads an element before it writes it, unless an earlier instruction
+     * wrote it. */
     return u->step < x->made[output] ||
            (u->step == x->made[output] && !u->moved && u->op <= x->made_by[output]);
 }
 
-/* An output for an input: of the step that reads it last, else one of a few that have
- * none yet. */
+/* Choose an output for an input: of its last reader, else one of a few without a donor.
+ */
 static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
     const pithp_plan *plan = x->plan;
     const int32_t last = x->uses[input].step;
@@ -160,7 +160,7 @@ static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64
     }
 }
 
-/* An input that this plan reads later than it writes the output is none to reuse. */
+/* An input that this plan reads after it writes the output cannot be reused. */
 static bool choose_as(const reusing *x, const int64_t *reused) {
     bool all = true;
     look_at_all(x);
@@ -171,7 +171,7 @@ static bool choose_as(const reusing *x, const int64_t *reused) {
     return all;
 }
 
-/* Choose, or (other not NULL) look whether that choice will do. */
+/* Choose reuses, or check those of `other` if it is not NULL. */
 static bool reuse(pith_scope *s,
                   pithp_plan *plan,
                   const int64_t *other,

@@ -1,12 +1,12 @@
-/* Forwarding (copy elision) through control flow: a result that may be an operand is not
- * copied. The operand lives as long as the result, and a run notes where the result is.
- */
+/* Forwarding (copy elision) through control flow: a result that may equal an operand is
+ * not copied. The operand lives as long as the result, and a run records the address of
+ * the result. */
 #include "program/ir/region.h"
 #include "program/plan/plan.h"
 
 #include <string.h>
 
-/* The operand that result k is where program b hands on its input; -1: it is copied. */
+/* The operand that program b forwards as result k; -1: it is copied. */
 static int32_t operand_of(const pithp_instruction *i, int b, int32_t input, int k) {
     const pithp_carried c = pithp_carries_of(i);
     if (i->primitive == PITHP_OP_COND)
@@ -26,7 +26,7 @@ typedef struct pair {
     pithp_value operand;
 } pair;
 
-/* The next operand that the result may be. */
+/* The next possible origin of the result. */
 static bool next_pair(const pithp_planning *g, pair *x) {
     const pithp_instruction *i = x->step->call;
     for (; x->program < i->program_count; x->program++, x->at = 0) {
@@ -53,7 +53,7 @@ static void add_origin(pithp_origins *o, int32_t input) {
         o->inputs[o->count++] = input;
 }
 
-/* Number what is passed. */
+/* Number the forwarded results. */
 static void find_passed(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     memset(g->passed, -1, (size_t)g->p->value_count * sizeof *g->passed);
@@ -68,7 +68,7 @@ static void find_passed(pithp_planning *g) {
     }
 }
 
-/* Later results first: what they may be may be passed itself. */
+/* Process results in reverse order: an origin may itself be forwarded. */
 static void prolong(pithp_planning *g) {
     for (int64_t k = 0; k < g->p->output_count; k++)
         if (g->passed[g->root[g->p->outputs[k]]] >= 0)
@@ -87,7 +87,7 @@ static void prolong(pithp_planning *g) {
     }
 }
 
-/* The inputs that a value may be: of what is passed, noted in `of`. */
+/* The possible origins of a value among the inputs; for forwarded values from `of`. */
 static void add_origins(const pithp_planning *g,
                         const pithp_origins *of,
                         pithp_value v,
@@ -99,7 +99,7 @@ static void add_origins(const pithp_planning *g,
         add_origin(to, of[g->passed[v]].inputs[k]);
 }
 
-/* What outputs may be: inputs that are outputs, and what is passed. */
+/* Possible origins of outputs: inputs that are outputs, and forwarded results. */
 static bool find_origins(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_plan *plan = g->plan;

@@ -1,4 +1,5 @@
-/* Fusion clustering: which instructions run in one fused step, and liveness of values. */
+/* Fusion clustering: assignment of instructions to fused steps, and liveness of values.
+ */
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
@@ -25,7 +26,8 @@ static pithp_step *add_step(pithp_planning *g, pithp_plan_step_kind kind) {
     return step;
 }
 
-/* Whether an operand is read element for element: what is in the same step may be. */
+/* Whether an operand is read elementwise, so that its producer may be in the same step.
+ */
 static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_spec *to) {
     return !g->is_virtual[operand] && g->root[operand] == operand &&
            pithp_same_shape(g->p->values[operand].spec, to);
@@ -46,7 +48,7 @@ static void join_clusters(pithp_planning *g, const pithp_instruction *i) {
                 cluster_of(g, i->result);
 }
 
-/* An instruction adds to its cluster what it would to a step of the whole of it. */
+/* Count an instruction in its cluster as in a step of the whole cluster. */
 static void count_member(pithp_planning *g, const pithp_instruction *i) {
     const int32_t cluster = cluster_of(g, i->result);
     g->cluster_ops[cluster]++;
@@ -81,12 +83,12 @@ static void find_clusters(pithp_planning *g) {
                (g->plan->scheduled || pithp_scope_device(g->s)->backend->addressable);
 }
 
-/* The first step in which an instruction can run: *joins where that is with the operand
- * of the last step, element for element. */
+/* The first step in which an instruction can run; *joins: whether the producer of its
+ * last operand is in that step and is read elementwise. */
 static int32_t
 earliest(const pithp_planning *g, const pithp_instruction *i, bool *joins) {
     const pith_spec *spec = g->p->values[i->result].spec;
-    int32_t direct = -1, before = -1; /* last steps of those */
+    int32_t direct = -1, before = -1; /* their last steps */
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
         int32_t *last = is_direct(g, v, spec) ? &direct : &before;
@@ -100,7 +102,7 @@ earliest(const pithp_planning *g, const pithp_instruction *i, bool *joins) {
     return direct > before ? direct : before + 1;
 }
 
-/* How many operands of i come from outside that the step does not read yet: a bound. */
+/* Upper bound of the operands of i that the step does not read yet. */
 static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_t step) {
     int count = 0;
     for (int o = 0; o < i->operand_count; o++) {
@@ -111,7 +113,7 @@ static int new_reads(const pithp_planning *g, const pithp_instruction *i, int32_
     return count;
 }
 
-/* How many of them are not read where they lie, and were not counted for the step. */
+/* Number of those that are staged, and not yet counted for the step. */
 static int new_staged(const pithp_planning *g, const pithp_instruction *i, int32_t step) {
     const pith_spec *spec = g->p->values[i->result].spec;
     int count = 0;
@@ -131,7 +133,7 @@ static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t a
            step->staged + new_staged(g, i, at) <= PITHP_FUSED_STAGED;
 }
 
-/* Note what a step reads for a new member. */
+/* Count the reads of a new member. */
 static void count_reads(pithp_planning *g, const pithp_instruction *i, int32_t at) {
     pithp_step *step = &g->plan->steps[at];
     step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
@@ -141,8 +143,8 @@ static void count_reads(pithp_planning *g, const pithp_instruction *i, int32_t a
             g->staged_in[pithp_operands(g->p, i)[o]] = at;
 }
 
-/* A step is for one cluster, or, where there are few elements, for all that fit as a
- * whole: cut in one way, equal clusters are equal work. */
+/* A step holds one cluster or, for few elements, all clusters that fit as a whole. A
+ * uniform rule splits equal clusters into equal steps. */
 static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
     const pithp_step *step = &g->plan->steps[at];
     const int32_t cluster = cluster_of(g, i->result);
@@ -153,7 +155,7 @@ static bool suits(const pithp_planning *g, const pithp_instruction *i, int32_t a
             step->reads + g->cluster_reads[cluster] + 3 <= PITHP_FUSE_PACKED_READS);
 }
 
-/* The step that an instruction fuses into; -1: a new one. */
+/* The step that an instruction is fused into; -1: a new one. */
 static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     bool joins;
     const int32_t last = (int32_t)g->plan->step_count - 1;
@@ -192,7 +194,8 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
     return true;
 }
 
-/* A step without members for what a reduction reads through views: it makes that. */
+/* A step without members, which computes the operand that a reduction reads through
+ * views. */
 static bool
 place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value v) {
     pithp_step *step = add_step(g, PITHP_STEP_FUSED);
@@ -240,12 +243,12 @@ static bool place(pithp_planning *g, const pithp_instruction *i) {
                                                                : place_call(g, i);
 }
 
-/* ---- Work that waits ---- */
+/* ---- Delayed work ---- */
 
-/* In a schedule elementwise work on so few elements waits until other work reads it: then
- * reductions that are added up as they are made follow one another. What reads an input
- * does not, for a result may be made in its memory. */
-enum { WAITS = -2 }; /* the step of a value that is not placed yet */
+/* In a command buffer elementwise work on few elements is delayed until its reader, so
+ * that reductions that are summed at once follow each other. Readers of inputs are not
+ * delayed, because their results may be donated the input's buffer. */
+enum { WAITS = -2 }; /* step of a value without a step yet */
 
 static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
     const pithp_node *values = g->p->values;
@@ -260,9 +263,9 @@ static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
     return waits;
 }
 
-/* Values that wait are linked. */
+/* List of delayed values. */
 typedef struct waiting {
-    pithp_value first, last; /* -1: there are none */
+    pithp_value first, last; /* or -1 */
 } waiting;
 
 static void let_wait(pithp_planning *g, waiting *w, pithp_value v) {
@@ -294,9 +297,9 @@ static bool place_waiting(pithp_planning *g, waiting *w) {
     return placed;
 }
 
-/* ---- Who needs memory ---- */
+/* ---- Liveness ---- */
 
-/* A value is read in a step; view: not element for element. */
+/* Record a read of a value in a step; view: not elementwise. */
 static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused) {
     const bool seen = g->is_virtual[v];
     const pithp_bases from = pithp_plan_bases(g, v);
@@ -311,7 +314,7 @@ static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused)
     }
 }
 
-/* Operands and results of an instruction that runs in a step. */
+/* Record operands and results of an instruction in a step. */
 static void
 note_instruction(pithp_planning *g, const pithp_instruction *i, int32_t step) {
     const bool fused = g->plan->steps[step].kind == PITHP_STEP_FUSED;

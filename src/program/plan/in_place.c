@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* The argument of a kernel that operand k is, and the result that it is made as, or -1.
- */
+/* The kernel argument of operand k, and the result of an inout, or -1. */
 static int kernel_result(const pith_kernel_variant *kernel, int k) {
     int result = 0;
     for (int a = 0; a < kernel->arg_count; a++) {
@@ -24,8 +23,8 @@ static int kernel_result(const pith_kernel_variant *kernel, int k) {
     return -1;
 }
 
-/* The result that every branch makes of an operand by an update of it or hands it on as,
- * and one at least updates; or -1. */
+/* The result that every branch makes by updating or forwarding an operand, if at least
+ * one branch updates it; or -1. */
 static int branches_update(const pithp_step *step, int operand) {
     const pithp_instruction *i = step->call;
     for (int k = 0; k < i->result_count && operand > 0; k++) {
@@ -76,7 +75,7 @@ bool pithp_carry_in_place(const pithp_step *step, int carry) {
 
 /* ---- Planning ---- */
 
-/* The value whose memory v shares. */
+/* The value whose buffer v shares. */
 static pithp_value top_of(const pithp_planning *g, pithp_value v) {
     while (g->root[v] != v)
         v = g->root[v];
@@ -93,7 +92,7 @@ static bool reads(const pithp_planning *g, const pithp_instruction *i, pithp_val
     return false;
 }
 
-/* Whether results of a step may be what it reads. */
+/* Whether results of a step may share a buffer with its operands. */
 static bool hands_on(const pithp_planning *g, const pithp_step *step) {
     for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count; k++)
         if (g->passed[step->call->result + k] >= 0)
@@ -101,9 +100,8 @@ static bool hands_on(const pithp_planning *g, const pithp_step *step) {
     return false;
 }
 
-/* What a branch may hand on lives as long as the result, so that is not asked here, but
- * whether others than the branches read it, behind that step or whenever they run, or
- * hand it on. */
+/* The operand of a branch lives as long as a forwarded result. So ask only for other
+ * readers: steps after this one, readers at any time, and forwarding elsewhere. */
 static bool
 is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
     bool left = true;
@@ -120,8 +118,8 @@ is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
     return left;
 }
 
-/* Whether an operand is read for the last time by that step, and once: also not as what
- * was handed on. */
+/* Whether a step is the last reader of an operand and reads it once, also through
+ * forwarding. */
 static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     const pithp_instruction *i = g->plan->steps[number].call;
     const pithp_value *operands = pithp_operands(g->p, i);
@@ -137,7 +135,7 @@ static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     return last;
 }
 
-/* The result of a step takes over the memory of its updated operand. */
+/* Let a result share the buffer of its updated operand. */
 static void join(pithp_planning *g, int32_t number, int operand, pithp_value result) {
     const pithp_value top =
         top_of(g, pithp_operands(g->p, g->plan->steps[number].call)[operand]);

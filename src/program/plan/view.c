@@ -1,6 +1,6 @@
-/* Views: moves of elements that are done while reading. A view of one value is an offset
- * and strides; a concatenation or padding is several, its pieces: each is a box of the
- * index space and a view. */
+/* View propagation: data movement done while reading. A view of a value is an offset and
+ * strides. A concatenation or padding has several pieces, each a box of the index space
+ * with a view. */
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
@@ -9,10 +9,10 @@
 enum { DEEPEST = 64 }; /* a view of views */
 enum { DEEPEST_PIECED = 16 };
 
-/* ---- One ---- */
+/* ---- Single views ---- */
 
-/* Whether a view of rows keeps elements of a row beside each other: else moving them as a
- * whole is faster. */
+/* Whether a view of rows keeps the elements of a row contiguous; otherwise a separate
+ * copy is faster. */
 static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
     const int rank = p->values[i->result].spec->rank;
     if (i->primitive == PITHP_OP_TRANSPOSE) {
@@ -23,7 +23,7 @@ static bool is_cheap_view(const pithp_program *p, const pithp_instruction *i) {
            pithp_op_has(i->primitive, PITHP_TRAIT_STRIDED);
 }
 
-/* Whether a view's elements lie side by side, so that another shape of them is a view. */
+/* Whether a view is contiguous, so that a reshape of it is a view. */
 static bool is_contiguous(const pithp_view *view, const pith_spec *spec) {
     int64_t step = 1;
     bool side_by_side = true;
@@ -51,7 +51,7 @@ pithp_view pithp_view_through(const pithp_instruction *i,
                               const pith_spec *spec) {
     pithp_view view = {.base = inner->base, .offset = inner->offset};
     const void *params = i->params;
-    if (i->primitive == PITHP_OP_RESHAPE) { /* of what lies side by side */
+    if (i->primitive == PITHP_OP_RESHAPE) { /* of contiguous elements */
         int64_t step = 1;
         for (int d = spec->rank - 1; d >= 0; step *= spec->shape[d--])
             view.stride[d] = step;
@@ -92,7 +92,7 @@ pithp_view pithp_view_through(const pithp_instruction *i,
 }
 
 pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
-    /* Inner ones come first in the program: go down, then up again. */
+    /* Inner views come first in the program: walk down, then compose upwards. */
     const pithp_program *p = g->p;
     pithp_value chain[DEEPEST];
     int depth = 0;
@@ -113,7 +113,7 @@ pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
     return view;
 }
 
-/* A reshape shares its operand's memory; where that is a view, it may be another one. */
+/* A reshape shares its operand's memory; of a view it may be another view. */
 static bool is_reshaped_view(const pithp_planning *g, const pithp_instruction *i) {
     const pithp_value from = i->operand_count ? pithp_operands(g->p, i)[0] : -1;
     if (i->primitive != PITHP_OP_RESHAPE || g->is_pieced[from])
@@ -138,7 +138,7 @@ static bool is_empty(const pithp_view_piece *x, int rank) {
     return empty;
 }
 
-/* Leaves out what is empty. False: there are too many. */
+/* Drop empty pieces. False: there are too many. */
 static bool add_piece(pithp_view_pieces *all, const pithp_view_piece *x, int rank) {
     if (is_empty(x, rank))
         return true;
@@ -160,7 +160,7 @@ slice_range(int64_t start, int64_t step, int64_t n, int64_t *begin, int64_t *end
     *end = to < n ? to : n;
 }
 
-/* A box through a move of elements: the indices that lead into it. */
+/* The preimage of a box under data movement. */
 static pithp_box box_through(const pithp_instruction *i,
                              const pith_spec *inner,
                              const pithp_box *box,
@@ -212,7 +212,7 @@ through(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *
     return fits;
 }
 
-/* What lies within a value lies `by` further along an axis in another. */
+/* Shift pieces by `by` along an axis. */
 static void shift(pithp_view_piece *x, int axis, int64_t by) {
     x->view.offset -= by * x->view.stride[axis];
     x->box.begin[axis] += by;
@@ -239,8 +239,8 @@ concatenated(const pithp_planning *g, const pithp_instruction *i, pithp_view_pie
     return fits;
 }
 
-/* The operand's elements in the middle, cut off where padding is negative; around them,
- * axis by axis, one element for all. */
+/* Padding: the operand's elements in the middle, truncated where padding is negative;
+ * around them, axis by axis, a uniform value. */
 static bool
 padded(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *to) {
     const pithp_pad_params *p = i->params;
@@ -313,9 +313,9 @@ pithp_bases pithp_plan_bases(const pithp_planning *g, pithp_value v) {
     return bases;
 }
 
-/* ---- Which values are views ---- */
+/* ---- Choice of virtual values ---- */
 
-/* Elements side by side along the axes that are cut. */
+/* Length of contiguous runs in pieces. */
 static int64_t run_of(const pith_spec *spec, int axis) {
     int64_t run = 1;
     for (int d = axis; d < spec->rank; d++)
@@ -323,7 +323,7 @@ static int64_t run_of(const pith_spec *spec, int axis) {
     return run;
 }
 
-/* Whether what joins others may be read where they are. */
+/* Whether a concatenation or padding may be read through pieces. */
 static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *spec = g->p->values[i->result].spec;
     int last = 0; /* axis that is cut */
@@ -342,13 +342,13 @@ static bool is_worth_pieces(const pithp_planning *g, const pithp_instruction *i)
            run_of(spec, last) >= PITHP_PIECE_SHORTEST_RUN;
 }
 
-/* Whether a value is made of pieces, so far as is known what its operands are. */
+/* Whether a value has pieces, as far as its operands are known. */
 static bool is_pieced(const pithp_planning *g, const pithp_instruction *i) {
     return pithp_op_has(i->primitive, PITHP_TRAIT_JOIN) ||
            (i->operand_count > 0 && g->is_pieced[pithp_operands(g->p, i)[0]]);
 }
 
-/* Note whether a value may be virtual, and of pieces. */
+/* Record whether a value may be virtual, and whether it has pieces. */
 static void choose_view(pithp_planning *g, pithp_value v) {
     const pithp_instruction *i = pithp_maker(g->p, v);
     pithp_view_pieces pieces;
@@ -369,7 +369,7 @@ static void choose_view(pithp_planning *g, pithp_value v) {
     }
 }
 
-/* A value is virtual where everybody who reads it can read through it. */
+/* A value is virtual if all its readers can read through the view. */
 bool pithp_plan_views(pithp_planning *g) {
     const pithp_program *p = g->p;
     for (int64_t v = 0; v < p->value_count; v++)
