@@ -28,7 +28,7 @@ static pith_status compute(pith_scope *s,
     return rc;
 }
 
-/* Folding what repeats elements would make programs longer, and their runs no shorter. */
+/* Not folded: calls that repeat elements would make programs larger, not faster. */
 static bool is_worth_it(const pithp_program *p, const pithp_proposal *call) {
     if (call->count == 0 || call->primitive == PITHP_OP_BROADCAST)
         return call->spec->count <= 1;

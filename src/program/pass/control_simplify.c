@@ -1,17 +1,17 @@
-/* Simplification of control flow: the passes go through its programs, and then what its
- * programs take and give is narrowed.
+/* Simplification of control flow: the passes run on the nested programs; then their
+ * inputs and outputs are reduced.
  *
  *   1. Unused results, and carries that serve no result, are removed.
  *   2. A result of a cond that is one operand in all branches is that operand; a carry
- *      that the body hands on is a constant of the loop.
+ *      that the body forwards is a constant of the loop.
  *   3. A result that is one literal in all branches is that literal; results that are
- *      equal in all programs are one.
- *   4. Operands that no program reads are left out, equal ones are one, and literals are
- *      in the programs.
- *   5. A scan of no iterations is what it begins with.
+ *      equal in all programs are merged.
+ *   4. Operands that no program reads are removed, equal ones merged, and literals moved
+ *      into the programs.
+ *   5. A scan without iterations is its initial carry.
  *
- * What a carry is may show only when rule 2 was applied within the body, so the rules are
- * applied before and after the passes of the programs. */
+ * Rule 2 inside a body may show that a carry is constant, so the rules run before and
+ * after the passes of the programs. */
 #include "program/op/thresholds.h"
 #include "program/pass/rewrite.h"
 
@@ -73,14 +73,14 @@ static bool gives_results(const pithp_flow *f, int b) {
 
 /* ---- What becomes of them ---- */
 
-enum { KEPT = -1, GONE = -2, CONSTANT = -3, SUNK = -4 }; /* or the operand that it is */
+enum { KEPT = -1, GONE = -2, CONSTANT = -3, SUNK = -4 }; /* or its operand */
 
 typedef struct narrowing {
     pithp_flow *f;
     int32_t *operands;    /* of each: one of these */
     bool *read;           /* of each operand: a program reads it */
     bool *needed;         /* of each result */
-    int32_t *same;        /* of each result: KEPT, GONE, or the result that it is */
+    int32_t *same;        /* of each result: KEPT, GONE, or the result that replaces it */
     pithp_value *instead; /* of each result: a value, or -1 */
 } narrowing;
 
@@ -102,7 +102,7 @@ static bool begin(narrowing *n) {
     return true;
 }
 
-/* The operand that result k is in all programs; -1: there is none. */
+/* The operand that all programs forward as result k; -1: none. */
 static int handed_on(const pithp_flow *f, int k) {
     const pithp_program *p = body_of(f);
     const int carries = pithp_flow_carries(f);
@@ -120,7 +120,7 @@ static int handed_on(const pithp_flow *f, int k) {
     return all ? o : -1;
 }
 
-/* The literal that result k of a cond is in all branches; NULL: there is none. */
+/* The literal that all branches of a cond give as result k; NULL: none. */
 static const pithp_constant *literal_in_all(const pithp_flow *f, int k) {
     const pithp_program *p = f->programs[0];
     const void *first =
@@ -133,8 +133,8 @@ static const pithp_constant *literal_in_all(const pithp_flow *f, int k) {
     return all ? &p->constants[p->values[p->outputs[k]].at] : NULL;
 }
 
-/* An earlier result that is the same in all programs; KEPT: there is none. Carries may
- * begin apart. */
+/* An earlier result that is equal in all programs; KEPT: none. Carries may have different
+ * initial values. */
 static int32_t same_as(const pithp_flow *f, int k) {
     for (int j = pithp_flow_carries(f); j < k; j++) {
         bool all = true;
@@ -202,7 +202,7 @@ static bool mark_read(const narrowing *n, int b) {
     return true;
 }
 
-/* A carry is needed where its result is, or what reads it. */
+/* A carry is needed if its result or a reader of it is. */
 static bool find_needed(narrowing *n) {
     const pithp_flow *f = n->f;
     const int first = pithp_flow_first_carry(f), carries = pithp_flow_carries(f);
@@ -298,7 +298,7 @@ static bool takes_group(const pithp_flow *f, int b, int group) {
     return is_while(f) ? group == 2 || group == b : is_scan(f) ? true : group == 1;
 }
 
-/* A value that is known, within a program. */
+/* A known value inside a program. */
 static pithp_value sink(const pithp_flow *f, pithp_program *to, pithp_value v) {
     const pithp_program *p = f->r->to;
     const pithp_instruction *i = pithp_maker(p, v);
@@ -307,7 +307,7 @@ static pithp_value sink(const pithp_flow *f, pithp_program *to, pithp_value v) {
                                      pithp_literal_of(p, v));
 }
 
-/* Names of the inputs of program b in the one that is made of it. */
+/* Name the inputs of program b in the new program. */
 static bool name_inputs(const narrowing *n, int b, const layout *l, pithp_rebuild *r) {
     const pithp_flow *f = n->f;
     int at = 0;
@@ -470,7 +470,7 @@ static bool optimise_programs(pithp_flow *f) {
     return true;
 }
 
-/* A scan of no iterations: carries as they began, and ys of no elements. */
+/* A scan without iterations: initial carries, and ys without elements. */
 static bool take_nothing(pithp_flow *f, const pithp_instruction *i) {
     pithp_rebuild *r = f->r;
     for (int k = 0; k < i->result_count; k++) {

@@ -1,7 +1,7 @@
-/* Loop-invariant code motion: calls that a loop would repeat are made before it: those of
- * the body whose operands do not change, where a result is no larger than what it is made
- * of, or is not found by looking at one element of each. Moves of elements stay: steps
- * of the body read through them. A call that may report stays too. */
+/* Loop-invariant code motion: calls of the body with invariant operands run before the
+ * loop, if a result is no larger than the operands or each element depends on more than
+ * one element of each operand. Data movement stays: steps of the body read through it.
+ * Calls that may report stay too. */
 #include "program/pass/rewrite.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 typedef struct hoisting {
     pithp_flow *f;
     const pithp_program *p; /* the body */
-    bool *fixed;            /* values that do not change */
-    bool *moved;            /* those of them that are computed outside */
+    bool *fixed;            /* invariant values */
+    bool *moved;            /* invariant values that move outside */
     bool *live;             /* values that the body needs */
     pithp_value *exports;   /* moved values that the body reads */
     int64_t count;
@@ -21,7 +21,7 @@ static bool is_loop(const pithp_flow *f) {
            (f->primitive == PITHP_OP_SCAN && f->params.as_loop.length > 1);
 }
 
-/* Whether an input of the body is the same in all iterations. */
+/* Whether an input of the body is invariant. */
 static bool is_fixed_input(const pithp_flow *f, int64_t input) {
     return input < (f->primitive == PITHP_OP_WHILE ? f->params.as_while.body_operands
                                                    : f->params.as_loop.constants);
@@ -32,7 +32,7 @@ static bool is_move(const pithp_instruction *i) {
            pithp_op_has(i->primitive, PITHP_TRAIT_VIEW);
 }
 
-/* Bytes that a value is made of, behind moves. */
+/* Bytes of a value's sources, seen through data movement. */
 static size_t source_bytes(const pithp_program *p, pithp_value v) {
     const pithp_instruction *i = pithp_maker(p, v);
     while (i && is_move(i) && i->operand_count) {
@@ -96,7 +96,7 @@ static bool begin_names(const hoisting *h, pithp_rebuild *r) {
     return true;
 }
 
-/* The exports' values outside of the loop. */
+/* Compute the moved values before the loop. */
 static bool compute_outside(const hoisting *h, pithp_value *outside) {
     const pithp_flow *f = h->f;
     const int first =
@@ -116,8 +116,8 @@ static bool compute_outside(const hoisting *h, pithp_value *outside) {
     return true;
 }
 
-/* The body with inputs in the places of exports, behind those that are fixed. NULL: error
- * set. */
+/* Rebuild the body with inputs for the moved values, after the fixed ones. NULL sets the
+ * error. */
 static pithp_program *take_in(const hoisting *h) {
     const pithp_program *p = h->p;
     pith_scope *s = h->f->r->s;

@@ -1,6 +1,6 @@
-/* Rewriter, with CSE and DCE: all passes in one walk: each live instruction is taken over
- * into a new program, with its operands renamed, simplified, folded, or found to be there
- * already. Control flow is in control_simplify.c. */
+/* Rewriter with common subexpression and dead code elimination: all passes in one walk.
+ * Each live instruction is copied to a new program with renamed operands, simplified,
+ * folded, or replaced by an equal one. Control flow is in control_simplify.c. */
 #include "program/pass/rewrite.h"
 
 #include "program/op/thresholds.h"
@@ -68,7 +68,7 @@ is_call(const pithp_program *p, pithp_value v, const pithp_proposal *c, size_t b
            (!bytes || !memcmp(i->params, c->params, bytes));
 }
 
-/* The slot of an equal call, or the free one where it belongs. */
+/* The slot of an equal call, or a free slot. */
 static pithp_value *find_call(pithp_rebuild *r, const pithp_proposal *c) {
     const size_t bytes = pithp_params_bytes(c->primitive);
     uint64_t at = hash_call(c, bytes) & r->known.mask;
@@ -116,7 +116,7 @@ static pithp_value take_constant(pithp_rebuild *r, const pithp_constant *c) {
     return v;
 }
 
-/* A new literal, or an equal one that was there. */
+/* Add a literal, or find an equal one. */
 pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value v) {
     if (!(r->passes & PITHP_PASS_COMMON))
         return v;
@@ -127,8 +127,8 @@ pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value v) {
     return *slot;
 }
 
-/* Exchanged operands are equal calls too, but where both are NaN the first one's bits are
- * the sum's: floats stay as they are. */
+/* Calls with exchanged operands are equal, except for floats: if both are NaN, the sum
+ * has the bits of the first. */
 static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
     if (!(r->passes & PITHP_PASS_COMMON) ||
         !pithp_op_has(c->primitive, PITHP_TRAIT_COMMUTATIVE) ||
@@ -148,7 +148,7 @@ static bool may_be_shared(const pithp_proposal *c) {
     return pure;
 }
 
-/* Whether the spec says all of what the call makes. */
+/* Whether the call has one result, of the known spec. */
 static bool is_alone(const pithp_proposal *c) {
     return c->spec && pithp_is_lowered(c->primitive);
 }
@@ -172,7 +172,7 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
     return v;
 }
 
-/* A row that pithp_lower runs. */
+/* A primitive that pithp_lower runs. */
 static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     pithp_value same = -1;
     if (r->passes & PITHP_PASS_RELAX)
@@ -191,7 +191,7 @@ static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) 
     return pithp_rebuild_call(r, c, site);
 }
 
-/* The branch of a cond whose index is known; NULL: it is not. */
+/* The branch of a cond with a known index; NULL: unknown. */
 static const pithp_program *known_branch(const pithp_rebuild *r,
                                          const pithp_instruction *i,
                                          const pithp_value *operands) {
@@ -206,7 +206,7 @@ static const pithp_program *known_branch(const pithp_rebuild *r,
     return i->programs[at <= 0 ? 0 : at >= last ? last : (int)at];
 }
 
-/* The branch in the place of the cond: what it computes may be known already. */
+/* Inline the branch in place of the cond; its values may exist already. */
 static bool take_branch(pithp_rebuild *r,
                         const pithp_instruction *i,
                         const pithp_program *branch,
@@ -303,7 +303,7 @@ bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *va
     return fine;
 }
 
-/* All values of a program and of those that it may take in. */
+/* Number of values of a program and of those that may be inlined. */
 static uint64_t count_values(const pithp_program *p) {
     uint64_t count = (uint64_t)p->value_count;
     for (int64_t k = 0; k < p->instruction_count; k++)
@@ -351,8 +351,8 @@ static bool has_programs(const pithp_program *p) {
     return any;
 }
 
-/* Whether some value, or an instruction without one, is of no use; of a program without
- * programs. -1: error set. */
+/* Whether a program without nested programs has dead values or instructions. -1 sets the
+ * error. */
 static int has_dead(pith_scope *s, const pithp_program *p) {
     const size_t values = (size_t)p->value_count + 1,
                  bytes = values * (2 * sizeof(bool) + sizeof(pithp_value));
@@ -381,7 +381,7 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     /* Common control flow is found before its unused results are removed. */
     pithp_program *better =
         pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
-    /* What is left out of one body may leave out what others compute for it. */
+    /* Removing results of one body may make values of others dead. */
     for (int round = 0; better && passes & PITHP_PASS_CONTROL &&
                         round < PITHP_REWRITE_ROUNDS && has_programs(better);
          round++) {

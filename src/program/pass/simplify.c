@@ -55,7 +55,7 @@ static bool is_half(pith_dtype dtype) {
     return dtype == PITH_F16 || dtype == PITH_BF16;
 }
 
-/* Whether all elements of v have the bits of that number. */
+/* Whether all elements of v equal that number, bit for bit. */
 static bool is_number(const pithp_program *p, pithp_value v, double number) {
     uint64_t element, wanted = 0;
     pithp_dtype_encode(pithp_value_spec(p, v)->dtype, number, &wanted);
@@ -70,7 +70,7 @@ static bool is_all_ones(const pithp_program *p, pithp_value v) {
     return pithp_uniform(p, v, &element) && element == ones;
 }
 
-/* Whether a value is what arithmetic left: no signalling NaN. */
+/* Whether a value is the result of arithmetic, and so no signalling NaN. */
 static bool is_quiet(const pithp_program *p, pithp_value v) {
     const pithp_instruction *i = pithp_maker(p, v);
     if (!i || is_half(pithp_value_spec(p, v)->dtype))
@@ -206,7 +206,7 @@ simplify_cast(const pithp_program *p, pithp_proposal *call, pithp_value *same) {
 
 /* ---- Shapes ---- */
 
-/* The call becomes one of the inner call's operand. */
+/* Replace the operand by that of the inner call. */
 static bool take_over(const pithp_program *p,
                       const pithp_instruction *inner,
                       pithp_proposal *call,
@@ -272,7 +272,7 @@ join_reversals(const pithp_program *p, const pithp_instruction *i, pithp_proposa
     return take_over(p, i, call, &both, sizeof both);
 }
 
-/* Whether a shape call whose result has its operand's spec moves nothing. */
+/* Whether a shape call with equal specs of operand and result is the identity. */
 static bool moves_nothing(const pithp_proposal *call) {
     const int rank = call->spec->rank;
     const void *params = call->params;

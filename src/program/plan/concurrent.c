@@ -4,7 +4,7 @@
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
-/* Whether a value is there before step `first`, or made by step `own`. */
+/* Whether a value is made before step `first`, or by step `own`. */
 static bool is_there(const pithp_planning *g, pithp_value v, int32_t first, int32_t own) {
     const pithp_bases from = pithp_plan_bases(g, v);
     bool there = true;
@@ -30,7 +30,7 @@ static bool reads_before(const pithp_planning *g, int32_t number, int32_t first)
     return before;
 }
 
-/* A reduction whose launches have kernels for the work of many. */
+/* A reduction whose launches have combined kernels. */
 static bool is_reduction(const pithp_planning *g, const pithp_step *step) {
     const pith_spec *specs[1];
     if (step->kind == PITHP_STEP_FUSED ||
@@ -41,7 +41,7 @@ static bool is_reduction(const pithp_planning *g, const pithp_step *step) {
     return step->source >= 0 || !pithp_reduce_view_of(&call).moved;
 }
 
-/* The end of those from `first` on. */
+/* The end of the concurrent reductions from `first` on. */
 static int32_t find_end(const pithp_planning *g, int32_t first) {
     const pithp_plan *plan = g->plan;
     size_t bytes = 0;

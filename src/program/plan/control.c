@@ -1,5 +1,5 @@
-/* Planning control flow: its programs have plans of their own, made once, which run in a
- * part of the step's workspace. Nothing is allocated while they run. */
+/* Planning of control flow: nested programs have their own plans, made once, which run in
+ * a part of the step's workspace. Running them allocates nothing. */
 #include "program/ir/region.h"
 #include "program/plan/plan.h"
 

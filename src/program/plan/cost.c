@@ -32,8 +32,7 @@ static int64_t times(int64_t a, int64_t b) {
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
 }
 
-/* How often control flow runs its programs together, of which those of a branch are
- * alternatives. */
+/* Number of runs of control flow's programs; branches are alternatives. */
 static int64_t repeats_of(const pithp_instruction *i) {
     return i->primitive == PITHP_OP_SCAN ? ((const pithp_loop_params *)i->params)->length
                                          : 1;

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* Of each value with memory, what others than its step do with it: how many read it, and
- * the first one of them. */
+/* For each value with memory the number of other steps that read it, and the first one.
+ */
 typedef struct readers {
     pithp_planning *g;
     int32_t *count, *first;
@@ -50,8 +50,8 @@ static readers find_readers(pithp_planning *g) {
     return r;
 }
 
-/* Whether a fused step may run as late as step `until`, which reads its value u. In a
- * schedule nothing else keeps what it makes. */
+/* Whether a fused step may be delayed to step `until`, which reads its value u. In a
+ * command buffer u must be its only value with memory, and have one reader. */
 static bool
 can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until) {
     const bool scheduled = r->g->plan->scheduled;
@@ -125,7 +125,7 @@ static void choose_reduced(const readers *r, int32_t k) {
     prolong(r->g, from, k);
 }
 
-/* Whether an output has the memory of a value: is the value, or a reshape of it. */
+/* Whether an output is a value, or a reshape of it, and so shares its memory. */
 static bool is_output(const pithp_planning *g, pithp_value v) {
     for (int64_t k = 0; k < g->p->output_count; k++)
         if (g->root[g->p->outputs[k]] == v)
@@ -133,7 +133,7 @@ static bool is_output(const pithp_planning *g, pithp_value v) {
     return false;
 }
 
-/* Elements of a row that a take copies; 0: it cannot be done block by block. */
+/* Row length of a gather, in elements; 0: it cannot run block by block. */
 static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[PITH_MAX_RANK + 2];
     if (i->primitive != PITHP_OP_TAKE || i->operand_count != 2)
@@ -158,7 +158,7 @@ static bool has_base(const pithp_planning *g, pithp_value v, pithp_value base) {
     return false;
 }
 
-/* Whether only this step reads a value, element for element. */
+/* Whether a step is the only reader of a value, and reads it elementwise. */
 static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
     const pithp_planning *g = r->g;
     const pithp_step *step = &g->plan->steps[k];

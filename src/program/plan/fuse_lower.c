@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-/* While the number of temporaries is not known, the slots of externals count from here.
- */
+/* Slots of externals start here until the number of temporaries is known. */
 enum { EXTERNAL = 1 << 14 };
 _Static_assert((int)PITHP_FUSED_OPS <= (int)EXTERNAL &&
                    (int)EXTERNAL + (int)PITHP_FUSED_EXTERNALS <= UINT16_MAX,
@@ -23,7 +22,7 @@ typedef struct externals {
 typedef struct fusing {
     pithp_planning *g;
     pithp_step *step;
-    pithp_fused_step a; /* whose arrays are these: */
+    pithp_fused_step a; /* owner of these arrays: */
     externals externals, pieces;
     pithp_box *boxes;
     pithp_fused_op *ops;
@@ -31,12 +30,12 @@ typedef struct fusing {
     int64_t **stride;     /* room for those of all */
     uint16_t *free_slots; /* temporaries given back */
     int free_count;
-    int64_t shape[PITH_MAX_RANK]; /* of the index space, its axes in order */
+    int64_t shape[PITH_MAX_RANK]; /* of the index space, axes in order */
 } fusing;
 
 /* ---- Externals ---- */
 
-/* Adds what the view of a value reads; returns its number. */
+/* Add an external for the view of a value; returns its index. */
 static int32_t add_external(externals *to, const pithp_view *view, size_t size) {
     const int32_t e = to->count++;
     PITH_ASSERT(e < to->most);
@@ -46,7 +45,7 @@ static int32_t add_external(externals *to, const pithp_view *view, size_t size) 
     return e;
 }
 
-/* The external with that view over the step's shape; a new one where there is none. */
+/* Find or add the external with a view over the step's shape. */
 static uint16_t find_external(fusing *f, const pithp_view *view, size_t size) {
     const externals *all = &f->externals;
     const size_t bytes = (size_t)f->step->spec->rank * sizeof view->stride[0];
@@ -86,7 +85,7 @@ static void add_piece(fusing *f, const pithp_view_piece *x, const pith_spec *spe
     f->boxes[k] = broadcast_box(f, &x->box, spec);
 }
 
-/* An external that is of pieces: its base is the value itself, which has no memory. */
+/* An external with pieces; its base is the value itself, which has no memory. */
 static uint16_t pieced_slot(fusing *f, pithp_value v) {
     const pith_spec *spec = f->g->p->values[v].spec;
     const pithp_view none = {.base = v};
@@ -127,7 +126,7 @@ static bool is_temporary(const fusing *f, pithp_value v) {
            !g->in_memory[v] && &g->plan->steps[g->step[v]] == f->step;
 }
 
-/* Members note the last one that reads them. */
+/* Record the last reader of each member. */
 static void find_last_reads(fusing *f) {
     const pithp_program *p = f->g->p;
     int32_t number = 0;
@@ -140,8 +139,8 @@ static void find_last_reads(fusing *f) {
     }
 }
 
-/* Temporaries that are read for the last time give their slots back: those in whose place
- * the result can be written before it takes one, the others behind. */
+/* Free the slots of temporaries after their last read: before the result takes a slot if
+ * it can be written in place, else after. */
 static void
 give_back(fusing *f, const pithp_instruction *i, int32_t number, bool in_place) {
     const pithp_program *p = f->g->p;
@@ -203,7 +202,7 @@ static void reorder(int64_t *x, const int *order, int rank) {
         x[d] = old[order[d]];
 }
 
-/* The axes that are to be last go there. */
+/* Move the required axes to the end. */
 static void order_axes(fusing *f) {
     const int rank = f->step->spec->rank;
     int order[PITH_MAX_RANK], count = 0;
@@ -221,7 +220,7 @@ static void order_axes(fusing *f) {
     }
 }
 
-/* Boxes follow the dimensions, of which d becomes to[d], or a part of it. */
+/* Map boxes to the new dimensions: d becomes to[d], or a part of it. */
 static void move_boxes(const fusing *f, const int *to) {
     for (int k = 0; k < f->pieces.count; k++) {
         pithp_box *box = &f->boxes[k];
@@ -269,7 +268,7 @@ static bool is_pieced(const pithp_external *e) {
     return e->access == PITHP_ACCESS_PIECES;
 }
 
-/* Rows of it lie in several places. */
+/* Its rows are in several pieces. */
 static bool has_rows(const pithp_fused_step *a, const pithp_external *e) {
     return is_pieced(e) || (!is_flat(a, e) && period_of(a, e) != 1);
 }
@@ -279,7 +278,7 @@ static uint8_t access_by_row(const pithp_fused_step *a, const pithp_external *e)
                                                      : PITHP_ACCESS_STRIDED;
 }
 
-/* How an external is read that is not of pieces. */
+/* Access to an external without pieces. */
 static uint8_t access_of(const pithp_fused_step *a, const pithp_external *x) {
     const int64_t own = period_of(a, x);
     return is_flat(a, x) ? PITHP_ACCESS_FLAT
@@ -288,7 +287,7 @@ static uint8_t access_of(const pithp_fused_step *a, const pithp_external *x) {
                : access_by_row(a, x);
 }
 
-/* Elements whose buffers are in the first cache together. */
+/* Elements of a block whose buffers fit in the first cache. */
 static int64_t block_for(int buffers) {
     const int64_t most = PITHP_FUSED_BYTES / (int)sizeof(uint64_t) / (buffers + !buffers);
     const int64_t multiple = most < PITHP_FUSED_LEAST_BLOCK ? PITHP_FUSED_SHORTEST_BLOCK
@@ -296,7 +295,7 @@ static int64_t block_for(int buffers) {
     return most > PITHP_FUSED_BLOCK ? PITHP_FUSED_BLOCK : most / multiple * multiple;
 }
 
-/* Choose how each external is read, and the length of blocks. */
+/* Choose the access to each external, and the length of blocks. */
 static void choose_access(fusing *f) {
     pithp_fused_step *a = &f->a;
     int64_t period = 1;
@@ -322,7 +321,7 @@ static void choose_access(fusing *f) {
     a->block = (int32_t)(period > block ? block : block / period * period);
 }
 
-/* The pieces follow the externals that ops name. */
+/* Pieces follow the externals. */
 static void add_pieces(fusing *f) {
     externals *all = &f->externals, *pieces = &f->pieces;
     const size_t count = (size_t)pieces->count;
@@ -379,7 +378,7 @@ void pithp_fused_copy(const pithp_fused_step *step, void *to, const void *at) {
     copy->sites = NULL;
 }
 
-/* What the step keeps of all that. False: error set. */
+/* Store the result in the step. False sets the error. */
 static bool keep(const fusing *f) {
     const layout l = layout_of(&f->a);
     pithp_step *step = f->step;
@@ -398,7 +397,7 @@ static bool keep(const fusing *f) {
     return true;
 }
 
-/* Room for what a step may have. */
+/* Allocate for the largest step. */
 static size_t room_bytes(const fusing *f) {
     return (size_t)f->externals.most *
                (2 * (sizeof(pithp_external) + sizeof(pithp_step_operand) +

@@ -1,7 +1,7 @@
 /* Row-wise fusion (bands): neighbouring steps that work row by row, some of them
  * reductions of rows, run a few rows at a time: a softmax reads its operand once, and
- * what lies between its steps stays in cache. The order within a row is that of the
- * steps, so bits are theirs.
+ * values between its steps stay in cache. The order within a row is that of the steps, so
+ * bits are the same.
  *
  * A band has `rows` rows of `length` elements. Its steps have as many elements, or one a
  * row, and read values of the band at the current row. */
@@ -21,7 +21,7 @@ typedef struct band {
 
 /* ---- Planning: which steps ---- */
 
-/* Whether something of an operand is made in the band, before step k. */
+/* Whether an operand depends on a value made in the band before step k. */
 static bool is_made(const band *b, pithp_value operand, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_bases from = pithp_plan_bases(g, operand);
@@ -33,8 +33,8 @@ static bool is_made(const band *b, pithp_value operand, int32_t k) {
     return made;
 }
 
-/* Whether an operand of step k is what lies in the row at hand, element for element or
- * one element for all of it; what is there before the band may be read anywhere. */
+/* Whether step k reads an operand only at the current row, elementwise or as one uniform
+ * element. Values made before the band may be read anywhere. */
 static bool
 is_row_wise(const band *b, pithp_value operand, const pith_spec *to, int32_t k) {
     const pithp_planning *g = b->g;
@@ -59,7 +59,7 @@ is_row_wise(const band *b, pithp_value operand, const pith_spec *to, int32_t k) 
     return row_wise;
 }
 
-/* Rows and their length of a step that reduces rows of one block. */
+/* Number and length of the rows of a step that reduces rows of one block. */
 static bool
 reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length) {
     const pith_spec *specs[1];
@@ -84,8 +84,8 @@ static size_t bytes_of(const pithp_step *step) {
                                     : sizeof(pithp_reduce_args));
 }
 
-/* Whether a fused step works row by row, and, unless the band begins with it, on what is
- * made in the band. */
+/* Whether a fused step works row by row and, unless it begins the band, reads values of
+ * the band. */
 static bool fused_fits(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_step *step = &g->plan->steps[k];
@@ -107,7 +107,7 @@ static pithp_value reduced_by(const band *b, int32_t k) {
     return i ? b->g->root[pithp_operands(b->g->p, i)[0]] : -1;
 }
 
-/* Whether a step reduces rows of the band that others in it make or reduce. */
+/* Whether a step reduces rows of values of the band. */
 static bool reduction_fits(const band *b, int32_t k) {
     int64_t rows, length;
     if (!reduces_rows(b->g, k, &rows, &length) || rows != b->rows || length != b->length)
@@ -135,7 +135,7 @@ static bool is_output(const pithp_planning *g, pithp_value v) {
     return false;
 }
 
-/* A value that only the band sees. */
+/* A value used only in the band. */
 static bool is_inner(const band *b, pithp_value v) {
     return b->g->in_memory[v] && b->g->last_use[v] < b->end && !is_output(b->g, v);
 }
@@ -166,7 +166,7 @@ static void prolong(const band *b, pithp_value v) {
     *last = *last < b->end - 1 ? b->end - 1 : *last;
 }
 
-/* All that a step reads or writes is there as long as the band runs. */
+/* Extend the lifetimes of a step's values over the band. */
 static void prolong_all(const band *b, const pithp_instruction *i) {
     pithp_prolong_operands(b->g, i, b->end - 1);
     prolong(b, i->result);
@@ -182,7 +182,7 @@ static bool reads(const band *b, const pithp_instruction *i, pithp_value v) {
     return any;
 }
 
-/* Whether a reduction alone reads what the step before it makes for the band. */
+/* Whether a reduction is the only reader of the preceding step's value. */
 static bool folds(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_value made = k > b->first ? g->plan->steps[k - 1].unplaced : -1;
@@ -218,8 +218,8 @@ static void make_band(const band *b) {
     }
 }
 
-/* The band about a reduction: the step before it, if that makes its operand, and all
- * that fit after it. Returns the step behind it. */
+/* Form a band around a reduction: the step before it, if that makes its operand, and all
+ * fitting steps after it. Returns the step after the band. */
 static int32_t band_about(pithp_planning *g, int32_t k) {
     band b = {.g = g, .first = k, .end = k};
     reduces_rows(g, k, &b.rows, &b.length);

@@ -13,8 +13,8 @@ static int memories_of(const pithp_step *step) {
     return step->fused->external_count + step->fused->piece_count;
 }
 
-/* The memory behind an external: two pieces where an output may lie in an input's. False:
- * steps share it as they see fit. */
+/* The memory ranges of an external: two if an output may reuse an input's buffer. False:
+ * it writes the workspace, which steps share. */
 static bool memory_of(const pithp_plan *plan,
                       pithp_stamps *memory,
                       const pithp_step *step,

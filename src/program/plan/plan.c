@@ -31,7 +31,7 @@ static bool describe_call(pithp_planning *g, pithp_step *step) {
     return true;
 }
 
-/* Specs and workspaces of the steps that are not fused. */
+/* Compute specs and workspaces of the other steps. */
 static bool describe_calls(pithp_planning *g) {
     static bool (*const describe[])(pithp_planning *, pithp_step *) = {
         [PITHP_STEP_CALL] = describe_call,
@@ -51,7 +51,7 @@ static bool describe_calls(pithp_planning *g) {
     return true;
 }
 
-/* A run writes down the arguments of a step: its own, or those of compiled code. */
+/* Count the addresses that a run records for a step, interpreted or compiled. */
 static void note_args(pithp_plan *plan, const pithp_step *step) {
     const size_t own = pithp_fused_args_bytes(step->fused);
     const size_t pointers = (own + sizeof(void *) - 1) / sizeof(void *);
@@ -89,7 +89,7 @@ static bool (*const passes[])(pithp_planning *g) = {
 
 enum { VALUE_NUMBERS = 17, VALUE_BOOLS = 4 };
 
-/* The arrays over values lie side by side. */
+/* All arrays over values are in one block of memory. */
 static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
     int32_t **const numbers[VALUE_NUMBERS] = {
         &g->depth,        &g->root,        &g->step,          &g->next,
