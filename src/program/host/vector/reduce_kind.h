@@ -203,6 +203,9 @@ static inline __attribute__((always_inline)) A NAME(of_lanes)(A *lanes) {
     return NAME(join)(NAME(none)(), NAME(join)(lanes[0], lanes[1]));
 }
 
+#if defined(WIDENED) && defined(__AVX512F__)
+#    include "program/host/vector/reduce_row_avx512.h"
+#else
 static __attribute__((noinline)) A
 NAME(row_in_order)(const T *x, int64_t length, int64_t more) {
     A lanes[LANES];
@@ -211,6 +214,7 @@ NAME(row_in_order)(const T *x, int64_t length, int64_t more) {
     NAME(to_lanes)(lanes, x, length, true, more);
     return NAME(of_lanes)(lanes);
 }
+#endif
 
 /* ---- A row ---- */
 
