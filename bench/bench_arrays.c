@@ -1,7 +1,8 @@
 /* Operations on one large array of a million and of ten million elements, on one thread
  * and on two, in ns an element: called one by one, and in rows that end with "/jit" as a
  * compiled function, "/fast" as one with fast_math. The peer "c" is peers/loops.c: it
- * writes into memory that it has already, where pith makes its results. */
+ * writes into memory that it has already, where pith makes its results. "c_calls" is a
+ * loop for each call with a result of its own, the least that calls one by one write. */
 #include "bench.h"
 #include "peers/loops.h"
 
@@ -22,7 +23,7 @@ typedef struct {
     int threads;
     const Arrays *arrays;
     const pith_function *work; /* the row's, compiled or not */
-    void *c_a, *c_b, *c_to;
+    void *c_a, *c_b, *c_to, *c_sum;
 } Work;
 
 static volatile intptr_t sink;
@@ -89,25 +90,29 @@ PITH_ROW(stencil,
                            pith_slice_array(s, in->a, 1, &PITH_SLICE(2, INT64_MAX, 1))),
                   pith_like(s, in->a, 0.5)))
 C_ROW(stencil, stencil_f32(to, a, w->n, w->threads), stencil_f64(to, a, w->n, w->threads))
+C_ROW(stencil_calls,
+      stencil_calls_f32(to, w->c_sum, a, w->n, w->threads),
+      stencil_calls_f64(to, w->c_sum, a, w->n, w->threads))
 
 static const struct {
     const char *name;
     const pith_function *pith;
     void (*c)(void *);
-    bool has_fast; /* fast_math takes another form of its function */
+    bool has_fast;           /* fast_math takes another form of its function */
+    void (*c_calls)(void *); /* NULL where pith makes one call */
 } rows[] = {
-    {"add", &add_work, add_c, false},
-    {"exp", &exp_work, exp_c, false},
-    {"log", &log_work, log_c, true},
-    {"sin", &sin_work, sin_c, true},
-    {"cos", &cos_work, cos_c, true},
-    {"tanh", &tanh_work, tanh_c, true},
-    {"pow", &pow_work, pow_c, true},
-    {"sum", &sum_work, sum_c, false},
-    {"sum_rows", &sum_rows_work, sum_rows_c, false},
-    {"sum_columns", &sum_columns_work, sum_columns_c, false},
-    {"argmax", &argmax_work, argmax_c, false},
-    {"stencil", &stencil_work, stencil_c, false},
+    {"add", &add_work, add_c, false, NULL},
+    {"exp", &exp_work, exp_c, false, NULL},
+    {"log", &log_work, log_c, true, NULL},
+    {"sin", &sin_work, sin_c, true, NULL},
+    {"cos", &cos_work, cos_c, true, NULL},
+    {"tanh", &tanh_work, tanh_c, true, NULL},
+    {"pow", &pow_work, pow_c, true, NULL},
+    {"sum", &sum_work, sum_c, false, NULL},
+    {"sum_rows", &sum_rows_work, sum_rows_c, false, NULL},
+    {"sum_columns", &sum_columns_work, sum_columns_c, false, NULL},
+    {"argmax", &argmax_work, argmax_c, false, NULL},
+    {"stencil", &stencil_work, stencil_c, false, stencil_calls_c},
 };
 
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -126,6 +131,7 @@ row_name(char text[64], const Work *w, size_t row, way how, const char *only) {
 static void fill(Work *w) {
     const size_t bytes = (size_t)w->n * pith_dtype_size(w->dtype);
     w->c_a = malloc(bytes), w->c_b = malloc(bytes), w->c_to = malloc(bytes);
+    w->c_sum = malloc(bytes);
     for (int64_t i = 0; i < w->n; i++) {
         const double x = 0.25 + (double)(i * 7919 % 4096) / 2048,
                      y = 0.5 + (double)(i * 104729 % 1024) / 512;
@@ -134,7 +140,7 @@ static void fill(Work *w) {
         else
             ((double *)w->c_a)[i] = x, ((double *)w->c_b)[i] = y;
     }
-    memset(w->c_to, 0, bytes);
+    memset(w->c_to, 0, bytes), memset(w->c_sum, 0, bytes);
     Arrays in = {.a = pith_array_copy(w->s, w->dtype, PITH_SHAPE(w->n), w->c_a),
                  .b = pith_array_copy(w->s, w->dtype, PITH_SHAPE(w->n), w->c_b)};
     in.grid = pith_reshape(w->s, in.a, PITH_SHAPE(-1, COLUMNS));
@@ -146,8 +152,11 @@ static void measure_row(Work *w, const char *text, size_t row, way how) {
     w->work = how == CALLED ? rows[row].pith : pith_jit(w->s, rows[row].pith, &options);
     run_pith(w); /* records it */
     bench_check(w->s);
-    bench_row(text, "ns/element", 1e9 / (double)w->n, 2,
-              (const bench_entry[]){{"pith", run_pith, w}, {"c", rows[row].c, w}});
+    const int entries = rows[row].c_calls && how == CALLED ? 3 : 2;
+    bench_row(text, "ns/element", 1e9 / (double)w->n, entries,
+              (const bench_entry[]){{"pith", run_pith, w},
+                                    {"c", rows[row].c, w},
+                                    {"c_calls", rows[row].c_calls, w}});
     bench_check(w->s);
 }
 
@@ -161,7 +170,7 @@ static void measure(Work *w, const char *only) {
             fill(w);
         measure_row(w, text, i % ROWS, how);
     }
-    free(w->c_a), free(w->c_b), free(w->c_to);
+    free(w->c_a), free(w->c_b), free(w->c_to), free(w->c_sum);
 }
 
 int main(int argc, char **argv) {

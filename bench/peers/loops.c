@@ -72,6 +72,11 @@
     void stencil_##name(T *to, const T *a, int64_t n, int threads) {                      \
         EACH_ROW for (int64_t i = 0; i < n - 2; i++) to[i] = (a[i] + a[i + 2]) * (T)0.5;  \
         (void)threads;                                                                    \
+    }                                                                                     \
+    void stencil_calls_##name(T *to, T *sum, const T *a, int64_t n, int threads) {        \
+        EACH_ROW for (int64_t i = 0; i < n - 2; i++) sum[i] = a[i] + a[i + 2];            \
+        EACH_ROW for (int64_t i = 0; i < n - 2; i++) to[i] = sum[i] * (T)0.5;             \
+        (void)threads;                                                                    \
     }
 LOOPS(float, f32, f)
 LOOPS(double, f64, )

@@ -19,7 +19,8 @@
                             int threads);                                                \
     int64_t argmax_##name(const T *a, int64_t n, int threads);                           \
     /* (a[i - 1] + a[i + 1]) / 2 of the n - 2 inner places */                            \
-    void stencil_##name(T *to, const T *a, int64_t n, int threads);
+    void stencil_##name(T *to, const T *a, int64_t n, int threads);                      \
+    void stencil_calls_##name(T *to, T *sum, const T *a, int64_t n, int threads);
 LOOPS_OF(float, f32)
 LOOPS_OF(double, f64)
 
