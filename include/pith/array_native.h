@@ -2,21 +2,21 @@
  * @file
  * Elements of arrays for other libraries on the same device, such as cuFFT.
  *
- * Order of work. Everything that pith does on a scope is enqueued on the scope's stream
- * (pith_scope_stream) in the order of the calls, and pith may return before it has run.
- * Work that another library enqueues on that stream runs after all calls made before, and
- * before all calls made afterwards; neither needs to wait on the host. Work on any other
- * stream must be ordered by the caller with events: behind the scope's stream before it
- * reads, and before the scope's stream goes on once it is done. A host thread must call
- * pith_wait, or read with pith_read.
+ * Order of work. All work of a scope is enqueued on the scope's stream
+ * (pith_scope_stream) in the order of the calls. A call may return before its work has
+ * run. Work that another library enqueues on that stream runs after all earlier calls and
+ * before all later calls; no wait on the host is needed. The caller must order work on
+ * any other stream with events. It waits for the scope's stream before it reads, and the
+ * scope's stream waits for it before later calls. A host thread must call pith_wait, or
+ * read with pith_read.
  *
- * On the host there is no stream. The calls below wait until the elements are computed,
- * so the caller may use the address at once.
+ * The host has no stream. The calls below wait until the elements are computed, so the
+ * caller may use the address at once.
  *
  * Do not capture the scope's stream (cudaStreamBeginCapture): calls of pith copy,
  * allocate and wait there, which ends a capture. Capture on a stream of your own. pith
- * puts back the device and context that were current; make the view's device current
- * before you call CUDA.
+ * restores the current device and context; make the view's device current before you call
+ * CUDA.
  *
  * Included by array.h.
  */
@@ -25,26 +25,26 @@
 
 #include <pith/array.h>
 
-/** Where the elements of an array are. */
+/** Location of the elements of an array. */
 typedef struct pith_view {
-    const void *data; /**< first element; C order without gaps; NULL for no elements. An
-                         address of the device: on CUDA the host cannot read it */
+    const void *data; /**< first element; C order without gaps; NULL for no elements. A
+                         device address: on CUDA the host cannot read it */
     size_t bytes;
     const char *kind; /**< of the device: "host" or "cuda", as pith_device_kind */
-    int device;       /**< its number for cudaSetDevice; 0 on the host */
-    void *stream;     /**< pith_scope_stream of the scope that was passed */
+    int device;       /**< number of the device for cudaSetDevice; 0 on the host */
+    void *stream;     /**< pith_scope_stream of the scope argument */
 } pith_view;
 
 PITH_BEGIN
 
 /**
- * Look up where the elements of an array are, for reading.
+ * Get the address of an array's elements, for reading.
  *
  * The address is valid until the array is dropped or donated, or its owning scope is
- * closed. Work that was enqueued on the scope's stream before that still reads the right
- * elements: memory is reused in the order of the stream. The elements must not be
- * written: other arrays may share them. The scope's stream waits for work of other
- * streams that writes the array. Failed checks of that work show at pith_wait.
+ * closed. Work that is on the scope's stream by then still reads the right elements:
+ * memory is reused in stream order. The elements must not be written, because other
+ * arrays may share them. The scope's stream waits for work of other streams that writes
+ * the array. Failed checks of that work show at pith_wait.
  *
  * @par Errors
  * PITH_E_ARG: @p a is NULL, dropped or of another runtime, or @p view is NULL.
@@ -54,11 +54,11 @@ PITH_BEGIN
  */
 PITH_API bool pith_array_view(pith_scope *s, const pith_array *a, pith_view *view);
 /**
- * A new array whose elements another library writes, at the address in *data.
+ * Make an array whose elements another library writes, at the address in *data.
  *
- * Its elements are undefined until then. Enqueue what writes them on the scope's stream
- * (on the host: write them) before any other call uses the array; from then on it is as
- * immutable as any other. Bool elements must be 0 or 1.
+ * Its elements are undefined until then. Enqueue the writes on the scope's stream (on the
+ * host: write them) before any other call uses the array. After that the array is
+ * immutable. Bool elements must be 0 or 1.
  *
  * @par Errors
  * PITH_E_TRACED: a function is being traced. PITH_E_DTYPE: the dtype is invalid.
@@ -70,11 +70,11 @@ PITH_API bool pith_array_view(pith_scope *s, const pith_array *a, pith_view *vie
 PITH_API const pith_array *
 pith_array_unwritten(pith_scope *s, pith_dtype dtype, pith_shape shape, void **data);
 /**
- * The stream on which everything of a scope runs, and of its children.
+ * The stream of a scope and of its child scopes.
  *
- * @return On CUDA a cudaStream_t. On the host an address that tells streams apart, as
- * pith_instance_stream. It lives as long as the runtime; the scope uses it until it is
- * closed, and other scopes afterwards. NULL if the scope has an error.
+ * @return On CUDA a cudaStream_t. On the host an address that identifies the stream, as
+ * pith_instance_stream. It lives as long as the runtime. Scopes opened after this one is
+ * closed may use it too. NULL if the scope has an error.
  */
 PITH_API void *pith_scope_stream(pith_scope *s);
 

@@ -8,15 +8,15 @@
  *
  * - Numbers are bool, char, integers, enum constants, float and double. long double and
  *   integers of 128 bits do not compile.
- * - A number must be exact in an integer dtype and be 0 or 1 in bool; in a float dtype it
- *   is rounded to nearest, and a finite number must stay finite. Numbers of 64-bit
- *   integer types are exact in i64 and u64. Anything else is PITH_E_DTYPE.
+ * - In an integer dtype a number must be exact; in bool it must be 0 or 1. In a float
+ *   dtype it is rounded to nearest, and a finite number must stay finite. Numbers of
+ *   64-bit integer types are exact in i64 and u64. Any other number is PITH_E_DTYPE.
  * - Numbers without an array among the operands are PITH_E_ARG.
- * - A literal 0 is a number. A null pointer is written NULL in C and nullptr in C++; C++
- *   refuses NULL and 0L, which it cannot tell from each other.
+ * - A literal 0 is a number. A null pointer is written NULL in C and nullptr in C++. C++
+ *   rejects NULL and 0L, which it cannot distinguish.
  *
- * The exported functions take arrays alone: (pith_mul)(s, x, y), pointers to them, and
- * callers from other languages, which make numbers with pith_like.
+ * The exported functions take arrays only. They are reached by (pith_mul)(s, x, y), by
+ * pointers to them, and from other languages, which make numbers with pith_like.
  */
 #ifndef PITH_ARRAY_NUMBER_H
 #define PITH_ARRAY_NUMBER_H
@@ -26,7 +26,7 @@
 #    include <type_traits>
 #endif
 
-/** What an operand is. */
+/** Kind of an operand. */
 typedef enum pith_number_kind {
     PITH_NUMBER_NONE, /**< an array */
     PITH_NUMBER_I64,
@@ -34,9 +34,9 @@ typedef enum pith_number_kind {
     PITH_NUMBER_F64
 } pith_number_kind;
 
-/** An array or a C number. The macros make it. */
+/** An array or a C number; made by the macros. */
 typedef struct pith_array_or_number {
-    const pith_array *array; /**< pith_numbers_begin makes that of a number */
+    const pith_array *array; /**< of a number: set by pith_numbers_begin */
     pith_number_kind kind;
     union {
         int64_t i64; /**< bool and enum constants too */
@@ -48,13 +48,12 @@ typedef struct pith_array_or_number {
 PITH_BEGIN
 
 /**
- * Begin a call whose operands include numbers: make an array of rank 0 of each
- * number.
+ * Begin a call whose operands include numbers: make an array of rank 0 from each number.
  *
- * @param function The name of the function that is called next with the arrays. It is
- * called also after an error: it takes the call site of @p s.
- * @param dtype The dtype of the numbers; PITH_DTYPE_NONE: the one that the arrays promote
- * to.
+ * @param function The name of the function that is called next with the arrays. That call
+ * is made also after an error, because it consumes the call site of @p s.
+ * @param dtype The dtype of the numbers; PITH_DTYPE_NONE: the promoted dtype of the
+ * arrays.
  * @param names The names of the operands, for errors.
  *
  * @par Errors
@@ -68,7 +67,7 @@ PITH_API void pith_numbers_begin(pith_scope *s,
                                  const char *const *names,
                                  pith_array_or_number *operands);
 /**
- * End such a call: drop the arrays of the numbers.
+ * End a call of pith_numbers_begin: drop the arrays of the numbers.
  *
  * @return @p result.
  */
@@ -79,12 +78,12 @@ PITH_API const pith_array *pith_numbers_end(pith_scope *s,
 
 PITH_END
 
-/* ---- From an expression to an operand ---- */
+/* ---- Conversion of an expression to an operand ---- */
 
 #ifdef __cplusplus
 extern "C++" {
 
-/* Types of numbers: no wider than 64 bits. A long is apart: see pith_long_. */
+/* Types of numbers: at most 64 bits. long has an overload of its own: see pith_long_. */
 template <class T>
 struct pith_is_number_ : std::integral_constant<bool,
                                                 (std::is_arithmetic<T>::value ||
@@ -106,8 +105,8 @@ template <class T> inline pith_array_or_number pith_number_(T x) {
     return made;
 }
 
-/* A long by a conversion of its own, which is a worse match than that of NULL and 0L to
- * a pointer: so these do not pass for numbers. */
+/* long converts through a type of its own. That is a worse match than the conversion of
+ * NULL and 0L to a pointer, so these are not taken for numbers. */
 struct pith_long_ {
     long value;
     template <class T,
@@ -116,7 +115,7 @@ struct pith_long_ {
 };
 struct pith_NULL_is_a_number_in_cxx_so_write_nullptr_or_0;
 
-/* The name of the functions below is what a compiler says of an operand of another
+/* Compilers show the name of the functions below in the error for an operand of another
  * type. */
 #    define PITH_OPERAND_FUNCTION_                                                       \
         pith_operand_must_be_an_array_bool_integer_float_or_double
@@ -166,7 +165,8 @@ static inline pith_array_or_number pith_operand_f32_(float x) {
 static inline const pith_array *pith_only_array_(const void *a) {
     return (const pith_array *)a;
 }
-/* Never called: these names are what a compiler says of an operand of another type. */
+/* Never called: compilers show these names in the error for an operand of another type.
+ */
 struct pith_operand_must_be_an_array_bool_integer_float_or_double {
     int other;
 };
@@ -178,8 +178,8 @@ pith_array_or_number pith_other_operand_(
 const pith_array *
 pith_no_array_(struct pith_operand_must_be_an_array_and_no_number other);
 
-/* The type of x chooses the function. The variable, of a name of its own, keeps nested
- * calls from being written out twice for every level. */
+/* The type of x selects the function. A variable with a unique name keeps nested calls
+ * from doubling the text at every level. */
 #    define PITH_OPERAND_(x)             PITH_OPERAND_NAMED_(x, __COUNTER__)
 #    define PITH_OPERAND_NAMED_(x, n)    PITH_OPERAND_NUMBERED_(x, n)
 #    define PITH_OPERAND_NUMBERED_(x, n) PITH_OPERAND_OF_(x, pith_operand_##n##_)
@@ -253,7 +253,7 @@ PITH_ALWAYS_INLINE_ const pith_array *pith_binary_(pith_scope *s,
 #define PITH_BINARY_(f, s, a, b)                                                         \
     pith_binary_(PITH_SITE_(s), (f), #f, PITH_OPERAND_(a), PITH_OPERAND_(b))
 
-/* The numbers of a choice between two operands: its condition gives no dtype. */
+/* Numbers of a selection between two operands: its condition gives no dtype. */
 static inline const pith_array *pith_select_numbers_(pith_scope *s,
                                                      pith_ternary_function_ *f,
                                                      const char *name,
@@ -279,7 +279,7 @@ PITH_ALWAYS_INLINE_ const pith_array *pith_select_(pith_scope *s,
     pith_select_(PITH_SITE_(s), (f), #f, PITH_ONLY_ARRAY_(condition), PITH_OPERAND_(a),  \
                  PITH_OPERAND_(b))
 
-/* Bounds of an operand: one that is NULL does not count. */
+/* Bounds of an operand; a NULL bound does not take part. */
 static inline const pith_array *pith_bounded_numbers_(pith_scope *s,
                                                       pith_ternary_function_ *f,
                                                       const char *name,
@@ -310,7 +310,7 @@ PITH_ALWAYS_INLINE_ const pith_array *pith_bounded_(pith_scope *s,
     pith_bounded_(PITH_SITE_(s), (f), #f, PITH_OPERAND_(a), PITH_OPERAND_(low),          \
                   PITH_OPERAND_(high))
 
-/* Exponents: integers beside an operand of floats. */
+/* Exponents: integers with an operand of floats. */
 static inline const pith_array *pith_scaled_(pith_scope *s,
                                              pith_binary_function_ *f,
                                              const char *name,

@@ -1,12 +1,14 @@
 /**
  * @file
- * Checked kernels: what the memory accesses of a body become in a checked build.
+ * Checked kernels: instrumented memory accesses of a body in a checked build.
  *
  * The base pass of a checked kernel file (pith_add_kernels(... CHECKED ON)) is compiled
  * with -fsanitize=thread, so that the compiler calls a function before each access to
- * memory. The names of those functions stand for the functions below, by an assembler
- * symbol assignment; the runtime of ThreadSanitizer is not used, and a checked kernel may
- * be linked into a program that has any sanitizer. <pith/kernel_macros.h> includes this.
+ * memory. Assembler symbol assignments redirect these calls to the functions below. The
+ * runtime of ThreadSanitizer is not used, so a checked kernel may be linked into a
+ * program with any sanitizer.
+ *
+ * Included by <pith/kernel_macros.h>.
  */
 #ifndef PITH_KERNEL_CHECKED_H
 #define PITH_KERNEL_CHECKED_H
@@ -15,7 +17,7 @@
 
 #ifndef __CUDACC_RTC__
 
-/* What an access does. Atomic accesses of several indices may meet in one element. */
+/* Kind of an access. Atomic accesses of several indices may share an element. */
 typedef enum pith_access {
     PITH_ACCESS_READ,
     PITH_ACCESS_WRITE,
@@ -27,13 +29,14 @@ typedef enum pith_access {
 typedef void (*pith_kernel_body)(const void *args, int64_t index);
 
 PITH_BEGIN
-/** Run a body for all indices of a launch, in order, on one thread. The report of the
- * launch gets the first invalid access; elements that the body did not write become 0. */
+/** Run a body for all indices of a launch, in order, on one thread. The first invalid
+ * access goes to the report of the launch; elements that the body did not write become 0.
+ */
 PITH_API void pith_kernel_run_checked(const pith_kernel_variant *kernel,
                                       const void *args,
                                       pith_kernel_body body);
-/** Check an access of the running body, and leave the body if it is invalid. Does nothing
- * outside pith_kernel_run_checked. */
+/** Check an access of the running body, and leave the body if the access is invalid. Does
+ * nothing outside pith_kernel_run_checked. */
 PITH_API void pith_kernel_access(const void *address, size_t bytes, pith_access access);
 PITH_END
 
@@ -41,7 +44,7 @@ PITH_END
 
 #if defined(PITH_KERNEL_CHECKED) && PITH_KERNEL_PASS == PITH_PASS_BASE
 
-/* clang instruments atomic operations in spite of no_sanitize. */
+/* clang instruments atomic operations despite no_sanitize. */
 #    ifdef __clang__
 #        define PITH_PLAIN_ no_sanitize("thread"), disable_sanitizer_instrumentation
 #    else
@@ -110,7 +113,7 @@ PITH_ENTRY_NAME_(__tsan_atomic_signal_fence, pith_entry_nothing)
 
 /* ---- Copies of blocks ---- */
 
-/* Bytes are volatile, or the compiler makes a call of memcpy from the loop. */
+/* Bytes are volatile, or the compiler would replace the loop by a call of memcpy. */
 PITH_ENTRY_ void *pith_entry_move(void *to, const void *from, size_t bytes) {
     volatile unsigned char *a = (volatile unsigned char *)to;
     const volatile unsigned char *b = (const volatile unsigned char *)from;
@@ -138,8 +141,8 @@ PITH_ENTRY_NAME_(__tsan_memcpy, pith_entry_move)
 PITH_ENTRY_NAME_(__tsan_memmove, pith_entry_move)
 PITH_ENTRY_NAME_(__tsan_memset, pith_entry_set)
 
-/* gcc writes out the builtins for blocks of constant size, after the pass that adds the
- * calls above; by their plain names the options of checked files leave them calls. */
+/* gcc expands the builtins for blocks of constant size after the pass that adds the calls
+ * above. Under their plain names the options of checked files keep them calls. */
 #    ifndef __clang__
 #        define __builtin_memcpy(to, from, bytes)  pith_entry_move(to, from, bytes)
 #        define __builtin_memmove(to, from, bytes) pith_entry_move(to, from, bytes)

@@ -1,7 +1,9 @@
 /**
  * @file
- * Lanes for the inner sums of kernels: eight of them, on every instruction set and CUDA,
- * so that all add alike. <pith/kernel.h> includes this.
+ * Lanes for the inner sums of kernels: eight on every instruction set and on CUDA, so
+ * that sums are added in the same order everywhere.
+ *
+ * Included by <pith/kernel.h>.
  */
 #ifndef PITH_KERNEL_LANES_H
 #define PITH_KERNEL_LANES_H
@@ -19,8 +21,8 @@
 /**
  * Loop over the lanes: pith_each_lane(q) { y[q] = a * x[q]; }
  *
- * The lanes run at once: an iteration touches only its own lane of what it writes. A loop
- * is fastest where all it computes with is equally wide.
+ * Lanes run concurrently: an iteration accesses only its own lane of the elements that
+ * the loop writes. A loop is fastest if all its operands have the same width.
  */
 #define pith_each_lane(q) PITH_EACH_LANE_(q)
 #if PITH_KERNEL_PASS == PITH_PASS_CUDA
@@ -49,7 +51,7 @@ PITH_INLINE_ float pith_total_8_(__m256 v) {
 }
 #endif
 
-/** Sum of PITH_LANES float or double, always in this order. */
+/** Sum of PITH_LANES float or double; the order is fixed: a tree over halves. */
 PITH_HD float pith_sum_lanes_f32(const float *v) {
 #ifdef PITH_LANES_AVX_
     return pith_total_8_(_mm256_loadu_ps(v));
@@ -83,7 +85,7 @@ PITH_HD double pith_sum_lanes(const double *v) {
 
 /**
  * A sum of products in lanes: pith_lane_sum s = {0}; then pith_add_products in a loop,
- * then pith_total. It stays in registers, which compilers do not manage for an array.
+ * then pith_total. It stays in registers; compilers do not manage that for an array.
  */
 typedef struct pith_lane_sum {
 #if PITH_KERNEL_PASS == PITH_PASS_V4 && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
@@ -97,7 +99,7 @@ typedef struct pith_lane_sum {
 #endif
 } pith_lane_sum;
 
-/** Add x[q] * y[q] to every lane q; product and sum are rounded once. */
+/** Add x[q] * y[q] to every lane q, by fused multiply-add. */
 PITH_HD void pith_add_products(pith_lane_sum *s, const pith_real *x, const pith_real *y) {
 #if PITH_KERNEL_PASS == PITH_PASS_V4 && !defined(PITH_KERNEL_REAL_IS_FLOAT_)
     s->v = _mm512_fmadd_pd(_mm512_loadu_pd(x), _mm512_loadu_pd(y), s->v);
@@ -130,8 +132,8 @@ PITH_HD pith_real pith_total(const pith_lane_sum *s) {
 /**
  * Gather a number for each lane: to[q] = from[step * index[q]].
  *
- * For rows of an array [n, 3], step is 3 and from begins at the first x, y or z. Products
- * of step and index are less than 2^31.
+ * For rows of an array [n, 3], step is 3 and from is the address of the first x, y or z.
+ * Products of step and index are less than 2^31.
  */
 PITH_HD void pith_gather_lanes(pith_real *to,
                                const pith_real *from,
@@ -140,8 +142,9 @@ PITH_HD void pith_gather_lanes(pith_real *to,
 #if PITH_KERNEL_PASS == PITH_PASS_V4
     const __m256i items = _mm256_loadu_si256((const __m256i_u *)index);
     const __m256i at = _mm256_mullo_epi32(items, _mm256_set1_epi32(step));
-    /* A compiler drops a source and a mask that it sees through, and with them what cuts
-     * the dependency on the register's last value, which costs more than the gather. */
+    /* The asm hides source and mask from the compiler, which would drop them. They cut
+     * the dependency on the last value of the register, which costs more than the gather.
+     */
     __mmask8 all = 0xff;
     __asm__("" : "+Yk"(all));
 #    ifdef PITH_KERNEL_REAL_IS_FLOAT_
@@ -159,11 +162,11 @@ PITH_HD void pith_gather_lanes(pith_real *to,
 #endif
 }
 
-/* Not doubles in AVX2: loads of one number each are as quick there. */
+/* Not for doubles in AVX2: scalar loads are as fast there. */
 #if PITH_KERNEL_PASS == PITH_PASS_V4 ||                                                  \
     (defined(PITH_LANES_AVX_) && defined(PITH_KERNEL_REAL_IS_FLOAT_))
 #    define PITH_LANES_BY_ROWS_
-/* A row x, y, z, and 0. What follows it is not read. */
+/* A row x, y, z, and 0. Elements after the row are not read. */
 #    if defined(PITH_KERNEL_REAL_IS_FLOAT_)
 PITH_INLINE_ __m128 pith_row_(const float *row) {
     return _mm_maskload_ps(row, _mm_setr_epi32(-1, -1, -1, 0));
@@ -183,10 +186,10 @@ PITH_INLINE_ __m512d pith_two_rows_(const double *low, const double *high) {
 
 /**
  * Gather a row of an array [n, 3] for each lane: x[q] = from[3 * row[q]], and y[q] and
- * z[q] what follows it.
+ * z[q] from the two elements after it.
  *
- * The same as three calls of pith_gather_lanes, but quicker where whole rows can be
- * loaded. 3 * row[q] is less than 2^31.
+ * Equal to three calls of pith_gather_lanes, but faster if whole rows can be loaded. 3 *
+ * row[q] is less than 2^31.
  */
 PITH_HD void pith_gather_rows(pith_real *x,
                               pith_real *y,
@@ -198,8 +201,8 @@ PITH_HD void pith_gather_rows(pith_real *x,
     int32_t index[PITH_LANES];
     for (int q = 0; q < PITH_LANES; q++)
         index[q] = row[q];
-    /* From memory: a compiler that has the indices in a vector takes them apart with the
-     * units that the shuffles below need. */
+    /* Forces the indices to memory: extracting them from a vector would occupy the units
+     * that the shuffles below need. */
     __asm__("" : "+m"(index));
     for (int q = 0; q < PITH_LANES; q++)
         at[q] = &from[3 * (int64_t)index[q]];
@@ -230,7 +233,7 @@ PITH_HD void pith_gather_rows(pith_real *x,
 /* ---- Lists ---- */
 
 #ifdef PITH_LANES_AVX_
-/* Which of eight integers are not 0, one bit each. */
+/* Nonzero integers among eight, as a mask with one bit each. */
 PITH_INLINE_ unsigned pith_lane_mask_(const int32_t *v) {
     const __m256i all = _mm256_loadu_si256((const __m256i_u *)v);
 #    if PITH_KERNEL_PASS == PITH_PASS_V4
@@ -240,7 +243,7 @@ PITH_INLINE_ unsigned pith_lane_mask_(const int32_t *v) {
     return ~(unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(none)) & 0xffu;
 #    endif
 }
-/* The items whose bit is set, moved together. */
+/* Compress: the items whose bit is set, moved to the front. */
 PITH_INLINE_ __m256i pith_compress_(__m256i items, unsigned mask) {
 #    if PITH_KERNEL_PASS == PITH_PASS_V4
     return _mm256_maskz_compress_epi32((__mmask8)mask, items);
@@ -256,7 +259,7 @@ PITH_INLINE_ __m256i pith_compress_(__m256i items, unsigned mask) {
 /**
  * Append the items of the lanes whose keep is not 0 to a list, in the order of lanes.
  *
- * to[at] to to[at + PITH_LANES - 1] must exist: those behind what was appended are
+ * to[at] to to[at + PITH_LANES - 1] must exist: elements after the appended items are
  * overwritten too.
  *
  * @return at plus the number of items appended.
@@ -280,7 +283,7 @@ PITH_HD int64_t pith_append_lanes(int32_t *to,
 }
 
 #ifdef PITH_LANES_AVX_
-/* A bit for each lane whose value is below the limit. */
+/* A mask of the lanes whose value is below the limit. */
 PITH_INLINE_ unsigned pith_below_(const float *value, float limit) {
     const __m256 values = _mm256_loadu_ps(value), limits = _mm256_set1_ps(limit);
 #    if PITH_KERNEL_PASS == PITH_PASS_V4
@@ -291,7 +294,7 @@ PITH_INLINE_ unsigned pith_below_(const float *value, float limit) {
 }
 #endif
 
-/** How many lanes have a value below the limit; a NaN is not below. */
+/** Number of lanes whose value is below the limit; NaN is not below. */
 PITH_HD int32_t pith_count_below(const float *value, float limit) {
 #ifdef PITH_LANES_AVX_
     return __builtin_popcount(pith_below_(value, limit));
@@ -304,9 +307,8 @@ PITH_HD int32_t pith_count_below(const float *value, float limit) {
 }
 
 /**
- * Append the items of the lanes whose value is below the limit, as pith_append_lanes.
- *
- * A NaN is not below.
+ * Append the items of the lanes whose value is below the limit, as pith_append_lanes. NaN
+ * is not below.
  */
 PITH_HD int64_t pith_append_below(int32_t *to,
                                   int64_t at,

@@ -1,19 +1,21 @@
 /**
  * @file
- * What <pith/kernel.h> is made of: the passes over a kernel file, its tables and helpers.
+ * Implementation of <pith/kernel.h>: passes over a kernel file, argument tables and
+ * helpers.
  *
- * A kernel file is compiled several times. PITH_KERNEL_PASS says what PITH_KERNEL makes:
+ * A kernel file is compiled several times. PITH_KERNEL_PASS selects the code that
+ * PITH_KERNEL generates:
  *
- *     PITH_PASS_DECLARE  the typed launch function, for callers (the default)
- *     PITH_PASS_BASE     the host loop, the table of arguments and the kernel itself
- *     PITH_PASS_V3, _V4  the host loop for x86-64-v3 and x86-64-v4
- *     PITH_PASS_CUDA     the CUDA kernel and its handle (NVRTC: the kernel alone)
+ *   PITH_PASS_DECLARE   the typed launch function, for callers (the default)
+ *   PITH_PASS_BASE      the host loop, the table of arguments and the kernel itself
+ *   PITH_PASS_V3, _V4   the host loop for x86-64-v3 and x86-64-v4
+ *   PITH_PASS_CUDA      the CUDA kernel and its handle (NVRTC: the kernel alone)
  *
- * PITH_KERNEL_REAL is f32 or f64 in passes of a file that has a real. The base pass gets
- * these macros for linked passes: PITH_KERNEL_WITH_X86, PITH_KERNEL_WITH_CUDA, and, in
- * one of the reals' passes, PITH_KERNEL_REALS (0 none, 1 f32, 2 f64, 3 both).
- * PITH_KERNEL_CHECKED, in all passes of a file, makes checked kernels: their base pass is
- * compiled as <pith/kernel_checked.h> says, and there are no passes V3 and V4.
+ * PITH_KERNEL_REAL is f32 or f64 in the passes of a file that has a real. The base pass
+ * gets these macros for linked passes: PITH_KERNEL_WITH_X86, PITH_KERNEL_WITH_CUDA, and,
+ * in one pass of the reals, PITH_KERNEL_REALS (0 none, 1 f32, 2 f64, 3 both).
+ * PITH_KERNEL_CHECKED, in all passes of a file, makes checked kernels. Their base pass is
+ * compiled as <pith/kernel_checked.h> says, and they have no passes V3 and V4.
  */
 #ifndef PITH_KERNEL_MACROS_H
 #define PITH_KERNEL_MACROS_H
@@ -76,14 +78,14 @@ typedef unsigned long long uint64_t;
 
 /* ---- dtypes: their C types, codes and operands ---- */
 
-/* The language's own bool, so that whatever a body stores becomes 0 or 1. */
+/* bool of the language, so that a stored value becomes 0 or 1. */
 #ifdef __cplusplus
 typedef bool pith_kernel_bool_;
 #else
 typedef _Bool pith_kernel_bool_;
 #endif
 
-/* bool is a macro in C, so its name may come as _Bool. */
+/* bool is a macro in C, so its name may arrive as _Bool. */
 #define PITH_CTYPE_bool  pith_kernel_bool_
 #define PITH_CTYPE__Bool pith_kernel_bool_
 #define PITH_CTYPE_i8    int8_t
@@ -166,27 +168,27 @@ typedef PITH_CAT_(PITH_CTYPE_, PITH_KERNEL_REAL) pith_real;
 #define PITH_OPERAND_f64(x)   PITH_NUMBER_OPERAND_(x)
 #define PITH_OPERAND_real(x)  PITH_NUMBER_OPERAND_(x)
 
-/* ---- What a failed check leaves behind ---- */
+/* ---- The report of a failed check ---- */
 
-/* Each word is a maximum, so that no order of threads shows; all are 0 while no check has
- * failed. The line is in the high 20 bits of each, so that all speak of one check, the
- * first in the text; below it lies a number of 44 bits. */
+/* Each word is a maximum, so the order of threads does not matter; all are 0 while no
+ * check has failed. The high 20 bits of each word are the line, so that all words
+ * describe one check, the first in the source. The low 44 bits hold a number. */
 typedef struct pith_report {
     uint64_t first; /* ~(line, index): the least index */
     uint64_t need;  /* (~line, need + 2^43): the greatest need */
-    uint64_t have;  /* (~line, have + 2^43): what the size is */
+    uint64_t have;  /* (~line, have + 2^43): the size at hand */
     uint64_t what;  /* (~line, 1 + offset of the size in the arguments, or 0) */
 } pith_report;
 
 #define PITH_REPORT_BITS_  44
 #define PITH_REPORT_LINES_ 0xfffffu
-/* Below it, the line stands for what a checked build found: a kind of fault and the
- * number of the argument. */
+/* Lines below this one are faults of a checked build: the kind of fault and the number of
+ * the argument. */
 #define PITH_REPORT_FIRST_LINE_ 256
 
-/* Every argument struct begins with it. */
+/* First member of every argument struct. */
 typedef struct pith_kernel_frame {
-    int64_t n, m;        /* indices run over; m is 1 for over(i, n) */
+    int64_t n, m;        /* extents of the index space; m is 1 for over(i, n) */
     pith_report *report; /* in memory of the device */
 } pith_kernel_frame;
 
@@ -248,7 +250,7 @@ typedef struct pith_kernel_arg {
     pith_role role;
     pith_dtype dtype;
     bool real;           /* declared as real */
-    bool filled;         /* an out that starts as fill */
+    bool filled;         /* an out with a fill */
     int32_t offset;      /* in the argument struct */
     const char *extents; /* "[n,3]"; NULL unless an array */
     double fill;
@@ -262,26 +264,26 @@ typedef const void *(*pith_kernel_entry)(int *code);
 /* A kernel for one dtype of its real. */
 typedef struct pith_kernel_variant {
     const char *name;
-    const char *file; /* as the compiler was given it */
+    const char *file; /* as passed to the compiler */
     const pith_kernel_arg *args;
     int32_t arg_count;
     int32_t args_bytes;
     const char *over[2]; /* extents in the grammar of arguments; over[1] may be NULL */
     pith_kernel_loop loops[3]; /* x86-64 (or the only one), v3, v4; NULL: not built */
     pith_kernel_entry cuda;    /* the CUDA kernel; NULL: not built */
-    pith_kernel_entry cuda_at; /* the same, which gets the address of its arguments */
-    int32_t counts; /* of a checked kernel: offset in the argument struct of the elements
-                       of each argument, int64_t; 0: it is not checked */
+    pith_kernel_entry cuda_at; /* the same kernel, by the address of its arguments */
+    int32_t counts; /* of a checked kernel: offset in the argument struct of the element
+                       counts of the arguments, int64_t; 0: not checked */
 } pith_kernel_variant;
 
-/* What the name of a kernel stands for: its variants, NULL where not compiled. */
+/* The object with the kernel's name: its variants, NULL if not compiled. */
 typedef struct pith_kernel {
     const pith_kernel_variant *(*plain)(void);
     const pith_kernel_variant *(*f32)(void);
     const pith_kernel_variant *(*f64)(void);
 } pith_kernel;
 
-/* One argument as the caller gave it. */
+/* One argument of a call. */
 typedef struct pith_operand {
     const pith_array *array;
     int64_t integer; /* bool, integers, bits of f16 and bf16 */
@@ -289,10 +291,10 @@ typedef struct pith_operand {
 } pith_operand;
 
 PITH_BEGIN
-/* What the launch function of every kernel calls. results, all NULL, takes the out and
- * inout arrays in the order of their declaration; it is left alone on failure. */
-/** Launch a kernel; called by the functions that PITH_KERNEL defines. @param results Set
- * to the results, NULL after an error. */
+/** Launch a kernel; called by the functions that PITH_KERNEL defines.
+ *
+ * @param results Set to the out and inout arrays in the order of their declaration. All
+ * NULL before the call and after an error. */
 PITH_API void pith_kernel_launch(pith_scope *s,
                                  const pith_kernel *kernel,
                                  pith_dtype real,
@@ -305,7 +307,7 @@ PITH_END
 
 #endif
 
-/* ---- Lists: each argument is role(...); pasting a prefix to it picks its form ---- */
+/* ---- Lists: each argument is role(...); a pasted prefix selects its expansion ---- */
 
 #define PITH_COUNT_(...)                                                                 \
     PITH_COUNT_PICK_(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12,    \
@@ -349,7 +351,8 @@ PITH_END
 #define PITH_FIELD_extent(x)      int64_t x;
 #define PITH_FIELD_size(x)        int64_t x;
 
-/* Parameters of the body; a size comes with its offset, by which a report names it. */
+/* Parameters of the body; a size comes with its offset, which identifies it in a report.
+ */
 #define PITH_PARAM_in(t, x, e)    , PITH_UNUSED_ const PITH_CTYPE_##t *PITH_RESTRICT_ x
 #define PITH_PARAM_out(t, x, ...) , PITH_UNUSED_ PITH_CTYPE_##t *PITH_RESTRICT_ x
 #define PITH_PARAM_inout(t, x, e) , PITH_UNUSED_ PITH_CTYPE_##t *PITH_RESTRICT_ x
@@ -393,7 +396,7 @@ PITH_END
 #define PITH_FORMAL_extent(x)      , int64_t x
 #define PITH_FORMAL_size(x)
 
-/* What it hands on, one row per argument. */
+/* Operands that it passes to pith_kernel_launch, one row per argument. */
 #define PITH_OPERAND_ROW_in(t, x, e)    {x, 0, 0.0},
 #define PITH_OPERAND_ROW_out(t, x, ...) {0, 0, 0.0},
 #define PITH_OPERAND_ROW_inout(t, x, e) {x, 0, 0.0},
@@ -401,7 +404,7 @@ PITH_END
 #define PITH_OPERAND_ROW_extent(x)      PITH_INTEGER_OPERAND_(x),
 #define PITH_OPERAND_ROW_size(x)        {0, 0, 0.0},
 
-/* Members of its result, and how they are taken from the list of results. */
+/* Members of its result, and their initialisation from the list of results. */
 #define PITH_RESULT_in(t, x, e)
 #define PITH_RESULT_out(t, x, ...) const pith_array *x;
 #define PITH_RESULT_inout(t, x, e) const pith_array *x;
@@ -448,7 +451,8 @@ PITH_END
 
 /* ---- The kernel ---- */
 
-/* Last in the argument struct of a checked kernel: the elements of each argument. */
+/* Last member of the argument struct of a checked kernel: element counts of the
+ * arguments. */
 #ifdef PITH_KERNEL_CHECKED
 #    define PITH_COUNTS_FIELD_(...) int64_t pith_counts_[PITH_COUNT_(__VA_ARGS__)];
 #    define PITH_COUNTS_OFFSET_     PITH_OFFSET_(pith_args_, pith_counts_)
@@ -472,7 +476,7 @@ PITH_END
         PITH_OVER_PARAMS_##over_, PITH_UNUSED_ int64_t pith_index_,                      \
         PITH_UNUSED_ pith_report *pith_report_ PITH_EACH_(PITH_PARAM_, __VA_ARGS__))
 
-/* Symbols between the passes of one kernel file; the real is part of their names. */
+/* Symbols shared by the passes of one kernel file; the real is part of their names. */
 #define PITH_SYMBOL_(name, what) PITH_CAT3_(name, PITH_KERNEL_TAG_, what)
 #define PITH_HIDDEN_             __attribute__((visibility("hidden")))
 #define PITH_LOOP_DECLARATION_(symbol)                                                   \
@@ -484,7 +488,7 @@ PITH_END
         const pith_args_ args_ = *(const pith_args_ *)given_;                            \
         PITH_OVER_LOOP_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))         \
     }
-/* Of a checked kernel, whose loop is the library's. */
+/* Host loop of a checked kernel: the library runs the loop over indices. */
 #define PITH_LOOP_CHECKED_(symbol, at, variant, name, over_, ...)                        \
     PITH_LOOP_DECLARATION_(symbol)                                                       \
     PITH_VARIANT_DECLARATION_(variant)                                                   \
@@ -549,9 +553,8 @@ PITH_END
 #    ifdef __CUDACC_RTC__
 #        define PITH_CUDA_ENTRY_(entry, kernel)
 #    else
-/* A handle of the driver's, so that pith may launch a kernel that another library or
- * program holds, whose runtime is another copy of the static one. NULL: *code_ is that
- * runtime's error. */
+/* A driver handle, so that pith may launch a kernel of another library or program, whose
+ * static CUDA runtime is another copy. NULL: *code_ is the error of that runtime. */
 #        define PITH_CUDA_ENTRY_(entry, kernel)                                          \
             extern "C" PITH_HIDDEN_ const void *entry(int *code_);                       \
             const void *entry(int *code_) {                                              \
@@ -592,7 +595,7 @@ PITH_END
 #        define PITH_CUDA_DECLARATION_(name)
 #        define PITH_CUDA_REFERENCES_(name) NULL, NULL
 #    endif
-/* One of the passes over the reals also makes what the kernel's name stands for. */
+/* One pass of the reals also makes the object with the kernel's name. */
 #    ifndef PITH_KERNEL_REALS
 #        define PITH_KERNEL_OBJECT_(name)
 #    else
