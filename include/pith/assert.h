@@ -55,11 +55,11 @@ typedef struct pith_check_options {
     /**
      * One line with a placeholder {name} or {name:format} for each value of args and
      * info; a brace is written twice. Formats are Python's: fill, align, sign, #, 0,
-     * width (at most 200), precision (at most 100), and a type of b d e E f F g G o x X %
-     * and s (texts only). An array is printed on one line, "[[0 1] [2 3]]", each element
-     * with the format; without a format as Python prints the number. An axis longer than
-     * 8 is printed with its first and last 3 elements. {index} is the first failing index
-     * of the predicate, unless an argument has this name.
+     * width (at most 200), precision (at most 100), and a type. Types are b d e E f F g G
+     * o x X % and s (texts only). An array is printed on one line, "[[0 1] [2 3]]", each
+     * element with the format; without a format as Python prints the number. An axis
+     * longer than 8 is printed with its first and last 3 elements. {index} is the first
+     * failing index of the predicate, unless an argument has this name.
      */
     const char *message PITH_DEFAULT;
     pith_check_arg args[PITH_CHECK_ARGS] PITH_DEFAULT;
@@ -213,8 +213,8 @@ PITH_API pith_status pith_result_raise(pith_scope *s, const pith_result *result)
  * the one before.
  *
  * All failures are examined first. If one has no fix, the first such failure is raised
- * and no fix runs. In loops and branches that run call by call, failures after the end of
- * the first failed iteration or branch are ignored, because they saw a state that lost
+ * and no fix runs. Loops and branches may run call by call. Then failures after the end
+ * of the first failed iteration or branch are ignored, because they saw a state that lost
  * data. An error of a fix keeps its own code.
  *
  * @return The repaired root in @p s; @p root itself if all passed. On failure NULL, or

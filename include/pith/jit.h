@@ -4,19 +4,19 @@
  *
  * A compiled function is called like any other. The first call with a structure of its
  * arguments (statics and leaf specs included) runs the function with traced leaves and
- * records a program. Later calls with the same structure run the program. While it is
- * traced a function must not read the value of a leaf (pith_read and its like) and must
- * not change other state of pith. Either is PITH_E_TRACED with the line of the call. The
- * compiled call fails with that error even if the function clears it.
+ * records a program. Later calls with the same structure run the program. While a
+ * function is traced it must not read the value of a leaf (pith_read and its like). It
+ * must not change other state of pith. Either is PITH_E_TRACED with the line of the call.
+ * The compiled call fails with that error even if the function clears it.
  *
- * The runtime caches programs. The key of a program is the function with its bound trees,
- * the options, structure and leaf specs of all arguments, whether a collector is open,
- * and the level of checks. A function is identified by its address: call pith_jit_clear
- * before unloading a library that defines compiled functions.
+ * The runtime caches programs. The key of a program has the function with its bound
+ * trees, the options, and the structure and leaf specs of all arguments. It also has the
+ * level of checks, and whether a collector is open. A function is identified by its
+ * address: call pith_jit_clear before unloading a library that defines compiled
+ * functions.
  *
- * PITH_JIT_DEBUG=DIR in the environment keeps the compiled text and its code in a folder,
- * with debug information that refers to the lines of the calls
- * (docs/howto/profile-a-step.md).
+ * PITH_JIT_DEBUG=DIR in the environment keeps the compiled text and its code in a folder.
+ * Debug information refers to the lines of the calls (docs/howto/profile-a-step.md).
  *
  * PITH_JIT=eager in the environment runs compiled functions call by call, with values
  * that can be printed, and without donation.

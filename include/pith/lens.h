@@ -194,7 +194,7 @@ pith_lens_merge(pith_scope *s, int64_t count, const pith_lens *const *lenses);
 /* ---- Traversals: got as a list, set from a list or tuple of the same length ----
  *
  * A lens after a traversal (focus, nest, another traversal) applies to each part that the
- * traversal finds: pith_lens_focus(s, pith_lens_each(s, lens), ".position") is the
+ * traversal finds. So pith_lens_focus(s, pith_lens_each(s, lens), ".position") is the
  * position of each item. Two traversals give a list of lists. Setting with another length
  * is PITH_E_STRUCTURE with both lengths. Parts are found in the order of a walk, anew in
  * each root. The walk does not enter a part that it found, so no part lies within

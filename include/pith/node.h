@@ -129,9 +129,9 @@ PITH_BEGIN
  * else the name of the struct).
  *
  * The inline function of PITH_NODE calls it; any thread may. The description is copied. A
- * type with an invalid description, or one that differs from the registered description
- * (also in a child), fails every use with PITH_E_TYPE and the reason (pith_type_error).
- * The registered type stays usable.
+ * description is refused if it is invalid, or if it differs from the registered one, also
+ * in a child. Every use of its type then fails with PITH_E_TYPE and the reason
+ * (pith_type_error). The registered type stays usable.
  *
  * @param cache Storage of the caller for the result; set once.
  * @return The type, never NULL.

@@ -52,8 +52,8 @@ typedef struct pith_open_options {
  * compiles nothing at run time, and computes on the host
  * (docs/reference/environment.md).
  *
- * After fork() a child may use a runtime on the host, only on the thread that forked, and
- * only if no other thread was in a call of the runtime. Parent and child both finish
+ * After fork() a child may use a runtime on the host if no other thread was in a call of
+ * the runtime. It may use it only on the thread that forked. Parent and child both finish
  * compilations that were running. A child cannot use a runtime on CUDA.
  *
  * @param options NULL for the defaults.
