@@ -1,9 +1,9 @@
-/* Building programs, and their memory. */
+/* Program builder, with an arena per program for parameters, literals and lists. */
 #include "program/ir/program.h"
 
 #include <string.h>
 
-/* What instructions point at: grows in chunks, and goes with the program. */
+/* Memory of instructions: grows in chunks, and is freed with the program. */
 typedef struct pithp_arena {
     struct pithp_arena *next;
     size_t bytes, used; /* of data */
@@ -86,8 +86,9 @@ size_t pithp_program_bytes(const pithp_program *p) {
     return bytes;
 }
 
-/* The list with room for `more` beyond count. An empty list is allocated even if more is
- * 0, so that NULL always means that the error is set and the list is unchanged. */
+/* Grow a list: it has room for `more` beyond count. An empty list is allocated even if
+ * more is 0, so that NULL always means that the error is set and the list is unchanged.
+ */
 static void *grown(pith_scope *s,
                    pithp_program *p,
                    void *list,
@@ -107,7 +108,7 @@ static void *grown(pith_scope *s,
         pithp_fail_memory(s, (size_t)wanted * each);
     return bigger;
 }
-/* Makes room in a list of p, or returns `otherwise`. */
+/* Grow a list of p, or return `otherwise`. */
 #define GROW(s, p, list, count, more, room, otherwise)                                   \
     do {                                                                                 \
         void *list_ =                                                                    \
@@ -117,7 +118,7 @@ static void *grown(pith_scope *s,
         (p)->list = list_;                                                               \
     } while (0)
 
-/* The same for as many as another program has. */
+/* The same, by the length of another program's list. */
 #define GROW_LIKE(s, p, like, list, count, room)                                         \
     do {                                                                                 \
         if ((like)->count)                                                               \
@@ -134,7 +135,7 @@ bool pithp_program_reserve(pith_scope *s, pithp_program *p, const pithp_program 
     return true;
 }
 
-static pithp_value add_value(pithp_program *p, /* which has room */
+static pithp_value add_value(pithp_program *p, /* with room in `values` */
                              const pith_spec *spec,
                              pithp_origin origin,
                              int64_t at) {
@@ -142,7 +143,7 @@ static pithp_value add_value(pithp_program *p, /* which has room */
     return (pithp_value)p->value_count++;
 }
 
-/* Numbers of values are 32 bits wide. */
+/* Value numbers have 32 bits. */
 static bool is_full(pith_scope *s, const pithp_program *p, int64_t more) {
     if (PITHP_LIKELY(p->value_count <= INT32_MAX - more))
         return false;
@@ -221,7 +222,7 @@ bool pithp_has_effects(const pithp_instruction *i) {
 
 enum { FEW_RESULTS = 8 };
 
-/* The instruction's lists, in memory of the program; false: error set. */
+/* Copy parameters and nested programs into the arena; false: error set. */
 static bool copy_lists(pith_scope *s,
                        pithp_program *p,
                        const pithp_call *call,
@@ -244,7 +245,7 @@ static bool copy_lists(pith_scope *s,
     return true;
 }
 
-/* The interned spec of a result, which mostly is that of an operand too. */
+/* The interned spec of a result. It is usually that of an operand too. */
 static const pith_spec *
 result_spec(pith_scope *s, const pithp_call *call, const pith_spec *result) {
     const pith_spec *first = call->operand_count ? call->operands[0] : NULL;
@@ -255,8 +256,8 @@ result_spec(pith_scope *s, const pithp_call *call, const pith_spec *result) {
                : pithp_spec(s, result->dtype, result->rank, result->shape);
 }
 
-/* An instruction whose call was accepted; the lists have room. specs: of its results,
- * where they are not given. */
+/* Append an instruction whose call was accepted; the lists have room. specs: the results'
+ * specs, used if the caller gave none. */
 static pithp_value append(pith_scope *s,
                           pithp_program *p,
                           const pithp_call *call,
@@ -294,7 +295,7 @@ static pithp_value append(pith_scope *s,
     return i.result;
 }
 
-/* An instruction whose operands' specs are known. */
+/* Append an instruction whose operands' specs are known. */
 static pithp_value add_call(pith_scope *s,
                             pithp_program *p,
                             const pithp_call *call,

@@ -1,4 +1,5 @@
-/* The rules of control flow: how operands and results belong to those of the programs. */
+/* Type inference of control flow: operands and results against inputs and outputs of the
+ * nested programs. */
 #include "program/ir/program.h"
 #include "program/op/rules.h"
 
@@ -29,7 +30,7 @@ static pith_status check_count(const pithp_call *call,
                         (long long)p->input_count, (long long)count);
 }
 
-/* Specs that belong together: "array 2 of the body: expected f64[], got i32[]". */
+/* Compare corresponding specs: "array 2 of the body: expected f64[], got i32[]". */
 static pith_status check_same(const pithp_call *call,
                               const char *what,
                               int64_t number,
@@ -52,7 +53,7 @@ static const pith_spec *output_spec(const pithp_program *p, int64_t k) {
     return p->values[p->outputs[k]].spec;
 }
 
-/* Inputs of p from `first` on are those operands. */
+/* Compare inputs of p, from `first` on, with operands. */
 static pith_status check_inputs(const pithp_call *call,
                                 const char *what,
                                 const pithp_program *p,
@@ -176,7 +177,8 @@ int pithp_count_loop(const pithp_call *call) {
     return call->program_count == 1 ? (int)call->programs[0]->output_count : 0;
 }
 
-/* x as the body sees it: without its leading extent, which is the length. */
+/* Compare an element of x with the body's input: x without its leading extent, which is
+ * the length. */
 static pith_status check_element(const pithp_call *call,
                                  int operand,
                                  const pith_spec *element,

@@ -1,9 +1,9 @@
-/* Inlining of one program into another, and outlining of a part as a program. */
+/* Inlining of one program into another, and outlining of instructions into a program. */
 #include "program/ir/program.h"
 
 #include <string.h>
 
-/* A copy of an instruction: what it infers was inferred once. */
+/* Copy an instruction. Its specs are copied too, so nothing is inferred again. */
 static bool take_instruction(pith_scope *s,
                              pithp_program *to,
                              const pithp_program *from,
@@ -74,9 +74,9 @@ bool pithp_program_inline(pith_scope *s,
     return fine;
 }
 
-/* ---- Parts as programs ---- */
+/* ---- Outlining ---- */
 
-/* Whether all operands have names. */
+/* Whether all operands have a value in the new program. */
 static bool knows_operands(const pithp_program *p,
                            const pithp_instruction *i,
                            const pithp_value *names) {
@@ -112,7 +112,7 @@ pithp_program *pithp_program_extract(pith_scope *s,
     if (to && !names)
         pithp_fail_memory(s, bytes);
     if (names)
-        memset(names, 0xff, bytes); /* -1: no name */
+        memset(names, 0xff, bytes); /* -1: no value yet */
     for (int64_t k = 0; k < input_count && fine; k++)
         fine = (names[inputs[k]] =
                     pithp_program_input(s, to, pithp_value_spec(from, inputs[k]))) >= 0;

@@ -32,7 +32,8 @@ typedef struct pithp_node {
     int32_t at; /* index among inputs, constants or instructions */
 } pithp_node;
 
-/* Constants up to this size are literals of the program; others keep a buffer. */
+/* Constants up to this size are literals, held in the program; larger ones keep a buffer.
+ */
 enum { PITHP_LITERAL_BYTES = 4096 };
 
 typedef struct pithp_constant {
@@ -44,13 +45,13 @@ typedef struct pithp_constant {
 typedef struct pithp_instruction {
     pithp_primitive primitive;
     int32_t operand_count;
-    int64_t first_operand; /* in the program's operands */
+    int64_t first_operand; /* index among the program's operands */
     const void *params;    /* canonical (pithp_params_copy), of the program; or NULL */
     int32_t result_count;
     pithp_value result; /* the first result; without results, the next value */
     int32_t program_count;
     struct pithp_program *
-        *programs;    /* a reference each; the array belongs to the program; or NULL */
+        *programs;    /* one reference each; the array belongs to the program; or NULL */
     const char *site; /* call site; NULL: unknown */
 } pithp_instruction;
 
@@ -86,8 +87,8 @@ static inline const pithp_instruction *pithp_maker(const pithp_program *p,
                : NULL;
 }
 
-/* A walk over inputs, constants and instructions in the order of their making, with
- * instructions without results. */
+/* A walk over inputs, constants and instructions in the order of their creation; it
+ * includes instructions without results. */
 typedef struct pithp_graph_walk {
     const pithp_program *program;
     int64_t value, instruction; /* the next ones; initialise with {program} */
@@ -147,7 +148,7 @@ pithp_value pithp_program_add(pith_scope *s,
                               const pithp_value *operands,
                               const void *params,
                               const char *site);
-/* An instruction with any number of results. */
+/* A new instruction with any number of results. */
 typedef struct pithp_new_instruction {
     pithp_primitive primitive;
     int operand_count;
@@ -156,7 +157,7 @@ typedef struct pithp_new_instruction {
     int program_count;
     pithp_program *const *programs; /* of the same runtime; they are retained */
     const char *site;               /* may be NULL */
-    const pith_spec *spec; /* of its only result, for a call that is known to be valid;
+    const pith_spec *spec; /* spec of the only result of a call that is known to be valid;
                               NULL: infer and check */
 } pithp_new_instruction;
 /* Add an instruction. Returns its first result (the others follow), or without results

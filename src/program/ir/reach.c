@@ -1,16 +1,18 @@
-/* Forward reachability: which values of a program depend on which others. Marks are sets
- * of bits. Programs of control flow are walked with the marks of their operands, loops
- * until no carry is marked anew. Marks only grow and stay between walks, so that a
- * program is walked again at most once for each bit of each of its inputs, however deep
- * loops are nested. */
+/* Forward reachability by dataflow analysis: which values of a program depend on which
+ * others.
+ *
+ * Marks are bit sets. Nested programs of control flow are walked with the marks of their
+ * operands; loop bodies are walked to a fixed point of the carries' marks. Marks grow
+ * monotonically and persist between walks. So a program is walked again at most once for
+ * each bit of each of its inputs, at any nesting depth. */
 #include "program/ir/program.h"
 
 #include <string.h>
 
 typedef struct reach {
-    const pithp_program *program; /* NULL: it was not entered yet */
+    const pithp_program *program; /* NULL: not entered yet */
     uint64_t *marked;             /* of its values */
-    bool walked;                  /* since an input was marked */
+    bool walked;                  /* since an input was last marked */
     struct reach *inner;          /* of the programs of its instructions, in order */
 } reach;
 
@@ -34,7 +36,7 @@ static bool begin(pith_scope *s, reach *r, const pithp_program *p) {
     return r->marked && r->inner;
 }
 
-/* Whether some of it is new. */
+/* Mark an input; returns whether a bit was added. */
 static bool mark_input(reach *r, int64_t input, uint64_t mark) {
     uint64_t *marked = &r->marked[r->program->inputs[input]];
     if (!(mark & ~*marked))
@@ -81,8 +83,8 @@ static bool walk_cond(pith_scope *s, reach *r, const pithp_instruction *i, reach
     return true;
 }
 
-/* The body of a loop until no carry is marked anew: its inputs from `first` on, its first
- * outputs. */
+/* Walk a loop's body to a fixed point. Carries are its inputs from `first` on and its
+ * first outputs. */
 static bool walk_body(pith_scope *s, reach *body, int64_t first, int64_t carries) {
     for (bool changed = true; changed;) {
         if (!walk(s, body))
@@ -106,7 +108,7 @@ static bool walk_scan(pith_scope *s, reach *r, const pithp_instruction *i, reach
     return true;
 }
 
-/* How often it runs may depend on what is marked, and then all carries do. */
+/* The number of iterations may depend on marked values; then all carries do. */
 static bool
 walk_while(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) {
     const pithp_while_params *params = i->params;
@@ -155,7 +157,7 @@ walk_control(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) 
 
 /* ---- Programs ---- */
 
-/* False: error set. */
+/* Propagate marks through a program. False sets the error. */
 static bool walk(pith_scope *s, reach *r) {
     const pithp_program *p = r->program;
     reach *inner = r->inner;
@@ -197,7 +199,7 @@ bool pithp_program_reach(pith_scope *s,
     for (int64_t k = 0; k < p->output_count && fine; k++)
         outputs[k] = output_marks(&r, k) != 0;
     if (work)
-        pith_scope_close(work); /* its error goes to s */
+        pith_scope_close(work); /* its error moves to s */
     return fine;
 }
 
@@ -209,6 +211,6 @@ bool pithp_program_follow(pith_scope *s, const pithp_program *p, uint64_t *marks
         r.marked = marks;
     fine = fine && walk(work, &r);
     if (work)
-        pith_scope_close(work); /* its error goes to s */
+        pith_scope_close(work); /* its error moves to s */
     return fine;
 }

@@ -1,5 +1,5 @@
-/* Regions: how the operands and results of control flow belong to the inputs and outputs
- * of its programs. */
+/* Regions: layout of the operands and results of control flow in the inputs and outputs
+ * of its nested programs. */
 #ifndef PITH_PROGRAM_IR_REGION_H
 #define PITH_PROGRAM_IR_REGION_H
 
@@ -11,8 +11,8 @@ typedef struct pithp_carried {
 } pithp_carried;
 pithp_carried pithp_carries_of(const pithp_instruction *i);
 
-/* The operand that a result of a loop always is, for it is carried and handed on; -1: it
- * is made. */
+/* Loop-invariant carry: the operand that equals the loop's result because the body
+ * forwards the carry unchanged; -1: the body computes it. */
 int pithp_handed_on(const pithp_instruction *i, int result);
 
 #endif

@@ -1,4 +1,4 @@
-/* Programs as text, for people and for tests. */
+/* Program printer: text for people and for tests. */
 #include "program/ir/program.h"
 
 enum { MOST_ELEMENTS = 4 };
@@ -21,7 +21,8 @@ static void add_inputs(const pithp_program *p, pithp_text *text) {
     pithp_text_add(text, ") {\n");
 }
 
-/* The first elements of a literal, so that they read back as the same bits. */
+/* Print the first elements of a literal, with enough digits to read back the same bits.
+ */
 static void add_literal(const pith_spec *spec, const char *data, pithp_text *text) {
     const int64_t shown = spec->count < MOST_ELEMENTS ? spec->count : MOST_ELEMENTS;
     for (int64_t i = 0; i < shown; i++) {

@@ -1,4 +1,4 @@
-/* The verifier: what every program must be, however it was made. */
+/* Verifier: invariants of programs. */
 #include "base/format.h"
 #include "program/ir/program.h"
 
@@ -16,7 +16,7 @@ static pith_status wrong(pithp_refusal *why, const char *format, ...) {
     return why->code;
 }
 
-/* Every value is what its origin says it is. */
+/* Every value matches its origin. */
 static pith_status verify_values(const pithp_program *p, pithp_refusal *why) {
     int64_t made = p->input_count + p->constant_count;
     for (int64_t k = 0; k < p->instruction_count; k++)
@@ -45,7 +45,7 @@ static pith_status verify_values(const pithp_program *p, pithp_refusal *why) {
     return PITH_OK;
 }
 
-/* The results' specs are those that follow from the call. */
+/* The results' specs equal the inferred ones. */
 static pith_status verify_results(const pithp_program *p,
                                   const pithp_instruction *i,
                                   const pithp_call *call,
@@ -58,7 +58,7 @@ static pith_status verify_results(const pithp_program *p,
         return wrong(why, "%%%d: %s makes %d results, but there are %d", i->result, name,
                      count, i->result_count);
     if (count > 1 && !(specs = pithp_allocate(p->runtime, bytes)))
-        return PITH_OK; /* memory is short: nothing is known to be wrong */
+        return PITH_OK; /* out of memory: no fault was found */
     pith_status rc = pithp_infer(call, specs, why) == PITH_OK ? PITH_OK : PITH_E_INTERNAL;
     for (int k = 0; k < count && rc == PITH_OK; k++) {
         const pith_spec *made = p->values[i->result + k].spec;
@@ -86,7 +86,7 @@ verify_programs(const pithp_program *p, const pithp_instruction *i, pithp_refusa
     return rc;
 }
 
-/* Results, programs and parameters are those that follow from the call. */
+/* Results, nested programs and parameters agree with the call. */
 static pith_status verify_call(const pithp_program *p,
                                const pithp_instruction *i,
                                const pith_spec **specs,
@@ -131,7 +131,7 @@ static pith_status verify_instruction(const pithp_program *p,
     if (i->operand_count > PITHP_FEW_OPERANDS)
         specs = pithp_allocate(p->runtime, bytes);
     if (!specs)
-        return PITH_OK; /* memory is short: nothing is known to be wrong */
+        return PITH_OK; /* out of memory: no fault was found */
     const pith_status rc = verify_call(p, i, specs, why);
     if (specs != few)
         pithp_release(p->runtime, specs, bytes);

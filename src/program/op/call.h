@@ -67,15 +67,15 @@ int pithp_result_count(const pithp_call *call);
 pith_status
 pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
 
-/* ---- Control flow: operands and results of programs are in order ---- */
+/* ---- Control flow. Operands and results of programs are in order ---- */
 
 /* cond(index [], operands...): programs[index](operands...), whose outputs are the
  * results. The index is clamped to the programs; a bool selects programs[1] if true. All
  * programs take these operands and have outputs of the same specs. */
 
-/* while(cond operands..., body operands..., carries...): as long as programs[0](cond
- * operands..., carries...) is true [], the carries are programs[1](body operands...,
- * carries...). The results are the last carries. */
+/* while(cond operands..., body operands..., carries...): while programs[0](cond
+ * operands..., carries...) is true [], programs[1](body operands..., carries...) gives
+ * the next carries. The results are the last carries. */
 typedef struct pithp_while_params {
     int32_t cond_operands, body_operands;
 } pithp_while_params;
@@ -90,18 +90,18 @@ typedef struct pithp_loop_params {
     bool reverse;   /* i = length - 1, ... 0 */
 } pithp_loop_params;
 
-/* ---- Instructions whose last result is a report, u64[4]: a pith_report, 0 if nothing
- * failed. Interpreters run them ---- */
+/* ---- Instructions whose last result is a report, u64[4]: a pith_report, 0 if all checks
+ * passed. Interpreters run them ---- */
 
 /* kernel(arrays...): operands are its array arguments in order; results are the outs and
  * inouts in order, and the report. */
 typedef struct pithp_kernel_params {
     const pith_kernel_variant *kernel;
-    uint64_t values[PITH_KERNEL_MAX_ARGS]; /* of other arguments: the bits of a double or
-                                              int64_t */
+    uint64_t values[PITH_KERNEL_MAX_ARGS]; /* bits of the other arguments, each a double
+                                              or an int64_t */
 } pithp_kernel_params;
 
-/* checked(operands...): the call of an indexing primitive in mode error. */
+/* checked(operands...): an indexing primitive in mode error. */
 typedef struct pithp_checked_params {
     pithp_primitive primitive;
     pithp_index_params index;
@@ -123,22 +123,22 @@ static inline pithp_call pithp_checked_call(const pithp_call *call) {
 
 /* Bytes of a primitive's parameters; 0: none. */
 size_t pithp_params_bytes(pithp_primitive primitive);
-/* A canonical copy, in which equal parameters have equal bytes: unused bytes (padding,
- * extents beyond the rank) are zero. */
+/* Make a canonical copy, in which equal parameters have equal bytes: unused bytes
+ * (padding, extents beyond the rank) are zero. */
 void pithp_params_copy(const pithp_call *call, void *copy);
 /* Text of the parameters, "{axis=0, reverse=true}"; empty without parameters. */
 void pithp_params_text(const pithp_call *call, pithp_text *text);
 
-/* Whether running the call may leave an error (an index out of range in mode error), so
- * that it must run even if its result is unused. */
+/* Whether running the call may record an error (an index out of range in mode error).
+ * Such a call runs even if its result is unused. */
 static inline bool pithp_call_reports(const pithp_call *call) {
     return pithp_op_has(call->primitive, PITHP_TRAIT_INDEXED) &&
            ((const pithp_index_params *)call->params)->mode == PITHP_INDEX_ERROR;
 }
 
-/* ---- Host work ---- */
+/* ---- Work on the host ---- */
 
-/* Receives launches in the order of execution, and copies what it keeps. */
+/* Receives launches in the order of execution, and copies them if it defers them. */
 typedef struct pithp_sink {
     pith_status (*take)(void *closure, const pithp_launch *launch);
     void *closure;
@@ -151,7 +151,7 @@ typedef struct pithp_memory {
     void *result;        /* overlaps no operand, except that it may be an operand of an
                             elementwise call with        the result's dtype and shape */
     void *temporary;     /* pithp_temporary_bytes bytes; NULL if 0 */
-    pith_report *report; /* mode error: from pithp_check_make(s, pithp_index_describe,
+    pith_report *report; /* mode error: of pithp_check_make(s, pithp_index_describe,
                             function); else NULL */
     void *gemm;          /* on CUDA, if a library computes the product: its arguments
                             (pithp_cuda_gemm_bytes); else NULL */

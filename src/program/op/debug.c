@@ -1,4 +1,4 @@
-/* Inference of pith_debug messages: any operands, no result. */
+/* Type inference of debug messages (pith_debug): any operands, no result. */
 #include "program/op/debug.h"
 
 #include "program/op/rules.h"

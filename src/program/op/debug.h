@@ -1,14 +1,14 @@
-/* Messages of programs: an instruction without results that hands its operands to the one
- * who recorded it, each time it is reached and in the order of the program. */
+/* Debug messages of programs: an instruction without results passes its operands to a
+ * callback, each time it runs and in program order. */
 #ifndef PITH_PROGRAM_OP_DEBUG_H
 #define PITH_PROGRAM_OP_DEBUG_H
 
 #include "program/op/call.h"
 
-/* Lives as long as the runtime. */
+/* It lives as long as the runtime. */
 typedef struct pithp_debug {
-    /* The operands are addresses on the device, ready on the stream of s. Sets no error
-     * of s. Any thread. */
+    /* Operands are device addresses, ready on the stream of s. Sets no error of s. Any
+     * thread may call it. */
     void (*print)(const struct pithp_debug *debug,
                   pith_scope *s,
                   const pith_spec *const *specs,
@@ -16,7 +16,7 @@ typedef struct pithp_debug {
     const char *message; /* for the text of programs */
 } pithp_debug;
 
-/* Print the message of an instruction, whose parameters these are, with its operands. */
+/* Print the message of an instruction with these parameters and operands. */
 static inline void pithp_debug_print(pith_scope *s,
                                      const void *params,
                                      const pith_spec *const *specs,

@@ -1,5 +1,5 @@
-/* Inference of instructions that report failures: kernel calls, and calls with an index
- * that may be out of range. The report is their last result. */
+/* Type inference of instructions with a report: kernel calls, and indexing calls in mode
+ * error. The report is their last result. */
 #include "program/op/kernel_call.h"
 
 #include "program/op/rules.h"

@@ -103,7 +103,7 @@ pith_status pithp_lower(const pithp_call *call,
                                                                   sink);
 }
 
-/* ---- What rules share ---- */
+/* ---- Helpers shared by rules ---- */
 
 pith_status pithp_refuse(const pithp_call *call,
                          pithp_refusal *refusal,
@@ -168,7 +168,8 @@ pith_dtype pithp_promote(pith_dtype a, pith_dtype b) {
     const size_t size_a = pith_dtype_size(a), size_b = pith_dtype_size(b);
     const pith_dtype wider = size_a > size_b ? a : b;
     if (p == 'f' && q == 'f') {
-        return size_a == size_b ? PITH_DTYPE_NONE : wider; /* f16 and bf16 differ */
+        return size_a == size_b ? PITH_DTYPE_NONE
+                                : wider; /* f16 and bf16 have no common dtype */
     }
     if (p == q)
         return p ? wider : PITH_DTYPE_NONE;

@@ -1,5 +1,5 @@
-/* The parameters of primitives as data: one table of fields a rule, from which they are
- * copied into canonical form, compared (by their bytes then) and printed. */
+/* Parameters of primitives as data: one table of fields a rule. The tables make the
+ * canonical copy, whose bytes are compared, and the text. */
 #include "program/op/call.h"
 #include "program/op/debug.h"
 
@@ -10,9 +10,9 @@ typedef enum field_kind {
     FIELD_DTYPE,
     FIELD_I32,
     FIELD_BOOL,
-    FIELD_BITS, /* uint64_t: shown in hexadecimal */
+    FIELD_BITS, /* uint64_t, printed in hexadecimal */
     FIELD_F64,
-    FIELD_AXES, /* a bit an axis */
+    FIELD_AXES, /* one bit per axis */
     FIELD_MODE,
     FIELD_EXTENTS,    /* int64_t each */
     FIELD_DIMENSIONS, /* int32_t each */
@@ -22,10 +22,10 @@ typedef enum field_kind {
     FIELD_DEBUG,  /* const pithp_debug * */
 } field_kind;
 
-/* How many elements an array has. */
+/* Number of elements of an array field. */
 typedef enum field_count {
     ONE,
-    RANK,         /* as the parameter `rank` says */
+    RANK,         /* the parameter `rank` */
     OPERAND_RANK, /* of the first operand */
     CONTRACTS,
     BATCHES,
@@ -135,7 +135,7 @@ typedef struct description {
 
 #define DESCRIBED(rule)                                                                  \
     { rule##_fields, sizeof(pithp_##rule##_params) }
-/* By the rule column of primitives.def. */
+/* Indexed by the rule column of primitives.def. */
 #define RULE_cast        DESCRIBED(cast)
 #define RULE_full        DESCRIBED(full)
 #define RULE_iota        DESCRIBED(iota)
@@ -197,7 +197,7 @@ static int count_of(const field *f, const pithp_call *call) {
     switch (f->count) {
         case ONE:
             return 1;
-        case RANK: /* `rank` stands beside the shape in all of them */
+        case RANK: /* `rank` precedes the shape in all of them */
             for (const field *r = describe(call->primitive)->fields; r->name; r++)
                 if (!strcmp(r->name, "rank"))
                     return integer_at(params, r->offset);
@@ -332,7 +332,7 @@ void pithp_params_text(const pithp_call *call, pithp_text *text) {
         const char *at = (const char *)call->params + f->offset;
         if (!strcmp(f->name, "rank") ||
             (f->kind != FIELD_I32 && f->kind != FIELD_MODE && is_zero(f, at)))
-            continue; /* the shape tells the rank; what is off is not shown */
+            continue; /* the rank is that of the shape; flags that are off are omitted */
         const int count = count_of(f, call);
         pithp_text_print(text, "%s%s=", comma, f->name);
         if (f->count != ONE)

@@ -1,11 +1,12 @@
-/* Operation rules: inference, scratch size and lowering of each structural row, with the
- * helpers that refuse a call, fill in a spec and hand a launch to a sink. */
+/* Operation rules: type inference, scratch size and lowering of each structural row, with
+ * helpers that refuse a call, fill in a spec and pass a launch to a sink. */
 #ifndef PITH_PROGRAM_OP_RULES_H
 #define PITH_PROGRAM_OP_RULES_H
 
 #include "program/op/call.h"
 
-/* Three functions a rule; see pithp_infer, pithp_temporary_bytes and pithp_lower. */
+/* The three functions of a rule; see pithp_infer, pithp_temporary_bytes and pithp_lower.
+ */
 #define PITHP_RULE(rule)                                                                 \
     pith_status pithp_infer_##rule(const pithp_call *call, pith_spec *result,            \
                                    pithp_refusal *refusal);                              \
@@ -35,7 +36,7 @@ PITHP_RULE(dynamic)
 PITHP_RULE(threefry)
 PITHP_RULE(random)
 
-/* Two functions a rule of control flow; see pithp_result_count and pithp_infer. */
+/* The two functions of a control-flow rule; see pithp_result_count and pithp_infer. */
 #define PITHP_CONTROL_RULE(rule)                                                         \
     int pithp_count_##rule(const pithp_call *call);                                      \
     pith_status pithp_infer_##rule(const pithp_call *call, pith_spec *results,           \
@@ -54,15 +55,14 @@ PITHP_CONTROL_RULE(debug)
         return 0;                                                                        \
     }
 
-/* Fills the refusal and returns its code. */
+/* Fill in the refusal; returns its code. */
 pith_status pithp_refuse(const pithp_call *call,
                          pithp_refusal *refusal,
                          pith_status code,
                          const char *format,
                          ...) PITH_FORMAT(4, 5);
 
-/* A whole spec from dtype and shape; refuses what overflows. shape may be result->shape.
- */
+/* Make a full spec from dtype and shape; refuses overflow. shape may be result->shape. */
 pith_status pithp_spec_fill(const pithp_call *call,
                             pithp_refusal *refusal,
                             pith_spec *result,
@@ -70,7 +70,7 @@ pith_status pithp_spec_fill(const pithp_call *call,
                             int rank,
                             const int64_t *shape);
 
-/* A launch of three loops, one an instruction set, or of one for all. */
+/* Pass a launch to the sink; it has one loop per instruction set, or one for all. */
 static inline pith_status pithp_emit(const pithp_sink *sink,
                                      const char *name,
                                      const pithp_host_loop *loops,
@@ -87,7 +87,8 @@ static inline pith_status pithp_emit(const pithp_sink *sink,
     return sink->take(sink->closure, &launch);
 }
 
-/* Three loops from one function of an instruction set: NAME(isa, args, begin, end). */
+/* A table of one loop per instruction set, from one function NAME(isa, args, begin, end).
+ */
 #define PITHP_LOOPS(name) PITHP_LOOPS_(name)
 #define PITHP_LOOPS_(name)                                                               \
     static void name##_base(const void *args, int64_t begin, int64_t end) {              \

@@ -7,8 +7,8 @@
 /* The type name of a dtype in generated text: "b8", "f64". */
 const char *pithp_dtype_spelling(pith_dtype dtype);
 
-/* Append declarations of T, U, V and HALF, which the rows of primitives.def use, for a
- * dtype; indent precedes each line. */
+/* Append declarations of T, U, V and HALF for a dtype, which the rows of primitives.def
+ * use; indent precedes each line. */
 void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype);
 
 #endif
