@@ -1,8 +1,9 @@
-/* Quotients of many dividends by one divisor, in emitted text: by its inverse, and what
- * that loses is put back twice, which gives the quotient as it is rounded (Markstein,
- * "Computation of elementary functions on the IBM RISC System/6000 processor", 1990)
- * where nothing is lost below the least number. A processor multiplies ten times in the
- * time of a division. After a prologue. */
+/* Division of many dividends by one divisor, in generated text: multiplication by the
+ * inverse, then two corrections.
+ *
+ * The quotient is correctly rounded if nothing underflows (Markstein, "Computation of
+ * elementary functions on the IBM RISC System/6000 processor", 1990). A processor
+ * multiplies ten times in the time of a division. Needs a prologue. */
 #ifndef PITH_PROGRAM_SOURCE_DIVIDE_H
 #define PITH_PROGRAM_SOURCE_DIVIDE_H
 
@@ -12,15 +13,15 @@
 #    define M_DIVIDES 0
 #endif
 
-/* Exponents of divisors and dividends between which that holds, and then quotients and
- * remainders are normal numbers. */
+/* Exponent ranges of divisors and dividends in which that holds: quotients and remainders
+ * are normal numbers. */
 #define M_DIVIDE(F, U, SIGN, FRACTION, BIAS, DIVISOR, DIVIDEND)                          \
     M_FN b8 m_divides_##F(F b) {                                                         \
         const U size = m_bits_##F(b) & ~(SIGN);                                          \
         return M_DIVIDES && size >= (U)(BIAS - DIVISOR) << FRACTION &&                   \
                size <= (U)(BIAS + DIVISOR) << FRACTION;                                  \
     }                                                                                    \
-    /* not 0: a is out of range; 0 is not */                                             \
+    /* not 0: a is out of range; 0 is in range */                                        \
     M_FN U m_beyond_##F(F a) {                                                           \
         const U bits = m_bits_##F(a), least = (U)(BIAS - DIVIDEND) << FRACTION;          \
         return (U)(((bits & ~(SIGN)) - least > (U)(2 * DIVIDEND) << FRACTION) &          \

@@ -1,9 +1,9 @@
-/* Products of small matrices in emitted text: the order of host/vector/dot.h for sums of
- * at most one span. After a prologue. */
+/* Products of small matrices in generated text, in the order of host/vector/dot.h for
+ * sums of at most one span. Needs a prologue. */
 #ifndef PITH_PROGRAM_SOURCE_DOT_SMALL_H
 #define PITH_PROGRAM_SOURCE_DOT_SMALL_H
 
-/* x y + z, rounded once where the processor does so */
+/* x y + z, by fused multiply-add if the processor has it */
 #ifdef __FMA__
 #    define M_MULTIPLY_ADD(x, y, z) m_fused(x, y, z)
 #else
@@ -11,10 +11,9 @@
 #endif
 #define m_fused(x, y, z) M_REAL(m_fused, x)(x, y, z)
 
-/* Products of vectors by lanes, all of which are added in halves: m_lanes does so until
- * `left` lanes are left. used: the least power of two that is not below the number of
- * terms, and at most LANES. Lanes beyond are zeros: adding them makes a zero positive,
- * and nothing else, which M_SIGNED does. */
+/* Dot products by lanes. m_lanes adds the halves of the lanes until `left` lanes remain.
+ * used: the least power of two that is at least the number of terms; at most LANES.
+ * Unused lanes are zeros. Adding them only turns -0 into 0, which M_SIGNED does. */
 #define M_DOT(T, LANES)                                                                  \
     M_FN void m_lanes_##T(const T *x, const T *y, i64 terms, i64 used, i64 left,         \
                           T *lanes) {                                                    \
@@ -48,10 +47,10 @@
     }
 #define M_SIGNED(sum, used, LANES) ((used) < LANES ? (sum) + 0 : (sum))
 
-/* As many rows at once as a vector is wide: each comes to one vector of lanes, and those
- * of two rows are put into one vector of the first halves and one of the second, which
- * are added, until a lane is left of each row. The additions are those of one row alone;
- * the moves are a third as many, and the sums lie in one vector. */
+/* Several rows at once, as many as a vector has elements. Each row gives one vector of
+ * lanes. Pairs of rows are shuffled into a vector of first halves and one of second
+ * halves, and added, until one lane per row remains. The additions are the same as for
+ * one row. There are a third as many moves, and the sums lie in one vector. */
 #define M_ROWS(T, WIDE, LANES)                                                           \
     M_FN void m_rows_##T##_##WIDE(const T *x, i64 pitch, const T *y, i64 terms,          \
                                   i64 used, T *to) {                                     \
@@ -74,8 +73,8 @@
 #define M_BY_ROWS_f32
 #define M_BY_ROWS_f64
 
-/* Halves are 32 bytes, then 16, and then parts of 16 bytes, within which elements move
- * faster. The order of rows is such that the sums are in order. */
+/* Halves are 32 bytes, then 16, and then 16-byte lanes, within which shuffles are faster.
+ * The order of the rows leaves the sums in order. */
 #if defined(__AVX__) && defined(__has_builtin)
 #    if __has_builtin(__builtin_shufflevector)
 #        define M_VECTOR(T, WIDE)                                                        \
@@ -130,7 +129,7 @@ M_FN m_f64_8 m_folded_f64_8(const m_f64_8 *r) {
     return m_8_f64_8(m_16_f64_8(m_32_f64_8(r[0], r[2]), m_32_f64_8(r[4], r[6])),
                      m_16_f64_8(m_32_f64_8(r[1], r[3]), m_32_f64_8(r[5], r[7])));
 }
-/* rows 0, 4, 8 and 12 after the first one of r: each in a part of 16 bytes */
+/* rows 0, 4, 8 and 12 from r on: each in a 16-byte lane */
 M_FN m_f32_16 m_fours_f32_16(const m_f32_16 *r) {
     return m_16_f32_16(m_32_f32_16(r[0], r[4]), m_32_f32_16(r[8], r[12]));
 }

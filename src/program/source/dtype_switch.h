@@ -1,5 +1,5 @@
-/* Elements whose dtype is a number, that of pith_dtype: what a thread switches by, or, in
- * emitted text, a constant. Part of texts, after a prologue and source/scalar.h. */
+/* Loads and stores by dtype number (as pith_dtype): a switch per thread, or a constant in
+ * generated text. Part of generated text; needs a prologue and source/scalar.h. */
 #ifndef PITH_PROGRAM_SOURCE_DTYPE_SWITCH_H
 #define PITH_PROGRAM_SOURCE_DTYPE_SWITCH_H
 
@@ -15,7 +15,7 @@ enum { M_DTYPE_NONE, M_DTYPES(M_DTYPE_NUMBER) }; /* as pith_dtype */
 #define M_IS_SIGNED(dtype) ((dtype) >= M_DTYPE_I8 && (dtype) <= M_DTYPE_I64)
 #define M_IS_FLOAT(dtype)  ((dtype) >= M_DTYPE_F16)
 
-/* Store x, of a type that holds it exactly, as element i of the dtype. */
+/* Store x as element i; its type holds the value exactly. */
 #define M_STORE_AS(NAME, type)                                                           \
     case M_DTYPE_##NAME:                                                                 \
         ((type *)to)[i] = m_to_##type(x);                                                \
@@ -33,7 +33,7 @@ M_STORE_ANY(unsigned, u64)
 M_STORE_ANY(real, f64)
 M_STORE_ANY(single, f32)
 
-/* Element i as an accumulator of 8 bytes: signed integers keep their sign, floats are
+/* Element i as an accumulator of 8 bytes: signed integers are sign-extended, floats are
  * f64. */
 M_FN u64 m_load_number(const void *from, i32 dtype, i64 i) {
     switch (dtype) {

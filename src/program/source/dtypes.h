@@ -1,10 +1,10 @@
-/* How an element of each dtype is computed with: part of every text and of the host
- * loops, after a prologue and source/scalar.h. */
+/* Storage and arithmetic types of each dtype: part of all generated text and of the host
+ * loops. Needs a prologue and source/scalar.h. */
 #ifndef PITH_PROGRAM_SOURCE_DTYPES_H
 #define PITH_PROGRAM_SOURCE_DTYPES_H
 
-/* Arithmetic type of a dtype; unsigned types for wrapping and of equal width; loads and
- * stores between storage and arithmetic type. bool is kept 0 or 1. */
+/* For each dtype: the arithmetic type T, unsigned types U (wrapping) and V (of equal
+ * width), loads and stores. bool stays 0 or 1. */
 typedef b8 T_b8;
 typedef i8 T_i8;
 typedef i16 T_i16;

@@ -1,9 +1,9 @@
-/* A program of one elementwise operation: the part of its text that does not depend on
- * the operation. After it come the types and macros of the operation (see cuda/one.c). */
+/* A CUDA program of one elementwise operation: the text that is common to all operations.
+ * The types and macros of the operation follow it (cuda/elementwise.c). */
 #ifndef PITH_PROGRAM_SOURCE_ELEMENTWISE_CUDA_H
 #define PITH_PROGRAM_SOURCE_ELEMENTWISE_CUDA_H
 
-/* Where the operands' elements for element i of the result are. */
+/* Offsets of the operands' elements for element i of the result. */
 #define M_PLACES(index)                                                                  \
     index rest = (index)i;                                                               \
     for (i32 d = a->rank - 1; d >= 0; d--) {                                             \
@@ -19,7 +19,7 @@ M_FN void m_places(const m_one_args *a, i64 i, i64 place[3]) {
         return;
     }
     place[0] = place[1] = place[2] = 0;
-    if (i >> 32) { /* narrow divisions are several times faster */
+    if (i >> 32) { /* 32-bit divisions are several times faster */
         M_PLACES(u64)
     } else {
         M_PLACES(u32)

@@ -1,10 +1,10 @@
-/* Gathers of emitted text: tests of whole arrays of indices, and elements or a fill.
- * After a prologue and source/index_rule.h. */
+/* Gathers in generated text: range tests of whole index arrays, and loads with a fill.
+ * Needs a prologue and source/index_rule.h. */
 #ifndef PITH_PROGRAM_SOURCE_GATHER_INDEX_H
 #define PITH_PROGRAM_SOURCE_GATHER_INDEX_H
 
-/* Whether n indices all lead to where they say, whatever the mode: neither they nor what
- * is left of the extent behind them has the highest bit. */
+/* Whether n indices are nonnegative and in range, so that every mode gives the same
+ * element. Neither they nor extent - 1 - index have the sign bit. */
 #define M_INSIDE(type)                                                                   \
     M_FN b8 m_inside_##type(const type *x, i64 n, i64 extent) {                          \
         i64 outside = 0;                                                                 \
@@ -23,7 +23,7 @@ M_INSIDE(u16)
 M_INSIDE(u32)
 M_INSIDE(u64)
 
-/* What is taken from a place, or the fill; x has an element. */
+/* The element at an index, or the fill; x has at least one element. */
 #define M_TAKEN(type)                                                                    \
     M_FN type m_taken_##type(const type *x, i64 at, type fill) {                         \
         const type taken = x[at < 0 ? 0 : at];                                           \

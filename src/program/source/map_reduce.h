@@ -1,16 +1,16 @@
-/* Loops that make elements and reduce them at once, in emitted text: elements stay in
- * registers, and so do the lanes of a row. They keep the order of host/vector/reduce.c.
+/* Fused map and reduction loops in generated text: elements and the lanes of a row stay
+ * in registers. The order is that of host/vector/reduce.c.
  *
- * The text defines NAME_from, which says where a step's externals are; NAME_open(at),
- * which makes one; and NAME_element(from, i), which is element i as it is accumulated.
- * After combine.h and fold_args.h. */
+ * The text defines NAME_from, the addresses of a step's operands in memory;
+ * NAME_open(at), which makes one; and NAME_element(from, i), element i in the
+ * accumulator's type. Needs source/reducers.h and source/args/map_reduce.h. */
 #ifndef PITH_PROGRAM_SOURCE_MAP_REDUCE_H
 #define PITH_PROGRAM_SOURCE_MAP_REDUCE_H
 
 #define M_MADE(element, i) element(from, first + (i))
 
-/* Rows begin to end, which follow each other. Those of three elements, vectors in space,
- * are done side by side. */
+/* Reduce consecutive rows, begin to end. Rows of three elements, vectors in space, are
+ * vectorised across rows. */
 #define M_FOLD_ROWS(NAME, A, IDENTITY, COMBINE)                                          \
     M_FN A NAME##_row(const NAME##_from from, i64 first, i64 n){                         \
         M_IN_ORDER(A, M_MADE, NAME##_element, IDENTITY,                                  \
@@ -35,7 +35,7 @@
         }                                                                                \
     }
 
-/* Elements begin to end go to an accumulator each. */
+/* Elements begin to end are combined with one accumulator each. */
 #define M_FOLD_COLUMNS(NAME, A, IDENTITY, COMBINE)                                       \
     void NAME(const void *args, i64 begin, i64 end) {                                    \
         const m_fold_args *const r = (const m_fold_args *)args;                          \

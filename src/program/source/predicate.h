@@ -1,8 +1,8 @@
-/* What a value decides, after a prologue. */
+/* Predicates of control flow; needs a prologue. */
 #ifndef PITH_PROGRAM_SOURCE_PREDICATE_H
 #define PITH_PROGRAM_SOURCE_PREDICATE_H
 
-/* Integers too great for 64 bits with a sign count as the greatest. */
+/* Load an integer; values above the range of i64 saturate. */
 M_FN i64 m_integer_at(const void *p, i32 size, i32 is_signed) {
     switch (size) {
         case 1:

@@ -1,10 +1,10 @@
-/* What a row's expression stands on, on CUDA: the names of source/prologue_host.h for
- * nvcc and NVRTC. Put in front of emitted text, so it includes nothing itself. C++
- * overloads take the place of the host's _Generic. */
+/* Prologue of generated text on CUDA: types and functions that the rows' expressions use,
+ * with the names of source/prologue_host.h, for nvcc and NVRTC. It precedes generated
+ * text, so it includes nothing. C++ overloads replace the host's _Generic. */
 #ifndef PITHP_PROLOGUE_H
 #define PITHP_PROLOGUE_H
 
-/* one text serves signed and unsigned, and not every helper is used by every text */
+/* one text serves signed and unsigned types, and not every text uses every helper */
 #pragma nv_diag_suppress 177
 #pragma nv_diag_suppress 186
 
@@ -52,8 +52,8 @@ M_FN f64 m_fused(f64 x, f64 y, f64 z) {
     return m_fused_f64(x, y, z);
 }
 
-/* Functions that IEEE 754 fixes, then those of the CUDA toolkit, whose errors its
- * programming guide bounds. */
+/* Functions that IEEE 754 defines, then those of the CUDA toolkit; its programming guide
+ * states their error bounds. */
 #define M_FUNCTION1(name, cuda)                                                          \
     M_FN f32 m_##name(f32 x) {                                                           \
         return cuda##f(x);                                                               \
@@ -105,7 +105,7 @@ M_FUNCTION2(pow, pow)
 M_FUNCTION2(atan2, atan2)
 M_FUNCTION2(hypot, hypot)
 
-/* Programs under fast_math have the same ones. */
+/* fast_math has no faster forms on CUDA. */
 M_FUNCTION1(fast_log, log)
 M_FUNCTION1(fast_log2, log2)
 M_FUNCTION1(fast_asin, asin)

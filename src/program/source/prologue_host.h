@@ -1,6 +1,6 @@
-/* What a row's expression stands on, on the host: types and functions of C17 by the names
- * the primitive table uses. Included by the host loops and put in front of emitted text,
- * so it includes nothing itself. source/prologue_cuda.h is its twin. */
+/* Prologue of generated text and of the host loops: types and C17 functions under the
+ * names of the operation table. It precedes generated text, so it includes nothing.
+ * source/prologue_cuda.h is its counterpart. */
 #ifndef PITHP_PROLOGUE_H
 #define PITHP_PROLOGUE_H
 
@@ -22,9 +22,9 @@ typedef double f64;
 #define M_NAME(function, type) function##_##type
 #define M_LOOP                 _Pragma("omp simd")
 
-/* A step that reads neighbours, of NAME_rows. Of unaligned loads of 512 bits each crosses
- * a line of the cache, of those of 256 every other one: the wider ones are faster as long
- * as what is read stays near, and slower beyond. */
+/* Vector width of NAME_rows, a step that reads neighbours. Every unaligned load of 512
+ * bits crosses a cache line, and every other one of 256 bits. So 512 bits are faster
+ * while the data stay in a near cache, and slower beyond. */
 #if defined(__AVX512F__) && !defined(__clang__)
 #    define M_NEAR ((i64)6 << 20) /* bytes of a result */
 #    define M_BY_SIZE(name, size)                                                        \
@@ -47,8 +47,8 @@ typedef double f64;
         }
 #endif
 
-/* One name for the forms of a function: by float type, and by integer type after
- * promotion. */
+/* One name for the overloads of a function: by float type, and by promoted integer type.
+ */
 #define M_REAL(function, x) _Generic((x), f32 : function##_f32, f64 : function##_f64)
 #define M_INTEGER(function, x)                                                           \
     _Generic((x), i64                                                                    \
@@ -102,7 +102,7 @@ M_FN f64 m_fused_f64(f64 x, f64 y, f64 z) {
     return __builtin_fma(x, y, z);
 }
 
-/* Functions that IEEE 754 fixes. */
+/* Functions that IEEE 754 defines. */
 #define M_BUILTIN1(name, builtin)                                                        \
     M_FN f32 m_##name##_f32(f32 x) {                                                     \
         return __builtin_##builtin##f(x);                                                \
@@ -135,15 +135,13 @@ M_BUILTIN2(fmod, fmod)
 #define m_copysign(x, y) M_REAL(m_copysign, x)(x, y)
 #define m_fmod(x, y)     M_REAL(m_fmod, x)(x, y)
 
-/* Functions that it does not fix: the library's, whose vector forms give the same bits.
- */
+/* Other functions are the library's, whose vector forms give the same bits. */
 #if defined(__AVX2__) && !defined(__clang__) && !defined(M_SCALAR_MATH)
 #    define M_SIMD _Pragma("omp declare simd notinbranch")
 #else
 #    define M_SIMD
 #endif
-/* Without const gcc keeps what follows a call in branches, and loops are not vectorised.
- */
+/* Without const gcc keeps code after a call in branches, and does not vectorise loops. */
 #define M_CONST __attribute__((const))
 #define M_MATH1(name)                                                                    \
     M_SIMD extern M_CONST f32 pithp_math_##name##_f32(f32 x);                            \
@@ -216,7 +214,7 @@ M_MATH2(fast_pow)
 #define m_atan2(x, y) M_REAL(pithp_math_atan2, x)(x, y)
 #define m_hypot(x, y) M_REAL(pithp_math_hypot, x)(x, y)
 
-/* Within 4 ulp: of programs under fast_math. */
+/* Within 4 ulp: for programs with fast_math. */
 #define m_fast_log(x)    M_REAL(pithp_math_fast_log, x)(x)
 #define m_fast_log2(x)   M_REAL(pithp_math_fast_log2, x)(x)
 #define m_fast_asin(x)   M_REAL(pithp_math_fast_asin, x)(x)

@@ -1,20 +1,20 @@
-/* How kernels reduce the middle of [outer, length, inner]: those built with the library,
- * and those of texts, which make the elements that they reduce. After any.h and
- * reduce_args.h.
+/* Reduction of the middle of [outer, length, inner] on CUDA: kernels built with the
+ * library, and fused kernels of generated text, which compute the elements. Needs
+ * source/dtype_switch.h and source/args/reduce.h.
  *
- * Elements go to lanes and lanes to blocks as host/vector/reduce.c says: element i of a
- * block of 4,096 to lane i % 64, lanes and blocks by a tree over neighbours. One block is
- * the work of a team of threads. Of several, lanes go to memory, and a tree of 64 is one
- * thread's work; three trees reach a billion elements.
+ * Pairwise summation in the order of host/vector/reduce.c: element i of a block of 4,096
+ * belongs to lane i % 64; lanes and blocks combine by a binary tree over neighbours. A
+ * team of threads reduces one block. With several blocks, lanes go to memory, and one
+ * thread reduces a subtree of 64. Three levels of such trees reach a billion elements.
  *
- * Accumulators are 8 bytes: u64 for unsigned and wrapping integers and truth, i64 for the
- * extremes of signed integers, f64 for floats. Each holds what the host's narrower ones
- * do, so the bits of the result are the same. */
+ * Accumulators have 8 bytes: u64 for unsigned and wrapping integers and truth values, i64
+ * for extremes of signed integers, f64 for floats. Each holds the values of the host's
+ * narrower ones exactly, so results have the same bits. */
 #ifndef PITH_PROGRAM_SOURCE_REDUCE_CUDA_H
 #define PITH_PROGRAM_SOURCE_REDUCE_CUDA_H
 
 #define M_LANES   64
-#define M_DEPTH   7 /* of the tree over 64, and one */
+#define M_DEPTH   7 /* levels of the tree over 64, plus one */
 #define M_REDUCED 4096
 
 enum {
@@ -27,7 +27,7 @@ enum {
 }; /* as pithp_reduction */
 enum { M_OF_U64, M_OF_I64, M_OF_F64 };
 
-/* How elements of a dtype are accumulated. */
+/* Accumulator type of an operation and dtype. */
 M_FN i32 m_accumulator(i32 operation, i32 dtype) {
     if (operation == M_OP_ANY || operation == M_OP_ALL)
         return M_OF_U64;
@@ -110,12 +110,12 @@ M_FN u64 m_load_operand(const void *from, i32 dtype, i64 i, i32 operation) {
 
 /* ---- Lanes ---- */
 
-/* Elements that are combined in order: `step` apart. */
+/* Elements of one lane, combined in order; they are `step` apart. */
 typedef struct m_elements {
     i64 first, step, count;
 } m_elements;
 
-/* Those of lane t of partial[outer, block, lane, inner]; none where it has none. */
+/* Lane t of partial[outer, block, lane, inner]; count 0 if it has no elements. */
 M_FN m_elements m_lane_of(const m_reduce_args *a, i64 t) {
     const i64 column = t % a->inner, lane = t / a->inner % M_LANES,
               block = t / a->inner / M_LANES % a->blocks,
@@ -153,9 +153,9 @@ M_FN void m_finish(void *to, i64 i, u64 x, i32 accumulator, i32 dtype) {
     }
 }
 
-/* ---- The tree over neighbours, taken one after the other ---- */
+/* ---- Tree over neighbours, evaluated with a stack (pairwise summation) ---- */
 
-/* Number `place` of them joins those of stack that are whole. */
+/* Push element number `place`, combining completed subtrees. */
 M_FN void
 m_push(u64 *stack, i32 *depth, i64 place, u64 x, i32 operation, i32 accumulator) {
     for (; place & 1; place >>= 1)
@@ -169,7 +169,7 @@ M_FN u64 m_pop_all(const u64 *stack, i32 depth, i32 operation, i32 accumulator) 
     return x;
 }
 
-/* What a stack of at most 64 elements comes to. */
+/* Result of a stack of at most 64 elements. */
 M_FN u64 m_total(const u64 *stack, i32 depth, i32 operation, i32 accumulator) {
     const u64 x = m_identity(operation, accumulator);
     return depth ? m_combine(operation, accumulator, x,
@@ -177,18 +177,19 @@ M_FN u64 m_total(const u64 *stack, i32 depth, i32 operation, i32 accumulator) {
                  : x;
 }
 
-/* ---- Teams: a block of threads makes parts of results, then their trees ---- */
+/* ---- Teams: a block of threads computes lanes of several results, then their trees ----
+ */
 
-#define M_TEAM_STEPS 8 /* the lanes, six levels of trees, the results */
+#define M_TEAM_STEPS 8 /* the lanes, six levels of the tree, the results */
 
 typedef struct m_team {
-    u64 part[M_BLOCK]; /* those of a result side by side */
+    u64 part[M_BLOCK]; /* the threads of a result are contiguous */
 } m_team;
 
-/* A thread's lanes. */
+/* The lanes of a thread. */
 typedef struct m_team_part {
     i64 result;
-    i32 lane, lanes, slot; /* lanes: none where there is no result */
+    i32 lane, lanes, slot; /* lanes: 0 if there is no result */
 } m_team_part;
 
 M_FN m_team_part m_team_part_of(const m_reduce_args *a, i64 t) {
@@ -214,8 +215,7 @@ M_FN m_elements m_team_lane(const m_reduce_args *a, const m_team_part *part, i32
     return x;
 }
 
-/* The tree over eight lanes, taken one after the other; returns what the last of those
- * that are whole comes to. */
+/* Tree over eight lanes in order; returns the last completed subtree. */
 typedef struct m_eight {
     u64 one, two, four;
 } m_eight;
@@ -253,7 +253,7 @@ M_FN void m_team_tree(const m_reduce_args *a,
     }
 }
 
-/* ---- argmin and argmax: the first of the best, nan being better than numbers ---- */
+/* ---- argmin and argmax: the first of the best; NaN beats numbers ---- */
 
 M_FN i32 m_beats(i32 greatest, i32 accumulator, u64 a, u64 b) {
     if (accumulator == M_OF_F64) {
@@ -265,12 +265,12 @@ M_FN i32 m_beats(i32 greatest, i32 accumulator, u64 a, u64 b) {
     return greatest ? a > b : a < b;
 }
 
-/* A thread's part of a line: the best of 64 elements, then of 64 candidates, that lie as
- * far apart as there are threads to a line. Ties go to the lower place, so the order in
- * which they meet is free. */
+/* A thread's share of a line: the best of 64 elements, in later launches of 64
+ * candidates, at a stride of the threads per line. Ties go to the lower index, so the
+ * order of comparison is free. */
 typedef struct m_search {
-    i64 outer, column, group, groups; /* groups: threads to a line */
-    i64 best;                         /* place; -1: none yet */
+    i64 outer, column, group, groups; /* groups: threads per line */
+    i64 best;                         /* index; -1: none yet */
     u64 value;
 } m_search;
 
@@ -284,7 +284,7 @@ M_FN m_search m_search_of(const m_reduce_args *a, i64 t) {
     s.value = 0;
     return s;
 }
-/* The place of candidate i, and the element there. */
+/* Index of candidate i, and the element there. */
 M_FN i64 m_candidate(const m_reduce_args *a, const m_search *s, i64 i) {
     return a->places ? a->places[(s->outer * a->count + i) * a->inner + s->column] : i;
 }
@@ -305,9 +305,9 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
 /* ---- Kernels ---- */
 
 /* Their arguments are m_reduce_args, *r, or begin with them: element(a, i) is element i
- * as an accumulator. The operation and dtypes may be expressions of *r. */
+ * in the accumulator's type. The operation and dtypes may be expressions of *r. */
 
-/* At most 64 elements: a thread a result. */
+/* At most 64 elements: one thread per result. */
 #define M_REDUCE_LINES(name, args, element, operation, dtype, to_dtype)                  \
     M_KERNEL(name, args) {                                                               \
         const m_reduce_args *const r = (const m_reduce_args *)a;                         \
@@ -324,7 +324,7 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
                  to_dtype);                                                              \
     }
 
-/* NAME_lane(a, at): what the elements of a lane come to. */
+/* NAME_lane(a, at): the combination of the elements of a lane. */
 #define M_LANE_OF(name, args, element, operation, dtype)                                 \
     M_FN u64 name##_lane(const args *a, const m_elements *at) {                          \
         const i32 accumulator = m_accumulator(operation, dtype);                         \
@@ -335,7 +335,7 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
         return lane;                                                                     \
     }
 
-/* A thread a lane: partial[outer, block, lane, inner]. */
+/* One thread per lane: partial[outer, block, lane, inner]. */
 #define M_REDUCE_LANES(name, args, lane, operation, dtype, to_dtype)                     \
     M_KERNEL(name, args) {                                                               \
         const m_reduce_args *const r = (const m_reduce_args *)a;                         \
@@ -363,7 +363,8 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
         }                                                                                \
     }
 
-/* argmin and argmax: a thread a candidate, or a result. operation: 1 for the greatest. */
+/* argmin and argmax: one thread per candidate or result. operation: 1 for the greatest.
+ */
 #define M_REDUCE_SEARCH(name, args, element, operation, dtype, to_dtype)                 \
     M_KERNEL(name, args) {                                                               \
         const m_reduce_args *const r = (const m_reduce_args *)a;                         \

@@ -1,6 +1,6 @@
-/* How elements are combined by reductions: one list for the loops over blocks, which fix
- * the order of host/vector/reduce.c, and for emitted text, which keeps it. After a
- * prologue. */
+/* Reducers: element type, accumulator, identity and combiner of each reduction. One list
+ * serves the host's block loops, which define the order (host/vector/reduce.c), and
+ * generated text, which keeps it. Needs a prologue. */
 #ifndef PITH_PROGRAM_SOURCE_REDUCERS_H
 #define PITH_PROGRAM_SOURCE_REDUCERS_H
 
@@ -15,16 +15,16 @@
 #define M_TRUE_64(x)    ((u64)((x) != 0))
 #define M_TRUE_HALF(x)  ((u16)(((x)&0x7FFF) != 0))
 
-/* X(name, element type, type of accumulators, what is accumulated of an element, the
- *   identity, the function of two): name is operation_dtype, where signed and unsigned
- *   integers or all of one size may share one. */
+/* X(name, element type, accumulator type, conversion of an element, identity, combiner).
+ * The name is operation_dtype. Signed and unsigned integers, or all types of one size,
+ * may share a row. */
 #define M_REDUCERS(X)                                                                    \
     M_REDUCERS_OF_EXTREMES(X) M_REDUCERS_OF_WIDENED(X) M_REDUCERS_OF_OTHERS(X)
-/* f32 whose accumulators are f64 */
+/* f32 with f64 accumulators */
 #define M_REDUCERS_OF_WIDENED(X)                                                         \
     X(sum_f32, f32, f64, M_AS_F64, 0, M_SUM)                                             \
     X(prod_f32, f32, f64, M_AS_F64, 1, M_PROD)
-/* the least or greatest of floats */
+/* minimum and maximum of floats */
 #define M_REDUCERS_OF_EXTREMES(X)                                                        \
     X(min_f16, f16, f32, m_load_f16, __builtin_inff(), M_MIN_REAL)                       \
     X(min_bf16, bf16, f32, m_load_bf16, __builtin_inff(), M_MIN_REAL)                    \
@@ -89,15 +89,15 @@
     }
 #define M_STRIDED(LOADED, i) LOADED(x[(i)*stride])
 
-/* Returns what n elements, AT(HOW, i) each, come to in the order of host/vector/reduce.c,
- * all lanes side by side. With constant extents each level of the tree is a loop that the
- * compiler lays out in registers. */
+/* Return the combination of n elements, AT(HOW, i) each, in the order of
+ * host/vector/reduce.c, with all lanes side by side. With constant extents the compiler
+ * keeps each level of the tree in registers. */
 #define M_IN_ORDER(A, AT, HOW, IDENTITY, COMBINE)                                        \
     A lanes[64];                                                                         \
     i64 count = 64;                                                                      \
     if (n == 0)                                                                          \
         return IDENTITY;                                                                 \
-    if (n <= 64) { /* the lowest level as it is loaded */                                \
+    if (n <= 64) { /* the lowest level, combined while loading */                        \
         count = (n + 1) / 2;                                                             \
         M_LOOP                                                                           \
         for (i64 j = 0; j < n / 2; j++) {                                                \
@@ -144,7 +144,7 @@
         count = whole / 2;                                                               \
     }
 
-/* The same where the order makes no difference: integers. */
+/* The same for integers, whose result does not depend on the order. */
 #define M_REDUCE_FREELY(name, dt, A, LOADED, IDENTITY, COMBINE)                          \
     M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
         A all = IDENTITY;                                                                \
@@ -153,9 +153,9 @@
         return all;                                                                      \
     }
 
-/* Whether any byte is not 0, or all are not: the identity says which. Eight are looked at
- * as one word. Of all, the first byte that is 0 borrows when one is taken off it, which
- * sets its highest bit. */
+/* Whether any byte is nonzero, or all are; the identity selects which. Eight bytes are
+ * tested as one word. For all: subtracting 1 from each byte makes the first zero byte
+ * borrow, which sets its high bit. */
 #define M_REDUCE_BYTES(name, dt, A, LOADED, IDENTITY, COMBINE)                           \
     M_FN A reduce_##name(const dt *x, i64 stride, i64 n) {                               \
         const u64 ones = 0x0101010101010101;                                             \
@@ -172,12 +172,12 @@
         return all;                                                                      \
     }
 
-/* Of numbers that are no nan. */
+/* For numbers without NaN. */
 #define M_MIN_REAL_NUMBER M_MIN
 #define M_MAX_REAL_NUMBER M_MAX
 
-/* The least or greatest of floats: the order chooses among nans and zeros, and nothing
- * else, so that the processor's own minimum finds it if it is neither. */
+/* Minimum and maximum of floats. The order matters only for NaN and zeros, so the
+ * processor's own minimum decides all other results. */
 #define M_REDUCE_EXTREME(name, dt, A, LOADED, IDENTITY, COMBINE)                         \
     M_REDUCE_IN_ORDER(static __attribute__((noinline, cold, unused)),                    \
                       reduce_in_order_##name, dt, A, LOADED, IDENTITY, COMBINE)          \

@@ -1,26 +1,25 @@
-/* Helper functions of the primitive table, one source for the host loops, for text
- * emitted to cc and for text emitted to NVRTC: plain C and C++ without includes. A
- * prologue comes first; M_NAME makes the forms overloads in C++ and names for _Generic in
- * C. */
+/* Scalar functions of the operation table: one source for the host loops, cc and NVRTC,
+ * in plain C and C++ without includes. Needs a prologue. M_NAME makes the forms overloads
+ * in C++, and names for _Generic in C. */
 #ifndef PITH_PROGRAM_SOURCE_SCALAR_H
 #define PITH_PROGRAM_SOURCE_SCALAR_H
 
-/* Storage formats of floats whose arithmetic is done in T: what HALF says. */
+/* Storage formats of floats that are computed in T: values of HALF. */
 enum { M_HALF_NONE, M_HALF_F16, M_HALF_BF16 };
 
-/* ---- Two elements combined, by elementwise operations, reductions and scatters ---- */
+/* ---- Combiners of elementwise operations, reductions and scatters ---- */
 
 #define M_SUM(a, b)  ((a) + (b))
 #define M_PROD(a, b) ((a) * (b))
 #define M_MIN(a, b)  ((a) < (b) ? (a) : (b))
 #define M_MAX(a, b)  ((a) > (b) ? (a) : (b))
-/* Any NaN wins, the first of two, and of equals the second. */
+/* NaN wins, the first of two; of equals the second wins. */
 #define M_MIN_REAL(a, b) (((a) < (b)) | ((a) != (a)) ? (a) : (b))
 #define M_MAX_REAL(a, b) (((a) > (b)) | ((a) != (a)) ? (a) : (b))
 #define M_EITHER(a, b)   ((a) | (b))
 #define M_BOTH(a, b)     ((a) & (b))
 
-/* What is combined of an element. */
+/* Conversions of an element to an accumulator. */
 #define M_SAME(x)    (x)
 #define M_AS_F64(x)  ((f64)(x))
 #define M_F16_F64(x) ((f64)m_load_f16(x))
@@ -30,7 +29,7 @@ enum { M_HALF_NONE, M_HALF_F16, M_HALF_BF16 };
 
 M_FN f32 m_load_f16(f16 h) {
     const u32 w = (u32)h << 16, sign = w & 0x80000000u, twice = w + w;
-    /* A normal number: move the exponent's bias. A subnormal: subtract the hidden bit. */
+    /* A normal number: rebias the exponent. A subnormal: subtract the hidden bit. */
     const f32 normal = m_from_bits_u32((twice >> 4) + (0xE0u << 23)) * 0x1p-112f;
     const f32 subnormal = m_from_bits_u32((twice >> 17) | (126u << 23)) - 0.5f;
     return m_from_bits_u32(
@@ -40,7 +39,7 @@ M_FN f32 m_load_f16(f16 h) {
 M_FN f16 m_store_f16(f32 x) {
     const u32 w = m_bits_f32(x), twice = w + w, sign = (w >> 16) & 0x8000u;
     const f32 scaled = (m_from_bits_u32(w & 0x7FFFFFFFu) * 0x1p+112f) * 0x1p-110f;
-    /* Adding a number of the right exponent rounds to the 10 bits that f16 keeps. */
+    /* Adding a number of the right exponent rounds to the 10 fraction bits of f16. */
     const u32 bias =
         (twice & 0xFF000000u) < 0x71000000u ? 0x71000000u : twice & 0xFF000000u;
     const u32 rounded = m_bits_f32(m_from_bits_u32((bias >> 1) + 0x07800000u) + scaled);
@@ -59,7 +58,7 @@ M_FN bf16 m_store_bf16(f32 x) {
     return (bf16)((w & 0x7FFFFFFFu) > 0x7F800000u ? (w >> 16) | 0x40u : number);
 }
 
-/* x as f32 rounded to odd: rounding that to f16 or bf16 is rounding x once. */
+/* x as f32, rounded to odd. Rounding that to f16 or bf16 equals rounding x once. */
 M_FN f32 m_round_to_odd(f64 x) {
     const f32 y = (f32)x;
     const f64 back = (f64)y;
@@ -68,7 +67,7 @@ M_FN f32 m_round_to_odd(f64 x) {
     return (back != x) & (x == x) ? m_from_bits_u32(odd) : y;
 }
 
-/* An integer as f64; what does not fit is rounded to odd. */
+/* An integer as f64, rounded to odd if it does not fit. */
 M_FN f64 m_odd_u64(u64 x) {
     const u64 cut = (x & ~(u64)2047) | ((u64)((x & 2047) != 0) << 11);
     return (f64)(x >> 53 ? cut : x);
@@ -80,7 +79,8 @@ M_FN f64 m_odd_i64(i64 x) {
 
 /* ---- Conversions: m_to_<dtype>(x) ---- */
 
-/* Toward zero, saturating; nan gives 0. LOW and HIGH are powers of two and so exact. */
+/* Truncation with saturation; NaN gives 0. LOW and HIGH are powers of two and so exact.
+ */
 #define M_TO_INTEGER(I, LOW, HIGH, LEAST, GREATEST)                                      \
     M_FN I M_NAME(m_to_##I, f32)(f32 x) {                                                \
         return x >= HIGH##f ? GREATEST : x > LOW##f ? (I)x : x != x ? 0 : LEAST;         \
@@ -123,8 +123,8 @@ M_TO_INTEGER(u64, 0x0p0, 0x1p64, 0, 18446744073709551615u)
     }
 M_TO_FLOAT(f32, )
 M_TO_FLOAT(f64, )
-/* Without trapping mathematics gcc takes (f64)(i32)x for x cut to an integer, which is -0
- * from -1 to -0; adding 0 to that gives 0. */
+/* Without trapping math gcc replaces (f64)(i32)x by truncation of x. That gives -0 for x
+ * from -1 to -0; adding 0 gives 0. */
 M_TO_FLOAT(i32, +0)
 M_TO_FLOAT(u32, +0)
 M_TO_FLOAT(i64, +0)
@@ -155,7 +155,7 @@ M_TO_HALF(bf16)
 /* ---- Integers: arithmetic wraps, division by zero gives 0 ---- */
 
 #define M_INTEGERS(I, W, SIGNED)                                                         \
-    /* toward zero */                                                                    \
+    /* rounds toward zero */                                                             \
     M_FN I M_NAME(m_quotient, I)(I a, I b) {                                             \
         return b == 0 ? 0 : SIGNED && b == (I)-1 ? (I)(0 - (W)a) : a / b;                \
     }                                                                                    \
@@ -163,7 +163,7 @@ M_TO_HALF(bf16)
     M_FN I M_NAME(m_rest, I)(I a, I b) {                                                 \
         return b == 0 || (SIGNED && b == (I)-1) ? 0 : a % b;                             \
     }                                                                                    \
-    /* toward minus infinity */                                                          \
+    /* rounds toward minus infinity */                                                   \
     M_FN I M_NAME(m_floor_quotient, I)(I a, I b) {                                       \
         const I q = M_NAME(m_quotient, I)(a, b), r = M_NAME(m_rest, I)(a, b);            \
         return r != 0 && (r < 0) != (b < 0) ? q - 1 : q;                                 \
@@ -173,7 +173,7 @@ M_TO_HALF(bf16)
         const I r = M_NAME(m_rest, I)(a, b);                                             \
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;                                 \
     }                                                                                    \
-    /* a negative exponent: the power's whole part; of 0, 0 */                           \
+    /* a negative exponent: the truncated power; of base 0, 0 */                         \
     M_FN I M_NAME(m_power, I)(I a, I b) {                                                \
         W result = 1, square = (W)a;                                                     \
         if (SIGNED && b < 0)                                                             \
@@ -182,7 +182,7 @@ M_TO_HALF(bf16)
             result *= left & 1 ? square : 1;                                             \
         return (I)result;                                                                \
     }                                                                                    \
-    /* counts beyond the width, and negative ones, shift everything out */               \
+    /* negative counts, and counts of at least the width, shift out all bits */          \
     M_FN I M_NAME(m_shift_left, I)(I a, I b, i32 width) {                                \
         return (W)b < (W)width ? (I)((W)a << b) : 0;                                     \
     }                                                                                    \
@@ -194,7 +194,7 @@ M_INTEGERS(u32, u32, 0)
 M_INTEGERS(i64, u64, 1)
 M_INTEGERS(u64, u64, 0)
 
-/* How many bits are set; every bit below the highest one set. */
+/* Population count; a mask of the bits below the highest set bit. */
 M_FN i32 M_NAME(m_ones, u32)(u32 x) {
     x -= (x >> 1) & 0x55555555u;
     x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
@@ -222,8 +222,7 @@ M_FN u64 M_NAME(m_smear, u64)(u64 x) {
 
 /* ---- Floats ---- */
 
-/* One step of a number stored in `bits` bits towards b; a and b are not nan and differ.
- */
+/* nextafter for a format of `bits` bits; a and b are not NaN and differ. */
 M_FN f32 m_step_f32(f32 a, f32 b, i32 half) {
     const u32 size = half == M_HALF_F16    ? m_store_f16(a)
                      : half == M_HALF_BF16 ? m_store_bf16(a)
@@ -256,7 +255,7 @@ M_FN i32 M_NAME(m_signbit, f64)(f64 a) {
         const F r = m_fmod(a, b);                                                        \
         return r == 0 ? m_copysign((F)0, b) : (r < 0) != (b < 0) ? r + b : r;            \
     }                                                                                    \
-    /* (a - remainder) / b, snapped to a whole number, as NumPy's // */                  \
+    /* (a - remainder) / b, rounded to a whole number, as NumPy's // */                  \
     M_FN F M_NAME(m_floor_divide, F)(F a, F b) {                                         \
         const F r = m_fmod(a, b), q = (a - r) / b;                                       \
         const F below = (r != 0) & ((r < 0) != (b < 0)) ? q - 1 : q;                     \
@@ -277,8 +276,8 @@ M_FN i32 M_NAME(m_signbit, f64)(f64 a) {
     }
 M_REALS(f32)
 M_REALS(f64)
-/* The inverse of erf. f32: Giles, "Approximating the erfinv function", 2010, two
- * polynomials in w = -log(1 - x^2). */
+/* erf_inv. f32: M. Giles, "Approximating the erfinv function", 2010: two polynomials in w
+ * = -log(1 - x^2). */
 #define M_TERM(central, tail) p = (is_central ? (central) : (tail)) + p * t
 M_FN f32 M_NAME(m_erf_inv, f32)(f32 x) {
     const f32 w = -m_log((1.0f - x) * (1.0f + x));
@@ -296,9 +295,9 @@ M_FN f32 M_NAME(m_erf_inv, f32)(f32 x) {
     return m_abs(x) == 1.0f ? m_copysign(m_from_bits_u32(0x7F800000u), x) : p * x;
 }
 #undef M_TERM
-/* f64: Wichura's algorithm AS 241, 1988, rational in 0.425^2 - (x / 2)^2 or, in the two
- * tails, in the root of the logarithm of what is beyond x. Coefficients are chosen by
- * arithmetic on their bits, since branches would keep loops from being vectorised. */
+/* f64: M. Wichura, algorithm AS 241, 1988: rational in 0.425^2 - (x / 2)^2, or in the two
+ * tails in sqrt(-log(tail probability)). Coefficients are selected by arithmetic on their
+ * bits, because branches would prevent vectorisation. */
 M_FN f64 m_chosen(u64 is_central, u64 is_near, f64 central, f64 near, f64 far) {
     const u64 tail = m_bits_f64(far) ^ ((m_bits_f64(near) ^ m_bits_f64(far)) & is_near);
     return m_from_bits_u64(tail ^ ((m_bits_f64(central) ^ tail) & is_central));
@@ -348,8 +347,8 @@ M_FN f64 M_NAME(m_erf_inv, f64)(f64 x) {
 
 /* ---- Exponents ---- */
 
-/* A float as its mantissa, 1/2 to 1, and its exponent; of what is no such product (0,
- * inf, nan) itself and 0. And a * 2^b for a whole b, rounded once. */
+/* frexp: mantissa in [1/2, 1) and exponent; for 0, inf and NaN the number itself and 0.
+ * And ldexp: a * 2^b for a whole b, rounded once. */
 #define M_EXPONENTS(F, U, DIGITS, BIAS, LEAST, UP, DOWN)                                 \
     M_FN F M_NAME(m_frexp_mantissa, F)(F a) {                                            \
         const F wide = m_abs(a) < LEAST ? a * (F)0x1p64 : a;                             \
@@ -368,7 +367,8 @@ M_FN f64 M_NAME(m_erf_inv, f64)(f64 x) {
         F y = a;                                                                         \
         for (i32 twice = 0; twice < 2 && n > BIAS; twice++, n -= BIAS)                   \
             y *= UP;                                                                     \
-        /* a part of DOWN leaves the rest so small that no digit is rounded twice */     \
+        /* scaling by part of DOWN leaves a rest so small that no digit is rounded twice \
+         */                                                                              \
         for (i32 twice = 0; twice < 2 && n < 1 - BIAS; twice++)                          \
             y *= DOWN, n += BIAS - 2 - DIGITS;                                           \
         n = n > BIAS ? BIAS : n < 1 - BIAS ? 1 - BIAS : n;                               \
@@ -377,10 +377,11 @@ M_FN f64 M_NAME(m_erf_inv, f64)(f64 x) {
 M_EXPONENTS(f32, u32, 23, 127, 0x1p-126f, 0x1p127f, 0x1p-102f)
 M_EXPONENTS(f64, u64, 52, 1023, 0x1p-1022, 0x1p1023, 0x1p-969)
 
-/* ---- Special functions that no library gives ---- */
+/* ---- Special functions without a library function ---- */
 
-/* The derivative of lgamma: reflected where x is at most -1, stepped to [1, 2] below 10,
- * where a quotient about the function's root serves (as in Boost), else asymptotic. */
+/* digamma, the derivative of lgamma: reflection for x <= -1, recurrence to [1, 2] for x <
+ * 10, where a rational function about the root is used (as in Boost), else the asymptotic
+ * series. */
 M_FN f64 M_NAME(m_digamma, f64)(f64 x) {
     if (x == 0)
         return m_copysign(1 / m_abs(x), -x);
@@ -446,10 +447,10 @@ M_FN f32 M_NAME(m_digamma, f32)(f32 x) {
 M_LOGADDEXP(f32)
 M_LOGADDEXP(f64)
 
-/* log(exp(a) + exp(b)) without overflow. */
+/* logaddexp: log(exp(a) + exp(b)) without overflow. */
 M_FN f64 m_log_add(f64 a, f64 b) {
     const f64 greater = a > b ? a : b;
-    /* equal infinities have no difference */
+    /* the difference of equal infinities would be NaN */
     return a == b ? a + 0.69314718055994530942 : greater + m_log1p(m_exp(-m_abs(a - b)));
 }
 

@@ -1,6 +1,5 @@
-/* The order of cumulative scans: elements of a block are combined one after the other,
- * and so are the blocks of a group, and the groups. For the host's loops and CUDA alike.
- */
+/* Order of cumulative scans: elements are combined in order within a block, blocks within
+ * a group, and groups within a line. Shared by the host's loops and CUDA. */
 #ifndef PITH_PROGRAM_SOURCE_SCAN_ORDER_H
 #define PITH_PROGRAM_SOURCE_SCAN_ORDER_H
 

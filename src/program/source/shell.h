@@ -1,19 +1,17 @@
-/* What is around a kernel's body: on the host a loop over indices begin..end, on CUDA a
- * thread. The same body in both, after a prologue.
+/* Kernel shells: the code around a kernel's body. On the host it is a loop over indices
+ * begin..end, on CUDA one thread. The body is the same; it needs a prologue.
  *
- *     M_KERNEL(name, args_type) { ... *a ... t ... }
+ * M_KERNEL(name, args_type) { ... *a ... t ... } a points to the launch's arguments, t is
+ * the number of the thread. A launch may have a few more threads than requested, so a
+ * body checks its t.
  *
- * a points at the launch's arguments, t is the number of the thread. A launch may have a
- * few more threads than it asked for, so a body checks what its t stands for.
- *
- *     M_BLOCK_KERNEL(name, args_type, shared_type, own_type, steps)
- *         { ... *a ... t ... *shared ... *own ... step ... }
- *
- * is a kernel whose threads cooperate, M_BLOCK at a time. The body runs once a step, from
- * 0 to steps - 1, with a barrier between steps: a step reads what other threads of the
- * block wrote, to *shared or to memory, in earlier steps only. *own lasts as long and
- * belongs to the thread. steps is an expression of a. On the host a block's threads run
- * one after the other, forwards or backwards, and what was not written is no number. */
+ * M_BLOCK_KERNEL(name, args_type, shared_type, own_type, steps) { ... *a ... t ...
+ * *shared ... *own ... step ... } is a kernel of cooperating threads, M_BLOCK at a time.
+ * The body runs once per step, from 0 to steps - 1, with a barrier between steps. A step
+ * may read values of other threads of the block, in *shared or in memory, only if they
+ * were written in earlier steps. *own has the same lifetime and belongs to the thread.
+ * steps is an expression of a. On the host the threads of a block run one after the
+ * other, forwards or backwards, and uninitialised memory is NaN. */
 #ifndef PITH_PROGRAM_SOURCE_SHELL_H
 #define PITH_PROGRAM_SOURCE_SHELL_H
 
@@ -27,9 +25,9 @@
         extern "C" __global__ void kernel(const args *__restrict__ a) {                  \
             thread(a, M_THREAD_);                                                        \
         }
-#    if defined(M_INDIRECT) /* arguments lie in memory of the device */
+#    if defined(M_INDIRECT) /* arguments in device memory */
 #        define M_SHELL_(name, at, thread, args) M_BY_ADDRESS_(name, thread, args)
-#    elif defined(M_BY_BOTH) /* name by value, name_at by address */
+#    elif defined(M_BY_BOTH) /* name: by value; name_at: by address */
 #        define M_SHELL_(name, at, thread, args)                                         \
             M_BY_VALUE_(name, thread, args)                                              \
             M_BY_ADDRESS_(at, thread, args)
@@ -58,7 +56,7 @@
                               i32 step)
 #    define M_UNROLL _Pragma("unroll")
 #else
-#    ifndef M_LINKAGE /* `static` where the loops are for their own file */
+#    ifndef M_LINKAGE /* `static` if the loops are local to the file */
 #        define M_LINKAGE
 #    endif
 #    define M_KERNEL(name, args)                                                         \
@@ -69,7 +67,7 @@
                 name##_thread((const args *)p, t);                                       \
         }                                                                                \
         M_FN void name##_thread(const args *a, i64 t)
-/* A block runs where the range has its first thread. */
+/* A block runs in the range that has its first thread. */
 #    define M_BLOCK_KERNEL(name, args, shared_type, own_type, steps)                     \
         M_FN void name##_step(const args *a, i64 t, shared_type *shared, own_type *own,  \
                               i32 step);                                                 \
@@ -97,14 +95,15 @@
 #    define M_UNROLL
 #endif
 
-/* What a thread without values of its own keeps. */
+/* State of a thread without values of its own. */
 typedef struct m_none {
     char unused;
 } m_none;
 
-/* A thread does four elements a block's width apart, so that neighbours in a block touch
- * neighbours in memory: element of thread t, number k of its four. Where it loads all of
- * them before it stores one, it loads the last of `count` for what is beyond. */
+/* A thread processes four elements at a stride of the block's width, so that neighbouring
+ * threads access neighbours in memory. k is the number of the element among the four.
+ * Kernels that load all four before the first store reload the last of `count` for
+ * elements beyond it. */
 #define M_BLOCK         256
 #define M_EACH          4
 #define M_ELEMENT(t, k) ((t) / M_BLOCK * (M_BLOCK * M_EACH) + (t) % M_BLOCK + (k)*M_BLOCK)

@@ -1,5 +1,5 @@
-/* Where an element of an index space lies in memory that is walked in another way, or in
- * pieces: part of the texts of fused kernels, after a prologue. */
+/* Strided index arithmetic of fused kernels: a linear index to offsets by strides, or to
+ * a segment of a concatenation or padding. Part of generated text; needs a prologue. */
 #ifndef PITH_PROGRAM_SOURCE_STRIDED_INDEX_H
 #define PITH_PROGRAM_SOURCE_STRIDED_INDEX_H
 
@@ -12,23 +12,24 @@
             place[k] += at * stride[k][d];                                               \
     }
 
-/* The places of element i in `count` memories, in elements. */
+/* Offsets of element i in `count` operands, in elements. */
 M_FN void
 m_walk(i64 i, i32 rank, const i64 *shape, const i64 (*stride)[8], i32 count, i64 *place) {
     for (i32 k = 0; k < count; k++)
         place[k] = 0;
-    if (i >> 32) { /* narrow divisions are several times faster */
+    if (i >> 32) { /* 32-bit divisions are several times faster */
         M_WALK(u64)
     } else {
         M_WALK(u32)
     }
 }
 
-/* ---- Pieces ---- */
+/* ---- Segments ---- */
 
-/* A part of an index space whose elements lie in one memory; its end is not included. */
+/* A segment: a box of the index space whose elements are in one operand; `end` is
+ * exclusive. */
 typedef struct m_piece {
-    const void *at; /* where the first of them is */
+    const void *at; /* its first element */
     i64 begin[8], end[8], stride[8];
 } m_piece;
 
@@ -40,8 +41,8 @@ typedef struct m_piece {
     }                                                                                    \
     index[0] = (i64)rest;
 
-/* Where element i is along each axis. Texts give a rank that is a constant, or registers
- * could not hold that. */
+/* Unravel element i to an index per axis. The rank must be a constant in the text, so
+ * that the index stays in registers. */
 M_FN void m_index(i64 i, i32 rank, const i64 *shape, i64 *index) {
     if (i >> 32) {
         M_INDEX(u64)
@@ -50,7 +51,7 @@ M_FN void m_index(i64 i, i32 rank, const i64 *shape, i64 *index) {
     }
 }
 
-/* The place of an element behind the piece's first. */
+/* Offset of an element from the segment's first. */
 M_FN i64 m_within(const m_piece *piece, i32 rank, const i64 *index) {
     i64 place = 0;
     for (i32 d = 0; d < rank; d++)

@@ -1,6 +1,6 @@
-/* Threefry-2x32 with 20 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2,
- * 3", 2011), how JAX counts with it, and what becomes of its words: one source for the
- * host loops and for CUDA, after a prologue and source/scalar.h. */
+/* Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror and Shaw, "Parallel random numbers:
+ * as easy as 1, 2, 3", 2011), JAX's layouts of counts, and distributions. One source for
+ * the host loops and CUDA. Needs a prologue and source/scalar.h. */
 #ifndef PITH_PROGRAM_SOURCE_THREEFRY_H
 #define PITH_PROGRAM_SOURCE_THREEFRY_H
 
@@ -18,7 +18,7 @@
     a += k;                                                                              \
     b += l + n;
 
-/* The words of counts x0 and x1, in their place. */
+/* Replace the counts x0 and x1 by their words. */
 M_FN void m_threefry(u32 k0, u32 k1, u32 *x0, u32 *x1) {
     const u32 k2 = k0 ^ k1 ^ 0x1BD11BDAu;
     u32 a = *x0 + k0, b = *x1 + k1;
@@ -31,15 +31,15 @@ M_FN void m_threefry(u32 k0, u32 k1, u32 *x0, u32 *x1) {
     *x1 = b;
 }
 
-/* ---- The original layout: words count 0, 1, ... in two halves ---- */
+/* ---- JAX's original layout: the counts 0, 1, ... in two halves ---- */
 
-/* Words of a key come in stretches of this many, each under a key of its own, since
- * counts have 32 bits; a whole stretch is this many pairs. */
+/* Words of a key come in stretches of this length, each under a derived key, because
+ * counts have 32 bits. A full stretch has M_STRETCH_PAIRS pairs. */
 #define M_STRETCH       (((i64)1 << 32) - 1)
 #define M_STRETCH_PAIRS ((i64)1 << 31)
 
-/* Word w of the first `words`, which are at most a stretch: of counts (w, w + half), or
- * of the last pair's second, which is 0 where there is none. */
+/* Word w of `words`, at most one stretch: from the counts (w, w + half). The missing
+ * second count of the last pair is 0. */
 M_FN u32 m_original_word(u32 k0, u32 k1, i64 words, i64 w) {
     const i64 half = (words + 1) / 2, j = w < half ? w : w - half;
     u32 x0 = (u32)j, x1 = (u32)(j + half < words ? j + half : 0);
@@ -47,13 +47,13 @@ M_FN u32 m_original_word(u32 k0, u32 k1, i64 words, i64 w) {
     return w < half ? x0 : x1;
 }
 
-/* Where a pair of words belongs. */
+/* Position of a pair of words. */
 typedef struct m_original_pair {
     u32 k0, k1;
-    i64 c0, c1;        /* its counts; c1 may be past the stretch: 0 is counted then */
+    i64 c0, c1;        /* its counts; c1 past the stretch stands for 0 */
     i64 first, second; /* of the key's words */
     i64 left;          /* pairs of the stretch from here on */
-    i64 second_left;   /* words from `second` on to the end of the stretch */
+    i64 second_left;   /* words from `second` to the end of the stretch */
 } m_original_pair;
 
 M_FN m_original_pair m_original_pair_of(const u32 *key, i64 words, i64 p) {
@@ -76,7 +76,7 @@ M_FN m_original_pair m_original_pair_of(const u32 *key, i64 words, i64 p) {
     return at;
 }
 
-/* Word w of a key that draws `words` in all. */
+/* Word w of a key that draws `words` in total. */
 M_FN u32 m_original_word_of_many(const u32 *key, i64 words, i64 w) {
     const i64 stretches = words / M_STRETCH, stretch = w / M_STRETCH;
     const i64 length = stretch < stretches ? M_STRETCH : words - stretches * M_STRETCH;
@@ -85,7 +85,7 @@ M_FN u32 m_original_word_of_many(const u32 *key, i64 words, i64 w) {
     return m_original_word(k0, k1, length, w - stretch * M_STRETCH);
 }
 
-/* Key number i (0 or 1) of two that a key is split into. */
+/* Key i (0 or 1) of a split into two. */
 M_FN void m_split_of_two(const u32 *key, i32 original, u32 i, u32 *to) {
     if (original) {
         to[0] = m_original_word(key[0], key[1], 4, 2 * (i64)i);
@@ -99,7 +99,7 @@ M_FN void m_split_of_two(const u32 *key, i32 original, u32 i, u32 *to) {
 
 /* ---- From bits to numbers ---- */
 
-/* [0, 1): the uppermost bits as a fraction. */
+/* Uniform in [0, 1): the high bits as a fraction. */
 M_FN f32 m_unit_bf16(u8 bits) {
     return (f32)(bits >> 1) * 0x1p-7f;
 }
@@ -113,8 +113,8 @@ M_FN f64 m_unit_f64(u64 bits) {
     return m_from_bits_u64(bits >> 12 | (u64)0x3FF << 52) - 1.0;
 }
 
-/* Within a range of integers: more bits than the range has, so that none is favoured by
- * much. Span 0 stands for every number of the width. */
+/* Integers of a range by modulo arithmetic. It uses more bits than the range has, so the
+ * bias is small. Span 0 is the full range of the width. */
 M_FN u32 m_within_u32(u32 higher, u32 lower, u32 multiplier, u32 span) {
     return span ? (higher % span * multiplier + lower % span) % span : lower;
 }
@@ -122,9 +122,9 @@ M_FN u64 m_within_u64(u64 higher, u64 lower, u64 multiplier, u64 span) {
     return span ? (higher % span * multiplier + lower % span) % span : lower;
 }
 
-/* The same without bias, by rejection: of words that count element i, the first one that
- * is not below 2^width modulo the span. Word j comes under the key that the key and j
- * make; the first two are given. */
+/* Unbiased integers by rejection: among the words of element i, the first one that is at
+ * least 2^width modulo the span. Word j has the key folded with j; the first two are
+ * given. */
 M_FN u64 m_unbiased(const pithp_cuda_random_args *a, i64 i, u64 first, u64 second) {
     const i64 number = i / a->count, count = i % a->count;
     const u32 *key = a->key + 2 * number;

@@ -1,9 +1,10 @@
-/* Arguments of a program of one elementwise operation. Part of its text, so the names of
- * types are those of the prologues. */
+/* Arguments of a CUDA program of one elementwise operation. It is part of the program's
+ * text, so type names are those of the prologues. */
 #ifndef PITH_PROGRAM_SOURCE_ARGS_ELEMENTWISE_H
 #define PITH_PROGRAM_SOURCE_ARGS_ELEMENTWISE_H
 
-/* The result's index space after merging dimensions; rank 0: all lie as the result. */
+/* The result's index space after coalescing; rank 0: all operands have the result's
+ * layout. */
 typedef struct m_one_args {
     void *to;
     const void *from[3];

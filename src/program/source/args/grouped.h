@@ -1,10 +1,10 @@
-/* A kernel that does the work of many launches of another one. Part of texts, so the
- * names of types are those of the prologues. */
+/* Grouped kernels: one launch does the work of several launches of another kernel. It is
+ * part of generated text, so type names are those of the prologues. */
 #ifndef PITH_PROGRAM_SOURCE_ARGS_GROUPED_H
 #define PITH_PROGRAM_SOURCE_ARGS_GROUPED_H
 
-/* Threads come in blocks of M_BLOCK. Block b is number blocks[2 b + 1] of the launch
- * whose arguments begin at words[blocks[2 b]]. */
+/* Threads come in blocks of M_BLOCK. Block b is block number blocks[2 b + 1] of the
+ * launch whose arguments start at words[blocks[2 b]]. */
 typedef struct m_many_args {
     const u64 *words;
     const u32 *blocks;
@@ -17,7 +17,7 @@ typedef struct m_many_args {
                       (i64)at[1] * M_BLOCK + t % M_BLOCK);                               \
     }
 
-/* Of a M_BLOCK_KERNEL whose steps are a constant. */
+/* Grouped form of an M_BLOCK_KERNEL with a constant number of steps. */
 #define M_BLOCK_MANY(name, name_args, shared_type, own_type, steps)                      \
     M_BLOCK_KERNEL(name##_many, m_many_args, shared_type, own_type, steps) {             \
         const u32 *const at = a->blocks + 2 * (t / M_BLOCK);                             \

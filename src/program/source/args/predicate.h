@@ -1,5 +1,5 @@
-/* Arguments of what decides a branch or whether a loop goes on. Part of texts, so the
- * names of types are those of the prologues. */
+/* Arguments of predicates of control flow: the branch index, or the loop condition. It is
+ * part of generated text, so type names are those of the prologues. */
 #ifndef PITH_PROGRAM_SOURCE_ARGS_PREDICATE_H
 #define PITH_PROGRAM_SOURCE_ARGS_PREDICATE_H
 
@@ -7,10 +7,10 @@ enum { M_DECIDE_TRUTH, M_DECIDE_BELOW, M_DECIDE_CLAMP };
 
 typedef struct m_decide_args {
     const void *value; /* an integer or a bool */
-    i64 *to;           /* where the decision goes */
-    i64 limit;         /* below: 1 where the value is less; clamp: 0 to one less */
+    i64 *to;           /* address of the decision */
+    i64 limit;         /* below: 1 if the value is less; clamp: to 0 .. limit - 1 */
     i32 kind;
-    i32 size, is_signed; /* of the value, in bytes */
+    i32 size, is_signed; /* of the value: bytes, signedness */
     i32 unused;
 } m_decide_args;
 

@@ -1,9 +1,9 @@
-/* Kernels that convert numbers. */
+/* Cast kernels: conversion between numeric dtypes. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_CAST_H
 #define PITH_PROGRAM_SOURCE_CUDA_CAST_H
 
-/* A thread's elements, as numbers of the widest type of their kind; all are loaded before
- * one is stored. */
+/* A thread's elements in the widest type of their kind; all are loaded before the first
+ * store. */
 typedef union m_numbers {
     i64 as_signed[M_EACH];
     u64 as_unsigned[M_EACH];

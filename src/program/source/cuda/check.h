@@ -1,4 +1,4 @@
-/* The kernel that reduces checks to one word. */
+/* Conjunction kernel: reduces the predicates of checks to one word. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_CHECK_H
 #define PITH_PROGRAM_SOURCE_CUDA_CHECK_H
 

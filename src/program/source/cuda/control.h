@@ -1,4 +1,5 @@
-/* Kernels of schedules: writing addresses into arguments, and decisions. */
+/* Kernels of command buffers: relocation of addresses in arguments, and predicates of
+ * control flow. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_CONTROL_H
 #define PITH_PROGRAM_SOURCE_CUDA_CONTROL_H
 

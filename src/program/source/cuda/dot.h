@@ -1,5 +1,5 @@
-/* Kernels that multiply matrices: a thread an element, in spans of terms as the host's
- * loops add them (host/vector/dot.h). */
+/* Matrix product kernels, one thread per element. They sum in spans of terms, in the
+ * order of the host's loops (host/vector/dot.h). */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_DOT_H
 #define PITH_PROGRAM_SOURCE_CUDA_DOT_H
 
@@ -58,7 +58,7 @@ M_KERNEL(pithp_k_product, pithp_cuda_product_args) {
     }
 }
 
-/* What a library multiplies (cuda/gemm.c). */
+/* Matrix pointers for a library's gemm (cuda/gemm.c). */
 M_KERNEL(pithp_k_pointers, pithp_cuda_pointers_args) {
     if (t >= a->count)
         return;

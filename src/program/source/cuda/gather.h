@@ -1,4 +1,4 @@
-/* Kernels that take and scatter at index arrays. */
+/* Gather and scatter kernels. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_GATHER_H
 #define PITH_PROGRAM_SOURCE_CUDA_GATHER_H
 
@@ -22,7 +22,7 @@ M_FN i64 m_index(const pithp_cuda_index_args *a, i32 k, i64 position) {
     return (i64)m_load_number(a->index[k], a->index_dtype, position);
 }
 
-/* Where position i points, in rows of inner; -1: out of range. */
+/* Offset of position i, in rows of inner; -1: out of range. */
 M_FN i64 m_offset(const pithp_cuda_index_args *a, i64 i) {
     i64 offset = 0;
     for (i32 k = 0; k < a->arrays; k++) {
@@ -48,7 +48,7 @@ M_KERNEL(pithp_k_take, pithp_cuda_index_args) {
            offset < 0 ? -1 : row / a->count * a->pitch + offset * a->inner + column);
 }
 
-/* ---- Rows of many leaves at one array of indices ---- */
+/* ---- Multi-tensor gather: rows of many leaves at one array of indices ---- */
 
 typedef struct m_rows {
     i64 index[PITHP_ROWS_MOST];
@@ -59,8 +59,8 @@ M_FN i64 m_row_place(const pithp_cuda_rows_args *a, const pithp_row_leaf *p, i64
                    a->index_dtype == M_DTYPE_U64);
 }
 
-/* Where element i of a leaf's result comes from. Of updates that set it the last one
- * counts. */
+/* Source of element i of a leaf's result. If several updates set it, the last one wins.
+ */
 M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
                               const pithp_row_leaf *p,
                               const m_rows *shared,
@@ -98,7 +98,7 @@ M_BLOCK_KERNEL(pithp_k_rows, pithp_cuda_rows_args, m_rows, m_none, 2) {
                p->size);
 }
 
-/* An index for every element of the result, [outer, count, inner]. */
+/* One index for every element of the result, [outer, count, inner]. */
 M_KERNEL(pithp_k_take_along, pithp_cuda_index_args) {
     const i64 column = t % a->inner, outer = t / a->inner / a->count;
     if (outer >= a->outer)
@@ -114,7 +114,8 @@ M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
 
 /* ---- Scatters ---- */
 
-/* What elements of a storage type become: sums, products and bits in W, which wraps. */
+/* Combination of elements of a storage type; sums, products and bits are computed in W,
+ * which wraps. */
 #define M_JOIN(type, load, store, T, W, LEAST, GREATEST, BOTH, EITHER)                   \
     M_FN type m_join_##type(i32 operation, type at, type update) {                       \
         const T x = load(at), y = load(update);                                          \
@@ -152,7 +153,7 @@ M_JOIN_REAL(bf16, m_load_bf16, m_store_bf16, f32)
 M_JOIN_REAL(f32, (f32), (f32), f32)
 M_JOIN_REAL(f64, (f64), (f64), f64)
 
-/* Element i of `to` and element j of the updates become one. */
+/* Combine element i of `to` with element j of the updates. */
 #define M_JOIN_ONE(NAME, type)                                                           \
     case M_DTYPE_##NAME: {                                                               \
         type *const d = (type *)(void *)a->to + i;                                       \
@@ -163,12 +164,13 @@ M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
     switch (a->dtype) { M_DTYPES(M_JOIN_ONE) }
 }
 
-/* Which update key k belongs to. */
+/* The update of key k. */
 M_FN i64 m_update_of(const pithp_cuda_index_args *a, i64 k) {
     return a->places ? a->places[k] : k;
 }
 
-/* How many of the next M_JOIN_AHEAD keys from j on go on with the run of `key`. */
+/* Number of keys among the next M_JOIN_AHEAD, from j on, that continue the run of `key`.
+ */
 #define M_JOIN_AHEAD 8
 M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
     i32 n = 0, whole = 1;
@@ -179,8 +181,9 @@ M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
     return n;
 }
 
-/* Element i of `to` and the updates of the run of equal keys that begins at k, in order.
- * Several are loaded at a time, and what they come to stays with the thread. */
+/* Combine element i of `to` with the updates of the run of equal keys that begins at k,
+ * in order. The thread loads several updates at a time and keeps the result in a
+ * register. */
 #define M_JOIN_RUN(NAME, type)                                                           \
     case M_DTYPE_##NAME: {                                                               \
         const type *const updates = (const type *)(const void *)a->from;                 \
@@ -206,8 +209,9 @@ M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64
     switch (a->dtype) { M_DTYPES(M_JOIN_RUN) }
 }
 
-/* Indices that ascend may begin with some that count from the end: how many. Their places
- * ascend, and so do those of the rest, which may be the same ones. */
+/* Number of leading indices that count from the end, among ascending indices. Their
+ * offsets ascend, and so do those of the remaining indices; the two ranges may overlap.
+ */
 M_FN i64 m_turn(const pithp_cuda_index_args *a) {
     i64 low = 0, high = a->count;
     if (a->places || a->no_negative || a->index_dtype == M_DTYPE_U64 ||
@@ -223,8 +227,9 @@ M_FN i64 m_turn(const pithp_cuda_index_args *a) {
     return low;
 }
 
-/* The first position from low to high - 1 that has the key, or -1. Those out of range are
- * the last of the rest, and `lift` 1 makes them the first of those before the turn. */
+/* Binary search: the first position of the key in low .. high - 1, or -1. Keys out of
+ * range sort last after the turn. Before it they sort first, which `lift` 1 gives by
+ * wrapping. */
 M_FN i64
 m_find_key(const pithp_cuda_index_args *a, i64 low, i64 high, u64 key, u64 lift) {
     const i64 end = high;
@@ -238,8 +243,8 @@ m_find_key(const pithp_cuda_index_args *a, i64 low, i64 high, u64 key, u64 lift)
     return low < end && a->keys[low] == key ? low : -1;
 }
 
-/* Positions that point to one place are neighbours in keys and in order; the thread of
- * the first one (set: of the last one) does them all, those after the turn too. */
+/* Positions with equal offset are consecutive in keys, in order. The thread of the first
+ * one (set: of the last one) combines them all, including those after the turn. */
 M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
     const i64 column = t % a->inner, row = t / a->inner, k = row % a->count,
               outer = row / a->count;
@@ -266,8 +271,8 @@ M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
         m_join_run(a, to, again, from, column);
 }
 
-/* As m_join where other threads may be at element i too: what does not depend on their
- * order, or was left to it. */
+/* m_join for concurrent threads at element i, by atomics. The result does not depend on
+ * their order, or the caller accepted any order. */
 #ifdef __CUDACC__
 #    define M_MEET(NAME, type, word)                                                     \
         case M_DTYPE_##NAME: {                                                           \
@@ -314,7 +319,7 @@ M_FN void m_meet(const pithp_cuda_index_args *a, i64 i, i64 j) {
 }
 #endif
 
-/* A thread an update, in no order. */
+/* One thread per update, in no order. */
 M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
     const i64 column = t % a->inner, row = t / a->inner, outer = row / a->count;
     if (outer >= a->outer)
@@ -331,7 +336,7 @@ M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
         m_join(a, to, t);
 }
 
-/* ---- Boxes at places known when the work runs ---- */
+/* ---- Boxes at positions known at run time ---- */
 
 M_KERNEL(pithp_k_box, pithp_cuda_box_args) {
     if (t >= a->count)
@@ -349,7 +354,7 @@ M_KERNEL(pithp_k_box, pithp_cuda_box_args) {
            a->from + (a->update ? t : offset) * a->size, a->size);
 }
 
-/* What the first index out of range was: one thread, after the others. */
+/* Record the value of the first index out of range: one thread, after the others. */
 M_KERNEL(pithp_k_explain, pithp_cuda_index_args) {
     if (t > 0 || a->report->first == 0)
         return;

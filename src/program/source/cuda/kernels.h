@@ -1,10 +1,10 @@
-/* Bodies of the kernels built with the library, for what emitted text does not do. Plain
- * C for one thread, or for the threads of a block step by step (source/shell.h), so that
- * the host can run the same text: the tests do, and compare the bits with those of the
- * host's own loops.
+/* Bodies of the kernels that are built with the library; generated text covers the other
+ * operations.
  *
- * After a prologue, source/scalar.h and source/shell.h. dtypes are those of pith_dtype.
- */
+ * Plain C for one thread, or for the threads of a block step by step (source/shell.h). So
+ * the host can run the same text. The tests do that and compare the bits with the host's
+ * own loops. They need a prologue, source/scalar.h and source/shell.h before them. dtypes
+ * are numbered as pith_dtype. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_KERNELS_H
 #define PITH_PROGRAM_SOURCE_CUDA_KERNELS_H
 

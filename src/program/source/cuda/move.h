@@ -1,4 +1,4 @@
-/* Kernels that move bits. */
+/* Copy and fill kernels. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_MOVE_H
 #define PITH_PROGRAM_SOURCE_CUDA_MOVE_H
 
@@ -25,7 +25,7 @@ M_FN void m_move(char *to, const char *from, i32 size) {
     }
 }
 
-/* Add the offsets of element i of the first `rank` dimensions to both places. */
+/* Add the offsets of element i of the first `rank` dimensions to both addresses. */
 #define M_WALK(index)                                                                    \
     index rest = (index)i;                                                               \
     for (i32 d = rank - 1; d >= 0; d--) {                                                \
@@ -43,8 +43,8 @@ m_walk(const pithp_cuda_move_args *a, i32 rank, i64 i, char **to, const char **f
     }
 }
 
-/* A thread's elements: all are loaded, then all are stored, so that the loads wait
- * together. Those beyond the end load what the last one does. */
+/* A thread's elements: all are loaded before the first store, so that the loads overlap.
+ * Elements beyond the end reload the last one. */
 #define M_MOVE_EACH(type)                                                                \
     {                                                                                    \
         type x[M_EACH];                                                                  \
@@ -79,12 +79,13 @@ M_KERNEL(pithp_k_move, pithp_cuda_move_args) {
     M_FOR_SIZE(M_MOVE_EACH)
 }
 
-/* A transpose of the last two dimensions by tiles of 32 by 32 elements: columns of `from`
- * are neighbours in memory and are read side by side, rows of `to` are and are written
- * so. */
+/* Transpose of the last two dimensions by tiles of 32 by 32 elements in shared memory.
+ * Columns of `from` are contiguous and are read so; rows of `to` are contiguous and are
+ * written so. */
 #define M_TILE 32
 typedef struct m_tile {
-    m_u128 element[M_TILE * (M_TILE + 1)]; /* one more, or columns would be in one bank */
+    m_u128 element[M_TILE *
+                   (M_TILE + 1)]; /* padded by 1, against bank conflicts of columns */
 } m_tile;
 typedef struct m_tile_at {
     i64 plane, row, column; /* of the tile's first element */
@@ -100,7 +101,7 @@ M_FN m_tile_at m_tile_of(const pithp_cuda_move_args *a, i64 tile) {
     return at;
 }
 
-/* Element number k of the thread's four: `along` goes with the thread. */
+/* Element number k of the thread's four: `along` follows the thread. */
 #define M_TILE_EACH    (M_TILE * M_TILE / M_BLOCK)
 #define M_ALONG(t)     ((t) % M_TILE)
 #define M_ACROSS(t, k) ((t) % M_BLOCK / M_TILE + (k) * (M_BLOCK / M_TILE))
@@ -135,7 +136,7 @@ M_BLOCK_KERNEL(pithp_k_tiles, pithp_cuda_move_args, m_tile, m_none, 2) {
     const char *from = a->from;
     (void)own;
     if (at.plane * rows * columns >= a->count)
-        return; /* the whole block */
+        return; /* uniform: the whole block */
     m_walk(a, last - 1, at.plane, &to, &from);
     if (step == 0) {
         const i64 pitch = a->from_stride[last], r = at.row + M_ALONG(t);

@@ -1,10 +1,10 @@
-/* Kernels that draw random numbers: a thread a pair of words. */
+/* Random number kernels (Threefry): one thread per pair of words. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_RANDOM_H
 #define PITH_PROGRAM_SOURCE_CUDA_RANDOM_H
 
 #include "program/source/threefry.h"
 
-/* Element i from a draw; `second` is another, for integers. */
+/* Store element i from a draw; integers use the second draw too. */
 M_FN void m_store_draw(const pithp_cuda_random_args *a, i64 i, u64 draw, u64 second) {
     if (a->kind == PITHP_DRAW_BITS || a->kind == PITHP_DRAW_KEYS) {
         m_store_any_unsigned(a->to, i, a->dtype, draw);
@@ -35,7 +35,7 @@ M_FN void m_store_draw(const pithp_cuda_random_args *a, i64 i, u64 draw, u64 sec
     }
 }
 
-/* The elements that a word holds, in the original layout. */
+/* Store the elements of one word, in the original layout. */
 M_FN void
 m_store_word(const pithp_cuda_random_args *a, i64 element, i64 w, u32 word, u32 second) {
     const i32 each = 32 / a->width;

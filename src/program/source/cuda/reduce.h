@@ -1,8 +1,8 @@
-/* Kernels that reduce what lies in memory: see source/reduce_cuda.h. */
+/* Reduction kernels over operands in memory: see source/reduce_cuda.h. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_REDUCE_H
 #define PITH_PROGRAM_SOURCE_CUDA_REDUCE_H
 
-/* A lane; the switches are outside the loop. */
+/* One lane; the switches are outside the loop. */
 #define M_LANE(type, load, combine)                                                      \
     {                                                                                    \
         const type *x = (const type *)from + at->first;                                  \
@@ -63,9 +63,10 @@ M_REDUCE_LANES(pithp_k_reduce_lanes,
                r->dtype,
                r->to_dtype)
 
-/* A thread a tree of at most 64 of `count` partial results: [outer, count, inner] to
- * [outer, (count + 63) / 64, inner]. From lanes to blocks `lanes` is set, and the last
- * block may have fewer; the last step stores the results. */
+/* One level of the tree: each thread combines at most 64 of `count` partial results,
+ * [outer, count, inner] to [outer, (count + 63) / 64, inner]. The level from lanes to
+ * blocks sets `lanes`; the last block may have fewer. The last level stores the results.
+ */
 M_KERNEL(pithp_k_reduce_fold, m_reduce_args) {
     const i64 groups = (a->count + M_LANES - 1) / M_LANES, column = t % a->inner,
               group = t / a->inner % groups, outer = t / a->inner / groups;

@@ -1,10 +1,10 @@
-/* Kernels that make running sums, products, extremes and logarithms of sums along lines,
- * in the order of source/scan_order.h.
+/* Cumulative scan kernels (sum, product, extremes, log-sum-exp), in the order of
+ * source/scan_order.h: reduce, then scan.
  *
- * What is combined in order is a chain, and one thread goes along it. 32 chains belong to
- * a block of threads, which brings 32 elements of each to shared memory at a time: so
- * accesses to memory lie side by side whether the elements of a chain do or the chains.
- */
+ * A chain is a sequence that one thread combines in order. A block of threads has 32
+ * chains. It moves 32 elements of each chain to shared memory at a time. So memory
+ * accesses are coalesced whether the elements of a chain are contiguous or the chains
+ * are. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_SCAN_H
 #define PITH_PROGRAM_SOURCE_CUDA_SCAN_H
 
@@ -25,25 +25,24 @@ M_FN u64 m_scan_step(i32 operation, i32 accumulator, u64 sofar, u64 next) {
 /* ---- Chains ---- */
 
 #define M_CHAINS 32
-#define M_LINKS  32 /* of each chain at a time */
+#define M_LINKS  32 /* elements of each chain at a time */
 
-/* Of one: the place of its first element, in elements, how far apart they are, and how
- * many there are. */
+/* A chain: first element, step and count, in elements. */
 typedef struct m_chain {
     i64 first, step, count;
 } m_chain;
 
 typedef struct m_chains {
     m_chain chain[M_CHAINS];
-    u64 link[M_CHAINS][M_LINKS + 1]; /* one more, or they would meet in few banks */
+    u64 link[M_CHAINS][M_LINKS + 1]; /* padded by 1, against bank conflicts */
 } m_chains;
 
 typedef struct m_scan_own {
     u64 sofar;
 } m_scan_own;
 
-/* Part `part` of `parts` of a line, in `most` elements of it each: chain c is
- * [outer, part, column]. */
+/* Chain c is [outer, part, column]: subrange `part` of the `parts` of a line; each has at
+ * most `most` elements. */
 M_FN m_chain m_chain_of(i64 c, i64 outer, i64 length, i64 inner, i64 parts, i64 most) {
     const i64 column = c % inner, part = c / inner % parts, line = c / inner / parts;
     const i64 left = length - part * most;
@@ -54,7 +53,7 @@ M_FN m_chain m_chain_of(i64 c, i64 outer, i64 length, i64 inner, i64 parts, i64 
     return x;
 }
 
-/* Chain of elements c; the place is that of its first link in the order of the scan. */
+/* Chain c of elements; `first` is the first one in scan order. */
 M_FN m_chain m_block_chain(const pithp_cuda_scan_args *a, i64 c) {
     m_chain x = m_chain_of(c, a->outer, a->length, a->inner, a->blocks, M_SCANNED);
     if (a->reverse) {
@@ -70,8 +69,8 @@ M_FN i32 m_scan_rounds(i64 length, i64 most) {
     return (i32)(((length < most ? length : most) + M_LINKS - 1) / M_LINKS);
 }
 
-/* Thread's links in a round: number k of four. Side by side are links where those of a
- * chain are neighbours, else chains. */
+/* A thread's four links of a round; k is their number. Neighbouring threads have
+ * neighbours in memory: links if a chain is contiguous, else chains. */
 #define M_LINKS_EACH (M_CHAINS * M_LINKS / M_BLOCK)
 #define M_EACH_LINK(a, shared, t, round, statement)                                      \
     M_UNROLL for (i32 k = 0; k < M_LINKS_EACH; k++) {                                    \
@@ -85,8 +84,7 @@ M_FN i32 m_scan_rounds(i64 length, i64 most) {
         }                                                                                \
     }
 
-/* Go along the links of a round: those of the thread's chain become what all up to them
- * come to. */
+/* Inclusive scan of the links of a round, one thread per chain. */
 M_FN void m_scan_links(const pithp_cuda_scan_args *a,
                        m_chains *shared,
                        i64 t,
@@ -110,7 +108,7 @@ M_FN u64 m_scan_load(const pithp_cuda_scan_args *a, i64 at) {
     return m_load_number(a->from, a->dtype, at);
 }
 
-/* What blocks come to: partial[outer, block, column]. */
+/* Block totals: partial[outer, block, column]. */
 M_BLOCK_KERNEL(pithp_k_scan_blocks,
                pithp_cuda_scan_args,
                m_chains,
@@ -131,8 +129,8 @@ M_BLOCK_KERNEL(pithp_k_scan_blocks,
     }
 }
 
-/* Blocks become what those of their group up to them come to, and sums[outer, group,
- * column] what the group does. */
+/* Inclusive scan of the blocks of each group, and group totals sums[outer, group,
+ * column]. */
 M_BLOCK_KERNEL(pithp_k_scan_groups,
                pithp_cuda_scan_args,
                m_chains,
@@ -157,9 +155,9 @@ M_BLOCK_KERNEL(pithp_k_scan_groups,
     }
 }
 
-/* A thread a line: groups become what all up to them come to. */
+/* Inclusive scan of the groups, one thread per line. */
 M_KERNEL(pithp_k_scan_lines, pithp_cuda_scan_args) {
-    enum { AHEAD = 8 }; /* loads that wait together */
+    enum { AHEAD = 8 }; /* overlapping loads */
     const i64 column = t % a->inner, line = t / a->inner;
     if (line >= a->outer)
         return;
@@ -179,7 +177,7 @@ M_KERNEL(pithp_k_scan_lines, pithp_cuda_scan_args) {
     }
 }
 
-/* What all blocks before that of chain c come to; there are some. */
+/* Total of all blocks before that of chain c, which is not the first. */
 M_FN u64 m_scan_before(const pithp_cuda_scan_args *a, i64 c) {
     const i64 column = c % a->inner, block = c / a->inner % a->blocks,
               line = c / a->inner / a->blocks, group = block / M_GROUPED;
@@ -205,10 +203,10 @@ M_FN void m_scan_store(const pithp_cuda_scan_args *a, i64 at, u64 x) {
 
 typedef struct m_scanning {
     m_chains chains;
-    u64 before[M_CHAINS]; /* of each chain, where its block is not the first */
+    u64 before[M_CHAINS]; /* of each chain whose block is not the first */
 } m_scanning;
 
-/* The elements, each combined with the blocks before. */
+/* Scan the elements, and combine each with the total of the blocks before. */
 M_BLOCK_KERNEL(pithp_k_scan,
                pithp_cuda_scan_args,
                m_scanning,

@@ -1,10 +1,11 @@
-/* Kernels that sort lines, and search in them. A block of threads sorts a tile, then
- * tiles are merged pairwise. What is sorted is keys, as wide as elements, and with them
- * the places of elements. */
+/* Sort and binary search kernels.
+ *
+ * Merge sort: each block of threads sorts a tile, then tiles are merged pairwise. It
+ * sorts keys, as wide as elements, together with the indices of elements. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_SORT_H
 #define PITH_PROGRAM_SOURCE_CUDA_SORT_H
 
-/* Bits of a float's magnitude above which only NaN lies. */
+/* Bits of infinity; only NaN has a greater magnitude. */
 M_FN u64 m_infinity(i32 dtype) {
     return dtype == M_DTYPE_F16    ? 0x7C00
            : dtype == M_DTYPE_BF16 ? 0x7F80
@@ -16,7 +17,7 @@ M_FN i64 m_line_element(const pithp_cuda_sort_args *a, i64 line, i64 i) {
     return (line / a->inner * a->length + i) * a->inner + line % a->inner;
 }
 
-/* Places along a line, as i64 if a->wide is set, else as u32. */
+/* Indices along a line, as i64 if a->wide is set, else as u32. */
 M_FN i64 m_load_place(const void *places, i32 wide, i64 i) {
     return wide ? ((const i64 *)places)[i] : (i64)((const u32 *)places)[i];
 }
@@ -30,15 +31,15 @@ M_FN void m_store_place(void *places, i32 wide, i64 i, i64 place) {
 #define M_SORT_TILE 2048
 #define M_SORT_EACH (M_SORT_TILE / M_BLOCK)
 
-/* Slot i of tile `tile` belongs to a line, or to none (-1). A tile is a part of a line,
- * or has several lines in segments of a->run slots, a power of two. */
+/* Line of slot i of a tile, or -1. A tile is a subrange of a line. If lines are short it
+ * has several lines, in segments of a->run slots, a power of two. */
 M_FN i64 m_tile_line(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
     const i64 tiles = (a->length + M_SORT_TILE - 1) / M_SORT_TILE;
     const i64 line =
         tiles > 1 ? tile / tiles : tile * (M_SORT_TILE / a->run) + i / a->run;
     return line < a->outer * a->inner ? line : -1;
 }
-/* Where it is along the line, perhaps beyond its end. */
+/* Index of the slot's element along the line; it may be beyond the end. */
 M_FN i64 m_tile_place(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
     const i64 tiles = (a->length + M_SORT_TILE - 1) / M_SORT_TILE;
     return tile % tiles * M_SORT_TILE + i % a->run;
@@ -99,7 +100,7 @@ M_FN u64 m_search_key(const void *from, i32 dtype, i64 i) {
     }
 }
 
-/* How many sorted elements come before each value. */
+/* Number of sorted elements before each value. */
 M_KERNEL(pithp_k_search, pithp_cuda_search_args) {
     if (t >= a->count)
         return;

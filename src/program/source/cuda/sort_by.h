@@ -1,5 +1,5 @@
-/* Keys of one type, M_KEY, and the kernels that sort them. sort.h includes this once for
- * each unsigned type. */
+/* Keys of one type, M_KEY, and the kernels that sort them. sort.h includes this header
+ * once for each unsigned type. */
 #define M_BY__(name, key) name##_##key
 #define M_BY_(name, key)  M_BY__(name, key)
 #define M_BY(name)        M_BY_(name, M_KEY)
@@ -7,14 +7,14 @@
 #define M_SORTED          M_BY(m_sorted)
 #define M_RUNS            M_BY(m_runs)
 #define M_MERGING         M_BY(m_merging)
-/* M_BLOCK_KERNEL whose name M_BY made. */
+/* M_BLOCK_KERNEL with a name made by M_BY. */
 #define M_BY_BLOCK_KERNEL(name, args, shared_type, own_type, steps)                      \
     M_BLOCK_KERNEL(name, args, shared_type, own_type, steps)
 
 /* ---- Keys ---- */
 
-/* In the order of keys elements belong. Keys are equal for equal elements: -0 and 0, all
- * NaN. */
+/* Order-preserving key of an element. Equal elements have equal keys: -0 and 0, all NaN.
+ */
 M_FN M_KEY M_BY(m_sort_key)(const void *from, i32 dtype, i64 i, i32 descending) {
     const M_KEY sign = (M_KEY)((M_KEY)1 << (8 * sizeof(M_KEY) - 1));
     M_KEY key = ((const M_KEY *)from)[i];
@@ -30,11 +30,11 @@ M_FN M_KEY M_BY(m_sort_key)(const void *from, i32 dtype, i64 i, i32 descending) 
     return descending ? (M_KEY)~key : key;
 }
 
-/* ---- Merging: as each thread makes a few neighbours of what is merged, by merge path
- * (Green, McColl, Bader, 2012) ---- */
+/* ---- Merging by merge path (Green, McColl and Bader, "GPU merge path", 2012): each
+ * thread makes a few consecutive elements ---- */
 
-/* How many of a are among the first `count` of a and b merged, where equals of a go
- * before those of b. */
+/* Number of elements of a among the first `count` of the merged sequence of a and b.
+ * Equal elements of a precede those of b. */
 M_FN i64
 M_BY(m_merge_path)(const M_KEY *a, i64 a_count, const M_KEY *b, i64 b_count, i64 count) {
     i64 low = count > b_count ? count - b_count : 0,
@@ -51,7 +51,7 @@ M_BY(m_merge_path)(const M_KEY *a, i64 a_count, const M_KEY *b, i64 b_count, i64
 
 typedef struct M_SORTING {
     M_KEY key[M_SORT_TILE];
-    u16 slot[M_SORT_TILE]; /* where it was when the block began */
+    u16 slot[M_SORT_TILE]; /* slot of the key when the block began */
 } M_SORTING;
 
 typedef struct M_SORTED {
@@ -59,8 +59,8 @@ typedef struct M_SORTED {
     u16 slot[M_SORT_EACH];
 } M_SORTED;
 
-/* The thread's part, from `first` on, of what a_count keys from `at` on and b_count
- * behind them merge to; slots that have not been moved are not read. */
+/* The thread's elements, from `first` on, of the merge of a_count keys at `at` with the
+ * b_count keys after them. Slots are initialised only if `moved`. */
 M_FN void M_BY(m_merge_own)(const M_SORTING *shared,
                             M_SORTED *own,
                             i32 at,
@@ -84,7 +84,7 @@ M_FN void M_BY(m_merge_own)(const M_SORTING *shared,
     }
 }
 
-/* What the thread has becomes elements from `first` on, of `count`. */
+/* Store the thread's elements from `first` on, of `count`. */
 M_FN void M_BY(m_put_own)(M_SORTING *shared, const M_SORTED *own, i32 first, i32 count) {
     M_UNROLL for (i32 k = 0; k < M_SORT_EACH; k++) if (first + k < count) {
         shared->key[first + k] = own->key[k];
@@ -94,7 +94,7 @@ M_FN void M_BY(m_put_own)(M_SORTING *shared, const M_SORTED *own, i32 first, i32
 
 /* ---- Tiles ---- */
 
-/* Stable: neighbours change places where they are not in order, in turns. */
+/* Odd-even transposition sort of the thread's keys; stable. */
 M_FN void M_BY(m_sort_own)(M_SORTING *shared, i32 first) {
     M_KEY key[M_SORT_EACH];
     u16 slot[M_SORT_EACH];
@@ -119,7 +119,7 @@ M_FN void M_BY(m_sort_own)(M_SORTING *shared, i32 first) {
     }
 }
 
-/* A block of threads a tile. */
+/* Sort a tile, one block of threads each. */
 M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_tiles),
                   pithp_cuda_sort_args,
                   M_SORTING,
@@ -133,7 +133,7 @@ M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_tiles),
             const i64 line = m_tile_line(a, tile, i), place = m_tile_place(a, tile, i);
             const i32 there = line >= 0 && place < a->length;
             if (step == 0) {
-                /* beyond the end is none less, and equals keep their order */
+                /* padding beyond the end is greatest, and stability keeps it last */
                 shared->key[i] = there ? M_BY(m_sort_key)(a->from, a->dtype,
                                                           m_line_element(a, line, place),
                                                           a->descending)
@@ -157,13 +157,13 @@ M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_tiles),
 
 /* ---- Merges of runs ---- */
 
-/* Two of a->run keys, or fewer at the end of the line, and where they begin. */
+/* Two runs of a->run keys, or fewer at the end of the line, and their start. */
 typedef struct M_RUNS {
     const M_KEY *a, *b;
     i64 first, a_count, b_count;
 } M_RUNS;
 
-/* Those of element `at` of a line. */
+/* The runs of element `at` of a line. */
 M_FN M_RUNS M_BY(m_runs_of)(const pithp_cuda_sort_args *a, i64 line, i64 at) {
     M_RUNS x;
     x.first = at / (2 * a->run) * (2 * a->run);
@@ -177,10 +177,10 @@ M_FN M_RUNS M_BY(m_runs_of)(const pithp_cuda_sort_args *a, i64 line, i64 at) {
 
 typedef struct M_MERGING {
     M_SORTING tile;
-    i64 cut[2]; /* how many of the first run are before the tile, and its end */
+    i64 cut[2]; /* elements of the first run before the tile, and before its end */
 } M_MERGING;
 
-/* A block of threads a tile of what is merged. */
+/* Merge two runs: one block of threads per tile of the result. */
 M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_merge),
                   pithp_cuda_sort_args,
                   M_MERGING,
@@ -190,7 +190,7 @@ M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_merge),
               line = t / M_BLOCK / tiles, begin = t / M_BLOCK % tiles * M_SORT_TILE;
     const i32 thread = (i32)(t % M_BLOCK);
     if (line >= a->outer * a->inner)
-        return; /* the whole block */
+        return; /* uniform: the whole block */
     const i32 count =
         (i32)(a->length - begin < M_SORT_TILE ? a->length - begin : M_SORT_TILE);
     const M_RUNS runs = M_BY(m_runs_of)(a, line, begin);
