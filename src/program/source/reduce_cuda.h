@@ -177,8 +177,7 @@ M_FN u64 m_total(const u64 *stack, i32 depth, i32 operation, i32 accumulator) {
                  : x;
 }
 
-/* ---- Teams: a block of threads computes lanes of several results, then their trees ----
- */
+/* ---- Teams: a block of threads reduces several results, lanes then trees ---- */
 
 #define M_TEAM_STEPS 8 /* the lanes, six levels of the tree, the results */
 

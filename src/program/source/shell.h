@@ -1,17 +1,21 @@
 /* Kernel shells: the code around a kernel's body. On the host it is a loop over indices
  * begin..end, on CUDA one thread. The body is the same; it needs a prologue.
  *
- * M_KERNEL(name, args_type) { ... *a ... t ... } a points to the launch's arguments, t is
- * the number of the thread. A launch may have a few more threads than requested, so a
- * body checks its t.
+ *   M_KERNEL(name, args_type) { ... *a ... t ... }
  *
- * M_BLOCK_KERNEL(name, args_type, shared_type, own_type, steps) { ... *a ... t ...
- * *shared ... *own ... step ... } is a kernel of cooperating threads, M_BLOCK at a time.
- * The body runs once per step, from 0 to steps - 1, with a barrier between steps. A step
- * may read values of other threads of the block, in *shared or in memory, only if they
- * were written in earlier steps. *own has the same lifetime and belongs to the thread.
- * steps is an expression of a. On the host the threads of a block run one after the
- * other, forwards or backwards, and uninitialised memory is NaN. */
+ * a points to the launch's arguments, t is the number of the thread. A launch may have a
+ * few more threads than requested, so a body checks its t.
+ *
+ *   M_BLOCK_KERNEL(name, args_type, shared_type, own_type, steps) {
+ *       ... *a ... t ... *shared ... *own ... step ...
+ *   }
+ *
+ * is a kernel of cooperating threads, M_BLOCK at a time. The body runs once per step,
+ * from 0 to steps - 1, with a barrier between steps. A step may read values of other
+ * threads of the block, in *shared or in memory, only if they were written in earlier
+ * steps. *own has the same lifetime and belongs to the thread. steps is an expression of
+ * a. On the host the threads of a block run one after the other, forwards or backwards.
+ * Uninitialised memory has all bits set, so that its use gives NaN. */
 #ifndef PITH_PROGRAM_SOURCE_SHELL_H
 #define PITH_PROGRAM_SOURCE_SHELL_H
 
