@@ -1,5 +1,5 @@
-/* Products: specs, and the operands seen as batches of matrices. Dimensions of
- * one kind that lie in memory as one are one; others are moved together first. */
+/* dot_general: type inference, and lowering to batched matrix products. Dimensions of one
+ * role that are contiguous are merged; otherwise the operand is transposed first. */
 #include "program/host/dot.h"
 
 #include "program/host/move.h"
@@ -9,7 +9,7 @@
 
 /* ---- Specs ---- */
 
-/* The pair's dimensions exist, and no dimension is named before. */
+/* Both dimensions of a pair exist, and none is named twice. */
 static pith_status check_pair(const pithp_call *call,
                               pithp_refusal *refusal,
                               const char *what,
@@ -87,14 +87,14 @@ pithp_infer_product(const pithp_call *call, pith_spec *result, pithp_refusal *re
 
 /* ---- Operands as matrices ---- */
 
-/* Dimensions of an operand with a role, in order. */
+/* Dimensions of an operand with one role, in order. */
 typedef struct dimensions {
     int count;
     int8_t at[PITH_MAX_RANK];
 } dimensions;
 
-/* Of the contracted pairs the order is free: that in which x has them, so that x's lie
- * together wherever they can. */
+/* Contracted dimensions. Their order is free: x's own order keeps those of x contiguous
+ * if possible. */
 static dimensions contracted(const pithp_dot_params *p, int operand) {
     dimensions d = {0};
     for (int axis = 0; axis < PITH_MAX_RANK; axis++)
@@ -123,8 +123,8 @@ static dimensions kept(const pithp_dot_params *p, const pith_spec *x, int operan
     return d;
 }
 
-/* The extent of the dimensions taken as one, and its stride; false where they have none.
- */
+/* Extent and stride of the dimensions merged into one; false if they have no common
+ * stride. */
 static bool as_one(const pith_spec *x,
                    const int64_t *stride,
                    const dimensions *d,
@@ -147,7 +147,7 @@ static bool as_one(const pith_spec *x,
     return one;
 }
 
-/* The batch: strides of an operand whose dimensions lie `stride` apart. */
+/* Batch extents, and the operand's strides along them, from its strides by dimension. */
 static void set_batch(const pithp_call *call,
                       const int64_t *stride,
                       pithp_product_view *v,
@@ -167,7 +167,8 @@ static void set_batch(const pithp_call *call,
     }
 }
 
-/* The factor as its operand lies, or moved where that gives no matrices. */
+/* View the factor's operand as matrices. `moved` is set if it must be transposed first.
+ */
 static void
 look(const pithp_call *call, pithp_product_view *v, pithp_factor *f, int64_t *free) {
     const pith_spec *x = call->operands[f->operand];
@@ -180,7 +181,7 @@ look(const pithp_call *call, pithp_product_view *v, pithp_factor *f, int64_t *fr
     set_batch(call, stride, v, f);
 }
 
-/* Batch dimensions, then what stays and what is summed in either order. */
+/* Batch dimensions, then free and contracted ones in either order. */
 static dimensions order_of(const pithp_call *call, const pithp_factor *f) {
     const dimensions parts[] = {
         batched(call->params, f->operand),
@@ -213,8 +214,8 @@ static void move(const pithp_call *call,
     set_batch(call, stride, v, f);
 }
 
-/* A batch whose rows follow those of the batch before is one matrix, where all multiply
- * the same b. */
+/* Merge batch dimensions into rows: consecutive batches with contiguous rows and one
+ * common b are one matrix. */
 static void fold_batch(pithp_product_view *v) {
     while (v->rank > 0 && v->b.batch[v->rank - 1] == 0 && !v->dots &&
            (v->m == 1 || v->a.batch[v->rank - 1] == v->m * v->a.free)) {
@@ -225,7 +226,7 @@ static void fold_batch(pithp_product_view *v) {
     }
 }
 
-/* Whether neither the rows nor the columns of the matrices lie side by side. */
+/* Whether neither rows nor columns of the matrices are contiguous. */
 static bool is_scattered(const pithp_factor *f, int64_t extent, int64_t terms) {
     return extent > 1 && terms > 1 && f->free != 1 && f->term != 1;
 }
@@ -236,7 +237,7 @@ static pithp_product_view view_of(const pithp_call *call, bool side_by_side) {
     look(call, &v, &v.b, &v.n);
     const bool few = v.terms <= PITHP_PRODUCT_SMALL;
     if ((v.n == 1 && v.m > 1 && !few) || (v.m == 1 && v.n > 1 && few && v.b.free != 1)) {
-        /* c is a vector: it may be a row as well as a column */
+        /* c is a vector: as a row or as a column it has the same layout */
         const pithp_factor a = v.a;
         v.a = v.b;
         v.b = a;

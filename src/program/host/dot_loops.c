@@ -1,6 +1,8 @@
-/* Products on the host: a batch of matrices is cut into pieces of the result, which any
- * thread multiplies. Columns of large matrices are packed into panels before, in a launch
- * of their own; rows too, where their terms do not lie side by side. */
+/* Matrix product (GEMM) on the host: tiling and packing.
+ *
+ * The results of a batch of matrices are cut into tiles, which any thread computes. A
+ * launch before packs columns of large matrices into panels. It also packs rows whose
+ * terms are not contiguous. */
 #include "program/host/dot.h"
 #include "program/host/move.h"
 #include "program/host/vector/dot.h"
@@ -10,12 +12,12 @@
 #include <string.h>
 
 enum {
-    DIRECT_BYTES = 524288, /* of a matrix that stays near while it is read again */
+    DIRECT_BYTES = 524288, /* of a matrix that stays in a near cache while it is reread */
     PIECE_ROWS = 128,
-    TALL_ROWS = 256, /* of a span, which stay in the second cache */
+    TALL_ROWS = 256, /* of one span; they stay in the L2 cache */
     PIECE_COLUMNS = 768,
-    FETCHED_BYTES = 4096,   /* of a matrix that is fetched before it is needed, at most */
-    CACHED_BYTES = 1 << 25, /* of a batch that may lie in the last cache */
+    FETCHED_BYTES = 4096,   /* maximum bytes of a prefetched matrix */
+    CACHED_BYTES = 1 << 25, /* of a batch that may be in the last-level cache */
 };
 
 static const char name[] = "dot_general";
@@ -36,16 +38,16 @@ static const pithp_product *const tables[PITHP_ISA_COUNT] = {pithp_product_base,
 #endif
 };
 
-/* A factor of a batch of products: its rows (of the first) or columns (of the second)
- * are what is free. */
+/* A factor of a batch of products. The free dimension is the rows of the first factor, or
+ * the columns of the second. */
 typedef struct side {
     const char *data;
-    char *panels; /* of all the terms; NULL where it is read as it lies */
+    char *panels; /* of all the terms; NULL if it is read in place */
     int64_t batch[PITH_MAX_RANK], extent, free, term;
-    int64_t group, groups; /* of panels: what a group holds, and how many there are */
+    int64_t group, groups; /* of panels: rows or columns per group, number of groups */
 } side;
 
-/* One launch of many pieces: batch, then columns of pieces, then rows of pieces. */
+/* A launch over tiles: batch, then column tiles, then row tiles. */
 typedef struct product_args {
     char *c;
     side a, b;
@@ -53,11 +55,11 @@ typedef struct product_args {
     pithp_product_kind kind;
     int64_t batch[PITH_MAX_RANK];
     int64_t terms;
-    int64_t rows, columns;             /* of a piece */
+    int64_t rows, columns;             /* of a tile */
     int64_t row_pieces, column_pieces; /* of a matrix */
 } product_args;
 
-/* A matrix of a batch. */
+/* Address of a matrix of a batch. */
 static const char *matrix_of(const product_args *p, const side *x, int64_t index) {
     int64_t at = 0;
     for (int d = p->rank - 1; d > 0; d--) {
@@ -69,7 +71,7 @@ static const char *matrix_of(const product_args *p, const side *x, int64_t index
     return x->data + at * p->size;
 }
 
-/* Where a matrix's rows or columns begin that are `first` and those after it. */
+/* Address of the rows or columns of a matrix from `first` on. */
 static const char *
 part_of(const product_args *p, const side *x, int64_t index, int64_t first) {
     if (x->panels)
@@ -77,8 +79,8 @@ part_of(const product_args *p, const side *x, int64_t index, int64_t first) {
     return matrix_of(p, x, index) + first * x->free * p->size;
 }
 
-/* What is multiplied at once: pieces of neighbouring rows among those that a thread was
- * given, so that what is loaded of b serves them all. */
+/* Tiles computed in one call: consecutive row tiles of a thread, so that all reuse the
+ * loaded part of b. */
 typedef struct piece {
     int64_t pieces, batch, i, j, m, n;
     char *c;
@@ -123,8 +125,8 @@ static piece piece_of(const product_args *p, int64_t index, int64_t end) {
 PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
 PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
 
-/* Whole matrices, the next one fetched meanwhile: they are read in another order than
- * they lie in, so that the hardware foresees nothing. */
+/* Whole matrices, with a software prefetch of the next one. They are not read in memory
+ * order, so the hardware prefetcher fails. */
 static inline void
 multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const product_args *p = args;
@@ -140,7 +142,7 @@ multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(multiply_distant)
 
-/* How many matrices from one on lie alike, before `end`. */
+/* Number of matrices from `index` on, before `end`, with equal strides. */
 static int64_t alike(const product_args *p, int64_t index, int64_t end) {
     const int64_t last = p->rank > 0 ? p->batch[p->rank - 1] : 1;
     return smaller(end - index, last - index % last);
@@ -159,7 +161,7 @@ multiply_small(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(multiply_small)
 
-/* One group of a matrix's rows or columns, its panels `width` wide. */
+/* Pack one group of a matrix's rows or columns into panels `width` wide. */
 static void pack_group(const product_args *p,
                        const pithp_product *f,
                        const side *x,
@@ -194,7 +196,7 @@ pack_panels(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(pack_panels)
 
-/* ---- Memory and pieces ---- */
+/* ---- Memory and tiles ---- */
 
 static pithp_product_kind kind_of(pith_dtype dtype) {
     static const pithp_product_kind kinds[PITH_DTYPE_COUNT] = {
@@ -219,8 +221,8 @@ static size_t aligned(int64_t bytes) {
     return ((size_t)bytes + 63) / 64 * 64;
 }
 
-/* Panels pay where a matrix is read more often than packing reads it, or lies so that
- * vectors of columns cannot be loaded. */
+/* Packing pays off if a matrix is reread more often than packing reads it, or if columns
+ * are not contiguous, so that vector loads are impossible. */
 static bool packs(const pithp_product_view *v, int64_t size) {
     if (v->small || v->dots)
         return false;
@@ -229,7 +231,7 @@ static bool packs(const pithp_product_view *v, int64_t size) {
                                                v->m * v->terms * size > DIRECT_BYTES));
 }
 
-/* What of a and b is packed, and where the parts of the temporary memory begin. */
+/* Which factors are packed, and offsets in the temporary memory. */
 typedef struct layout {
     bool packed[2];
     size_t moved[2], panels[2], bytes;
@@ -240,7 +242,7 @@ static int64_t group_of(int factor, int64_t size) {
     return factor == 0 ? PITHP_PRODUCT_ROWS : PITHP_PRODUCT_ROW_BYTES / size;
 }
 
-/* Rows whose terms lie side by side are read as they lie. */
+/* Rows with contiguous terms are read in place. */
 static layout
 layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
     const bool packed = packs(v, size);
@@ -260,7 +262,7 @@ layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
     return l;
 }
 
-/* How long a piece is, so that there are enough of them for threads. */
+/* Choose tile sizes that give enough tiles for the threads. */
 static void cut(product_args *p, bool dots) {
     if (dots) {
         p->rows = 1;
@@ -281,7 +283,7 @@ emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
                       4096 / (p->terms * 8) + 1);
 }
 
-/* Whether matrices come one by one from memory. */
+/* Whether matrices stream from memory one by one. */
 static bool is_distant(const pithp_product_view *v, const product_args *p) {
     const int64_t a = v->m * v->terms * p->size, b = v->terms * v->n * p->size,
                   c = v->m * v->n * p->size;
@@ -306,7 +308,7 @@ emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink
 
 /* ---- Lowering ---- */
 
-/* A factor as the launches see it; what must be moved is. */
+/* Prepare a factor for the launches; transpose it if necessary. */
 static pith_status lower_side(const pithp_call *call,
                               const pithp_factor *f,
                               const pithp_memory *memory,
@@ -323,7 +325,7 @@ static pith_status lower_side(const pithp_call *call,
                     : PITH_OK;
 }
 
-/* Of a call whose elements are none of the halves. */
+/* For element types other than f16 and bf16. */
 static pith_status lower(const pithp_call *call,
                          const pith_spec *result,
                          const pithp_memory *memory,
@@ -358,8 +360,7 @@ static pith_status lower(const pithp_call *call,
     return rc ? rc : emit_pieces(&v, &p, sink);
 }
 
-/* Halves are multiplied as f32: what they are cast to, and the result before it is
- * rounded. */
+/* f16 and bf16 operands cast to f32, and the f32 result before rounding. */
 typedef struct widened {
     pith_spec specs[3];
     const pith_spec *operands[2];

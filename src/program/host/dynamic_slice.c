@@ -1,5 +1,5 @@
-/* dynamic_slice and dynamic_update_slice: a box of an array from a place that is known
- * when the work runs. */
+/* dynamic_slice and dynamic_update_slice: a box of an array at a position known at run
+ * time. */
 /* clang-format off */
 #include "program/host/vector/vector.h"
 #include "program/source/index_rule.h"
@@ -10,14 +10,14 @@
 #include <string.h>
 
 typedef struct {
-    char *to;         /* slice: the box; update: what is updated */
-    const char *from; /* slice: what is sliced; update: the box */
+    char *to;         /* slice: the box; update: the updated array */
+    const char *from; /* slice: the operand; update: the box */
     const char *starts;
     pith_dtype dtype; /* of starts */
     int32_t size;     /* bytes of an element */
     int32_t rank;     /* at least 1 */
     bool update;
-    int64_t shape[PITH_MAX_RANK], whole[PITH_MAX_RANK]; /* of the box, and around it */
+    int64_t shape[PITH_MAX_RANK], whole[PITH_MAX_RANK]; /* of the box, and of the array */
 } dynamic_args;
 
 static bool updates(const pithp_call *call) {
@@ -85,7 +85,7 @@ static void move_box(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop move_box_loops[PITHP_ISA_COUNT] = {move_box};
 
-/* Work on the box after the copy around it. */
+/* Emit the copy of the box, after the copy of the array. */
 static pith_status emit_box(const pithp_call *call,
                             const pith_spec *box,
                             const pithp_memory *memory,
@@ -112,7 +112,7 @@ pith_status pithp_lower_dynamic(const pithp_call *call,
                                 const pithp_sink *sink) {
     const pith_spec *box = updates(call) ? call->operands[1] : result;
     const char *name = pithp_rows[call->primitive].name;
-    /* rank 0 has one box: all of it */
+    /* rank 0: the box is the whole array */
     const int whole = updates(call) && result->rank == 0;
     pith_status rc = PITH_OK;
     if (updates(call) || result->rank == 0)

@@ -1,12 +1,11 @@
-/* Elementwise calls: specs, and launches that run block functions over ranges of the
- * result. Operands that are broadcast are staged, block by block, in buffers that stay in
- * cache. */
+/* Elementwise calls: type inference, and launches that run block functions over ranges of
+ * the result. Broadcast operands are packed, block by block, into buffers in cache. */
 #include "program/host/pack.h"
 #include "program/op/rules.h"
 
 #include <string.h>
 
-/* Elements of a block: three operands and a result stay within the first cache. */
+/* Elements of a block: three operands and a result fit in the L1 cache. */
 enum { BLOCK = 512, OPERANDS = 3 };
 
 #define BY_ISA(name)                                                                     \
@@ -47,7 +46,7 @@ refuse_dtypes(const pithp_call *call, pithp_refusal *refusal, const char *wanted
     }
 }
 
-/* Whether `shape` (of the given rank) can be made a and b by repeating extents of 1. */
+/* Broadcast b's shape into `shape` (of the given rank); false if they do not match. */
 static bool broadcast_into(int64_t *shape, int *rank, const pith_spec *b) {
     if (b->rank > *rank) {
         const int more = b->rank - *rank;
@@ -65,7 +64,7 @@ static bool broadcast_into(int64_t *shape, int *rank, const pith_spec *b) {
     return true;
 }
 
-/* The shapes of all operands as they were given. */
+/* Refuse, naming the shapes of all operands. */
 static pith_status refuse_shapes(const pithp_call *call, pithp_refusal *refusal) {
     const pith_spec *const *x = call->operands;
     char text[OPERANDS][PITHP_SPEC_TEXT_BYTES] = {""};
@@ -116,13 +115,13 @@ pithp_infer_cast(const pithp_call *call, pith_spec *result, pithp_refusal *refus
 
 PITHP_NO_TEMPORARY(cast)
 
-/* ---- Loops over operands that lie as the result does ---- */
+/* ---- Loops over operands with the result's layout ---- */
 
 typedef struct flat_args {
-    const pithp_elementwise_table *tables; /* one an instruction set */
+    const pithp_elementwise_table *tables; /* one per instruction set */
     int row, column;                       /* of the block function in a table */
     char *to;
-    const char *from[OPERANDS]; /* NULL: no such operand */
+    const char *from[OPERANDS]; /* NULL: no operand */
     int32_t to_size, size[OPERANDS];
 } flat_args;
 
@@ -138,22 +137,23 @@ PITHP_LOOPS(flat)
 
 /* ---- Loops over broadcast operands ---- */
 
-/* The result's index space after merging dimensions; every stride is 0 or that of the
- * operand's own C order, so the innermost ones are 0 or 1. */
+/* The result's index space after coalescing. Every stride is 0 or that of the operand's
+ * own C order, so the innermost ones are 0 or 1. */
 typedef struct broadcast_args {
     flat_args flat;
     int32_t rank;
     int32_t
-        period; /* least count of elements after which every periodic operand repeats */
+        period; /* least number of elements after which all periodic operands repeat */
     int64_t shape[PITH_MAX_RANK];
     struct {
         int64_t stride[PITH_MAX_RANK]; /* in elements */
-        bool whole;                    /* lies as the result does */
-        bool periodic; /* repeats with the period: the same in every block */
+        bool whole;                    /* has the result's layout */
+        bool periodic; /* repeats with the period, so that every block sees the same
+                          elements */
     } operand[OPERANDS];
 } broadcast_args;
 
-/* Write elements begin..begin+n of a broadcast operand side by side. */
+/* Pack elements begin..begin+n of a broadcast operand. */
 static void stage(const broadcast_args *a, int k, char *to, int64_t begin, int64_t n) {
     pithp_stage_view(to, a->flat.from[k], a->flat.size[k], a->rank, a->shape,
                      a->operand[k].stride, begin, n);
@@ -208,8 +208,7 @@ static void fill_flat(flat_args *a,
     }
 }
 
-/* The result's index space with strides of every operand, in as few dimensions as they
- * allow. */
+/* Coalesce the result's index space together with the strides of every operand. */
 static void
 fill_space(broadcast_args *a, const pithp_call *call, const pith_spec *result) {
     int64_t *stride[OPERANDS];

@@ -1,5 +1,5 @@
-/* Taking and scattering at index arrays. Indices become offsets, a block at a time; rows
- * of elements at those offsets are copied or combined in the order of the indices. */
+/* Gather (take, take_along) on the host. Indices become offsets, a block at a time; then
+ * the rows at these offsets are copied in index order. */
 #include "program/host/gather.h"
 
 #include "pith/kernel.h"
@@ -158,7 +158,8 @@ bool pithp_index_resolve(pithp_isa isa,
     return true;
 }
 
-/* What the first failing index was: one index of a launch after the others. */
+/* Record the first failing index in the report: one index of a launch, after the others.
+ */
 static void explain(const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
     pith_report *r = a->report;
@@ -180,7 +181,7 @@ static void explain(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop explain_loops[PITHP_ISA_COUNT] = {explain};
 
-/* Bits of a note; repeats are above them. */
+/* Bits of a note; `repeats` is above them. */
 enum { NOTE_UNSIGNED = 1, NOTE_AXIS = 1, NOTE_REPEATS = 4 };
 
 uint64_t pithp_index_note(const pithp_index_params *p, pith_dtype dtype, int k) {
@@ -210,9 +211,9 @@ void pithp_index_describe(const void *subject,
 /* ---- Single elements ---- */
 
 enum {
-    CACHED_BYTES = 1 << 24, /* of indices and what lies beside them: they may be near */
-    FAR_BYTES = 8192,       /* how far ahead they are fetched else */
-    RUN = 64,               /* elements between fetches */
+    CACHED_BYTES = 1 << 24, /* of indices and elements that may be in cache */
+    FAR_BYTES = 8192,       /* prefetch distance otherwise */
+    RUN = 64,               /* elements between prefetches */
 };
 
 void pithp_index_move(pithp_isa isa,
@@ -222,7 +223,8 @@ void pithp_index_move(pithp_isa isa,
                       const char *from,
                       int64_t at,
                       int64_t n) {
-    /* places at random, as sorted ones are not, hide what is read in order */
+    /* random accesses, unlike sorted ones, disturb the hardware prefetcher of sequential
+     * reads */
     const bool far =
         !a->sorted && a->count * (a->index_size + points->from_step) > CACHED_BYTES;
     int64_t where[PITHP_INDEX_BLOCK];
@@ -234,7 +236,7 @@ void pithp_index_move(pithp_isa isa,
             pithp_fetch(from, FAR_BYTES, run * points->from_step);
         }
         moved = points->direct(to, from, index, run, a->rule[0].extent);
-        if (moved == 0) { /* no offset: those of a block are made some */
+        if (moved == 0) { /* not a plain offset: resolve a block of indices */
             moved = n < PITHP_INDEX_BLOCK ? n : PITHP_INDEX_BLOCK;
             const bool some = pithp_index_resolve(isa, a, at, moved, where);
             points->by_offset(isa, a, to, from, where, moved, some);
@@ -246,7 +248,7 @@ void pithp_index_move(pithp_isa isa,
 
 /* ---- take ---- */
 
-/* Rows of `words` elements of one type from where they lie. */
+/* Gather rows of `words` elements of one type. */
 #define GATHER(type)                                                                     \
     static inline __attribute__((always_inline)) void gather_words_##type(               \
         type *to, const type *from, const int64_t *where, int64_t n, int64_t words) {    \
@@ -256,7 +258,7 @@ void pithp_index_move(pithp_isa isa,
     }                                                                                    \
     static void gather_##type(void *to, const void *from, const int64_t *where,          \
                               int64_t n, int64_t words) {                                \
-        switch (words) { /* the short ones unrolled */                                   \
+        switch (words) { /* unrolled for short rows */                                   \
             case 2:                                                                      \
                 gather_words_##type(to, from, where, n, 2);                              \
                 break;                                                                   \
@@ -278,7 +280,8 @@ GATHER(uint16_t)
 GATHER(uint32_t)
 GATHER(uint64_t)
 
-/* Rows whose offset is -1 become the fill; the others are copied one by one. */
+/* Gather with out-of-range rows: offset -1 gives the fill. Other rows are copied one by
+ * one. */
 static void take_some(const pithp_index_args *a,
                       char *to,
                       const char *from,
@@ -332,7 +335,7 @@ static inline void take(pithp_isa isa, const void *args, int64_t begin, int64_t 
     const pithp_index_points points = {
         functions[isa]->gather_direct[a->index_size == 8][size], take_rows, a->size, 0};
     int64_t where[PITHP_INDEX_BLOCK];
-    /* offsets serve every outer index */
+    /* the offsets are the same for every outer index */
     const bool once = !direct && a->count <= PITHP_INDEX_BLOCK;
     bool some = once && pithp_index_resolve(isa, a, 0, a->count, where);
     for (int64_t i = begin; i < end;) {

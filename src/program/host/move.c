@@ -1,6 +1,6 @@
-/* Strided copies. Dimensions are dropped and merged first, so that the loops see the
- * fewest and longest rows; transposes go through square tiles, so that both sides use
- * whole cache lines. Values are moved as bits. */
+/* Strided copies (transposes included). Dimensions are coalesced first, so that the loops
+ * see few and long rows. Transposes use square tiles, so that both sides use whole cache
+ * lines. Values are copied as bits. */
 #include "program/host/move.h"
 
 #include "program/host/device_target.h"
@@ -11,7 +11,7 @@
 
 enum { TILE = 16 };
 
-/* Several rows of 2, 3 or 4 elements that lie side by side in both views. */
+/* Several rows of 2, 3 or 4 elements, contiguous in both views. */
 #define NARROW(type)                                                                     \
     static inline __attribute__((always_inline)) void narrow_words_##type(               \
         char *to, const char *from, int64_t to_pitch, int64_t from_pitch, int64_t rows,  \
@@ -79,7 +79,7 @@ static void move_rows(const void *args, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end;) {
         const int64_t row = length - index[last], n = row < end - i ? row : end - i;
         int64_t rows = 1;
-        if (narrow && n == length) { /* as many whole rows as lie in this plane */
+        if (narrow && n == length) { /* all whole rows of this plane at once */
             const int64_t more = m->shape[last - 1] - index[last - 1];
             rows = (end - i) / length < more ? (end - i) / length : more;
             move_narrow(to, from, m, rows);
@@ -106,8 +106,8 @@ static void move_rows(const void *args, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- Transposes: the last dimension lies side by side in `to`, the one before in
- * `from`. Indices are bands of TILE rows. ---- */
+/* ---- Transposes: the last dimension is contiguous in `to`, the one before in `from`.
+ * Indices are bands of TILE rows. ---- */
 
 #define TILES(type)                                                                      \
     static void band_##type(const pithp_move *m, char *restrict to,                      \
@@ -181,7 +181,7 @@ static void fill(const void *args, int64_t begin, int64_t end) {
                    end - begin);
 }
 
-/* ---- Emission ---- */
+/* ---- Lowering ---- */
 
 static const pithp_host_loop rows_loops[PITHP_ISA_COUNT] = {move_rows};
 static const pithp_host_loop tiles_loops[PITHP_ISA_COUNT] = {move_tiles};
@@ -195,8 +195,8 @@ void pithp_move_simplify(pithp_move *to, const pithp_move *m) {
         to->to_stride[0] = to->from_stride[0] = to->size;
 }
 
-/* Whether tiles pay, and if so the dimension that lies side by side in `from` moved to
- * the place before the last. */
+/* Whether tiles pay off. If so, moves the dimension that is contiguous in `from` to the
+ * position before the last. */
 static bool make_tiled(pithp_move *m) {
     const int last = m->rank - 1;
     if (last < 1 || m->to_stride[last] != m->size || m->from_stride[last] <= m->size ||

@@ -1,11 +1,10 @@
-/* Moving elements between two strided views of memory: what every shape primitive comes
- * down to. */
+/* Strided copy and fill: the common lowering of all shape primitives. */
 #ifndef PITH_PROGRAM_HOST_MOVE_H
 #define PITH_PROGRAM_HOST_MOVE_H
 
 #include "program/op/rules.h"
 
-/* Element i of the index space goes from `from` + i . from_stride to `to` + i .
+/* Element i of the index space moves from `from` + i . from_stride to `to` + i .
  * to_stride. */
 typedef struct pithp_move {
     char *to;
@@ -16,7 +15,7 @@ typedef struct pithp_move {
     int64_t to_stride[PITH_MAX_RANK], from_stride[PITH_MAX_RANK]; /* bytes */
 } pithp_move;
 
-/* Strides in bytes of a shape in C order. */
+/* C-order strides of a shape, in bytes. */
 static inline void
 pithp_c_strides(int rank, const int64_t *shape, int64_t size, int64_t *stride) {
     for (int d = rank - 1; d >= 0; d--) {
@@ -25,15 +24,15 @@ pithp_c_strides(int rank, const int64_t *shape, int64_t size, int64_t *stride) {
     }
 }
 
-/* Drop extents of 1 and merge neighbours that both sides walk as one dimension; the rank
- * is at least 1. */
+/* Coalesce: drop extents of 1 and merge neighbours that both sides access as one
+ * dimension; the rank is at least 1. */
 void pithp_move_simplify(pithp_move *to, const pithp_move *move);
-/* Move all elements; the two views do not overlap. */
+/* Copy all elements; the two views do not overlap. */
 pith_status
 pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move);
 
-/* Move `count` elements that lie side by side, unless they are there already: what is
- * updated in place. */
+/* Copy `count` contiguous elements, unless source and destination are the same (an update
+ * in place). */
 pith_status pithp_emit_copy(const pithp_sink *sink,
                             const char *name,
                             void *to,
@@ -41,7 +40,7 @@ pith_status pithp_emit_copy(const pithp_sink *sink,
                             int32_t size,
                             int64_t count);
 
-/* Write `count` copies of an element. */
+/* Fill: write `count` copies of an element. */
 pith_status pithp_emit_fill(const pithp_sink *sink,
                             const char *name,
                             void *to,

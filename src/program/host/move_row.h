@@ -1,4 +1,4 @@
-/* Copy of one row of elements, whose strides may differ between the two sides. */
+/* Copy of one row of elements; source and destination have separate strides. */
 #ifndef PITH_PROGRAM_HOST_MOVE_ROW_H
 #define PITH_PROGRAM_HOST_MOVE_ROW_H
 

@@ -1,4 +1,4 @@
-/* Staging strided views. */
+/* Packing of strided views. */
 #include "program/host/pack.h"
 
 #include "base/base_internal.h"
@@ -66,7 +66,7 @@ void pithp_repeat(void *to,
     }
 }
 
-/* n elements that lie `stride` apart. */
+/* Pack n elements at a distance of `stride`. */
 static void gather(void *to, const char *from, int32_t size, int64_t stride, int64_t n) {
     if (stride == 1)
         memcpy(to, from, (size_t)(n * size));
@@ -151,7 +151,7 @@ void pithp_stage_view(char *to,
         const int64_t outer = last > 0 ? shape[last - 1] - index[last - 1] : 1;
         int64_t rows = 1;
         if (run == shape[last] && stride[last] == 0 && n >= run && outer > 1) {
-            /* whole rows, each one element repeated */
+            /* whole rows, each one repeated element */
             rows = n / run < outer ? n / run : outer;
             pithp_repeat(to, from + at * size, size, stride[last - 1], run, rows * run);
             run *= rows;

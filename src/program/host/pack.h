@@ -1,17 +1,15 @@
-/* Staging: elements of a strided view side by side, block by block, in buffers that stay
- * in cache. */
+/* Packing: copies a strided view block by block into contiguous buffers that stay in
+ * cache. */
 #ifndef PITH_PROGRAM_HOST_PACK_H
 #define PITH_PROGRAM_HOST_PACK_H
 
 #include <stdint.h>
 
 /* Coalesce dimensions: drop extents of 1 and merge neighbours that every one of `walks`
- * strided walks takes as one. Changes shape and stride[0..walks - 1] in place; what is
- * beyond the new rank becomes 0. Bit d of
- * `cut` keeps dimension d apart from the one before it. to: the new place of each
- * dimension, -1 if it is dropped; may be NULL.
- *
- * Returns the new rank, at least 1. */
+ * strided accesses treats as one. Changes shape and stride[0..walks - 1] in place;
+ * entries beyond the new rank become 0. Bit d of `cut` prevents merging dimension d with
+ * the one before it. to: the new position of each dimension, -1 if it is dropped; may be
+ * NULL. Returns the new rank, at least 1. */
 int pithp_coalesce(int rank,
                    int64_t *shape,
                    int walks,
@@ -26,7 +24,7 @@ void pithp_broadcast_strides(int rank,
                              int operand_rank,
                              const int64_t *operand_shape);
 
-/* n / run elements, `stride` elements apart, each written `run` times. */
+/* Pack n / run elements, `stride` elements apart, each repeated `run` times. */
 void pithp_repeat(void *to,
                   const void *from,
                   int32_t size,
@@ -34,8 +32,8 @@ void pithp_repeat(void *to,
                   int64_t run,
                   int64_t n);
 
-/* Write n elements from position `begin` of an index space (C order, rank at least 1)
- * side by side; element i of it is at `from` plus i . stride elements. */
+/* Pack n elements from position `begin` of an index space (C order, rank at least 1).
+ * Element i is at `from` plus i . stride elements. */
 void pithp_stage_view(char *to,
                       const char *from,
                       int32_t size,
@@ -45,8 +43,7 @@ void pithp_stage_view(char *to,
                       int64_t begin,
                       int64_t n);
 
-/* After how many elements of the index space the same element of a view is met again; 0:
- * it does not repeat as a whole. */
+/* Period of a view in elements of the index space; 0: it is not periodic as a whole. */
 int64_t pithp_period(int rank, const int64_t *shape, const int64_t *stride);
 
 #endif

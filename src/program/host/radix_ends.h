@@ -1,13 +1,13 @@
-/* The first and the last pass of a long sort. radix.c includes this header once per kind
- * of line with
+/* First and last pass of a long radix sort: elements to keys, keys to elements.
  *
- *     WAY             the suffix of the functions' names
- *     K               the unsigned type of a key
- *     E, DIGITS(e)    what is moved, and the key in it
- *     MAKE(key, i)    an E of the key of element i
- *     R, RESULT(e)    a result, and how it is made of an E; it may use kind and
- * descending
- */
+ * radix_sort.c includes this header once per kind of line with
+ *
+ *   WAY            the suffix of the functions' names
+ *   K              the unsigned type of a key
+ *   E, DIGITS(e)   the type of the sorted items, and the key of one
+ *   MAKE(key, i)   the item of the key of element i
+ *   R, RESULT(e)   the type of a result, and its value for an item; it may use kind and
+ *                  descending */
 #define NAME(x) PITHP_PASTE(x, WAY)
 
 static void NAME(load)(const void *args, int64_t begin, int64_t end) {

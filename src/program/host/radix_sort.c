@@ -1,11 +1,11 @@
-/* One long line sorted by radix, by many threads. It is cut into chunks. A pass over a
- * digit counts it in every chunk, gives every chunk its place within every bucket, and
- * moves elements there; so passes are stable whatever runs when. A digit that all
- * elements share moves nothing. The first count is made as elements become keys, and the
- * last move makes keys elements.
+/* Parallel LSD radix sort of one long line.
  *
- * What moves is a key, or for argsort a key with its place: packed into 8 bytes where the
- * key has at most 4. */
+ * The line is cut into chunks. A pass over a digit counts it in every chunk, computes the
+ * offset of every chunk in every bucket (prefix sums), and moves elements there. So
+ * passes are stable in any order of execution. A digit that all elements share moves
+ * nothing. The first count is fused with the conversion of elements to keys, and the last
+ * move with the conversion back. A sorted item is a key, or for argsort a key with its
+ * index. Both are packed into 8 bytes if the key has at most 4. */
 #include "program/host/sort.h"
 
 #include <stdatomic.h>
@@ -19,8 +19,8 @@ typedef struct {
 
 typedef struct {
     int current;         /* the array that holds the line before the last pass */
-    int moved;           /* the last pass went to the other one */
-    atomic_bool special; /* zeros of both signs or NaN: keys have lost which */
+    int moved;           /* the last pass moved items to the other array */
+    atomic_bool special; /* zeros of both signs or NaN: their keys are equal */
 } state;
 
 typedef struct {
@@ -55,7 +55,7 @@ static void start(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop start_loops[PITHP_ISA_COUNT] = {start};
 
-/* Counts become places, bucket by bucket and in each chunk by chunk. */
+/* Exclusive prefix sums: counts become offsets, by bucket, then by chunk. */
 static void place(const void *args, int64_t begin, int64_t end) {
     const radix_args *a = args;
     uint32_t next[BUCKETS] = {0}, total = 0;
@@ -81,7 +81,7 @@ static void place(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop place_loops[PITHP_ISA_COUNT] = {place};
 
-/* Passes over elements E, whose digits are those of KEY. */
+/* Passes over items E with keys KEY. */
 #define PASSES(E, KEY)                                                                   \
     static inline void add_##E(uint32_t *counts, const E *x, int64_t n, int shift) {     \
         for (int64_t i = 0; i < n; i++)                                                  \
@@ -119,8 +119,7 @@ PASSES(u32e, SELF)
 PASSES(u64e, SELF)
 PASSES(pair, PAIR)
 
-/* Elements as keys, and keys as results in the last pass, which may have nothing to move.
- */
+/* Elements to keys, and keys to results in the last pass, which may move nothing. */
 #define KEY_ALONE(key, i)  (key)
 #define KEY_PACKED(key, i) ((uint64_t)(key) << 32 | (uint64_t)(i))
 #define KEY_PAIR(key, i)   ((pair){(key), (uint64_t)(i)})
@@ -166,9 +165,9 @@ PASSES(pair, PAIR)
 #include "program/host/radix_ends.h"
 /* clang-format on */
 
-/* The zeros and NaNs of a sorted line, which share a key, in the order they came. */
+/* Restore the zeros and NaNs of a sorted line, which share a key, in stable order. */
 #define RESTORE(K)                                                                       \
-    /* How many elements come before those of a key. */                                  \
+    /* Number of elements before those of a key. */                                      \
     static int64_t before_##K(const radix_args *a, K key) {                              \
         const K infinity = (K)infinity_of(a->dtype), *sorted = a->to;                    \
         int64_t low = 0, high = a->extent;                                               \
@@ -205,7 +204,7 @@ PASSES(pair, PAIR)
 RESTORE(uint32_t)
 RESTORE(uint64_t)
 
-/* By argsort, then wide. */
+/* Indexed by argsort, then wide. */
 typedef struct {
     const pithp_host_loop *load, *count, *move, *finish, *restore;
     size_t bytes;

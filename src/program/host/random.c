@@ -1,5 +1,5 @@
-/* Random numbers: Threefry over keys that are arrays, as JAX counts. The specs of calls,
- * and how many words they take. */
+/* Random numbers by Threefry over arrays of keys, in JAX's layouts: type inference, and
+ * numbers of words. */
 #include "program/host/random.h"
 
 #include "program/host/vector/random.h"
@@ -58,7 +58,7 @@ pithp_infer_threefry(const pithp_call *call, pith_spec *result, pithp_refusal *r
 }
 PITHP_NO_TEMPORARY(threefry)
 
-/* Where low or high is not finite in the dtype, or what lies between them. */
+/* Whether low, high and their difference are finite in the dtype. */
 static bool is_bounded(pith_dtype dtype, double low, double high) {
     static const double greatest[PITH_DTYPE_COUNT] = {[PITH_F16] = 0x1.ffcp15,
                                                       [PITH_BF16] = 0x1.fep127,
@@ -141,8 +141,8 @@ static double rounded(pith_dtype dtype, double x) {
     }
 }
 
-/* Floats: from low, a number of the dtype, over scale. Normal numbers come from the open
- * interval of -1 and 1. */
+/* Floats: low, rounded to the dtype, and scale. Normal numbers are computed from the open
+ * interval (-1, 1). */
 static void set_range(pithp_cuda_random_args *a, const pithp_random_params *p) {
     static const double above_minus_one[PITH_DTYPE_COUNT] = {[PITH_F16] = -0x1.ffcp-1,
                                                              [PITH_BF16] = -0x1.fep-1,
@@ -155,14 +155,14 @@ static void set_range(pithp_cuda_random_args *a, const pithp_random_params *p) {
     a->scale = rounded(p->dtype, rounded(p->dtype, high) - a->low);
 }
 
-/* Integers: 2^width modulo the span, made of its root. */
+/* Integers: 2^width modulo the span, computed from 2^(width / 2). */
 static void set_span(pithp_cuda_random_args *a, const pithp_random_params *p) {
     const uint64_t mask = a->width == 64 ? ~UINT64_C(0) : 0xffffffffu;
     a->least = p->least;
     a->span = (p->greatest - p->least + 1) & mask;
     if (p->unbiased) {
         a->multiplier = a->span ? (mask - a->span + 1) % a->span : 0;
-    } else if (a->span) { /* 0 for spans above the root, as in JAX */
+    } else if (a->span) { /* 0 for spans above 2^(width / 2), as in JAX */
         const uint64_t root = (UINT64_C(1) << a->width / 2) % a->span;
         a->multiplier = (root * root & mask) % a->span;
     }
@@ -172,10 +172,10 @@ static int32_t width_of(const pithp_random_params *p, int kind) {
     const int32_t bits = 8 * (int32_t)pith_dtype_size(p->dtype);
     if (kind == PITHP_DRAW_INTEGERS)
         return bits < 32 ? 32 : bits;
-    return p->dtype == PITH_BF16 ? 8 : bits; /* no more than the fraction needs */
+    return p->dtype == PITH_BF16 ? 8 : bits; /* as many bits as the fraction needs */
 }
 
-/* What a row makes of words, except splitting. */
+/* Distribution of a row; not of a split. */
 static int32_t kind_of(pithp_primitive primitive) {
     return primitive == PITHP_OP_RANDOM_BITS      ? PITHP_DRAW_BITS
            : primitive == PITHP_OP_RANDOM_UNIFORM ? PITHP_DRAW_UNIFORM
@@ -194,7 +194,8 @@ pithp_cuda_random_args pithp_random_args_of(const pithp_call *call,
                                 .original = p->original,
                                 .unbiased = p->unbiased};
     a.count = result->count / a.keys;
-    if (call->primitive == PITHP_OP_RANDOM_SPLIT) { /* original: the words as they come */
+    if (call->primitive ==
+        PITHP_OP_RANDOM_SPLIT) { /* original layout: the words in order */
         a.kind = p->original ? PITHP_DRAW_BITS : PITHP_DRAW_KEYS;
         as.dtype = p->original ? PITH_U32 : PITH_U64;
         a.count /= p->original ? 1 : 2;
@@ -237,7 +238,7 @@ pith_status pithp_lower_random(const pithp_call *call,
                       a.keys * a.pairs, PITHP_RANDOM_GRAIN);
 }
 
-/* ---- Pairs of counts that are given ---- */
+/* ---- Given pairs of counts ---- */
 
 pithp_cuda_threefry_args pithp_threefry_args_of(const pithp_call *call,
                                                 const pith_spec *result,
@@ -273,7 +274,7 @@ pith_status pithp_lower_threefry(const pithp_call *call,
                       sizeof a, a.count, PITHP_THREEFRY_GRAIN);
 }
 
-/* ---- Loops for who calls them himself ---- */
+/* ---- Loops for direct callers ---- */
 
 static pithp_draw_loop threefry_loop(const pithp_call *call,
                                      const pith_spec *result,

@@ -1,7 +1,7 @@
-/* Reductions over a set of axes. The operand is seen as [outer, length, inner], the
- * middle one reduced, after moving its elements where the axes are not neighbours. A
- * first launch reduces blocks of the length, or parts of these, a second one joins them,
- * where there are several. */
+/* Reductions over a set of axes. The operand is viewed as [outer, length, inner] with the
+ * middle reduced; if the axes are not adjacent, it is transposed first. A first launch
+ * reduces blocks of the length, or parts of them. A second one combines several blocks.
+ */
 #include "program/host/reduce.h"
 
 #include "program/host/move.h"
@@ -14,13 +14,13 @@ enum {
     TILE = PITHP_REDUCE_TILE,
     WIDEST = PITHP_REDUCE_WIDEST,
     LANES = PITHP_REDUCE_LANES,
-    LANE_BYTES = 1024,  /* of a lane, at most: all stay in the second cache */
-    PARTS = 8,          /* of the lanes, where they are computed one by one, */
-    PART_TREES = 4,     /* of 4, 2 and 1 lanes, and a lane, */
-    PIECE_BYTES = 4096, /* of columns side by side, at most: four rows of these, and */
-    WIDE_BYTES = 8192,  /* of their accumulators, at most, stay in the first cache, */
-    LEAST_WIDE = 256,   /* and at least, */
-    LEAST_LONG = 256    /* for this number of rows */
+    LANE_BYTES = 1024,  /* of a lane, at most: all lanes stay in the L2 cache */
+    PARTS = 8,          /* of the lanes, if they are computed one by one */
+    PART_TREES = 4,     /* subtrees of 4, 2 and 1 lanes, and a lane */
+    PIECE_BYTES = 4096, /* of adjacent columns, at most: four such rows and */
+    WIDE_BYTES = 8192,  /* their accumulators, at most, stay in the L1 cache */
+    LEAST_WIDE = 256,   /* minimum columns, */
+    LEAST_LONG = 256    /* and minimum rows, for lanes one by one */
 };
 
 const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
@@ -85,7 +85,7 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
     return rc;
 }
 
-/* ---- How the operand is seen ---- */
+/* ---- View of the operand ---- */
 
 pithp_reduce_view pithp_reduce_view_of(const pithp_call *call) {
     const pithp_reduce_params *p = call->params;
@@ -115,7 +115,7 @@ static size_t moved_bytes(const pithp_call *call, const pithp_reduce_view *v) {
     return v->moved ? (call->operands[0]->bytes + 63) / 64 * 64 : 0;
 }
 
-/* Whether blocks are reduced first, and then joined. */
+/* Whether blocks are reduced first and then combined. */
 static bool in_blocks(const pithp_call *call, const pithp_reduce_view *v) {
     return v->blocks > 1 && (v->inner == 1 || !pithp_reduce_is_arg(call));
 }
@@ -137,7 +137,7 @@ size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
 
 /* ---- Loops ---- */
 
-/* Inner extent 1. Indices are rows; where these have several blocks, blocks of rows. */
+/* Inner extent 1. Indices are rows, or blocks of rows with several blocks. */
 static inline void
 reduce_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
@@ -165,9 +165,9 @@ PITHP_LOOPS(reduce_rows)
 const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT] = {
     reduce_rows_base, reduce_rows_v3, reduce_rows_v4};
 
-/* Indices are tiles of columns within blocks within outer indices. Neighbours go
- * together, as far as lanes have room: the longer pieces of rows are, the better the
- * hardware fetches them. */
+/* Indices are tiles of columns within blocks within outer indices. Adjacent tiles are
+ * reduced together while their lanes fit, because the hardware prefetches longer runs
+ * better. */
 static inline void
 reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
@@ -196,7 +196,7 @@ reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(reduce_columns)
 
-/* ---- Lanes one by one ---- */
+/* ---- Lanes, one by one ---- */
 
 void pithp_add_lane(pithp_lane_trees *t) {
     t->waiting++;
@@ -209,9 +209,9 @@ void pithp_join_lanes(pithp_lane_trees *t) {
         t->reducer->tree(t->trees + (t->waiting - 2) * t->bytes, t->width, 2, t->width);
 }
 
-/* Long rows: those of a lane are read one after the other, and its accumulators stay in
- * the first cache. Indices are tiles of columns within parts of lanes within blocks
- * within outer indices. A part without rows is the identity. */
+/* Long rows: the rows of a lane are read one after the other, and its accumulators stay
+ * in the L1 cache. Indices are tiles of columns within parts of lanes within blocks
+ * within outer indices. A part without rows gives the identity. */
 static inline void
 reduce_lanes(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
@@ -265,8 +265,8 @@ reduce_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(reduce_blocks)
 
-/* argmin and argmax of rows of several blocks, whose extremes are known: the first block
- * that has the best, and the first place of it there. */
+/* argmin and argmax of rows of several blocks with known extremes: the first block with
+ * the best, and the first index of it there. */
 static inline void
 find_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
@@ -284,7 +284,7 @@ find_blocks(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
 }
 PITHP_LOOPS(find_blocks)
 
-/* argmin and argmax: indices as reduce_columns has them, or rows. */
+/* argmin and argmax: indices as in reduce_columns, or rows. */
 static inline void
 find_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;

@@ -1,5 +1,5 @@
-/* Reductions of what a program makes only then, in registers or a small buffer: nothing
- * of the operand is written to memory. */
+/* Input fusion: reductions of elements that a program produces on demand, in registers or
+ * a small buffer. The operand is never written to memory. */
 #include "program/host/reduce.h"
 
 #include <string.h>
@@ -13,12 +13,13 @@ enum {
     TILE = PITHP_REDUCE_TILE,
     WIDEST = PITHP_REDUCE_WIDEST,
     LANES = PITHP_REDUCE_LANES,
-    MADE_AT_ONCE = 2048,  /* elements, as a rule */
+    MADE_AT_ONCE = 2048,  /* elements, usually */
     FOLDED_AT_ONCE = 512, /* rows */
-    MADE_TILE = 512,      /* columns that are made at once */
-    LEAST_WIDE = 256,     /* columns whose lanes are made one by one */
-    MOST_TREES = 7,       /* of 32, 16, ... lanes, and a lane */
-    LEAST_MADE = 1024     /* elements of a tile, or calls cost more than memory */
+    MADE_TILE = 512,      /* columns of a tile */
+    LEAST_WIDE = 256,     /* minimum columns with lanes one by one */
+    MOST_TREES = 7,       /* subtrees of 32, 16, ... lanes, and a lane */
+    LEAST_MADE =
+        1024 /* minimum elements of a tile: below, calls cost more than memory accesses */
 };
 
 /* ---- Rows ---- */
@@ -46,7 +47,8 @@ static void reduce_made_rows(pithp_isa isa,
     }
 }
 
-/* The same by compiled code; or the indices are blocks of rows. */
+/* The same by compiled code: indices are rows of one block, or blocks of rows
+ * (fold_blocks). */
 static void fold_rows(pithp_isa isa,
                       const pithp_made_args *m,
                       char *state,
@@ -97,7 +99,8 @@ static made_tile tile_at(const pithp_reduce_args *a, int64_t i) {
                        .to = at * a->inner + column};
 }
 
-/* Make a tile's results of lanes that rows are in: those of the only block are cast. */
+/* Combine the used lanes to the tile's results. With a single block they are cast to the
+ * result's dtype. */
 static void finish_tile(const pithp_reduce_args *a,
                         pithp_isa isa,
                         const made_tile *t,
@@ -112,9 +115,9 @@ static void finish_tile(const pithp_reduce_args *a,
                                                            some, NULL, NULL, t->width);
 }
 
-/* How many rows of a tile are made at once: as few as stay in the first cache beside what
- * they are made of, but, if they can be, as many as lanes, so that they are one long row
- * of these. */
+/* Rows of a tile that are produced at once. They fit in the L1 cache beside their
+ * operands. If possible they are as many as lanes, so that they form one long row of
+ * lanes. */
 static int64_t rows_made(int64_t width) {
     const int64_t rows = MADE_AT_ONCE / width;
     return rows >= LANES            ? rows / LANES * LANES
@@ -122,8 +125,8 @@ static int64_t rows_made(int64_t width) {
                                     : BLOCK / width;
 }
 
-/* Compiled code adds rows r to r + n of a tile to accumulators that hold those before,
- * or, where it `begins`, nothing. */
+/* Compiled code combines rows r to r + n of a tile with the accumulators, which are
+ * uninitialised if it `begins`. */
 static void fold_columns(const pithp_made_args *m,
                          const char *state,
                          const made_tile *t,
@@ -137,7 +140,7 @@ static void fold_columns(const pithp_made_args *m,
     m->fold(&args, first, first + n * t->width);
 }
 
-/* Rows in their order, over all lanes of the tile. */
+/* Rows in order, over all lanes of the tile. */
 static void reduce_made_tile(pithp_isa isa,
                              const pithp_made_args *m,
                              char *state,
@@ -158,8 +161,8 @@ static void reduce_made_tile(pithp_isa isa,
     finish_tile(a, isa, t, lanes, t->rows < LANES ? t->rows : LANES);
 }
 
-/* Lane by lane, each over all of its rows, whose accumulators so stay in the first cache:
- * a lane's rows are folded as if they were all that there is. */
+/* Lane by lane, each over all its rows, so that its accumulators stay in the L1 cache. A
+ * lane's rows are combined as if they were the only ones. */
 static void reduce_made_wide(pithp_isa isa,
                              const pithp_made_args *m,
                              char *state,

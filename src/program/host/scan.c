@@ -1,23 +1,24 @@
-/* cumsum, cumprod, cummin, cummax, cumlogsumexp along one axis. Elements of a block
- * are combined one after the other; what is stored is that combined with the blocks
- * before. Those are combined in order within groups of blocks (source/scan_order.h), and
- * so are groups. Sums and products of f16, bf16 and f32 run in f64 and are rounded where
- * they are stored; integers wrap. */
+/* Cumulative scans along one axis: cumsum, cumprod, cummin, cummax, cumlogsumexp.
+ *
+ * Elements are combined in order within a block; each is then combined with the total of
+ * the blocks before. Blocks are combined in order within groups (source/scan_order.h),
+ * and groups in order within a line. Sums and products of f16, bf16 and f32 run in f64
+ * and are rounded when they are stored; integers wrap. */
 #include "program/host/vector/vector.h"
 #include "program/op/rules.h"
 #include "program/source/scan_order.h"
 
 enum {
-    LINES = 64, /* that run side by side where they are neighbours in memory */
+    LINES = 64, /* computed side by side if they are adjacent in memory */
     BLOCK = M_SCANNED,
     GROUPED = M_GROUPED,
-    ABREAST = 4 /* blocks that go side by side */
+    ABREAST = 4 /* blocks computed side by side */
 };
 
 typedef struct {
     const void *from;
     void *to;
-    int64_t extent, inner; /* elements of a line, and between two of its neighbours */
+    int64_t extent, inner; /* elements of a line, and their stride */
     bool reverse;
 } scan_args;
 
@@ -37,10 +38,10 @@ pithp_infer_scan(const pithp_call *call, pith_spec *result, pithp_refusal *refus
 }
 PITHP_NO_TEMPORARY(scan)
 
-/* ---- One scan: an accumulator of type A goes along, by COMBINE(so far, next) ---- */
+/* ---- One scan: an accumulator of type A, advanced by COMBINE(so far, next) ---- */
 
-/* Block `number`, which comes to `total`, is whole: `offset` is what all up to it come
- * to. within: what those of its group do; before: the groups before. */
+/* Complete block `number` with its `total`: `offset` becomes the total of all blocks up
+ * to it. within: total of its group so far; before: total of the groups before. */
 #define ADVANCE(number, total, before, within, offset)                                   \
     do {                                                                                 \
         const int64_t next = (number) + 1;                                               \
@@ -54,11 +55,11 @@ PITHP_NO_TEMPORARY(scan)
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
-/* Any NaN wins, and the first of equals. */
+/* NaN wins, and the first of equals. */
 #define LEAST(a, b)    (((a) <= (b)) | ((a) != (a)) ? (a) : (b))
 #define GREATEST(a, b) (((a) >= (b)) | ((a) != (a)) ? (a) : (b))
 
-/* Accumulators of sums and products. */
+/* Accumulator types of sums and products. */
 typedef u32 S_i8, S_i16, S_i32, S_u8, S_u16, S_u32;
 typedef u64 S_i64, S_u64;
 typedef f64 S_f16, S_bf16, S_f32, S_f64;

@@ -1,17 +1,16 @@
 /* The loops of one scan. scan.c includes this header once per operation and dtype with
  *
- *     OP, DT         cumsum, f32, ...
- *     A              the type of an accumulator
- *     COMBINE(a, b)  accumulator a, combined with b
- */
+ *   OP, DT          cumsum, f32, ...
+ *   A               the type of an accumulator
+ *   COMBINE(a, b)   accumulator a, combined with b */
 #define NAME(x)    PITHP_PASTE(OP, PITHP_PASTE(x, DT))
 #define E          DT
 #define LOAD(x)    ((A)PITHP_PASTE(LOAD, DT)(x))
 #define JOIN(a, b) ((A)(COMBINE(a, b)))
 #define KEEP(x)    PITHP_PASTE(STORE, DT)((PITHP_PASTE(T, DT))(x))
 
-/* A line whose elements are neighbours. Four blocks go side by side, so that none waits
- * for its own last sum. */
+/* One line. Four blocks are computed side by side, which hides the latency of the
+ * dependent additions. */
 static inline __attribute__((always_inline)) void
 NAME(alone)(const E *from, E *to, int64_t extent, int64_t step) {
     A local[ABREAST * BLOCK], offset = 0, before = 0, within = 0;
@@ -53,7 +52,7 @@ NAME(alone)(const E *from, E *to, int64_t extent, int64_t step) {
     }
 }
 
-/* Neighbouring lines side by side, element by element, or one line alone. */
+/* Adjacent lines side by side, element by element, or a single line. */
 static void NAME(lines)(const void *args, int64_t begin, int64_t end) {
     const scan_args *a = args;
     for (int64_t line = begin; line < end;) {
@@ -77,7 +76,7 @@ static void NAME(lines)(const void *args, int64_t begin, int64_t end) {
         A sofar[LINES] = {0}, offset[LINES] = {0}, before[LINES] = {0},
           within[LINES] = {0};
         for (int64_t i = 0; i < a->extent; i++, from += step, to += step) {
-            if (i % BLOCK == 0) { /* what is whole goes to the offsets */
+            if (i % BLOCK == 0) { /* a complete block goes to the offsets */
                 for (int64_t j = 0; j < width; j++) {
                     if (i > 0)
                         ADVANCE(i / BLOCK - 1, sofar[j], before[j], within[j], offset[j]);

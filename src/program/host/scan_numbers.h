@@ -1,4 +1,4 @@
-/* One scan of every dtype of numbers: OP, A and COMBINE are those of scan_kind.h. */
+/* One scan for every numeric dtype; OP, A and COMBINE as in scan_kind.h. */
 /* clang-format off */
 #define DT i8
 #include "program/host/scan_kind.h"

@@ -1,5 +1,5 @@
-/* Scattering: rows of updates go to the places that index arrays name, one after the
- * other, so that repeated places combine in the order of the indices. */
+/* Scatter on the host: rows of updates are combined with the elements at index arrays, in
+ * index order, also for repeated indices. */
 #include "program/host/gather.h"
 #include "program/host/move.h"
 #include "program/host/vector/vector.h"
@@ -87,8 +87,8 @@ FLOATS(min, M_MIN_REAL)
 INTEGERS(max, M_MAX)
 FLOATS(max, M_MAX_REAL)
 
-/* The same where indices ascend: neighbours with one place are added up in a register,
- * which saves the way through memory. */
+/* The same for ascending indices: runs of equal indices are summed in a register, which
+ * avoids store-to-load latency. */
 #define RUNS_OF(dt, I)                                                                   \
     static int64_t add_runs_##dt##_##I(void *to, const void *from, const void *index,    \
                                        int64_t n, int64_t extent) {                      \
@@ -132,7 +132,7 @@ RUNS(f64)
     [PITH_U16] = EITHER(name, u16), [PITH_U32] = EITHER(name, u32),                      \
     [PITH_U64] = EITHER(name, u64)
 
-/* By the row that combines, WHERE being set, and whether indices are i64. */
+/* By the row that combines (WHERE sets), and whether indices are i64. */
 static const pithp_direct points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2] = {
     [PITHP_OP_WHERE] = {SIZES(set), [PITH_BOOL] = EITHER(set, u8),
                         [PITH_F16] = EITHER(set, u16), [PITH_BF16] = EITHER(set, u16),
@@ -145,15 +145,15 @@ static const pithp_direct points[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT][2] =
     [PITHP_OP_BITWISE_OR] = {SIZES(or), [PITH_BOOL] = EITHER(or, u8)},
 };
 
-/* Sums by places that ascend, and whether indices are i64. */
+/* Sums by ascending indices, and whether indices are i64. */
 static const pithp_direct sums_of_runs[PITH_DTYPE_COUNT][2] = {
     [PITH_I32] = EITHER(add_runs, u32), [PITH_U32] = EITHER(add_runs, u32),
     [PITH_I64] = EITHER(add_runs, u64), [PITH_U64] = EITHER(add_runs, u64),
     [PITH_F32] = EITHER(add_runs, f32), [PITH_F64] = EITHER(add_runs, f64),
 };
 
-/* The loop over single elements in range. Each end of a run is a branch that processors
- * mispredict; from about 16 elements a run on it pays. */
+/* The loop over single elements in range. The end of each run is a mispredicted branch,
+ * so runs pay off from about 16 elements on. */
 static pithp_direct points_of(const pithp_index_args *a) {
     enum { LONG_RUN = 24 };
     const bool wide = a->index_size == 8;
@@ -164,7 +164,7 @@ static pithp_direct points_of(const pithp_index_args *a) {
                : points[a->combine][a->dtype][wide];
 }
 
-/* n elements to those of `where` that are not -1. */
+/* n elements to the offsets `where` that are not -1. */
 static void scatter_points(pithp_isa isa,
                            const pithp_index_args *a,
                            char *to,
@@ -178,7 +178,7 @@ static void scatter_points(pithp_isa isa,
         i += add(to, from + i * a->size, where + i, n - i, INT64_MAX);
 }
 
-/* n rows of `width` elements, `inner` apart on both sides. */
+/* n rows of `width` elements, at a distance of `inner` on both sides. */
 static void scatter_rows(pithp_isa isa,
                          const pithp_index_args *a,
                          char *to,
@@ -205,7 +205,7 @@ static void scatter_rows(pithp_isa isa,
     }
 }
 
-/* The updates at..at + n of one outer index, `width` of the elements of each. */
+/* The updates at..at + n of one outer index, for `width` elements of each. */
 static void scatter_run(pithp_isa isa,
                         const pithp_index_args *a,
                         char *to,
@@ -227,12 +227,13 @@ static void scatter_run(pithp_isa isa,
     }
 }
 
-/* Indices are chunks of inner within outer indices; each does all updates of its part. */
+/* Indices are chunks of inner within outer indices; each applies all updates to its
+ * chunk. */
 static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
     const int64_t chunks = (a->inner + a->chunk - 1) / a->chunk;
     int64_t where[PITHP_INDEX_BLOCK];
-    /* offsets serve every part */
+    /* the offsets are the same for every chunk */
     const bool once = a->count <= PITHP_INDEX_BLOCK && end - begin > 1;
     if (once)
         pithp_index_resolve(isa, a, 0, a->count, where);
@@ -249,10 +250,9 @@ static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64
 }
 PITHP_LOOPS(scatter)
 
-/* ---- Promised indices: positions are cut into parts that write to different places ----
- */
+/* ---- Promised indices: parts of the positions write disjoint elements ---- */
 
-/* The first position from `at` on that does not point where position `like` does. */
+/* The first position from `at` on whose offset differs from that of position `like`. */
 static int64_t
 after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at) {
     int64_t where[PITHP_INDEX_BLOCK], same;
@@ -268,8 +268,8 @@ after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at)
     return a->count;
 }
 
-/* Whether indices that ascend begin with some that count from the end: those name places
- * that later ones name again. */
+/* Whether ascending indices begin with some that count from the end. Later indices may
+ * select the same elements. */
 static bool starts_from_end(const pithp_index_args *a) {
     int64_t first;
     if (!pithp_dtype_is_signed(a->index_dtype) || a->rule[0].no_negative)
@@ -279,8 +279,9 @@ static bool starts_from_end(const pithp_index_args *a) {
     return first < 0;
 }
 
-/* Indices are parts within outer indices. Sorted positions that meet belong to the part
- * of the first of them; all to the first part if some count from the end. */
+/* Indices are parts within outer indices. Sorted positions with equal offset belong to
+ * the part of the first of them. If some count from the end, all belong to the first
+ * part. */
 static inline void
 scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;

@@ -1,4 +1,5 @@
-/* search_sorted: how many elements of a sorted line come before each value. */
+/* search_sorted: branch-free binary search for the number of elements before each value.
+ */
 #include "program/host/vector/vector.h"
 #include "program/op/rules.h"
 
@@ -23,10 +24,10 @@ pithp_infer_search(const pithp_call *call, pith_spec *result, pithp_refusal *ref
 PITHP_NO_TEMPORARY(search)
 
 #define LESS(a, b) ((a) < (b))
-/* nan is greatest and equals nan */
+/* NaN is greatest and equals NaN */
 #define LESS_REAL(a, b) (((a) < (b)) | (((a) == (a)) & ((b) != (b))))
 
-/* Halving without branches: `base` elements are known to come before the value. */
+/* Branch-free bisection: `base` elements are known to precede the value. */
 #define SEARCH(name, dt, BEFORE)                                                         \
     static void name##_##dt(const void *args, int64_t begin, int64_t end) {              \
         const search_args *s = args;                                                     \

@@ -1,4 +1,4 @@
-/* The primitives that make, move and join elements without computing on them. */
+/* Shape primitives: they make, move and join elements without arithmetic. */
 #include "program/host/move.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ typedef struct iota_args {
     char *to;
     int32_t size;
     pith_dtype dtype;
-    int64_t extent, inner; /* of the axis; elements that share an index along it */
+    int64_t extent, inner; /* of the axis; elements with equal index along it */
 } iota_args;
 
 static inline void iota(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
@@ -69,7 +69,7 @@ static inline void iota(pithp_isa isa, const void *args, int64_t begin, int64_t 
     for (int64_t i = begin; i < end; i += BLOCK) {
         const int64_t n = end - i < BLOCK ? end - i : BLOCK;
         for (int64_t j = 0; j < n;) {
-            if (a->inner == 1) { /* a ramp */
+            if (a->inner == 1) { /* consecutive integers */
                 const int64_t more = a->extent - index, run = more < n - j ? more : n - j;
                 for (int64_t k = 0; k < run; k++)
                     block[j + k] = index + k;
@@ -106,9 +106,9 @@ pith_status pithp_lower_iota(const pithp_call *call,
     return pithp_emit(sink, "iota", iota_loops, &a, sizeof a, result->count, 0);
 }
 
-/* ---- One operand, read through strides ---- */
+/* ---- Views of one operand by strides ---- */
 
-/* A move from the only operand into the whole result, source strides not filled. */
+/* A move of the only operand into the whole result, without source strides. */
 static pithp_move whole_result(const pithp_call *call,
                                const pith_spec *result,
                                const pithp_memory *memory) {
@@ -316,7 +316,8 @@ pith_status pithp_infer_concatenate(const pithp_call *call,
 }
 PITHP_NO_TEMPORARY(concatenate)
 
-/* Operands that one launch joins: row r of operand k is bytes[k] from `from[k]` on. */
+/* Operands that one launch joins: row r of operand k is bytes[k] bytes from `from[k]` on.
+ */
 enum { JOINED = 128 };
 typedef struct join_args {
     char *to;
@@ -338,7 +339,7 @@ static void join(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop join_loops[PITHP_ISA_COUNT] = {join};
 
-/* Emit what was collected, and start anew behind it. */
+/* Emit the collected operands, and start anew after them. */
 static pith_status emit_joined(join_args *a, int64_t rows, const pithp_sink *sink) {
     int64_t bytes = 0;
     for (int k = 0; k < a->count; k++)
@@ -351,7 +352,7 @@ static pith_status emit_joined(join_args *a, int64_t rows, const pithp_sink *sin
     return rc;
 }
 
-/* One operand alone: a long row that threads share, or pieces of a few elements. */
+/* One operand alone: a long row that threads share, or runs of a few elements. */
 static pith_status emit_piece(join_args *a,
                               const void *from,
                               int64_t piece,
@@ -458,8 +459,7 @@ pith_status pithp_lower_pad(const pithp_call *call,
     pithp_c_strides(m.rank, x->shape, size, m.from_stride);
     pithp_c_strides(m.rank, result->shape, size, m.to_stride);
     for (int d = 0; d < x->rank; d++) {
-        /* element i lands at low + i * (interior + 1): those within 0..extent are moved
-         */
+        /* element i moves to low + i * (interior + 1), if that is within 0..extent */
         const int64_t step = p->interior[d] + 1, low = p->low[d];
         const int64_t first = low < 0 ? (-low + step - 1) / step : 0;
         int64_t beyond = (result->shape[d] - low + step - 1) / step;

@@ -1,7 +1,8 @@
-/* sort and argsort: stable, along one axis, by radix. An element becomes an unsigned key
- * in whose order it belongs; keys that are equal are elements that are equal, so -0 has
- * the key of 0 and every NaN that of the greatest. sort turns keys back into elements,
- * and puts zeros and NaNs back as they were given. */
+/* sort and argsort along one axis: stable LSD radix sort.
+ *
+ * An element becomes an unsigned, order-preserving key. Equal keys are equal elements: -0
+ * has the key of 0, and every NaN has the greatest key. sort converts keys back to
+ * elements, and restores zeros and NaNs in stable order. */
 #include "program/host/sort.h"
 
 #include "program/host/vector/rank.h"
@@ -19,8 +20,8 @@ enum {
 typedef struct {
     const char *from;
     void *to;
-    char *temporary;       /* argsort: two arrays of places; then two of keys */
-    int64_t extent, inner; /* elements of a line, and between two of its neighbours */
+    char *temporary;       /* argsort: two arrays of indices; then two of keys */
+    int64_t extent, inner; /* elements of a line, and their stride */
     int64_t count;         /* elements of all lines */
     pith_dtype dtype;
     bool descending;
@@ -50,15 +51,15 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
                 : 0);
 }
 
-/* Those of processors that compare many keys at a time. */
+/* Only on processors that compare many keys at a time. */
 #ifdef __x86_64__
 #    define RANK(isa) PITHP_PASTE(NAME(pithp_rank), isa)
 #else
 #    define RANK(isa) PITHP_PASTE(NAME(pithp_rank), base)
 #endif
 
-/* Passes run over digits of `bits` bits; counts of all digits are made in one pass over
- * the keys, and a digit that all keys share moves nothing. */
+/* Passes run over digits of `bits` bits. One pass over the keys counts all digits. A
+ * digit that all keys share moves nothing. */
 /* clang-format off */
 #define K uint8_t
 #define BITS 8
@@ -87,7 +88,7 @@ static const pithp_host_loop *loops_of(size_t size, bool argsort) {
     }
 }
 
-/* Lines that are few and long, one after the other. */
+/* Few and long lines, one after the other. */
 static pith_status
 sort_long_lines(const pithp_call *call, const sort_args *a, const pithp_sink *sink) {
     const int64_t size = (int64_t)pith_dtype_size(a->dtype);

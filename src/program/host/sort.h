@@ -1,12 +1,11 @@
-/* What sorts share: an element as an unsigned key in whose order it belongs. Keys that
- * are equal are elements that are equal, so -0 has the key of 0 and every NaN that of the
- * greatest. */
+/* Sort keys: an element as an unsigned, order-preserving key. Equal keys are equal
+ * elements: -0 has the key of 0, and every NaN has the greatest key. */
 #ifndef PITH_PROGRAM_HOST_SORT_H
 #define PITH_PROGRAM_HOST_SORT_H
 
 #include "program/op/rules.h"
 
-/* The kinds of element, as keys see them. */
+/* Kinds of elements; each has its own key transformation. */
 typedef enum { UNSIGNED, SIGNED, FLOAT } key_kind;
 
 static inline key_kind kind_of(pith_dtype dtype) {
@@ -15,7 +14,7 @@ static inline key_kind kind_of(pith_dtype dtype) {
                                           : UNSIGNED;
 }
 
-/* Bits above which only a NaN's magnitude lies. */
+/* Bits of infinity; only NaN has a greater magnitude. */
 static inline uint64_t infinity_of(pith_dtype dtype) {
     switch (dtype) {
         case PITH_F16:
@@ -41,8 +40,8 @@ static inline uint64_t infinity_of(pith_dtype dtype) {
     return 0;
 }
 
-/* Keys of one width, and elements of keys (0 for both zeros, one NaN for all), without
- * branches on elements. */
+/* Keys of one width, and elements of keys (0 for both zeros, one NaN for all NaNs),
+ * without branches on elements. */
 #define PITHP_SORT_KEYS(K, BITS)                                                         \
     static inline K key_##K(K x, key_kind kind, K infinity, bool descending) {           \
         const K sign = (K)1 << (BITS - 1);                                               \
@@ -68,7 +67,7 @@ PITHP_SORT_KEYS(uint16_t, 16)
 PITHP_SORT_KEYS(uint32_t, 32)
 PITHP_SORT_KEYS(uint64_t, 64)
 
-/* ---- One long line, by many threads ---- */
+/* ---- One long line, on several threads ---- */
 
 /* Whether a call's lines are few and long. */
 static inline bool pithp_sorts_long(int64_t count, int64_t extent, size_t size) {
@@ -79,9 +78,9 @@ static inline bool pithp_sorts_long(int64_t count, int64_t extent, size_t size) 
 /* Bytes besides those of two arrays of elements. */
 size_t pithp_long_sort_bytes(void);
 
-/* The launches that sort one line: elements `inner` apart. temporary: two arrays of what
- * is sorted (sort: elements; argsort: 8 bytes for those of 4, 16 for those of 8), and
- * pithp_long_sort_bytes. */
+/* The launches that sort one line with stride `inner`. temporary: two arrays of items and
+ * pithp_long_sort_bytes. Items are elements for sort; for argsort they have 8 bytes for
+ * 4-byte elements and 16 for 8-byte elements. */
 pith_status pithp_emit_long_sort(const pithp_sink *sink,
                                  const pithp_call *call,
                                  const void *from,

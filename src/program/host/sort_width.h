@@ -1,9 +1,8 @@
 /* The loops of sort and argsort for keys of one width. sort.c includes this header once
  * per width with
  *
- *     K      the unsigned type of a key
- *     BITS   of K
- */
+ *   K      the unsigned type of a key
+ *   BITS   of K */
 #define NAME(x) PITHP_PASTE(x, K)
 #define KEY     NAME(key)     /* of an element */
 #define ELEMENT NAME(element) /* of a key */
@@ -24,7 +23,7 @@ static void NAME(insert)(K *keys, int64_t *places, int64_t n) {
     }
 }
 
-/* By ranks. places: what they are before, or NULL. */
+/* Sort a short line by ranks. places: the original indices, or NULL. */
 static void NAME(rank)(pithp_isa isa, K *keys, int64_t *places, int64_t n) {
     K from[FEW];
     uint8_t ranks[FEW];
@@ -36,7 +35,8 @@ static void NAME(rank)(pithp_isa isa, K *keys, int64_t *places, int64_t n) {
         places[ranks[i]] = i;
 }
 
-/* Sorts *keys, and *places with them, swapping each with its spare as passes go. */
+/* Radix sort of *keys together with *places; each is swapped with its spare array by
+ * every pass. */
 static void
 NAME(radix)(K **keys, K **spare, int64_t **places, int64_t **spare_places, int64_t n) {
     const int bits = BITS <= 16 || n < MANY ? 8 : 11;
@@ -79,7 +79,7 @@ NAME(radix)(K **keys, K **spare, int64_t **places, int64_t **spare_places, int64
     }
 }
 
-/* The zeros and NaNs of a line, which share a key, in the order they came. */
+/* Restore the zeros and NaNs of a line, which share a key, in stable order. */
 static void
 NAME(restore)(const sort_args *a, const K *from, K *to, const K *keys, K infinity) {
     const K sign = (K)1 << (BITS - 1), zero = KEY(0, FLOAT, infinity, a->descending);

@@ -1,19 +1,19 @@
-/* The argument is reduced as Payne and Hanek do (1983): its product with 2/pi in
- * integers, of which the whole part is the quadrant. What is left is so small that a term
- * or two of the series give the result. No step depends on FMA, so all processors agree.
- */
+/* Argument reduction of sin, cos and tan by Payne and Hanek ("Radian reduction for
+ * trigonometric functions", 1983). The product of the argument and 2/pi is computed in
+ * integers; its integer part is the quadrant. The remainder is small, so one or two terms
+ * of the series give the result. No step depends on FMA, so all processors agree. */
 #include "program/host/math/angle.h"
 
 __extension__ typedef unsigned __int128 u128;
 
-/* What is left of |x| by the nearest multiple of pi/2, as high + low, and which one. */
+/* Remainder of |x| modulo pi/2 to nearest, as high + low, and the quadrant. */
 typedef struct remainder {
     f64 high, low;
-    u64 quadrant; /* its low two bits count */
+    u64 quadrant; /* modulo 4 */
 } remainder;
 
 static remainder reduce(f64 x) {
-    /* 2/pi in units of 2^-192, lowest digits first. */
+    /* 2/pi in units of 2^-192, least significant digits first. */
     static const u64 digits[3] = {0xdb6295993c439041u, 0xfc2757d1f534ddc0u,
                                   0xa2f9836e4e441529u};
     const u64 bits = m_bits_f64(m_abs(x));
@@ -30,8 +30,7 @@ static remainder reduce(f64 x) {
     }
     product[3] = (u64)sum;
 
-    /* The point lies between bits of product[3], so 128 bits of the fraction are whole.
-     */
+    /* The binary point is inside product[3], so 128 bits of the fraction are exact. */
     const int shift = -exponent; /* 6 to 51 */
     u64 quadrant = product[3] >> shift;
     const u64 upper = product[2] >> shift | product[3] << (64 - shift);
@@ -42,7 +41,7 @@ static remainder reduce(f64 x) {
         quadrant++;
         fraction = -fraction;
     }
-    int zeros = 0; /* some 20 to 62 of the leading bits: the digits that cancelled */
+    int zeros = 0; /* about 20 to 62 leading bits: the digits that cancelled */
     for (; !(fraction >> 127); zeros++)
         fraction <<= 1;
     const f64 unit = m_from_bits_u64((u64)(1023 - 128 - zeros) << 52);
@@ -77,7 +76,8 @@ f64 pithp_angle_tan(f64 x) {
     const remainder r = reduce(x);
     const f64 rest = r.low + r.high * r.high * r.high / 3;
     f64 y = r.high + rest;
-    if (r.quadrant & 1) { /* -1 / (high + rest), the quotient's own rounding mended */
+    if (r.quadrant &
+        1) { /* -1 / (high + rest), corrected for the rounding of the quotient */
         const f64 quotient = -1 / r.high;
         f64 product = quotient, error = 0;
         pithp_multiply_exactly(&product, &error, r.high);

@@ -1,7 +1,7 @@
-/* The forms that fast_math takes in the place of exact ones: within 4 units in the last
- * place, and the same bits at every place of a vector and in every instruction set with
- * FMA, because each is one text. Without FMA the exact forms serve. The coefficients are
- * near-minimax polynomials, made by interpolation at Chebyshev nodes. */
+/* Faster functions of fast_math, within 4 ulp. Each is one text, so the bits are the same
+ * in every lane and in every instruction set with FMA. Without FMA the exact forms are
+ * used. The coefficients are near-minimax polynomials, interpolated at Chebyshev nodes.
+ */
 #ifndef PITH_PROGRAM_HOST_MATH_FAST_H
 #define PITH_PROGRAM_HOST_MATH_FAST_H
 
@@ -9,11 +9,12 @@
 
 /* ---- sin and cos ---- */
 
-/* |x| up to the limits of math.def is reduced to r = x - n pi, |r| <= pi/2, with pi in
- * three parts (Cody and Waite, 1980), all positive, or -0 would be 0. The first
- * difference is exact: it is a multiple of the last place of pi's first part, and less
- * than 2. So the result keeps its digits next to multiples of pi. cos takes n + 1/2 for
- * n. */
+/* x| up to the limits of math.def is reduced to r = x - n pi, |r| <= pi/2. pi is split in
+ * three parts (Cody and Waite, 1980), all positive, because otherwise -0 would become 0.
+ * The first difference is exact: it is a multiple of the last place of pi's first part,
+ * and less than 2. So the result keeps its digits near multiples of pi. cos uses n + 1/2
+ * for n.
+ */
 M_FN f32 fast_sine_f32(f32 x, f32 n) {
     f32 r = m_fused_f32(-n, 0x1.921fb4p+1f, x);
     r = m_fused_f32(-n, 0x1.4442dp-23f, r);
@@ -36,7 +37,7 @@ M_FN f64 fast_sine_f64(f64 x, f64 n) {
     return m_copysign(m_fused_f64(r * z, m_fused_f64(z4, high, low), r), r);
 }
 
-/* A sum with 1.5 2^23 (2^52) is rounded to a whole number, whose last bit is the sign. */
+/* Adding 1.5 2^23 (2^52) rounds to a whole number; its last bit is the sign. */
 M_FN f32 own_fast_sin_f32(f32 x) {
     const f32 sum = m_fused_f32(x, 0x1.45f306p-2f, 0x1.8p23f);
     const f32 y = fast_sine_f32(x, sum - 0x1.8p23f);
@@ -61,18 +62,17 @@ M_FN f64 own_fast_cos_f64(f64 x) {
 /* ---- tanh ---- */
 
 /* With tanh(|x| / 2) = u / e, tanh |x| = 2 u e / (e^2 + u^2) by the addition theorem. u
- * and e are polynomials of x^2, u times |x|: rational functions that are near-minimax,
- * made by Lawson's iteration. A relative error of u / e is 1 / cosh(x) of that of the
- * result, so that fewer terms do than for tanh itself. What remains are roundings of u,
- * e, their product and the sum of squares. They are smallest where numbers are just below
- * a power of two, and matter most for results that are; so u / |x| begins with 119/128,
- * and e with twice that. |x| is bounded by a number whose tanh, and the quotient too,
- * is 1.
+ * and e are polynomials of x^2, u times |x|: near-minimax rational functions by Lawson's
+ * iteration. A relative error of u / e is 1 / cosh(x) times that of the result, so fewer
+ * terms suffice than for tanh itself. The remaining errors are roundings of u, e, their
+ * product and the sum of squares. They are smallest for numbers just below a power of
+ * two, and matter most for results that are; so u / |x| begins with 119/128, and e with
+ * twice that. |x| is clamped to a number whose tanh, and the quotient too, is 1.
  *
- * One text for numbers and vectors of them, as the operators of C and of gcc's vectors
- * are alike. V: their type; I: that of their bits; NUMBER and BITS: from one to the
- * other; FUSED: x y + z; FILL: all lanes a number; LEAST: the lesser of two, the second
- * where that is NaN. They declare `result`. */
+ * One text serves scalars and vectors, because operators of C and of gcc's vectors are
+ * alike. V: the type; I: the type of the bits; NUMBER and BITS: conversion between them;
+ * FUSED: x y + z; FILL: all lanes a number; LEAST: the lesser of two, the second if it is
+ * NaN. They declare `result`. */
 #define FAST_TANH_f32(V, I, NUMBER, BITS, FUSED, FILL, LEAST)                            \
     const V y = LEAST(FILL(9.02f), NUMBER(BITS(x) & 0x7fffffffu)), z = y * y;            \
     const V u0 = FUSED(z, FILL(0x1.c1348p-14f), FILL(0x1.c6334p-6f));                    \
@@ -99,17 +99,15 @@ M_FN f64 own_fast_cos_f64(f64 x) {
 
 /* ---- pow ---- */
 
-/* For x = 2^k z, with 1/z near c, an entry of a table, and r = z c - 1,
- *
- *     log2(x) = k - log2(c) + log2(1 + r)
- *
- * is a sum of two numbers, and so is its product with y, of which 2^(n + f) is taken. The
- * first part of -log2(c) has so few bits that its sum with k is exact. r - r^2/2 is exact
- * in two numbers, too; the terms of higher order need no second one.
+/* For x = 2^k z, with 1/z near c, an entry of a table, and r = z c - 1, log2(x) = k -
+ * log2(c) + log2(1 + r) in two numbers (double-double). So is its product with y, of
+ * which 2^(n + f) is computed. The first part of -log2(c) has few enough bits that its
+ * sum with k is exact. r - r^2/2 is exact in two numbers, too; terms of higher order need
+ * no second one.
  *
  * The parameters are those of tanh; LOOK: lanes of a table, by the low bits of an index;
  * SHIFT: signed bits, shifted right, as a number. They declare `power`, and `within`:
- * whether x is a normal number above 0, and the result far from overflow. */
+ * whether x is a positive normal number, and the result far from overflow. */
 #define FAST_POW_f32(V, I, NUMBER, BITS, FUSED, FILL, LOOK, SHIFT)                       \
     const I bits = BITS(x), apart = bits - 0x3f360000u, at = apart >> 18;                \
     const V k = SHIFT(apart, 23);                                                        \
@@ -174,8 +172,8 @@ M_FN f64 own_fast_cos_f64(f64 x) {
         (I)((bits - 0x0010000000000000u < 0x7fe0000000000000u) &                         \
             ((BITS(t) & 0x7fffffffffffffffu) < 0x408fe00000000000u)) /* 1020 */
 
-/* c, and -log2(c) in two parts, by the first bits of z, which is from 0.71 to 1.42; in
- * f32 with so few bits that r is exact. c is 1 next to 1, where k - log2(c) is 0. */
+/* c, and -log2(c) in two parts, by the leading bits of z, which is from 0.71 to 1.42. In
+ * f32 c has few enough bits that r is exact. c is 1 near 1, where k - log2(c) is 0. */
 static const f32 fast_inverse_f32[32] = {
     0x1.68p+0f, 0x1.6p+0f, 0x1.58p+0f, 0x1.5p+0f,  0x1.48p+0f, 0x1.4p+0f,  0x1.38p+0f,
     0x1.38p+0f, 0x1.3p+0f, 0x1.28p+0f, 0x1.28p+0f, 0x1.2p+0f,  0x1.18p+0f, 0x1.18p+0f,

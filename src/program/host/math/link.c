@@ -1,7 +1,6 @@
-/* The functions of math.def for code that is compiled at run time: it is loaded into
- * programs whose symbols it cannot see, so it jumps through a table of its own, which is
- * filled once it is loaded. gcc finds the vector forms in it under their names as it does
- * in the library. */
+/* Linking of math.def's functions into code compiled at run time. Such code cannot see
+ * the library's symbols, so it jumps through a table of its own, which is filled after
+ * loading. gcc finds the vector forms in it under their ABI names, as in the library. */
 #include "program/host/math/link.h"
 
 #include "program/source/prologue_host.h"
@@ -11,7 +10,7 @@
 typedef void (*code)(void);
 
 #if defined(__x86_64__)
-enum { FORMS = 5 }; /* scalar; of 128 bits, 256 without and with AVX2, 512 */
+enum { FORMS = 5 }; /* scalar; 128 bits, 256 bits without and with AVX2, 512 bits */
 #    define VECTOR(isa, lanes, v, name, type)                                            \
         extern void isa##_##name##_##type(void) __asm__("_ZGV" #isa "N" #lanes #v        \
                                                         "_pithp_math_" #name "_" #type);
@@ -57,7 +56,7 @@ _Static_assert(sizeof addresses / sizeof addresses[0] ==
 
 /* ---- Text ---- */
 
-/* Jumps under the names that the compiler asks for. */
+/* Jumps under the names that the compiler expects. */
 static void add_jumps(pithp_text *t) {
     static const char *const types[] = {"f32", "f64"};
     static const char *const vectors[][4] = {{"bN4", "cN8", "dN8", "eN16"},
@@ -79,7 +78,7 @@ static void add_jumps(pithp_text *t) {
     pithp_text_add(t, ");\n");
 }
 
-/* Calls through the table, where there are no vector forms. */
+/* Calls through the table, without vector forms. */
 static void add_calls(pithp_text *t) {
     static const char *const types[] = {"f32", "f64"};
     int at = 0;

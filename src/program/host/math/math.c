@@ -1,14 +1,13 @@
-/* The scalar forms of the functions in math.def: SLEEF's deterministic ones, with FMA
- * where the processor has it, mended where SLEEF gives infinity for a finite result or
- * loses digits, and our own. The vector forms of math_simd.c agree with these bit for
- * bit. */
+/* Scalar forms of the functions in math.def: SLEEF's deterministic ones (with FMA if the
+ * processor has it) and our own. SLEEF's are corrected if they overflow for a finite
+ * result or lose digits. The vector forms in math_simd.c have the same bits. */
 #include "program/host/math/math.h"
 
 #include "program/host/math/angle.h"
 #include "program/host/math/fast.h"
 #include "program/host/math/own.h"
 
-/* Our own call the C library for each fma where the compiler may not assume the
+/* Our own functions call the C library for each fma if the compiler may not assume the
  * instruction. */
 #ifdef __x86_64__
 #    define HAS_FMA __builtin_cpu_supports("fma")
@@ -49,7 +48,7 @@ bool pithp_math_has_fma(void) {
         SLEEF(sleef, type, bound, finz, purecfma)(__VA_ARGS__)
 #endif
 
-/* ---- Where SLEEF overflows too early. f32 goes through f64. ---- */
+/* ---- Corrections of SLEEF's early overflow. f32 is computed in f64. ---- */
 
 DECLARE1_ALL(exp, u10)
 static f64 mend_exp(f64 x) { /* x - 1 is exact there */
@@ -57,7 +56,7 @@ static f64 mend_exp(f64 x) { /* x - 1 is exact there */
                    : CALL(exp, d1, u10, x);
 }
 
-static f64 mend_cosh(f64 x) { /* e^-|x| is nothing there */
+static f64 mend_cosh(f64 x) { /* e^-|x| is negligible there */
     const f64 half = pithp_math_exp_f64(m_abs(x) / 2);
     return 0.5 * half * half;
 }
@@ -70,7 +69,7 @@ static f64 mend_log1p(f64 x) {
     return pithp_math_log_f64(x);
 }
 
-static f64 mend_acosh(f64 x) { /* log(2 x); the logarithm of what is below 1 is nan */
+static f64 mend_acosh(f64 x) { /* log(2 x); negative arguments give NaN */
     return pithp_math_log_f64(x) + 0x1.62e42fefa39efp-1;
 }
 
@@ -78,7 +77,8 @@ static f64 mend_asinh(f64 x) {
     return m_copysign(mend_acosh(m_abs(x)), x);
 }
 
-/* x (log(x) - 1), with the logarithm of x in two parts; below 0 there are poles alone. */
+/* Stirling: x (log(x) - 1), with the logarithm of x in two parts; below 0 there are only
+ * poles. */
 static f64 mend_lgamma(f64 x) {
     if (x < 0 || x > 0x1p1015)
         return __builtin_inf();
@@ -90,8 +90,8 @@ static f64 mend_lgamma(f64 x) {
     return (high + (low + part * lost)) * 0x1p20;
 }
 
-/* SLEEF has few bits of subnormal results: gamma(x + 16) by x (x + 1) ... (x + 15), 2^200
- * times too great until the end. */
+/* SLEEF has few bits of subnormal results. gamma(x + 16) is divided by x (x + 1) ... (x +
+ * 15), scaled by 2^200 until the end. */
 DECLARE1_ALL(tgamma, u10)
 static f64 mend_tgamma(f64 x) {
     enum { STEPS = 16 };
@@ -154,7 +154,7 @@ static f64 mend_pow(f64 x, f64 y, f64 infinite) { /* y / 2 may be 0 */
     f64 pithp_math_##name##_f64(f64 x) {                                                 \
         return HAS_FMA && m_abs(x) <= limit64 ? fused_##name##_f64(x) : mend_##name(x);  \
     }
-/* Our own text, compiled with FMA. */
+/* Our own functions, compiled with FMA. */
 #define FUSED_FORMS(name)                                                                \
     FUSED f32 fused_##name##_f32(f32 x) {                                                \
         return own_##name##_f32(x);                                                      \

@@ -1,6 +1,6 @@
-/* The vector forms of the FAST rows of math.def, as math_simd.c has those of the others:
- * compiled for x86-64-v3 and v4. Lanes that are not for fast.h take the exact form. */
-#define M_SCALAR_MATH /* or the loops over lanes below would call themselves */
+/* Vector forms of the FAST rows of math.def, as math_simd.c has for the other rows.
+ * Compiled for x86-64-v3 and v4. Lanes outside fast.h's range use the exact form. */
+#define M_SCALAR_MATH /* otherwise the loops over lanes below would call themselves */
 #include "program/host/math/fast.h"
 
 #include <immintrin.h>
@@ -11,7 +11,7 @@
 #define SYMBOL2(isa, lanes, name, type)                                                  \
     __asm__("_ZGV" #isa "N" #lanes "vv_pithp_math_" #name "_" #type)
 
-/* Lane by lane in loops that gcc vectorises. */
+/* Loops over lanes, which gcc vectorises. */
 #define FAST1(vector, isa, lanes, name, exact, type, limit)                              \
     vector exact1_##isa##_##name##_##type(vector x) SYMBOL1(isa, lanes, exact, type);    \
     static __attribute__((noinline)) vector beyond_##isa##_##name##_##type(vector x) {   \
@@ -36,7 +36,7 @@
         return x;                                                                        \
     }
 
-/* The text of fast.h over gcc's vectors. */
+/* The text of fast.h with gcc's vectors. */
 #define NUMBER_OF(bits) ((V)(bits))
 #define BITS_OF(x)      ((I)(x))
 #define FAST1_ALL(vector, isa, lanes, name, F, B, TEXT)                                  \
@@ -136,9 +136,8 @@
 #    define LEAST_f644(x, y)  ((V)_mm256_min_pd((__m256d)(x), (__m256d)(y)))
 #    define LEAST_f324(x, y)  ((V)_mm_min_ps((__m128)(x), (__m128)(y)))
 #    define LEAST_f642(x, y)  ((V)_mm_min_pd((__m128d)(x), (__m128d)(y)))
-/* Indices beyond a table wrap, as vpermt2ps has them wrap. No instruction of AVX2
- * converts 64-bit integers: the exponent, 1024 more, is made the low bits of 2^52 + it.
- */
+/* Indices beyond a table wrap, as in vpermt2ps. AVX2 has no conversion of 64-bit
+ * integers: the exponent, plus 1024, becomes the low bits of 2^52 + exponent. */
 #    define AT(table, i)      ((i) & (sizeof(table) / sizeof *(table)-1))
 #    define SHIFT_f328(i, by) ((V)_mm256_cvtepi32_ps(_mm256_srai_epi32((__m256i)(i), by)))
 #    define SHIFT_f324(i, by) ((V)_mm_cvtepi32_ps(_mm_srai_epi32((__m128i)(i), by)))
@@ -179,7 +178,7 @@
 
 #endif
 
-/* Rows of other kinds are not for this file. */
+/* Rows of other kinds are in math_simd.c. */
 #define PITHP_MATH1_FAST(name, exact, limit32, limit64)                                  \
     FORMS1(name, exact, limit32, limit64)
 #define PITHP_MATH1_FAST_ALL(name, exact) FORMS1_ALL(name)

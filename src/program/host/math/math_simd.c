@@ -1,18 +1,17 @@
-/* The vector forms of the functions in math.def, under the names of the x86-64 vector
- * function ABI, so that gcc calls them from loops that call the scalar ones. Compiled for
- * x86-64-v3, where it gives the forms of up to 256 bits, and for x86-64-v4, where it
- * gives those of 512. Lanes that SLEEF does badly take the scalar form, which knows
- * better. */
-#define M_SCALAR_MATH /* or the loops over lanes below would call themselves */
+/* Vector forms of the functions in math.def, under the names of the x86-64 vector
+ * function ABI, so that gcc calls them from loops over the scalar ones. Compiled for
+ * x86-64-v3, which gives the forms of up to 256 bits, and for x86-64-v4, which gives
+ * those of 512 bits. Lanes outside SLEEF's accurate range use the scalar form. */
+#define M_SCALAR_MATH /* otherwise the loops over lanes below would call themselves */
 #include "program/host/math/angle.h"
 #include "program/host/math/own.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-/* A vector of `lanes` numbers from SLEEF's vectors of that or twice the size. What is not
- * for SLEEF alone is found before the call, which then is the last thing to do and needs
- * no frame. */
+/* A vector of `lanes` numbers from SLEEF's vectors of that size or of twice that size.
+ * Exceptional lanes are detected before the call, so that it is a tail call without a
+ * stack frame. */
 #define UNARY(vector, isa, lanes, name, type, call, check, rare)                         \
     static __attribute__((noinline, cold, unused))                                       \
     vector rare_##isa##_##name##_##type(vector x) {                                      \
@@ -24,7 +23,7 @@
         check(lanes, name, rare_##isa##_##name##_##type);                                \
         return call;                                                                     \
     }
-/* Rare vectors take the scalar form, which knows better. */
+/* Vectors with exceptional lanes use the scalar form. */
 #define EACH_LANE(vector, lanes, name, type, call)                                       \
     for (int i = 0; i < lanes; i++)                                                      \
         x[i] = pithp_math_##name##_##type(x[i]);                                         \
@@ -38,7 +37,7 @@
         return y;                                                                        \
     }
 
-/* Own functions, lane by lane in loops that gcc vectorises. */
+/* Own functions: loops over lanes, which gcc vectorises. */
 #define OWN_LANES(vector, isa, lanes, name, type)                                        \
     static inline __attribute__((always_inline))                                         \
     vector own_##isa##_##name##_##type(vector x) {                                       \
@@ -56,8 +55,9 @@
     vector unary_##isa##_##name##_##type(vector x) {                                     \
         return own_##isa##_##name##_##type(x);                                           \
     }
-/* f64 where every lane is within the limit. Else only those that are, beside SLEEF's,
- * and the scalar form, where that overflows too early: lanes of -inf are common. */
+/* f64 whose lanes are all within the limit. Otherwise own lanes are combined with
+ * SLEEF's, and with the scalar form if SLEEF overflows too early: lanes of -inf are
+ * common. */
 #define OWN_WITHIN(vector, isa, lanes, name, call)                                       \
     OWN_LANES(vector, isa, lanes, name, f64)                                             \
     static __attribute__((noinline)) vector beyond_##isa##_##name(vector x) {            \
@@ -80,7 +80,7 @@
                    ? beyond_##isa##_##name(x)                                            \
                    : own_##isa##_##name##_f64(x);                                        \
     }
-/* f32 of two arguments: lanes that are not for it take the scalar form. */
+/* f32 of two arguments: exceptional lanes use the scalar form. */
 #define OWN2(vector, isa, lanes, name)                                                   \
     vector binary_##isa##_##name##_f32(vector x, vector z) __asm__(                      \
         "_ZGV" #isa "N" #lanes "vv_pithp_math_" #name "_f32");                           \
@@ -101,7 +101,7 @@
         return x;                                                                        \
     }
 
-/* Recompute y where |value| is beyond the limit. */
+/* Recompute lanes of y whose |value| is beyond the limit. */
 #define MEND(lanes, type, value, limit, scalar)                                          \
     if (__builtin_expect(BEYOND_##type##lanes(value, limit), 0))                         \
         for (int i = 0; i < lanes; i++)                                                  \
@@ -168,7 +168,7 @@
 #    define BEYOND_f324(x, limit)     BEYOND_f328(WIDE32(x), limit)
 #    define BEYOND_f642(x, limit)     BEYOND_f644(WIDE64(x), limit)
 
-/* d: 256 bits, AVX2; c: 256 bits, AVX; b: 128 bits. gcc takes what fits a loop's width.
+/* d: 256 bits, AVX2; c: 256 bits, AVX; b: 128 bits. gcc selects by a loop's vector width.
  */
 #    define FORMS1_F32(name, sleef, bound, check32)                                      \
         extern __m256 Sleef_finz_##sleef##f8_##bound##avx2(__m256);                      \
@@ -236,9 +236,8 @@
 #define MEND_RESULT64(lanes, name)                                                       \
     MEND(lanes, f64, y, GREATEST_f64, pithp_math_##name##_f64(x[i], z[i]))
 
-/* f64 that may be next to a multiple of pi/2, and not near 0, is looked at once more
- * after SLEEF. The check's own error is 2^-25 up to the greatest argument that it is for.
- */
+/* f64 that may be near a multiple of pi/2, and not near 0, is checked after SLEEF. The
+ * check's own error is 2^-25 up to its greatest argument. */
 #define ANGLE_GREATEST 0x1p27
 #define CHECK_ANGLE(lanes, name, rare)                                                   \
     const __typeof__(x) turns = x * 0x1.45f306dc9c883p-1 + 0x1.8p52;                     \

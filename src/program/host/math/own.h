@@ -1,7 +1,7 @@
-/* Functions of our own, where they are several times faster than SLEEF's and no less
- * exact: one text in plain C for the scalar forms (math.c) and, in loops over lanes, the
- * vector forms (math_simd.c), without branches, so that all give the same bits. The
- * coefficients are near-minimax polynomials, made by interpolation at Chebyshev nodes. */
+/* Our own functions, several times faster than SLEEF's and as accurate. One branch-free
+ * text in plain C serves the scalar forms (math.c) and, in loops over lanes, the vector
+ * forms (math_simd.c), so all give the same bits. The coefficients are near-minimax
+ * polynomials, interpolated at Chebyshev nodes. */
 #ifndef PITH_PROGRAM_HOST_MATH_OWN_H
 #define PITH_PROGRAM_HOST_MATH_OWN_H
 
@@ -13,10 +13,11 @@
  *
  *     tanh |x| = (scale - 1 + (scale + 1) w) / (scale + 1 + (scale - 1) w)
  *
- * where w = tanh(r) = r + r^3 P(r^2), and n such that no sum is below half of its larger
- * part. Both sums are taken of r alone first; what they and r lose goes with the rest of
- * w, and mends them and the quotient: also the ones, where they are lost in a large scale
- * and the quotient is next to 1. tanh is 1 beyond `most`. */
+ * where w = tanh(r) = r + r^3 P(r^2). n is chosen so that no sum is below half of its
+ * larger term. Both sums are computed with r alone first. Their rounding errors, and that
+ * of r, are added to the rest of w and correct the sums and the quotient. So are the
+ * ones, which are lost in a large scale when the quotient is near 1. tanh is 1 beyond
+ * `most`. */
 #define OWN_TANH(F, most, terms, power_of_two)                                           \
     M_FN F own_tanh_##F(F x) {                                                           \
         const F size = m_abs(x);                                                         \
@@ -61,8 +62,8 @@ M_FN f64 own_tanh_terms_f64(f64 z) {
     return m_fused_f64(z2, m_fused_f64(z2, high, p2), p0);
 }
 
-/* 2^n of a whole number in the range of exponents. The sum with 1.5 2^23 (2^52) has it in
- * its low bits. */
+/* 2^n of a whole number in the range of exponents. Adding 1.5 2^23 (2^52) puts it in the
+ * low bits. */
 M_FN f32 own_power_of_two_f32(f32 n) {
     return m_from_bits_u32((m_bits_f32(n + 0x1.8p23f) + 127u) << 23);
 }
@@ -73,12 +74,12 @@ M_FN f64 own_power_of_two_f64(f64 n) {
 OWN_TANH(f32, 10, own_tanh_terms_f32, own_power_of_two_f32)
 OWN_TANH(f64, 20, own_tanh_terms_f64, own_power_of_two_f64)
 
-/* ---- exp of f64, where it is a normal number ---- */
+/* ---- exp of f64, if the result is a normal number ---- */
 
-/* SLEEF's with FMA (its coefficients; Boost Software License 1.0), operation by
- * operation, so that the bits are the same, but without what it does for results that are
- * no normal numbers: |x| is at most 708. The sum with 1.5 2^52 rounds to a whole number
- * and has it in its low bits. */
+/* SLEEF's algorithm with FMA (its coefficients; Boost Software License 1.0), operation by
+ * operation, so that the bits are the same. It omits the treatment of results that are
+ * not normal numbers: |x| is at most 708. Adding 1.5 2^52 rounds to a whole number and
+ * puts it in the low bits. */
 M_FN f64 own_exp_f64(f64 x) {
     const f64 sum = x * LOG2_E_f64 + 0x1.8p52, n = sum - 0x1.8p52;
     const f64 r = m_fused_f64(-n, LN2_LOW_f64, m_fused_f64(-n, LN2_HIGH_f64, x));
@@ -94,7 +95,7 @@ M_FN f64 own_exp_f64(f64 x) {
     return m_from_bits_u64(m_bits_f64(power) + (m_bits_f64(sum) << 52));
 }
 
-/* ---- pow of f32, where both are finite, and x is not negative or y is whole ---- */
+/* ---- pow of f32, if both are finite, and x is not negative or y is whole ---- */
 
 /* log2(1 + f) / f for 1 + f from sqrt(1/2) to sqrt(2) */
 M_FN f64 own_log2_terms(f64 f) {
@@ -132,13 +133,13 @@ M_FN i32 own_pow_takes(f32 x, f32 y) {
            ((x >= 0) | (y == m_rint(y)));
 }
 
-/* 2^(y log2(size)) in f64, rounded once; every size but 0 is a normal f64. Odd powers
+/* 2^(y log2(size)) in f64, rounded once; every size except 0 is a normal f64. Odd powers
  * keep the sign. */
 M_FN f32 own_pow_f32(f32 x, f32 y) {
-    const u64 least = 0x3FE6A09E667F3BCD; /* sqrt(1/2), which becomes 1/2 */
+    const u64 least = 0x3FE6A09E667F3BCD; /* sqrt(1/2), mapped to 1/2 */
     const f32 size = m_abs(x);
     const u64 apart = m_bits_f64((f64)size) - least + 0x3FF0000000000000;
-    /* the exponent, 1023 more, as the low bits of 2^52 + it */
+    /* the exponent, plus 1023, in the low bits of 2^52 + it */
     const f64 k =
         m_from_bits_u64(apart >> 52 | 0x4330000000000000) - 0x1.00000000003ffp52;
     const f64 f = m_from_bits_u64((apart & 0x000FFFFFFFFFFFFF) + least) - 1;

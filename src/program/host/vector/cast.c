@@ -1,5 +1,5 @@
-/* Block functions of the casts, every dtype to every other. To and between integers of
- * one width the sign makes no difference to the bits, so those loops are shared. */
+/* Block functions of the casts, from every dtype to every other. Between integers of one
+ * width the sign does not change the bits, so those loops are shared. */
 #include "program/host/vector/vector.h"
 
 #define CAST(from, into)                                                                 \

@@ -1,4 +1,4 @@
-/* Products of matrices of every kind of element, for one instruction set. */
+/* Matrix product kernels of every element type, for one instruction set. */
 #include "program/host/vector/dot.h"
 
 #include "program/host/vector/vector.h"
@@ -8,7 +8,7 @@
 #    include <immintrin.h>
 #endif
 
-/* Tiles that fill the registers: sums, a term's vectors and what is broadcast. */
+/* Register tiles: sums, the vectors of one term and the broadcast elements. */
 #if defined(__AVX512F__)
 enum { VECTOR_BYTES = 64, ROWS = 8, VECTORS = 3, DOT_ROWS = 4 };
 #    define FUSED_F32(a, b, c) _mm512_fmadd_ps(a, b, c)
@@ -65,7 +65,7 @@ _Static_assert(PITHP_PRODUCT_ROWS % ROWS == 0 &&
 #define ADDED(a, b) ((a) + (b))
 #include "program/host/vector/dot_kind.h"
 
-/* elements of narrow ones wrap in an unsigned type that does not promote to a signed one */
+/* narrow integers wrap in an unsigned type that does not promote to a signed one */
 #define T u16
 #define NAME(x) x##_u16
 #define FUSED(a, b, c) ((u32)(a) * (b) + (c))

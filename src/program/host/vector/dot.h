@@ -1,10 +1,10 @@
-/* Functions that multiply matrices, one set an instruction set.
+/* Matrix product functions, one set per instruction set.
  *
- * An element of a product is a sum over k, which is cut into spans of PITHP_PRODUCT_SPAN.
- * A span is summed in order, from zero on, by fused multiply-adds (where the processor
- * has none, by a product and a sum); the sums of the spans are added in order. So an
- * element depends on its row and its column alone, not on the matrix or the thread around
- * it. */
+ * Order of sums. An element is a sum over k, which is cut into spans of
+ * PITHP_PRODUCT_SPAN. A span is summed in order, from zero on, by fused multiply-adds
+ * (without FMA, by a product and a sum). The sums of the spans are added in order. So an
+ * element depends only on its row and its column, not on the shape of the matrix or the
+ * threads. */
 #ifndef PITH_PROGRAM_HOST_VECTOR_DOT_H
 #define PITH_PROGRAM_HOST_VECTOR_DOT_H
 
@@ -12,14 +12,15 @@
 
 enum {
     PITHP_PRODUCT_SPAN = 256,
-    PITHP_PRODUCT_LANES = 256, /* bytes of lanes of a product of two vectors */
-    PITHP_PRODUCT_SMALL = 4,   /* columns and terms of what `small` multiplies, at most */
-    /* Rows and bytes of a row of what holds whole tiles of every instruction set. */
+    PITHP_PRODUCT_LANES = 256, /* bytes of lanes of a dot product */
+    PITHP_PRODUCT_SMALL = 4,   /* maximum columns and terms of `small` */
+    /* Rows, and bytes of a row, that are multiples of the tiles of every instruction set.
+     */
     PITHP_PRODUCT_ROWS = 8,
     PITHP_PRODUCT_ROW_BYTES = 192,
 };
 
-/* How elements are multiplied and added; integers of one width wrap alike. */
+/* Multiplication and addition of elements; integers of one width wrap alike. */
 typedef enum pithp_product_kind {
     PITHP_PRODUCT_BOOL, /* and, or */
     PITHP_PRODUCT_U8,
@@ -31,18 +32,18 @@ typedef enum pithp_product_kind {
     PITHP_PRODUCT_KINDS
 } pithp_product_kind;
 
-/* Elements of a matrix, or panels of a tile's rows (of the first factor) or columns (of
- * the second), each of all the terms. */
+/* A matrix in memory, or panels of a tile's rows (first factor) or columns (second), each
+ * of all terms. */
 typedef struct pithp_matrix {
     const void *data;
-    int64_t row, column, next; /* elements between rows, columns, and matrices */
+    int64_t row, column, next; /* strides of rows, columns and matrices, in elements */
     bool panels;
 } pithp_matrix;
 
 typedef struct pithp_product {
-    int32_t rows, columns; /* of a tile, which stays in registers */
-    /* Panels of `width` neighbours, the terms one after the other: to[k * width + i] is
-     * element i of term k, and zero from `count` on. */
+    int32_t rows, columns; /* of a register tile */
+    /* Pack panels of `width` neighbours, term by term: to[k * width + i] is element i of
+     * term k, and zero from `count` on. */
     void (*pack)(void *to,
                  const void *from,
                  int64_t width,
@@ -50,8 +51,8 @@ typedef struct pithp_product {
                  int64_t term_stride,
                  int64_t count,
                  int64_t terms);
-    /* c[m, n], its rows `pitch` apart, by tiles. Where b is in no panels its columns lie
-     * side by side. */
+    /* c[m, n] with row stride `pitch`, by register tiles. b is in panels, or has
+     * contiguous columns. */
     void (*tiles)(void *c,
                   int64_t pitch,
                   int64_t m,
@@ -59,8 +60,8 @@ typedef struct pithp_product {
                   int64_t terms,
                   const pithp_matrix *a,
                   const pithp_matrix *b);
-    /* c[count, m, n] of as many pairs of matrices, of at most PITHP_PRODUCT_SMALL columns
-     * and terms and in no panels. */
+    /* c[count, m, n] of `count` pairs of matrices without panels, with at most
+     * PITHP_PRODUCT_SMALL columns and terms. */
     void (*small)(void *c,
                   int64_t count,
                   int64_t m,
@@ -68,9 +69,9 @@ typedef struct pithp_product {
                   int64_t terms,
                   const pithp_matrix *a,
                   const pithp_matrix *b);
-    /* to[i * step], for each of the `rows` of a, which have their terms side by side: the
-     * product with the vector b. Term k goes to lane k modulo the number of lanes; halves
-     * of the lanes meet until one is left. */
+    /* Dot products to[i * step] of the `rows` of a, whose terms are contiguous, and the
+     * vector b. Term k belongs to lane k modulo the number of lanes. Halves of the lanes
+     * are added until one is left. */
     void (*dots)(void *to,
                  int64_t step,
                  const void *a,

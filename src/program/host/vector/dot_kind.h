@@ -1,20 +1,21 @@
-/* Products of one kind of element. Included by host/vector/dot.c for each of them with
+/* Matrix products of one element type. Included by host/vector/dot.c for each of them
+ * with
  *
- *     T            the type of an element
- *     NAME(x)      x for this kind
- *     FUSED(a, b, c)         a * b + c of elements
- *     FUSED_VECTOR(a, b, c)  the same of vectors
- *     ADDED(a, b)            the sum of elements or vectors
+ *   T                        the type of an element
+ *   NAME(x)                  x for this kind
+ *   FUSED(a, b, c)           a * b + c of elements
+ *   FUSED_VECTOR(a, b, c)    the same of vectors
+ *   ADDED(a, b)              the sum of elements or vectors
  *
- * A tile of ROWS times VECTORS vectors of sums stays in registers while the terms go by:
- * a term costs ROWS broadcasts and VECTORS loads. */
+ * A register tile holds ROWS times VECTORS vectors of sums. Each term costs ROWS
+ * broadcasts and VECTORS loads. */
 
 typedef T NAME(vector) __attribute__((vector_size(VECTOR_BYTES)));
 typedef T NAME(loose)
     __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(T)), may_alias));
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(T), NAME(COLUMNS) = VECTORS * NAME(LANES) };
 
-/* What is left of a tile at the edge goes through memory. */
+/* Tiles at the edge are stored through memory. */
 static void NAME(store_some)(T *c,
                              int64_t pitch,
                              int64_t rows,
@@ -29,8 +30,8 @@ static void NAME(store_some)(T *c,
         }
 }
 
-/* Terms of a span: element i of a term of a lies row * i on, terms `a_term` and `b_term`
- * apart. height and vectors are constants wherever it is inlined. */
+/* Terms of a span: element i of a term of a is at row * i; terms are `a_term` and
+ * `b_term` apart. height and vectors are compile-time constants after inlining. */
 static inline __attribute__((always_inline)) void NAME(tile)(const int height,
                                                              const int vectors,
                                                              int64_t terms,
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const int height,
     EACH(i, height) {
         EACH(v, vectors) {
             sum[i][v] = (NAME(vector)){0};
-            if (rows == height) /* stores will find their lines near */
+            if (rows == height) /* prefetches the lines of the stores */
                 __builtin_prefetch(c + i * pitch + v * NAME(LANES), 1);
         }
     }
@@ -82,7 +83,7 @@ static inline __attribute__((always_inline)) void NAME(tile)(const int height,
     NAME(store_some)(c, pitch, rows, columns, add, some, NAME(COLUMNS));
 }
 
-/* Tiles of as many vectors as the columns ask for. */
+/* Tiles with as many vectors as the columns need. */
 #define TILES(name, height, row, a_term)                                                 \
     static __attribute__((noinline)) void NAME(name)(                                    \
         int64_t terms, const T *a, int64_t a_row, int64_t a_step, const T *b,            \
@@ -100,8 +101,8 @@ TILES(tile_packed, ROWS, 1, ROWS)
 TILES(tile_direct, ROWS, a_row, a_step)
 TILES(tile_row, 1, 0, a_step)
 
-/* width is a constant wherever it is inlined, so that whole rows of a panel are moved by
- * vectors, and ROWS of them interleaved. */
+/* width is a compile-time constant after inlining, so that vectors move whole rows of a
+ * panel and interleave ROWS of them. */
 static inline __attribute__((always_inline)) void NAME(pack_wide)(const int64_t width,
                                                                   T *restrict panel,
                                                                   const T *restrict x,
@@ -121,7 +122,7 @@ static inline __attribute__((always_inline)) void NAME(pack_wide)(const int64_t 
             }
         return;
     }
-    /* few terms at a time: the panel's part stays in the first cache */
+    /* few terms at a time, so that the panel's part stays in the L1 cache */
     for (int64_t k = 0; k < terms; k += 64) {
         const int64_t end = terms - k < 64 ? terms : k + 64;
         for (int64_t i = 0; i < width; i++)
@@ -144,15 +145,15 @@ static void NAME(pack)(void *to,
         NAME(pack_wide)(NAME(COLUMNS), to, from, stride, term_stride, count, terms);
 }
 
-/* Rows of a in one span: those of whole tiles, and the rest in a panel. */
+/* Rows of a in one span: those of whole tiles, and the remaining ones in a panel. */
 typedef struct NAME(left) {
     const T *data, *rest;
     int64_t rows, whole;
-    int64_t next, row, column; /* elements between tiles' rows, rows, and terms */
+    int64_t next, row, column; /* strides of tiles' rows, rows and terms */
     bool packed;
 } NAME(left);
 
-/* Rows that fill no tile are copied to `rest` with zeros behind them. */
+/* Rows that fill no tile are copied to `rest`, padded with zeros. */
 static NAME(left) NAME(left_of)(const pithp_matrix *a,
                                 int64_t m,
                                 int64_t terms,
@@ -170,8 +171,8 @@ static NAME(left) NAME(left_of)(const pithp_matrix *a,
     return (NAME(left)){data, rest, m, whole, a->row, a->row, a->column, false};
 }
 
-/* Columns of b in one span, the terms `*step` apart; those that fill no vector are copied
- * to `edge` with zeros behind them. */
+/* Columns of b in one span, with terms `*step` apart; those that fill no vector are
+ * copied to `edge`, padded with zeros. */
 static const T *NAME(right_of)(const pithp_matrix *b,
                                int64_t terms,
                                int64_t k,
@@ -193,7 +194,7 @@ static const T *NAME(right_of)(const pithp_matrix *b,
     return data;
 }
 
-/* All the rows by the columns of one tile. */
+/* All rows by the columns of one tile. */
 static void NAME(tile_column)(const NAME(left) * a,
                               int64_t span,
                               const T *b,
@@ -226,7 +227,7 @@ static void NAME(tile_column)(const NAME(left) * a,
     }
 }
 
-/* Nothing is read beyond a matrix. */
+/* Reads stay within a matrix. */
 static void NAME(tiles)(void *c,
                         int64_t pitch,
                         int64_t m,
@@ -262,8 +263,9 @@ static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
             right[k][j] = y[k * b->row + j * b->column];
         }
     }
-    /* Rows are loaded whole before any of the result is stored: large arrays begin at
-     * the same place of a page, and the processor would take the stores for theirs. */
+    /* Rows are loaded whole before any of the result is stored. Large arrays begin at the
+     * same page offset, so the processor would mistake the stores for aliases of later
+     * loads (4K aliasing). */
     for (int64_t i = 0; i < m; i++, x += a->row, c += n) {
         T left[PITHP_PRODUCT_SMALL], sum[PITHP_PRODUCT_SMALL];
         EACH(k, terms) {
@@ -305,7 +307,7 @@ static void NAME(small)(void *c,
 #undef SMALL
 }
 
-/* `height` rows at once: they share what is loaded of b. */
+/* `height` rows at once, which reuse the loaded part of b. */
 static inline __attribute__((always_inline)) void NAME(dot_rows)(const int height,
                                                                  T *to,
                                                                  int64_t step,

@@ -1,9 +1,8 @@
-/* Block functions of the elementwise rows: f(destination, a, b, c, n) over n elements
- * that lie side by side. A destination may be one of the operands, but not overlap one
- * otherwise. */
+/* Block functions of the elementwise rows: f(destination, a, b, c, n) over n contiguous
+ * elements. A destination may be one of the operands; other overlap is not allowed. */
 #include "program/host/vector/vector.h"
 
-/* ---- One loop a row and dtype ---- */
+/* ---- One loop per row and dtype ---- */
 
 #define SCOPE(dt)                                                                        \
     typedef T_##dt T __attribute__((unused));                                            \
@@ -54,7 +53,7 @@
             d[i] = KEEP_##result(dt, expression);                                        \
         }                                                                                \
     }
-/* Bits of one width chosen by a bool. */
+/* Selection of bits of one width by a bool. */
 #define CHOICE(ENUM, dt, expression)                                                     \
     static void ENUM##_##dt(void *to, const void *x, const void *y, const void *z,       \
                             int64_t n) {                                                 \

@@ -1,4 +1,4 @@
-/* Fetching what the hardware does not foresee. */
+/* Software prefetch, for access patterns that defeat the hardware prefetcher. */
 #ifndef PITH_PROGRAM_HOST_VECTOR_FETCH_H
 #define PITH_PROGRAM_HOST_VECTOR_FETCH_H
 
@@ -6,9 +6,9 @@
 
 enum { PITHP_LINE_BYTES = 64 };
 
-/* Fetches the lines of `bytes` from `ahead` bytes behind `from` on. They may be
- * unmapped: a prefetch never fails. Inlined, because the compiler drops a call without
- * other effects. */
+/* Prefetch the cache lines of `bytes`, `ahead` bytes after `from`. They may be unmapped:
+ * a prefetch never faults. Inlined, because the compiler drops a call without other
+ * effects. */
 static inline __attribute__((always_inline)) void
 pithp_fetch(const void *from, int64_t ahead, int64_t bytes) {
     const uintptr_t first = (uintptr_t)from + (uintptr_t)ahead;

@@ -1,5 +1,5 @@
-/* Indices to offsets: negative ones count from the end, and what is out of range does
- * what the mode says. */
+/* Index resolution: indices to offsets, by the index mode. Negative indices count from
+ * the end. */
 #include "program/host/vector/gather.h"
 
 /* clang-format off */
@@ -13,7 +13,7 @@ _Static_assert((int)M_DROP == PITHP_INDEX_DROP && (int)M_CLIP == PITHP_INDEX_CLI
                    (int)M_ERROR == PITHP_INDEX_ERROR,
                "modes are the same numbers in texts");
 
-/* `mode` is a constant wherever it is inlined. */
+/* `mode` is a compile-time constant after inlining. */
 static inline __attribute__((always_inline)) void resolve_by(int64_t *where,
                                                              const int64_t *index,
                                                              int64_t n,
@@ -24,7 +24,8 @@ static inline __attribute__((always_inline)) void resolve_by(int64_t *where,
     PITHP_SIMD
     for (int64_t i = 0; i < n; i++) {
         const i64 x = m_place(index[i], extent, mode, from_end, wide);
-        const bool fails = mode == M_DROP && (x | where[i]) < 0; /* else by the sum */
+        const bool fails =
+            mode == M_DROP && (x | where[i]) < 0; /* other modes: by the sum */
         where[i] = fails ? -1 : where[i] * extent + x;
     }
 }
@@ -48,7 +49,7 @@ resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *r
 
 /* ---- One array of indices ---- */
 
-/* Indices I in arithmetic W, which is as wide as the extent asks for. */
+/* Indices I in arithmetic W, whose width depends on the extent. */
 #define RESOLVE(name, I, W, PLACE)                                                       \
     static inline __attribute__((always_inline)) bool resolve_##name(                    \
         int64_t *where, const I *index, int64_t n, const pithp_indexing *rule,           \
@@ -77,7 +78,7 @@ static bool resolve_one(int64_t *where,
     if (wide)
         return clips ? resolve_wide(where, index, n, rule, M_CLIP)
                      : resolve_wide(where, index, n, rule, M_DROP);
-    /* extents beyond i32 hold every i32: those that count from the end are widened */
+    /* extents beyond i32 contain every i32; negative ones are widened first */
     if (rule->extent > INT32_MAX)
         return clips ? resolve_mixed(where, index, n, rule, M_CLIP)
                      : resolve_mixed(where, index, n, rule, M_DROP);
@@ -101,8 +102,8 @@ GATHER(u16)
 GATHER(u32)
 GATHER(u64)
 
-/* Single loads: they are no slower than the processor's gathers, and the comparison costs
- * nothing beside them. */
+/* Scalar loads: they are as fast as the processor's gathers, and the comparison is free.
+ */
 #define GATHER_DIRECT(type, I)                                                           \
     static int64_t gather_##type##_##I(void *to, const void *from, const void *index,    \
                                        int64_t n, int64_t extent) {                      \

@@ -1,5 +1,5 @@
-/* Random numbers on the host: blocks of words that stay in cache, then what they become.
- * An element depends on its key and its index alone. */
+/* Random numbers on the host: blocks of Threefry words in cache, then distributions. An
+ * element depends only on its key and its index. */
 #include "program/host/vector/random.h"
 
 #include "program/host/vector/vector.h"
@@ -14,7 +14,7 @@ PITH_DTYPE_LIST(SAME_NUMBER)
 
 enum { BLOCK = 512 }; /* pairs */
 
-/* The words of a block of pairs, and 64-bit draws made of them. */
+/* The words of a block of pairs, and 64-bit draws made from them. */
 typedef struct words {
     _Alignas(64) u32 y0[BLOCK];
     _Alignas(64) u32 y1[BLOCK];
@@ -23,7 +23,7 @@ typedef struct words {
 
 /* ---- Words ---- */
 
-/* Of counts (c0 + j, c1 + j) with step 1, (c0, c1 + j) with step 0. */
+/* From counts (c0 + j, c1 + j) with step 1, (c0, c1 + j) with step 0. */
 static void fill_pairs(words *to, u32 k0, u32 k1, u32 c0, u32 step, u32 c1, int64_t n) {
     u32 *y0 = to->y0, *y1 = to->y1;
     const u32 mask = 0u - step;
@@ -36,7 +36,7 @@ static void fill_pairs(words *to, u32 k0, u32 k1, u32 c0, u32 step, u32 c1, int6
     }
 }
 
-/* Both words of each count (high, low + j) in one. */
+/* Both words of each count (high, low + j), combined into one. */
 static void fill_mixed(u32 *to, u32 k0, u32 k1, u32 high, u32 low, int64_t n) {
     PITHP_SIMD
     for (int64_t j = 0; j < n; j++) {
@@ -162,10 +162,9 @@ static void finish(const pithp_cuda_random_args *a,
     }
 }
 
-/* ---- Layouts: blocks of at most BLOCK pairs from pair p of a key on ---- */
+/* ---- Layouts: blocks of at most BLOCK pairs, from pair p of a key on ---- */
 
-/* The keys behind the draws: the key itself, or for integers the two that it splits into.
- */
+/* Keys of the draws: the key itself, or for integers the two keys of its split. */
 typedef struct drawing {
     u32 key[2][2];
     int count;
@@ -182,7 +181,7 @@ static drawing drawing_of(const pithp_cuda_random_args *a, int64_t number) {
     return d;
 }
 
-/* Element i counts i, in two words. Returns how many were done. */
+/* Element i has count i, in two words. Returns the number of elements done. */
 static int64_t by_counts(const pithp_cuda_random_args *a,
                          const drawing *d,
                          int64_t element,
@@ -216,8 +215,7 @@ static int64_t by_counts(const pithp_cuda_random_args *a,
     return n;
 }
 
-/* Words first, first + 1, ... of a key are its draws, several to a word where they are
- * narrow. */
+/* Words first, first + 1, ... of a key are its draws; narrow draws share a word. */
 static void finish_words(const pithp_cuda_random_args *a,
                          int64_t element,
                          int64_t first,
@@ -242,7 +240,7 @@ static int64_t by_halves(const pithp_cuda_random_args *a,
         n = n < BLOCK ? n : BLOCK;
         n = n < at.left ? n : at.left;
         fill_pairs(&w[k], at.k0, at.k1, (u32)at.c0, 1, (u32)at.c1, n);
-        if (n > at.second_left) { /* the last pair has no second */
+        if (n > at.second_left) { /* the last pair may lack its second word */
             u32 x0 = (u32)(at.c0 + n - 1), x1 = 0;
             m_threefry(at.k0, at.k1, &x0, &x1);
             w[k].y0[n - 1] = x0;
@@ -260,7 +258,7 @@ static int64_t by_halves(const pithp_cuda_random_args *a,
     return n;
 }
 
-/* Draws of 64 bits over several stretches: their words are not pairs. */
+/* Draws of 64 bits that cross stretches: their words are not pairs. */
 static int64_t by_single_words(const pithp_cuda_random_args *a,
                                const drawing *d,
                                int64_t element,

@@ -1,13 +1,15 @@
-/* Ranks of a few keys on the host: each is compared with all, many at a time and without
- * a branch, which for short lines is quicker than to move them one by one. */
+/* Rank sort of a few keys on the host: each key is compared with all others, many at a
+ * time and without branches. For short lines this is faster than moving keys one by one.
+ */
 #include "program/host/vector/rank.h"
 
 #include "program/host/vector/vector.h"
 
 enum { AT_ONCE = 16 };
 
-/* Keys with a sign: processors compare those. What fills up the last 16 is greatest, and
- * so less than none. Keys that are equal have as many less than them, and are counted. */
+/* Signed keys, because vector comparisons are signed. The last vector of 16 is padded
+ * with the greatest key, which is less than none. The rank of equal keys adds the number
+ * of equal keys before. */
 #define RANK(K, S, BITS)                                                                 \
     void PITHP_FOR_ISA(pithp_rank_##K)(const K *keys, int64_t n, uint8_t *ranks) {       \
         const K sign = (K)((K)1 << (BITS - 1));                                          \

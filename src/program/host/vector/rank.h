@@ -1,5 +1,4 @@
-/* Where the keys of a short line belong in their order, one function a width and an
- * instruction set. */
+/* Ranks of the keys of a short line, one function per width and instruction set. */
 #ifndef PITH_PROGRAM_HOST_VECTOR_RANK_H
 #define PITH_PROGRAM_HOST_VECTOR_RANK_H
 
@@ -7,8 +6,7 @@
 
 enum { PITHP_RANK_MOST = 64 }; /* keys */
 
-/* ranks[i]: the place of keys[i], which are unsigned; those that are equal stay in their
- * order. */
+/* ranks[i]: the sorted position of keys[i] (unsigned); stable. */
 #define PITHP_RANKS(isa)                                                                 \
     extern void pithp_rank_uint8_t_##isa(const uint8_t *keys, int64_t n,                 \
                                          uint8_t *ranks);                                \

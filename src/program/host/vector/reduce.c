@@ -1,8 +1,9 @@
-/* Reductions in an order that depends on indices alone: element i of a block of 4,096
- * goes to lane i % 64, a lane combines its elements in order, the lanes combine by a
- * binary tree over neighbours (0 with 1, 2 with 3, ...), and so do the blocks. Missing
- * lanes and blocks are the identity. Every instruction set, thread count and alignment
- * gives the same bits. */
+/* Pairwise summation and other reductions, in an order that depends only on indices.
+ *
+ * Element i of a block of 4,096 belongs to lane i % 64. A lane combines its elements in
+ * order. The lanes combine by a binary tree over neighbours (0 with 1, 2 with 3, ...),
+ * and so do the blocks. Missing lanes and blocks are the identity. So every instruction
+ * set, thread count and alignment gives the same bits. */
 #include "program/host/vector/reduce.h"
 
 #include "program/host/vector/fetch.h"
@@ -16,14 +17,14 @@
 #endif
 
 #define LANES PITHP_REDUCE_LANES
-/* Rows that are fetched before they are needed: strips of rows defeat the hardware. */
+/* Rows that are prefetched: strips of rows defeat the hardware prefetcher. */
 #define AHEAD 8
-/* Bytes that are fetched ahead of long rows. */
+/* Prefetch distance of long rows, in bytes. */
 #define FAR   12288
-#define PIECE 64 /* columns whose lanes stay in the first cache */
+#define PIECE 64 /* columns whose lanes stay in the L1 cache */
 
-/* Lanes whose accumulators stay in registers; more passes over a block read other lines.
- */
+/* Lanes whose accumulators stay in registers; further passes over a block read other
+ * lines. */
 #if defined(__AVX512F__)
 #    define AT_ONCE      64
 #    define VECTOR_BYTES 64
@@ -50,7 +51,7 @@ typedef f32 f32s __attribute__((vector_size(VECTOR_BYTES / 2), aligned(4), may_a
 typedef f64 f64s __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
 enum { F64S = VECTOR_BYTES / 8 };
 
-/* Intrinsics, because gcc splits __builtin_convertvector as well. */
+/* Intrinsics, because gcc also splits __builtin_convertvector. */
 static inline __attribute__((always_inline)) f64s load_f64s(const f32 *x) {
 #if defined(__AVX512F__)
     return _mm512_cvtps_pd(_mm256_loadu_ps(x));
@@ -63,7 +64,7 @@ static inline __attribute__((always_inline)) f64s load_f64s(const f32 *x) {
 
 /* ---- Reducers ---- */
 
-/* Names that reduce_kind.h makes functions of. */
+/* Names from which reduce_kind.h makes functions. */
 #define REDUCER_OF(name, dt, A, LOADED, IDENTITY, COMBINE)                               \
     typedef dt name##_element;                                                           \
     typedef A name##_accumulator;                                                        \
@@ -218,9 +219,8 @@ M_REDUCERS_OF_EXTREMES(NUMBERS_OF)
 
 /* ---- argmin, argmax ---- */
 
-/* The first element that no other one beats: nan beats numbers. A row keeps the best of
- * each block by the reducer's `extreme`, then looks for it in the block that had it
- * first. */
+/* The first element that no other one beats; NaN beats numbers. A row keeps the best of
+ * each block by the reducer's `extreme`, then searches the first block that has it. */
 #define FINDER(name, dt, extreme, A, LOADED, BEATS)                                      \
     static int64_t name##_row(const void *from, int64_t length) {                        \
         const dt *x = from;                                                              \

@@ -1,10 +1,10 @@
-/* Functions that reduce, one set an instruction set. */
+/* Reduction functions, one set per instruction set. */
 #ifndef PITH_PROGRAM_HOST_VECTOR_REDUCE_H
 #define PITH_PROGRAM_HOST_VECTOR_REDUCE_H
 
 #include "program/op/op.h"
 
-/* Elements of a block, lanes within it, and columns that are reduced side by side. */
+/* Elements of a block, lanes of a block, and columns that are reduced side by side. */
 enum { PITHP_REDUCE_BLOCK = 4096, PITHP_REDUCE_LANES = 64, PITHP_REDUCE_TILE = 128 };
 
 typedef enum pithp_reduction {
@@ -17,12 +17,12 @@ typedef enum pithp_reduction {
     PITHP_REDUCTIONS
 } pithp_reduction;
 
-/* How elements of one dtype are combined; NULL functions where they are not. */
+/* Reducer of one dtype; NULL functions if the operation does not accept the dtype. */
 typedef struct pithp_reducer {
-    pith_dtype accumulator; /* a dtype of the accumulator's bits: its cast to the result's
-                               dtype finishes a reduction */
-    /* to[i]: of `length` elements side by side, at most a block; rows follow each other,
-     * and `more` elements that will be wanted follow them */
+    pith_dtype accumulator; /* a dtype with the accumulator's bits: its cast to the
+                               result's dtype finishes a reduction */
+    /* to[i]: of `length` contiguous elements, at most a block. Rows are consecutive;
+     * `more` elements after them will be read next */
     void (*rows)(void *to, const void *from, int64_t length, int64_t count, int64_t more);
     /* to[c]: of `length` elements, at most a block, from `from + c` on, `pitch` apart.
      * scratch holds lanes * width accumulators. */
@@ -32,16 +32,17 @@ typedef struct pithp_reducer {
                     int64_t length,
                     int64_t width,
                     void *scratch);
-    /* lane[c]: of `count` elements from `from + c` on, `pitch` apart, in order; at least
-     * one. The next lane, which will be wanted, begins `step` elements behind. */
+    /* lane[c]: of `count` elements (at least one) from `from + c` on, `pitch` apart, in
+     * order. The next lane, which will be read next, begins `step` elements after. */
     void (*lane)(void *lane,
                  const void *from,
                  int64_t pitch,
                  int64_t count,
                  int64_t width,
                  int64_t step);
-    /* The columns in parts: rows first..first + count of the block go to their lanes,
-     * [lanes, width]; then those that rows are in, at most all, make to[c]. */
+    /* Incremental form of `columns`: rows first..first + count of the block are combined
+     * into their lanes, [lanes, width]. Then `finish` combines the used lanes, at most
+     * all, to to[c]. */
     void (*fold)(void *lanes,
                  const void *from,
                  int64_t pitch,
@@ -65,7 +66,7 @@ typedef struct pithp_finder {
 
 typedef struct pithp_reduce_table {
     pithp_reducer reducers[PITHP_REDUCTIONS][PITH_DTYPE_COUNT];
-    pithp_finder finders[2][PITH_DTYPE_COUNT]; /* argmin, argmax */
+    pithp_finder finders[2][PITH_DTYPE_COUNT]; /* by argmin, argmax */
 } pithp_reduce_table;
 
 extern const pithp_reduce_table pithp_reduce_base, pithp_reduce_v3, pithp_reduce_v4;

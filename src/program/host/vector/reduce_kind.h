@@ -1,16 +1,15 @@
 /* The functions of one reducer. host/vector/reduce.c includes this header once per
  * reducer with
  *
- *     REDUCER   its name in source/reducers.h; reduce.c defines from that list
+ *   REDUCER   its name in source/reducers.h; reduce.c defines from that list
  *               REDUCER_element, REDUCER_accumulator   the types
- *               REDUCER_load(x)      an element as an accumulator
- *               REDUCER_join(a, b)   two accumulators combined
- *               REDUCER_none()       the identity
- *     WIDENED   if elements are f32 and accumulators f64; then there is also
+ *               REDUCER_load(x)                        an element as an accumulator
+ *               REDUCER_join(a, b)                     two accumulators combined
+ *               REDUCER_none()                         the identity
+ *   WIDENED   if elements are f32 and accumulators f64; then there is also
  *               REDUCER_join_vectors(a, b)
- *     EXTREME   if it is the minimum or maximum of floats; then there is also
- *               REDUCER_join_numbers(a, b)   for numbers that are not NaN
- */
+ *   EXTREME   if it is the minimum or maximum of floats; then there is also
+ *               REDUCER_join_numbers(a, b)   for numbers that are not NaN */
 #define NAME(x) PITHP_PASTE(REDUCER, x)
 #define T       NAME(element)
 #define A       NAME(accumulator)
@@ -18,8 +17,8 @@
 /* ---- The inner loops ---- */
 
 #ifndef WIDENED
-/* Element by element; the compiler makes vectors of them.
- * Elements begin..end, LANES apart, go to AT_ONCE lanes. */
+/* Element by element; the compiler vectorises. Elements begin..end, LANES apart, are
+ * combined into AT_ONCE lanes. */
 static inline __attribute__((always_inline)) void
 NAME(to_some)(A *some, const T *x, int64_t begin, int64_t end, bool fetches) {
     for (int64_t i = begin; i < end; i += LANES) {
@@ -31,15 +30,15 @@ NAME(to_some)(A *some, const T *x, int64_t begin, int64_t end, bool fetches) {
     }
 }
 
-/* n more elements, one a lane. */
+/* n more elements, one per lane. */
 static inline __attribute__((always_inline)) void
 NAME(rest_to_some)(A *some, const T *x, int64_t n) {
     EACH_OF_REST(j, n) some[j] = NAME(join)(some[j], NAME(load)(x[j]));
 }
 
-/* Each lane takes its rows of `groups` times as many rows as lanes, in turn. A lane
- * is read and written once, and the rows are `groups` streams. Lanes hold nothing
- * before if it `begins`. */
+/* Each lane combines its rows of `groups` times as many rows as lanes, in order. A lane
+ * is read and written once, and the rows are `groups` streams. Lanes are uninitialised if
+ * it `begins`. */
 static inline __attribute__((always_inline)) void
 NAME(piece)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
     PITHP_SIMD
@@ -51,8 +50,8 @@ NAME(piece)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool be
     }
 }
 #else
-/* By vectors: each vector is converted as it is loaded. gcc would load whole registers of
- * f32 and take them apart, which is slower. */
+/* By vectors: each vector is converted as it is loaded. gcc would load full registers of
+ * f32 and split them, which is slower. */
 static inline __attribute__((always_inline)) void
 NAME(to_some)(f64 *some, const f32 *x, int64_t begin, int64_t end, bool fetches) {
     f64s all[AT_ONCE / F64S];
@@ -101,7 +100,7 @@ static inline __attribute__((always_inline)) void NAME(
 
 /* ---- Trees and lanes ---- */
 
-/* Neighbours of `count` rows of `width` meet until one is left, in rows[0]. */
+/* Combine neighbours of `count` rows of `width` until one is left, in rows[0]. */
 static inline __attribute__((always_inline)) void
 NAME(meet)(A *rows, int64_t pitch, int64_t count, int64_t width) {
     for (; count > 1; count = (count + 1) / 2) {
@@ -123,8 +122,8 @@ NAME(tree)(void *blocks, int64_t pitch, int64_t count, int64_t width) {
     NAME(meet)(blocks, pitch, count, width);
 }
 
-/* Whole trees over 2, 4, 8 elements, and over fewer than 64: the trees of the
- * powers of two in n, the last and least ones joined first. */
+/* Complete trees over 2, 4, 8 elements, and over fewer than 64: the trees of the powers
+ * of two in n. The last and smallest ones are joined first. */
 static inline A NAME(2)(const T *x) {
     return NAME(join)(NAME(load)(x[0]), NAME(load)(x[1]));
 }
@@ -162,8 +161,8 @@ static inline A NAME(few)(const T *x, int64_t n) {
     return some;
 }
 
-/* Elements go to their lanes, which hold those before them, or, where it `begins`,
- * nothing. `more` elements that follow are fetched with them. */
+/* Combine elements into their lanes, which are uninitialised if it `begins`. `more`
+ * elements after them are prefetched. */
 static inline __attribute__((always_inline)) void
 NAME(to_lanes)(A *lanes, const T *x, int64_t length, bool begins, int64_t more) {
     const int64_t whole = length / LANES * LANES, rest = length - whole;
@@ -193,7 +192,7 @@ static inline __attribute__((always_inline)) void NAME(halve)(A *lanes, int left
         lanes[j] = NAME(join)(lanes[2 * j], lanes[2 * j + 1]);
 }
 
-/* No loop: so the lanes stay in registers. */
+/* Not a loop, so that the lanes stay in registers. */
 static inline __attribute__((always_inline)) A NAME(of_lanes)(A *lanes) {
     NAME(halve)(lanes, 32);
     NAME(halve)(lanes, 16);
@@ -216,15 +215,15 @@ NAME(row_in_order)(const T *x, int64_t length, int64_t more) {
 }
 #endif
 
-/* ---- A row ---- */
+/* ---- One row ---- */
 
 #ifndef EXTREME
 static A NAME(row)(const T *x, int64_t length, int64_t more) {
     return NAME(row_in_order)(x, length, more);
 }
 #else
-/* The order chooses among nans and zeros, and nothing else, so that the processor's own
- * minimum finds what is neither. */
+/* The order matters only for NaN and zeros, so the processor's own minimum decides other
+ * results. */
 static inline __attribute__((always_inline)) void
 NAME(meet_numbers)(A *some, A *nans, const T *x) {
     PITHP_SIMD
@@ -236,7 +235,7 @@ NAME(meet_numbers)(A *some, A *nans, const T *x) {
 }
 
 static A NAME(row)(const T *x, int64_t length, int64_t more) {
-    A some[NUMBERS], nans[NUMBERS]; /* 1: met one */
+    A some[NUMBERS], nans[NUMBERS]; /* 1: has met a NaN */
     if (length < 2 * NUMBERS)
         return NAME(row_in_order)(x, length, more);
     PITHP_SIMD
@@ -247,7 +246,7 @@ static A NAME(row)(const T *x, int64_t length, int64_t more) {
     for (int64_t i = NUMBERS; i + NUMBERS <= length; i += NUMBERS)
         NAME(meet_numbers)(some, nans, x + i);
 
-    /* some once more rather than fewer */
+    /* the last vector overlaps the one before */
     NAME(meet_numbers)(some, nans, x + length - NUMBERS);
     for (int left = NUMBERS / 2; left; left /= 2) {
         PITHP_SIMD
@@ -284,7 +283,7 @@ NAME(rows)(void *to, const void *from, int64_t length, int64_t count, int64_t mo
     }
 }
 
-/* The first meeting of `used` rows, straight from where they lie. */
+/* The first level of the tree over `used` rows, read in place. */
 static inline __attribute__((always_inline)) void
 NAME(first)(A *lanes, const T *x, int64_t pitch, int64_t used, int64_t width) {
     for (int64_t i = 0; i < used / 2; i++) {
@@ -299,7 +298,7 @@ NAME(first)(A *lanes, const T *x, int64_t pitch, int64_t used, int64_t width) {
             lanes[used / 2 * width + c] = NAME(load)(x[(used - 1) * pitch + c]);
 }
 
-/* The same of a long row, and what lies `ahead` elements behind it is fetched. */
+/* The same for a long row; elements `ahead` after it are prefetched. */
 static inline __attribute__((always_inline)) void NAME(pieces)(A *lane,
                                                                const T *row,
                                                                int64_t group,
@@ -331,7 +330,7 @@ static inline __attribute__((always_inline)) void NAME(groups)(A *lanes,
      pitch);
 }
 
-/* As many groups of rows as there are; how many rows they were. */
+/* As many groups of rows as possible; returns the number of their rows. */
 static inline __attribute__((always_inline)) int64_t NAME(all_groups)(A *lanes,
                                                                       const T *x,
                                                                       int64_t pitch,
@@ -379,8 +378,8 @@ static inline __attribute__((always_inline)) void NAME(each)(A *lanes,
     }
 }
 
-/* Rows `first` on go to their lanes, which hold the rows before them. Columns that
- * fill their rows are walked as one long row of lanes. */
+/* Combine rows from `first` on into their lanes, which hold the rows before them. Columns
+ * that fill their rows are treated as one long row of lanes. */
 static void NAME(fold)(void *into,
                        const void *from,
                        int64_t pitch,
@@ -398,7 +397,7 @@ static void NAME(fold)(void *into,
     NAME(each)(into, x + n * pitch, pitch, first + n, count - n, width);
 }
 
-/* The lanes that rows are in meet. */
+/* Combine the used lanes. */
 static void NAME(finish)(void *to, void *lanes, int64_t used, int64_t width) {
     A *out = to, *all = lanes;
     if (width == 1 && used == LANES) {

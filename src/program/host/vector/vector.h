@@ -1,12 +1,12 @@
-/* What the host loops share. Each file of this folder is compiled once an instruction
- * set, with PITHP_ISA naming it (base, v3, v4); bits never depend on which one runs. */
+/* Shared definitions of the host loops. Each file of this folder is compiled once per
+ * instruction set (PITHP_ISA: base, v3, v4); all give the same bits. */
 #ifndef PITH_PROGRAM_HOST_VECTOR_VECTOR_H
 #define PITH_PROGRAM_HOST_VECTOR_VECTOR_H
 
-/* One text serves signed and unsigned types: some comparisons are constant. */
+/* One text serves signed and unsigned types, so some comparisons are constant. */
 #pragma GCC diagnostic ignored "-Wtype-limits"
 
-/* Helpers need the prologue before them. */
+/* The prologue comes before the helpers. */
 /* clang-format off */
 #include "program/source/prologue_host.h"
 #include "program/source/scalar.h"
@@ -14,7 +14,7 @@
 /* clang-format on */
 #include "program/op/op.h"
 
-/* A name of this instruction set. */
+/* The name for this instruction set. */
 #define PITHP_FOR_ISA(name) PITHP_PASTE(name, PITHP_ISA)
 
 #define PITHP_SIMD _Pragma("omp simd")
