@@ -1,7 +1,6 @@
-/* Primitives on CUDA: calls turned into launches of kernels that are built with the
- * library, or, for elementwise operations, of programs of one operation that are compiled
- * when they are first used. Nothing here needs CUDA to build or to be tested: a sink says
- * what a kernel is. */
+/* Lowering of primitives for CUDA: to kernels that are built with the library, or, for
+ * elementwise operations, to programs of one operation, compiled on first use. Nothing
+ * here needs CUDA to build or to test: the sink defines what a kernel is. */
 #ifndef PITH_PROGRAM_CUDA_CUDA_H
 #define PITH_PROGRAM_CUDA_CUDA_H
 
@@ -10,9 +9,9 @@
 #include "program/op/rules.h"
 #include "program/source/args/library.h"
 
-/* Handle for cudaLaunchKernel; NULL where the library was built without CUDA. */
+/* Handle for cudaLaunchKernel; NULL if the library was built without CUDA. */
 const void *pithp_cuda_kernel(int id);
-/* The same work by a kernel whose one parameter is the address of its arguments. */
+/* The variant of the kernel whose only parameter is the address of its arguments. */
 const void *pithp_cuda_kernel_at(int id);
 
 /* pithp_lower for a sink for CUDA; `memory->temporary` has pithp_cuda_temporary_bytes. */
@@ -21,21 +20,20 @@ pith_status pithp_lower_cuda(const pithp_call *call,
                              const pithp_memory *memory,
                              const pithp_sink *sink);
 size_t pithp_cuda_temporary_bytes(const pithp_call *call, const pith_spec *result);
-/* What `memory->gemm` has where a library is to make the call's product; 0: it cannot, or
- * would not be quicker. use: that of the device. */
+/* Bytes of `memory->gemm` if a library should compute the call's product. 0: it cannot,
+ * or would not be faster. use: that of the device. */
 size_t pithp_cuda_gemm_bytes(const pithp_call *call, pithp_gemm_use use);
-/* The two above for such a product. */
+/* Lowering and temporary bytes of such a product. */
 pith_status pithp_cuda_lower_gemm(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
                                   const pithp_sink *sink);
 size_t pithp_cuda_temporary_gemm(const pithp_call *call);
 
-/* How a sink launches on a CUDA device where it differs from the host in more than the
- * kernel. */
+/* CUDA launches of a sink that differ from the host in more than the kernel. */
 extern const pithp_device_encoder pithp_cuda_encoder;
 
-/* What a sink on a scope of a CUDA device has. */
+/* Target of a sink on a scope of a CUDA device. */
 extern const struct pithp_cuda_target pithp_cuda_on_scope;
 /* Run a call on the stream of s, whose device is a CUDA device. */
 pith_status pithp_run_cuda(pith_scope *s,
@@ -43,7 +41,7 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pith_spec *result,
                            const pithp_memory *memory);
 
-/* One launch of a library kernel over a number of threads; none for 0. */
+/* Launch a library kernel over a number of threads; none for 0. */
 pith_status pithp_cuda_emit(const pithp_sink *sink,
                             pithp_cuda_kernel_id id,
                             const char *name,
@@ -51,7 +49,7 @@ pith_status pithp_cuda_emit(const pithp_sink *sink,
                             size_t args_bytes,
                             int64_t threads);
 
-/* Rules whose work is cut in another way than the host's: pithp_cuda_lower_<rule> and
+/* Rules with another partitioning of work than the host: pithp_cuda_lower_<rule> and
  * pithp_cuda_temporary_<rule>. */
 #define PITHP_CUDA_RULE(rule)                                                            \
     pith_status pithp_cuda_lower_##rule(const pithp_call *call, const pith_spec *result, \
@@ -69,7 +67,7 @@ PITHP_CUDA_RULE(scatter)
 PITHP_CUDA_RULE(threefry)
 PITHP_CUDA_RULE(random)
 
-/* Launches kernels of a reduction that make the elements which they reduce. */
+/* Launches fused reduction kernels, which produce the elements that they reduce. */
 struct m_reduce_args;
 typedef struct pithp_cuda_maker {
     pith_status (*launch)(const void *closure,
@@ -79,10 +77,10 @@ typedef struct pithp_cuda_maker {
                           int64_t threads);
     const void *closure;
 } pithp_cuda_maker;
-/* Its number in m_reduce_args. */
+/* Number of the operation in m_reduce_args. */
 int32_t pithp_cuda_reduction(const pithp_call *call);
-/* As pithp_cuda_lower_reduce, of an operand that has no memory but is made
- * (pithp_reducing_makes); NULL: it has. */
+/* As pithp_cuda_lower_reduce, for an operand that the kernel produces
+ * (pithp_reducing_makes). maker NULL: the operand is in memory. */
 pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pith_spec *result,
                                        const pithp_memory *memory,
@@ -90,8 +88,8 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pithp_cuda_maker *maker);
 size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *result);
 
-/* The launches of a sort of one line of u64 keys: *keys and *places are sorted in the
- * end. temporary: 32 bytes a key. */
+/* Sort one line of u64 keys. After the launches *keys and *places (the indices) are
+ * sorted. temporary: 32 bytes a key. */
 pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                                  const char *name,
                                  const uint64_t *from,
@@ -102,15 +100,16 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
 
 /* ---- Programs of one elementwise operation ---- */
 
-/* Texts before the operation's own, for NVRTC and, with the same functions, for cc. */
+/* Prologues of program texts for NVRTC and for cc; both define the same functions. */
 extern const char pithp_text_cuda[], pithp_text_host[];
-/* The kernel that decides for a graph, to follow pithp_text_cuda. */
+/* Text of the kernel that sets a graph's conditional node; follows pithp_text_cuda. */
 extern const char pithp_text_graph[];
-/* What kernels that do the work of many need, to follow one of the first two. */
+/* Text that grouped kernels need; follows one of the first two. */
 extern const char pithp_text_many[];
-/* What kernels need that reduce what they make, likewise. */
+/* Text that fused reduction kernels need; follows one of the first two. */
 extern const char pithp_text_reduce[];
-/* The operation of a call, to follow one of them; defines the kernel pithp_one. */
+/* Text of a call's operation, which follows pithp_text_cuda; defines the kernel
+ * pithp_one. */
 void pithp_one_text(pithp_text *text, const pithp_call *call);
 
 #endif

@@ -1,4 +1,5 @@
-/* Products on CUDA: a thread an element, where no library is quicker (gemm.c). */
+/* Matrix products on CUDA, one thread per element, for products that a library does not
+ * compute faster (gemm.c). */
 #include "program/host/dot.h"
 
 #include "program/cuda/cuda.h"
@@ -16,7 +17,7 @@ size_t pithp_cuda_temporary_product(const pithp_call *call, const pith_spec *res
                        (v.b.moved ? call->operands[v.b.operand]->bytes : 0),
                  library = pithp_cuda_temporary_gemm(call);
     (void)result;
-    return own > library ? own : library; /* which of the two is decided later */
+    return own > library ? own : library; /* the choice between the two is made later */
 }
 
 pith_status pithp_cuda_lower_product(const pithp_call *call,

@@ -1,9 +1,9 @@
-/* The text of a program of one elementwise operation: types of its operands, its row's
+/* Text of a CUDA program of one elementwise operation: types of its operands, its row's
  * expression, and a kernel that applies it to every element. */
 #include "program/cuda/cuda.h"
 #include "program/op/spelling.h"
 
-/* Bits of a width, for where, which computes nothing. */
+/* An unsigned dtype of equal width: WHERE moves bits and computes nothing. */
 static pith_dtype moved_as(pith_dtype dtype) {
     switch (pith_dtype_size(dtype)) {
         case 1:
@@ -17,7 +17,8 @@ static pith_dtype moved_as(pith_dtype dtype) {
     }
 }
 
-/* Operands a, b, c from elements of their storage types, and the result from them. */
+/* A function of operands a, b, c in their storage types; it returns the result's storage
+ * type. */
 static void add_function(pithp_text *t, const pithp_call *call, const char *expression) {
     static const char names[] = "abc";
     pithp_text_add(t, "M_FN R apply(const m_one_args *args, const i64 place[3]) {\n");

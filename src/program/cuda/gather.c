@@ -1,6 +1,6 @@
-/* Taking and scattering on CUDA. What is scattered goes in the order of the indices:
- * positions are sorted by where they point, stably, and those that meet are done by one
- * thread, so that sums have the host's bits. */
+/* Lowering of gather and scatter for CUDA. Scatters combine in index order: positions are
+ * sorted by offset, stably, and one thread combines those with equal offset, so that sums
+ * have the host's bits. */
 #include "program/host/gather.h"
 
 #include "pith/kernel.h"
@@ -51,7 +51,8 @@ args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t 
     return a;
 }
 
-/* The launch that does the work, then the words on the first index out of range. */
+/* Emit the launch, and in mode error the launch that records the first index out of
+ * range. */
 static pith_status emit(const pithp_sink *sink,
                         pithp_cuda_kernel_id id,
                         const char *name,
@@ -95,12 +96,12 @@ pith_status pithp_cuda_lower_take_along(const pithp_call *call,
                : emit(sink, PITHP_CUDA_take_along, "take_along", &a, result->count);
 }
 
-/* How the updates of a scatter reach their places. */
+/* How updates of a scatter with equal offset are combined. */
 typedef enum {
-    SORTED,  /* positions are sorted first, so that those that meet are neighbours */
-    ASCENDS, /* they are, by a promise */
-    UNIQUE,  /* none meet, by a promise */
-    ATOMIC,  /* in no order, by atomics: it does not matter, or was left to them */
+    SORTED,  /* sort positions by offset first */
+    ASCENDS, /* positions ascend, by promise */
+    UNIQUE,  /* no offset repeats, by promise */
+    ATOMIC,  /* atomics: the order does not matter, or the caller accepted any order */
 } way;
 
 static way way_of(const pithp_call *call) {
@@ -118,7 +119,7 @@ static way way_of(const pithp_call *call) {
     return pithp_index_ascends(call) ? ASCENDS : SORTED;
 }
 
-/* As kernels number what a scatter does, by the row that combines. */
+/* Numbers of the scatter operations in kernels, by the row that combines. */
 static const int32_t operations[PITHP_ELEMENTWISE_COUNT] = {
     [PITHP_OP_WHERE] = M_SCATTER_SET,     [PITHP_OP_ADD] = M_SCATTER_ADD,
     [PITHP_OP_MUL] = M_SCATTER_MUL,       [PITHP_OP_MIN] = M_SCATTER_MIN,
@@ -126,7 +127,7 @@ static const int32_t operations[PITHP_ELEMENTWISE_COUNT] = {
     [PITHP_OP_BITWISE_OR] = M_SCATTER_OR,
 };
 
-/* Offsets, and what sorting them needs. */
+/* Offsets, and temporary memory to sort them. */
 size_t pithp_cuda_temporary_scatter(const pithp_call *call, const pith_spec *result) {
     static const size_t words[] = {
         [SORTED] = 5, [ASCENDS] = 1, [UNIQUE] = 0, [ATOMIC] = 0};

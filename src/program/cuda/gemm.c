@@ -1,10 +1,13 @@
-/* Products on CUDA by a library (gpu/gemm.h), with the bound of all products: the library
- * sums at most 256 terms at once, and what it gives for each span of them is added in
- * order. f16 and bf16 become f32 first and are rounded once: what multiplies them in the
- * device truncates sums. No integers: a library's do not wrap at every width.
+/* Products on CUDA by a library's batched gemm (gpu/gemm.h), with the error bound of all
+ * products.
  *
- * Spans lie side by side and are added at the end, where there is room for them; else
- * each is added by the library to what the ones before have left. */
+ * The library sums at most 256 terms at once, and the results of these spans are added in
+ * order. f16 and bf16 are cast to f32 first, and the result is rounded once, because the
+ * device's matrix units (tensor cores) truncate sums of 16-bit floats. Integers are
+ * excluded: a library's do not wrap at every width.
+ *
+ * If there is memory, the results of the spans are stored separately and added at the
+ * end. Otherwise the library adds each span to the sum of the spans before. */
 #include "gpu/gemm.h"
 
 #include "program/cuda/cuda.h"
@@ -16,20 +19,21 @@
 
 enum {
     SPAN = 256,             /* terms */
-    MOST_SPANS = 256,       /* of that length: beyond, they grow */
-    SIDE_BY_SIDE = 1 << 24, /* bytes of spans, at most */
+    MOST_SPANS = 256,       /* of that length; longer products have longer spans */
+    SIDE_BY_SIDE = 1 << 24, /* maximum bytes of separate results of spans */
 };
 
-/* A product as calls of the library. */
+/* A product as gemm calls of the library. */
 typedef struct gemm_plan {
     pithp_product_view v;
     bool wide;           /* f64 */
     bool casts;          /* operands and result are f16 or bf16 */
-    bool adds;           /* spans are added by the library */
+    bool adds;           /* the library adds the spans */
     int64_t span, spans; /* terms of a span */
-    int64_t all;         /* pointers of a */
-    size_t bytes[2];     /* of operands that are moved or cast, where the view's are */
-    size_t sums;         /* bytes of spans, or of a result that is rounded yet */
+    int64_t all;         /* pointers to matrices of a */
+    size_t
+        bytes[2]; /* of operands that are moved or cast, for each of the view's factors */
+    size_t sums;  /* bytes of the results of spans, or of a result before rounding */
 } gemm_plan;
 
 static size_t aligned(size_t bytes) {
@@ -37,12 +41,13 @@ static size_t aligned(size_t bytes) {
 }
 
 static int64_t span_of(int64_t terms) {
-    /* the bound holds for spans of 256 terms and more, where there are 256 and more */
+    /* the bound holds for 256 or more spans, each of 256 or more terms */
     const int64_t grown = terms / MOST_SPANS / 64 * 64;
     return grown > SPAN ? grown : SPAN;
 }
 
-/* The distance of columns of a matrix [extent, terms], and whether they are its terms. */
+/* Leading dimension of a matrix [extent, terms] in column order, and whether the terms
+ * are contiguous. */
 static int64_t
 lead(const pithp_factor *f, int64_t extent, int64_t terms, bool *terms_lie) {
     *terms_lie = f->term == 1 || terms == 1;
@@ -58,7 +63,7 @@ static bool fits(int64_t number) {
     return number > 0 && number <= INT32_MAX;
 }
 
-/* Whether the matrices of a factor are ones that the library knows. */
+/* Whether the library accepts the matrices of a factor. */
 static bool is_matrix(const pithp_factor *f, int64_t extent, int64_t terms) {
     bool lie;
     if (!fits(extent) || !fits(terms) ||
@@ -68,7 +73,7 @@ static bool is_matrix(const pithp_factor *f, int64_t extent, int64_t terms) {
     return fits(step) && step >= (lie ? terms : extent);
 }
 
-/* Whether the library can make the product at all. */
+/* Whether the library can compute the product. */
 static bool plan_gemm(const pithp_call *call, gemm_plan *p) {
     const pith_dtype dtype = call->operands[0]->dtype;
     if (call->primitive != PITHP_OP_DOT_GENERAL || !pith_dtype_is_float(dtype))
@@ -106,7 +111,7 @@ size_t pithp_cuda_temporary_gemm(const pithp_call *call) {
     return plan_gemm(call, &p) ? p.bytes[0] + p.bytes[1] + p.sums : 0;
 }
 
-/* ---- Whether it is quicker ---- */
+/* ---- Whether the library is faster ---- */
 
 static bool is_large(const pithp_product_view *v) {
     int64_t work;
@@ -126,7 +131,7 @@ size_t pithp_cuda_gemm_bytes(const pithp_call *call, pithp_gemm_use use) {
 
 /* ---- Launches ---- */
 
-/* The factor's data as the library wants it: in the view's order, and no halves. */
+/* Prepare a factor for the library: in the view's layout, and cast from f16 or bf16. */
 static pith_status prepare(const pithp_call *call,
                            const pithp_factor *f,
                            bool casts,
@@ -154,8 +159,8 @@ static pith_status prepare(const pithp_call *call,
     return rc;
 }
 
-/* Row-major c[m, n] is what the library, which goes by columns, calls c[n, m]: the
- * operands change places. */
+/* Row-major c[m, n] is c[n, m] for the library, which is column-major, so the operands
+ * are exchanged. */
 static pithp_gemm call_of(const gemm_plan *p) {
     const pithp_product_view *v = &p->v;
     pithp_gemm g = {.dtype = p->wide ? PITH_F64 : PITH_F32,
@@ -171,8 +176,8 @@ static pithp_gemm call_of(const gemm_plan *p) {
     return g;
 }
 
-/* The pointers [first, first + count) with k terms each, no more at once than a grid has
- * blocks. */
+/* Calls for the pointers [first, first + count) with k terms each; each call has at most
+ * as many matrices as a grid has blocks. */
 static pith_status emit_calls(const pithp_sink *sink,
                               pithp_gemm g,
                               int64_t first,
@@ -211,7 +216,7 @@ static pith_status emit_spans(const pithp_sink *sink, const gemm_plan *p, void *
     return PITH_OK;
 }
 
-/* c: of the library's results. */
+/* c: the library's results. */
 static pith_status emit_pointers(const pithp_sink *sink,
                                  const gemm_plan *p,
                                  const void *const *data,

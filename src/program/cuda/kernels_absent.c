@@ -1,4 +1,4 @@
-/* Stands for the kernels in a library that was built without CUDA. */
+/* Stubs of the kernel handles for a library built without CUDA. */
 #include "program/cuda/cuda.h"
 
 const void *pithp_cuda_kernel(int id) {

@@ -1,5 +1,5 @@
-/* Calls to launches for CUDA. Shape primitives share the host's reckoning of strides;
- * what differs is how the work is cut: into single elements, not ranges. */
+/* Lowering of calls to CUDA launches. Shape primitives share the host's stride
+ * computations; work is partitioned into single elements instead of ranges. */
 #include "program/cuda/cuda.h"
 #include "program/host/pack.h"
 #include "program/source/args/library.h"
@@ -28,7 +28,7 @@ pith_status pithp_cuda_emit(const pithp_sink *sink,
     return rc ? rc : sink->take(sink->closure, &launch);
 }
 
-/* Threads that do M_EACH elements each, in whole blocks. */
+/* Threads with M_EACH elements each, in whole blocks. */
 static int64_t threads_for(int64_t count) {
     const int64_t block = M_BLOCK * M_EACH;
     return (count / block + (count % block != 0)) * M_BLOCK;
@@ -125,7 +125,7 @@ const pithp_device_encoder pithp_cuda_encoder = {.move = encode_move,
                                                  .fill = encode_fill,
                                                  .box = encode_box};
 
-/* One operand after the other; the host's loop over rows would leave CUDA idle. */
+/* One launch per operand: the host's loop over rows would leave CUDA idle. */
 static pith_status lower_concatenate(const pithp_call *call,
                                      const pith_spec *result,
                                      const pithp_memory *memory,
@@ -158,7 +158,7 @@ static pith_status lower_concatenate(const pithp_call *call,
     return PITH_OK;
 }
 
-/* ---- Casts and what is made of nothing ---- */
+/* ---- Casts, and primitives without operands ---- */
 
 static pith_status lower_cast(const pithp_call *call,
                               const pith_spec *result,
@@ -191,8 +191,7 @@ static pith_status lower_iota(const pithp_call *call,
 
 /* ---- Elementwise ---- */
 
-/* The result's index space with strides of every operand, in as few dimensions as they
- * allow. */
+/* Coalesce the result's index space together with the strides of every operand. */
 static void fill_space(m_one_args *a, const pithp_call *call, const pith_spec *result) {
     int64_t *const stride[] = {a->stride[0], a->stride[1], a->stride[2]};
     memcpy(a->shape, result->shape, sizeof a->shape);
@@ -226,15 +225,15 @@ static pith_status lower_elementwise(const pithp_call *call,
     return rc ? rc : sink->take(sink->closure, &launch);
 }
 
-/* ---- All ---- */
+/* ---- Dispatch ---- */
 
 typedef pith_status (*lower_function)(const pithp_call *,
                                       const pith_spec *,
                                       const pithp_memory *,
                                       const pithp_sink *);
 
-/* The structural rows whose work is cut in another way than the host's. The others come
- * down to moves and fills. */
+/* Structural rows with another partitioning of work than the host. The others reduce to
+ * moves and fills. */
 static const struct {
     lower_function lower;
     size_t (*temporary)(const pithp_call *, const pith_spec *); /* NULL: none */

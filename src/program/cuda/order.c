@@ -1,6 +1,9 @@
-/* Scans and sorts on CUDA. A scan goes by blocks and groups in the order of scan.c. A
- * sort makes tiles, in which short lines lie side by side, and merges them. It sorts keys
- * as wide as elements, and places, so that results are elements as they were given. */
+/* Lowering of scans and sorts for CUDA.
+ *
+ * A scan combines elements in blocks and groups, in the order of host/scan.c: reduce,
+ * then scan. A sort is a merge sort. It sorts tiles, which may have several short lines
+ * side by side, then merges them. It sorts keys as wide as elements together with
+ * indices, so that results are the original elements. */
 #include "program/cuda/cuda.h"
 #include "program/host/reduce.h"
 #include "program/source/args/library.h"
@@ -8,9 +11,10 @@
 #include "program/source/shell.h"
 
 enum {
-    CHAINS = 32, /* blocks, or groups, that a block of threads scans */
+    CHAINS = 32, /* blocks, or groups, scanned by a block of threads */
     TILE = 2048,
-    LEAST_RUN = TILE / M_BLOCK /* slots of a line in a tile: a thread's */
+    LEAST_RUN =
+        TILE / M_BLOCK /* slots of a line in a tile, at least: those of one thread */
 };
 
 /* [outer, length, inner] around an axis. */
@@ -28,7 +32,7 @@ static int64_t parts(int64_t count, int64_t most) {
     return (count + most - 1) / most;
 }
 
-/* A number for each block and group, where lines have several blocks. */
+/* One total for each block and group, if lines have several blocks. */
 size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result) {
     const pithp_scan_params *p = call->params;
     const int64_t length = call->operands[0]->shape[p->axis];
@@ -41,7 +45,7 @@ size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result
 
 _Static_assert((int)M_OP_LOG_SUM >= (int)PITHP_REDUCTIONS, "kernels know it by number");
 
-/* As kernels number them. */
+/* Numbers of the operations in kernels. */
 static int32_t operation_of(pithp_primitive primitive) {
     return pithp_rows[primitive].combine == PITHP_OP_LOGADDEXP
                ? (int32_t)M_OP_LOG_SUM
@@ -80,12 +84,12 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     }
     return rc ? rc : pithp_cuda_emit(sink, PITHP_CUDA_scan, name, &a, sizeof a, by_block);
 }
-/* Places of lines of this length fit u32. */
+/* Whether indices along lines of this length fit u32. */
 static bool is_narrow(int64_t length) {
     return length <= (int64_t)UINT32_MAX + 1;
 }
 
-/* Keys and places, and those of the next merge. */
+/* Keys and indices, and those of the next merge. */
 size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
     const pithp_sort_params *p = call->params;
     const pith_spec *x = call->operands[0];
@@ -94,7 +98,7 @@ size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result
     return (size_t)result->count * 2 * (pith_dtype_size(x->dtype) + place);
 }
 
-/* What is the most aligned comes first. */
+/* The array with the greatest alignment comes first. */
 static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t count) {
     const size_t place = a->wide ? sizeof(int64_t) : sizeof(uint32_t);
     const size_t places = (size_t)count * place, keys = (size_t)count * (size_t)a->size;
@@ -106,8 +110,7 @@ static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t coun
     a->next_places = (char *)a->places + places;
 }
 
-/* Slots of a line in a tile: all of its elements, rounded up to a power of two, or the
- * tile. */
+/* Slots of a line in a tile: the length, rounded up to a power of two, or the tile. */
 static int64_t run_of(int64_t length) {
     int64_t run = LEAST_RUN;
     while (run < TILE && run < length)
@@ -115,7 +118,7 @@ static int64_t run_of(int64_t length) {
     return run;
 }
 
-/* The kernel for keys of this many bytes. */
+/* The tile kernel for keys of this size in bytes. */
 static pithp_cuda_kernel_id tiles_of(int32_t size) {
     return size == 1   ? PITHP_CUDA_sort_tiles_u8
            : size == 2 ? PITHP_CUDA_sort_tiles_u16

@@ -1,4 +1,5 @@
-/* Random numbers on CUDA: a thread a pair of words, as the host counts them. */
+/* Lowering of random numbers for CUDA: one thread per pair of words, in the host's order
+ * of counts. */
 #include "program/host/random.h"
 
 #include "program/cuda/cuda.h"

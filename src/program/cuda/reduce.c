@@ -1,6 +1,6 @@
-/* Reductions on CUDA. Up to 64 elements are one thread's work, up to 4,096 that of a team
- * of threads, without other memory. Of more there is a thread a lane, then trees of 64
- * until one result is left. */
+/* Lowering of reductions for CUDA, by pairwise trees. One thread reduces up to 64
+ * elements. A team of threads reduces up to 4,096, without temporary memory. Beyond,
+ * there is one thread per lane, then trees of 64 until one result is left. */
 #include "program/host/reduce.h"
 
 #include "program/cuda/cuda.h"
@@ -49,7 +49,7 @@ bool pithp_reducing_makes(const pithp_call *call) {
         return false;
     const pith_spec *x = call->operands[0];
     const uint32_t last = pithp_reducing_last(call);
-    int d = x->rank - 1; /* the last axis that is one */
+    int d = x->rank - 1; /* the last axis with an extent other than 1 */
     while (d > 0 && x->shape[d] == 1)
         d--;
     return x->count > 0 && (!last || last >> d & 1);
@@ -59,9 +59,9 @@ static size_t aligned(size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-/* Two arrays of what is left after one launch and after the next, 8 bytes an entry. */
+/* Two arrays of partial results, of alternate launches; 8 bytes an entry. */
 typedef struct steps {
-    int64_t first, second; /* entries for each result */
+    int64_t first, second; /* entries per result */
 } steps;
 
 static steps steps_of(const pithp_call *call, const pithp_reduce_view *v) {
@@ -86,8 +86,8 @@ size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *r
     return aligned(results * (size_t)n.first) + results * (size_t)n.second;
 }
 
-/* Launches that each leave one entry of 64, until the last stores the results. The
- * entries go from one array to the other and back. */
+/* Launches of trees of 64 until the last one stores the results. Partial results
+ * alternate between the two arrays. */
 static pith_status fold(m_reduce_args *a,
                         const char *name,
                         const pithp_sink *sink,
@@ -107,7 +107,7 @@ static pith_status fold(m_reduce_args *a,
     }
 }
 
-/* The first kernel: one that makes the elements, or the library's. */
+/* The first kernel: a fused one, or the library's. */
 static pith_status emit_first(const m_reduce_args *a,
                               const char *name,
                               pithp_cuda_kernel_id id,
@@ -118,7 +118,7 @@ static pith_status emit_first(const m_reduce_args *a,
                  : pithp_cuda_emit(sink, id, name, a, sizeof *a, threads);
 }
 
-/* Candidates are looked at again, so all launches are of the first kernel. */
+/* Candidates are read again, so every launch uses the first kernel. */
 static pith_status find(m_reduce_args *a,
                         const char *name,
                         const pithp_sink *sink,

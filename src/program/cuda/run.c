@@ -1,15 +1,15 @@
-/* Calls on a CUDA device: launches go to the scope's stream, programs of one operation
- * are compiled when they are first asked for and kept with the runtime. */
+/* Execution of calls on a CUDA device. Launches go to the scope's stream. Programs of one
+ * operation are compiled on first use and cached in the runtime. */
 #include "gpu/compile/compile_internal.h"
 #include "program/cuda/cuda.h"
 
 #include <string.h>
 
-/* Of a runtime: what was compiled, by primitive and dtype of the last operand. */
+/* Compiled programs of a runtime, by primitive and dtype of the last operand. */
 typedef struct programs {
     pthread_mutex_t lock;
     struct {
-        pithp_module *module; /* NULL: not yet */
+        pithp_module *module; /* NULL: not compiled yet */
         const void *cuda;
     } one[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT];
 } programs;
@@ -26,7 +26,7 @@ static void forget(pith_runtime *rt) {
 
 static const pithp_room_hooks hooks = {.runtime_closing = forget};
 
-/* The runtime's programs, made when they are first used; NULL with the error set. */
+/* The runtime's programs, allocated on first use; NULL with the error set. */
 static programs *programs_of(pith_scope *s) {
     pith_runtime *rt = s->runtime;
     pthread_mutex_lock(&rt->lock);
@@ -102,7 +102,7 @@ static pith_status take_on_scope(void *scope, const pithp_launch *launch) {
     return pithp_launch_enqueue(scope, launch);
 }
 
-/* A refusal is no error of the scope: the call is made in another way. */
+/* A refusal is not an error of the scope: the call falls back to kernels. */
 static pith_status
 gemm_on_scope(void *scope, const char *name, const pithp_gemm *gemm, void *memory) {
     pithp_stream *st = pithp_scope_stream(scope);
@@ -117,7 +117,7 @@ const struct pithp_cuda_target pithp_cuda_on_scope = {.encode = &pithp_cuda_enco
                                                       .one = one_on_scope,
                                                       .gemm = gemm_on_scope};
 
-/* What the device's library needs to make the call's product; 0: it does not. */
+/* Bytes that the device's library needs for the call's product; 0: it is not used. */
 static size_t gemm_bytes(pith_scope *s, const pithp_call *call) {
     pithp_device *d = pithp_scope_device(s);
     if (call->primitive != PITHP_OP_DOT_GENERAL || !d->backend->gemm)
@@ -145,10 +145,10 @@ pith_status pithp_run_cuda(pith_scope *s,
     }
     pith_status rc = pithp_lower_cuda(call, result, &own, &sink);
     if (rc == PITH_E_UNSUPPORTED && own.gemm && s->error.code == PITH_OK) {
-        own.gemm = NULL; /* the library refused: the whole again, by our own kernels */
+        own.gemm = NULL; /* the library refused: run the whole call by our own kernels */
         rc = pithp_lower_cuda(call, result, &own, &sink);
     }
     if (temporary)
-        pithp_buffer_release(temporary, 1); /* in the order of the stream */
+        pithp_buffer_release(temporary, 1); /* freed in stream order */
     return rc;
 }
