@@ -135,7 +135,7 @@ Test(control, branches_that_do_not_fit_are_refused) {
     less->output_count = 1;
     pt_fails(PITH_E_STRUCTURE, b.s,
              p = choice(&b, b.index, branch(&b, PITHP_OP_ADD), less));
-    pt_says("branch 0 gives 2 arrays, branch 1 1");
+    pt_says("branch 0 returns 2 arrays, branch 1 1");
     pithp_program_release(p);
 
     pithp_program *turned = branch(&b, PITHP_OP_ADD);

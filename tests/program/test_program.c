@@ -454,7 +454,7 @@ Test(program, the_verifier_finds_what_is_wrong) {
         cr_assert(pithp_program_verify(b.p, &why) == PITH_OK);                           \
     } while (0)
     const pith_spec *good = b.p->values[y].spec;
-    WRONG(b.p->operands[0] = y, b.p->operands[0] = x, "not made before");
+    WRONG(b.p->operands[0] = y, b.p->operands[0] = x, "not defined before");
     WRONG(b.p->values[y].spec = line(&b, PITH_F64, 9), b.p->values[y].spec = good,
           "makes f64[8], but the value is f64[9]");
     WRONG(i->primitive = PITHP_OP_ADD, i->primitive = PITHP_OP_NEG,

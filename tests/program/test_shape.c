@@ -179,7 +179,7 @@ Test(shape, refuses_what_does_not_fit) {
         const char *text;
     } cases[] = {
         {PITHP_OP_SLICE, 1, {&x}, &past, PITH_E_INDEX, "extent 3"},
-        {PITHP_OP_TRANSPOSE, 1, {&x}, &twice, PITH_E_ARG, "no permutation"},
+        {PITHP_OP_TRANSPOSE, 1, {&x}, &twice, PITH_E_ARG, "not a permutation"},
         {PITHP_OP_RESHAPE, 1, {&x}, &wrong, PITH_E_SHAPE, "f32[3,4] has 12 elements"},
         {PITHP_OP_RESHAPE, 1, {&x}, &huge, PITH_E_OVERFLOW, "too many elements"},
         {PITHP_OP_CONCATENATE, 2, {&x, &y}, &first, PITH_E_SHAPE, "got f32[4]"},

@@ -58,7 +58,8 @@ pith_status pithp_infer_taken(const pithp_call *call,
             memcmp(other->shape, index->shape,
                    (size_t)index->rank * sizeof *index->shape) != 0)
             return pithp_refuse(
-                call, refusal, PITH_E_SHAPE, "expected index arrays alike, got %s and %s",
+                call, refusal, PITH_E_SHAPE,
+                "expected index arrays of one dtype and shape, got %s and %s",
                 pithp_spec_print(index, first), pithp_spec_print(other, text));
         if (x->shape[p->axis + k] == 0 && index->count > 0 &&
             p->mode != PITHP_INDEX_DROP && p->mode != PITHP_INDEX_ERROR)
@@ -110,7 +111,7 @@ pith_status pithp_infer_take_along(const pithp_call *call,
     if (!fits)
         return pithp_refuse(
             call, refusal, PITH_E_SHAPE,
-            "expected indices with the extents of %s but for axis %d, got %s",
+            "expected indices with the extents of %s except along axis %d, got %s",
             pithp_spec_print(x, other), p->axis, pithp_spec_print(index, text));
     if (x->shape[p->axis] == 0 && index->count > 0 && p->mode != PITHP_INDEX_DROP &&
         p->mode != PITHP_INDEX_ERROR)

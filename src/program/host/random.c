@@ -46,14 +46,14 @@ pithp_infer_threefry(const pithp_call *call, pith_spec *result, pithp_refusal *r
         (key->rank != leading + 1 ||
          memcmp(key->shape, x->shape, (size_t)leading * sizeof *x->shape) != 0))
         return pithp_refuse(call, refusal, PITH_E_SHAPE,
-                            "expected leading extents as those of %s, got %s", first,
-                            second);
+                            "expected the leading extents of %s, got %s", first, second);
     int64_t shape[PITH_MAX_RANK + 1] = {0};
     memcpy(shape, x->shape, (size_t)leading * sizeof *shape);
     shape[leading] = 2;
     if (leading == PITH_MAX_RANK)
         return pithp_refuse(call, refusal, PITH_E_SHAPE,
-                            "the result of %s would have rank 9", second);
+                            "the result of %s would have rank %d, beyond %d", second,
+                            leading + 1, PITH_MAX_RANK);
     return pithp_spec_fill(call, refusal, result, PITH_U32, leading + 1, shape);
 }
 PITHP_NO_TEMPORARY(threefry)
@@ -91,7 +91,7 @@ static pith_status check_drawn(const pithp_call *call, pithp_refusal *refusal) {
     if (call->primitive == PITHP_OP_RANDOM_UNIFORM &&
         !is_bounded(p->dtype, p->low, p->high))
         return pithp_refuse(call, refusal, PITH_E_ARG,
-                            "expected a range that is finite in %s, got %.17g to %.17g",
+                            "expected finite bounds and range in %s, got %.17g to %.17g",
                             name, p->low, p->high);
     return PITH_OK;
 }
@@ -109,9 +109,10 @@ pithp_infer_random(const pithp_call *call, pith_spec *result, pithp_refusal *ref
     int64_t shape[PITH_MAX_RANK];
     const int leading = key->rank - 1, rank = leading + p->rank + split;
     if (p->rank < 0 || p->rank > PITH_MAX_RANK || rank > PITH_MAX_RANK)
-        return pithp_refuse(call, refusal, PITH_E_SHAPE,
-                            "a shape of rank %d for each of keys of rank %d", p->rank,
-                            leading);
+        return pithp_refuse(
+            call, refusal, PITH_E_SHAPE,
+            "a shape of rank %d after %d dimensions of keys: the rank is not within 0..%d",
+            p->rank, leading + split, PITH_MAX_RANK);
     memcpy(shape, key->shape, (size_t)leading * sizeof *shape);
     for (int d = 0; d < p->rank; d++) {
         if (p->shape[d] < 0)

@@ -80,7 +80,8 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
                                                        : x->dtype;
     const pith_status rc = pithp_spec_fill(call, refusal, result, dtype, rank, shape);
     if (rc == PITH_OK && length == 0 && !sums && !logical)
-        return pithp_refuse(call, refusal, PITH_E_SHAPE, "nothing to choose from in %s",
+        return pithp_refuse(call, refusal, PITH_E_SHAPE,
+                            "no extreme of an empty axis of %s",
                             pithp_spec_print(x, text));
     return rc;
 }

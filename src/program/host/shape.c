@@ -194,9 +194,10 @@ pithp_infer_transpose(const pithp_call *call, pith_spec *result, pithp_refusal *
     for (int d = 0; d < x->rank; d++) {
         const int from = p->permutation[d];
         if (from < 0 || from >= x->rank || (seen >> from & 1))
-            return pithp_refuse(call, refusal, PITH_E_ARG,
-                                "dimension %d at place %d makes no permutation of %d",
-                                from, d, x->rank);
+            return pithp_refuse(
+                call, refusal, PITH_E_ARG,
+                "dimension %d at position %d: not a permutation of %d dimensions", from,
+                d, x->rank);
         seen |= 1u << from;
         shape[d] = x->shape[from];
     }
@@ -292,7 +293,7 @@ pith_status pithp_infer_concatenate(const pithp_call *call,
     const pith_spec *const *x = call->operands;
     int64_t shape[PITH_MAX_RANK];
     if (call->operand_count == 0)
-        return pithp_refuse(call, refusal, PITH_E_ARG, "nothing to join");
+        return pithp_refuse(call, refusal, PITH_E_ARG, "expected at least one operand");
     if (p->axis < 0 || p->axis >= x[0]->rank)
         return pithp_refuse(call, refusal, PITH_E_ARG, "axis %d of rank %d", p->axis,
                             x[0]->rank);
@@ -305,12 +306,13 @@ pith_status pithp_infer_concatenate(const pithp_call *call,
             char first[PITHP_SPEC_TEXT_BYTES], other[PITHP_SPEC_TEXT_BYTES];
             return pithp_refuse(
                 call, refusal, x[k]->dtype == x[0]->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
-                "operand %d: expected the dtype and extents of %s but for "
+                "operand %d: expected the dtype and extents of %s except along "
                 "axis %d, got %s",
                 k, pithp_spec_print(x[0], first), p->axis, pithp_spec_print(x[k], other));
         }
         if (__builtin_add_overflow(shape[p->axis], x[k]->shape[p->axis], &shape[p->axis]))
-            return pithp_refuse(call, refusal, PITH_E_OVERFLOW, "the result is too long");
+            return pithp_refuse(call, refusal, PITH_E_OVERFLOW,
+                                "the extent of the result overflows");
     }
     return pithp_spec_fill(call, refusal, result, x[0]->dtype, x[0]->rank, shape);
 }

@@ -25,9 +25,8 @@ static pith_status check_count(const pithp_call *call,
                                pithp_refusal *refusal) {
     if (p->input_count == count)
         return PITH_OK;
-    return pithp_refuse(call, refusal, PITH_E_STRUCTURE,
-                        "%s takes %lld arrays, but gets %lld", what,
-                        (long long)p->input_count, (long long)count);
+    return pithp_refuse(call, refusal, PITH_E_STRUCTURE, "%s takes %lld arrays, got %lld",
+                        what, (long long)p->input_count, (long long)count);
 }
 
 /* Compare corresponding specs: "array 2 of the body: expected f64[], got i32[]". */
@@ -86,7 +85,7 @@ static pith_status check_index(const pithp_call *call, pithp_refusal *refusal) {
                             pithp_spec_print(index, got));
     if (index->dtype == PITH_BOOL && call->program_count != 2)
         return pithp_refuse(call, refusal, PITH_E_ARG,
-                            "a bool chooses between 2 branches, but there are %d",
+                            "a bool index selects between 2 branches, got %d",
                             call->program_count);
     return PITH_OK;
 }
@@ -101,7 +100,7 @@ static pith_status check_branch(const pithp_call *call, int b, pithp_refusal *re
         rc = check_inputs(call, what, p, 0, call->operands + 1, count, refusal);
     if (rc == PITH_OK && p->output_count != first->output_count)
         return pithp_refuse(
-            call, refusal, PITH_E_STRUCTURE, "branch 0 gives %lld arrays, %s %lld",
+            call, refusal, PITH_E_STRUCTURE, "branch 0 returns %lld arrays, %s %lld",
             (long long)first->output_count, what, (long long)p->output_count);
     snprintf(what, sizeof what, "the result of branch %d", b);
     for (int64_t k = 0; k < p->output_count && rc == PITH_OK; k++)
@@ -144,7 +143,7 @@ pithp_infer_while(const pithp_call *call, pith_spec *results, pithp_refusal *ref
         rc = check_count(call, "the body", body, w->body_operands + carries, refusal);
     if (rc == PITH_OK && (cond->output_count != 1 || body->output_count != carries))
         return pithp_refuse(call, refusal, PITH_E_STRUCTURE,
-                            "the condition gives %lld arrays, not 1, or the body %lld, "
+                            "the condition returns %lld arrays, not 1, or the body %lld, "
                             "not %d",
                             (long long)cond->output_count, (long long)body->output_count,
                             carries);
@@ -223,7 +222,7 @@ static pith_status check_loop(const pithp_call *call, pithp_refusal *refusal) {
     const pithp_program *body = call->programs[0];
     if (body->output_count < l->carries)
         return pithp_refuse(call, refusal, PITH_E_STRUCTURE,
-                            "the body gives %lld arrays, but there are %d carries",
+                            "the body returns %lld arrays, but there are %d carries",
                             (long long)body->output_count, l->carries);
     return check_count(call, "the body", body, call->operand_count, refusal);
 }

@@ -38,9 +38,9 @@ static pith_status verify_values(const pithp_program *p, pithp_refusal *why) {
                                       ? p->inputs[n->at]
                                       : p->constants[n->at].value;
         if (v < first || v - first >= (i ? i->result_count : 1))
-            return wrong(why, "value %lld is not what its origin makes", (long long)v);
+            return wrong(why, "value %lld does not match its origin", (long long)v);
         if (n->origin == PITHP_FROM_INPUT && v != n->at)
-            return wrong(why, "input %d comes behind other values", n->at);
+            return wrong(why, "input %d comes after other values", n->at);
     }
     return PITH_OK;
 }
@@ -123,7 +123,7 @@ static pith_status verify_instruction(const pithp_program *p,
     for (int k = 0; k < i->operand_count; k++) {
         const pithp_value v = pithp_operands(p, i)[k];
         if (v < 0 || v >= i->result)
-            return wrong(why, "%%%d: operand %d is %%%d, which is not made before",
+            return wrong(why, "%%%d: operand %d is %%%d, which is not defined before",
                          i->result, k, v);
     }
     const pith_spec *few[PITHP_FEW_OPERANDS], **specs = few;
@@ -152,7 +152,7 @@ pith_status pithp_program_verify(const pithp_program *p, pithp_refusal *why) {
     }
     for (int64_t k = 0; k < p->output_count && rc == PITH_OK; k++)
         if (p->outputs[k] < 0 || p->outputs[k] >= p->value_count)
-            return wrong(why, "output %lld is %%%d, which is no value", (long long)k,
+            return wrong(why, "output %lld is %%%d, not a value", (long long)k,
                          p->outputs[k]);
     return rc;
 }
@@ -161,6 +161,6 @@ void pithp_program_must_verify(const pithp_program *p) {
     pithp_refusal why = {.text = ""};
     const bool good = pithp_program_verify(p, &why) == PITH_OK;
     if (!good)
-        pithp_log(p->runtime, PITH_LOG_ERROR, "a program is wrong: %s", why.text);
+        pithp_log(p->runtime, PITH_LOG_ERROR, "invalid program: %s", why.text);
     PITH_ASSERT(good);
 }
