@@ -88,7 +88,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pithp_cuda_maker *maker);
 size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *result);
 
-/* Sort one line of u64 keys. After the launches *keys and *places (the indices) are
+/* Sort one line of u64 keys. After the launches *keys and *indices (the indices) are
  * sorted. temporary: 32 bytes a key. */
 pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                                  const char *name,
@@ -96,7 +96,7 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                                  int64_t count,
                                  void *temporary,
                                  const uint64_t **keys,
-                                 const int64_t **places);
+                                 const int64_t **indices);
 
 /* ---- Programs of one elementwise operation ---- */
 

@@ -158,7 +158,7 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
     a.keys = (const uint64_t *)(const void *)a.offsets;
     if (!rc && how == SORTED)
         rc = pithp_cuda_emit_sort(sink, name, (const uint64_t *)(const void *)a.offsets,
-                                  a.count, a.offsets + a.count, &a.keys, &a.places);
+                                  a.count, a.offsets + a.count, &a.keys, &a.positions);
     return rc ? rc
               : emit(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
 }

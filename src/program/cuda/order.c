@@ -28,7 +28,7 @@ view(const pith_spec *x, int axis, int64_t *outer, int64_t *length, int64_t *inn
         *inner *= x->shape[d];
 }
 
-static int64_t parts(int64_t count, int64_t most) {
+static int64_t ceil_div(int64_t count, int64_t most) {
     return (count + most - 1) / most;
 }
 
@@ -38,8 +38,8 @@ size_t pithp_cuda_temporary_scan(const pithp_call *call, const pith_spec *result
     const int64_t length = call->operands[0]->shape[p->axis];
     if (length <= M_SCANNED)
         return 0;
-    const int64_t blocks = parts(length, M_SCANNED);
-    return (size_t)(result->count / length * (blocks + parts(blocks, M_GROUPED))) *
+    const int64_t blocks = ceil_div(length, M_SCANNED);
+    return (size_t)(result->count / length * (blocks + ceil_div(blocks, M_GROUPED))) *
            sizeof(uint64_t);
 }
 
@@ -67,12 +67,12 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     view(call->operands[0], p->axis, &a.outer, &a.length, &a.inner);
     const char *name = pithp_rows[call->primitive].name;
     const int64_t lines = a.outer * a.inner;
-    a.blocks = parts(a.length, M_SCANNED);
-    a.groups = parts(a.blocks, M_GROUPED);
+    a.blocks = ceil_div(a.length, M_SCANNED);
+    a.groups = ceil_div(a.blocks, M_GROUPED);
     a.partial = memory->temporary;
     a.sums = a.blocks > 1 ? a.partial + lines * a.blocks : NULL;
-    const int64_t by_block = parts(lines * a.blocks, CHAINS) * M_BLOCK,
-                  by_group = parts(lines * a.groups, CHAINS) * M_BLOCK;
+    const int64_t by_block = ceil_div(lines * a.blocks, CHAINS) * M_BLOCK,
+                  by_group = ceil_div(lines * a.groups, CHAINS) * M_BLOCK;
     pith_status rc = PITH_OK;
     if (a.blocks > 1) {
         rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_blocks, name, &a, sizeof a, by_block);
@@ -93,21 +93,22 @@ static bool is_narrow(int64_t length) {
 size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
     const pithp_sort_params *p = call->params;
     const pith_spec *x = call->operands[0];
-    const size_t place =
+    const size_t index_size =
         is_narrow(x->shape[p->axis]) ? sizeof(uint32_t) : sizeof(int64_t);
-    return (size_t)result->count * 2 * (pith_dtype_size(x->dtype) + place);
+    return (size_t)result->count * 2 * (pith_dtype_size(x->dtype) + index_size);
 }
 
 /* The array with the greatest alignment comes first. */
 static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t count) {
-    const size_t place = a->wide ? sizeof(int64_t) : sizeof(uint32_t);
-    const size_t places = (size_t)count * place, keys = (size_t)count * (size_t)a->size;
-    const bool keys_first = (size_t)a->size > place;
+    const size_t index_size = a->wide ? sizeof(int64_t) : sizeof(uint32_t);
+    const size_t indices = (size_t)count * index_size,
+                 keys = (size_t)count * (size_t)a->size;
+    const bool keys_first = (size_t)a->size > index_size;
     char *const at = temporary;
-    a->keys = keys_first ? at : at + 2 * places;
-    a->places = keys_first ? at + 2 * keys : at;
+    a->keys = keys_first ? at : at + 2 * indices;
+    a->indices = keys_first ? at + 2 * keys : at;
     a->next_keys = (char *)a->keys + keys;
-    a->next_places = (char *)a->places + places;
+    a->next_indices = (char *)a->indices + indices;
 }
 
 /* Slots of a line in a tile: the length, rounded up to a power of two, or the tile. */
@@ -135,19 +136,19 @@ static pithp_cuda_kernel_id merge_of(int32_t size) {
 
 static pith_status
 emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
-    const int64_t lines = a->outer * a->inner, tiles = parts(a->length, TILE);
+    const int64_t lines = a->outer * a->inner, tiles = ceil_div(a->length, TILE);
     a->run = run_of(a->length);
     pith_status rc = pithp_cuda_emit(
         sink, tiles_of(a->size), name, a, sizeof *a,
-        (tiles > 1 ? lines * tiles : parts(lines, TILE / a->run)) * M_BLOCK);
+        (tiles > 1 ? lines * tiles : ceil_div(lines, TILE / a->run)) * M_BLOCK);
     for (; !rc && a->run < a->length; a->run *= 2) {
         rc = pithp_cuda_emit(sink, merge_of(a->size), name, a, sizeof *a,
                              lines * tiles * M_BLOCK);
         const pithp_cuda_sort_args merged = *a;
         a->keys = merged.next_keys;
         a->next_keys = merged.keys;
-        a->places = merged.next_places;
-        a->next_places = merged.places;
+        a->indices = merged.next_indices;
+        a->next_indices = merged.indices;
     }
     return rc;
 }
@@ -158,7 +159,7 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                                  int64_t count,
                                  void *temporary,
                                  const uint64_t **keys,
-                                 const int64_t **places) {
+                                 const int64_t **indices) {
     pithp_cuda_sort_args a = {.from = from,
                               .outer = 1,
                               .length = count,
@@ -169,7 +170,7 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
     set_temporary(&a, temporary, count);
     const pith_status rc = emit_sorting(&a, name, sink);
     *keys = a.keys;
-    *places = a.places;
+    *indices = a.indices;
     return rc;
 }
 

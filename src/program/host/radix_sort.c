@@ -14,7 +14,7 @@
 enum { CHUNKS = 32, BITS = 11, BUCKETS = 1 << BITS, NEAR = 1024 /* elements */ };
 
 typedef struct {
-    uint64_t key, place;
+    uint64_t key, index;
 } pair;
 
 typedef struct {
@@ -56,7 +56,7 @@ static void start(const void *args, int64_t begin, int64_t end) {
 static const pithp_host_loop start_loops[PITHP_ISA_COUNT] = {start};
 
 /* Exclusive prefix sums: counts become offsets, by bucket, then by chunk. */
-static void place(const void *args, int64_t begin, int64_t end) {
+static void scan_counts(const void *args, int64_t begin, int64_t end) {
     const radix_args *a = args;
     uint32_t next[BUCKETS] = {0}, total = 0;
     bool moves = true;
@@ -79,7 +79,7 @@ static void place(const void *args, int64_t begin, int64_t end) {
     a->state->current = now(a);
     a->state->moved = moves;
 }
-static const pithp_host_loop place_loops[PITHP_ISA_COUNT] = {place};
+static const pithp_host_loop scan_loops[PITHP_ISA_COUNT] = {scan_counts};
 
 /* Passes over items E with keys KEY. */
 #define PASSES(E, KEY)                                                                   \
@@ -125,8 +125,8 @@ PASSES(pair, PAIR)
 #define KEY_PAIR(key, i)   ((pair){(key), (uint64_t)(i)})
 #define ELEMENT_32(e)      element_uint32_t(e, kind, descending)
 #define ELEMENT_64(e)      element_uint64_t(e, kind, descending)
-#define PLACE_PACKED(e)    ((int64_t)((e)&UINT32_MAX))
-#define PLACE_PAIR(e)      ((int64_t)(e).place)
+#define INDEX_PACKED(e)    ((int64_t)((e)&UINT32_MAX))
+#define INDEX_PAIR(e)      ((int64_t)(e).index)
 /* clang-format off */
 #define WAY sort_32
 #define K uint32_t
@@ -152,7 +152,7 @@ PASSES(pair, PAIR)
 #define DIGITS SELF
 #define MAKE KEY_PACKED
 #define R int64_t
-#define RESULT PLACE_PACKED
+#define RESULT INDEX_PACKED
 #include "program/host/radix_ends.h"
 
 #define WAY argsort_64
@@ -161,7 +161,7 @@ PASSES(pair, PAIR)
 #define DIGITS PAIR
 #define MAKE KEY_PAIR
 #define R int64_t
-#define RESULT PLACE_PAIR
+#define RESULT INDEX_PAIR
 #include "program/host/radix_ends.h"
 /* clang-format on */
 
@@ -253,7 +253,7 @@ pith_status pithp_emit_long_sort(const pithp_sink *sink,
         rc =
             pithp_emit(sink, name, bit ? way->count : way->load, &a, sizeof a, CHUNKS, 1);
         if (!rc)
-            rc = pithp_emit(sink, name, place_loops, &a, sizeof a, 1, 1);
+            rc = pithp_emit(sink, name, scan_loops, &a, sizeof a, 1, 1);
         if (!rc)
             rc = pithp_emit(sink, name, last ? way->finish : way->move, &a, sizeof a,
                             CHUNKS, 1);

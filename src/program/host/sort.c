@@ -43,9 +43,9 @@ size_t pithp_temporary_sort(const pithp_call *call, const pith_spec *result) {
     const pithp_sort_params *p = call->params;
     if (x->shape[p->axis] <= FEW)
         return 0;
-    const size_t places = call->primitive == PITHP_OP_ARGSORT ? sizeof(int64_t) : 0;
+    const size_t index_bytes = call->primitive == PITHP_OP_ARGSORT ? sizeof(int64_t) : 0;
     const size_t size = pith_dtype_size(x->dtype);
-    return (size_t)result->count * 2 * (size + places) +
+    return (size_t)result->count * 2 * (size + index_bytes) +
            (pithp_sorts_long(x->count, x->shape[p->axis], size)
                 ? pithp_long_sort_bytes() + 64
                 : 0);

@@ -7,38 +7,38 @@
 #define KEY     NAME(key)     /* of an element */
 #define ELEMENT NAME(element) /* of a key */
 
-static void NAME(insert)(K *keys, int64_t *places, int64_t n) {
+static void NAME(insert)(K *keys, int64_t *indices, int64_t n) {
     for (int64_t i = 1; i < n; i++) {
         const K key = keys[i];
-        const int64_t place = places ? places[i] : 0;
+        const int64_t index = indices ? indices[i] : 0;
         int64_t j = i;
         for (; j > 0 && keys[j - 1] > key; j--) {
             keys[j] = keys[j - 1];
-            if (places)
-                places[j] = places[j - 1];
+            if (indices)
+                indices[j] = indices[j - 1];
         }
         keys[j] = key;
-        if (places)
-            places[j] = place;
+        if (indices)
+            indices[j] = index;
     }
 }
 
-/* Sort a short line by ranks. places: the original indices, or NULL. */
-static void NAME(rank)(pithp_isa isa, K *keys, int64_t *places, int64_t n) {
+/* Sort a short line by ranks. indices: the original indices, or NULL. */
+static void NAME(rank)(pithp_isa isa, K *keys, int64_t *indices, int64_t n) {
     K from[FEW];
     uint8_t ranks[FEW];
     memcpy(from, keys, (size_t)n * sizeof *keys);
     (isa == PITHP_ISA_V4 ? RANK(v4) : RANK(v3))(from, n, ranks);
     for (int64_t i = 0; i < n; i++)
         keys[ranks[i]] = from[i];
-    for (int64_t i = 0; places && i < n; i++)
-        places[ranks[i]] = i;
+    for (int64_t i = 0; indices && i < n; i++)
+        indices[ranks[i]] = i;
 }
 
-/* Radix sort of *keys together with *places; each is swapped with its spare array by
+/* Radix sort of *keys together with *indices; each is swapped with its spare array by
  * every pass. */
 static void
-NAME(radix)(K **keys, K **spare, int64_t **places, int64_t **spare_places, int64_t n) {
+NAME(radix)(K **keys, K **spare, int64_t **indices, int64_t **spare_indices, int64_t n) {
     const int bits = BITS <= 16 || n < MANY ? 8 : 11;
     const int digits = (BITS + bits - 1) / bits, buckets = 1 << bits;
     int64_t counts[MOST_DIGITS][MOST_BUCKETS];
@@ -60,16 +60,16 @@ NAME(radix)(K **keys, K **spare, int64_t **places, int64_t **spare_places, int64
         }
         const K *from = *keys;
         K *to = *spare;
-        if (places) {
-            const int64_t *from_place = *places;
-            int64_t *to_place = *spare_places;
+        if (indices) {
+            const int64_t *from_index = *indices;
+            int64_t *to_index = *spare_indices;
             for (int64_t i = 0; i < n; i++) {
-                const int64_t place = at[from[i] >> shift & mask]++;
-                to[place] = from[i];
-                to_place[place] = from_place[i];
+                const int64_t slot = at[from[i] >> shift & mask]++;
+                to[slot] = from[i];
+                to_index[slot] = from_index[i];
             }
-            *spare_places = *places;
-            *places = to_place;
+            *spare_indices = *indices;
+            *indices = to_index;
         } else {
             for (int64_t i = 0; i < n; i++)
                 to[at[from[i] >> shift & mask]++] = from[i];
@@ -104,14 +104,14 @@ static void NAME(line)(pithp_isa isa, const sort_args *a, int64_t line, bool arg
     const K infinity = (K)infinity_of(a->dtype), sign = (K)1 << (BITS - 1);
     const key_kind kind = kind_of(a->dtype);
     K few[FEW], *keys = few, *spare = NULL;
-    int64_t few_places[FEW], *places = few_places, *spare_places = NULL;
+    int64_t few_indices[FEW], *indices = few_indices, *spare_indices = NULL;
     if (n > FEW) {
-        int64_t *all_places = (int64_t *)(void *)a->temporary;
-        K *all = (K *)(void *)(all_places + (argsort ? 2 * a->count : 0));
+        int64_t *all_indices = (int64_t *)(void *)a->temporary;
+        K *all = (K *)(void *)(all_indices + (argsort ? 2 * a->count : 0));
         keys = all + line * n;
         spare = all + a->count + line * n;
-        places = argsort ? all_places + line * n : NULL;
-        spare_places = argsort ? all_places + a->count + line * n : NULL;
+        indices = argsort ? all_indices + line * n : NULL;
+        spare_indices = argsort ? all_indices + a->count + line * n : NULL;
     }
     bool special = false;
     for (int64_t i = 0; i < n; i++) {
@@ -120,17 +120,17 @@ static void NAME(line)(pithp_isa isa, const sort_args *a, int64_t line, bool arg
         keys[i] = KEY(x, kind, infinity, a->descending);
     }
     for (int64_t i = 0; argsort && i < n; i++)
-        places[i] = i;
+        indices[i] = i;
     if (n <= FEW && n >= LEAST_RANKED && isa != PITHP_ISA_BASE)
-        NAME(rank)(isa, keys, argsort ? places : NULL, n);
+        NAME(rank)(isa, keys, argsort ? indices : NULL, n);
     else if (n <= FEW)
-        NAME(insert)(keys, argsort ? places : NULL, n);
+        NAME(insert)(keys, argsort ? indices : NULL, n);
     else
-        NAME(radix)(&keys, &spare, argsort ? &places : NULL, &spare_places, n);
+        NAME(radix)(&keys, &spare, argsort ? &indices : NULL, &spare_indices, n);
     if (argsort) {
         int64_t *to = (int64_t *)a->to + base;
         for (int64_t i = 0; i < n; i++)
-            to[i * a->inner] = places[i];
+            to[i * a->inner] = indices[i];
         return;
     }
     K *to = (K *)a->to + base;

@@ -85,7 +85,7 @@ typedef struct pithp_cuda_sort_args {
     int64_t outer, length, inner;
     int64_t run; /* tiles: slots of a line in a tile; merge: length of sorted runs */
     void *keys, *next_keys;     /* with the width of elements */
-    void *places, *next_places; /* i64 if wide is set, else u32: indices along the line,
+    void *indices, *next_indices; /* i64 if wide is set, else u32: indices along the line,
                                    in key order */
     int32_t dtype, size;        /* dtype and bytes of an element */
     int32_t descending;
@@ -165,7 +165,7 @@ typedef struct pithp_cuda_index_args {
     int64_t pitch;         /* elements between outer indices of the indexed array */
     int64_t *offsets;      /* of positions, in rows of inner; -1: out of range */
     const uint64_t *keys;  /* scatter: sorted offsets */
-    const int64_t *places; /* scatter: positions in key order; NULL: 0, 1, ... */
+    const int64_t *positions; /* scatter: positions in key order; NULL: 0, 1, ... */
     int32_t size, dtype, index_dtype;
     int32_t arrays;
     int32_t mode; /* pithp_index_mode */

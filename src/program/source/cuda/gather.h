@@ -34,9 +34,9 @@ M_FN i64 m_offset(const pithp_cuda_index_args *a, i64 i) {
     return offset;
 }
 
-M_FN void m_take(const pithp_cuda_index_args *a, i64 i, i64 place) {
+M_FN void m_take(const pithp_cuda_index_args *a, i64 i, i64 element) {
     m_move(a->to + i * a->size,
-           place < 0 ? (const char *)&a->fill : a->from + place * a->size, a->size);
+           element < 0 ? (const char *)&a->fill : a->from + element * a->size, a->size);
 }
 
 M_KERNEL(pithp_k_take, pithp_cuda_index_args) {
@@ -54,7 +54,7 @@ typedef struct m_rows {
     i64 index[PITHP_ROWS_MOST];
 } m_rows;
 
-M_FN i64 m_row_place(const pithp_cuda_rows_args *a, const pithp_row_leaf *p, i64 given) {
+M_FN i64 m_row_index(const pithp_cuda_rows_args *a, const pithp_row_leaf *p, i64 given) {
     return m_place(given, p->extent, p->mode, !a->no_negative,
                    a->index_dtype == M_DTYPE_U64);
 }
@@ -69,12 +69,12 @@ M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
     if (p->updates) {
         const i64 outer = row / p->extent, wanted = row % p->extent;
         for (i64 k = a->positions - 1; k >= 0; k--)
-            if (m_row_place(a, p, shared->index[k]) == wanted)
+            if (m_row_index(a, p, shared->index[k]) == wanted)
                 return p->updates +
                        ((outer * a->positions + k) * p->inner + column) * p->size;
         return p->from + i * p->size;
     }
-    const i64 x = m_row_place(a, p, shared->index[row % a->positions]);
+    const i64 x = m_row_index(a, p, shared->index[row % a->positions]);
     return x < 0 ? (const char *)&p->fill
                  : p->from + ((row / a->positions * p->extent + x) * p->inner + column) *
                                  p->size;
@@ -166,7 +166,7 @@ M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
 
 /* The update of key k. */
 M_FN i64 m_update_of(const pithp_cuda_index_args *a, i64 k) {
-    return a->places ? a->places[k] : k;
+    return a->positions ? a->positions[k] : k;
 }
 
 /* Number of keys among the next M_JOIN_AHEAD, from j on, that continue the run of `key`.
@@ -214,7 +214,7 @@ M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64
  */
 M_FN i64 m_turn(const pithp_cuda_index_args *a) {
     i64 low = 0, high = a->count;
-    if (a->places || a->no_negative || a->index_dtype == M_DTYPE_U64 ||
+    if (a->positions || a->no_negative || a->index_dtype == M_DTYPE_U64 ||
         m_index(a, 0, 0) >= 0)
         return 0;
     while (low < high) {

@@ -18,14 +18,14 @@ M_FN i64 m_line_element(const pithp_cuda_sort_args *a, i64 line, i64 i) {
 }
 
 /* Indices along a line, as i64 if a->wide is set, else as u32. */
-M_FN i64 m_load_place(const void *places, i32 wide, i64 i) {
-    return wide ? ((const i64 *)places)[i] : (i64)((const u32 *)places)[i];
+M_FN i64 m_load_index(const void *indices, i32 wide, i64 i) {
+    return wide ? ((const i64 *)indices)[i] : (i64)((const u32 *)indices)[i];
 }
-M_FN void m_store_place(void *places, i32 wide, i64 i, i64 place) {
+M_FN void m_store_index(void *indices, i32 wide, i64 i, i64 index) {
     if (wide)
-        ((i64 *)places)[i] = place;
+        ((i64 *)indices)[i] = index;
     else
-        ((u32 *)places)[i] = (u32)place;
+        ((u32 *)indices)[i] = (u32)index;
 }
 
 #define M_SORT_TILE 2048
@@ -40,7 +40,7 @@ M_FN i64 m_tile_line(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
     return line < a->outer * a->inner ? line : -1;
 }
 /* Index of the slot's element along the line; it may be beyond the end. */
-M_FN i64 m_tile_place(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
+M_FN i64 m_tile_index(const pithp_cuda_sort_args *a, i64 tile, i32 i) {
     const i64 tiles = (a->length + M_SORT_TILE - 1) / M_SORT_TILE;
     return tile % tiles * M_SORT_TILE + i % a->run;
 }
@@ -70,13 +70,13 @@ M_KERNEL(pithp_k_sort_end, pithp_cuda_sort_args) {
     const i64 line = t / a->length, i = t % a->length;
     if (line >= a->outer * a->inner)
         return;
-    const i64 place = m_load_place(a->places, a->wide, line * a->length + i),
+    const i64 index = m_load_index(a->indices, a->wide, line * a->length + i),
               to = m_line_element(a, line, i);
     if (a->argsort)
-        ((i64 *)a->to)[to] = place;
+        ((i64 *)a->to)[to] = index;
     else
         m_move((char *)a->to + to * a->size,
-               (const char *)a->from + m_line_element(a, line, place) * a->size, a->size);
+               (const char *)a->from + m_line_element(a, line, index) * a->size, a->size);
 }
 
 /* As m_sort_key, for keys of any width. */

@@ -130,18 +130,18 @@ M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_tiles),
     if (step == 0 || step == m_tile_steps(a->run) - 1) {
         for (i32 k = 0; k < M_SORT_EACH; k++) {
             const i32 i = k * M_BLOCK + thread;
-            const i64 line = m_tile_line(a, tile, i), place = m_tile_place(a, tile, i);
-            const i32 there = line >= 0 && place < a->length;
+            const i64 line = m_tile_line(a, tile, i), index = m_tile_index(a, tile, i);
+            const i32 there = line >= 0 && index < a->length;
             if (step == 0) {
                 /* padding beyond the end is greatest, and stability keeps it last */
                 shared->key[i] = there ? M_BY(m_sort_key)(a->from, a->dtype,
-                                                          m_line_element(a, line, place),
+                                                          m_line_element(a, line, index),
                                                           a->descending)
                                        : (M_KEY) ~(M_KEY)0;
             } else if (there) {
-                ((M_KEY *)a->keys)[line * a->length + place] = shared->key[i];
-                m_store_place(a->places, a->wide, line * a->length + place,
-                              m_tile_place(a, tile, shared->slot[i]));
+                ((M_KEY *)a->keys)[line * a->length + index] = shared->key[i];
+                m_store_index(a->indices, a->wide, line * a->length + index,
+                              m_tile_index(a, tile, shared->slot[i]));
             }
         }
     } else if (step == 1) {
@@ -224,9 +224,9 @@ M_BY_BLOCK_KERNEL(M_BY(pithp_k_sort_merge),
                       from = slot < a_count ? a_first + slot
                                             : runs.a_count + b_first + slot - a_count;
             ((M_KEY *)a->next_keys)[line * a->length + begin + i] = shared->tile.key[i];
-            m_store_place(
-                a->next_places, a->wide, line * a->length + begin + i,
-                m_load_place(a->places, a->wide, line * a->length + runs.first + from));
+            m_store_index(
+                a->next_indices, a->wide, line * a->length + begin + i,
+                m_load_index(a->indices, a->wide, line * a->length + runs.first + from));
         }
     }
 }
