@@ -87,8 +87,8 @@ static int32_t builtin_many(int32_t number) {
             return PITHP_CUDA_reduce_team_many;
         case PITHP_CUDA_reduce_lanes:
             return PITHP_CUDA_reduce_lanes_many;
-        case PITHP_CUDA_reduce_fold:
-            return PITHP_CUDA_reduce_fold_many;
+        case PITHP_CUDA_reduce_tree:
+            return PITHP_CUDA_reduce_tree_many;
         case PITHP_CUDA_find:
             return PITHP_CUDA_find_many;
         default:

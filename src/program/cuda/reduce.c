@@ -88,21 +88,21 @@ size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *r
 
 /* Launches of trees of 64 until the last one stores the results. Partial results
  * alternate between the two arrays. */
-static pith_status fold(m_reduce_args *a,
-                        const char *name,
-                        const pithp_sink *sink,
-                        uint64_t *first,
-                        uint64_t *second) {
+static pith_status reduce_trees(m_reduce_args *a,
+                                const char *name,
+                                const pithp_sink *sink,
+                                uint64_t *first,
+                                uint64_t *second) {
     for (a->lanes = 1;; a->lanes = 0) {
         const int64_t groups = trees_for(a->count);
         a->partial = first;
-        a->folded = second;
-        const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_reduce_fold, name, a,
+        a->reduced = second;
+        const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_reduce_tree, name, a,
                                                sizeof *a, a->outer * groups * a->inner);
         if (rc || groups == 1)
             return rc;
         a->count = groups;
-        first = a->folded;
+        first = a->reduced;
         second = a->partial;
     }
 }
@@ -134,14 +134,14 @@ static pith_status find(m_reduce_args *a,
         if (rc || groups == 1)
             return rc;
         a->count = groups;
-        a->places = first;
+        a->candidates = first;
         first = second;
         second = a->found;
     }
 }
 
 static int64_t team_threads(const pithp_reduce_view *v) {
-    const int64_t results = M_BLOCK / M_TEAM_PARTS(v->outer, v->inner);
+    const int64_t results = M_BLOCK / M_TEAM_THREADS(v->outer, v->inner);
     return (v->outer * v->inner + results - 1) / results * M_BLOCK;
 }
 
@@ -195,5 +195,5 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
     a.partial = first;
     const pith_status rc = emit_first(&a, name, PITHP_CUDA_reduce_lanes, sink, maker,
                                       result->count * a.count);
-    return rc ? rc : fold(&a, name, sink, first, second);
+    return rc ? rc : reduce_trees(&a, name, sink, first, second);
 }

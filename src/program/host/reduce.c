@@ -1,6 +1,7 @@
 /* Reductions over a set of axes. The operand is viewed as [outer, length, inner] with the
  * middle reduced; if the axes are not adjacent, it is transposed first. A first launch
- * reduces blocks of the length, or parts of them. A second one combines several blocks.
+ * reduces blocks of the length, or groups of their lanes. A second one combines several
+ * blocks.
  */
 #include "program/host/reduce.h"
 
@@ -14,13 +15,13 @@ enum {
     TILE = PITHP_REDUCE_TILE,
     WIDEST = PITHP_REDUCE_WIDEST,
     LANES = PITHP_REDUCE_LANES,
-    LANE_BYTES = 1024,  /* of a lane, at most: all lanes stay in the L2 cache */
-    PARTS = 8,          /* of the lanes, if they are computed one by one */
-    PART_TREES = 4,     /* subtrees of 4, 2 and 1 lanes, and a lane */
-    PIECE_BYTES = 4096, /* of adjacent columns, at most: four such rows and */
-    WIDE_BYTES = 8192,  /* their accumulators, at most, stay in the L1 cache */
-    LEAST_WIDE = 256,   /* minimum columns, */
-    LEAST_LONG = 256    /* and minimum rows, for lanes one by one */
+    LANE_BYTES = 1024, /* of a lane, at most: all lanes stay in the L2 cache */
+    LANE_GROUPS = 8,   /* of the lanes, if they are computed one by one */
+    GROUP_TREES = 4,   /* subtrees of 4, 2 and 1 lanes, and a lane */
+    ROW_BYTES = 4096,  /* of adjacent columns, at most: four such rows and */
+    WIDE_BYTES = 8192, /* their accumulators, at most, stay in the L1 cache */
+    LEAST_WIDE = 256,  /* minimum columns, */
+    LEAST_LONG = 256   /* and minimum rows, for lanes one by one */
 };
 
 const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
@@ -132,7 +133,8 @@ size_t pithp_temporary_reduce(const pithp_call *call, const pith_spec *result) {
     size_t bytes = moved_bytes(call, &v);
     if (in_blocks(call, &v) || is_wide(call, &v))
         bytes +=
-            (size_t)(v.blocks * (is_wide(call, &v) ? PARTS : 1) * result->count) * WIDEST;
+            (size_t)(v.blocks * (is_wide(call, &v) ? LANE_GROUPS : 1) * result->count) *
+            WIDEST;
     return bytes;
 }
 
@@ -211,18 +213,18 @@ void pithp_join_lanes(pithp_lane_trees *t) {
 }
 
 /* Long rows: the rows of a lane are read one after the other, and its accumulators stay
- * in the L1 cache. Indices are tiles of columns within parts of lanes within blocks
- * within outer indices. A part without rows gives the identity. */
+ * in the L1 cache. Indices are tiles of columns within groups of lanes within blocks
+ * within outer indices. A group without rows gives the identity. */
 static inline void
 reduce_lanes(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_reduce_args *a = args;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     const int64_t most = pithp_reduce_tile_width(a), row = a->inner * a->size;
-    _Alignas(64) char trees[PART_TREES * WIDE_BYTES];
+    _Alignas(64) char trees[GROUP_TREES * WIDE_BYTES];
     for (int64_t i = begin; i < end; i++) {
         const int64_t column = i % a->tiles * most, at = i / a->tiles;
-        const int64_t part = at % PARTS, block = at / PARTS % a->blocks,
-                      outer = at / PARTS / a->blocks;
+        const int64_t lane_group = at % LANE_GROUPS, block = at / LANE_GROUPS % a->blocks,
+                      outer = at / LANE_GROUPS / a->blocks;
         const int64_t rows = pithp_reduce_block_length(a, block),
                       left = a->inner - column, width = left < most ? left : most;
         const char *from =
@@ -232,8 +234,8 @@ reduce_lanes(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
                                   .trees = trees,
                                   .width = width,
                                   .bytes = width * a->accumulator_size};
-        const int64_t first = part * (LANES / PARTS);
-        for (int64_t k = first; k < first + LANES / PARTS && k < rows; k++) {
+        const int64_t first = lane_group * (LANES / LANE_GROUPS);
+        for (int64_t k = first; k < first + LANES / LANE_GROUPS && k < rows; k++) {
             f->lane(pithp_next_lane(&lanes), from + k * row, LANES * a->inner,
                     (rows - k + LANES - 1) / LANES, width, a->inner);
             pithp_add_lane(&lanes);
@@ -365,16 +367,16 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
     return a;
 }
 
-/* The launch that reduces parts of blocks. */
+/* The launch that reduces groups of lanes of blocks. */
 static pith_status
 emit_lanes(const char *name, const pithp_reduce_args *reduce, const pithp_sink *sink) {
     pithp_reduce_args a = *reduce;
-    const int64_t piece = PIECE_BYTES / a.size, wide = WIDE_BYTES / a.accumulator_size,
-                  most = piece < wide ? piece : wide;
+    const int64_t row = ROW_BYTES / a.size, wide = WIDE_BYTES / a.accumulator_size,
+                  most = row < wide ? row : wide;
     a.tiles = (a.inner + most - 1) / most;
-    const int64_t work = a.length / a.blocks / PARTS * pithp_reduce_tile_width(&a);
+    const int64_t work = a.length / a.blocks / LANE_GROUPS * pithp_reduce_tile_width(&a);
     return pithp_emit(sink, name, reduce_lanes_loops, &a, sizeof a,
-                      a.outer * a.blocks * PARTS * a.tiles, 16384 / (work + 1) + 1);
+                      a.outer * a.blocks * LANE_GROUPS * a.tiles, 16384 / (work + 1) + 1);
 }
 
 pith_status pithp_lower_reduce_of(const pithp_call *call,
@@ -412,7 +414,7 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
     if (rc || !a.partial)
         return rc;
     if (wide)
-        a.blocks *= PARTS;
+        a.blocks *= LANE_GROUPS;
     return pithp_emit(sink, name, arg ? find_blocks_loops : reduce_blocks_loops, &a,
                       sizeof a, a.outer * a.tiles, 16384 / (a.blocks + 1) + 1);
 }

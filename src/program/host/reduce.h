@@ -17,7 +17,7 @@ pithp_reduce_view pithp_reduce_view_of(const pithp_call *call);
 typedef struct pithp_reduce_args {
     const char *from;
     char *to;
-    char *partial; /* accumulators [outer, blocks, inner], or of parts of blocks; NULL
+    char *partial; /* accumulators [outer, blocks, inner], or of groups of lanes; NULL
                       with one block */
     int32_t size, to_size, accumulator_size;
     pith_dtype dtype, to_dtype;

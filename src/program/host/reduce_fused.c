@@ -154,9 +154,9 @@ static void reduce_made_tile(pithp_isa isa,
         if (m->fold)
             fold_columns(m, state, t, r, n, r == 0, lanes);
         else
-            f->fold(lanes,
-                    m->make(isa, state, t->first + r * a->inner, n * t->width, buffer),
-                    t->width, r, n, t->width);
+            f->accumulate(
+                lanes, m->make(isa, state, t->first + r * a->inner, n * t->width, buffer),
+                t->width, r, n, t->width);
     }
     finish_tile(a, isa, t, lanes, t->rows < LANES ? t->rows : LANES);
 }
@@ -180,9 +180,9 @@ static void reduce_made_wide(pithp_isa isa,
             if (m->fold)
                 fold_columns(m, state, t, r, 1, r == lane, tree);
             else
-                f->fold(tree,
-                        m->make(isa, state, t->first + r * a->inner, t->width, buffer),
-                        t->width, r - lane, 1, t->width);
+                f->accumulate(
+                    tree, m->make(isa, state, t->first + r * a->inner, t->width, buffer),
+                    t->width, r - lane, 1, t->width);
         pithp_add_lane(&lanes);
     }
     pithp_join_lanes(&lanes);

@@ -155,10 +155,10 @@ M_FN void m_finish(void *to, i64 i, u64 x, i32 accumulator, i32 dtype) {
 
 /* ---- Tree over neighbours, evaluated with a stack (pairwise summation) ---- */
 
-/* Push element number `place`, combining completed subtrees. */
+/* Push an element by its number, combining completed subtrees. */
 M_FN void
-m_push(u64 *stack, i32 *depth, i64 place, u64 x, i32 operation, i32 accumulator) {
-    for (; place & 1; place >>= 1)
+m_push(u64 *stack, i32 *depth, i64 number, u64 x, i32 operation, i32 accumulator) {
+    for (; number & 1; number >>= 1)
         x = m_combine(operation, accumulator, stack[--*depth], x);
     stack[(*depth)++] = x;
 }
@@ -182,33 +182,35 @@ M_FN u64 m_total(const u64 *stack, i32 depth, i32 operation, i32 accumulator) {
 #define M_TEAM_STEPS 8 /* the lanes, six levels of the tree, the results */
 
 typedef struct m_team {
-    u64 part[M_BLOCK]; /* the threads of a result are contiguous */
+    u64 partial[M_BLOCK]; /* the threads of a result are contiguous */
 } m_team;
 
 /* The lanes of a thread. */
-typedef struct m_team_part {
+typedef struct m_team_lanes {
     i64 result;
     i32 lane, lanes, slot; /* lanes: 0 if there is no result */
-} m_team_part;
+} m_team_lanes;
 
-M_FN m_team_part m_team_part_of(const m_reduce_args *a, i64 t) {
-    const i32 parts = M_TEAM_PARTS(a->outer, a->inner), results = M_BLOCK / parts,
+M_FN m_team_lanes m_team_lanes_of(const m_reduce_args *a, i64 t) {
+    const i32 threads = M_TEAM_THREADS(a->outer, a->inner), results = M_BLOCK / threads,
               thread = (i32)(t % M_BLOCK);
-    const i32 number = parts == M_LANES ? thread % parts : thread / results,
-              which = parts == M_LANES ? thread / parts : thread % results;
-    m_team_part x;
+    const i32 number = threads == M_LANES ? thread % threads : thread / results,
+              which = threads == M_LANES ? thread / threads : thread % results;
+    m_team_lanes x;
     x.result = t / M_BLOCK * results + which;
-    x.lane = number * (M_LANES / parts);
-    x.lanes = x.result < a->outer * a->inner ? M_LANES / parts : 0;
-    x.slot = which * parts + number;
+    x.lane = number * (M_LANES / threads);
+    x.lanes = x.result < a->outer * a->inner ? M_LANES / threads : 0;
+    x.slot = which * threads + number;
     return x;
 }
 
-M_FN m_elements m_team_lane(const m_reduce_args *a, const m_team_part *part, i32 number) {
-    const i64 lane = part->lane + number;
+M_FN m_elements m_team_lane(const m_reduce_args *a,
+                            const m_team_lanes *own_lanes,
+                            i32 number) {
+    const i64 lane = own_lanes->lane + number;
     m_elements x;
-    x.first =
-        (part->result / a->inner * a->length + lane) * a->inner + part->result % a->inner;
+    x.first = (own_lanes->result / a->inner * a->length + lane) * a->inner +
+              own_lanes->result % a->inner;
     x.step = M_LANES * a->inner;
     x.count = (a->length - lane - 1) / M_LANES + 1;
     return x;
@@ -238,16 +240,16 @@ M_FN void m_team_tree(const m_reduce_args *a,
                       i32 operation,
                       i32 accumulator,
                       i32 to_dtype) {
-    const i32 parts = M_TEAM_PARTS(a->outer, a->inner), results = M_BLOCK / parts,
+    const i32 threads = M_TEAM_THREADS(a->outer, a->inner), results = M_BLOCK / threads,
               thread = (i32)(t % M_BLOCK), half = 1 << (step - 1);
     const i64 result = t / M_BLOCK * results + thread;
-    if (half < parts && thread < M_BLOCK >> step) {
-        u64 *const x = shared->part + (thread << step);
+    if (half < threads && thread < M_BLOCK >> step) {
+        u64 *const x = shared->partial + (thread << step);
         *x = m_combine(operation, accumulator, *x, x[half]);
-    } else if (half == parts && thread < results && result < a->outer * a->inner) {
+    } else if (half == threads && thread < results && result < a->outer * a->inner) {
         m_finish(a->to, result,
                  m_combine(operation, accumulator, m_identity(operation, accumulator),
-                           shared->part[thread * parts]),
+                           shared->partial[thread * threads]),
                  accumulator, to_dtype);
     }
 }
@@ -285,15 +287,16 @@ M_FN m_search m_search_of(const m_reduce_args *a, i64 t) {
 }
 /* Index of candidate i, and the element there. */
 M_FN i64 m_candidate(const m_reduce_args *a, const m_search *s, i64 i) {
-    return a->places ? a->places[(s->outer * a->count + i) * a->inner + s->column] : i;
+    return a->candidates ? a->candidates[(s->outer * a->count + i) * a->inner + s->column]
+                         : i;
 }
-M_FN i64 m_candidate_element(const m_reduce_args *a, const m_search *s, i64 place) {
-    return (s->outer * a->length + place) * a->inner + s->column;
+M_FN i64 m_candidate_element(const m_reduce_args *a, const m_search *s, i64 index) {
+    return (s->outer * a->length + index) * a->inner + s->column;
 }
-M_FN void m_consider(m_search *s, i64 place, u64 value, i32 greatest, i32 accumulator) {
+M_FN void m_consider(m_search *s, i64 index, u64 value, i32 greatest, i32 accumulator) {
     if (s->best < 0 || m_beats(greatest, accumulator, value, s->value) ||
-        (place < s->best && !m_beats(greatest, accumulator, s->value, value))) {
-        s->best = place;
+        (index < s->best && !m_beats(greatest, accumulator, s->value, value))) {
+        s->best = index;
         s->value = value;
     }
 }
@@ -353,11 +356,11 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
             m_team_tree(r, t, shared, step, operation, accumulator, to_dtype);           \
             return;                                                                      \
         }                                                                                \
-        const m_team_part part = m_team_part_of(r, t);                                   \
+        const m_team_lanes own_lanes = m_team_lanes_of(r, t);                            \
         m_eight sofar = {0, 0, 0};                                                       \
-        for (i32 k = 0; k < part.lanes; k++) {                                           \
-            const m_elements at = m_team_lane(r, &part, k);                              \
-            shared->part[part.slot] =                                                    \
+        for (i32 k = 0; k < own_lanes.lanes; k++) {                                      \
+            const m_elements at = m_team_lane(r, &own_lanes, k);                         \
+            shared->partial[own_lanes.slot] =                                            \
                 m_join_lane(&sofar, k, lane(a, &at), operation, accumulator);            \
         }                                                                                \
     }
@@ -372,8 +375,8 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
         if (s.outer >= r->outer)                                                         \
             return;                                                                      \
         for (i64 i = s.group; i < r->count; i += s.groups) {                             \
-            const i64 place = m_candidate(r, &s, i);                                     \
-            m_consider(&s, place, element(a, m_candidate_element(r, &s, place)),         \
+            const i64 index = m_candidate(r, &s, i);                                     \
+            m_consider(&s, index, element(a, m_candidate_element(r, &s, index)),         \
                        operation, accumulator);                                          \
         }                                                                                \
         m_found(r, &s, t);                                                               \

@@ -201,16 +201,16 @@
                 lanes[j] = COMBINE##_NUMBER(lanes[j], next);                             \
             }                                                                            \
         }                                                                                \
-        M_FOLD(64, COMBINE##_NUMBER)                                                     \
-        M_FOLD(32, COMBINE##_NUMBER)                                                     \
-        M_FOLD(16, COMBINE##_NUMBER)                                                     \
-        M_FOLD(8, COMBINE##_NUMBER)                                                      \
-        M_FOLD(4, COMBINE##_NUMBER)                                                      \
-        M_FOLD(2, COMBINE##_NUMBER)                                                      \
+        M_HALVE_FREELY(64, COMBINE##_NUMBER)                                             \
+        M_HALVE_FREELY(32, COMBINE##_NUMBER)                                             \
+        M_HALVE_FREELY(16, COMBINE##_NUMBER)                                             \
+        M_HALVE_FREELY(8, COMBINE##_NUMBER)                                              \
+        M_HALVE_FREELY(4, COMBINE##_NUMBER)                                              \
+        M_HALVE_FREELY(2, COMBINE##_NUMBER)                                              \
         return nans || n == 0 || lanes[0] == 0 ? reduce_in_order_##name(x, stride, n)    \
                                                : lanes[0];                               \
     }
-#define M_FOLD(most, COMBINE)                                                            \
+#define M_HALVE_FREELY(most, COMBINE)                                                    \
     if (count > most / 2) {                                                              \
         const i64 kept = (count + 1) / 2;                                                \
         M_LOOP                                                                           \

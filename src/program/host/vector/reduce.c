@@ -21,7 +21,7 @@
 #define AHEAD 8
 /* Prefetch distance of long rows, in bytes. */
 #define FAR   12288
-#define PIECE 64 /* columns whose lanes stay in the L1 cache */
+#define STRIP 64 /* columns whose lanes stay in the L1 cache */
 
 /* Lanes whose accumulators stay in registers; further passes over a block read other
  * lines. */
@@ -286,8 +286,8 @@ FINDERS(f64, f64, M_SAME, LESS_REAL, GREATER_REAL)
 
 #define USE(name, A)                                                                     \
     {                                                                                    \
-        DTYPE_##A, name##_rows, name##_columns, name##_lane, name##_fold, name##_finish, \
-            name##_tree                                                                  \
+        DTYPE_##A, name##_rows, name##_columns, name##_lane, name##_accumulate,          \
+            name##_finish, name##_tree                                                   \
     }
 #define ARITHMETIC(op)                                                                   \
     [PITH_I8] = USE(op##_u8, u8), [PITH_I16] = USE(op##_u16, u16),                       \

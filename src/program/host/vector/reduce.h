@@ -43,12 +43,12 @@ typedef struct pithp_reducer {
     /* Incremental form of `columns`: rows first..first + count of the block are combined
      * into their lanes, [lanes, width]. Then `finish` combines the used lanes, at most
      * all, to to[c]. */
-    void (*fold)(void *lanes,
-                 const void *from,
-                 int64_t pitch,
-                 int64_t first,
-                 int64_t count,
-                 int64_t width);
+    void (*accumulate)(void *lanes,
+                       const void *from,
+                       int64_t pitch,
+                       int64_t first,
+                       int64_t count,
+                       int64_t width);
     void (*finish)(void *to, void *lanes, int64_t used, int64_t width);
     /* blocks[0][c]: the tree over `count` blocks, `pitch` apart; all are overwritten */
     void (*tree)(void *blocks, int64_t pitch, int64_t count, int64_t width);

@@ -40,7 +40,7 @@ NAME(rest_to_some)(A *some, const T *x, int64_t n) {
  * is read and written once, and the rows are `groups` streams. Lanes are uninitialised if
  * it `begins`. */
 static inline __attribute__((always_inline)) void
-NAME(piece)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
+NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
     PITHP_SIMD
     for (int64_t c = 0; c < n; c++) {
         A some = begins ? NAME(load)(row[c]) : lane[c];
@@ -81,7 +81,7 @@ NAME(rest_to_some)(f64 *some, const f32 *x, int64_t n) {
 }
 
 static inline __attribute__((always_inline)) void NAME(
-    piece)(f64 *lane, const f32 *row, int64_t group, int64_t n, int groups, bool begins) {
+    strip)(f64 *lane, const f32 *row, int64_t group, int64_t n, int groups, bool begins) {
     int64_t c = 0;
     for (; c + F64S <= n; c += F64S) {
         f64s *to = (f64s *)(lane + c), some = begins ? load_f64s(row + c) : *to;
@@ -102,7 +102,7 @@ static inline __attribute__((always_inline)) void NAME(
 
 /* Combine neighbours of `count` rows of `width` until one is left, in rows[0]. */
 static inline __attribute__((always_inline)) void
-NAME(meet)(A *rows, int64_t pitch, int64_t count, int64_t width) {
+NAME(combine_rows)(A *rows, int64_t pitch, int64_t count, int64_t width) {
     for (; count > 1; count = (count + 1) / 2) {
         for (int64_t i = 0; i < count / 2; i++) {
             A *to = rows + i * pitch;
@@ -119,7 +119,7 @@ NAME(meet)(A *rows, int64_t pitch, int64_t count, int64_t width) {
 
 static __attribute__((noinline)) void
 NAME(tree)(void *blocks, int64_t pitch, int64_t count, int64_t width) {
-    NAME(meet)(blocks, pitch, count, width);
+    NAME(combine_rows)(blocks, pitch, count, width);
 }
 
 /* Complete trees over 2, 4, 8 elements, and over fewer than 64: the trees of the powers
@@ -225,7 +225,7 @@ static A NAME(row)(const T *x, int64_t length, int64_t more) {
 /* The order matters only for NaN and zeros, so the processor's own minimum decides other
  * results. */
 static inline __attribute__((always_inline)) void
-NAME(meet_numbers)(A *some, A *nans, const T *x) {
+NAME(add_numbers)(A *some, A *nans, const T *x) {
     PITHP_SIMD
     for (int j = 0; j < NUMBERS; j++) {
         const A one = NAME(load)(x[j]);
@@ -244,10 +244,10 @@ static A NAME(row)(const T *x, int64_t length, int64_t more) {
         nans[j] = 0;
     }
     for (int64_t i = NUMBERS; i + NUMBERS <= length; i += NUMBERS)
-        NAME(meet_numbers)(some, nans, x + i);
+        NAME(add_numbers)(some, nans, x + i);
 
     /* the last vector overlaps the one before */
-    NAME(meet_numbers)(some, nans, x + length - NUMBERS);
+    NAME(add_numbers)(some, nans, x + length - NUMBERS);
     for (int left = NUMBERS / 2; left; left /= 2) {
         PITHP_SIMD
         for (int j = 0; j < left; j++) {
@@ -299,7 +299,7 @@ NAME(first)(A *lanes, const T *x, int64_t pitch, int64_t used, int64_t width) {
 }
 
 /* The same for a long row; elements `ahead` after it are prefetched. */
-static inline __attribute__((always_inline)) void NAME(pieces)(A *lane,
+static inline __attribute__((always_inline)) void NAME(strips)(A *lane,
                                                                const T *row,
                                                                int64_t group,
                                                                int64_t n,
@@ -308,12 +308,12 @@ static inline __attribute__((always_inline)) void NAME(pieces)(A *lane,
                                                                int64_t ahead) {
     const int64_t bytes = sizeof(T);
     int64_t c = 0;
-    for (; c + PIECE <= n; c += PIECE) {
+    for (; c + STRIP <= n; c += STRIP) {
         for (int g = 0; g < groups; g++)
-            pithp_fetch(row + g * group + c, ahead * bytes, PIECE * bytes);
-        NAME(piece)(lane + c, row + c, group, PIECE, groups, begins);
+            pithp_fetch(row + g * group + c, ahead * bytes, STRIP * bytes);
+        NAME(strip)(lane + c, row + c, group, STRIP, groups, begins);
     }
-    NAME(piece)(lane + c, row + c, group, n - c, groups, begins);
+    NAME(strip)(lane + c, row + c, group, n - c, groups, begins);
 }
 
 /* `at_once` lanes are one long row. */
@@ -325,7 +325,7 @@ static inline __attribute__((always_inline)) void NAME(groups)(A *lanes,
                                                                int groups,
                                                                bool begins) {
     for (int64_t i = 0; i < LANES; i += at_once)
-        NAME(pieces)
+        NAME(strips)
     (lanes + i * width, x + i * pitch, LANES * pitch, at_once * width, groups, begins,
      pitch);
 }
@@ -380,12 +380,12 @@ static inline __attribute__((always_inline)) void NAME(each)(A *lanes,
 
 /* Combine rows from `first` on into their lanes, which hold the rows before them. Columns
  * that fill their rows are treated as one long row of lanes. */
-static void NAME(fold)(void *into,
-                       const void *from,
-                       int64_t pitch,
-                       int64_t first,
-                       int64_t count,
-                       int64_t width) {
+static void NAME(accumulate)(void *into,
+                             const void *from,
+                             int64_t pitch,
+                             int64_t first,
+                             int64_t count,
+                             int64_t width) {
     const bool whole = first % LANES == 0 && count >= LANES;
     if (whole && pitch == 1 && width == 1) {
         NAME(to_lanes)(into, from, count, first == 0, 0);
@@ -405,10 +405,10 @@ static void NAME(finish)(void *to, void *lanes, int64_t used, int64_t width) {
         return;
     }
     if (width == 3) /* unrolled: vectors in space */
-        NAME(meet)(all, 3, used, 3);
+        NAME(combine_rows)(all, 3, used, 3);
     else
-        for (int64_t c = 0; c < width; c += PIECE)
-            NAME(tree)(all + c, width, used, width - c < PIECE ? width - c : PIECE);
+        for (int64_t c = 0; c < width; c += STRIP)
+            NAME(tree)(all + c, width, used, width - c < STRIP ? width - c : STRIP);
     for (int64_t c = 0; c < width; c++)
         out[c] = NAME(join)(NAME(none)(), all[c]);
 }
@@ -424,15 +424,15 @@ static void NAME(lane)(void *to,
     const T *x = from;
     int64_t n = count < 4 ? 1 : 4;
     if (n == 4)
-        NAME(pieces)(lane, x, pitch, width, 4, true, n < count ? 4 * pitch : step);
+        NAME(strips)(lane, x, pitch, width, 4, true, n < count ? 4 * pitch : step);
     else
-        NAME(pieces)(lane, x, pitch, width, 1, true, n < count ? pitch : step);
+        NAME(strips)(lane, x, pitch, width, 1, true, n < count ? pitch : step);
     for (; n + 4 <= count; n += 4)
-        NAME(pieces)
+        NAME(strips)
     (lane, x + n * pitch, pitch, width, 4, false,
      n + 4 < count ? 4 * pitch : step - n * pitch);
     for (; n < count; n++)
-        NAME(pieces)
+        NAME(strips)
     (lane, x + n * pitch, pitch, width, 1, false,
      n + 1 < count ? pitch : step - n * pitch);
 }
@@ -449,7 +449,7 @@ static void NAME(columns)(void *to,
         for (int64_t c = 0; c < width; c++)
             lanes[c] = NAME(none)();
     if (length > LANES) {
-        NAME(fold)(lanes, from, pitch, 0, length, width);
+        NAME(accumulate)(lanes, from, pitch, 0, length, width);
     } else {
         if (width == 3)
             NAME(first)(lanes, from, pitch, used, 3);

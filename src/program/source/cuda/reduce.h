@@ -67,7 +67,7 @@ M_REDUCE_LANES(pithp_k_reduce_lanes,
  * [outer, count, inner] to [outer, (count + 63) / 64, inner]. The level from lanes to
  * blocks sets `lanes`; the last block may have fewer. The last level stores the results.
  */
-M_KERNEL(pithp_k_reduce_fold, m_reduce_args) {
+M_KERNEL(pithp_k_reduce_tree, m_reduce_args) {
     const i64 groups = (a->count + M_LANES - 1) / M_LANES, column = t % a->inner,
               group = t / a->inner % groups, outer = t / a->inner / groups;
     if (outer >= a->outer)
@@ -89,7 +89,7 @@ M_KERNEL(pithp_k_reduce_fold, m_reduce_args) {
     if (groups == 1)
         m_finish(a->to, t, x, accumulator, a->to_dtype);
     else
-        a->folded[t] = x;
+        a->reduced[t] = x;
 }
 
 M_REDUCE_SEARCH(pithp_k_find,
@@ -102,7 +102,7 @@ M_REDUCE_SEARCH(pithp_k_find,
 M_MANY(pithp_k_reduce_short, m_reduce_args)
 M_BLOCK_MANY(pithp_k_reduce_team, m_reduce_args, m_team, m_none, M_TEAM_STEPS)
 M_MANY(pithp_k_reduce_lanes, m_reduce_args)
-M_MANY(pithp_k_reduce_fold, m_reduce_args)
+M_MANY(pithp_k_reduce_tree, m_reduce_args)
 M_MANY(pithp_k_find, m_reduce_args)
 
 #endif
