@@ -21,14 +21,14 @@ static pith_dtype moved_as(pith_dtype dtype) {
  * type. */
 static void add_function(pithp_text *t, const pithp_call *call, const char *expression) {
     static const char names[] = "abc";
-    pithp_text_add(t, "M_FN R apply(const m_one_args *args, const i64 place[3]) {\n");
+    pithp_text_add(t, "M_FN R apply(const m_one_args *args, const i64 offset[3]) {\n");
     for (int k = 0; k < call->operand_count; k++)
         if (k == 0 && call->primitive == PITHP_OP_WHERE)
             pithp_text_add(t,
-                           "    const b8 a = ((const b8 *)args->from[0])[place[0]];\n");
+                           "    const b8 a = ((const b8 *)args->from[0])[offset[0]];\n");
         else
             pithp_text_print(
-                t, "    const T %c = LOAD(((const S *)args->from[%d])[place[%d]]);\n",
+                t, "    const T %c = LOAD(((const S *)args->from[%d])[offset[%d]]);\n",
                 names[k], k, k);
     pithp_text_print(t, "    return KEEP((%s));\n}\n", expression);
 }
@@ -51,9 +51,9 @@ void pithp_one_text(pithp_text *t, const pithp_call *call) {
                       "    if (M_ELEMENT(t, 0) >= a->count)\n"
                       "        return;\n"
                       "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
-                      "        i64 place[3];\n"
-                      "        m_places(a, M_ELEMENT_WITHIN(t, k, a->count), place);\n"
-                      "        result[k] = apply(a, place);\n"
+                      "        i64 offset[3];\n"
+                      "        m_offsets(a, M_ELEMENT_WITHIN(t, k, a->count), offset);\n"
+                      "        result[k] = apply(a, offset);\n"
                       "    }\n"
                       "    M_UNROLL for (i32 k = 0; k < M_EACH; k++)\n"
                       "        if (M_ELEMENT(t, k) < a->count)\n"

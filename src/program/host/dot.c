@@ -183,15 +183,15 @@ look(const pithp_call *call, pithp_product_view *v, pithp_factor *f, int64_t *fr
 
 /* Batch dimensions, then free and contracted ones in either order. */
 static dimensions order_of(const pithp_call *call, const pithp_factor *f) {
-    const dimensions parts[] = {
+    const dimensions roles[] = {
         batched(call->params, f->operand),
         kept(call->params, call->operands[f->operand], f->operand),
         contracted(call->params, f->operand)};
     const int order[] = {0, f->terms_last ? 1 : 2, f->terms_last ? 2 : 1};
     dimensions all = {0};
     for (int k = 0; k < 3; k++)
-        for (int i = 0; i < parts[order[k]].count; i++)
-            all.at[all.count++] = parts[order[k]].at[i];
+        for (int i = 0; i < roles[order[k]].count; i++)
+            all.at[all.count++] = roles[order[k]].at[i];
     return all;
 }
 
@@ -216,7 +216,7 @@ static void move(const pithp_call *call,
 
 /* Merge batch dimensions into rows: consecutive batches with contiguous rows and one
  * common b are one matrix. */
-static void fold_batch(pithp_product_view *v) {
+static void merge_batch(pithp_product_view *v) {
     while (v->rank > 0 && v->b.batch[v->rank - 1] == 0 && !v->dots &&
            (v->m == 1 || v->a.batch[v->rank - 1] == v->m * v->a.free)) {
         v->rank--;
@@ -254,7 +254,7 @@ static pithp_product_view view_of(const pithp_call *call, bool side_by_side) {
     if (v.b.moved || (v.dots && v.b.term != 1) ||
         (side_by_side && is_scattered(&v.b, v.n, v.terms)))
         move(call, &v, &v.b, v.dots, v.n);
-    fold_batch(&v);
+    merge_batch(&v);
     for (int d = 0; d < v.rank; d++)
         v.batches *= v.batch[d];
     return v;

@@ -13,9 +13,9 @@
 
 enum {
     DIRECT_BYTES = 524288, /* of a matrix that stays in a near cache while it is reread */
-    PIECE_ROWS = 128,
+    TILE_ROWS = 128,
     TALL_ROWS = 256, /* of one span; they stay in the L2 cache */
-    PIECE_COLUMNS = 768,
+    TILE_COLUMNS = 768,
     FETCHED_BYTES = 4096,   /* maximum bytes of a prefetched matrix */
     CACHED_BYTES = 1 << 25, /* of a batch that may be in the last-level cache */
 };
@@ -55,8 +55,8 @@ typedef struct product_args {
     pithp_product_kind kind;
     int64_t batch[PITH_MAX_RANK];
     int64_t terms;
-    int64_t rows, columns;             /* of a tile */
-    int64_t row_pieces, column_pieces; /* of a matrix */
+    int64_t rows, columns;           /* of a tile */
+    int64_t row_tiles, column_tiles; /* of a matrix */
 } product_args;
 
 /* Address of a matrix of a batch. */
@@ -73,7 +73,7 @@ static const char *matrix_of(const product_args *p, const side *x, int64_t index
 
 /* Address of the rows or columns of a matrix from `first` on. */
 static const char *
-part_of(const product_args *p, const side *x, int64_t index, int64_t first) {
+rows_of(const product_args *p, const side *x, int64_t index, int64_t first) {
     if (x->panels)
         return x->panels + (index * x->groups * x->group + first) * p->terms * p->size;
     return matrix_of(p, x, index) + first * x->free * p->size;
@@ -81,49 +81,49 @@ part_of(const product_args *p, const side *x, int64_t index, int64_t first) {
 
 /* Tiles computed in one call: consecutive row tiles of a thread, so that all reuse the
  * loaded part of b. */
-typedef struct piece {
-    int64_t pieces, batch, i, j, m, n;
+typedef struct tile {
+    int64_t tiles, batch, i, j, m, n;
     char *c;
     pithp_matrix a, b;
-} piece;
+} tile;
 
-static void find_place(const product_args *p, int64_t index, int64_t end, piece *it) {
-    const int64_t row = index % p->row_pieces, tall = TALL_ROWS / p->rows;
+static void find_tile(const product_args *p, int64_t index, int64_t end, tile *it) {
+    const int64_t row = index % p->row_tiles, tall = TALL_ROWS / p->rows;
     it->i = row * p->rows;
-    it->j = index / p->row_pieces % p->column_pieces * p->columns;
-    it->batch = index / p->row_pieces / p->column_pieces;
-    it->pieces = smaller(end - index, smaller(p->row_pieces - row, tall));
+    it->j = index / p->row_tiles % p->column_tiles * p->columns;
+    it->batch = index / p->row_tiles / p->column_tiles;
+    it->tiles = smaller(end - index, smaller(p->row_tiles - row, tall));
 }
 
-static piece piece_of(const product_args *p, int64_t index, int64_t end) {
-    piece it = {.pieces = 1, .batch = index};
-    if (p->row_pieces > 1 || p->column_pieces > 1)
-        find_place(p, index, end, &it);
-    it.m = smaller(p->a.extent - it.i, it.pieces * p->rows);
+static tile tile_of(const product_args *p, int64_t index, int64_t end) {
+    tile it = {.tiles = 1, .batch = index};
+    if (p->row_tiles > 1 || p->column_tiles > 1)
+        find_tile(p, index, end, &it);
+    it.m = smaller(p->a.extent - it.i, it.tiles * p->rows);
     it.n = smaller(p->b.extent - it.j, p->columns);
     it.c = p->c + ((it.batch * p->a.extent + it.i) * p->b.extent + it.j) * p->size;
     const int last = p->rank > 0 ? p->rank - 1 : 0;
-    it.a = (pithp_matrix){part_of(p, &p->a, it.batch, it.i), p->a.free, p->a.term,
+    it.a = (pithp_matrix){rows_of(p, &p->a, it.batch, it.i), p->a.free, p->a.term,
                           p->a.batch[last], p->a.panels != NULL};
-    it.b = (pithp_matrix){part_of(p, &p->b, it.batch, it.j), p->b.term, p->b.free,
+    it.b = (pithp_matrix){rows_of(p, &p->b, it.batch, it.j), p->b.term, p->b.free,
                           p->b.batch[last], p->b.panels != NULL};
     return it;
 }
 
-#define PIECES(name, work)                                                               \
+#define TILES(name, work)                                                                \
     static inline void name(pithp_isa isa, const void *args, int64_t begin,              \
                             int64_t end) {                                               \
         const product_args *p = args;                                                    \
         const pithp_product *f = &tables[isa][p->kind];                                  \
-        piece it;                                                                        \
-        for (int64_t index = begin; index < end; index += it.pieces) {                   \
-            it = piece_of(p, index, end);                                                \
+        tile it;                                                                         \
+        for (int64_t index = begin; index < end; index += it.tiles) {                    \
+            it = tile_of(p, index, end);                                                 \
             work;                                                                        \
         }                                                                                \
     }                                                                                    \
     PITHP_LOOPS(name)
-PIECES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
-PIECES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
+TILES(multiply_tiles, f->tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b))
+TILES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p->terms))
 
 /* Whole matrices, with a software prefetch of the next one. They are not read in memory
  * order, so the hardware prefetcher fails. */
@@ -131,7 +131,7 @@ static inline void
 multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const product_args *p = args;
     for (int64_t index = begin; index < end; index++) {
-        const piece it = piece_of(p, index, end);
+        const tile it = tile_of(p, index, end);
         for (int which = 0; which < 2 && index + 1 < end; which++) {
             const side *next = which ? &p->b : &p->a;
             pithp_fetch(matrix_of(p, next, index + 1), 0,
@@ -151,12 +151,12 @@ static int64_t alike(const product_args *p, int64_t index, int64_t end) {
 static inline void
 multiply_small(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const product_args *p = args;
-    const bool whole = p->row_pieces == 1;
+    const bool whole = p->row_tiles == 1;
     for (int64_t index = begin; index < end;) {
-        const piece it = piece_of(p, index, end);
+        const tile it = tile_of(p, index, end);
         const int64_t count = whole ? alike(p, index, end) : 1;
         tables[isa][p->kind].small(it.c, count, it.m, it.n, p->terms, &it.a, &it.b);
-        index += whole ? count : it.pieces;
+        index += whole ? count : it.tiles;
     }
 }
 PITHP_LOOPS(multiply_small)
@@ -184,10 +184,10 @@ pack_panels(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_product *f = &tables[isa][p->kind];
     const int64_t of_a = p->a.panels ? p->a.groups : 0, each = of_a + p->b.groups;
     for (int64_t index = begin; index < end; index++) {
-        const int64_t batch = index / each, place = index % each;
-        const bool first = place < of_a;
+        const int64_t batch = index / each, group_at = index % each;
+        const bool first = group_at < of_a;
         const side *x = first ? &p->a : &p->b;
-        const int64_t group = first ? place : place - of_a;
+        const int64_t group = first ? group_at : group_at - of_a;
         pack_group(p, f, x, first ? f->rows : f->columns, matrix_of(p, x, batch),
                    group * x->group,
                    x->panels +
@@ -213,7 +213,7 @@ static bool is_half(const pith_spec *x) {
     return x->dtype == PITH_F16 || x->dtype == PITH_BF16;
 }
 
-static int64_t pieces(int64_t extent, int64_t each) {
+static int64_t ceil_div(int64_t extent, int64_t each) {
     return extent / each + (extent % each != 0);
 }
 
@@ -256,8 +256,8 @@ layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
             l.bytes += aligned(call->operands[factors[k]->operand]->count * size);
         l.panels[k] = l.bytes;
         if (l.packed[k])
-            l.bytes +=
-                aligned(v->batches * pieces(extents[k], group) * group * v->terms * size);
+            l.bytes += aligned(v->batches * ceil_div(extents[k], group) * group *
+                               v->terms * size);
     }
     return l;
 }
@@ -268,12 +268,12 @@ static void cut(product_args *p, bool dots) {
         p->rows = 1;
         p->columns = PITHP_DOT_GRAIN / (p->terms + 1) / 8 * 8 + 8;
     } else {
-        const int64_t some = pieces(p->a.extent, 16 * PITHP_PRODUCT_ROWS);
-        p->rows = smaller(some < 4 ? 32 : some * PITHP_PRODUCT_ROWS, PIECE_ROWS);
-        p->columns = PIECE_COLUMNS / p->b.group * p->b.group;
+        const int64_t some = ceil_div(p->a.extent, 16 * PITHP_PRODUCT_ROWS);
+        p->rows = smaller(some < 4 ? 32 : some * PITHP_PRODUCT_ROWS, TILE_ROWS);
+        p->columns = TILE_COLUMNS / p->b.group * p->b.group;
     }
-    p->row_pieces = pieces(p->a.extent, p->rows);
-    p->column_pieces = pieces(p->b.extent, p->columns);
+    p->row_tiles = ceil_div(p->a.extent, p->rows);
+    p->column_tiles = ceil_div(p->b.extent, p->columns);
 }
 
 static pith_status
@@ -287,13 +287,13 @@ emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
 static bool is_distant(const pithp_product_view *v, const product_args *p) {
     const int64_t a = v->m * v->terms * p->size, b = v->terms * v->n * p->size,
                   c = v->m * v->n * p->size;
-    return p->row_pieces == 1 && p->column_pieces == 1 && !p->a.panels && !p->b.panels &&
+    return p->row_tiles == 1 && p->column_tiles == 1 && !p->a.panels && !p->b.panels &&
            a <= FETCHED_BYTES && b <= FETCHED_BYTES &&
            v->batches > CACHED_BYTES / (a + b + c);
 }
 
 static pith_status
-emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
+emit_tiles(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
     cut(p, v->dots);
     const int64_t rows = smaller(p->a.extent, p->rows),
                   columns = smaller(p->b.extent, p->columns),
@@ -303,7 +303,7 @@ emit_pieces(const pithp_product_view *v, product_args *p, const pithp_sink *sink
                       : v->dots          ? multiply_dots_loops
                       : is_distant(v, p) ? multiply_distant_loops
                                          : multiply_tiles_loops,
-                      p, sizeof *p, v->batches * p->row_pieces * p->column_pieces, grain);
+                      p, sizeof *p, v->batches * p->row_tiles * p->column_tiles, grain);
 }
 
 /* ---- Lowering ---- */
@@ -350,14 +350,14 @@ static pith_status lower(const pithp_call *call,
     for (int k = 0; k < 2 && !rc; k++) {
         char *temporary = memory->temporary;
         sides[k]->group = group_of(k, size);
-        sides[k]->groups = pieces(sides[k]->extent, sides[k]->group);
+        sides[k]->groups = ceil_div(sides[k]->extent, sides[k]->group);
         sides[k]->panels = l.packed[k] ? temporary + l.panels[k] : NULL;
         rc = lower_side(call, factors[k], memory, size, temporary + l.moved[k], sides[k],
                         sink);
     }
     if (!rc && p.b.panels)
         rc = emit_packing(&p, v.batches, sink);
-    return rc ? rc : emit_pieces(&v, &p, sink);
+    return rc ? rc : emit_tiles(&v, &p, sink);
 }
 
 /* f16 and bf16 operands cast to f32, and the f32 result before rounding. */

@@ -94,15 +94,15 @@ FLOATS(max, M_MAX_REAL)
                                        int64_t n, int64_t extent) {                      \
         dt *d = to;                                                                      \
         const dt *x = from;                                                              \
-        const I *places = index;                                                         \
+        const I *indices = index;                                                        \
         for (int64_t i = 0; i < n;) {                                                    \
-            const I at = places[i];                                                      \
+            const I at = indices[i];                                                     \
             if ((uint64_t)at >= (uint64_t)extent)                                        \
                 return i;                                                                \
             dt sum = d[at];                                                              \
             do                                                                           \
                 sum += x[i++];                                                           \
-            while (i < n && places[i] == at);                                            \
+            while (i < n && indices[i] == at);                                           \
             d[at] = sum;                                                                 \
         }                                                                                \
         return n;                                                                        \
@@ -250,7 +250,7 @@ static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64
 }
 PITHP_LOOPS(scatter)
 
-/* ---- Promised indices: parts of the positions write disjoint elements ---- */
+/* ---- Promised indices: ranges of positions write disjoint elements ---- */
 
 /* The first position from `at` on whose offset differs from that of position `like`. */
 static int64_t
@@ -279,19 +279,19 @@ static bool starts_from_end(const pithp_index_args *a) {
     return first < 0;
 }
 
-/* Indices are parts within outer indices. Sorted positions with equal offset belong to
- * the part of the first of them. If some count from the end, all belong to the first
- * part. */
+/* Indices are ranges within outer indices. Sorted positions with equal offset belong to
+ * the range of the first of them. If some count from the end, all belong to the first
+ * range. */
 static inline void
-scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+scatter_ranges(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
-    const int64_t parts = (a->count + PITHP_SCATTER_PART - 1) / PITHP_SCATTER_PART;
+    const int64_t ranges = (a->count + PITHP_SCATTER_RANGE - 1) / PITHP_SCATTER_RANGE;
     const bool whole = a->sorted && starts_from_end(a);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t outer = i / parts;
-        int64_t at = i % parts * PITHP_SCATTER_PART;
+        const int64_t outer = i / ranges;
+        int64_t at = i % ranges * PITHP_SCATTER_RANGE;
         int64_t last =
-            a->count - at < PITHP_SCATTER_PART ? a->count : at + PITHP_SCATTER_PART;
+            a->count - at < PITHP_SCATTER_RANGE ? a->count : at + PITHP_SCATTER_RANGE;
         if (whole) {
             last = at > 0 ? at : a->count;
         } else if (a->sorted) {
@@ -306,7 +306,7 @@ scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
                         last - at, a->inner);
     }
 }
-PITHP_LOOPS(scatter_parts)
+PITHP_LOOPS(scatter_ranges)
 
 /* ---- Lowering ---- */
 
@@ -329,11 +329,11 @@ pith_status pithp_lower_scatter(const pithp_call *call,
         return rc;
     const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
     const bool ascends = pithp_index_ascends(call);
-    if ((p->unique || ascends) && a.count >= 2 * PITHP_SCATTER_PART &&
+    if ((p->unique || ascends) && a.count >= 2 * PITHP_SCATTER_RANGE &&
         a.outer * chunks < 64)
         rc = pithp_emit(
-            sink, name, scatter_parts_loops, &a, sizeof a,
-            a.outer * ((a.count + PITHP_SCATTER_PART - 1) / PITHP_SCATTER_PART), 1);
+            sink, name, scatter_ranges_loops, &a, sizeof a,
+            a.outer * ((a.count + PITHP_SCATTER_RANGE - 1) / PITHP_SCATTER_RANGE), 1);
     else
         rc = pithp_emit(
             sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,

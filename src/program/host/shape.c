@@ -355,20 +355,20 @@ static pith_status emit_joined(join_args *a, int64_t rows, const pithp_sink *sin
 }
 
 /* One operand alone: a long row that threads share, or runs of a few elements. */
-static pith_status emit_piece(join_args *a,
-                              const void *from,
-                              int64_t piece,
-                              int32_t size,
-                              int64_t rows,
-                              const pithp_sink *sink) {
+static pith_status emit_operand(join_args *a,
+                                const void *from,
+                                int64_t row_bytes,
+                                int32_t size,
+                                int64_t rows,
+                                const pithp_sink *sink) {
     const pithp_move m = {.to = a->to,
                           .from = from,
                           .size = size,
                           .rank = 2,
-                          .shape = {rows, piece / size},
+                          .shape = {rows, row_bytes / size},
                           .to_stride = {a->pitch, size},
-                          .from_stride = {piece, size}};
-    a->to += piece;
+                          .from_stride = {row_bytes, size}};
+    a->to += row_bytes;
     return pithp_emit_move(sink, "concatenate", &m);
 }
 
@@ -387,20 +387,20 @@ pith_status pithp_lower_concatenate(const pithp_call *call,
         return PITH_OK;
     join_args a = {.to = memory->result, .pitch = unit * result->shape[p->axis]};
     for (int k = 0; k < call->operand_count; k++) {
-        const int64_t piece = unit * call->operands[k]->shape[p->axis];
-        const bool alone = rows == 1 ? piece >= 1 << 20 : piece <= 4 * size;
+        const int64_t row_bytes = unit * call->operands[k]->shape[p->axis];
+        const bool alone = rows == 1 ? row_bytes >= 1 << 20 : row_bytes <= 4 * size;
         pith_status rc = PITH_OK;
-        if (piece == 0)
+        if (row_bytes == 0)
             continue;
         if (alone || a.count == JOINED)
             rc = emit_joined(&a, rows, sink);
         if (rc == PITH_OK && alone)
-            rc = emit_piece(&a, memory->operands[k], piece, size, rows, sink);
+            rc = emit_operand(&a, memory->operands[k], row_bytes, size, rows, sink);
         if (rc)
             return rc;
         if (!alone) {
             a.from[a.count] = memory->operands[k];
-            a.bytes[a.count++] = piece;
+            a.bytes[a.count++] = row_bytes;
         }
     }
     return emit_joined(&a, rows, sink);

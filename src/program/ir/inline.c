@@ -86,8 +86,10 @@ static bool knows_operands(const pithp_program *p,
     return known;
 }
 
-static bool
-add_part(pith_scope *s, pithp_program *to, pithp_graph_walk w, pithp_value *names) {
+static bool add_instructions(pith_scope *s,
+                             pithp_program *to,
+                             pithp_graph_walk w,
+                             pithp_value *names) {
     pithp_value v;
     const pithp_instruction *i;
     while (pithp_graph_next(&w, &v, &i))
@@ -116,7 +118,7 @@ pithp_program *pithp_program_extract(pith_scope *s,
     for (int64_t k = 0; k < input_count && fine; k++)
         fine = (names[inputs[k]] =
                     pithp_program_input(s, to, pithp_value_spec(from, inputs[k]))) >= 0;
-    fine = fine && add_part(s, to, since, names);
+    fine = fine && add_instructions(s, to, since, names);
     for (int64_t k = 0; k < output_count && fine; k++)
         fine = names[outputs[k]] >= 0 && pithp_program_output(s, to, names[outputs[k]]);
     pithp_release(s->runtime, names, bytes);

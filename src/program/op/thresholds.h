@@ -175,7 +175,7 @@ enum {
     /* Multiplications of a product. Estimate. */
     PITHP_DOT_GRAIN = 65536,
     /* Minimum positions of a subrange of a scatter with unique indices. Estimate. */
-    PITHP_SCATTER_PART = 1 << 14,
+    PITHP_SCATTER_RANGE = 1 << 14,
 };
 
 #endif

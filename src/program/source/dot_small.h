@@ -60,7 +60,7 @@
             m_lanes_##T(x + r * pitch, y, terms, used, WIDE, lanes);                     \
             __builtin_memcpy(row + r, lanes, sizeof *row);                               \
         }                                                                                \
-        sums = m_folded_##T##_##WIDE(row);                                               \
+        sums = m_row_sums_##T##_##WIDE(row);                                             \
         sums = M_SIGNED(sums, used, LANES);                                              \
         __builtin_memcpy(to, &sums, sizeof sums);                                        \
     }
@@ -92,10 +92,10 @@ M_HALVES(m_8_f64_4, m_f64_4, (0, 4, 2, 6), (1, 5, 3, 7))
 M_HALVES(m_16_f32_8, m_f32_8, (0, 1, 2, 3, 8, 9, 10, 11), (4, 5, 6, 7, 12, 13, 14, 15))
 M_HALVES(m_8_f32_8, m_f32_8, (0, 1, 8, 9, 4, 5, 12, 13), (2, 3, 10, 11, 6, 7, 14, 15))
 M_HALVES(m_4_f32_8, m_f32_8, (0, 2, 8, 10, 4, 6, 12, 14), (1, 3, 9, 11, 5, 7, 13, 15))
-M_FN m_f64_4 m_folded_f64_4(const m_f64_4 *r) {
+M_FN m_f64_4 m_row_sums_f64_4(const m_f64_4 *r) {
     return m_8_f64_4(m_16_f64_4(r[0], r[2]), m_16_f64_4(r[1], r[3]));
 }
-M_FN m_f32_8 m_folded_f32_8(const m_f32_8 *r) {
+M_FN m_f32_8 m_row_sums_f32_8(const m_f32_8 *r) {
     return m_4_f32_8(m_8_f32_8(m_16_f32_8(r[0], r[4]), m_16_f32_8(r[1], r[5])),
                      m_8_f32_8(m_16_f32_8(r[2], r[6]), m_16_f32_8(r[3], r[7])));
 }
@@ -125,7 +125,7 @@ M_HALVES(m_4_f32_16,
          m_f32_16,
          (0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30),
          (1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31))
-M_FN m_f64_8 m_folded_f64_8(const m_f64_8 *r) {
+M_FN m_f64_8 m_row_sums_f64_8(const m_f64_8 *r) {
     return m_8_f64_8(m_16_f64_8(m_32_f64_8(r[0], r[2]), m_32_f64_8(r[4], r[6])),
                      m_16_f64_8(m_32_f64_8(r[1], r[3]), m_32_f64_8(r[5], r[7])));
 }
@@ -133,7 +133,7 @@ M_FN m_f64_8 m_folded_f64_8(const m_f64_8 *r) {
 M_FN m_f32_16 m_fours_f32_16(const m_f32_16 *r) {
     return m_16_f32_16(m_32_f32_16(r[0], r[4]), m_32_f32_16(r[8], r[12]));
 }
-M_FN m_f32_16 m_folded_f32_16(const m_f32_16 *r) {
+M_FN m_f32_16 m_row_sums_f32_16(const m_f32_16 *r) {
     return m_4_f32_16(m_8_f32_16(m_fours_f32_16(r), m_fours_f32_16(r + 1)),
                       m_8_f32_16(m_fours_f32_16(r + 2), m_fours_f32_16(r + 3)));
 }

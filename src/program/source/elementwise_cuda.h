@@ -4,25 +4,25 @@
 #define PITH_PROGRAM_SOURCE_ELEMENTWISE_CUDA_H
 
 /* Offsets of the operands' elements for element i of the result. */
-#define M_PLACES(index)                                                                  \
+#define M_OFFSETS(index)                                                                 \
     index rest = (index)i;                                                               \
     for (i32 d = a->rank - 1; d >= 0; d--) {                                             \
         const i64 at = (i64)(rest % (index)a->shape[d]);                                 \
         rest /= (index)a->shape[d];                                                      \
         for (i32 k = 0; k < 3; k++)                                                      \
-            place[k] += at * a->stride[k][d];                                            \
+            offset[k] += at * a->stride[k][d];                                           \
     }
 
-M_FN void m_places(const m_one_args *a, i64 i, i64 place[3]) {
+M_FN void m_offsets(const m_one_args *a, i64 i, i64 offset[3]) {
     if (a->rank == 0) {
-        place[0] = place[1] = place[2] = i;
+        offset[0] = offset[1] = offset[2] = i;
         return;
     }
-    place[0] = place[1] = place[2] = 0;
+    offset[0] = offset[1] = offset[2] = 0;
     if (i >> 32) { /* 32-bit divisions are several times faster */
-        M_PLACES(u64)
+        M_OFFSETS(u64)
     } else {
-        M_PLACES(u32)
+        M_OFFSETS(u32)
     }
 }
 

@@ -9,14 +9,18 @@
         const i64 at = (i64)(rest % (index)shape[d]);                                    \
         rest /= (index)shape[d];                                                         \
         for (i32 k = 0; k < count; k++)                                                  \
-            place[k] += at * stride[k][d];                                               \
+            offset[k] += at * stride[k][d];                                              \
     }
 
 /* Offsets of element i in `count` operands, in elements. */
-M_FN void
-m_walk(i64 i, i32 rank, const i64 *shape, const i64 (*stride)[8], i32 count, i64 *place) {
+M_FN void m_walk(i64 i,
+                 i32 rank,
+                 const i64 *shape,
+                 const i64 (*stride)[8],
+                 i32 count,
+                 i64 *offset) {
     for (i32 k = 0; k < count; k++)
-        place[k] = 0;
+        offset[k] = 0;
     if (i >> 32) { /* 32-bit divisions are several times faster */
         M_WALK(u64)
     } else {
@@ -53,10 +57,10 @@ M_FN void m_index(i64 i, i32 rank, const i64 *shape, i64 *index) {
 
 /* Offset of an element from the segment's first. */
 M_FN i64 m_within(const m_piece *piece, i32 rank, const i64 *index) {
-    i64 place = 0;
+    i64 offset = 0;
     for (i32 d = 0; d < rank; d++)
-        place += (index[d] - piece->begin[d]) * piece->stride[d];
-    return place;
+        offset += (index[d] - piece->begin[d]) * piece->stride[d];
+    return offset;
 }
 
 #endif

@@ -41,13 +41,13 @@ typedef struct m_scan_own {
     u64 sofar;
 } m_scan_own;
 
-/* Chain c is [outer, part, column]: subrange `part` of the `parts` of a line; each has at
- * most `most` elements. */
-M_FN m_chain m_chain_of(i64 c, i64 outer, i64 length, i64 inner, i64 parts, i64 most) {
-    const i64 column = c % inner, part = c / inner % parts, line = c / inner / parts;
-    const i64 left = length - part * most;
+/* Chain c is [outer, range, column]: subrange `range` of the `ranges` of a line; each has
+ * at most `most` elements. */
+M_FN m_chain m_chain_of(i64 c, i64 outer, i64 length, i64 inner, i64 ranges, i64 most) {
+    const i64 column = c % inner, range = c / inner % ranges, line = c / inner / ranges;
+    const i64 left = length - range * most;
     m_chain x;
-    x.first = (line * length + part * most) * inner + column;
+    x.first = (line * length + range * most) * inner + column;
     x.step = inner;
     x.count = line >= outer ? 0 : left < most ? left : most;
     return x;
