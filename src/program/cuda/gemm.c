@@ -48,14 +48,16 @@ static int64_t span_of(int64_t terms) {
 
 /* Leading dimension of a matrix [extent, terms] in column order, and whether the terms
  * are contiguous. */
-static int64_t
-lead(const pithp_factor *f, int64_t extent, int64_t terms, bool *terms_lie) {
-    *terms_lie = f->term == 1 || terms == 1;
+static int64_t leading_dimension(const pithp_factor *f,
+                                 int64_t extent,
+                                 int64_t terms,
+                                 bool *terms_contiguous) {
+    *terms_contiguous = f->term == 1 || terms == 1;
     if (f->free == 1 && !(f->term == 1 && extent == 1))
-        *terms_lie = false;
-    const int64_t step = *terms_lie ? f->free : f->term,
-                  rows = *terms_lie ? terms : extent;
-    const int64_t columns = *terms_lie ? extent : terms;
+        *terms_contiguous = false;
+    const int64_t step = *terms_contiguous ? f->free : f->term,
+                  rows = *terms_contiguous ? terms : extent;
+    const int64_t columns = *terms_contiguous ? extent : terms;
     return columns == 1 && step < rows ? rows : step;
 }
 
@@ -65,12 +67,12 @@ static bool fits(int64_t number) {
 
 /* Whether the library accepts the matrices of a factor. */
 static bool is_matrix(const pithp_factor *f, int64_t extent, int64_t terms) {
-    bool lie;
+    bool terms_contiguous;
     if (!fits(extent) || !fits(terms) ||
         (extent > 1 && terms > 1 && f->free != 1 && f->term != 1))
         return false;
-    const int64_t step = lead(f, extent, terms, &lie);
-    return fits(step) && step >= (lie ? terms : extent);
+    const int64_t step = leading_dimension(f, extent, terms, &terms_contiguous);
+    return fits(step) && step >= (terms_contiguous ? terms : extent);
 }
 
 /* Whether the library can compute the product. */
@@ -169,8 +171,8 @@ static pithp_gemm call_of(const gemm_plan *p) {
                     .ldc = (int32_t)v->n,
                     .all = (int32_t)p->all};
     bool b_terms, a_terms;
-    g.lda = (int32_t)lead(&v->b, v->n, v->terms, &b_terms);
-    g.ldb = (int32_t)lead(&v->a, v->m, v->terms, &a_terms);
+    g.lda = (int32_t)leading_dimension(&v->b, v->n, v->terms, &b_terms);
+    g.ldb = (int32_t)leading_dimension(&v->a, v->m, v->terms, &a_terms);
     g.a_transposed = b_terms;
     g.b_transposed = !a_terms;
     return g;

@@ -95,7 +95,7 @@ typedef struct dimensions {
 
 /* Contracted dimensions. Their order is free: x's own order keeps those of x contiguous
  * if possible. */
-static dimensions contracted(const pithp_dot_params *p, int operand) {
+static dimensions contracted_dimensions(const pithp_dot_params *p, int operand) {
     dimensions d = {0};
     for (int axis = 0; axis < PITH_MAX_RANK; axis++)
         for (int i = 0; i < p->contracts; i++)
@@ -104,13 +104,14 @@ static dimensions contracted(const pithp_dot_params *p, int operand) {
     return d;
 }
 
-static dimensions batched(const pithp_dot_params *p, int operand) {
+static dimensions batch_dimensions(const pithp_dot_params *p, int operand) {
     dimensions d = {.count = p->batches};
     memcpy(d.at, p->batch[operand], sizeof d.at);
     return d;
 }
 
-static dimensions kept(const pithp_dot_params *p, const pith_spec *x, int operand) {
+static dimensions
+free_dimensions(const pithp_dot_params *p, const pith_spec *x, int operand) {
     uint32_t named = 0;
     dimensions d = {0};
     for (int i = 0; i < p->batches; i++)
@@ -125,11 +126,11 @@ static dimensions kept(const pithp_dot_params *p, const pith_spec *x, int operan
 
 /* Extent and stride of the dimensions merged into one; false if they have no common
  * stride. */
-static bool as_one(const pith_spec *x,
-                   const int64_t *stride,
-                   const dimensions *d,
-                   int64_t *extent,
-                   int64_t *step) {
+static bool merge_dimensions(const pith_spec *x,
+                             const int64_t *stride,
+                             const dimensions *d,
+                             int64_t *extent,
+                             int64_t *step) {
     bool first = true, one = true;
     *extent = 1;
     *step = 1;
@@ -169,24 +170,26 @@ static void set_batch(const pithp_call *call,
 
 /* View the factor's operand as matrices. `moved` is set if it must be transposed first.
  */
-static void
-look(const pithp_call *call, pithp_product_view *v, pithp_factor *f, int64_t *free) {
+static void view_factor(const pithp_call *call,
+                        pithp_product_view *v,
+                        pithp_factor *f,
+                        int64_t *free) {
     const pith_spec *x = call->operands[f->operand];
-    const dimensions stay = kept(call->params, x, f->operand),
-                     sum = contracted(call->params, f->operand);
+    const dimensions stay = free_dimensions(call->params, x, f->operand),
+                     sum = contracted_dimensions(call->params, f->operand);
     int64_t stride[PITH_MAX_RANK];
     pithp_c_strides(x->rank, x->shape, 1, stride);
-    const bool one = as_one(x, stride, &stay, free, &f->free);
-    f->moved = !as_one(x, stride, &sum, &v->terms, &f->term) || !one;
+    const bool one = merge_dimensions(x, stride, &stay, free, &f->free);
+    f->moved = !merge_dimensions(x, stride, &sum, &v->terms, &f->term) || !one;
     set_batch(call, stride, v, f);
 }
 
 /* Batch dimensions, then free and contracted ones in either order. */
-static dimensions order_of(const pithp_call *call, const pithp_factor *f) {
+static dimensions dimension_order(const pithp_call *call, const pithp_factor *f) {
     const dimensions roles[] = {
-        batched(call->params, f->operand),
-        kept(call->params, call->operands[f->operand], f->operand),
-        contracted(call->params, f->operand)};
+        batch_dimensions(call->params, f->operand),
+        free_dimensions(call->params, call->operands[f->operand], f->operand),
+        contracted_dimensions(call->params, f->operand)};
     const int order[] = {0, f->terms_last ? 1 : 2, f->terms_last ? 2 : 1};
     dimensions all = {0};
     for (int k = 0; k < 3; k++)
@@ -195,18 +198,18 @@ static dimensions order_of(const pithp_call *call, const pithp_factor *f) {
     return all;
 }
 
-static void move(const pithp_call *call,
-                 pithp_product_view *v,
-                 pithp_factor *f,
-                 bool terms_last,
-                 int64_t free) {
+static void transpose(const pithp_call *call,
+                      pithp_product_view *v,
+                      pithp_factor *f,
+                      bool terms_last,
+                      int64_t free) {
     const pith_spec *x = call->operands[f->operand];
     int64_t stride[PITH_MAX_RANK], step = 1;
     f->moved = true;
     f->terms_last = terms_last;
     f->free = terms_last ? v->terms : 1;
     f->term = terms_last ? 1 : free;
-    const dimensions order = order_of(call, f);
+    const dimensions order = dimension_order(call, f);
     for (int i = order.count - 1; i >= 0; i--) {
         stride[order.at[i]] = step;
         step *= x->shape[order.at[i]];
@@ -233,8 +236,8 @@ static bool is_scattered(const pithp_factor *f, int64_t extent, int64_t terms) {
 
 static pithp_product_view view_of(const pithp_call *call, bool side_by_side) {
     pithp_product_view v = {.a = {.operand = 0}, .b = {.operand = 1}, .batches = 1};
-    look(call, &v, &v.a, &v.m);
-    look(call, &v, &v.b, &v.n);
+    view_factor(call, &v, &v.a, &v.m);
+    view_factor(call, &v, &v.b, &v.n);
     const bool few = v.terms <= PITHP_PRODUCT_SMALL;
     if ((v.n == 1 && v.m > 1 && !few) || (v.m == 1 && v.n > 1 && few && v.b.free != 1)) {
         /* c is a vector: as a row or as a column it has the same layout */
@@ -250,10 +253,10 @@ static pithp_product_view view_of(const pithp_call *call, bool side_by_side) {
              (v.n == 1 || (v.b.term == 1 && !v.b.moved));
     if (v.a.moved || (v.dots && v.a.term != 1) ||
         (side_by_side && is_scattered(&v.a, v.m, v.terms)))
-        move(call, &v, &v.a, true, v.m);
+        transpose(call, &v, &v.a, true, v.m);
     if (v.b.moved || (v.dots && v.b.term != 1) ||
         (side_by_side && is_scattered(&v.b, v.n, v.terms)))
-        move(call, &v, &v.b, v.dots, v.n);
+        transpose(call, &v, &v.b, v.dots, v.n);
     merge_batch(&v);
     for (int d = 0; d < v.rank; d++)
         v.batches *= v.batch[d];
@@ -275,7 +278,7 @@ pith_status pithp_product_emit_moving(const pithp_call *call,
                                       void *to,
                                       const pithp_sink *sink) {
     const pith_spec *x = call->operands[f->operand];
-    const dimensions order = order_of(call, f);
+    const dimensions order = dimension_order(call, f);
     int64_t stride[PITH_MAX_RANK];
     pithp_move m = {.to = to, .from = from, .size = (int32_t)size, .rank = order.count};
     pithp_c_strides(x->rank, x->shape, size, stride);

@@ -40,17 +40,17 @@ static const pithp_product *const tables[PITHP_ISA_COUNT] = {pithp_product_base,
 
 /* A factor of a batch of products. The free dimension is the rows of the first factor, or
  * the columns of the second. */
-typedef struct side {
+typedef struct product_factor {
     const char *data;
     char *panels; /* of all the terms; NULL if it is read in place */
     int64_t batch[PITH_MAX_RANK], extent, free, term;
     int64_t group, groups; /* of panels: rows or columns per group, number of groups */
-} side;
+} product_factor;
 
 /* A launch over tiles: batch, then column tiles, then row tiles. */
 typedef struct product_args {
     char *c;
-    side a, b;
+    product_factor a, b;
     int32_t size, rank;
     pithp_product_kind kind;
     int64_t batch[PITH_MAX_RANK];
@@ -60,7 +60,8 @@ typedef struct product_args {
 } product_args;
 
 /* Address of a matrix of a batch. */
-static const char *matrix_of(const product_args *p, const side *x, int64_t index) {
+static const char *
+matrix_of(const product_args *p, const product_factor *x, int64_t index) {
     int64_t at = 0;
     for (int d = p->rank - 1; d > 0; d--) {
         at += index % p->batch[d] * x->batch[d];
@@ -73,7 +74,7 @@ static const char *matrix_of(const product_args *p, const side *x, int64_t index
 
 /* Address of the rows or columns of a matrix from `first` on. */
 static const char *
-rows_of(const product_args *p, const side *x, int64_t index, int64_t first) {
+rows_of(const product_args *p, const product_factor *x, int64_t index, int64_t first) {
     if (x->panels)
         return x->panels + (index * x->groups * x->group + first) * p->terms * p->size;
     return matrix_of(p, x, index) + first * x->free * p->size;
@@ -128,22 +129,22 @@ TILES(multiply_dots, f->dots(it.c, 1, it.b.data, it.b.column, it.n, it.a.data, p
 /* Whole matrices, with a software prefetch of the next one. They are not read in memory
  * order, so the hardware prefetcher fails. */
 static inline void
-multiply_distant(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+multiply_streamed(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const product_args *p = args;
     for (int64_t index = begin; index < end; index++) {
         const tile it = tile_of(p, index, end);
         for (int which = 0; which < 2 && index + 1 < end; which++) {
-            const side *next = which ? &p->b : &p->a;
+            const product_factor *next = which ? &p->b : &p->a;
             pithp_fetch(matrix_of(p, next, index + 1), 0,
                         next->extent * p->terms * p->size);
         }
         tables[isa][p->kind].tiles(it.c, p->b.extent, it.m, it.n, p->terms, &it.a, &it.b);
     }
 }
-PITHP_LOOPS(multiply_distant)
+PITHP_LOOPS(multiply_streamed)
 
 /* Number of matrices from `index` on, before `end`, with equal strides. */
-static int64_t alike(const product_args *p, int64_t index, int64_t end) {
+static int64_t count_equal_strides(const product_args *p, int64_t index, int64_t end) {
     const int64_t last = p->rank > 0 ? p->batch[p->rank - 1] : 1;
     return smaller(end - index, last - index % last);
 }
@@ -154,7 +155,7 @@ multiply_small(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const bool whole = p->row_tiles == 1;
     for (int64_t index = begin; index < end;) {
         const tile it = tile_of(p, index, end);
-        const int64_t count = whole ? alike(p, index, end) : 1;
+        const int64_t count = whole ? count_equal_strides(p, index, end) : 1;
         tables[isa][p->kind].small(it.c, count, it.m, it.n, p->terms, &it.a, &it.b);
         index += whole ? count : it.tiles;
     }
@@ -164,7 +165,7 @@ PITHP_LOOPS(multiply_small)
 /* Pack one group of a matrix's rows or columns into panels `width` wide. */
 static void pack_group(const product_args *p,
                        const pithp_product *f,
-                       const side *x,
+                       const product_factor *x,
                        int64_t width,
                        const char *matrix,
                        int64_t first,
@@ -186,7 +187,7 @@ pack_panels(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     for (int64_t index = begin; index < end; index++) {
         const int64_t batch = index / each, group_at = index % each;
         const bool first = group_at < of_a;
-        const side *x = first ? &p->a : &p->b;
+        const product_factor *x = first ? &p->a : &p->b;
         const int64_t group = first ? group_at : group_at - of_a;
         pack_group(p, f, x, first ? f->rows : f->columns, matrix_of(p, x, batch),
                    group * x->group,
@@ -263,7 +264,7 @@ layout_of(const pithp_call *call, const pithp_product_view *v, int64_t size) {
 }
 
 /* Choose tile sizes that give enough tiles for the threads. */
-static void cut(product_args *p, bool dots) {
+static void choose_tiles(product_args *p, bool dots) {
     if (dots) {
         p->rows = 1;
         p->columns = PITHP_DOT_GRAIN / (p->terms + 1) / 8 * 8 + 8;
@@ -284,7 +285,7 @@ emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
 }
 
 /* Whether matrices stream from memory one by one. */
-static bool is_distant(const pithp_product_view *v, const product_args *p) {
+static bool streams_matrices(const pithp_product_view *v, const product_args *p) {
     const int64_t a = v->m * v->terms * p->size, b = v->terms * v->n * p->size,
                   c = v->m * v->n * p->size;
     return p->row_tiles == 1 && p->column_tiles == 1 && !p->a.panels && !p->b.panels &&
@@ -294,28 +295,28 @@ static bool is_distant(const pithp_product_view *v, const product_args *p) {
 
 static pith_status
 emit_tiles(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
-    cut(p, v->dots);
+    choose_tiles(p, v->dots);
     const int64_t rows = smaller(p->a.extent, p->rows),
                   columns = smaller(p->b.extent, p->columns),
                   grain = PITHP_DOT_GRAIN / (rows * columns * p->terms + 1) + 1;
     return pithp_emit(sink, name,
-                      v->small           ? multiply_small_loops
-                      : v->dots          ? multiply_dots_loops
-                      : is_distant(v, p) ? multiply_distant_loops
-                                         : multiply_tiles_loops,
+                      v->small                 ? multiply_small_loops
+                      : v->dots                ? multiply_dots_loops
+                      : streams_matrices(v, p) ? multiply_streamed_loops
+                                               : multiply_tiles_loops,
                       p, sizeof *p, v->batches * p->row_tiles * p->column_tiles, grain);
 }
 
 /* ---- Lowering ---- */
 
 /* Prepare a factor for the launches; transpose it if necessary. */
-static pith_status lower_side(const pithp_call *call,
-                              const pithp_factor *f,
-                              const pithp_memory *memory,
-                              int64_t size,
-                              char *moved,
-                              side *to,
-                              const pithp_sink *sink) {
+static pith_status lower_factor(const pithp_call *call,
+                                const pithp_factor *f,
+                                const pithp_memory *memory,
+                                int64_t size,
+                                char *moved,
+                                product_factor *to,
+                                const pithp_sink *sink) {
     const char *data = memory->operands[f->operand];
     to->data = f->moved ? moved : data;
     to->free = f->free;
@@ -345,15 +346,15 @@ static pith_status lower(const pithp_call *call,
     memcpy(p.batch, v.batch, sizeof p.batch);
     const layout l = layout_of(call, &v, size);
     const pithp_factor *factors[] = {&v.a, &v.b};
-    side *sides[] = {&p.a, &p.b};
+    product_factor *sides[] = {&p.a, &p.b};
     pith_status rc = PITH_OK;
     for (int k = 0; k < 2 && !rc; k++) {
         char *temporary = memory->temporary;
         sides[k]->group = group_of(k, size);
         sides[k]->groups = ceil_div(sides[k]->extent, sides[k]->group);
         sides[k]->panels = l.packed[k] ? temporary + l.panels[k] : NULL;
-        rc = lower_side(call, factors[k], memory, size, temporary + l.moved[k], sides[k],
-                        sink);
+        rc = lower_factor(call, factors[k], memory, size, temporary + l.moved[k],
+                          sides[k], sink);
     }
     if (!rc && p.b.panels)
         rc = emit_packing(&p, v.batches, sink);

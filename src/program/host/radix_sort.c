@@ -43,17 +43,17 @@ static int64_t chunk_begin(const radix_args *a, int64_t chunk) {
     return a->extent / CHUNKS * chunk + (chunk == CHUNKS ? a->extent % CHUNKS : 0);
 }
 
-static int now(const radix_args *a) {
+static int line_now(const radix_args *a) {
     return a->state->current ^ a->state->moved;
 }
 
-static void start(const void *args, int64_t begin, int64_t end) {
+static void reset(const void *args, int64_t begin, int64_t end) {
     const radix_args *a = args;
     (void)begin, (void)end;
     a->state->current = a->state->moved = 0;
     atomic_store(&a->state->special, false);
 }
-static const pithp_host_loop start_loops[PITHP_ISA_COUNT] = {start};
+static const pithp_host_loop reset_loops[PITHP_ISA_COUNT] = {reset};
 
 /* Exclusive prefix sums: counts become offsets, by bucket, then by chunk. */
 static void scan_counts(const void *args, int64_t begin, int64_t end) {
@@ -76,7 +76,7 @@ static void scan_counts(const void *args, int64_t begin, int64_t end) {
             a->counts[c][b] = next[b];
             next[b] += here;
         }
-    a->state->current = now(a);
+    a->state->current = line_now(a);
     a->state->moved = moves;
 }
 static const pithp_host_loop scan_loops[PITHP_ISA_COUNT] = {scan_counts};
@@ -90,7 +90,7 @@ static const pithp_host_loop scan_loops[PITHP_ISA_COUNT] = {scan_counts};
     static void count_##E(const void *args, int64_t begin, int64_t end) {                \
         const radix_args *a = args;                                                      \
         for (int64_t c = begin; c < end; c++) {                                          \
-            const E *x = (const E *)(void *)a->line[now(a)];                             \
+            const E *x = (const E *)(void *)a->line[line_now(a)];                        \
             const int64_t first = chunk_begin(a, c);                                     \
             memset(a->counts[c], 0, sizeof a->counts[c]);                                \
             add_##E(a->counts[c], x + first, chunk_begin(a, c + 1) - first, a->shift);   \
@@ -209,8 +209,8 @@ typedef struct {
     const pithp_host_loop *load, *count, *move, *finish, *restore;
     size_t bytes;
     int first; /* bit of the key */
-} radix_way;
-static const radix_way ways[2][2] = {
+} radix_kind;
+static const radix_kind kinds[2][2] = {
     {{load_loops_sort_32, count_u32e_loops, move_u32e_loops, finish_loops_sort_32,
       restore_uint32_t_loops, 4, 0},
      {load_loops_sort_64, count_u64e_loops, move_u64e_loops, finish_loops_sort_64,
@@ -233,7 +233,7 @@ pith_status pithp_emit_long_sort(const pithp_sink *sink,
     const bool argsort = call->primitive == PITHP_OP_ARGSORT;
     const int wide = pith_dtype_size(dtype) == 8;
     const char *name = pithp_rows[call->primitive].name;
-    const radix_way *way = &ways[argsort][wide];
+    const radix_kind *way = &kinds[argsort][wide];
     const size_t bytes = way->bytes * (size_t)extent;
     radix_args a = {.from = from,
                     .to = to,
@@ -246,7 +246,7 @@ pith_status pithp_emit_long_sort(const pithp_sink *sink,
     a.counts = (uint32_t(*)[BUCKETS])(void *)rest;
     a.state = (state *)(void *)(rest + CHUNKS * BUCKETS * sizeof(uint32_t));
     const int bits = wide ? 64 : 32;
-    pith_status rc = pithp_emit(sink, name, start_loops, &a, sizeof a, 1, 1);
+    pith_status rc = pithp_emit(sink, name, reset_loops, &a, sizeof a, 1, 1);
     for (int bit = 0; bit < bits && !rc; bit += BITS) {
         const bool last = bit + BITS >= bits;
         a.shift = way->first + bit;
