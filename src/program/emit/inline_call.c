@@ -104,7 +104,7 @@ static void add_place(const calling *c, const pithp_index_args *a) {
     for (int k = 0; k < a->arrays; k++)
         pithp_text_print(
             c->t,
-            "            here = m_place((i64)index%d[j], %lld, %d, %d, %d);\n"
+            "            here = m_position((i64)index%d[j], %lld, %d, %d, %d);\n"
             "            at = at < 0 || here < 0 ? -1 : at * %lld + here;\n",
             k, (long long)a->rule[k].extent, mode, !a->rule[k].no_negative,
             a->rule[k].unsigned64, (long long)a->rule[k].extent);

@@ -124,7 +124,7 @@ static void add_taken(const nest *n, int e, const pithp_taken *taken) {
                          pithp_dtype_spelling(n->x->dtype[e]), e);
     else
         pithp_text_print(n->x->t, "e%d[", e);
-    pithp_text_print(n->x->t, "m_place((i64)t%d[i], extent%d, %d, %d, %d)", e, e,
+    pithp_text_print(n->x->t, "m_position((i64)t%d[i], extent%d, %d, %d, %d)", e, e,
                      taken->mode, !taken->no_negative, taken->index_dtype == PITH_U64);
     if (drops)
         pithp_text_print(n->x->t, ", fill%d)", e);

@@ -8,7 +8,7 @@ enum { M_DROP, M_CLIP, M_WRAP, M_PROMISE, M_ERROR }; /* as pithp_index_mode */
 /* Position of an index within an extent. -1: the extent is 0, or the index is out of
  * range and the mode drops or reports it. from_end: negative indices count from the end.
  * wide: the index was a u64, so that a negative one is beyond every extent. */
-#define M_PLACE(name, I, U)                                                              \
+#define M_POSITION(name, I, U)                                                           \
     M_FN I name(I given, I extent, i32 mode, b8 from_end, b8 wide) {                     \
         const I back = from_end && !wide ? extent : 0;                                   \
         if (mode == M_WRAP) {                                                            \
@@ -25,8 +25,10 @@ enum { M_DROP, M_CLIP, M_WRAP, M_PROMISE, M_ERROR }; /* as pithp_index_mode */
         const I low = x >= 0 ? x : wide ? extent : 0;                                    \
         return low >= extent ? extent - 1 : low;                                         \
     }
-M_PLACE(m_place, i64, u64)
-M_PLACE(m_place_narrow, i32, u32) /* for extents that fit; vectors hold twice as many */
+M_POSITION(m_position, i64, u64)
+M_POSITION(m_position_narrow,
+           i32,
+           u32) /* for extents that fit; vectors hold twice as many */
 
 /* Clamped start of a box: the box fits in the extent. */
 M_FN i64 m_start(i64 given, i64 whole, i64 box, b8 wide) {

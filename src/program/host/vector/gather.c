@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) void resolve_by(int64_t *where,
     const bool from_end = !rule->no_negative, wide = rule->unsigned64;
     PITHP_SIMD
     for (int64_t i = 0; i < n; i++) {
-        const i64 x = m_place(index[i], extent, mode, from_end, wide);
+        const i64 x = m_position(index[i], extent, mode, from_end, wide);
         const bool fails =
             mode == M_DROP && (x | where[i]) < 0; /* other modes: by the sum */
         where[i] = fails ? -1 : where[i] * extent + x;
@@ -50,7 +50,7 @@ resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *r
 /* ---- One array of indices ---- */
 
 /* Indices I in arithmetic W, whose width depends on the extent. */
-#define RESOLVE(name, I, W, PLACE)                                                       \
+#define RESOLVE(name, I, W, POSITION)                                                       \
     static inline __attribute__((always_inline)) bool resolve_##name(                    \
         int64_t *where, const I *index, int64_t n, const pithp_indexing *rule,           \
         const i32 mode) {                                                                \
@@ -58,15 +58,15 @@ resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *r
         const bool from_end = !rule->no_negative;                                        \
         W any = 0;                                                                       \
         _Pragma("omp simd reduction(| : any)") for (int64_t i = 0; i < n; i++) {         \
-            const W x = PLACE(index[i], extent, mode, from_end, false);                  \
+            const W x = POSITION(index[i], extent, mode, from_end, false);                  \
             where[i] = x;                                                                \
             any |= x;                                                                    \
         }                                                                                \
         return any < 0;                                                                  \
     }
-RESOLVE(narrow, i32, i32, m_place_narrow)
-RESOLVE(mixed, i32, i64, m_place)
-RESOLVE(wide, i64, i64, m_place)
+RESOLVE(narrow, i32, i32, m_position_narrow)
+RESOLVE(mixed, i32, i64, m_position)
+RESOLVE(wide, i64, i64, m_position)
 
 static bool resolve_one(int64_t *where,
                         const void *index,

@@ -14,8 +14,8 @@ M_FN void m_raise(uint64_t *word, u64 value) { /* the host runs it on one thread
 
 /* The index in range, or -1. */
 M_FN i64 m_in_range(const pithp_cuda_index_args *a, i64 given, i64 extent) {
-    return m_place(given, extent, a->mode, !a->no_negative,
-                   a->index_dtype == M_DTYPE_U64);
+    return m_position(given, extent, a->mode, !a->no_negative,
+                      a->index_dtype == M_DTYPE_U64);
 }
 
 M_FN i64 m_index(const pithp_cuda_index_args *a, i32 k, i64 position) {
@@ -55,8 +55,8 @@ typedef struct m_rows {
 } m_rows;
 
 M_FN i64 m_row_index(const pithp_cuda_rows_args *a, const pithp_row_leaf *p, i64 given) {
-    return m_place(given, p->extent, p->mode, !a->no_negative,
-                   a->index_dtype == M_DTYPE_U64);
+    return m_position(given, p->extent, p->mode, !a->no_negative,
+                      a->index_dtype == M_DTYPE_U64);
 }
 
 /* Source of element i of a leaf's result. If several updates set it, the last one wins.
