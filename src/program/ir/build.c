@@ -139,7 +139,7 @@ static pithp_value add_value(pithp_program *p, /* with room in `values` */
                              const pith_spec *spec,
                              pithp_origin origin,
                              int64_t at) {
-    p->values[p->value_count] = (pithp_node){spec, origin, (int32_t)at};
+    p->values[p->value_count] = (pithp_value_info){spec, origin, (int32_t)at};
     return (pithp_value)p->value_count++;
 }
 

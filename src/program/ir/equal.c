@@ -29,7 +29,7 @@ static uint64_t hash_instruction(uint64_t hash, const pithp_program *p, int64_t 
 uint64_t pithp_program_hash(const pithp_program *p) {
     uint64_t hash = (uint64_t)p->value_count;
     for (int64_t v = 0; v < p->value_count; v++) {
-        const pithp_node *n = &p->values[v];
+        const pithp_value_info *n = &p->values[v];
         hash = pithp_hash(hash, &n->spec, sizeof n->spec); /* interned */
         if (n->origin == PITHP_FROM_CONSTANT)
             hash = hash_constant(hash, p, n->at);
@@ -71,7 +71,7 @@ bool pithp_program_equal(const pithp_program *a, const pithp_program *b) {
         a->output_count != b->output_count)
         return false;
     for (int64_t v = 0; v < a->value_count; v++) {
-        const pithp_node *x = &a->values[v], *y = &b->values[v];
+        const pithp_value_info *x = &a->values[v], *y = &b->values[v];
         if (x->spec != y->spec || x->origin != y->origin || x->at != y->at)
             return false;
         if (x->origin == PITHP_FROM_CONSTANT && !same_constant(a, b, x->at))

@@ -26,11 +26,11 @@ typedef enum pithp_origin {
     PITHP_FROM_INSTRUCTION,
 } pithp_origin;
 
-typedef struct pithp_node {
+typedef struct pithp_value_info {
     const pith_spec *spec; /* interned */
     pithp_origin origin;
     int32_t at; /* index among inputs, constants or instructions */
-} pithp_node;
+} pithp_value_info;
 
 /* Constants up to this size are literals, held in the program; larger ones keep a buffer.
  */
@@ -58,7 +58,7 @@ typedef struct pithp_instruction {
 typedef struct pithp_program {
     atomic_int refs;
     pith_runtime *runtime;
-    pithp_node *values;
+    pithp_value_info *values;
     pithp_value *inputs; /* the first values, in order */
     pithp_constant *constants;
     pithp_instruction *instructions;
@@ -113,7 +113,7 @@ static inline bool pithp_graph_next(pithp_graph_walk *w,
 
 /* The elements of a literal; NULL for other values. */
 static inline const void *pithp_literal_of(const pithp_program *p, pithp_value v) {
-    const pithp_node *n = &p->values[v];
+    const pithp_value_info *n = &p->values[v];
     return n->origin == PITHP_FROM_CONSTANT && !p->constants[n->at].buffer
                ? p->constants[n->at].data
                : NULL;

@@ -25,7 +25,7 @@ static pith_status verify_values(const pithp_program *p, pithp_refusal *why) {
         return wrong(why, "%lld values, but %lld inputs, constants and results",
                      (long long)p->value_count, (long long)made);
     for (int64_t v = 0; v < p->value_count; v++) {
-        const pithp_node *n = &p->values[v];
+        const pithp_value_info *n = &p->values[v];
         const int64_t count = n->origin == PITHP_FROM_INPUT      ? p->input_count
                               : n->origin == PITHP_FROM_CONSTANT ? p->constant_count
                                                                  : p->instruction_count;

@@ -81,7 +81,7 @@ static bool is_constant(const pithp_program *p,
                         pithp_value v,
                         const pith_spec *spec,
                         const pithp_constant *c) {
-    const pithp_node *n = &p->values[v];
+    const pithp_value_info *n = &p->values[v];
     if (n->origin != PITHP_FROM_CONSTANT || n->spec != spec)
         return false;
     const pithp_constant *other = &p->constants[n->at];
@@ -290,7 +290,7 @@ bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *va
     bool fine = true;
     mark(r, count, values);
     while (fine && pithp_graph_next(&walk, &v, &i)) {
-        const pithp_node *n = &p->values[v];
+        const pithp_value_info *n = &p->values[v];
         if (i ? i->result_count && r->names[v] >= 0 : r->names[v] >= 0)
             continue;
         if (i && is_live(r, i))

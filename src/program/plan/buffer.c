@@ -195,7 +195,7 @@ bool pithp_plan_buffers(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_place *places = g->plan->places;
     for (int64_t v = 0; v < p->value_count; v++) {
-        const pithp_node *n = &p->values[v];
+        const pithp_value_info *n = &p->values[v];
         places[v] = n->origin == PITHP_FROM_INPUT ? (pithp_place){PITHP_IN_INPUT, n->at}
                     : n->origin == PITHP_FROM_CONSTANT
                         ? (pithp_place){PITHP_IN_CONSTANT, n->at}

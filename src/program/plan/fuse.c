@@ -251,7 +251,7 @@ static bool place(pithp_planning *g, const pithp_instruction *i) {
 enum { WAITS = -2 }; /* step of a value without a step yet */
 
 static bool can_wait(const pithp_planning *g, const pithp_instruction *i) {
-    const pithp_node *values = g->p->values;
+    const pithp_value_info *values = g->p->values;
     bool waits = g->plan->scheduled && pithp_can_fuse(i->primitive) &&
                  values[i->result].spec->count <= PITHP_FUSE_WAITING_ELEMENTS;
     for (int o = 0; o < i->operand_count && waits; o++) {

@@ -139,7 +139,7 @@ static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
 static void join(pithp_planning *g, int32_t number, int operand, pithp_value result) {
     const pithp_value top =
         top_of(g, pithp_operands(g->p, g->plan->steps[number].call)[operand]);
-    const pithp_node *n = &g->p->values[top];
+    const pithp_value_info *n = &g->p->values[top];
     const bool chosen =
         g->plan->steps[number].call->primitive == PITHP_OP_COND; /* passed, mostly */
     if ((g->passed[result] >= 0 && !chosen) || g->root[result] != result ||
