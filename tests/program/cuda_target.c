@@ -44,8 +44,15 @@ static const char maths[] =
 #include "program/host/math/math.def"
     "#define M_SCALAR_MATH\n";
 
-static const char *const renamed[] = {
-    "S", "T", "U", "V", "R", "HALF", "apply", "pithp_one", "pithp_one_thread"};
+static const char *const renamed[] = {"S",
+                                      "T",
+                                      "U",
+                                      "V",
+                                      "R",
+                                      "HALF",
+                                      "apply",
+                                      "pithp_elementwise",
+                                      "pithp_elementwise_thread"};
 
 static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) {
     const pith_spec condition = {.dtype = PITH_BOOL};
@@ -57,7 +64,7 @@ static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) 
     for (int i = 0; i < PITHP_COUNT(renamed); i++)
         pithp_text_print(text, "#undef %s\n#define %s %s_%d\n", renamed[i], renamed[i],
                          renamed[i], (int)p);
-    pithp_one_text(text, &call);
+    pithp_elementwise_text(text, &call);
 }
 
 void cuda_rows_text(pithp_text *text, pith_dtype dtype) {
@@ -92,11 +99,12 @@ static pithp_module *module_of(pith_dtype dtype) {
     return modules[dtype];
 }
 
-static pith_status one(void *closure, const pithp_call *call, pithp_launch *launch) {
+static pith_status
+elementwise(void *closure, const pithp_call *call, pithp_launch *launch) {
     (void)closure;
     char name[32];
     pithp_module *m = module_of(call->operands[call->operand_count - 1]->dtype);
-    snprintf(name, sizeof name, "pithp_one_%d", (int)call->primitive);
+    snprintf(name, sizeof name, "pithp_elementwise_%d", (int)call->primitive);
     if (!m || pithp_module_find(scope(), m, name, launch) != PITH_OK) {
         fprintf(stderr, "%s\n", pith_message(scope()));
         return pith_code(scope());
@@ -107,4 +115,4 @@ static pith_status one(void *closure, const pithp_call *call, pithp_launch *laun
 
 const struct pithp_cuda_target call_cuda_target = {.encode = &pithp_cuda_encoder,
                                                    .builtin = builtin,
-                                                   .one = one};
+                                                   .elementwise = elementwise};

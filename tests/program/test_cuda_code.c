@@ -113,9 +113,9 @@ Test(cuda_code, single_operations_load_before_they_store, .timeout = 120) {
                 pithp_call_of(rows[k].primitive, rows[k].reads, operands, NULL);
             pithp_text text = begin(rt), image = begin(rt);
             pithp_text_add(&text, pithp_text_cuda);
-            pithp_one_text(&text, &call);
+            pithp_elementwise_text(&text, &call);
             compile(archs[a], &text, &image);
-            expect_ahead(&image, "pithp_one", rows[k].reads);
+            expect_ahead(&image, "pithp_elementwise", rows[k].reads);
             pithp_text_end(&text);
             pithp_text_end(&image);
         }

@@ -22,12 +22,12 @@ static void need_nvrtc(void) {
 
 /* ---- Programs of one operation ---- */
 
-/* "pithp_one_12" of a dtype. */
+/* "pithp_elementwise_12" of a dtype. */
 static void
 name_one(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) {
     const pith_dtype *dtype = closure;
     int row = -1;
-    cr_assert(sscanf(function, "pithp_one_%d", &row) == 1, "%s", function);
+    cr_assert(sscanf(function, "pithp_elementwise_%d", &row) == 1, "%s", function);
     cr_assert(row >= 0 && row < PITHP_ELEMENTWISE_COUNT);
     snprintf(to, SPILLS_NAME_BYTES, "one_%s_%s", pithp_rows[row].name,
              pith_dtype_name(*dtype));

@@ -135,7 +135,8 @@ static pith_status builtin(void *closure, pithp_cuda_kernel_id id, pithp_launch 
     return PITH_OK;
 }
 
-static pith_status one(void *closure, const pithp_call *call, pithp_launch *launch) {
+static pith_status
+elementwise(void *closure, const pithp_call *call, pithp_launch *launch) {
     (void)launch;
     pithp_making_fail(((recorder *)closure)->g, PITH_E_INTERNAL, "%s: it is not fused",
                       pithp_rows[call->primitive].name);
@@ -172,7 +173,7 @@ gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
 
 static const struct pithp_cuda_target target = {.encode = &pithp_cuda_encoder,
                                                 .builtin = builtin,
-                                                .one = one,
+                                                .elementwise = elementwise,
                                                 .alignment = alignment,
                                                 .gemm = gemm};
 

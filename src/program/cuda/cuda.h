@@ -109,7 +109,7 @@ extern const char pithp_text_many[];
 /* Text that fused reduction kernels need; follows one of the first two. */
 extern const char pithp_text_reduce[];
 /* Text of a call's operation, which follows pithp_text_cuda; defines the kernel
- * pithp_one. */
-void pithp_one_text(pithp_text *text, const pithp_call *call);
+ * pithp_elementwise. */
+void pithp_elementwise_text(pithp_text *text, const pithp_call *call);
 
 #endif

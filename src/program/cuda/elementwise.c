@@ -21,7 +21,8 @@ static pith_dtype moved_as(pith_dtype dtype) {
  * type. */
 static void add_function(pithp_text *t, const pithp_call *call, const char *expression) {
     static const char names[] = "abc";
-    pithp_text_add(t, "M_FN R apply(const m_one_args *args, const i64 offset[3]) {\n");
+    pithp_text_add(
+        t, "M_FN R apply(const m_elementwise_args *args, const i64 offset[3]) {\n");
     for (int k = 0; k < call->operand_count; k++)
         if (k == 0 && call->primitive == PITHP_OP_WHERE)
             pithp_text_add(t,
@@ -33,7 +34,7 @@ static void add_function(pithp_text *t, const pithp_call *call, const char *expr
     pithp_text_print(t, "    return KEEP((%s));\n}\n", expression);
 }
 
-void pithp_one_text(pithp_text *t, const pithp_call *call) {
+void pithp_elementwise_text(pithp_text *t, const pithp_call *call) {
     const pithp_row *row = &pithp_rows[call->primitive];
     const pith_dtype dtype = call->operands[call->operand_count - 1]->dtype;
     const bool where = call->primitive == PITHP_OP_WHERE;
@@ -46,7 +47,7 @@ void pithp_one_text(pithp_text *t, const pithp_call *call) {
                      row->predicate ? "b8" : name, name,
                      row->predicate ? "(b8)" : "STORE_", row->predicate ? "" : name);
     add_function(t, call, where || pith_dtype_is_float(dtype) ? row->real : row->integer);
-    pithp_text_add(t, "M_KERNEL(pithp_one, m_one_args) {\n"
+    pithp_text_add(t, "M_KERNEL(pithp_elementwise, m_elementwise_args) {\n"
                       "    R result[M_EACH];\n"
                       "    if (M_ELEMENT(t, 0) >= a->count)\n"
                       "        return;\n"

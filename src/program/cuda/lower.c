@@ -192,7 +192,8 @@ static pith_status lower_iota(const pithp_call *call,
 /* ---- Elementwise ---- */
 
 /* Coalesce the result's index space together with the strides of every operand. */
-static void fill_space(m_one_args *a, const pithp_call *call, const pith_spec *result) {
+static void
+fill_space(m_elementwise_args *a, const pithp_call *call, const pith_spec *result) {
     int64_t *const stride[] = {a->stride[0], a->stride[1], a->stride[2]};
     memcpy(a->shape, result->shape, sizeof a->shape);
     for (int k = 0; k < call->operand_count; k++) {
@@ -207,7 +208,7 @@ static pith_status lower_elementwise(const pithp_call *call,
                                      const pith_spec *result,
                                      const pithp_memory *memory,
                                      const pithp_sink *sink) {
-    m_one_args a = {.to = memory->result, .count = result->count};
+    m_elementwise_args a = {.to = memory->result, .count = result->count};
     bool whole = true;
     for (int k = 0; k < call->operand_count; k++) {
         a.from[k] = memory->operands[k];
@@ -221,7 +222,7 @@ static pith_status lower_elementwise(const pithp_call *call,
                            .args = &a,
                            .args_bytes = sizeof a,
                            .count = threads_for(a.count)};
-    const pith_status rc = sink->cuda->one(sink->closure, call, &launch);
+    const pith_status rc = sink->cuda->elementwise(sink->closure, call, &launch);
     return rc ? rc : sink->take(sink->closure, &launch);
 }
 

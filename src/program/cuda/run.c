@@ -11,14 +11,14 @@ typedef struct programs {
     struct {
         pithp_module *module; /* NULL: not compiled yet */
         const void *cuda;
-    } one[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT];
+    } kernels[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT];
 } programs;
 
 static void forget(pith_runtime *rt) {
     programs *all = rt->room[PITHP_ROOM_PROGRAM];
     for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++)
         for (int d = 0; d < PITH_DTYPE_COUNT; d++)
-            pithp_module_release(all->one[p][d].module);
+            pithp_module_release(all->kernels[p][d].module);
     pthread_mutex_destroy(&all->lock);
     pithp_release(rt, all, sizeof *all);
     rt->room[PITHP_ROOM_PROGRAM] = NULL;
@@ -47,21 +47,21 @@ static programs *programs_of(pith_scope *s) {
     return all;
 }
 
-static pith_status compile_one(pith_scope *s,
-                               const pithp_call *call,
-                               pithp_module **module,
-                               pithp_launch *launch) {
+static pith_status compile_elementwise(pith_scope *s,
+                                       const pithp_call *call,
+                                       pithp_module **module,
+                                       pithp_launch *launch) {
     pithp_text text;
     pithp_text_begin(&text, s->runtime);
     pithp_text_add(&text, pithp_text_cuda);
-    pithp_one_text(&text, call);
+    pithp_elementwise_text(&text, call);
     pith_status rc = text.failed ? pithp_fail_memory(s, text.length) : PITH_OK;
     if (rc == PITH_OK)
         rc = pithp_compile(
             s, text.bytes,
             &(pithp_compile_options){.name = pithp_rows[call->primitive].name}, module);
     if (rc == PITH_OK) {
-        rc = pithp_module_find(s, *module, "pithp_one", launch);
+        rc = pithp_module_find(s, *module, "pithp_elementwise", launch);
         if (rc != PITH_OK)
             pithp_module_release(*module);
     }
@@ -70,7 +70,7 @@ static pith_status compile_one(pith_scope *s,
 }
 
 static pith_status
-one_on_scope(void *scope, const pithp_call *call, pithp_launch *launch) {
+elementwise_on_scope(void *scope, const pithp_call *call, pithp_launch *launch) {
     pith_scope *s = scope;
     programs *all = programs_of(s);
     if (!all)
@@ -78,15 +78,15 @@ one_on_scope(void *scope, const pithp_call *call, pithp_launch *launch) {
     const pith_dtype dtype = call->operands[call->operand_count - 1]->dtype;
     pith_status rc = PITH_OK;
     pthread_mutex_lock(&all->lock);
-    if (!all->one[call->primitive][dtype].module) {
+    if (!all->kernels[call->primitive][dtype].module) {
         pithp_module *module = NULL;
-        rc = compile_one(s, call, &module, launch);
+        rc = compile_elementwise(s, call, &module, launch);
         if (rc == PITH_OK) {
-            all->one[call->primitive][dtype].module = module;
-            all->one[call->primitive][dtype].cuda = launch->cuda;
+            all->kernels[call->primitive][dtype].module = module;
+            all->kernels[call->primitive][dtype].cuda = launch->cuda;
         }
     }
-    launch->cuda = all->one[call->primitive][dtype].cuda;
+    launch->cuda = all->kernels[call->primitive][dtype].cuda;
     pthread_mutex_unlock(&all->lock);
     return rc;
 }
@@ -114,7 +114,7 @@ gemm_on_scope(void *scope, const char *name, const pithp_gemm *gemm, void *memor
 
 const struct pithp_cuda_target pithp_cuda_on_scope = {.encode = &pithp_cuda_encoder,
                                                       .builtin = builtin_on_scope,
-                                                      .one = one_on_scope,
+                                                      .elementwise = elementwise_on_scope,
                                                       .gemm = gemm_on_scope};
 
 /* Bytes that the device's library needs for the call's product; 0: it is not used. */

@@ -43,7 +43,9 @@ typedef struct pithp_device_encoder {
 struct pithp_cuda_target {
     const pithp_device_encoder *encode;
     pith_status (*builtin)(void *closure, pithp_cuda_kernel_id id, pithp_launch *launch);
-    pith_status (*one)(void *closure, const pithp_call *call, pithp_launch *launch);
+    pith_status (*elementwise)(void *closure,
+                               const pithp_call *call,
+                               pithp_launch *launch);
     /* A power of two that divides an address. (optional, default that of the address
      * itself) */
     uint64_t (*alignment)(void *closure, const void *address);

@@ -13,7 +13,7 @@
             offset[k] += at * a->stride[k][d];                                           \
     }
 
-M_FN void m_offsets(const m_one_args *a, i64 i, i64 offset[3]) {
+M_FN void m_offsets(const m_elementwise_args *a, i64 i, i64 offset[3]) {
     if (a->rank == 0) {
         offset[0] = offset[1] = offset[2] = i;
         return;

@@ -5,13 +5,13 @@
 
 /* The result's index space after coalescing; rank 0: all operands have the result's
  * layout. */
-typedef struct m_one_args {
+typedef struct m_elementwise_args {
     void *to;
     const void *from[3];
     i64 count;
     i32 rank;
     i64 shape[8];
     i64 stride[3][8]; /* of the operands, in elements */
-} m_one_args;
+} m_elementwise_args;
 
 #endif
