@@ -1,4 +1,5 @@
-/* Emission of fused steps as device kernels: each thread finds where its elements lie. */
+/* CUDA emitter: a fused step as a device kernel; each thread computes the offsets of its
+ * elements. */
 #include "program/emit/fused.h"
 #include "program/op/thresholds.h"
 #include "program/source/shell.h"
@@ -27,7 +28,8 @@ static bool is_chosen(const pithp_step_text *x, int e) {
     return x->chooses && x->a->externals[e].access == PITHP_ACCESS_PIECES;
 }
 
-/* Which ends of a piece are within an axis: 1, the first; 2, the last. */
+/* The ends of a piece that lie inside an axis, as bits: 1 for the begin, 2 for the end.
+ */
 static int cuts_of(const pithp_fused_step *a, int piece, int axis) {
     const pithp_box *box = &a->boxes[piece];
     return (box->begin[axis] > 0) + 2 * (box->end[axis] < a->shape[axis]);
@@ -49,7 +51,8 @@ static void add_condition(const pithp_step_text *x, int piece) {
     }
 }
 
-/* p<external>: the piece that has the element. What no other one has is the last's. */
+/* Declare p<external>: the piece with the element. The last piece has every index outside
+ * the other ones. */
 static void add_choice(const pithp_step_text *x, const char *indent, int e) {
     const pithp_external *external = &x->a->externals[e];
     const int last = external->first_piece + external->pieces - 1;
@@ -71,7 +74,7 @@ static void add_choices(const pithp_step_text *x, const char *indent) {
             add_choice(x, indent, e);
 }
 
-/* Whether pieces are chosen alike. */
+/* Whether two steps select pieces by the same conditions. */
 static bool choose_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
     bool alike =
         a->piece_count == b->piece_count && (a->piece_count == 0 || a->rank == b->rank);
@@ -136,7 +139,7 @@ static void add_walks(const pithp_step_text *x, const char *indent) {
                          indent, walks, indent, walks);
 }
 
-/* Where elements are: what the index of each comes from. */
+/* Declare what addresses elements: the offsets of strided externals, and the pieces. */
 static void add_places(const pithp_step_text *x, const char *indent) {
     add_walks(x, indent);
     if (x->chooses)
@@ -153,11 +156,12 @@ void pithp_kernel_text_values(const pithp_step_text *x, const char *indent) {
     pithp_step_text_values(x, indent, &(pithp_elements){add_element, x});
 }
 
-/* Whether a thread loads all of its elements before it stores one, so that the loads wait
- * together: a store may change what the next load reads, as far as a compiler knows.
- * Where an element takes many loads they are enough by themselves, and what takes long to
- * compute hides them and needs the registers. What is made in place is read at its own
- * index alone, or threads could not run in any order. */
+/* Load ahead: whether a thread loads all of its elements before its first store, so that
+ * the loads overlap. Otherwise the compiler must assume that a store changes the next
+ * load. It does not pay if an element needs many loads, which overlap anyway, or a long
+ * computation, which hides them and needs the registers. It is safe because an output
+ * that updates an operand in place reads it at its own index only, as threads run in any
+ * order. */
 static bool loads_ahead(const pithp_step_text *x) {
     int reads = 0;
     bool heavy = x->a->op_count > PITHP_AHEAD_OPS;
@@ -177,7 +181,7 @@ static void add_elements_in_turn(const pithp_step_text *x) {
     pithp_text_add(x->t, "    }\n");
 }
 
-/* The elements that a step writes wait in made<external>. */
+/* Load ahead: the results of a thread wait in the arrays made<external>. */
 static void add_elements_together(const pithp_step_text *x) {
     bool walks = false;
     for (int e = 0; e < x->a->external_count; e++) {

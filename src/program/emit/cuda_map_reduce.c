@@ -1,10 +1,11 @@
-/* Emission of fused map-reduce for devices: the first kernel makes the elements that it
- * reduces, by the bodies that read them from memory (source/reduce_cuda.h). */
+/* CUDA emitter of map-reduce: the first kernel of a reduction computes the operand's
+ * elements, with the bodies that otherwise load them (source/reduce_cuda.h). */
 #include "program/emit/fused.h"
 
 #include <stdio.h>
 
-/* M_FN u64 NAME_element(const NAME_args *args, i64 i): element i, as an accumulator. */
+/* Emit M_FN u64 NAME_element(const NAME_args *args, i64 i): element i, converted to the
+ * accumulator. */
 static void
 add_element(pithp_step_text *x, const char *name, const pithp_kernel_reduction *r) {
     char element[PITHP_ELEMENT_NAME_BYTES];
@@ -31,7 +32,7 @@ void pithp_kernel_text_reduction(pithp_step_text *x,
                                          [PITHP_REDUCING_SEARCH] = "SEARCH"};
     char step[PITHP_STEP_NAME_BYTES + sizeof "_step"];
     snprintf(step, sizeof step, "%s_step", name);
-    if (x->a->op_count == 0) { /* nothing else says what is read */
+    if (x->a->op_count == 0) { /* there are no ops to find it by */
         x->is_read[r->external] = true;
         x->dtype[r->external] = (pith_dtype)r->dtype;
     }

@@ -1,6 +1,7 @@
-/* Names and lines of compiled text, for who looks at it. While it is emitted, a piece
- * stands between a line "#line from SITE" and a line "#line here"; they become directives
- * once the name of the file is known, which is a hash of the text. */
+/* Debug information of emitted text: function names and `#line` directives. The emitter
+ * encloses text of a call site in lines "#line from SITE" and "#line here". They become
+ * directives in a second pass, because the name of the file is a hash of the whole
+ * text. */
 #include "program/emit/debug.h"
 
 #include "gpu/inspect.h"
@@ -28,7 +29,7 @@ void pithp_debug_prefix(char prefix[PITHP_PREFIX_BYTES], const pithp_plan *plan)
              (unsigned)pithp_program_hash(plan->program));
 }
 
-/* ---- While it is emitted ---- */
+/* ---- First pass: marks ---- */
 
 bool pithp_debug_lines(void) {
     return pithp_debug_folder() != NULL;
@@ -56,15 +57,16 @@ void pithp_line_end(pithp_text *t) {
         pithp_text_add(t, here);
 }
 
-/* ---- Once it is whole ---- */
+/* ---- Second pass: directives ---- */
 
 typedef struct settling {
     pithp_text *to;
-    const char *site;    /* of the piece, up to the end of its line; NULL: in none */
-    bool left;           /* the last line was of a piece */
-    int64_t lines;       /* that were written */
-    int64_t parentheses; /* open ones: no directive there, where the arguments of a macro
-                            may be */
+    const char *site;    /* site of the current section, up to the end of the line; NULL:
+                            outside sections */
+    bool left;           /* the last line belonged to a section */
+    int64_t lines;       /* lines written so far */
+    int64_t parentheses; /* open parentheses: no directive inside, where it could split
+                            macro arguments */
     const char *file, *end;
 } settling;
 
@@ -79,7 +81,7 @@ static void add_directive(settling *x, int64_t line, const char *file, size_t n)
     x->lines++;
 }
 
-/* "FILE:LINE" */
+/* Write the directive of a site "FILE:LINE". */
 static void add_site(settling *x) {
     const size_t n = strcspn(x->site, "\n");
     size_t colon = n;
@@ -110,7 +112,7 @@ static void add_text(settling *x, const char *line, size_t n) {
 static void add_line(settling *x, const char *line, size_t n) {
     if (strncmp(line, from, sizeof from - 1) == 0) {
         x->site = line + sizeof from - 1;
-        x->parentheses = 0; /* whatever comments have */
+        x->parentheses = 0; /* forget parentheses of comments */
     } else if (strncmp(line, here, sizeof here - 1) == 0) {
         x->site = NULL;
     } else {
@@ -118,7 +120,8 @@ static void add_line(settling *x, const char *line, size_t n) {
     }
 }
 
-/* The file without its end. False: its name is too long, or the folder is gone. */
+/* Set the file's path without its extension. False: the path is too long, or the folder
+ * does not exist. */
 static bool
 choose_file(const pithp_text *t, const char *prefix, char *file, size_t room) {
     const char *folder = pithp_debug_folder();

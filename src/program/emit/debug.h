@@ -1,6 +1,6 @@
-/* Text that tells where it came from (PITH_JIT_DEBUG): names of functions that say whose
- * they are, and lines that are those of calls. Without that variable names are
- * "pith_step", and there are no such lines. */
+/* Debug information of emitted text (PITH_JIT_DEBUG): function names of the traced
+ * function, and `#line` directives of call sites. Without PITH_JIT_DEBUG function names
+ * begin with "pith_step", and the text has no such directives. */
 #ifndef PITH_PROGRAM_EMIT_DEBUG_H
 #define PITH_PROGRAM_EMIT_DEBUG_H
 
@@ -8,21 +8,23 @@
 
 enum { PITHP_PREFIX_BYTES = PITHP_PLAN_NAME_BYTES + 16 };
 
-/* What the names of a plan's functions begin with: "pith_step", or the name of its
- * function and a hash of its program: "verlet_5c0ffee5". */
+/* Prefix of the names of a plan's functions: "pith_step", or the function's name and a
+ * hash of its program: "verlet_5c0ffee5". */
 void pithp_debug_prefix(char prefix[PITHP_PREFIX_BYTES], const pithp_plan *plan);
 
-/* Whether texts have lines of calls. */
+/* Whether texts have lines of call sites. */
 bool pithp_debug_lines(void);
-/* What follows the prologue of a text for the host then: what it has functions for and
- * the compiler knows has no lines of its own. */
+/* Emit the part after the host prologue for such texts: functions that the compiler has
+ * built in become macros, which have no lines of their own. */
 void pithp_debug_prologue(pithp_text *t);
-/* The text from here on came from a call (NULL: of unknown line, which is nothing), until
- * pithp_line_end. Not within another such piece. */
+/* Mark the following text as emitted for a call site, until pithp_line_end. Not nested.
+ * site: NULL or an unknown line marks nothing. */
 void pithp_line_begin(pithp_text *t, const char *site);
 void pithp_line_end(pithp_text *t);
-/* Write these lines as `#line` directives, all others being of a file of its own, whose
- * name is set without its end; "" where nothing is to be kept. False: memory is short. */
+/* Replace the marks by `#line` directives; lines outside marks refer to the text's own
+ * file. False: memory is short.
+ *
+ * @param file Set to the file's name without `end`; "": the text is not kept. */
 bool pithp_debug_settle(pithp_text *t,
                         const char *prefix,
                         const char *end,

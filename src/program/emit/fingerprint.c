@@ -1,10 +1,11 @@
-/* Fingerprints of fused steps: steps of the same text share a function. */
+/* Kernel reuse: fingerprints of fused steps; steps with the same text share a function.
+ */
 #include "program/emit/fused.h"
 
 #include <string.h>
 
-/* How memory is read, as far as texts tell; bytes: room for a reading each, for what is
- * taken, and for a nest. */
+/* The memory accesses of a step, as far as the text depends on them: a byte for each
+ * external, the gathers, and the loop nest. */
 enum {
     TAKEN_BYTES = PITHP_TAKES * sizeof(pithp_taken),
     READING_BYTES = PITHP_FUSED_EXTERNALS + TAKEN_BYTES + PITHP_NEST_BYTES
@@ -29,7 +30,7 @@ uint64_t pithp_fused_hash(const pithp_fused_step *a) {
     return pithp_hash(hash, a->ops, (size_t)a->op_count * sizeof a->ops[0]);
 }
 
-/* Whether the same calls made them, where texts tell. */
+/* Whether both steps have the same call sites; always true if the text has none. */
 static bool sites_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
     bool alike = true;
     if (a->sites == b->sites || !a->sites || !b->sites || !pithp_debug_lines())

@@ -1,10 +1,11 @@
-/* Text of fused steps: loops over elements whose body is the step's instructions.
+/* C emitter of fused steps: loops over elements whose body is the step's instructions.
  *
- * What does not depend on the number of elements is all that the text says, so that a
- * step whose arrays grew has the same text. Literals are read from memory for the same
- * reason. A row that compilers do not vectorise is a loop of its own, or all others would
- * be scalar with it: the step is cut into segments, block by block, and what goes from
- * one to the next lies in a buffer. */
+ * The text does not depend on the number of elements, so that a step keeps its text when
+ * its arrays grow. Literals are loaded from memory for the same reason.
+ *
+ * Loop distribution: an operation that compilers do not vectorise gets its own loop,
+ * because it would make the whole loop scalar. The step is cut into segments, which run
+ * block by block; values between segments are stored in buffers. */
 #include "program/emit/fused.h"
 
 #include "program/op/thresholds.h"
@@ -14,7 +15,7 @@
 
 #define INDENT "            "
 
-/* ---- Rows ---- */
+/* ---- Operations ---- */
 
 static bool is_where(const pithp_fused_op *op) {
     return !op->cast && op->row == PITHP_OP_WHERE;
@@ -24,7 +25,7 @@ static int arity_of(const pithp_fused_op *op) {
     return op->cast ? 1 : pithp_rows[op->row].arity;
 }
 
-/* Of operand k, as it is stored. */
+/* Storage dtype of operand k. */
 static pith_dtype operand_dtype(const pithp_fused_op *op, int k) {
     if (op->cast)
         return (pith_dtype)op->row;
@@ -54,7 +55,7 @@ static void add_row(pithp_text *t, const pithp_fused_op *op) {
         pithp_text_print(t, "%s%s %c", k ? ", " : "(",
                          pithp_dtype_spelling(operand_dtype(op, k)),
                          (is_where(op) ? 'a' : 'x') + k);
-    if (is_where(op)) { /* moves bits */
+    if (is_where(op)) { /* copies bits */
         pithp_text_print(t, ") {\n    return %s;\n}\n", row->real);
         return;
     }
@@ -82,7 +83,7 @@ bool pithp_op_calls_maths(const pithp_fused_op *op) {
     return pithp_op_has((pithp_primitive)op->row, PITHP_TRAIT_MATHS);
 }
 
-/* ---- The same as macros, which have no lines of their own ---- */
+/* ---- Operations as macros, which have no lines of their own ---- */
 
 static void macro_operand(pithp_text *t, const pithp_fused_op *op, int k) {
     pithp_text_print(
@@ -91,7 +92,7 @@ static void macro_operand(pithp_text *t, const pithp_fused_op *op, int k) {
         'x' + k, 'X' + k);
 }
 
-/* The declarations of a scope, in the line of the macro. */
+/* Emit the declarations of a dtype's scope on the line of the macro. */
 static void macro_scope(pithp_text *t, pith_dtype dtype) {
     pithp_text scope;
     pithp_text_begin(&scope, t->rt);
@@ -174,12 +175,12 @@ void pithp_emit_row(pithp_text *t,
 
 /* ---- Steps ---- */
 
-/* The number of the external in a slot; negative: a temporary. */
+/* The external of a slot; negative: a temporary. */
 static int external_of(const pithp_step_text *x, int slot) {
     return slot - x->a->temporary_count;
 }
 
-/* Rows that gcc leaves scalar. */
+/* Whether gcc does not vectorise an operation. */
 static bool is_scalar(const pithp_fused_op *op) {
     const bool real = pith_dtype_is_float((pith_dtype)op->column);
     return !op->cast &&
@@ -187,7 +188,7 @@ static bool is_scalar(const pithp_fused_op *op) {
                         real ? PITHP_TRAIT_SCALAR_REAL : PITHP_TRAIT_SCALAR_INTEGER);
 }
 
-/* Nothing is read or written, by no op. */
+/* Clear the analysis: no op reads or writes. */
 static void clear(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) {
     const size_t ops = (size_t)a->op_count, externals = (size_t)a->external_count;
     x->t = t;
@@ -202,8 +203,8 @@ static void clear(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) 
     memset(x->dtype, 0, externals * sizeof *x->dtype);
 }
 
-/* What lies in buffers between segments stays in cache: blocks are short where it is
- * much. */
+/* Elements at a time: values between segments must fit into the cache, so blocks are
+ * short if there are many of them. */
 static int32_t block_of(const pithp_step_text *x) {
     int32_t kept = 0;
     for (int k = 0; k < x->a->op_count; k++)
@@ -217,7 +218,7 @@ _Static_assert(PITHP_SEGMENT_BLOCK *PITHP_SEGMENT_KEPT / PITHP_FUSED_OPS >=
                    PITHP_FUSED_LEAST_BLOCK,
                "a block is never empty");
 
-/* Op k reads operand o. */
+/* Record that op k reads its operand o. */
 static void note_read(pithp_step_text *x, int k, int o) {
     const pithp_fused_op *op = &x->a->ops[k];
     const int16_t from = x->writer[op->from[o]];
@@ -233,7 +234,7 @@ static void note_read(pithp_step_text *x, int k, int o) {
     x->is_read[e] = true;
 }
 
-/* Who reads what, and where segments end. */
+/* Analyse a step: definitions, uses and segments. */
 void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) {
     int length = 0;
     clear(x, t, a);
@@ -254,8 +255,8 @@ void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_
     x->block = block_of(x);
 }
 
-/* The statement that follows is of an op's line, and the next ones are not. A step that
- * only reads what is reduced has no op. */
+/* Attribute the next statements to the call site of an op. A step that only loads the
+ * operand of a reduction has no op. */
 static void begin_op(const pithp_step_text *x, int op) {
     const bool is_known = x->a->sites && op < x->a->op_count;
     pithp_line_begin(x->t, is_known ? x->a->sites[op] : NULL);
@@ -265,7 +266,7 @@ static void end_op(const pithp_step_text *x) {
         pithp_line_end(x->t);
 }
 
-/* For an op that reads it. */
+/* Load an external for an op, which provides the line. */
 static void add_load(const pithp_step_text *x,
                      const char *indent,
                      int e,
@@ -291,7 +292,8 @@ static void add_store(const pithp_step_text *x,
     end_op(x);
 }
 
-/* What a segment reads, once each: memory first, then what others left. */
+/* Load the operands of a segment, once each, from memory or from a buffer of an earlier
+ * segment. */
 static void
 add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
     bool loaded[PITHP_FUSED_EXTERNALS], passed[PITHP_FUSED_OPS];
@@ -314,7 +316,7 @@ add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
     }
 }
 
-/* Whether an op divides memory by what is one element for all. */
+/* Whether an op divides a loaded operand by a uniform one. */
 static bool divides(const pithp_step_text *x, int k) {
     const pithp_fused_op *op = &x->a->ops[k];
     if (op->cast || op->row != PITHP_OP_DIV || x->operands[k][0] >= 0 ||
@@ -347,7 +349,7 @@ static void add_op(const pithp_step_text *x, const char *indent, int k) {
     end_op(x);
 }
 
-/* The stores come last, since memory may be written in place. */
+/* Stores come last, because an output may share memory with an operand. */
 static void
 add_stores(const pithp_step_text *x, int segment, const pithp_elements *memory) {
     for (int k = 0; k < x->a->op_count; k++) {
@@ -379,7 +381,7 @@ static void begin_blocks(const pithp_step_text *x, const char *begin, const char
                      begin, end, x->block, end, x->block, end, x->block);
 }
 
-/* ---- Divisions by one number ---- */
+/* ---- Division by an invariant: multiplication by the inverse (source/divide.h) ---- */
 
 static bool divides_by_one(const pithp_step_text *x) {
     bool any = false;
@@ -388,9 +390,8 @@ static bool divides_by_one(const pithp_step_text *x) {
     return any && x->segments == 1;
 }
 
-/* The inverses, and whether they serve for block from..to: "beyond" says that they do
- * not.
- */
+/* Declare the inverses, and `fit`: all divisors are in the range in which inverses give
+ * exact quotients. */
 static void add_inverses(const pithp_step_text *x) {
     pithp_text_add(x->t, "        b8 fit = 1;\n");
     for (int k = 0; k < x->a->op_count; k++) {
@@ -419,7 +420,8 @@ static void add_look(const pithp_step_text *x, int k, const pithp_elements *memo
     pithp_text_add(x->t, ");\n        beyond = any != 0;\n        }\n");
 }
 
-/* Each block by the inverses, if they serve for it, or by dividing. */
+/* Run each block with the inverses if they are exact for its elements ("beyond" is 0), or
+ * with divisions. */
 static void add_dividing(const pithp_step_text *x,
                          const char *begin,
                          const char *end,
@@ -496,7 +498,7 @@ void pithp_step_text_element(const pithp_step_text *x,
              op < 0 ? external : op);
 }
 
-/* ---- Steps that read and write memory where it lies ---- */
+/* ---- Direct steps: contiguous or uniform memory ---- */
 
 static void add_flat(const void *closure, int e) {
     const pithp_step_text *x = closure;

@@ -1,4 +1,4 @@
-/* Unrolled plans: frames, which say where values are, and the order of all steps. */
+/* Unrolled plans: frames, which assign locations to values, and the sequence of steps. */
 #include "program/emit/inline.h"
 
 #include "program/emit/loop.h"
@@ -47,7 +47,7 @@ pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
     return plan->places[v];
 }
 
-/* Whether a value lies in memory that only steps of the frame see. */
+/* Whether only steps of the frame access a value. */
 static bool is_local(const pithp_plan *plan, pithp_value v) {
     return pithp_frame_place(plan, v).store == PITHP_IN_WORKSPACE;
 }
@@ -56,8 +56,8 @@ static bool is_variable(const pithp_plan *plan, pithp_value v) {
     return is_local(plan, v) && plan->program->values[v].spec->count == 1;
 }
 
-/* Whether a value is an array of the function: the compiler sees that nothing else
- * reads it, and where it stays in registers does not write it at all. */
+/* Whether a value is a local array: the compiler then knows that no other code accesses
+ * it, and omits its stores if it fits into registers. */
 static bool is_array(const pithp_plan *plan, pithp_value v) {
     const pith_spec *spec = plan->program->values[v].spec;
     return is_local(plan, v) && spec->count > 1 &&
@@ -65,7 +65,8 @@ static bool is_array(const pithp_plan *plan, pithp_value v) {
            pithp_frame_place(plan, v).at < PITHP_INLINE_LOCAL_END;
 }
 
-/* The names say where in the workspace it would be: what shares memory shares it. */
+/* Names contain the offset in the workspace: values that share memory share a variable.
+ */
 static void add_variable(const pithp_frame *f, pithp_value v) {
     pithp_text_print(f->x->t, "l%d_%lld_%s", f->number,
                      (long long)pithp_frame_place(f->plan, v).at,
@@ -105,7 +106,7 @@ static void declare_variable(const pithp_frame *f, pithp_value v) {
     pithp_text_add(f->x->t, ";\n");
 }
 
-/* As long as the longest value that is there. */
+/* The array has the size of the largest value that shares it. */
 static void declare_array(const pithp_frame *f, pithp_value v) {
     size_t bytes = 0;
     if (is_declared(f->plan, v, shares_array))
@@ -187,7 +188,7 @@ static void add_step(const pithp_frame *f, const pithp_step *step) {
         add_call(f, step);
 }
 
-/* What a step took goes to its place in the tally: ticks, then calls. */
+/* Emit a step with its timing: add its ticks and one call to the tally. */
 static void add_timed(const pithp_frame *f, int64_t k) {
     const long long at = 2 * (f->plan->first_entry + k - f->x->first_entry);
     pithp_text_add(f->x->t, "        {\n        const u64 begun = lap;\n");

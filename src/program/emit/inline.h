@@ -1,9 +1,10 @@
-/* Within emit only: the steps of small plans, laid out one after the other in one
- * function whose addresses and extents are in the text.
+/* Unrolled plans (within src/program/emit): the steps of small plans in sequence in one
+ * function. Addresses and extents are constants of the text.
  *
- * A plan that is laid out is a frame: its inputs and outputs are variables i<frame>_<k>
- * and o<frame>_<k>, its workspace is w<frame>. Small values that only steps of the frame
- * see are variables and arrays of their own, so that they may stay in registers. */
+ * An unrolled plan has a frame: its inputs and outputs are variables i<frame>_<k> and
+ * o<frame>_<k>, its workspace is w<frame>. Small values that only the frame's steps
+ * access are local variables and arrays, so that the compiler can keep them in registers.
+ */
 #ifndef PITH_PROGRAM_EMIT_INLINE_H
 #define PITH_PROGRAM_EMIT_INLINE_H
 
@@ -13,8 +14,8 @@
 typedef struct pithp_inlining {
     pithp_text *t;
     pithp_emitted_rows *rows;
-    int frames, slot; /* numbers for the next ones */
-    bool timed;       /* ticks of steps are counted, of entries from the first on */
+    int frames, slot; /* numbers of the next frame and table slot */
+    bool timed;       /* count the ticks of the steps; the tally begins at first_entry */
     int64_t first_entry;
 } pithp_inlining;
 
@@ -22,28 +23,28 @@ typedef struct pithp_frame {
     pithp_inlining *x;
     const pithp_plan *plan;
     int number;
-    int slot; /* of the literals in the table; constants follow */
+    int slot; /* table slot of the literals; the constants follow */
 } pithp_frame;
 
-/* A frame of a plan, the next one in the order in which the table lists them. Declares
- * its variables, but inputs, outputs and workspace. */
+/* Open a frame of a plan, in the order of the table. Declares its variables except
+ * inputs, outputs and workspace. */
 pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan);
-/* Location of a value. A value passed through control flow has a variable of its own,
- * unless the same value is always passed on. */
+/* Storage of a value. A value forwarded by control flow has its own variable, unless the
+ * same operand is always forwarded. */
 pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v);
-/* The address of a value, as an expression of type char *. */
+/* Emit the address of a value, as an expression of type char *. */
 void pithp_frame_address(const pithp_frame *f, pithp_value v);
-/* All steps. */
+/* Emit all steps. */
 void pithp_frame_steps(const pithp_frame *f);
 
-/* A step of elementwise instructions. */
+/* Emit a fused step. */
 void pithp_inline_fused(const pithp_frame *f, const pithp_step *step);
 
-/* A step that is control flow. */
+/* Emit a step of control flow. */
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step);
 
-/* A step that is a call of the library or of a kernel; how many slots of the table a step
- * takes for that; and what is in them. */
+/* Whether a step calls the library or a kernel; the number of table slots of the call;
+ * and the contents of those slots. `fill` returns the next slot. */
 bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step);
 int pithp_inline_library_slots(const pithp_plan *plan, const pithp_step *step);
 const void **pithp_inline_library_fill(pith_scope *s,
@@ -52,24 +53,25 @@ const void **pithp_inline_library_fill(pith_scope *s,
                                        const void **next);
 void pithp_inline_library(const pithp_frame *f, const pithp_step *step);
 
-/* Whether a step that is a call of one row can be laid out. */
+/* Whether a call of one operation can be unrolled. */
 bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step);
 void pithp_inline_call(const pithp_frame *f, const pithp_step *step);
-/* What must be defined before the function in which the call is. */
+/* Emit the functions that the call needs, before the function with the call. */
 void pithp_inline_call_define(pithp_inlining *x,
                               const pithp_plan *plan,
                               const pithp_step *step);
 
-/* Whether a call is a product that is laid out; the functions it needs; and the call. */
+/* Whether a call is a small product that can be unrolled; the functions that it needs;
+ * and the call. */
 bool pithp_inline_product_fits(const pithp_step *step);
 void pithp_inline_product_define(pithp_inlining *x, const pithp_step *step);
 void pithp_inline_product(const pithp_frame *f, const pithp_step *step);
 
-/* "for (i64 j1 = 2; j1 < 3; j1++)", of axis 1, without a brace; simd: its iterations are
+/* Emit "for (i64 j1 = 2; j1 < 3; j1++)" for axis 1, without a brace. simd: iterations are
  * independent. */
 void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd);
-/* "for (i64 j0 = 0; j0 < 3; j0++)" for each axis, without a brace; and its index
- * "j0 * 5 + j1 * 1", with these strides. */
+/* Emit "for (i64 j0 = 0; j0 < 3; j0++)" for each axis, without a brace; and the linear
+ * index "j0 * 5 + j1 * 1" of those strides. */
 void pithp_inline_loops(pithp_text *t, int rank, const int64_t *shape, bool simd);
 void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride);
 

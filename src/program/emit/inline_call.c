@@ -1,5 +1,5 @@
-/* Calls of single rows, laid out: reductions, taking and scattering, boxes, and moves.
- * What they compute is fixed by the files of program/ that lower them. */
+/* Unrolled calls of structural operations: reductions, gathers and scatters, dynamic
+ * slices, and data movement. The order and results are those of their host loops. */
 #include "program/emit/inline.h"
 #include "program/emit/reducers.h"
 #include "program/host/gather.h"
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A call with what its text is made of. */
+/* A call with the data that its text depends on. */
 typedef struct calling {
-    const pithp_frame *f; /* NULL: only whether it fits is asked */
+    const pithp_frame *f; /* NULL: test only whether it fits */
     pithp_text *t;
     const pithp_program *p;
     const pithp_instruction *i;
@@ -39,7 +39,7 @@ static void add_operand(const calling *c, int k) {
     pithp_frame_address(c->f, pithp_operands(c->p, c->i)[k]);
 }
 
-/* const T *const name = operand k; */
+/* Declare: const T *const name = operand k; */
 static void add_from(const calling *c, const char *name, int k) {
     const char *type = type_of(c->call.operands[k]);
     pithp_text_print(c->t, "        const %s *const %s = (const %s *)(", type, name,
@@ -61,7 +61,7 @@ static int reducer_of(const calling *c) {
     return pithp_text_reducer_of((pithp_primitive)c->i->primitive, c->x->dtype);
 }
 
-/* What the order of its elements makes a difference for. */
+/* The loop of a reducer, by what depends on the order of the elements. */
 static const char *way_of(const pithp_text_reducer *r) {
     return pithp_text_reducer_is_truth_of_bytes(r) ? "_BYTES"
            : !pithp_text_reducer_is_ordered(r)     ? "_FREELY"
@@ -94,9 +94,9 @@ static void add_reduction(const calling *c) {
         (long long)(v.length * v.inner), (long long)v.inner, (long long)v.length);
 }
 
-/* ---- Indices ---- */
+/* ---- Gathers, scatters and dynamic slices ---- */
 
-/* "at": the place in rows of position j, of all index arrays; -1: out of range. */
+/* Compute `at`: the row that index j of all index arrays selects; -1: out of range. */
 static void add_place(const calling *c, const pithp_index_args *a) {
     const int mode =
         a->rule[0].mode == PITHP_INDEX_ERROR ? PITHP_INDEX_DROP : (int)a->rule[0].mode;
@@ -118,7 +118,7 @@ static void add_indices(const calling *c, const pithp_index_args *a) {
     }
 }
 
-/* The bits of an element as an expression; n is their dtype. */
+/* Emit an element from its bits. */
 static void add_bits(pithp_text *t, pith_dtype dtype, uint64_t bits) {
     const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
     const unsigned long long value = (unsigned long long)(bits << unused >> unused);
@@ -235,9 +235,9 @@ static void add_box(const calling *c) {
     pithp_text_add(c->t, "];\n");
 }
 
-/* ---- Moves ---- */
+/* ---- Data movement ---- */
 
-/* What is moved as a view of the operand, element for element of the result. */
+/* Copy a view of an operand, element by element. */
 static void add_view(const calling *c,
                      int operand,
                      const char *into,
@@ -299,7 +299,8 @@ static void add_full(const calling *c) {
     pithp_text_add(c->t, ";\n");
 }
 
-/* What is between the ends is copied, where negative padding leaves it. */
+/* Fill the result, then copy the operand's elements that negative padding does not cut
+ * off. */
 static void add_pad(const calling *c) {
     const pithp_pad_params *p = c->i->params;
     const int rank = c->result->rank;
@@ -331,7 +332,7 @@ static void add_pad(const calling *c) {
     pithp_text_add(c->t, "];\n");
 }
 
-/* ---- All ---- */
+/* ---- Dispatch ---- */
 
 typedef enum kind {
     NONE,

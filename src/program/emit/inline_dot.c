@@ -1,5 +1,4 @@
-/* Products of small matrices, laid out. What they compute is fixed by host/vector/dot.h.
- */
+/* Unrolled small matrix products. host/vector/dot.h defines the order of the sums. */
 #include "program/emit/inline.h"
 #include "program/host/dot.h"
 #include "program/host/vector/dot.h"
@@ -9,7 +8,7 @@ typedef struct multiplying {
     pithp_text *t;
     pithp_product_view v;
     const char *type;
-    int64_t lanes; /* of a product of vectors */
+    int64_t lanes; /* of a vector product */
 } multiplying;
 
 static pithp_product_view view_of(const pithp_step *step) {
@@ -47,7 +46,7 @@ static int64_t power_above(int64_t n, int64_t most) {
     return power;
 }
 
-/* Rows of b by one vector. */
+/* Multiply the rows of b by a vector. */
 static void add_dots(const multiplying *x) {
     const pithp_product_view *v = &x->v;
     pithp_text_print(x->t, "        m_dots_%s(b, %lld, a, %lld, %lld, c, %lld);\n",
@@ -55,7 +54,8 @@ static void add_dots(const multiplying *x) {
                      (long long)power_above(v->terms, x->lanes), (long long)v->n);
 }
 
-/* Each sum in order, those along the longer side of the result side by side. */
+/* Accumulate each sum in order; the sums along the longer side of the result are
+ * vectorised. */
 static void add_sums(const multiplying *x) {
     const pithp_product_view *v = &x->v;
     const bool columns = v->n >= v->m;

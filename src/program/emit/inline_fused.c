@@ -1,6 +1,6 @@
-/* Fused steps, laid out as loops over all axes. What is read in pieces cuts the loop over
- * the last axis where one ends, and the index of the other axes chooses among those that
- * are left. */
+/* Unrolled fused steps: a loop nest over all axes with constant extents. Piecewise
+ * externals split the loop over the last axis at the ends of their pieces; the indices of
+ * the other axes select among the remaining pieces. */
 #include "program/emit/inline.h"
 
 typedef struct fusing {
@@ -9,13 +9,13 @@ typedef struct fusing {
     const pithp_step *step;
     const pithp_fused_step *a;
     pithp_step_text s;
-    int64_t begin, end; /* of the last axis: the segment that is laid out */
+    int64_t begin, end; /* range of the last axis: the current segment */
 } fusing;
 
 /* ---- Elements ---- */
 
-/* Literals are hoisted out of all loops: stores could be to them, for all that the
- * compiler knows. */
+/* Literals are loaded before all loops: the compiler cannot exclude that stores change
+ * them. */
 static bool is_literal(const fusing *x, int e) {
     return x->f->plan->places[x->step->operands[e].value].store == PITHP_IN_LITERALS &&
            pithp_is_uniform(x->a, &x->a->externals[e]) &&
@@ -39,13 +39,15 @@ static void add_element(const void *closure, int e) {
     }
 }
 
-/* Where external e, or a piece of one, begins; p names it. */
+/* Declare e<number>: the address of an external, or of a piece with a number after those
+ * of the externals. */
 static void add_pointer(const fusing *x, int e, pith_dtype dtype) {
     const char *type = pithp_dtype_spelling(dtype);
     pithp_text_print(x->t, "        %s *const e%d = (%s *)(", type, e, type);
     pithp_frame_address(x->f, x->step->operands[e].value);
     pithp_text_add(x->t, ")");
-    if (e < x->a->external_count) /* that of a piece is within its box alone */
+    if (e < x->a->external_count) /* the offset of a piece may be outside its value: only
+                                     an index in its box is valid */
         pithp_text_print(x->t, " + %lld", (long long)x->step->operands[e].offset);
     pithp_text_add(x->t, ";\n");
 }
@@ -94,10 +96,11 @@ static void add_choice_step(const fusing *x, int piece) {
                      (long long)pithp_piece_of(x->a, piece)->stride[x->a->rank - 1]);
 }
 
-/* What `add` says of the piece of external e that an index of the other axes is in. */
+/* Select among the pieces of external e by the index of the other axes; `add` emits the
+ * selected expression. */
 static void add_choice(const fusing *x, int e, void (*add)(const fusing *x, int piece)) {
     const pithp_external *external = &x->a->externals[e];
-    int before = -1; /* the last one is what remains */
+    int before = -1; /* the last piece needs no condition */
     for (int p = external->first_piece; p < external->first_piece + external->pieces;
          p++) {
         if (!is_in_segment(x, p))
@@ -128,7 +131,7 @@ static void add_choices(const fusing *x) {
     }
 }
 
-/* The next end of a piece in the last axis behind a place. */
+/* The first boundary of a piece in the last axis after index `from`. */
 static int64_t next_cut(const fusing *x, int64_t from) {
     const int last = x->a->rank - 1;
     int64_t cut = x->a->shape[last];

@@ -1,8 +1,11 @@
-/* Steps that are laid out as calls. Of the library: sorts, products, and whatever else
- * has no text of its own or many elements; one function, whose address the table has,
- * runs any step on addresses. Of loops that draw, whose arguments are in the text, and of
- * users' kernels, whose arguments the table has, but for addresses: those that take
- * threads, and kernels whose arrays are filled before, go through the library. */
+/* Unrolled plans: steps that become function calls.
+ *
+ * - Library calls: sorts, products, and other operations without text of their own or
+ * with many elements. One function, whose address is in the table, runs any step on a
+ * list of addresses. Kernels that use threads or need initialised arrays are also called
+ *   this way.
+ * - Loops that draw random numbers: their arguments are in the text.
+ * - Users' kernels: their arguments, except addresses, are in the table. */
 #include "program/emit/inline.h"
 #include "program/host/random.h"
 #include "program/op/kernel_call.h"
@@ -75,7 +78,7 @@ static void add_call(const pithp_frame *f, const pithp_step *step) {
 
 /* ---- Loops that are called with arguments ---- */
 
-/* Write an address into the arguments. */
+/* Store an address in the arguments. */
 static void add_argument(const pithp_frame *f, pithp_value v, size_t offset) {
     pithp_text_add(f->x->t, "        at = ");
     pithp_frame_address(f, v);

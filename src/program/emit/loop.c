@@ -1,5 +1,5 @@
-/* Emission of loops of small steps. The text contains the extents: the loops are short,
- * and the compiler does best if it knows how short. */
+/* C emitter of control flow: loops of small steps as one function. The text contains the
+ * extents: the loops are short, and constant trip counts let the compiler unroll them. */
 #include "program/emit/loop.h"
 
 #include "program/emit/inline.h"
@@ -53,8 +53,8 @@ static int plans_addresses(const pithp_step *step) {
     return count;
 }
 
-/* Behind the addresses that a run fills in: the scope, what calls the library, the clock
- * and the tally of a profile. */
+/* Slots after the addresses that a run fills in: the scope, the library call, the clock
+ * and the tally. */
 static int scope_slot(const pithp_step *step) {
     return step->call->operand_count + step->call->result_count + 1;
 }
@@ -93,9 +93,9 @@ void pithp_loop_fill(pith_scope *s,
     fill_plans(s, step, table + first_slot(step));
 }
 
-/* ---- What comes before the loops ---- */
+/* ---- Before the loops ---- */
 
-/* Numbers that are literals, by the slot of their plan; returns the next slot. */
+/* Load literals, named by the slot of their plan; returns the next slot. */
 static int add_literals(pithp_text *t, const pithp_step *step, int slot) {
     for (int p = 0; p < step->call->program_count; p++) {
         const pithp_plan *plan = step->plans[p];
@@ -139,12 +139,12 @@ void pithp_emit_loop_rows(pithp_text *t,
 
 /* ---- Steps of control flow ---- */
 
-/* A step that is laid out: its operands and results are p<number>_<k> and r<number>_<k>,
+/* A step of control flow: its operands and results are p<number>_<k> and r<number>_<k>,
  * its workspace is s<number>. */
 typedef struct laying {
     pithp_inlining *x;
     pithp_text *t;
-    const pithp_plan *plan; /* that the step is of */
+    const pithp_plan *plan; /* with the step */
     const pithp_step *step;
     int number;
     pithp_carried carried;
@@ -162,14 +162,14 @@ static bool hands_on(const laying *l, int k) {
     return pithp_handed_on(l->step->call, k) >= 0;
 }
 
-/* Whether a carry that is handed on is looked for where the operand is. */
+/* Whether a forwarded carry has the operand's address, so that nothing is written. */
 static bool is_passed(const laying *l, int k) {
     return hands_on(l, k) &&
            l->plan->places[l->step->call->result + k].store == PITHP_IN_PASSED;
 }
 
-/* Carries of one element are variables v and n, what they are and become; others lie at
- * c, in the result or in the second buffer. */
+/* Scalar carries are variables: v is the current value, n the next one. Other carries are
+ * at c, which points to the result or to the second buffer. */
 static bool is_number(const laying *l, int k) {
     return output_spec(body_of(l), k)->count == 1;
 }
@@ -182,7 +182,8 @@ static void add_carry(const laying *l, int k) {
     pithp_text_print(l->t, is_number(l, k) ? "(char *)&v%d_%d" : "c%d_%d", l->number, k);
 }
 
-/* Whether a carry is in the result from the beginning, where the body updates it. */
+/* Whether a carry is in the result from the start, because the body updates it in place.
+ */
 static bool is_in_place(const laying *l, int k) {
     return !is_number(l, k) && pithp_carry_in_place(l->step, k);
 }
@@ -208,7 +209,7 @@ static void begin_carries(const laying *l) {
     }
 }
 
-/* After the last iteration. */
+/* Write the carries to the results after the last iteration. */
 static void finish_carries(const laying *l) {
     for (int k = 0; k < l->carried.count; k++) {
         const int n = l->number;
@@ -245,8 +246,8 @@ static void add_carried_inputs(const laying *l, const pithp_frame *f, int first)
     }
 }
 
-/* What is not written to its place yet: it is an input, whose memory the output may have,
- * a constant or another output. */
+/* Copy an output that has no memory of its own: it may be an input, a constant or another
+ * output. */
 static void settle(const laying *l, const pithp_frame *f, int k) {
     const pithp_place place = pithp_frame_place(f->plan, f->plan->program->outputs[k]);
     const size_t bytes = output_spec(f->plan, k)->bytes;
@@ -259,7 +260,7 @@ static void settle(const laying *l, const pithp_frame *f, int k) {
     pithp_text_print(l->t, ", %zu);\n", bytes);
 }
 
-/* Where the body's carries go; those that are handed on stay. */
+/* Declare the outputs of the body's carries; forwarded ones have none. */
 static void add_carried_outputs(const laying *l, const pithp_frame *f) {
     const int n = l->number;
     for (int k = 0; k < l->carried.count; k++) {
@@ -375,7 +376,7 @@ static void lay_cond(const laying *l, pith_dtype index) {
     pithp_text_print(l->t, "        const %s at%d = *(const %s *)p%d_0;\n",
                      pithp_dtype_spelling(index), l->number, pithp_dtype_spelling(index),
                      l->number);
-    for (int k = 0; k < branches; k++) { /* clamped */
+    for (int k = 0; k < branches; k++) { /* the index is clamped */
         if (k < branches - 1)
             pithp_text_print(l->t, "        %sif (at%d <= %d) {\n", k ? "else " : "",
                              l->number, k);

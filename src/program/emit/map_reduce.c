@@ -1,11 +1,12 @@
-/* Emission of fused map-reduce for the host (source/map_reduce.h). */
+/* C emitter of map-reduce: a fused step and the reduction of its result in one loop
+ * (source/map_reduce.h). */
 #include "program/emit/fused.h"
 #include "program/emit/reducers.h"
 
 #include <string.h>
 
-/* Whether a step makes nothing but what is reduced, element by element, of what lies
- * flat. Functions of math.def would take the registers of the lanes. */
+/* Whether a step only computes the operand of the reduction, element by element, from
+ * contiguous memory. Functions of math.def would use up the registers of the lanes. */
 static bool makes_elements(const pithp_fused_step *a) {
     pithp_step_text x;
     int written = 0;
@@ -29,7 +30,8 @@ pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step) {
                                           reduction->call->params);
     fold.rows = pithp_reduce_view_of(&call).inner == 1;
     fold.reducer = pithp_text_reducer_of(call.primitive, reduction->specs[0]->dtype);
-    /* where order does not matter but for what is rare, rows are quicker without it */
+    /* row loops of minima and maxima are faster without the order of NaNs and zeros,
+     * which seldom matters */
     if (fold.rows && pithp_text_reducer_chooses(&pithp_text_reducers[fold.reducer]))
         fold.reducer = -1;
     return fold;
@@ -47,7 +49,7 @@ static void add_from(const void *closure, int e) {
     pithp_text_print(x->t, x->is_one[e] ? "from.x%d" : "from.x%d[i]", e);
 }
 
-/* NAME_from and NAME_open. */
+/* Emit NAME_from and NAME_open. */
 static void add_open(const pithp_step_text *x, const char *name) {
     pithp_text_print(x->t, "typedef struct %s_from {\n", name);
     for (int e = 0; e < x->a->external_count; e++)
@@ -70,7 +72,7 @@ static void add_open(const pithp_step_text *x, const char *name) {
 static void
 add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer *r) {
     char element[PITHP_ELEMENT_NAME_BYTES];
-    pithp_step_text inner = *x; /* where nothing is declared yet */
+    pithp_step_text inner = *x; /* no variable is declared before the loops */
     memset(inner.is_one, 0, (size_t)x->a->external_count * sizeof *inner.is_one);
     pithp_text_print(x->t, "M_FN %s %s_element(const %s_from from, i64 i) {\n",
                      r->accumulator, name, name);

@@ -1,4 +1,4 @@
-/* Translation unit of a plan: all of its compiled text. */
+/* Translation unit: the text of a plan's fused steps and compiled loops. */
 #include "program/cuda/cuda.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"
@@ -14,8 +14,8 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
              (long long)function);
 }
 
-/* A function of the text, and a step that it does, perhaps with the reduction of what
- * that makes; NULL: a loop's, which is not shared. */
+/* A function, and the fused step that it runs, perhaps with a reduction of its result.
+ * NULL: a loop, which is not shared. */
 typedef struct function {
     uint64_t hash;
     const pithp_fused_step *step;
@@ -26,13 +26,13 @@ typedef struct emitting {
     pithp_text *t;
     char prefix[PITHP_PREFIX_BYTES];
     pithp_emitted_rows rows;
-    function *functions; /* room for all that a plan may have */
+    function *functions; /* capacity: the steps of all plans */
     int32_t count;
 } emitting;
 
 /* ---- Sharing ---- */
 
-/* The number of a function that does the step, or -1: it gets the next one. */
+/* The function of an equal step; -1: none, the step gets the next number. */
 static int32_t
 find_function(emitting *x, const pithp_fused_step *step, pithp_folding fold) {
     const uint64_t hash = pithp_fused_hash(step);

@@ -1,11 +1,10 @@
-/* Fused steps that read memory in other ways than element for element, on the host: a
- * nest of loops that knows where everything lies.
+/* Loop nest: fused steps with strided, piecewise or gathered operands, on the host.
  *
- * The innermost loop, the run, is along the last dimension. Where that is short, it is
- * laid out, with those before it while they are: they make a cell, whose extents are in
- * the text, and the run is along the dimension before, cell by cell. Strides of 0, 1 and
- * -1 are in the text, others are arguments. What begins or ends within a cell is done
- * index by index, as a thread of a device does. */
+ * The innermost loop (the run) goes along the last axis. If that axis is short, it is
+ * unrolled, with further short axes before it, into a cell. The text then contains the
+ * extents of the cell, and the run goes along the next outer axis, cell by cell. Strides
+ * of 0, 1 and -1 are constants of the text; others are arguments. A range that begins or
+ * ends inside a cell is processed index by index there, as by a thread of a device. */
 #include "program/emit/fused.h"
 #include "program/op/thresholds.h"
 
@@ -14,11 +13,11 @@
 typedef struct nest {
     pithp_step_text *x;
     const pithp_fused_step *a;
-    int run;                      /* dimension */
-    int64_t cell;                 /* elements */
-    int64_t index[PITH_MAX_RANK]; /* of the element of the cell that is written down */
-    int64_t element;              /* its number */
-    bool is_inside;               /* what is taken is where its index says */
+    int run;                      /* axis of the run */
+    int64_t cell;                 /* elements of a cell */
+    int64_t index[PITH_MAX_RANK]; /* index of the current element in the cell */
+    int64_t element;              /* its linear index */
+    bool is_inside;               /* gather indices are in range and not negative */
 } nest;
 
 static nest nest_of(const pithp_fused_step *a) {
@@ -37,7 +36,7 @@ static nest nest_of(const pithp_fused_step *a) {
 
 enum { OF_ARGUMENTS = 2 };
 
-/* A stride of the text, or that it is an argument. */
+/* A constant stride, or OF_ARGUMENTS. */
 static int stride_of(const nest *n, int e, int d) {
     const int64_t stride = n->a->externals[e].stride[d];
     return stride >= -1 && stride <= 1 ? (int)stride : OF_ARGUMENTS;
@@ -58,7 +57,8 @@ int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES
     return count;
 }
 
-/* Dimensions are counted from the last one: texts say nothing of those before the run. */
+/* Axes are numbered from the last one: the text does not depend on those before the
+ * run. */
 static void add_stride(const nest *n, int e, int d) {
     pithp_text_print(n->x->t, "s%d_%d", e, n->a->rank - d);
 }
@@ -86,7 +86,7 @@ static void add_term(const nest *n, const char *times, int e, int d) {
     add_stride(n, e, d);
 }
 
-/* Where an element of the cell is: " + 1 * s1_1 + 2". */
+/* Emit the offset of the current element in the cell: " + 1 * s1_1 + 2". */
 static void add_within(const nest *n, int e) {
     char times[24];
     for (int d = n->run + 1; d < n->a->rank; d++) {
@@ -98,13 +98,13 @@ static void add_within(const nest *n, int e) {
 
 /* ---- Elements ---- */
 
-/* What the run does not move is read before it. */
+/* Whether an operand is invariant in the run; it is loaded before the loop. */
 static bool is_still(const nest *n, int e) {
     return n->x->is_read[e] && (pithp_is_uniform(n->a, &n->a->externals[e]) ||
                                 (is_walked(n, e) && stride_of(n, e, n->run) == 0));
 }
 
-/* The number of an external among those that are taken; -1: it is not. */
+/* The gather of an external; -1: not gathered. */
 static int taken_of(const nest *n, int e) {
     for (int k = 0; k < n->a->taken_count; k++)
         if (n->a->taken[k].external == e)
@@ -112,7 +112,8 @@ static int taken_of(const nest *n, int e) {
     return -1;
 }
 
-/* Where an index leads; out of range it is the fill, unless the mode moves it. */
+/* Emit a gathered element. An index out of range gives the fill, unless the index mode
+ * moves it into range. */
 static void add_taken(const nest *n, int e, const pithp_taken *taken) {
     const bool drops = taken->mode == PITHP_INDEX_DROP;
     if (n->is_inside) {
@@ -152,7 +153,7 @@ static void add_element(const void *closure, int e) {
     }
 }
 
-/* Go on to an element of the cell. */
+/* Set the current element of the cell. */
 static void turn_to(nest *n, int64_t element) {
     int64_t rest = n->element = element;
     for (int d = n->a->rank - 1; d > n->run; d--) {
@@ -175,7 +176,7 @@ static void declare_still(const nest *n, int e) {
 
 /* ---- The function ---- */
 
-/* The index array of what is taken, and what else says where it leads. */
+/* Declare the index array, extent and fill of a gather. */
 static void declare_taken(const nest *n, int e, int k) {
     const char *type = pithp_dtype_spelling(n->x->dtype[e]),
                *index = pithp_dtype_spelling((pith_dtype)n->a->taken[k].index_dtype);
@@ -207,8 +208,8 @@ static void declare_externals(const nest *n) {
     }
 }
 
-/* Indices are looked at before, block by block: as a rule none is negative or out of
- * range, and then the loop is that of plain C. */
+/* Loop versioning: each block checks its indices first. Usually none is negative or out
+ * of range, and the block runs a loop without index rules. */
 static void add_taking(nest *n) {
     pithp_text *t = n->x->t;
     pithp_text_print(t,
@@ -231,7 +232,7 @@ static void add_taking(nest *n) {
     pithp_text_add(t, "        }\n        }\n");
 }
 
-/* The loop over elements of a row. */
+/* Emit the loop over elements. */
 static void add_run(nest *n) {
     for (int e = 0; e < n->a->external_count; e++) {
         n->x->is_one[e] = is_still(n, e);
@@ -244,7 +245,7 @@ static void add_run(nest *n) {
         pithp_step_text_loops(n->x, "0", "n", &(pithp_elements){add_element, n});
 }
 
-/* The loop over cells. */
+/* Emit the loop over cells. */
 static void add_cells(nest *n) {
     for (int64_t k = 0; k < n->cell; k++) {
         turn_to(n, k);
@@ -266,7 +267,7 @@ static void add_cells(nest *n) {
     pithp_text_add(n->x->t, "        }\n");
 }
 
-/* What is no whole cell, element by element. */
+/* Emit the part of a range that is not a whole cell, element by element. */
 static void add_ends(const nest *n, const char *name) {
     pithp_text_print(n->x->t,
                      "        if (first %% %lld || end - first < %lld) {\n"
@@ -284,7 +285,7 @@ static void add_index_function(const nest *n, const char *name) {
     pithp_text_add(n->x->t, "}\n");
 }
 
-/* The ends of a run, and where it begins in each memory. */
+/* Emit the bounds of a run, and its offset in each memory. */
 static void begin_run(const nest *n) {
     const int walks = pithp_kernel_walks(n->a, n->a->external_count);
     pithp_text_print(n->x->t,
@@ -293,7 +294,7 @@ static void begin_run(const nest *n) {
                      "        n = (asked < left ? asked : left) / %lld * %lld;\n",
                      n->a->rank - n->run, (long long)n->cell, (long long)n->cell,
                      (long long)n->cell);
-    if (walks) /* else nothing but pieces */
+    if (walks) /* else all externals are piecewise */
         pithp_text_print(
             n->x->t,
             "        i64 place[%d];\n"
@@ -302,8 +303,9 @@ static void begin_run(const nest *n) {
     declare_externals(n);
 }
 
-/* The bytes of an element of which it reads several, unaligned ones of what memory holds
- * in order, as a stencil does; 0: it does not, or calls maths, which take longer. */
+/* Stencil: the element size if the step has several unaligned contiguous operands, whose
+ * vector width then depends on the size (M_BY_SIZE); 0: no stencil, or it calls functions
+ * of math.def, which take longer than the loads. */
 static int neighbour_bytes(const nest *n) {
     int shifted = 0, bytes = 0;
     for (int e = 0; e < n->a->external_count; e++)

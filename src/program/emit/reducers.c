@@ -1,4 +1,4 @@
-/* Names of the reducers of source/reducers.h in generated text. */
+/* Reducers of source/reducers.h: the table for emitted text. */
 #include "program/emit/reducers.h"
 
 #include "program/source/reducers.h"
