@@ -1,4 +1,4 @@
-/* Eager calls: the host loops or the CUDA kernels of one call, on a scope's stream. */
+/* Eager execution: the host loops or CUDA kernels of a single call. */
 #include "program/exec/call.h"
 
 #include "program/cuda/cuda.h"

@@ -1,4 +1,4 @@
-/* Eager calls: one call of a primitive, run on a scope's stream. */
+/* Eager execution: a single call of an operation, on a scope's stream. */
 #ifndef PITH_PROGRAM_EXEC_CALL_H
 #define PITH_PROGRAM_EXEC_CALL_H
 

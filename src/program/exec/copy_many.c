@@ -1,5 +1,5 @@
-/* Copies of many small pieces in one launch: a part of the launch is a part of a piece.
- */
+/* Grouped copies: many small copies in one launch; a chunk of the launch's index range
+ * belongs to one copy. */
 #include "program/exec/copy_many.h"
 
 #include "gpu/stage.h"
@@ -103,7 +103,7 @@ pith_status pithp_pieces_add(pithp_pieces *p,
         to_pitch = from_pitch = 0;
         rows = 1;
     }
-    /* The widest elements that all rows consist of. */
+    /* the widest element that divides all addresses, pitches and row sizes */
     const uintptr_t bits = (uintptr_t)to | (uintptr_t)from | (uintptr_t)row_bytes |
                            (uintptr_t)to_pitch | (uintptr_t)from_pitch | 16;
     const int64_t size = (int64_t)(bits & -bits), row = row_bytes / size;
@@ -149,7 +149,7 @@ pithp_pieces_add_move(pithp_pieces *p, const char *name, const pithp_move *move)
     return PITH_OK;
 }
 
-/* The pieces, none longer than a chunk. */
+/* Split copies that are longer than a chunk. */
 static pith_status cut(pithp_pieces *p, int64_t shift) {
     pithp_pieces parts;
     const int64_t width = (int64_t)1 << shift;

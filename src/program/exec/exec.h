@@ -1,5 +1,4 @@
-/* Execution of plans on the host, and on a device call by call: shared by the files of
- * this folder. */
+/* Plan execution on the host, and on a device call by call (within src/program/exec). */
 #ifndef PITH_PROGRAM_EXEC_EXEC_H
 #define PITH_PROGRAM_EXEC_EXEC_H
 
@@ -55,16 +54,16 @@ bool pithp_is_handed_on(const pithp_exec *r, int64_t k);
 pith_status pithp_settle(const pithp_exec *r, int64_t k);
 
 pith_status pithp_run_steps(const pithp_exec *r);
-/* Run step k, which is not a source, with later steps that run as one with it; returns
- * their number. */
+/* Run step k, which is not a producer, with the steps of its band or horizontal fusion.
+ * Returns the number of steps of a horizontal fusion, else 1. */
 int64_t pithp_run_piece(const pithp_exec *r, int64_t k, pith_status *rc);
-/* Run a step that is a call of one primitive or a kernel, and not a fused reduction, on
- * these addresses: operands, results, temporary memory. Not 0: the scope's error is set.
- */
+/* Run a call of one operation or a kernel on a list of addresses: operands, results,
+ * scratch memory. Not for reductions with a fused producer. Not 0: the scope's error is
+ * set. */
 int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at);
 pith_status pithp_run_control(const pithp_exec *r, const pithp_step *step);
 
-/* results end with the address of the report. */
+/* Run a kernel call. `results` ends with the address of the report. */
 pith_status pithp_run_kernel(pith_scope *s,
                              const pithp_step *step,
                              const void *const *operands,
@@ -72,17 +71,17 @@ pith_status pithp_run_kernel(pith_scope *s,
 /* Clear a report before an instruction writes it. */
 pith_status pithp_zero_report(pith_scope *s, pith_report *report);
 
-/* Bind a fused step: write its arguments with the addresses of a run. code: compiled, or
- * NULL. Returns their bytes, for which args has room (pithp_fused_args_bytes). */
+/* Bind a fused step: fill in its arguments with the addresses of a run. Returns their
+ * bytes, at most pithp_fused_args_bytes. code: compiled code, or NULL. */
 size_t pithp_fused_bind(const pithp_exec *r,
                         const pithp_step *step,
                         pithp_host_loop code,
                         pithp_fused_args *args);
-/* Write the addresses of its externals for code of a fused reduction; returns their
- * bytes. */
+/* Bind compiled map-reduce code: write the addresses of the step's externals; returns
+ * their bytes. */
 size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at);
 
-/* Input fusion: run a fused step with gathers, and a reduction of a fused step. */
+/* Input fusion: run a fused step with gathers, and a reduction with a fused producer. */
 pith_status
 pithp_run_taking(const pithp_exec *r, const pithp_step *step, pithp_host_loop code);
 pith_status pithp_run_reduction(const pithp_exec *r,

@@ -8,14 +8,15 @@
 
 #include <string.h>
 
-/* ---- Addresses that a run writes down ---- */
+/* ---- Addresses that a run records ---- */
 
 static size_t most(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Control flow writes down where its carries are, then what it passes to one of its
- * programs and what that writes down, or the table of its compiled loop. */
+/* Control flow records the addresses of its carries. Then come the inputs and outputs of
+ * one of its programs and the addresses that the program records, or the table of the
+ * compiled loop. */
 static size_t control_pointers(const pithp_executable *x, const pithp_step *step) {
     size_t inside = 0;
     for (int k = 0; k < step->call->program_count; k++) {

@@ -1,6 +1,6 @@
-/* Executables: a plan with its interpreter state, its compiled code and its replay. The
- * interpreter runs the plan first. Compiled code of the host, or a replay on a device
- * that runs calls one by one, replaces it when it is ready. */
+/* Executables: a plan with its interpreter state, compiled code and replay. The
+ * interpreter runs the plan first. When it is ready, compiled code replaces the
+ * interpreter on the host, and a replay replaces the single calls on a device. */
 #ifndef PITH_PROGRAM_EXEC_EXECUTABLE_H
 #define PITH_PROGRAM_EXEC_EXECUTABLE_H
 
@@ -14,8 +14,8 @@ typedef struct pithp_executable {
     pithp_replay *replay;                        /* NULL: never replayed */
     size_t
         pointer_count; /* addresses that a run records, with those of nested programs */
-    /* Executables of the nested programs, plan->program_count of them by number; they
-     * share the plans of the steps. */
+    /* Executables of the nested programs: plan->program_count of them, by number. They
+     * borrow the plans of the steps. */
     struct pithp_executable *programs;
 } pithp_executable;
 
@@ -47,8 +47,7 @@ pith_status pithp_executable_pass(pith_scope *s,
                                   pithp_executable *x,
                                   const void *const *inputs,
                                   void **outputs);
-/* As pithp_executable_pass, but all outputs are written.
- */
+/* As pithp_executable_pass, but all outputs are written. */
 pith_status pithp_executable_run(pith_scope *s,
                                  pithp_executable *x,
                                  const void *const *inputs,

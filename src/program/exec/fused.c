@@ -1,5 +1,5 @@
-/* Interpreter of fused steps: a block of elements goes through all instructions before
- * the next block. */
+/* Vectorised interpreter of fused steps: a block of elements goes through all
+ * instructions before the next block. */
 #include "program/emit/emit.h"
 #include "program/exec/segment.h"
 #include "program/op/rules.h"
@@ -11,7 +11,7 @@ static inline bool is_staged(const pithp_external *e) {
     return e->access == PITHP_ACCESS_ONCE || e->access == PITHP_ACCESS_STRIDED;
 }
 
-/* The first period from where it lies, the others from those before them. */
+/* Stage a periodic operand: copy the first period, then repeat it. */
 static void stage_once(const pithp_fused_step *a,
                        const pithp_external *x,
                        const char *data,
@@ -20,7 +20,8 @@ static void stage_once(const pithp_fused_step *a,
                        int64_t n) {
     const int64_t period = pithp_period(a->rank, a->shape, x->stride);
     int64_t staged = period < n ? period : n;
-    if (period == 1) /* wherever it begins, and however many a flat plan runs over */
+    if (period == 1) /* a uniform operand: valid for any begin, and for any element count
+                        of a flat plan */
         memcpy(to, data, x->size);
     else
         pithp_stage_view(to, data, x->size, a->rank, a->shape, x->stride, begin, staged);
@@ -30,15 +31,16 @@ static void stage_once(const pithp_fused_step *a,
     }
 }
 
-/* A range that runs: where slots are, and where externals are staged. */
+/* The state of a range: addresses of slots, and staging buffers of externals. */
 typedef struct range {
     const pithp_fused_args *args;
     const pithp_fused_step *a;
     char *at[PITHP_FUSED_OPS + PITHP_FUSED_EXTERNALS];
-    char *staging[PITHP_FUSED_EXTERNALS]; /* of those that may be staged */
+    char *staging[PITHP_FUSED_EXTERNALS]; /* of externals that may be staged */
 } range;
 
-/* Temporaries and what is staged have buffers; what does not change is staged here. */
+/* Assign buffers to temporaries and staged externals; stage externals that do not change
+ * between blocks. */
 static void begin_range(range *r,
                         const pithp_fused_args *args,
                         char *buffers,
@@ -62,7 +64,7 @@ static void begin_range(range *r,
     }
 }
 
-/* Where the element of an index is, of an external or piece with that number. */
+/* Address of an element, by its index, of an external or piece with number e. */
 static inline char *element_at(const range *r, int64_t e, const int64_t *index) {
     const pithp_external *x = &r->a->externals[e];
     int64_t place = 0;
@@ -71,8 +73,8 @@ static inline char *element_at(const range *r, int64_t e, const int64_t *index) 
     return r->args->data[e] + place * x->size;
 }
 
-/* Where pieces are for elements i to i + n, of a row if the step goes by rows: where they
- * lie, or in staging. */
+/* Address the pieces for elements i to i + n, in memory or staged. If the step goes by
+ * rows, the elements are in one row. */
 static void begin_pieces(range *r, int64_t i, int64_t n, const int64_t *index) {
     const pithp_fused_step *a = r->a;
     for (int e = 0; e < a->external_count; e++) {
@@ -94,8 +96,8 @@ static void begin_pieces(range *r, int64_t i, int64_t n, const int64_t *index) {
     }
 }
 
-/* How many of n elements are done at once: of a row, and of the same pieces, if the step
- * goes by rows, whose index is found. */
+/* Length of the next block, at most n. If the step goes by rows, the block is in one row
+ * and in the same pieces, and `index` is set. */
 static int64_t block_at(const pithp_fused_step *a, int64_t i, int64_t n, int64_t *index) {
     const int last = a->rank - 1;
     if (!a->by_rows)
@@ -105,8 +107,8 @@ static int64_t block_at(const pithp_fused_step *a, int64_t i, int64_t n, int64_t
     return a->piece_count ? pithp_pieces_length(a, index, n) : n;
 }
 
-/* Where the externals are for elements i to i + n, or for fewer: the number is returned.
- */
+/* Address the externals for elements i to i + n; returns the length of the block, which
+ * may be less than n. */
 static int64_t begin_block(range *r, int64_t i, int64_t n) {
     const pithp_fused_step *a = r->a;
     char *const *data = r->args->data;
@@ -140,8 +142,8 @@ interpret(pithp_isa isa, const pithp_fused_step *a, char *const *at, int64_t n) 
 
 /* ---- Compiled code ---- */
 
-/* For the code, pieces lie as the index space does, but only some elements of it at once.
- */
+/* Run blocks of compiled code that reads piecewise externals. The code expects them
+ * contiguous, so each block stages or addresses its own elements. */
 static void run_pieces(const pithp_fused_args *args, int64_t begin, int64_t end) {
     _Alignas(64) char buffers[PITHP_FUSED_BYTES];
     _Alignas(8) char memory[PITHP_KERNEL_BYTES];
@@ -173,7 +175,7 @@ static void run_code(const pithp_fused_args *args, int64_t begin, int64_t end) {
     args->code(memory, begin, end);
 }
 
-/* ---- Both ---- */
+/* ---- Dispatch ---- */
 
 static void
 run_blocks(pithp_isa isa, const pithp_fused_args *args, int64_t begin, int64_t end) {

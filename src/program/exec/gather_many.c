@@ -1,5 +1,5 @@
-/* Rows of many small leaves in one launch: a part of the launch is a part of a leaf's
- * result, which resolves the indices for itself. */
+/* Grouped gather and scatter: rows of many small leaves in one launch. A chunk of the
+ * launch's index range belongs to one leaf's result and resolves the indices itself. */
 #include "program/exec/gather_many.h"
 
 #include "gpu/stage.h"
@@ -11,10 +11,10 @@
 
 #include <string.h>
 
-/* Where the indices lead in leaves of one extent: those that follow one another mostly
- * have that of the one before. */
+/* Resolved indices for one extent. Consecutive leaves mostly have the same extent, so the
+ * last result is kept. */
 typedef struct offsets {
-    int64_t extent; /* 0: of none yet */
+    int64_t extent; /* 0: nothing resolved yet */
     int32_t mode;
     int64_t where[PITHP_ROWS_MOST]; /* rows; -1: out of range */
 } offsets;
@@ -26,7 +26,7 @@ static void resolve(pithp_isa isa,
     const pith_dtype dtype = (pith_dtype)a->index_dtype;
     if (o->extent == p->extent && o->mode == p->mode)
         return;
-    pithp_index_args x; /* what resolving reads of it */
+    pithp_index_args x; /* only the fields that pithp_index_resolve reads */
     x.report = NULL;
     x.index_dtype = dtype;
     x.index_size = (int32_t)pith_dtype_size(dtype);
@@ -41,13 +41,13 @@ static void resolve(pithp_isa isa,
     o->mode = p->mode;
 }
 
-/* n elements, as many copies of the fill. */
+/* Store n copies of the fill. */
 static void fill_row(char *to, const pithp_row_leaf *p, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         memcpy(to + i * p->size, &p->fill, (size_t)p->size);
 }
 
-/* Elements begin..end of what is taken. */
+/* Gather elements begin..end of a leaf's result. */
 static void take_elements(const pithp_cuda_rows_args *a,
                           const pithp_row_leaf *p,
                           const int64_t *where,
@@ -66,7 +66,7 @@ static void take_elements(const pithp_cuda_rows_args *a,
     }
 }
 
-/* Elements begin..end of what rows are set in. */
+/* Scatter: copy elements begin..end of a leaf, then overwrite its updated rows. */
 static void set_elements(const pithp_cuda_rows_args *a,
                          const pithp_row_leaf *p,
                          const int64_t *where,
@@ -136,7 +136,7 @@ pithp_row_leaf *pithp_rows_add(pithp_row_set *r, int64_t elements) {
     return leaf;
 }
 
-/* The leaves in parts, none longer than a chunk. */
+/* Split leaves whose results are longer than a chunk. */
 static pith_status cut(pithp_row_set *r, int64_t shift) {
     const int64_t width = (int64_t)1 << shift;
     int64_t count = 0;

@@ -1,5 +1,5 @@
-/* Horizontal fusion on the host: equal work on many leaves as one launch over all of
- * their elements. Leaves that are adjacent in memory are done in one loop. */
+/* Horizontal fusion on the host: equal steps on many arrays as one launch over all of
+ * their elements. Arrays that are adjacent in memory run in one loop. */
 #include "program/exec/horizontal.h"
 
 #include "program/op/thresholds.h"
@@ -16,7 +16,7 @@ typedef struct finding {
     pithp_stamps *memory;
 } finding;
 
-/* Steps from `first` on that do the same and are independent. */
+/* The number of steps from `first` on that call the same function and are independent. */
 static int64_t count_steps(const finding *f, int64_t first) {
     int64_t end = first;
     while (end < f->plan->step_count && f->code->steps[end].direct &&
@@ -47,7 +47,7 @@ addresses_of(const finding *f, int64_t step, int external) {
     return &f->code->addresses[f->code->steps[step].first_address + external];
 }
 
-/* Whether an external is at the same address in all steps. */
+/* Whether an external has the same address in all steps. */
 static bool is_fixed(const finding *f, int64_t first, int64_t steps, int e) {
     const pithp_compiled_address *a = addresses_of(f, first, e);
     bool fixed = true;
@@ -58,7 +58,7 @@ static bool is_fixed(const finding *f, int64_t first, int64_t steps, int e) {
     return fixed;
 }
 
-/* Whether a step's addresses are the neighbours of those of the step before. */
+/* Whether a step's table entries follow those of the step before. */
 static bool
 is_neighbour(const finding *f, int64_t step, const uint16_t *which, int varying) {
     const pithp_step *steps = f->plan->steps;
@@ -138,7 +138,7 @@ void pithp_batches_find(const pithp_plan *plan,
         return;
     finding f = {plan, code, functions, pithp_allocate(plan->runtime, bytes)};
     if (!f.memory)
-        return; /* they run one by one */
+        return; /* the steps run one by one */
     memset(f.memory, 0, bytes);
     for (int64_t k = 0, steps; k < plan->step_count; k += steps) {
         steps = count_steps(&f, k);
@@ -161,7 +161,7 @@ static inline uintptr_t resolve(const batch_args *a, const pithp_compiled_addres
     return (uintptr_t)a->tables[from->table][from->index] + from->offset;
 }
 
-/* The part that an element belongs to. */
+/* The range that contains an element, by binary search. */
 static int64_t find_part(const pithp_batch *b, int64_t element) {
     int64_t low = 0, high = b->part_count;
     while (high - low > 1) {
@@ -171,13 +171,13 @@ static int64_t find_part(const pithp_batch *b, int64_t element) {
     return low;
 }
 
-/* The first step behind `step` whose address is not where the elements of the one before
- * it end; `most` where there is none. */
+/* The first step after `step` whose address does not follow the elements of the step
+ * before it; `most` if there is none. */
 static int64_t
 end_of_run(const void *const *addresses, int64_t step, int64_t most, uintptr_t bytes) {
     enum { AT_ONCE = 32 };
     for (; step + AT_ONCE < most; step += AT_ONCE) {
-        uintptr_t apart = 0; /* without branches, so that it is done in vectors */
+        uintptr_t apart = 0; /* no branches, so that the loop is vectorised */
         for (int64_t k = step; k < step + AT_ONCE; k++)
             apart |= (uintptr_t)addresses[k + 1] - (uintptr_t)addresses[k] - bytes;
         if (apart)
@@ -189,7 +189,8 @@ end_of_run(const void *const *addresses, int64_t step, int64_t most, uintptr_t b
     return step;
 }
 
-/* Elements begin to end of a part. at: addresses, right for those that do not differ. */
+/* Run elements begin to end of a range. at: the addresses of all externals; those of the
+ * others than the varying ones are already set. */
 static void run_part(const batch_args *a,
                      const pithp_batch_part *part,
                      int64_t begin,
@@ -197,7 +198,7 @@ static void run_part(const batch_args *a,
                      uintptr_t *at) {
     const pithp_batch *b = a->batch;
     const void *const *addresses[PITHP_FUSED_EXTERNALS];
-    int64_t runs[PITHP_FUSED_EXTERNALS]; /* steps up to there are side by side */
+    int64_t runs[PITHP_FUSED_EXTERNALS]; /* the steps before it are adjacent in memory */
     const int64_t most = (end + part->elements - 1) / part->elements;
     int64_t step = begin / part->elements;
     for (int v = 0; v < b->varying; v++) {

@@ -1,4 +1,4 @@
-/* Execution of plans: on the host, and on a device call by call. */
+/* Plan execution: the steps of a plan on the host, or on a device call by call. */
 #include "program/exec/call.h"
 #include "program/exec/exec.h"
 #include "program/exec/horizontal.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* NULL: it is made on the way. */
+/* The address of an external; NULL: its elements are computed where they are read. */
 static char *external_of(const pithp_exec *r, const pithp_step *step, int e) {
     char *address = pithp_address(r, step->operands[e].value);
     return address ? address + step->operands[e].offset * step->fused->externals[e].size
@@ -31,7 +31,7 @@ size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at) {
     return (size_t)step->fused->external_count * sizeof *at;
 }
 
-/* Run a compiled step that needs nothing but addresses; at: room for them. */
+/* Run a direct step of compiled code. at: space for its addresses. */
 static inline pith_status launch_direct(pith_scope *s,
                                         const pithp_plan *plan,
                                         const pithp_compiled *code,
@@ -69,7 +69,7 @@ static pith_status run_direct(const pithp_exec *r, int64_t k) {
                          r->pointers);
 }
 
-/* The one step of a plan. */
+/* Run the only step of a plan. */
 static pith_status run_alone(pith_scope *s,
                              const pithp_plan *plan,
                              const pithp_compiled *code,
@@ -96,7 +96,7 @@ static pith_status run_fused(const pithp_exec *r, const pithp_step *step, int64_
     return pithp_fused_run(r->s, step->fused, args, step->spec->count);
 }
 
-/* report: of what is checked. */
+/* Run a call of one operation. report: of a checked call; else NULL. */
 static pith_status run_row(pith_scope *s,
                            const pithp_step *step,
                            pithp_memory *memory,
@@ -106,7 +106,7 @@ static pith_status run_row(pith_scope *s,
     pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
     const char *site = s->site;
-    s->site = i->site ? i->site : site; /* checks name the call that was traced */
+    s->site = i->site ? i->site : site; /* checks report the traced call site */
     if (i->primitive == PITHP_OP_CHECKED) {
         call = pithp_checked_call(&call);
         memory->report = report;
@@ -157,7 +157,7 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
                    NULL);
 }
 
-/* Compiled steps that run as one; NULL: step k is none, or its first. */
+/* The horizontal fusion that begins at step k, or NULL. */
 static const pithp_batch *batch_of(const pithp_exec *r, int64_t k) {
     return r->code && pithp_scope_device(r->s)->immediate ? r->code->steps[k].batch
                                                           : NULL;
@@ -200,7 +200,8 @@ pith_status pithp_settle(const pithp_exec *r, int64_t k) {
                                          : pithp_copy(r->s, r->outputs[k], at, bytes);
 }
 
-/* Outputs that were passed: the caller learns where they are, or they are copied. */
+/* Finish forwarded outputs: give the caller their addresses, or copy them to their
+ * memory. */
 static pith_status leave(const pithp_exec *r, bool copies) {
     const pithp_plan *plan = r->plan;
     pith_status rc = PITH_OK;
@@ -283,10 +284,10 @@ pith_status pithp_executable_run(pith_scope *s,
                                  pithp_executable *x,
                                  const void *const *inputs,
                                  void *const *outputs) {
-    return run(s, x, inputs, (void **)(uintptr_t)outputs /* only read */, true);
+    return run(s, x, inputs, (void **)(uintptr_t)outputs /* not written */, true);
 }
 
-/* ---- Plans for every count of elements ---- */
+/* ---- Flat plans: any element count ---- */
 
 pith_status pithp_executable_run_flat(pith_scope *s,
                                       pithp_executable *x,

@@ -1,4 +1,4 @@
-/* Execution of control flow: branches and loops run the plans of their programs. */
+/* Control flow: branches and loops run the plans of their programs. */
 #include "program/emit/loop.h"
 #include "program/exec/exec.h"
 #include "program/exec/watch.h"
@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* A step that runs: its memory, and the addresses that its programs get. */
+/* A running step: its memory, and the addresses of its programs' inputs and outputs. */
 typedef struct frame {
     const pithp_exec *outer;
     const pithp_step *step;
     const pithp_value *operands;
     char *workspace;       /* of the step */
-    const void **current;  /* where the carries are */
-    const void **pointers; /* behind them */
+    const void **current;  /* current addresses of the carries */
+    const void **pointers; /* free addresses after them */
 } frame;
 
 static frame open_frame(const pithp_exec *r, const pithp_step *step) {
@@ -30,7 +30,7 @@ static frame open_frame(const pithp_exec *r, const pithp_step *step) {
 static void *operand_at(const frame *f, int k) {
     return pithp_address(f->outer, f->operands[k]);
 }
-/* Where a result is written; one that is passed gets its home. */
+/* Memory of a result; the home of a forwarded one. */
 static void *result_at(const frame *f, int k) {
     const pithp_plan *plan = f->outer->plan;
     pithp_place place = plan->places[f->step->call->result + k];
@@ -41,7 +41,7 @@ static void *result_at(const frame *f, int k) {
 static bool is_passed(const frame *f, int k) {
     return f->outer->plan->places[f->step->call->result + k].store == PITHP_IN_PASSED;
 }
-/* Note where a result is. */
+/* Record the address of a forwarded result. */
 static void pass(const frame *f, int k, const void *at) {
     const pithp_place place = f->outer->plan->places[f->step->call->result + k];
     f->outer->passed[place.at] = at;
@@ -50,7 +50,7 @@ static const pith_spec *result_spec(const frame *f, int k) {
     return f->outer->plan->program->values[f->step->call->result + k].spec;
 }
 
-/* A program of the step: its inputs and outputs are to be filled in. */
+/* Prepare a run of a program; the caller fills in its inputs and outputs. */
 static pithp_exec program_of(const frame *f, int k) {
     pithp_executable *x = &f->outer->x->programs[f->step->first_program + k];
     const pithp_plan *plan = x->plan;
@@ -68,7 +68,7 @@ static pithp_exec program_of(const frame *f, int k) {
                         .pointers = f->pointers + inputs + outputs + plan->passed_count};
 }
 
-/* The value of an integer or bool of rank 0 on the device; waits. */
+/* Read a scalar integer or bool from the device; waits. */
 static pith_status
 read_integer(pith_scope *s, pith_dtype dtype, const void *at, int64_t *value) {
     uint64_t bits = 0;
@@ -112,19 +112,21 @@ static pith_status run_cond(const frame *f) {
 
 /* ---- Loops ---- */
 
-/* Carries are written to the result or to the second buffer, whichever is free. */
+/* Double buffering: the body writes a carry to the result or to the second buffer,
+ * whichever is not being read. */
 static void choose_buffers(const frame *f, pithp_exec *r, int count) {
     char *spare = f->workspace + f->step->programs_bytes;
     for (int k = 0; k < count; k++) {
         const bool in_place = pithp_carry_in_place(f->step, k);
         void *result = result_at(f, k);
         r->outputs[k] = f->current[k] == result && !in_place ? spare : result;
-        if (!in_place) /* as pithp_spare_offset counts them */
+        if (!in_place) /* same layout as pithp_spare_offset */
             spare += pithp_aligned(result_spec(f, k)->bytes);
     }
 }
 
-/* The body ran: where the carries are now. One that it handed on stays. */
+/* Update the addresses of the carries after an iteration. A forwarded carry keeps its
+ * address. */
 static pith_status advance(const frame *f, const pithp_exec *r, int count) {
     pith_status rc = PITH_OK;
     for (int k = 0; k < count && rc == PITH_OK; k++)
@@ -151,7 +153,8 @@ static pith_status finish(const frame *f, int count) {
     return rc;
 }
 
-/* What the body updates in place is in the result from the beginning. */
+/* Set the initial addresses of the carries. A carry that the body updates in place is
+ * copied to the result first. */
 static pith_status begin_carries(const frame *f, pithp_carried c) {
     pith_status rc = PITH_OK;
     for (int k = 0; k < c.count && rc == PITH_OK; k++) {
@@ -167,9 +170,9 @@ static pith_status begin_carries(const frame *f, pithp_carried c) {
     return rc;
 }
 
-/* ---- Loops that are compiled as a whole ---- */
+/* ---- Compiled loops ---- */
 
-/* NULL: there is none, or work runs later than it is enqueued. */
+/* The compiled code of a loop. NULL: there is none, or the device is not immediate. */
 static pithp_host_loop loop_of(const frame *f) {
     const pithp_compiled *code = f->outer->code;
     return code && pithp_scope_device(f->outer->s)->immediate
@@ -177,7 +180,7 @@ static pithp_host_loop loop_of(const frame *f) {
                : NULL;
 }
 
-/* The call itself, with what its steps take where the run is watched. */
+/* Call the code of a loop; if the run is timed, credit the time of its steps. */
 static void run_loop(const frame *f, pithp_host_loop loop) {
     static const pithp_loop_calls calls = {.step = pithp_step_call, .ticks = pithp_ticks};
     const pithp_exec *r = f->outer;
@@ -193,7 +196,7 @@ static void run_loop(const frame *f, pithp_host_loop loop) {
     pithp_tally_end(&tally, r->watch, f->step);
 }
 
-/* All iterations in one call. */
+/* Run all iterations in one call. */
 static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     const pithp_instruction *i = f->step->call;
     const void **at = f->pointers;

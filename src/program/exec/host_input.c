@@ -1,5 +1,5 @@
-/* Execution of fused inputs: a reduction whose operand a fused step makes block by block,
- * and a fused step that gathers its operands. */
+/* Input fusion at run time: a reduction whose operand a fused step computes block by
+ * block, and a fused step that gathers its operands. */
 #include "program/exec/call.h"
 #include "program/exec/exec.h"
 #include "program/host/gather.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef struct source {
-    int32_t external; /* where the elements are written */
+    int32_t external; /* the external that receives the elements */
     bool buffered;
 } source; /* the step's arguments follow */
 
@@ -51,10 +51,10 @@ pith_status pithp_run_reduction(const pithp_exec *r,
     return pithp_lower_reduce_of(call, step->spec, memory, &sink, &made);
 }
 
-/* ---- Fused steps that read what is taken ---- */
+/* ---- Fused steps with gathers ---- */
 
 typedef struct taking {
-    int32_t external; /* that reads it */
+    int32_t external; /* the external that reads the elements */
     pithp_index_args args;
 } taking;
 
@@ -63,7 +63,7 @@ typedef struct taken_args {
     taking takes[PITHP_TAKES];
 } taken_args; /* the step's arguments follow */
 
-/* Room for the arguments of a launch. */
+/* Memory for the arguments of a launch. */
 typedef union taken_room {
     taken_args args;
     char bytes[PITHP_LAUNCH_ARGS];
@@ -80,12 +80,12 @@ _Static_assert(sizeof(source) + sizeof(pithp_fused_args) +
                    PITHP_SOURCE_BYTES,
                "each thread has room for them");
 
-/* So that element `first` of it is the buffer's first. */
+/* The address of index 0 of an array whose element `first` is the buffer's first. */
 static char *shifted(char *buffer, int64_t first, int64_t size) {
     return (char *)((uintptr_t)buffer - (uintptr_t)(first * size));
 }
 
-/* Indices are rows. */
+/* The launch's indices are rows. */
 static inline void
 take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const taken_args *given = args;
@@ -125,7 +125,7 @@ static void bind_take(const pithp_exec *r,
     t->external = pithp_plan_external(step, i->result);
 }
 
-/* Compiled code that takes them itself. */
+/* Run compiled code that includes the gathers. */
 static pith_status
 run_code(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
     const pithp_fused_step *a = step->fused;

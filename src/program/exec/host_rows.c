@@ -1,10 +1,10 @@
-/* Execution of row-wise fusion: the members of a band, a few rows at a time. */
+/* Row-wise fusion at run time: the members of a band, a few rows at a time. */
 #include "program/exec/exec.h"
 #include "program/plan/fuse_rows.h"
 
 #include <string.h>
 
-/* The loops' arguments of a member, and what points to the memory of one of them. */
+/* The loop arguments of a member, and in them the address of an operand or result. */
 static void *loop_args(pithp_band_member *m) {
     return (char *)m + m->args;
 }
@@ -27,7 +27,7 @@ static char **data_of(pithp_band_member *m, int external) {
                : &made->reduce.to;
 }
 
-/* Indices are rows. */
+/* The launch's indices are rows. */
 static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     static const pithp_host_loop *const loops[] = {
         [PITHP_BAND_FUSES] = pithp_fused_loops,
@@ -43,7 +43,8 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
         for (int k = 0; k < a.member_count; k++) {
             pithp_band_member *m = (pithp_band_member *)(void *)at;
             at += m->bytes;
-            for (int b = 0; b < m->buffered_count; b++) { /* row i is the first there */
+            for (int b = 0; b < m->buffered_count;
+                 b++) { /* row i is the buffer's first */
                 const pithp_band_buffered x = m->buffered[b];
                 *data_of(m, x.external) =
                     (char *)((uintptr_t)buffers +
@@ -65,7 +66,7 @@ typedef struct binding {
     pithp_band_args args;
 } binding;
 
-/* The values without memory, and where they are. */
+/* Lay out the buffers of values without memory. */
 static void lay_out(binding *x) {
     const pithp_plan *plan = x->r->plan;
     int64_t offset = 0;
@@ -123,7 +124,7 @@ static size_t bind_reduction(const binding *x, pithp_band_member *m, int64_t k) 
     return sizeof *args;
 }
 
-/* A fused step and the reduction behind it, in one loop of compiled code. */
+/* Bind compiled map-reduce code: a fused step and the next step, which reduces it. */
 static size_t bind_fold(const binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
     const int externals = step->fused->external_count;
@@ -141,7 +142,7 @@ static size_t bind_fold(const binding *x, pithp_band_member *m, int64_t k) {
     return offsetof(pithp_made_args, state) + args->state_bytes;
 }
 
-/* That of the first reduction, which is the first step or the second. */
+/* The view of the first reduction, which is the first or second step. */
 static pithp_reduce_view view_of(const pithp_step *first) {
     const pithp_step *step = first->call ? first : first + 1;
     const pithp_call call =
@@ -168,7 +169,7 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
         m->bytes = m->args + pithp_band_aligned(args);
         x.args.bytes += m->bytes;
         x.args.member_count++;
-        k += folds; /* which does the reduction, too */
+        k += folds; /* the code includes the reduction */
     }
     const pithp_launch launch = {.name = "band",
                                  .loops = run_rows_loops,

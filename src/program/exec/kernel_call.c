@@ -1,4 +1,4 @@
-/* Execution of kernel calls. */
+/* Kernel calls: copy the operands that a kernel updates, clear its report, and run it. */
 #include "program/op/kernel_call.h"
 
 #include "program/exec/exec.h"

@@ -1,5 +1,5 @@
-/* The conjunction of checks: a table of predicates and reports, reduced to one word by
- * one launch. */
+/* Conjunction of predicates: one launch evaluates a table of checks, writes their reports
+ * and reduces them to one flag. */
 #include "program/exec/predicate_all.h"
 
 #include "program/cuda/cuda.h"
@@ -16,7 +16,7 @@ _Static_assert(sizeof(pithp_predicate) == sizeof(pithp_cuda_predicate) &&
                        offsetof(pithp_cuda_predicate, width),
                "the table is that of the kernel");
 
-/* One index a predicate. */
+/* Host loop; an index is a predicate. */
 static void conjoin(const void *args, int64_t begin, int64_t end) {
     const pithp_cuda_conjunction_args *a = args;
     for (int64_t i = begin; i < end; i++) {
@@ -32,7 +32,7 @@ static void conjoin(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop loops[PITHP_ISA_COUNT] = {conjoin};
 
-/* Threads for a predicate: a power of two, no more than its elements call for. */
+/* log2 of the threads per predicate: enough for the longest one, at most 4,096. */
 static int64_t shift_for(const pithp_predicate *list, int64_t count) {
     int64_t most = 1, shift = 0;
     for (int64_t i = 0; i < count; i++)

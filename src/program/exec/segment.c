@@ -1,4 +1,4 @@
-/* Piecewise views at run time: finding and staging the pieces. */
+/* Piecewise views at run time: select and stage pieces. */
 #include "program/exec/segment.h"
 
 static inline const pithp_box *box_of(const pithp_fused_step *a,
@@ -35,8 +35,8 @@ int64_t pithp_pieces_length(const pithp_fused_step *a, const int64_t *index, int
     return n;
 }
 
-/* How many elements from an index on, in the order of the index space, are in a box: rows
- * of it, where it holds all of a row. */
+/* The number of consecutive elements from an index on that are in a box, in the order of
+ * the index space. It spans rows if the box has whole rows. */
 static int64_t
 run_of(const pithp_fused_step *a, const pithp_box *box, const int64_t *index) {
     int64_t run = 1;

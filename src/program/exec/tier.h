@@ -13,7 +13,8 @@ typedef struct pithp_batch pithp_batch;
 typedef struct pithp_compiled_step {
     pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, except for calls */
     bool direct; /* no staging: the launch's arguments are addresses */
-    bool folds;  /* the loop gets m_fold_args: it includes a reduction of the step */
+    bool folds;  /* map-reduce: the loop gets m_fold_args and includes a reduction of the
+                    step */
     int64_t first_address;
     struct pithp_batch *
         batch; /* horizontal fusion of this step and later ones (horizontal.h); or NULL */
@@ -55,7 +56,7 @@ static inline const pithp_compiled *pithp_executable_code(pith_scope *s,
     return code || !x->tier ? code : pithp_compiled_poll(s, x);
 }
 
-/* Compile new plans, which no other thread knows, in one run of the compiler, and wait.
+/* Compile new plans, which no other thread uses, in one run of the compiler, and wait.
  * False: the code of a plan is missing. */
 bool pithp_compiled_together(pith_scope *s, pithp_executable *const *list, int64_t count);
 

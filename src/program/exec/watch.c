@@ -1,4 +1,4 @@
-/* Timing of the steps of a run. */
+/* Timed runs: clocks, and the time of each step. */
 #include "program/exec/watch.h"
 
 #include <string.h>
@@ -20,8 +20,8 @@ uint64_t pithp_ticks(void) {
 #endif
 }
 
-/* When all that was enqueued has run: where work runs later, it is waited for. Errors of
- * that work are reported by the next call that waits. */
+/* The time at which all enqueued work is complete; waits on asynchronous devices. The
+ * next call that waits reports errors of that work. */
 static int64_t settled(pith_scope *s) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_error e;
@@ -57,7 +57,7 @@ pith_status pithp_run_watched(const pithp_exec *r) {
     return rc;
 }
 
-/* ---- Loops that are compiled as a whole ---- */
+/* ---- Compiled loops ---- */
 
 void pithp_tally_begin(pithp_tally *t) {
     memset(t->steps, 0, sizeof t->steps);

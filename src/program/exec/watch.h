@@ -1,5 +1,5 @@
-/* Runs that are timed, for a profile: each step by the clock, or, in a loop that is
- * compiled as a whole, by ticks that its code counts. */
+/* Timed runs for profiles: each step by a clock, or, in compiled loops, by ticks that the
+ * code counts. */
 #ifndef PITH_PROGRAM_EXEC_WATCH_H
 #define PITH_PROGRAM_EXEC_WATCH_H
 
@@ -7,11 +7,11 @@
 #include "program/exec/exec.h"
 #include "program/profile/profile.h"
 
-/* A run of a plan. */
+/* A timed run of a plan. */
 typedef struct pithp_watch {
     pith_scope *s;
     pithp_profile *profile;
-    int64_t begun, last; /* nanoseconds: of the run, and when the last step had run */
+    int64_t begun, last; /* nanoseconds: start of the run, end of the last step */
 } pithp_watch;
 
 pithp_watch *pithp_watch_begin(pithp_watch *w, pith_scope *s, pithp_profile *profile);
@@ -19,21 +19,21 @@ void pithp_watch_end(pithp_watch *w);
 /* The steps of a run, each timed. */
 pith_status pithp_run_watched(const pithp_exec *r);
 
-/* ---- Loops that are compiled as a whole ---- */
+/* ---- Compiled loops ---- */
 
-/* What the code of a loop adds to: of each step inside it, from the first entry on. */
+/* Counters of a compiled loop: an element per step inside it, from the first entry on. */
 typedef struct pithp_tally {
     struct {
         uint64_t ticks, calls;
     } steps[PITHP_INLINE_STEPS];
-    uint64_t ticks;      /* when it began */
-    int64_t nanoseconds; /* likewise */
+    uint64_t ticks;      /* start */
+    int64_t nanoseconds; /* start */
 } pithp_tally;
 
-/* A clock that is quick to read; its unit is found by comparison. */
+/* A cheap clock of unknown unit; pithp_tally_end calibrates it against nanoseconds. */
 uint64_t pithp_ticks(void);
 void pithp_tally_begin(pithp_tally *t);
-/* The loop has run. */
+/* Credit the counters of a finished loop to the profile. */
 void pithp_tally_end(const pithp_tally *t, const pithp_watch *w, const pithp_step *loop);
 
 #endif
