@@ -1,4 +1,4 @@
-/* Counters of a profile, which runs on any thread add to. */
+/* Profile counters: runs on any thread add to them. */
 #include "program/profile/profile.h"
 
 static void add(atomic_llong *total, int64_t more) {
@@ -14,7 +14,7 @@ static int64_t bytes_of(const pithp_profile_entry *e) {
     return e->read + e->written;
 }
 
-/* The last of the leaders gets what rounding leaves. */
+/* Divide time among the leaders by their bytes. The last leader gets the remainder. */
 static void divide(pithp_profile *p, int64_t entry, int64_t n, int64_t nanoseconds) {
     int64_t all = 0, before = 0, given = 0, last = entry;
     for (int64_t k = entry; k < entry + n; k++) {

@@ -1,17 +1,16 @@
-/* Making profiles: what the steps of a plan are called, the calls that they came from,
- * and what they read and write. */
+/* Profile construction: the names, call sites and memory traffic of a plan's steps. */
 #include "program/profile/profile.h"
 
 #include <string.h>
 
 /* ---- The steps of an entry ---- */
 
-/* A step that leads, and those that run within it. */
+/* A leader and the steps that run within it. */
 typedef struct unit {
     const pithp_plan *plan;
     int64_t lead;
-    int64_t members[PITHP_TAKES + 2]; /* in the order in which they run */
-    int64_t count;                    /* of those; of a band: its steps from lead on */
+    int64_t members[PITHP_TAKES + 2]; /* in execution order */
+    int64_t count; /* number of members; of a band: its steps from `lead` on */
 } unit;
 
 static unit unit_of(const pithp_plan *plan, int64_t lead) {
@@ -34,7 +33,7 @@ static const pithp_step *member(const unit *u, int64_t k) {
     return &u->plan->steps[number_of(u, k)];
 }
 
-/* ---- What they are called ---- */
+/* ---- Names ---- */
 
 enum { MOST_NAMES = 12 };
 
@@ -81,7 +80,7 @@ static void put_name(pithp_text *t, const unit *u) {
     pithp_text_add_n(t, n.more ? ", ..." : "", n.more ? sizeof ", ..." : 1);
 }
 
-/* Whether a list of texts, which ends where the strings do now, has it. */
+/* Whether the list of strings from `from` to the end contains a text. */
 static bool has_text(const pithp_text *t, size_t from, const char *text) {
     for (size_t at = from; at < t->length; at += strlen(t->bytes + at) + 1)
         if (strcmp(t->bytes + at, text) == 0)
@@ -106,7 +105,7 @@ static void put_sites(pithp_text *t, const unit *u) {
     pithp_text_add_n(t, "", 1);
 }
 
-/* ---- What they read and write ---- */
+/* ---- Memory traffic ---- */
 
 static bool is_written(const pithp_fused_step *a, int external) {
     bool written = false;
@@ -115,7 +114,8 @@ static bool is_written(const pithp_fused_step *a, int external) {
     return written;
 }
 
-/* Whether v is made in the unit, but not taken on the way from memory outside. */
+/* Whether v is computed in the unit. A gather inside the unit does not count, because it
+ * reads memory from outside. */
 static bool is_made(const unit *u, pithp_value v) {
     bool made = false;
     for (int64_t k = 0; k < u->count && !made; k++) {
@@ -134,7 +134,7 @@ static bool is_made(const unit *u, pithp_value v) {
     return made;
 }
 
-/* Elements that differ: axes along which nothing moves count once. */
+/* The number of distinct elements: axes with stride 0 count once. */
 static int64_t distinct(int rank, const int64_t *extents, const int64_t *strides) {
     int64_t count = 1;
     for (int d = 0; d < rank; d++)
@@ -171,7 +171,7 @@ static int64_t bytes_of(const pithp_plan *plan, pithp_value v) {
     return (int64_t)pithp_value_spec(plan->program, v)->bytes;
 }
 
-/* Whether an update is made where the operand lies. */
+/* Whether an update overwrites its operand in place. */
 static bool is_in_place(const pithp_plan *plan, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     if (i->operand_count == 0 || pithp_updated(step, 0) != 0)
@@ -195,7 +195,7 @@ static void add_call(pithp_profile_entry *entry, const unit *u, const pithp_step
             bytes = bytes_of(plan, i->result);
         entry->read += bytes;
     }
-    if (in_place) /* what is written is what the update brings */
+    if (in_place) /* only the updates are written */
         entry->written +=
             bytes_of(plan, operands[i->primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE
                                         ? 1
@@ -242,7 +242,7 @@ static void fill_plan(pithp_profile *p, const pithp_plan *plan, int64_t parent) 
     }
 }
 
-/* Numbers for the steps, those inside a step side by side; returns the next one. */
+/* Number the steps, those of nested plans consecutively; returns the next number. */
 static int64_t number(pithp_plan *plan, int64_t next) {
     plan->first_entry = next;
     next += plan->step_count;

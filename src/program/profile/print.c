@@ -1,4 +1,4 @@
-/* Profiles as tables and as JSON. */
+/* Profile output: tables and JSON. */
 #include "base/format.h"
 #include "program/profile/profile.h"
 
@@ -27,13 +27,13 @@ static const char *in_seconds(char cell[CELL_BYTES], double seconds) {
     return cell;
 }
 
-/* The file's name without its folder. */
+/* Length of the file name in a site. */
 static size_t file_of(const char *name) {
     const char *colon = strrchr(name, ':');
     return colon ? (size_t)(colon - name) : strlen(name);
 }
 
-/* "melt.c:88,90,91 run.c:12": lines of a file are said together. */
+/* Write sites as "melt.c:88,90,91 run.c:12": lines of a file are listed together. */
 static void add_sites(pithp_text *t, const char *sites) {
     const char *before = NULL;
     int count = 0;

@@ -1,14 +1,14 @@
-/* Rows of a profile, read while runs may add to it. */
+/* Profile rows: entries merged and sorted by time, while runs may add to them. */
 #include "program/profile/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A row, and what it was before all were sorted. */
+/* A row with its data from before the sort. */
 typedef struct sorted {
     pithp_profile_row row;
     uint64_t hash;
-    int64_t nanoseconds, inside; /* inside: of rows inside it, of the nanoseconds */
+    int64_t nanoseconds, inside; /* inside: nanoseconds of the rows inside it */
     int64_t number;
 } sorted;
 
@@ -31,7 +31,7 @@ static void add_entry(const pithp_profile *p, const pithp_profile_entry *e, sort
     row->nanoseconds += atomic_load_explicit(&e->nanoseconds, memory_order_relaxed);
 }
 
-/* Entries that ran, alike ones merged; row_of: of each entry. */
+/* Merge equal entries that ran; row_of: the row of each entry. */
 static int64_t merge(const pithp_profile *p, sorted *rows, int64_t *row_of) {
     int64_t count = 0;
     for (int64_t k = 0; k < p->count; k++) {

@@ -1,6 +1,6 @@
-/* The profile of a whole run, for PITH_PROFILE: of every program that a process compiled,
- * in one list that lasts as long as the process. It is written when a runtime closes, and
- * when the process ends, if programs ran since. */
+/* Whole-run profile (PITH_PROFILE): all programs that the process compiled, in one list
+ * that lives as long as the process. It is written when a runtime closes and when the
+ * process ends, if programs ran since the last time. */
 #include "gpu/inspect.h"
 #include "program/profile/profile.h"
 
@@ -13,14 +13,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All guarded by the lock: */
-static pith_runtime process; /* that the memory is counted for: no runtime's */
+static pith_runtime process; /* counts the memory, which no runtime owns */
 static pithp_profile *list;
-static char *file;              /* as PITH_PROFILE says it */
-static long long written_calls; /* of all programs, when it was written last */
+static char *file;              /* value of PITH_PROFILE */
+static long long written_calls; /* calls of all programs at the last write */
 
 /* ---- The list ---- */
 
-/* With the lock held. False: memory is short. */
+/* Store the file name. False: memory is short. Called with the lock held. */
 static bool note_file(const char *name) {
     if (file && strcmp(file, name) == 0)
         return true;
@@ -32,7 +32,7 @@ static bool note_file(const char *name) {
     return true;
 }
 
-/* The profile of a plan in the list, where plans of the same steps share one. */
+/* The profile of a plan in the list; plans with the same steps share one. */
 static pithp_profile *enrol(pithp_plan *plan) {
     process.allocator = pithp_libc_allocator;
     pithp_profile *made = pithp_profile_make(&process, plan), *p = list;
@@ -103,7 +103,8 @@ static void add_all(pithp_text *t, pithp_profile *const *programs, int64_t n, bo
     pithp_text_add(t, json ? "]}\n" : "");
 }
 
-/* "run-%p.json": %p is the number of the process, so that several leave files. */
+/* Expand the file name: "run-%p.json" gets the process id for %p, so that several
+ * processes write separate files. */
 static void add_file_name(pithp_text *t) {
     const char *number = strstr(file, "%p");
     pithp_text_add_n(t, file, number ? (size_t)(number - file) : strlen(file));
@@ -119,7 +120,7 @@ static bool write_file(const pithp_text *name, const pithp_text *text) {
     return fclose(out) == 0 && whole;
 }
 
-/* With the lock held. False: errno says why. */
+/* Write the file. False: errno is set. Called with the lock held. */
 static bool write_all(pithp_profile **programs, int64_t count) {
     pithp_text name, text;
     pithp_text_begin(&name, &process);
@@ -134,7 +135,8 @@ static bool write_all(pithp_profile **programs, int64_t count) {
     return done;
 }
 
-/* Programs that ran; returns how many, or -1: nothing ran since it was written. */
+/* List the programs that ran; returns their number, or -1: nothing ran since the last
+ * write. */
 static int64_t list_ran(pithp_profile **programs) {
     int64_t count = 0;
     long long calls = 0;
@@ -152,8 +154,8 @@ static int64_t list_ran(pithp_profile **programs) {
     return count;
 }
 
-/* With the lock held. rt: whose log hook gets a failure; NULL: no runtime is
- * open. */
+/* Write the file if there are new runs. rt: its log hook gets failures; NULL: no runtime
+ * is open. Called with the lock held. */
 static void write_new(pith_runtime *rt) {
     const int64_t count = list ? list_ran(NULL) : -1;
     const size_t bytes = count > 0 ? (size_t)count * sizeof(pithp_profile *) : 0;
@@ -171,7 +173,8 @@ void pithp_profiles_write(pith_runtime *rt) {
     pthread_mutex_unlock(&lock);
 }
 
-/* A process that was forked while another thread had the lock will never get it. */
+/* The timeout serves a process that was forked while another thread held the lock, which
+ * is then never released. */
 __attribute__((destructor)) static void write_at_exit(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
