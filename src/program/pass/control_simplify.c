@@ -275,7 +275,7 @@ typedef struct layout {
 static bool belongs(const narrowing *n, int operand, int group) {
     const pithp_flow *f = n->f;
     const int kind = n->operands[operand];
-    if (kind == CONSTANT) /* where it is read, which costs nothing to say of both */
+    if (kind == CONSTANT) /* in both groups of a while: unread operands cost nothing */
         return group == 0 || (is_while(f) && group == 1);
     return kind == KEPT && pithp_flow_group(f, operand) == group;
 }
@@ -386,10 +386,11 @@ static bool change_programs(const narrowing *n, const layout *l) {
 
 /* ---- The instruction ---- */
 
+/* Renumber the kept results: from here on `same` holds -3 - number. */
 static void rename_results(const narrowing *n) {
     pithp_flow *f = n->f;
     int32_t count = 0;
-    for (int k = 0; k < f->result_count; k++) /* where each is now; `needed` is done */
+    for (int k = 0; k < f->result_count; k++)
         if (n->same[k] == KEPT && n->instead[k] < 0) {
             f->wanted[count] = f->wanted[k];
             n->same[k] = -3 - count++;

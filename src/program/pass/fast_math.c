@@ -22,7 +22,7 @@ pithp_primitive pithp_fast_form(pithp_primitive exact) {
     return exact;
 }
 
-/* The product of a value, with the call's shape; false: it is no product. */
+/* The product that a value is, with the call's shape; false: it is not a product. */
 static bool is_product(const pithp_program *p,
                        const pithp_proposal *c,
                        pithp_value v,

@@ -172,7 +172,7 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
     return v;
 }
 
-/* A primitive that pithp_lower runs. */
+/* An operation that pithp_lower runs. */
 static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     pithp_value same = -1;
     if (r->passes & PITHP_PASS_RELAX)

@@ -22,7 +22,7 @@ static int32_t operand_of(const pithp_instruction *i, int b, int32_t input, int 
 typedef struct pair {
     const pithp_step *step;
     int result;
-    int program, at; /* the next one */
+    int program, at; /* next candidate */
     pithp_value operand;
 } pair;
 

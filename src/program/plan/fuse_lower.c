@@ -27,7 +27,7 @@ typedef struct fusing {
     pithp_box *boxes;
     pithp_fused_op *ops;
     const char **sites;
-    int64_t **stride;     /* room for those of all */
+    int64_t **stride;     /* strides of all externals */
     uint16_t *free_slots; /* temporaries given back */
     int free_count;
     int64_t shape[PITH_MAX_RANK]; /* of the index space, axes in order */
@@ -66,7 +66,7 @@ pithp_view_broadcast(const pithp_view *own, const pith_spec *spec, const pith_sp
     return view;
 }
 
-/* The same of a box. */
+/* The box of a value, broadcast to the shape of the step. */
 static pithp_box
 broadcast_box(const fusing *f, const pithp_box *own, const pith_spec *spec) {
     const pith_spec *to = f->step->spec;

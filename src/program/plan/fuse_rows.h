@@ -11,25 +11,25 @@ enum {
     PITHP_BAND_BUFFER_BYTES = 3 * PITHP_REDUCE_BLOCK * sizeof(uint64_t) /* of all */
 };
 
-/* An operand or result that lies in a buffer: an external of a fused step; of a reduction
- * 0 the operand and 1 the result; of both in one the externals and, behind them, the
- * result. */
+/* A buffered operand or result. `external` is an external of a fused step; 0 for the
+ * operand and 1 for the result of a reduction. Map-reduce code numbers the externals,
+ * then the result. */
 typedef struct pithp_band_buffered {
     uint16_t external, buffer;
 } pithp_band_buffered;
 
-/* A step of a band in the arguments of a launch, or two of them: compiled code
- * PITHP_BAND_FOLDS what the first makes, and the second, a reduction, alone reads. What
- * is buffered and the arguments of its loops follow. */
+/* A member of a band in the arguments of a launch: one step, or, for PITHP_BAND_FOLDS, a
+ * step and the reduction that alone reads its value, as compiled map-reduce code. The
+ * list of buffered values and the arguments of its loops follow. */
 typedef enum pithp_band_doing {
     PITHP_BAND_FUSES,
     PITHP_BAND_REDUCES,
     PITHP_BAND_FOLDS
 } pithp_band_doing;
 typedef struct pithp_band_member {
-    size_t bytes; /* all */
-    size_t args;  /* where the arguments begin */
-    int64_t each; /* indices of its loops in a row */
+    size_t bytes; /* with all that follows */
+    size_t args;  /* offset of the arguments */
+    int64_t each; /* loop indices per row */
     pithp_band_doing doing;
     int32_t buffered_count;
     pithp_band_buffered buffered[];
@@ -37,7 +37,7 @@ typedef struct pithp_band_member {
 enum { PITHP_BAND_ALIGN = 16 };
 
 typedef struct pithp_band_args {
-    int64_t at_once; /* rows */
+    int64_t at_once; /* rows at a time */
     struct {
         int64_t offset, row_bytes;
     } buffers[PITHP_BAND_BUFFERS];
@@ -57,7 +57,7 @@ static inline size_t pithp_band_args_at(int memories) {
                               (size_t)memories * sizeof(pithp_band_buffered));
 }
 
-/* Rows at once, and the memory that a buffer takes. */
+/* Rows at a time; and the memory of a buffer. */
 static inline int64_t pithp_band_rows_at_once(int64_t length) {
     const int64_t rows = length < PITHP_BAND_AT_ONCE ? PITHP_BAND_AT_ONCE / length : 1;
     return rows > PITHP_BAND_ALIGNED ? rows / PITHP_BAND_ALIGNED * PITHP_BAND_ALIGNED

@@ -17,7 +17,7 @@ bool pithp_step_is_independent(const pithp_plan *plan,
                                pithp_stamps *memory,
                                int64_t first,
                                int64_t number);
-/* Note what fused step `number` reads and writes. */
+/* Record the reads and writes of fused step `number`. */
 void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number);
 
 #endif

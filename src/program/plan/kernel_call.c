@@ -16,7 +16,7 @@ static void pack(pithp_kernel_call *k) {
         k->is_small &= !kernel->args[i].filled;
 }
 
-/* Outs get whole specs. */
+/* Outs get complete specs. */
 static bool bind(pithp_planning *g, pithp_step *step) {
     const pith_spec *specs[PITH_KERNEL_MAX_ARGS];
     const pithp_call call = pithp_instruction_call(g->p, step->call, specs);

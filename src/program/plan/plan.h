@@ -29,7 +29,7 @@ enum {
 /* One instruction of a fused step: a block function over slots. */
 typedef struct pithp_fused_op {
     uint16_t
-        row; /* row of the function table: the primitive; for a cast the source dtype */
+        row; /* index in the function table: the operation; for a cast the source dtype */
     uint8_t cast;
     uint8_t column;
     uint16_t to, from[3]; /* slots; unused ones repeat the first operand */
@@ -156,7 +156,7 @@ typedef struct pithp_origins {
 
 typedef enum pithp_plan_step_kind {
     PITHP_STEP_FUSED, /* elementwise instructions, or a copy through views */
-    PITHP_STEP_CALL,  /* a primitive that pithp_lower runs, a checked one, or a message */
+    PITHP_STEP_CALL, /* an operation that pithp_lower runs, a checked one, or a message */
     PITHP_STEP_KERNEL,  /* a kernel of a user */
     PITHP_STEP_CONTROL, /* a branch or loop */
 } pithp_plan_step_kind;
