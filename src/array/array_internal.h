@@ -297,7 +297,7 @@ pith_status pithp_trace_check(pith_scope *s,
 pith_status pithp_trace_refuse(const pith_scope *s, const pith_array *a);
 /* Function and leaf in reports of indices out of range. */
 static inline const char *pithp_index_subject(const pith_scope *s, pithp_primitive p) {
-    return s->leaf ? s->leaf : pithp_function_of(s, pithp_rows[p].name);
+    return s->leaf ? s->leaf : pithp_function_of(s, pithp_ops[p].name);
 }
 /* Whether a live array is traced in the trace of s, and so needs no keep. */
 static inline bool pithp_trace_has(const pith_scope *s, const pith_array *a) {

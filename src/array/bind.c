@@ -69,7 +69,7 @@ static const pith_array *apply(pith_scope *s,
     pith_spec inferred;
     pithp_refusal refusal;
     if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
-        pithp_fail_function(s, refusal.code, refusal.row, "%s", refusal.text);
+        pithp_fail_function(s, refusal.code, refusal.function, "%s", refusal.text);
         return NULL;
     }
     const pith_spec *spec = intern(s, call, &inferred);
@@ -103,7 +103,7 @@ static const pith_array *apply_small(pith_scope *s,
             return NULL;
     const pithp_block_function function =
         pithp_elementwise_block(device->isa, primitive, spec->dtype);
-    if (!function || pithp_rows[primitive].predicate || primitive == PITHP_OP_WHERE)
+    if (!function || pithp_ops[primitive].predicate || primitive == PITHP_OP_WHERE)
         return NULL;
     *done = true;
     pith_array *result = pithp_array_make(s, spec);

@@ -216,7 +216,7 @@ static bool promote(const recording *r, const value *x, int count, pith_dtype *t
 /* Whether the primitive is for floats only. */
 static bool takes_floats_alone(const pithp_operation *o) {
     return o->rule == PITHP_OPERANDS_DIVIDE ||
-           !(pithp_rows[o->primitive].dtypes >> PITH_I64 & 1);
+           !(pithp_ops[o->primitive].dtypes >> PITH_I64 & 1);
 }
 
 static bool choose_array(const recording *r,
@@ -326,7 +326,7 @@ fold(const recording *r, const pithp_operation *o, const value *x, value *to) {
         pithp_scope_device(r->s)->isa, (pithp_primitive)o->primitive, dtype);
     if (!f)
         return false;
-    *to = (value){.dtype = pithp_rows[o->primitive].predicate ? PITH_BOOL : dtype};
+    *to = (value){.dtype = pithp_ops[o->primitive].predicate ? PITH_BOOL : dtype};
     f(&to->bits, &x[0].bits, o->count > 1 ? &x[1].bits : NULL,
       o->count > 2 ? &x[2].bits : NULL, 1);
     return true;

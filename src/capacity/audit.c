@@ -159,7 +159,7 @@ static void find_draws(audit *a, const draw_list *drawn, const pithp_extent_stat
         char text[PITHP_SPEC_TEXT_BYTES];
         if (!same_shape(d, &others.all[i]))
             add(a, PITH_GAP_DRAW, e->path,
-                print(a->s, "shapes %s %s at %s", pithp_rows[d->primitive].name,
+                print(a->s, "shapes %s %s at %s", pithp_ops[d->primitive].name,
                       pithp_spec_print(&d->spec, text), base_name(d->site)));
     }
     pith_clear(work); /* errors at the larger size are ignored */

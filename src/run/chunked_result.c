@@ -211,8 +211,8 @@ static pith_status begin_result(pithp_chunk_results *r,
 static pith_status
 store_chunk(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *flat) {
     const int64_t count = flat->structure.item_count;
-    pithp_pieces pieces;
-    pith_status rc = pithp_pieces_begin(work, &pieces, count);
+    pithp_copies copies;
+    pith_status rc = pithp_copies_begin(work, &copies, count);
     if (rc != PITH_OK)
         return rc;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++) {
@@ -227,12 +227,12 @@ store_chunk(const pithp_chunk_results *r, pith_scope *work, const pithp_flat *fl
                       run = row / from->shape[r->axes[i]];
         char *to = (char *)r->leaves[i]->data + r->done * run;
         if (rc == PITH_OK)
-            rc = pithp_pieces_add(&pieces, to, flat->items[i]->data, rows, row,
+            rc = pithp_copies_add(&copies, to, flat->items[i]->data, rows, row,
                                   r->runs * run, row);
     }
     if (rc == PITH_OK)
-        rc = pithp_pieces_run(&pieces, "pith_run_chunked");
-    pithp_pieces_end(&pieces);
+        rc = pithp_copies_run(&copies, "pith_run_chunked");
+    pithp_copies_end(&copies);
     return rc;
 }
 

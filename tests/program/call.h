@@ -53,7 +53,7 @@ static PT_UNUSED bool call_isa_runs(pithp_isa isa) {
     return isa == PITHP_ISA_BASE;
 }
 
-static PT_UNUSED pith_status call_take(void *closure, const pithp_launch *launch) {
+static PT_UNUSED pith_status call_launch(void *closure, const pithp_launch *launch) {
     const call *c = closure;
 #ifdef CALL_CUDA
     cr_assert(launch->cuda, "%s has no kernel", launch->name);
@@ -93,10 +93,10 @@ static PT_UNUSED pith_status call_lower(call *c, const pithp_call *it) {
         .report = c->report,
     };
 #    ifdef CALL_CUDA
-    const pithp_sink sink = {call_take, c, &call_cuda_target};
+    const pithp_sink sink = {call_launch, c, &call_cuda_target};
     const pith_status rc = pithp_lower_cuda(it, &c->result, &memory, &sink);
 #    else
-    const pithp_sink sink = {.take = call_take, .closure = c};
+    const pithp_sink sink = {.launch = call_launch, .closure = c};
     const pith_status rc = pithp_lower(it, &c->result, &memory, &sink);
 #    endif
     free(memory.temporary);
@@ -117,7 +117,7 @@ static PT_UNUSED pith_status call_run(call *c) {
     uint64_t guard;
     memcpy(&guard, (char *)c->out + c->result.bytes, 8);
     cr_assert(guard == 0xA5A5A5A5A5A5A5A5u, "%s wrote beyond its result",
-              pithp_rows[c->primitive].name);
+              pithp_ops[c->primitive].name);
     return ran;
 }
 
@@ -129,7 +129,7 @@ static PT_UNUSED void call_free(call *c) {
 /* The primitive of that name, or PITHP_PRIMITIVE_COUNT. */
 static PT_UNUSED pithp_primitive call_primitive(const char *name) {
     for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++)
-        if (!strcmp(pithp_rows[p].name, name))
+        if (!strcmp(pithp_ops[p].name, name))
             return (pithp_primitive)p;
     return PITHP_PRIMITIVE_COUNT;
 }

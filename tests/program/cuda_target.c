@@ -59,7 +59,7 @@ static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) 
     const pith_spec *operands[3] = {spec, spec, spec};
     if (p == PITHP_OP_WHERE)
         operands[0] = &condition;
-    const pithp_call call = pithp_call_of(p, pithp_rows[p].arity, operands, NULL);
+    const pithp_call call = pithp_call_of(p, pithp_ops[p].arity, operands, NULL);
     pithp_text_add(text, "#undef LOAD\n#undef KEEP\n");
     for (int i = 0; i < PITHP_COUNT(renamed); i++)
         pithp_text_print(text, "#undef %s\n#define %s %s_%d\n", renamed[i], renamed[i],
@@ -70,7 +70,7 @@ static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) 
 void cuda_rows_text(pithp_text *text, pith_dtype dtype) {
     const pith_spec spec = {.dtype = dtype};
     for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++)
-        if (pithp_rows[p].dtypes >> dtype & 1)
+        if (pithp_ops[p].dtypes >> dtype & 1)
             add_row(text, (pithp_primitive)p, &spec);
 }
 

@@ -107,8 +107,7 @@ static inline void expect_outputs(const bench *b,
         const pith_spec *spec = pithp_value_spec(b->p, b->p->outputs[k]);
         const pithp_instruction *i = pithp_maker(b->p, b->p->outputs[k]);
         cr_assert(recipe_same(spec, want[k], got[k]), "%s, %s: output %lld (%s)", what,
-                  how, (long long)k,
-                  i ? pithp_rows[i->primitive].name : "no instruction");
+                  how, (long long)k, i ? pithp_ops[i->primitive].name : "no instruction");
     }
 }
 

@@ -57,7 +57,7 @@ static inline void recipe_elementwise(recipe *r, ingredient *x) {
         r, recipe_random(r, 2) ? PITHP_OP_IS_NAN : PITHP_ELEMENTWISE_COUNT);
     if (x->primitive == PITHP_OP_SIGNBIT || x->primitive == PITHP_OP_COPYSIGN)
         x->primitive = PITHP_OP_MUL; /* those look at the sign of a NaN */
-    x->operand_count = pithp_rows[x->primitive].arity;
+    x->operand_count = pithp_ops[x->primitive].arity;
 }
 
 static inline void recipe_shape(recipe *r, ingredient *x, const pith_spec *from) {

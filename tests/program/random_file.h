@@ -47,7 +47,7 @@ static inline void recipe_write_list(FILE *f, const recipe *r) {
             fprintf(f, "end\n");
         }
         fprintf(f, "%s %s %s %d", recipe_kinds[x->kind],
-                x->kind >= RECIPE_CALL ? pithp_rows[x->primitive].name : "-",
+                x->kind >= RECIPE_CALL ? pithp_ops[x->primitive].name : "-",
                 pith_dtype_name(x->spec->dtype), x->spec->rank);
         for (int d = 0; d < x->spec->rank; d++)
             fprintf(f, " %" PRId64, x->spec->shape[d]);
@@ -130,7 +130,7 @@ static inline void recipe_read_value(recipe *r, FILE *f, int kind, recipe **bodi
     ingredient x = recipe_blank((pithp_primitive)0, 0);
     cr_assert(fscanf(f, "%63s", name) == 1);
     while (kind >= RECIPE_CALL && p < PITHP_PRIMITIVE_COUNT &&
-           strcmp(name, pithp_rows[p].name))
+           strcmp(name, pithp_ops[p].name))
         p++;
     cr_assert(p < PITHP_PRIMITIVE_COUNT, "%s is no row", name);
     x.kind = kind;

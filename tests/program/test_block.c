@@ -178,11 +178,11 @@ Test(block, results_depend_on_operands_alone) {
             for (int isa = 0; isa < PITHP_ISA_COUNT; isa++)
                 f[isa] =
                     pithp_elementwise_block((pithp_isa)isa, (pithp_primitive)p, dtype);
-            cr_assert((f[0] != NULL) == (pithp_rows[p].dtypes >> d & 1));
+            cr_assert((f[0] != NULL) == (pithp_ops[p].dtypes >> d & 1));
             if (f[0])
                 for (int repeat = 0; repeat < 4; repeat++)
-                    check_function(pithp_rows[p].name, f, from,
-                                   pithp_rows[p].predicate ? PITH_BOOL : dtype);
+                    check_function(pithp_ops[p].name, f, from,
+                                   pithp_ops[p].predicate ? PITH_BOOL : dtype);
         }
     }
 }

@@ -23,7 +23,7 @@ static pith_status take(void *closure, const pithp_launch *launch) {
     return PITH_OK;
 }
 
-static pith_status take_host(void *closure, const pithp_launch *launch) {
+static pith_status launch_host(void *closure, const pithp_launch *launch) {
     (void)closure;
     launch->loops[0](launch->args, 0, launch->count);
     return PITH_OK;
@@ -121,7 +121,8 @@ static void compare(const pithp_call *call, const void *const *data, const char 
     const pithp_memory memory[2] = {
         {.operands = data, .result = out[0], .temporary = temporary[0]},
         {.operands = data, .result = out[1], .temporary = temporary[1]}};
-    const pithp_sink host = {.take = take_host}, cuda = {take, NULL, &call_cuda_target};
+    const pithp_sink host = {.launch = launch_host},
+                     cuda = {take, NULL, &call_cuda_target};
     cr_assert_eq(pithp_lower(call, &result, &memory[0], &host), PITH_OK);
     cr_assert_eq(pithp_lower_cuda(call, &result, &memory[1], &cuda), PITH_OK);
     for (int64_t i = 0; i < result.count; i++) {
@@ -130,7 +131,7 @@ static void compare(const pithp_call *call, const void *const *data, const char 
                    size) == 0 ||
             (is_nan(result.dtype, out[0], i) && is_nan(result.dtype, out[1], i));
         char text[PITHP_SPEC_TEXT_BYTES];
-        cr_assert(same, "%s of %s, %s, differs at %lld", pithp_rows[call->primitive].name,
+        cr_assert(same, "%s of %s, %s, differs at %lld", pithp_ops[call->primitive].name,
                   pithp_spec_print(call->operands[0], text), what, (long long)i);
     }
     cr_assert_eq(((unsigned char *)out[1])[result.bytes], 0xa5);
@@ -226,7 +227,7 @@ Test(cuda_parity, reductions_need_little_memory) {
                         continue;
                     const size_t bytes = pithp_cuda_temporary_bytes(&call, &result);
                     cr_assert(bytes <= x.bytes + ROUNDING, "%s of %lld by %lld: %zu",
-                              pithp_rows[p].name, (long long)x.shape[0],
+                              pithp_ops[p].name, (long long)x.shape[0],
                               (long long)x.shape[1], bytes);
                 }
 }
@@ -365,16 +366,16 @@ Test(cuda_parity, misaligned_accesses_trap) {
 /* ---- Many moves in one launch ---- */
 
 /* Rows of every width at places of every alignment, cut at chunks of 32 elements. */
-Test(cuda_parity, pieces) {
-    enum { PIECES = 200, BYTES = 1 << 16, SHIFT = 5 };
+Test(cuda_parity, copy_many) {
+    enum { COPIES = 200, BYTES = 1 << 16, SHIFT = 5 };
     static _Alignas(16) char from[BYTES], got[2][BYTES], want[BYTES];
-    static pithp_piece lists[2][PIECES];
+    static pithp_copy_rows lists[2][COPIES];
     uint64_t seed = 5;
     int64_t at = 0;
     int count = 0;
     for (int i = 0; i < BYTES; i++)
         from[i] = (char)random_bits(&seed);
-    while (count < PIECES) {
+    while (count < COPIES) {
         const int64_t size = (int64_t)1 << random_bits(&seed) % 5;
         const int64_t row = 1 + (int64_t)(random_bits(&seed) % 12);
         const int64_t pitch = (row + (int64_t)(random_bits(&seed) % 3)) * size;
@@ -388,24 +389,24 @@ Test(cuda_parity, pieces) {
             memcpy(want + at + e / row * pitch + e % row * size, from + at + e * size,
                    (size_t)size);
         for (int k = 0; k < 2; k++)
-            lists[k][count] = (pithp_piece){.to = got[k] + at,
-                                            .from = from + at,
-                                            .begin = begin,
-                                            .count = left,
-                                            .row = row,
-                                            .to_pitch = pitch,
-                                            .from_pitch = row * size,
-                                            .size = size};
+            lists[k][count] = (pithp_copy_rows){.to = got[k] + at,
+                                                .from = from + at,
+                                                .begin = begin,
+                                                .count = left,
+                                                .row = row,
+                                                .to_pitch = pitch,
+                                                .from_pitch = row * size,
+                                                .size = size};
         at += rows * pitch;
         count++;
     }
     cr_assert(count > 100);
     const pithp_sink cuda = {take, NULL, &call_cuda_target};
-    const pithp_sink host = {take_host, NULL, NULL};
+    const pithp_sink host = {launch_host, NULL, NULL};
     for (int k = 0; k < 2; k++) {
-        const pithp_cuda_pieces_args args = {
+        const pithp_cuda_copy_many_args args = {
             .list = lists[k], .total = (int64_t)count << SHIFT, .shift = SHIFT};
-        cr_assert(pithp_emit_pieces(k ? &cuda : &host, "pieces", &args) == PITH_OK);
+        cr_assert(pithp_launch_copies(k ? &cuda : &host, "copy_many", &args) == PITH_OK);
         cr_assert(memcmp(got[k], want, sizeof want) == 0, "%s", k ? "CUDA" : "host");
     }
 }
@@ -469,12 +470,12 @@ static int64_t row_of(int64_t index, int64_t extent, pithp_index_mode mode) {
 static void rows_of_leaves(bool set, pith_dtype dtype, int64_t positions) {
     static _Alignas(16) char from[ROW_BYTES], rows[ROW_BYTES], got[2][ROW_BYTES],
         want[ROW_BYTES];
-    static pithp_row_leaf lists[2][4 * ROW_LEAVES];
+    static pithp_gather_leaf lists[2][4 * ROW_LEAVES];
     static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
                                              PITHP_INDEX_WRAP};
     uint64_t seed = (uint64_t)positions + dtype;
-    int64_t index[PITHP_ROWS_MOST];
-    int32_t narrow[PITHP_ROWS_MOST];
+    int64_t index[PITHP_GATHER_MANY_POSITIONS];
+    int32_t narrow[PITHP_GATHER_MANY_POSITIONS];
     int count = 0;
     for (int64_t i = 0; i < positions; i++)
         narrow[i] = (int32_t)(index[i] = (int64_t)(random_bits(&seed) % 13) - 6);
@@ -490,13 +491,13 @@ static void rows_of_leaves(bool set, pith_dtype dtype, int64_t positions) {
                       extent = 1 + (int64_t)(random_bits(&seed) % 5),
                       inner = 1 + (int64_t)(random_bits(&seed) % 3),
                       all = outer * (set ? extent : positions) * inner;
-        pithp_row_leaf p = {.from = from + at,
-                            .updates = set ? rows + at : NULL,
-                            .fill = 0x0123456789abcdefu,
-                            .extent = extent,
-                            .inner = inner,
-                            .size = (int32_t)size,
-                            .mode = modes[random_bits(&seed) % 3]};
+        pithp_gather_leaf p = {.from = from + at,
+                               .updates = set ? rows + at : NULL,
+                               .fill = 0x0123456789abcdefu,
+                               .extent = extent,
+                               .inner = inner,
+                               .size = (int32_t)size,
+                               .mode = modes[random_bits(&seed) % 3]};
         if (set)
             memcpy(want + at, from + at, (size_t)(all * size));
         for (int64_t o = 0; o < outer; o++)
@@ -523,16 +524,17 @@ static void rows_of_leaves(bool set, pith_dtype dtype, int64_t positions) {
         }
     }
     const pithp_sink cuda = {take, NULL, &call_cuda_target};
-    const pithp_sink host = {take_host, NULL, NULL};
+    const pithp_sink host = {launch_host, NULL, NULL};
     for (int k = 0; k < 2; k++) {
-        const pithp_cuda_rows_args args = {
+        const pithp_cuda_gather_many_args args = {
             .list = lists[k],
             .index = dtype == PITH_I32 ? (const void *)narrow : index,
             .positions = positions,
             .total = (int64_t)count << ROW_SHIFT,
             .shift = ROW_SHIFT,
             .index_dtype = (int32_t)dtype};
-        cr_assert(pithp_emit_rows(k ? &cuda : &host, "rows", &args) == PITH_OK);
+        cr_assert(pithp_launch_gather_many(k ? &cuda : &host, "gather_many", &args) ==
+                  PITH_OK);
         cr_assert(memcmp(got[k], want, sizeof want) == 0, "%s, %s of %lld",
                   k ? "CUDA" : "host", set ? "set" : "take", (long long)positions);
     }

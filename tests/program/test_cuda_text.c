@@ -29,7 +29,7 @@ name_one(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) 
     int row = -1;
     cr_assert(sscanf(function, "pithp_elementwise_%d", &row) == 1, "%s", function);
     cr_assert(row >= 0 && row < PITHP_ELEMENTWISE_COUNT);
-    snprintf(to, SPILLS_NAME_BYTES, "one_%s_%s", pithp_rows[row].name,
+    snprintf(to, SPILLS_NAME_BYTES, "one_%s_%s", pithp_ops[row].name,
              pith_dtype_name(*dtype));
 }
 
@@ -98,7 +98,7 @@ static void keep_step(pith_scope *s,
     const pith_spec *line = graph_spec(s, dtype, 1000);
     pithp_value in[3];
     pithp_program *p = pithp_program_make(s);
-    const int count = pithp_rows[primitive].arity;
+    const int count = pithp_ops[primitive].arity;
     for (int i = 0; i < count; i++)
         in[i] = pithp_program_input(s, p,
                                     primitive == PITHP_OP_WHERE && i == 0
@@ -174,9 +174,9 @@ Test(cuda_text, every_fused_row_and_cast_compiles_without_a_word, .timeout = 600
     kernels_begin(&k, rt);
     for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++) {
         for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++) {
-            if (!(pithp_rows[p].dtypes >> d & 1))
+            if (!(pithp_ops[p].dtypes >> d & 1))
                 continue;
-            snprintf(label, sizeof label, "%s_%s", pithp_rows[p].name,
+            snprintf(label, sizeof label, "%s_%s", pithp_ops[p].name,
                      pith_dtype_name((pith_dtype)d));
             keep_step(s, &k, (pithp_primitive)p, (pith_dtype)d, NULL, label);
         }
@@ -285,7 +285,7 @@ keep_reductions(pith_scope *s, kernels *k, pith_dtype dtype, pithp_primitive pri
         if (made % 2)
             read = pithp_program_add(s, p, PITHP_OP_MAX, 2, (pithp_value[]){v, read},
                                      NULL, NULL);
-        snprintf(label, sizeof label, "%s_%s_%d", pithp_rows[primitive].name,
+        snprintf(label, sizeof label, "%s_%s_%d", pithp_ops[primitive].name,
                  pith_dtype_name(dtype), made);
         keep_reduction(s, k, p, read, primitive, made < 2 ? 1 : 2, label);
     }

@@ -30,9 +30,9 @@ static void every_row(pith_dtype dtype) {
                               input(&b, dtype, 1, &n, c)};
     const pithp_value when = input(&b, PITH_BOOL, 1, &n, condition);
     for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++)
-        if (pithp_rows[p].dtypes >> dtype & 1)
+        if (pithp_ops[p].dtypes >> dtype & 1)
             pithp_program_output(b.s, b.p,
-                                 op(&b, (pithp_primitive)p, pithp_rows[p].arity,
+                                 op(&b, (pithp_primitive)p, pithp_ops[p].arity,
                                     p == PITHP_OP_WHERE ? when : x[0], x[1], x[2]));
     for (int to = PITH_BOOL; to < PITH_DTYPE_COUNT; to++) {
         const pithp_cast_params params = {(pith_dtype)to};

@@ -162,7 +162,7 @@ static size_t expect_scan(int way) {
     if (way == 3)
         cr_assert(!memcmp(more, other, sizeof other));
     const pithp_plan *inner = exe->plan->steps[0].plans[0];
-    if (exe->plan->passes)
+    if (exe->plan->forwards)
         cr_assert((inner->updates && inner->updates[1] == 1) == (way == 0), "way %d",
                   way);
     const size_t bytes = exe->plan->workspace_bytes;
@@ -248,7 +248,7 @@ static void expect_branches(int way) {
     cr_assert(!memcmp(got_sums, sums, sizeof sums), "way %d", way);
     cr_assert(way != 4 || !memcmp(got_old, old, sizeof old));
     const pithp_plan *inner = exe->plan->steps[0].plans[0];
-    if (exe->plan->passes)
+    if (exe->plan->forwards)
         cr_assert((inner->updates && inner->updates[0] == 0) == (way == 0 || way == 2),
                   "way %d", way);
     pithp_executable_free(exe);
@@ -349,7 +349,7 @@ Test(in_place, loops_of_loops_hand_the_memory_in) {
         cr_assert(!memcmp(got, wanted, sizeof got), "passes %d", passes);
     }
     pithp_executable *exe = plan_of(p);
-    if (exe->plan->passes) {
+    if (exe->plan->forwards) {
         const pithp_plan *body = exe->plan->steps[0].plans[1];
         cr_assert(body->updates && body->updates[1] == 1, "the scan's carry too");
     }

@@ -251,7 +251,7 @@ Test(index, moves_single_elements_as_rows) {
             cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
             cr_expect(
                 memcmp(c.out, add ? sum : taken, add ? sizeof sum : sizeof taken) == 0,
-                "%s, mode %d, kind %d", pithp_rows[c.primitive].name, params.mode, kind);
+                "%s, mode %d, kind %d", pithp_ops[c.primitive].name, params.mode, kind);
             if (params.mode == PITHP_INDEX_ERROR)
                 cr_expect(report.first == ~(uint64_t)first);
             call_free(&c);
@@ -341,7 +341,7 @@ Test(index, combines_promised_indices_alike) {
             for (int i = 0; i < N * COLUMNS; i++)
                 cr_assert(small ? ((int32_t *)c.out)[i] == (int32_t)want[i]
                                 : ((int64_t *)c.out)[i] == want[i],
-                          "%s, promise %d: element %d", pithp_rows[p].name, k, i);
+                          "%s, promise %d: element %d", pithp_ops[p].name, k, i);
             call_free(&c);
         }
 }
@@ -376,7 +376,7 @@ static void scatter_from_both_ends(pithp_primitive p, pithp_index_mode mode, int
               .backwards = true};
     cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
     cr_assert(memcmp(c.out, want, sizeof want) == 0, "%s, mode %d, from %d",
-              pithp_rows[p].name, (int)mode, low);
+              pithp_ops[p].name, (int)mode, low);
     call_free(&c);
 }
 

@@ -58,7 +58,7 @@ Test(many, reductions_of_one_kind_are_a_launch_a_level, .timeout = 300) {
             const pithp_value v = cases[c].made ? squared(&x, leaves[k]) : leaves[k];
             pithp_program_output(b.s, b.p, reduced(&x, cases[c].how, v));
         }
-        const int64_t launches = launches_of(&b, pithp_rows[cases[c].how].name);
+        const int64_t launches = launches_of(&b, pithp_ops[cases[c].how].name);
         cr_assert(launches == 1 + cases[c].launches, "case %d: %lld", c,
                   (long long)launches);
         end(&b);

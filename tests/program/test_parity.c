@@ -118,7 +118,7 @@ static int add(const operands *o,
         (const pithp_value[]){__VA_ARGS__})
 
 static int elementwise_cases(const operands *o, pithp_primitive p) {
-    const int arity = pithp_rows[p].arity;
+    const int arity = pithp_ops[p].arity;
     int count = 0;
     if (p == PITHP_OP_WHERE)
         return ADD(NULL, o->condition, o->list, o->other) +
@@ -318,7 +318,7 @@ static void every_row(pith_dtype dtype, int first, int last) {
 
 static void expect_cases(int first, int last) {
     for (int p = first; p < last; p++)
-        cr_expect(made_of[p] > 0, "%s has no case", pithp_rows[p].name);
+        cr_expect(made_of[p] > 0, "%s has no case", pithp_ops[p].name);
 }
 
 Test(parity, elementwise_rows, .timeout = 600) {

@@ -98,10 +98,10 @@ static void expect_all_rows(const int64_t *met, int64_t programs) {
     for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++)
         cr_assert(met[p] > 0 || p == PITHP_OP_SIGNBIT || p == PITHP_OP_COPYSIGN ||
                       p == PITHP_OP_DEBUG,
-                  "no program of %lld has %s", (long long)programs, pithp_rows[p].name);
+                  "no program of %lld has %s", (long long)programs, pithp_ops[p].name);
     for (int p = PITHP_LOWERED_COUNT; p < PITHP_PRIMITIVE_COUNT; p++)
         cr_assert(met[p] > programs / 50 || p == PITHP_OP_DEBUG,
-                  "%s is met too seldom: %lld", pithp_rows[p].name, (long long)met[p]);
+                  "%s is met too seldom: %lld", pithp_ops[p].name, (long long)met[p]);
 }
 
 static void random_programs(int64_t count, int passes, uint64_t from) {

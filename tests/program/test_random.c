@@ -169,7 +169,7 @@ static void check_draws(const wanted *w, int keys) {
             const uint64_t want = element(w, key_words + 2 * (i / w->n), i % w->n);
             cr_assert(memcmp((char *)c.out + (size_t)i * size, &want, size) == 0,
                       "%s of %s, %lld a key, original %d, isa %d: element %lld",
-                      pithp_rows[w->primitive].name, pith_dtype_name(c.result.dtype),
+                      pithp_ops[w->primitive].name, pith_dtype_name(c.result.dtype),
                       (long long)w->n, w->params->original, k / 4, (long long)i);
         }
         call_free(&c);
@@ -335,7 +335,7 @@ check_far(const wanted *w, int64_t at, int64_t radius, const int64_t *places) {
     const pithp_sink sink = {keep, &seen, &call_cuda_target};
     cr_assert(pithp_lower_cuda(&it, &result, &memory, &sink) == PITH_OK);
 #    else
-    const pithp_sink sink = {.take = keep, .closure = &seen};
+    const pithp_sink sink = {.launch = keep, .closure = &seen};
     cr_assert(pithp_lower(&it, &result, &memory, &sink) == PITH_OK);
 #    endif
     const int64_t begin = at - radius, end = at + radius < seen.launch->count
@@ -346,9 +346,9 @@ check_far(const wanted *w, int64_t at, int64_t radius, const int64_t *places) {
         for (int64_t i = *p - radius / 2; i < *p + radius / 2 && i < w->n; i++) {
             const uint64_t want = element(w, key_words, i);
             cr_assert(memcmp(out + (size_t)i * size, &want, size) == 0,
-                      "%s of %s, original %d: element %lld",
-                      pithp_rows[w->primitive].name, pith_dtype_name(w->params->dtype),
-                      w->params->original, (long long)i);
+                      "%s of %s, original %d: element %lld", pithp_ops[w->primitive].name,
+                      pith_dtype_name(w->params->dtype), w->params->original,
+                      (long long)i);
         }
     munmap(out, bytes);
 }

@@ -28,7 +28,7 @@ static int count_sources(const bench *b) {
     pithp_executable *exe = plan_of(b, "off");
     int count = 0;
     for (int64_t k = 0; k < exe->plan->step_count; k++)
-        count += exe->plan->steps[k].is_source; /* those of bands included */
+        count += exe->plan->steps[k].runs_in_consumer; /* those of bands included */
     pithp_executable_free(exe);
     return count;
 }
@@ -182,19 +182,20 @@ Test(source, what_others_read_is_written, .timeout = 300) {
     }
 }
 
-static int count_folds(const bench *b) {
+static int count_map_reduces(const bench *b) {
     pithp_executable *exe = plan_of(b, "off");
     int count = 0;
     for (int64_t k = 0; k < exe->plan->step_count; k++)
         count += exe->plan->steps[k].kind == PITHP_STEP_FUSED &&
-                 pithp_folding_of(exe->plan, &exe->plan->steps[k]).reducer >= 0;
+                 pithp_map_reduce_of(exe->plan, &exe->plan->steps[k]).reducer >= 0;
     pithp_executable_free(exe);
     return count;
 }
 
 /* way 0: nothing else; 1: the chain is an output; 2: a root follows, in a band; 3: the
  * chain calls a function; 4: the order of rows does not matter; 5: columns of that */
-static void folded(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int folds) {
+static void
+map_reduced(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int count) {
     const int64_t shape[2] = {rows, ELEMENTS / rows};
     bench b = begin();
     make_inputs(&b, dtype);
@@ -210,9 +211,9 @@ static void folded(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int f
     if (way == 2)
         r = op(&b, PITHP_OP_SQRT, 1, r);
     pithp_program_output(b.s, b.p, r);
-    cr_assert_eq(count_folds(&b), folds, "way %d, axes %u: %d", way, axes,
-                 count_folds(&b));
-    expect_same(&b, "folded");
+    cr_assert_eq(count_map_reduces(&b), count, "way %d, axes %u: %d", way, axes,
+                 count_map_reduces(&b));
+    expect_same(&b, "map-reduce");
     free_inputs();
     end(&b);
 }
@@ -222,14 +223,14 @@ Test(source, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
     use_cache();
     for (int d = 0; d < 3; d++) {
         for (uint32_t axes = 1; axes <= 3; axes++)
-            folded(dtypes[d], 40, axes, 0, 1);
-        folded(dtypes[d], 5000, 2, 0, 1);
-        folded(dtypes[d], 5000, 2, 2, 1);
-        folded(dtypes[d], ELEMENTS / 70, 1, 0, 1);
-        folded(dtypes[d], 40, 1, 1, 0);
-        folded(dtypes[d], 40, 2, 3, 0);
-        folded(dtypes[d], 40, 2, 4, 0);
-        folded(dtypes[d], 40, 1, 5, 1);
+            map_reduced(dtypes[d], 40, axes, 0, 1);
+        map_reduced(dtypes[d], 5000, 2, 0, 1);
+        map_reduced(dtypes[d], 5000, 2, 2, 1);
+        map_reduced(dtypes[d], ELEMENTS / 70, 1, 0, 1);
+        map_reduced(dtypes[d], 40, 1, 1, 0);
+        map_reduced(dtypes[d], 40, 2, 3, 0);
+        map_reduced(dtypes[d], 40, 2, 4, 0);
+        map_reduced(dtypes[d], 40, 1, 5, 1);
     }
 }
 

@@ -46,7 +46,7 @@ static int count_steps(const bench *b) {
     pithp_executable *exe = plan_of(b, "off");
     int count = 0;
     for (int64_t k = 0; k < exe->plan->step_count; k++)
-        count += !exe->plan->steps[k].is_source;
+        count += !exe->plan->steps[k].runs_in_consumer;
     pithp_executable_free(exe);
     return count;
 }

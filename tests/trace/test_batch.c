@@ -118,7 +118,7 @@ static int64_t batched(const pith_function *jitted, const Leaves *l) {
     const pithp_compiled *code = p->executable->code;
     int64_t steps = 0;
     for (int64_t k = 0; code && k < code->count; k++)
-        steps += code->steps[k].batch ? code->steps[k].batch->steps : 0;
+        steps += code->steps[k].horizontal ? code->steps[k].horizontal->steps : 0;
     pithp_jit_program_release(p);
     return steps;
 }

@@ -143,7 +143,7 @@ touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *s
 
 /* ---- Calls ---- */
 
-/* What emissions are of. */
+/* The data of a lowering. */
 typedef struct work {
     const pithp_making_frame *f;
     const pithp_step *step;
@@ -155,7 +155,7 @@ static pith_status zero_report(const pithp_sink *sink, void *report) {
 }
 
 static pith_status
-emit_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
     const pithp_step *step = w->step;
     const pithp_instruction *i = step->call;
@@ -197,18 +197,18 @@ bool pithp_schedule_call(pithp_scheduling *g,
     if (step->call->primitive != PITHP_OP_CHECKED && pithp_call_reports(&call))
         return pithp_making_fail(g, PITH_E_UNSUPPORTED,
                                  "%s reports to the scope that calls it",
-                                 pithp_rows[call.primitive].name);
+                                 pithp_ops[call.primitive].name);
     if (!need_gemm(g, step_gemm_bytes(g, step)))
         return false;
     touch_call(g, f, step);
-    return pithp_record(g, f, &f->writes, emit_call, &w);
+    return pithp_record(g, f, &f->writes, lower_call, &w);
 }
 
 /* ---- Messages ---- */
 
 /* As arguments of a kernel the operands' addresses are found like all others. */
 static pith_status
-emit_message(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_message(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
     const pithp_instruction *i = w->step->call;
     const size_t bytes = ((size_t)i->operand_count + 1) * sizeof(void *);
@@ -231,7 +231,7 @@ static bool
 schedule_message(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const work w = {f, step};
     touch_call(g, f, step);
-    if (!pithp_record(g, f, &f->writes, emit_message, &w))
+    if (!pithp_record(g, f, &f->writes, lower_message, &w))
         return false;
     pithp_task *task = &f->tasks->list[f->tasks->count - 1];
     task->kind = PITHP_TASK_HOST;
@@ -271,7 +271,7 @@ static pith_status prepare(const pithp_scheduling *g,
 }
 
 static pith_status
-emit_kernel(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_kernel(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
     const pithp_kernel_binding *b = &w->step->kernel->binding;
     const pithp_value *operand = pithp_operands(w->f->plan->program, w->step->call);
@@ -303,13 +303,13 @@ static bool
 schedule_kernel(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const work w = {f, step};
     touch_call(g, f, step);
-    return pithp_record(g, f, &f->writes, emit_kernel, &w);
+    return pithp_record(g, f, &f->writes, lower_kernel, &w);
 }
 
 /* ---- Copies ---- */
 
 static pith_status
-emit_copy(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_copy(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const pithp_copying *c = what;
     const void *from = c->value >= 0 ? pithp_false_address(g, c->f, c->value)
                                      : (const void *)(uintptr_t)(g->base + c->from);
@@ -320,7 +320,7 @@ bool pithp_schedule_copy(pithp_scheduling *g,
                          pithp_making_frame *f,
                          pithp_writes *writes,
                          const pithp_copying *copying) {
-    return pithp_record(g, f, writes, emit_copy, copying);
+    return pithp_record(g, f, writes, lower_copy, copying);
 }
 
 /* ---- All ---- */
@@ -343,7 +343,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
         const pithp_step *step = &f->plan->steps[k];
         const int64_t first = f->tasks->count;
         steps = pithp_many_steps(g, f->plan, k);
-        if (steps == 1 && step->is_source)
+        if (steps == 1 && step->runs_in_consumer)
             continue;
         pithp_order_begin(f);
         if (step->kind == PITHP_STEP_CONTROL) {
@@ -355,7 +355,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
         const bool done =
             steps > 1                         ? pithp_schedule_many(g, f, k, steps)
             : step->kind == PITHP_STEP_FUSED  ? pithp_schedule_fused(g, f, step)
-            : step->source >= 0               ? pithp_schedule_reduction(g, f, step)
+            : step->producer >= 0             ? pithp_schedule_reduction(g, f, step)
             : step->kind == PITHP_STEP_KERNEL ? schedule_kernel(g, f, step)
             : step->call->primitive == PITHP_OP_DEBUG ? schedule_message(g, f, step)
                                                       : pithp_schedule_call(g, f, step);

@@ -126,16 +126,16 @@ pithp_cuda_write pithp_write_address(const pithp_making_frame *f, pithp_value v)
 /* ---- Recording ---- */
 
 /* Lower `what`: pass launches to the sink, with the current addresses of g. */
-typedef pith_status (*pithp_emission)(const pithp_scheduling *g,
+typedef pith_status (*pithp_lowering)(const pithp_scheduling *g,
                                       const pithp_sink *sink,
                                       const void *what);
-/* Add tasks for emitted launches to the frame; references go to `writes`. */
+/* Add tasks for the launches of a lowering to the frame; references go to `writes`. */
 bool pithp_record(pithp_scheduling *g,
                   pithp_making_frame *f,
                   pithp_writes *writes,
-                  pithp_emission emit,
+                  pithp_lowering lower,
                   const void *what);
-/* For emissions: a launch of a kernel outside the library. */
+/* For lowering callbacks: a launch of a kernel outside the library. */
 pith_status pithp_record_launch(const pithp_sink *sink,
                                 pithp_code_source source,
                                 int32_t number,

@@ -135,8 +135,8 @@ static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
     pithp_code *code = NULL;
     pithp_text_begin(&text, d->runtime);
     if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH) &&
-        pithp_debug_settle(&text, r->schedule->prefix, ".cu", options.file,
-                           sizeof options.file))
+        pithp_debug_directives(&text, r->schedule->prefix, ".cu", options.file,
+                               sizeof options.file))
         code = pithp_compile_in_background(d, text.bytes, &options, true);
     pithp_text_end(&text);
     return code;

@@ -32,7 +32,7 @@ typedef struct looping {
 
 /* ---- Decisions ---- */
 
-/* What an emission of a decision is of. */
+/* The data of the lowering of a decision. */
 typedef struct deciding {
     const pithp_making_frame *f;
     pithp_value value; /* -1: the counter of the loop */
@@ -40,12 +40,12 @@ typedef struct deciding {
 } deciding;
 
 static pith_status
-emit_decision(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_decision(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const deciding *d = what;
     m_decide_args args = d->args;
     if (d->value >= 0)
         args.value = pithp_false_address(g, d->f, d->value);
-    return pithp_cuda_emit(sink, PITHP_CUDA_decide, "decide", &args, sizeof args, 1);
+    return pithp_cuda_launch(sink, PITHP_CUDA_decide, "decide", &args, sizeof args, 1);
 }
 
 /* A task that decides, behind all others. value -1: the word `counter` is looked at. */
@@ -61,7 +61,7 @@ static bool decide(pithp_scheduling *g,
     d.args.size = (i32)pith_dtype_size(dtype);
     d.args.is_signed = pithp_dtype_is_signed(dtype);
     pithp_order_begin(f);
-    if (!pithp_record(g, f, &f->writes, emit_decision, &d))
+    if (!pithp_record(g, f, &f->writes, lower_decision, &d))
         return false;
     pithp_task *task = &f->tasks->list[f->tasks->count - 1];
     task->decides = decision;
@@ -155,7 +155,7 @@ static void pass_element(const looping *l,
 }
 
 /* The place of an output, into its own memory, where it is elsewhere. */
-static bool settle(pithp_scheduling *g, pithp_making_frame *f, int64_t k) {
+static bool materialise(pithp_scheduling *g, pithp_making_frame *f, int64_t k) {
     const pithp_program *p = f->plan->program;
     const pithp_place place = f->plan->places[p->outputs[k]];
     const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
@@ -191,7 +191,7 @@ static bool schedule_branch(pithp_scheduling *g,
     bool done = pithp_making_open(g, &f, step->plans[k], body, &in, NULL) &&
                 pithp_schedule_steps(g, &f);
     for (int o = 0; o < i->result_count && done; o++)
-        done = settle(g, &f, o);
+        done = materialise(g, &f, o);
     done &= pithp_making_close(g, &f);
     close_interface(g, &in);
     return done;
@@ -320,7 +320,7 @@ static bool advance(const looping *l, pithp_making_frame *f, int first) {
         if (p->outputs[k] == p->inputs[first + k])
             continue;
         const int32_t output = f->first + 1 + (int32_t)p->input_count + k;
-        done = settle(g, f, k) &&
+        done = materialise(g, f, k) &&
                pithp_write_add(g, &writes,
                                (pithp_cuda_write){.kind = PITHP_WRITE_ADDRESS,
                                                   .to = l->current + k,
@@ -483,7 +483,7 @@ static bool schedule_scan(looping *l) {
         pithp_making_open(g, &f, l->step->plans[0], &task->bodies[0], &in, NULL) &&
         pithp_schedule_steps(g, &f);
     for (int k = l->carries.count; k < l->i->result_count && done; k++)
-        done = settle(g, &f, k);
+        done = materialise(g, &f, k);
     done = done && advance(l, &f, params->constants) && count_on(l, &f);
     done &= pithp_making_close(g, &f);
     close_interface(g, &in);
@@ -506,6 +506,6 @@ bool pithp_schedule_control(pithp_scheduling *g,
             return schedule_scan(&l);
         default:
             return pithp_making_fail(g, PITH_E_UNSUPPORTED, "%s has no schedule",
-                                     pithp_rows[step->call->primitive].name);
+                                     pithp_ops[step->call->primitive].name);
     }
 }

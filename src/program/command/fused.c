@@ -9,7 +9,7 @@ typedef int64_t i64;
 typedef uint64_t u64;
 #include "program/source/args/reduce.h"
 
-/* What emissions are of. */
+/* The data of a lowering. */
 typedef struct work {
     const pithp_making_frame *f;
     const pithp_step *step;
@@ -83,7 +83,7 @@ static void fused_launch(const pithp_scheduling *g,
 }
 
 static pith_status
-emit_fused(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_fused(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
     const room r = room_for(g, w->step->fused, 0);
     pithp_launch launch = {.name = NULL};
@@ -104,14 +104,14 @@ bool pithp_schedule_fused(pithp_scheduling *g,
     if (step->spec->count == 0)
         return true;
     touch_fused(g, f, step);
-    return w.number >= 0 && pithp_record(g, f, &f->writes, emit_fused, &w);
+    return w.number >= 0 && pithp_record(g, f, &f->writes, lower_fused, &w);
 }
 
 /* ---- Reductions ---- */
 
 /* What makes the elements that a reduction reads. */
 static const pithp_step *source_of(const pithp_making_frame *f, const pithp_step *step) {
-    return &f->plan->steps[step->source];
+    return &f->plan->steps[step->producer];
 }
 
 static pithp_call call_of(const pithp_step *step) {
@@ -127,7 +127,7 @@ static int32_t reducing_function(pithp_scheduling *g,
     const pithp_kernel_work does = {
         .step = from->fused,
         .reduction = {.kind = (uint8_t)pithp_reducing_of(&call),
-                      .external = (uint16_t)pithp_plan_external(from, step->source_value),
+                      .external = (uint16_t)pithp_plan_external(from, step->produced),
                       .dtype = (uint8_t)step->specs[0]->dtype,
                       .to_dtype = (uint8_t)step->spec->dtype,
                       .operation = (uint8_t)pithp_cuda_reduction(&call)}};
@@ -165,7 +165,7 @@ static pith_status launch_making(const void *closure,
 }
 
 static pith_status
-emit_reduction(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_reduction(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
     const pithp_call call = call_of(w->step);
     const making made = {g, w};
@@ -185,5 +185,5 @@ bool pithp_schedule_reduction(pithp_scheduling *g,
     pithp_touch_value(g, f, step->call->result, true);
     pithp_touch_temporary(g, f, step);
     touch_fused(g, f, source_of(f, step));
-    return w.number >= 0 && pithp_record(g, f, &f->writes, emit_reduction, &w);
+    return w.number >= 0 && pithp_record(g, f, &f->writes, lower_reduction, &w);
 }

@@ -24,7 +24,8 @@ static bool are_alike(const pithp_step *a, const pithp_step *b) {
 }
 
 static bool is_candidate(const pithp_step *step) {
-    return step->kind == PITHP_STEP_FUSED && !step->is_source && step->spec->count > 0;
+    return step->kind == PITHP_STEP_FUSED && !step->runs_in_consumer &&
+           step->spec->count > 0;
 }
 
 /* Fused steps that do the same. */
@@ -47,7 +48,7 @@ static int64_t fused_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t 
          end++)
         pithp_step_stamp(plan, memory, end);
     pithp_release(g->s->runtime, memory, bytes);
-    return end - first >= PITHP_BATCH_LEAST_STEPS ? end - first : 1;
+    return end - first >= PITHP_HORIZONTAL_LEAST_STEPS ? end - first : 1;
 }
 
 /* Whether its result may lie in an input, which others read. */
@@ -59,7 +60,7 @@ static bool reuses(const pithp_plan *plan, const pithp_step *step) {
 /* Reductions, whatever they do, and what makes their elements. */
 static int64_t reducing_steps(const pithp_plan *plan, int64_t first) {
     int64_t count = 0, end = first;
-    for (int64_t k = first; k < plan->steps[first].beside; k++) {
+    for (int64_t k = first; k < plan->steps[first].concurrent_until; k++) {
         const pithp_step *step = &plan->steps[k];
         if (step->kind == PITHP_STEP_FUSED)
             continue;
@@ -68,12 +69,12 @@ static int64_t reducing_steps(const pithp_plan *plan, int64_t first) {
         end = k + 1;
         count++;
     }
-    return count >= PITHP_BATCH_LEAST_STEPS ? end - first : 1;
+    return count >= PITHP_HORIZONTAL_LEAST_STEPS ? end - first : 1;
 }
 
 int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first) {
-    return plan->steps[first].beside ? reducing_steps(plan, first)
-                                     : fused_steps(g, plan, first);
+    return plan->steps[first].concurrent_until ? reducing_steps(plan, first)
+                                               : fused_steps(g, plan, first);
 }
 
 /* ---- Their tasks ---- */
@@ -197,7 +198,7 @@ static bool add_all(pithp_scheduling *g,
 static bool
 schedule_one(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     return step->kind == PITHP_STEP_FUSED ? pithp_schedule_fused(g, f, step)
-           : step->source >= 0            ? pithp_schedule_reduction(g, f, step)
+           : step->producer >= 0          ? pithp_schedule_reduction(g, f, step)
                                           : pithp_schedule_call(g, f, step);
 }
 
@@ -213,7 +214,7 @@ bool pithp_schedule_many(pithp_scheduling *g,
     for (int64_t k = first; k < first + steps && done; k++) {
         const pithp_step *step = &f->plan->steps[k];
         const int64_t own = tasks->count;
-        if (step->is_source)
+        if (step->runs_in_consumer)
             continue;
         done = schedule_one(g, f, step) &&
                pithp_making_grow(g, &all, count, tasks->count - own, &room, sizeof *all);

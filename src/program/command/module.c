@@ -17,7 +17,7 @@ bool pithp_schedule_text(pithp_text *t,
                          const char *prologue,
                          const pithp_schedule *schedule,
                          bool *maths) {
-    pithp_emitted_rows rows = {.maths = false};
+    pithp_emitted_ops ops = {.maths = false};
     char name[PITHP_STEP_NAME_BYTES];
     pithp_text_add(t, prologue);
     if (schedule->many_count)
@@ -25,7 +25,7 @@ bool pithp_schedule_text(pithp_text *t,
     if (schedule->reduces)
         pithp_text_add(t, pithp_text_reduce);
     for (int64_t k = 0; k < schedule->fused_count; k++) {
-        pithp_emit_row_functions(t, &rows, schedule->fused[k].step);
+        pithp_emit_op_functions(t, &ops, schedule->fused[k].step);
         pithp_step_name(name, schedule->prefix, k);
         pithp_emit_kernel(t, name, &schedule->fused[k]);
         if (!schedule->many_count)
@@ -37,7 +37,7 @@ bool pithp_schedule_text(pithp_text *t,
         else
             pithp_text_print(t, "M_MANY(%s, %s_args)\n", name, name);
     }
-    *maths = rows.maths;
+    *maths = ops.maths;
     return schedule->fused_count > 0 && !t->failed;
 }
 

@@ -139,7 +139,7 @@ static pith_status
 elementwise(void *closure, const pithp_call *call, pithp_launch *launch) {
     (void)launch;
     pithp_making_fail(((recorder *)closure)->g, PITH_E_INTERNAL, "%s: it is not fused",
-                      pithp_rows[call->primitive].name);
+                      pithp_ops[call->primitive].name);
     return PITH_E_INTERNAL;
 }
 
@@ -177,7 +177,7 @@ static const struct pithp_cuda_target target = {.encode = &pithp_cuda_encoder,
                                                 .alignment = alignment,
                                                 .gemm = gemm};
 
-static pith_status take(void *closure, const pithp_launch *launch) {
+static pith_status record(void *closure, const pithp_launch *launch) {
     recorder *r = closure;
     const pithp_sink sink = {.closure = r};
     return pithp_record_launch(&sink, PITHP_CODE_BUILTIN, r->builtin, NULL, launch);
@@ -186,15 +186,15 @@ static pith_status take(void *closure, const pithp_launch *launch) {
 bool pithp_record(pithp_scheduling *g,
                   pithp_making_frame *f,
                   pithp_writes *writes,
-                  pithp_emission emit,
+                  pithp_lowering lower,
                   const void *what) {
     recorder r = {.g = g, .f = f, .writes = writes, .next = f->tasks->count};
-    const pithp_sink sink = {.take = take, .closure = &r, .cuda = &target};
+    const pithp_sink sink = {.launch = record, .closure = &r, .cuda = &target};
     g->e->code = PITH_OK;
     for (int pass = 0; pass < 2; pass++) {
         r.second = pass;
         g->base = bases[pass];
-        const pith_status rc = emit(g, &sink, what);
+        const pith_status rc = lower(g, &sink, what);
         g->base = bases[0];
         if (rc != PITH_OK && g->e->code == PITH_OK)
             pithp_making_fail(g, rc, "%s", pith_message(g->s));
@@ -313,7 +313,7 @@ void *pithp_false_address(const pithp_scheduling *g,
             return (void *)(uintptr_t)p->constants[place.at].data;
         case PITHP_IN_LITERALS:
             return (char *)f->plan->literals->data + place.at;
-        case PITHP_IN_PASSED: /* scheduled plans pass nothing */
+        case PITHP_FORWARDED: /* scheduled plans forward nothing */
         case PITHP_NOWHERE:
             break;
     }
@@ -355,7 +355,7 @@ pithp_cuda_write pithp_write_address(const pithp_making_frame *f, pithp_value v)
             write.offset =
                 (int64_t)(uintptr_t)((char *)f->plan->literals->data + place.at);
             break;
-        case PITHP_IN_PASSED: /* scheduled plans pass nothing */
+        case PITHP_FORWARDED: /* scheduled plans forward nothing */
         case PITHP_NOWHERE:
             break;
     }

@@ -42,12 +42,12 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_memory *memory);
 
 /* Launch a library kernel over a number of threads; none for 0. */
-pith_status pithp_cuda_emit(const pithp_sink *sink,
-                            pithp_cuda_kernel_id id,
-                            const char *name,
-                            const void *args,
-                            size_t args_bytes,
-                            int64_t threads);
+pith_status pithp_cuda_launch(const pithp_sink *sink,
+                              pithp_cuda_kernel_id id,
+                              const char *name,
+                              const void *args,
+                              size_t args_bytes,
+                              int64_t threads);
 
 /* Rules with another partitioning of work than the host: pithp_cuda_lower_<rule> and
  * pithp_cuda_temporary_<rule>. */
@@ -90,13 +90,13 @@ size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *r
 
 /* Sort one line of u64 keys. After the launches *keys and *indices (the indices) are
  * sorted. temporary: 32 bytes a key. */
-pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
-                                 const char *name,
-                                 const uint64_t *from,
-                                 int64_t count,
-                                 void *temporary,
-                                 const uint64_t **keys,
-                                 const int64_t **indices);
+pith_status pithp_cuda_launch_sort(const pithp_sink *sink,
+                                   const char *name,
+                                   const uint64_t *from,
+                                   int64_t count,
+                                   void *temporary,
+                                   const uint64_t **keys,
+                                   const int64_t **indices);
 
 /* ---- Programs of one elementwise operation ---- */
 

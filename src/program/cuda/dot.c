@@ -38,7 +38,7 @@ pith_status pithp_cuda_lower_product(const pithp_call *call,
         if (!factors[k]->moved)
             continue;
         const pith_status rc =
-            pithp_product_emit_moving(call, factors[k], size, data[k], temporary, sink);
+            pithp_product_launch_moving(call, factors[k], size, data[k], temporary, sink);
         if (rc)
             return rc;
         data[k] = temporary;
@@ -60,6 +60,6 @@ pith_status pithp_cuda_lower_product(const pithp_call *call,
     memcpy(a.batch, v.batch, sizeof a.batch);
     memcpy(a.a_batch, v.a.batch, sizeof a.a_batch);
     memcpy(a.b_batch, v.b.batch, sizeof a.b_batch);
-    return pithp_cuda_emit(sink, PITHP_CUDA_product, "dot_general", &a, sizeof a,
-                           result->count);
+    return pithp_cuda_launch(sink, PITHP_CUDA_product, "dot_general", &a, sizeof a,
+                             result->count);
 }

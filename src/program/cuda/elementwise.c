@@ -35,7 +35,7 @@ static void add_function(pithp_text *t, const pithp_call *call, const char *expr
 }
 
 void pithp_elementwise_text(pithp_text *t, const pithp_call *call) {
-    const pithp_row *row = &pithp_rows[call->primitive];
+    const pithp_op_info *row = &pithp_ops[call->primitive];
     const pith_dtype dtype = call->operands[call->operand_count - 1]->dtype;
     const bool where = call->primitive == PITHP_OP_WHERE;
     const char *name = pithp_dtype_spelling(where ? moved_as(dtype) : dtype);

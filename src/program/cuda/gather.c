@@ -53,15 +53,15 @@ args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t 
 
 /* Emit the launch, and in mode error the launch that records the first index out of
  * range. */
-static pith_status emit(const pithp_sink *sink,
-                        pithp_cuda_kernel_id id,
-                        const char *name,
-                        const pithp_cuda_index_args *a,
-                        int64_t threads) {
-    const pith_status rc = pithp_cuda_emit(sink, id, name, a, sizeof *a, threads);
+static pith_status launch(const pithp_sink *sink,
+                          pithp_cuda_kernel_id id,
+                          const char *name,
+                          const pithp_cuda_index_args *a,
+                          int64_t threads) {
+    const pith_status rc = pithp_cuda_launch(sink, id, name, a, sizeof *a, threads);
     return rc || !a->report
                ? rc
-               : pithp_cuda_emit(sink, PITHP_CUDA_explain, name, a, sizeof *a, 1);
+               : pithp_cuda_launch(sink, PITHP_CUDA_explain, name, a, sizeof *a, 1);
 }
 
 size_t pithp_cuda_temporary_take(const pithp_call *call, const pith_spec *result) {
@@ -76,7 +76,7 @@ pith_status pithp_cuda_lower_take(const pithp_call *call,
     const pithp_cuda_index_args a =
         args_of(call, memory, call->operand_count - 1, call->operands[1]->count);
     return result->count == 0 ? PITH_OK
-                              : emit(sink, PITHP_CUDA_take, "take", &a, result->count);
+                              : launch(sink, PITHP_CUDA_take, "take", &a, result->count);
 }
 
 size_t pithp_cuda_temporary_take_along(const pithp_call *call, const pith_spec *result) {
@@ -93,7 +93,7 @@ pith_status pithp_cuda_lower_take_along(const pithp_call *call,
         args_of(call, memory, 1, call->operands[1]->shape[p->axis]);
     return result->count == 0
                ? PITH_OK
-               : emit(sink, PITHP_CUDA_take_along, "take_along", &a, result->count);
+               : launch(sink, PITHP_CUDA_take_along, "take_along", &a, result->count);
 }
 
 /* How updates of a scatter with equal offset are combined. */
@@ -107,7 +107,7 @@ typedef enum {
 static way way_of(const pithp_call *call) {
     const pithp_index_params *p = call->params;
     const pith_dtype dtype = call->operands[0]->dtype;
-    const pithp_primitive combine = pithp_rows[call->primitive].combine;
+    const pithp_primitive combine = pithp_ops[call->primitive].combine;
     const bool real = dtype == PITH_F32 || dtype == PITH_F64;
     const bool wide = pith_dtype_is_integer(dtype) && pith_dtype_size(dtype) >= 4;
     if (p->unique)
@@ -139,26 +139,27 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
                                      const pith_spec *result,
                                      const pithp_memory *memory,
                                      const pithp_sink *sink) {
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     const int last = call->operand_count - 1;
     pithp_cuda_index_args a =
         args_of(call, memory, call->operand_count - 2, call->operands[1]->count);
-    pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],
-                                     a.size, result->count);
+    pith_status rc = pithp_launch_copy(sink, name, memory->result, memory->operands[0],
+                                       a.size, result->count);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
     const way how = way_of(call);
     a.offsets = memory->temporary;
     a.from = memory->operands[last];
-    a.operation = operations[pithp_rows[call->primitive].combine];
+    a.operation = operations[pithp_ops[call->primitive].combine];
     a.meet = how == ATOMIC;
     if (how == UNIQUE || how == ATOMIC)
-        return emit(sink, PITHP_CUDA_scatter_free, name, &a, a.outer * a.count * a.inner);
-    rc = pithp_cuda_emit(sink, PITHP_CUDA_offsets, name, &a, sizeof a, a.count);
+        return launch(sink, PITHP_CUDA_scatter_free, name, &a,
+                      a.outer * a.count * a.inner);
+    rc = pithp_cuda_launch(sink, PITHP_CUDA_offsets, name, &a, sizeof a, a.count);
     a.keys = (const uint64_t *)(const void *)a.offsets;
     if (!rc && how == SORTED)
-        rc = pithp_cuda_emit_sort(sink, name, (const uint64_t *)(const void *)a.offsets,
-                                  a.count, a.offsets + a.count, &a.keys, &a.positions);
+        rc = pithp_cuda_launch_sort(sink, name, (const uint64_t *)(const void *)a.offsets,
+                                    a.count, a.offsets + a.count, &a.keys, &a.positions);
     return rc ? rc
-              : emit(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
+              : launch(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
 }

@@ -144,7 +144,7 @@ static pith_status prepare(const pithp_call *call,
     const int64_t size = (int64_t)pith_dtype_size(x->dtype);
     if (f->moved) {
         const pith_status rc =
-            pithp_product_emit_moving(call, f, size, *data, temporary, sink);
+            pithp_product_launch_moving(call, f, size, *data, temporary, sink);
         if (rc != PITH_OK)
             return rc;
         *data = temporary;
@@ -180,12 +180,12 @@ static pithp_gemm call_of(const gemm_plan *p) {
 
 /* Calls for the pointers [first, first + count) with k terms each; each call has at most
  * as many matrices as a grid has blocks. */
-static pith_status emit_calls(const pithp_sink *sink,
-                              pithp_gemm g,
-                              int64_t first,
-                              int64_t count,
-                              int64_t k,
-                              void *memory) {
+static pith_status launch_calls(const pithp_sink *sink,
+                                pithp_gemm g,
+                                int64_t first,
+                                int64_t count,
+                                int64_t k,
+                                void *memory) {
     g.k = (int32_t)k;
     for (int64_t done = 0; done < count; done += g.count) {
         const int64_t left = count - done;
@@ -198,20 +198,21 @@ static pith_status emit_calls(const pithp_sink *sink,
     return PITH_OK;
 }
 
-static pith_status emit_spans(const pithp_sink *sink, const gemm_plan *p, void *memory) {
+static pith_status
+launch_spans(const pithp_sink *sink, const gemm_plan *p, void *memory) {
     const pithp_product_view *v = &p->v;
     pithp_gemm g = call_of(p);
     const int64_t whole = v->terms / p->span, rest = v->terms % p->span;
     if (!p->adds) {
-        pith_status rc = emit_calls(sink, g, 0, whole * v->batches, p->span, memory);
+        pith_status rc = launch_calls(sink, g, 0, whole * v->batches, p->span, memory);
         if (rc == PITH_OK && rest)
-            rc = emit_calls(sink, g, whole * v->batches, v->batches, rest, memory);
+            rc = launch_calls(sink, g, whole * v->batches, v->batches, rest, memory);
         return rc;
     }
     for (int64_t s = 0; s < p->spans; s++) {
         g.adds = s > 0;
-        const pith_status rc = emit_calls(sink, g, s * v->batches, v->batches,
-                                          s < whole ? p->span : rest, memory);
+        const pith_status rc = launch_calls(sink, g, s * v->batches, v->batches,
+                                            s < whole ? p->span : rest, memory);
         if (rc != PITH_OK)
             return rc;
     }
@@ -219,11 +220,11 @@ static pith_status emit_spans(const pithp_sink *sink, const gemm_plan *p, void *
 }
 
 /* c: the library's results. */
-static pith_status emit_pointers(const pithp_sink *sink,
-                                 const gemm_plan *p,
-                                 const void *const *data,
-                                 void *c,
-                                 void *memory) {
+static pith_status launch_pointers(const pithp_sink *sink,
+                                   const gemm_plan *p,
+                                   const void *const *data,
+                                   void *c,
+                                   void *memory) {
     const pithp_product_view *v = &p->v;
     pithp_cuda_pointers_args a = {.to = pithp_gemm_pointers(memory),
                                   .a = data[1],
@@ -240,8 +241,8 @@ static pith_status emit_pointers(const pithp_sink *sink,
     memcpy(a.batch, v->batch, sizeof a.batch);
     memcpy(a.a_batch, v->b.batch, sizeof a.a_batch);
     memcpy(a.b_batch, v->a.batch, sizeof a.b_batch);
-    return pithp_cuda_emit(sink, PITHP_CUDA_pointers, "dot_general", &a, sizeof a,
-                           p->all);
+    return pithp_cuda_launch(sink, PITHP_CUDA_pointers, "dot_general", &a, sizeof a,
+                             p->all);
 }
 
 pith_status pithp_cuda_lower_gemm(const pithp_call *call,
@@ -257,16 +258,17 @@ pith_status pithp_cuda_lower_gemm(const pithp_call *call,
     char *temporary = memory->temporary, *sums = temporary + p.bytes[0] + p.bytes[1];
     PITH_TRY(prepare(call, &p.v.a, p.casts, sink, &data[0], temporary));
     PITH_TRY(prepare(call, &p.v.b, p.casts, sink, &data[1], temporary + p.bytes[0]));
-    PITH_TRY(emit_pointers(sink, &p, data, p.sums ? sums : memory->result, memory->gemm));
-    PITH_TRY(emit_spans(sink, &p, memory->gemm));
+    PITH_TRY(
+        launch_pointers(sink, &p, data, p.sums ? sums : memory->result, memory->gemm));
+    PITH_TRY(launch_spans(sink, &p, memory->gemm));
     if (p.sums) {
         const pithp_cuda_spans_args a = {.from = sums,
                                          .to = memory->result,
                                          .spans = p.adds ? 1 : p.spans,
                                          .count = result->count,
                                          .to_dtype = (int32_t)result->dtype};
-        rc = pithp_cuda_emit(sink, PITHP_CUDA_spans, "dot_general", &a, sizeof a,
-                             result->count);
+        rc = pithp_cuda_launch(sink, PITHP_CUDA_spans, "dot_general", &a, sizeof a,
+                               result->count);
     }
 out:
     return rc;

@@ -14,18 +14,18 @@ typedef int64_t i64;
 _Static_assert(PITHP_CUDA_RANK == PITH_MAX_RANK, "kernels hold every rank");
 /* ---- Launches ---- */
 
-pith_status pithp_cuda_emit(const pithp_sink *sink,
-                            pithp_cuda_kernel_id id,
-                            const char *name,
-                            const void *args,
-                            size_t args_bytes,
-                            int64_t threads) {
+pith_status pithp_cuda_launch(const pithp_sink *sink,
+                              pithp_cuda_kernel_id id,
+                              const char *name,
+                              const void *args,
+                              size_t args_bytes,
+                              int64_t threads) {
     pithp_launch launch = {
         .name = name, .args = args, .args_bytes = args_bytes, .count = threads};
     if (threads == 0)
         return PITH_OK;
     const pith_status rc = sink->cuda->builtin(sink->closure, id, &launch);
-    return rc ? rc : sink->take(sink->closure, &launch);
+    return rc ? rc : sink->launch(sink->closure, &launch);
 }
 
 /* Threads with M_EACH elements each, in whole blocks. */
@@ -80,12 +80,12 @@ static pith_status encode_move(const pithp_sink *sink,
         enum { TILE = 32 };
         const int64_t rows = m.shape[m.rank - 2], columns = m.shape[m.rank - 1];
         const int64_t tiles = ((rows + TILE - 1) / TILE) * ((columns + TILE - 1) / TILE);
-        return pithp_cuda_emit(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
-                               count / (rows * columns) * tiles * M_BLOCK);
+        return pithp_cuda_launch(sink, PITHP_CUDA_tiles, name, &m, sizeof m,
+                                 count / (rows * columns) * tiles * M_BLOCK);
     }
     widen(&m, sink);
-    return pithp_cuda_emit(sink, PITHP_CUDA_move, name, &m, sizeof m,
-                           threads_for(m.count));
+    return pithp_cuda_launch(sink, PITHP_CUDA_move, name, &m, sizeof m,
+                             threads_for(m.count));
 }
 
 static pith_status encode_fill(const pithp_sink *sink,
@@ -96,7 +96,8 @@ static pith_status encode_fill(const pithp_sink *sink,
                                int64_t count) {
     const pithp_cuda_fill_args a = {
         .to = to, .value = value, .count = count, .size = size};
-    return pithp_cuda_emit(sink, PITHP_CUDA_fill, name, &a, sizeof a, threads_for(count));
+    return pithp_cuda_launch(sink, PITHP_CUDA_fill, name, &a, sizeof a,
+                             threads_for(count));
 }
 
 static pith_status encode_box(const pithp_call *call,
@@ -117,8 +118,8 @@ static pith_status encode_box(const pithp_call *call,
         a.shape[d] = box->shape[d];
         a.whole[d] = x->shape[d];
     }
-    return pithp_cuda_emit(sink, PITHP_CUDA_box, pithp_rows[call->primitive].name, &a,
-                           sizeof a, a.count);
+    return pithp_cuda_launch(sink, PITHP_CUDA_box, pithp_ops[call->primitive].name, &a,
+                             sizeof a, a.count);
 }
 
 const pithp_device_encoder pithp_cuda_encoder = {.move = encode_move,
@@ -150,7 +151,7 @@ static pith_status lower_concatenate(const pithp_call *call,
             .to_stride = {unit * result->shape[p->axis], 1},
             .from_stride = {bytes, 1},
         };
-        const pith_status rc = pithp_emit_move(sink, "concatenate", &m);
+        const pith_status rc = pithp_launch_move(sink, "concatenate", &m);
         if (rc)
             return rc;
         to += bytes;
@@ -169,8 +170,8 @@ static pith_status lower_cast(const pithp_call *call,
                                     .count = result->count,
                                     .to_dtype = (int32_t)result->dtype,
                                     .from_dtype = (int32_t)call->operands[0]->dtype};
-    return pithp_cuda_emit(sink, PITHP_CUDA_cast, "cast", &a, sizeof a,
-                           threads_for(a.count));
+    return pithp_cuda_launch(sink, PITHP_CUDA_cast, "cast", &a, sizeof a,
+                             threads_for(a.count));
 }
 
 static pith_status lower_iota(const pithp_call *call,
@@ -185,8 +186,8 @@ static pith_status lower_iota(const pithp_call *call,
                               .dtype = (int32_t)result->dtype};
     for (int d = p->axis + 1; d < result->rank; d++)
         a.inner *= result->shape[d];
-    return pithp_cuda_emit(sink, PITHP_CUDA_iota, "iota", &a, sizeof a,
-                           threads_for(a.count));
+    return pithp_cuda_launch(sink, PITHP_CUDA_iota, "iota", &a, sizeof a,
+                             threads_for(a.count));
 }
 
 /* ---- Elementwise ---- */
@@ -218,12 +219,12 @@ static pith_status lower_elementwise(const pithp_call *call,
         return PITH_OK;
     if (!whole)
         fill_space(&a, call, result);
-    pithp_launch launch = {.name = pithp_rows[call->primitive].name,
+    pithp_launch launch = {.name = pithp_ops[call->primitive].name,
                            .args = &a,
                            .args_bytes = sizeof a,
                            .count = threads_for(a.count)};
     const pith_status rc = sink->cuda->elementwise(sink->closure, call, &launch);
-    return rc ? rc : sink->take(sink->closure, &launch);
+    return rc ? rc : sink->launch(sink->closure, &launch);
 }
 
 /* ---- Dispatch ---- */

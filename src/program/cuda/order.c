@@ -47,7 +47,7 @@ _Static_assert((int)M_OP_LOG_SUM >= (int)PITHP_REDUCTIONS, "kernels know it by n
 
 /* Numbers of the operations in kernels. */
 static int32_t operation_of(pithp_primitive primitive) {
-    return pithp_rows[primitive].combine == PITHP_OP_LOGADDEXP
+    return pithp_ops[primitive].combine == PITHP_OP_LOGADDEXP
                ? (int32_t)M_OP_LOG_SUM
                : (int32_t)pithp_reduction_of(primitive);
 }
@@ -65,7 +65,7 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     view(call->operands[0], p->axis, &a.outer, &a.length, &a.inner);
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     const int64_t lines = a.outer * a.inner;
     a.blocks = ceil_div(a.length, M_SCANNED);
     a.groups = ceil_div(a.blocks, M_GROUPED);
@@ -75,14 +75,17 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
                   by_group = ceil_div(lines * a.groups, CHAINS) * M_BLOCK;
     pith_status rc = PITH_OK;
     if (a.blocks > 1) {
-        rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_blocks, name, &a, sizeof a, by_block);
+        rc =
+            pithp_cuda_launch(sink, PITHP_CUDA_scan_blocks, name, &a, sizeof a, by_block);
         if (!rc)
-            rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_groups, name, &a, sizeof a,
-                                 by_group);
+            rc = pithp_cuda_launch(sink, PITHP_CUDA_scan_groups, name, &a, sizeof a,
+                                   by_group);
         if (!rc && a.groups > 1)
-            rc = pithp_cuda_emit(sink, PITHP_CUDA_scan_lines, name, &a, sizeof a, lines);
+            rc =
+                pithp_cuda_launch(sink, PITHP_CUDA_scan_lines, name, &a, sizeof a, lines);
     }
-    return rc ? rc : pithp_cuda_emit(sink, PITHP_CUDA_scan, name, &a, sizeof a, by_block);
+    return rc ? rc
+              : pithp_cuda_launch(sink, PITHP_CUDA_scan, name, &a, sizeof a, by_block);
 }
 /* Whether indices along lines of this length fit u32. */
 static bool is_narrow(int64_t length) {
@@ -135,15 +138,15 @@ static pithp_cuda_kernel_id merge_of(int32_t size) {
 }
 
 static pith_status
-emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
+launch_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
     const int64_t lines = a->outer * a->inner, tiles = ceil_div(a->length, TILE);
     a->run = run_of(a->length);
-    pith_status rc = pithp_cuda_emit(
+    pith_status rc = pithp_cuda_launch(
         sink, tiles_of(a->size), name, a, sizeof *a,
         (tiles > 1 ? lines * tiles : ceil_div(lines, TILE / a->run)) * M_BLOCK);
     for (; !rc && a->run < a->length; a->run *= 2) {
-        rc = pithp_cuda_emit(sink, merge_of(a->size), name, a, sizeof *a,
-                             lines * tiles * M_BLOCK);
+        rc = pithp_cuda_launch(sink, merge_of(a->size), name, a, sizeof *a,
+                               lines * tiles * M_BLOCK);
         const pithp_cuda_sort_args merged = *a;
         a->keys = merged.next_keys;
         a->next_keys = merged.keys;
@@ -153,13 +156,13 @@ emit_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) 
     return rc;
 }
 
-pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
-                                 const char *name,
-                                 const uint64_t *from,
-                                 int64_t count,
-                                 void *temporary,
-                                 const uint64_t **keys,
-                                 const int64_t **indices) {
+pith_status pithp_cuda_launch_sort(const pithp_sink *sink,
+                                   const char *name,
+                                   const uint64_t *from,
+                                   int64_t count,
+                                   void *temporary,
+                                   const uint64_t **keys,
+                                   const int64_t **indices) {
     pithp_cuda_sort_args a = {.from = from,
                               .outer = 1,
                               .length = count,
@@ -168,7 +171,7 @@ pith_status pithp_cuda_emit_sort(const pithp_sink *sink,
                               .size = sizeof *from,
                               .wide = true};
     set_temporary(&a, temporary, count);
-    const pith_status rc = emit_sorting(&a, name, sink);
+    const pith_status rc = launch_sorting(&a, name, sink);
     *keys = a.keys;
     *indices = a.indices;
     return rc;
@@ -180,7 +183,7 @@ pith_status pithp_cuda_lower_sort(const pithp_call *call,
                                   const pithp_sink *sink) {
     const pithp_sort_params *p = call->params;
     const pith_spec *x = call->operands[0];
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     pithp_cuda_sort_args a = {.from = memory->operands[0],
                               .to = memory->result,
                               .dtype = (int32_t)x->dtype,
@@ -192,9 +195,10 @@ pith_status pithp_cuda_lower_sort(const pithp_call *call,
         return PITH_OK;
     set_temporary(&a, memory->temporary, x->count);
     view(x, p->axis, &a.outer, &a.length, &a.inner);
-    const pith_status rc = emit_sorting(&a, name, sink);
+    const pith_status rc = launch_sorting(&a, name, sink);
     return rc ? rc
-              : pithp_cuda_emit(sink, PITHP_CUDA_sort_end, name, &a, sizeof a, x->count);
+              : pithp_cuda_launch(sink, PITHP_CUDA_sort_end, name, &a, sizeof a,
+                                  x->count);
 }
 
 size_t pithp_cuda_temporary_search(const pithp_call *call, const pith_spec *result) {
@@ -214,6 +218,6 @@ pith_status pithp_cuda_lower_search(const pithp_call *call,
                                       .sorted_count = call->operands[0]->count,
                                       .dtype = (int32_t)call->operands[0]->dtype,
                                       .right = p->right};
-    return pithp_cuda_emit(sink, PITHP_CUDA_search, "search_sorted", &a, sizeof a,
-                           result->count);
+    return pithp_cuda_launch(sink, PITHP_CUDA_search, "search_sorted", &a, sizeof a,
+                             result->count);
 }

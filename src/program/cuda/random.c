@@ -16,8 +16,8 @@ pith_status pithp_cuda_lower_random(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     const pithp_cuda_random_args a = pithp_random_args_of(call, result, memory);
-    return pithp_cuda_emit(sink, PITHP_CUDA_random, pithp_rows[call->primitive].name, &a,
-                           sizeof a, a.keys * a.pairs);
+    return pithp_cuda_launch(sink, PITHP_CUDA_random, pithp_ops[call->primitive].name, &a,
+                             sizeof a, a.keys * a.pairs);
 }
 
 size_t pithp_cuda_temporary_threefry(const pithp_call *call, const pith_spec *result) {
@@ -30,6 +30,6 @@ pith_status pithp_cuda_lower_threefry(const pithp_call *call,
                                       const pithp_memory *memory,
                                       const pithp_sink *sink) {
     const pithp_cuda_threefry_args a = pithp_threefry_args_of(call, result, memory);
-    return pithp_cuda_emit(sink, PITHP_CUDA_threefry, pithp_rows[call->primitive].name,
-                           &a, sizeof a, a.count);
+    return pithp_cuda_launch(sink, PITHP_CUDA_threefry, pithp_ops[call->primitive].name,
+                             &a, sizeof a, a.count);
 }

@@ -97,8 +97,8 @@ static pith_status reduce_trees(m_reduce_args *a,
         const int64_t groups = trees_for(a->count);
         a->partial = first;
         a->reduced = second;
-        const pith_status rc = pithp_cuda_emit(sink, PITHP_CUDA_reduce_tree, name, a,
-                                               sizeof *a, a->outer * groups * a->inner);
+        const pith_status rc = pithp_cuda_launch(sink, PITHP_CUDA_reduce_tree, name, a,
+                                                 sizeof *a, a->outer * groups * a->inner);
         if (rc || groups == 1)
             return rc;
         a->count = groups;
@@ -108,14 +108,14 @@ static pith_status reduce_trees(m_reduce_args *a,
 }
 
 /* The first kernel: a fused one, or the library's. */
-static pith_status emit_first(const m_reduce_args *a,
-                              const char *name,
-                              pithp_cuda_kernel_id id,
-                              const pithp_sink *sink,
-                              const pithp_cuda_maker *maker,
-                              int64_t threads) {
+static pith_status launch_first(const m_reduce_args *a,
+                                const char *name,
+                                pithp_cuda_kernel_id id,
+                                const pithp_sink *sink,
+                                const pithp_cuda_maker *maker,
+                                int64_t threads) {
     return maker ? maker->launch(maker->closure, sink, name, a, threads)
-                 : pithp_cuda_emit(sink, id, name, a, sizeof *a, threads);
+                 : pithp_cuda_launch(sink, id, name, a, sizeof *a, threads);
 }
 
 /* Candidates are read again, so every launch uses the first kernel. */
@@ -129,8 +129,8 @@ static pith_status find(m_reduce_args *a,
     for (;;) {
         const int64_t groups = trees_for(a->count);
         a->found = first;
-        const pith_status rc = emit_first(a, name, PITHP_CUDA_find, sink, maker,
-                                          a->outer * groups * a->inner);
+        const pith_status rc = launch_first(a, name, PITHP_CUDA_find, sink, maker,
+                                            a->outer * groups * a->inner);
         if (rc || groups == 1)
             return rc;
         a->count = groups;
@@ -157,7 +157,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pithp_memory *memory,
                                        const pithp_sink *sink,
                                        const pithp_cuda_maker *maker) {
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     const pith_spec *x = call->operands[0];
     const pithp_reduce_view v = pithp_reduce_view_of(call);
     char *temporary = memory->temporary;
@@ -173,7 +173,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     if (v.moved && !maker) {
-        const pith_status rc = pithp_reduce_emit_moving(call, temporary, sink, memory);
+        const pith_status rc = pithp_reduce_launch_moving(call, temporary, sink, memory);
         if (rc)
             return rc;
         a.from = temporary;
@@ -187,13 +187,14 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
     if (pithp_reduce_is_arg(call))
         return find(&a, name, sink, maker, first, second);
     if (v.length <= TREE)
-        return emit_first(&a, name, PITHP_CUDA_reduce_short, sink, maker, result->count);
+        return launch_first(&a, name, PITHP_CUDA_reduce_short, sink, maker,
+                            result->count);
     if (v.length <= PITHP_REDUCE_BLOCK)
-        return emit_first(&a, name, PITHP_CUDA_reduce_team, sink, maker,
-                          team_threads(&v));
+        return launch_first(&a, name, PITHP_CUDA_reduce_team, sink, maker,
+                            team_threads(&v));
     a.count = v.blocks * LANES;
     a.partial = first;
-    const pith_status rc = emit_first(&a, name, PITHP_CUDA_reduce_lanes, sink, maker,
-                                      result->count * a.count);
+    const pith_status rc = launch_first(&a, name, PITHP_CUDA_reduce_lanes, sink, maker,
+                                        result->count * a.count);
     return rc ? rc : reduce_trees(&a, name, sink, first, second);
 }

@@ -59,7 +59,7 @@ static pith_status compile_elementwise(pith_scope *s,
     if (rc == PITH_OK)
         rc = pithp_compile(
             s, text.bytes,
-            &(pithp_compile_options){.name = pithp_rows[call->primitive].name}, module);
+            &(pithp_compile_options){.name = pithp_ops[call->primitive].name}, module);
     if (rc == PITH_OK) {
         rc = pithp_module_find(s, *module, "pithp_elementwise", launch);
         if (rc != PITH_OK)
@@ -98,7 +98,7 @@ builtin_on_scope(void *scope, pithp_cuda_kernel_id id, pithp_launch *launch) {
     return PITH_OK;
 }
 
-static pith_status take_on_scope(void *scope, const pithp_launch *launch) {
+static pith_status launch_on_scope(void *scope, const pithp_launch *launch) {
     return pithp_launch_enqueue(scope, launch);
 }
 
@@ -131,7 +131,7 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pith_spec *result,
                            const pithp_memory *memory) {
     const pithp_sink sink = {
-        .take = take_on_scope, .closure = s, .cuda = &pithp_cuda_on_scope};
+        .launch = launch_on_scope, .closure = s, .cuda = &pithp_cuda_on_scope};
     const size_t plain = (pithp_cuda_temporary_bytes(call, result) + 255) / 256 * 256,
                  gemm = gemm_bytes(s, call);
     pithp_memory own = *memory;

@@ -6,20 +6,22 @@
 
 #include <string.h>
 
-static bool is_walked(const pithp_fused_step *a, const pithp_external *x) {
+static bool is_strided(const pithp_fused_step *a, const pithp_external *x) {
     return x->access != PITHP_ACCESS_FLAT && x->access != PITHP_ACCESS_PIECES &&
            !pithp_is_uniform(a, x);
 }
 
-int pithp_kernel_walks(const pithp_fused_step *a, int before) {
+int pithp_kernel_strided_before(const pithp_fused_step *a, int before) {
     int count = 0;
     for (int e = 0; e < before; e++)
-        count += is_walked(a, &a->externals[e]);
+        count += is_strided(a, &a->externals[e]);
     return count;
 }
 
-int pithp_kernel_walk(const pithp_fused_step *a, int external) {
-    return is_walked(a, &a->externals[external]) ? pithp_kernel_walks(a, external) : -1;
+int pithp_kernel_strided_index(const pithp_fused_step *a, int external) {
+    return is_strided(a, &a->externals[external])
+               ? pithp_kernel_strided_before(a, external)
+               : -1;
 }
 
 /* ---- Pieces ---- */
@@ -97,7 +99,7 @@ bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b) 
 static void add_element(const void *closure, int e) {
     const pithp_step_text *x = closure;
     const char *type = pithp_dtype_spelling(x->dtype[e]);
-    const int walk = pithp_kernel_walk(x->a, e);
+    const int strided = pithp_kernel_strided_index(x->a, e);
     if (is_chosen(x, e)) {
         pithp_text_print(x->t, "((const %s *)p%d->at)[m_within(p%d, %d, index)]", type, e,
                          e, x->a->rank);
@@ -106,20 +108,20 @@ static void add_element(const void *closure, int e) {
     pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
     if (pithp_is_uniform(x->a, &x->a->externals[e]))
         pithp_text_add(x->t, "[0]");
-    else if (walk < 0)
+    else if (strided < 0)
         pithp_text_add(x->t, "[i]");
     else
-        pithp_text_print(x->t, "[place[%d]]", walk);
+        pithp_text_print(x->t, "[offset[%d]]", strided);
 }
 
 void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
-    const int walks = pithp_kernel_walks(x->a, x->a->external_count);
+    const int strided = pithp_kernel_strided_before(x->a, x->a->external_count);
     pithp_text_print(x->t,
                      "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
                      "    i64 shape[8];\n    void *at[%d];\n",
                      name, x->a->external_count);
-    if (walks)
-        pithp_text_print(x->t, "    i64 stride[%d][8];\n", walks);
+    if (strided)
+        pithp_text_print(x->t, "    i64 stride[%d][8];\n", strided);
     if (x->a->taken_count)
         pithp_text_print(x->t,
                          "    struct {\n        const void *index;\n"
@@ -130,29 +132,29 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
     pithp_text_print(x->t, "} %s_args;\n", name);
 }
 
-static void add_walks(const pithp_step_text *x, const char *indent) {
-    const int walks = pithp_kernel_walks(x->a, x->a->external_count);
-    if (walks)
+static void add_offsets(const pithp_step_text *x, const char *indent) {
+    const int strided = pithp_kernel_strided_before(x->a, x->a->external_count);
+    if (strided)
         pithp_text_print(x->t,
-                         "%si64 place[%d];\n"
-                         "%sm_walk(i, a->rank, a->shape, a->stride, %d, place);\n",
-                         indent, walks, indent, walks);
+                         "%si64 offset[%d];\n"
+                         "%sm_walk(i, a->rank, a->shape, a->stride, %d, offset);\n",
+                         indent, strided, indent, strided);
 }
 
 /* Declare what addresses elements: the offsets of strided externals, and the pieces. */
-static void add_places(const pithp_step_text *x, const char *indent) {
-    add_walks(x, indent);
+static void add_addressing(const pithp_step_text *x, const char *indent) {
+    add_offsets(x, indent);
     if (x->chooses)
         add_choices(x, indent);
 }
 
 void pithp_kernel_text_index(const pithp_step_text *x, const char *indent) {
-    add_places(x, indent);
+    add_addressing(x, indent);
     pithp_step_text_index(x, indent, &(pithp_elements){add_element, x});
 }
 
 void pithp_kernel_text_values(const pithp_step_text *x, const char *indent) {
-    add_places(x, indent);
+    add_addressing(x, indent);
     pithp_step_text_values(x, indent, &(pithp_elements){add_element, x});
 }
 
@@ -183,11 +185,11 @@ static void add_elements_in_turn(const pithp_step_text *x) {
 
 /* Load ahead: the results of a thread wait in the arrays made<external>. */
 static void add_elements_together(const pithp_step_text *x) {
-    bool walks = false;
+    bool strided = false;
     for (int e = 0; e < x->a->external_count; e++) {
         if (!pithp_step_text_writes(x, e))
             continue;
-        walks |= pithp_kernel_walk(x->a, e) >= 0;
+        strided |= pithp_kernel_strided_index(x->a, e) >= 0;
         pithp_text_print(x->t, "    %s made%d[M_EACH];\n",
                          pithp_dtype_spelling(x->dtype[e]), e);
     }
@@ -205,8 +207,8 @@ static void add_elements_together(const pithp_step_text *x) {
                          "        const i64 i = M_ELEMENT(t, k);\n"
                          "        if (i >= a->count)\n"
                          "            break;\n");
-    if (walks)
-        add_walks(x, "        ");
+    if (strided)
+        add_offsets(x, "        ");
     for (int e = 0; e < x->a->external_count; e++)
         if (pithp_step_text_writes(x, e)) {
             pithp_text_add(x->t, "        ");
@@ -249,7 +251,7 @@ size_t pithp_kernel_arguments(const pithp_fused_args *from, int64_t count, void 
     memcpy(args->shape, step->shape, sizeof args->shape);
     for (int e = 0; e < step->external_count; e++) {
         at[e] = from->data[e];
-        if (is_walked(step, &step->externals[e]))
+        if (is_strided(step, &step->externals[e]))
             memcpy(*stride++, step->externals[e].stride, sizeof *stride);
     }
     pithp_taken_from *taken = (pithp_taken_from *)(void *)stride;

@@ -36,15 +36,15 @@ bool pithp_debug_lines(void) {
 }
 
 void pithp_debug_prologue(pithp_text *t) {
-    static const char *const rows[][2] = {{"m_abs", "fabs"},    {"m_floor", "floor"},
-                                          {"m_ceil", "ceil"},   {"m_rint", "rint"},
-                                          {"m_trunc", "trunc"}, {"m_sqrt", "sqrt"}};
-    for (int k = 0; k < PITHP_COUNT(rows) && pithp_debug_lines(); k++)
+    static const char *const builtins[][2] = {{"m_abs", "fabs"},    {"m_floor", "floor"},
+                                              {"m_ceil", "ceil"},   {"m_rint", "rint"},
+                                              {"m_trunc", "trunc"}, {"m_sqrt", "sqrt"}};
+    for (int k = 0; k < PITHP_COUNT(builtins) && pithp_debug_lines(); k++)
         pithp_text_print(t,
                          "#undef %s\n"
                          "#define %s(x) __builtin_choose_expr(sizeof(x) == 4, "
                          "__builtin_%sf(x), __builtin_%s(x))\n",
-                         rows[k][0], rows[k][0], rows[k][1], rows[k][1]);
+                         builtins[k][0], builtins[k][0], builtins[k][1], builtins[k][1]);
 }
 
 void pithp_line_begin(pithp_text *t, const char *site) {
@@ -59,7 +59,7 @@ void pithp_line_end(pithp_text *t) {
 
 /* ---- Second pass: directives ---- */
 
-typedef struct settling {
+typedef struct directives {
     pithp_text *to;
     const char *site;    /* site of the current section, up to the end of the line; NULL:
                             outside sections */
@@ -68,9 +68,9 @@ typedef struct settling {
     int64_t parentheses; /* open parentheses: no directive inside, where it could split
                             macro arguments */
     const char *file, *end;
-} settling;
+} directives;
 
-static void add_directive(settling *x, int64_t line, const char *file, size_t n) {
+static void add_directive(directives *x, int64_t line, const char *file, size_t n) {
     pithp_text_print(x->to, "#line %lld \"", (long long)line);
     for (size_t k = 0; k < n; k++) {
         if (file[k] == '"' || file[k] == '\\')
@@ -82,7 +82,7 @@ static void add_directive(settling *x, int64_t line, const char *file, size_t n)
 }
 
 /* Write the directive of a site "FILE:LINE". */
-static void add_site(settling *x) {
+static void add_site(directives *x) {
     const size_t n = strcspn(x->site, "\n");
     size_t colon = n;
     while (colon > 0 && x->site[colon - 1] != ':')
@@ -91,13 +91,13 @@ static void add_site(settling *x) {
         add_directive(x, strtol(x->site + colon, NULL, 10), x->site, colon - 1);
 }
 
-static void add_own(settling *x) {
+static void add_own(directives *x) {
     char name[4096];
     const int n = snprintf(name, sizeof name, "%s%s", x->file, x->end);
     add_directive(x, x->lines + 2, name, (size_t)n < sizeof name ? (size_t)n : 0);
 }
 
-static void add_text(settling *x, const char *line, size_t n) {
+static void add_text(directives *x, const char *line, size_t n) {
     if (x->site && x->parentheses == 0)
         add_site(x);
     else if (!x->site && x->left)
@@ -109,7 +109,7 @@ static void add_text(settling *x, const char *line, size_t n) {
         x->parentheses += (line[k] == '(') - (line[k] == ')');
 }
 
-static void add_line(settling *x, const char *line, size_t n) {
+static void add_line(directives *x, const char *line, size_t n) {
     if (strncmp(line, from, sizeof from - 1) == 0) {
         x->site = line + sizeof from - 1;
         x->parentheses = 0; /* forget parentheses of comments */
@@ -136,24 +136,25 @@ choose_file(const pithp_text *t, const char *prefix, char *file, size_t room) {
     return false;
 }
 
-bool pithp_debug_settle(pithp_text *t,
-                        const char *prefix,
-                        const char *end,
-                        char *file,
-                        size_t room) {
-    pithp_text settled;
+bool pithp_debug_directives(pithp_text *t,
+                            const char *prefix,
+                            const char *end,
+                            char *file,
+                            size_t room) {
+    pithp_text finished;
     file[0] = 0;
     if (t->failed || (!pithp_debug_lines() && !strstr(t->bytes, here)))
         return !t->failed;
     const bool kept = choose_file(t, prefix, file, room);
-    settling x = {.to = &settled, .file = kept ? file : prefix, .end = end, .left = true};
-    pithp_text_begin(&settled, t->rt);
+    directives x = {
+        .to = &finished, .file = kept ? file : prefix, .end = end, .left = true};
+    pithp_text_begin(&finished, t->rt);
     for (const char *line = t->bytes; *line;) {
         const size_t n = strcspn(line, "\n") + 1;
         add_line(&x, line, line[n - 1] ? n : n - 1);
         line += line[n - 1] ? n : n - 1;
     }
     pithp_text_end(t);
-    *t = settled;
+    *t = finished;
     return !t->failed;
 }

@@ -25,10 +25,10 @@ void pithp_line_end(pithp_text *t);
  * file. False: memory is short.
  *
  * @param file Set to the file's name without `end`; "": the text is not kept. */
-bool pithp_debug_settle(pithp_text *t,
-                        const char *prefix,
-                        const char *end,
-                        char *file,
-                        size_t room);
+bool pithp_debug_directives(pithp_text *t,
+                            const char *prefix,
+                            const char *end,
+                            char *file,
+                            size_t room);
 
 #endif

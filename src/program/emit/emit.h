@@ -11,17 +11,17 @@
 /* ---- Fused steps ---- */
 
 /* Define the functions of the operations and casts of a step, each once in a text:
- * "row_add_f64(x, y)" on elements as they are stored. */
-typedef struct pithp_emitted_rows {
-    uint16_t rows[PITHP_ELEMENTWISE_COUNT], casts[PITH_DTYPE_COUNT]; /* bits: dtypes */
+ * "op_add_f64(x, y)" on elements as they are stored. */
+typedef struct pithp_emitted_ops {
+    uint16_t ops[PITHP_ELEMENTWISE_COUNT], casts[PITH_DTYPE_COUNT]; /* bits: dtypes */
     uint64_t reducers; /* bits: indices into pithp_text_reducers */
     uint8_t dots;      /* bits: vector products of f32 and f64 */
     bool maths;        /* a function calls one of math.def */
     bool as_macros;    /* macros, so that a debugger shows the line of the call */
-} pithp_emitted_rows;
-void pithp_emit_row_functions(pithp_text *t,
-                              pithp_emitted_rows *emitted,
-                              const pithp_fused_step *step);
+} pithp_emitted_ops;
+void pithp_emit_op_functions(pithp_text *t,
+                             pithp_emitted_ops *emitted,
+                             const pithp_fused_step *step);
 
 /* Emit the function of a fused step, after the functions of its operations:
  *     void NAME(const void *args, i64 begin, i64 end) { ... }
@@ -31,18 +31,18 @@ void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_step *s
 
 /* Map-reduce fusion in compiled code: one loop computes the elements of a fused step (a
  * producer, or the first steps of a band) and reduces them. It requires that one
- * reduction is their only reader. The loop is M_FOLD_ROWS or M_FOLD_COLUMNS of
- * source/map_reduce.h. */
-typedef struct pithp_folding {
+ * reduction is their only reader. The loop is M_MAP_REDUCE_ROWS or M_MAP_REDUCE_COLUMNS
+ * of source/map_reduce.h. */
+typedef struct pithp_map_reduce {
     int reducer; /* index into pithp_text_reducers; -1: not fused */
     bool rows;
-} pithp_folding;
-pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step);
-/* Emit its function; args are m_fold_args. */
-void pithp_emit_folding(pithp_text *t,
-                        const char *name,
-                        const pithp_fused_step *step,
-                        pithp_folding fold);
+} pithp_map_reduce;
+pithp_map_reduce pithp_map_reduce_of(const pithp_plan *plan, const pithp_step *step);
+/* Emit its function; args are m_map_reduce_args. */
+void pithp_emit_map_reduce(pithp_text *t,
+                           const char *name,
+                           const pithp_fused_step *step,
+                           pithp_map_reduce map_reduce);
 
 /* The reduction in a kernel: its operand is an external of the step that the kernel
  * computes. */
@@ -66,7 +66,8 @@ typedef struct pithp_kernel_work {
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work);
 
 /* Arguments of a kernel: this struct; the address of each external; PITH_MAX_RANK strides
- * of each strided external (pithp_kernel_walks); the pithp_taken_from of each gather. */
+ * of each strided external (pithp_kernel_strided_index); the pithp_taken_from of each
+ * gather. */
 typedef struct pithp_kernel_args {
     int64_t count;
     int32_t rank, unused; /* no padding: equal arguments have equal bytes */

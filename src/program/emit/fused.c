@@ -18,69 +18,70 @@
 /* ---- Operations ---- */
 
 static bool is_where(const pithp_fused_op *op) {
-    return !op->cast && op->row == PITHP_OP_WHERE;
+    return !op->cast && op->operation == PITHP_OP_WHERE;
 }
 
 static int arity_of(const pithp_fused_op *op) {
-    return op->cast ? 1 : pithp_rows[op->row].arity;
+    return op->cast ? 1 : pithp_ops[op->operation].arity;
 }
 
 /* Storage dtype of operand k. */
 static pith_dtype operand_dtype(const pithp_fused_op *op, int k) {
     if (op->cast)
-        return (pith_dtype)op->row;
-    return is_where(op) && k == 0 ? PITH_BOOL : (pith_dtype)op->column;
+        return (pith_dtype)op->operation;
+    return is_where(op) && k == 0 ? PITH_BOOL : (pith_dtype)op->dtype;
 }
 
 static pith_dtype result_dtype(const pithp_fused_op *op) {
-    return !op->cast && pithp_rows[op->row].predicate ? PITH_BOOL
-                                                      : (pith_dtype)op->column;
+    return !op->cast && pithp_ops[op->operation].predicate ? PITH_BOOL
+                                                           : (pith_dtype)op->dtype;
 }
 
 static void add_function_name(pithp_text *t, const pithp_fused_op *op) {
-    const char *to = pithp_dtype_spelling((pith_dtype)op->column);
+    const char *to = pithp_dtype_spelling((pith_dtype)op->dtype);
     if (op->cast)
-        pithp_text_print(t, "cast_%s_%s", pithp_dtype_spelling((pith_dtype)op->row), to);
+        pithp_text_print(t, "cast_%s_%s", pithp_dtype_spelling((pith_dtype)op->operation),
+                         to);
     else
-        pithp_text_print(t, "row_%s_%s", pithp_rows[op->row].name, to);
+        pithp_text_print(t, "op_%s_%s", pithp_ops[op->operation].name, to);
 }
 
-static void add_row(pithp_text *t, const pithp_fused_op *op) {
-    const pith_dtype dtype = (pith_dtype)op->column;
-    const pithp_row *row = &pithp_rows[op->row];
+static void add_operation(pithp_text *t, const pithp_fused_op *op) {
+    const pith_dtype dtype = (pith_dtype)op->dtype;
+    const pithp_op_info *info = &pithp_ops[op->operation];
     const char *name = pithp_dtype_spelling(dtype);
-    pithp_text_print(t, "M_FN %s ", row->predicate ? "b8" : name);
+    pithp_text_print(t, "M_FN %s ", info->predicate ? "b8" : name);
     add_function_name(t, op);
-    for (int k = 0; k < row->arity; k++)
+    for (int k = 0; k < info->arity; k++)
         pithp_text_print(t, "%s%s %c", k ? ", " : "(",
                          pithp_dtype_spelling(operand_dtype(op, k)),
                          (is_where(op) ? 'a' : 'x') + k);
     if (is_where(op)) { /* copies bits */
-        pithp_text_print(t, ") {\n    return %s;\n}\n", row->real);
+        pithp_text_print(t, ") {\n    return %s;\n}\n", info->real);
         return;
     }
     pithp_text_add(t, ") {\n");
     pithp_dtype_scope(t, "    ", dtype);
-    for (int k = 0; k < row->arity; k++)
+    for (int k = 0; k < info->arity; k++)
         pithp_text_print(t, "    const T %c = LOAD_%s(%c);\n", 'a' + k, name, 'x' + k);
-    pithp_text_print(t, row->predicate ? "    return (b8)%s(" : "    return STORE_%s((",
-                     row->predicate ? "" : name);
-    pithp_text_add(t, pith_dtype_is_float(dtype) ? row->real : row->integer);
-    pithp_text_add(t, row->predicate ? ");\n}\n" : "));\n}\n");
+    pithp_text_print(t, info->predicate ? "    return (b8)%s(" : "    return STORE_%s((",
+                     info->predicate ? "" : name);
+    pithp_text_add(t, pith_dtype_is_float(dtype) ? info->real : info->integer);
+    pithp_text_add(t, info->predicate ? ");\n}\n" : "));\n}\n");
 }
 
 static void add_cast(pithp_text *t, const pithp_fused_op *op) {
-    const char *from = pithp_dtype_spelling((pith_dtype)op->row),
-               *to = pithp_dtype_spelling((pith_dtype)op->column);
+    const char *from = pithp_dtype_spelling((pith_dtype)op->operation),
+               *to = pithp_dtype_spelling((pith_dtype)op->dtype);
     pithp_text_print(t,
                      "M_FN %s cast_%s_%s(%s x) {\n    return m_to_%s(LOAD_%s(x));\n}\n",
                      to, from, to, from, to, from);
 }
 
 bool pithp_op_calls_maths(const pithp_fused_op *op) {
-    if (op->cast || !pith_dtype_is_float((pith_dtype)op->column))
+    if (op->cast || !pith_dtype_is_float((pith_dtype)op->dtype))
         return false;
-    return pithp_op_has((pithp_primitive)op->row, PITHP_TRAIT_MATHS);
+    return pithp_op_has((pithp_primitive)op->operation, PITHP_TRAIT_MATHS);
 }
 
 /* ---- Operations as macros, which have no lines of their own ---- */
@@ -88,7 +89,7 @@ bool pithp_op_calls_maths(const pithp_fused_op *op) {
 static void macro_operand(pithp_text *t, const pithp_fused_op *op, int k) {
     pithp_text_print(
         t, "const %s m_%c = (%c); ",
-        pithp_dtype_spelling(op->cast ? (pith_dtype)op->row : operand_dtype(op, k)),
+        pithp_dtype_spelling(op->cast ? (pith_dtype)op->operation : operand_dtype(op, k)),
         'x' + k, 'X' + k);
 }
 
@@ -103,15 +104,15 @@ static void macro_scope(pithp_text *t, pith_dtype dtype) {
     pithp_text_end(&scope);
 }
 
-static void macro_row(pithp_text *t, const pithp_fused_op *op) {
-    const pith_dtype dtype = (pith_dtype)op->column;
-    const pithp_row *row = &pithp_rows[op->row];
+static void macro_operation(pithp_text *t, const pithp_fused_op *op) {
+    const pith_dtype dtype = (pith_dtype)op->dtype;
+    const pithp_op_info *info = &pithp_ops[op->operation];
     const char *name = pithp_dtype_spelling(dtype);
-    for (int k = 0; k < row->arity; k++)
+    for (int k = 0; k < info->arity; k++)
         macro_operand(t, op, k);
     if (!is_where(op))
         macro_scope(t, dtype);
-    for (int k = 0; k < row->arity; k++)
+    for (int k = 0; k < info->arity; k++)
         if (is_where(op))
             pithp_text_print(t, "const %s %c = m_%c; ",
                              pithp_dtype_spelling(operand_dtype(op, k)), 'a' + k,
@@ -119,33 +120,35 @@ static void macro_row(pithp_text *t, const pithp_fused_op *op) {
         else
             pithp_text_print(t, "const T %c = LOAD_%s(m_%c); ", 'a' + k, name, 'x' + k);
     if (is_where(op))
-        pithp_text_add(t, row->real);
+        pithp_text_add(t, info->real);
     else
-        pithp_text_print(t, row->predicate ? "(b8)(%s%s)" : "STORE_%s((%s))",
-                         row->predicate ? "" : name,
-                         pith_dtype_is_float(dtype) ? row->real : row->integer);
+        pithp_text_print(t, info->predicate ? "(b8)(%s%s)" : "STORE_%s((%s))",
+                         info->predicate ? "" : name,
+                         pith_dtype_is_float(dtype) ? info->real : info->integer);
 }
 
 static void add_macro(pithp_text *t, const pithp_fused_op *op) {
     static const char *const parameters[] = {"()", "(X)", "(X, Y)", "(X, Y, Z)"};
     pithp_text_add(t, "#define ");
     add_function_name(t, op);
-    pithp_text_print(t, "%s ({ ", parameters[op->cast ? 1 : pithp_rows[op->row].arity]);
+    pithp_text_print(t, "%s ({ ",
+                     parameters[op->cast ? 1 : pithp_ops[op->operation].arity]);
     if (op->cast) {
         macro_operand(t, op, 0);
         pithp_text_print(t, "m_to_%s(LOAD_%s(m_x))",
-                         pithp_dtype_spelling((pith_dtype)op->column),
-                         pithp_dtype_spelling((pith_dtype)op->row));
+                         pithp_dtype_spelling((pith_dtype)op->dtype),
+                         pithp_dtype_spelling((pith_dtype)op->operation));
     } else {
-        macro_row(t, op);
+        macro_operation(t, op);
     }
     pithp_text_add(t, "; })\n");
 }
 
 static void
-add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *op) {
-    uint16_t *bits = op->cast ? &emitted->casts[op->row] : &emitted->rows[op->row];
-    const uint16_t bit = (uint16_t)(1u << op->column);
+add_function(pithp_text *t, pithp_emitted_ops *emitted, const pithp_fused_op *op) {
+    uint16_t *bits =
+        op->cast ? &emitted->casts[op->operation] : &emitted->ops[op->operation];
+    const uint16_t bit = (uint16_t)(1u << op->dtype);
     emitted->maths |= pithp_op_calls_maths(op);
     if (*bits & bit)
         return;
@@ -155,22 +158,23 @@ add_function(pithp_text *t, pithp_emitted_rows *emitted, const pithp_fused_op *o
     else if (op->cast)
         add_cast(t, op);
     else
-        add_row(t, op);
+        add_operation(t, op);
 }
 
-void pithp_emit_row_functions(pithp_text *t,
-                              pithp_emitted_rows *emitted,
-                              const pithp_fused_step *step) {
+void pithp_emit_op_functions(pithp_text *t,
+                             pithp_emitted_ops *emitted,
+                             const pithp_fused_step *step) {
     for (int k = 0; k < step->op_count; k++)
         add_function(t, emitted, &step->ops[k]);
 }
 
-void pithp_emit_row(pithp_text *t,
-                    pithp_emitted_rows *emitted,
-                    pithp_primitive row,
-                    pith_dtype dtype) {
-    add_function(t, emitted,
-                 &(pithp_fused_op){.row = (uint16_t)row, .column = (uint8_t)dtype});
+void pithp_emit_op_function(pithp_text *t,
+                            pithp_emitted_ops *emitted,
+                            pithp_primitive operation,
+                            pith_dtype dtype) {
+    add_function(
+        t, emitted,
+        &(pithp_fused_op){.operation = (uint16_t)operation, .dtype = (uint8_t)dtype});
 }
 
 /* ---- Steps ---- */
@@ -182,9 +186,9 @@ static int external_of(const pithp_step_text *x, int slot) {
 
 /* Whether gcc does not vectorise an operation. */
 static bool is_scalar(const pithp_fused_op *op) {
-    const bool real = pith_dtype_is_float((pith_dtype)op->column);
+    const bool real = pith_dtype_is_float((pith_dtype)op->dtype);
     return !op->cast &&
-           pithp_op_has((pithp_primitive)op->row,
+           pithp_op_has((pithp_primitive)op->operation,
                         real ? PITHP_TRAIT_SCALAR_REAL : PITHP_TRAIT_SCALAR_INTEGER);
 }
 
@@ -199,7 +203,7 @@ static void clear(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) 
     memset(x->crosses, 0, ops * sizeof *x->crosses);
     memset(x->is_read, 0, externals * sizeof *x->is_read);
     memset(x->reader, 0, externals * sizeof *x->reader);
-    memset(x->is_one, 0, externals * sizeof *x->is_one);
+    memset(x->is_hoisted, 0, externals * sizeof *x->is_hoisted);
     memset(x->dtype, 0, externals * sizeof *x->dtype);
 }
 
@@ -296,18 +300,18 @@ static void add_store(const pithp_step_text *x,
  * segment. */
 static void
 add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
-    bool loaded[PITHP_FUSED_EXTERNALS], passed[PITHP_FUSED_OPS];
+    bool loaded[PITHP_FUSED_EXTERNALS], buffered[PITHP_FUSED_OPS];
     memset(loaded, false, (size_t)x->a->external_count);
-    memset(passed, false, (size_t)x->a->op_count);
+    memset(buffered, false, (size_t)x->a->op_count);
     for (int k = 0; k < x->a->op_count; k++) {
         const pithp_fused_op *op = &x->a->ops[k];
         for (int o = 0; x->segment[k] == segment && o < arity_of(op); o++) {
             const int from = x->operands[k][o], e = external_of(x, op->from[o]);
-            if (from < 0 && !loaded[e] && !x->is_one[e]) {
+            if (from < 0 && !loaded[e] && !x->is_hoisted[e]) {
                 loaded[e] = true;
                 add_load(x, INDENT, e, k, memory);
-            } else if (from >= 0 && x->segment[from] != segment && !passed[from]) {
-                passed[from] = true;
+            } else if (from >= 0 && x->segment[from] != segment && !buffered[from]) {
+                buffered[from] = true;
                 pithp_text_print(x->t, INDENT "const %s v%d = kept%d[i - from];\n",
                                  pithp_dtype_spelling(result_dtype(&x->a->ops[from])),
                                  from, from);
@@ -319,12 +323,12 @@ add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
 /* Whether an op divides a loaded operand by a uniform one. */
 static bool divides(const pithp_step_text *x, int k) {
     const pithp_fused_op *op = &x->a->ops[k];
-    if (op->cast || op->row != PITHP_OP_DIV || x->operands[k][0] >= 0 ||
+    if (op->cast || op->operation != PITHP_OP_DIV || x->operands[k][0] >= 0 ||
         x->operands[k][1] >= 0)
         return false;
-    return (op->column == PITH_F32 || op->column == PITH_F64) &&
-           !x->is_one[external_of(x, op->from[0])] &&
-           x->is_one[external_of(x, op->from[1])];
+    return (op->dtype == PITH_F32 || op->dtype == PITH_F64) &&
+           !x->is_hoisted[external_of(x, op->from[0])] &&
+           x->is_hoisted[external_of(x, op->from[1])];
 }
 
 static void add_op(const pithp_step_text *x, const char *indent, int k) {
@@ -335,7 +339,7 @@ static void add_op(const pithp_step_text *x, const char *indent, int k) {
     pithp_text_print(x->t, "const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
     if (inverse)
         pithp_text_print(x->t, "m_divided_%s",
-                         pithp_dtype_spelling((pith_dtype)op->column));
+                         pithp_dtype_spelling((pith_dtype)op->dtype));
     else
         add_function_name(x->t, op);
     for (int o = 0; o < arity_of(op); o++) {
@@ -396,7 +400,7 @@ static void add_inverses(const pithp_step_text *x) {
     pithp_text_add(x->t, "        b8 fit = 1;\n");
     for (int k = 0; k < x->a->op_count; k++) {
         const pithp_fused_op *op = &x->a->ops[k];
-        const char *type = pithp_dtype_spelling((pith_dtype)op->column);
+        const char *type = pithp_dtype_spelling((pith_dtype)op->dtype);
         const int by = external_of(x, op->from[1]);
         if (divides(x, k))
             pithp_text_print(x->t,
@@ -408,14 +412,14 @@ static void add_inverses(const pithp_step_text *x) {
 
 static void add_look(const pithp_step_text *x, int k, const pithp_elements *memory) {
     const pithp_fused_op *op = &x->a->ops[k];
-    const char *type = pithp_dtype_spelling((pith_dtype)op->column);
+    const char *type = pithp_dtype_spelling((pith_dtype)op->dtype);
     pithp_text_print(x->t,
                      "        if (!beyond) {\n"
                      "        %s any = 0;\n"
                      "#pragma omp simd reduction(| : any)\n"
                      "        for (i64 i = from; i < to; i++)\n"
                      "            any |= m_beyond_%s(",
-                     op->column == PITH_F32 ? "u32" : "u64", type);
+                     op->dtype == PITH_F32 ? "u32" : "u64", type);
     memory->add(memory->closure, external_of(x, op->from[0]));
     pithp_text_add(x->t, ");\n        beyond = any != 0;\n        }\n");
 }
@@ -471,7 +475,7 @@ void pithp_step_text_values(const pithp_step_text *x,
                             const char *indent,
                             const pithp_elements *memory) {
     for (int e = 0; e < x->a->external_count; e++)
-        if (x->is_read[e] && !x->is_one[e])
+        if (x->is_read[e] && !x->is_hoisted[e])
             add_load(x, indent, e, x->reader[e], memory);
     for (int k = 0; k < x->a->op_count; k++)
         add_op(x, indent, k);
@@ -510,10 +514,10 @@ static void emit_direct(pithp_step_text *x) {
                          "    char *const *const at = (char *const *)args;\n");
     for (int e = 0; e < x->a->external_count; e++) {
         const char *type = pithp_dtype_spelling(x->dtype[e]);
-        x->is_one[e] = pithp_is_uniform(x->a, &x->a->externals[e]);
+        x->is_hoisted[e] = pithp_is_uniform(x->a, &x->a->externals[e]);
         pithp_text_print(x->t,
-                         x->is_one[e] ? "    const %s x%d = *(const %s *)at[%d];\n"
-                                      : "    %s *const e%d = (%s *)at[%d];\n",
+                         x->is_hoisted[e] ? "    const %s x%d = *(const %s *)at[%d];\n"
+                                          : "    %s *const e%d = (%s *)at[%d];\n",
                          type, e, type, e);
     }
     pithp_step_text_loops(x, "begin", "end", &(pithp_elements){add_flat, x});

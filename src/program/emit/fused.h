@@ -20,9 +20,9 @@ typedef struct pithp_step_text {
     int16_t segment[PITHP_FUSED_OPS]; /* of each op */
     bool crosses[PITHP_FUSED_OPS];    /* a later segment reads it, from a buffer */
     bool is_read[PITHP_FUSED_EXTERNALS];
-    int16_t reader[PITHP_FUSED_EXTERNALS]; /* the first op that reads it */
-    bool is_one[PITHP_FUSED_EXTERNALS];    /* x<external> is declared before the loops */
-    uint8_t dtype[PITHP_FUSED_EXTERNALS];  /* pith_dtype */
+    int16_t reader[PITHP_FUSED_EXTERNALS];  /* the first op that reads it */
+    bool is_hoisted[PITHP_FUSED_EXTERNALS]; /* x<external> is declared before the loops */
+    uint8_t dtype[PITHP_FUSED_EXTERNALS];   /* pith_dtype */
 } pithp_step_text;
 
 void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a);
@@ -78,22 +78,22 @@ void pithp_kernel_text_values(const pithp_step_text *x, const char *indent);
 /* The number of strided externals before external `before`: an external that is neither
  * contiguous, uniform nor piecewise has strides. And the rank of an external among them,
  * or -1. */
-int pithp_kernel_walks(const pithp_fused_step *a, int before);
-int pithp_kernel_walk(const pithp_fused_step *a, int external);
+int pithp_kernel_strided_before(const pithp_fused_step *a, int before);
+int pithp_kernel_strided_index(const pithp_fused_step *a, int external);
 
-/* Describe as bytes what the text of a loop nest depends on, other than instructions and
- * kinds of externals; returns their number. */
+/* Describe a loop nest as bytes: all that its text depends on, other than instructions
+ * and kinds of externals. Returns their number. */
 enum { PITHP_NEST_BYTES = (PITHP_FUSED_EXTERNALS + 1) * PITH_MAX_RANK };
 int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES]);
 
 /* Emit the function of a step that is not direct. */
 void pithp_emit_nest(pithp_step_text *x, const char *name);
 
-/* Define the function row_<operation>_<dtype> of an elementwise operation, once in a
+/* Define the function op_<operation>_<dtype> of an elementwise operation, once in a
  * text. */
-void pithp_emit_row(pithp_text *t,
-                    pithp_emitted_rows *emitted,
-                    pithp_primitive row,
-                    pith_dtype dtype);
+void pithp_emit_op_function(pithp_text *t,
+                            pithp_emitted_ops *emitted,
+                            pithp_primitive operation,
+                            pith_dtype dtype);
 
 #endif

@@ -33,13 +33,13 @@ void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride) {
 
 pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
     const pithp_program *p = plan->program;
-    while (plan->places[v].store == PITHP_IN_PASSED) {
+    while (plan->places[v].store == PITHP_FORWARDED) {
         const pithp_instruction *i = pithp_maker(p, v);
         while (i->primitive == PITHP_OP_RESHAPE) {
             v = pithp_operands(p, i)[0];
             i = pithp_maker(p, v);
         }
-        const int operand = pithp_handed_on(i, v - i->result);
+        const int operand = pithp_forwarded_operand(i, v - i->result);
         if (operand < 0)
             return plan->homes[plan->places[v].at];
         v = pithp_operands(p, i)[operand];
@@ -162,7 +162,7 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
         case PITHP_IN_OUTPUT:
             pithp_text_print(t, "o%d_%lld", f->number, at);
             break;
-        case PITHP_IN_PASSED:
+        case PITHP_FORWARDED:
         case PITHP_NOWHERE:
             PITH_ASSERT(false);
     }

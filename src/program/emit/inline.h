@@ -13,7 +13,7 @@
 
 typedef struct pithp_inlining {
     pithp_text *t;
-    pithp_emitted_rows *rows;
+    pithp_emitted_ops *ops;
     int frames, slot; /* numbers of the next frame and table slot */
     bool timed;       /* count the ticks of the steps; the tally begins at first_entry */
     int64_t first_entry;
@@ -63,9 +63,9 @@ void pithp_inline_call_define(pithp_inlining *x,
 
 /* Whether a call is a small product that can be unrolled; the functions that it needs;
  * and the call. */
-bool pithp_inline_product_fits(const pithp_step *step);
-void pithp_inline_product_define(pithp_inlining *x, const pithp_step *step);
-void pithp_inline_product(const pithp_frame *f, const pithp_step *step);
+bool pithp_inline_dot_fits(const pithp_step *step);
+void pithp_inline_dot_define(pithp_inlining *x, const pithp_step *step);
+void pithp_inline_dot(const pithp_frame *f, const pithp_step *step);
 
 /* Emit "for (i64 j1 = 2; j1 < 3; j1++)" for axis 1, without a brace. simd: iterations are
  * independent. */

@@ -9,19 +9,19 @@
 #include <string.h>
 
 /* A call with the data that its text depends on. */
-typedef struct calling {
+typedef struct call_text {
     const pithp_frame *f; /* NULL: test only whether it fits */
     pithp_text *t;
     const pithp_program *p;
     const pithp_instruction *i;
     pithp_call call;
     const pith_spec *x, *result;
-} calling;
+} call_text;
 
-static calling
-calling_of(const pithp_frame *f, const pithp_plan *plan, const pithp_step *step) {
+static call_text
+call_text_of(const pithp_frame *f, const pithp_plan *plan, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    return (calling){
+    return (call_text){
         .f = f,
         .t = f ? f->x->t : NULL,
         .p = plan->program,
@@ -35,12 +35,12 @@ static const char *type_of(const pith_spec *spec) {
     return pithp_dtype_spelling(spec->dtype);
 }
 
-static void add_operand(const calling *c, int k) {
+static void add_operand(const call_text *c, int k) {
     pithp_frame_address(c->f, pithp_operands(c->p, c->i)[k]);
 }
 
 /* Declare: const T *const name = operand k; */
-static void add_from(const calling *c, const char *name, int k) {
+static void add_from(const call_text *c, const char *name, int k) {
     const char *type = type_of(c->call.operands[k]);
     pithp_text_print(c->t, "        const %s *const %s = (const %s *)(", type, name,
                      type);
@@ -48,7 +48,7 @@ static void add_from(const calling *c, const char *name, int k) {
     pithp_text_add(c->t, ");\n");
 }
 
-static void add_to(const calling *c) {
+static void add_to(const call_text *c) {
     const char *type = type_of(c->result);
     pithp_text_print(c->t, "        %s *const to = (%s *)(", type, type);
     pithp_frame_address(c->f, c->i->result);
@@ -57,11 +57,11 @@ static void add_to(const calling *c) {
 
 /* ---- Reductions ---- */
 
-static int reducer_of(const calling *c) {
+static int reducer_of(const call_text *c) {
     return pithp_text_reducer_of((pithp_primitive)c->i->primitive, c->x->dtype);
 }
 
-/* The loop of a reducer, by what depends on the order of the elements. */
+/* Suffix of the loop macro of a reducer, by its dependence on the order of elements. */
 static const char *way_of(const pithp_text_reducer *r) {
     return pithp_text_reducer_is_truth_of_bytes(r) ? "_BYTES"
            : !pithp_text_reducer_is_ordered(r)     ? "_FREELY"
@@ -69,16 +69,16 @@ static const char *way_of(const pithp_text_reducer *r) {
                                                    : "";
 }
 
-static void define_reduction(pithp_inlining *x, const calling *c) {
+static void define_reduction(pithp_inlining *x, const call_text *c) {
     const int k = reducer_of(c);
     const pithp_text_reducer *r = &pithp_text_reducers[k];
-    if (!(x->rows->reducers >> k & 1))
+    if (!(x->ops->reducers >> k & 1))
         pithp_text_print(x->t, "M_REDUCE%s(%s, %s, %s, %s, %s, %s)\n", way_of(r), r->name,
                          r->type, r->accumulator, r->loaded, r->identity, r->combine);
-    x->rows->reducers |= 1ull << k;
+    x->ops->reducers |= 1ull << k;
 }
 
-static void add_reduction(const calling *c) {
+static void add_reduction(const call_text *c) {
     const pithp_reduce_view v = pithp_reduce_view_of(&c->call);
     const pithp_text_reducer *r = &pithp_text_reducers[reducer_of(c)];
     pithp_text_print(c->t, "        const %s *const x = (const %s *)(", r->type, r->type);
@@ -97,7 +97,7 @@ static void add_reduction(const calling *c) {
 /* ---- Gathers, scatters and dynamic slices ---- */
 
 /* Compute `at`: the row that index j of all index arrays selects; -1: out of range. */
-static void add_place(const calling *c, const pithp_index_args *a) {
+static void add_index(const call_text *c, const pithp_index_args *a) {
     const int mode =
         a->rule[0].mode == PITHP_INDEX_ERROR ? PITHP_INDEX_DROP : (int)a->rule[0].mode;
     pithp_text_add(c->t, "            i64 at = 0, here;\n");
@@ -110,7 +110,7 @@ static void add_place(const calling *c, const pithp_index_args *a) {
             a->rule[k].unsigned64, (long long)a->rule[k].extent);
 }
 
-static void add_indices(const calling *c, const pithp_index_args *a) {
+static void add_indices(const call_text *c, const pithp_index_args *a) {
     for (int k = 0; k < a->arrays; k++) {
         char name[24];
         snprintf(name, sizeof name, "index%d", k);
@@ -130,13 +130,13 @@ static void add_bits(pithp_text *t, pith_dtype dtype, uint64_t bits) {
         pithp_text_print(t, "(%s)0x%llxu", pithp_dtype_spelling(dtype), value);
 }
 
-static pithp_index_args index_args(const calling *c, const void **operands) {
+static pithp_index_args index_args(const call_text *c, const void **operands) {
     memset(operands, 0, (size_t)c->i->operand_count * sizeof *operands);
     return pithp_index_args_of(&c->call, &(pithp_memory){.operands = operands},
                                pithp_index_arrays(&c->call), c->call.operands[1]->count);
 }
 
-static void add_take(const calling *c) {
+static void add_take(const call_text *c) {
     const void *operands[PITH_MAX_RANK + 2];
     const pithp_index_args a = index_args(c, operands);
     add_from(c, "x", 0);
@@ -145,7 +145,7 @@ static void add_take(const calling *c) {
     pithp_text_print(c->t, "%s        for (i64 j = 0; j < %lld; j++) {\n",
                      a.outer * a.inner == 1 ? "        M_LOOP\n" : "",
                      (long long)a.count);
-    add_place(c, &a);
+    add_index(c, &a);
     pithp_inline_loops(c->t, a.outer * a.inner == 1 ? 0 : 2,
                        (const int64_t[]){a.outer, a.inner}, a.inner > 1);
     if (a.outer * a.inner == 1)
@@ -161,10 +161,10 @@ static void add_take(const calling *c) {
                          (long long)a.pitch, (long long)a.inner);
 }
 
-static void add_scatter(const calling *c) {
+static void add_scatter(const call_text *c) {
     const void *operands[PITH_MAX_RANK + 2];
     const pithp_index_args a = index_args(c, operands);
-    const pithp_primitive combine = pithp_rows[c->i->primitive].combine;
+    const pithp_primitive combine = pithp_ops[c->i->primitive].combine;
     const char *type = type_of(c->result);
     add_from(c, "x", 0);
     add_from(c, "updates", c->i->operand_count - 1);
@@ -175,7 +175,7 @@ static void add_scatter(const calling *c) {
                      "        for (i64 j0 = 0; j0 < %lld; j0++)\n"
                      "        for (i64 j = 0; j < %lld; j++) {\n",
                      c->result->bytes, (long long)a.outer, (long long)a.count);
-    add_place(c, &a);
+    add_index(c, &a);
     pithp_text_print(c->t,
                      "            if (at < 0)\n                continue;\n"
                      "            %s *const row = to + j0 * %lld + at * %lld;\n"
@@ -189,13 +189,13 @@ static void add_scatter(const calling *c) {
         pithp_text_add(c->t, "                row[j1] = from[j1];\n        }\n");
     else
         pithp_text_print(c->t,
-                         "                row[j1] = row_%s_%s(row[j1], from[j1]);\n"
+                         "                row[j1] = op_%s_%s(row[j1], from[j1]);\n"
                          "        }\n",
-                         pithp_rows[combine].name, type);
+                         pithp_ops[combine].name, type);
 }
 
 /* dynamic_slice and dynamic_update_slice */
-static void add_box(const calling *c) {
+static void add_box(const call_text *c) {
     const bool updates = c->i->primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
     const int last = c->i->operand_count - 1, rank = c->x->rank;
     const pith_spec *box = updates ? c->call.operands[1] : c->result;
@@ -238,7 +238,7 @@ static void add_box(const calling *c) {
 /* ---- Data movement ---- */
 
 /* Copy a view of an operand, element by element. */
-static void add_view(const calling *c,
+static void add_view(const call_text *c,
                      int operand,
                      const char *into,
                      const pithp_view *v,
@@ -261,7 +261,7 @@ static void whole_strides(const pith_spec *spec, int64_t *stride) {
     }
 }
 
-static void add_move(const calling *c) {
+static void add_move(const call_text *c) {
     int64_t stride[PITH_MAX_RANK];
     pithp_view whole = {.base = 0};
     whole_strides(c->x, whole.stride);
@@ -271,26 +271,26 @@ static void add_move(const calling *c) {
     add_view(c, 0, "to", &view, c->result, stride);
 }
 
-static void add_concatenate(const calling *c) {
+static void add_concatenate(const call_text *c) {
     const pithp_concatenate_params *p = c->i->params;
     int64_t stride[PITH_MAX_RANK], at = 0;
     whole_strides(c->result, stride);
     add_to(c);
     for (int k = 0; k < c->i->operand_count; k++) {
-        const pith_spec *piece = c->call.operands[k];
+        const pith_spec *operand = c->call.operands[k];
         pithp_view whole = {.base = 0};
-        whole_strides(piece, whole.stride);
-        if (piece->count > 0) {
-            pithp_text_print(c->t, "        {\n        %s *const part = to + %lld;\n",
+        whole_strides(operand, whole.stride);
+        if (operand->count > 0) {
+            pithp_text_print(c->t, "        {\n        %s *const slice = to + %lld;\n",
                              type_of(c->result), (long long)(at * stride[p->axis]));
-            add_view(c, k, "part", &whole, piece, stride);
+            add_view(c, k, "slice", &whole, operand, stride);
             pithp_text_add(c->t, "        }\n");
         }
-        at += piece->shape[p->axis];
+        at += operand->shape[p->axis];
     }
 }
 
-static void add_full(const calling *c) {
+static void add_full(const call_text *c) {
     const pithp_full_params *p = c->i->params;
     add_to(c);
     pithp_inline_loops(c->t, 1, &c->result->count, true);
@@ -301,7 +301,7 @@ static void add_full(const calling *c) {
 
 /* Fill the result, then copy the operand's elements that negative padding does not cut
  * off. */
-static void add_pad(const calling *c) {
+static void add_pad(const call_text *c) {
     const pithp_pad_params *p = c->i->params;
     const int rank = c->result->rank;
     pithp_view from = {.base = 0}, to = {.base = 0};
@@ -344,7 +344,7 @@ typedef enum kind {
     CONCATENATE,
     PAD,
     FULL,
-    PRODUCT
+    DOT
 } kind;
 
 static kind kind_of(const pithp_instruction *i) {
@@ -365,7 +365,7 @@ static kind kind_of(const pithp_instruction *i) {
         case PITHP_OP_PAD:
             return PAD;
         case PITHP_OP_DOT_GENERAL:
-            return PRODUCT;
+            return DOT;
         case PITHP_OP_FULL:
             return FULL;
         default:
@@ -374,10 +374,10 @@ static kind kind_of(const pithp_instruction *i) {
 }
 
 bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step) {
-    const calling c = calling_of(NULL, plan, step);
+    const call_text c = call_text_of(NULL, plan, step);
     const kind k = step->kind == PITHP_STEP_KERNEL ? NONE : kind_of(c.i);
-    if (k == PRODUCT)
-        return pithp_inline_product_fits(step);
+    if (k == DOT)
+        return pithp_inline_dot_fits(step);
     if (k == NONE || c.i->primitive == PITHP_OP_CHECKED ||
         c.result->count > PITHP_INLINE_ELEMENTS || pithp_call_reports(&c.call))
         return false;
@@ -392,31 +392,31 @@ bool pithp_inline_call_fits(const pithp_plan *plan, const pithp_step *step) {
 void pithp_inline_call_define(pithp_inlining *x,
                               const pithp_plan *plan,
                               const pithp_step *step) {
-    const calling c = calling_of(NULL, plan, step);
+    const call_text c = call_text_of(NULL, plan, step);
     const kind k = kind_of(c.i);
-    const pithp_primitive combine = pithp_rows[c.i->primitive].combine;
-    if (k == PRODUCT)
-        pithp_inline_product_define(x, step);
+    const pithp_primitive combine = pithp_ops[c.i->primitive].combine;
+    if (k == DOT)
+        pithp_inline_dot_define(x, step);
     else if (k == REDUCTION)
         define_reduction(x, &c);
     else if (k == SCATTER && combine != PITHP_OP_WHERE)
-        pithp_emit_row(x->t, x->rows, combine, c.x->dtype);
+        pithp_emit_op_function(x->t, x->ops, combine, c.x->dtype);
 }
 
 void pithp_inline_call(const pithp_frame *f, const pithp_step *step) {
-    static void (*const add[])(const calling *) = {[REDUCTION] = add_reduction,
-                                                   [TAKE] = add_take,
-                                                   [SCATTER] = add_scatter,
-                                                   [BOX] = add_box,
-                                                   [MOVE] = add_move,
-                                                   [CONCATENATE] = add_concatenate,
-                                                   [PAD] = add_pad,
-                                                   [FULL] = add_full};
-    const calling c = calling_of(f, f->plan, step);
+    static void (*const add[])(const call_text *) = {[REDUCTION] = add_reduction,
+                                                     [TAKE] = add_take,
+                                                     [SCATTER] = add_scatter,
+                                                     [BOX] = add_box,
+                                                     [MOVE] = add_move,
+                                                     [CONCATENATE] = add_concatenate,
+                                                     [PAD] = add_pad,
+                                                     [FULL] = add_full};
+    const call_text c = call_text_of(f, f->plan, step);
     if (c.result->count == 0)
         return;
-    if (kind_of(c.i) == PRODUCT) {
-        pithp_inline_product(f, step);
+    if (kind_of(c.i) == DOT) {
+        pithp_inline_dot(f, step);
         return;
     }
     pithp_text_add(c.t, "        {\n");

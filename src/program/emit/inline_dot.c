@@ -4,12 +4,12 @@
 #include "program/host/vector/dot.h"
 #include "program/op/thresholds.h"
 
-typedef struct multiplying {
+typedef struct dot_text {
     pithp_text *t;
     pithp_product_view v;
     const char *type;
     int64_t lanes; /* of a vector product */
-} multiplying;
+} dot_text;
 
 static pithp_product_view view_of(const pithp_step *step) {
     const pithp_instruction *i = step->call;
@@ -18,7 +18,7 @@ static pithp_product_view view_of(const pithp_step *step) {
     return pithp_product_view_of(&call);
 }
 
-bool pithp_inline_product_fits(const pithp_step *step) {
+bool pithp_inline_dot_fits(const pithp_step *step) {
     const pith_dtype dtype = step->spec->dtype;
     if (step->call->primitive != PITHP_OP_DOT_GENERAL ||
         (dtype != PITH_F32 && dtype != PITH_F64) ||
@@ -30,12 +30,12 @@ bool pithp_inline_product_fits(const pithp_step *step) {
            v.m <= PITHP_INLINE_DOT_SUMS && v.n <= PITHP_INLINE_DOT_SUMS;
 }
 
-void pithp_inline_product_define(pithp_inlining *x, const pithp_step *step) {
+void pithp_inline_dot_define(pithp_inlining *x, const pithp_step *step) {
     const bool wide = step->spec->dtype == PITH_F64;
     const uint8_t bit = wide ? 2 : 1;
-    if (!(x->rows->dots & bit))
+    if (!(x->ops->dots & bit))
         pithp_text_add(x->t, wide ? "M_DOT(f64, 32)\n" : "M_DOT(f32, 64)\n");
-    x->rows->dots |= bit;
+    x->ops->dots |= bit;
 }
 _Static_assert(PITHP_PRODUCT_LANES == 32 * sizeof(double), "and so for f32");
 
@@ -47,7 +47,7 @@ static int64_t power_above(int64_t n, int64_t most) {
 }
 
 /* Multiply the rows of b by a vector. */
-static void add_dots(const multiplying *x) {
+static void add_dots(const dot_text *x) {
     const pithp_product_view *v = &x->v;
     pithp_text_print(x->t, "        m_dots_%s(b, %lld, a, %lld, %lld, c, %lld);\n",
                      x->type, (long long)v->b.free, (long long)v->terms,
@@ -56,7 +56,7 @@ static void add_dots(const multiplying *x) {
 
 /* Accumulate each sum in order; the sums along the longer side of the result are
  * vectorised. */
-static void add_sums(const multiplying *x) {
+static void add_sums(const dot_text *x) {
     const pithp_product_view *v = &x->v;
     const bool columns = v->n >= v->m;
     const pithp_factor *outer = columns ? &v->a : &v->b, *inner = columns ? &v->b : &v->a;
@@ -82,7 +82,7 @@ static void add_sums(const multiplying *x) {
                      (long long)(columns ? 1 : v->n));
 }
 
-static void add_matrix(const multiplying *x,
+static void add_matrix(const dot_text *x,
                        const char *name,
                        const char *from,
                        const int64_t *batch_stride) {
@@ -93,20 +93,20 @@ static void add_matrix(const multiplying *x,
 }
 
 static void
-add_operand(const multiplying *x, const pithp_frame *f, pithp_value v, const char *name) {
+add_operand(const dot_text *x, const pithp_frame *f, pithp_value v, const char *name) {
     pithp_text_print(x->t, "        %s *const %s = (%s *)(", x->type, name, x->type);
     pithp_frame_address(f, v);
     pithp_text_add(x->t, ");\n");
 }
 
-void pithp_inline_product(const pithp_frame *f, const pithp_step *step) {
+void pithp_inline_dot(const pithp_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     const pithp_value *operands = pithp_operands(f->plan->program, i);
-    multiplying x = {.t = f->x->t,
-                     .v = view_of(step),
-                     .type = pithp_dtype_spelling(step->spec->dtype),
-                     .lanes = PITHP_PRODUCT_LANES /
-                              (int64_t)pith_dtype_size(step->spec->dtype)};
+    dot_text x = {.t = f->x->t,
+                  .v = view_of(step),
+                  .type = pithp_dtype_spelling(step->spec->dtype),
+                  .lanes =
+                      PITHP_PRODUCT_LANES / (int64_t)pith_dtype_size(step->spec->dtype)};
     int64_t stride[PITH_MAX_RANK], each = x.v.m * x.v.n;
     if (step->spec->count == 0)
         return;

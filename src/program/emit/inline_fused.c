@@ -3,31 +3,31 @@
  * the other axes select among the remaining pieces. */
 #include "program/emit/inline.h"
 
-typedef struct fusing {
+typedef struct fused_text {
     pithp_text *t;
     const pithp_frame *f;
     const pithp_step *step;
     const pithp_fused_step *a;
     pithp_step_text s;
-    int64_t begin, end; /* range of the last axis: the current segment */
-} fusing;
+    int64_t begin, end; /* range of the last axis: the current interval */
+} fused_text;
 
 /* ---- Elements ---- */
 
 /* Literals are loaded before all loops: the compiler cannot exclude that stores change
  * them. */
-static bool is_literal(const fusing *x, int e) {
+static bool is_literal(const fused_text *x, int e) {
     return x->f->plan->places[x->step->operands[e].value].store == PITHP_IN_LITERALS &&
            pithp_is_uniform(x->a, &x->a->externals[e]) &&
            x->step->operands[e].offset == 0;
 }
 
-static bool is_pieced(const fusing *x, int e) {
+static bool is_pieced(const fused_text *x, int e) {
     return x->a->externals[e].access == PITHP_ACCESS_PIECES;
 }
 
 static void add_element(const void *closure, int e) {
-    const fusing *x = closure;
+    const fused_text *x = closure;
     if (is_literal(x, e)) {
         pithp_text_print(x->t, "q%d_%d", x->f->slot, (int)x->step->operands[e].value);
     } else if (is_pieced(x, e)) {
@@ -41,7 +41,7 @@ static void add_element(const void *closure, int e) {
 
 /* Declare e<number>: the address of an external, or of a piece with a number after those
  * of the externals. */
-static void add_pointer(const fusing *x, int e, pith_dtype dtype) {
+static void add_pointer(const fused_text *x, int e, pith_dtype dtype) {
     const char *type = pithp_dtype_spelling(dtype);
     pithp_text_print(x->t, "        %s *const e%d = (%s *)(", type, e, type);
     pithp_frame_address(x->f, x->step->operands[e].value);
@@ -52,7 +52,7 @@ static void add_pointer(const fusing *x, int e, pith_dtype dtype) {
     pithp_text_add(x->t, ";\n");
 }
 
-static void add_pointers(const fusing *x) {
+static void add_pointers(const fused_text *x) {
     for (int e = 0; e < x->a->external_count; e++) {
         const pithp_external *external = &x->a->externals[e];
         if (!is_literal(x, e) && !is_pieced(x, e))
@@ -65,14 +65,14 @@ static void add_pointers(const fusing *x) {
 
 /* ---- Pieces ---- */
 
-static bool is_in_segment(const fusing *x, int piece) {
+static bool is_in_interval(const fused_text *x, int piece) {
     const pithp_box *box = &x->a->boxes[piece];
     const int last = x->a->rank - 1;
     return box->begin[last] <= x->begin && box->end[last] >= x->end;
 }
 
 /* "j0 >= 1 && j0 < 5 && 1" */
-static void add_condition(const fusing *x, int piece) {
+static void add_condition(const fused_text *x, int piece) {
     const pithp_box *box = &x->a->boxes[piece];
     for (int d = 0; d < x->a->rank - 1; d++) {
         if (box->begin[d] > 0)
@@ -83,27 +83,28 @@ static void add_condition(const fusing *x, int piece) {
     pithp_text_add(x->t, "1");
 }
 
-static void add_choice_pointer(const fusing *x, int piece) {
+static void add_choice_pointer(const fused_text *x, int piece) {
     pithp_text_print(x->t, "e%d", x->a->external_count + piece);
 }
-static void add_choice_first(const fusing *x, int piece) {
+static void add_choice_first(const fused_text *x, int piece) {
     const int e = x->a->external_count + piece;
     pithp_text_print(x->t, "%lld + ", (long long)x->step->operands[e].offset);
     pithp_inline_index(x->t, x->a->rank - 1, x->a->externals[e].stride);
 }
-static void add_choice_step(const fusing *x, int piece) {
+static void add_choice_step(const fused_text *x, int piece) {
     pithp_text_print(x->t, "%lld",
                      (long long)pithp_piece_of(x->a, piece)->stride[x->a->rank - 1]);
 }
 
 /* Select among the pieces of external e by the index of the other axes; `add` emits the
  * selected expression. */
-static void add_choice(const fusing *x, int e, void (*add)(const fusing *x, int piece)) {
+static void
+add_choice(const fused_text *x, int e, void (*add)(const fused_text *x, int piece)) {
     const pithp_external *external = &x->a->externals[e];
     int before = -1; /* the last piece needs no condition */
     for (int p = external->first_piece; p < external->first_piece + external->pieces;
          p++) {
-        if (!is_in_segment(x, p))
+        if (!is_in_interval(x, p))
             continue;
         if (before >= 0) {
             add_condition(x, before);
@@ -117,7 +118,7 @@ static void add_choice(const fusing *x, int e, void (*add)(const fusing *x, int 
     pithp_text_add(x->t, ";\n");
 }
 
-static void add_choices(const fusing *x) {
+static void add_choices(const fused_text *x) {
     for (int e = 0; e < x->a->external_count; e++) {
         if (!is_pieced(x, e))
             continue;
@@ -132,7 +133,7 @@ static void add_choices(const fusing *x) {
 }
 
 /* The first boundary of a piece in the last axis after index `from`. */
-static int64_t next_cut(const fusing *x, int64_t from) {
+static int64_t next_cut(const fused_text *x, int64_t from) {
     const int last = x->a->rank - 1;
     int64_t cut = x->a->shape[last];
     for (int p = 0; p < x->a->piece_count; p++) {
@@ -147,13 +148,13 @@ static int64_t next_cut(const fusing *x, int64_t from) {
 
 /* ---- Steps ---- */
 
-static void add_body(const fusing *x) {
+static void add_body(const fused_text *x) {
     pithp_text_add(x->t, "        {\n");
     pithp_step_text_index(&x->s, "            ", &(pithp_elements){add_element, x});
     pithp_text_add(x->t, "        }\n");
 }
 
-static void add_segments(fusing *x) {
+static void add_intervals(fused_text *x) {
     const int last = x->a->rank - 1;
     pithp_inline_loops(x->t, last, x->a->shape, false);
     pithp_text_add(x->t, "        {\n");
@@ -169,14 +170,14 @@ static void add_segments(fusing *x) {
 }
 
 void pithp_inline_fused(const pithp_frame *f, const pithp_step *step) {
-    fusing x = {.t = f->x->t, .f = f, .step = step, .a = step->fused};
+    fused_text x = {.t = f->x->t, .f = f, .step = step, .a = step->fused};
     if (step->spec->count == 0)
         return;
     pithp_step_text_begin(&x.s, x.t, x.a);
     pithp_text_add(x.t, "        {\n");
     add_pointers(&x);
     if (x.a->piece_count) {
-        add_segments(&x);
+        add_intervals(&x);
     } else {
         pithp_inline_loops(x.t, x.a->rank, x.a->shape, true);
         add_body(&x);

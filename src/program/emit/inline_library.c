@@ -15,7 +15,7 @@
 
 bool pithp_inline_library_fits(const pithp_plan *plan, const pithp_step *step) {
     return (step->kind == PITHP_STEP_CALL || step->kind == PITHP_STEP_KERNEL) &&
-           !step->is_source && step->source < 0 &&
+           !step->runs_in_consumer && step->producer < 0 &&
            (step->kind == PITHP_STEP_KERNEL || !pithp_inline_call_fits(plan, step));
 }
 

@@ -122,7 +122,7 @@ static void define(pithp_inlining *x, const pithp_step *step) {
         for (int64_t k = 0; k < step->plans[p]->step_count; k++) {
             const pithp_step *inner = &step->plans[p]->steps[k];
             if (inner->kind == PITHP_STEP_FUSED)
-                pithp_emit_row_functions(x->t, x->rows, inner->fused);
+                pithp_emit_op_functions(x->t, x->ops, inner->fused);
             else if (inner->kind == PITHP_STEP_CONTROL)
                 define(x, inner);
             else if (!pithp_inline_library_fits(step->plans[p], inner))
@@ -130,10 +130,10 @@ static void define(pithp_inlining *x, const pithp_step *step) {
         }
 }
 
-void pithp_emit_loop_rows(pithp_text *t,
-                          pithp_emitted_rows *rows,
-                          const pithp_step *step) {
-    pithp_inlining x = {.t = t, .rows = rows};
+void pithp_emit_loop_functions(pithp_text *t,
+                               pithp_emitted_ops *ops,
+                               const pithp_step *step) {
+    pithp_inlining x = {.t = t, .ops = ops};
     define(&x, step);
 }
 
@@ -141,54 +141,54 @@ void pithp_emit_loop_rows(pithp_text *t,
 
 /* A step of control flow: its operands and results are p<number>_<k> and r<number>_<k>,
  * its workspace is s<number>. */
-typedef struct laying {
+typedef struct control_text {
     pithp_inlining *x;
     pithp_text *t;
     const pithp_plan *plan; /* with the step */
     const pithp_step *step;
     int number;
     pithp_carried carried;
-} laying;
+} control_text;
 
 static const pith_spec *output_spec(const pithp_plan *plan, int64_t k) {
     return pithp_value_spec(plan->program, plan->program->outputs[k]);
 }
 
-static const pithp_plan *body_of(const laying *l) {
+static const pithp_plan *body_of(const control_text *l) {
     return l->step->plans[l->step->call->primitive == PITHP_OP_WHILE];
 }
 
-static bool hands_on(const laying *l, int k) {
-    return pithp_handed_on(l->step->call, k) >= 0;
+static bool forwards(const control_text *l, int k) {
+    return pithp_forwarded_operand(l->step->call, k) >= 0;
 }
 
 /* Whether a forwarded carry has the operand's address, so that nothing is written. */
-static bool is_passed(const laying *l, int k) {
-    return hands_on(l, k) &&
-           l->plan->places[l->step->call->result + k].store == PITHP_IN_PASSED;
+static bool is_forwarded(const control_text *l, int k) {
+    return forwards(l, k) &&
+           l->plan->places[l->step->call->result + k].store == PITHP_FORWARDED;
 }
 
 /* Scalar carries are variables: v is the current value, n the next one. Other carries are
  * at c, which points to the result or to the second buffer. */
-static bool is_number(const laying *l, int k) {
+static bool is_number(const control_text *l, int k) {
     return output_spec(body_of(l), k)->count == 1;
 }
 
-static const char *carry_type(const laying *l, int k) {
+static const char *carry_type(const control_text *l, int k) {
     return pithp_dtype_spelling(output_spec(body_of(l), k)->dtype);
 }
 
-static void add_carry(const laying *l, int k) {
+static void add_carry(const control_text *l, int k) {
     pithp_text_print(l->t, is_number(l, k) ? "(char *)&v%d_%d" : "c%d_%d", l->number, k);
 }
 
 /* Whether a carry is in the result from the start, because the body updates it in place.
  */
-static bool is_in_place(const laying *l, int k) {
+static bool is_in_place(const control_text *l, int k) {
     return !is_number(l, k) && pithp_carry_in_place(l->step, k);
 }
 
-static void begin_carries(const laying *l) {
+static void begin_carries(const control_text *l) {
     for (int k = 0; k < l->carried.count; k++) {
         const int from = l->carried.first + k;
         if (is_number(l, k))
@@ -210,11 +210,11 @@ static void begin_carries(const laying *l) {
 }
 
 /* Write the carries to the results after the last iteration. */
-static void finish_carries(const laying *l) {
+static void finish_carries(const control_text *l) {
     for (int k = 0; k < l->carried.count; k++) {
         const int n = l->number;
         const size_t bytes = output_spec(body_of(l), k)->bytes;
-        if (is_passed(l, k) || is_in_place(l, k))
+        if (is_forwarded(l, k) || is_in_place(l, k))
             continue;
         if (is_number(l, k))
             pithp_text_print(l->t, "        *(%s *)r%d_%d = v%d_%d;\n", carry_type(l, k),
@@ -227,18 +227,19 @@ static void finish_carries(const laying *l) {
     }
 }
 
-static void begin_frame(const laying *l, const pithp_frame *f) {
+static void begin_frame(const control_text *l, const pithp_frame *f) {
     pithp_text_print(l->t, "        char *const w%d = s%d;\n        (void)w%d;\n",
                      f->number, l->number, f->number);
 }
 
 /* Input `input` of a frame is operand `operand`. */
-static void add_fixed(const laying *l, const pithp_frame *f, int input, int operand) {
+static void
+add_fixed(const control_text *l, const pithp_frame *f, int input, int operand) {
     pithp_text_print(l->t, "        char *const i%d_%d = p%d_%d;\n", f->number, input,
                      l->number, operand);
 }
 
-static void add_carried_inputs(const laying *l, const pithp_frame *f, int first) {
+static void add_carried_inputs(const control_text *l, const pithp_frame *f, int first) {
     for (int k = 0; k < l->carried.count; k++) {
         pithp_text_print(l->t, "        char *const i%d_%d = ", f->number, first + k);
         add_carry(l, k);
@@ -248,7 +249,7 @@ static void add_carried_inputs(const laying *l, const pithp_frame *f, int first)
 
 /* Copy an output that has no memory of its own: it may be an input, a constant or another
  * output. */
-static void settle(const laying *l, const pithp_frame *f, int k) {
+static void materialise(const control_text *l, const pithp_frame *f, int k) {
     const pithp_place place = pithp_frame_place(f->plan, f->plan->program->outputs[k]);
     const size_t bytes = output_spec(f->plan, k)->bytes;
     if ((place.store == PITHP_IN_OUTPUT && place.at == k) || bytes == 0)
@@ -261,10 +262,10 @@ static void settle(const laying *l, const pithp_frame *f, int k) {
 }
 
 /* Declare the outputs of the body's carries; forwarded ones have none. */
-static void add_carried_outputs(const laying *l, const pithp_frame *f) {
+static void add_carried_outputs(const control_text *l, const pithp_frame *f) {
     const int n = l->number;
     for (int k = 0; k < l->carried.count; k++) {
-        if (hands_on(l, k))
+        if (forwards(l, k))
             continue;
         if (is_number(l, k))
             pithp_text_print(l->t,
@@ -283,12 +284,12 @@ static void add_carried_outputs(const laying *l, const pithp_frame *f) {
     }
 }
 
-static void advance(const laying *l, const pithp_frame *f) {
+static void advance(const control_text *l, const pithp_frame *f) {
     for (int k = 0; k < l->carried.count; k++)
-        if (!hands_on(l, k))
-            settle(l, f, k);
+        if (!forwards(l, k))
+            materialise(l, f, k);
     for (int k = 0; k < l->carried.count; k++) {
-        if (hands_on(l, k))
+        if (forwards(l, k))
             continue;
         if (is_number(l, k))
             pithp_text_print(l->t, "        v%d_%d = n%d_%d;\n", l->number, k, l->number,
@@ -299,20 +300,20 @@ static void advance(const laying *l, const pithp_frame *f) {
     }
 }
 
-static void lay_while(const laying *l) {
+static void add_while(const control_text *l) {
     const pithp_while_params *w = l->step->call->params;
     begin_carries(l);
-    pithp_text_add(l->t, "        for (;;) {\n        b8 goes_on;\n        {\n");
+    pithp_text_add(l->t, "        for (;;) {\n        b8 continues;\n        {\n");
     const pithp_frame cond = pithp_frame_open(l->x, l->step->plans[0]);
     begin_frame(l, &cond);
     for (int k = 0; k < w->cond_operands; k++)
         add_fixed(l, &cond, k, k);
     add_carried_inputs(l, &cond, w->cond_operands);
-    pithp_text_print(l->t, "        char *const o%d_0 = (char *)&goes_on;\n",
+    pithp_text_print(l->t, "        char *const o%d_0 = (char *)&continues;\n",
                      cond.number);
     pithp_frame_steps(&cond);
-    settle(l, &cond, 0);
-    pithp_text_add(l->t, "        }\n        if (!goes_on)\n            break;\n");
+    materialise(l, &cond, 0);
+    pithp_text_add(l->t, "        }\n        if (!continues)\n            break;\n");
     const pithp_frame body = pithp_frame_open(l->x, l->step->plans[1]);
     begin_frame(l, &body);
     for (int k = 0; k < w->body_operands; k++)
@@ -325,7 +326,7 @@ static void lay_while(const laying *l) {
     finish_carries(l);
 }
 
-static void lay_scan(const laying *l) {
+static void add_scan(const control_text *l) {
     const pithp_instruction *i = l->step->call;
     const pithp_loop_params *params = i->params;
     const int n = l->number, fixed = params->constants + params->carries;
@@ -351,13 +352,13 @@ static void lay_scan(const laying *l) {
                          f.number, k, n, k, n, output_spec(f.plan, k)->bytes);
     pithp_frame_steps(&f);
     for (int k = l->carried.count; k < i->result_count; k++)
-        settle(l, &f, k);
+        materialise(l, &f, k);
     advance(l, &f);
     pithp_text_add(l->t, "        }\n");
     finish_carries(l);
 }
 
-static void lay_branch(const laying *l, int k) {
+static void add_branch(const control_text *l, int k) {
     const pithp_instruction *i = l->step->call;
     const pithp_frame f = pithp_frame_open(l->x, l->step->plans[k]);
     begin_frame(l, &f);
@@ -368,10 +369,10 @@ static void lay_branch(const laying *l, int k) {
                          l->number, o);
     pithp_frame_steps(&f);
     for (int o = 0; o < i->result_count; o++)
-        settle(l, &f, o);
+        materialise(l, &f, o);
 }
 
-static void lay_cond(const laying *l, pith_dtype index) {
+static void add_cond(const control_text *l, pith_dtype index) {
     const int branches = l->step->call->program_count;
     pithp_text_print(l->t, "        const %s at%d = *(const %s *)p%d_0;\n",
                      pithp_dtype_spelling(index), l->number, pithp_dtype_spelling(index),
@@ -382,31 +383,31 @@ static void lay_cond(const laying *l, pith_dtype index) {
                              l->number, k);
         else
             pithp_text_add(l->t, k ? "        else {\n" : "        {\n");
-        lay_branch(l, k);
+        add_branch(l, k);
         pithp_text_add(l->t, "        }\n");
     }
 }
 
-static void lay(const laying *l, pith_dtype index) {
+static void add_control(const control_text *l, pith_dtype index) {
     switch ((int)l->step->call->primitive) {
         case PITHP_OP_COND:
-            lay_cond(l, index);
+            add_cond(l, index);
             break;
         case PITHP_OP_WHILE:
-            lay_while(l);
+            add_while(l);
             break;
         default:
-            lay_scan(l);
+            add_scan(l);
     }
 }
 
-static laying
-laying_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *step) {
-    return (laying){x, x->t, plan, step, x->frames++, pithp_carries_of(step->call)};
+static control_text
+control_text_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *step) {
+    return (control_text){x, x->t, plan, step, x->frames++, pithp_carries_of(step->call)};
 }
 
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
-    const laying l = laying_of(f->x, f->plan, step);
+    const control_text l = control_text_of(f->x, f->plan, step);
     const pithp_program *p = f->plan->program;
     pithp_text_add(l.t, "        {\n");
     for (int k = 0; k < step->call->operand_count; k++) {
@@ -421,9 +422,9 @@ void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
     }
     pithp_text_print(l.t, "        char *const s%d = w%d + %lld;\n        (void)s%d;\n",
                      l.number, f->number, (long long)step->temporary, l.number);
-    lay(&l, step->call->operand_count
-                ? pithp_value_spec(p, pithp_operands(p, step->call)[0])->dtype
-                : PITH_I64);
+    add_control(&l, step->call->operand_count
+                        ? pithp_value_spec(p, pithp_operands(p, step->call)[0])->dtype
+                        : PITH_I64);
     pithp_text_add(l.t, "        }\n");
 }
 
@@ -436,7 +437,7 @@ void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *st
                         .slot = first_slot(step),
                         .timed = timed,
                         .first_entry = step->plans[0]->first_entry};
-    const laying l = laying_of(&x, plan, step);
+    const control_text l = control_text_of(&x, plan, step);
     const int results = i->operand_count, workspace = results + i->result_count;
     pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
                       "    char *const *const table = (char *const *)args;\n");
@@ -461,6 +462,6 @@ void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *st
                          "    u64 lap = ticks();\n",
                          scope_slot(step) + 2, scope_slot(step) + 3);
     add_literals(t, step, first_slot(step));
-    lay(&l, PITH_I64);
+    add_control(&l, PITH_I64);
     pithp_text_add(t, "}\n");
 }

@@ -13,7 +13,7 @@ static bool makes_elements(const pithp_fused_step *a) {
     bool calls = false;
     pithp_step_text_begin(&x, NULL, a);
     for (int e = 0; e < a->external_count; e++)
-        x.is_one[e] = pithp_is_uniform(a, &a->externals[e]);
+        x.is_hoisted[e] = pithp_is_uniform(a, &a->externals[e]);
     for (int k = 0; k < a->op_count; k++) {
         written += a->ops[k].to >= a->temporary_count;
         calls |= pithp_op_calls_maths(&a->ops[k]);
@@ -21,20 +21,22 @@ static bool makes_elements(const pithp_fused_step *a) {
     return pithp_is_direct(a) && pithp_step_text_is_plain(&x) && written == 1 && !calls;
 }
 
-pithp_folding pithp_folding_of(const pithp_plan *plan, const pithp_step *step) {
-    pithp_folding fold = {.reducer = -1};
-    if (step->folded < 0 || !makes_elements(step->fused))
-        return fold;
-    const pithp_step *reduction = &plan->steps[step->folded];
+pithp_map_reduce pithp_map_reduce_of(const pithp_plan *plan, const pithp_step *step) {
+    pithp_map_reduce map_reduce = {.reducer = -1};
+    if (step->fused_reduction < 0 || !makes_elements(step->fused))
+        return map_reduce;
+    const pithp_step *reduction = &plan->steps[step->fused_reduction];
     const pithp_call call = pithp_call_of(reduction->call->primitive, 1, reduction->specs,
                                           reduction->call->params);
-    fold.rows = pithp_reduce_view_of(&call).inner == 1;
-    fold.reducer = pithp_text_reducer_of(call.primitive, reduction->specs[0]->dtype);
+    map_reduce.rows = pithp_reduce_view_of(&call).inner == 1;
+    map_reduce.reducer =
+        pithp_text_reducer_of(call.primitive, reduction->specs[0]->dtype);
     /* row loops of minima and maxima are faster without the order of NaNs and zeros,
      * which seldom matters */
-    if (fold.rows && pithp_text_reducer_chooses(&pithp_text_reducers[fold.reducer]))
-        fold.reducer = -1;
-    return fold;
+    if (map_reduce.rows &&
+        pithp_text_reducer_chooses(&pithp_text_reducers[map_reduce.reducer]))
+        map_reduce.reducer = -1;
+    return map_reduce;
 }
 
 static int written_by(const pithp_fused_step *a) {
@@ -46,7 +48,7 @@ static int written_by(const pithp_fused_step *a) {
 
 static void add_from(const void *closure, int e) {
     const pithp_step_text *x = closure;
-    pithp_text_print(x->t, x->is_one[e] ? "from.x%d" : "from.x%d[i]", e);
+    pithp_text_print(x->t, x->is_hoisted[e] ? "from.x%d" : "from.x%d[i]", e);
 }
 
 /* Emit NAME_from and NAME_open. */
@@ -55,7 +57,7 @@ static void add_open(const pithp_step_text *x, const char *name) {
     for (int e = 0; e < x->a->external_count; e++)
         if (x->is_read[e])
             pithp_text_print(x->t,
-                             x->is_one[e] ? "    %s x%d;\n" : "    const %s *x%d;\n",
+                             x->is_hoisted[e] ? "    %s x%d;\n" : "    const %s *x%d;\n",
                              pithp_dtype_spelling(x->dtype[e]), e);
     pithp_text_print(x->t,
                      "} %s_from;\n"
@@ -64,8 +66,8 @@ static void add_open(const pithp_step_text *x, const char *name) {
     for (int e = 0; e < x->a->external_count; e++)
         if (x->is_read[e])
             pithp_text_print(x->t, "    from.x%d = %s(const %s *)at[%d];\n", e,
-                             x->is_one[e] ? "*" : "", pithp_dtype_spelling(x->dtype[e]),
-                             e);
+                             x->is_hoisted[e] ? "*" : "",
+                             pithp_dtype_spelling(x->dtype[e]), e);
     pithp_text_add(x->t, "    return from;\n}\n");
 }
 
@@ -73,7 +75,7 @@ static void
 add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer *r) {
     char element[PITHP_ELEMENT_NAME_BYTES];
     pithp_step_text inner = *x; /* no variable is declared before the loops */
-    memset(inner.is_one, 0, (size_t)x->a->external_count * sizeof *inner.is_one);
+    memset(inner.is_hoisted, 0, (size_t)x->a->external_count * sizeof *inner.is_hoisted);
     pithp_text_print(x->t, "M_FN %s %s_element(const %s_from from, i64 i) {\n",
                      r->accumulator, name, name);
     pithp_step_text_values(&inner, "    ", &(pithp_elements){add_from, x});
@@ -81,17 +83,18 @@ add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer
     pithp_text_print(x->t, "    return %s(%s);\n}\n", r->loaded, element);
 }
 
-void pithp_emit_folding(pithp_text *t,
-                        const char *name,
-                        const pithp_fused_step *step,
-                        pithp_folding fold) {
-    const pithp_text_reducer *r = &pithp_text_reducers[fold.reducer];
+void pithp_emit_map_reduce(pithp_text *t,
+                           const char *name,
+                           const pithp_fused_step *step,
+                           pithp_map_reduce map_reduce) {
+    const pithp_text_reducer *r = &pithp_text_reducers[map_reduce.reducer];
     pithp_step_text x;
     pithp_step_text_begin(&x, t, step);
     for (int e = 0; e < step->external_count; e++)
-        x.is_one[e] = pithp_is_uniform(step, &step->externals[e]);
+        x.is_hoisted[e] = pithp_is_uniform(step, &step->externals[e]);
     add_open(&x, name);
     add_element(&x, name, r);
-    pithp_text_print(t, "M_FOLD_%s(%s, %s, %s, %s)\n", fold.rows ? "ROWS" : "COLUMNS",
-                     name, r->accumulator, r->identity, r->combine);
+    pithp_text_print(t, "M_MAP_REDUCE_%s(%s, %s, %s, %s)\n",
+                     map_reduce.rows ? "ROWS" : "COLUMNS", name, r->accumulator,
+                     r->identity, r->combine);
 }

@@ -19,60 +19,60 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
 typedef struct function {
     uint64_t hash;
     const pithp_fused_step *step;
-    pithp_folding fold;
+    pithp_map_reduce map_reduce;
 } function;
 
-typedef struct emitting {
+typedef struct module {
     pithp_text *t;
     char prefix[PITHP_PREFIX_BYTES];
-    pithp_emitted_rows rows;
+    pithp_emitted_ops ops;
     function *functions; /* capacity: the steps of all plans */
     int32_t count;
-} emitting;
+} module;
 
 /* ---- Sharing ---- */
 
 /* The function of an equal step; -1: none, the step gets the next number. */
 static int32_t
-find_function(emitting *x, const pithp_fused_step *step, pithp_folding fold) {
+find_function(module *x, const pithp_fused_step *step, pithp_map_reduce map_reduce) {
     const uint64_t hash = pithp_fused_hash(step);
     for (int32_t k = x->count; k-- > 0;) {
         const function *f = &x->functions[k];
-        if (f->hash == hash && f->step && f->fold.reducer == fold.reducer &&
-            f->fold.rows == fold.rows && pithp_fused_alike(f->step, step))
+        if (f->hash == hash && f->step && f->map_reduce.reducer == map_reduce.reducer &&
+            f->map_reduce.rows == map_reduce.rows && pithp_fused_alike(f->step, step))
             return k;
     }
-    x->functions[x->count] = (function){hash, step, fold};
+    x->functions[x->count] = (function){hash, step, map_reduce};
     return -1;
 }
 
 /* ---- The host ---- */
 
 /* Declare the next function. */
-static void declare(const emitting *x, char name[PITHP_STEP_NAME_BYTES]) {
+static void declare(const module *x, char name[PITHP_STEP_NAME_BYTES]) {
     pithp_step_name(name, x->prefix, x->count);
     pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
 }
 
-static int32_t add_fused(emitting *x, const pithp_plan *plan, const pithp_step *whole) {
+static int32_t add_fused(module *x, const pithp_plan *plan, const pithp_step *whole) {
     char name[PITHP_STEP_NAME_BYTES];
     const pithp_fused_step *step = whole->fused;
-    const pithp_folding fold = pithp_folding_of(plan, whole);
-    const int32_t same = find_function(x, step, fold);
+    const pithp_map_reduce map_reduce = pithp_map_reduce_of(plan, whole);
+    const int32_t same = find_function(x, step, map_reduce);
     if (same >= 0)
         return same;
-    pithp_emit_row_functions(x->t, &x->rows, step);
+    pithp_emit_op_functions(x->t, &x->ops, step);
     declare(x, name);
-    if (fold.reducer >= 0)
-        pithp_emit_folding(x->t, name, step, fold);
+    if (map_reduce.reducer >= 0)
+        pithp_emit_map_reduce(x->t, name, step, map_reduce);
     else
         pithp_emit_fused(x->t, name, step);
     return x->count++;
 }
 
-static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *step) {
+static int32_t add_loop(module *x, const pithp_plan *plan, const pithp_step *step) {
     char name[PITHP_STEP_NAME_BYTES];
-    pithp_emit_loop_rows(x->t, &x->rows, step);
+    pithp_emit_loop_functions(x->t, &x->ops, step);
     x->functions[x->count] = (function){.step = NULL};
     declare(x, name);
     pithp_text_print(x->t, "void %s", name);
@@ -80,7 +80,7 @@ static int32_t add_loop(emitting *x, const pithp_plan *plan, const pithp_step *s
     return x->count++;
 }
 
-static void add_plan(emitting *x, const pithp_plan *plan, int32_t *functions) {
+static void add_plan(module *x, const pithp_plan *plan, int32_t *functions) {
     for (int64_t k = 0; k < plan->step_count; k++)
         functions[k] =
             plan->steps[k].kind == PITHP_STEP_FUSED  ? add_fused(x, plan, &plan->steps[k])
@@ -96,18 +96,18 @@ bool pithp_emit_host_all(pithp_text *t,
     size_t bytes = 0;
     for (int64_t k = 0; k < count; k++)
         bytes += (size_t)plans[k]->step_count * sizeof(function);
-    emitting x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
+    module x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
     if (!x.functions)
         return false;
     pithp_debug_prefix(x.prefix, plans[0]);
-    x.rows.as_macros = pithp_debug_lines();
+    x.ops.as_macros = pithp_debug_lines();
     pithp_text_add(t, pithp_text_host);
     pithp_debug_prologue(t);
     for (int64_t k = 0; k < count; k++)
         add_plan(&x, plans[k], functions[k]);
-    if (x.rows.maths)
+    if (x.ops.maths)
         pithp_math_text(t);
-    *maths = x.rows.maths;
+    *maths = x.ops.maths;
     pithp_release(t->rt, x.functions, bytes);
     return x.count > 0 && !t->failed;
 }

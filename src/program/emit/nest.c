@@ -17,7 +17,7 @@ typedef struct nest {
     int64_t cell;                 /* elements of a cell */
     int64_t index[PITH_MAX_RANK]; /* index of the current element in the cell */
     int64_t element;              /* its linear index */
-    bool is_inside;               /* gather indices are in range and not negative */
+    bool in_range;                /* gather indices are in range and not negative */
 } nest;
 
 static nest nest_of(const pithp_fused_step *a) {
@@ -42,8 +42,8 @@ static int stride_of(const nest *n, int e, int d) {
     return stride >= -1 && stride <= 1 ? (int)stride : OF_ARGUMENTS;
 }
 
-static bool is_walked(const nest *n, int e) {
-    return pithp_kernel_walk(n->a, e) >= 0;
+static bool is_strided(const nest *n, int e) {
+    return pithp_kernel_strided_index(n->a, e) >= 0;
 }
 
 int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES]) {
@@ -52,7 +52,7 @@ int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES
     for (int d = n.run + 1; d < a->rank; d++)
         bytes[count++] = (int8_t)a->shape[d];
     for (int e = 0; e < a->external_count; e++)
-        for (int d = n.run; is_walked(&n, e) && d < a->rank; d++)
+        for (int d = n.run; is_strided(&n, e) && d < a->rank; d++)
             bytes[count++] = (int8_t)stride_of(&n, e, d);
     return count;
 }
@@ -70,7 +70,7 @@ static void declare_strides(const nest *n, int e) {
         pithp_text_add(n->x->t, "    const i64 ");
         add_stride(n, e, d);
         pithp_text_print(n->x->t, " = a->stride[%d][a->rank - %d];\n",
-                         pithp_kernel_walk(n->a, e), n->a->rank - d);
+                         pithp_kernel_strided_index(n->a, e), n->a->rank - d);
     }
 }
 
@@ -99,13 +99,13 @@ static void add_within(const nest *n, int e) {
 /* ---- Elements ---- */
 
 /* Whether an operand is invariant in the run; it is loaded before the loop. */
-static bool is_still(const nest *n, int e) {
+static bool is_invariant(const nest *n, int e) {
     return n->x->is_read[e] && (pithp_is_uniform(n->a, &n->a->externals[e]) ||
-                                (is_walked(n, e) && stride_of(n, e, n->run) == 0));
+                                (is_strided(n, e) && stride_of(n, e, n->run) == 0));
 }
 
 /* The gather of an external; -1: not gathered. */
-static int taken_of(const nest *n, int e) {
+static int gather_of(const nest *n, int e) {
     for (int k = 0; k < n->a->taken_count; k++)
         if (n->a->taken[k].external == e)
             return k;
@@ -114,9 +114,9 @@ static int taken_of(const nest *n, int e) {
 
 /* Emit a gathered element. An index out of range gives the fill, unless the index mode
  * moves it into range. */
-static void add_taken(const nest *n, int e, const pithp_taken *taken) {
+static void add_gathered(const nest *n, int e, const pithp_taken *taken) {
     const bool drops = taken->mode == PITHP_INDEX_DROP;
-    if (n->is_inside) {
+    if (n->in_range) {
         pithp_text_print(n->x->t, "e%d[t%d[i]]", e, e);
         return;
     }
@@ -135,12 +135,12 @@ static void add_taken(const nest *n, int e, const pithp_taken *taken) {
 
 static void add_element(const void *closure, int e) {
     const nest *n = closure;
-    const int taken = taken_of(n, e);
+    const int taken = gather_of(n, e);
     if (taken >= 0) {
-        add_taken(n, e, &n->a->taken[taken]);
-    } else if (is_still(n, e)) {
+        add_gathered(n, e, &n->a->taken[taken]);
+    } else if (is_invariant(n, e)) {
         pithp_text_print(n->x->t, "h%d_%lld", e, (long long)n->element);
-    } else if (is_walked(n, e)) {
+    } else if (is_strided(n, e)) {
         pithp_text_print(n->x->t, "e%d[0", e);
         add_term(n, "i", e, n->run);
         add_within(n, e);
@@ -154,7 +154,7 @@ static void add_element(const void *closure, int e) {
 }
 
 /* Set the current element of the cell. */
-static void turn_to(nest *n, int64_t element) {
+static void set_element(nest *n, int64_t element) {
     int64_t rest = n->element = element;
     for (int d = n->a->rank - 1; d > n->run; d--) {
         n->index[d] = rest % n->a->shape[d];
@@ -162,14 +162,14 @@ static void turn_to(nest *n, int64_t element) {
     }
 }
 
-static void declare_still(const nest *n, int e) {
+static void declare_invariant(const nest *n, int e) {
     const char *type = pithp_dtype_spelling(n->x->dtype[e]);
     if (n->cell == 1)
         pithp_text_print(n->x->t, "        const %s x%d = e%d[0", type, e, e);
     else
         pithp_text_print(n->x->t, "        const %s h%d_%lld = e%d[0", type, e,
                          (long long)n->element, e);
-    if (is_walked(n, e))
+    if (is_strided(n, e))
         add_within(n, e);
     pithp_text_add(n->x->t, "];\n");
 }
@@ -177,7 +177,7 @@ static void declare_still(const nest *n, int e) {
 /* ---- The function ---- */
 
 /* Declare the index array, extent and fill of a gather. */
-static void declare_taken(const nest *n, int e, int k) {
+static void declare_gather(const nest *n, int e, int k) {
     const char *type = pithp_dtype_spelling(n->x->dtype[e]),
                *index = pithp_dtype_spelling((pith_dtype)n->a->taken[k].index_dtype);
     pithp_text_print(
@@ -193,14 +193,15 @@ static void declare_taken(const nest *n, int e, int k) {
 static void declare_externals(const nest *n) {
     for (int e = 0; e < n->a->external_count; e++) {
         const char *type = pithp_dtype_spelling(n->x->dtype[e]);
-        if (taken_of(n, e) >= 0) {
-            declare_taken(n, e, taken_of(n, e));
+        if (gather_of(n, e) >= 0) {
+            declare_gather(n, e, gather_of(n, e));
             continue;
         }
         pithp_text_print(n->x->t, "        %s *const e%d = (%s *)a->at[%d]", type, e,
                          type, e);
-        if (is_walked(n, e))
-            pithp_text_print(n->x->t, " + place[%d];\n", pithp_kernel_walk(n->a, e));
+        if (is_strided(n, e))
+            pithp_text_print(n->x->t, " + offset[%d];\n",
+                             pithp_kernel_strided_index(n->a, e));
         else
             pithp_text_add(n->x->t, pithp_is_uniform(n->a, &n->a->externals[e])
                                         ? ";\n"
@@ -210,7 +211,7 @@ static void declare_externals(const nest *n) {
 
 /* Loop versioning: each block checks its indices first. Usually none is negative or out
  * of range, and the block runs a loop without index rules. */
-static void add_taking(nest *n) {
+static void add_gathers(nest *n) {
     pithp_text *t = n->x->t;
     pithp_text_print(t,
                      "        for (i64 block = 0; block < n; block += %d) {\n"
@@ -226,7 +227,7 @@ static void add_taking(nest *n) {
     }
     for (int inside = 1; inside >= 0; inside--) {
         pithp_text_add(t, inside ? "        if (inside) {\n" : "        } else {\n");
-        n->is_inside = inside;
+        n->in_range = inside;
         pithp_step_text_loops(n->x, "block", "stop", &(pithp_elements){add_element, n});
     }
     pithp_text_add(t, "        }\n        }\n");
@@ -235,12 +236,12 @@ static void add_taking(nest *n) {
 /* Emit the loop over elements. */
 static void add_run(nest *n) {
     for (int e = 0; e < n->a->external_count; e++) {
-        n->x->is_one[e] = is_still(n, e);
-        if (n->x->is_one[e])
-            declare_still(n, e);
+        n->x->is_hoisted[e] = is_invariant(n, e);
+        if (n->x->is_hoisted[e])
+            declare_invariant(n, e);
     }
     if (n->a->taken_count)
-        add_taking(n);
+        add_gathers(n);
     else
         pithp_step_text_loops(n->x, "0", "n", &(pithp_elements){add_element, n});
 }
@@ -248,17 +249,17 @@ static void add_run(nest *n) {
 /* Emit the loop over cells. */
 static void add_cells(nest *n) {
     for (int64_t k = 0; k < n->cell; k++) {
-        turn_to(n, k);
+        set_element(n, k);
         for (int e = 0; e < n->a->external_count; e++)
-            if (is_still(n, e))
-                declare_still(n, e);
+            if (is_invariant(n, e))
+                declare_invariant(n, e);
     }
     pithp_text_print(n->x->t,
                      "        M_LOOP\n"
                      "        for (i64 i = 0; i < n / %lld; i++) {\n",
                      (long long)n->cell);
     for (int64_t k = 0; k < n->cell; k++) {
-        turn_to(n, k);
+        set_element(n, k);
         pithp_text_add(n->x->t, "            {\n");
         pithp_step_text_index(n->x, "                ",
                               &(pithp_elements){add_element, n});
@@ -287,19 +288,19 @@ static void add_index_function(const nest *n, const char *name) {
 
 /* Emit the bounds of a run, and its offset in each memory. */
 static void begin_run(const nest *n) {
-    const int walks = pithp_kernel_walks(n->a, n->a->external_count);
+    const int strided = pithp_kernel_strided_before(n->a, n->a->external_count);
     pithp_text_print(n->x->t,
                      "        const i64 row = a->shape[a->rank - %d] * %lld;\n"
                      "        const i64 left = row - first %% row, asked = end - first;\n"
                      "        n = (asked < left ? asked : left) / %lld * %lld;\n",
                      n->a->rank - n->run, (long long)n->cell, (long long)n->cell,
                      (long long)n->cell);
-    if (walks) /* else all externals are piecewise */
+    if (strided) /* else all externals are piecewise */
         pithp_text_print(
             n->x->t,
-            "        i64 place[%d];\n"
-            "        m_walk(first, a->rank, a->shape, a->stride, %d, place);\n",
-            walks, walks);
+            "        i64 offset[%d];\n"
+            "        m_walk(first, a->rank, a->shape, a->stride, %d, offset);\n",
+            strided, strided);
     declare_externals(n);
 }
 
@@ -309,7 +310,7 @@ static void begin_run(const nest *n) {
 static int neighbour_bytes(const nest *n) {
     int shifted = 0, bytes = 0;
     for (int e = 0; e < n->a->external_count; e++)
-        if (n->x->is_read[e] && is_walked(n, e) && stride_of(n, e, n->run) == 1) {
+        if (n->x->is_read[e] && is_strided(n, e) && stride_of(n, e, n->run) == 1) {
             shifted++;
             bytes = (int)pith_dtype_size(n->x->dtype[e]);
         }
@@ -332,7 +333,7 @@ void pithp_emit_nest(pithp_step_text *x, const char *name) {
                      neighbour ? "M_FN " : "", name, neighbour ? "_rows" : "", name,
                      name);
     for (int e = 0; e < x->a->external_count; e++)
-        if (is_walked(&n, e))
+        if (is_strided(&n, e))
             declare_strides(&n, e);
     pithp_text_add(x->t, "    for (i64 first = begin, n; first < end; first += n) {\n");
     if (n.cell > 1)

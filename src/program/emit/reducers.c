@@ -10,7 +10,7 @@
     {#name, #dt, #A, #LOADED, #IDENTITY, #COMBINE},
 const pithp_text_reducer pithp_text_reducers[] = {M_REDUCERS(REDUCER)};
 _Static_assert(PITHP_COUNT(pithp_text_reducers) <= 64,
-               "one bit each of pithp_emitted_rows");
+               "one bit each of pithp_emitted_ops");
 
 int pithp_text_reducer_of(pithp_primitive reduction, pith_dtype dtype) {
     static const char *const operations[] = {

@@ -10,14 +10,14 @@ static pith_status run_on_scope(void *scope, const pithp_launch *launch) {
 pithp_sink pithp_scope_sink(pith_scope *s) {
     const bool host = pithp_scope_device(s)->backend->addressable;
     return (pithp_sink){
-        .take = run_on_scope, .closure = s, .cuda = host ? NULL : &pithp_cuda_on_scope};
+        .launch = run_on_scope, .closure = s, .cuda = host ? NULL : &pithp_cuda_on_scope};
 }
 
 pith_status pithp_run(pith_scope *s,
                       const pithp_call *call,
                       const pith_spec *result,
                       const pithp_memory *memory) {
-    const pithp_sink sink = {.take = run_on_scope, .closure = s};
+    const pithp_sink sink = {.launch = run_on_scope, .closure = s};
     if (PITHP_UNLIKELY(!pithp_scope_device(s)->backend->addressable))
         return pithp_run_cuda(s, call, result, memory);
     return pithp_lower(call, result, memory, &sink);

@@ -15,8 +15,8 @@ typedef struct pithp_exec {
     const void *const *inputs;
     void **outputs;
     char *workspace;
-    const void **passed;       /* addresses of forwarded values, plan->passed_count */
-    const void **pointers;     /* after `passed`; plan->pointer_count in all */
+    const void **forwarded;    /* addresses of forwarded values, plan->forwarded_count */
+    const void **pointers;     /* after `forwarded`; plan->pointer_count in all */
     struct pithp_watch *watch; /* times the run, or NULL */
 } pithp_exec;
 
@@ -33,8 +33,8 @@ static inline void *pithp_place_address(const pithp_exec *r, pithp_place place) 
             return r->workspace + place.at;
         case PITHP_IN_OUTPUT:
             return r->outputs[place.at];
-        case PITHP_IN_PASSED:
-            return (void *)(uintptr_t)r->passed[place.at];
+        case PITHP_FORWARDED:
+            return (void *)(uintptr_t)r->forwarded[place.at];
         case PITHP_NOWHERE:
             break;
     }
@@ -49,14 +49,14 @@ static inline void *pithp_output_address(const pithp_exec *r, int64_t k) {
     return pithp_address(r, r->plan->program->outputs[k]);
 }
 /* Whether output k is forwarded: its address is that of an input. */
-bool pithp_is_handed_on(const pithp_exec *r, int64_t k);
+bool pithp_is_forwarded(const pithp_exec *r, int64_t k);
 /* Copy output k to its memory if it is an input, a constant or another output. */
-pith_status pithp_settle(const pithp_exec *r, int64_t k);
+pith_status pithp_materialise(const pithp_exec *r, int64_t k);
 
 pith_status pithp_run_steps(const pithp_exec *r);
 /* Run step k, which is not a producer, with the steps of its band or horizontal fusion.
  * Returns the number of steps of a horizontal fusion, else 1. */
-int64_t pithp_run_piece(const pithp_exec *r, int64_t k, pith_status *rc);
+int64_t pithp_run_step(const pithp_exec *r, int64_t k, pith_status *rc);
 /* Run a call of one operation or a kernel on a list of addresses: operands, results,
  * scratch memory. Not for reductions with a fused producer. Not 0: the scope's error is
  * set. */
@@ -79,11 +79,11 @@ size_t pithp_fused_bind(const pithp_exec *r,
                         pithp_fused_args *args);
 /* Bind compiled map-reduce code: write the addresses of the step's externals; returns
  * their bytes. */
-size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at);
+size_t pithp_map_reduce_bind(const pithp_exec *r, const pithp_step *step, char **at);
 
 /* Input fusion: run a fused step with gathers, and a reduction with a fused producer. */
 pith_status
-pithp_run_taking(const pithp_exec *r, const pithp_step *step, pithp_host_loop code);
+pithp_run_gathering(const pithp_exec *r, const pithp_step *step, pithp_host_loop code);
 pith_status pithp_run_reduction(const pithp_exec *r,
                                 const pithp_step *step,
                                 const pithp_call *call,

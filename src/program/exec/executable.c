@@ -70,12 +70,12 @@ static bool set_up(pithp_executable *x, pithp_plan *plan) {
     x->plan = plan;
     if (!set_up_programs(x))
         return false;
-    const size_t passed = (size_t)plan->passed_count;
+    const size_t forwarded = (size_t)plan->forwarded_count;
     size_t control = 0;
     for (int64_t k = 0; k < plan->step_count; k++)
         if (plan->steps[k].kind == PITHP_STEP_CONTROL)
             control = most(control, control_pointers(x, &plan->steps[k]));
-    x->pointer_count = most(plan->pointer_count, control + passed);
+    x->pointer_count = most(plan->pointer_count, control + forwarded);
     return pithp_compiled_begin(x);
 }
 

@@ -12,12 +12,12 @@ static inline bool is_staged(const pithp_external *e) {
 }
 
 /* Stage a periodic operand: copy the first period, then repeat it. */
-static void stage_once(const pithp_fused_step *a,
-                       const pithp_external *x,
-                       const char *data,
-                       char *to,
-                       int64_t begin,
-                       int64_t n) {
+static void stage_periodic(const pithp_fused_step *a,
+                           const pithp_external *x,
+                           const char *data,
+                           char *to,
+                           int64_t begin,
+                           int64_t n) {
     const int64_t period = pithp_period(a->rank, a->shape, x->stride);
     int64_t staged = period < n ? period : n;
     if (period == 1) /* a uniform operand: valid for any begin, and for any element count
@@ -59,7 +59,7 @@ static void begin_range(range *r,
             continue;
         r->at[a->temporary_count + e] = r->staging[e] = buffers;
         if (x->access == PITHP_ACCESS_ONCE)
-            stage_once(a, x, args->data[e], buffers, begin, n);
+            stage_periodic(a, x, args->data[e], buffers, begin, n);
         buffers += bytes;
     }
 }
@@ -67,10 +67,10 @@ static void begin_range(range *r,
 /* Address of an element, by its index, of an external or piece with number e. */
 static inline char *element_at(const range *r, int64_t e, const int64_t *index) {
     const pithp_external *x = &r->a->externals[e];
-    int64_t place = 0;
+    int64_t offset = 0;
     for (int d = 0; d < r->a->rank; d++)
-        place += index[d] * x->stride[d];
-    return r->args->data[e] + place * x->size;
+        offset += index[d] * x->stride[d];
+    return r->args->data[e] + offset * x->size;
 }
 
 /* Address the pieces for elements i to i + n, in memory or staged. If the step goes by
@@ -135,8 +135,8 @@ interpret(pithp_isa isa, const pithp_fused_step *a, char *const *at, int64_t n) 
         const pithp_fused_op *op = &a->ops[k];
         const pithp_elementwise_table table =
             op->cast ? pithp_cast_tables[isa] : pithp_elementwise_tables[isa];
-        table[op->row][op->column](at[op->to], at[op->from[0]], at[op->from[1]],
-                                   at[op->from[2]], n);
+        table[op->operation][op->dtype](at[op->to], at[op->from[0]], at[op->from[1]],
+                                        at[op->from[2]], n);
     }
 }
 

@@ -16,12 +16,12 @@
 typedef struct offsets {
     int64_t extent; /* 0: nothing resolved yet */
     int32_t mode;
-    int64_t where[PITHP_ROWS_MOST]; /* rows; -1: out of range */
+    int64_t where[PITHP_GATHER_MANY_POSITIONS]; /* rows; -1: out of range */
 } offsets;
 
 static void resolve(pithp_isa isa,
-                    const pithp_cuda_rows_args *a,
-                    const pithp_row_leaf *p,
+                    const pithp_cuda_gather_many_args *a,
+                    const pithp_gather_leaf *p,
                     offsets *o) {
     const pith_dtype dtype = (pith_dtype)a->index_dtype;
     if (o->extent == p->extent && o->mode == p->mode)
@@ -42,17 +42,17 @@ static void resolve(pithp_isa isa,
 }
 
 /* Store n copies of the fill. */
-static void fill_row(char *to, const pithp_row_leaf *p, int64_t n) {
+static void fill_row(char *to, const pithp_gather_leaf *p, int64_t n) {
     for (int64_t i = 0; i < n; i++)
         memcpy(to + i * p->size, &p->fill, (size_t)p->size);
 }
 
 /* Gather elements begin..end of a leaf's result. */
-static void take_elements(const pithp_cuda_rows_args *a,
-                          const pithp_row_leaf *p,
-                          const int64_t *where,
-                          int64_t begin,
-                          int64_t end) {
+static void gather_elements(const pithp_cuda_gather_many_args *a,
+                            const pithp_gather_leaf *p,
+                            const int64_t *where,
+                            int64_t begin,
+                            int64_t end) {
     int64_t row = begin / p->inner, column = begin % p->inner;
     for (int64_t i = begin; i < end; row++, column = 0) {
         const int64_t left = p->inner - column, n = left < end - i ? left : end - i;
@@ -67,11 +67,11 @@ static void take_elements(const pithp_cuda_rows_args *a,
 }
 
 /* Scatter: copy elements begin..end of a leaf, then overwrite its updated rows. */
-static void set_elements(const pithp_cuda_rows_args *a,
-                         const pithp_row_leaf *p,
-                         const int64_t *where,
-                         int64_t begin,
-                         int64_t end) {
+static void scatter_elements(const pithp_cuda_gather_many_args *a,
+                             const pithp_gather_leaf *p,
+                             const int64_t *where,
+                             int64_t begin,
+                             int64_t end) {
     const int64_t plane = p->extent * p->inner;
     memcpy(p->to + begin * p->size, p->from + begin * p->size,
            (size_t)((end - begin) * p->size));
@@ -88,47 +88,47 @@ static void set_elements(const pithp_cuda_rows_args *a,
         }
 }
 
-static inline void rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const pithp_cuda_rows_args *a = args;
+static inline void gather(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_cuda_gather_many_args *a = args;
     offsets o;
     o.extent = 0;
     while (begin < end) {
-        const int64_t part = begin >> a->shift, first = part << a->shift;
-        const pithp_row_leaf *p = &a->list[part];
+        const int64_t number = begin >> a->shift, first = number << a->shift;
+        const pithp_gather_leaf *p = &a->list[number];
         const int64_t last = end - first < p->count ? end - first : p->count;
         if (begin - first < last) {
             resolve(isa, a, p, &o);
-            (p->updates ? set_elements : take_elements)(
+            (p->updates ? scatter_elements : gather_elements)(
                 a, p, o.where, p->begin + (begin - first), p->begin + last);
         }
         begin = first + ((int64_t)1 << a->shift);
     }
 }
-PITHP_LOOPS(rows)
+PITHP_LOOPS(gather)
 
-pith_status pithp_emit_rows(const pithp_sink *sink,
-                            const char *name,
-                            const pithp_cuda_rows_args *args) {
+pith_status pithp_launch_gather_many(const pithp_sink *sink,
+                                     const char *name,
+                                     const pithp_cuda_gather_many_args *args) {
     if (sink->cuda)
-        return pithp_cuda_emit(sink, PITHP_CUDA_rows, name, args, sizeof *args,
-                               args->total);
-    return pithp_emit(sink, name, rows_loops, args, sizeof *args, args->total,
-                      PITHP_GATHER_MANY_GRAIN);
+        return pithp_cuda_launch(sink, PITHP_CUDA_gather_many, name, args, sizeof *args,
+                                 args->total);
+    return pithp_launch_loops(sink, name, gather_loops, args, sizeof *args, args->total,
+                              PITHP_GATHER_MANY_GRAIN);
 }
 
-pith_status pithp_rows_begin(pith_scope *s, pithp_row_set *r, int64_t room) {
+pith_status pithp_gather_many_begin(pith_scope *s, pithp_gather_many *r, int64_t room) {
     const size_t bytes = (size_t)room * sizeof *r->list;
-    *r = (pithp_row_set){.s = s, .room = room};
+    *r = (pithp_gather_many){.s = s, .room = room};
     r->list = pithp_scratch_allocate(s->runtime, bytes);
     return r->list ? PITH_OK : pithp_fail_memory(s, bytes);
 }
 
-void pithp_rows_end(pithp_row_set *r) {
+void pithp_gather_many_end(pithp_gather_many *r) {
     pithp_scratch_release(r->s->runtime, r->list, (size_t)r->room * sizeof *r->list);
 }
 
-pithp_row_leaf *pithp_rows_add(pithp_row_set *r, int64_t elements) {
-    pithp_row_leaf *leaf = &r->list[r->count++];
+pithp_gather_leaf *pithp_gather_many_add(pithp_gather_many *r, int64_t elements) {
+    pithp_gather_leaf *leaf = &r->list[r->count++];
     leaf->begin = 0;
     leaf->count = elements;
     r->elements += elements;
@@ -137,41 +137,41 @@ pithp_row_leaf *pithp_rows_add(pithp_row_set *r, int64_t elements) {
 }
 
 /* Split leaves whose results are longer than a chunk. */
-static pith_status cut(pithp_row_set *r, int64_t shift) {
+static pith_status split(pithp_gather_many *r, int64_t shift) {
     const int64_t width = (int64_t)1 << shift;
     int64_t count = 0;
     for (int64_t i = 0; i < r->count; i++)
         count += (r->list[i].count + width - 1) >> shift;
-    pithp_row_set parts;
-    const pith_status rc = pithp_rows_begin(r->s, &parts, count);
+    pithp_gather_many chunks;
+    const pith_status rc = pithp_gather_many_begin(r->s, &chunks, count);
     if (rc != PITH_OK)
         return rc;
     for (int64_t i = 0; i < r->count; i++)
         for (int64_t at = 0; at < r->list[i].count; at += width) {
-            pithp_row_leaf *part = &parts.list[parts.count++];
-            *part = r->list[i];
-            part->begin = at;
-            part->count = part->count - at < width ? part->count - at : width;
+            pithp_gather_leaf *chunk = &chunks.list[chunks.count++];
+            *chunk = r->list[i];
+            chunk->begin = at;
+            chunk->count = chunk->count - at < width ? chunk->count - at : width;
         }
-    pithp_rows_end(r);
-    *r = parts;
+    pithp_gather_many_end(r);
+    *r = chunks;
     return PITH_OK;
 }
 
-pith_status pithp_rows_run(pithp_row_set *r,
-                           const char *name,
-                           const void *index,
-                           pith_dtype index_dtype,
-                           int64_t positions,
-                           bool no_negative) {
+pith_status pithp_gather_many_run(pithp_gather_many *r,
+                                  const char *name,
+                                  const void *index,
+                                  pith_dtype index_dtype,
+                                  int64_t positions,
+                                  bool no_negative) {
     if (r->elements == 0)
         return PITH_OK;
-    const int64_t shift = pithp_pieces_shift(r->count, r->elements);
-    pith_status rc = r->longest > (int64_t)1 << shift ? cut(r, shift) : PITH_OK;
+    const int64_t shift = pithp_copies_shift(r->count, r->elements);
+    pith_status rc = r->longest > (int64_t)1 << shift ? split(r, shift) : PITH_OK;
     if (rc != PITH_OK)
         return rc;
     pithp_buffer *staged = NULL;
-    const pithp_cuda_rows_args args = {
+    const pithp_cuda_gather_many_args args = {
         .list = pithp_stage(r->s, r->list, (size_t)r->count * sizeof *r->list, &staged),
         .index = index,
         .positions = positions,
@@ -182,7 +182,7 @@ pith_status pithp_rows_run(pithp_row_set *r,
     if (!args.list)
         return r->s->error.code;
     const pithp_sink sink = pithp_scope_sink(r->s);
-    rc = pithp_emit_rows(&sink, name, &args);
+    rc = pithp_launch_gather_many(&sink, name, &args);
     pithp_buffer_release(staged, 1);
     return rc;
 }

@@ -6,30 +6,30 @@
 #include "program/op/rules.h"
 #include "program/source/args/library.h"
 
-typedef struct pithp_row_set {
+typedef struct pithp_gather_many {
     pith_scope *s;
-    pithp_row_leaf *list;
+    pithp_gather_leaf *list;
     int64_t count, room;
     int64_t elements, longest; /* elements of all results, and of the longest one */
-} pithp_row_set;
+} pithp_gather_many;
 
 /* Begin an empty list. room: maximum number of leaves. */
-pith_status pithp_rows_begin(pith_scope *s, pithp_row_set *r, int64_t room);
+pith_status pithp_gather_many_begin(pith_scope *s, pithp_gather_many *r, int64_t room);
 /* Add a leaf whose result has `elements`. The caller fills in the returned entry, except
  * begin and count. */
-pithp_row_leaf *pithp_rows_add(pithp_row_set *r, int64_t elements);
+pithp_gather_leaf *pithp_gather_many_add(pithp_gather_many *r, int64_t elements);
 /* Run the gather or scatter of all leaves. */
-pith_status pithp_rows_run(pithp_row_set *r,
-                           const char *name,
-                           const void *index,
-                           pith_dtype index_dtype,
-                           int64_t positions,
-                           bool no_negative);
-void pithp_rows_end(pithp_row_set *r);
+pith_status pithp_gather_many_run(pithp_gather_many *r,
+                                  const char *name,
+                                  const void *index,
+                                  pith_dtype index_dtype,
+                                  int64_t positions,
+                                  bool no_negative);
+void pithp_gather_many_end(pithp_gather_many *r);
 
 /* Launch a list in memory that the device can read. */
-pith_status pithp_emit_rows(const pithp_sink *sink,
-                            const char *name,
-                            const pithp_cuda_rows_args *args);
+pith_status pithp_launch_gather_many(const pithp_sink *sink,
+                                     const char *name,
+                                     const pithp_cuda_gather_many_args *args);
 
 #endif

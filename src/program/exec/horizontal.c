@@ -9,15 +9,15 @@
 
 /* ---- Finding ---- */
 
-typedef struct finding {
+typedef struct search {
     const pithp_plan *plan;
     pithp_compiled *code;
     const int32_t *functions;
     pithp_stamps *memory;
-} finding;
+} search;
 
 /* The number of steps from `first` on that call the same function and are independent. */
-static int64_t count_steps(const finding *f, int64_t first) {
+static int64_t count_steps(const search *f, int64_t first) {
     int64_t end = first;
     while (end < f->plan->step_count && f->code->steps[end].direct &&
            f->functions[end] == f->functions[first] &&
@@ -28,27 +28,28 @@ static int64_t count_steps(const finding *f, int64_t first) {
 
 /* ---- Making ---- */
 
-static size_t parts_bytes(int64_t parts) {
-    return sizeof(pithp_batch) + (size_t)(parts + 1) * sizeof(pithp_batch_part);
+static size_t ranges_bytes(int64_t ranges) {
+    return sizeof(pithp_horizontal) +
+           (size_t)(ranges + 1) * sizeof(pithp_horizontal_range);
 }
-static size_t bytes_of(int64_t parts, int varying) {
-    return parts_bytes(parts) +
-           (size_t)parts * (size_t)varying * sizeof(pithp_compiled_address) +
+static size_t bytes_of(int64_t ranges, int varying) {
+    return ranges_bytes(ranges) +
+           (size_t)ranges * (size_t)varying * sizeof(pithp_compiled_address) +
            2 * (size_t)varying * sizeof(uint16_t);
 }
 
-void pithp_batch_free(pith_runtime *rt, pithp_batch *b) {
-    if (b)
-        pithp_release(rt, b, bytes_of(b->part_count, b->varying));
+void pithp_horizontal_free(pith_runtime *rt, pithp_horizontal *h) {
+    if (h)
+        pithp_release(rt, h, bytes_of(h->range_count, h->varying));
 }
 
 static const pithp_compiled_address *
-addresses_of(const finding *f, int64_t step, int external) {
+addresses_of(const search *f, int64_t step, int external) {
     return &f->code->addresses[f->code->steps[step].first_address + external];
 }
 
 /* Whether an external has the same address in all steps. */
-static bool is_fixed(const finding *f, int64_t first, int64_t steps, int e) {
+static bool is_fixed(const search *f, int64_t first, int64_t steps, int e) {
     const pithp_compiled_address *a = addresses_of(f, first, e);
     bool fixed = true;
     for (int64_t k = 1; k < steps && fixed; k++) {
@@ -60,7 +61,7 @@ static bool is_fixed(const finding *f, int64_t first, int64_t steps, int e) {
 
 /* Whether a step's table entries follow those of the step before. */
 static bool
-is_neighbour(const finding *f, int64_t step, const uint16_t *which, int varying) {
+is_neighbour(const search *f, int64_t step, const uint16_t *which, int varying) {
     const pithp_step *steps = f->plan->steps;
     bool neighbour = steps[step].spec->count == steps[step - 1].spec->count;
     for (int v = 0; v < varying && neighbour; v++) {
@@ -72,78 +73,78 @@ is_neighbour(const finding *f, int64_t step, const uint16_t *which, int varying)
     return neighbour;
 }
 
-static int64_t count_parts(const finding *f,
-                           int64_t first,
-                           int64_t steps,
-                           const uint16_t *which,
-                           int n) {
-    int64_t parts = 1;
+static int64_t count_ranges(const search *f,
+                            int64_t first,
+                            int64_t steps,
+                            const uint16_t *which,
+                            int n) {
+    int64_t ranges = 1;
     for (int64_t k = 1; k < steps; k++)
-        parts += !is_neighbour(f, first + k, which, n);
-    return parts;
+        ranges += !is_neighbour(f, first + k, which, n);
+    return ranges;
 }
 
-static void fill_parts(const finding *f, pithp_batch *b, int64_t first) {
-    pithp_compiled_address *at = b->addresses;
-    int64_t begin = 0, parts = 0;
-    for (int64_t k = 0; k < b->steps; k++) {
+static void fill_ranges(const search *f, pithp_horizontal *h, int64_t first) {
+    pithp_compiled_address *at = h->addresses;
+    int64_t begin = 0, ranges = 0;
+    for (int64_t k = 0; k < h->steps; k++) {
         const int64_t elements = f->plan->steps[first + k].spec->count;
-        if (k == 0 || !is_neighbour(f, first + k, b->which, b->varying)) {
-            b->parts[parts++] =
-                (pithp_batch_part){.begin = begin, .elements = elements, .first = at};
-            for (int v = 0; v < b->varying; v++)
-                *at++ = *addresses_of(f, first + k, b->which[v]);
+        if (k == 0 || !is_neighbour(f, first + k, h->which, h->varying)) {
+            h->ranges[ranges++] = (pithp_horizontal_range){
+                .begin = begin, .elements = elements, .first = at};
+            for (int v = 0; v < h->varying; v++)
+                *at++ = *addresses_of(f, first + k, h->which[v]);
         }
         begin += elements;
     }
-    b->parts[parts] = (pithp_batch_part){.begin = begin};
+    h->ranges[ranges] = (pithp_horizontal_range){.begin = begin};
 }
 
-static pithp_batch *make(const finding *f, int64_t first, int64_t steps) {
+static pithp_horizontal *make(const search *f, int64_t first, int64_t steps) {
     const pithp_fused_step *a = f->plan->steps[first].fused;
     uint16_t which[PITHP_FUSED_EXTERNALS];
     int varying = 0;
     for (int e = 0; e < a->external_count; e++)
         if (!is_fixed(f, first, steps, e))
             which[varying++] = (uint16_t)e;
-    const int64_t parts = count_parts(f, first, steps, which, varying);
-    pithp_batch *b = pithp_allocate(f->plan->runtime, bytes_of(parts, varying));
-    if (!b)
+    const int64_t ranges = count_ranges(f, first, steps, which, varying);
+    pithp_horizontal *h = pithp_allocate(f->plan->runtime, bytes_of(ranges, varying));
+    if (!h)
         return NULL;
-    *b = (pithp_batch){.steps = steps,
-                       .part_count = parts,
-                       .varying = varying,
-                       .externals = a->external_count,
-                       .loop = f->code->steps[first].loops[0],
-                       .first = addresses_of(f, first, 0)};
-    b->addresses = (pithp_compiled_address *)(void *)((char *)b + parts_bytes(parts));
-    b->which = (uint16_t *)(void *)(b->addresses + parts * varying);
-    b->size = b->which + varying;
+    *h = (pithp_horizontal){.steps = steps,
+                            .range_count = ranges,
+                            .varying = varying,
+                            .externals = a->external_count,
+                            .loop = f->code->steps[first].loops[0],
+                            .first = addresses_of(f, first, 0)};
+    h->addresses = (pithp_compiled_address *)(void *)((char *)h + ranges_bytes(ranges));
+    h->which = (uint16_t *)(void *)(h->addresses + ranges * varying);
+    h->size = h->which + varying;
     for (int v = 0; v < varying; v++) {
         const pithp_external *x = &a->externals[which[v]];
-        b->which[v] = which[v];
-        b->size[v] = x->access == PITHP_ACCESS_FLAT ? x->size : 0;
+        h->which[v] = which[v];
+        h->size[v] = x->access == PITHP_ACCESS_FLAT ? x->size : 0;
     }
-    fill_parts(f, b, first);
-    return b;
+    fill_ranges(f, h, first);
+    return h;
 }
 
-void pithp_batches_find(const pithp_plan *plan,
-                        pithp_compiled *code,
-                        const int32_t *functions) {
-    const size_t pieces =
+void pithp_horizontal_find(const pithp_plan *plan,
+                           pithp_compiled *code,
+                           const int32_t *functions) {
+    const size_t memories =
         (size_t)(plan->program->input_count + plan->program->output_count);
-    const size_t bytes = (pieces + 1) * sizeof(pithp_stamps);
-    if (plan->step_count < PITHP_BATCH_LEAST_STEPS)
+    const size_t bytes = (memories + 1) * sizeof(pithp_stamps);
+    if (plan->step_count < PITHP_HORIZONTAL_LEAST_STEPS)
         return;
-    finding f = {plan, code, functions, pithp_allocate(plan->runtime, bytes)};
+    search f = {plan, code, functions, pithp_allocate(plan->runtime, bytes)};
     if (!f.memory)
         return; /* the steps run one by one */
     memset(f.memory, 0, bytes);
     for (int64_t k = 0, steps; k < plan->step_count; k += steps) {
         steps = count_steps(&f, k);
-        if (steps >= PITHP_BATCH_LEAST_STEPS)
-            code->steps[k].batch = make(&f, k, steps);
+        if (steps >= PITHP_HORIZONTAL_LEAST_STEPS)
+            code->steps[k].horizontal = make(&f, k, steps);
         else
             steps = 1;
     }
@@ -152,21 +153,22 @@ void pithp_batches_find(const pithp_plan *plan,
 
 /* ---- Running ---- */
 
-typedef struct batch_args {
-    const pithp_batch *batch;
+typedef struct launch_args {
+    const pithp_horizontal *horizontal;
     const void *const *tables[PITHP_TABLE_COUNT];
-} batch_args;
+} launch_args;
 
-static inline uintptr_t resolve(const batch_args *a, const pithp_compiled_address *from) {
+static inline uintptr_t resolve(const launch_args *a,
+                                const pithp_compiled_address *from) {
     return (uintptr_t)a->tables[from->table][from->index] + from->offset;
 }
 
 /* The range that contains an element, by binary search. */
-static int64_t find_part(const pithp_batch *b, int64_t element) {
-    int64_t low = 0, high = b->part_count;
+static int64_t find_range(const pithp_horizontal *h, int64_t element) {
+    int64_t low = 0, high = h->range_count;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        *(b->parts[middle].begin <= element ? &low : &high) = middle;
+        *(h->ranges[middle].begin <= element ? &low : &high) = middle;
     }
     return low;
 }
@@ -191,66 +193,66 @@ end_of_run(const void *const *addresses, int64_t step, int64_t most, uintptr_t b
 
 /* Run elements begin to end of a range. at: the addresses of all externals; those of the
  * others than the varying ones are already set. */
-static void run_part(const batch_args *a,
-                     const pithp_batch_part *part,
-                     int64_t begin,
-                     int64_t end,
-                     uintptr_t *at) {
-    const pithp_batch *b = a->batch;
+static void run_range(const launch_args *a,
+                      const pithp_horizontal_range *range,
+                      int64_t begin,
+                      int64_t end,
+                      uintptr_t *at) {
+    const pithp_horizontal *h = a->horizontal;
     const void *const *addresses[PITHP_FUSED_EXTERNALS];
     int64_t runs[PITHP_FUSED_EXTERNALS]; /* the steps before it are adjacent in memory */
-    const int64_t most = (end + part->elements - 1) / part->elements;
-    int64_t step = begin / part->elements;
-    for (int v = 0; v < b->varying; v++) {
-        const pithp_compiled_address *first = &part->first[v];
+    const int64_t most = (end + range->elements - 1) / range->elements;
+    int64_t step = begin / range->elements;
+    for (int v = 0; v < h->varying; v++) {
+        const pithp_compiled_address *first = &range->first[v];
         addresses[v] = &a->tables[first->table][first->index];
         runs[v] = step;
     }
     while (begin < end) {
         int64_t next = most;
-        for (int v = 0; v < b->varying; v++) {
+        for (int v = 0; v < h->varying; v++) {
             if (runs[v] == step)
                 runs[v] = end_of_run(addresses[v], step, most,
-                                     (uintptr_t)part->elements * b->size[v]);
+                                     (uintptr_t)range->elements * h->size[v]);
             next = runs[v] < next ? runs[v] : next;
-            at[b->which[v]] = (uintptr_t)addresses[v][step] + part->first[v].offset;
+            at[h->which[v]] = (uintptr_t)addresses[v][step] + range->first[v].offset;
         }
-        const int64_t start = step * part->elements, stop = next * part->elements;
-        b->loop(at, begin - start, (stop < end ? stop : end) - start);
+        const int64_t start = step * range->elements, stop = next * range->elements;
+        h->loop(at, begin - start, (stop < end ? stop : end) - start);
         begin = stop;
         step = next;
     }
 }
 
 static void run(const void *args, int64_t begin, int64_t end) {
-    const batch_args *a = args;
-    const pithp_batch *b = a->batch;
+    const launch_args *a = args;
+    const pithp_horizontal *h = a->horizontal;
     uintptr_t at[PITHP_FUSED_EXTERNALS];
-    for (int e = 0; e < b->externals; e++)
-        at[e] = resolve(a, &b->first[e]);
-    for (int64_t k = find_part(b, begin); k < b->part_count; k++) {
-        const pithp_batch_part *part = &b->parts[k];
-        const int64_t stop = part[1].begin < end ? part[1].begin : end;
-        if (part->begin >= end)
+    for (int e = 0; e < h->externals; e++)
+        at[e] = resolve(a, &h->first[e]);
+    for (int64_t k = find_range(h, begin); k < h->range_count; k++) {
+        const pithp_horizontal_range *range = &h->ranges[k];
+        const int64_t stop = range[1].begin < end ? range[1].begin : end;
+        if (range->begin >= end)
             break;
-        if (part->elements)
-            run_part(a, part, begin > part->begin ? begin - part->begin : 0,
-                     stop - part->begin, at);
+        if (range->elements)
+            run_range(a, range, begin > range->begin ? begin - range->begin : 0,
+                      stop - range->begin, at);
     }
 }
 
-pith_status pithp_batch_run(const pithp_exec *r, const pithp_batch *b) {
+pith_status pithp_horizontal_run(const pithp_exec *r, const pithp_horizontal *h) {
     static const pithp_host_loop loops[PITHP_ISA_COUNT] = {run};
     const void *const fixed[PITHP_FIXED_COUNT] = {[PITHP_FIXED_WORKSPACE] = r->workspace};
-    const batch_args args = {b,
-                             {[PITHP_TABLE_INPUTS] = r->inputs,
-                              [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
-                              [PITHP_TABLE_PASSED] = r->passed,
-                              [PITHP_TABLE_FIXED] = fixed}};
-    const pithp_launch launch = {.name = "batch",
+    const launch_args args = {h,
+                              {[PITHP_TABLE_INPUTS] = r->inputs,
+                               [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
+                               [PITHP_TABLE_FORWARDED] = r->forwarded,
+                               [PITHP_TABLE_FIXED] = fixed}};
+    const pithp_launch launch = {.name = "horizontal",
                                  .loops = loops,
                                  .args = &args,
                                  .args_bytes = sizeof args,
-                                 .count = b->parts[b->part_count].begin};
+                                 .count = h->ranges[h->range_count].begin};
     return pithp_launch_run(r->s, &launch);
 }

@@ -25,7 +25,7 @@ size_t pithp_fused_bind(const pithp_exec *r,
     return pithp_fused_args_bytes(step->fused);
 }
 
-size_t pithp_fold_bind(const pithp_exec *r, const pithp_step *step, char **at) {
+size_t pithp_map_reduce_bind(const pithp_exec *r, const pithp_step *step, char **at) {
     for (int e = 0; e < step->fused->external_count; e++)
         at[e] = external_of(r, step, e);
     return (size_t)step->fused->external_count * sizeof *at;
@@ -63,7 +63,7 @@ static pith_status run_direct(const pithp_exec *r, int64_t k) {
     const void *const *const tables[PITHP_TABLE_COUNT] = {
         [PITHP_TABLE_INPUTS] = r->inputs,
         [PITHP_TABLE_OUTPUTS] = (const void *const *)r->outputs,
-        [PITHP_TABLE_PASSED] = r->passed,
+        [PITHP_TABLE_FORWARDED] = r->forwarded,
         [PITHP_TABLE_FIXED] = fixed};
     return launch_direct(r->s, r->plan, r->code, k, r->plan->steps[k].spec->count, tables,
                          r->pointers);
@@ -91,17 +91,17 @@ static pith_status run_fused(const pithp_exec *r, const pithp_step *step, int64_
     if (code && code->direct)
         return run_direct(r, k);
     if (step->take_count)
-        return pithp_run_taking(r, step, code ? code->loops[0] : NULL);
+        return pithp_run_gathering(r, step, code ? code->loops[0] : NULL);
     pithp_fused_bind(r, step, code ? code->loops[0] : NULL, args);
     return pithp_fused_run(r->s, step->fused, args, step->spec->count);
 }
 
 /* Run a call of one operation. report: of a checked call; else NULL. */
-static pith_status run_row(pith_scope *s,
-                           const pithp_step *step,
-                           pithp_memory *memory,
-                           pith_report *report,
-                           const pithp_exec *r) {
+static pith_status run_op(pith_scope *s,
+                          const pithp_step *step,
+                          pithp_memory *memory,
+                          pith_report *report,
+                          const pithp_exec *r) {
     const pithp_instruction *i = step->call;
     pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
@@ -113,10 +113,10 @@ static pith_status run_row(pith_scope *s,
         pithp_zero_report(s, report);
     } else if (pithp_call_reports(&call)) {
         memory->report =
-            pithp_check_make(s, pithp_index_describe, pithp_rows[i->primitive].name);
+            pithp_check_make(s, pithp_index_describe, pithp_ops[i->primitive].name);
     }
     const pith_status rc = s->error.code != PITH_OK ? s->error.code
-                           : step->source >= 0
+                           : step->producer >= 0
                                ? pithp_run_reduction(r, step, &call, memory)
                                : pithp_run(s, &call, step->spec, memory);
     s->site = site;
@@ -139,7 +139,7 @@ static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
         .result = results[0],
         .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
     };
-    return run_row(r->s, step, &memory, i->result_count > 1 ? results[1] : NULL, r);
+    return run_op(r->s, step, &memory, i->result_count > 1 ? results[1] : NULL, r);
 }
 
 int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) {
@@ -153,25 +153,25 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
     pithp_memory memory = {.operands = operands,
                            .result = results[0],
                            .temporary = step->temporary_bytes ? *end : NULL};
-    return run_row(s, step, &memory, (pith_report *)(void *)results[i->result_count - 1],
-                   NULL);
+    return run_op(s, step, &memory, (pith_report *)(void *)results[i->result_count - 1],
+                  NULL);
 }
 
 /* The horizontal fusion that begins at step k, or NULL. */
-static const pithp_batch *batch_of(const pithp_exec *r, int64_t k) {
-    return r->code && pithp_scope_device(r->s)->immediate ? r->code->steps[k].batch
+static const pithp_horizontal *horizontal_of(const pithp_exec *r, int64_t k) {
+    return r->code && pithp_scope_device(r->s)->immediate ? r->code->steps[k].horizontal
                                                           : NULL;
 }
 
-int64_t pithp_run_piece(const pithp_exec *r, int64_t k, pith_status *rc) {
+int64_t pithp_run_step(const pithp_exec *r, int64_t k, pith_status *rc) {
     const pithp_step *step = &r->plan->steps[k];
-    const pithp_batch *batch = batch_of(r, k);
-    *rc = batch                              ? pithp_batch_run(r, batch)
+    const pithp_horizontal *horizontal = horizontal_of(r, k);
+    *rc = horizontal                         ? pithp_horizontal_run(r, horizontal)
           : step->band                       ? pithp_run_band(r, k)
           : step->kind == PITHP_STEP_FUSED   ? run_fused(r, step, k)
           : step->kind == PITHP_STEP_CONTROL ? pithp_run_control(r, step)
                                              : run_call(r, step);
-    return batch ? batch->steps : 1;
+    return horizontal ? horizontal->steps : 1;
 }
 
 pith_status pithp_run_steps(const pithp_exec *r) {
@@ -179,11 +179,11 @@ pith_status pithp_run_steps(const pithp_exec *r) {
     if (PITHP_UNLIKELY(r->watch))
         return pithp_run_watched(r);
     for (int64_t k = 0, done; k < r->plan->step_count && rc == PITH_OK; k += done)
-        done = r->plan->steps[k].is_source ? 1 : pithp_run_piece(r, k, &rc);
+        done = r->plan->steps[k].runs_in_consumer ? 1 : pithp_run_step(r, k, &rc);
     return rc;
 }
 
-bool pithp_is_handed_on(const pithp_exec *r, int64_t k) {
+bool pithp_is_forwarded(const pithp_exec *r, int64_t k) {
     const pithp_origins *from = r->plan->origins ? &r->plan->origins[k] : NULL;
     const void *at = pithp_output_address(r, k);
     for (int o = 0; from && o < from->count; o++)
@@ -192,7 +192,7 @@ bool pithp_is_handed_on(const pithp_exec *r, int64_t k) {
     return false;
 }
 
-pith_status pithp_settle(const pithp_exec *r, int64_t k) {
+pith_status pithp_materialise(const pithp_exec *r, int64_t k) {
     const void *at = pithp_output_address(r, k);
     const pithp_program *p = r->plan->program;
     const size_t bytes = pithp_value_spec(p, p->outputs[k])->bytes;
@@ -202,17 +202,17 @@ pith_status pithp_settle(const pithp_exec *r, int64_t k) {
 
 /* Finish forwarded outputs: give the caller their addresses, or copy them to their
  * memory. */
-static pith_status leave(const pithp_exec *r, bool copies) {
+static pith_status finish_outputs(const pithp_exec *r, bool copies) {
     const pithp_plan *plan = r->plan;
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < plan->program->output_count && rc == PITH_OK; k++) {
         const pithp_place place = plan->places[plan->program->outputs[k]];
-        if (place.store != PITHP_IN_PASSED || plan->homes[place.at].at != k)
+        if (place.store != PITHP_FORWARDED || plan->homes[place.at].at != k)
             continue;
-        if (!copies && pithp_is_handed_on(r, k))
+        if (!copies && pithp_is_forwarded(r, k))
             r->outputs[k] = pithp_output_address(r, k);
         else
-            rc = pithp_settle(r, k);
+            rc = pithp_materialise(r, k);
     }
     return rc;
 }
@@ -245,11 +245,11 @@ static pith_status run_all(pith_scope *s,
     if (bytes > sizeof few)
         pointers = pithp_allocate(s->runtime, bytes);
     if (pointers) {
-        r.passed = pointers;
-        r.pointers = pointers + plan->passed_count;
+        r.forwarded = pointers;
+        r.pointers = pointers + plan->forwarded_count;
         rc = pithp_run_steps(&r);
-        if (rc == PITH_OK && plan->passed_count)
-            rc = leave(&r, copies);
+        if (rc == PITH_OK && plan->forwarded_count)
+            rc = finish_outputs(&r, copies);
     } else {
         rc = pithp_fail_memory(s, bytes);
     }

@@ -34,17 +34,17 @@ static void *operand_at(const frame *f, int k) {
 static void *result_at(const frame *f, int k) {
     const pithp_plan *plan = f->outer->plan;
     pithp_place place = plan->places[f->step->call->result + k];
-    if (place.store == PITHP_IN_PASSED)
+    if (place.store == PITHP_FORWARDED)
         place = plan->homes[place.at];
     return pithp_place_address(f->outer, place);
 }
-static bool is_passed(const frame *f, int k) {
-    return f->outer->plan->places[f->step->call->result + k].store == PITHP_IN_PASSED;
+static bool is_forwarded(const frame *f, int k) {
+    return f->outer->plan->places[f->step->call->result + k].store == PITHP_FORWARDED;
 }
 /* Record the address of a forwarded result. */
-static void pass(const frame *f, int k, const void *at) {
+static void record_forwarded(const frame *f, int k, const void *at) {
     const pithp_place place = f->outer->plan->places[f->step->call->result + k];
-    f->outer->passed[place.at] = at;
+    f->outer->forwarded[place.at] = at;
 }
 static const pith_spec *result_spec(const frame *f, int k) {
     return f->outer->plan->program->values[f->step->call->result + k].spec;
@@ -64,8 +64,9 @@ static pithp_exec program_of(const frame *f, int k) {
                         .outputs = (void **)(f->pointers + inputs),
                         .workspace = f->workspace,
                         .watch = f->outer->watch,
-                        .passed = f->pointers + inputs + outputs,
-                        .pointers = f->pointers + inputs + outputs + plan->passed_count};
+                        .forwarded = f->pointers + inputs + outputs,
+                        .pointers =
+                            f->pointers + inputs + outputs + plan->forwarded_count};
 }
 
 /* Read a scalar integer or bool from the device; waits. */
@@ -101,11 +102,11 @@ static pith_status run_cond(const frame *f) {
         r.outputs[k] = result_at(f, k);
     rc = pithp_run_steps(&r);
     for (int k = 0; k < i->result_count && rc == PITH_OK; k++) {
-        const bool stays = is_passed(f, k) && pithp_is_handed_on(&r, k);
+        const bool stays = is_forwarded(f, k) && pithp_is_forwarded(&r, k);
         if (!stays)
-            rc = pithp_settle(&r, k);
-        if (is_passed(f, k))
-            pass(f, k, stays ? pithp_output_address(&r, k) : r.outputs[k]);
+            rc = pithp_materialise(&r, k);
+        if (is_forwarded(f, k))
+            record_forwarded(f, k, stays ? pithp_output_address(&r, k) : r.outputs[k]);
     }
     return rc;
 }
@@ -131,7 +132,7 @@ static pith_status advance(const frame *f, const pithp_exec *r, int count) {
     pith_status rc = PITH_OK;
     for (int k = 0; k < count && rc == PITH_OK; k++)
         if (pithp_output_address(r, k) != f->current[k])
-            rc = pithp_settle(r, k);
+            rc = pithp_materialise(r, k);
     for (int k = 0; k < count; k++)
         if (pithp_output_address(r, k) != f->current[k])
             f->current[k] = r->outputs[k];
@@ -144,9 +145,10 @@ static pith_status finish(const frame *f, int count) {
         const size_t bytes = result_spec(f, k)->bytes;
         void *result = result_at(f, k);
         const pithp_carried c = pithp_carries_of(f->step->call);
-        const bool stays = is_passed(f, k) && f->current[k] == operand_at(f, c.first + k);
-        if (is_passed(f, k))
-            pass(f, k, stays ? f->current[k] : result);
+        const bool stays =
+            is_forwarded(f, k) && f->current[k] == operand_at(f, c.first + k);
+        if (is_forwarded(f, k))
+            record_forwarded(f, k, stays ? f->current[k] : result);
         if (!stays && f->current[k] != result && bytes)
             rc = pithp_copy(f->outer->s, result, f->current[k], bytes);
     }
@@ -209,14 +211,15 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     if (f->outer->s->error.code != PITH_OK)
         return f->outer->s->error.code;
     for (int k = 0; k < i->result_count; k++) {
-        const int operand = pithp_handed_on(i, k);
-        if (is_passed(f, k))
-            pass(f, k, operand < 0 ? result_at(f, k) : operand_at(f, operand));
+        const int operand = pithp_forwarded_operand(i, k);
+        if (is_forwarded(f, k))
+            record_forwarded(f, k,
+                             operand < 0 ? result_at(f, k) : operand_at(f, operand));
     }
     return PITH_OK;
 }
 
-static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
+static pith_status evaluate_condition(const frame *f, pithp_carried c, bool *continues) {
     const pithp_while_params *w = f->step->call->params;
     pithp_exec r = program_of(f, 0);
     int64_t truth = 0;
@@ -228,21 +231,21 @@ static pith_status holds(const frame *f, pithp_carried c, bool *goes_on) {
     pith_status rc = pithp_run_steps(&r);
     if (rc == PITH_OK)
         rc = read_integer(r.s, PITH_BOOL, pithp_output_address(&r, 0), &truth);
-    *goes_on = truth != 0;
+    *continues = truth != 0;
     return rc;
 }
 
 static pith_status run_while(const frame *f) {
     const pithp_while_params *w = f->step->call->params;
     const pithp_carried c = pithp_carries_of(f->step->call);
-    bool goes_on = true;
+    bool continues = true;
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
     pith_status rc = begin_carries(f, c);
     if (rc == PITH_OK)
-        rc = holds(f, c, &goes_on);
-    while (rc == PITH_OK && goes_on) {
+        rc = evaluate_condition(f, c, &continues);
+    while (rc == PITH_OK && continues) {
         pithp_exec r = program_of(f, 1);
         for (int k = 0; k < w->body_operands; k++)
             f->pointers[k] = operand_at(f, w->cond_operands + k);
@@ -253,7 +256,7 @@ static pith_status run_while(const frame *f) {
         if (rc == PITH_OK)
             rc = advance(f, &r, c.count);
         if (rc == PITH_OK)
-            rc = holds(f, c, &goes_on);
+            rc = evaluate_condition(f, c, &continues);
     }
     return rc == PITH_OK ? finish(f, c.count) : rc;
 }
@@ -284,7 +287,7 @@ static pith_status run_scan(const frame *f) {
                 (char *)result_at(f, k) + at * pithp_value_spec(p, p->outputs[k])->bytes;
         rc = pithp_run_steps(&r);
         for (int k = c.count; k < i->result_count && rc == PITH_OK; k++)
-            rc = pithp_settle(&r, k);
+            rc = pithp_materialise(&r, k);
         if (rc == PITH_OK)
             rc = advance(f, &r, c.count);
     }

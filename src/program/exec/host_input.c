@@ -8,18 +8,18 @@
 
 #include <string.h>
 
-typedef struct source {
+typedef struct producer {
     int32_t external; /* the external that receives the elements */
     bool buffered;
-} source; /* the step's arguments follow */
+} producer; /* the step's arguments follow */
 
-static pithp_fused_args *made_by(source *s) {
+static pithp_fused_args *made_by(producer *s) {
     return (pithp_fused_args *)(void *)(s + 1);
 }
 
 static const void *
 make(pithp_isa isa, void *state, int64_t begin, int64_t n, void *buffer) {
-    source *s = state;
+    producer *s = state;
     pithp_fused_args *args = made_by(s);
     const int64_t size = args->step->externals[s->external].size;
     char **data = &args->data[s->external];
@@ -33,18 +33,18 @@ pith_status pithp_run_reduction(const pithp_exec *r,
                                 const pithp_step *step,
                                 const pithp_call *call,
                                 const pithp_memory *memory) {
-    const pithp_step *from = &r->plan->steps[step->source];
-    const pithp_compiled_step *code = r->code ? &r->code->steps[step->source] : NULL;
+    const pithp_step *from = &r->plan->steps[step->producer];
+    const pithp_compiled_step *code = r->code ? &r->code->steps[step->producer] : NULL;
     const pithp_sink sink = pithp_scope_sink(r->s);
-    _Alignas(16) char state[PITHP_SOURCE_BYTES];
-    pithp_source made = {.make = make, .state = state};
-    if (code && code->folds) {
-        made.fold = code->loops[0];
-        made.bytes = pithp_fold_bind(r, from, (char **)(void *)state);
+    _Alignas(16) char state[PITHP_PRODUCER_BYTES];
+    pithp_producer made = {.make = make, .state = state};
+    if (code && code->map_reduces) {
+        made.map_reduce = code->loops[0];
+        made.bytes = pithp_map_reduce_bind(r, from, (char **)(void *)state);
     } else {
-        source *s = (source *)(void *)state;
-        s->buffered = from->unplaced >= 0;
-        s->external = pithp_plan_external(from, step->source_value);
+        producer *s = (producer *)(void *)state;
+        s->buffered = from->unmaterialised >= 0;
+        s->external = pithp_plan_external(from, step->produced);
         made.bytes = sizeof *s +
                      pithp_fused_bind(r, from, code ? code->loops[0] : NULL, made_by(s));
     }
@@ -53,31 +53,31 @@ pith_status pithp_run_reduction(const pithp_exec *r,
 
 /* ---- Fused steps with gathers ---- */
 
-typedef struct taking {
+typedef struct gather {
     int32_t external; /* the external that reads the elements */
     pithp_index_args args;
-} taking;
+} gather;
 
-typedef struct taken_args {
+typedef struct gather_args {
     int32_t take_count;
-    taking takes[PITHP_TAKES];
-} taken_args; /* the step's arguments follow */
+    gather takes[PITHP_TAKES];
+} gather_args; /* the step's arguments follow */
 
 /* Memory for the arguments of a launch. */
-typedef union taken_room {
-    taken_args args;
+typedef union gather_memory {
+    gather_args args;
     char bytes[PITHP_LAUNCH_ARGS];
-} taken_room;
-static pithp_fused_args *taking_step(taken_room *room) {
-    return (pithp_fused_args *)(void *)(room->bytes + sizeof(taken_args));
+} gather_memory;
+static pithp_fused_args *step_of(gather_memory *memory) {
+    return (pithp_fused_args *)(void *)(memory->bytes + sizeof(gather_args));
 }
-_Static_assert(sizeof(taken_args) + sizeof(pithp_fused_args) +
+_Static_assert(sizeof(gather_args) + sizeof(pithp_fused_args) +
                        PITHP_MOST_READS_TAKING * sizeof(char *) <=
                    PITHP_LAUNCH_ARGS,
                "each thread has room for them");
-_Static_assert(sizeof(source) + sizeof(pithp_fused_args) +
+_Static_assert(sizeof(producer) + sizeof(pithp_fused_args) +
                        PITHP_MOST_READS * sizeof(char *) <=
-                   PITHP_SOURCE_BYTES,
+                   PITHP_PRODUCER_BYTES,
                "each thread has room for them");
 
 /* The address of index 0 of an array whose element `first` is the buffer's first. */
@@ -87,20 +87,20 @@ static char *shifted(char *buffer, int64_t first, int64_t size) {
 
 /* The launch's indices are rows. */
 static inline void
-take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const taken_args *given = args;
+gather_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const gather_args *given = args;
     const pithp_fused_args *step = (const void *)(given + 1);
     const int64_t inner = given->takes[0].args.inner,
                   at_once = PITHP_TAKEN_AT_ONCE / inner;
     _Alignas(64) char buffers[PITHP_TAKES][PITHP_TAKEN_AT_ONCE * sizeof(uint64_t)];
-    taken_room room;
-    taken_args *a = &room.args;
-    pithp_fused_args *fused = taking_step(&room);
+    gather_memory memory;
+    gather_args *a = &memory.args;
+    pithp_fused_args *fused = step_of(&memory);
     memcpy(a, given, sizeof *a + pithp_fused_args_bytes(step->step));
     for (int64_t i = begin; i < end; i += at_once) {
         const int64_t last = end - i < at_once ? end : i + at_once;
         for (int k = 0; k < a->take_count; k++) {
-            taking *t = &a->takes[k];
+            gather *t = &a->takes[k];
             t->args.to = shifted(buffers[k], i * inner, t->args.size);
             fused->data[t->external] = t->args.to;
             pithp_take_loops[isa](&t->args, i, last);
@@ -108,12 +108,12 @@ take_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
         pithp_fused_loops[isa](fused, i * inner, last * inner);
     }
 }
-PITHP_LOOPS(take_and_fuse)
+PITHP_LOOPS(gather_and_fuse)
 
-static void bind_take(const pithp_exec *r,
-                      const pithp_step *step,
-                      const pithp_step *from,
-                      taking *t) {
+static void bind_gather(const pithp_exec *r,
+                        const pithp_step *step,
+                        const pithp_step *from,
+                        gather *t) {
     const pithp_instruction *i = from->call;
     const pithp_call call =
         pithp_call_of(i->primitive, i->operand_count, from->specs, i->params);
@@ -141,18 +141,18 @@ run_code(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
 }
 
 pith_status
-pithp_run_taking(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
+pithp_run_gathering(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
     if (code && step->fused->taken_count)
         return run_code(r, step, code);
-    taken_room room;
-    taken_args *a = &room.args;
+    gather_memory memory;
+    gather_args *a = &memory.args;
     a->take_count = step->take_count;
     for (int k = 0; k < step->take_count; k++)
-        bind_take(r, step, &r->plan->steps[step->takes[k]], &a->takes[k]);
-    const size_t bytes = pithp_fused_bind(r, step, code, taking_step(&room));
+        bind_gather(r, step, &r->plan->steps[step->takes[k]], &a->takes[k]);
+    const size_t bytes = pithp_fused_bind(r, step, code, step_of(&memory));
     const int64_t inner = a->takes[0].args.inner;
     const pithp_launch launch = {.name = "fused",
-                                 .loops = take_and_fuse_loops,
+                                 .loops = gather_and_fuse_loops,
                                  .args = a,
                                  .args_bytes = sizeof *a + bytes,
                                  .count = step->spec->count / inner,

@@ -18,7 +18,7 @@ static char **data_of(pithp_band_member *m, int external) {
             return &fused->data[external];
         case PITHP_BAND_REDUCES:
             return external ? &reduce->to : (char **)(void *)&reduce->from;
-        case PITHP_BAND_FOLDS:
+        case PITHP_BAND_MAP_REDUCES:
             break;
     }
     char **at = (char **)(void *)made->state;
@@ -32,7 +32,7 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
     static const pithp_host_loop *const loops[] = {
         [PITHP_BAND_FUSES] = pithp_fused_loops,
         [PITHP_BAND_REDUCES] = pithp_reduce_row_loops,
-        [PITHP_BAND_FOLDS] = pithp_reduce_made_loops};
+        [PITHP_BAND_MAP_REDUCES] = pithp_reduce_made_loops};
     pithp_band_args a;
     _Alignas(64) char buffers[PITHP_BAND_BUFFER_BYTES];
     memcpy(&a, args,
@@ -57,21 +57,21 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
 }
 PITHP_LOOPS(run_rows)
 
-typedef struct binding {
+typedef struct band_binding {
     const pithp_exec *r;
     int64_t first, end;     /* steps */
     pithp_reduce_view view; /* of its reductions */
     int32_t buffer_count;
     pithp_value buffered[PITHP_BAND_BUFFERS];
     pithp_band_args args;
-} binding;
+} band_binding;
 
 /* Lay out the buffers of values without memory. */
-static void lay_out(binding *x) {
+static void lay_out(band_binding *x) {
     const pithp_plan *plan = x->r->plan;
     int64_t offset = 0;
     for (int64_t k = x->first; k < x->end; k++) {
-        const pithp_value v = plan->steps[k].unplaced;
+        const pithp_value v = plan->steps[k].unmaterialised;
         if (v < 0)
             continue;
         const int64_t bytes =
@@ -85,14 +85,14 @@ static void lay_out(binding *x) {
 }
 
 static void
-note_buffer(const binding *x, pithp_band_member *m, int external, pithp_value v) {
+note_buffer(const band_binding *x, pithp_band_member *m, int external, pithp_value v) {
     for (int32_t b = 0; b < x->buffer_count; b++)
         if (x->buffered[b] == v)
             m->buffered[m->buffered_count++] =
                 (pithp_band_buffered){(uint16_t)external, (uint16_t)b};
 }
 
-static size_t bind_fused(const binding *x, pithp_band_member *m, int64_t k) {
+static size_t bind_fused(const band_binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k];
     const pithp_compiled *code = x->r->code;
     m->args = pithp_band_args_at(step->fused->external_count);
@@ -103,40 +103,40 @@ static size_t bind_fused(const binding *x, pithp_band_member *m, int64_t k) {
                             loop_args(m));
 }
 
-static pithp_reduce_args reduction_of(const binding *x, const pithp_step *step) {
+static pithp_reduce_args reduction_of(const band_binding *x, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     const pithp_call call = pithp_call_of(i->primitive, 1, step->specs, i->params);
-    const void *from = pithp_address(x->r, step->source_value);
+    const void *from = pithp_address(x->r, step->produced);
     const pithp_memory memory = {.operands = &from,
                                  .result = pithp_address(x->r, i->result)};
     return pithp_reduce_args_of(&call, step->spec, &memory, &x->view);
 }
 
-static size_t bind_reduction(const binding *x, pithp_band_member *m, int64_t k) {
+static size_t bind_reduction(const band_binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k];
     m->args = pithp_band_args_at(2);
     pithp_reduce_args *args = loop_args(m);
     *args = reduction_of(x, step);
     m->doing = PITHP_BAND_REDUCES;
     m->each = 1;
-    note_buffer(x, m, 0, step->source_value);
+    note_buffer(x, m, 0, step->produced);
     note_buffer(x, m, 1, step->call->result);
     return sizeof *args;
 }
 
 /* Bind compiled map-reduce code: a fused step and the next step, which reduces it. */
-static size_t bind_fold(const binding *x, pithp_band_member *m, int64_t k) {
+static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
     const int externals = step->fused->external_count;
     m->args = pithp_band_args_at(externals + 1);
     pithp_made_args *args = loop_args(m);
     args->reduce = reduction_of(x, reduction);
-    args->fold = x->r->code->steps[k].loops[0];
-    args->state_bytes = pithp_fold_bind(x->r, step, (char **)(void *)args->state);
-    m->doing = PITHP_BAND_FOLDS;
+    args->map_reduce = x->r->code->steps[k].loops[0];
+    args->state_bytes = pithp_map_reduce_bind(x->r, step, (char **)(void *)args->state);
+    m->doing = PITHP_BAND_MAP_REDUCES;
     m->each = 1;
     for (int e = 0; e < externals; e++)
-        if (step->operands[e].value != step->unplaced)
+        if (step->operands[e].value != step->unmaterialised)
             note_buffer(x, m, e, step->operands[e].value);
     note_buffer(x, m, externals, reduction->call->result);
     return offsetof(pithp_made_args, state) + args->state_bytes;
@@ -152,24 +152,24 @@ static pithp_reduce_view view_of(const pithp_step *first) {
 
 pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
     const pithp_step *steps = r->plan->steps;
-    binding x = {.r = r,
-                 .first = first,
-                 .end = first + steps[first].band,
-                 .view = view_of(&steps[first])};
+    band_binding x = {.r = r,
+                      .first = first,
+                      .end = first + steps[first].band,
+                      .view = view_of(&steps[first])};
     x.args.at_once = pithp_band_rows_at_once(x.view.length);
     lay_out(&x);
     for (int64_t k = first; k < x.end; k++) {
         pithp_band_member *m =
             (pithp_band_member *)(void *)(x.args.members + x.args.bytes);
-        const bool folds = r->code && r->code->steps[k].folds;
+        const bool map_reduces = r->code && r->code->steps[k].map_reduces;
         *m = (pithp_band_member){.doing = PITHP_BAND_FUSES};
         const size_t args = steps[k].kind != PITHP_STEP_FUSED ? bind_reduction(&x, m, k)
-                            : folds                           ? bind_fold(&x, m, k)
+                            : map_reduces                     ? bind_map_reduce(&x, m, k)
                                                               : bind_fused(&x, m, k);
         m->bytes = m->args + pithp_band_aligned(args);
         x.args.bytes += m->bytes;
         x.args.member_count++;
-        k += folds; /* the code includes the reduction */
+        k += map_reduces; /* the code includes the reduction */
     }
     const pithp_launch launch = {.name = "band",
                                  .loops = run_rows_loops,

@@ -52,7 +52,7 @@ static pithp_compiled *make_code(pith_runtime *rt, int64_t steps, int64_t addres
 
 static void free_code(pith_runtime *rt, pithp_compiled *code) {
     for (int64_t k = 0; k < code->count; k++)
-        pithp_batch_free(rt, code->steps[k].batch);
+        pithp_horizontal_free(rt, code->steps[k].horizontal);
     pithp_release(rt, code->addresses,
                   (size_t)code->address_count * sizeof *code->addresses);
     pithp_release(rt, code, bytes_of(code->count));
@@ -143,7 +143,7 @@ static void ask(pith_scope *s, pithp_executable *x) {
     pithp_text_begin(&text, plan->runtime);
     pithp_debug_prefix(c->prefix, plan);
     if (pithp_emit_host(&text, plan, c->functions, &c->maths) &&
-        pithp_debug_settle(&text, c->prefix, ".c", options.file, sizeof options.file))
+        pithp_debug_directives(&text, c->prefix, ".c", options.file, sizeof options.file))
         c->code = pithp_compile_in_background(pithp_scope_device(s), text.bytes, &options,
                                               c->wait);
     pithp_text_end(&text);
@@ -154,7 +154,7 @@ static void ask(pith_scope *s, pithp_executable *x) {
 }
 
 static bool is_direct(const pithp_step *step) {
-    return step->kind == PITHP_STEP_FUSED && !step->is_source && !step->band &&
+    return step->kind == PITHP_STEP_FUSED && !step->runs_in_consumer && !step->band &&
            !step->take_count && pithp_is_direct(step->fused);
 }
 
@@ -181,8 +181,8 @@ address_of(const pithp_plan *plan, const pithp_step *step, int e) {
             a.table = PITHP_TABLE_OUTPUTS;
             a.index = (int32_t)place.at;
             break;
-        case PITHP_IN_PASSED:
-            a.table = PITHP_TABLE_PASSED;
+        case PITHP_FORWARDED:
+            a.table = PITHP_TABLE_FORWARDED;
             a.index = (int32_t)place.at;
             break;
         case PITHP_IN_WORKSPACE:
@@ -204,10 +204,10 @@ address_of(const pithp_plan *plan, const pithp_step *step, int e) {
 /* The step that is all there is to do, of code that is direct; -1: there is more. */
 static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
     int64_t alone = -1;
-    if (plan->workspace_bytes || plan->passed_count || plan->profile)
+    if (plan->workspace_bytes || plan->forwarded_count || plan->profile)
         return -1;
     for (int64_t k = 0; k < plan->step_count; k++) {
-        if (plan->steps[k].is_source)
+        if (plan->steps[k].runs_in_consumer)
             continue;
         if (alone >= 0 || !code->steps[k].direct ||
             plan->steps[k].fused->external_count > PITHP_ALONE_EXTERNALS)
@@ -242,13 +242,13 @@ find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
         }
         code->steps[k].loops[0] = launch.loops[0];
         code->steps[k].direct = is_direct(step);
-        code->steps[k].folds =
-            step->kind == PITHP_STEP_FUSED && pithp_folding_of(plan, step).reducer >= 0;
+        code->steps[k].map_reduces = step->kind == PITHP_STEP_FUSED &&
+                                     pithp_map_reduce_of(plan, step).reducer >= 0;
         code->steps[k].first_address = addresses;
         for (int n = 0; is_direct(step) && n < step->fused->external_count; n++)
             code->addresses[addresses++] = address_of(plan, step, n);
     }
-    pithp_batches_find(plan, code, functions);
+    pithp_horizontal_find(plan, code, functions);
     code->alone = find_alone(plan, code);
     return code;
 }
@@ -319,8 +319,8 @@ static pithp_code *compile_together(pith_scope *s, const together *t) {
         pithp_debug_prefix(t->list[k]->tier->prefix, t->plans[0]);
     }
     if (pithp_emit_host_all(&text, t->plans, t->count, t->functions, &maths) &&
-        pithp_debug_settle(&text, t->list[0]->tier->prefix, ".c", options.file,
-                           sizeof options.file))
+        pithp_debug_directives(&text, t->list[0]->tier->prefix, ".c", options.file,
+                               sizeof options.file))
         code = pithp_compile_in_background(pithp_scope_device(s), text.bytes, &options,
                                            true);
     for (int64_t k = 0; code && k < t->count; k++)

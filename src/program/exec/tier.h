@@ -9,22 +9,21 @@
 #include "program/exec/executable.h"
 
 /* Compiled functions of a plan's steps; immutable. */
-typedef struct pithp_batch pithp_batch;
+typedef struct pithp_horizontal pithp_horizontal;
 typedef struct pithp_compiled_step {
     pithp_host_loop loops[PITHP_ISA_COUNT]; /* the first is set, except for calls */
-    bool direct; /* no staging: the launch's arguments are addresses */
-    bool folds;  /* map-reduce: the loop gets m_fold_args and includes a reduction of the
-                    step */
+    bool direct;      /* no staging: the launch's arguments are addresses */
+    bool map_reduces; /* the loop gets m_map_reduce_args: it includes a reduction */
     int64_t first_address;
-    struct pithp_batch *
-        batch; /* horizontal fusion of this step and later ones (horizontal.h); or NULL */
+    struct pithp_horizontal *horizontal; /* horizontal fusion of this step and later ones
+                                            (horizontal.h); or NULL */
 } pithp_compiled_step;
 
 /* Location of an external: element `index` of a table, plus an offset in bytes. */
 enum {
     PITHP_TABLE_INPUTS,
     PITHP_TABLE_OUTPUTS,
-    PITHP_TABLE_PASSED,
+    PITHP_TABLE_FORWARDED,
     PITHP_TABLE_FIXED,
     PITHP_TABLE_COUNT
 };

@@ -47,10 +47,10 @@ pith_status pithp_run_watched(const pithp_exec *r) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0, done; k < r->plan->step_count && rc == PITH_OK; k += done) {
         done = 1;
-        if (r->plan->steps[k].is_source)
+        if (r->plan->steps[k].runs_in_consumer)
             continue;
         const int64_t begun = w->last;
-        done = pithp_run_piece(r, k, &rc);
+        done = pithp_run_step(r, k, &rc);
         w->last = settled(w->s);
         pithp_profile_credit(w->profile, r->plan->first_entry + k, done, w->last - begun);
     }

@@ -271,12 +271,12 @@ pithp_product_view pithp_product_view_side_by_side(const pithp_call *call) {
     return view_of(call, true);
 }
 
-pith_status pithp_product_emit_moving(const pithp_call *call,
-                                      const pithp_factor *f,
-                                      int64_t size,
-                                      const void *from,
-                                      void *to,
-                                      const pithp_sink *sink) {
+pith_status pithp_product_launch_moving(const pithp_call *call,
+                                        const pithp_factor *f,
+                                        int64_t size,
+                                        const void *from,
+                                        void *to,
+                                        const pithp_sink *sink) {
     const pith_spec *x = call->operands[f->operand];
     const dimensions order = dimension_order(call, f);
     int64_t stride[PITH_MAX_RANK];
@@ -287,5 +287,5 @@ pith_status pithp_product_emit_moving(const pithp_call *call,
         m.from_stride[i] = stride[order.at[i]];
     }
     pithp_c_strides(m.rank, m.shape, size, m.to_stride);
-    return pithp_emit_move(sink, pithp_rows[call->primitive].name, &m);
+    return pithp_launch_move(sink, pithp_ops[call->primitive].name, &m);
 }

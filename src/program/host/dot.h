@@ -30,11 +30,11 @@ pithp_product_view pithp_product_view_of(const pithp_call *call);
 pithp_product_view pithp_product_view_side_by_side(const pithp_call *call);
 
 /* Copy a factor's operand to the layout of its strides; elements have `size` bytes. */
-pith_status pithp_product_emit_moving(const pithp_call *call,
-                                      const pithp_factor *f,
-                                      int64_t size,
-                                      const void *from,
-                                      void *to,
-                                      const pithp_sink *sink);
+pith_status pithp_product_launch_moving(const pithp_call *call,
+                                        const pithp_factor *f,
+                                        int64_t size,
+                                        const void *from,
+                                        void *to,
+                                        const pithp_sink *sink);
 
 #endif

@@ -278,10 +278,10 @@ static void choose_tiles(product_args *p, bool dots) {
 }
 
 static pith_status
-emit_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
+launch_packing(const product_args *p, int64_t batches, const pithp_sink *sink) {
     const int64_t groups = (p->a.panels ? p->a.groups : 0) + p->b.groups;
-    return pithp_emit(sink, name, pack_panels_loops, p, sizeof *p, batches * groups,
-                      4096 / (p->terms * 8) + 1);
+    return pithp_launch_loops(sink, name, pack_panels_loops, p, sizeof *p,
+                              batches * groups, 4096 / (p->terms * 8) + 1);
 }
 
 /* Whether matrices stream from memory one by one. */
@@ -294,17 +294,18 @@ static bool streams_matrices(const pithp_product_view *v, const product_args *p)
 }
 
 static pith_status
-emit_tiles(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
+launch_tiles(const pithp_product_view *v, product_args *p, const pithp_sink *sink) {
     choose_tiles(p, v->dots);
     const int64_t rows = smaller(p->a.extent, p->rows),
                   columns = smaller(p->b.extent, p->columns),
                   grain = PITHP_DOT_GRAIN / (rows * columns * p->terms + 1) + 1;
-    return pithp_emit(sink, name,
-                      v->small                 ? multiply_small_loops
-                      : v->dots                ? multiply_dots_loops
-                      : streams_matrices(v, p) ? multiply_streamed_loops
-                                               : multiply_tiles_loops,
-                      p, sizeof *p, v->batches * p->row_tiles * p->column_tiles, grain);
+    return pithp_launch_loops(sink, name,
+                              v->small                 ? multiply_small_loops
+                              : v->dots                ? multiply_dots_loops
+                              : streams_matrices(v, p) ? multiply_streamed_loops
+                                                       : multiply_tiles_loops,
+                              p, sizeof *p, v->batches * p->row_tiles * p->column_tiles,
+                              grain);
 }
 
 /* ---- Lowering ---- */
@@ -322,7 +323,7 @@ static pith_status lower_factor(const pithp_call *call,
     to->free = f->free;
     to->term = f->term;
     memcpy(to->batch, f->batch, sizeof to->batch);
-    return f->moved ? pithp_product_emit_moving(call, f, size, data, moved, sink)
+    return f->moved ? pithp_product_launch_moving(call, f, size, data, moved, sink)
                     : PITH_OK;
 }
 
@@ -334,8 +335,8 @@ static pith_status lower(const pithp_call *call,
     const pithp_product_view v = pithp_product_view_of(call);
     const int64_t size = (int64_t)pith_dtype_size(result->dtype);
     if (v.terms == 0)
-        return pithp_emit_fill(sink, name, memory->result, (int32_t)size, 0,
-                               result->count);
+        return pithp_launch_fill(sink, name, memory->result, (int32_t)size, 0,
+                                 result->count);
     product_args p = {.c = memory->result,
                       .a.extent = v.m,
                       .b.extent = v.n,
@@ -357,8 +358,8 @@ static pith_status lower(const pithp_call *call,
                           sides[k], sink);
     }
     if (!rc && p.b.panels)
-        rc = emit_packing(&p, v.batches, sink);
-    return rc ? rc : emit_tiles(&v, &p, sink);
+        rc = launch_packing(&p, v.batches, sink);
+    return rc ? rc : launch_tiles(&v, &p, sink);
 }
 
 /* f16 and bf16 operands cast to f32, and the f32 result before rounding. */
@@ -381,11 +382,11 @@ static void widen(const pithp_call *call, const pith_spec *result, widened *w) {
     w->operands[1] = &w->specs[1];
 }
 
-static pith_status emit_cast(const pith_spec *from,
-                             const void *data,
-                             const pith_spec *to,
-                             void *result,
-                             const pithp_sink *sink) {
+static pith_status launch_cast(const pith_spec *from,
+                               const void *data,
+                               const pith_spec *to,
+                               void *result,
+                               const pithp_sink *sink) {
     const pithp_cast_params params = {to->dtype};
     const pithp_call cast = pithp_call_of(PITHP_OP_CAST, 1, &from, &params);
     return pithp_lower(&cast, to, &(pithp_memory){.operands = &data, .result = result},
@@ -402,8 +403,8 @@ static pith_status lower_halves(const pithp_call *call,
     const void *data[2];
     for (int k = 0; k < 2; k++) {
         data[k] = temporary + w.at[k];
-        const pith_status rc = emit_cast(call->operands[k], memory->operands[k],
-                                         &w.specs[k], temporary + w.at[k], sink);
+        const pith_status rc = launch_cast(call->operands[k], memory->operands[k],
+                                           &w.specs[k], temporary + w.at[k], sink);
         if (rc)
             return rc;
     }
@@ -414,7 +415,8 @@ static pith_status lower_halves(const pithp_call *call,
                                                  .temporary = temporary + w.bytes},
                                  sink);
     return rc ? rc
-              : emit_cast(&w.specs[2], temporary + w.at[2], result, memory->result, sink);
+              : launch_cast(&w.specs[2], temporary + w.at[2], result, memory->result,
+                            sink);
 }
 
 size_t pithp_temporary_product(const pithp_call *call, const pith_spec *result) {

@@ -86,10 +86,10 @@ static void move_box(const void *args, int64_t begin, int64_t end) {
 static const pithp_host_loop move_box_loops[PITHP_ISA_COUNT] = {move_box};
 
 /* Emit the copy of the box, after the copy of the array. */
-static pith_status emit_box(const pithp_call *call,
-                            const pith_spec *box,
-                            const pithp_memory *memory,
-                            const pithp_sink *sink) {
+static pith_status launch_box(const pithp_call *call,
+                              const pith_spec *box,
+                              const pithp_memory *memory,
+                              const pithp_sink *sink) {
     const pith_spec *x = call->operands[0],
                     *starts = call->operands[call->operand_count - 1];
     dynamic_args a = {.to = memory->result,
@@ -102,8 +102,8 @@ static pith_status emit_box(const pithp_call *call,
     memcpy(a.shape, box->shape, sizeof a.shape);
     memcpy(a.whole, x->shape, sizeof a.whole);
     const int64_t row = a.shape[a.rank - 1];
-    return pithp_emit(sink, pithp_rows[call->primitive].name, move_box_loops, &a,
-                      sizeof a, box->count / row, 4096 / row + 1);
+    return pithp_launch_loops(sink, pithp_ops[call->primitive].name, move_box_loops, &a,
+                              sizeof a, box->count / row, 4096 / row + 1);
 }
 
 pith_status pithp_lower_dynamic(const pithp_call *call,
@@ -111,15 +111,15 @@ pith_status pithp_lower_dynamic(const pithp_call *call,
                                 const pithp_memory *memory,
                                 const pithp_sink *sink) {
     const pith_spec *box = updates(call) ? call->operands[1] : result;
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     /* rank 0: the box is the whole array */
     const int whole = updates(call) && result->rank == 0;
     pith_status rc = PITH_OK;
     if (updates(call) || result->rank == 0)
-        rc = pithp_emit_copy(sink, name, memory->result, memory->operands[whole],
-                             (int32_t)pith_dtype_size(result->dtype), result->count);
+        rc = pithp_launch_copy(sink, name, memory->result, memory->operands[whole],
+                               (int32_t)pith_dtype_size(result->dtype), result->count);
     if (rc || result->rank == 0 || box->count == 0)
         return rc;
     return sink->cuda ? sink->cuda->encode->box(call, box, memory, sink)
-                      : emit_box(call, box, memory, sink);
+                      : launch_box(call, box, memory, sink);
 }

@@ -78,7 +78,7 @@ static pith_status refuse_shapes(const pithp_call *call, pithp_refusal *refusal)
 pith_status pithp_infer_elementwise(const pithp_call *call,
                                     pith_spec *result,
                                     pithp_refusal *refusal) {
-    const pithp_row *row = &pithp_rows[call->primitive];
+    const pithp_op_info *info = &pithp_ops[call->primitive];
     const pith_spec *const *x = call->operands;
     const int n = call->operand_count, first = call->primitive == PITHP_OP_WHERE;
     if (first && x[0]->dtype != PITH_BOOL)
@@ -86,7 +86,7 @@ pith_status pithp_infer_elementwise(const pithp_call *call,
     for (int k = first + 1; k < n; k++)
         if (x[k]->dtype != x[first]->dtype)
             return refuse_dtypes(call, refusal, "operands of one dtype");
-    const unsigned numbers = 1u << PITH_F64 | 1u << PITH_I64, takes = row->dtypes;
+    const unsigned numbers = 1u << PITH_F64 | 1u << PITH_I64, takes = info->dtypes;
     if (!(takes >> x[first]->dtype & 1))
         return refuse_dtypes(call, refusal,
                              (takes & numbers) == numbers ? "numbers"
@@ -99,7 +99,7 @@ pith_status pithp_infer_elementwise(const pithp_call *call,
     for (int k = 1; k < n; k++)
         if (PITHP_UNLIKELY(!broadcast_into(shape, &rank, x[k])))
             return refuse_shapes(call, refusal);
-    const pith_dtype dtype = row->predicate ? PITH_BOOL : x[first]->dtype;
+    const pith_dtype dtype = info->predicate ? PITH_BOOL : x[first]->dtype;
     return pithp_spec_fill(call, refusal, result, dtype, rank, shape);
 }
 
@@ -119,7 +119,7 @@ PITHP_NO_TEMPORARY(cast)
 
 typedef struct flat_args {
     const pithp_elementwise_table *tables; /* one per instruction set */
-    int row, column;                       /* of the block function in a table */
+    int operation, dtype;                  /* of the block function in a table */
     char *to;
     const char *from[OPERANDS]; /* NULL: no operand */
     int32_t to_size, size[OPERANDS];
@@ -130,8 +130,8 @@ static inline void flat(pithp_isa isa, const void *args, int64_t begin, int64_t 
     const void *at[OPERANDS];
     for (int k = 0; k < OPERANDS; k++)
         at[k] = a->from[k] ? a->from[k] + begin * a->size[k] : NULL;
-    a->tables[isa][a->row][a->column](a->to + begin * a->to_size, at[0], at[1], at[2],
-                                      end - begin);
+    a->tables[isa][a->operation][a->dtype](a->to + begin * a->to_size, at[0], at[1],
+                                           at[2], end - begin);
 }
 PITHP_LOOPS(flat)
 
@@ -163,7 +163,7 @@ static inline void
 broadcast(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const broadcast_args *a = args;
     const flat_args *f = &a->flat;
-    const pithp_block_function block = f->tables[isa][f->row][f->column];
+    const pithp_block_function block = f->tables[isa][f->operation][f->dtype];
     _Alignas(64) char buffers[OPERANDS][BLOCK * sizeof(uint64_t)];
     const int64_t length = BLOCK / a->period * a->period;
     const int64_t first = end - begin < length ? end - begin : length;
@@ -196,8 +196,8 @@ static void fill_flat(flat_args *a,
     const bool cast = call->primitive == PITHP_OP_CAST;
     const pith_dtype last = call->operands[call->operand_count - 1]->dtype;
     a->tables = cast ? pithp_cast_tables : pithp_elementwise_tables;
-    a->row = cast ? (int)last : (int)call->primitive;
-    a->column = cast ? (int)result->dtype : (int)last;
+    a->operation = cast ? (int)last : (int)call->primitive;
+    a->dtype = cast ? (int)result->dtype : (int)last;
     a->to = memory->result;
     a->to_size = (int32_t)pith_dtype_size(result->dtype);
     for (int k = 0; k < OPERANDS; k++) {
@@ -227,7 +227,7 @@ pith_status pithp_lower_elementwise(const pithp_call *call,
                                     const pith_spec *result,
                                     const pithp_memory *memory,
                                     const pithp_sink *sink) {
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     const int n = call->operand_count;
     bool whole = true;
     broadcast_args a;
@@ -235,8 +235,8 @@ pith_status pithp_lower_elementwise(const pithp_call *call,
     for (int k = 0; k < n; k++)
         whole &= call->operands[k]->count == result->count;
     if (PITHP_LIKELY(whole))
-        return pithp_emit(sink, name, flat_loops, &a.flat, sizeof a.flat, result->count,
-                          0);
+        return pithp_launch_loops(sink, name, flat_loops, &a.flat, sizeof a.flat,
+                                  result->count, 0);
     fill_space(&a, call, result);
     a.period = 1;
     for (int k = 0; k < n; k++) {
@@ -246,7 +246,8 @@ pith_status pithp_lower_elementwise(const pithp_call *call,
         if (a.operand[k].periodic && period > a.period)
             a.period = (int32_t)period;
     }
-    return pithp_emit(sink, name, broadcast_loops, &a, sizeof a, result->count, 0);
+    return pithp_launch_loops(sink, name, broadcast_loops, &a, sizeof a, result->count,
+                              0);
 }
 
 pith_status pithp_lower_cast(const pithp_call *call,
@@ -255,5 +256,5 @@ pith_status pithp_lower_cast(const pithp_call *call,
                              const pithp_sink *sink) {
     flat_args a;
     fill_flat(&a, call, result, memory);
-    return pithp_emit(sink, "cast", flat_loops, &a, sizeof a, result->count, 0);
+    return pithp_launch_loops(sink, "cast", flat_loops, &a, sizeof a, result->count, 0);
 }

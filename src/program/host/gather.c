@@ -424,7 +424,7 @@ pithp_index_args pithp_index_args_of(const pithp_call *call,
 
 pith_status
 pithp_index_explain(const char *name, const pithp_index_args *a, const pithp_sink *sink) {
-    return a->report ? pithp_emit(sink, name, explain_loops, a, sizeof *a, 1, 0)
+    return a->report ? pithp_launch_loops(sink, name, explain_loops, a, sizeof *a, 1, 0)
                      : PITH_OK;
 }
 
@@ -436,8 +436,8 @@ pith_status pithp_lower_take(const pithp_call *call,
                                                    call->operands[1]->count);
     if (result->count == 0)
         return PITH_OK;
-    const pith_status rc = pithp_emit(sink, "take", take_loops, &a, sizeof a,
-                                      a.outer * a.count, 4096 / a.inner + 1);
+    const pith_status rc = pithp_launch_loops(sink, "take", take_loops, &a, sizeof a,
+                                              a.outer * a.count, 4096 / a.inner + 1);
     return rc ? rc : pithp_index_explain("take", &a, sink);
 }
 
@@ -450,7 +450,7 @@ pith_status pithp_lower_take_along(const pithp_call *call,
         pithp_index_args_of(call, memory, 1, call->operands[1]->shape[p->axis]);
     if (result->count == 0)
         return PITH_OK;
-    const pith_status rc =
-        pithp_emit(sink, "take_along", take_along_loops, &a, sizeof a, result->count, 0);
+    const pith_status rc = pithp_launch_loops(sink, "take_along", take_along_loops, &a,
+                                              sizeof a, result->count, 0);
     return rc ? rc : pithp_index_explain("take_along", &a, sink);
 }

@@ -220,7 +220,7 @@ static bool make_tiled(pithp_move *m) {
 }
 
 pith_status
-pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move) {
+pithp_launch_move(const pithp_sink *sink, const char *name, const pithp_move *move) {
     pithp_move m;
     int64_t count = 1;
     pithp_move_simplify(&m, move);
@@ -232,19 +232,19 @@ pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move
     if (sink->cuda)
         return sink->cuda->encode->move(sink, name, &m, count, tiled);
     if (!tiled)
-        return pithp_emit(sink, name, rows_loops, &m, sizeof m, count, 0);
+        return pithp_launch_loops(sink, name, rows_loops, &m, sizeof m, count, 0);
     const int64_t plane = m.shape[m.rank - 1] * m.shape[m.rank - 2];
     const int64_t bands = count / plane * bands_of(&m);
     const int64_t grain = PITHP_GRAIN / (TILE * m.shape[m.rank - 1]) + 1;
-    return pithp_emit(sink, name, tiles_loops, &m, sizeof m, bands, grain);
+    return pithp_launch_loops(sink, name, tiles_loops, &m, sizeof m, bands, grain);
 }
 
-pith_status pithp_emit_copy(const pithp_sink *sink,
-                            const char *name,
-                            void *to,
-                            const void *from,
-                            int32_t size,
-                            int64_t count) {
+pith_status pithp_launch_copy(const pithp_sink *sink,
+                              const char *name,
+                              void *to,
+                              const void *from,
+                              int32_t size,
+                              int64_t count) {
     const pithp_move m = {.to = to,
                           .from = from,
                           .size = size,
@@ -252,17 +252,17 @@ pith_status pithp_emit_copy(const pithp_sink *sink,
                           .shape = {count},
                           .to_stride = {size},
                           .from_stride = {size}};
-    return to == from ? PITH_OK : pithp_emit_move(sink, name, &m);
+    return to == from ? PITH_OK : pithp_launch_move(sink, name, &m);
 }
 
-pith_status pithp_emit_fill(const pithp_sink *sink,
-                            const char *name,
-                            void *to,
-                            int32_t size,
-                            uint64_t value,
-                            int64_t count) {
+pith_status pithp_launch_fill(const pithp_sink *sink,
+                              const char *name,
+                              void *to,
+                              int32_t size,
+                              uint64_t value,
+                              int64_t count) {
     if (sink->cuda)
         return sink->cuda->encode->fill(sink, name, to, size, value, count);
     const fill_args a = {.to = to, .value = value, .size = size};
-    return pithp_emit(sink, name, fill_loops, &a, sizeof a, count, 0);
+    return pithp_launch_loops(sink, name, fill_loops, &a, sizeof a, count, 0);
 }

@@ -29,23 +29,23 @@ pithp_c_strides(int rank, const int64_t *shape, int64_t size, int64_t *stride) {
 void pithp_move_simplify(pithp_move *to, const pithp_move *move);
 /* Copy all elements; the two views do not overlap. */
 pith_status
-pithp_emit_move(const pithp_sink *sink, const char *name, const pithp_move *move);
+pithp_launch_move(const pithp_sink *sink, const char *name, const pithp_move *move);
 
 /* Copy `count` contiguous elements, unless source and destination are the same (an update
  * in place). */
-pith_status pithp_emit_copy(const pithp_sink *sink,
-                            const char *name,
-                            void *to,
-                            const void *from,
-                            int32_t size,
-                            int64_t count);
+pith_status pithp_launch_copy(const pithp_sink *sink,
+                              const char *name,
+                              void *to,
+                              const void *from,
+                              int32_t size,
+                              int64_t count);
 
 /* Fill: write `count` copies of an element. */
-pith_status pithp_emit_fill(const pithp_sink *sink,
-                            const char *name,
-                            void *to,
-                            int32_t size,
-                            uint64_t value,
-                            int64_t count);
+pith_status pithp_launch_fill(const pithp_sink *sink,
+                              const char *name,
+                              void *to,
+                              int32_t size,
+                              uint64_t value,
+                              int64_t count);
 
 #endif

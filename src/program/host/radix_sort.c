@@ -221,18 +221,18 @@ static const radix_kind kinds[2][2] = {
       NULL, 16, 0}},
 };
 
-pith_status pithp_emit_long_sort(const pithp_sink *sink,
-                                 const pithp_call *call,
-                                 const void *from,
-                                 void *to,
-                                 void *temporary,
-                                 int64_t extent,
-                                 int64_t inner) {
+pith_status pithp_launch_long_sort(const pithp_sink *sink,
+                                   const pithp_call *call,
+                                   const void *from,
+                                   void *to,
+                                   void *temporary,
+                                   int64_t extent,
+                                   int64_t inner) {
     const pithp_sort_params *p = call->params;
     const pith_dtype dtype = call->operands[0]->dtype;
     const bool argsort = call->primitive == PITHP_OP_ARGSORT;
     const int wide = pith_dtype_size(dtype) == 8;
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     const radix_kind *way = &kinds[argsort][wide];
     const size_t bytes = way->bytes * (size_t)extent;
     radix_args a = {.from = from,
@@ -246,19 +246,19 @@ pith_status pithp_emit_long_sort(const pithp_sink *sink,
     a.counts = (uint32_t(*)[BUCKETS])(void *)rest;
     a.state = (state *)(void *)(rest + CHUNKS * BUCKETS * sizeof(uint32_t));
     const int bits = wide ? 64 : 32;
-    pith_status rc = pithp_emit(sink, name, reset_loops, &a, sizeof a, 1, 1);
+    pith_status rc = pithp_launch_loops(sink, name, reset_loops, &a, sizeof a, 1, 1);
     for (int bit = 0; bit < bits && !rc; bit += BITS) {
         const bool last = bit + BITS >= bits;
         a.shift = way->first + bit;
-        rc =
-            pithp_emit(sink, name, bit ? way->count : way->load, &a, sizeof a, CHUNKS, 1);
+        rc = pithp_launch_loops(sink, name, bit ? way->count : way->load, &a, sizeof a,
+                                CHUNKS, 1);
         if (!rc)
-            rc = pithp_emit(sink, name, scan_loops, &a, sizeof a, 1, 1);
+            rc = pithp_launch_loops(sink, name, scan_loops, &a, sizeof a, 1, 1);
         if (!rc)
-            rc = pithp_emit(sink, name, last ? way->finish : way->move, &a, sizeof a,
-                            CHUNKS, 1);
+            rc = pithp_launch_loops(sink, name, last ? way->finish : way->move, &a,
+                                    sizeof a, CHUNKS, 1);
     }
     if (!rc && way->restore && pith_dtype_is_float(dtype))
-        rc = pithp_emit(sink, name, way->restore, &a, sizeof a, 1, 1);
+        rc = pithp_launch_loops(sink, name, way->restore, &a, sizeof a, 1, 1);
     return rc;
 }

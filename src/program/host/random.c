@@ -235,8 +235,8 @@ pith_status pithp_lower_random(const pithp_call *call,
     if (result->count == 0)
         return PITH_OK;
     const pithp_cuda_random_args a = pithp_random_args_of(call, result, memory);
-    return pithp_emit(sink, pithp_rows[call->primitive].name, random_loops, &a, sizeof a,
-                      a.keys * a.pairs, PITHP_RANDOM_GRAIN);
+    return pithp_launch_loops(sink, pithp_ops[call->primitive].name, random_loops, &a,
+                              sizeof a, a.keys * a.pairs, PITHP_RANDOM_GRAIN);
 }
 
 /* ---- Given pairs of counts ---- */
@@ -271,8 +271,8 @@ pith_status pithp_lower_threefry(const pithp_call *call,
                                  const pithp_memory *memory,
                                  const pithp_sink *sink) {
     const pithp_cuda_threefry_args a = pithp_threefry_args_of(call, result, memory);
-    return pithp_emit(sink, pithp_rows[call->primitive].name, threefry_loops, &a,
-                      sizeof a, a.count, PITHP_THREEFRY_GRAIN);
+    return pithp_launch_loops(sink, pithp_ops[call->primitive].name, threefry_loops, &a,
+                              sizeof a, a.count, PITHP_THREEFRY_GRAIN);
 }
 
 /* ---- Loops for direct callers ---- */

@@ -36,7 +36,7 @@ const pithp_reduce_table *const pithp_reduce_tables[PITHP_ISA_COUNT] = {
 /* ---- Specs ---- */
 
 pithp_reduction pithp_reduction_of(pithp_primitive primitive) {
-    switch ((int)pithp_rows[primitive].combine) {
+    switch ((int)pithp_ops[primitive].combine) {
         case PITHP_OP_ADD:
             return PITHP_REDUCE_SUM;
         case PITHP_OP_MUL:
@@ -73,8 +73,8 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
         else
             shape[rank++] = x->shape[d];
     }
-    const pithp_primitive combine = pithp_rows[call->primitive].combine;
-    const bool logical = pithp_rows[combine].predicate;
+    const pithp_primitive combine = pithp_ops[call->primitive].combine;
+    const bool logical = pithp_ops[combine].predicate;
     const bool sums = combine == PITHP_OP_ADD || combine == PITHP_OP_MUL;
     const pith_dtype dtype = pithp_reduce_is_arg(call) ? PITH_I64
                              : logical                 ? PITH_BOOL
@@ -314,10 +314,10 @@ PITHP_LOOPS(find_columns)
 
 /* ---- Lowering ---- */
 
-pith_status pithp_reduce_emit_moving(const pithp_call *call,
-                                     void *to,
-                                     const pithp_sink *sink,
-                                     const pithp_memory *memory) {
+pith_status pithp_reduce_launch_moving(const pithp_call *call,
+                                       void *to,
+                                       const pithp_sink *sink,
+                                       const pithp_memory *memory) {
     const pithp_reduce_params *p = call->params;
     const pith_spec *x = call->operands[0];
     int64_t stride[PITH_MAX_RANK];
@@ -334,7 +334,7 @@ pith_status pithp_reduce_emit_moving(const pithp_call *call,
         }
     }
     pithp_c_strides(m.rank, m.shape, m.size, m.to_stride);
-    return pithp_emit_move(sink, pithp_rows[call->primitive].name, &m);
+    return pithp_launch_move(sink, pithp_ops[call->primitive].name, &m);
 }
 
 pith_status pithp_lower_reduce(const pithp_call *call,
@@ -369,29 +369,30 @@ pithp_reduce_args pithp_reduce_args_of(const pithp_call *call,
 
 /* The launch that reduces groups of lanes of blocks. */
 static pith_status
-emit_lanes(const char *name, const pithp_reduce_args *reduce, const pithp_sink *sink) {
+launch_lanes(const char *name, const pithp_reduce_args *reduce, const pithp_sink *sink) {
     pithp_reduce_args a = *reduce;
     const int64_t row = ROW_BYTES / a.size, wide = WIDE_BYTES / a.accumulator_size,
                   most = row < wide ? row : wide;
     a.tiles = (a.inner + most - 1) / most;
     const int64_t work = a.length / a.blocks / LANE_GROUPS * pithp_reduce_tile_width(&a);
-    return pithp_emit(sink, name, reduce_lanes_loops, &a, sizeof a,
-                      a.outer * a.blocks * LANE_GROUPS * a.tiles, 16384 / (work + 1) + 1);
+    return pithp_launch_loops(sink, name, reduce_lanes_loops, &a, sizeof a,
+                              a.outer * a.blocks * LANE_GROUPS * a.tiles,
+                              16384 / (work + 1) + 1);
 }
 
 pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
                                   const pithp_sink *sink,
-                                  const pithp_source *source) {
-    const char *name = pithp_rows[call->primitive].name;
+                                  const pithp_producer *producer) {
+    const char *name = pithp_ops[call->primitive].name;
     const pithp_reduce_view v = pithp_reduce_view_of(call);
     pithp_reduce_args a = pithp_reduce_args_of(call, result, memory, &v);
     if (result->count == 0)
         return PITH_OK;
     if (v.moved) {
         const pith_status rc =
-            pithp_reduce_emit_moving(call, memory->temporary, sink, memory);
+            pithp_reduce_launch_moving(call, memory->temporary, sink, memory);
         if (rc)
             return rc;
         a.from = memory->temporary;
@@ -399,22 +400,25 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
     const int64_t work = v.length * (v.inner < TILE ? v.inner : TILE);
     const bool rows = v.inner == 1, arg = pithp_reduce_is_arg(call);
     if (arg && !in_blocks(call, &v))
-        return pithp_emit(sink, name, rows ? find_rows_loops : find_columns_loops, &a,
-                          sizeof a, a.outer * a.tiles, 16384 / (work + 1) + 1);
-    const bool wide = !source && is_wide(call, &v);
+        return pithp_launch_loops(sink, name, rows ? find_rows_loops : find_columns_loops,
+                                  &a, sizeof a, a.outer * a.tiles,
+                                  16384 / (work + 1) + 1);
+    const bool wide = !producer && is_wide(call, &v);
     if (v.blocks > 1 || wide)
         a.partial = (char *)memory->temporary + moved_bytes(call, &v);
     const int64_t grain =
         PITHP_REDUCE_GRAIN / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
     const pith_status rc =
-        source ? pithp_reduce_emit_made(name, &a, source, sink, grain)
-        : wide ? emit_lanes(name, &a, sink)
-               : pithp_emit(sink, name, rows ? reduce_rows_loops : reduce_columns_loops,
-                            &a, sizeof a, a.outer * a.blocks * a.tiles, grain);
+        producer ? pithp_reduce_launch_made(name, &a, producer, sink, grain)
+        : wide   ? launch_lanes(name, &a, sink)
+                 : pithp_launch_loops(sink, name,
+                                    rows ? reduce_rows_loops : reduce_columns_loops, &a,
+                                      sizeof a, a.outer * a.blocks * a.tiles, grain);
     if (rc || !a.partial)
         return rc;
     if (wide)
         a.blocks *= LANE_GROUPS;
-    return pithp_emit(sink, name, arg ? find_blocks_loops : reduce_blocks_loops, &a,
-                      sizeof a, a.outer * a.tiles, 16384 / (a.blocks + 1) + 1);
+    return pithp_launch_loops(sink, name, arg ? find_blocks_loops : reduce_blocks_loops,
+                              &a, sizeof a, a.outer * a.tiles,
+                              16384 / (a.blocks + 1) + 1);
 }

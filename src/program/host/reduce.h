@@ -75,33 +75,33 @@ void pithp_join_lanes(pithp_lane_trees *t);
 extern const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT];
 
 /* Copy the operand with its kept axes first and its reduced ones last. */
-pith_status pithp_reduce_emit_moving(const pithp_call *call,
-                                     void *to,
-                                     const pithp_sink *sink,
-                                     const pithp_memory *memory);
+pith_status pithp_reduce_launch_moving(const pithp_call *call,
+                                       void *to,
+                                       const pithp_sink *sink,
+                                       const pithp_memory *memory);
 
 /* Producer fused into a reduction. `make` gives the elements begin..begin + n when they
  * are needed, and returns their address, which may be `buffer` (it has room for them).
  * Alternatively compiled code makes and reduces them (`fold`): its arguments are
- * m_fold_args, and `state` holds their addresses. */
-typedef struct pithp_source {
+ * m_map_reduce_args, and `state` holds their addresses. */
+typedef struct pithp_producer {
     const void *(
         *make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *buffer);
-    pithp_host_loop fold; /* NULL: use make */
-    const void *state;    /* copied for each thread */
+    pithp_host_loop map_reduce; /* NULL: use make */
+    const void *state;          /* copied for each thread */
     size_t bytes;
-} pithp_source;
+} pithp_producer;
 
-enum { PITHP_SOURCE_BYTES = PITHP_LAUNCH_ARGS - 256 };
+enum { PITHP_PRODUCER_BYTES = PITHP_LAUNCH_ARGS - 256 };
 
 /* Arguments of the loops of such a reduction; only state_bytes of the state are passed.
  */
 typedef struct pithp_made_args {
     pithp_reduce_args reduce;
     const void *(*make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *to);
-    pithp_host_loop fold;
+    pithp_host_loop map_reduce;
     size_t state_bytes;
-    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+    _Alignas(16) char state[PITHP_PRODUCER_BYTES];
 } pithp_made_args;
 _Static_assert(sizeof(pithp_made_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
 /* For inner extent 1 and one block: indices are rows. */
@@ -111,18 +111,18 @@ extern const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT];
 bool pithp_reduce_takes_source(const pithp_call *call);
 
 /* Emit the launch that reduces blocks with a fused producer. */
-pith_status pithp_reduce_emit_made(const char *name,
-                                   const pithp_reduce_args *a,
-                                   const pithp_source *source,
-                                   const pithp_sink *sink,
-                                   int64_t grain);
+pith_status pithp_reduce_launch_made(const char *name,
+                                     const pithp_reduce_args *a,
+                                     const pithp_producer *producer,
+                                     const pithp_sink *sink,
+                                     int64_t grain);
 
 /* As pithp_lower_reduce, with an operand that is produced block by block. */
 pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
                                   const pithp_sink *sink,
-                                  const pithp_source *source);
+                                  const pithp_producer *producer);
 
 /* ---- On CUDA ---- */
 

@@ -48,36 +48,39 @@ static void reduce_made_rows(pithp_isa isa,
 }
 
 /* The same by compiled code: indices are rows of one block, or blocks of rows
- * (fold_blocks). */
-static void fold_rows(pithp_isa isa,
-                      const pithp_made_args *m,
-                      char *state,
-                      int64_t begin,
-                      int64_t end) {
+ * (map_reduce_blocks). */
+static void map_reduce_rows(pithp_isa isa,
+                            const pithp_made_args *m,
+                            char *state,
+                            int64_t begin,
+                            int64_t end) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
     _Alignas(64) char some[FOLDED_AT_ONCE * WIDEST];
-    const m_fold_args args = {
+    const m_map_reduce_args args = {
         .at = (char *const *)(const void *)state, .to = some, .length = a->length};
     for (int64_t i = begin, n; i < end; i += n) {
         n = end - i < FOLDED_AT_ONCE ? end - i : FOLDED_AT_ONCE;
-        m->fold(&args, i, i + n);
+        m->map_reduce(&args, i, i + n);
         finish(a->to + i * a->to_size, some, NULL, NULL, n);
     }
 }
 
-static void
-fold_blocks(const pithp_made_args *m, const char *state, int64_t begin, int64_t end) {
+static void map_reduce_blocks(const pithp_made_args *m,
+                              const char *state,
+                              int64_t begin,
+                              int64_t end) {
     const pithp_reduce_args *a = &m->reduce;
     for (int64_t i = begin; i < end; i++) {
         const int64_t block = i % a->blocks;
-        const m_fold_args args = {.at = (char *const *)(const void *)state,
-                                  .to = a->partial + i * a->accumulator_size,
-                                  .first = i / a->blocks * a->length + block * BLOCK,
-                                  .length = pithp_reduce_block_length(a, block)};
-        m->fold(&args, 0, 1);
+        const m_map_reduce_args args = {.at = (char *const *)(const void *)state,
+                                        .to = a->partial + i * a->accumulator_size,
+                                        .first =
+                                            i / a->blocks * a->length + block * BLOCK,
+                                        .length = pithp_reduce_block_length(a, block)};
+        m->map_reduce(&args, 0, 1);
     }
 }
 
@@ -127,17 +130,17 @@ static int64_t rows_made(int64_t width) {
 
 /* Compiled code combines rows r to r + n of a tile with the accumulators, which are
  * uninitialised if it `begins`. */
-static void fold_columns(const pithp_made_args *m,
-                         const char *state,
-                         const made_tile *t,
-                         int64_t r,
-                         int64_t n,
-                         bool begins,
-                         void *to) {
+static void map_reduce_columns(const pithp_made_args *m,
+                               const char *state,
+                               const made_tile *t,
+                               int64_t r,
+                               int64_t n,
+                               bool begins,
+                               void *to) {
     const int64_t first = t->first + r * m->reduce.inner;
-    const m_fold_args args = {
+    const m_map_reduce_args args = {
         .at = (char *const *)(const void *)state, .to = to, .begins = begins};
-    m->fold(&args, first, first + n * t->width);
+    m->map_reduce(&args, first, first + n * t->width);
 }
 
 /* Rows in order, over all lanes of the tile. */
@@ -147,12 +150,12 @@ static void reduce_made_tile(pithp_isa isa,
                              const made_tile *t) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
-    const int64_t at_once = m->fold ? LANES : rows_made(t->width);
+    const int64_t at_once = m->map_reduce ? LANES : rows_made(t->width);
     _Alignas(64) char lanes[LANES * LEAST_WIDE * WIDEST], buffer[BLOCK * WIDEST];
     for (int64_t r = 0, n; r < t->rows; r += n) {
         n = t->rows - r < at_once ? t->rows - r : at_once;
-        if (m->fold)
-            fold_columns(m, state, t, r, n, r == 0, lanes);
+        if (m->map_reduce)
+            map_reduce_columns(m, state, t, r, n, r == 0, lanes);
         else
             f->accumulate(
                 lanes, m->make(isa, state, t->first + r * a->inner, n * t->width, buffer),
@@ -177,8 +180,8 @@ static void reduce_made_wide(pithp_isa isa,
     for (int64_t lane = 0; lane < LANES && lane < t->rows; lane++) {
         char *tree = pithp_next_lane(&lanes);
         for (int64_t r = lane; r < t->rows; r += LANES)
-            if (m->fold)
-                fold_columns(m, state, t, r, 1, r == lane, tree);
+            if (m->map_reduce)
+                map_reduce_columns(m, state, t, r, 1, r == lane, tree);
             else
                 f->accumulate(
                     tree, m->make(isa, state, t->first + r * a->inner, t->width, buffer),
@@ -193,12 +196,12 @@ static inline void
 reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_made_args *m = args;
     const pithp_reduce_args *a = &m->reduce;
-    _Alignas(16) char state[PITHP_SOURCE_BYTES];
+    _Alignas(16) char state[PITHP_PRODUCER_BYTES];
     memcpy(state, m->state, m->state_bytes);
-    if (a->inner == 1 && m->fold && a->partial)
-        fold_blocks(m, state, begin, end);
+    if (a->inner == 1 && m->map_reduce && a->partial)
+        map_reduce_blocks(m, state, begin, end);
     else if (a->inner == 1 && !a->partial)
-        (m->fold ? fold_rows : reduce_made_rows)(isa, m, state, begin, end);
+        (m->map_reduce ? map_reduce_rows : reduce_made_rows)(isa, m, state, begin, end);
     else
         for (int64_t i = begin; i < end; i++) {
             const made_tile t = tile_at(a, i);
@@ -219,20 +222,20 @@ bool pithp_reduce_takes_source(const pithp_call *call) {
            v.inner > 0 && (v.inner == 1 || v.length * tile >= LEAST_MADE);
 }
 
-pith_status pithp_reduce_emit_made(const char *name,
-                                   const pithp_reduce_args *a,
-                                   const pithp_source *source,
-                                   const pithp_sink *sink,
-                                   int64_t grain) {
+pith_status pithp_reduce_launch_made(const char *name,
+                                     const pithp_reduce_args *a,
+                                     const pithp_producer *producer,
+                                     const pithp_sink *sink,
+                                     int64_t grain) {
     pithp_made_args m;
-    PITH_ASSERT(source->bytes <= sizeof m.state);
+    PITH_ASSERT(producer->bytes <= sizeof m.state);
     m.reduce = *a;
-    m.make = source->make;
-    m.fold = source->fold;
-    m.state_bytes = source->bytes;
-    memcpy(m.state, source->state, source->bytes);
+    m.make = producer->make;
+    m.map_reduce = producer->map_reduce;
+    m.state_bytes = producer->bytes;
+    memcpy(m.state, producer->state, producer->bytes);
     m.reduce.tiles = (a->inner + MADE_TILE - 1) / MADE_TILE;
-    return pithp_emit(sink, name, reduce_made_loops, &m,
-                      offsetof(pithp_made_args, state) + source->bytes,
-                      a->outer * a->blocks * m.reduce.tiles, grain);
+    return pithp_launch_loops(sink, name, reduce_made_loops, &m,
+                              offsetof(pithp_made_args, state) + producer->bytes,
+                              a->outer * a->blocks * m.reduce.tiles, grain);
 }

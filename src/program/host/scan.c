@@ -29,7 +29,7 @@ pithp_infer_scan(const pithp_call *call, pith_spec *result, pithp_refusal *refus
     if (p->axis < 0 || p->axis >= x->rank)
         return pithp_refuse(call, refusal, PITH_E_SHAPE, "axis %d of rank %d", p->axis,
                             x->rank);
-    const int takes = pithp_rows[pithp_rows[call->primitive].combine].dtypes;
+    const int takes = pithp_ops[pithp_ops[call->primitive].combine].dtypes;
     if (!(takes >> x->dtype & 1))
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected %s, got %s",
                             takes >> PITH_I32 & 1 ? "numbers" : "floats",
@@ -135,7 +135,7 @@ pith_status pithp_lower_scan(const pithp_call *call,
     for (int d = p->axis + 1; d < result->rank; d++)
         a.inner *= result->shape[d];
     const int64_t grain = PITHP_GRAIN / a.extent + 1;
-    return pithp_emit(sink, pithp_rows[call->primitive].name,
-                      loops_of(call->primitive, result->dtype), &a, sizeof a,
-                      result->count / a.extent, grain);
+    return pithp_launch_loops(sink, pithp_ops[call->primitive].name,
+                              loops_of(call->primitive, result->dtype), &a, sizeof a,
+                              result->count / a.extent, grain);
 }

@@ -24,7 +24,7 @@ pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *re
         return pithp_refuse(
             call, refusal, PITH_E_SHAPE, "expected updates of shape %s, got %s",
             pithp_shape_print(rank, shape, wanted), pithp_spec_print(updates, got));
-    const int takes = pithp_rows[pithp_rows[call->primitive].combine].dtypes;
+    const int takes = pithp_ops[pithp_ops[call->primitive].combine].dtypes;
     if (updates->dtype != x->dtype || !(takes >> x->dtype & 1))
         return pithp_refuse(call, refusal, PITH_E_DTYPE,
                             "expected %s of one dtype, got %s and %s",
@@ -315,27 +315,27 @@ pith_status pithp_lower_scatter(const pithp_call *call,
                                 const pithp_memory *memory,
                                 const pithp_sink *sink) {
     const pithp_index_params *p = call->params;
-    const char *name = pithp_rows[call->primitive].name;
+    const char *name = pithp_ops[call->primitive].name;
     const int last = call->operand_count - 1;
     pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
                                              call->operands[1]->count);
     a.updates = memory->operands[last];
-    a.combine = pithp_rows[call->primitive].combine;
+    a.combine = pithp_ops[call->primitive].combine;
     a.chunk = a.inner == 1 ? 1 : 1024;
     a.sorted = p->sorted && !p->unique;
-    pith_status rc = pithp_emit_copy(sink, name, memory->result, memory->operands[0],
-                                     a.size, result->count);
+    pith_status rc = pithp_launch_copy(sink, name, memory->result, memory->operands[0],
+                                       a.size, result->count);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
     const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
     const bool ascends = pithp_index_ascends(call);
     if ((p->unique || ascends) && a.count >= 2 * PITHP_SCATTER_RANGE &&
         a.outer * chunks < 64)
-        rc = pithp_emit(
+        rc = pithp_launch_loops(
             sink, name, scatter_ranges_loops, &a, sizeof a,
             a.outer * ((a.count + PITHP_SCATTER_RANGE - 1) / PITHP_SCATTER_RANGE), 1);
     else
-        rc = pithp_emit(
+        rc = pithp_launch_loops(
             sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,
             PITHP_GRAIN / (a.count * (a.inner < a.chunk ? a.inner : a.chunk)) + 1);
     return rc ? rc : pithp_index_explain(name, &a, sink);

@@ -87,6 +87,7 @@ pith_status pithp_lower_search(const pithp_call *call,
                            .values = memory->operands[1],
                            .to = memory->result,
                            .n = call->operands[0]->count};
-    return pithp_emit(sink, "search_sorted", loops[p->right][call->operands[0]->dtype],
-                      &a, sizeof a, result->count, 512);
+    return pithp_launch_loops(sink, "search_sorted",
+                              loops[p->right][call->operands[0]->dtype], &a, sizeof a,
+                              result->count, 512);
 }

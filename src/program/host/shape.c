@@ -35,9 +35,9 @@ pith_status pithp_lower_full(const pithp_call *call,
                              const pithp_memory *memory,
                              const pithp_sink *sink) {
     const pithp_full_params *p = call->params;
-    return pithp_emit_fill(sink, "full", memory->result,
-                           (int32_t)pith_dtype_size(result->dtype), p->value,
-                           result->count);
+    return pithp_launch_fill(sink, "full", memory->result,
+                             (int32_t)pith_dtype_size(result->dtype), p->value,
+                             result->count);
 }
 
 pith_status
@@ -103,7 +103,7 @@ pith_status pithp_lower_iota(const pithp_call *call,
                    .inner = 1};
     for (int d = p->axis + 1; d < result->rank; d++)
         a.inner *= result->shape[d];
-    return pithp_emit(sink, "iota", iota_loops, &a, sizeof a, result->count, 0);
+    return pithp_launch_loops(sink, "iota", iota_loops, &a, sizeof a, result->count, 0);
 }
 
 /* ---- Views of one operand by strides ---- */
@@ -156,7 +156,7 @@ pith_status pithp_lower_broadcast(const pithp_call *call,
     operand_strides(x, stride);
     for (int d = 0; d < x->rank; d++)
         m.from_stride[p->dimensions[d]] = x->shape[d] == 1 ? 0 : stride[d];
-    return pithp_emit_move(sink, "broadcast", &m);
+    return pithp_launch_move(sink, "broadcast", &m);
 }
 
 pith_status
@@ -182,7 +182,7 @@ pith_status pithp_lower_reshape(const pithp_call *call,
                                 const pithp_sink *sink) {
     pithp_move m = whole_result(call, result, memory);
     memcpy(m.from_stride, m.to_stride, sizeof m.from_stride);
-    return pithp_emit_move(sink, "reshape", &m);
+    return pithp_launch_move(sink, "reshape", &m);
 }
 
 pith_status
@@ -214,7 +214,7 @@ pith_status pithp_lower_transpose(const pithp_call *call,
     operand_strides(call->operands[0], stride);
     for (int d = 0; d < m.rank; d++)
         m.from_stride[d] = stride[p->permutation[d]];
-    return pithp_emit_move(sink, "transpose", &m);
+    return pithp_launch_move(sink, "transpose", &m);
 }
 
 pith_status
@@ -254,7 +254,7 @@ pith_status pithp_lower_slice(const pithp_call *call,
         m.from += p->start[d] * stride[d];
         m.from_stride[d] = m.shape[d] > 1 ? p->step[d] * stride[d] : stride[d];
     }
-    return pithp_emit_move(sink, "slice", &m);
+    return pithp_launch_move(sink, "slice", &m);
 }
 
 pith_status
@@ -281,7 +281,7 @@ pith_status pithp_lower_reverse(const pithp_call *call,
             m.from_stride[d] = -m.from_stride[d];
         }
     }
-    return pithp_emit_move(sink, "reverse", &m);
+    return pithp_launch_move(sink, "reverse", &m);
 }
 
 /* ---- concatenate ---- */
@@ -342,25 +342,26 @@ static void join(const void *args, int64_t begin, int64_t end) {
 static const pithp_host_loop join_loops[PITHP_ISA_COUNT] = {join};
 
 /* Emit the collected operands, and start anew after them. */
-static pith_status emit_joined(join_args *a, int64_t rows, const pithp_sink *sink) {
+static pith_status launch_joined(join_args *a, int64_t rows, const pithp_sink *sink) {
     int64_t bytes = 0;
     for (int k = 0; k < a->count; k++)
         bytes += a->bytes[k];
-    const pith_status rc = a->count ? pithp_emit(sink, "concatenate", join_loops, a,
-                                                 sizeof *a, rows, 32768 / bytes + 1)
-                                    : PITH_OK;
+    const pith_status rc = a->count
+                               ? pithp_launch_loops(sink, "concatenate", join_loops, a,
+                                                    sizeof *a, rows, 32768 / bytes + 1)
+                               : PITH_OK;
     a->to += bytes;
     a->count = 0;
     return rc;
 }
 
 /* One operand alone: a long row that threads share, or runs of a few elements. */
-static pith_status emit_operand(join_args *a,
-                                const void *from,
-                                int64_t row_bytes,
-                                int32_t size,
-                                int64_t rows,
-                                const pithp_sink *sink) {
+static pith_status launch_operand(join_args *a,
+                                  const void *from,
+                                  int64_t row_bytes,
+                                  int32_t size,
+                                  int64_t rows,
+                                  const pithp_sink *sink) {
     const pithp_move m = {.to = a->to,
                           .from = from,
                           .size = size,
@@ -369,7 +370,7 @@ static pith_status emit_operand(join_args *a,
                           .to_stride = {a->pitch, size},
                           .from_stride = {row_bytes, size}};
     a->to += row_bytes;
-    return pithp_emit_move(sink, "concatenate", &m);
+    return pithp_launch_move(sink, "concatenate", &m);
 }
 
 pith_status pithp_lower_concatenate(const pithp_call *call,
@@ -393,9 +394,9 @@ pith_status pithp_lower_concatenate(const pithp_call *call,
         if (row_bytes == 0)
             continue;
         if (alone || a.count == JOINED)
-            rc = emit_joined(&a, rows, sink);
+            rc = launch_joined(&a, rows, sink);
         if (rc == PITH_OK && alone)
-            rc = emit_operand(&a, memory->operands[k], row_bytes, size, rows, sink);
+            rc = launch_operand(&a, memory->operands[k], row_bytes, size, rows, sink);
         if (rc)
             return rc;
         if (!alone) {
@@ -403,7 +404,7 @@ pith_status pithp_lower_concatenate(const pithp_call *call,
             a.bytes[a.count++] = row_bytes;
         }
     }
-    return emit_joined(&a, rows, sink);
+    return launch_joined(&a, rows, sink);
 }
 
 /* ---- pad ---- */
@@ -453,7 +454,7 @@ pith_status pithp_lower_pad(const pithp_call *call,
                     .rank = 1,
                     .shape = {result->count},
                     .to_stride = {size}};
-    const pith_status rc = pithp_emit_move(sink, "pad", &m);
+    const pith_status rc = pithp_launch_move(sink, "pad", &m);
     if (rc)
         return rc;
     m.from = memory->operands[0];
@@ -473,5 +474,5 @@ pith_status pithp_lower_pad(const pithp_call *call,
         m.to += (low + first * step) * m.to_stride[d];
         m.to_stride[d] *= step;
     }
-    return pithp_emit_move(sink, "pad", &m);
+    return pithp_launch_move(sink, "pad", &m);
 }

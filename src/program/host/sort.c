@@ -96,9 +96,9 @@ sort_long_lines(const pithp_call *call, const sort_args *a, const pithp_sink *si
     pith_status rc = PITH_OK;
     for (int64_t line = 0; line < a->count / a->extent && !rc; line++) {
         const int64_t base = line / a->inner * a->extent * a->inner + line % a->inner;
-        rc = pithp_emit_long_sort(sink, call, a->from + base * size,
-                                  (char *)a->to + base * to_size, a->temporary, a->extent,
-                                  a->inner);
+        rc = pithp_launch_long_sort(sink, call, a->from + base * size,
+                                    (char *)a->to + base * to_size, a->temporary,
+                                    a->extent, a->inner);
     }
     return rc;
 }
@@ -124,8 +124,8 @@ pith_status pithp_lower_sort(const pithp_call *call,
     if (pithp_sorts_long(x->count, a.extent, pith_dtype_size(x->dtype)))
         return sort_long_lines(call, &a, sink);
     const int64_t grain = PITHP_GRAIN / a.extent + 1;
-    return pithp_emit(
-        sink, pithp_rows[call->primitive].name,
+    return pithp_launch_loops(
+        sink, pithp_ops[call->primitive].name,
         loops_of(pith_dtype_size(x->dtype), call->primitive == PITHP_OP_ARGSORT), &a,
         sizeof a, x->count / a.extent, grain);
 }

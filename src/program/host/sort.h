@@ -81,12 +81,12 @@ size_t pithp_long_sort_bytes(void);
 /* The launches that sort one line with stride `inner`. temporary: two arrays of items and
  * pithp_long_sort_bytes. Items are elements for sort; for argsort they have 8 bytes for
  * 4-byte elements and 16 for 8-byte elements. */
-pith_status pithp_emit_long_sort(const pithp_sink *sink,
-                                 const pithp_call *call,
-                                 const void *from,
-                                 void *to,
-                                 void *temporary,
-                                 int64_t extent,
-                                 int64_t inner);
+pith_status pithp_launch_long_sort(const pithp_sink *sink,
+                                   const pithp_call *call,
+                                   const void *from,
+                                   void *to,
+                                   void *temporary,
+                                   int64_t extent,
+                                   int64_t inner);
 
 #endif

@@ -315,7 +315,7 @@ static pithp_value add_call(pith_scope *s,
     if (PITHP_LIKELY(given->spec || pithp_infer(call, results, &refusal) == PITH_OK))
         v = append(s, p, call, given, count, results);
     else
-        pithp_fail_function(s, refusal.code, refusal.row, "%s", refusal.text);
+        pithp_fail_function(s, refusal.code, refusal.function, "%s", refusal.text);
     if (results != few)
         pithp_release(p->runtime, results, bytes);
     return v;

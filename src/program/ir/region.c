@@ -14,7 +14,7 @@ pithp_carried pithp_carries_of(const pithp_instruction *i) {
     return (pithp_carried){0, 0};
 }
 
-int pithp_handed_on(const pithp_instruction *i, int result) {
+int pithp_forwarded_operand(const pithp_instruction *i, int result) {
     const pithp_carried c = pithp_carries_of(i);
     if (result >= c.count)
         return -1;

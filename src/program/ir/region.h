@@ -13,6 +13,6 @@ pithp_carried pithp_carries_of(const pithp_instruction *i);
 
 /* Loop-invariant carry: the operand that equals the loop's result because the body
  * forwards the carry unchanged; -1: the body computes it. */
-int pithp_handed_on(const pithp_instruction *i, int result);
+int pithp_forwarded_operand(const pithp_instruction *i, int result);
 
 #endif

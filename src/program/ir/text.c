@@ -51,7 +51,7 @@ add_instruction(const pithp_program *p, const pithp_instruction *i, pithp_text *
     for (int k = 0; k < i->result_count; k++)
         pithp_text_print(text, "%s%%%d", k ? ", " : "", i->result + k);
     pithp_text_print(text, "%s%s", i->result_count ? " = " : "",
-                     pithp_rows[i->primitive].name);
+                     pithp_ops[i->primitive].name);
     for (int k = 0; k < i->operand_count; k++)
         pithp_text_print(text, "%s%%%d", k ? ", " : " ", pithp_operands(p, i)[k]);
     if (i->params) {

@@ -51,7 +51,7 @@ static pith_status verify_results(const pithp_program *p,
                                   const pithp_call *call,
                                   pithp_refusal *why) {
     pith_spec one, *specs = &one;
-    const char *name = pithp_rows[i->primitive].name;
+    const char *name = pithp_ops[i->primitive].name;
     const int count = pithp_result_count(call);
     const size_t bytes = (size_t)count * sizeof *specs;
     if (count != i->result_count)
@@ -91,7 +91,7 @@ static pith_status verify_call(const pithp_program *p,
                                const pithp_instruction *i,
                                const pith_spec **specs,
                                pithp_refusal *why) {
-    const char *name = pithp_rows[i->primitive].name;
+    const char *name = pithp_ops[i->primitive].name;
     const pithp_call call = pithp_instruction_call(p, i, specs);
     const size_t bytes = pithp_params_bytes(i->primitive);
     char canonical[sizeof(pithp_full_params) + sizeof(pithp_slice_params)] = {0};

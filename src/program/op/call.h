@@ -53,7 +53,7 @@ enum { PITHP_REFUSAL_BYTES = 480 };
 /* The reason of a refusal: "expected operands of one dtype, got f32[3] and f64[3]". */
 typedef struct pithp_refusal {
     pith_status code;
-    const char *row; /* name of the primitive */
+    const char *function; /* name of the operation */
     char text[PITHP_REFUSAL_BYTES];
 } pithp_refusal;
 
@@ -140,7 +140,7 @@ static inline bool pithp_call_reports(const pithp_call *call) {
 
 /* Receives launches in the order of execution, and copies them if it defers them. */
 typedef struct pithp_sink {
-    pith_status (*take)(void *closure, const pithp_launch *launch);
+    pith_status (*launch)(void *closure, const pithp_launch *launch);
     void *closure;
     const struct pithp_cuda_target *cuda; /* NULL: the launches are for the host */
 } pithp_sink;

@@ -24,7 +24,7 @@ enum {
     WHERE = ANY
 };
 
-const pithp_row pithp_rows[PITHP_PRIMITIVE_COUNT] = {
+const pithp_op_info pithp_ops[PITHP_PRIMITIVE_COUNT] = {
 #define PITHP_ELEMENTWISE(ENUM, text, operands, types, result, r, i, bits)               \
     [PITHP_OP_##ENUM] = {.name = text,                                                   \
                          .arity = operands,                                              \
@@ -75,10 +75,11 @@ int pithp_result_count(const pithp_call *call) {
 
 pith_status
 pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
-    const pithp_row *row = &pithp_rows[call->primitive];
-    if (PITHP_UNLIKELY(row->arity != PITHP_VARIADIC && row->arity != call->operand_count))
+    const pithp_op_info *info = &pithp_ops[call->primitive];
+    if (PITHP_UNLIKELY(info->arity != PITHP_VARIADIC &&
+                       info->arity != call->operand_count))
         return pithp_refuse(call, refusal, PITH_E_ARG, "expected %d operands, got %d",
-                            row->arity, call->operand_count);
+                            info->arity, call->operand_count);
     if (pithp_is_elementwise(call->primitive))
         return pithp_infer_elementwise(call, result, refusal);
     if (!pithp_is_lowered(call->primitive))
@@ -112,7 +113,7 @@ pith_status pithp_refuse(const pithp_call *call,
                          ...) {
     va_list arguments;
     refusal->code = code;
-    refusal->row = pithp_rows[call->primitive].name;
+    refusal->function = pithp_ops[call->primitive].name;
     va_start(arguments, format);
     pithp_format_v(refusal->text, sizeof refusal->text, format, arguments);
     va_end(arguments);

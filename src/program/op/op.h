@@ -68,7 +68,7 @@ _Static_assert(PITHP_TRAIT_BITS <= 31, "a trait is a positive int");
 
 enum { PITHP_VARIADIC = -1 };
 
-typedef struct pithp_row {
+typedef struct pithp_op_info {
     const char *name;
     uint32_t traits; /* pithp_trait */
     int8_t arity;    /* number of operands, or PITHP_VARIADIC */
@@ -78,13 +78,13 @@ typedef struct pithp_row {
      * wins); or PITHP_OP_NONE. */
     pithp_primitive combine;
     const char *real, *integer; /* elementwise: the expressions as text */
-} pithp_row;
+} pithp_op_info;
 
-extern const pithp_row pithp_rows[PITHP_PRIMITIVE_COUNT];
+extern const pithp_op_info pithp_ops[PITHP_PRIMITIVE_COUNT];
 
 /* Whether a primitive has one of the traits. */
 static inline bool pithp_op_has(pithp_primitive p, uint32_t traits) {
-    return pithp_rows[p].traits & traits;
+    return pithp_ops[p].traits & traits;
 }
 
 /* Rows of one kind (elementwise, structural, control) have consecutive numbers; each kind

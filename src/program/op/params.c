@@ -266,7 +266,7 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
             pithp_text_add(text, modes[wide]);
             break;
         case FIELD_PRIMITIVE:
-            pithp_text_add(text, pithp_rows[wide].name);
+            pithp_text_add(text, pithp_ops[wide].name);
             break;
         case FIELD_KERNEL: {
             const pith_kernel_variant *kernel;

@@ -71,20 +71,20 @@ pith_status pithp_spec_fill(const pithp_call *call,
                             const int64_t *shape);
 
 /* Pass a launch to the sink; it has one loop per instruction set, or one for all. */
-static inline pith_status pithp_emit(const pithp_sink *sink,
-                                     const char *name,
-                                     const pithp_host_loop *loops,
-                                     const void *args,
-                                     size_t args_bytes,
-                                     int64_t count,
-                                     int64_t grain) {
+static inline pith_status pithp_launch_loops(const pithp_sink *sink,
+                                             const char *name,
+                                             const pithp_host_loop *loops,
+                                             const void *args,
+                                             size_t args_bytes,
+                                             int64_t count,
+                                             int64_t grain) {
     const pithp_launch launch = {.name = name,
                                  .loops = loops,
                                  .args = args,
                                  .args_bytes = args_bytes,
                                  .count = count,
                                  .grain = grain};
-    return sink->take(sink->closure, &launch);
+    return sink->launch(sink->closure, &launch);
 }
 
 /* A table of one loop per instruction set, from one function NAME(isa, args, begin, end).

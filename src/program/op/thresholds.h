@@ -109,7 +109,7 @@ enum {
     PITHP_HAZARD_TOUCHES = 16384,
     /* Minimum number of equal neighbouring steps that run as one launch, compiled for the
      * host or in a command buffer. Estimate; see PITHP_FUSE_MOST_PACKED. */
-    PITHP_BATCH_LEAST_STEPS = 4,
+    PITHP_HORIZONTAL_LEAST_STEPS = 4,
     /* Minimum multiplications, or terms of an element, of a product that is a library
      * call on CUDA. Estimate: a call and the kernel before it take about as long as 2^21
      * multiplications. */
@@ -166,7 +166,7 @@ enum {
      * its own launch. Estimate. */
     PITHP_COPY_MANY_LEAST_SHIFT = 5,
     PITHP_COPY_MANY_MOST_SHIFT = 16,
-    PITHP_COPY_MANY_PIECES = 64,
+    PITHP_COPY_MANY_COPIES = 64,
     /* Pairs of random words, with keys of their own and with given counts. Estimate. */
     PITHP_RANDOM_GRAIN = 1024,
     PITHP_THREEFRY_GRAIN = 512,

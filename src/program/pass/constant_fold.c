@@ -19,7 +19,7 @@ static pith_status compute(pith_scope *s,
         bytes ? pithp_allocate_aligned(s->runtime, bytes, PITHP_ALIGNMENT) : NULL;
     if (bytes && !temporary)
         return pithp_fail_memory(s, bytes);
-    const pithp_sink sink = {.take = run_now, .closure = &isa};
+    const pithp_sink sink = {.launch = run_now, .closure = &isa};
     const pithp_memory memory = {
         .operands = operands, .result = result, .temporary = temporary};
     const pith_status rc = pithp_lower(call, spec, &memory, &sink);
@@ -39,7 +39,8 @@ static bool is_worth_it(const pithp_program *p, const pithp_proposal *call) {
            (call->spec->bytes <= 64 || call->spec->bytes <= bytes);
 }
 
-pithp_value pithp_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call) {
+pithp_value
+pithp_constant_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call) {
     const pith_spec *specs[PITHP_FEW_OPERANDS];
     const void *operands[PITHP_FEW_OPERANDS];
     _Alignas(64) char result[PITHP_LITERAL_BYTES];

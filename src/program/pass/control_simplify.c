@@ -103,7 +103,7 @@ static bool begin(narrowing *n) {
 }
 
 /* The operand that all programs forward as result k; -1: none. */
-static int handed_on(const pithp_flow *f, int k) {
+static int forwarded_operand(const pithp_flow *f, int k) {
     const pithp_program *p = body_of(f);
     const int carries = pithp_flow_carries(f);
     const pithp_value v = p->outputs[k]; /* inputs are the first values */
@@ -149,7 +149,7 @@ static int32_t same_as(const pithp_flow *f, int k) {
 static bool replace_results(narrowing *n) {
     const pithp_flow *f = n->f;
     for (int k = 0; k < f->result_count; k++) {
-        const int from = handed_on(f, k);
+        const int from = forwarded_operand(f, k);
         const pithp_constant *literal = from < 0 ? literal_in_all(f, k) : NULL;
         if (from >= 0) {
             n->instead[k] = f->operands[from];

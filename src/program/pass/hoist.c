@@ -28,7 +28,7 @@ static bool is_fixed_input(const pithp_flow *f, int64_t input) {
 }
 
 static bool is_move(const pithp_instruction *i) {
-    return pithp_rows[i->primitive].arity == 0 ||
+    return pithp_ops[i->primitive].arity == 0 ||
            pithp_op_has(i->primitive, PITHP_TRAIT_VIEW);
 }
 

@@ -53,7 +53,8 @@ pithp_primitive pithp_fast_form(pithp_primitive exact);
 
 /* Fold a call of literals on the host: the value of the literal in p; -1 if it is not
  * folded, or failed with the scope's error set. */
-pithp_value pithp_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call);
+pithp_value
+pithp_constant_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call);
 
 /* The bits of the element if all elements of a value are equal; false: unknown. */
 bool pithp_uniform(const pithp_program *p, pithp_value v, uint64_t *element);

@@ -181,7 +181,7 @@ static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) 
         if (same >= 0)
             return same;
     if (r->passes & PITHP_PASS_FOLD) {
-        same = pithp_fold(r->s, r->to, c);
+        same = pithp_constant_fold(r->s, r->to, c);
         if (same >= 0)
             return pithp_rebuild_literal(r, same);
         if (r->s->error.code != PITH_OK)

@@ -73,15 +73,15 @@ static bool place_step(workspace *w, int32_t number) {
     pithp_step *step = &w->g->plan->steps[number];
     if (number >= w->apart) /* concurrent steps share no memory */
         end_pieces(w, number);
-    w->apart = step->beside > w->apart ? step->beside : w->apart;
+    w->apart = step->concurrent_until > w->apart ? step->concurrent_until : w->apart;
     if (step->kind == PITHP_STEP_FUSED) {
         for (pithp_value v = step->first; v >= 0; v = w->g->next[v])
-            if (v != step->unplaced && !place_value(w, v))
+            if (v != step->unmaterialised && !place_value(w, v))
                 return false;
         return true;
     }
     for (int k = 0; k < step->call->result_count; k++)
-        if (step->call->result + k != step->unplaced &&
+        if (step->call->result + k != step->unmaterialised &&
             !place_value(w, step->call->result + k))
             return false;
     if (step->temporary_bytes) {
@@ -209,9 +209,9 @@ bool pithp_plan_buffers(pithp_planning *g) {
     if (!place_literals(g) || !place_results(g))
         return false;
     for (int64_t v = 0; v < p->value_count; v++)
-        if (g->passed[v] >= 0) {
-            g->plan->homes[g->passed[v]] = places[v];
-            places[v] = (pithp_place){PITHP_IN_PASSED, g->passed[v]};
+        if (g->forwarded[v] >= 0) {
+            g->plan->homes[g->forwarded[v]] = places[v];
+            places[v] = (pithp_place){PITHP_FORWARDED, g->forwarded[v]};
         }
     for (int64_t v = 0; v < p->value_count; v++)
         places[v] = places[g->root[v]];

@@ -18,9 +18,9 @@ static bool is_there(const pithp_planning *g, pithp_value v, int32_t first, int3
 static bool reads_before(const pithp_planning *g, int32_t number, int32_t first) {
     const pithp_step *step = &g->plan->steps[number];
     if (step->kind != PITHP_STEP_FUSED)
-        return is_there(g, pithp_operands(g->p, step->call)[0], first, step->source);
+        return is_there(g, pithp_operands(g->p, step->call)[0], first, step->producer);
     if (!step->members)
-        return is_there(g, step->unplaced, first, number);
+        return is_there(g, step->unmaterialised, first, number);
     bool before = true;
     for (pithp_value v = step->first; v >= 0 && before; v = g->next[v]) {
         const pithp_instruction *i = pithp_maker(g->p, v);
@@ -38,7 +38,7 @@ static bool is_reduction(const pithp_planning *g, const pithp_step *step) {
                       PITHP_TRAIT_REDUCTION | PITHP_TRAIT_ARG_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, step->call, specs);
-    return step->source >= 0 || !pithp_reduce_view_of(&call).moved;
+    return step->producer >= 0 || !pithp_reduce_view_of(&call).moved;
 }
 
 /* The end of the concurrent reductions from `first` on. */
@@ -48,7 +48,8 @@ static int32_t find_end(const pithp_planning *g, int32_t first) {
     int32_t end = first;
     for (int32_t k = first; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        if (!(step->is_source || is_reduction(g, step)) || !reads_before(g, k, first))
+        if (!(step->runs_in_consumer || is_reduction(g, step)) ||
+            !reads_before(g, k, first))
             break;
         bytes += step->call ? step->temporary_bytes + step->spec->bytes : 0;
         if (bytes > PITHP_CONCURRENT_BYTES)
@@ -63,7 +64,7 @@ bool pithp_plan_concurrent(pithp_planning *g) {
     for (int32_t k = 0, end; plan->scheduled && k < plan->step_count; k = end) {
         end = find_end(g, k);
         for (int32_t of = k; of < end; of++)
-            plan->steps[of].beside = end;
+            plan->steps[of].concurrent_until = end;
         end = end > k ? end : k + 1;
     }
     return true;

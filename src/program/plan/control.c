@@ -53,7 +53,7 @@ static bool measure(pithp_planning *g, pithp_step *step) {
         if (pithp_add_overflows(
                 most, pithp_aligned(g->p->values[i->result + k].spec->bytes), &most)) {
             pithp_fail(g->s, PITH_E_OVERFLOW, NULL, "the carries of %s are too large",
-                       pithp_rows[i->primitive].name);
+                       pithp_ops[i->primitive].name);
             return false;
         }
     step->temporary_bytes = pithp_spare_offset(step, c.count);

@@ -6,7 +6,7 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
     size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
                    (size_t)plan->step_room * sizeof *plan->steps +
                    (plan->literals ? 2 * plan->literals->bytes : 0) +
-                   (size_t)plan->passed_count * sizeof *plan->homes +
+                   (size_t)plan->forwarded_count * sizeof *plan->homes +
                    (plan->origins ? (size_t)p->output_count * sizeof *plan->origins : 0);
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
@@ -52,8 +52,8 @@ int64_t pithp_plan_launches(const pithp_plan *plan) {
             inside = combine(step->call, inside, pithp_plan_launches(step->plans[p]));
         count = add(count, step->kind == PITHP_STEP_CONTROL
                                ? times(inside, repeats_of(step->call))
-                           : step->is_source ? 0
-                                             : 1);
+                           : step->runs_in_consumer ? 0
+                                                    : 1);
     }
     return count;
 }

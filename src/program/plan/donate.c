@@ -41,7 +41,7 @@ static void note_read(const reusing *x,
         return;
     use *u = &x->uses[place.at];
     const bool moved = external->access != PITHP_ACCESS_FLAT || e >= a->external_count ||
-                       (step->is_source && band_end < 0);
+                       (step->runs_in_consumer && band_end < 0);
     const int32_t last = moved && band_end > number ? band_end : number;
     if (u->step <= last)
         *u = (use){last, k, moved || (u->step == last && u->moved)};
@@ -95,14 +95,14 @@ static void look_at_call(const reusing *x, int32_t number) {
 
 static void look_at(const reusing *x, int32_t number, int32_t band_end) {
     const pithp_step *step = &x->plan->steps[number];
-    if (step->is_source && band_end < 0) /* runs in the step that reads it */
+    if (step->runs_in_consumer && band_end < 0) /* runs in the step that reads it */
         return;
     if (step->kind == PITHP_STEP_FUSED)
         look_at_fused(x, step, number, band_end);
     else
         look_at_call(x, number);
-    if (step->kind != PITHP_STEP_FUSED && step->source >= 0)
-        look_at_fused(x, &x->plan->steps[step->source], number, -1);
+    if (step->kind != PITHP_STEP_FUSED && step->producer >= 0)
+        look_at_fused(x, &x->plan->steps[step->producer], number, -1);
 }
 
 static bool fits(const reusing *x, int64_t input, int64_t output) {

@@ -56,14 +56,14 @@ static void add_origin(pithp_origins *o, int32_t input) {
 /* Number the forwarded results. */
 static void find_passed(pithp_planning *g) {
     pithp_plan *plan = g->plan;
-    memset(g->passed, -1, (size_t)g->p->value_count * sizeof *g->passed);
-    for (int64_t n = 0; n < plan->step_count && plan->passes; n++) {
+    memset(g->forwarded, -1, (size_t)g->p->value_count * sizeof *g->forwarded);
+    for (int64_t n = 0; n < plan->step_count && plan->forwards; n++) {
         const pithp_step *step = &plan->steps[n];
         for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count;
              k++) {
             pair x = {.step = step, .result = k};
             if (next_pair(g, &x))
-                g->passed[step->call->result + k] = (int32_t)plan->passed_count++;
+                g->forwarded[step->call->result + k] = (int32_t)plan->forwarded_count++;
         }
     }
 }
@@ -71,7 +71,7 @@ static void find_passed(pithp_planning *g) {
 /* Process results in reverse order: an origin may itself be forwarded. */
 static void prolong(pithp_planning *g) {
     for (int64_t k = 0; k < g->p->output_count; k++)
-        if (g->passed[g->root[g->p->outputs[k]]] >= 0)
+        if (g->forwarded[g->root[g->p->outputs[k]]] >= 0)
             g->last_use[g->root[g->p->outputs[k]]] = INT32_MAX;
     for (int64_t n = g->plan->step_count; n-- > 0;) {
         const pithp_step *step = &g->plan->steps[n];
@@ -95,15 +95,15 @@ static void add_origins(const pithp_planning *g,
     v = g->root[v];
     if (g->p->values[v].origin == PITHP_FROM_INPUT)
         add_origin(to, g->p->values[v].at);
-    for (int k = 0; g->passed[v] >= 0 && k < of[g->passed[v]].count; k++)
-        add_origin(to, of[g->passed[v]].inputs[k]);
+    for (int k = 0; g->forwarded[v] >= 0 && k < of[g->forwarded[v]].count; k++)
+        add_origin(to, of[g->forwarded[v]].inputs[k]);
 }
 
 /* Possible origins of outputs: inputs that are outputs, and forwarded results. */
 static bool find_origins(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_plan *plan = g->plan;
-    const size_t of_bytes = ((size_t)plan->passed_count + 1) * sizeof(pithp_origins);
+    const size_t of_bytes = ((size_t)plan->forwarded_count + 1) * sizeof(pithp_origins);
     const size_t bytes = (size_t)p->output_count * sizeof *plan->origins;
     pithp_origins *of = pithp_allocate(plan->runtime, of_bytes);
     plan->origins = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
@@ -119,7 +119,7 @@ static bool find_origins(pithp_planning *g) {
              k++) {
             pair x = {.step = step, .result = k};
             while (next_pair(g, &x))
-                add_origins(g, of, x.operand, &of[g->passed[step->call->result + k]]);
+                add_origins(g, of, x.operand, &of[g->forwarded[step->call->result + k]]);
         }
     }
     for (int64_t k = 0; k < p->output_count; k++) {
@@ -133,19 +133,19 @@ static bool find_origins(pithp_planning *g) {
 bool pithp_plan_forward(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     find_passed(g);
-    bool any = plan->passed_count > 0;
-    for (int64_t k = 0; k < g->p->output_count && plan->passes; k++)
+    bool any = plan->forwarded_count > 0;
+    for (int64_t k = 0; k < g->p->output_count && plan->forwards; k++)
         any |= g->p->values[g->root[g->p->outputs[k]]].origin == PITHP_FROM_INPUT;
     if (!any)
         return true;
-    const size_t bytes = (size_t)plan->passed_count * sizeof *plan->homes;
+    const size_t bytes = (size_t)plan->forwarded_count * sizeof *plan->homes;
     plan->homes = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
     if (bytes && !plan->homes) {
         pithp_fail_memory(g->s, bytes);
         return false;
     }
-    plan->pointer_count += (size_t)plan->passed_count;
-    if (plan->passed_count)
+    plan->pointer_count += (size_t)plan->forwarded_count;
+    if (plan->forwarded_count)
         prolong(g);
     return find_origins(g);
 }

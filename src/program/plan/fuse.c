@@ -22,7 +22,8 @@ static pithp_step *add_step(pithp_planning *g, pithp_plan_step_kind kind) {
         plan->step_room = room;
     }
     pithp_step *step = &plan->steps[plan->step_count++];
-    *step = (pithp_step){.kind = kind, .source = -1, .folded = -1, .unplaced = -1};
+    *step = (pithp_step){
+        .kind = kind, .producer = -1, .fused_reduction = -1, .unmaterialised = -1};
     return step;
 }
 
@@ -204,8 +205,8 @@ place_reader(pithp_planning *g, const pithp_instruction *reduction, pithp_value 
     step->last_axes = pithp_plan_last_axes(g, reduction);
     step->spec = g->p->values[v].spec;
     step->first = step->last = -1;
-    step->is_source = true;
-    step->unplaced = v;
+    step->runs_in_consumer = true;
+    step->unmaterialised = v;
     return true;
 }
 
@@ -224,8 +225,8 @@ static bool place_call(pithp_planning *g, const pithp_instruction *i) {
     if (!step)
         return false;
     if (views) {
-        step->source = (int32_t)g->plan->step_count - 2;
-        step->source_value = read;
+        step->producer = (int32_t)g->plan->step_count - 2;
+        step->produced = read;
     }
     step->call = i;
     step->spec = i->result_count ? g->p->values[i->result].spec : NULL;

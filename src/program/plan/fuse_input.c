@@ -55,7 +55,7 @@ static readers find_readers(pithp_planning *g) {
 static bool
 can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until) {
     const bool scheduled = r->g->plan->scheduled;
-    bool waits = !step->is_source && !step->band &&
+    bool waits = !step->runs_in_consumer && !step->band &&
                  (scheduled ? r->count[u] == 1 : step->reads <= PITHP_MOST_READS);
     for (pithp_value v = step->first; v >= 0 && waits; v = r->g->next[v])
         waits = !r->g->in_memory[v] || (!scheduled && r->first[v] > until) || v == u;
@@ -113,15 +113,15 @@ static void choose_reduced(const readers *r, int32_t k) {
     const uint32_t last = pithp_plan_last_axes(g, step->call);
     const bool fits =
         !last || pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec);
-    if (step->band || step->is_source || step->source >= 0 || !from ||
+    if (step->band || step->runs_in_consumer || step->producer >= 0 || !from ||
         from->kind != PITHP_STEP_FUSED || !fits || !can_wait(r, from, u, k))
         return;
     from->last_axes = last;
-    step->source = g->step[u];
-    step->source_value = u;
-    from->is_source = true;
-    from->unplaced = r->count[u] == 1 ? u : -1;
-    from->folded = from->unplaced >= 0 ? k : -1;
+    step->producer = g->step[u];
+    step->produced = u;
+    from->runs_in_consumer = true;
+    from->unmaterialised = r->count[u] == 1 ? u : -1;
+    from->fused_reduction = from->unmaterialised >= 0 ? k : -1;
     prolong(r->g, from, k);
 }
 
@@ -178,7 +178,7 @@ static void choose_taken(const readers *r, int32_t k) {
     pithp_planning *g = r->g;
     pithp_step *step = &g->plan->steps[k];
     int64_t row = 0;
-    if (step->is_source || step->band || step->reads > PITHP_MOST_READS_TAKING)
+    if (step->runs_in_consumer || step->band || step->reads > PITHP_MOST_READS_TAKING)
         return;
     for (int32_t n = 0; n < k && step->take_count < PITHP_TAKES; n++) {
         pithp_step *from = &g->plan->steps[n];
@@ -188,8 +188,8 @@ static void choose_taken(const readers *r, int32_t k) {
             continue;
         row = own;
         step->takes[step->take_count++] = n;
-        from->is_source = true;
-        from->unplaced = i->result;
+        from->runs_in_consumer = true;
+        from->unmaterialised = i->result;
         pithp_prolong_operands(g, i, k);
     }
 }

@@ -166,8 +166,8 @@ static void add_op(fusing *f, const pithp_instruction *i) {
     pithp_fused_op *op = &f->ops[number];
     f->sites[number] = i->site;
     op->cast = i->primitive == PITHP_OP_CAST;
-    op->row = (uint16_t)(op->cast ? (int)last : (int)i->primitive);
-    op->column = (uint8_t)(op->cast ? p->values[i->result].spec->dtype : last);
+    op->operation = (uint16_t)(op->cast ? (int)last : (int)i->primitive);
+    op->dtype = (uint8_t)(op->cast ? p->values[i->result].spec->dtype : last);
     for (int k = 0; k < 3; k++)
         op->from[k] = k >= i->operand_count          ? op->from[0]
                       : is_temporary(f, operands[k]) ? (uint16_t)f->g->slot[operands[k]]
@@ -432,7 +432,7 @@ static void lower(fusing *f) {
     for (pithp_value v = f->step->first; v >= 0; v = f->g->next[v])
         add_op(f, pithp_maker(f->g->p, v));
     if (!f->step->members)
-        memory_slot(f, f->step->unplaced);
+        memory_slot(f, f->step->unmaterialised);
     for (int k = 0; k < f->a.op_count; k++) {
         pithp_fused_op *op = &f->ops[k];
         for (int o = 0; o < 3; o++)
@@ -446,7 +446,7 @@ static void lower(fusing *f) {
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step) {
     fusing f = {.g = g, .step = step};
     f.externals.most = f.pieces.most =
-        step->members ? step->reads : pithp_plan_reads(g, step->unplaced);
+        step->members ? step->reads : pithp_plan_reads(g, step->unmaterialised);
     const size_t bytes = room_bytes(&f);
     void *room = pithp_allocate(g->s->runtime, bytes);
     if (!room) {

@@ -121,7 +121,7 @@ static bool reduction_fits(const band *b, int32_t k) {
 
 static bool fits(const band *b, int32_t k) {
     const pithp_step *step = &b->g->plan->steps[k];
-    return !step->band && !step->is_source &&
+    return !step->band && !step->runs_in_consumer &&
            b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members &&
            (step->kind != PITHP_STEP_FUSED ? reduction_fits(b, k) : fused_fits(b, k));
 }
@@ -156,7 +156,7 @@ static void choose_buffers(const band *b) {
         if (bytes > room)
             continue;
         room -= bytes;
-        step->unplaced = v;
+        step->unmaterialised = v;
         count++;
     }
 }
@@ -183,9 +183,9 @@ static bool reads(const band *b, const pithp_instruction *i, pithp_value v) {
 }
 
 /* Whether a reduction is the only reader of the preceding step's value. */
-static bool folds(const band *b, int32_t k) {
+static bool is_map_reduce(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
-    const pithp_value made = k > b->first ? g->plan->steps[k - 1].unplaced : -1;
+    const pithp_value made = k > b->first ? g->plan->steps[k - 1].unmaterialised : -1;
     bool alone = made >= 0 && g->plan->steps[k].kind != PITHP_STEP_FUSED &&
                  g->plan->steps[k - 1].kind == PITHP_STEP_FUSED &&
                  reduced_by(b, k) == made;
@@ -205,12 +205,12 @@ static void make_band(const band *b) {
     g->plan->steps[b->first].band = b->end - b->first;
     for (int32_t k = b->first; k < b->end; k++) {
         pithp_step *step = &g->plan->steps[k];
-        step->is_source = k > b->first;
-        if (folds(b, k))
-            step[-1].folded = k;
+        step->runs_in_consumer = k > b->first;
+        if (is_map_reduce(b, k))
+            step[-1].fused_reduction = k;
         if (step->kind != PITHP_STEP_FUSED) {
             prolong_all(b, step->call);
-            step->source_value = g->root[pithp_operands(g->p, step->call)[0]];
+            step->produced = g->root[pithp_operands(g->p, step->call)[0]];
         }
         for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
              v = g->next[v])

@@ -18,13 +18,14 @@ typedef struct pithp_band_buffered {
     uint16_t external, buffer;
 } pithp_band_buffered;
 
-/* A member of a band in the arguments of a launch: one step, or, for PITHP_BAND_FOLDS, a
- * step and the reduction that alone reads its value, as compiled map-reduce code. The
- * list of buffered values and the arguments of its loops follow. */
+/* A member of a band in the arguments of a launch: one step, or, for
+ * PITHP_BAND_MAP_REDUCES, a step and the reduction that alone reads its value, as
+ * compiled map-reduce code. The list of buffered values and the arguments of its loops
+ * follow. */
 typedef enum pithp_band_doing {
     PITHP_BAND_FUSES,
     PITHP_BAND_REDUCES,
-    PITHP_BAND_FOLDS
+    PITHP_BAND_MAP_REDUCES
 } pithp_band_doing;
 typedef struct pithp_band_member {
     size_t bytes; /* with all that follows */

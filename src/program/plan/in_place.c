@@ -93,9 +93,9 @@ static bool reads(const pithp_planning *g, const pithp_instruction *i, pithp_val
 }
 
 /* Whether results of a step may share a buffer with its operands. */
-static bool hands_on(const pithp_planning *g, const pithp_step *step) {
+static bool forwards(const pithp_planning *g, const pithp_step *step) {
     for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count; k++)
-        if (g->passed[step->call->result + k] >= 0)
+        if (g->forwarded[step->call->result + k] >= 0)
             return true;
     return false;
 }
@@ -107,7 +107,7 @@ is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
     bool left = true;
     for (int32_t n = 0; n < g->plan->step_count && left; n++) {
         const pithp_step *step = &g->plan->steps[n];
-        if (n == number || (n < number && !step->is_source && !hands_on(g, step)))
+        if (n == number || (n < number && !step->runs_in_consumer && !forwards(g, step)))
             continue;
         if (step->kind != PITHP_STEP_FUSED)
             left = !reads(g, step->call, top);
@@ -124,12 +124,12 @@ static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     const pithp_instruction *i = g->plan->steps[number].call;
     const pithp_value *operands = pithp_operands(g->p, i);
     const pithp_value top = top_of(g, operands[operand]);
-    bool last = g->passed[top] < 0 && !g->is_output[top] &&
+    bool last = g->forwarded[top] < 0 && !g->is_output[top] &&
                 (i->primitive == PITHP_OP_COND ? is_left_to_branches(g, number, top)
                                                : g->last_use[top] == number);
     for (int o = 0; o < i->operand_count && last; o++) {
         const pithp_value other = top_of(g, operands[o]);
-        const bool may_be = i->primitive != PITHP_OP_COND && g->passed[other] >= 0;
+        const bool may_be = i->primitive != PITHP_OP_COND && g->forwarded[other] >= 0;
         last = o == operand || (other != top && !may_be);
     }
     return last;
@@ -142,14 +142,14 @@ static void join(pithp_planning *g, int32_t number, int operand, pithp_value res
     const pithp_value_info *n = &g->p->values[top];
     const bool chosen =
         g->plan->steps[number].call->primitive == PITHP_OP_COND; /* passed, mostly */
-    if ((g->passed[result] >= 0 && !chosen) || g->root[result] != result ||
+    if ((g->forwarded[result] >= 0 && !chosen) || g->root[result] != result ||
         g->p->values[result].spec->bytes != n->spec->bytes ||
         !is_last_read(g, number, operand))
         return;
     if (n->origin == PITHP_FROM_INPUT) {
         g->updated_input[result] = n->at;
     } else if (n->origin == PITHP_FROM_INSTRUCTION && g->in_memory[top]) {
-        g->passed[result] = -1;
+        g->forwarded[result] = -1;
         g->root[result] = top;
         g->in_memory[result] = false;
         g->is_output[top] |= g->is_output[result];
@@ -163,7 +163,7 @@ bool pithp_plan_in_place(pithp_planning *g) {
     pithp_plan *plan = g->plan;
     const size_t bytes = (size_t)p->output_count * sizeof *plan->updates;
     bool any = false;
-    if (!plan->passes)
+    if (!plan->forwards)
         return true;
     memset(g->is_output, 0, (size_t)p->value_count * sizeof *g->is_output);
     memset(g->updated_input, -1, (size_t)p->value_count * sizeof *g->updated_input);

@@ -10,9 +10,9 @@ static size_t
 temporary_of(const pithp_plan *plan, const pithp_step *step, const pithp_call *call) {
     if (call->primitive == PITHP_OP_DEBUG)
         return 0;
-    return !plan->scheduled    ? pithp_temporary_bytes(call, step->spec)
-           : step->source >= 0 ? pithp_cuda_temporary_reduce_of(call, step->spec)
-                               : pithp_cuda_temporary_bytes(call, step->spec);
+    return !plan->scheduled      ? pithp_temporary_bytes(call, step->spec)
+           : step->producer >= 0 ? pithp_cuda_temporary_reduce_of(call, step->spec)
+                                 : pithp_cuda_temporary_bytes(call, step->spec);
 }
 
 static bool describe_call(pithp_planning *g, pithp_step *step) {
@@ -95,7 +95,7 @@ static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
         &g->depth,        &g->root,        &g->step,          &g->next,
         &g->cluster,      &g->cluster_ops, &g->cluster_reads, &g->cluster_step,
         &g->waiting_next, &g->last_use,    &g->reader_count,  &g->first_reader,
-        &g->last_read,    &g->passed,      &g->updated_input, &g->slot,
+        &g->last_read,    &g->forwarded,   &g->updated_input, &g->slot,
         &g->staged_in};
     bool **const bools[VALUE_BOOLS] = {&g->is_virtual, &g->is_pieced, &g->in_memory,
                                        &g->is_output};
@@ -140,7 +140,7 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
                          .runtime = rt,
                          .places = places,
                          .runs_fused = purpose != PITHP_PLAN_CALLS,
-                         .passes = purpose == PITHP_PLAN_FUSED,
+                         .forwards = purpose == PITHP_PLAN_FUSED,
                          .scheduled = purpose == PITHP_PLAN_SCHEDULED};
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
@@ -188,7 +188,7 @@ void pithp_plan_free(pithp_plan *plan) {
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
     pithp_release(rt, plan->places,
                   ((size_t)plan->program->value_count + 1) * sizeof *plan->places);
-    pithp_release(rt, plan->homes, (size_t)plan->passed_count * sizeof *plan->homes);
+    pithp_release(rt, plan->homes, (size_t)plan->forwarded_count * sizeof *plan->homes);
     if (plan->updates)
         pithp_release(rt, plan->updates,
                       (size_t)plan->program->output_count * sizeof *plan->updates);
@@ -204,7 +204,7 @@ void pithp_plan_free(pithp_plan *plan) {
 
 pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k) {
     const pithp_place place = plan->places[plan->program->outputs[k]];
-    return place.store == PITHP_IN_PASSED ? plan->homes[place.at] : place;
+    return place.store == PITHP_FORWARDED ? plan->homes[place.at] : place;
 }
 
 pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
@@ -225,6 +225,7 @@ pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
 bool pithp_plan_is_flat(const pithp_plan *plan) {
     const pithp_step *step = plan->steps;
     return plan->step_count == 1 && step->kind == PITHP_STEP_FUSED && !step->take_count &&
-           !step->is_source && !step->band && step->fused->piece_count == 0 &&
-           !plan->workspace_bytes && !plan->passed_count && pithp_is_direct(step->fused);
+           !step->runs_in_consumer && !step->band && step->fused->piece_count == 0 &&
+           !plan->workspace_bytes && !plan->forwarded_count &&
+           pithp_is_direct(step->fused);
 }

@@ -28,10 +28,9 @@ enum {
 
 /* One instruction of a fused step: a block function over slots. */
 typedef struct pithp_fused_op {
-    uint16_t
-        row; /* index in the function table: the operation; for a cast the source dtype */
+    uint16_t operation; /* pithp_primitive; for a cast the source dtype */
     uint8_t cast;
-    uint8_t column;
+    uint8_t dtype;
     uint16_t to, from[3]; /* slots; unused ones repeat the first operand */
 } pithp_fused_op;
 
@@ -132,7 +131,7 @@ typedef enum pithp_store {
     PITHP_IN_LITERALS,  /* of the plan, at an offset */
     PITHP_IN_WORKSPACE, /* at an offset */
     PITHP_IN_OUTPUT,
-    PITHP_IN_PASSED, /* forwarded: a run finds its address, see pithp_origins */
+    PITHP_FORWARDED, /* forwarded: a run finds its address, see pithp_origins */
     PITHP_NOWHERE,   /* no memory: read where it is made, or through views */
 } pithp_store;
 
@@ -174,27 +173,29 @@ typedef struct pithp_step {
     const pith_spec *spec;         /* of the first result; FUSED: the shape */
     int64_t temporary;             /* offset in the workspace */
     size_t temporary_bytes;
-    int32_t source; /* producer of a reduction's operand: a fused step that does not run
-                       on its own. It runs block by block, or in a schedule element by
-                       element; or -1 */
-    pithp_value
-        source_value; /* the value of that step; in a band: the value that it reduces */
-    int32_t folded;   /* the only reader of a source's, or band step's, value: a reduction
-                         that compiled   code may do in the same loop; or -1 */
-    bool is_source;   /* runs inside the step that reads it */
-    uint32_t last_axes;   /* of a source: axes that come last in its index space */
-    pithp_value unplaced; /* of a source, or in a band: value without memory, read as it
-                             is made */
-    int32_t band;   /* of a band's first step: number of its steps; the others are sources
-                       and do not   run on their own */
-    int32_t beside; /* concurrency: reductions, and their sources, up to that step may run
-                       at the same time as this one; or 0 */
-    int32_t take_count; /* FUSED: gathers that run when it reads their elements, not on
-                           their own; else 0 */
+    /* Input fusion: the producer of a reduction's operand, a fused step that runs inside
+     * the reduction: block by block, or in a command buffer element by element; or -1. */
+    int32_t producer;
+    /* The value of the producer; in a band: the value that the reduction reads. */
+    pithp_value produced;
+    /* The only reader of the value of a producer or band step: a reduction that compiled
+     * code may run in the same loop; or -1. */
+    int32_t fused_reduction;
+    bool runs_in_consumer; /* runs inside the step that reads it */
+    uint32_t last_axes;    /* of a producer: axes that come last in its index space */
+    /* Of a producer or band step: a value without memory, read as it is computed. */
+    pithp_value unmaterialised;
+    /* Of the first step of a band: number of its steps. The others run with it. */
+    int32_t band;
+    /* Concurrency: reductions up to that step, and their producers, may run at the same
+     * time as this step; or 0. */
+    int32_t concurrent_until;
+    /* FUSED: gathers that run when the step reads their elements; else 0. */
+    int32_t take_count;
     union {
         struct { /* FUSED */
             /* The step and its operands, in one block of memory. A step without members
-               copies the value `unplaced` through views, as its external 0. */
+               copies the value `unmaterialised` through views, as its external 0. */
             pithp_fused_step *fused;
             const pithp_fused_step
                 *launched; /* the step that launches refer to: the same, or for later
@@ -234,8 +235,8 @@ typedef struct pithp_plan {
                              which the executable counts */
     bool runs_fused;      /* elementwise instructions are fused */
     bool scheduled;       /* for a command buffer: calls are CUDA launches */
-    bool passes;          /* results are forwarded: a run finds their addresses */
-    int64_t passed_count;
+    bool forwards;        /* results are forwarded: a run finds their addresses */
+    int64_t forwarded_count;
     pithp_place *homes;     /* homes of forwarded values */
     pithp_origins *origins; /* of each output; NULL: no output forwards an input */
     int32_t *updates; /* of each output: the input that it updates, whose buffer it may
@@ -358,7 +359,7 @@ typedef struct pithp_planning {
     int32_t *last_read; /* member of its fused step */
     int32_t *slot;      /* of a member of a fused step */
     /* Forwarding: */
-    int32_t *passed; /* number of a forwarded value, or -1 */
+    int32_t *forwarded; /* number of a forwarded value, or -1 */
     /* Updates in place: */
     bool *is_output;
     int32_t *updated_input; /* or -1 */

@@ -20,8 +20,8 @@ static unit unit_of(const pithp_plan *plan, int64_t lead) {
         return u;
     for (int k = 0; k < step->take_count; k++)
         u.members[u.count++] = step->takes[k];
-    if (step->source >= 0)
-        u.members[u.count++] = step->source;
+    if (step->producer >= 0)
+        u.members[u.count++] = step->producer;
     u.members[u.count++] = lead;
     return u;
 }
@@ -54,15 +54,15 @@ static void add_unlike(names *n, const char *name) {
 
 static const char *row_name(const pithp_instruction *i) {
     if (i->primitive == PITHP_OP_CHECKED)
-        return pithp_rows[((const pithp_checked_params *)i->params)->primitive].name;
-    return pithp_rows[i->primitive].name;
+        return pithp_ops[((const pithp_checked_params *)i->params)->primitive].name;
+    return pithp_ops[i->primitive].name;
 }
 
 static void add_names(names *n, const pithp_step *step) {
     for (int k = 0; step->kind == PITHP_STEP_FUSED && k < step->fused->op_count; k++)
         add_unlike(n, step->fused->ops[k].cast
-                          ? pithp_rows[PITHP_OP_CAST].name
-                          : pithp_rows[step->fused->ops[k].row].name);
+                          ? pithp_ops[PITHP_OP_CAST].name
+                          : pithp_ops[step->fused->ops[k].operation].name);
     if (step->kind != PITHP_STEP_FUSED)
         add_unlike(n, row_name(step->call));
 }
@@ -125,7 +125,7 @@ static bool is_made(const unit *u, pithp_value v) {
             made = i->primitive != PITHP_OP_TAKE && v >= i->result &&
                    v < i->result + i->result_count;
         else
-            made = step->unplaced == v;
+            made = step->unmaterialised == v;
         for (int e = 0;
              step->kind == PITHP_STEP_FUSED && e < step->fused->external_count && !made;
              e++)
@@ -160,7 +160,7 @@ static int64_t external_bytes(const pithp_step *step, int e) {
 static void add_fused(pithp_profile_entry *entry, const unit *u, const pithp_step *step) {
     for (int e = 0; e < step->fused->external_count; e++) {
         const bool written = is_written(step->fused, e);
-        if (written && step->operands[e].value != step->unplaced)
+        if (written && step->operands[e].value != step->unmaterialised)
             entry->written += external_bytes(step, e);
         else if (!written && !is_made(u, step->operands[e].value))
             entry->read += external_bytes(step, e);
@@ -201,7 +201,7 @@ static void add_call(pithp_profile_entry *entry, const unit *u, const pithp_step
                                         ? 1
                                         : i->operand_count - 1]);
     for (int k = 0; k < results && !in_place && !taken; k++)
-        if (i->result + k != step->unplaced)
+        if (i->result + k != step->unmaterialised)
             entry->written += bytes_of(plan, i->result + k);
 }
 
@@ -232,7 +232,7 @@ static void fill_unit(pithp_profile *p, const unit *u, int64_t parent) {
 static void fill_plan(pithp_profile *p, const pithp_plan *plan, int64_t parent) {
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        if (step->is_source)
+        if (step->runs_in_consumer)
             continue;
         const unit u = unit_of(plan, k);
         fill_unit(p, &u, parent);

@@ -62,18 +62,18 @@ int64_t pithp_profile_rows(const pithp_profile *p, pithp_profile_row *rows) {
     sorted *all = pithp_allocate(p->rt, bytes);
     if (!all)
         return -1;
-    int64_t *places = (int64_t *)(void *)(all + p->count);
-    const int64_t count = merge(p, all, places);
+    int64_t *positions = (int64_t *)(void *)(all + p->count);
+    const int64_t count = merge(p, all, positions);
     for (int64_t k = 0; k < count; k++)
         if (all[k].row.inside >= 0)
             all[all[k].row.inside].inside += all[k].nanoseconds;
     qsort(all, (size_t)count, sizeof *all, by_time);
     for (int64_t k = 0; k < count; k++)
-        places[all[k].number] = k;
+        positions[all[k].number] = k;
     for (int64_t k = 0; k < count; k++) {
         const int64_t own = all[k].nanoseconds - all[k].inside;
         rows[k] = all[k].row;
-        rows[k].inside = rows[k].inside >= 0 ? places[rows[k].inside] : -1;
+        rows[k].inside = rows[k].inside >= 0 ? positions[rows[k].inside] : -1;
         rows[k].seconds = own > 0 ? (double)own * 1e-9 : 0;
     }
     pithp_release(p->rt, all, bytes);

@@ -11,7 +11,7 @@
 
 /* Reduce consecutive rows, begin to end. Rows of three elements, vectors in space, are
  * vectorised across rows. */
-#define M_FOLD_ROWS(NAME, A, IDENTITY, COMBINE)                                          \
+#define M_MAP_REDUCE_ROWS(NAME, A, IDENTITY, COMBINE)                                    \
     M_FN A NAME##_row(const NAME##_from from, i64 first, i64 n){                         \
         M_IN_ORDER(A, M_MADE, NAME##_element, IDENTITY,                                  \
                    COMBINE)} M_FN A NAME##_three(const NAME##_from from, i64 first) {    \
@@ -21,7 +21,7 @@
         return COMBINE(none, all);                                                       \
     }                                                                                    \
     void NAME(const void *args, i64 begin, i64 end) {                                    \
-        const m_fold_args *const r = (const m_fold_args *)args;                          \
+        const m_map_reduce_args *const r = (const m_map_reduce_args *)args;              \
         const NAME##_from from = NAME##_open(r->at);                                     \
         const i64 first = r->first, length = r->length;                                  \
         A *const to = (A *)r->to;                                                        \
@@ -36,9 +36,9 @@
     }
 
 /* Elements begin to end are combined with one accumulator each. */
-#define M_FOLD_COLUMNS(NAME, A, IDENTITY, COMBINE)                                       \
+#define M_MAP_REDUCE_COLUMNS(NAME, A, IDENTITY, COMBINE)                                 \
     void NAME(const void *args, i64 begin, i64 end) {                                    \
-        const m_fold_args *const r = (const m_fold_args *)args;                          \
+        const m_map_reduce_args *const r = (const m_map_reduce_args *)args;              \
         const NAME##_from from = NAME##_open(r->at);                                     \
         A *const to = (A *)r->to;                                                        \
         if (r->begins) {                                                                 \

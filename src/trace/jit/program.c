@@ -151,7 +151,7 @@ const char *pith_program_cuda_text(pith_scope *s,
         pithp_text_begin(&text, s->runtime);
         if (schedule->fused_count || schedule->control_count)
             pithp_schedule_cuda_text(&text, schedule, !schedule->host_count);
-        (void)pithp_debug_settle(&text, schedule->prefix, ".cu", file, sizeof file);
+        (void)pithp_debug_directives(&text, schedule->prefix, ".cu", file, sizeof file);
         shown = pithp_text_finish(s, &text);
     } else if (plan) {
         pithp_fail(s, e.code, NULL, "pith_program_cuda_text: %s: %s", function->name,

@@ -88,7 +88,7 @@ static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
             }
             break;
         case PITHP_IN_WORKSPACE:
-        case PITHP_IN_PASSED:
+        case PITHP_FORWARDED:
         case PITHP_NOWHERE:
             PITH_ASSERT(false);
             break;

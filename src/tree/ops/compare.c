@@ -28,7 +28,7 @@ static const pith_array *apply(comparison *c,
                                const pith_array *x,
                                const pith_array *y) {
     const pith_array *operands[] = {x, y};
-    const int arity = pithp_rows[primitive].arity;
+    const int arity = pithp_ops[primitive].arity;
     if (!x || (arity == 2 && !y))
         return NULL;
     const pith_array *made = pithp_bind(c->s, primitive, arity, operands, NULL);

@@ -96,7 +96,7 @@ static pith_status plan(joining *j, const pith_spec **specs) {
 
 /* Add the moves of the leaves of one item, row by row. */
 static pith_status
-add_item(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *result) {
+add_item(const joining *j, pithp_copies *copies, int64_t i, const pith_array *result) {
     const pith_spec *spec = pithp_array_spec(result);
     int64_t rows = 1;
     if (!j->stack) {
@@ -112,7 +112,7 @@ add_item(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *re
     for (int64_t k = 0; k < j->zip.count && rc == PITH_OK; k++) {
         const pith_array *leaf = leaf_of(j, k, i);
         const int64_t bytes = (int64_t)pithp_array_spec(leaf)->bytes / rows;
-        rc = pithp_pieces_add(pieces, to, leaf->data, rows, bytes, pitch, bytes);
+        rc = pithp_copies_add(copies, to, leaf->data, rows, bytes, pitch, bytes);
         to += bytes;
     }
     return rc;
@@ -120,19 +120,19 @@ add_item(const joining *j, pithp_pieces *pieces, int64_t i, const pith_array *re
 
 static pith_status move_all(const joining *j, const pith_array *const *results) {
     const int64_t count = j->zip.first.structure.item_count;
-    pithp_pieces pieces;
+    pithp_copies copies;
     int64_t room;
     if (__builtin_mul_overflow(count, j->zip.count, &room))
         return pithp_fail(j->s, PITH_E_OVERFLOW, NULL, "%s: %lld trees", j->function,
                           (long long)j->zip.count);
-    pith_status rc = pithp_pieces_begin(j->s, &pieces, room);
+    pith_status rc = pithp_copies_begin(j->s, &copies, room);
     if (rc != PITH_OK)
         return rc;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++)
-        rc = add_item(j, &pieces, i, results[i]);
+        rc = add_item(j, &copies, i, results[i]);
     if (rc == PITH_OK)
-        rc = pithp_pieces_run(&pieces, j->function);
-    pithp_pieces_end(&pieces);
+        rc = pithp_copies_run(&copies, j->function);
+    pithp_copies_end(&copies);
     return rc;
 }
 

@@ -64,17 +64,17 @@ static pith_status plan_cuts(cutting *c, leaf_slices choose, const void *closure
 }
 
 static pith_status move_cuts(const cutting *c) {
-    pithp_pieces pieces;
-    pith_status rc = pithp_pieces_begin(c->s, &pieces, c->count);
+    pithp_copies copies;
+    pith_status rc = pithp_copies_begin(c->s, &copies, c->count);
     if (rc != PITH_OK)
         return rc;
     for (int64_t k = 0; k < c->count && rc == PITH_OK; k++) {
         c->moves[k].to = c->made[k]->data;
-        rc = pithp_pieces_add_move(&pieces, "slice", &c->moves[k]);
+        rc = pithp_copies_add_move(&copies, "slice", &c->moves[k]);
     }
     if (rc == PITH_OK)
-        rc = pithp_pieces_run(&pieces, "slice");
-    pithp_pieces_end(&pieces);
+        rc = pithp_copies_run(&copies, "slice");
+    pithp_copies_end(&copies);
     return rc;
 }
 

@@ -295,7 +295,7 @@ static pith_status check_change(const resizing *r, const place *p, uint64_t *fil
 }
 
 /* Add the move of the elements that a leaf and its result share. */
-static pith_status add_common(pithp_pieces *pieces, const place *p) {
+static pith_status add_common(pithp_copies *copies, const place *p) {
     const pith_spec *from = pithp_array_spec(p->leaf), *to = p->demand;
     pithp_move m = {.to = p->result->data,
                     .from = p->leaf->data,
@@ -308,7 +308,7 @@ static pith_status add_common(pithp_pieces *pieces, const place *p) {
     }
     pithp_c_strides(m.rank, to->shape, m.size, m.to_stride);
     pithp_c_strides(m.rank, from->shape, m.size, m.from_stride);
-    return pithp_pieces_add_move(pieces, "pith_tree_resize", &m);
+    return pithp_copies_add_move(copies, "pith_tree_resize", &m);
 }
 
 /* The `count` leaves that change: indices, specs, fills and results. */
@@ -321,17 +321,17 @@ typedef struct change_list {
 } change_list;
 
 static pith_status move_leaves(resizing *r, const change_list *c) {
-    pithp_pieces pieces;
-    pith_status rc = pithp_pieces_begin(r->s, &pieces, c->count);
+    pithp_copies copies;
+    pith_status rc = pithp_copies_begin(r->s, &copies, c->count);
     if (rc != PITH_OK)
         return rc;
     for (int64_t i = 0; i < c->count && rc == PITH_OK; i++) {
         r->places[c->places[i]].result = c->results[i];
-        rc = add_common(&pieces, &r->places[c->places[i]]);
+        rc = add_common(&copies, &r->places[c->places[i]]);
     }
     if (rc == PITH_OK)
-        rc = pithp_pieces_run(&pieces, "pith_tree_resize");
-    pithp_pieces_end(&pieces);
+        rc = pithp_copies_run(&copies, "pith_tree_resize");
+    pithp_copies_end(&copies);
     return rc;
 }
 

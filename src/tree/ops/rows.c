@@ -22,7 +22,7 @@ typedef struct rowing {
     const pith_array *update;   /* scatter: for all leaves */
     bool takes;
     /* Leaves processed together; each list has room for all. */
-    pithp_row_set rows;
+    pithp_gather_many rows;
     int64_t *which;
     const pith_spec **specs;
     const pith_array **made;
@@ -148,7 +148,7 @@ static bool join(rowing *r, int64_t i, const pith_scatter_options *o) {
     if ((r->params_dtype != spec->dtype || r->params_mode != o->mode) &&
         !plan_params(r, spec->dtype, o))
         return false;
-    pithp_row_leaf *p = pithp_rows_add(&r->rows, result->count);
+    pithp_gather_leaf *p = pithp_gather_many_add(&r->rows, result->count);
     p->from = leaf->data;
     p->updates = update ? update->data : NULL;
     p->fill = r->params.fill;
@@ -166,8 +166,8 @@ static bool join(rowing *r, int64_t i, const pith_scatter_options *o) {
 
 static pith_status do_leaf(rowing *r, int64_t i, const pith_scatter_options *o) {
     const pith_spec *index = pithp_array_spec(r->index);
-    if (index->count <= PITHP_ROWS_MOST && pith_dtype_is_integer(index->dtype) &&
-        join(r, i, o))
+    if (index->count <= PITHP_GATHER_MANY_POSITIONS &&
+        pith_dtype_is_integer(index->dtype) && join(r, i, o))
         return PITH_OK;
     if (r->s->error.code == PITH_OK)
         return do_alone(r, i, o);
@@ -203,11 +203,11 @@ static pith_status do_joined(rowing *r) {
     pith_status rc = pithp_arrays_make(r->s, r->rows.count, r->specs, r->made);
     if (rc != PITH_OK)
         return rc;
-    const int64_t count = r->rows.count; /* pithp_rows_run may split entries */
+    const int64_t count = r->rows.count; /* pithp_gather_many_run may split entries */
     for (int64_t k = 0; k < count; k++)
         r->rows.list[k].to = r->made[k]->data;
-    rc = pithp_rows_run(&r->rows, r->function, r->index->data, index->dtype, index->count,
-                        r->no_negative);
+    rc = pithp_gather_many_run(&r->rows, r->function, r->index->data, index->dtype,
+                               index->count, r->no_negative);
     for (int64_t k = 0; k < count; k++)
         if (rc == PITH_OK)
             r->leaves[r->which[k]] = r->made[k];
@@ -228,12 +228,12 @@ static pith_status do_rows(rowing *r) {
         return pithp_fail_memory(r->s, bytes);
     r->specs = (const pith_spec **)(void *)(r->which + room);
     r->made = (const pith_array **)(void *)(r->specs + room);
-    pith_status rc = pithp_rows_begin(r->s, &r->rows, r->t->item_count);
+    pith_status rc = pithp_gather_many_begin(r->s, &r->rows, r->t->item_count);
     if (rc == PITH_OK) {
         rc = do_leaves(r);
         if (rc == PITH_OK && r->rows.count)
             rc = do_joined(r);
-        pithp_rows_end(&r->rows);
+        pithp_gather_many_end(&r->rows);
     }
     pithp_scratch_release(r->s->runtime, r->which, bytes);
     return rc;

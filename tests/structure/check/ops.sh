@@ -27,7 +27,7 @@ find $places -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' | sort | xargs awk 
     FNR == 1 { if (file != "") check(); file = FILENAME; all = "" }
     { sub(/[ \t]*\\$/, ""); all = all " " $0 }
     END { check(); exit bad }' || {
-    echo "ops: ask pithp_op_has, or pithp_rows[p].combine, instead of the number of a primitive"
+    echo "ops: ask pithp_op_has, or pithp_ops[p].combine, instead of the number of a primitive"
     exit 1
 }
 echo "ops: no code depends on the number of a primitive"

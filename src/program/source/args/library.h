@@ -20,20 +20,20 @@ typedef struct pithp_cuda_move_args {
 } pithp_cuda_move_args;
 
 /* A chunk of a copy of rows: elements begin .. begin + count in C order. */
-typedef struct pithp_piece {
+typedef struct pithp_copy_rows {
     char *to;
     const char *from;
     int64_t begin, count;
     int64_t row;                  /* elements of a row */
     int64_t to_pitch, from_pitch; /* pitch: bytes between rows */
     int64_t size;                 /* bytes of an element: 1, 2, 4, 8 or 16 */
-} pithp_piece;
+} pithp_copy_rows;
 
 /* Index i is element i % (1 << shift) of chunk i >> shift. */
-typedef struct pithp_cuda_pieces_args {
-    const pithp_piece *list;
+typedef struct pithp_cuda_copy_many_args {
+    const pithp_copy_rows *list;
     int64_t total, shift;
-} pithp_cuda_pieces_args;
+} pithp_cuda_copy_many_args;
 
 typedef struct pithp_cuda_fill_args {
     char *to;
@@ -84,10 +84,10 @@ typedef struct pithp_cuda_sort_args {
     void *to;
     int64_t outer, length, inner;
     int64_t run; /* tiles: slots of a line in a tile; merge: length of sorted runs */
-    void *keys, *next_keys;     /* with the width of elements */
+    void *keys, *next_keys;       /* with the width of elements */
     void *indices, *next_indices; /* i64 if wide is set, else u32: indices along the line,
                                    in key order */
-    int32_t dtype, size;        /* dtype and bytes of an element */
+    int32_t dtype, size;          /* dtype and bytes of an element */
     int32_t descending;
     int32_t argsort;
     int32_t wide;
@@ -162,9 +162,9 @@ typedef struct pithp_cuda_index_args {
     pithp_cuda_report *report; /* mode error */
     uint64_t fill;
     int64_t outer, count, inner;
-    int64_t pitch;         /* elements between outer indices of the indexed array */
-    int64_t *offsets;      /* of positions, in rows of inner; -1: out of range */
-    const uint64_t *keys;  /* scatter: sorted offsets */
+    int64_t pitch;            /* elements between outer indices of the indexed array */
+    int64_t *offsets;         /* of positions, in rows of inner; -1: out of range */
+    const uint64_t *keys;     /* scatter: sorted offsets */
     const int64_t *positions; /* scatter: positions in key order; NULL: 0, 1, ... */
     int32_t size, dtype, index_dtype;
     int32_t arrays;
@@ -179,7 +179,7 @@ typedef struct pithp_cuda_index_args {
 
 /* A chunk of a leaf whose rows are gathered or set: elements begin .. begin + count of
  * the result in C order. */
-typedef struct pithp_row_leaf {
+typedef struct pithp_gather_leaf {
     char *to;            /* take: [outer, positions, inner]; set: as from */
     const char *from;    /* [outer, extent, inner] */
     const char *updates; /* set: [outer, positions, inner]; take: NULL */
@@ -188,19 +188,19 @@ typedef struct pithp_row_leaf {
     int64_t extent, inner;
     int32_t size; /* bytes of an element: 1, 2, 4 or 8 */
     int32_t mode; /* pithp_index_mode; not error */
-} pithp_row_leaf;
+} pithp_gather_leaf;
 
 /* Maximum number of positions: each element of a set scans all of them. */
-enum { PITHP_ROWS_MOST = 64 };
+enum { PITHP_GATHER_MANY_POSITIONS = 64 };
 
 /* Index i is element i % (1 << shift) of chunk i >> shift. */
-typedef struct pithp_cuda_rows_args {
-    const pithp_row_leaf *list;
+typedef struct pithp_cuda_gather_many_args {
+    const pithp_gather_leaf *list;
     const void *index; /* [positions] */
     int64_t positions, total, shift;
     int32_t index_dtype;
     int32_t no_negative;
-} pithp_cuda_rows_args;
+} pithp_cuda_gather_many_args;
 
 /* A box of an array, row by row in C order, copied to or from a position in the array. */
 typedef struct pithp_cuda_box_args {

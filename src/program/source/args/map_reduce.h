@@ -3,12 +3,12 @@
 #ifndef PITH_PROGRAM_SOURCE_ARGS_MAP_REDUCE_H
 #define PITH_PROGRAM_SOURCE_ARGS_MAP_REDUCE_H
 
-typedef struct m_fold_args {
+typedef struct m_map_reduce_args {
     char *const *at; /* addresses of the step's operands in memory */
     void *to;        /* accumulators */
     i64 first;       /* rows: first element of the first row */
     i64 length;      /* rows: elements of each; at most a block */
     b8 begins;       /* columns: the accumulators are uninitialised */
-} m_fold_args;
+} m_map_reduce_args;
 
 #endif

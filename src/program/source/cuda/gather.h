@@ -50,21 +50,23 @@ M_KERNEL(pithp_k_take, pithp_cuda_index_args) {
 
 /* ---- Multi-tensor gather: rows of many leaves at one array of indices ---- */
 
-typedef struct m_rows {
-    i64 index[PITHP_ROWS_MOST];
-} m_rows;
+typedef struct m_gather_many {
+    i64 index[PITHP_GATHER_MANY_POSITIONS];
+} m_gather_many;
 
-M_FN i64 m_row_index(const pithp_cuda_rows_args *a, const pithp_row_leaf *p, i64 given) {
+M_FN i64 m_row_index(const pithp_cuda_gather_many_args *a,
+                     const pithp_gather_leaf *p,
+                     i64 given) {
     return m_position(given, p->extent, p->mode, !a->no_negative,
                       a->index_dtype == M_DTYPE_U64);
 }
 
 /* Source of element i of a leaf's result. If several updates set it, the last one wins.
  */
-M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
-                              const pithp_row_leaf *p,
-                              const m_rows *shared,
-                              i64 i) {
+M_FN const char *m_gathered_element(const pithp_cuda_gather_many_args *a,
+                                    const pithp_gather_leaf *p,
+                                    const m_gather_many *shared,
+                                    i64 i) {
     const i64 column = i % p->inner, row = i / p->inner;
     if (p->updates) {
         const i64 outer = row / p->extent, wanted = row % p->extent;
@@ -81,7 +83,11 @@ M_FN const char *m_row_source(const pithp_cuda_rows_args *a,
 }
 
 /* A block of threads reads the indices once. */
-M_BLOCK_KERNEL(pithp_k_rows, pithp_cuda_rows_args, m_rows, m_none, 2) {
+M_BLOCK_KERNEL(pithp_k_gather_many,
+               pithp_cuda_gather_many_args,
+               m_gather_many,
+               m_none,
+               2) {
     const i32 thread = (i32)(t % M_BLOCK);
     (void)own;
     if (step == 0) {
@@ -91,11 +97,11 @@ M_BLOCK_KERNEL(pithp_k_rows, pithp_cuda_rows_args, m_rows, m_none, 2) {
     }
     if (t >= a->total)
         return;
-    const pithp_row_leaf *p = &a->list[t >> a->shift];
+    const pithp_gather_leaf *p = &a->list[t >> a->shift];
     const i64 i = t - (t >> a->shift << a->shift);
     if (i < p->count)
-        m_move(p->to + (p->begin + i) * p->size, m_row_source(a, p, shared, p->begin + i),
-               p->size);
+        m_move(p->to + (p->begin + i) * p->size,
+               m_gathered_element(a, p, shared, p->begin + i), p->size);
 }
 
 /* One index for every element of the result, [outer, count, inner]. */

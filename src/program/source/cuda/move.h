@@ -153,10 +153,10 @@ M_BLOCK_KERNEL(pithp_k_tiles, pithp_cuda_move_args, m_tile, m_none, 2) {
     }
 }
 
-M_KERNEL(pithp_k_pieces, pithp_cuda_pieces_args) {
+M_KERNEL(pithp_k_copy_many, pithp_cuda_copy_many_args) {
     if (t >= a->total)
         return;
-    const pithp_piece *p = &a->list[t >> a->shift];
+    const pithp_copy_rows *p = &a->list[t >> a->shift];
     const i64 i = t - (t >> a->shift << a->shift);
     if (i >= p->count)
         return;
