@@ -60,94 +60,16 @@ static const pith_array *binary(pith_scope *s,
     return pithp_bind(s, primitive, 2, operands, NULL);
 }
 
-#define UNARY(name, PRIMITIVE)                                                           \
+#define PITHP_UNARY(name, PRIMITIVE, rule)                                               \
     const pith_array *pith_##name(pith_scope *s, const pith_array *a) {                  \
         return unary(s, PITHP_OP_##PRIMITIVE, "pith_" #name, a);                         \
     }
-#define BINARY(name, PRIMITIVE)                                                          \
+#define PITHP_BINARY(name, PRIMITIVE, rule)                                              \
     const pith_array *(pith_##name)(pith_scope * s, const pith_array *a,                 \
                                     const pith_array *b) {                               \
         return binary(s, PITHP_OP_##PRIMITIVE, "pith_" #name, a, b);                     \
     }
-
-UNARY(neg, NEG)
-UNARY(abs, ABS)
-UNARY(sign, SIGN)
-UNARY(square, SQUARE)
-UNARY(reciprocal, RECIPROCAL)
-UNARY(floor, FLOOR)
-UNARY(ceil, CEIL)
-UNARY(round, ROUND)
-UNARY(trunc, TRUNC)
-UNARY(sqrt, SQRT)
-UNARY(rsqrt, RSQRT)
-UNARY(cbrt, CBRT)
-UNARY(exp, EXP)
-UNARY(exp2, EXP2)
-UNARY(expm1, EXPM1)
-UNARY(log, LOG)
-UNARY(log2, LOG2)
-UNARY(log10, LOG10)
-UNARY(log1p, LOG1P)
-UNARY(sin, SIN)
-UNARY(cos, COS)
-UNARY(tan, TAN)
-UNARY(asin, ASIN)
-UNARY(acos, ACOS)
-UNARY(atan, ATAN)
-UNARY(sinh, SINH)
-UNARY(cosh, COSH)
-UNARY(tanh, TANH)
-UNARY(asinh, ASINH)
-UNARY(acosh, ACOSH)
-UNARY(atanh, ATANH)
-UNARY(erf, ERF)
-UNARY(erfc, ERFC)
-UNARY(erf_inv, ERF_INV)
-UNARY(lgamma, LGAMMA)
-UNARY(tgamma, TGAMMA)
-UNARY(digamma, DIGAMMA)
-UNARY(logistic, LOGISTIC)
-UNARY(is_nan, IS_NAN)
-UNARY(is_inf, IS_INF)
-UNARY(is_finite, IS_FINITE)
-UNARY(signbit, SIGNBIT)
-UNARY(logical_not, LOGICAL_NOT)
-UNARY(bitwise_not, BITWISE_NOT)
-UNARY(population_count, POPULATION_COUNT)
-UNARY(count_leading_zeros, COUNT_LEADING_ZEROS)
-
-BINARY(add, ADD)
-BINARY(sub, SUB)
-BINARY(mul, MUL)
-BINARY(floor_divide, FLOOR_DIVIDE)
-BINARY(remainder, REMAINDER)
-BINARY(fmod, FMOD)
-BINARY(pow, POWER)
-BINARY(logaddexp, LOGADDEXP)
-BINARY(atan2, ATAN2)
-BINARY(hypot, HYPOT)
-BINARY(copysign, COPYSIGN)
-BINARY(nextafter, NEXTAFTER)
-BINARY(minimum, MIN)
-BINARY(maximum, MAX)
-BINARY(fmin, FMIN)
-BINARY(fmax, FMAX)
-BINARY(equal, EQ)
-BINARY(not_equal, NE)
-BINARY(less, LT)
-BINARY(less_equal, LE)
-BINARY(greater, GT)
-BINARY(greater_equal, GE)
-BINARY(logical_and, LOGICAL_AND)
-BINARY(logical_or, LOGICAL_OR)
-BINARY(logical_xor, LOGICAL_XOR)
-BINARY(bitwise_and, BITWISE_AND)
-BINARY(bitwise_or, BITWISE_OR)
-BINARY(bitwise_xor, BITWISE_XOR)
-BINARY(shift_left, SHIFT_LEFT)
-BINARY(shift_right, SHIFT_RIGHT)
-BINARY(shift_right_logical, SHIFT_RIGHT_LOGICAL)
+#include "array/elementwise.def"
 
 pith_dtype pith_promote_types(pith_dtype a, pith_dtype b) {
     return pith_dtype_size(a) && pith_dtype_size(b) ? pithp_promote(a, b)

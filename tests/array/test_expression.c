@@ -1,5 +1,6 @@
 /* Formulas: the bits of the calls written out, eager, fused and traced; C's precedence;
  * numbers without dtype; texts of any depth. */
+#include "array/expression_parts.h"
 #include "expression_test.h"
 
 enum { MANY = 40000 }; /* elements: fused */
@@ -131,62 +132,44 @@ Test(expression, runs_without_fusion_too) {
     close_scope();
 }
 
+typedef struct function {
+    const char *text;
+    pithp_operand_rule rule;
+    const pith_array *(*one)(pith_scope *, const pith_array *);
+    const pith_array *(*two)(pith_scope *, const pith_array *, const pith_array *);
+} function;
+
+static void check_function(const function *f, pith_dtype dtype) {
+    const pith_array *x = values(dtype, FEW, 0), *y = values(dtype, FEW, 2);
+    const pith_array *want = f->one ? f->one(s, x) : f->two(s, x, y);
+    text = f->text;
+    pt_ok(s, want);
+    cr_assert(same_bits(formula(s, x, y, x), want), "%s: %s", text, pith_message(s));
+}
+
 /* Every function by its name gives what the call gives. */
 Test(expression, has_the_functions_of_the_library) {
     open_scope();
-#define ONE(name)                                                                        \
-    { #name "(x)", (pith_##name), NULL }
-#define TWO(name)                                                                        \
-    { #name "(x, y)", NULL, (pith_##name) }
-    static const struct {
-        const char *text;
-        const pith_array *(*one)(pith_scope *, const pith_array *);
-        const pith_array *(*two)(pith_scope *, const pith_array *, const pith_array *);
-    } functions[] =
-        {
-            ONE(neg),        ONE(abs),         ONE(sign),          ONE(square),
-            ONE(reciprocal), ONE(floor),       ONE(ceil),          ONE(round),
-            ONE(trunc),      ONE(sqrt),        ONE(rsqrt),         ONE(cbrt),
-            ONE(exp),        ONE(exp2),        ONE(expm1),         ONE(log),
-            ONE(log2),       ONE(log10),       ONE(log1p),         ONE(sin),
-            ONE(cos),        ONE(tan),         ONE(asin),          ONE(acos),
-            ONE(atan),       ONE(sinh),        ONE(cosh),          ONE(tanh),
-            ONE(asinh),      ONE(acosh),       ONE(atanh),         ONE(erf),
-            ONE(erfc),       ONE(erf_inv),     ONE(lgamma),        ONE(tgamma),
-            ONE(digamma),    ONE(logistic),    ONE(is_nan),        ONE(is_inf),
-            ONE(is_finite),  ONE(signbit),     ONE(logical_not),   ONE(nan_to_num),
-            TWO(add),        TWO(sub),         TWO(mul),           TWO(div),
-            TWO(remainder),  TWO(fmod),        TWO(pow),           TWO(floor_divide),
-            TWO(logaddexp),  TWO(atan2),       TWO(hypot),         TWO(copysign),
-            TWO(nextafter),  TWO(minimum),     TWO(maximum),       TWO(fmin),
-            TWO(fmax),       TWO(equal),       TWO(not_equal),     TWO(less),
-            TWO(less_equal), TWO(greater),     TWO(greater_equal), TWO(logical_and),
-            TWO(logical_or), TWO(logical_xor),
-        },
-      of_integers[] = {
-          ONE(bitwise_not),         ONE(population_count), ONE(count_leading_zeros),
-          TWO(trunc_divide),        TWO(bitwise_and),      TWO(bitwise_or),
-          TWO(bitwise_xor),         TWO(shift_left),       TWO(shift_right),
-          TWO(shift_right_logical), TWO(floor_divide),
-      };
-#undef ONE
-#undef TWO
-    const pith_array *x = values(PITH_F32, FEW, 0), *y = values(PITH_F32, FEW, 2);
+#define PITHP_UNARY(name, PRIMITIVE, rule)                                               \
+    {#name "(x)", PITHP_OPERANDS_##rule, (pith_##name), NULL},
+#define PITHP_BINARY(name, PRIMITIVE, rule)                                              \
+    {#name "(x, y)", PITHP_OPERANDS_##rule, NULL, (pith_##name)},
+    static const function functions[] = {
+#include "array/elementwise.def"
+        {"div(x, y)", PITHP_OPERANDS_REAL, NULL, (pith_div)},
+        {"nan_to_num(x)", PITHP_OPERANDS_REAL, pith_nan_to_num, NULL},
+        {"trunc_divide(x, y)", PITHP_OPERANDS_WHOLE, NULL, (pith_trunc_divide)},
+    };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        text = functions[i].text;
-        const pith_array *want =
-            functions[i].one ? functions[i].one(s, x) : functions[i].two(s, x, y);
-        pt_ok(s, want);
-        cr_assert(same_bits(formula(s, x, y, x), want), "%s: %s", text, pith_message(s));
+        const function *f = &functions[i];
+        const bool integers =
+            f->rule == PITHP_OPERANDS_WHOLE || f->rule == PITHP_OPERANDS_SHIFT;
+        if (!integers)
+            check_function(f, PITH_F32);
+        if (integers || f->rule == PITHP_OPERANDS_JOINED)
+            check_function(f, PITH_I16);
     }
-    x = values(PITH_I16, FEW, 0), y = values(PITH_I16, FEW, 2);
-    for (size_t i = 0; i < sizeof of_integers / sizeof *of_integers; i++) {
-        text = of_integers[i].text;
-        const pith_array *want =
-            of_integers[i].one ? of_integers[i].one(s, x) : of_integers[i].two(s, x, y);
-        pt_ok(s, want);
-        cr_assert(same_bits(formula(s, x, y, x), want), "%s: %s", text, pith_message(s));
-    }
+    const pith_array *x = values(PITH_I16, FEW, 0);
     cr_assert(
         same_bits(pith_expression(s, "ldexp(v, n)",
                                   PITH_BIND({"v", values(PITH_F16, FEW, 0)}, {"n", x})),
