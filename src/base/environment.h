@@ -3,7 +3,6 @@
 #define PITH_BASE_ENVIRONMENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Whether the process has rights that its caller lacks (AT_SECURE: setuid, setgid, file
  * capabilities). The environment is then untrusted input: no variable is read, no
@@ -12,10 +11,6 @@ bool pithp_secure_execution(void);
 
 /* As getenv, but NULL under secure execution. */
 const char *pithp_environment(const char *name);
-
-/* Parse a number of bytes with an optional unit KiB, MiB, GiB or TiB. Returns false for
- * invalid text. */
-bool pithp_parse_bytes(const char *text, size_t *bytes);
 
 /* Why run-time compilation is off under secure execution: one sentence for logs and
  * errors. */

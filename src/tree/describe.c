@@ -23,20 +23,6 @@ void pithp_describe_f64(pithp_text *t, double value) {
     pithp_text_add_number(t, digits, value);
 }
 
-void pithp_describe_bytes(pithp_text *t, size_t bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    if (bytes < 1000) {
-        pithp_text_print(t, "%zu B", bytes);
-        return;
-    }
-    double size = (double)bytes / 1024;
-    int unit = 1;
-    for (; size >= 999.5 && unit + 1 < PITHP_COUNT(units); unit++)
-        size /= 1024;
-    pithp_text_add_number(t, size < 1 ? 2 : 3, size);
-    pithp_text_print(t, " %s", units[unit]);
-}
-
 /* Length of the common prefix of two texts that can be left out. */
 static size_t same_bytes(const char *text, const char *other) {
     size_t same = 0;

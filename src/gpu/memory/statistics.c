@@ -1,4 +1,5 @@
 /* Memory statistics of instances and scopes, as numbers, JSON and a table. */
+#include "base/bytes.h"
 #include "base/format.h"
 #include "gpu/device.h"
 #include "gpu/memory/manager.h"
@@ -227,24 +228,13 @@ const char *pith_memory_json(pith_scope *s) {
 
 /* ---- The table ---- */
 
-static const char *print_bytes(size_t bytes, char text[24]) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    double value = (double)bytes;
-    int unit = 0;
-    while (value >= 1024 && unit + 1 < PITHP_COUNT(units)) {
-        value /= 1024;
-        unit++;
-    }
-    pithp_format(text, 24, unit ? "%.2f %s" : "%.0f %s", value, units[unit]);
-    return text;
-}
-
 static void print_row(FILE *out, const row *r) {
-    char a[24], b[24], c[24], cap[24], share[24];
+    char a[PITHP_BYTES_TEXT], b[PITHP_BYTES_TEXT], c[PITHP_BYTES_TEXT],
+        cap[PITHP_BYTES_TEXT], share[24];
     pithp_format(share, sizeof share, "%.1f", 100 * r->proportion);
     fprintf(out, "%-20.20s %5s%% %12s %12s %12s %12s %8lld %8lld %8lld\n", r->name, share,
-            print_bytes(r->cap, cap), print_bytes(r->numbers.current, a),
-            print_bytes(r->numbers.peak, b), print_bytes(r->numbers.total, c),
+            pithp_bytes_text(cap, r->cap), pithp_bytes_text(a, r->numbers.current),
+            pithp_bytes_text(b, r->numbers.peak), pithp_bytes_text(c, r->numbers.total),
             (long long)r->numbers.current_count, (long long)r->numbers.peak_count,
             (long long)r->numbers.total_count);
 }
@@ -252,19 +242,20 @@ static void print_row(FILE *out, const row *r) {
 void pith_memory_print(const pith_runtime *rt, FILE *out) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
     report r;
-    char a[24], b[24], c[24], e[24];
+    char a[PITHP_BYTES_TEXT], b[PITHP_BYTES_TEXT], c[PITHP_BYTES_TEXT],
+        e[PITHP_BYTES_TEXT];
     out = out ? out : stdout;
     if (!d || !report_begin(d, &r))
         return;
     fprintf(out, "%s: %s live, %s at most, %s kept for reuse, ", d->name,
-            print_bytes(r.device.live, a), print_bytes(r.device.peak, b),
-            print_bytes(r.device.pool, c));
-    fprintf(out, "%s free of %s\n", print_bytes(r.device.free, a),
-            print_bytes(r.device.total, b));
+            pithp_bytes_text(a, r.device.live), pithp_bytes_text(b, r.device.peak),
+            pithp_bytes_text(c, r.device.pool));
+    fprintf(out, "%s free of %s\n", pithp_bytes_text(a, r.device.free),
+            pithp_bytes_text(b, r.device.total));
     fprintf(out, "%lld blocks live, %lld at most; %s allocated ever, in %lld blocks; ",
             (long long)r.device.live_count, (long long)r.device.peak_count,
-            print_bytes(r.total, c), (long long)r.total_count);
-    fprintf(out, "%s pinned; limits are %s\n", print_bytes(r.pinned, e),
+            pithp_bytes_text(c, r.total), (long long)r.total_count);
+    fprintf(out, "%s pinned; limits are %s\n", pithp_bytes_text(e, r.pinned),
             r.active ? "active" : "passive");
     fprintf(out, "%-20s %6s %12s %12s %12s %12s %8s %8s %8s\n", "instance", "share",
             "cap", "current", "peak", "total", "blocks", "peak", "total");

@@ -1,4 +1,5 @@
 /* Profile output: tables and JSON. */
+#include "base/bytes.h"
 #include "base/format.h"
 #include "program/profile/profile.h"
 
@@ -8,15 +9,6 @@
 /* ---- Tables ---- */
 
 enum { CELL_BYTES = 16, MOST_SITES = 4 };
-
-static const char *in_units(char cell[CELL_BYTES], double bytes) {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    int k = 0;
-    for (; bytes >= 1024 && k + 1 < PITHP_COUNT(units); k++)
-        bytes /= 1024;
-    pithp_format(cell, CELL_BYTES, k ? "%.1f %s" : "%.0f %s", bytes, units[k]);
-    return cell;
-}
 
 static const char *in_seconds(char cell[CELL_BYTES], double seconds) {
     static const char *const units[] = {"s", "ms", "us"};
@@ -60,7 +52,7 @@ static void add_row(pithp_text *t,
                     double total,
                     const pithp_profile_row *rows,
                     const pithp_profile_row *row) {
-    char time[CELL_BYTES], read[CELL_BYTES], written[CELL_BYTES];
+    char time[CELL_BYTES], read[PITHP_BYTES_TEXT], written[PITHP_BYTES_TEXT];
     const double bytes = (double)row->read + (double)row->written;
     pithp_text where;
     pithp_text_begin(&where, t->rt);
@@ -68,8 +60,8 @@ static void add_row(pithp_text *t,
     pithp_text_print(
         t, "%7.2f %11s %10" PRId64 " %11s %11s %8.2f  %-24s %s",
         total > 0 ? 100 * row->seconds / total : 0, in_seconds(time, row->seconds),
-        row->calls, in_units(read, (double)row->read),
-        in_units(written, (double)row->written),
+        row->calls, pithp_bytes_text(read, (uint64_t)row->read),
+        pithp_bytes_text(written, (uint64_t)row->written),
         row->seconds > 0 ? bytes / row->seconds / 1e9 : 0, where.bytes, row->name);
     t->failed |= where.failed;
     pithp_text_end(&where);

@@ -4,8 +4,9 @@
 # A room may include itself and lower ranks. Rooms of one rank do not include each other. The
 # floors of a room, its folders, do the same among themselves. The file ranks lists both.
 # Programs (examples, tools, benches) see public headers and their own files alone; but
-# bench/bench_memory*.c time the blocks of arrays, which have no public function, and so of
-# tools/oracle kernels.* and cuda_text.c, which compile what a graph on a device would run.
+# bench/bench_memory*.c time the blocks of arrays, which have no public function; of tools/oracle
+# kernels.* and cuda_text.c compile what a graph on a device would run; and tools/pith/text.c
+# shares the source of base/bytes.h, which needs libc only.
 set -eu
 ranks=$(cd "$(dirname "$0")" && pwd)/ranks
 cd "$1"
@@ -61,7 +62,7 @@ function same_or_lower_floor(from, to) {
 FNR == 1 {
     n = split(FILENAME, part, "/")
     room = ""; program = 0; umbrella = 0
-    inside = FILENAME ~ /^(bench\/bench_memory[^\/]*\.c|tools\/oracle\/(kernels\.[ch]|cuda_text\.c))$/
+    inside = FILENAME ~ /^(bench\/bench_memory[^\/]*\.c|tools\/oracle\/(kernels\.[ch]|cuda_text\.c)|tools\/pith\/text\.c)$/
     if (part[1] == "src") {
         room = part[2]
         if (!(room in rank)) complain("src/" room " is no room of the list in ranks")
