@@ -2,13 +2,13 @@
 # imports.sh ROOT: includes run one way between the rooms, and third-party headers stay in theirs.
 #
 # A room may include itself and lower ranks. Rooms of one rank do not include each other. The
-# floors of a room, its folders, do the same among themselves. The file ranks lists both.
+# floors of a room, its folders, do the same among themselves. The file src/rooms lists both.
 # Programs (examples, tools, benches) see public headers and their own files alone; but
 # bench/bench_memory*.c time the blocks of arrays, which have no public function; of tools/oracle
 # kernels.* and cuda_text.c compile what a graph on a device would run; and tools/pith/text.c
 # shares the source of base/bytes.h, which needs libc only.
 set -eu
-ranks=$(cd "$(dirname "$0")" && pwd)/ranks
+ranks=$(cd "$(dirname "$0")/../../../src" && pwd)/rooms
 cd "$1"
 
 find src include/pith examples tools bench -type f \
@@ -65,14 +65,14 @@ FNR == 1 {
     inside = FILENAME ~ /^(bench\/bench_memory[^\/]*\.c|tools\/oracle\/(kernels\.[ch]|cuda_text\.c)|tools\/pith\/text\.c)$/
     if (part[1] == "src") {
         room = part[2]
-        if (!(room in rank)) complain("src/" room " is no room of the list in ranks")
+        if (!(room in rank)) complain("src/" room " is no room of src/rooms")
         floor = floor_of(room, part[3], n > 3)
         if (room in has_floors && n > 3 && !(floor in floor_rank))
-            complain("src/" floor " is no floor of the list in ranks")
+            complain("src/" floor " is no floor of src/rooms")
     } else if (part[1] == "include") {
         header = part[3]; sub(/\.h$/, "", header)
         if (header == "pith") umbrella = 1
-        else if ((room = header_room(header)) == "") complain("the header belongs to no room of the list in ranks")
+        else if ((room = header_room(header)) == "") complain("the header belongs to no room of src/rooms")
     } else
         program = 1
 }

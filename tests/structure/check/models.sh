@@ -4,6 +4,7 @@
 # Rows of its tables are: | name there | name here | test | ; the test column holds `suite::name`
 # or a ctest name `room/name`, one or several in backticks, or says "planned: <room>".
 set -eu
+rooms=$(cd "$(dirname "$0")/../../../src" && pwd)/rooms
 cd "$1"
 tests=$(mktemp)
 trap 'rm -f "$tests"' EXIT
@@ -17,11 +18,11 @@ find tests -name CMakeLists.txt | while read -r list; do
         -e 's/^ *structure_check(\([a-z0-9_]*\).*/structure\/\1/p' "$list"
 done >>"$tests"
 
-awk -F '|' -v tests="$tests" '
+awk -F '|' -v tests="$tests" -v rooms="$rooms" '
 BEGIN {
     while ((getline name < tests) > 0) known[name] = 1
-    split("base gpu program array tree lens checkpoint trace assert capacity run", a, " ")
-    for (i in a) room[a[i]] = 1
+    while ((getline line <rooms) > 0)
+        if (line ~ /^[a-z]+ [0-9]+$/) { sub(/ .*/, "", line); room[line] = 1 }
 }
 /^\|/ && $2 !~ /^[ ]*(-+|Name|name)/ {
     rows++
