@@ -35,7 +35,7 @@ euler(pith_scope *s, const Lorenz *from, const Lorenz *at, const pith_array *sca
 
 /* The midpoint method. */
 static const Lorenz *midpoint(pith_scope *s, const Lorenz *now) {
-    const pith_array *half = pith_mul(s, now->dt, pith_f64(s, 0.5));
+    const pith_array *half = pith_mul(s, now->dt, 0.5);
     return euler(s, now, euler(s, now, now, half), now->dt);
 }
 PITH_FUNCTION1(midpoint_step, midpoint, Lorenz, Lorenz)

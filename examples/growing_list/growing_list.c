@@ -35,8 +35,7 @@ static const Gas *list_pairs(pith_scope *s, const Gas *in) {
     const pith_array *far = distance(s, in, column, in->position); /* [n, n] */
     const pith_array *at = pith_arange(s, PITH_I64, PARTICLES);
     const pith_array *upper = pith_less(s, pith_expand_dims(s, at, PITH_AXES(1)), at);
-    const pith_array *near =
-        pith_logical_and(s, upper, pith_less(s, far, pith_f64(s, 1)));
+    const pith_array *near = pith_logical_and(s, upper, pith_less(s, far, 1));
     /* State what is needed: if the list is too short, pith_run makes it longer and
      * repeats the step. */
     const pith_array *need = pith_sum(s, pith_cast(s, near, PITH_I64), PITH_ALL_AXES);
@@ -69,14 +68,13 @@ static const Gas *move(pith_scope *s, const Gas *in) {
     Gas same = *in;
     same.key = pith_slice_at(s, keys, 0, 0);
     Gas trial = same; /* all particles move a little, and the box shrinks */
-    trial.box = pith_mul(s, in->box, pith_f64(s, 0.995));
-    trial.position = pith_add(s, in->position, pith_mul(s, shift, pith_f64(s, 0.002)));
-    trial.accepted = pith_add(s, in->accepted, pith_i64(s, 1));
+    trial.box = pith_mul(s, in->box, 0.995);
+    trial.position = pith_add(s, in->position, pith_mul(s, shift, 0.002));
+    trial.accepted = pith_add(s, in->accepted, 1);
     trial = *list_pairs(s, pith_freeze(s, Gas, &trial));
     trial.energy = energy(s, &trial);
     const pith_array *cost = pith_sub(s, trial.energy, in->energy);
-    const pith_array *accept =
-        pith_less(s, draw, pith_exp(s, pith_mul(s, pith_f64(s, -3), cost)));
+    const pith_array *accept = pith_less(s, draw, pith_exp(s, pith_mul(s, -3, cost)));
     return pith_tree_where_broadcast_last(s, accept, pith_freeze(s, Gas, &trial),
                                           pith_freeze(s, Gas, &same));
 }

@@ -17,7 +17,7 @@ PITH_NODE(Grid,
 
 /* The sum of the four neighbours minus four times the element. */
 static const pith_array *laplacian(pith_scope *s, const pith_array *x) {
-    const pith_array *sum = pith_mul(s, pith_f64(s, -4), x);
+    const pith_array *sum = pith_mul(s, -4, x);
     for (int axis = 0; axis < 2; axis++)
         for (int shift = -1; shift <= 1; shift += 2)
             sum = pith_add(s, sum, pith_roll(s, x, shift, axis));
@@ -62,8 +62,8 @@ static const Grid *square(pith_scope *s) {
     const pith_array *mask =
         pith_pad(s, inside, pith_f64(s, 0), 2, (const pith_padding[]){around, around});
     Grid start = pith_initial(Grid);
-    start.v = pith_mul(s, pith_f64(s, 0.25), mask);
-    start.u = pith_sub(s, pith_f64(s, 1), pith_mul(s, pith_f64(s, 0.5), mask));
+    start.v = pith_mul(s, 0.25, mask);
+    start.u = pith_sub(s, 1, pith_mul(s, 0.5, mask));
     return pith_freeze(s, Grid, &start);
 }
 
@@ -92,8 +92,7 @@ int main(void) {
         pith_scope_close(states); /* with the old state */
         states = next;
     }
-    const Grid *compiled =
-        pith_call(s, pith_jit(s, &fifty_steps, NULL), PITH_ITEMS(start));
+    const Grid *compiled = pith_apply(s, pith_jit(s, &fifty_steps, NULL), start);
     printf("eager and compiled: %s\n",
            pith_tree_equal(s, now, compiled) ? "equal" : "different");
     printf("u from %.3f to %.3f\n", pith_read_f64(s, pith_min(s, end->u, PITH_ALL_AXES)),

@@ -31,9 +31,8 @@ static const Swarm *move(pith_scope *s, const Swarm *in) {
     const pith_array *force =
         pith_launch(s, attract, in->position, in->velocity, list.neighbour, list.count)
             .force;
-    const pith_array *dt = pith_f64(s, in->dt);
-    next.velocity = pith_add(s, in->velocity, pith_mul(s, dt, force));
-    next.position = pith_add(s, in->position, pith_mul(s, dt, next.velocity));
+    next.velocity = pith_add(s, in->velocity, pith_mul(s, in->dt, force));
+    next.position = pith_add(s, in->position, pith_mul(s, in->dt, next.velocity));
     return pith_freeze(s, Swarm, &next);
 }
 PITH_FUNCTION1(move_step, move, Swarm, Swarm)

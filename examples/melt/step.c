@@ -78,7 +78,7 @@ const Sim *melt_verlet(pith_scope *s, const Sim *in) {
     const double scale = 1 - in->compression * in->dt;
     Sim next = *in;
     if (scale != 1)
-        next.box = pith_mul(s, in->box, pith_f64(s, scale));
+        next.box = pith_mul(s, in->box, scale);
     const melt_drift_result drift = pith_launch(
         s, melt_drift, atoms->position, atoms->velocity, atoms->force, in->lists->origin,
         next.box, in->lists->box, in->dt, scale, in->cutoff, in->skin);

@@ -17,17 +17,16 @@ PITH_NODE(Pendulums,
  * shared with the state before. */
 static const Pendulums *swing(pith_scope *s, const Pendulums *in) {
     Pendulums next = *in;
-    const pith_array *dt = pith_f64(s, in->dt);
-    next.speed = pith_sub(s, in->speed, pith_mul(s, dt, pith_sin(s, in->angle)));
-    next.angle = pith_add(s, in->angle, pith_mul(s, dt, next.speed));
+    next.speed = pith_sub(s, in->speed, pith_mul(s, in->dt, pith_sin(s, in->angle)));
+    next.angle = pith_add(s, in->angle, pith_mul(s, in->dt, next.speed));
     return pith_freeze(s, Pendulums, &next);
 }
 PITH_FUNCTION1(swing_step, swing, Pendulums, Pendulums)
 
 /* Kinetic and potential energy of all pendulums. */
 static double energy(pith_scope *s, const Pendulums *p) {
-    const pith_array *kinetic = pith_mul(s, pith_f64(s, 0.5), pith_square(s, p->speed));
-    const pith_array *potential = pith_sub(s, pith_f64(s, 1), pith_cos(s, p->angle));
+    const pith_array *kinetic = pith_mul(s, 0.5, pith_square(s, p->speed));
+    const pith_array *potential = pith_sub(s, 1, pith_cos(s, p->angle));
     return pith_read_f64(s, pith_sum(s, pith_add(s, kinetic, potential), PITH_ALL_AXES));
 }
 
@@ -36,7 +35,7 @@ int main(void) {
     pith_scope *s = pith_scope_open(rt);
 
     Pendulums start = pith_initial(Pendulums);
-    start.angle = pith_mul(s, pith_arange(s, PITH_F64, 1000), pith_f64(s, 0.003));
+    start.angle = pith_mul(s, pith_arange(s, PITH_F64, 1000), 0.003);
     const Pendulums *first = pith_make(s, Pendulums, &start, NULL); /* speed: zeros */
     printf("energy at the start: %.3f\n", energy(s, first));
 
