@@ -1,5 +1,5 @@
 /* Reads LAMMPS data files: atom style atomic, one type of mass 1, an orthogonal periodic
- * box. Everything else is refused with the file and line. */
+ * box. Other content is refused with the file and line. */
 #include "melt.h"
 
 #include <ctype.h>
@@ -19,11 +19,11 @@ typedef struct {
     int line;
     char *text; /* of the line */
     size_t room;
-    int64_t atoms, bytes; /* bytes: of the file; 0 where it is no regular one */
+    int64_t atoms, bytes; /* bytes: size of the file; 0 if it is not a regular file */
     double low[3], high[3];
     bool has_bounds[3], has_atoms, has_velocities;
     double *position, *velocity; /* [atoms, 3] */
-    bool *placed;                /* [atoms]: had its line in the section being read */
+    bool *placed;                /* [atoms]: its line in the current section was read */
 } Reader;
 
 static bool refuse(Reader *r, const char *format, ...) PITH_FORMAT(2, 3);
@@ -37,8 +37,8 @@ static bool refuse(Reader *r, const char *format, ...) {
     return false;
 }
 
-/* The next line without its comment and the space around it, in r->text; style gets what
- * follows '#'. */
+/* Read the next line into r->text, without its comment and surrounding space. style
+ * receives the text after '#'. */
 static bool next_line(Reader *r, char *style, size_t room) {
     if (getline(&r->text, &r->room, r->in) < 0)
         return false;
@@ -61,7 +61,7 @@ static bool is_blank(const char *text) {
     return text[strspn(text, " \t")] == 0;
 }
 
-/* The numbers of a line; -1 where something else is on it. */
+/* Parse the numbers of a line; -1 if the line has other text. */
 static int numbers(const char *text, double *values, int most) {
     int count = 0;
     for (;;) {
@@ -77,7 +77,7 @@ static int numbers(const char *text, double *values, int most) {
     }
 }
 
-/* The next line of a section, which must have one of two counts of numbers. */
+/* Read the next line of a section, which must have one of two counts of numbers. */
 static bool row(Reader *r, const char *section, int least, int most, double *values) {
     do {
         if (!next_line(r, NULL, 0))
@@ -93,7 +93,7 @@ static bool row(Reader *r, const char *section, int least, int most, double *val
     return true;
 }
 
-/* The place of an atom's number, each of which comes once in a section. */
+/* Index of an atom by its number. Each number occurs once in a section. */
 static bool place_of(Reader *r, const char *section, double number, int64_t *place) {
     if (number < 1 || number > (double)r->atoms || number != floor(number))
         return refuse(r, "%s: expected an atom of 1 to %" PRId64 ", got %g", section,
@@ -152,7 +152,7 @@ static bool ends_with(const char *text, const char *words) {
            isspace((unsigned char)text[n - m - 1]);
 }
 
-/* Memory for the atoms, which the head has counted. */
+/* Allocate the atoms, whose number is in the header. */
 static bool make_room(Reader *r) {
     if (r->position)
         return true;
@@ -207,8 +207,8 @@ static bool read_head(Reader *r) {
         text);
 }
 
-/* One line outside of sections: of the head, or the name of a section, which is then
- * read. */
+/* Read one line outside of sections: a line of the header, or the name of a section,
+ * whose lines are then read. */
 static bool read_part(Reader *r, const char *style) {
     if (is_blank(r->text))
         return true;

@@ -1,5 +1,5 @@
-/* Frames of extended XYZ, for OVITO and ASE. A run that goes on cuts a dump back to its
- * step, so that no frame comes twice. */
+/* Frames of extended XYZ, for OVITO and ASE. A resumed run truncates a dump to its step,
+ * so that no frame is written twice. */
 #include "melt.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Rows of an array of the atoms, in the order of their numbers, as doubles. */
+/* Rows of an array of atoms as doubles, in the order of the atom numbers. */
 static const pith_array *
 by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
     const pith_array *order = pith_argsort(s, atoms->id, 0, NULL);
@@ -18,7 +18,7 @@ by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
 
 void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
     if (step <= output->dumped)
-        return; /* the run before has left it */
+        return; /* written by the previous run */
     FILE *out = output->dump;
     const int64_t n = pith_array_spec(sim->lists->count)->count;
     const pith_array *position = by_id(s, sim->atoms, sim->atoms->position);
@@ -48,7 +48,7 @@ void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output
     free(v);
 }
 
-/* Pass over a line, of which the beginning is read. False: it has no end. */
+/* Skip the rest of a line. Returns false if the line has no end. */
 static bool read_line(FILE *in, char *text, size_t room) {
     size_t n = 0;
     int c;
@@ -59,7 +59,8 @@ static bool read_line(FILE *in, char *text, size_t room) {
     return c == '\n';
 }
 
-/* Pass over a frame. *whole: it has all its lines. False: this is no frame of ours. */
+/* Skip a frame. *whole: it has all its lines. Returns false if it is not a frame of this
+ * program. */
 static bool read_frame(FILE *in, int64_t *step, bool *whole) {
     char line[1024], *end;
     *whole = read_line(in, line, sizeof line);
@@ -79,7 +80,7 @@ static bool read_frame(FILE *in, int64_t *step, bool *whole) {
     return !*end;
 }
 
-/* Where the frames up to a step end. False: the file is no dump. */
+/* Find the end of the frames up to a step. Returns false if the file is not a dump. */
 static bool find_end(FILE *in, int64_t last, off_t *end, int64_t *dumped) {
     int64_t step = -1;
     bool whole = true;

@@ -1,4 +1,5 @@
-/* Atoms made on the spot, and how atoms given as doubles become a state. */
+/* Initial atoms: a lattice with random velocities, and a state from atoms given as
+ * doubles. */
 #include "melt.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #define TEMPERATURE 1.44
 enum { CELLS = 10, ATOMS = 4 * CELLS * CELLS * CELLS };
 
-/* Numbers in [0, 1): xorshift64*, the same on every machine. */
+/* Random numbers in [0, 1) by xorshift64*, equal on every machine. */
 static double next_uniform(uint64_t *state) {
     *state ^= *state >> 12;
     *state ^= *state << 25;
@@ -15,8 +16,8 @@ static double next_uniform(uint64_t *state) {
     return (double)((*state * 2685821657736338717u) >> 11) * 0x1p-53;
 }
 
-/* Velocities near a normal distribution (sums of twelve uniform numbers: no function of a
- * maths library is needed), without drift, and at exactly that temperature. */
+/* Velocities of a given temperature without drift, nearly normally distributed: each is a
+ * sum of twelve uniform numbers, which needs no mathematical function. */
 static void draw_velocities(double (*velocity)[3], double temperature) {
     uint64_t state = 88172645463325252u;
     double mean[3] = {0}, square = 0;
@@ -63,8 +64,8 @@ const Sim *melt_read(pith_scope *s, const Options *o) {
     return o->data ? melt_data(s, o) : melt_lattice(s, o);
 }
 
-/* Velocities of a Maxwell-Boltzmann distribution for unit masses, without drift, and at
- * exactly that temperature. */
+/* Velocities of a given temperature without drift, from the Maxwell-Boltzmann
+ * distribution for unit masses. */
 static const pith_array *
 draw_with_key(pith_scope *s, int64_t seed, int64_t count, double temperature) {
     const pith_array *v = pith_random_normal(s, pith_random_key(s, seed), PITH_F64,

@@ -1,17 +1,18 @@
 /* A Lennard-Jones melt: the state as a typed tree (melt.h), one step as a function over
- * it (step.c), and this run. Options, files and output are in the other sources here. */
+ * it (step.c), and this run. The other sources of this folder have options, files and
+ * output. */
 #include "melt.h"
 
 #include <stdlib.h>
 
 PITH_FUNCTION1(verlet_step, melt_verlet, Sim, Sim)
 
-/* What a run repeats. */
+/* The step of the run, compiled unless the options say otherwise. */
 static const pith_function *step_of(pith_scope *s, const Options *o) {
     return o->jit && !pith_failed(s) ? pith_jit(s, &verlet_step, NULL) : &verlet_step;
 }
 
-/* A checkpoint's state, with what the options change of it. */
+/* The state of a checkpoint, with the changes that the options ask for. */
 static const Sim *resume(pith_scope *s, const Options *o) {
     const Sim *saved = pith_load(s, Sim, o->resume);
     Sim next = *saved;

@@ -1,4 +1,4 @@
-/* The state of the melt, declared once, and what the program's files share. */
+/* The state of the melt, and declarations that the sources share. */
 #ifndef MELT_H
 #define MELT_H
 
@@ -65,30 +65,32 @@ typedef struct {
     pith_dtype real; /* PITH_F64 or PITH_F32 */
 } Options;
 
-/* The command line; prints what is wrong with it, or the help, and exits. */
+/* Parse the command line. Prints an error or the help, and exits, if it is invalid or
+ * asks for help. */
 Options melt_options(int argc, char **argv);
 
 /* ---- step.c ---- */
 
-/* The state at step 0: lists and forces of these atoms (force and id are not looked at).
+/* The state at step 0, with neighbour lists and forces of these atoms. Force and id are
+ * ignored.
  */
 const Sim *
 melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o);
-/* Lists and forces of the atoms as they are. */
+/* Compute neighbour lists and forces of the current atoms. */
 const Sim *melt_begin(pith_scope *s, const Sim *in);
 /* One step of velocity Verlet. */
 const Sim *melt_verlet(pith_scope *s, const Sim *in);
 
-/* ---- lattice.c, data.c: where atoms come from ---- */
+/* ---- lattice.c, data.c: initial atoms ---- */
 
-/* The state that the options ask for: of a data file, or of a lattice. */
+/* The initial state: from the data file of the options, or a lattice. */
 const Sim *melt_read(pith_scope *s, const Options *o);
-/* Atoms of a LAMMPS data file. On failure the scope carries an error that names the line.
- */
+/* Read atoms from a LAMMPS data file. The error of the scope names an invalid line. */
 const Sim *melt_data(pith_scope *s, const Options *o);
 /* 4,000 atoms of a face-centred cubic lattice of density 0.8442, at temperature 1.44. */
 const Sim *melt_lattice(pith_scope *s, const Options *o);
-/* The state of atoms given as doubles, [n, 3] each; corners of the box at 0 and lengths.
+/* Make a state of atoms given as doubles, [n, 3] each. The box has corners at 0 and
+ * lengths.
  */
 const Sim *melt_atoms(pith_scope *s,
                       const Options *o,
@@ -97,36 +99,35 @@ const Sim *melt_atoms(pith_scope *s,
                       const double *velocity,
                       const double lengths[3]);
 
-/* ---- output.c: what is seen of a run ---- */
+/* ---- output.c: output of a run ---- */
 
 typedef struct {
     const Options *options;
     FILE *dump;
-    pith_run_log *log; /* NULL: none is kept */
-    double seconds;    /* of the steps alone */
-    bool headed;       /* the table has its head */
-    int64_t first;     /* step of the state that is given */
-    int64_t dumped;    /* step of the last frame that the dump has; -1: none */
+    pith_run_log *log; /* NULL: no log */
+    double seconds;    /* time of the steps */
+    bool headed;       /* the header of the table is printed */
+    int64_t first;     /* step of the initial state */
+    int64_t dumped;    /* step of the last frame in the dump; -1: none */
 } Output;
 
-/* Steps of which all that is shown are multiples. */
+/* Greatest common divisor of the intervals of all output. */
 int64_t melt_show_every(const Options *o);
-/* Open the files that the options ask for; a run that goes on cuts them back to its step.
- */
+/* Open the output files of the options. A resumed run truncates them to its step. */
 void melt_open(pith_scope *s, const Sim *sim, Output *output);
-/* A row of the thermodynamic table and of the log, and a frame of the dump, where they
+/* Write a row of the thermodynamic table and of the log, and a frame of the dump, if they
  * are due. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
-/* A capacity that has grown, on stderr. */
+/* Report a capacity that has grown to stderr. */
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *output);
-/* Why the run ended, if not all steps are done, and how fast it was. */
+/* Print the performance, and the reason for the end if not all steps are done. */
 void melt_end(pith_scope *s, const Sim *sim, const Output *output);
 void melt_close(Output *output);
 
 /* ---- dump.c: frames of extended XYZ ---- */
 
-/* Open a dump; with resume, frames up to that step stay, others and what is left of an
- * unfinished one are cut off. Sets output->dump and output->dumped. */
+/* Open a dump. With resume, later frames and an incomplete last frame are removed. Sets
+ * output->dump and output->dumped. */
 void melt_dump_open(pith_scope *s, Output *output, bool resume, int64_t step);
 void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output);
 

@@ -1,18 +1,18 @@
-/* The kernels of the melt: velocity Verlet for atoms with a Lennard-Jones potential, cut
- * off, in a periodic box with corners at 0 and box.
+/* The kernels of the melt: velocity Verlet for atoms with a truncated Lennard-Jones
+ * potential, in a periodic box with corners at 0 and box.
  *
- * Atoms are kept in the order of cells of the box, so that what is near in space is near
- * in memory. Neighbour lists are full and hold every pair within cutoff + skin. An entry
- * is the number of the atom and, above IMAGE_SHIFT, the image of it that is near. Entries
- * come in groups of PITH_LANES with one image each, filled up with the atom itself, so
- * that the inner sums run in lanes and shift one atom a group instead of every pair.
+ * Atoms are in the order of cells of the box, so that neighbours in space are close in
+ * memory. Neighbour lists are full and hold every pair within cutoff + skin. An entry is
+ * the index of the atom and, above IMAGE_SHIFT, its nearest image. Entries are in groups
+ * of PITH_LANES with the same image, padded with the atom itself. So the inner sums run
+ * in lanes, and each group needs one shift.
  *
- * Atoms drift out of the box between two rebuilds, so that images stay what they are.
+ * Atoms may leave the box between two rebuilds, so that images remain valid.
  *
- * What a kernel leaves where a check fails, or where cells or lists do not fit, is wrong,
- * but safe: the next kernels run on it before the failure is seen.
+ * If a check fails, or cells or lists do not fit, results are wrong but safe to use: the
+ * next kernels run on them before the failure is reported.
  *
- * A step is melt_drift, a rebuild where its stale is 1, and melt_force. A rebuild is
+ * A step is melt_drift, a rebuild if its stale is 1, and melt_force. A rebuild is
  * melt_cells, melt_fold, an argsort of the cells, melt_sort and melt_neighbours; the
  * folded positions are the new origin. melt_force with dt 0 gives the forces of the first
  * step.
@@ -29,7 +29,7 @@
 #define IMAGE_ALONG(i, d) (((i) >> 2 * (d)&3) - 1)
 #define OWN_IMAGE         IMAGE(1, 1, 1)
 
-/* Cells of a width along each axis. */
+/* Cells of a given width along each axis. */
 typedef struct melt_grid {
     int64_t nx, ny, nz;
 } melt_grid;
@@ -42,8 +42,8 @@ PITH_HD melt_grid melt_grid_of(const double *box, double width) {
     return grid;
 }
 
-/* The cells to search for neighbours nearer than `distance` in: two to each side, but
- * wider ones where there are more cells than `atoms`. */
+/* Cells for the search of neighbours nearer than `distance`: two to each side, or wider
+ * cells if there would be more cells than `atoms`. */
 PITH_KERNEL(melt_cells,
             over(i, 1),
             in(f64, box, "[3]"),
@@ -56,7 +56,8 @@ PITH_KERNEL(melt_cells,
     for (int d = 0; d < 3; d++)
         grid[d] = 1;
     *cells = 1;
-    for (int d = 0; d < 3; d++) /* else an atom is its own neighbour, or cells overflow */
+    for (int d = 0; d < 3;
+         d++) /* otherwise an atom is its own neighbour, or cells overflow */
         pith_require(box[d] > distance && box[d] < 1e9 * distance, d);
     do {
         g = melt_grid_of(box, width);
@@ -69,8 +70,8 @@ PITH_KERNEL(melt_cells,
     *cells = g.nx * g.ny * g.nz;
 }
 
-/* Bring an atom back into the box and find its cell of the grid. Where there are more
- * cells than max_cells, it gets any of those. */
+/* Fold an atom into the box and find its cell of the grid. If there are more cells than
+ * max_cells, the cell is arbitrary. */
 PITH_KERNEL(melt_fold,
             over(i, n),
             in(real, position, "[n,3]"),
@@ -80,15 +81,16 @@ PITH_KERNEL(melt_fold,
             out(real, folded, "[n,3]"),
             out(i32, cell, "[n]")) {
     int64_t place = 0;
-    cell[i] = (int32_t)(i % max_cells); /* of a lost atom: any, as is its place */
+    cell[i] =
+        (int32_t)(i % max_cells); /* arbitrary for a lost atom, as is its position */
     for (int d = 0; d < 3; d++)
         folded[3 * i + d] = 0;
     for (int d = 0; d < 3; d++) {
         const pith_real length = (pith_real)box[d];
         pith_real x = position[3 * i + d];
         x -= length * pith_real_floor(x / length);
-        x = x < length ? x : x - length; /* rounding may have given the length itself */
-        pith_require(x >= 0 && x < length, i); /* not so where the atom is lost: NaN */
+        x = x < length ? x : x - length;       /* rounding may give the length itself */
+        pith_require(x >= 0 && x < length, i); /* false for a lost atom: NaN */
         const int64_t c = (int64_t)(x / length * (pith_real)grid[d]);
         folded[3 * i + d] = x;
         place = place * grid[d] + (c < grid[d] ? c : grid[d] - 1);
@@ -96,9 +98,9 @@ PITH_KERNEL(melt_fold,
     cell[i] = (int32_t)(place % max_cells);
 }
 
-/* Atoms in the order of their cells, and where each cell starts. axes holds the positions
- * once more, x, y and z apart, with a group of lanes to spare: the search for neighbours
- * needs few digits. order sorts cell. */
+/* Sort atoms by cells, and find the start of each cell. axes is a copy of the positions
+ * in low precision, x, y and z apart and padded by a group of lanes, for the search of
+ * neighbours. order sorts cell. */
 PITH_KERNEL(melt_sort,
             over(k, n),
             in(i32, cell, "[n]"),
@@ -117,7 +119,7 @@ PITH_KERNEL(melt_sort,
     const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
     for (int64_t c = before + 1; c <= here; c++)
         start[c] = (int32_t)k;
-    /* the empty cells after the last atom are spread over all indices */
+    /* empty cells after the last atom are distributed over all indices */
     for (int64_t c = last + 1 + k; c <= max_cells; c += n)
         start[c] = (int32_t)n;
     for (int64_t d = 0; d < 3; d++) {
@@ -128,13 +130,13 @@ PITH_KERNEL(melt_sort,
     sorted_id[k] = id[from];
 }
 
-/* Cells to each side of its own in which an atom may find another nearer than `distance`.
- * The margin is far beyond what rounding moves an atom between cells. */
+/* Number of cells to each side that may hold an atom nearer than `distance`. The margin
+ * is far larger than the effect of rounding on cells. */
 PITH_HD int64_t melt_reach(double distance, double length, int64_t cells) {
     return (int64_t)(distance / length * (double)cells * 1.001 + 0.001) + 1;
 }
 
-/* Those of them that lie in one image of the box along an axis, -1, 0 or 1. */
+/* The part of these cells in one image of the box along an axis: -1, 0 or 1. */
 typedef struct melt_cell_range {
     int64_t first, last;
 } melt_cell_range;
@@ -151,7 +153,7 @@ PITH_HD melt_cell_range melt_cells_in_image(int64_t cell,
     return range;
 }
 
-/* A list as it grows. `found` goes on counting where `room` ends, for the need. */
+/* A growing list. `found` counts entries beyond `room` too: it is the need. */
 typedef struct melt_row {
     int32_t *entries;
     int64_t found, room;
@@ -169,7 +171,7 @@ melt_append(melt_row *row, const int32_t *entry, const float *r2, float limit) {
     row->found += pith_count_below(r2, limit);
 }
 
-/* Fill the last group of an image up. */
+/* Pad the last group of an image. */
 PITH_HD void melt_fill_group(melt_row *row, int32_t filler) {
     const int64_t first = row->found / PITH_LANES * PITH_LANES;
     const int64_t begun = row->found - first;
@@ -181,8 +183,9 @@ PITH_HD void melt_fill_group(melt_row *row, int32_t filler) {
     row->found = first + PITH_LANES;
 }
 
-/* Atoms of one image that may be near those of a cell. Lists do not depend on the room.
- * It is smaller on CUDA, where each thread has its own in local memory. */
+/* Candidates: atoms of one image that may be neighbours of the atoms of a cell. Lists do
+ * not depend on the size of this buffer. It is smaller on CUDA, where each thread has a
+ * buffer in local memory. */
 #ifdef __CUDACC__
 enum { MELT_ROOM = 32 };
 #else
@@ -194,7 +197,7 @@ typedef struct melt_candidates {
     int64_t count;
 } melt_candidates;
 
-/* The search of the neighbours of one cell's atoms, which are first to end - 1. */
+/* Search for neighbours of the atoms of one cell: first to end - 1. */
 typedef struct melt_search {
     const int32_t *start;   /* of the cells */
     const float *x, *y, *z; /* of the atoms */
@@ -205,8 +208,8 @@ typedef struct melt_search {
     int32_t *neighbour, *count; /* of the atoms, as they grow */
 } melt_search;
 
-/* Append to the lists of the cell's atoms what is near, and take the candidates away. The
- * last group is filled up with what is far. */
+/* Append the candidates within the distance to the lists of the cell's atoms, and clear
+ * the candidates. The last group is padded with distant positions. */
 PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
     pith_each_lane(q) {
         c->x[c->count + q] = 1e30f;
@@ -230,8 +233,8 @@ PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
     c->count = 0;
 }
 
-/* Search one image of the box, 0 to 2 for -1 to 1 lengths along each axis. Cells are
- * numbered with z the fastest, so those of one x and y are one run of atoms. */
+/* Search one image of the box, 0 to 2 for -1 to 1 lengths along each axis. The cell index
+ * runs over z fastest, so cells of one x and y are one range of atoms. */
 PITH_HD void melt_search_image(const melt_search *s,
                                melt_candidates *c,
                                const melt_cell_range *range,
@@ -265,7 +268,7 @@ PITH_HD void melt_search_image(const melt_search *s,
     }
 }
 
-/* Search the images in which there are cells near this one. */
+/* Search the images that have cells near this one. */
 PITH_HD void melt_search_cell(const melt_search *s, int64_t cell, double distance) {
     const melt_grid g = s->grid;
     const int64_t at[3] = {cell / (g.ny * g.nz), cell / g.nz % g.ny, cell % g.nz};
@@ -289,8 +292,8 @@ PITH_HD void melt_search_cell(const melt_search *s, int64_t cell, double distanc
     }
 }
 
-/* The lists of the atoms of one cell. `most` is what the longest list needs room for;
- * lists end where there is no more, and there are none where the cells do not fit. */
+/* Lists of the atoms of one cell. `most` is the need of the longest list. Lists are
+ * truncated at the capacity, and empty if the cells do not fit. */
 PITH_KERNEL(melt_neighbours,
             over(c, max_cells),
             in(i32, start, "[max_cells+1]"),
@@ -315,7 +318,7 @@ PITH_KERNEL(melt_neighbours,
     pith_require(n <= ATOM_MASK, n);
     const melt_search s = {
         start,     axes, axes + stride,  axes + 2 * stride,      box, g,
-        first,     end,  max_neighbours, (float)(reach * reach), /* floats lose no pair */
+        first,     end,  max_neighbours, (float)(reach * reach), /* f32 loses no pair */
         neighbour, count};
     if (first < end && g.nx * g.ny * g.nz <= max_cells)
         melt_search_cell(&s, c, distance);
@@ -323,14 +326,16 @@ PITH_KERNEL(melt_neighbours,
         longest = count[k] > longest ? count[k] : longest;
         if (count[k] > max_neighbours)
             count[k] = (int32_t)max_neighbours;
-        for (int64_t e = count[k]; e < max_neighbours; e++) /* so saved rows are alike */
+        for (int64_t e = count[k]; e < max_neighbours;
+             e++) /* so that saved rows do not depend on old content */
             neighbour[k * max_neighbours + e] = -1;
     }
     if (longest > 0)
         pith_atomic_max(most, longest);
 }
 
-/* Where an atom is for entries of each image: moved against it, along each axis. */
+/* Positions of an atom relative to each image: shifted in the opposite direction along
+ * each axis. */
 typedef struct melt_place {
     pith_real x[3], y[3], z[3];
 } melt_place;
@@ -345,8 +350,8 @@ PITH_HD melt_place melt_place_of(const pith_real *position, const double *box) {
     return p;
 }
 
-/* A group of entries: the atoms, what leads from each to the place, and the inverse of
- * the square of its length, which is 0 beyond the cutoff. */
+/* A group of entries: the atoms, the vectors from them to the position, and the inverse
+ * squared lengths, which are 0 beyond the cutoff. */
 typedef struct melt_group {
     int32_t atom[PITH_LANES];
     pith_real dx[PITH_LANES], dy[PITH_LANES], dz[PITH_LANES], s2[PITH_LANES];
@@ -408,9 +413,9 @@ PITH_KERNEL(melt_force,
 }
 
 /* The first half of the kick, and the drift, in a box whose sides and atoms are scaled by
- * `scale` to `box`. stale becomes 1 where lists of all pairs within cutoff + skin, made
- * in the box `listed` with atoms at `origin`, may lack one within cutoff: such a pair has
- * come nearer as the box has, and as either atom has moved. */
+ * `scale` to `box`. stale becomes 1 if the lists may lack a pair within cutoff. The lists
+ * have all pairs within cutoff + skin, of atoms at `origin` in the box `listed`. A pair
+ * comes nearer as the box shrinks and as either atom moves. */
 PITH_KERNEL(melt_drift,
             over(i, n),
             in(real, position, "[n,3]"),
@@ -444,7 +449,7 @@ PITH_KERNEL(melt_drift,
         pith_atomic_max(stale, 1);
 }
 
-/* What an atom adds to the potential energy, the virial and the kinetic energy. */
+/* Contribution of an atom to the potential energy, the virial and the kinetic energy. */
 PITH_KERNEL(melt_observe,
             over(i, n),
             in(real, position, "[n,3]"),
@@ -471,7 +476,7 @@ PITH_KERNEL(melt_observe,
             clash |= (g.atom[q] != i) & (g.dx[q] == 0) & (g.dy[q] == 0) & (g.dz[q] == 0);
         }
     }
-    pith_require(!clash, i); /* two atoms at one place */
+    pith_require(!clash, i); /* two atoms at the same position */
     for (int d = 0; d < 3; d++) {
         const double v = (double)velocity[3 * i + d];
         v2 += v * v;

@@ -1,12 +1,12 @@
-/* What is seen of a run: the thermodynamic table, its log, the performance line. */
+/* Output of a run: the thermodynamic table, its log, and the performance line. */
 #include "melt.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-/* A row as LAMMPS prints it: reduced units, energies per atom. The log has also the most
- * neighbours of an atom, and the room for them. */
+/* A row as LAMMPS prints it: reduced units, energies per atom. The log also has the
+ * largest number of neighbours of an atom, and the capacity of the lists. */
 static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
     const Lists *lists = sim->lists;
     const melt_observe_result of_atoms =
@@ -30,7 +30,7 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
            2 * kinetic / freedom, potential / n, kinetic / n, (potential + kinetic) / n,
            pressure);
     fflush(stdout);
-    /* The rows of multiples alone, once each: those that one uninterrupted run has. */
+    /* Log only multiples, and each once, as an uninterrupted run does. */
     if (!output->log || step % output->options->thermo != 0 ||
         step <= pith_run_log_last_step(output->log))
         return;
@@ -78,7 +78,7 @@ void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     const int64_t last = output->first + o->steps;
     if (due(step, output->first, last, o->thermo))
         show_thermo(s, state, step, output);
-    /* A dump that goes on begins with the frames that are due anyway. */
+    /* A resumed dump has no frame at its first step, unless one is due. */
     const int64_t first = output->dumped < 0 ? output->first : -1;
     if (o->dump && due(step, first, last, o->dump_every))
         melt_dump_frame(s, state, step, output);

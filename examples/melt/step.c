@@ -1,9 +1,9 @@
 /* The physics of the melt: lists of neighbours, forces and one step, as functions over
- * the state. What is done for one atom is in melt_kernels.h. */
+ * the state. The work for one atom is in melt_kernels.h. */
 #include "melt.h"
 
-/* The room that a static of the state names has to suffice for what is needed: else it
- * grows and the step is done again, or the run ends. */
+/* Require that the size in a static of the state is at least the need. Otherwise the size
+ * grows and the step is repeated, or the run ends if capacities are fixed. */
 static void require_room(pith_scope *s,
                          const Sim *sim,
                          const pith_lens *slot,
@@ -16,8 +16,8 @@ static void require_room(pith_scope *s,
     pith_capacity_require(s, capacity, need);
 }
 
-/* Lists of the neighbours of atoms in a box, which are folded into it and sorted by cells
- * on the way. */
+/* Neighbour lists of atoms in a box. The atoms are folded into the box and sorted by
+ * cells. */
 static const Lists *
 build_lists(pith_scope *s, const Sim *sim, const pith_array *box, Atoms *atoms) {
     const Lists *old = sim->lists;
@@ -45,8 +45,7 @@ build_lists(pith_scope *s, const Sim *sim, const pith_array *box, Atoms *atoms) 
     return pith_freeze(s, Lists, &next);
 }
 
-/* The state with the forces on atoms, and their velocities after the second half of the
- * kick of a step. */
+/* The state with new forces, and velocities after the second half of the kick. */
 static const Sim *kick(pith_scope *s, Sim next, Atoms atoms, double dt) {
     const melt_force_result result =
         pith_launch(s, melt_force, atoms.position, atoms.velocity, next.lists->neighbour,
@@ -57,7 +56,7 @@ static const Sim *kick(pith_scope *s, Sim next, Atoms atoms, double dt) {
     return pith_freeze(s, Sim, &next);
 }
 
-/* The state with lists of its atoms as they are. */
+/* The state with new neighbour lists of its atoms. */
 static const Sim *list_anew(pith_scope *s, const Sim *in) {
     Atoms atoms = *in->atoms;
     Sim next = *in;
