@@ -1,4 +1,4 @@
-/* What the benches share: a clock, medians of interleaved repeats, and rows of JSON.
+/* Common code of the benches: a clock, medians of interleaved repeats, and rows of JSON.
  *
  * A row has an entry for pith and one for each peer that the program measures itself
  * ("c": the plainest good C for the same work). Peers from other programs are added by

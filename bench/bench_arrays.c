@@ -1,8 +1,8 @@
-/* Operations on one large array of a million and of ten million elements, on one thread
- * and on two, in ns an element: called one by one, and in rows that end with "/jit" as a
- * compiled function, "/fast" as one with fast_math. The peer "c" is peers/loops.c: it
- * writes into memory that it has already, where pith makes its results. "c_calls" is a
- * loop for each call with a result of its own, the least that calls one by one write. */
+/* Operations on one array of a million and of ten million elements, on one and two
+ * threads, in ns per element. Rows that end in "/jit" run them as a compiled function,
+ * rows in "/fast" with fast_math, all others call by call. The peer "c" is peers/loops.c.
+ * It writes to existing memory, and pith makes its results. "c_calls" is one loop per
+ * call, each with its own result: the least that separate calls write. */
 #include "bench.h"
 #include "peers/loops.h"
 

@@ -1,10 +1,10 @@
-/* Assertions: a step with checks beside the same step without them, the question whether
- * all passed, and the way from an overflow to the repeated step.
+/* Assertions: a step with and without checks, the test whether all passed, and the time
+ * from an overflow to the repeated step.
  *
  * Peers within pith: "none" computes the same predicates and makes no checks, "unseen"
  * makes checks without a collector, "step" is one passing step. Rows assert/step call it
  * operation by operation, rows assert/compiled through pith_jit, rows assert/large with
- * leaves so large that a step takes some 10 us or more. */
+ * large leaves: a step takes 10 us or more. */
 #include "bench.h"
 
 enum { LEAVES = 10, SMALL = 64, LARGE = 8192, MOST_CHECKS = 20, MANY = 1000 };

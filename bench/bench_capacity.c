@@ -1,6 +1,6 @@
-/* Capacities: what a step costs that requires one, and from an overflow to the finished
- * repeated step. Peers within pith: "step" is one with room enough, "plain step" the same
- * that requires nothing. Rows: capacity/... */
+/* Capacities: the cost of a requirement in a step, and the time from an overflow to the
+ * result of the repeated step. Peers within pith: "step" has enough room, "plain step"
+ * has no requirement. Rows: capacity/... */
 #include "bench.h"
 
 enum { COUNT = 1024, SMALL = 64 };

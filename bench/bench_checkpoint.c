@@ -1,6 +1,5 @@
 /* Saving and loading 1 GiB in 100 leaves, in GB/s. Peer "c": one plain write with fsync,
- * one plain read. The file goes into the folder that BENCH_DIR names, else the current
- * one. */
+ * one plain read. The file is in the folder BENCH_DIR, or the current one. */
 #include "bench.h"
 
 #include <fcntl.h>

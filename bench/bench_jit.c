@@ -1,7 +1,7 @@
-/* Compiled steps: the host work of a call by number of leaves, the next result after a
- * static field changed or changed back, loops inside a program, and an optimiser over
- * many leaves. The peer "eager" calls the same function uncompiled; "c" is a plain loop
- * over plain arrays. Rows: jit/... */
+/* Compiled steps: host work of a call by number of leaves, the first result after a
+ * change of a static or its reversal, loops in a program, and an optimiser over many
+ * leaves. The peer "eager" calls the same function uncompiled; "c" is a plain loop over
+ * plain arrays. Rows: jit/... */
 #include "bench.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ enum { LEAF = 64, MOST = 1000, TIMES = 1000, PLAIN = 7 };
 typedef struct {
     const void *params, *mean, *variance, *gradient; /* trees of one structure */
     const pith_array *step;
-    int64_t tag; /* changes nothing but the structure */
+    int64_t tag; /* changes only the structure */
 } Adam;
 PITH_NODE(Adam,
           PITH_TREE(params),

@@ -1,5 +1,5 @@
-/* What checks cost a kernel: one line on 100,000 elements, on one thread, in ns an
- * element. The peer "plain" is the kernel without a check, "c" its loop. Rows: kernel/...
+/* Cost of checks in kernels of one line: 100,000 elements, one thread, in ns per element.
+ * The peer "plain" is the kernel without a check, "c" its loop. Rows: kernel/...
  */
 #include "bench.h"
 #include "bench_kernel_kernels.h"

@@ -1,5 +1,5 @@
-/* Kernels that do the same with and without checks: docs/howto/write-a-kernel.md, "What
- * costs speed".
+/* The same kernels with and without checks: docs/howto/write-a-kernel.md, "Cost of
+ * pith_require".
  */
 #ifndef PITH_BENCH_KERNEL_KERNELS_H
 #define PITH_BENCH_KERNEL_KERNELS_H

@@ -1,8 +1,8 @@
 /* Elementwise expressions. Over all leaves of a tree in one pass, in GB/s of bytes read
  * and written; peers: a memcpy of the same bytes ("copy"), and a plain loop over the
  * leaves ("c"). Over one array (map/expression by pith_expression, map/tree by
- * pith_tree_map_expression of a leaf), in microseconds; peer: the loop, into memory that
- * is there. */
+ * pith_tree_map_expression of a leaf), in microseconds; peer: the loop, into existing
+ * memory. */
 #include "bench.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
-/* Memory: a block that is made and given back with its entry in the ledger, as every
- * array does it, beside malloc and mimalloc (where it is installed); the same for
- * requests of instances, which have labels, and for many blocks at once; and page faults
- * of a step that makes a leaf of 64 MiB. Blocks are not touched, leaves are. */
+/* Memory: allocation and release of a block with its ledger entry, as for each array,
+ * beside malloc and, if installed, mimalloc. The same for requests of instances and for
+ * many blocks at once. Page faults of a step that makes a leaf of 64 MiB. Leaves are
+ * written, blocks are not. */
 #include "bench.h"
 #include "gpu/gpu_internal.h"
 

@@ -1,6 +1,6 @@
-/* Memory of a CUDA device: a block that is made and given back with its entry in the
- * ledger, beside cudaMallocAsync and cudaFreeAsync alone, on a pool that keeps what is
- * freed. Prints nothing where there is no device. bench/peers/memory_cuda.py adds RMM. */
+/* Memory of a CUDA device: allocation and release of a block with its ledger entry,
+ * beside cudaMallocAsync and cudaFreeAsync on a pool that keeps freed memory. Prints
+ * nothing without a device. bench/peers/memory_cuda.py adds RMM. */
 #include "bench.h"
 #include "gpu/gpu_internal.h"
 

@@ -1,12 +1,11 @@
 /* Sorts, scans, gathers and scatters of one array of a million and of ten million
- * elements, on one thread and on two, in ns an element. Indices are drawn at random from
- * a tenth as many places; segments ascend. The peer "c" is peers/order.c, which writes
- * into memory that it has already, where pith makes its results; where it has one thread
- * only, the rows of two threads lack it. */
+ * elements, on one and two threads, in ns per element. Random indices address an array a
+ * tenth as long; segments ascend. The peer "c" is peers/order.c, which writes to existing
+ * memory. It is absent from rows of two threads if it has only one. */
 #include "bench.h"
 #include "peers/order.h"
 
-enum { SHARE = 10 }; /* elements a place */
+enum { SHARE = 10 }; /* elements per index */
 
 typedef struct {
     pith_scope *s;

@@ -1,6 +1,6 @@
-/* From an overflow to the finished repeated step, in the melt: lists, cells and forces of
- * 4,000 atoms, begun with room for 8 neighbours an atom, or for 8 cells too, in which
- * case two steps are repeated. The peer "plain step" has room enough. Rows:
+/* Time from an overflow to the result of the repeated step, in the melt: lists, cells and
+ * forces of 4,000 atoms. It starts with room for 8 neighbours per atom, or also for only
+ * 8 cells, so that two steps are repeated. The peer "plain step" has enough room. Rows:
  * capacity/overflow/melt... */
 #include "bench.h"
 #include "melt.h"

@@ -1,7 +1,7 @@
 /* Products of matrices in GFLOP/s, on one and two threads: square ones of f64 and f32,
- * batches of small ones, an Einstein sum. Peers: OpenBLAS where it is installed
- * ("openblas"), and plain loops ("c"; large matrices are left out: they wait for memory
- * there). */
+ * batches of small ones, an Einstein sum. Peers: OpenBLAS ("openblas"), if it is
+ * installed, and plain loops ("c"), except for large matrices, whose time is that of
+ * memory. */
 #include "bench.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,6 @@
-/* Compiled functions over one array of f64, in ns an element: the emitted code ("pith"),
- * the interpreter that runs before it is there ("tier0"), and the plain C loop for the
- * same work, into memory that it has already ("c") and into fresh memory ("c_fresh").
- * pith's results are fresh arrays each time. */
+/* Compiled functions over one array of f64, in ns per element: the emitted code ("pith"),
+ * the interpreter ("tier0"), and a plain C loop for the same work, into existing memory
+ * ("c") and into fresh memory ("c_fresh"). The results of pith are fresh arrays. */
 #include "bench.h"
 #include "peers/fused.h"
 

@@ -1,7 +1,6 @@
-/* Checkpoints beside whole ones of one state: incremental and compressed saves, documents
- * of many records that are upgraded or filled up while they are loaded, and the pith
- * command on a large file. Files go into the folder that BENCH_DIR names, else the
- * current one. */
+/* Incremental and compressed saves beside full ones of the same state, loads of documents
+ * with many records that are upgraded or completed, and the pith command on a large file.
+ * Files are in the folder BENCH_DIR, or the current one. */
 #include "bench.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
-/* Compiled functions that do more than one thing: moves, gathers, scatters and reductions
- * with what goes into them and comes out, on one thread, in ns an element; loops of small
- * steps, in ns an iteration; and the first result of a fresh process, in ms. The peer
- * "tier0" is the interpreter, "c" peers/steps.c. Rows: steps/... */
+/* Compiled functions of several operations: moves, gathers, scatters and reductions with
+ * their producers and consumers, on one thread, in ns per element; loops of small steps,
+ * in ns per iteration; and the first result of a new process, in ms. The peer "tier0" is
+ * the interpreter, "c" peers/steps.c. Rows: steps/... */
 #include "bench.h"
 #include "bench_steps_kernels.h"
 #include "peers/steps.h"

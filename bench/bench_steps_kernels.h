@@ -1,5 +1,5 @@
-/* The kernel of the row steps/loop/kernel: each element goes to the mean of its
- * neighbours, and none may grow too large. */
+/* The kernel of the row steps/loop/kernel: each element moves to the mean of its
+ * neighbours, and a check bounds it. */
 #ifndef PITH_BENCH_STEPS_KERNELS_H
 #define PITH_BENCH_STEPS_KERNELS_H
 
