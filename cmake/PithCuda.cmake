@@ -1,5 +1,6 @@
-# Finds the CUDA toolkit when PITH_CUDA allows it. PITH_HAVE_CUDA says whether .cu files are built.
-# AUTO builds without CUDA, and says why, where nvcc is missing, does not work, or is too old.
+# Find the CUDA toolkit if PITH_CUDA allows it. PITH_HAVE_CUDA is true if .cu files are built. With
+# AUTO, the build has no CUDA if nvcc is missing, does not work, or is too old; a message has the
+# reason.
 set(PITH_HAVE_CUDA OFF)
 set(PITH_CUDA_OLDEST 12.8)
 
@@ -33,7 +34,7 @@ else()
         elseif(CUDAToolkit_VERSION VERSION_LESS PITH_CUDA_OLDEST)
             pith_no_cuda("the toolkit is ${CUDAToolkit_VERSION}, ${PITH_CUDA_OLDEST} or later is needed")
         else()
-            # Set before the language is enabled, which would choose a default of its own.
+            # Set before the language is enabled, which would choose another default.
             if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
                 set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120
                     CACHE STRING "CUDA architectures to build for")

@@ -1,4 +1,4 @@
-# The libraries pith stands on, each by pkg-config. A room links what it uses:
+# Libraries that pith uses, each found by pkg-config. A room links the ones it uses:
 # target_link_libraries(pith PRIVATE PkgConfig::JANSSON).
 # The installed package asks for the same ones (pith_pc_targets, pith_pc_requires).
 find_package(PkgConfig REQUIRED)

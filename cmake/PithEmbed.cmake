@@ -1,7 +1,7 @@
 # pith_embed(target source symbol file...)
 #
-# Make a C source for `target` that defines `const char symbol[]`: the text of the files, one after
-# the other, ending with a zero. Made anew when a file changes.
+# Make a C source for `target` that defines `const char symbol[]`: the text of the files, one after the
+# other, zero-terminated. It is made again if a file changes.
 function(pith_embed target source symbol)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/${source})
     set(files)
@@ -15,7 +15,7 @@ function(pith_embed target source symbol)
             -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         COMMENT "Embedding ${symbol}" VERBATIM)
-    # the rule above is known in this directory alone, so the object is made here
+    # the rule above is known only in this directory, so the object is made here
     add_library(${target}_${symbol} OBJECT ${output})
     target_link_libraries(${target}_${symbol} PRIVATE pith_warnings)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_${symbol}>)

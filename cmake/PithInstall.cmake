@@ -30,7 +30,7 @@ install(FILES
 
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/pith.mk DESTINATION ${CMAKE_INSTALL_DATADIR}/pith)
 
-# The file says where it is relative to itself, so an installation can be moved.
+# Paths in the file are relative to it, so an installation can be moved.
 set(pith_cuda_libs "")
 if(PITH_HAVE_CUDA)
     set(pith_cuda_libs "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt")

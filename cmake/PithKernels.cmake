@@ -2,14 +2,14 @@
 #
 # Compile kernel files (PITH_KERNEL, <pith/kernel.h>) into a target that links pith::pith:
 # for the plain instruction set, on x86-64 also for x86-64-v3 and x86-64-v4 (pith chooses
-# at run time), and by nvcc where the project has the CUDA language. With REAL the files
+# at run time), and by nvcc if the project has the CUDA language. With REAL the files
 # are compiled once per dtype of their `real`; a launch chooses by its arrays.
 #
 # CHECKED makes checked kernels: an index out of range, an element of an out that is not
-# written and an element that two indices write are errors. They run on the host alone, on
+# written and an element that two indices write are errors. They run only on the host, on
 # one thread, many times slower. The default is the variable PITH_KERNEL_CHECKED.
 #
-# The target's own sources include the same files to launch what is in them.
+# The sources of the target include the same files to launch their kernels.
 
 set(PITH_KERNEL_FLAGS -O3 -fopenmp-simd -ffp-contract=off -fno-math-errno -fno-trapping-math
     CACHE STRING "Options for the host passes of kernel files")
@@ -22,17 +22,17 @@ set(PITH_KERNEL_CHECKED_FLAGS -O1 -fopenmp-simd -fno-tree-vectorize -fno-tree-sl
     CACHE STRING "Options for the host pass of checked kernel files")
 mark_as_advanced(PITH_KERNEL_CHECKED_FLAGS)
 
-# Beside those: copies of blocks stay calls, which are checked.
+# In addition: copies of blocks remain calls, which are checked.
 set(PITH_KERNEL_CHECKED_CALL_FLAGS -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset)
-# Of clang: a body that does not vectorise is no mistake; and without the second, it
-# leaves out the call for a read if a write to the same element follows.
+# For clang: no warning about bodies that do not vectorise. Without the second option, clang
+# removes the call for a read if a write to the same element follows.
 set(PITH_KERNEL_CLANG_FLAGS -Wno-pass-failed)
 set(PITH_KERNEL_CHECKED_CLANG_FLAGS -mllvm -tsan-instrument-read-before-write)
 
-# The passes over a kernel file: name, extension of the source, what it needs (NONE, X86 or
-# CUDA), whether checked builds have it, and its options: those of the host beside the above,
-# those of CUDA alone. The pass that needs nothing comes first; its source says which others
-# are linked.
+# The passes over a kernel file: name, extension of the source, requirement (NONE, X86 or
+# CUDA), whether checked builds have it, and its options. Host passes also have the options
+# above; CUDA passes have only these. The first pass has no requirement; its source states
+# which others are linked.
 # CUDA: no C++ runtime is needed, so that a C compiler can link the program.
 # `pith kernels` is made from this list (tools/pith).
 set(PITH_KERNEL_PASSES
@@ -41,13 +41,13 @@ set(PITH_KERNEL_PASSES
     "V4 c X86 unchecked -march=x86-64-v4 -mprefer-vector-width=512"
     "CUDA cu CUDA checked --fmad=false -Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics -Xcompiler=-fvisibility=hidden")
 
-# Functions are seen by the whole project, and variables only from this folder down.
+# Functions are visible in the whole project, variables only in this folder and below.
 foreach(_pith_name CHECKED_CALL_FLAGS CLANG_FLAGS CHECKED_CLANG_FLAGS PASSES)
     set_property(GLOBAL PROPERTY PITH_KERNEL_${_pith_name} "${PITH_KERNEL_${_pith_name}}")
 endforeach()
 set_property(GLOBAL PROPERTY PITH_HAVE_CUDA "${PITH_HAVE_CUDA}")
 
-# Which of the needs of passes this project has, as a list.
+# Requirements of passes that this project meets, as a list.
 function(_pith_kernel_has target result)
     set(has NONE)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
@@ -94,7 +94,7 @@ function(_pith_kernel_pass target file pass extension options definitions)
     get_filename_component(name ${file} NAME)
     set(source ${CMAKE_CURRENT_BINARY_DIR}/kernels/${target}/${name})
     file(RELATIVE_PATH from_here ${CMAKE_CURRENT_SOURCE_DIR} ${directory})
-    if(from_here) # a target may have files of one name
+    if(from_here) # a target may have two files of the same name
         string(MD5 hash ${from_here})
         string(SUBSTRING ${hash} 0 8 hash)
         string(APPEND source .${hash})
@@ -140,7 +140,7 @@ function(_pith_kernel_file target file checked reals)
     list(REMOVE_DUPLICATES linked)
     list(REMOVE_ITEM linked "PITH_KERNEL_WITH_NONE 1")
 
-    set(mask 0) # of the reals, for the first pass, which also makes the kernels' names
+    set(mask 0) # of the reals, for the first pass, which also defines the names of the kernels
     foreach(real IN LISTS reals)
         string(REPLACE "f32" 1 bit ${real})
         string(REPLACE "f64" 2 bit ${bit})

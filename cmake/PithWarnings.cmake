@@ -1,5 +1,5 @@
-# pith_warnings: the warning set of the project, its sanitizers, and the floating-point contract
-# (no contraction, design: host and CUDA give the same bits) for every translation unit of ours.
+# pith_warnings: warnings, sanitizers, and the floating-point contract of all translation units (no
+# contraction: host and CUDA give the same bits).
 add_library(pith_warnings INTERFACE)
 
 set(pith_common_warnings -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum
@@ -12,9 +12,9 @@ target_compile_options(pith_warnings INTERFACE
     "$<$<COMPILE_LANGUAGE:C>:${pith_c_warnings};${pith_float_flags}>"
     "$<$<COMPILE_LANGUAGE:CXX>:${pith_cxx_warnings};${pith_float_flags}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;-Xcompiler=-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-Wall>")
-# clang counts under the same names what is sound here: a (T *) of a checked char *, NAN (a float)
-# given to double, Test(suite, name) with an empty ..., generated expressions without parentheses, and
-# loops that it does not vectorise where gcc does.
+# clang also reports sound code under these names: a (T *) of a checked char *, NAN (a float)
+# given to double, Test(suite, name) with an empty ..., generated expressions without parentheses,
+# and loops that only gcc vectorises.
 target_compile_options(pith_warnings INTERFACE
     "$<$<C_COMPILER_ID:Clang>:$<$<COMPILE_LANGUAGE:C>:-Wno-cast-align;-Wno-double-promotion;-Wno-gnu-zero-variadic-macro-arguments;-Wno-bitwise-conditional-parentheses;-Wno-pass-failed>>")
 if(PITH_WERROR)
@@ -26,7 +26,7 @@ target_compile_definitions(pith_warnings INTERFACE
     "$<$<COMPILE_LANGUAGE:C,CXX>:_GNU_SOURCE>" "$<$<CONFIG:Debug>:PITH_DEBUG=1>")
 
 if(PITH_SANITIZE)
-    # The added calls hide from gcc which paths set a variable; other builds still say.
+    # The added calls hide from gcc which paths set a variable; other builds still report it.
     target_compile_options(pith_warnings INTERFACE
         "$<$<C_COMPILER_ID:GNU>:$<$<COMPILE_LANGUAGE:C>:-Wno-maybe-uninitialized>>"
         "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${PITH_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>")

@@ -1,5 +1,5 @@
-# Run by pith_embed: files to a C source that holds their bytes. The blanks before the backslash of a
-# continued line are left out.
+# Run by pith_embed: write a C source with the bytes of the files, without the blanks before the
+# backslash of a continued line.
 string(REPLACE "," ";" FILES "${FILES}")
 set(bytes)
 foreach(file IN LISTS FILES)
