@@ -5,7 +5,7 @@
 #include "pith_test.h"
 
 /* name() with work that runs when it is enqueued, and name_deferred with work that runs
- * when somebody waits. */
+ * at the next wait. */
 #define BOTH(suite, name)                                                                \
     static void suite##_##name(void);                                                    \
     Test(suite, name) {                                                                  \

@@ -35,7 +35,7 @@ Test(assert, an_invisible_check_does_nothing) {
     const size_t before = pith_scope_bytes(s);
     const long long allocations = atomic_load(&pt_default_heap.allocations);
     for (int i = 0; i < 1000; i++)
-        pith_check(s, bad, "seen by nobody {no_such_name}", .args = {{"x", minus}});
+        pith_check(s, bad, "not collected {no_such_name}", .args = {{"x", minus}});
     cr_assert(pith_scope_bytes(s) == before);
     cr_assert(atomic_load(&pt_default_heap.allocations) == allocations);
     cr_assert(!pith_check_enabled(s, PITH_CHECK_DEBUG));
@@ -66,7 +66,7 @@ BOTH(assert, of_level_always_is_an_error_at_the_next_wait) {
     pt_ok(s);
     check_always(s, bad);
     check_always(s, pith_f64(s, -5));
-    cr_assert(!pith_failed(s), "nobody has waited yet");
+    cr_assert(!pith_failed(s), "no wait yet");
     pt_fails(PITH_E_CAPACITY, s, pith_wait(s));
     pt_says(".x: -3.0 is negative (test_check.c:");
     cr_assert_str_eq(pt_error.path, ".x");
@@ -355,7 +355,7 @@ static void listen(pith_log_level level, const char *message, void *closure) {
         snprintf(told, sizeof told, "%s", message);
 }
 
-BOTH(assert, a_collection_nobody_ends_loses_nothing) {
+BOTH(assert, a_collection_without_an_end_loses_nothing) {
     RUNTIME;
     told[0] = 0;
     pith_set_log_hook(rt, listen, NULL);

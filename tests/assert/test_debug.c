@@ -64,7 +64,7 @@ Test(debug, every_counts_the_times_of_a_call_site) {
     CLOSE;
 }
 
-Test(debug, nobody_who_listens_is_no_error) {
+Test(debug, a_missing_hook_is_no_error) {
     DBG_RUNTIME;
     pith_set_log_hook(rt, NULL, NULL);
     pith_debug(s, "> {x}", {"x", pith_f64(s, 1)});
@@ -74,7 +74,7 @@ Test(debug, nobody_who_listens_is_no_error) {
 
 /* ---- Compiled functions ---- */
 
-/* Results that nobody wants, equal messages, and one of a constant. */
+/* Unused results, equal messages, and one of a constant. */
 static const pith_array *straight(pith_scope *s, const pith_array *x) {
     const pith_array *unused = pith_sin(s, pith_mul(s, x, x));
     pith_debug(s, "> begin");

@@ -6,7 +6,7 @@
 
 static const pith_array *many_checks(pith_scope *s, const pith_array *x) {
     pith_scope *child = pith_scope_open_in(s);
-    if (pith_failed(child)) /* nobody else says so */
+    if (pith_failed(child)) /* otherwise unreported */
         pith_fail(s, pith_code(child), NULL, "%s", pith_message(child));
     for (int i = 0; i < 40; i++)
         pith_check(child, not_negative(child, x), "{x} {t}", .args = {{"x", x}},

@@ -205,7 +205,7 @@ BOTH(message, mistakes_are_told_where_a_collector_is) {
                                       .args = {{"x", x}, {"i", i}},
                                       .info = {{"t", "text"}}};
         pith_check_with(s, t, &o);
-        pt_ok(s); /* seen by nobody */
+        pt_ok(s); /* not collected */
         pith_collect_begin(s);
         pt_fails(PITH_E_ARG, s, pith_check_with(s, t, &o));
         pt_says(mistakes[k].says);

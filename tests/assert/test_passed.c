@@ -1,5 +1,5 @@
-/* Runs of compiled functions whose checks all passed: their assertions are made when
- * somebody asks, and are then what they would have been. */
+/* Runs of compiled functions whose checks all passed: their assertions are made on
+ * request, and equal those of separate calls. */
 #include "record_test.h"
 
 typedef struct {

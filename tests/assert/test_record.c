@@ -70,7 +70,7 @@ BOTH(record, fix_arguments_are_those_of_the_run) {
 static const pith_array *one_check(pith_scope *s, const pith_array *const *x) {
     pith_check(s, pith_less(s, x[0], pith_f64(s, 3)), "{x} is too much",
                .args = {{"x", x[0]}}, .level = PITH_CHECK_ALWAYS, .path = ".x");
-    pith_check(s, pith_less(s, x[0], pith_f64(s, 0)), "nobody asks");
+    pith_check(s, pith_less(s, x[0], pith_f64(s, 0)), "not collected");
     return pith_add(s, x[0], x[0]);
 }
 

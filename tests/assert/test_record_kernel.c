@@ -15,7 +15,7 @@ static const pith_array *reports(pith_scope *s, const pith_array *const *x) {
     const pith_array *t =
         pith_take(s, y, x[1], &(pith_take_options){.mode = PITH_INDEX_ERROR});
     pith_check(s, pith_less(s, t, pith_i32(s, 4)), "{t} between", .args = {{"t", t}});
-    pith_launch(s, below, t, 3); /* nobody wants its result */
+    pith_launch(s, below, t, 3); /* its result is unused */
     return pith_add(s, pith_sum(s, z, PITH_AXES(1)), t);
 }
 

@@ -43,7 +43,7 @@ Test(biased_lock, is_the_first_threads_own_until_another_wants_it) {
     add(&x, 1);
     const bool own = is_own(&x);
     add(&x, TURNS);
-    cr_assert_eq(is_own(&x), own, "nobody else wanted it");
+    cr_assert_eq(is_own(&x), own, "no other thread used it");
     cr_assert_eq(pthread_create(&other, NULL, add_once, &x), 0);
     pthread_join(other, NULL);
     cr_assert_not(is_own(&x));

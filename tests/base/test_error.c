@@ -189,7 +189,7 @@ static void listen(pith_log_level level, const char *message, void *closure) {
 
 Test(error, the_log_hook_gets_one_line) {
     begin();
-    pithp_log(rt, PITH_LOG_WARNING, "nobody listens");
+    pithp_log(rt, PITH_LOG_WARNING, "there is no hook");
     pith_set_log_hook(rt, listen, (void *)(uintptr_t) "closure");
     pithp_log(rt, PITH_LOG_WARNING, "a\nb %d", 5);
     cr_assert_str_eq(told, "2 a b 5 closure");

@@ -86,7 +86,7 @@ Test(log, a_hook_of_the_program_takes_all) {
     cr_assert_str_eq(written_by("error", &own), "");
     cr_assert_str_eq(told, "0 d1;1 i;2 w;3 e;0 asked;");
     told[0] = 0;
-    cr_assert_str_eq(written_by("loud", &own), ""); /* nobody asks for the level */
+    cr_assert_str_eq(written_by("loud", &own), ""); /* the level is not requested */
 }
 
 Test(log, no_hook_is_silence) {

@@ -89,8 +89,8 @@ Test(scope, opened_in_turn_takes_no_more_memory) {
     pt_close(rt);
 }
 
-/* A child for which there is no memory carries the error, and cannot hand it over: the
- * parent is told at once, so that what a caller does in such a child is not lost. */
+/* A child for which there is no memory carries the error, and cannot pass it on at its
+ * close, so the parent gets it at once. */
 Test(scope, a_child_that_cannot_be_opened_is_an_error_of_its_parent) {
     pt_heap heap = {.fail_at = 0};
     const pith_allocator allocator = pt_allocator(&heap);

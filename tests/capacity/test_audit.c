@@ -1,4 +1,4 @@
-/* The audit: statics that name extents and nobody guards, and draws shaped by them. */
+/* The audit: statics that name extents and have no capacity, and draws shaped by them. */
 #include "capacity_test.h"
 
 static const Sim *careless(pith_scope *in, const Sim *sim) {

@@ -18,7 +18,7 @@ PITH_NODE(Table,
 
 static const Table *step(pith_scope *s, const Table *t) {
     pith_scope *child = pith_scope_open_in(s);
-    if (pith_failed(child)) /* there is no memory for one: nobody else would tell */
+    if (pith_failed(child)) /* no memory for a child: otherwise unreported */
         pith_fail(s, pith_code(child), NULL, "no scope");
     const pith_lens *both = pith_lens_merge(
         child, PITH_LENSES(PITH_LENS(Table, room), PITH_LENS(Table, width)));

@@ -54,7 +54,8 @@ Test(growth, does_not_drift) {
     cr_assert(pithp_growth(0, 52332, 1.1) == 57565);
 }
 
-/* A base whose powers nobody can count: they lie closer than integers, or 2^-52 apart. */
+/* Bases with too many powers to enumerate: they are closer than integers, or 2^-52 apart.
+ */
 Test(growth, takes_bases_near_one) {
     const double base = nextafter(1, 2);
     cr_assert(pithp_growth(0, 2, base) == 2 &&

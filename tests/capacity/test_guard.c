@@ -170,7 +170,7 @@ Test(guard, ends_with_its_collection) {
     pith_collect_end(s, NULL);
     const pith_result *r = collect(&bare_step, in);
     cr_assert(!pith_assertion_fixable(pith_result_get_failed(s, r, 0)));
-    pith_capacity_guard(s, of_room(s, in), "room"); /* nobody collects */
+    pith_capacity_guard(s, of_room(s, in), "room"); /* no collector */
     pith_launch(s, rows_of, in->x, in->room);
     pt_fails(PITH_E_CAPACITY, s, pith_wait(s));
     pt_says("rows_of: room of y[n,room] is too small: have 2, need 5");

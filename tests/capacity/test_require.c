@@ -166,7 +166,7 @@ Test(require, is_an_error_without_a_collector) {
     pith_capacity_require(s, of_size(s, w, 2), pith_i64(s, 10));
     pith_wait(s);
     pt_ok(s);
-    { /* the capacity is gone when it is told; several sizes are named */
+    { /* the capacity is freed before the message; several sizes are named */
         pith_scope *inner = pith_scope_open_in(s);
         const pith_lens *lens = pith_lens_merge(
             inner, PITH_LENSES(PITH_LENS(Work, size), PITH_LENS(Work, width)));

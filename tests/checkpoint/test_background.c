@@ -1,6 +1,6 @@
-/* Saves in the background: what is written is the tree as it was, however the program
- * goes on; what fails is told once; nothing is lost at the end. The lock of the folder,
- * held by the test, keeps the writer where it is. */
+/* Saves in the background: the file has the tree as of the call, whatever the program
+ * does next; a failure is reported once; the end of the program loses nothing. The lock
+ * of the folder, held by the test, keeps the writer where it is. */
 #include "checkpoint_scope.h"
 
 #include <sys/file.h>
@@ -105,7 +105,7 @@ static void fail_later(void) {
     close(lock);
 }
 
-Test(background, tells_a_failure_once_to_whoever_comes_next) {
+Test(background, reports_a_failure_once_at_the_next_call) {
     begin();
     static const char says[] =
         "a checkpoint saved in the background: cannot write \"gone/a.json\": open: "
@@ -144,7 +144,7 @@ static void log_hook(pith_log_level level, const char *message, void *closure) {
         snprintf(logged, sizeof logged, "%s", message);
 }
 
-Test(background, logs_a_failure_that_nobody_asked_for) {
+Test(background, logs_an_unread_failure) {
     ct_begin();
     rt = pith_open(&(pith_open_options){.device = "host", .log = log_hook});
     s = pith_scope_open(rt);

@@ -45,7 +45,7 @@ static void rewrite_sidecar(size_t n) {
     free(f.bytes);
 }
 
-Test(bools, of_a_sidecar_are_refused_by_whoever_reads_them) {
+Test(bools, of_a_sidecar_are_refused_by_every_reader) {
     begin();
     const pith_array *all = pith_array_copy(s, PITH_BOOL, PITH_SHAPE(3, 1 << 20), bytes);
     pt_ok(s, pith_save(s, masked(all), "a.json", NULL));

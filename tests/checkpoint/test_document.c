@@ -1,5 +1,5 @@
-/* Documents that are whole but wrong: each is refused with its line, whoever forged the
- * checksum, and nothing that it claims is believed before it is checked. */
+/* Documents that are whole but wrong: each is refused with its line, even if its checksum
+ * is valid, and no claim is used before it is checked. */
 #include "checkpoint_test.h"
 
 /* Replaces a text of the document and requires that it is then refused. */

@@ -431,7 +431,7 @@ Test(faults, of_a_load_are_errors_and_change_nothing) {
 static struct {
     pith_scope *s;
     int replaced, kept_out; /* how often the writer was in time, or found the lock held */
-    int most;               /* it gives up after so many */
+    int most;               /* maximum number of attempts */
 } rival;
 
 /* Replace the checkpoint, which takes the sidecar away that the reader is about to open.

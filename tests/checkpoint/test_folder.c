@@ -35,7 +35,7 @@ Test(folder, keeps_a_sidecar_as_long_as_a_document_names_it) {
     pt_ok(s, holds("best.json", 1));
     unlink("best.json");
     pt_ok(s, save("a.json", 4));
-    cr_assert(ct_count_files() == 3, "nobody cleans what another document left");
+    cr_assert(ct_count_files() == 3, "files of another document stay");
     end();
 }
 

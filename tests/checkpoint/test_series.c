@@ -173,7 +173,7 @@ Test(series, names_what_is_wrong) {
     end();
 }
 
-/* Whoever has found the newest member finds it gone when it is opened. */
+/* The newest member disappears between the search and the open. */
 Test(series, is_no_file_and_a_file_is_no_series) {
     begin();
     pt_ok(s, save("a.json", 1, 3) && save("a.json", 2, 3));

@@ -1,5 +1,5 @@
-/* options.initial and options.extra: a program that has more than the file, or less. What
- * both have must fit, and every difference is told. */
+/* options.initial and options.extra: a program that has more than the file, or less.
+ * Common parts must fit, and every difference is reported. */
 #include "checkpoint_test.h"
 
 typedef struct Model {

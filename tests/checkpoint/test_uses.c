@@ -87,7 +87,7 @@ Test(uses, are_known_with_the_type_that_declares_them) {
     end();
 }
 
-Test(uses, that_nobody_declares_are_reported_by_the_save) {
+Test(uses, without_a_declaration_are_reported_by_the_save) {
     begin(save_bare);
     pt_fails(PITH_E_TYPE, s, pith_load(s, Bare, "a.json"));
     pt_says(

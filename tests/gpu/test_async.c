@@ -1,4 +1,4 @@
-/* PITH_HOST_ASYNC=1: nothing runs before somebody waits, and then in order. */
+/* PITH_HOST_ASYNC=1: work runs at the next wait, in order. */
 #include "gpu_test.h"
 
 #include <pith/runtime.h>
@@ -13,7 +13,7 @@ static pith_runtime *open_asynchronous(void) {
 
 enum { COUNT = 1000, BYTES = COUNT * sizeof(int64_t) };
 
-Test(async, runs_nothing_before_somebody_waits) {
+Test(async, runs_nothing_before_a_wait) {
     pith_runtime *rt = open_asynchronous();
     pith_scope *s = pith_scope_open(rt);
     pithp_buffer *a = gt_buffer(s, COUNT), *b = gt_buffer(s, COUNT);
@@ -63,7 +63,7 @@ static int64_t copied_elsewhere(bool waits) {
     gt_launch(s, NULL, a->data, COUNT);
     if (waits)
         pt_ok(t, pithp_buffer_read(t, a) == PITH_OK);
-    pithp_fill(s, c->data, &(int64_t){5}, 8, 1); /* nobody waits for this */
+    pithp_fill(s, c->data, &(int64_t){5}, 8, 1); /* no wait follows */
     int64_t host[COUNT];
     pithp_copy(t, b->data, a->data, BYTES);
     pithp_copy_out(t, host, b->data, BYTES);

@@ -70,10 +70,10 @@ static void surfaces(void) {
     pt_close(rt);
 }
 
-Test(check, surfaces_when_somebody_waits) {
+Test(check, surfaces_at_a_wait) {
     surfaces();
 }
-Test(check, surfaces_when_somebody_waits_for_deferred_work) {
+Test(check, surfaces_at_a_wait_for_deferred_work) {
     setenv("PITH_HOST_ASYNC", "1", 1);
     surfaces();
 }

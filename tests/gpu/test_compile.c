@@ -104,7 +104,7 @@ Test(compile, a_mistake_in_the_text_is_reported_with_its_line) {
     pt_says("my step does not compile");
     pt_says("code.c:2");
     pt_says("nonsense");
-    /* a function that nobody has: found out when it is loaded, not when it is called */
+    /* a missing function is found at the load, not at the call */
     pt_fails(PITH_E_COMPILE, h.s,
              pithp_compile(h.s,
                            "void nowhere_to_be_found(void);\n"

@@ -39,7 +39,7 @@ static bool is_gone(int process) {
             return true;
         const int read = fscanf(file, "%*d (%*[^)]) %c", &state);
         fclose(file);
-        if (read == 1 && state == 'Z') /* whoever inherited it has not looked yet */
+        if (read == 1 && state == 'Z') /* its new parent has not reaped it yet */
             return true;
     }
     return false;

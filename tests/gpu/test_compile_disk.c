@@ -195,7 +195,7 @@ static void hear(pith_log_level level, const char *line, void *closure) {
 }
 
 /* Two texts are compiled and run by a runtime whose directory is gone or never was: the
- * second one is told of no more. */
+ * second one is not reported. */
 static void is_told_once(pt_code *c, const char *says, told *t) {
     pith_set_log_hook(c->rt, hear, t);
     for (int value = 0; value < 2; value++) {
@@ -220,10 +220,10 @@ Test(compile_disk, says_once_that_there_is_no_directory) {
     pt_code_end(&c);
 }
 
-/* Root may write everywhere, and becomes somebody else for what it may not. */
-enum { NOBODY = 65534 };
-static bool become_nobody(void) {
-    return geteuid() != 0 || (setegid(NOBODY) == 0 && seteuid(NOBODY) == 0);
+/* Root may write everywhere, so it changes to another user for tests of permissions. */
+enum { OTHER_USER = 65534 };
+static bool become_unprivileged(void) {
+    return geteuid() != 0 || (setegid(OTHER_USER) == 0 && seteuid(OTHER_USER) == 0);
 }
 
 Test(compile_disk, says_why_there_is_no_directory) {
@@ -234,8 +234,8 @@ Test(compile_disk, says_why_there_is_no_directory) {
     snprintf(below, sizeof below, "%s/may/not", c.directory);
     setenv("PITH_CACHE_DIR", below, 1);
     if (geteuid() == 0)
-        cr_assert_eq(chown(c.directory, NOBODY, NOBODY), 0);
-    cr_assert(chmod(c.directory, 0500) == 0 && become_nobody());
+        cr_assert_eq(chown(c.directory, OTHER_USER, OTHER_USER), 0);
+    cr_assert(chmod(c.directory, 0500) == 0 && become_unprivileged());
     pt_code_open(&c);
     is_told_once(&c, "/may/not: Permission denied", &t);
     pt_code_end(&c);
@@ -357,13 +357,13 @@ Test(compile_disk, serves_where_it_cannot_be_written) {
     cr_assert_eq(list(&c, names, 2), 1);
     path_of(&c, names[0], path);
     if (geteuid() == 0)
-        cr_assert(chown(path, NOBODY, NOBODY) == 0 &&
-                  chown(c.directory, NOBODY, NOBODY) == 0);
+        cr_assert(chown(path, OTHER_USER, OTHER_USER) == 0 &&
+                  chown(c.directory, OTHER_USER, OTHER_USER) == 0);
     cr_assert(chmod(path, 0400) == 0 && chmod(c.directory, 0500) == 0);
     const pid_t child = fork();
     cr_assert(child >= 0);
     if (child == 0) {
-        if (!become_nobody())
+        if (!become_unprivileged())
             _exit(1);
         const bool found = live_once(&c, 7).on_disk == 1;
         const bool made = live_once(&c, 8).compiled == 1;

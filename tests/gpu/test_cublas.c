@@ -1,5 +1,5 @@
-/* Opening cuBLAS, which needs no device: what is missing is said, and once it is there it
- * stays. */
+/* Opening cuBLAS, which needs no device: a missing library is reported, and once it is
+ * there it stays. */
 #include "gpu/cuda/cublas.h"
 #include "pith_test.h"
 

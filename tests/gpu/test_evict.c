@@ -60,7 +60,7 @@ Test(evict, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
         cr_assert(data[0] == k + 1 && data[2 * MIB - 1] == k + 1);
     }
     cr_assert(((unsigned char *)first->data)[MIB / 2 - 1] == 5);
-    /* Where nobody can give way the earlier ones go back: all or nothing. */
+    /* If no instance can be evicted, earlier allocations are returned: all or nothing. */
     pith_instance_free_all(busy);
     pithp_buffer *more = pithp_buffer_make(p.s, 4 * MIB);
     const size_t live = pith_memory_about(p.rt).live;
@@ -71,7 +71,7 @@ Test(evict, eviction_in_the_middle_of_several_arrays_keeps_the_first_ones) {
     close_pair(p);
 }
 
-Test(evict, one_that_cannot_fit_evicts_nobody) {
+Test(evict, an_allocation_that_cannot_fit_evicts_no_instance) {
     const pair p = open_small("10MiB");
     listener l;
     pith_instance *a = listening(p, "a", NULL, 0, &l);
@@ -138,7 +138,7 @@ Test(evict, chunks_are_as_long_as_eviction_allows) {
     close_pair(p);
 }
 
-Test(evict, a_queue_that_eviction_does_not_help_evicts_nobody) {
+Test(evict, a_queue_that_cannot_fit_evicts_no_instance) {
     const pair p = open_small("8MiB");
     listener l, m;
     idle_with(p, "idle", 2 * MIB, &l);

@@ -36,7 +36,7 @@ Test(group, shares_one_stream_and_others_have_their_own) {
     cr_assert_eq(pithp_scope_stream(on_a), pithp_scope_stream(on_b));
     cr_assert_neq(pithp_scope_stream(on_a), pithp_scope_stream(on_c));
     cr_assert_neq(pithp_scope_stream(on_a), pithp_scope_stream(s));
-    /* The stream of a group is nobody else's, also when its scopes are closed. */
+    /* The stream of a group is not shared, even after its scopes were closed. */
     pith_scope_close(on_a);
     pith_scope_close(on_b);
     pith_scope *t = pith_scope_open(rt);

@@ -54,7 +54,7 @@ Test(host_array, is_of_the_first_kind_that_there_is_room_for) {
                                                   .spill = folder,
                                                   .like = k ? like : NULL}),
               PITH_HOST_SPILLED, k ? like : NULL);
-    cr_assert(files_in(folder) == 0, "nobody else sees it");
+    cr_assert(files_in(folder) == 0, "the file has no name");
     pith_scope_close(t);
     cr_assert(pith_memory_pinned(rt) == 0);
     check(pith_host_make(s, PITH_I32, shape, NULL), PITH_HOST_PINNED, NULL);
@@ -171,7 +171,8 @@ Test(host_array, spills_what_the_system_has_no_memory_for) {
     rmdir(folder);
 }
 
-/* Whoever may mount one fills a disk of a MiB; an array that was made can be written. */
+/* Fills a disk of a MiB, if the user may mount one; an array that was made can be
+ * written. */
 Test(host_array, a_full_disk_is_an_error_at_once) {
     char folder[256];
     pt_folder(folder);

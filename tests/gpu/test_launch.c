@@ -218,7 +218,7 @@ Test(launch, a_forked_child_computes_alone) {
 }
 
 /* Workers on their way as the process forks hold what they sleep by in the child, too. */
-Test(launch, a_forked_child_wakes_nobody, .timeout = 60) {
+Test(launch, a_forked_child_wakes_no_worker, .timeout = 60) {
     enum { COUNT = 400000, TURNS = 20 };
     pith_runtime *rt = open_with(4);
     pith_scope *s = pith_scope_open(rt);

@@ -97,7 +97,7 @@ static void release(pithp_buffer *b) {
     if (b && immediate && b->bytes >= 2 * sizeof b &&
         (memcmp(data, &b, sizeof b) != 0 ||
          memcmp(data + b->bytes - sizeof b, &b, sizeof b) != 0)) {
-        fprintf(stderr, "memory of %zu bytes was somebody else's too\n", b->bytes);
+        fprintf(stderr, "memory of %zu bytes was allocated twice\n", b->bytes);
         abort();
     }
     pithp_buffer_release(b, 1);
@@ -251,7 +251,7 @@ static void work(worker *w) {
                                draw(w, 2) ? PITH_LIMITS_ACTIVE : PITH_LIMITS_PASSIVE);
 }
 
-/* Nobody else is at work. */
+/* No other thread is in a call. */
 static void check_all(pith_runtime *rt) {
     size_t held = 0, owned = 0;
     int64_t buffers = 0, counted = 0;

@@ -137,7 +137,7 @@ static void listen(pith_log_level level, const char *message, void *closure) {
     snprintf(last_told, sizeof last_told, "%s", message);
 }
 
-Test(open, tells_the_log_of_errors_that_nobody_read) {
+Test(open, logs_unread_errors) {
     told = 0;
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .log = listen});
     pith_scope *s = pith_scope_open(rt);

@@ -1,4 +1,4 @@
-/* Requests of memory: what is refused, how runs are split, who is told, what is freed. */
+/* Requests of memory: refusals, splits of runs, hooks, and freed memory. */
 #include "fail_allocator.h"
 #include "request_test.h"
 

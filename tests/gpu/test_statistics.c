@@ -124,7 +124,7 @@ Test(statistics, a_count_keeps_to_the_cap_of_its_instance) {
     unsetenv("PITH_HOST_MEMORY");
 }
 
-/* A device of so many bytes that a double does not hold their number. */
+/* A device whose number of bytes is not exact in a double. */
 Test(statistics, caps_in_reports_are_those_of_instances) {
     pith_runtime *rt =
         pith_open(&(pith_open_options){.device = "host", .memory = SIZE_MAX});
@@ -212,7 +212,7 @@ Test(statistics, what_is_left_is_told_by_the_place_that_made_it) {
     pithp_buffer_release(held[1], 1);
     cr_assert(pith_memory_leaks(rt, NULL) == 0);
     cr_assert(pith_memory_leaks(NULL, NULL) == 0);
-    /* Allocations of an instance that nobody closes are told of at the end. */
+    /* Allocations of an instance that was not closed are reported at the end. */
     pith_instance *i = pith_instance_open(s, "part", NULL);
     const pith_request ask[] = {
         {.label = "a", .dtype = PITH_U8, .shape = PITH_SHAPE(1000)},

@@ -2,9 +2,9 @@
  *
  * Measures how far float functions are from the truth, and fails where one is beyond the
  * bound that accuracy.def states. f32 functions of one argument: every N-th of all 2^32
- * inputs (--stride, default 1) against f64 of the C library; the others: so many samples
- * (--samples, default 2^28) against 128-bit floats. The best instruction set of the
- * machine is measured; tests see to it that all give the same bits.
+ * inputs (--stride, default 1) against f64 of the C library; the others: --samples
+ * samples (default 2^28) against 128-bit floats. The best instruction set of the machine
+ * is measured; tests see to it that all give the same bits.
  *
  * A function named fast_<name> is the form that fast_math takes.
  *
@@ -133,8 +133,8 @@ static const struct {
 
 /* ---- Errors ---- */
 
-/* |got - want| in units in the last place of `want` with so many digits and that least
- * and greatest exponent; infinity counts as the place after the greatest number. */
+/* |got - want| in units in the last place of `want`, in a format with these digits and
+ * least and greatest exponents; infinity counts as the number after the greatest. */
 static double apart(f128 got, f128 want, int digits, int least, int greatest) {
     const f128 beyond = scalbnq(1, greatest + 1);
     if (isnanq(want) || isnanq(got))

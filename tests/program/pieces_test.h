@@ -1,5 +1,5 @@
-/* What tests of pieces share: programs of concatenations, pads and rolls, and what CUDA
- * is told to do for them. */
+/* Common code of tests of pieces: programs of concatenations, pads and rolls, and their
+ * command buffers for CUDA. */
 #ifndef PITH_TESTS_PIECES_TEST_H
 #define PITH_TESTS_PIECES_TEST_H
 
@@ -118,8 +118,8 @@ static inline kernels count_kernels(const schedule_run *scheduled) {
     return found;
 }
 
-/* What CUDA is told to run gives the bits of the calls, in the order of its list and in
- * another that its edges leave open. */
+/* The command buffer for CUDA gives the bits of the calls, in the order of its list and
+ * in another that its edges allow. */
 static inline kernels expect_scheduled(const bench *b, const char *what) {
     void *want[MOST], *got[MOST];
     take_memory(b, want);

@@ -4,7 +4,7 @@
 
 #include <pith/kernel.h>
 
-/* Two arrays change in place, and what one was is told. */
+/* Two arrays change in place; an output has the old values of one. */
 PITH_KERNEL(random_grow,
             over(i, n),
             in(real, by, "[n]"),

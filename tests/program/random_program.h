@@ -272,8 +272,8 @@ static inline pithp_program *recipe_build(const recipe *r, bool counts) {
 
 /* ---- Running ---- */
 
-/* How many programs a test takes, and the number of the first one: so many as usual, or
- * what $PITH_TEST_PROGRAMS and $PITH_TEST_FIRST say, for longer runs. */
+/* Number of programs of a test, and the number of the first one: the given ones, or
+ * $PITH_TEST_PROGRAMS and $PITH_TEST_FIRST for longer runs. */
 static inline int64_t recipe_programs(int64_t usual) {
     const char *asked = getenv("PITH_TEST_PROGRAMS");
     return asked ? atoll(asked) : usual;

@@ -112,7 +112,7 @@ static void fill(pith_dtype dtype, void *to, int n) {
     }
 }
 
-/* Equal bits, or both nan: the bits of a nan are nobody's promise. */
+/* Equal bits, or both NaN: the bits of a NaN are unspecified. */
 static bool same(pith_dtype dtype, const void *a, const void *b, int64_t i) {
     const size_t size = pith_dtype_size(dtype);
     const char *p = (const char *)a + (size_t)i * size,

@@ -27,7 +27,7 @@ static void expect_after(pithp_program *p, const char *wanted) {
     pithp_program_release(p);
 }
 
-/* Results: x in both; y or z; 7 in both; x + y twice; x + x, which nobody reads. */
+/* Results: x in both; y or z; 7 in both; x + y twice; x + x, which is unused. */
 Test(control_pass, a_cond_gives_what_differs_and_is_read) {
     open_scope();
     pithp_program *p = pithp_program_make(s), *branches[2];
@@ -98,8 +98,8 @@ Test(control_pass, operands_are_what_branches_read) {
     close_scope();
 }
 
-/* A while over n: a grows by b, which a cond hands on in both branches; c counts, and
- * nobody reads it. */
+/* A while over n: a grows by b, which a cond forwards in both branches; c counts, and is
+ * unused. */
 Test(control_pass, carries_that_stay_are_constants_and_dead_ones_go) {
     open_scope();
     pithp_program *cond = pithp_program_make(s), *body = pithp_program_make(s);
@@ -158,7 +158,7 @@ Test(control_pass, carries_that_stay_are_constants_and_dead_ones_go) {
 }
 
 /* (c, d, a, k; xs, zs): a + sum(sqrt(c) * d * x); k is a literal that stays; ys: a, and x
- * twice, which nobody reads but once. */
+ * twice, of which one is unused. */
 static pithp_program *scanning(int64_t length) {
     pithp_program *body = pithp_program_make(s), *p = pithp_program_make(s);
     const pithp_value c = vector(body), d = vector(body), a = vector(body),

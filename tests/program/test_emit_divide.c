@@ -1,6 +1,6 @@
 /* Divisions by one number, which compiled code does by its inverse, give the bits of the
  * processor's: dividends of every size, next to the middle between two quotients, and
- * blocks with one that is none of those; divisors that have no inverse to serve. */
+ * blocks with one dividend out of range; divisors that have no inverse to serve. */
 #include "emit_test.h"
 
 #include <float.h>

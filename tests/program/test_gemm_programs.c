@@ -219,7 +219,7 @@ Test(gemm_programs, without_the_library_own_kernels_run, .timeout = 300) {
             pithp_executable_free(exe);
         }
         pithp_program_release(p);
-        /* nobody looks for it where no product is large */
+        /* it is not opened without a large product */
         cr_assert_eq(count_of(said, "cuBLAS is not found"), on, "%s", said);
         cr_assert_eq(fake_cuda.gemms, 0);
         end(&b);

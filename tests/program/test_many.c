@@ -7,7 +7,7 @@ enum { LEAVES = 10 };
 /* Of a few elements, of more than a tree takes, and of several blocks. */
 static const int64_t lengths[LEAVES] = {1, 40, 64, 65, 300, 4096, 4097, 9000, 7, 301};
 
-/* A leaf of so many elements. */
+/* A leaf of `count` elements. */
 static pithp_value leaf(bench *b, int k, pith_dtype dtype, int64_t count) {
     return input(b, dtype, 1, &count, memory + 16 * k);
 }

@@ -18,7 +18,7 @@ static pithp_value pad(building *x, pithp_value v, int64_t low, int64_t high) {
     return add(x, PITHP_OP_PAD, 2, (pithp_value[]){v, fill}, &params);
 }
 
-/* Every so many elements of an axis, forwards or backwards. */
+/* Every k-th element of an axis, forwards or backwards. */
 static pithp_value stride(building *x, pithp_value v, int axis) {
     const pith_spec *spec = spec_of(x, v);
     const int64_t n = spec->shape[axis], by = pick(x, 1, 3);

@@ -138,7 +138,7 @@ Test(program, equal_calls_are_made_once) {
     random_programs(recipe_programs(1000), PITHP_PASS_COMMON, 300000);
 }
 
-Test(program, what_nobody_needs_is_left_out) {
+Test(program, unused_instructions_are_removed) {
     random_programs(recipe_programs(1000), PITHP_PASS_DEAD, 400000);
 }
 

@@ -43,7 +43,7 @@ static uint32_t original_word(const uint32_t *key, int64_t words, int64_t w) {
     return half_word(own, block < blocks ? most : words % most, w % most);
 }
 
-/* Draw i of n, of so many bits. */
+/* Draw i of n, of `bits` bits. */
 static uint64_t draw(const uint32_t *key, bool original, int bits, int64_t n, int64_t i) {
     const uint64_t mask = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
     if (!original) {

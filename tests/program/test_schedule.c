@@ -1,4 +1,4 @@
-/* Schedules: what CUDA is told to run, run by the host, gives the bits of the calls;
+/* Schedules: command buffers for CUDA, run by the host, give the bits of the calls;
  * again with the same memory, and in every order that its edges leave open. */
 #include "gpu/compile/toolchain.h"
 #include "program/pass/pass.h"

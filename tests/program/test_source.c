@@ -234,7 +234,7 @@ Test(source, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
     }
 }
 
-/* A step that somebody reads before the reduction cannot wait for it. */
+/* A step with a reader before the reduction cannot be delayed to it. */
 Test(source, a_step_that_is_read_before_runs_before, .timeout = 100) {
     use_cache();
     bench b = begin();

@@ -25,7 +25,7 @@ static void end_all(bench *b) {
     end(b);
 }
 
-/* All inputs are one array of so many elements. */
+/* All inputs are one array of n elements. */
 static bench begin_with_one(int64_t n) {
     bench b = begin();
     recipe r = {.s = b.s, .state = 3};

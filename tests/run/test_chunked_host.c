@@ -67,7 +67,7 @@ BOTH(chunked_host, is_the_same_bit_for_bit_for_any_tree_and_split) {
     CLOSE;
 }
 
-/* Leaves of several kinds with so many runs along the first axis, and a table. */
+/* Leaves of several kinds with `runs` runs along the first axis, and a table. */
 static const void *mixed_state(pith_scope *s, uint64_t seed, int64_t runs) {
     maker m = {.s = s, .state = seed};
     const int64_t columns = 1 + draw(&m, 30);

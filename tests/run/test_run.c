@@ -245,7 +245,7 @@ Test(run, saves_committed_states_and_goes_on_from_them) {
                                           .save = "/nowhere/at/all.json",
                                           .each = note,
                                           .closure = &seen}));
-    cr_assert(seen.count == 0, "it is told before the first step");
+    cr_assert(seen.count == 0, "the error comes before the first step");
     snprintf(command, sizeof command, "rm -rf %s", folder);
     cr_assert(system(command) == 0);
     pith_scope_close(s);

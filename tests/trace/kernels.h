@@ -4,7 +4,7 @@
 
 #include <pith/kernel.h>
 
-/* Two arrays grow in place, and what they were is told. */
+/* Two arrays grow in place; an output has their old values. */
 PITH_KERNEL(grow,
             over(i, n),
             in(f64, by, "[n]"),

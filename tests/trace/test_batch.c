@@ -1,5 +1,5 @@
 /* Equal work on many leaves, which compiled code does as one: the same bits as leaf by
- * leaf, whatever lies beside what, and whoever reads what others write. */
+ * leaf, for any layout of the leaves and any readers of the results. */
 #include "pith/pith.h"
 
 #include "pith_test.h"

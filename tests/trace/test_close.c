@@ -30,7 +30,7 @@ static const pith_array *twice(pith_scope *s, const pith_array *x) {
 }
 PITH_FUNCTION1(twice_function, twice, pith_array, pith_array)
 
-/* A call that does not end before it is told to. */
+/* A call that ends on request only. */
 static const pith_array *linger(pith_scope *s, const pith_array *x) {
     atomic_store(&inside, 1);
     while (!atomic_load(&leave))

@@ -63,7 +63,7 @@ BOTH(jit_checks, are_those_of_the_function) {
     cr_assert(runs == 5, "one trace: %d", runs);
     const pith_array *y = pith_apply(s, f, three(s, -1, 4, 900));
     pith_wait(s);
-    pt_ok(s, y); /* nobody collects, and the level is debug */
+    pt_ok(s, y); /* no collector, and the level is debug */
     cr_assert(runs == 6, "another program, without checks");
     CLOSE;
 }

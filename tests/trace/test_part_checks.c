@@ -182,7 +182,7 @@ BOTH(part_checks, that_grow_a_capacity_trace_what_grew) {
     const World *got = pith_run(s, World, pith_jit(s, &fill_both_step, NULL), world,
                                 &(pith_run_options){.steps = 9});
     pt_ok(s, got && pith_tree_equal(s, got, want));
-    cr_assert(runs == 5, "rooms of 2, 4, 8, 16, 32, whoever has them: %d", runs);
+    cr_assert(runs == 5, "rooms of 2, 4, 8, 16 and 32, in any caller: %d", runs);
     cr_assert(pith_jit_about(rt).misses > 4 && pith_jit_about(rt).part_hits > 4);
     CLOSE;
 }

@@ -235,7 +235,7 @@ PITH_FUNCTION1(assorted_function, assorted_tree, void, pith_array)
 static const void *two_lists(pith_scope *in, const pith_array *x, const pith_array *y) {
     const void *a = pith_apply(in, inner, x);
     const void *b = pith_apply(in, inner, y);
-    for (int k = 0; k < 2; k++) { /* constants are constants, whoever made them */
+    for (int k = 0; k < 2; k++) { /* constants of any origin are constants */
         const void *list = k ? b : a;
         pt_ok(in, list);
         cr_assert(pith_read_f64(in, pith_child(list, 3)) == 7);

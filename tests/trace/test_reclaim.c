@@ -1,4 +1,4 @@
-/* Programs that nobody runs give their memory back before any is refused. */
+/* Programs that no thread runs are freed before an allocation is refused. */
 #include "pith/pith.h"
 
 #include "pith_test.h"

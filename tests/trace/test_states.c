@@ -78,7 +78,7 @@ static void end(void) {
     pt_close(rt);
 }
 
-/* So many steps, each of whose states outlives the one before. */
+/* A number of steps; each state outlives the one before. */
 static const Bodies *
 run(const pith_function *f, const Bodies *b, pith_scope **state, int64_t steps) {
     for (int64_t k = 0; k < steps; k++) {

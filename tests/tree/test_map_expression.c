@@ -271,7 +271,7 @@ Test(map_expression, keeps_plans) {
     close_all();
 }
 
-/* Plans that nobody runs go before memory is refused, and are made again. */
+/* Plans that no thread runs are freed before memory is refused, and made again. */
 Test(map_expression, gives_its_plans_up_when_memory_is_short) {
     open_all();
     const void *x = pith_f64(s, 41);

@@ -169,7 +169,7 @@ Test(match, tells_what_goes_wrong_with_the_path) {
                            pith_list_make(s, PITH_ITEMS(rod(1, 1)))};
     pt_fails(PITH_E_STRUCTURE, s, pith_tree_map(s, add, NULL, 2, mixed, NULL));
     pt_says("[0]: expected Length, got Rod (pith_tree_map: tree 1 against tree 0)");
-    /* What differs elsewhere is told as ever. */
+    /* Other differences are reported as without a hook. */
     const void *uneven[] = {trees[0],
                             pith_list_make(s, PITH_ITEMS(rod(1, 0.5), rod(1, 0.5)))};
     pt_fails(PITH_E_STRUCTURE, s, pith_tree_map(s, add, NULL, 2, uneven, NULL));

@@ -138,7 +138,8 @@ Test(named, types_and_their_fields_are_renamed) {
     end();
 }
 
-/* Without PITH_NAMED the first library keeps the name, and the other one is told. */
+/* Without PITH_NAMED the first library keeps the name; the type of the other has an
+ * error. */
 Test(named, unqualified_types_of_one_name_are_refused) {
     begin();
     const named_exports *a = load(UNNAMED_PARTICLES), *b = load(UNNAMED_FLUID);

@@ -435,8 +435,8 @@ Test(type, many_threads_find_the_same_types) {
         cr_assert_null(pith_type_error(types[0][k]));
 }
 
-/* Threads that bring two descriptions of one name: one is registered, and the other one
- * is refused, whoever was first. */
+/* Threads that bring two descriptions of one name: the first one is registered, the other
+ * one is refused, in any order. */
 static void *register_disputed(void *into) {
     const pith_type **type = into;
     const bool even = *type != NULL;

@@ -1,6 +1,6 @@
-/* In the place of cuBLAS: products in plain C, terms added in the order of pith's own
- * kernels, so that whoever calls it right gets their bits. What cuBLAS forbids, and what
- * pith never asks for, ends the program with a message. */
+/* A stand-in for cuBLAS: products in plain C, terms added in the order of pith's own
+ * kernels, so that correct calls give their bits. What cuBLAS forbids, and what pith
+ * never asks for, ends the program with a message. */
 #include "fake_queue.h"
 #include "gpu/compile/toolkit.h"
 #include "gpu/cuda/cublas.h"

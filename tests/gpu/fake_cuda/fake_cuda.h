@@ -22,16 +22,17 @@ typedef struct fake_cuda_state {
      * give back or ask do not count. */
     long long calls, fail_at;
     cudaError_t fail_with;
-    const char *failed;    /* the call that did */
-    long long fail_launch; /* after so many more launches one is not supported; 0: none */
-    bool no_conditions;    /* conditional nodes are not supported */
-    bool no_decisions;     /* modules that decide do not load */
-    bool no_cublas;        /* there is none to open */
-    bool gemm_allocates;   /* what it captures takes memory */
-    long long gemms;       /* calls of it that multiplied, or were captured */
-    long long gemm_sums;   /* of these, that added to what was there */
-    int handles;           /* of it, alive */
-    long long launches;    /* kernels, of graphs and others */
+    const char *failed; /* the call that did */
+    long long
+        fail_launch;    /* number of the launch from now that is not supported; 0: none */
+    bool no_conditions; /* conditional nodes are not supported */
+    bool no_decisions;  /* modules that decide do not load */
+    bool no_cublas;     /* there is none to open */
+    bool gemm_allocates; /* what it captures takes memory */
+    long long gemms;     /* calls of it that multiplied, or were captured */
+    long long gemm_sums; /* of these, that added to what was there */
+    int handles;         /* of it, alive */
+    long long launches;  /* kernels, of graphs and others */
     long long graph_launches, graphs_made;
     /* The machine. */
     int devices;             /* 0: one */

@@ -196,7 +196,7 @@ static int primary_retain(void **context, int device) {
 }
 static int primary_release(int device) {
     FAKE_BARE("DevicePrimaryCtxRelease");
-    FAKE_CHECK(retained[device] > 1, "a context that nobody retained");
+    FAKE_CHECK(retained[device] > 1, "a context that was not retained");
     retained[device]--;
     return driver_end(0);
 }

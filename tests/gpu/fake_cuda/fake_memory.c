@@ -218,7 +218,7 @@ cudaError_t cudaMalloc(void **data, size_t bytes) {
     make(call_name, &b);
     return fake_cuda_end(cudaSuccess);
 }
-/* It may wait for the device, and nobody must rely on it. */
+/* cudaFree may wait for the device; callers must not rely on it. */
 cudaError_t cudaFree(void *data) {
     FAKE_SURE("Free");
     FAKE_UNSAFE();

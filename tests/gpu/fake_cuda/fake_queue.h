@@ -41,7 +41,7 @@ uint64_t fake_queue_chance(uint64_t count);
 /* ---- Graphs (fake_graph.c) ---- */
 
 cudaGraph_t fake_graph_new(void);
-/* A node behind the last one, of a kind that CUDA says such work has. */
+/* Append a node of the kind that CUDA gives such work. */
 void fake_graph_add_work(const char *call,
                          cudaGraph_t graph,
                          enum cudaGraphNodeType type,
@@ -57,7 +57,7 @@ bool fake_memory_lives(const void *at, size_t bytes);
 /* Bytes that pools and plain allocations hold of the device, also for reuse. */
 size_t fake_memory_reserved(void);
 bool fake_memory_is_pinned(const void *at, size_t bytes);
-/* Nobody has written to memory that was freed; the end of the program otherwise. */
+/* Ends the program if freed memory was written to. */
 void fake_memory_check(void);
 
 /* ---- Copies (fake_copy.c) ---- */

@@ -3,7 +3,7 @@
 # of a comment.
 set -eu
 cd "$1"
-find $(ls -d src include tools examples bench scripts docs README.md CONTRIBUTING.md 2>/dev/null) -type f \
+find $(ls -d src include tests tools examples bench scripts cmake docs README.md CONTRIBUTING.md 2>/dev/null) -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.def' -o -name '*.md' -o -name '*.py' \
     -o -path 'scripts/*' \) -not -path '*/_build/*' -exec awk '
     BEGIN {

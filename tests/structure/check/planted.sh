@@ -124,7 +124,7 @@ must fail models "a test that does not exist"
 fresh; printf '| `d` | e | |\n' >>docs/internals/models.md
 must fail models "a row without test or plan"
 fresh; printf '| `d` | e | planned: cellar |\n' >>docs/internals/models.md
-must fail models "a plan for a room that is none"
+must fail models "a plan for an unknown room"
 
 fresh; printf '[the models](internals/models.md)\n' >docs/index.md
 must pass docs "an index that names every page"
