@@ -129,10 +129,10 @@ weighted(pith_scope *s, int64_t count, double start, double stop, double parts) 
     if (!w)
         return NULL;
     const pith_array *place = pith_arange(w, PITH_F64, count);
-    const pith_array *of_stop = pith_div(w, place, pith_f64(w, parts));
-    const pith_array *of_start = pith_sub(w, pith_f64(w, 1), of_stop);
-    const pith_array *low = pith_mul(w, of_start, pith_f64(w, start));
-    const pith_array *high = pith_mul(w, of_stop, pith_f64(w, stop));
+    const pith_array *of_stop = pith_div(w, place, parts);
+    const pith_array *of_start = pith_sub(w, 1, of_stop);
+    const pith_array *low = pith_mul(w, of_start, start);
+    const pith_array *high = pith_mul(w, of_stop, stop);
     return pithp_temporaries_close(s, w, pith_add(w, low, high));
 }
 
@@ -159,8 +159,8 @@ const pith_array *pith_linspace(pith_scope *s,
                                 : weighted(w, count, start, stop, parts);
     if (endpoint && count > 1) { /* the last element is exactly stop */
         const pith_array *place = pith_arange(w, PITH_I64, count);
-        const pith_array *last = pith_equal(w, place, pith_i64(w, count - 1));
-        row = pith_where(w, last, pith_f64(w, stop), row);
+        const pith_array *last = pith_equal(w, place, count - 1);
+        row = pith_where(w, last, stop, row);
     }
     return pithp_temporaries_close(s, w, pith_cast(w, row, dtype));
 }
@@ -180,7 +180,7 @@ const pith_array *pith_eye(pith_scope *s,
         return NULL;
     const pith_array *row = pith_iota(w, PITH_I64, PITH_SHAPE(rows, 1), 0);
     const pith_array *column = pith_arange(w, PITH_I64, columns);
-    const pith_array *there = pith_add(w, row, pith_i64(w, offset));
+    const pith_array *there = pith_add(w, row, offset);
     const pith_array *on = pith_equal(w, there, column);
     return pithp_temporaries_close(s, w, pith_cast(w, on, dtype));
 }

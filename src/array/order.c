@@ -233,15 +233,14 @@ greatest_by_blocks(pith_scope *s, const pith_array *a, int64_t k, int64_t width)
     /* in index order, so that ties keep their order */
     const pith_array *chosen = pith_sort(s, along(s, order, 0, 0, k), 0, NULL);
     const pith_array *first =
-        pith_reshape(s, pith_mul(s, chosen, pith_i64(s, width)), PITH_SHAPE(k, 1));
+        pith_reshape(s, pith_mul(s, chosen, width), PITH_SHAPE(k, 1));
     const pith_array *elements[] = {
         pith_reshape(s, pith_take(s, rows, chosen, &promised), PITH_SHAPE(many)),
         along(s, a, 0, blocks * width, INT64_MAX)};
     const pith_array *places[] = {
         pith_reshape(s, pith_add(s, first, pith_arange(s, PITH_I64, width)),
                      PITH_SHAPE(many)),
-        pith_add(s, pith_arange(s, PITH_I64, extent - blocks * width),
-                 pith_i64(s, blocks * width))};
+        pith_add(s, pith_arange(s, PITH_I64, extent - blocks * width), blocks * width)};
     const pith_array *best =
         pith_argsort(s, pith_concatenate(s, 2, elements, 0), 0, &descending);
     return pith_take(s, pith_concatenate(s, 2, places, 0), along(s, best, 0, 0, k),

@@ -469,8 +469,7 @@ triangle(pith_scope *s, const pith_array *a, int64_t diagonal, bool lower) {
         return NULL;
     const pith_array *row = pith_iota(w, PITH_I64, PITH_SHAPE(rows, 1), 0);
     const pith_array *column = pith_arange(w, PITH_I64, columns);
-    const pith_array *edge =
-        pith_add(w, row, pith_i64(w, reachable(diagonal, rows, columns)));
+    const pith_array *edge = pith_add(w, row, reachable(diagonal, rows, columns));
     const pith_array *kept =
         lower ? pith_less_equal(w, column, edge) : pith_greater_equal(w, column, edge);
     const pith_array *zero = pith_zeros(w, spec->dtype, PITH_SCALAR);

@@ -116,9 +116,8 @@ put(pith_scope *s, const pith_array *into, const pith_array *at, const pith_arra
 /* Indices 0, 1, ... of the marked elements, in order; -1 elsewhere. */
 static const pith_array *
 number_marked(pith_scope *s, const pith_array *marks, const pith_array **last) {
-    const pith_array *one = pith_i64(s, 1), *none = pith_i64(s, -1);
-    *last = pith_sub(s, pith_cumsum(s, marks, 0, NULL), one);
-    return pith_where(s, marks, *last, none);
+    *last = pith_sub(s, pith_cumsum(s, marks, 0, NULL), 1);
+    return pith_where(s, marks, *last, -1);
 }
 
 static bool size_fits(pith_scope *s, const char *function, int64_t size) {

@@ -182,10 +182,9 @@ const pith_array *pith_histogram_edges(pith_scope *s, const pith_array *a, int64
 /* The bin index of each element: -1 or `bins` and more if it is outside. */
 static const pith_array *
 bins_of(pith_scope *s, const pith_array *flat, const pith_array *edges, int64_t bins) {
-    const pith_array *bin =
-        pith_sub(s, pith_digitize(s, flat, edges, false), pith_i64(s, 1));
+    const pith_array *bin = pith_sub(s, pith_digitize(s, flat, edges, false), 1);
     const pith_array *greatest = pith_slice_at(s, edges, 0, -1);
-    return pith_where(s, pith_equal(s, flat, greatest), pith_i64(s, bins - 1), bin);
+    return pith_where(s, pith_equal(s, flat, greatest), bins - 1, bin);
 }
 
 const pith_array *pith_histogram(pith_scope *s,
