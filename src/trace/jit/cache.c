@@ -162,7 +162,7 @@ static void leave(jit_cache *cache) {
 }
 
 static void throw_out(jit_cache *cache, pithp_jit_program *p) {
-    pithp_jit_program **link = bucket_of(cache, p->hash);
+    pithp_jit_program **link = bucket_of(cache, p->key.hash);
     while (*link != p)
         link = &(*link)->next;
     *link = p->next;
@@ -219,15 +219,15 @@ static void reclaim(pith_runtime *rt) {
 /* ---- Lookup ---- */
 
 static bool same_structures(const pithp_jit_program *p, const pithp_jit_call *c) {
-    bool same = p->tree_count == c->tree_count;
+    bool same = p->key.tree_count == c->tree_count;
     for (int64_t t = 0; t < c->tree_count && same; t++)
-        same = pithp_structure_equal(&p->trees[t], &c->flats[t].structure);
+        same = pithp_structure_equal(&p->key.trees[t], &c->flats[t].structure);
     return same;
 }
 
 static bool same_function(const pithp_jit_program *p, const pithp_jit *jit) {
-    return p->identity_bytes == jit->identity_bytes &&
-           memcmp(p->identity, jit->identity, jit->identity_bytes) == 0;
+    return p->key.identity_bytes == jit->identity_bytes &&
+           memcmp(p->key.identity, jit->identity, jit->identity_bytes) == 0;
 }
 
 /* Whether the entry is of the requested kind: a program or a part. */
@@ -236,25 +236,25 @@ static bool same_kind(const pithp_jit_program *p, const pithp_jit_call *c) {
 }
 
 static bool same_repeats(const pithp_jit_program *p, const pithp_jit_call *c) {
-    return !p->repeats == !c->repeats &&
-           (!c->repeats || memcmp(p->repeats, c->repeats,
+    return !p->key.repeats == !c->repeats &&
+           (!c->repeats || memcmp(p->key.repeats, c->repeats,
                                   (size_t)c->item_count * sizeof *c->repeats) == 0);
 }
 
 static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
-    if (p->modes != c->modes || p->static_count != c->static_count ||
-        p->static_size != c->static_size || !same_structures(p, c))
+    if (p->key.modes != c->modes || p->key.static_count != c->static_count ||
+        p->key.static_size != c->static_size || !same_structures(p, c))
         return false;
     /* The structure and function are equal, so the marks have equal length. */
     return (!c->static_count ||
-            memcmp(p->is_static, c->is_static, (size_t)c->item_count) == 0) &&
+            memcmp(p->key.is_static, c->is_static, (size_t)c->item_count) == 0) &&
            (!c->static_size ||
-            memcmp(p->static_bytes, c->static_bytes, c->static_size) == 0) &&
+            memcmp(p->key.static_bytes, c->static_bytes, c->static_size) == 0) &&
            same_repeats(p, c);
 }
 
 static bool same_call(const pithp_jit_program *p, const pithp_jit_call *c) {
-    return p->hash == c->hash && same_function(p, c->jit) && same_trees(p, c);
+    return p->key.hash == c->hash && same_function(p, c->jit) && same_trees(p, c);
 }
 
 static void hash_call(pithp_jit_call *c) {
@@ -491,7 +491,7 @@ pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p)
     if (kept) {
         let_go(cache, p);
     } else {
-        pithp_jit_program **bucket = bucket_of(cache, p->hash);
+        pithp_jit_program **bucket = bucket_of(cache, p->key.hash);
         kept = p; /* the caller's reference goes to the cache */
         p->next = *bucket;
         *bucket = p;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static pithp_header *donated_header(const pithp_jit_running *r, int64_t i) {
-    return pithp_header_of(r->inputs[r->p->donated[i]]);
+    return pithp_header_of(r->inputs[r->p->donation.inputs[i]]);
 }
 
 /* ---- Granting ---- */
@@ -13,18 +13,20 @@ static pithp_header *donated_header(const pithp_jit_running *r, int64_t i) {
 /* Mark handles that are given more than once, and those that are returned. */
 static void mark_handles(const pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    const int64_t inputs = p->item_count - p->static_count;
-    for (int64_t i = 0; i < p->donated_count; i++) {
+    const int64_t inputs = p->key.item_count - p->key.static_count;
+    for (int64_t i = 0; i < p->donation.count; i++) {
         pithp_header *h = donated_header(r, i);
-        h->extra = (uint16_t)(h->extra |
-                              (h->extra & PITHP_GIVEN ? PITHP_GIVEN_TWICE : PITHP_GIVEN) |
-                              (p->written[i] == PITHP_RETURNED ? PITHP_GIVEN_SHARED : 0));
+        h->extra =
+            (uint16_t)(h->extra |
+                       (h->extra & PITHP_GIVEN ? PITHP_GIVEN_TWICE : PITHP_GIVEN) |
+                       (p->donation.written[i] == PITHP_RETURNED ? PITHP_GIVEN_SHARED
+                                                                 : 0));
     }
-    if (p->donated_count == inputs)
+    if (p->donation.count == inputs)
         return;
     for (int64_t k = 0, i = 0; k < inputs; k++) {
         pithp_header *h = pithp_header_of(r->inputs[k]);
-        if (i < p->donated_count && p->donated[i] == k)
+        if (i < p->donation.count && p->donation.inputs[i] == k)
             i++;
         else if (h->extra & PITHP_GIVEN)
             h->extra |= PITHP_GIVEN_SHARED;
@@ -41,17 +43,17 @@ typedef struct block {
 
 static block look_at(const pithp_jit_running *r, int64_t first) {
     const pith_array *const *inputs = r->inputs;
-    const int64_t *donated = r->p->donated;
+    const int64_t *donated = r->p->donation.inputs;
     const pithp_hold *hold = inputs[donated[first]]->hold;
     const pithp_buffer *b = hold->thing;
     block found = {.end = first, .apart = true};
     const char *behind = NULL;
-    for (; found.end < r->p->donated_count; found.end++) {
+    for (; found.end < r->p->donation.count; found.end++) {
         const pith_array *a = inputs[donated[found.end]];
         pithp_header *h = pithp_header_of(a);
         const char *data = a->data;
         if (a->hold != hold) {
-            if (r->p->written[found.end] != PITHP_RETURNED)
+            if (r->p->donation.written[found.end] != PITHP_RETURNED)
                 break;
             continue;
         }
@@ -80,15 +82,15 @@ static void forget_content(pithp_buffer *b) {
 static int64_t grant_block(const pithp_jit_running *r, int64_t first) {
     const pithp_jit_program *p = r->p;
     const block found = look_at(r, first);
-    pithp_buffer *b = pithp_array_buffer(r->inputs[p->donated[first]]);
+    pithp_buffer *b = pithp_array_buffer(r->inputs[p->donation.inputs[first]]);
     const bool writable = found.apart && is_writable(r->s, b);
     bool written = false;
     for (int64_t i = first; i < found.end; i++) {
         const uint16_t marks = donated_header(r, i)->extra;
-        const bool granted = found.last && p->written[i] != PITHP_RETURNED &&
+        const bool granted = found.last && p->donation.written[i] != PITHP_RETURNED &&
                              !(marks & PITHP_GIVEN_SHARED);
-        const bool writes =
-            granted && writable && p->written[i] >= 0 && !(marks & PITHP_GIVEN_TWICE);
+        const bool writes = granted && writable && p->donation.written[i] >= 0 &&
+                            !(marks & PITHP_GIVEN_TWICE);
         r->granted[i] = writes    ? PITHP_JIT_WRITTEN
                         : granted ? PITHP_JIT_GRANTED
                                   : PITHP_JIT_REFUSED;
@@ -160,12 +162,12 @@ static int64_t least(int64_t a, int64_t b) {
 static bool find_apart(pithp_jit_running *r, apart *x) {
     const pithp_jit_program *p = r->p;
     const pithp_held_runs *runs = &r->runs;
-    const pithp_jit_gift *g = p->gifts, *last = g + p->gift_count;
+    const pithp_jit_gift *g = p->donation.gifts, *last = g + p->donation.gift_count;
     x->blocks = x->other_count = r->part_count = 0;
     for (int k = 0; k < runs->count; k++) {
         const pithp_hold *hold = runs->run[k].hold;
         const int64_t end = k + 1 < runs->count ? runs->run[k + 1].first
-                                                : p->item_count - p->static_count;
+                                                : p->key.item_count - p->key.static_count;
         int64_t place = runs->run[k].first, rest = end - place;
         const int in = find_block(x, hold);
         for (; g < last && g->input < end; g++) {
@@ -207,12 +209,13 @@ grant_run(const pithp_jit_running *r, const apart_block *in, int64_t begin, int6
     if (!is_last(in)) {
         memset(r->granted + begin, PITHP_JIT_REFUSED, (size_t)(end - begin));
     } else if (is_writable(r->s, b)) {
-        memcpy(r->granted + begin, p->best + begin, (size_t)(end - begin));
+        memcpy(r->granted + begin, p->donation.best + begin, (size_t)(end - begin));
         forget_content(b);
     } else {
         for (int64_t i = begin; i < end; i++)
-            r->granted[i] =
-                p->best[i] == PITHP_JIT_WRITTEN ? PITHP_JIT_GRANTED : p->best[i];
+            r->granted[i] = p->donation.best[i] == PITHP_JIT_WRITTEN
+                                ? PITHP_JIT_GRANTED
+                                : p->donation.best[i];
     }
 }
 
@@ -244,15 +247,15 @@ static bool grant_apart(pithp_jit_running *r) {
 void pithp_jit_check_donations(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     /* If a check may fail, the step may be repeated from the old state. */
-    if (p->checks || p->modes & PITHP_JIT_COLLECTED) {
-        memset(r->granted, PITHP_JIT_REFUSED, (size_t)p->donated_count);
+    if (p->checks || p->key.modes & PITHP_JIT_COLLECTED) {
+        memset(r->granted, PITHP_JIT_REFUSED, (size_t)p->donation.count);
         return;
     }
     if (grant_apart(r))
         return;
     mark_handles(r);
-    for (int64_t i = 0; i < p->donated_count;)
+    for (int64_t i = 0; i < p->donation.count;)
         i = grant_block(r, i);
-    for (int64_t i = 0; i < p->donated_count; i++)
+    for (int64_t i = 0; i < p->donation.count; i++)
         donated_header(r, i)->extra = 0;
 }

@@ -185,7 +185,7 @@ explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
         if (!c->is_static[k])
             continue;
         const pith_spec *spec = pithp_array_spec(pithp_jit_item(c, k, &tree));
-        const char *was = old->static_bytes + at, *is = c->static_bytes + at;
+        const char *was = old->key.static_bytes + at, *is = c->static_bytes + at;
         if (memcmp(was, is, spec->bytes) != 0 && begin_item(e, c, k))
             add_value(e, spec, c->inside, was, is);
         at += spec->bytes;
@@ -198,8 +198,8 @@ explain_values(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
 static void
 explain_constants(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     for (int64_t k = 0; k < c->item_count; k++)
-        if (c->is_static[k] != old->is_static[k] && begin_item(e, c, k))
-            add_change(e, old->is_static[k] ? "a constant" : "traced",
+        if (c->is_static[k] != old->key.is_static[k] && begin_item(e, c, k))
+            add_change(e, old->key.is_static[k] ? "a constant" : "traced",
                        c->is_static[k] ? "a constant" : "traced");
 }
 
@@ -207,7 +207,7 @@ explain_constants(explanation *e, const pithp_jit_call *c, const pithp_jit_progr
 static void
 explain_repeats(explanation *e, const pithp_jit_call *c, const pithp_jit_program *old) {
     for (int64_t k = 0; k < c->item_count; k++) {
-        const int64_t was = old->repeats ? old->repeats[k] : k,
+        const int64_t was = old->key.repeats ? old->key.repeats[k] : k,
                       is = c->repeats ? c->repeats[k] : k;
         if (was != is && begin_item(e, c, k))
             add_change(e, was == k ? "an array of its own" : "that of another leaf",
@@ -221,8 +221,8 @@ explain_leaves(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
         explain_constants(e, c, old);
         explain_repeats(e, c, old);
     }
-    if (c->static_size && c->static_size == old->static_size &&
-        memcmp(c->is_static, old->is_static, (size_t)c->item_count) == 0)
+    if (c->static_size && c->static_size == old->key.static_size &&
+        memcmp(c->is_static, old->key.is_static, (size_t)c->item_count) == 0)
         explain_values(e, c, old);
 }
 
@@ -239,21 +239,21 @@ int64_t pithp_jit_explain(pithp_text *text,
                           const pithp_jit_program *old,
                           const pithp_jit_call *c) {
     explanation e = {.text = text, .rt = c->s->runtime};
-    bool same = old->tree_count == c->tree_count;
-    for (int64_t t = 0; t < c->tree_count && t < old->tree_count; t++)
-        if (explain_nodes(&e, c, t, &old->trees[t]))
-            explain_specs(&e, c, t, &old->trees[t]);
+    bool same = old->key.tree_count == c->tree_count;
+    for (int64_t t = 0; t < c->tree_count && t < old->key.tree_count; t++)
+        if (explain_nodes(&e, c, t, &old->key.trees[t]))
+            explain_specs(&e, c, t, &old->key.trees[t]);
         else
             same = false;
     if (same)
         explain_leaves(&e, c, old);
     if (e.lines > MOST_LINES)
         pithp_text_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
-    pithp_jit_explain_modes(text, old->modes, c->modes);
+    pithp_jit_explain_modes(text, old->key.modes, c->modes);
     if (!text->length)
         pithp_text_print(text, "%s: the %s was evicted", c->function->name,
                          c->inside ? "part" : "program");
-    return e.lines + count_modes(old->modes, c->modes) + (same ? 0 : ANOTHER_TREE);
+    return e.lines + count_modes(old->key.modes, c->modes) + (same ? 0 : ANOTHER_TREE);
 }
 
 /* ---- The log ---- */

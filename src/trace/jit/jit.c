@@ -142,14 +142,14 @@ static bool call_last(const pithp_jit_closure *closure,
     *like = NULL;
     if (!p)
         return false;
-    if (PITHP_LIKELY(count == p->tree_count && count <= PITHP_JIT_TREES &&
-                     p->modes == pithp_jit_modes(s))) {
+    if (PITHP_LIKELY(count == p->key.tree_count && count <= PITHP_JIT_TREES &&
+                     p->key.modes == pithp_jit_modes(s))) {
         if (PITHP_UNLIKELY(bound)) {
             memcpy(trees, given, (size_t)f->arity * sizeof *trees);
             pithp_function_bound(f, bound, trees + f->arity);
         }
         if (PITHP_LIKELY(try_program(p, s, bound ? trees : given, result, &alike))) {
-            if (PITHP_UNLIKELY(!p->fits))
+            if (PITHP_UNLIKELY(!p->outputs.fits))
                 *result = pithp_result_take(s, f, *result);
             pithp_jit_note_hit(closure->jit, turn);
             pithp_jit_seat(closure->jit, p, turn);

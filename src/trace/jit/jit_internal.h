@@ -165,17 +165,8 @@ typedef struct pithp_jit_part {
     int64_t at, count; /* range in the gift */
 } pithp_jit_part;
 
-/* A cached program, or a part: the cached inner trace of a call in another trace. With
- * its key. */
-typedef struct pithp_jit_program {
-    atomic_int refs;
-    atomic_bool thrown_out; /* evicted */
-    pith_runtime *runtime;
-    struct pithp_jit_program *next;          /* in its bucket */
-    struct pithp_jit_program *newer, *older; /* LRU order */
-    size_t bytes;
-    size_t code_bytes; /* machine code and replay data; under the cache's lock */
-    /* The key. */
+/* The key of a program: what its calls have in common. */
+typedef struct pithp_jit_key {
     uint64_t hash;
     char *identity;
     size_t identity_bytes;
@@ -188,38 +179,64 @@ typedef struct pithp_jit_program {
     char *static_bytes;
     size_t static_size;
     int64_t *repeats;
-    /* The content. */
-    pithp_program *part; /* inner trace; NULL: a program, which has the fields below */
+} pithp_jit_key;
+
+/* The result of a program: where its leaves come from. */
+typedef struct pithp_jit_outputs {
     pithp_structure result;
-    pithp_checks *checks;   /* NULL: no checks */
     pithp_jit_leaf *leaves; /* of all outputs: the result's, then those for checks */
     int64_t leaf_count, result_count;
-    pithp_executable *executable;
-    const pithp_plan *plan; /* of the executable */
-    pithp_layout made;      /* leaves made by a run */
-    pithp_jit_rest *rest;   /* leaves of the result not always made, in order */
+    pithp_layout made;    /* leaves made by a run */
+    pithp_jit_rest *rest; /* leaves of the result not always made, in order */
     int64_t rest_runs, rest_count;
-    size_t check_bytes;       /* size of the buffer of outputs for checks */
-    int64_t flag_count;       /* the first bytes are flags: predicates of one bool */
-    int64_t *check_output_at; /* by output for checks: its offset; 0: none */
-    int64_t *apart;           /* outputs for checks not always in the buffer */
+    bool may_forward; /* a run may forward an input in place of an output */
+    bool returns;     /* some leaf of the result is an input */
+    bool fits;        /* the result has the function's declared type */
+    bool plain;       /* all result leaves are made; no donation or checks */
+} pithp_jit_outputs;
+
+/* Outputs that only checks read. */
+typedef struct pithp_jit_check_outputs {
+    size_t bytes;       /* size of their buffer */
+    int64_t flag_count; /* the first bytes are flags: predicates of one bool */
+    int64_t *offsets;   /* by output for checks, in the buffer; 0: none */
+    int64_t *apart;     /* outputs not always in the buffer */
     int64_t apart_count;
-    int64_t *donated; /* input indices; capacity: all items and one */
-    int64_t donated_count;
+} pithp_jit_check_outputs;
+
+/* Donated inputs, and the leaves made in their memory. */
+typedef struct pithp_jit_donation {
+    int64_t *inputs; /* their indices; capacity: all items and one */
+    int64_t count;
     int64_t *written;      /* by donated input: the leaf made in its memory, or -1 */
     char *best;            /* by donated input: the best grant, PITH_JIT_... */
     pithp_jit_gift *gifts; /* the same as runs; NULL: no donation */
     int64_t gift_count;
     int64_t best_granted, best_written;
     pithp_layout made_at_best; /* leaves not made in the memory of gifts */
-    atomic_bool told;          /* the warning about refused donations was logged */
-    bool *is_read;             /* by input; NULL: all are awaited */
-    bool may_hand_on;          /* a run may forward an input in place of an output */
-    bool returns;              /* some leaf of the result is an input */
-    bool fits;                 /* the result has the function's declared type */
-    bool plain;                /* all result leaves are made; no donation or checks */
-    size_t run_bytes;          /* of the lists of a run */
-    _Atomic(void *) spare;     /* unused lists of an earlier run; or NULL */
+    atomic_bool warned;        /* the warning about refused donations was logged */
+} pithp_jit_donation;
+
+/* A cached program, or a part: the cached inner trace of a call in another trace. */
+typedef struct pithp_jit_program {
+    atomic_int refs;
+    atomic_bool thrown_out; /* evicted */
+    pith_runtime *runtime;
+    struct pithp_jit_program *next;          /* in its bucket */
+    struct pithp_jit_program *newer, *older; /* LRU order */
+    size_t bytes;
+    size_t code_bytes; /* machine code and replay data; under the cache's lock */
+    pithp_jit_key key;
+    pithp_program *part;  /* inner trace; NULL: a program, which has the members below */
+    pithp_checks *checks; /* NULL: no checks */
+    pithp_executable *executable;
+    const pithp_plan *plan; /* of the executable */
+    pithp_jit_outputs outputs;
+    pithp_jit_check_outputs check_outputs;
+    pithp_jit_donation donation;
+    bool *is_read;         /* by input; NULL: all are awaited */
+    size_t run_bytes;      /* of the lists of a run */
+    _Atomic(void *) spare; /* unused lists of an earlier run; or NULL */
 } pithp_jit_program;
 
 /* ---- Runs ---- */

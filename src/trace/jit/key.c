@@ -150,9 +150,9 @@ static pith_status find_static(pithp_jit_call *c) {
         return pithp_fail_memory(c->s, (size_t)c->item_count + 1);
     pithp_jit_program *known = c->like || c->inside ? NULL : pithp_jit_alike(c);
     const pithp_jit_program *like = c->like ? c->like : known;
-    if (like && like->is_static) { /* the paths select the same positions */
-        memcpy(c->is_static, like->is_static, (size_t)c->item_count);
-        c->static_count = like->static_count;
+    if (like && like->key.is_static) { /* the paths select the same positions */
+        memcpy(c->is_static, like->key.is_static, (size_t)c->item_count);
+        c->static_count = like->key.static_count;
     } else {
         c->static_count =
             pithp_jit_mark(c, jit->static_arguments, jit->static_paths, c->is_static);

@@ -143,7 +143,7 @@ make_constant(pith_scope *s, const pithp_constant *constant, const pith_spec *sp
 /* Leaf k of the result; outputs: the part's outputs as values of the trace. */
 static const pith_array *
 put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *outputs) {
-    const pithp_jit_leaf *leaf = &p->leaves[k];
+    const pithp_jit_leaf *leaf = &p->outputs.leaves[k];
     if (leaf->source == PITHP_LEAF_INPUT)
         return x->items[leaf->at];
     if (leaf->source == PITHP_LEAF_CONSTANT)
@@ -160,13 +160,13 @@ put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *ou
 static const void *
 put_result(inside *x, const pithp_jit_program *p, const pithp_value *outputs) {
     const pith_array **items =
-        pithp_scope_allocate(x->s, ((size_t)p->result_count + 1) * sizeof *items);
-    if (!items || pithp_structure_hold(x->s, &p->result) != PITH_OK)
+        pithp_scope_allocate(x->s, ((size_t)p->outputs.result_count + 1) * sizeof *items);
+    if (!items || pithp_structure_hold(x->s, &p->outputs.result) != PITH_OK)
         return NULL;
-    for (int64_t k = 0; k < p->result_count; k++)
+    for (int64_t k = 0; k < p->outputs.result_count; k++)
         if (!(items[k] = put_leaf(x, p, k, outputs)))
             return NULL;
-    return pithp_build_made(x->s, &p->result, NULL, items);
+    return pithp_build_made(x->s, &p->outputs.result, NULL, items);
 }
 
 /* Inline a part; returns the result. NULL: error set. */
@@ -197,16 +197,17 @@ static pithp_value *list_outputs(inside *x,
                   values = pithp_checks_values(checks);
     pithp_value *outputs =
         pithp_scope_allocate(x->s, (size_t)(leaves + values + 1) * sizeof *outputs);
-    p->leaves = pithp_allocate(x->s->runtime, (size_t)leaves * sizeof *p->leaves);
-    p->leaf_count = p->result_count = p->leaves ? leaves : 0;
-    if (!outputs || (leaves && !p->leaves)) {
-        pithp_fail_memory(x->s, (size_t)leaves * sizeof *p->leaves);
+    p->outputs.leaves =
+        pithp_allocate(x->s->runtime, (size_t)leaves * sizeof *p->outputs.leaves);
+    p->outputs.leaf_count = p->outputs.result_count = p->outputs.leaves ? leaves : 0;
+    if (!outputs || (leaves && !p->outputs.leaves)) {
+        pithp_fail_memory(x->s, (size_t)leaves * sizeof *p->outputs.leaves);
         return NULL;
     }
     *count = 0;
     for (int64_t k = 0; k < leaves; k++) {
         const bool traced = pithp_array_is_traced(result->items[k]);
-        p->leaves[k] =
+        p->outputs.leaves[k] =
             (pithp_jit_leaf){.source = traced ? PITHP_LEAF_MADE : PITHP_LEAF_CONSTANT,
                              .at = *count,
                              .spec = result->structure.specs[k]};
@@ -221,8 +222,8 @@ static pithp_value *list_outputs(inside *x,
 /* Set the leaves that are inputs of the part, and those outside the trace. */
 static pith_status
 place_leaves(inside *x, pithp_jit_program *p, const pithp_flat *result) {
-    for (int64_t k = 0; k < p->result_count; k++) {
-        pithp_jit_leaf *leaf = &p->leaves[k];
+    for (int64_t k = 0; k < p->outputs.result_count; k++) {
+        pithp_jit_leaf *leaf = &p->outputs.leaves[k];
         if (leaf->source == PITHP_LEAF_CONSTANT) {
             const pithp_value v = pithp_trace_constant(x->s, p->part, result->items[k]);
             if (v < 0)
@@ -250,14 +251,14 @@ static pithp_jit_program *make_part(inside *x,
     if (outputs && !p->part && x->s->error.code == PITH_OK)
         pithp_jit_refuse(&x->call, "it captures traced arrays that are not arguments");
     if (!outputs || !p->part || place_leaves(x, p, result) != PITH_OK ||
-        pithp_structure_copy(x->s, &p->result, &result->structure) != PITH_OK) {
+        pithp_structure_copy(x->s, &p->outputs.result, &result->structure) != PITH_OK) {
         pithp_jit_program_release(p);
         return NULL;
     }
-    p->result.hooks = false; /* hooks ran on the traced result */
+    p->outputs.result.hooks = false; /* hooks ran on the traced result */
     p->checks = checks;
     pithp_checks_retain(checks);
-    p->bytes += pithp_program_bytes(p->part) + pithp_structure_bytes(&p->result);
+    p->bytes += pithp_program_bytes(p->part) + pithp_structure_bytes(&p->outputs.result);
     return p;
 }
 

@@ -50,7 +50,7 @@ static pithp_jit_program *program_of(pith_scope *s,
 }
 
 static void add_result(pithp_text *text, const pithp_jit_program *p) {
-    const int64_t checks = p->leaf_count - p->result_count;
+    const int64_t checks = p->outputs.leaf_count - p->outputs.result_count;
     if (checks)
         pithp_text_print(text, "the last %lld results are for checks\n",
                          (long long)checks);
@@ -113,10 +113,10 @@ pith_program_costs pith_program_cost(pith_scope *s,
     costs.workspace_bytes = plan->workspace_bytes;
     for (int64_t k = 0; k < program->input_count; k++)
         costs.input_bytes += pithp_value_spec(program, program->inputs[k])->bytes;
-    for (int64_t k = 0; k < p->leaf_count; k++)
-        if (p->leaves[k].source == PITHP_LEAF_MADE ||
-            p->leaves[k].source == PITHP_LEAF_HELD)
-            costs.output_bytes += p->leaves[k].spec->bytes;
+    for (int64_t k = 0; k < p->outputs.leaf_count; k++)
+        if (p->outputs.leaves[k].source == PITHP_LEAF_MADE ||
+            p->outputs.leaves[k].source == PITHP_LEAF_HELD)
+            costs.output_bytes += p->outputs.leaves[k].spec->bytes;
     costs.operations = pithp_program_operations(program);
     costs.program_bytes = p->bytes;
     pithp_replay_costs replayed;

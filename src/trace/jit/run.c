@@ -8,9 +8,11 @@
 /* ---- Memory of a run ---- */
 
 size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
-    const size_t items = (size_t)p->item_count, leaves = (size_t)p->leaf_count,
-                 rest = (size_t)p->rest_count, donated = (size_t)p->donated_count;
-    const size_t apart = (size_t)p->apart_count;
+    const size_t items = (size_t)p->key.item_count,
+                 leaves = (size_t)p->outputs.leaf_count,
+                 rest = (size_t)p->outputs.rest_count,
+                 donated = (size_t)p->donation.count;
+    const size_t apart = (size_t)p->check_outputs.apart_count;
     return (2 * items + 2 * leaves + 1 + rest + (donated ? 3 * leaves : 0)) *
                sizeof(void *) +
            apart * sizeof(pithp_held) + donated;
@@ -18,7 +20,7 @@ size_t pithp_jit_run_bytes(const pithp_jit_program *p) {
 
 pith_status
 pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
-    const int64_t items = p->item_count, leaves = p->leaf_count;
+    const int64_t items = p->key.item_count, leaves = p->outputs.leaf_count;
     void *memory = r->few;
     if (p->run_bytes > sizeof r->few) {
         memory = atomic_exchange_explicit(&p->spare, NULL, memory_order_acquire);
@@ -34,12 +36,12 @@ pithp_jit_run_begin(pithp_jit_running *r, pith_scope *s, pithp_jit_program *p) {
     r->addresses = (const void **)(r->inputs + items);
     r->outputs = (void **)(r->addresses + items);
     r->items = (const pith_array **)(r->outputs + leaves);
-    if (PITHP_LIKELY(p->plain))
+    if (PITHP_LIKELY(p->outputs.plain))
         return PITH_OK;
     r->lists = (const void **)(r->items + leaves);
-    r->apart = (pithp_held *)(void *)(r->lists + p->rest_count +
-                                      (p->donated_count ? 3 * leaves : 0));
-    r->granted = (char *)(r->apart + p->apart_count);
+    r->apart = (pithp_held *)(void *)(r->lists + p->outputs.rest_count +
+                                      (p->donation.count ? 3 * leaves : 0));
+    r->granted = (char *)(r->apart + p->check_outputs.apart_count);
     r->best = false;
     r->runs.count = 0;
     r->held = NULL;
@@ -101,15 +103,15 @@ static bool match_statics(pithp_jit_running *r) {
     r->runs.count = PITHP_HELD_RUNS + 1; /* positions change */
     if (!d->immediate || !d->backend->addressable || pithp_synchronise(r->s) != PITH_OK)
         return false;
-    for (int64_t k = 0; k < p->item_count; k++) {
+    for (int64_t k = 0; k < p->key.item_count; k++) {
         const pith_array *a = r->inputs[k];
-        if (!p->is_static[k]) {
+        if (!p->key.is_static[k]) {
             r->inputs[n] = a;
             r->addresses[n++] = a->data;
             continue;
         }
         const size_t bytes = pithp_array_spec(a)->bytes;
-        if (bytes && memcmp(a->data, p->static_bytes + at, bytes) != 0)
+        if (bytes && memcmp(a->data, p->key.static_bytes + at, bytes) != 0)
             return false;
         at += bytes;
     }
@@ -118,17 +120,17 @@ static bool match_statics(pithp_jit_running *r) {
 
 bool pithp_jit_run_match(pithp_jit_running *r, const void *const *trees, bool *alike) {
     const pithp_jit_program *p = r->p;
-    pithp_held_runs *runs = PITHP_LIKELY(p->plain) ? NULL : &r->runs;
+    pithp_held_runs *runs = PITHP_LIKELY(p->outputs.plain) ? NULL : &r->runs;
     int64_t item = 0;
     *alike = false;
-    for (int64_t t = 0; t < p->tree_count; t++) {
-        if (!pithp_structure_read(r->s, &p->trees[t], trees[t], item, r->inputs,
+    for (int64_t t = 0; t < p->key.tree_count; t++) {
+        if (!pithp_structure_read(r->s, &p->key.trees[t], trees[t], item, r->inputs,
                                   r->addresses, runs))
             return false;
-        item += p->trees[t].item_count;
+        item += p->key.trees[t].item_count;
     }
     *alike = true;
-    return PITHP_LIKELY(!p->static_count) || match_statics(r);
+    return PITHP_LIKELY(!p->key.static_count) || match_statics(r);
 }
 
 /* ---- Results ---- */
@@ -147,13 +149,13 @@ static const pith_array *made_or_handed_on(const pithp_jit_running *r, int64_t k
     if (r->outputs[k] == made->data)
         return made;
     pithp_array_drop(r->s, made); /* not written */
-    return share(r->s, &r->p->leaves[k], pithp_jit_handed_on(r, k));
+    return share(r->s, &r->p->outputs.leaves[k], pithp_jit_handed_on(r, k));
 }
 
 /* Output k, if not made by the run. */
 static const pith_array *find_item(const pithp_jit_running *r, int64_t k) {
     const pithp_plan *plan = r->p->plan;
-    const pithp_jit_leaf *leaf = &r->p->leaves[k];
+    const pithp_jit_leaf *leaf = &r->p->outputs.leaves[k];
     pith_scope *s = r->s;
     switch (leaf->source) {
         case PITHP_LEAF_MADE:
@@ -181,12 +183,14 @@ static pith_status keep_rest(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     const pith_array **list = (const pith_array **)r->lists;
     int64_t n = 0;
-    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; n += x++->count)
+    for (const pithp_jit_rest *x = p->outputs.rest;
+         x < p->outputs.rest + p->outputs.rest_runs; n += x++->count)
         memcpy(list + n, r->items + x->leaf, (size_t)x->count * sizeof *list);
     if (pithp_keep_leaves(r->s, n, list) != PITH_OK)
         return r->s->error.code;
     n = 0;
-    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; n += x++->count)
+    for (const pithp_jit_rest *x = p->outputs.rest;
+         x < p->outputs.rest + p->outputs.rest_runs; n += x++->count)
         memcpy(r->items + x->leaf, list + n, (size_t)x->count * sizeof *list);
     return PITH_OK;
 }
@@ -194,7 +198,8 @@ static pith_status keep_rest(pithp_jit_running *r) {
 /* Find leaves of the result that the run did not make. */
 static pith_status find_rest(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; x++) {
+    for (const pithp_jit_rest *x = p->outputs.rest;
+         x < p->outputs.rest + p->outputs.rest_runs; x++) {
         if (x->input >= 0)
             memcpy(r->items + x->leaf, r->inputs + x->input,
                    (size_t)x->count * sizeof *r->items);
@@ -202,30 +207,30 @@ static pith_status find_rest(pithp_jit_running *r) {
             if (!(r->items[k] = find_item(r, k)))
                 return r->s->error.code;
     }
-    return p->returns ? keep_rest(r) : PITH_OK;
+    return p->outputs.returns ? keep_rest(r) : PITH_OK;
 }
 
 /* Build the result from the arrays of the run. NULL: error set. */
 static const void *build(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    if (pithp_structure_hold(r->s, &p->result) != PITH_OK)
+    if (pithp_structure_hold(r->s, &p->outputs.result) != PITH_OK)
         return NULL;
-    if (p->rest_count && find_rest(r) != PITH_OK)
+    if (p->outputs.rest_count && find_rest(r) != PITH_OK)
         return NULL;
     if (PITHP_UNLIKELY(p->checks) && pithp_jit_make_checks(r) != PITH_OK)
         return NULL;
-    return pithp_build_made(r->s, &p->result, NULL, r->items);
+    return pithp_build_made(r->s, &p->outputs.result, NULL, r->items);
 }
 
 /* ---- Running ---- */
 
 static const void *run_plain(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
-    if (pithp_arrays_lay_out(r->s, &p->made, r->items, r->outputs) != PITH_OK)
+    if (pithp_arrays_lay_out(r->s, &p->outputs.made, r->items, r->outputs) != PITH_OK)
         return NULL;
     if (pithp_executable_pass(r->s, p->executable, r->addresses, r->outputs) == PITH_OK)
-        return pithp_structure_hold(r->s, &p->result) == PITH_OK
-                   ? pithp_build_made(r->s, &p->result, NULL, r->items)
+        return pithp_structure_hold(r->s, &p->outputs.result) == PITH_OK
+                   ? pithp_build_made(r->s, &p->outputs.result, NULL, r->items)
                    : NULL;
     pithp_jit_unmake(r);
     return NULL;
@@ -234,13 +239,14 @@ static const void *run_plain(pithp_jit_running *r) {
 const void *pithp_jit_run(pithp_jit_running *r) {
     const pithp_jit_program *p = r->p;
     const void *result = NULL;
-    if (PITHP_LIKELY(p->plain))
+    if (PITHP_LIKELY(p->outputs.plain))
         return run_plain(r);
-    if (PITHP_UNLIKELY(p->donated_count > 0))
+    if (PITHP_UNLIKELY(p->donation.count > 0))
         pithp_jit_check_donations(r);
     if (pithp_jit_make(r) != PITH_OK)
         return NULL;
-    for (const pithp_jit_rest *x = p->rest; x < p->rest + p->rest_runs; x++)
+    for (const pithp_jit_rest *x = p->outputs.rest;
+         x < p->outputs.rest + p->outputs.rest_runs; x++)
         if (!x->made)
             memset(r->outputs + x->leaf, 0, (size_t)x->count * sizeof *r->outputs);
     if (PITHP_LIKELY(!p->checks || pithp_jit_hold(r) == PITH_OK) &&
@@ -250,7 +256,7 @@ const void *pithp_jit_run(pithp_jit_running *r) {
         pithp_jit_unmake(r);
     if (r->held)
         pithp_buffer_release(r->held, 1);
-    if (PITHP_UNLIKELY(p->donated_count > 0))
+    if (PITHP_UNLIKELY(p->donation.count > 0))
         pithp_jit_donate(r, !result);
     return result;
 }

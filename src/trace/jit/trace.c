@@ -80,11 +80,11 @@ static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
         case PITHP_IN_OUTPUT:
             if (place.at != k) {
                 leaf.source = PITHP_LEAF_SAME;
-            } else if (k < p->result_count) {
+            } else if (k < p->outputs.result_count) {
                 leaf.source = PITHP_LEAF_MADE;
             } else {
                 leaf.source = PITHP_LEAF_HELD;
-                leaf.at = p->check_output_at[k - p->result_count];
+                leaf.at = p->check_outputs.offsets[k - p->outputs.result_count];
             }
             break;
         case PITHP_IN_WORKSPACE:
@@ -97,23 +97,26 @@ static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
 }
 
 static pith_status list_leaves(pith_scope *s, pithp_jit_program *p) {
-    const size_t bytes = (size_t)p->leaf_count * sizeof *p->leaves;
-    p->leaves = pithp_allocate(s->runtime, bytes);
-    if (bytes && !p->leaves)
+    const size_t bytes = (size_t)p->outputs.leaf_count * sizeof *p->outputs.leaves;
+    p->outputs.leaves = pithp_allocate(s->runtime, bytes);
+    if (bytes && !p->outputs.leaves)
         return pithp_fail_memory(s, bytes);
-    for (int64_t k = 0; k < p->leaf_count; k++)
-        p->leaves[k] = leaf_of(p, k);
+    for (int64_t k = 0; k < p->outputs.leaf_count; k++)
+        p->outputs.leaves[k] = leaf_of(p, k);
     return PITH_OK;
 }
 
 static pith_status lay_out_made(pith_scope *s, pithp_jit_program *p) {
-    const size_t bytes = ((size_t)p->result_count + 1) * sizeof(pith_spec *);
+    const size_t bytes = ((size_t)p->outputs.result_count + 1) * sizeof(pith_spec *);
     const pith_spec **specs = pithp_allocate(s->runtime, bytes);
     if (!specs)
         return pithp_fail_memory(s, bytes);
-    for (int64_t k = 0; k < p->result_count; k++)
-        specs[k] = p->leaves[k].source == PITHP_LEAF_MADE ? p->leaves[k].spec : NULL;
-    const pith_status rc = pithp_layout_make(s, &p->made, p->result_count, specs);
+    for (int64_t k = 0; k < p->outputs.result_count; k++)
+        specs[k] = p->outputs.leaves[k].source == PITHP_LEAF_MADE
+                       ? p->outputs.leaves[k].spec
+                       : NULL;
+    const pith_status rc =
+        pithp_layout_make(s, &p->outputs.made, p->outputs.result_count, specs);
     pithp_release(s->runtime, specs, bytes);
     return rc;
 }
@@ -123,7 +126,7 @@ static pith_status lay_out_made(pith_scope *s, pithp_jit_program *p) {
 /* The run of leaf k only; empty if the leaf is always made. */
 static pithp_jit_rest rest_of(const pithp_jit_program *p, int64_t k) {
     const pithp_plan *plan = p->plan;
-    const pithp_jit_leaf *leaf = &p->leaves[k];
+    const pithp_jit_leaf *leaf = &p->outputs.leaves[k];
     const bool made = leaf->source == PITHP_LEAF_MADE,
                may = made && plan->origins && plan->origins[k].count,
                as_it_is = leaf->source == PITHP_LEAF_INPUT &&
@@ -145,7 +148,7 @@ static bool continues(const pithp_jit_rest *run, const pithp_jit_rest *next) {
 static int64_t find_rest(const pithp_jit_program *p, pithp_jit_rest *runs) {
     pithp_jit_rest last = {0};
     int64_t count = 0;
-    for (int64_t k = 0; k < p->result_count; k++) {
+    for (int64_t k = 0; k < p->outputs.result_count; k++) {
         const pithp_jit_rest next = rest_of(p, k);
         if (!next.count)
             continue;
@@ -162,21 +165,21 @@ static int64_t find_rest(const pithp_jit_program *p, pithp_jit_rest *runs) {
 }
 
 static pith_status list_rest(pith_scope *s, pithp_jit_program *p) {
-    p->rest_runs = find_rest(p, NULL);
-    const size_t bytes = (size_t)p->rest_runs * sizeof *p->rest;
+    p->outputs.rest_runs = find_rest(p, NULL);
+    const size_t bytes = (size_t)p->outputs.rest_runs * sizeof *p->outputs.rest;
     if (!bytes)
         return PITH_OK;
-    p->rest = pithp_allocate(s->runtime, bytes);
-    if (!p->rest)
+    p->outputs.rest = pithp_allocate(s->runtime, bytes);
+    if (!p->outputs.rest)
         return pithp_fail_memory(s, bytes);
-    find_rest(p, p->rest);
-    for (int64_t k = 0; k < p->rest_runs; k++) {
-        p->rest_count += p->rest[k].count;
-        p->may_hand_on |= p->rest[k].made;
+    find_rest(p, p->outputs.rest);
+    for (int64_t k = 0; k < p->outputs.rest_runs; k++) {
+        p->outputs.rest_count += p->outputs.rest[k].count;
+        p->outputs.may_forward |= p->outputs.rest[k].made;
     }
-    for (int64_t k = 0; k < p->result_count; k++)
-        p->returns |= p->leaves[k].source == PITHP_LEAF_INPUT;
-    p->returns |= p->may_hand_on;
+    for (int64_t k = 0; k < p->outputs.result_count; k++)
+        p->outputs.returns |= p->outputs.leaves[k].source == PITHP_LEAF_INPUT;
+    p->outputs.returns |= p->outputs.may_forward;
     return PITH_OK;
 }
 
@@ -194,35 +197,35 @@ static pith_status copy_bytes(pith_scope *s, char **to, const void *from, size_t
 
 static pith_status
 copy_key(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
-    const size_t trees = (size_t)c->tree_count * sizeof *p->trees;
+    const size_t trees = (size_t)c->tree_count * sizeof *p->key.trees;
     pith_status rc;
-    p->hash = c->hash;
-    p->modes = c->modes;
-    p->argument_count = c->argument_count;
-    p->item_count = c->item_count;
-    p->static_count = c->static_count;
-    PITH_TRY(copy_bytes(s, &p->identity, c->jit->identity, c->jit->identity_bytes));
-    p->identity_bytes = c->jit->identity_bytes;
-    PITH_TRY(copy_bytes(s, &p->static_bytes, c->static_bytes, c->static_size));
-    p->static_size = c->static_size;
+    p->key.hash = c->hash;
+    p->key.modes = c->modes;
+    p->key.argument_count = c->argument_count;
+    p->key.item_count = c->item_count;
+    p->key.static_count = c->static_count;
+    PITH_TRY(copy_bytes(s, &p->key.identity, c->jit->identity, c->jit->identity_bytes));
+    p->key.identity_bytes = c->jit->identity_bytes;
+    PITH_TRY(copy_bytes(s, &p->key.static_bytes, c->static_bytes, c->static_size));
+    p->key.static_size = c->static_size;
     if (c->is_static) {
         char *marks = NULL;
         PITH_TRY(copy_bytes(s, &marks, c->is_static, (size_t)c->item_count + 1));
-        p->is_static = (bool *)(void *)marks;
+        p->key.is_static = (bool *)(void *)marks;
     }
     if (c->repeats) {
         char *copy = NULL;
         PITH_TRY(
             copy_bytes(s, &copy, c->repeats, (size_t)c->item_count * sizeof *c->repeats));
-        p->repeats = (int64_t *)(void *)copy;
+        p->key.repeats = (int64_t *)(void *)copy;
     }
-    p->trees = pithp_allocate(s->runtime, trees);
-    if (!p->trees)
+    p->key.trees = pithp_allocate(s->runtime, trees);
+    if (!p->key.trees)
         return pithp_fail_memory(s, trees);
-    memset(p->trees, 0, trees);
-    p->tree_count = c->tree_count;
+    memset(p->key.trees, 0, trees);
+    p->key.tree_count = c->tree_count;
     for (int64_t t = 0; t < c->tree_count; t++)
-        PITH_TRY(pithp_structure_copy(s, &p->trees[t], &c->flats[t].structure));
+        PITH_TRY(pithp_structure_copy(s, &p->key.trees[t], &c->flats[t].structure));
 out:
     return rc;
 }
@@ -235,10 +238,10 @@ list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     const pithp_program *program = p->plan->program;
     if (c->jit->keep_unused)
         return PITH_OK;
-    p->is_read = pithp_allocate(s->runtime, (size_t)p->item_count + 1);
+    p->is_read = pithp_allocate(s->runtime, (size_t)p->key.item_count + 1);
     if (!p->is_read)
-        return pithp_fail_memory(s, (size_t)p->item_count + 1);
-    memset(p->is_read, 0, (size_t)p->item_count + 1);
+        return pithp_fail_memory(s, (size_t)p->key.item_count + 1);
+    memset(p->is_read, 0, (size_t)p->key.item_count + 1);
     for (int64_t k = 0; k < program->operand_count; k++)
         if (program->operands[k] < program->input_count)
             p->is_read[program->operands[k]] = true;
@@ -274,7 +277,7 @@ static pith_status plan_program(pith_scope *s,
     PITH_TRY(list_rest(s, p));
     PITH_TRY(pithp_jit_list_written(s, p));
     p->run_bytes = pithp_jit_run_bytes(p);
-    p->plain = !p->checks && !p->donated_count && !p->rest_runs;
+    p->outputs.plain = !p->checks && !p->donation.count && !p->outputs.rest_runs;
 out:
     return rc;
 }
@@ -290,15 +293,16 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     pithp_flat f;
     pith_status rc = s->error.code;
     if (result && (rc = pithp_flat_make(s, &f, result, NULL, NULL)) == PITH_OK) {
-        p->result_count = f.structure.item_count;
-        p->fits = pithp_result_fits(c->function, result);
+        p->outputs.result_count = f.structure.item_count;
+        p->outputs.fits = pithp_result_fits(c->function, result);
         rc = add_outputs(s, c, t, &f);
         if (rc == PITH_OK && !pithp_checks_take(s, t, false, &p->checks))
             rc = s->error.code;
-        p->leaf_count = p->result_count + pithp_checks_values(p->checks);
+        p->outputs.leaf_count = p->outputs.result_count + pithp_checks_values(p->checks);
         if (rc == PITH_OK)
-            rc = pithp_structure_copy(s, &p->result, &f.structure);
-        p->result.hooks = false; /* hooks ran on the traced result, without values */
+            rc = pithp_structure_copy(s, &p->outputs.result, &f.structure);
+        p->outputs.result.hooks =
+            false; /* hooks ran on the traced result, without values */
         pithp_flat_end(&f);
     }
     pithp_program *recorded = pithp_trace_end(s, t);
@@ -320,9 +324,9 @@ pithp_jit_program *pithp_jit_program_make(pith_scope *s, const pithp_jit_call *c
         pithp_jit_program_release(p);
         return NULL;
     }
-    p->bytes += p->identity_bytes + p->static_size;
-    for (int64_t t = 0; t < p->tree_count; t++)
-        p->bytes += pithp_structure_bytes(&p->trees[t]);
+    p->bytes += p->key.identity_bytes + p->key.static_size;
+    for (int64_t t = 0; t < p->key.tree_count; t++)
+        p->bytes += pithp_structure_bytes(&p->key.trees[t]);
     return p;
 }
 
@@ -347,22 +351,24 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1)
         return;
     pith_runtime *rt = p->runtime;
-    for (int64_t t = 0; t < p->tree_count; t++)
-        pithp_structure_release(rt, &p->trees[t]);
-    pithp_release(rt, p->trees, (size_t)p->tree_count * sizeof *p->trees);
-    pithp_release(rt, p->identity, p->identity_bytes);
-    pithp_release(rt, p->static_bytes, p->static_size);
-    pithp_release(rt, p->repeats, (size_t)p->item_count * sizeof *p->repeats);
-    pithp_release(rt, p->is_static, (size_t)p->item_count + 1);
-    pithp_release(rt, p->leaves, (size_t)p->leaf_count * sizeof *p->leaves);
-    pithp_release(rt, p->is_read, (size_t)p->item_count + 1);
+    for (int64_t t = 0; t < p->key.tree_count; t++)
+        pithp_structure_release(rt, &p->key.trees[t]);
+    pithp_release(rt, p->key.trees, (size_t)p->key.tree_count * sizeof *p->key.trees);
+    pithp_release(rt, p->key.identity, p->key.identity_bytes);
+    pithp_release(rt, p->key.static_bytes, p->key.static_size);
+    pithp_release(rt, p->key.repeats, (size_t)p->key.item_count * sizeof *p->key.repeats);
+    pithp_release(rt, p->key.is_static, (size_t)p->key.item_count + 1);
+    pithp_release(rt, p->outputs.leaves,
+                  (size_t)p->outputs.leaf_count * sizeof *p->outputs.leaves);
+    pithp_release(rt, p->is_read, (size_t)p->key.item_count + 1);
     pithp_jit_gifts_release(p);
     pithp_scratch_release(rt, p->spare, p->run_bytes);
-    pithp_release(rt, p->rest, (size_t)p->rest_runs * sizeof *p->rest);
-    pithp_layout_release(rt, &p->made);
+    pithp_release(rt, p->outputs.rest,
+                  (size_t)p->outputs.rest_runs * sizeof *p->outputs.rest);
+    pithp_layout_release(rt, &p->outputs.made);
     pithp_jit_release_check_outputs(p);
     pithp_checks_release(p->checks);
-    pithp_structure_release(rt, &p->result);
+    pithp_structure_release(rt, &p->outputs.result);
     pithp_program_release(p->part);
     pithp_executable_free(p->executable);
     pithp_release(rt, p, sizeof *p);
