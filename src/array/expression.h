@@ -107,28 +107,28 @@ int pithp_fused_cached(pith_scope *s);                 /* for tests */
 /* ---- Joined evaluation, over many leaves on a device (expression_joined.c) ---- */
 
 /* Checked operands of each leaf; a result has the spec of the first operand. */
-typedef struct pithp_places {
+typedef struct pithp_leaf_operands {
     int64_t count;
     int operand_count;
     const pith_array *const *operands; /* [count][operand_count] */
-    int64_t *order;                    /* [count]: set by pithp_places_sort */
-} pithp_places;
+    int64_t *order;                    /* [count]: set by pithp_leaf_operands_sort */
+} pithp_leaf_operands;
 
 /* Choose an order in which leaves with the same kernel are adjacent: they become one
  * launch. */
-void pithp_places_sort(const pithp_places *places);
+void pithp_leaf_operands_sort(const pithp_leaf_operands *leaves);
 
 /* For sorted leaves. *code: NULL if the leaves must be evaluated one by one: the device
  * does not run such plans, the expression cannot be joined, or this is its first use. The
  * caller releases it. Not PITH_OK: the error is set. */
 pith_status pithp_expression_join(pith_scope *s,
                                   const pithp_expression *e,
-                                  const pithp_places *places,
+                                  const pithp_leaf_operands *leaves,
                                   pithp_fused_code **code);
 /* For the leaves that the code was made for, or equal ones. */
 pith_status pithp_joined_run(pith_scope *s,
                              pithp_fused_code *code,
-                             const pithp_places *places,
+                             const pithp_leaf_operands *leaves,
                              const pith_array *const *results);
 
 #endif

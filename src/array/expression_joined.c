@@ -11,12 +11,12 @@
 enum { MOST_OPERATIONS = 64, MOST_INSTRUCTIONS = 1 << 20, MOST_KINDS = 64 };
 
 /* The operands of leaf i in sorted order. */
-static const pith_array *const *row_of(const pithp_places *x, int64_t i) {
+static const pith_array *const *row_of(const pithp_leaf_operands *x, int64_t i) {
     return x->operands + x->order[i] * x->operand_count;
 }
 
 /* Whether operand k is the same array as for the previous leaf: one input for both. */
-static bool is_shared(const pithp_places *x, int64_t i, int k) {
+static bool is_shared(const pithp_leaf_operands *x, int64_t i, int k) {
     return i > 0 && row_of(x, i)[k] == row_of(x, i - 1)[k];
 }
 
@@ -39,19 +39,19 @@ typedef struct kinds {
     int64_t count, last; /* last: that of the previous leaf */
 } kinds;
 
-static kind kind_of(const pithp_places *x, int64_t place) {
+static kind kind_of(const pithp_leaf_operands *x, int64_t leaf) {
     kind made = {{0}};
     for (int k = 0; k < x->operand_count; k++) {
         const pith_spec *spec =
-            pithp_array_spec(x->operands[place * x->operand_count + k]);
+            pithp_array_spec(x->operands[leaf * x->operand_count + k]);
         made.of[k] = (uint8_t)((int)spec->dtype << 1 | (spec->count == 1));
     }
     return made;
 }
 
 /* The index of the leaf's kind; kinds beyond the maximum count as the last one. */
-static int64_t number_of(kinds *all, const pithp_places *x, int64_t place) {
-    const kind one = kind_of(x, place);
+static int64_t number_of(kinds *all, const pithp_leaf_operands *x, int64_t leaf) {
+    const kind one = kind_of(x, leaf);
     if (all->count && memcmp(&all->list[all->last], &one, sizeof one) == 0)
         return all->last;
     int64_t k = 0;
@@ -64,7 +64,7 @@ static int64_t number_of(kinds *all, const pithp_places *x, int64_t place) {
     return all->last = k;
 }
 
-void pithp_places_sort(const pithp_places *x) {
+void pithp_leaf_operands_sort(const pithp_leaf_operands *x) {
     kinds all = {.count = 0};
     int64_t begin[MOST_KINDS + 1] = {0};
     for (int64_t i = 0; i < x->count; i++)
@@ -82,7 +82,7 @@ static void add(pithp_text *key, const void *bytes, size_t n) {
 }
 
 /* Whether two adjacent leaves are recorded alike, except for their inputs. */
-static bool is_alike(const pithp_places *x, int64_t i) {
+static bool is_alike(const pithp_leaf_operands *x, int64_t i) {
     for (int k = 0; k < x->operand_count; k++)
         if (is_shared(x, i, k) != is_shared(x, i - 1, k) ||
             pithp_array_spec(row_of(x, i)[k]) != pithp_array_spec(row_of(x, i - 1)[k]))
@@ -90,7 +90,8 @@ static bool is_alike(const pithp_places *x, int64_t i) {
     return true;
 }
 
-static void add_row(pithp_text *key, const pithp_places *x, int64_t i, int64_t repeats) {
+static void
+add_row(pithp_text *key, const pithp_leaf_operands *x, int64_t i, int64_t repeats) {
     add(key, (const char *)&repeats, sizeof repeats);
     for (int k = 0; k < x->operand_count; k++) {
         const pith_spec *spec = pithp_array_spec(row_of(x, i)[k]);
@@ -101,7 +102,8 @@ static void add_row(pithp_text *key, const pithp_places *x, int64_t i, int64_t r
 }
 
 /* Cache key: the expression, and dtypes and shapes of all leaves, run-length encoded. */
-static void add_key(pithp_text *key, const pithp_expression *e, const pithp_places *x) {
+static void
+add_key(pithp_text *key, const pithp_expression *e, const pithp_leaf_operands *x) {
     add(key, "joined", sizeof "joined");
     add(key, (const char *)&e->c_types, sizeof e->c_types);
     add(key, (const char *)&e->count, sizeof e->count);
@@ -117,7 +119,7 @@ static void add_key(pithp_text *key, const pithp_expression *e, const pithp_plac
 
 static bool add_inputs(pith_scope *s,
                        pithp_trace *t,
-                       const pithp_places *x,
+                       const pithp_leaf_operands *x,
                        const pith_array **inputs) {
     for (int64_t i = 0; i < x->count; i++)
         for (int k = 0; k < x->operand_count; k++) {
@@ -134,7 +136,7 @@ static bool add_inputs(pith_scope *s,
 static bool add_outputs(pith_scope *s,
                         pithp_trace *t,
                         const pithp_expression *e,
-                        const pithp_places *x,
+                        const pithp_leaf_operands *x,
                         const pith_array *const *inputs) {
     bool fits;
     for (int64_t i = 0; i < x->count; i++) {
@@ -150,7 +152,7 @@ static bool add_outputs(pith_scope *s,
 
 /* One output per leaf. NULL: error set. */
 static pithp_program *
-record(pith_scope *s, const pithp_expression *e, const pithp_places *x) {
+record(pith_scope *s, const pithp_expression *e, const pithp_leaf_operands *x) {
     const size_t bytes =
         (size_t)x->count * (size_t)x->operand_count * sizeof(const pith_array *);
     const pith_array **inputs = pithp_scratch_allocate(s->runtime, bytes);
@@ -180,7 +182,7 @@ static bool makes_outputs(const pithp_plan *plan, int64_t count) {
 
 static pith_status make(pith_scope *s,
                         const pithp_expression *e,
-                        const pithp_places *x,
+                        const pithp_leaf_operands *x,
                         pithp_fused_code *code) {
     pithp_program *recorded = record(s, e, x);
     pithp_program *program =
@@ -199,8 +201,10 @@ static pith_status make(pith_scope *s,
 /* ---- Lookup ---- */
 
 /* NULL: error set. */
-static pithp_fused_code *
-make_code(pith_scope *s, const pithp_expression *e, const pithp_places *x, bool again) {
+static pithp_fused_code *make_code(pith_scope *s,
+                                   const pithp_expression *e,
+                                   const pithp_leaf_operands *x,
+                                   bool again) {
     pithp_fused_code *code = pithp_allocate(s->runtime, sizeof *code);
     if (!code) {
         pithp_fail_memory(s, sizeof *code);
@@ -222,7 +226,7 @@ make_code(pith_scope *s, const pithp_expression *e, const pithp_places *x, bool 
 
 pith_status pithp_expression_join(pith_scope *s,
                                   const pithp_expression *e,
-                                  const pithp_places *x,
+                                  const pithp_leaf_operands *x,
                                   pithp_fused_code **code) {
     *code = NULL;
     if (!can_join(s, e, x->count))
@@ -252,7 +256,7 @@ pith_status pithp_expression_join(pith_scope *s,
 
 pith_status pithp_joined_run(pith_scope *s,
                              pithp_fused_code *code,
-                             const pithp_places *x,
+                             const pithp_leaf_operands *x,
                              const pith_array *const *results) {
     const size_t count = (size_t)x->count * ((size_t)x->operand_count + 1);
     void **pointers = pithp_scratch_allocate(s->runtime, count * sizeof *pointers);

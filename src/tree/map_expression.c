@@ -162,17 +162,19 @@ static const pith_array *map_one(call *c, int64_t i) {
 
 /* ---- All leaves as one program ---- */
 
-static pith_status
-run_joined(call *c, const pithp_places *places, const pith_array **results, bool *done) {
+static pith_status run_joined(call *c,
+                              const pithp_leaf_operands *leaves,
+                              const pith_array **results,
+                              bool *done) {
     const pithp_structure *t = &c->zip.first.structure;
     pithp_fused_code *code;
-    pith_status rc = pithp_expression_join(c->s, &c->expression, places, &code);
+    pith_status rc = pithp_expression_join(c->s, &c->expression, leaves, &code);
     *done = code || rc != PITH_OK;
     if (!code)
         return rc;
     rc = pithp_arrays_make(c->s, t->item_count, t->specs, results);
     if (rc == PITH_OK) {
-        rc = pithp_joined_run(c->s, code, places, results);
+        rc = pithp_joined_run(c->s, code, leaves, results);
         for (int64_t i = 0; rc != PITH_OK && i < t->item_count; i++)
             pithp_array_drop(c->s, results[i]);
     }
@@ -194,10 +196,10 @@ static pith_status map_joined(call *c, const pith_array **results, bool *done) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++)
         rc = operands_at(c, i, operands + i * width);
-    const pithp_places places = {count, width, operands, order};
+    const pithp_leaf_operands leaves = {count, width, operands, order};
     if (rc == PITH_OK) {
-        pithp_places_sort(&places);
-        rc = run_joined(c, &places, results, done);
+        pithp_leaf_operands_sort(&leaves);
+        rc = run_joined(c, &leaves, results, done);
     }
     pithp_scratch_release(c->s->runtime, memory, bytes);
     return rc;
