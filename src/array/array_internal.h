@@ -12,7 +12,7 @@
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
 
-/* Follows a pithp_header whose shape is the spec. Kept short: work on many small leaves
+/* Follows a pithp_header whose descriptor is the spec. Kept short: work on many small leaves
  * writes one for each. */
 struct pith_array {
     void *data; /* device address of the first element; traced: the pithp_trace */
@@ -23,7 +23,7 @@ struct pith_array {
 };
 
 static inline const pith_spec *pithp_array_spec(const pith_array *a) { /* a is checked */
-    return pithp_header_of(a)->shape;
+    return pithp_header_of(a)->descriptor;
 }
 static inline bool pithp_kind_is_array(const void *object) { /* object is checked */
     return pithp_header_of(object)->kind == PITHP_KIND_ARRAY;

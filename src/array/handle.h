@@ -13,8 +13,8 @@ pithp_handle_init(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void
     /* Set field by field: a literal would be zeroed first. */
     static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
                                       .kind = PITHP_KIND_ARRAY};
-    memcpy(h, &head, offsetof(pithp_header, shape));
-    h->shape = spec;
+    memcpy(h, &head, offsetof(pithp_header, descriptor));
+    h->descriptor = spec;
     pith_array *a = (pith_array *)(h + 1);
     a->data = data;
     a->hold = hold;
@@ -24,7 +24,7 @@ pithp_handle_init(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void
 typedef uint64_t pithp_words
     __attribute__((vector_size(16), may_alias)); /* handles are 16-byte aligned */
 _Static_assert(PITHP_HANDLE_BYTES == 2 * sizeof(pithp_words) &&
-                   offsetof(pithp_header, shape) == sizeof(uint64_t) &&
+                   offsetof(pithp_header, descriptor) == sizeof(uint64_t) &&
                    offsetof(pith_array, hold) == sizeof(uint64_t),
                "a handle is a head, a spec, an address and a hold");
 /* The first two words of all handles of a spec. */

@@ -32,7 +32,7 @@ static scope_arrays *arrays_of(pith_scope *s) {
 
 static pithp_header *reused_handle(scope_arrays *arrays) {
     pithp_header *h = arrays->dropped_first;
-    arrays->dropped_first = (pithp_header *)(uintptr_t)h->shape;
+    arrays->dropped_first = (pithp_header *)(uintptr_t)h->descriptor;
     arrays->dropped_count--;
     return h;
 }
@@ -146,14 +146,14 @@ void pithp_array_drop(pith_scope *s, const pith_array *a) {
         return; /* owned by the trace */
     pithp_hold *hold = a->hold;
     h->kind = PITHP_KIND_FREE;
-    h->shape = NULL;
+    h->descriptor = NULL;
     if (PITHP_LIKELY(hold != &donated))
         pithp_hold_drop(s, hold);
     scope_arrays *arrays = s->room[PITHP_ROOM_ARRAY];
     if (!arrays) /* the handle came from a slab and is released with its scope */
         return;
     if (arrays->dropped_count++)
-        arrays->dropped_last->shape = h;
+        arrays->dropped_last->descriptor = h;
     else
         arrays->dropped_first = h;
     arrays->dropped_last = h;

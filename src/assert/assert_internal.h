@@ -123,7 +123,7 @@ struct pith_assertion {
 extern const char pithp_assertion_tag[]; /* identifies these objects by its address */
 /* Whether a slot is that of a pith_assertion. */
 static inline bool pithp_slot_is_assertion(const pithp_check_slot *slot) {
-    return pithp_header_of(slot)->shape == pithp_assertion_tag;
+    return pithp_header_of(slot)->descriptor == pithp_assertion_tag;
 }
 /* An assertion for the failed check of a launch. NULL: error set. */
 pith_assertion *

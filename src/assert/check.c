@@ -13,7 +13,7 @@ bool pithp_assertion_check(pith_scope *s, const pith_assertion *a, const char *f
     const pithp_pointer verdict = pithp_pointer_check(a, &block);
     if (PITHP_LIKELY(verdict == PITHP_POINTER_OK &&
                      pithp_header_of(a)->kind == PITHP_KIND_OTHER &&
-                     pithp_header_of(a)->shape == pithp_assertion_tag)) {
+                     pithp_header_of(a)->descriptor == pithp_assertion_tag)) {
         if (PITHP_LIKELY(!s || block->runtime == s->runtime))
             return true;
         pithp_fail(s, PITH_E_ARG, NULL, "%s: the assertion belongs to another runtime",

@@ -16,7 +16,7 @@ struct pithp_passed {
 static const char tag[] = "checks that passed"; /* identifies these objects */
 
 pithp_passed *pithp_passed_of(pithp_check_slot *slot) {
-    return pithp_header_of(slot)->shape == tag ? (pithp_passed *)(void *)slot : NULL;
+    return pithp_header_of(slot)->descriptor == tag ? (pithp_passed *)(void *)slot : NULL;
 }
 
 int64_t pithp_passed_count(const pithp_passed *p) {

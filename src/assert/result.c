@@ -202,7 +202,7 @@ pith_status pithp_outcome_read(pith_scope *s,
 static bool is_result(const pith_result *r, pithp_pointer *verdict, pithp_block **block) {
     *verdict = pithp_pointer_check(r, block);
     return *verdict == PITHP_POINTER_OK && pithp_header_of(r)->kind == PITHP_KIND_OTHER &&
-           pithp_header_of(r)->shape == tag;
+           pithp_header_of(r)->descriptor == tag;
 }
 
 /* Check that the scope can work, and that r is a result of its stream. The result, which

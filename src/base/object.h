@@ -13,8 +13,10 @@ typedef enum pithp_kind {
     PITHP_KIND_DICT,
     PITHP_KIND_NONE,
     PITHP_KIND_TREEDEF,
-    PITHP_KIND_OTHER, /* private to a room; shape points at a static tag of the room */
-    PITHP_KIND_CLASS, /* pith_keep can move them: shape points at their pithp_class */
+    /* Private to a room; the descriptor points to a static tag of the room. */
+    PITHP_KIND_OTHER,
+    /* pith_keep moves them; the descriptor points to their pithp_class. */
+    PITHP_KIND_CLASS
 } pithp_kind;
 
 /* Class of objects that rooms above tree define. */
@@ -33,8 +35,9 @@ typedef struct pithp_header {
     uint32_t magic;
     uint8_t kind;
     uint8_t flags;
-    uint16_t extra;    /* for use by the room that owns the kind */
-    const void *shape; /* interned: spec of an array, definition of a node */
+    uint16_t extra; /* for use by the room that owns the kind */
+    /* Interned: spec of an array, definition of a node; see pithp_kind. */
+    const void *descriptor;
 } pithp_header;
 
 _Static_assert(sizeof(pithp_header) == 16, "objects follow a 16-byte header");

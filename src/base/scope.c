@@ -343,7 +343,7 @@ void *pithp_scope_allocate(pith_scope *s, size_t bytes) {
 
 void *pithp_object_make(pith_scope *s,
                         pithp_kind kind,
-                        const void *shape,
+                        const void *descriptor,
                         size_t payload_bytes) {
     size_t bytes;
     if (pithp_add_overflows(payload_bytes, sizeof(pithp_header), &bytes)) {
@@ -355,7 +355,7 @@ void *pithp_object_make(pith_scope *s,
         return NULL;
     memset(h + 1, 0, payload_bytes);
     *h = (pithp_header){
-        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)kind, .shape = shape};
+        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)kind, .descriptor = descriptor};
     return h + 1;
 }
 

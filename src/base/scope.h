@@ -101,7 +101,7 @@ void *pithp_scope_allocate(pith_scope *s, size_t bytes);
  * payload. NULL sets the error. */
 void *pithp_object_make(pith_scope *s,
                         pithp_kind kind,
-                        const void *shape,
+                        const void *descriptor,
                         size_t payload_bytes);
 /* Raw memory for several objects in one slab; the caller writes their headers. NULL sets
  * the error. */

@@ -37,7 +37,7 @@ static bool keep_part(pith_scope *s, const void **part) {
     const pithp_header *h = pithp_header_of(*part);
     if (h->kind != PITHP_KIND_CLASS)
         return pithp_keep_slots(s, 1, part) == PITH_OK;
-    *part = ((const pithp_class *)h->shape)->keep(s, *part);
+    *part = ((const pithp_class *)h->descriptor)->keep(s, *part);
     return s->error.code == PITH_OK;
 }
 
@@ -98,7 +98,7 @@ pith_status pithp_capacity_check(pith_scope *s,
     pithp_block *block = NULL;
     const pithp_pointer verdict = pithp_pointer_check(c, &block);
     if (PITHP_LIKELY(verdict == PITHP_POINTER_OK &&
-                     pithp_header_of(c)->shape == &capacity_class)) {
+                     pithp_header_of(c)->descriptor == &capacity_class)) {
         if (block->runtime == s->runtime)
             return PITH_OK;
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s belongs to another runtime",
@@ -370,7 +370,7 @@ pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens 
 static bool is_capacity(const pith_capacity *c) {
     pithp_block *block = NULL;
     return pithp_pointer_check(c, &block) == PITHP_POINTER_OK &&
-           pithp_header_of(c)->shape == &capacity_class;
+           pithp_header_of(c)->descriptor == &capacity_class;
 }
 
 int64_t pith_capacity_count(const pith_capacity *capacity) {

@@ -96,10 +96,12 @@ bool pithp_collector_counts_after(const pithp_collector *c,
                                   const pithp_check_slot *failed,
                                   const pithp_check_slot *slot);
 /* Allocate a zeroed slot of `bytes` bytes, which begins with a pithp_check_slot, in
- * object memory after a header with `kind` and `shape`. It is in no collector yet. NULL
+ * object memory after a header with this descriptor. It is in no collector yet. NULL
  * sets the error. */
-pithp_check_slot *
-pithp_check_slot_make(pith_scope *s, pithp_collector *c, const void *shape, size_t bytes);
+pithp_check_slot *pithp_check_slot_make(pith_scope *s,
+                                        pithp_collector *c,
+                                        const void *descriptor,
+                                        size_t bytes);
 /* Stamp the slot with the current iteration. */
 pith_status
 pithp_check_slot_stamp(pith_scope *s, pithp_collector *c, pithp_check_slot *slot);

@@ -78,7 +78,7 @@ const pith_lens *pithp_lens_finish(pithp_lens_draft *d) {
         return NULL;
     *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
                         .kind = PITHP_KIND_CLASS,
-                        .shape = &pithp_lens_class};
+                        .descriptor = &pithp_lens_class};
     return memcpy(h + 1, &d->lens, sizeof d->lens);
 }
 
@@ -139,7 +139,7 @@ pith_status pithp_lens_check(pith_scope *s,
                           function, name, lens ? "a pointer that is " : "",
                           pithp_pointer_text(verdict));
     if (block && (pithp_header_of(lens)->kind != PITHP_KIND_CLASS ||
-                  pithp_header_of(lens)->shape != &pithp_lens_class))
+                  pithp_header_of(lens)->descriptor != &pithp_lens_class))
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: %s: expected a lens, got another object", function, name);
     if (block && block->runtime && block->runtime != s->runtime)

@@ -185,7 +185,7 @@ static inline bool
 pithp_lens_is_direct(const pith_scope *s, const pith_lens *lens, const void *root) {
     pithp_block *block = NULL;
     if (PITHP_UNLIKELY(pithp_pointer_check(lens, &block) != PITHP_POINTER_OK ||
-                       pithp_header_of(lens)->shape != &pithp_lens_class ||
+                       pithp_header_of(lens)->descriptor != &pithp_lens_class ||
                        (block->runtime && block->runtime != s->runtime) || !lens->direct))
         return false;
     if (PITHP_UNLIKELY(pithp_pointer_check(root, &block) != PITHP_POINTER_OK ||
@@ -193,7 +193,7 @@ pithp_lens_is_direct(const pith_scope *s, const pith_lens *lens, const void *roo
         return false;
     const pithp_header *h = pithp_header_of(root);
     return h->kind == PITHP_KIND_RECORD && !(h->flags & PITHP_FLAG_NIL) &&
-           ((const pithp_node_def *)h->shape)->type == lens->type;
+           ((const pithp_node_def *)h->descriptor)->type == lens->type;
 }
 /* Check the root and lens of a call: a tree of the lens's type. */
 pith_status pithp_lens_check_root(pith_scope *s,

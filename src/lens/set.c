@@ -102,7 +102,7 @@ enum { STRAIGHT = 16 };
 static bool replaces(const void *old, const void *value) {
     const pithp_header *a = pithp_header_of(old), *b = pithp_header_of(value);
     return a->kind == PITHP_KIND_ARRAY && b->kind == PITHP_KIND_ARRAY &&
-           a->shape == b->shape && a->extra == b->extra;
+           a->descriptor == b->descriptor && a->extra == b->extra;
 }
 
 static void prefix_steps(pith_scope *s, const pithp_lens_part *path, int32_t steps) {

@@ -31,7 +31,7 @@ static bool is_log(const pith_run_log *log) {
     pithp_block *block = NULL;
     return pithp_pointer_check(log, &block) == PITHP_POINTER_OK &&
            pithp_header_of(log)->kind == PITHP_KIND_OTHER &&
-           pithp_header_of(log)->shape == tag;
+           pithp_header_of(log)->descriptor == tag;
 }
 
 static void release(pith_scope *s, void *thing) {

@@ -194,7 +194,7 @@ static pith_status check_items(pith_scope *s,
                            h->kind != PITHP_KIND_ARRAY ||
                            (h->extra & PITHP_ARRAY_DONATED)))
             return refuse(s, t, i, items[i]);
-        *same &= h->shape == t->specs[i];
+        *same &= h->descriptor == t->specs[i];
     }
     return PITH_OK;
 }
@@ -231,7 +231,7 @@ static bool lay_out(pith_runtime *rt,
                                .kind = (uint8_t)node_def->kind,
                                .flags = (uint8_t)t->heads[i],
                                .extra = (uint16_t)(t->heads[i] >> 16),
-                               .shape = node_def};
+                               .descriptor = node_def};
             char *node = cursor + sizeof(pithp_header);
             cursor += pithp_node_bytes(node_def);
             if (node_def->statics)

@@ -73,7 +73,7 @@ static const void *make_container(pith_scope *s,
                         .kind = (uint8_t)node_def->kind,
                         .flags = seen->real,
                         .extra = seen->open,
-                        .shape = node_def};
+                        .descriptor = node_def};
     if (node_def->payload_bytes)
         memcpy(h + 1, items, node_def->payload_bytes);
     if (seen->mixed >= 0)

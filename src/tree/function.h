@@ -39,7 +39,7 @@ static inline pith_status
 pithp_function_check(pith_scope *s, const pith_function *f, const char *function) {
     pithp_block *block = NULL;
     return PITHP_LIKELY(pithp_pointer_check(f, &block) == PITHP_POINTER_OK &&
-                        pithp_header_of(f)->shape == &pithp_function_class &&
+                        pithp_header_of(f)->descriptor == &pithp_function_class &&
                         block->runtime == s->runtime)
                ? PITH_OK
                : pithp_function_check_slow(s, f, function);

@@ -354,7 +354,7 @@ static const pithp_class *class_of(const pith_scope *s, const void *object) {
     return pithp_pointer_check(object, &block) == PITHP_POINTER_OK &&
                    pithp_kind_of(object) == PITHP_KIND_CLASS &&
                    (!block->runtime || block->runtime == s->runtime)
-               ? pithp_header_of(object)->shape
+               ? pithp_header_of(object)->descriptor
                : NULL;
 }
 
@@ -387,7 +387,7 @@ static bool is_shared(const void *object) {
     pithp_block *block = NULL;
     return pithp_pointer_check(object, &block) == PITHP_POINTER_OK &&
            pithp_kind_of(object) == PITHP_KIND_OTHER &&
-           pithp_header_of(object)->shape == shared_tag;
+           pithp_header_of(object)->descriptor == shared_tag;
 }
 
 static void close_failed(pith_scope *s, pith_scope *hidden) {

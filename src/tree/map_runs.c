@@ -103,8 +103,8 @@ static pith_status inspect(finding *c, int64_t i) {
             c->moved = true;
         }
         c->holds[k] = leaf->hold;
-        if (h->shape != c->specs[k]) {
-            c->specs[k] = h->shape;
+        if (h->descriptor != c->specs[k]) {
+            c->specs[k] = h->descriptor;
             same = false;
         }
         if (rc != PITH_OK)
@@ -143,7 +143,8 @@ matches_last(const finding *c, const int trees, int64_t i, const char **data) {
     for (int k = 0; k < trees; k++) {
         const pith_array *leaf = c->leaves[k][i];
         const pithp_header *h = pithp_header_of(leaf);
-        same &= (h->shape == c->specs[k]) & (leaf->hold == c->holds[k]) & (h->extra == 0);
+        same &= (h->descriptor == c->specs[k]) & (leaf->hold == c->holds[k]) &
+                (h->extra == 0);
         data[k] = leaf->data;
     }
     return same;

@@ -182,8 +182,9 @@ static const void *instance_of(pith_runtime *rt, pithp_node_def *node_def) {
             return NULL;
         node_def->instance->owner = &static_records;
         pithp_header *h = (pithp_header *)(node_def->instance + 1);
-        *h = (pithp_header){
-            .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_RECORD, .shape = node_def};
+        *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
+                            .kind = PITHP_KIND_RECORD,
+                            .descriptor = node_def};
         memcpy(h + 1, node_def->statics, node_def->payload_bytes);
     }
     return (const pithp_header *)(node_def->instance + 1) + 1;

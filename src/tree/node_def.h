@@ -40,7 +40,7 @@ static inline uint16_t pithp_name_bit(const char *interned) {
 
 static inline const pithp_node_def *
 pithp_node_def_of(const void *node) { /* not for leaves */
-    return pithp_header_of(node)->shape;
+    return pithp_header_of(node)->descriptor;
 }
 static inline pithp_kind pithp_kind_of(const void *object) { /* a checked, live object */
     return (pithp_kind)pithp_header_of(object)->kind;

@@ -16,7 +16,7 @@ const pithp_class pithp_function_class = {"a function", keep_function};
 static bool is_made(const pith_function *f) {
     pithp_block *block = NULL;
     return pithp_pointer_check(f, &block) == PITHP_POINTER_OK &&
-           pithp_header_of(f)->shape == &pithp_function_class;
+           pithp_header_of(f)->descriptor == &pithp_function_class;
 }
 
 pith_status

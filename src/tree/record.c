@@ -78,8 +78,9 @@ static void *make_node(pith_scope *s, const pithp_node_def *node_def) {
     pithp_header *h = pithp_slab_make(s, sizeof *h + node_def->payload_bytes);
     if (PITHP_UNLIKELY(!h))
         return NULL;
-    *h = (pithp_header){
-        .magic = PITHP_OBJECT_MAGIC, .kind = (uint8_t)node_def->kind, .shape = node_def};
+    *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
+                        .kind = (uint8_t)node_def->kind,
+                        .descriptor = node_def};
     return memcpy(h + 1, node_def->statics, node_def->payload_bytes);
 }
 
@@ -179,7 +180,7 @@ inspect_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen
             if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY ||
                                (h->extra & PITHP_ARRAY_DONATED)))
                 return refuse_slot(s, type, i, child);
-            seen->same_specs = seen->same_specs && h->shape == r->specs[i];
+            seen->same_specs = seen->same_specs && h->descriptor == r->specs[i];
             continue;
         }
         const bool is_node = h->kind >= PITHP_KIND_RECORD && h->kind <= PITHP_KIND_NONE;

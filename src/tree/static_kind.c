@@ -258,7 +258,7 @@ shape_of_record(pith_scope *s, const pithp_field *f, const void *record) {
         return NULL;
     }
     const pithp_header *h = pithp_header_of(record);
-    const pithp_node_def *node_def = h->kind == PITHP_KIND_RECORD ? h->shape : NULL;
+    const pithp_node_def *node_def = h->kind == PITHP_KIND_RECORD ? h->descriptor : NULL;
     if (!node_def || node_def->type != f->child ||
         ((h->flags & PITHP_FLAG_NIL) && !(h->flags & PITHP_FLAG_INITIAL))) {
         refuse_static(s, &f->declared, "expected %s, got %s%s", f->child->name,

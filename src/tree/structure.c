@@ -119,8 +119,8 @@ static inline bool read_run(reading *r,
         if (PITHP_UNLIKELY(!a))
             return false;
         const pithp_header *h = pithp_header_of(a);
-        if (PITHP_UNLIKELY(memcmp(h, &plain, offsetof(pithp_header, shape)) != 0 ||
-                           h->shape != specs[i]))
+        if (PITHP_UNLIKELY(memcmp(h, &plain, offsetof(pithp_header, descriptor)) != 0 ||
+                           h->descriptor != specs[i]))
             return false;
         if (PITHP_UNLIKELY(a->hold != hold)) {
             hold = a->hold;

@@ -183,7 +183,7 @@ static void *permanent_record(const pith_type *t, uint8_t flags) {
     *h = (pithp_header){.magic = PITHP_OBJECT_MAGIC,
                         .kind = PITHP_KIND_RECORD,
                         .flags = flags,
-                        .shape = t->permanent_shape};
+                        .descriptor = t->permanent_shape};
     return h + 1;
 }
 

@@ -178,7 +178,7 @@ gather_run(pithp_flat *f, const char *node, const uint32_t *offsets, int64_t cou
         if (PITHP_UNLIKELY(h->kind != PITHP_KIND_ARRAY))
             break;
         items[i] = leaf;
-        specs[i] = h->shape;
+        specs[i] = h->descriptor;
     }
     return i;
 }
@@ -213,7 +213,7 @@ gather_leaves(pithp_flat *f, const void *node, const pithp_node_def *node_def) {
 /* Enter a node: append its token; append its leaves at once if all slots are leaves. */
 static pith_status enter(pithp_flat *f, pithp_walk *w, const void *node) {
     const pithp_header *h = pithp_header_of(node);
-    const pithp_node_def *node_def = h->shape;
+    const pithp_node_def *node_def = h->descriptor;
     f->structure.node_count++;
     f->structure.slab_bytes += pithp_node_bytes(node_def);
     if (node_def->type) {
@@ -248,7 +248,7 @@ gather(pithp_flat *f, pithp_walk *w, pithp_is_leaf is_leaf, void *closure) {
         } else if (pithp_kind_of(node) == PITHP_KIND_ARRAY) {
             if (!reserve_items(f, 1) || !add_run(f, PITHP_TOKEN_LEAVES, 1))
                 return PITH_E_MEMORY;
-            add_item(f, node, pithp_header_of(node)->shape);
+            add_item(f, node, pithp_header_of(node)->descriptor);
         } else if (pithp_kind_of(node) == PITHP_KIND_FREE) {
             return PITH_E_ARG;
         } else if (is_leaf && is_leaf(node, closure)) {

@@ -21,7 +21,7 @@ static bool is_upgrade(const pith_scope *s, const pith_upgrade *u) {
     pithp_block *block = NULL;
     return pithp_pointer_check(u, &block) == PITHP_POINTER_OK &&
            pithp_header_of(u)->kind == PITHP_KIND_OTHER &&
-           pithp_header_of(u)->shape == tag && block->runtime == s->runtime;
+           pithp_header_of(u)->descriptor == tag && block->runtime == s->runtime;
 }
 
 /* Common entry of all calls: checks arguments and resolves the path. False: the scope has

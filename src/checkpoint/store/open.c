@@ -19,7 +19,7 @@ bool pithp_checkpoint_valid(const pith_checkpoint *c) {
     pithp_block *block = NULL;
     return pithp_pointer_check(c, &block) == PITHP_POINTER_OK &&
            pithp_header_of(c)->kind == PITHP_KIND_OTHER &&
-           pithp_header_of(c)->shape == tag;
+           pithp_header_of(c)->descriptor == tag;
 }
 
 static void close_sidecars(pith_checkpoint *c) {

@@ -90,7 +90,7 @@ static bool add_chunk(pithp_device *d) {
     memset(slots, 0, count * sizeof *slots);
     for (size_t k = 0; k < count; k++) {
         slots[k].header = (pithp_header){
-            .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_FREE, .shape = tag};
+            .magic = PITHP_OBJECT_MAGIC, .kind = PITHP_KIND_FREE, .descriptor = tag};
         slots[k].instance.device = d;
         free_slot(m, &slots[k].instance);
     }
@@ -216,7 +216,7 @@ static bool is_instance(const pith_instance *i) {
     return pithp_pointer_check(i, &block) == PITHP_POINTER_OK &&
            __atomic_load_n(&pithp_header_of(i)->kind, __ATOMIC_RELAXED) ==
                PITHP_KIND_OTHER &&
-           pithp_header_of(i)->shape == tag;
+           pithp_header_of(i)->descriptor == tag;
 }
 
 pith_instance *pithp_instance_of_pointer(const pith_instance *i) {
@@ -228,7 +228,7 @@ pithp_instance_check(pith_scope *s, const pith_instance *i, const char *function
     pithp_block *block = NULL;
     const pithp_pointer verdict = pithp_pointer_check(i, &block);
     const char *why = NULL;
-    if (verdict == PITHP_POINTER_DROPPED && pithp_header_of(i)->shape == tag)
+    if (verdict == PITHP_POINTER_DROPPED && pithp_header_of(i)->descriptor == tag)
         why = "is closed";
     else if (verdict != PITHP_POINTER_OK)
         why = pithp_pointer_text(verdict);

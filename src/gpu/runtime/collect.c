@@ -116,10 +116,11 @@ pithp_check_slot_stamp(pith_scope *s, pithp_collector *c, pithp_check_slot *slot
 
 pithp_check_slot *pithp_check_slot_make(pith_scope *s,
                                         pithp_collector *c,
-                                        const void *shape,
+                                        const void *descriptor,
                                         size_t bytes) {
     pith_scope *owner = pithp_collector_outermost(c)->scope;
-    pithp_check_slot *slot = pithp_object_make(owner, PITHP_KIND_OTHER, shape, bytes);
+    pithp_check_slot *slot =
+        pithp_object_make(owner, PITHP_KIND_OTHER, descriptor, bytes);
     if (PITHP_UNLIKELY(!slot))
         pithp_error_move(s, owner);
     return slot;
