@@ -82,7 +82,7 @@ pith_status pithp_reduce_launch_moving(const pithp_call *call,
 
 /* Producer fused into a reduction. `make` gives the elements begin..begin + n when they
  * are needed, and returns their address, which may be `buffer` (it has room for them).
- * Alternatively compiled code makes and reduces them (`fold`): its arguments are
+ * Alternatively compiled code makes and reduces them (`map_reduce`): its arguments are
  * m_map_reduce_args, and `state` holds their addresses. */
 typedef struct pithp_producer {
     const void *(
