@@ -51,7 +51,7 @@ args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t 
     return a;
 }
 
-/* Emit the launch, and in mode error the launch that records the first index out of
+/* Launch the kernel, and in mode error the launch that records the first index out of
  * range. */
 static pith_status launch(const pithp_sink *sink,
                           pithp_cuda_kernel_id id,

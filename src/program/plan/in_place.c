@@ -140,8 +140,8 @@ static void join(pithp_planning *g, int32_t number, int operand, pithp_value res
     const pithp_value top =
         top_of(g, pithp_operands(g->p, g->plan->steps[number].call)[operand]);
     const pithp_value_info *n = &g->p->values[top];
-    const bool chosen =
-        g->plan->steps[number].call->primitive == PITHP_OP_COND; /* passed, mostly */
+    const bool chosen = g->plan->steps[number].call->primitive ==
+                        PITHP_OP_COND; /* its results are mostly forwarded */
     if ((g->forwarded[result] >= 0 && !chosen) || g->root[result] != result ||
         g->p->values[result].spec->bytes != n->spec->bytes ||
         !is_last_read(g, number, operand))
