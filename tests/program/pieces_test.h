@@ -105,7 +105,7 @@ static inline kernels count_kernels(const schedule_run *scheduled) {
     for (int64_t k = 0; k < scheduled->schedule->fused_count; k++) {
         const pithp_kernel_work *work = &scheduled->schedule->fused[k];
         const bool chooses = work->step->piece_count > 0,
-                   reduces = work->reduction.kind != PITHP_REDUCING_NOTHING;
+                   reduces = work->reduction.kind != PITHP_REDUCE_KERNEL_NOTHING;
         found.choose += chooses;
         found.reduce += reduces;
         found.both += chooses && reduces;

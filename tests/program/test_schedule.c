@@ -43,7 +43,7 @@ static void note_reached(const pithp_schedule *schedule) {
     for (int64_t k = 0; k < schedule->fused_count; k++) {
         const pithp_kernel_work *work = &schedule->fused[k];
         const bool chooses = work->step->piece_count > 0,
-                   reduces = work->reduction.kind != PITHP_REDUCING_NOTHING;
+                   reduces = work->reduction.kind != PITHP_REDUCE_KERNEL_NOTHING;
         choose |= chooses;
         reduce |= reduces;
         both |= chooses && reduces;

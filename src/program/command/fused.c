@@ -26,7 +26,7 @@ static int32_t function_of(pithp_scheduling *g, const pithp_kernel_work *does) {
                            sizeof *to->fused))
         return -1;
     to->fused[to->fused_count++] = *does;
-    to->reduces |= does->reduction.kind != PITHP_REDUCING_NOTHING;
+    to->reduces |= does->reduction.kind != PITHP_REDUCE_KERNEL_NOTHING;
     return (int32_t)to->fused_count - 1;
 }
 
@@ -126,7 +126,7 @@ static int32_t reducing_function(pithp_scheduling *g,
     const pithp_call call = call_of(step);
     const pithp_kernel_work does = {
         .step = from->fused,
-        .reduction = {.kind = (uint8_t)pithp_reducing_of(&call),
+        .reduction = {.kind = (uint8_t)pithp_reduce_kernel_of(&call),
                       .external = (uint16_t)pithp_plan_external(from, step->produced),
                       .dtype = (uint8_t)step->specs[0]->dtype,
                       .to_dtype = (uint8_t)step->spec->dtype,
@@ -175,7 +175,7 @@ lower_reduction(const pithp_scheduling *g, const pithp_sink *sink, const void *w
         .temporary = (void *)(uintptr_t)(g->base + g->regions[w->f->region].begin +
                                          (uint64_t)w->step->temporary)};
     return pithp_cuda_lower_reduce_of(&call, w->step->spec, &memory, sink,
-                                      &(pithp_cuda_maker){launch_making, &made});
+                                      &(pithp_cuda_producer){launch_making, &made});
 }
 
 bool pithp_schedule_reduction(pithp_scheduling *g,

@@ -30,7 +30,7 @@ bool pithp_schedule_text(pithp_text *t,
         pithp_emit_kernel(t, name, &schedule->fused[k]);
         if (!schedule->many_count)
             continue;
-        if (schedule->fused[k].reduction.kind == PITHP_REDUCING_TEAM)
+        if (schedule->fused[k].reduction.kind == PITHP_REDUCE_KERNEL_TEAM)
             pithp_text_print(t,
                              "M_BLOCK_MANY(%s, %s_args, m_team, m_none, M_TEAM_STEPS)\n",
                              name, name);

@@ -69,23 +69,23 @@ PITHP_CUDA_RULE(random)
 
 /* Launches fused reduction kernels, which produce the elements that they reduce. */
 struct m_reduce_args;
-typedef struct pithp_cuda_maker {
+typedef struct pithp_cuda_producer {
     pith_status (*launch)(const void *closure,
                           const pithp_sink *sink,
                           const char *name,
                           const struct m_reduce_args *args,
                           int64_t threads);
     const void *closure;
-} pithp_cuda_maker;
+} pithp_cuda_producer;
 /* Number of the operation in m_reduce_args. */
 int32_t pithp_cuda_reduction(const pithp_call *call);
 /* As pithp_cuda_lower_reduce, for an operand that the kernel produces
- * (pithp_reducing_makes). maker NULL: the operand is in memory. */
+ * (pithp_reduce_kernel_can_fuse). producer NULL: the operand is in memory. */
 pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pith_spec *result,
                                        const pithp_memory *memory,
                                        const pithp_sink *sink,
-                                       const pithp_cuda_maker *maker);
+                                       const pithp_cuda_producer *producer);
 size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *result);
 
 /* Sort one line of u64 keys. After the launches *keys and *indices (the indices) are

@@ -24,14 +24,14 @@ static int64_t trees_for(int64_t count) {
     return (count + TREE - 1) / TREE;
 }
 
-pithp_reducing pithp_reducing_of(const pithp_call *call) {
+pithp_reduce_kernel pithp_reduce_kernel_of(const pithp_call *call) {
     if (!pithp_op_has(call->primitive, PITHP_TRAIT_REDUCTION | PITHP_TRAIT_ARG_REDUCTION))
-        return PITHP_REDUCING_NOTHING;
+        return PITHP_REDUCE_KERNEL_NOTHING;
     const int64_t length = pithp_reduce_view_of(call).length;
-    return pithp_reduce_is_arg(call)      ? PITHP_REDUCING_SEARCH
-           : length <= TREE               ? PITHP_REDUCING_LINES
-           : length <= PITHP_REDUCE_BLOCK ? PITHP_REDUCING_TEAM
-                                          : PITHP_REDUCING_LANES;
+    return pithp_reduce_is_arg(call)      ? PITHP_REDUCE_KERNEL_SEARCH
+           : length <= TREE               ? PITHP_REDUCE_KERNEL_LINES
+           : length <= PITHP_REDUCE_BLOCK ? PITHP_REDUCE_KERNEL_TEAM
+                                          : PITHP_REDUCE_KERNEL_LANES;
 }
 
 int32_t pithp_cuda_reduction(const pithp_call *call) {
@@ -39,16 +39,16 @@ int32_t pithp_cuda_reduction(const pithp_call *call) {
                                      : (int32_t)pithp_reduction_of(call->primitive);
 }
 
-uint32_t pithp_reducing_last(const pithp_call *call) {
+uint32_t pithp_reduce_kernel_last_axes(const pithp_call *call) {
     const pithp_reduce_params *p = call->params;
     return pithp_reduce_view_of(call).moved ? p->axes : 0;
 }
 
-bool pithp_reducing_makes(const pithp_call *call) {
-    if (pithp_reducing_of(call) == PITHP_REDUCING_NOTHING)
+bool pithp_reduce_kernel_can_fuse(const pithp_call *call) {
+    if (pithp_reduce_kernel_of(call) == PITHP_REDUCE_KERNEL_NOTHING)
         return false;
     const pith_spec *x = call->operands[0];
-    const uint32_t last = pithp_reducing_last(call);
+    const uint32_t last = pithp_reduce_kernel_last_axes(call);
     int d = x->rank - 1; /* the last axis with an extent other than 1 */
     while (d > 0 && x->shape[d] == 1)
         d--;
@@ -112,24 +112,24 @@ static pith_status launch_first(const m_reduce_args *a,
                                 const char *name,
                                 pithp_cuda_kernel_id id,
                                 const pithp_sink *sink,
-                                const pithp_cuda_maker *maker,
+                                const pithp_cuda_producer *producer,
                                 int64_t threads) {
-    return maker ? maker->launch(maker->closure, sink, name, a, threads)
-                 : pithp_cuda_launch(sink, id, name, a, sizeof *a, threads);
+    return producer ? producer->launch(producer->closure, sink, name, a, threads)
+                    : pithp_cuda_launch(sink, id, name, a, sizeof *a, threads);
 }
 
 /* Candidates are read again, so every launch uses the first kernel. */
 static pith_status find(m_reduce_args *a,
                         const char *name,
                         const pithp_sink *sink,
-                        const pithp_cuda_maker *maker,
+                        const pithp_cuda_producer *producer,
                         int64_t *first,
                         int64_t *second) {
     a->count = a->length;
     for (;;) {
         const int64_t groups = trees_for(a->count);
         a->found = first;
-        const pith_status rc = launch_first(a, name, PITHP_CUDA_find, sink, maker,
+        const pith_status rc = launch_first(a, name, PITHP_CUDA_find, sink, producer,
                                             a->outer * groups * a->inner);
         if (rc || groups == 1)
             return rc;
@@ -156,7 +156,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pith_spec *result,
                                        const pithp_memory *memory,
                                        const pithp_sink *sink,
-                                       const pithp_cuda_maker *maker) {
+                                       const pithp_cuda_producer *producer) {
     const char *name = pithp_ops[call->primitive].name;
     const pith_spec *x = call->operands[0];
     const pithp_reduce_view v = pithp_reduce_view_of(call);
@@ -172,7 +172,7 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                        .operation = pithp_cuda_reduction(call)};
     if (result->count == 0)
         return PITH_OK;
-    if (v.moved && !maker) {
+    if (v.moved && !producer) {
         const pith_status rc = pithp_reduce_launch_moving(call, temporary, sink, memory);
         if (rc)
             return rc;
@@ -185,16 +185,16 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                                  sizeof(uint64_t))
                            : NULL;
     if (pithp_reduce_is_arg(call))
-        return find(&a, name, sink, maker, first, second);
+        return find(&a, name, sink, producer, first, second);
     if (v.length <= TREE)
-        return launch_first(&a, name, PITHP_CUDA_reduce_short, sink, maker,
+        return launch_first(&a, name, PITHP_CUDA_reduce_short, sink, producer,
                             result->count);
     if (v.length <= PITHP_REDUCE_BLOCK)
-        return launch_first(&a, name, PITHP_CUDA_reduce_team, sink, maker,
+        return launch_first(&a, name, PITHP_CUDA_reduce_team, sink, producer,
                             team_threads(&v));
     a.count = v.blocks * LANES;
     a.partial = first;
-    const pith_status rc = launch_first(&a, name, PITHP_CUDA_reduce_lanes, sink, maker,
+    const pith_status rc = launch_first(&a, name, PITHP_CUDA_reduce_lanes, sink, producer,
                                         result->count * a.count);
     return rc ? rc : reduce_trees(&a, name, sink, first, second);
 }

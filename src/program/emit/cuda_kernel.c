@@ -222,7 +222,7 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work 
     pithp_step_text x;
     pithp_step_text_begin(&x, t, work->step);
     x.chooses = work->step->piece_count > 0;
-    if (work->reduction.kind != PITHP_REDUCING_NOTHING) {
+    if (work->reduction.kind != PITHP_REDUCE_KERNEL_NOTHING) {
         pithp_kernel_text_reduction(&x, name, &work->reduction);
         return;
     }

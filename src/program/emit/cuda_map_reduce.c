@@ -15,7 +15,7 @@ add_element(pithp_step_text *x, const char *name, const pithp_kernel_reduction *
                      name, name, name);
     pithp_kernel_text_values(x, "    ");
     pithp_step_text_element(x, r->external, element);
-    if (r->kind == PITHP_REDUCING_SEARCH)
+    if (r->kind == PITHP_REDUCE_KERNEL_SEARCH)
         pithp_text_print(x->t, "    return m_load_number(&%s, %d, 0);\n}\n", element,
                          r->dtype);
     else
@@ -26,10 +26,10 @@ add_element(pithp_step_text *x, const char *name, const pithp_kernel_reduction *
 void pithp_kernel_text_reduction(pithp_step_text *x,
                                  const char *name,
                                  const pithp_kernel_reduction *r) {
-    static const char *const bodies[] = {[PITHP_REDUCING_LINES] = "LINES",
-                                         [PITHP_REDUCING_TEAM] = "TEAM",
-                                         [PITHP_REDUCING_LANES] = "LANES",
-                                         [PITHP_REDUCING_SEARCH] = "SEARCH"};
+    static const char *const bodies[] = {[PITHP_REDUCE_KERNEL_LINES] = "LINES",
+                                         [PITHP_REDUCE_KERNEL_TEAM] = "TEAM",
+                                         [PITHP_REDUCE_KERNEL_LANES] = "LANES",
+                                         [PITHP_REDUCE_KERNEL_SEARCH] = "SEARCH"};
     char step[PITHP_STEP_NAME_BYTES + sizeof "_step"];
     snprintf(step, sizeof step, "%s_step", name);
     if (x->a->op_count == 0) { /* there are no ops to find it by */
@@ -43,7 +43,7 @@ void pithp_kernel_text_reduction(pithp_step_text *x,
                      name, step, name);
     add_element(x, name, r);
     const bool by_lane =
-        r->kind == PITHP_REDUCING_TEAM || r->kind == PITHP_REDUCING_LANES;
+        r->kind == PITHP_REDUCE_KERNEL_TEAM || r->kind == PITHP_REDUCE_KERNEL_LANES;
     if (by_lane)
         pithp_text_print(x->t, "M_LANE_OF(%s, %s_args, %s_element, %d, %d)\n", name, name,
                          name, r->operation, r->dtype);

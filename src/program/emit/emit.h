@@ -48,7 +48,7 @@ void pithp_emit_map_reduce(pithp_text *t,
  * computes. */
 typedef struct pithp_kernel_reduction {
     uint16_t external;
-    uint8_t kind; /* pithp_reducing */
+    uint8_t kind; /* pithp_reduce_kernel */
     uint8_t dtype, to_dtype;
     uint8_t operation; /* as in m_reduce_args */
 } pithp_kernel_reduction;
@@ -56,7 +56,7 @@ typedef struct pithp_kernel_reduction {
 /* The work of a device kernel: a fused step, or the first stage of a reduction of it. */
 typedef struct pithp_kernel_work {
     const pithp_fused_step *step;
-    pithp_kernel_reduction reduction; /* kind PITHP_REDUCING_NOTHING: none */
+    pithp_kernel_reduction reduction; /* kind PITHP_REDUCE_KERNEL_NOTHING: none */
 } pithp_kernel_work;
 
 /* Emit the argument struct of a kernel and its body:

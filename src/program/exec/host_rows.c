@@ -11,7 +11,7 @@ static void *loop_args(pithp_band_member *m) {
 
 static char **data_of(pithp_band_member *m, int external) {
     pithp_fused_args *fused = loop_args(m);
-    pithp_made_args *made = loop_args(m);
+    pithp_fused_reduce_args *made = loop_args(m);
     pithp_reduce_args *reduce = loop_args(m);
     switch (m->doing) {
         case PITHP_BAND_FUSES:
@@ -32,7 +32,7 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
     static const pithp_host_loop *const loops[] = {
         [PITHP_BAND_FUSES] = pithp_fused_loops,
         [PITHP_BAND_REDUCES] = pithp_reduce_row_loops,
-        [PITHP_BAND_MAP_REDUCES] = pithp_reduce_made_loops};
+        [PITHP_BAND_MAP_REDUCES] = pithp_reduce_fused_loops};
     pithp_band_args a;
     _Alignas(64) char buffers[PITHP_BAND_BUFFER_BYTES];
     memcpy(&a, args,
@@ -129,7 +129,7 @@ static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64
     const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
     const int externals = step->fused->external_count;
     m->args = pithp_band_args_at(externals + 1);
-    pithp_made_args *args = loop_args(m);
+    pithp_fused_reduce_args *args = loop_args(m);
     args->reduce = reduction_of(x, reduction);
     args->map_reduce = x->r->code->steps[k].loops[0];
     args->state_bytes = pithp_map_reduce_bind(x->r, step, (char **)(void *)args->state);
@@ -139,7 +139,7 @@ static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64
         if (step->operands[e].value != step->unmaterialised)
             note_buffer(x, m, e, step->operands[e].value);
     note_buffer(x, m, externals, reduction->call->result);
-    return offsetof(pithp_made_args, state) + args->state_bytes;
+    return offsetof(pithp_fused_reduce_args, state) + args->state_bytes;
 }
 
 /* The view of the first reduction, which is the first or second step. */

@@ -409,7 +409,7 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
     const int64_t grain =
         PITHP_REDUCE_GRAIN / ((v.blocks > 1 ? work / v.blocks : work) + 1) + 1;
     const pith_status rc =
-        producer ? pithp_reduce_launch_made(name, &a, producer, sink, grain)
+        producer ? pithp_reduce_launch_fused(name, &a, producer, sink, grain)
         : wide   ? launch_lanes(name, &a, sink)
                  : pithp_launch_loops(sink, name,
                                     rows ? reduce_rows_loops : reduce_columns_loops, &a,

@@ -96,26 +96,27 @@ enum { PITHP_PRODUCER_BYTES = PITHP_LAUNCH_ARGS - 256 };
 
 /* Arguments of the loops of such a reduction; only state_bytes of the state are passed.
  */
-typedef struct pithp_made_args {
+typedef struct pithp_fused_reduce_args {
     pithp_reduce_args reduce;
     const void *(*make)(pithp_isa isa, void *state, int64_t begin, int64_t n, void *to);
     pithp_host_loop map_reduce;
     size_t state_bytes;
     _Alignas(16) char state[PITHP_PRODUCER_BYTES];
-} pithp_made_args;
-_Static_assert(sizeof(pithp_made_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+} pithp_fused_reduce_args;
+_Static_assert(sizeof(pithp_fused_reduce_args) <= PITHP_LAUNCH_ARGS,
+               "one launch takes them");
 /* For inner extent 1 and one block: indices are rows. */
-extern const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT];
+extern const pithp_host_loop pithp_reduce_fused_loops[PITHP_ISA_COUNT];
 
 /* Whether a reduction can have a fused producer. */
-bool pithp_reduce_takes_source(const pithp_call *call);
+bool pithp_reduce_can_fuse(const pithp_call *call);
 
 /* Emit the launch that reduces blocks with a fused producer. */
-pith_status pithp_reduce_launch_made(const char *name,
-                                     const pithp_reduce_args *a,
-                                     const pithp_producer *producer,
-                                     const pithp_sink *sink,
-                                     int64_t grain);
+pith_status pithp_reduce_launch_fused(const char *name,
+                                      const pithp_reduce_args *a,
+                                      const pithp_producer *producer,
+                                      const pithp_sink *sink,
+                                      int64_t grain);
 
 /* As pithp_lower_reduce, with an operand that is produced block by block. */
 pith_status pithp_lower_reduce_of(const pithp_call *call,
@@ -128,20 +129,20 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
 
 /* Result of a reduction's first kernel. A program's own kernel may produce the elements
  * that it reduces. */
-typedef enum pithp_reducing {
-    PITHP_REDUCING_NOTHING, /* not a reduction */
-    PITHP_REDUCING_LINES,   /* results: lines are short */
-    PITHP_REDUCING_TEAM,    /* results: a team of threads reduces a block */
-    PITHP_REDUCING_LANES,
-    PITHP_REDUCING_SEARCH, /* indices of the best candidates */
-} pithp_reducing;
-pithp_reducing pithp_reducing_of(const pithp_call *call);
+typedef enum pithp_reduce_kernel {
+    PITHP_REDUCE_KERNEL_NOTHING, /* not a reduction */
+    PITHP_REDUCE_KERNEL_LINES,   /* results: lines are short */
+    PITHP_REDUCE_KERNEL_TEAM,    /* results: a team of threads reduces a block */
+    PITHP_REDUCE_KERNEL_LANES,
+    PITHP_REDUCE_KERNEL_SEARCH, /* indices of the best candidates */
+} pithp_reduce_kernel;
+pithp_reduce_kernel pithp_reduce_kernel_of(const pithp_call *call);
 
 /* Whether such a kernel can produce the elements: there are some, and adjacent elements
  * are reduced by adjacent threads. */
-bool pithp_reducing_makes(const pithp_call *call);
+bool pithp_reduce_kernel_can_fuse(const pithp_call *call);
 /* The axes that come last in the order of the produced elements: the reduced ones if they
  * are not adjacent; else none. */
-uint32_t pithp_reducing_last(const pithp_call *call);
+uint32_t pithp_reduce_kernel_last_axes(const pithp_call *call);
 
 #endif

@@ -13,28 +13,28 @@ enum {
     TILE = PITHP_REDUCE_TILE,
     WIDEST = PITHP_REDUCE_WIDEST,
     LANES = PITHP_REDUCE_LANES,
-    MADE_AT_ONCE = 2048,  /* elements, usually */
-    FOLDED_AT_ONCE = 512, /* rows */
-    MADE_TILE = 512,      /* columns of a tile */
+    FUSED_AT_ONCE = 2048, /* elements, usually */
+    ROWS_AT_ONCE = 512,   /* rows */
+    FUSED_TILE = 512,     /* columns of a tile */
     LEAST_WIDE = 256,     /* minimum columns with lanes one by one */
     MOST_TREES = 7,       /* subtrees of 32, 16, ... lanes, and a lane */
-    LEAST_MADE =
+    LEAST_FUSED =
         1024 /* minimum elements of a tile: below, calls cost more than memory accesses */
 };
 
 /* ---- Rows ---- */
 
 /* Indices are rows of one block. */
-static void reduce_made_rows(pithp_isa isa,
-                             const pithp_made_args *m,
-                             char *state,
-                             int64_t begin,
-                             int64_t end) {
+static void reduce_fused_rows(pithp_isa isa,
+                              const pithp_fused_reduce_args *m,
+                              char *state,
+                              int64_t begin,
+                              int64_t end) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    const int64_t at_once = a->length < MADE_AT_ONCE ? MADE_AT_ONCE / a->length : 1;
+    const int64_t at_once = a->length < FUSED_AT_ONCE ? FUSED_AT_ONCE / a->length : 1;
     _Alignas(64) char buffer[BLOCK * WIDEST], some[TILE * WIDEST];
     for (int64_t i = begin; i < end; i += at_once) {
         const int64_t rows = end - i < at_once ? end - i : at_once;
@@ -50,7 +50,7 @@ static void reduce_made_rows(pithp_isa isa,
 /* The same by compiled code: indices are rows of one block, or blocks of rows
  * (map_reduce_blocks). */
 static void map_reduce_rows(pithp_isa isa,
-                            const pithp_made_args *m,
+                            const pithp_fused_reduce_args *m,
                             char *state,
                             int64_t begin,
                             int64_t end) {
@@ -58,17 +58,17 @@ static void map_reduce_rows(pithp_isa isa,
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
     const pithp_block_function finish =
         pithp_cast_block(isa, f->accumulator, a->to_dtype);
-    _Alignas(64) char some[FOLDED_AT_ONCE * WIDEST];
+    _Alignas(64) char some[ROWS_AT_ONCE * WIDEST];
     const m_map_reduce_args args = {
         .at = (char *const *)(const void *)state, .to = some, .length = a->length};
     for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < FOLDED_AT_ONCE ? end - i : FOLDED_AT_ONCE;
+        n = end - i < ROWS_AT_ONCE ? end - i : ROWS_AT_ONCE;
         m->map_reduce(&args, i, i + n);
         finish(a->to + i * a->to_size, some, NULL, NULL, n);
     }
 }
 
-static void map_reduce_blocks(const pithp_made_args *m,
+static void map_reduce_blocks(const pithp_fused_reduce_args *m,
                               const char *state,
                               int64_t begin,
                               int64_t end) {
@@ -85,32 +85,32 @@ static void map_reduce_blocks(const pithp_made_args *m,
 }
 
 /* A tile of columns within a block within an outer index. */
-typedef struct made_tile {
+typedef struct fused_tile {
     int64_t first, width; /* elements of the operand, columns */
     int64_t rows;
     int64_t to; /* of the block's results */
-} made_tile;
+} fused_tile;
 
-static made_tile tile_at(const pithp_reduce_args *a, int64_t i) {
+static fused_tile tile_at(const pithp_reduce_args *a, int64_t i) {
     const int64_t most = pithp_reduce_tile_width(a), column = i % a->tiles * most,
                   at = i / a->tiles;
     const int64_t block = at % a->blocks, outer = at / a->blocks;
     const int64_t left = a->inner - column;
-    return (made_tile){.first = (outer * a->length + block * BLOCK) * a->inner + column,
-                       .width = left < most ? left : most,
-                       .rows = pithp_reduce_block_length(a, block),
-                       .to = at * a->inner + column};
+    return (fused_tile){.first = (outer * a->length + block * BLOCK) * a->inner + column,
+                        .width = left < most ? left : most,
+                        .rows = pithp_reduce_block_length(a, block),
+                        .to = at * a->inner + column};
 }
 
 /* Combine the used lanes to the tile's results. With a single block they are cast to the
  * result's dtype. */
 static void finish_tile(const pithp_reduce_args *a,
                         pithp_isa isa,
-                        const made_tile *t,
+                        const fused_tile *t,
                         void *lanes,
                         int64_t used) {
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
-    _Alignas(64) char some[MADE_TILE * WIDEST];
+    _Alignas(64) char some[FUSED_TILE * WIDEST];
     f->finish(a->partial ? a->partial + t->to * a->accumulator_size : some, lanes, used,
               t->width);
     if (!a->partial)
@@ -121,8 +121,8 @@ static void finish_tile(const pithp_reduce_args *a,
 /* Rows of a tile that are produced at once. They fit in the L1 cache beside their
  * operands. If possible they are as many as lanes, so that they form one long row of
  * lanes. */
-static int64_t rows_made(int64_t width) {
-    const int64_t rows = MADE_AT_ONCE / width;
+static int64_t rows_at_once(int64_t width) {
+    const int64_t rows = FUSED_AT_ONCE / width;
     return rows >= LANES            ? rows / LANES * LANES
            : width * LANES <= BLOCK ? LANES
                                     : BLOCK / width;
@@ -130,9 +130,9 @@ static int64_t rows_made(int64_t width) {
 
 /* Compiled code combines rows r to r + n of a tile with the accumulators, which are
  * uninitialised if it `begins`. */
-static void map_reduce_columns(const pithp_made_args *m,
+static void map_reduce_columns(const pithp_fused_reduce_args *m,
                                const char *state,
-                               const made_tile *t,
+                               const fused_tile *t,
                                int64_t r,
                                int64_t n,
                                bool begins,
@@ -144,13 +144,13 @@ static void map_reduce_columns(const pithp_made_args *m,
 }
 
 /* Rows in order, over all lanes of the tile. */
-static void reduce_made_tile(pithp_isa isa,
-                             const pithp_made_args *m,
-                             char *state,
-                             const made_tile *t) {
+static void reduce_fused_tile(pithp_isa isa,
+                              const pithp_fused_reduce_args *m,
+                              char *state,
+                              const fused_tile *t) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
-    const int64_t at_once = m->map_reduce ? LANES : rows_made(t->width);
+    const int64_t at_once = m->map_reduce ? LANES : rows_at_once(t->width);
     _Alignas(64) char lanes[LANES * LEAST_WIDE * WIDEST], buffer[BLOCK * WIDEST];
     for (int64_t r = 0, n; r < t->rows; r += n) {
         n = t->rows - r < at_once ? t->rows - r : at_once;
@@ -166,13 +166,14 @@ static void reduce_made_tile(pithp_isa isa,
 
 /* Lane by lane, each over all its rows, so that its accumulators stay in the L1 cache. A
  * lane's rows are combined as if they were the only ones. */
-static void reduce_made_wide(pithp_isa isa,
-                             const pithp_made_args *m,
-                             char *state,
-                             const made_tile *t) {
+static void reduce_fused_wide(pithp_isa isa,
+                              const pithp_fused_reduce_args *m,
+                              char *state,
+                              const fused_tile *t) {
     const pithp_reduce_args *a = &m->reduce;
     const pithp_reducer *f = &pithp_reduce_tables[isa]->reducers[a->operation][a->dtype];
-    _Alignas(64) char trees[MOST_TREES * MADE_TILE * WIDEST], buffer[MADE_TILE * WIDEST];
+    _Alignas(64) char trees[MOST_TREES * FUSED_TILE * WIDEST],
+        buffer[FUSED_TILE * WIDEST];
     pithp_lane_trees lanes = {.reducer = f,
                               .trees = trees,
                               .width = t->width,
@@ -193,49 +194,49 @@ static void reduce_made_wide(pithp_isa isa,
 }
 
 static inline void
-reduce_made(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const pithp_made_args *m = args;
+reduce_fused(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_fused_reduce_args *m = args;
     const pithp_reduce_args *a = &m->reduce;
     _Alignas(16) char state[PITHP_PRODUCER_BYTES];
     memcpy(state, m->state, m->state_bytes);
     if (a->inner == 1 && m->map_reduce && a->partial)
         map_reduce_blocks(m, state, begin, end);
     else if (a->inner == 1 && !a->partial)
-        (m->map_reduce ? map_reduce_rows : reduce_made_rows)(isa, m, state, begin, end);
+        (m->map_reduce ? map_reduce_rows : reduce_fused_rows)(isa, m, state, begin, end);
     else
         for (int64_t i = begin; i < end; i++) {
-            const made_tile t = tile_at(a, i);
-            (a->inner < LEAST_WIDE ? reduce_made_tile : reduce_made_wide)(isa, m, state,
-                                                                          &t);
+            const fused_tile t = tile_at(a, i);
+            (a->inner < LEAST_WIDE ? reduce_fused_tile : reduce_fused_wide)(isa, m, state,
+                                                                            &t);
         }
 }
-PITHP_LOOPS(reduce_made)
-const pithp_host_loop pithp_reduce_made_loops[PITHP_ISA_COUNT] = {
-    reduce_made_base, reduce_made_v3, reduce_made_v4};
+PITHP_LOOPS(reduce_fused)
+const pithp_host_loop pithp_reduce_fused_loops[PITHP_ISA_COUNT] = {
+    reduce_fused_base, reduce_fused_v3, reduce_fused_v4};
 
 /* ---- Lowering ---- */
 
-bool pithp_reduce_takes_source(const pithp_call *call) {
+bool pithp_reduce_can_fuse(const pithp_call *call) {
     const pithp_reduce_view v = pithp_reduce_view_of(call);
-    const int64_t tile = v.inner < MADE_TILE ? v.inner : MADE_TILE;
+    const int64_t tile = v.inner < FUSED_TILE ? v.inner : FUSED_TILE;
     return !pithp_reduce_is_arg(call) && !v.moved && v.length > 0 && v.outer > 0 &&
-           v.inner > 0 && (v.inner == 1 || v.length * tile >= LEAST_MADE);
+           v.inner > 0 && (v.inner == 1 || v.length * tile >= LEAST_FUSED);
 }
 
-pith_status pithp_reduce_launch_made(const char *name,
-                                     const pithp_reduce_args *a,
-                                     const pithp_producer *producer,
-                                     const pithp_sink *sink,
-                                     int64_t grain) {
-    pithp_made_args m;
+pith_status pithp_reduce_launch_fused(const char *name,
+                                      const pithp_reduce_args *a,
+                                      const pithp_producer *producer,
+                                      const pithp_sink *sink,
+                                      int64_t grain) {
+    pithp_fused_reduce_args m;
     PITH_ASSERT(producer->bytes <= sizeof m.state);
     m.reduce = *a;
     m.make = producer->make;
     m.map_reduce = producer->map_reduce;
     m.state_bytes = producer->bytes;
     memcpy(m.state, producer->state, producer->bytes);
-    m.reduce.tiles = (a->inner + MADE_TILE - 1) / MADE_TILE;
-    return pithp_launch_loops(sink, name, reduce_made_loops, &m,
-                              offsetof(pithp_made_args, state) + producer->bytes,
+    m.reduce.tiles = (a->inner + FUSED_TILE - 1) / FUSED_TILE;
+    return pithp_launch_loops(sink, name, reduce_fused_loops, &m,
+                              offsetof(pithp_fused_reduce_args, state) + producer->bytes,
                               a->outer * a->blocks * m.reduce.tiles, grain);
 }

@@ -84,13 +84,13 @@ bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *
         !pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION | PITHP_TRAIT_ARG_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
-    return pithp_reducing_makes(&call);
+    return pithp_reduce_kernel_can_fuse(&call);
 }
 
 uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[1];
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
-    return pithp_reducing_last(&call);
+    return pithp_reduce_kernel_last_axes(&call);
 }
 
 static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
@@ -100,8 +100,7 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     if (!pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION))
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
-    return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS &&
-           pithp_reduce_takes_source(&call);
+    return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS && pithp_reduce_can_fuse(&call);
 }
 
 static void choose_reduced(const readers *r, int32_t k) {

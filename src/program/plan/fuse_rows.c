@@ -71,8 +71,7 @@ reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length)
     *rows = v.outer;
     *length = v.length;
     return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS && v.blocks == 1 &&
-           v.inner == 1 && v.length > 1 && v.outer > 1 &&
-           pithp_reduce_takes_source(&call);
+           v.inner == 1 && v.length > 1 && v.outer > 1 && pithp_reduce_can_fuse(&call);
 }
 
 static size_t bytes_of(const pithp_step *step) {

@@ -398,7 +398,7 @@ bool pithp_plan_fuse_inputs(pithp_planning *g);
 /* Whether an instruction is a reduction in a command buffer whose operand may be computed
  * in it. */
 bool pithp_plan_makes_reduced(const pithp_planning *g, const pithp_instruction *i);
-/* Axes that the producer of its operand has last (pithp_reducing_last). */
+/* Axes that the producer of its operand has last (pithp_reduce_kernel_last_axes). */
 uint32_t pithp_plan_last_axes(const pithp_planning *g, const pithp_instruction *i);
 /* The index of a value among the externals of a step. */
 int pithp_plan_external(const pithp_step *step, pithp_value v);
