@@ -29,7 +29,7 @@ static const void *keep_bound(pith_scope *outer, const void *object) {
 static bool is_bound(const void *object, pithp_block **block) {
     return pithp_pointer_check(object, block) == PITHP_POINTER_OK &&
            pithp_header_of(object)->kind == PITHP_KIND_CLASS &&
-           pithp_header_of(object)->shape == &bound_class;
+           pithp_header_of(object)->descriptor == &bound_class;
 }
 
 static bool enter(pith_scope *s, const char *function, const pith_bound *bound) {

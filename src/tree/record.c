@@ -187,7 +187,7 @@ inspect_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen
         const bool fits =
             info->kind == PITHP_SLOT_CHILD
                 ? h->kind == PITHP_KIND_RECORD &&
-                      ((const pithp_node_def *)h->shape)->type == info->child
+                      ((const pithp_node_def *)h->descriptor)->type == info->child
                 : is_node ||
                       (h->kind == PITHP_KIND_ARRAY && !(h->extra & PITHP_ARRAY_DONATED));
         if (PITHP_UNLIKELY(!fits || (is_node && (h->flags & PITHP_FLAG_NIL))))
