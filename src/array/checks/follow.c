@@ -2,7 +2,7 @@
  * fix has lost data. Checks that depend on its results are meaningless and pass, so that
  * capacities do not grow for them and no consequence is an error. */
 #include "array/checks/list.h"
-#include "program/ir/program.h"
+#include "program/ir/region.h"
 
 #include <string.h>
 
@@ -124,24 +124,6 @@ pass_unless(const following *f, const pithp_recorded *r, const pith_array *sound
     return true;
 }
 
-/* Whether the body of a loop forwards its input `first` + k to its output k. */
-static bool hands_on(const pithp_program *body, int64_t first, int64_t k) {
-    return first + k < body->input_count && body->outputs[k] == body->inputs[first + k];
-}
-
-/* Whether result k is a forwarded operand, unaffected by lost data. */
-static bool is_given(const pithp_instruction *i, int64_t k) {
-    if (i->primitive == PITHP_OP_SCAN) {
-        const pithp_loop_params *params = i->params;
-        return k < params->carries && hands_on(i->programs[0], params->constants, k);
-    }
-    if (i->primitive == PITHP_OP_WHILE) {
-        const pithp_while_params *params = i->params;
-        return hands_on(i->programs[1], params->body_operands, k);
-    }
-    return false;
-}
-
 /* Mark the values that depend on the groups. */
 static bool mark(const following *f, uint64_t *marks) {
     const pithp_program *p = f->t->program;
@@ -149,7 +131,7 @@ static bool mark(const following *f, uint64_t *marks) {
     for (int64_t g = 0; g < f->count; g++) {
         const pithp_instruction *i = &p->instructions[f->groups[g].maker];
         for (int32_t k = 0; k < i->result_count; k++)
-            if (!is_given(i, k))
+            if (pithp_forwarded_operand(i, k) < 0) /* lost data reaches the others */
                 marks[i->result + k] = (uint64_t)1 << g;
     }
     return pithp_program_follow(f->s, p, marks);

@@ -23,7 +23,7 @@ typedef struct looping {
     pithp_making_frame *outer;
     const pithp_step *step;
     const pithp_instruction *i;
-    pithp_carried carries;
+    pithp_regions layout;
     int32_t current, result, spare; /* words of the first carry */
     int64_t regions;                /* of current, result, spare of the first, ... */
     int32_t counter, decision;
@@ -154,6 +154,22 @@ static void pass_element(const looping *l,
         write->offset += (params->length - 1) * (int64_t)bytes;
 }
 
+/* The constants of program b. */
+static void pass_constants(const pithp_scheduling *g,
+                           pithp_making_interface *in,
+                           const pithp_making_frame *outer,
+                           const pithp_instruction *i,
+                           int b) {
+    const pithp_regions r = pithp_regions_of(i);
+    const pithp_value *operands = pithp_operands(outer->plan->program, i);
+    for (int o = 0; o < i->operand_count; o++) {
+        const int input = pithp_region_input(&r, b, o);
+        if (input >= 0 &&
+            r.groups[pithp_operand_group_of(&r, o)].role == PITHP_OPERAND_CONSTANT)
+            pass_value(g, in, input, outer, operands[o]);
+    }
+}
+
 /* The place of an output, into its own memory, where it is elsewhere. */
 static bool materialise(pithp_scheduling *g, pithp_making_frame *f, int64_t k) {
     const pithp_program *p = f->plan->program;
@@ -179,13 +195,11 @@ static bool schedule_branch(pithp_scheduling *g,
                             int k,
                             pithp_tasks *body) {
     const pithp_instruction *i = step->call;
-    const pithp_value *operands = pithp_operands(outer->plan->program, i);
     pithp_making_interface in;
     pithp_making_frame f;
     if (!open_interface(g, outer, step, k, &in))
         return false;
-    for (int o = 1; o < i->operand_count; o++)
-        pass_value(g, &in, o - 1, outer, operands[o]);
+    pass_constants(g, &in, outer, i, k);
     for (int o = 0; o < i->result_count; o++)
         pass_value(g, &in, in.inputs + o, outer, i->result + o);
     bool done = pithp_making_open(g, &f, step->plans[k], body, &in, NULL) &&
@@ -200,7 +214,7 @@ static bool schedule_branch(pithp_scheduling *g,
 static bool
 schedule_cond(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    const pithp_value index = pithp_operands(f->plan->program, i)[0];
+    const pithp_value index = pithp_operands(f->plan->program, i)[PITHP_COND_INDEX];
     const int32_t decision = pithp_words(g, 1);
     if (decision < 0 ||
         !decide(g, f, index, 0,
@@ -241,7 +255,7 @@ static bool bind(pithp_scheduling *g, pithp_making_frame *f, const pithp_writes 
 /* The words of the loop, set by a bind in the outer list. */
 static bool begin_loop(looping *l) {
     pithp_scheduling *g = l->g;
-    const int n = l->carries.count;
+    const int n = l->layout.carries.count;
     pithp_writes writes = {.list = NULL};
     const int32_t words = pithp_words(g, 3 * n + 2);
     if (words < 0)
@@ -255,7 +269,7 @@ static bool begin_loop(looping *l) {
     int64_t offset = l->step->temporary + (int64_t)l->step->programs_bytes;
     bool done = true;
     for (int k = 0; k < n && done; k++) {
-        const pithp_value operand = operand_of(l, l->carries.first + k);
+        const pithp_value operand = operand_of(l, l->layout.carries.first + k);
         const uint64_t bytes = carry_spec(l, k)->bytes;
         const uint64_t to = alignment_of(g, l->outer, l->i->result + k);
         const uint64_t both = smaller(to, alignment_of(g, l->outer, operand));
@@ -303,21 +317,29 @@ pass_carry(const looping *l, pithp_making_interface *in, int64_t slot, int k, bo
     in->alignments[slot] = l->g->regions[l->regions + 2 * k + out].alignment;
 }
 
+/* The carries of program b; those of the body are its first outputs too. */
+static void pass_carries(const looping *l, pithp_making_interface *in, int b) {
+    const int first = pithp_region_first_carry(&l->layout, b);
+    for (int k = 0; k < l->layout.carries.count; k++) {
+        pass_carry(l, in, first + k, k, false);
+        if (pithp_region_yields(&l->layout, b))
+            pass_carry(l, in, in->inputs + k, k, true);
+    }
+}
+
 /* Whether carry k is in the result behind the loop, whatever it began as. */
 static bool ends_in_result(const looping *l, int k) {
-    const pithp_plan *body = l->step->plans[l->i->program_count - 1];
-    const int first = l->carries.first;
-    return l->length && body->program->outputs[k] != body->program->inputs[first + k];
+    return l->length && pithp_forwarded_operand(l->i, k) < 0;
 }
 
 /* The end of an iteration: what was written is what the next one reads. */
-static bool advance(const looping *l, pithp_making_frame *f, int first) {
+static bool advance(const looping *l, pithp_making_frame *f) {
     pithp_scheduling *g = l->g;
     const pithp_program *p = f->plan->program;
     pithp_writes writes = {.list = NULL};
     bool done = true;
-    for (int k = 0; k < l->carries.count && done; k++) {
-        if (p->outputs[k] == p->inputs[first + k])
+    for (int k = 0; k < l->layout.carries.count && done; k++) {
+        if (pithp_forwarded_operand(l->i, k) >= 0)
             continue;
         const int32_t output = f->first + 1 + (int32_t)p->input_count + k;
         done = materialise(g, f, k) &&
@@ -345,7 +367,7 @@ static bool finish(const looping *l) {
     pithp_writes writes = {.list = NULL};
     const int32_t count_word = (int32_t)offsetof(pithp_cuda_move_args, count) / WORD;
     bool all = true;
-    for (int k = 0; k < l->carries.count; k++)
+    for (int k = 0; k < l->layout.carries.count; k++)
         all &= ends_in_result(l, k);
     if (all)
         return true;
@@ -355,7 +377,7 @@ static bool finish(const looping *l) {
         return false;
     const int64_t first = f->tasks->count - 1;
     bool done = true;
-    for (int k = 0; k < l->carries.count && done; k++) {
+    for (int k = 0; k < l->layout.carries.count && done; k++) {
         const int64_t before = f->tasks->count;
         if (ends_in_result(l, k))
             continue;
@@ -386,15 +408,12 @@ static bool finish(const looping *l) {
 /* The condition of a while, behind the tasks of a frame. */
 static bool schedule_condition(const looping *l, pithp_making_frame *after) {
     pithp_scheduling *g = l->g;
-    const pithp_while_params *w = l->i->params;
     pithp_making_interface in;
     pithp_making_frame f;
     if (!open_interface(g, l->outer, l->step, 0, &in))
         return false;
-    for (int k = 0; k < w->cond_operands; k++)
-        pass_value(g, &in, k, l->outer, operand_of(l, k));
-    for (int k = 0; k < l->carries.count; k++)
-        pass_carry(l, &in, w->cond_operands + k, k, false);
+    pass_constants(g, &in, l->outer, l->i, 0);
+    pass_carries(l, &in, 0);
     in.slots[1 + in.inputs] = (pithp_cuda_write){
         .kind = PITHP_WRITE_ADDRESS,
         .from = l->outer->first,
@@ -412,27 +431,22 @@ static bool schedule_condition(const looping *l, pithp_making_frame *after) {
 
 static bool schedule_while(looping *l) {
     pithp_scheduling *g = l->g;
-    const pithp_while_params *w = l->i->params;
     pithp_making_interface in;
     pithp_making_frame f;
     if (!begin_loop(l) || !schedule_condition(l, l->outer))
         return false;
     pithp_task *task = add_control(g, l->outer, PITHP_TASK_WHILE, 1);
-    if (!task || !open_interface(g, l->outer, l->step, 1, &in))
+    if (!task || !open_interface(g, l->outer, l->step, l->layout.body, &in))
         return false;
     task->name = "while";
     task->repeats = -1;
     task->decision = l->decision;
-    for (int k = 0; k < w->body_operands; k++)
-        pass_value(g, &in, k, l->outer, operand_of(l, w->cond_operands + k));
-    for (int k = 0; k < l->carries.count; k++) {
-        pass_carry(l, &in, w->body_operands + k, k, false);
-        pass_carry(l, &in, in.inputs + k, k, true);
-    }
-    bool done =
-        pithp_making_open(g, &f, l->step->plans[1], &task->bodies[0], &in, NULL) &&
-        pithp_schedule_steps(g, &f) && advance(l, &f, w->body_operands) &&
-        schedule_condition(l, &f);
+    pass_constants(g, &in, l->outer, l->i, l->layout.body);
+    pass_carries(l, &in, l->layout.body);
+    bool done = pithp_making_open(g, &f, l->step->plans[l->layout.body], &task->bodies[0],
+                                  &in, NULL) &&
+                pithp_schedule_steps(g, &f) && advance(l, &f) &&
+                schedule_condition(l, &f);
     done &= pithp_making_close(g, &f);
     close_interface(g, &in);
     return done && finish(l);
@@ -448,19 +462,14 @@ static bool count_on(const looping *l, pithp_making_frame *f) {
 }
 
 static void pass_scanned(const looping *l, pithp_making_interface *in) {
-    const pithp_loop_params *params = l->i->params;
     const pithp_program *p = l->step->plans[0]->program;
-    const int fixed = params->constants + params->carries;
-    for (int k = 0; k < params->constants; k++)
-        pass_value(l->g, in, k, l->outer, operand_of(l, k));
-    for (int k = 0; k < l->carries.count; k++) {
-        pass_carry(l, in, params->constants + k, k, false);
-        pass_carry(l, in, in->inputs + k, k, true);
-    }
-    for (int k = fixed; k < l->i->operand_count; k++)
+    const pithp_operand_group xs = l->layout.groups[PITHP_SCAN_XS];
+    pass_constants(l->g, in, l->outer, l->i, 0);
+    pass_carries(l, in, 0);
+    for (int k = xs.first; k < xs.first + xs.count; k++) /* operands are inputs */
         pass_element(l, in, k, operand_of(l, k),
                      pithp_value_spec(p, p->inputs[k])->bytes);
-    for (int k = l->carries.count; k < l->i->result_count; k++)
+    for (int k = l->layout.carries.count; k < l->i->result_count; k++)
         pass_element(l, in, in->inputs + k, l->i->result + k,
                      pithp_value_spec(p, p->outputs[k])->bytes);
 }
@@ -482,9 +491,9 @@ static bool schedule_scan(looping *l) {
     bool done =
         pithp_making_open(g, &f, l->step->plans[0], &task->bodies[0], &in, NULL) &&
         pithp_schedule_steps(g, &f);
-    for (int k = l->carries.count; k < l->i->result_count && done; k++)
+    for (int k = l->layout.carries.count; k < l->i->result_count && done; k++)
         done = materialise(g, &f, k);
-    done = done && advance(l, &f, params->constants) && count_on(l, &f);
+    done = done && advance(l, &f) && count_on(l, &f);
     done &= pithp_making_close(g, &f);
     close_interface(g, &in);
     return done && finish(l);
@@ -493,15 +502,17 @@ static bool schedule_scan(looping *l) {
 bool pithp_schedule_control(pithp_scheduling *g,
                             pithp_making_frame *f,
                             const pithp_step *step) {
-    looping l = {.g = g, .outer = f, .step = step, .i = step->call};
+    looping l = {.g = g,
+                 .outer = f,
+                 .step = step,
+                 .i = step->call,
+                 .layout = pithp_regions_of(step->call)};
     switch ((int)step->call->primitive) {
         case PITHP_OP_COND:
             return schedule_cond(g, f, step);
         case PITHP_OP_WHILE:
-            l.carries = pithp_carries_of(step->call);
             return schedule_while(&l);
         case PITHP_OP_SCAN:
-            l.carries = pithp_carries_of(step->call);
             l.length = ((const pithp_loop_params *)step->call->params)->length;
             return schedule_scan(&l);
         default:

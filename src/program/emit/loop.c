@@ -147,7 +147,7 @@ typedef struct control_text {
     const pithp_plan *plan; /* with the step */
     const pithp_step *step;
     int number;
-    pithp_carried carried;
+    pithp_regions regions;
 } control_text;
 
 static const pith_spec *output_spec(const pithp_plan *plan, int64_t k) {
@@ -155,7 +155,7 @@ static const pith_spec *output_spec(const pithp_plan *plan, int64_t k) {
 }
 
 static const pithp_plan *body_of(const control_text *l) {
-    return l->step->plans[l->step->call->primitive == PITHP_OP_WHILE];
+    return l->step->plans[l->regions.body];
 }
 
 static bool forwards(const control_text *l, int k) {
@@ -189,8 +189,8 @@ static bool is_in_place(const control_text *l, int k) {
 }
 
 static void begin_carries(const control_text *l) {
-    for (int k = 0; k < l->carried.count; k++) {
-        const int from = l->carried.first + k;
+    for (int k = 0; k < l->regions.carries.count; k++) {
+        const int from = l->regions.carries.first + k;
         if (is_number(l, k))
             pithp_text_print(l->t, "        %s v%d_%d = *(const %s *)p%d_%d;\n",
                              carry_type(l, k), l->number, k, carry_type(l, k), l->number,
@@ -211,7 +211,7 @@ static void begin_carries(const control_text *l) {
 
 /* Write the carries to the results after the last iteration. */
 static void finish_carries(const control_text *l) {
-    for (int k = 0; k < l->carried.count; k++) {
+    for (int k = 0; k < l->regions.carries.count; k++) {
         const int n = l->number;
         const size_t bytes = output_spec(body_of(l), k)->bytes;
         if (is_forwarded(l, k) || is_in_place(l, k))
@@ -239,8 +239,22 @@ add_fixed(const control_text *l, const pithp_frame *f, int input, int operand) {
                      l->number, operand);
 }
 
-static void add_carried_inputs(const control_text *l, const pithp_frame *f, int first) {
-    for (int k = 0; k < l->carried.count; k++) {
+/* The constants of program b. */
+static void add_constants(const control_text *l, const pithp_frame *f, int b) {
+    int first;
+    for (int g = 0; g < PITHP_OPERAND_GROUPS; g++) {
+        const pithp_operand_group *group = &l->regions.groups[g];
+        if (group->role == PITHP_OPERAND_CONSTANT &&
+            pithp_region_takes(&l->regions, b, g, &first))
+            for (int k = 0; k < group->count; k++)
+                add_fixed(l, f, first + k, group->first + k);
+    }
+}
+
+/* The carries of program b. */
+static void add_carried_inputs(const control_text *l, const pithp_frame *f, int b) {
+    const int first = pithp_region_first_carry(&l->regions, b);
+    for (int k = 0; k < l->regions.carries.count; k++) {
         pithp_text_print(l->t, "        char *const i%d_%d = ", f->number, first + k);
         add_carry(l, k);
         pithp_text_add(l->t, ";\n");
@@ -264,7 +278,7 @@ static void materialise(const control_text *l, const pithp_frame *f, int k) {
 /* Declare the outputs of the body's carries; forwarded ones have none. */
 static void add_carried_outputs(const control_text *l, const pithp_frame *f) {
     const int n = l->number;
-    for (int k = 0; k < l->carried.count; k++) {
+    for (int k = 0; k < l->regions.carries.count; k++) {
         if (forwards(l, k))
             continue;
         if (is_number(l, k))
@@ -285,10 +299,10 @@ static void add_carried_outputs(const control_text *l, const pithp_frame *f) {
 }
 
 static void advance(const control_text *l, const pithp_frame *f) {
-    for (int k = 0; k < l->carried.count; k++)
+    for (int k = 0; k < l->regions.carries.count; k++)
         if (!forwards(l, k))
             materialise(l, f, k);
-    for (int k = 0; k < l->carried.count; k++) {
+    for (int k = 0; k < l->regions.carries.count; k++) {
         if (forwards(l, k))
             continue;
         if (is_number(l, k))
@@ -301,24 +315,21 @@ static void advance(const control_text *l, const pithp_frame *f) {
 }
 
 static void add_while(const control_text *l) {
-    const pithp_while_params *w = l->step->call->params;
     begin_carries(l);
     pithp_text_add(l->t, "        for (;;) {\n        b8 continues;\n        {\n");
     const pithp_frame cond = pithp_frame_open(l->x, l->step->plans[0]);
     begin_frame(l, &cond);
-    for (int k = 0; k < w->cond_operands; k++)
-        add_fixed(l, &cond, k, k);
-    add_carried_inputs(l, &cond, w->cond_operands);
+    add_constants(l, &cond, 0);
+    add_carried_inputs(l, &cond, 0);
     pithp_text_print(l->t, "        char *const o%d_0 = (char *)&continues;\n",
                      cond.number);
     pithp_frame_steps(&cond);
     materialise(l, &cond, 0);
     pithp_text_add(l->t, "        }\n        if (!continues)\n            break;\n");
-    const pithp_frame body = pithp_frame_open(l->x, l->step->plans[1]);
+    const pithp_frame body = pithp_frame_open(l->x, body_of(l));
     begin_frame(l, &body);
-    for (int k = 0; k < w->body_operands; k++)
-        add_fixed(l, &body, k, w->cond_operands + k);
-    add_carried_inputs(l, &body, w->body_operands);
+    add_constants(l, &body, l->regions.body);
+    add_carried_inputs(l, &body, l->regions.body);
     add_carried_outputs(l, &body);
     pithp_frame_steps(&body);
     advance(l, &body);
@@ -329,7 +340,8 @@ static void add_while(const control_text *l) {
 static void add_scan(const control_text *l) {
     const pithp_instruction *i = l->step->call;
     const pithp_loop_params *params = i->params;
-    const int n = l->number, fixed = params->constants + params->carries;
+    const pithp_operand_group xs = l->regions.groups[PITHP_SCAN_XS];
+    const int n = l->number;
     begin_carries(l);
     pithp_text_print(l->t,
                      "        for (i64 t%d = 0; t%d < %lld; t%d++) {\n"
@@ -339,19 +351,18 @@ static void add_scan(const control_text *l) {
                      params->reverse ? "-" : "+", n);
     const pithp_frame f = pithp_frame_open(l->x, l->step->plans[0]);
     begin_frame(l, &f);
-    for (int k = 0; k < params->constants; k++)
-        add_fixed(l, &f, k, k);
-    add_carried_inputs(l, &f, params->constants);
-    for (int k = fixed; k < i->operand_count; k++)
+    add_constants(l, &f, 0);
+    add_carried_inputs(l, &f, 0);
+    for (int k = xs.first; k < xs.first + xs.count; k++) /* operands are inputs */
         pithp_text_print(
             l->t, "        char *const i%d_%d = p%d_%d + row%d * %zu;\n", f.number, k, n,
             k, n, pithp_value_spec(f.plan->program, f.plan->program->inputs[k])->bytes);
     add_carried_outputs(l, &f);
-    for (int k = l->carried.count; k < i->result_count; k++)
+    for (int k = l->regions.carries.count; k < i->result_count; k++)
         pithp_text_print(l->t, "        char *const o%d_%d = r%d_%d + row%d * %zu;\n",
                          f.number, k, n, k, n, output_spec(f.plan, k)->bytes);
     pithp_frame_steps(&f);
-    for (int k = l->carried.count; k < i->result_count; k++)
+    for (int k = l->regions.carries.count; k < i->result_count; k++)
         materialise(l, &f, k);
     advance(l, &f);
     pithp_text_add(l->t, "        }\n");
@@ -362,8 +373,7 @@ static void add_branch(const control_text *l, int k) {
     const pithp_instruction *i = l->step->call;
     const pithp_frame f = pithp_frame_open(l->x, l->step->plans[k]);
     begin_frame(l, &f);
-    for (int o = 1; o < i->operand_count; o++)
-        add_fixed(l, &f, o - 1, o);
+    add_constants(l, &f, k);
     for (int o = 0; o < i->result_count; o++)
         pithp_text_print(l->t, "        char *const o%d_%d = r%d_%d;\n", f.number, o,
                          l->number, o);
@@ -374,10 +384,10 @@ static void add_branch(const control_text *l, int k) {
 
 static void add_cond(const control_text *l, pith_dtype index) {
     const int branches = l->step->call->program_count;
-    pithp_text_print(l->t, "        const %s at%d = *(const %s *)p%d_0;\n",
+    pithp_text_print(l->t, "        const %s at%d = *(const %s *)p%d_%d;\n",
                      pithp_dtype_spelling(index), l->number, pithp_dtype_spelling(index),
-                     l->number);
-    for (int k = 0; k < branches; k++) { /* the index is clamped */
+                     l->number, PITHP_COND_INDEX);
+    for (int k = 0; k < branches; k++) { /* clamped */
         if (k < branches - 1)
             pithp_text_print(l->t, "        %sif (at%d <= %d) {\n", k ? "else " : "",
                              l->number, k);
@@ -403,7 +413,7 @@ static void add_control(const control_text *l, pith_dtype index) {
 
 static control_text
 control_text_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *step) {
-    return (control_text){x, x->t, plan, step, x->frames++, pithp_carries_of(step->call)};
+    return (control_text){x, x->t, plan, step, x->frames++, pithp_regions_of(step->call)};
 }
 
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {

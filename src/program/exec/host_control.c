@@ -11,20 +11,22 @@ typedef struct frame {
     const pithp_exec *outer;
     const pithp_step *step;
     const pithp_value *operands;
+    pithp_regions regions;
     char *workspace;       /* of the step */
     const void **current;  /* current addresses of the carries */
     const void **pointers; /* free addresses after them */
 } frame;
 
 static frame open_frame(const pithp_exec *r, const pithp_step *step) {
-    const pithp_carried c = pithp_carries_of(step->call);
+    const pithp_regions regions = pithp_regions_of(step->call);
     return (frame){.outer = r,
                    .step = step,
+                   .regions = regions,
                    .operands = pithp_operands(r->plan->program, step->call),
                    .workspace =
                        step->temporary_bytes ? r->workspace + step->temporary : NULL,
                    .current = r->pointers,
-                   .pointers = r->pointers + c.count};
+                   .pointers = r->pointers + regions.carries.count};
 }
 
 static void *operand_at(const frame *f, int k) {
@@ -86,18 +88,37 @@ read_integer(pith_scope *s, pith_dtype dtype, const void *at, int64_t *value) {
     return rc;
 }
 
+/* Pass the constants of program b to it. */
+static void pass_constants(const frame *f, int b) {
+    int first;
+    for (int g = 0; g < PITHP_OPERAND_GROUPS; g++) {
+        const pithp_operand_group *group = &f->regions.groups[g];
+        if (group->role == PITHP_OPERAND_CONSTANT &&
+            pithp_region_takes(&f->regions, b, g, &first))
+            for (int k = 0; k < group->count; k++)
+                f->pointers[first + k] = operand_at(f, group->first + k);
+    }
+}
+
+/* Pass the present carries to program b. */
+static void pass_carries(const frame *f, int b) {
+    const int first = pithp_region_first_carry(&f->regions, b);
+    for (int k = 0; k < f->regions.carries.count; k++)
+        f->pointers[first + k] = f->current[k];
+}
+
 static pith_status run_cond(const frame *f) {
     const pithp_instruction *i = f->step->call;
     int64_t index;
     const pith_dtype dtype =
-        pithp_value_spec(f->outer->plan->program, f->operands[0])->dtype;
-    pith_status rc = read_integer(f->outer->s, dtype, operand_at(f, 0), &index);
+        pithp_value_spec(f->outer->plan->program, f->operands[PITHP_COND_INDEX])->dtype;
+    pith_status rc =
+        read_integer(f->outer->s, dtype, operand_at(f, PITHP_COND_INDEX), &index);
     if (rc != PITH_OK)
         return rc;
     index = index < 0 ? 0 : index >= i->program_count ? i->program_count - 1 : index;
     pithp_exec r = program_of(f, (int)index);
-    for (int k = 1; k < i->operand_count; k++)
-        f->pointers[k - 1] = operand_at(f, k);
+    pass_constants(f, (int)index);
     for (int k = 0; k < i->result_count; k++)
         r.outputs[k] = result_at(f, k);
     rc = pithp_run_steps(&r);
@@ -115,9 +136,9 @@ static pith_status run_cond(const frame *f) {
 
 /* Double buffering: the body writes a carry to the result or to the second buffer,
  * whichever is not being read. */
-static void choose_buffers(const frame *f, pithp_exec *r, int count) {
+static void choose_buffers(const frame *f, pithp_exec *r) {
     char *spare = f->workspace + f->step->programs_bytes;
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < f->regions.carries.count; k++) {
         const bool in_place = pithp_carry_in_place(f->step, k);
         void *result = result_at(f, k);
         r->outputs[k] = f->current[k] == result && !in_place ? spare : result;
@@ -128,7 +149,8 @@ static void choose_buffers(const frame *f, pithp_exec *r, int count) {
 
 /* Update the addresses of the carries after an iteration. A forwarded carry keeps its
  * address. */
-static pith_status advance(const frame *f, const pithp_exec *r, int count) {
+static pith_status advance(const frame *f, const pithp_exec *r) {
+    const int count = f->regions.carries.count;
     pith_status rc = PITH_OK;
     for (int k = 0; k < count && rc == PITH_OK; k++)
         if (pithp_output_address(r, k) != f->current[k])
@@ -139,12 +161,12 @@ static pith_status advance(const frame *f, const pithp_exec *r, int count) {
     return rc;
 }
 
-static pith_status finish(const frame *f, int count) {
+static pith_status finish(const frame *f) {
+    const pithp_operand_group c = f->regions.carries;
     pith_status rc = PITH_OK;
-    for (int k = 0; k < count && rc == PITH_OK; k++) {
+    for (int k = 0; k < c.count && rc == PITH_OK; k++) {
         const size_t bytes = result_spec(f, k)->bytes;
         void *result = result_at(f, k);
-        const pithp_carried c = pithp_carries_of(f->step->call);
         const bool stays =
             is_forwarded(f, k) && f->current[k] == operand_at(f, c.first + k);
         if (is_forwarded(f, k))
@@ -157,7 +179,8 @@ static pith_status finish(const frame *f, int count) {
 
 /* Set the initial addresses of the carries. A carry that the body updates in place is
  * copied to the result first. */
-static pith_status begin_carries(const frame *f, pithp_carried c) {
+static pith_status begin_carries(const frame *f) {
+    const pithp_operand_group c = f->regions.carries;
     pith_status rc = PITH_OK;
     for (int k = 0; k < c.count && rc == PITH_OK; k++) {
         const void *at = operand_at(f, c.first + k);
@@ -219,14 +242,11 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     return PITH_OK;
 }
 
-static pith_status evaluate_condition(const frame *f, pithp_carried c, bool *continues) {
-    const pithp_while_params *w = f->step->call->params;
+static pith_status evaluate_condition(const frame *f, bool *continues) {
     pithp_exec r = program_of(f, 0);
     int64_t truth = 0;
-    for (int k = 0; k < w->cond_operands; k++)
-        f->pointers[k] = operand_at(f, k);
-    for (int k = 0; k < c.count; k++)
-        f->pointers[w->cond_operands + k] = f->current[k];
+    pass_constants(f, 0);
+    pass_carries(f, 0);
     r.outputs[0] = f->workspace + f->step->programs_bytes - PITHP_FLAG_BYTES;
     pith_status rc = pithp_run_steps(&r);
     if (rc == PITH_OK)
@@ -236,62 +256,56 @@ static pith_status evaluate_condition(const frame *f, pithp_carried c, bool *con
 }
 
 static pith_status run_while(const frame *f) {
-    const pithp_while_params *w = f->step->call->params;
-    const pithp_carried c = pithp_carries_of(f->step->call);
     bool continues = true;
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
-    pith_status rc = begin_carries(f, c);
+    pith_status rc = begin_carries(f);
     if (rc == PITH_OK)
-        rc = evaluate_condition(f, c, &continues);
+        rc = evaluate_condition(f, &continues);
     while (rc == PITH_OK && continues) {
-        pithp_exec r = program_of(f, 1);
-        for (int k = 0; k < w->body_operands; k++)
-            f->pointers[k] = operand_at(f, w->cond_operands + k);
-        for (int k = 0; k < c.count; k++)
-            f->pointers[w->body_operands + k] = f->current[k];
-        choose_buffers(f, &r, c.count);
+        pithp_exec r = program_of(f, f->regions.body);
+        pass_constants(f, f->regions.body);
+        pass_carries(f, f->regions.body);
+        choose_buffers(f, &r);
         rc = pithp_run_steps(&r);
         if (rc == PITH_OK)
-            rc = advance(f, &r, c.count);
+            rc = advance(f, &r);
         if (rc == PITH_OK)
-            rc = evaluate_condition(f, c, &continues);
+            rc = evaluate_condition(f, &continues);
     }
-    return rc == PITH_OK ? finish(f, c.count) : rc;
+    return rc == PITH_OK ? finish(f) : rc;
 }
 
 static pith_status run_scan(const frame *f) {
     const pithp_instruction *i = f->step->call;
     const pithp_loop_params *l = i->params;
-    const pithp_carried c = pithp_carries_of(i);
-    const int fixed = l->constants + l->carries;
+    const pithp_operand_group xs = f->regions.groups[PITHP_SCAN_XS];
+    const int carries = f->regions.carries.count;
     const pithp_host_loop loop = loop_of(f);
     if (loop)
         return run_compiled(f, loop);
     pithp_exec r = program_of(f, 0);
     const pithp_program *p = r.plan->program;
-    pith_status rc = begin_carries(f, c);
-    for (int k = 0; k < l->constants; k++)
-        f->pointers[k] = operand_at(f, k);
+    pith_status rc = begin_carries(f);
+    pass_constants(f, 0);
     for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {
         const size_t at = (size_t)(l->reverse ? l->length - 1 - t : t);
-        for (int k = 0; k < c.count; k++)
-            f->pointers[l->constants + k] = f->current[k];
-        for (int k = fixed; k < i->operand_count; k++)
+        pass_carries(f, 0);
+        for (int k = xs.first; k < xs.first + xs.count; k++) /* operands are inputs */
             f->pointers[k] =
                 (char *)operand_at(f, k) + at * pithp_value_spec(p, p->inputs[k])->bytes;
-        choose_buffers(f, &r, c.count);
-        for (int k = c.count; k < i->result_count; k++)
+        choose_buffers(f, &r);
+        for (int k = carries; k < i->result_count; k++)
             r.outputs[k] =
                 (char *)result_at(f, k) + at * pithp_value_spec(p, p->outputs[k])->bytes;
         rc = pithp_run_steps(&r);
-        for (int k = c.count; k < i->result_count && rc == PITH_OK; k++)
+        for (int k = carries; k < i->result_count && rc == PITH_OK; k++)
             rc = pithp_materialise(&r, k);
         if (rc == PITH_OK)
-            rc = advance(f, &r, c.count);
+            rc = advance(f, &r);
     }
-    return rc == PITH_OK ? finish(f, c.count) : rc;
+    return rc == PITH_OK ? finish(f) : rc;
 }
 
 pith_status pithp_run_control(const pithp_exec *r, const pithp_step *step) {

@@ -1,6 +1,6 @@
 /* Type inference of control flow: operands and results against inputs and outputs of the
  * nested programs. */
-#include "program/ir/program.h"
+#include "program/ir/region.h"
 #include "program/op/rules.h"
 
 #include <stdio.h>
@@ -52,18 +52,58 @@ static const pith_spec *output_spec(const pithp_program *p, int64_t k) {
     return p->values[p->outputs[k]].spec;
 }
 
-/* Compare inputs of p, from `first` on, with operands. */
+/* An element of xs: x without its leading extent, which is the length. */
+static pith_status check_element(const pithp_call *call,
+                                 int number,
+                                 const pith_spec *x,
+                                 const pith_spec *element,
+                                 pithp_refusal *refusal) {
+    const pithp_loop_params *l = call->params;
+    char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
+    bool fits = x->dtype == element->dtype && x->rank == element->rank + 1 &&
+                x->shape[0] == l->length;
+    for (int d = 0; fits && d < element->rank; d++)
+        fits = x->shape[d + 1] == element->shape[d];
+    if (fits)
+        return PITH_OK;
+    return pithp_refuse(call, refusal, PITH_E_SHAPE,
+                        "x %d: expected %lld times %s, got %s", number,
+                        (long long)l->length, pithp_spec_print(element, expected),
+                        pithp_spec_print(x, got));
+}
+
+/* The inputs of program b are the operands that it takes. */
 static pith_status check_inputs(const pithp_call *call,
+                                const pithp_regions *r,
+                                int b,
                                 const char *what,
-                                const pithp_program *p,
-                                int64_t first,
-                                const pith_spec *const *operands,
-                                int64_t count,
                                 pithp_refusal *refusal) {
+    const pithp_program *p = call->programs[b];
     pith_status rc = PITH_OK;
-    for (int64_t k = 0; k < count && rc == PITH_OK; k++)
-        rc = check_same(call, what, first + k, input_spec(p, first + k), operands[k],
-                        refusal);
+    for (int k = 0; k < p->input_count && rc == PITH_OK; k++) {
+        const int o = pithp_region_operand(r, b, k);
+        const pithp_operand_group *group = &r->groups[pithp_operand_group_of(r, o)];
+        rc =
+            group->role == PITHP_OPERAND_XS
+                ? check_element(call, o - group->first, call->operands[o],
+                                input_spec(p, k), refusal)
+                : check_same(call, what, k, input_spec(p, k), call->operands[o], refusal);
+    }
+    return rc;
+}
+
+/* The first outputs of the body are the next carries. */
+static pith_status check_carries(const pithp_call *call,
+                                 const pithp_regions *r,
+                                 pith_spec *results,
+                                 pithp_refusal *refusal) {
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < r->carries.count && rc == PITH_OK; k++) {
+        const pith_spec *carry = call->operands[r->carries.first + k];
+        results[k] = *carry;
+        rc = check_same(call, "the body's result", k, carry,
+                        output_spec(call->programs[r->body], k), refusal);
+    }
     return rc;
 }
 
@@ -92,12 +132,13 @@ static pith_status check_index(const pithp_call *call, pithp_refusal *refusal) {
 
 static pith_status check_branch(const pithp_call *call, int b, pithp_refusal *refusal) {
     const pithp_program *p = call->programs[b], *first = call->programs[0];
-    const int64_t count = call->operand_count - 1;
+    const pithp_regions r =
+        pithp_regions_of_call(call->primitive, call->params, call->operand_count);
     char what[40];
     snprintf(what, sizeof what, "branch %d", b);
-    pith_status rc = check_count(call, what, p, count, refusal);
+    pith_status rc = check_count(call, what, p, pithp_region_inputs(&r, b), refusal);
     if (rc == PITH_OK)
-        rc = check_inputs(call, what, p, 0, call->operands + 1, count, refusal);
+        rc = check_inputs(call, &r, b, what, refusal);
     if (rc == PITH_OK && p->output_count != first->output_count)
         return pithp_refuse(
             call, refusal, PITH_E_STRUCTURE, "branch 0 returns %lld arrays, %s %lld",
@@ -124,77 +165,49 @@ int pithp_count_while(const pithp_call *call) {
     return call->program_count == 2 ? (int)call->programs[1]->output_count : 0;
 }
 
-pith_status
-pithp_infer_while(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
-    const pithp_while_params *w = call->params;
-    const int fixed = w->cond_operands + w->body_operands;
-    const int carries = call->operand_count - fixed;
-    const pith_spec *const *operands = call->operands;
-    static const pith_spec truth = {.dtype = PITH_BOOL, .count = 1, .bytes = 1};
-    if (w->cond_operands < 0 || w->body_operands < 0 || carries < 0 ||
-        call->program_count != 2)
-        return pithp_refuse(call, refusal, PITH_E_ARG,
-                            "expected 2 programs and at least %d operands, got %d and %d",
-                            fixed, call->program_count, call->operand_count);
+static pith_status
+check_while(const pithp_call *call, const pithp_regions *r, pithp_refusal *refusal) {
     const pithp_program *cond = call->programs[0], *body = call->programs[1];
     pith_status rc =
-        check_count(call, "the condition", cond, w->cond_operands + carries, refusal);
+        check_count(call, "the condition", cond, pithp_region_inputs(r, 0), refusal);
     if (rc == PITH_OK)
-        rc = check_count(call, "the body", body, w->body_operands + carries, refusal);
-    if (rc == PITH_OK && (cond->output_count != 1 || body->output_count != carries))
+        rc = check_count(call, "the body", body, pithp_region_inputs(r, 1), refusal);
+    if (rc == PITH_OK &&
+        (cond->output_count != 1 || body->output_count != r->carries.count))
         return pithp_refuse(call, refusal, PITH_E_STRUCTURE,
                             "the condition returns %lld arrays, not 1, or the body %lld, "
                             "not %d",
                             (long long)cond->output_count, (long long)body->output_count,
-                            carries);
-    if (rc == PITH_OK)
-        rc = check_inputs(call, "the condition", cond, 0, operands, w->cond_operands,
-                          refusal);
-    if (rc == PITH_OK)
-        rc = check_inputs(call, "the condition", cond, w->cond_operands, operands + fixed,
-                          carries, refusal);
-    if (rc == PITH_OK)
-        rc = check_inputs(call, "the body", body, 0, operands + w->cond_operands,
-                          w->body_operands, refusal);
-    if (rc == PITH_OK)
-        rc = check_inputs(call, "the body", body, w->body_operands, operands + fixed,
-                          carries, refusal);
-    if (rc == PITH_OK)
-        rc = check_same(call, "the condition's result", 0, &truth, output_spec(cond, 0),
-                        refusal);
-    for (int k = 0; k < carries && rc == PITH_OK; k++) {
-        results[k] = *operands[fixed + k];
-        rc = check_same(call, "the body's result", k, operands[fixed + k],
-                        output_spec(body, k), refusal);
-    }
+                            r->carries.count);
     return rc;
+}
+
+pith_status
+pithp_infer_while(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
+    const pithp_while_params *w = call->params;
+    const pithp_regions r =
+        pithp_regions_of_call(call->primitive, w, call->operand_count);
+    static const pith_spec truth = {.dtype = PITH_BOOL, .count = 1, .bytes = 1};
+    if (w->cond_operands < 0 || w->body_operands < 0 || r.carries.count < 0 ||
+        call->program_count != 2)
+        return pithp_refuse(call, refusal, PITH_E_ARG,
+                            "expected 2 programs and at least %d operands, got %d and %d",
+                            r.carries.first, call->program_count, call->operand_count);
+    pith_status rc = check_while(call, &r, refusal);
+    if (rc == PITH_OK)
+        rc = check_inputs(call, &r, 0, "the condition", refusal);
+    if (rc == PITH_OK)
+        rc = check_inputs(call, &r, 1, "the body", refusal);
+    if (rc == PITH_OK)
+        rc = check_same(call, "the condition's result", 0, &truth,
+                        output_spec(call->programs[0], 0), refusal);
+    return rc == PITH_OK ? check_carries(call, &r, results, refusal) : rc;
 }
 
 /* ---- scan ---- */
 
 int pithp_count_loop(const pithp_call *call) {
     return call->program_count == 1 ? (int)call->programs[0]->output_count : 0;
-}
-
-/* Compare an element of x with the body's input: x without its leading extent, which is
- * the length. */
-static pith_status check_element(const pithp_call *call,
-                                 int operand,
-                                 const pith_spec *element,
-                                 pithp_refusal *refusal) {
-    const pithp_loop_params *l = call->params;
-    const pith_spec *x = call->operands[operand];
-    char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
-    bool fits = x->dtype == element->dtype && x->rank == element->rank + 1 &&
-                x->shape[0] == l->length;
-    for (int d = 0; fits && d < element->rank; d++)
-        fits = x->shape[d + 1] == element->shape[d];
-    if (fits)
-        return PITH_OK;
-    return pithp_refuse(call, refusal, PITH_E_SHAPE,
-                        "x %d: expected %lld times %s, got %s",
-                        operand - l->constants - l->carries, (long long)l->length,
-                        pithp_spec_print(element, expected), pithp_spec_print(x, got));
 }
 
 static pith_status stack_spec(const pithp_call *call,
@@ -229,24 +242,14 @@ static pith_status check_loop(const pithp_call *call, pithp_refusal *refusal) {
 
 pith_status
 pithp_infer_loop(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
-    const pithp_loop_params *l = call->params;
-    const int fixed = l->constants + l->carries;
+    const pithp_regions r =
+        pithp_regions_of_call(call->primitive, call->params, call->operand_count);
     pith_status rc = check_loop(call, refusal);
-    if (rc != PITH_OK)
-        return rc;
-    const pithp_program *body = call->programs[0];
-    rc = check_inputs(call, "the body", body, 0, call->operands, fixed, refusal);
-    for (int k = fixed; k < call->operand_count && rc == PITH_OK; k++)
-        rc = check_element(call, k, input_spec(body, k), refusal);
-    for (int k = 0; k < pithp_count_loop(call) && rc == PITH_OK; k++) {
-        const pith_spec *spec = output_spec(body, k);
-        if (k >= l->carries) {
-            rc = stack_spec(call, spec, &results[k], refusal);
-            continue;
-        }
-        results[k] = *spec;
-        rc = check_same(call, "the body's result", k, call->operands[l->constants + k],
-                        spec, refusal);
-    }
+    if (rc == PITH_OK)
+        rc = check_inputs(call, &r, 0, "the body", refusal);
+    if (rc == PITH_OK)
+        rc = check_carries(call, &r, results, refusal);
+    for (int k = r.carries.count; rc == PITH_OK && k < pithp_count_loop(call); k++)
+        rc = stack_spec(call, output_spec(call->programs[0], k), &results[k], refusal);
     return rc;
 }

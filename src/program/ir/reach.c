@@ -5,7 +5,7 @@
  * operands; loop bodies are walked to a fixed point of the carries' marks. Marks grow
  * monotonically and persist between walks. So a program is walked again at most once for
  * each bit of each of its inputs, at any nesting depth. */
-#include "program/ir/program.h"
+#include "program/ir/region.h"
 
 #include <string.h>
 
@@ -54,13 +54,15 @@ static uint64_t output_marks(const reach *r, int64_t output) {
     return r->marked[r->program->outputs[output]];
 }
 
-static void mark_operands(reach *to,
-                          int64_t first_input,
-                          const reach *r,
-                          const pithp_value *operands,
-                          int64_t count) {
-    for (int64_t k = 0; k < count; k++)
-        mark_input(to, first_input + k, r->marked[operands[k]]);
+/* Mark the inputs of program b as the operands that it takes. */
+static void mark_inputs(reach *to,
+                        const reach *r,
+                        const pithp_instruction *i,
+                        const pithp_regions *layout,
+                        int b) {
+    const pithp_value *operands = pithp_operands(r->program, i);
+    for (int k = 0; k < to->program->input_count; k++)
+        mark_input(to, k, r->marked[operands[pithp_region_operand(layout, b, k)]]);
 }
 
 /* ---- Control flow ---- */
@@ -71,10 +73,10 @@ static void mark_results(reach *r, const pithp_instruction *i, uint64_t marks) {
 }
 
 static bool walk_cond(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) {
-    const pithp_value *operands = pithp_operands(r->program, i);
-    mark_results(r, i, r->marked[operands[0]]);
+    const pithp_regions layout = pithp_regions_of(i);
+    mark_results(r, i, r->marked[pithp_operands(r->program, i)[PITHP_COND_INDEX]]);
     for (int32_t b = 0; b < i->program_count; b++) {
-        mark_operands(&inner[b], 0, r, operands + 1, i->operand_count - 1);
+        mark_inputs(&inner[b], r, i, &layout, b);
         if (!walk(s, &inner[b]))
             return false;
         for (int32_t k = 0; k < i->result_count; k++)
@@ -83,46 +85,45 @@ static bool walk_cond(pith_scope *s, reach *r, const pithp_instruction *i, reach
     return true;
 }
 
-/* Walk a loop's body to a fixed point. Carries are its inputs from `first` on and its
- * first outputs. */
-static bool walk_body(pith_scope *s, reach *body, int64_t first, int64_t carries) {
+/* Walk the body of a loop until no carry is marked anew, and mark the results. */
+static bool walk_body(pith_scope *s,
+                      reach *r,
+                      const pithp_instruction *i,
+                      const pithp_regions *layout,
+                      reach *body) {
+    const int first = pithp_region_first_carry(layout, layout->body);
+    const int carries = layout->carries.count;
+    mark_inputs(body, r, i, layout, layout->body);
     for (bool changed = true; changed;) {
         if (!walk(s, body))
             return false;
         changed = false;
-        for (int64_t k = 0; k < carries; k++)
+        for (int k = 0; k < carries; k++)
             changed |= mark_input(body, first + k, output_marks(body, k));
     }
+    for (int32_t k = 0; k < i->result_count; k++)
+        r->marked[i->result + k] |=
+            k < carries ? input_marks(body, first + k) : output_marks(body, k);
     return true;
 }
 
 static bool walk_scan(pith_scope *s, reach *r, const pithp_instruction *i, reach *body) {
-    const pithp_loop_params *params = i->params;
-    mark_operands(body, 0, r, pithp_operands(r->program, i), i->operand_count);
-    if (!walk_body(s, body, params->constants, params->carries))
-        return false;
-    for (int32_t k = 0; k < i->result_count; k++)
-        r->marked[i->result + k] |= k < params->carries
-                                        ? input_marks(body, params->constants + k)
-                                        : output_marks(body, k);
-    return true;
+    const pithp_regions layout = pithp_regions_of(i);
+    return walk_body(s, r, i, &layout, body);
 }
 
 /* The number of iterations may depend on marked values; then all carries do. */
 static bool
 walk_while(pith_scope *s, reach *r, const pithp_instruction *i, reach *inner) {
-    const pithp_while_params *params = i->params;
-    const pithp_value *operands = pithp_operands(r->program, i);
-    const int64_t of_cond = params->cond_operands, of_body = params->body_operands;
-    reach *cond = &inner[0], *body = &inner[1];
-    mark_operands(body, 0, r, operands + of_cond, i->operand_count - of_cond);
-    if (!walk_body(s, body, of_body, i->result_count))
+    const pithp_regions layout = pithp_regions_of(i);
+    const int to = pithp_region_first_carry(&layout, 0),
+              from = pithp_region_first_carry(&layout, layout.body);
+    reach *cond = &inner[0], *body = &inner[layout.body];
+    if (!walk_body(s, r, i, &layout, body))
         return false;
-    mark_operands(cond, 0, r, operands, of_cond);
-    for (int32_t k = 0; k < i->result_count; k++) {
-        r->marked[i->result + k] |= input_marks(body, of_body + k);
-        mark_input(cond, of_cond + k, input_marks(body, of_body + k));
-    }
+    mark_inputs(cond, r, i, &layout, 0);
+    for (int k = 0; k < layout.carries.count; k++)
+        mark_input(cond, to + k, input_marks(body, from + k));
     if (!walk(s, cond))
         return false;
     mark_results(r, i, output_marks(cond, 0));

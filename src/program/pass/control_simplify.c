@@ -17,69 +17,16 @@
 
 #include <string.h>
 
-/* ---- What operands and results are ---- */
-
-static bool is_while(const pithp_flow *f) {
-    return f->primitive == PITHP_OP_WHILE;
-}
-static bool is_scan(const pithp_flow *f) {
-    return f->primitive == PITHP_OP_SCAN;
-}
-static const pithp_program *body_of(const pithp_flow *f) {
-    return f->programs[f->program_count - 1];
-}
-
-int pithp_flow_first_carry(const pithp_flow *f) {
-    return is_while(f)
-               ? f->params.as_while.cond_operands + f->params.as_while.body_operands
-           : is_scan(f) ? f->params.as_loop.constants
-                        : f->operand_count;
-}
-int pithp_flow_carries(const pithp_flow *f) {
-    return is_while(f)  ? f->operand_count - pithp_flow_first_carry(f)
-           : is_scan(f) ? f->params.as_loop.carries
-                        : 0;
-}
-int pithp_flow_group(const pithp_flow *f, int operand) {
-    const int first = pithp_flow_first_carry(f);
-    if (is_while(f))
-        return operand >= first ? 2 : operand >= f->params.as_while.cond_operands;
-    if (is_scan(f))
-        return operand < first ? 0 : operand < first + pithp_flow_carries(f) ? 1 : 2;
-    return operand > 0;
-}
-int pithp_flow_input(const pithp_flow *f, int b, int operand) {
-    const int of_cond = f->params.as_while.cond_operands,
-              of_body = f->params.as_while.body_operands;
-    if (is_scan(f))
-        return operand;
-    if (!is_while(f))
-        return operand - 1;
-    if (b == 1)
-        return operand - of_cond < 0 ? -1 : operand - of_cond;
-    return operand < of_cond             ? operand
-           : operand < of_cond + of_body ? -1
-                                         : operand - of_body;
-}
-/* Whether an operand is carry k. */
-static bool is_carry(const pithp_flow *f, int operand) {
-    const int first = pithp_flow_first_carry(f);
-    return operand >= first && operand < first + pithp_flow_carries(f);
-}
-/* Whether the results are outputs of program b. */
-static bool gives_results(const pithp_flow *f, int b) {
-    return !is_while(f) || b == 1;
-}
-
 /* ---- What becomes of them ---- */
 
 enum { KEPT = -1, GONE = -2, CONSTANT = -3, SUNK = -4 }; /* or its operand */
 
 typedef struct narrowing {
     pithp_flow *f;
-    int32_t *operands;    /* of each: one of these */
-    bool *read;           /* of each operand: a program reads it */
-    bool *needed;         /* of each result */
+    pithp_regions regions; /* the layout before */
+    int32_t *operands;     /* of each: one of these */
+    bool *read;            /* of each operand: a program reads it */
+    bool *needed;          /* of each result */
     int32_t *same;        /* of each result: KEPT, GONE, or the result that replaces it */
     pithp_value *instead; /* of each result: a value, or -1 */
 } narrowing;
@@ -103,21 +50,22 @@ static bool begin(narrowing *n) {
 }
 
 /* The operand that all programs forward as result k; -1: none. */
-static int forwarded_operand(const pithp_flow *f, int k) {
-    const pithp_program *p = body_of(f);
-    const int carries = pithp_flow_carries(f);
-    const pithp_value v = p->outputs[k]; /* inputs are the first values */
-    if (p->values[v].origin != PITHP_FROM_INPUT)
-        return -1;
-    const int o = is_while(f)  ? v + f->params.as_while.cond_operands
-                  : is_scan(f) ? v
-                               : v + 1;
-    if (is_while(f) || is_scan(f))
-        return k < carries && o == pithp_flow_first_carry(f) + k ? o : -1;
-    bool all = true;
-    for (int b = 0; b < f->program_count && all; b++)
-        all = f->programs[b]->outputs[k] == v;
-    return all ? o : -1;
+static int forwarded(const narrowing *n, int k) {
+    const pithp_flow *f = n->f;
+    int operand = -1;
+    for (int b = 0; b < f->program_count; b++) {
+        const pithp_program *p = f->programs[b];
+        if (!pithp_region_yields(&n->regions, b))
+            continue;
+        const pithp_value_info *v = &p->values[p->outputs[k]];
+        const int from = v->origin == PITHP_FROM_INPUT
+                             ? pithp_region_forwards(&n->regions, b, v->at, k)
+                             : -1;
+        if (from < 0 || (operand >= 0 && operand != from))
+            return -1;
+        operand = from;
+    }
+    return operand;
 }
 
 /* The literal that all branches of a cond give as result k; NULL: none. */
@@ -135,11 +83,13 @@ static const pithp_constant *literal_in_all(const pithp_flow *f, int k) {
 
 /* An earlier result that is equal in all programs; KEPT: none. Carries may have different
  * initial values. */
-static int32_t same_as(const pithp_flow *f, int k) {
-    for (int j = pithp_flow_carries(f); j < k; j++) {
+static int32_t same_as(const narrowing *n, int k) {
+    const pithp_flow *f = n->f;
+    for (int j = n->regions.carries.count; j < k; j++) {
         bool all = true;
-        for (int b = is_while(f); b < f->program_count && all; b++)
-            all = f->programs[b]->outputs[j] == f->programs[b]->outputs[k];
+        for (int b = 0; b < f->program_count && all; b++)
+            all = !pithp_region_yields(&n->regions, b) ||
+                  f->programs[b]->outputs[j] == f->programs[b]->outputs[k];
         if (all)
             return j;
     }
@@ -149,11 +99,11 @@ static int32_t same_as(const pithp_flow *f, int k) {
 static bool replace_results(narrowing *n) {
     const pithp_flow *f = n->f;
     for (int k = 0; k < f->result_count; k++) {
-        const int from = forwarded_operand(f, k);
+        const int from = forwarded(n, k);
         const pithp_constant *literal = from < 0 ? literal_in_all(f, k) : NULL;
         if (from >= 0) {
             n->instead[k] = f->operands[from];
-            n->operands[from] = is_carry(f, from) ? CONSTANT : KEPT;
+            n->operands[from] = pithp_carry_of(&n->regions, from) >= 0 ? CONSTANT : KEPT;
         } else if (literal && f->wanted[k]) {
             const pithp_value v = pithp_program_literal(
                 f->r->s, f->r->to, pithp_value_spec(f->programs[0], literal->value),
@@ -162,7 +112,7 @@ static bool replace_results(narrowing *n) {
                 return false;
             n->instead[k] = pithp_rebuild_literal(f->r, v);
         } else {
-            n->same[k] = same_as(f, k);
+            n->same[k] = same_as(n, k);
             if (n->same[k] >= 0 && f->wanted[k])
                 f->wanted[n->same[k]] = true;
         }
@@ -184,8 +134,8 @@ static bool mark_read(const narrowing *n, int b) {
     }
     memset(live, false, bytes);
     for (int64_t k = 0; k < p->output_count; k++)
-        live[p->outputs[k]] |=
-            !gives_results(f, b) || (n->needed[k] && n->instead[k] < 0 && n->same[k] < 0);
+        live[p->outputs[k]] |= !pithp_region_yields(&n->regions, b) ||
+                               (n->needed[k] && n->instead[k] < 0 && n->same[k] < 0);
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
         bool wanted = pithp_has_effects(i);
@@ -194,10 +144,8 @@ static bool mark_read(const narrowing *n, int b) {
         for (int o = 0; wanted && o < i->operand_count; o++)
             live[pithp_operands(p, i)[o]] = true;
     }
-    for (int o = 0; o < f->operand_count; o++) {
-        const int input = pithp_flow_input(f, b, o);
-        n->read[o] |= input >= 0 && live[p->inputs[input]];
-    }
+    for (int k = 0; k < p->input_count; k++)
+        n->read[pithp_region_operand(&n->regions, b, k)] |= live[p->inputs[k]];
     pithp_release(f->r->s->runtime, live, bytes);
     return true;
 }
@@ -205,7 +153,7 @@ static bool mark_read(const narrowing *n, int b) {
 /* A carry is needed if its result or a reader of it is. */
 static bool find_needed(narrowing *n) {
     const pithp_flow *f = n->f;
-    const int first = pithp_flow_first_carry(f), carries = pithp_flow_carries(f);
+    const int first = n->regions.carries.first, carries = n->regions.carries.count;
     memcpy(n->needed, f->wanted, (size_t)f->result_count * sizeof *n->needed);
     for (bool changed = true; changed;) {
         changed = false;
@@ -231,24 +179,30 @@ static bool may_sink(const pithp_program *p, pithp_value v) {
                    pithp_value_spec(p, v)->bytes <= PITHP_SINK_BYTES;
 }
 
+/* Whether a kept operand holds the same value for the same programs as operand o. */
+static bool equals(const narrowing *n, int j, int o) {
+    return n->operands[j] == KEPT && n->f->operands[j] == n->f->operands[o] &&
+           pithp_operand_group_of(&n->regions, j) ==
+               pithp_operand_group_of(&n->regions, o);
+}
+
 static void choose_operands(narrowing *n) {
     const pithp_flow *f = n->f;
     for (int o = 0; o < f->operand_count; o++) {
-        const int group = pithp_flow_group(f, o);
-        const bool rows = is_scan(f) && group == 2, carry = is_carry(f, o);
-        if (f->primitive == PITHP_OP_COND && o == 0)
+        const pithp_operand_role role =
+            n->regions.groups[pithp_operand_group_of(&n->regions, o)].role;
+        const int carry = pithp_carry_of(&n->regions, o);
+        if (role == PITHP_OPERAND_INDEX)
             continue;
-        if (carry && n->operands[o] != CONSTANT) {
-            n->operands[o] = n->same[o - pithp_flow_first_carry(f)] == GONE ? GONE : KEPT;
+        if (carry >= 0 && n->operands[o] != CONSTANT) {
+            n->operands[o] = n->same[carry] == GONE ? GONE : KEPT;
         } else if (!n->read[o]) {
             n->operands[o] = GONE;
-        } else if (!rows && may_sink(f->r->to, f->operands[o])) {
+        } else if (role != PITHP_OPERAND_XS && may_sink(f->r->to, f->operands[o])) {
             n->operands[o] = SUNK;
-        } else if (!carry) {
+        } else if (carry < 0) {
             for (int j = 0; j < o && n->operands[o] == KEPT; j++)
-                if (n->operands[j] == KEPT && pithp_flow_group(f, j) == group &&
-                    f->operands[j] == f->operands[o] &&
-                    !(f->primitive == PITHP_OP_COND && j == 0))
+                if (equals(n, j, o))
                     n->operands[o] = j;
         }
     }
@@ -269,33 +223,29 @@ static bool changes(const narrowing *n) {
  * both programs of a while. */
 typedef struct layout {
     int32_t *at;
-    int count, groups[PITHP_FLOW_GROUPS];
+    int count, groups[PITHP_OPERAND_GROUPS];
 } layout;
 
+/* A carry that became a constant is one in each group of constants; unread inputs cost
+ * nothing. */
 static bool belongs(const narrowing *n, int operand, int group) {
-    const pithp_flow *f = n->f;
     const int kind = n->operands[operand];
-    if (kind == CONSTANT) /* in both groups of a while: unread operands cost nothing */
-        return group == 0 || (is_while(f) && group == 1);
-    return kind == KEPT && pithp_flow_group(f, operand) == group;
+    if (kind == CONSTANT)
+        return n->regions.groups[group].role == PITHP_OPERAND_CONSTANT;
+    return kind == KEPT && pithp_operand_group_of(&n->regions, operand) == group;
 }
 
 static bool lay_out(const narrowing *n, layout *l) {
     const pithp_flow *f = n->f;
     const size_t bytes = ((size_t)f->operand_count * 2 + 1) * sizeof *l->at;
     *l = (layout){.at = pithp_scope_allocate(f->r->s, bytes)};
-    for (int g = 0; l->at && g < PITHP_FLOW_GROUPS; g++)
+    for (int g = 0; l->at && g < PITHP_OPERAND_GROUPS; g++)
         for (int o = 0; o < f->operand_count; o++)
             if (belongs(n, o, g)) {
                 l->at[l->count++] = o;
                 l->groups[g]++;
             }
     return l->at;
-}
-
-/* Whether the new operands of a group are inputs of program b. */
-static bool takes_group(const pithp_flow *f, int b, int group) {
-    return is_while(f) ? group == 2 || group == b : is_scan(f) ? true : group == 1;
 }
 
 /* A known value inside a program. */
@@ -311,10 +261,11 @@ static pithp_value sink(const pithp_flow *f, pithp_program *to, pithp_value v) {
 static bool name_inputs(const narrowing *n, int b, const layout *l, pithp_rebuild *r) {
     const pithp_flow *f = n->f;
     int at = 0;
-    for (int g = 0; g < PITHP_FLOW_GROUPS; g++)
+    for (int g = 0; g < PITHP_OPERAND_GROUPS; g++)
         for (int k = 0; k < l->groups[g]; k++, at++) {
-            const int input = pithp_flow_input(f, b, l->at[at]);
-            if (!takes_group(f, b, g))
+            const int input = pithp_region_input(&n->regions, b, l->at[at]);
+            int first;
+            if (!pithp_region_takes(&n->regions, b, g, &first))
                 continue;
             PITH_ASSERT(input >= 0);
             const pithp_value v = pithp_program_input(
@@ -324,20 +275,21 @@ static bool name_inputs(const narrowing *n, int b, const layout *l, pithp_rebuil
             r->names[r->from->inputs[input]] = v;
         }
     for (int o = 0; o < f->operand_count; o++) {
-        const int input = pithp_flow_input(f, b, o), kind = n->operands[o];
+        const int input = pithp_region_input(&n->regions, b, o), kind = n->operands[o];
         if (input < 0)
             continue;
         pithp_value *name = &r->names[r->from->inputs[input]];
         if (kind == SUNK && (*name = sink(f, r->to, f->operands[o])) < 0)
             return false;
         if (kind >= 0)
-            *name = r->names[r->from->inputs[pithp_flow_input(f, b, kind)]];
+            *name = r->names[r->from->inputs[pithp_region_input(&n->regions, b, kind)]];
     }
     return true;
 }
 
 static bool keeps_output(const narrowing *n, int b, int64_t k) {
-    return !gives_results(n->f, b) || (n->same[k] == KEPT && n->instead[k] < 0);
+    return !pithp_region_yields(&n->regions, b) ||
+           (n->same[k] == KEPT && n->instead[k] < 0);
 }
 
 /* NULL: error set. */
@@ -407,7 +359,7 @@ static void rename_results(const narrowing *n) {
 }
 
 bool pithp_flow_narrow(pithp_flow *f) {
-    narrowing n = {.f = f};
+    narrowing n = {.f = f, .regions = pithp_flow_regions(f)};
     layout l;
     if (!begin(&n) || !replace_results(&n) || !find_needed(&n))
         return false;
@@ -423,13 +375,7 @@ bool pithp_flow_narrow(pithp_flow *f) {
     rename_results(&n);
     f->operands = operands;
     f->operand_count = l.count;
-    if (is_while(f)) {
-        f->params.as_while.cond_operands = l.groups[0];
-        f->params.as_while.body_operands = l.groups[1];
-    } else if (is_scan(f)) {
-        f->params.as_loop.constants = l.groups[0];
-        f->params.as_loop.carries = l.groups[1];
-    }
+    pithp_regions_resize(f->primitive, &f->params, l.groups);
     return true;
 }
 
@@ -474,15 +420,15 @@ static bool optimise_programs(pithp_flow *f) {
 /* A scan without iterations: initial carries, and ys without elements. */
 static bool take_nothing(pithp_flow *f, const pithp_instruction *i) {
     pithp_rebuild *r = f->r;
+    const pithp_operand_group carries = pithp_flow_regions(f).carries;
     for (int k = 0; k < i->result_count; k++) {
         const pith_spec *spec = pithp_value_spec(r->from, i->result + k);
         pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank};
         memcpy(params.shape, spec->shape, sizeof params.shape);
         pithp_proposal c = {.primitive = PITHP_OP_FULL, .params = &params, .spec = spec};
-        const bool carry = k < f->params.as_loop.carries;
         f->now[k] = -1;
-        f->instead[k] = carry ? f->operands[f->params.as_loop.constants + k]
-                              : pithp_rebuild_call(r, &c, i->site);
+        f->instead[k] = k < carries.count ? f->operands[carries.first + k]
+                                          : pithp_rebuild_call(r, &c, i->site);
         if (f->instead[k] < 0)
             return false;
     }
@@ -529,7 +475,7 @@ bool pithp_rebuild_control(pithp_rebuild *r,
                     .operands = (pithp_value *)(uintptr_t)operands}; /* never written */
     const bool narrows = r->passes & PITHP_PASS_CONTROL;
     bool fine = begin_flow(&f, i);
-    if (fine && narrows && is_scan(&f) && f.params.as_loop.length == 0) {
+    if (fine && narrows && f.primitive == PITHP_OP_SCAN && f.params.as_loop.length == 0) {
         fine = take_nothing(&f, i) && name_results(&f, i);
     } else {
         fine = fine && (!narrows || pithp_flow_narrow(&f)) && optimise_programs(&f) &&

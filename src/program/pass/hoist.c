@@ -8,6 +8,7 @@
 
 typedef struct hoisting {
     pithp_flow *f;
+    pithp_regions regions;
     const pithp_program *p; /* the body */
     bool *fixed;            /* invariant values */
     bool *moved;            /* invariant values that move outside */
@@ -21,10 +22,9 @@ static bool is_loop(const pithp_flow *f) {
            (f->primitive == PITHP_OP_SCAN && f->params.as_loop.length > 1);
 }
 
-/* Whether an input of the body is invariant. */
-static bool is_fixed_input(const pithp_flow *f, int64_t input) {
-    return input < (f->primitive == PITHP_OP_WHILE ? f->params.as_while.body_operands
-                                                   : f->params.as_loop.constants);
+/* Whether an input of the body is invariant; these come first. */
+static bool is_fixed_input(const hoisting *h, int64_t input) {
+    return input < pithp_region_first_carry(&h->regions, h->regions.body);
 }
 
 static bool is_move(const pithp_instruction *i) {
@@ -59,7 +59,7 @@ static void find_moved(hoisting *h) {
         const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
         bool fixed =
             i ? pithp_is_lowered(i->primitive) && !pithp_has_effects(i)
-              : p->values[v].origin == PITHP_FROM_CONSTANT || is_fixed_input(h->f, v);
+              : p->values[v].origin == PITHP_FROM_CONSTANT || is_fixed_input(h, v);
         for (int o = 0; i && fixed && o < i->operand_count; o++)
             fixed = h->fixed[pithp_operands(p, i)[o]];
         h->fixed[v] = fixed;
@@ -99,8 +99,6 @@ static bool begin_names(const hoisting *h, pithp_rebuild *r) {
 /* Compute the moved values before the loop. */
 static bool compute_outside(const hoisting *h, pithp_value *outside) {
     const pithp_flow *f = h->f;
-    const int first =
-        f->primitive == PITHP_OP_WHILE ? f->params.as_while.cond_operands : 0;
     pithp_rebuild r = *f->r;
     r.from = h->p;
     r.shallow = r.values_only = true;
@@ -108,7 +106,10 @@ static bool compute_outside(const hoisting *h, pithp_value *outside) {
     if (!begin_names(h, &r))
         return false;
     for (int64_t k = 0; k < h->p->input_count; k++) /* others are not read */
-        r.names[k] = is_fixed_input(f, k) ? f->operands[first + k] : INT32_MAX;
+        r.names[k] =
+            is_fixed_input(h, k)
+                ? f->operands[pithp_region_operand(&h->regions, h->regions.body, (int)k)]
+                : INT32_MAX;
     if (!pithp_rebuild_values(&r, h->count, h->exports))
         return false;
     for (int64_t k = 0; k < h->count; k++)
@@ -126,7 +127,7 @@ static pithp_program *take_in(const hoisting *h) {
         return NULL;
     bool fine = true;
     int64_t input = 0;
-    for (; input < p->input_count && is_fixed_input(h->f, input) && fine; input++)
+    for (; input < p->input_count && is_fixed_input(h, input) && fine; input++)
         fine = (r.names[input] = pithp_program_input(
                     s, r.to, pithp_value_spec(p, (pithp_value)input))) >= 0;
     for (int64_t k = 0; k < h->count && fine; k++)
@@ -143,9 +144,9 @@ static pithp_program *take_in(const hoisting *h) {
 
 static bool replace_body(hoisting *h, const pithp_value *outside) {
     pithp_flow *f = h->f;
-    const bool in_while = f->primitive == PITHP_OP_WHILE;
-    const int before = in_while ? pithp_flow_first_carry(f) : f->params.as_loop.constants;
-    const int count = (int)h->count;
+    const int before = h->regions.carries.first, count = (int)h->count;
+    const pithp_operand_group *groups = h->regions.groups;
+    int counts[PITHP_OPERAND_GROUPS];
     pithp_value *operands = pithp_scope_allocate(
         f->r->s, ((size_t)f->operand_count + (size_t)count) * sizeof *operands);
     pithp_program *body = operands ? take_in(h) : NULL;
@@ -154,21 +155,24 @@ static bool replace_body(hoisting *h, const pithp_value *outside) {
     for (int k = 0; k < f->operand_count; k++)
         operands[k < before ? k : k + count] = f->operands[k];
     memcpy(operands + before, outside, (size_t)count * sizeof *operands);
-    pithp_program_release(f->programs[f->program_count - 1]);
-    f->programs[f->program_count - 1] = body;
+    pithp_program_release(f->programs[h->regions.body]);
+    f->programs[h->regions.body] = body;
     f->operands = operands;
     f->operand_count += count;
-    if (in_while)
-        f->params.as_while.body_operands += count;
-    else
-        f->params.as_loop.constants += count;
+    for (int g = 0; g < PITHP_OPERAND_GROUPS; g++) /* those of the body before carries */
+        counts[g] = groups[g].count + (groups[g].role == PITHP_OPERAND_CONSTANT &&
+                                               groups[g].program == h->regions.body
+                                           ? count
+                                           : 0);
+    pithp_regions_resize(f->primitive, &f->params, counts);
     return true;
 }
 
 bool pithp_flow_hoist(pithp_flow *f) {
     if (!is_loop(f) || !f->result_count)
         return true;
-    hoisting h = {.f = f, .p = f->programs[f->program_count - 1]};
+    hoisting h = {.f = f, .regions = pithp_flow_regions(f)};
+    h.p = f->programs[h.regions.body];
     const size_t values = (size_t)h.p->value_count + 1;
     pith_scope *s = f->r->s;
     h.fixed = pithp_scope_allocate(s, 3 * values);

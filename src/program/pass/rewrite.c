@@ -196,12 +196,12 @@ static const pithp_program *known_branch(const pithp_rebuild *r,
                                          const pithp_instruction *i,
                                          const pithp_value *operands) {
     const void *index = i->primitive == PITHP_OP_COND && (r->passes & PITHP_PASS_FOLD)
-                            ? pithp_literal_of(r->to, operands[0])
+                            ? pithp_literal_of(r->to, operands[PITHP_COND_INDEX])
                             : NULL;
     if (!index)
         return NULL;
-    const double at =
-        pithp_dtype_decode(pithp_value_spec(r->to, operands[0])->dtype, index);
+    const double at = pithp_dtype_decode(
+        pithp_value_spec(r->to, operands[PITHP_COND_INDEX])->dtype, index);
     const int last = i->program_count - 1;
     return i->programs[at <= 0 ? 0 : at >= last ? last : (int)at];
 }
@@ -259,7 +259,9 @@ static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
     const pithp_program *branch = known_branch(r, i, operands);
     bool taken;
     if (branch) {
-        taken = take_branch(r, i, branch, operands + 1);
+        taken = take_branch(r, i, branch,
+                            operands +
+                                pithp_regions_of(i).groups[PITHP_COND_CONSTANTS].first);
     } else if (i->program_count && !r->shallow) {
         taken = pithp_rebuild_control(r, i, operands);
     } else {

@@ -3,6 +3,7 @@
 #ifndef PITH_PROGRAM_PASS_REWRITE_H
 #define PITH_PROGRAM_PASS_REWRITE_H
 
+#include "program/ir/region.h"
 #include "program/pass/pass.h"
 
 /* Hash table of values of the new program by their call, for CSE; open addressing, -1:
@@ -58,15 +59,10 @@ typedef struct pithp_flow {
     pithp_value *instead;
 } pithp_flow;
 
-enum { PITHP_FLOW_GROUPS = 3 };
-/* Operands are in groups. cond: index, operands. while: operands of cond, of body,
- * carries. scan: constants, carries, xs. */
-int pithp_flow_group(const pithp_flow *f, int operand);
-/* The operand of carry 0; operand_count without carries. */
-int pithp_flow_first_carry(const pithp_flow *f);
-int pithp_flow_carries(const pithp_flow *f);
-/* The input of program b for an operand; -1: none. */
-int pithp_flow_input(const pithp_flow *f, int b, int operand);
+/* The present layout of its operands. */
+static inline pithp_regions pithp_flow_regions(const pithp_flow *f) {
+    return pithp_regions_of_call(f->primitive, &f->params, f->operand_count);
+}
 
 /* Remove unused results and invariant carries. False sets the error. */
 bool pithp_flow_narrow(pithp_flow *f);

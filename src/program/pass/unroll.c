@@ -55,8 +55,10 @@ static pithp_value row_of(pith_scope *s,
 
 static bool lay_out(const pithp_flow *f, pithp_program *p, int64_t factor) {
     const pithp_loop_params *l = &f->params.as_loop;
+    const pithp_regions r = pithp_flow_regions(f);
     const pithp_program *body = f->programs[0];
-    const int64_t inputs = body->input_count, fixed = l->constants + l->carries;
+    const int64_t inputs = body->input_count, fixed = r.groups[PITHP_SCAN_XS].first;
+    const int carry = r.carries.first; /* operands are inputs */
     pith_scope *s = f->r->s;
     pithp_value *in = pithp_scope_allocate(s, ((size_t)inputs + 1) * sizeof *in);
     bool fine = in != NULL;
@@ -69,16 +71,17 @@ static bool lay_out(const pithp_flow *f, pithp_program *p, int64_t factor) {
         for (int64_t k = fixed; k < inputs && fine; k++)
             fine = (in[k] = row_of(s, p, p->inputs[k], l->reverse ? factor - 1 - t : t,
                                    pithp_value_spec(body, body->inputs[k]))) >= 0;
-        fine = fine && pithp_program_inline(s, p, body, in, in + l->constants);
+        fine = fine && pithp_program_inline(s, p, body, in, in + carry);
     }
-    for (int k = 0; k < l->carries && fine; k++)
-        fine = pithp_program_output(s, p, in[l->constants + k]);
+    for (int k = 0; k < r.carries.count && fine; k++)
+        fine = pithp_program_output(s, p, in[carry + k]);
     return fine;
 }
 
 /* xs in blocks. */
 static bool take_blocks(pithp_flow *f, int64_t factor) {
     const pithp_loop_params *l = &f->params.as_loop;
+    const int fixed = pithp_flow_regions(f).groups[PITHP_SCAN_XS].first;
     const size_t bytes = ((size_t)f->operand_count + 1) * sizeof(pithp_value);
     pithp_value *operands = pithp_scope_allocate(f->r->s, bytes);
     for (int k = 0; operands && k < f->operand_count; k++) {
@@ -87,9 +90,8 @@ static bool take_blocks(pithp_flow *f, int64_t factor) {
         for (int d = 1; d < x->rank; d++)
             shape[d + 1] = x->shape[d];
         operands[k] =
-            k < l->constants + l->carries
-                ? f->operands[k]
-                : reshape(f->r->s, f->r->to, f->operands[k], x->rank + 1, shape);
+            k < fixed ? f->operands[k]
+                      : reshape(f->r->s, f->r->to, f->operands[k], x->rank + 1, shape);
         if (operands[k] < 0)
             return false;
     }
@@ -98,9 +100,9 @@ static bool take_blocks(pithp_flow *f, int64_t factor) {
 }
 
 static bool has_deep_rows(const pithp_flow *f) {
-    const pithp_loop_params *l = &f->params.as_loop;
     bool deep = false;
-    for (int k = l->constants + l->carries; k < f->operand_count; k++)
+    for (int k = pithp_flow_regions(f).groups[PITHP_SCAN_XS].first; k < f->operand_count;
+         k++)
         deep |= pithp_value_spec(f->r->to, f->operands[k])->rank == PITH_MAX_RANK;
     return deep;
 }

@@ -6,11 +6,13 @@
 #include <string.h>
 
 size_t pithp_spare_offset(const pithp_step *step, int carry) {
-    const pithp_program *body = step->call->programs[step->call->program_count - 1];
+    const int b = pithp_regions_of(step->call).body;
     size_t offset = step->programs_bytes;
-    for (int k = 0; k < carry; k++)
+    for (int k = 0; k < carry; k++) { /* a cond has none, and no body */
+        const pithp_program *body = step->call->programs[b];
         if (!pithp_carry_in_place(step, k))
             offset += pithp_aligned(pithp_value_spec(body, body->outputs[k])->bytes);
+    }
     return offset;
 }
 
@@ -40,7 +42,7 @@ static bool make_plans(pithp_planning *g, pithp_step *step) {
  * condition, then the second buffers of carries. */
 static bool measure(pithp_planning *g, pithp_step *step) {
     const pithp_instruction *i = step->call;
-    const pithp_carried c = pithp_carries_of(i);
+    const pithp_operand_group c = pithp_carries_of(i);
     size_t inner = 0;
     for (int k = 0; k < i->program_count; k++) {
         const pithp_plan *plan = step->plans[k];

@@ -6,19 +6,6 @@
 
 #include <string.h>
 
-/* The operand that program b forwards as result k; -1: it is copied. */
-static int32_t operand_of(const pithp_instruction *i, int b, int32_t input, int k) {
-    const pithp_carried c = pithp_carries_of(i);
-    if (i->primitive == PITHP_OP_COND)
-        return input + 1;
-    if (b != i->program_count - 1 || k >= c.count)
-        return -1;
-    const int32_t fixed = i->primitive == PITHP_OP_WHILE
-                              ? ((const pithp_while_params *)i->params)->body_operands
-                              : c.first;
-    return input == fixed + k ? c.first + k : -1;
-}
-
 typedef struct pair {
     const pithp_step *step;
     int result;
@@ -29,13 +16,15 @@ typedef struct pair {
 /* The next possible origin of the result. */
 static bool next_pair(const pithp_planning *g, pair *x) {
     const pithp_instruction *i = x->step->call;
+    const pithp_regions r = pithp_regions_of(i);
     for (; x->program < i->program_count; x->program++, x->at = 0) {
         const pithp_plan *plan = x->step->plans[x->program];
         if (!plan->origins || x->result >= plan->program->output_count)
             continue;
         const pithp_origins *from = &plan->origins[x->result];
         while (x->at < from->count) {
-            const int32_t k = operand_of(i, x->program, from->inputs[x->at++], x->result);
+            const int k =
+                pithp_region_forwards(&r, x->program, from->inputs[x->at++], x->result);
             if (k >= 0) {
                 x->operand = pithp_operands(g->p, i)[k];
                 return true;

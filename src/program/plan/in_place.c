@@ -27,13 +27,14 @@ static int kernel_result(const pith_kernel_variant *kernel, int k) {
  * one branch updates it; or -1. */
 static int branches_update(const pithp_step *step, int operand) {
     const pithp_instruction *i = step->call;
-    for (int k = 0; k < i->result_count && operand > 0; k++) {
+    const pithp_regions r = pithp_regions_of(i);
+    const int input = pithp_region_input(&r, 0, operand);
+    for (int k = 0; k < i->result_count && input >= 0; k++) {
         bool all = true, any = false;
         for (int b = 0; b < i->program_count; b++) {
             const pithp_plan *plan = step->plans[b];
-            const bool updates = plan->updates && plan->updates[k] == operand - 1;
-            all &= updates ||
-                   i->programs[b]->outputs[k] == i->programs[b]->inputs[operand - 1];
+            const bool updates = plan->updates && plan->updates[k] == input;
+            all &= updates || i->programs[b]->outputs[k] == i->programs[b]->inputs[input];
             any |= updates;
         }
         if (all && any)
@@ -53,11 +54,9 @@ int pithp_updated(const pithp_step *step, int operand) {
     } else if (i->primitive == PITHP_OP_COND) {
         result = branches_update(step, operand);
     } else if (step->kind == PITHP_STEP_CONTROL) {
-        const pithp_carried c = pithp_carries_of(i);
-        const bool carry = operand >= c.first && operand < c.first + c.count;
-        result = carry && pithp_carry_in_place(step, operand - c.first)
-                     ? operand - c.first
-                     : -1;
+        const pithp_regions r = pithp_regions_of(i);
+        const int carry = pithp_carry_of(&r, operand);
+        result = carry >= 0 && pithp_carry_in_place(step, carry) ? carry : -1;
     } else if (operand == 0 && pithp_op_has(i->primitive, PITHP_TRAIT_UPDATE)) {
         result = 0;
     }
@@ -65,12 +64,10 @@ int pithp_updated(const pithp_step *step, int operand) {
 }
 
 bool pithp_carry_in_place(const pithp_step *step, int carry) {
-    const pithp_instruction *i = step->call;
-    const pithp_plan *body = step->plans[i->program_count - 1];
-    const int first = i->primitive == PITHP_OP_WHILE
-                          ? ((const pithp_while_params *)i->params)->body_operands
-                          : pithp_carries_of(i).first;
-    return body->updates && body->updates[carry] == first + carry;
+    const pithp_regions r = pithp_regions_of(step->call);
+    const pithp_plan *body = step->plans[r.body];
+    return body->updates &&
+           body->updates[carry] == pithp_region_first_carry(&r, r.body) + carry;
 }
 
 /* ---- Planning ---- */
