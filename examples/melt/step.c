@@ -11,7 +11,11 @@ static void require_room(pith_scope *s,
                          const pith_array *need) {
     const pith_capacity *capacity =
         sim->fixed_capacity
-            ? pith_capacity_for(s, pith_fixed_capacity(s, room, "--fixed-capacity"), slot)
+            ? pith_capacity_make(s,
+                                 &(pith_capacity_options){.size = room,
+                                                          .lens = slot,
+                                                          .fixed = true,
+                                                          .message = "--fixed-capacity"})
             : pith_lens_capacity(s, slot, room, 2.0);
     pith_capacity_require(s, capacity, need);
 }

@@ -76,10 +76,57 @@ typedef struct pith_capacity_gap {
 } pith_capacity_gap;
 
 /**
- * Count and sizes as two arguments of the functions below: PITH_SIZES(in->edges,
- * in->pairs).
+ * Options of pith_capacity_make.
+ *
+ * The sizes come from one of size, sizes, tree and from. The capacity grows through
+ * `lens` or by `kind`. With neither it is fixed: its failures have no fix.
  */
-#define PITH_SIZES(...) PITH_COUNT_SIZES_(__VA_ARGS__), PITH_ARRAY_(int64_t, __VA_ARGS__)
+typedef struct pith_capacity_options {
+    int64_t size PITH_DEFAULT;  /**< the only size */
+    int64_t count PITH_DEFAULT; /**< number of sizes; see PITH_SIZES */
+    const int64_t *sizes PITH_DEFAULT;
+    /** Tree of sizes. If the tree has leaves, the call reads them and waits. */
+    const void *tree PITH_DEFAULT;
+    /**
+     * Capacity to copy, with its sizes, growth and message. A factor, a message and, if
+     * it has none, a lens apply to the copy.
+     */
+    const pith_capacity *from PITH_DEFAULT;
+    /**
+     * Lens that finds the sizes in the root that the step receives; the capacity keeps
+     * it. The fix sets the sizes through the lens to the larger of the grown sizes and
+     * the present ones. The leaves whose extents name a size are resized: their contents
+     * are kept and the tail is filled. For several sizes the lens finds a tuple of sizes
+     * (pith_lens_merge), a record or a container; if it finds another number of sizes,
+     * the fix fails with PITH_E_STRUCTURE.
+     *
+     * With `fixed`, `kind` or `from`, the lens names the sizes in messages and in
+     * pith_capacity_audit, and does not set them.
+     */
+    const pith_lens *lens PITH_DEFAULT;
+    /** Base of the growth through the lens, see pith_grown_size; usually 2. */
+    double base PITH_DEFAULT;
+    bool fixed PITH_DEFAULT; /**< the capacity cannot grow in spite of its lens */
+    /** User-defined kind; copied. NULL: growth through the lens. */
+    const pith_capacity_kind *kind PITH_DEFAULT;
+    /**
+     * Argument of the functions of `kind`. It must outlive the capacity and all objects
+     * kept from it.
+     */
+    void *closure PITH_DEFAULT;
+    /**
+     * Number of elements for each unit of a size; 0: 1. The capacity's sizes are the
+     * given sizes times the factor. Requirements are divided by it and rounded up.
+     */
+    int64_t factor PITH_DEFAULT;
+    /** Text appended to the library's message; copied. NULL: no text. */
+    const char *message PITH_DEFAULT;
+} pith_capacity_options;
+
+/** Count and sizes as members of pith_capacity_options: PITH_SIZES(in->edges, in->pairs).
+ */
+#define PITH_SIZES(...)                                                                  \
+    .count = PITH_COUNT_SIZES_(__VA_ARGS__), .sizes = PITH_ARRAY_(int64_t, __VA_ARGS__)
 #ifdef __cplusplus
 #    define PITH_COUNT_SIZES_(...)                                                       \
         (int64_t)(std::initializer_list<int64_t>{__VA_ARGS__}.size())
@@ -112,11 +159,8 @@ PITH_API int64_t pith_grown_size(pith_scope *s, int64_t size, int64_t need, doub
 /* ---- Making capacities ---- */
 
 /**
- * Make a capacity whose size a lens finds in the state.
- *
- * Its fix sets the size through the lens to the larger of the grown size and the present
- * size. The leaves whose extents name the size are resized: their contents are kept and
- * the tail is filled.
+ * Make a capacity whose size a lens finds in the state. The capacity grows through the
+ * lens, as the member `lens` of pith_capacity_options describes.
  *
  * @param lens A lens on the root that the step receives. The capacity keeps it.
  * @param size The present size, such as in->max_edges.
@@ -130,139 +174,30 @@ PITH_API int64_t pith_grown_size(pith_scope *s, int64_t size, int64_t need, doub
 PITH_API const pith_capacity *
 pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base);
 /**
- * Make a capacity with several sizes that one lens finds:
+ * Make a capacity of any kind, or a changed copy of one:
  *
- *     pith_lens_capacity_sizes(s, lens, PITH_SIZES(a, b), 2.0)
+ *     pith_capacity_make(s, &(pith_capacity_options){.size = 8, .message = "8 lanes"})
+ *     pith_capacity_make(s, &(pith_capacity_options){PITH_SIZES(in->edges, in->pairs),
+ *                                                    .lens = both, .base = 2})
+ *     pith_capacity_make(s, &(pith_capacity_options){.from = edges, .factor = 3})
  *
- * The lens finds a tuple of sizes (pith_lens_merge), a record or a container. If it finds
- * another number of sizes, the fix fails with PITH_E_STRUCTURE.
+ * @param options NULL: a fixed capacity of size 0.
  *
  * @par Errors
- * PITH_E_ARG: @p count is below 1. Also all errors of pith_lens_capacity.
+ * PITH_E_ARG: the sizes come from several members, the count is below 1 or without sizes,
+ * a size or the factor is negative, the tree has no sizes, the base is not finite, a
+ * fixed capacity has a kind, or a copy has another lens or another growth.
+ * PITH_E_OVERFLOW: a size times the factor overflows.
+ *
+ * For a tree, PITH_E_DTYPE and PITH_E_SHAPE: a leaf is no size. PITH_E_TRACED: a leaf has
+ * no value while a function is traced; compiled functions keep sizes in statics of
+ * records. PITH_E_OVERFLOW: a leaf is a u64 of 2^63 or more. These errors carry the path
+ * of the leaf in the state.
  *
  * @return The capacity, owned by @p s, or NULL.
  */
-PITH_API const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
-                                                       const pith_lens *lens,
-                                                       int64_t count,
-                                                       const int64_t *sizes,
-                                                       double base);
-/**
- * Make a capacity with a tree of sizes that one lens finds. If the tree has leaves, the
- * call reads them and waits.
- *
- * @par Errors
- * PITH_E_DTYPE and PITH_E_SHAPE: a leaf is no size. PITH_E_TRACED: a leaf has no value
- * while a function is traced; compiled functions keep sizes in statics of records.
- * PITH_E_OVERFLOW: a leaf is a u64 of 2^63 or more. These errors carry the path of the
- * leaf in the state. PITH_E_ARG: the tree has no sizes, or a size is negative.
- *
- * @return The capacity, owned by @p s, or NULL.
- */
-PITH_API const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
-                                                      const pith_lens *lens,
-                                                      const void *sizes,
-                                                      double base);
-/**
- * Make a capacity that cannot grow: its failures have no fix.
- *
- * @param message Text appended to the library's message; copied. NULL: no text.
- *
- * @par Errors
- * PITH_E_ARG: @p size is negative.
- *
- * @return The capacity, owned by @p s, or NULL.
- */
-PITH_API const pith_capacity *
-pith_fixed_capacity(pith_scope *s, int64_t size, const char *message);
-/**
- * Make a capacity with several sizes that cannot grow; see pith_fixed_capacity.
- *
- * @par Errors
- * PITH_E_ARG: @p count is below 1, or a size is negative.
- */
-PITH_API const pith_capacity *pith_fixed_capacity_sizes(pith_scope *s,
-                                                        int64_t count,
-                                                        const int64_t *sizes,
-                                                        const char *message);
-/**
- * Make a capacity with a tree of sizes that cannot grow; see pith_fixed_capacity.
- *
- * @par Errors
- * As for pith_lens_capacity_tree.
- */
-PITH_API const pith_capacity *
-pith_fixed_capacity_tree(pith_scope *s, const void *sizes, const char *message);
-/**
- * Make a capacity of a user-defined kind.
- *
- * @param kind Copied.
- * @param closure Argument of the functions of @p kind. It must outlive the capacity and
- *        all objects kept from it.
- *
- * @par Errors
- * PITH_E_ARG: @p kind is NULL, or @p size is negative.
- *
- * @return The capacity, owned by @p s, or NULL.
- */
-PITH_API const pith_capacity *pith_user_capacity(pith_scope *s,
-                                                 const pith_capacity_kind *kind,
-                                                 int64_t size,
-                                                 void *closure);
-/**
- * Make a capacity of a user-defined kind with several sizes; see pith_user_capacity.
- *
- * @par Errors
- * PITH_E_ARG: @p count is below 1. Also all errors of pith_user_capacity.
- */
-PITH_API const pith_capacity *pith_user_capacity_sizes(pith_scope *s,
-                                                       const pith_capacity_kind *kind,
-                                                       int64_t count,
-                                                       const int64_t *sizes,
-                                                       void *closure);
-/**
- * Make a capacity of a user-defined kind with a tree of sizes; see pith_user_capacity.
- *
- * @par Errors
- * As for pith_lens_capacity_tree.
- */
-PITH_API const pith_capacity *pith_user_capacity_tree(pith_scope *s,
-                                                      const pith_capacity_kind *kind,
-                                                      const void *sizes,
-                                                      void *closure);
-/**
- * Make a view of a capacity whose sizes are @p factor times as large: @p factor elements
- * for each unit of the size. Requirements are divided by the factor and rounded up.
- *
- * @par Errors
- * PITH_E_ARG: @p factor is below 1. PITH_E_OVERFLOW: a size overflows.
- *
- * @return The capacity, owned by @p s, or NULL.
- */
-PITH_API const pith_capacity *
-pith_multiplied_capacity(pith_scope *s, const pith_capacity *capacity, int64_t factor);
-/**
- * Make a copy of a capacity with @p message appended to its message.
- *
- * @par Errors
- * PITH_E_ARG: @p message is NULL.
- *
- * @return The capacity, owned by @p s, or NULL.
- */
-PITH_API const pith_capacity *pith_capacity_extend_message(pith_scope *s,
-                                                           const pith_capacity *capacity,
-                                                           const char *message);
-/**
- * Make a copy of a capacity that covers the target of a lens. Messages and
- * pith_capacity_audit then name a fixed or user-defined capacity by this target.
- *
- * @par Errors
- * PITH_E_ARG: the capacity was made with a lens.
- *
- * @return The capacity, owned by @p s, or NULL.
- */
-PITH_API const pith_capacity *
-pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens);
+PITH_API const pith_capacity *pith_capacity_make(pith_scope *s,
+                                                 const pith_capacity_options *options);
 
 /* ---- Properties ---- */
 
@@ -340,13 +275,6 @@ PITH_API bool pith_capacity_valid(pith_scope *s,
                                   const pith_capacity *capacity,
                                   const pith_array *required);
 /**
- * Whether a capacity is insufficient for a requirement. The call reads the requirement
- * and waits; false on failure.
- */
-PITH_API bool pith_capacity_failed(pith_scope *s,
-                                   const pith_capacity *capacity,
-                                   const pith_array *required);
-/**
  * Check that a capacity suffices for a requirement. The call waits.
  *
  * @par Errors
@@ -395,8 +323,8 @@ PITH_API const void *pith_capacity_fix_any(pith_scope *s,
  * Run a step and list the sizes of its state that no capacity covers.
  *
  * The audit examines each static that names extents of present leaves. A capacity that
- * the step requires covers a static if its growth changes the static, or by
- * pith_capacity_for.
+ * the step requires covers a static if its growth changes the static, or if its lens
+ * names the static.
  *
  * Random draws in another shape give other numbers. A run that starts with a small size
  * then differs from a run that starts with a large one. The audit therefore also lists
@@ -424,34 +352,15 @@ PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_grown_size(s, ...)    pith_grown_size(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_capacity(s, ...) pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_capacity_sizes(s, ...)                                             \
-        pith_lens_capacity_sizes(PITH_AT(s), __VA_ARGS__)
-#    define pith_lens_capacity_tree(s, ...)                                              \
-        pith_lens_capacity_tree(PITH_AT(s), __VA_ARGS__)
-#    define pith_fixed_capacity(s, ...) pith_fixed_capacity(PITH_AT(s), __VA_ARGS__)
-#    define pith_fixed_capacity_sizes(s, ...)                                            \
-        pith_fixed_capacity_sizes(PITH_AT(s), __VA_ARGS__)
-#    define pith_fixed_capacity_tree(s, ...)                                             \
-        pith_fixed_capacity_tree(PITH_AT(s), __VA_ARGS__)
-#    define pith_user_capacity(s, ...) pith_user_capacity(PITH_AT(s), __VA_ARGS__)
-#    define pith_user_capacity_sizes(s, ...)                                             \
-        pith_user_capacity_sizes(PITH_AT(s), __VA_ARGS__)
-#    define pith_user_capacity_tree(s, ...)                                              \
-        pith_user_capacity_tree(PITH_AT(s), __VA_ARGS__)
-#    define pith_multiplied_capacity(s, ...)                                             \
-        pith_multiplied_capacity(PITH_AT(s), __VA_ARGS__)
-#    define pith_capacity_extend_message(s, ...)                                         \
-        pith_capacity_extend_message(PITH_AT(s), __VA_ARGS__)
-#    define pith_capacity_for(s, ...)     pith_capacity_for(PITH_AT(s), __VA_ARGS__)
+#    define pith_grown_size(s, ...)       pith_grown_size(PITH_AT(s), __VA_ARGS__)
+#    define pith_lens_capacity(s, ...)    pith_lens_capacity(PITH_AT(s), __VA_ARGS__)
+#    define pith_capacity_make(s, ...)    pith_capacity_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_sizes(s, ...)   pith_capacity_sizes(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_slot(s, ...)    pith_capacity_slot(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_require(s, ...) pith_capacity_require(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_guard(s, ...)   pith_capacity_guard(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_grown(s, ...)   pith_capacity_grown(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_valid(s, ...)   pith_capacity_valid(PITH_AT(s), __VA_ARGS__)
-#    define pith_capacity_failed(s, ...)  pith_capacity_failed(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_check(s, ...)   pith_capacity_check(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_message(s, ...) pith_capacity_message(PITH_AT(s), __VA_ARGS__)
 #    define pith_capacity_fix_any(s, ...) pith_capacity_fix_any(PITH_AT(s), __VA_ARGS__)

@@ -109,17 +109,9 @@ pith_status pithp_capacity_check(pith_scope *s,
         verdict == PITHP_POINTER_OK ? "another object" : pithp_pointer_text(verdict));
 }
 
-/* ---- Given sizes ---- */
+/* ---- Sizes of a new capacity ---- */
 
-/* Source of sizes: numbers or a tree. */
-typedef struct {
-    const char *function;
-    int64_t count;
-    const int64_t *sizes;
-    const void *tree;
-    bool one;
-    const pith_lens *lens; /* path of the sizes in the state; NULL: none */
-} source;
+static const char maker[] = "pith_capacity_make";
 
 static void add_lens(const pith_lens *lens, pithp_text *t) {
     for (int32_t i = 0; i < lens->part_count; i++)
@@ -127,242 +119,165 @@ static void add_lens(const pith_lens *lens, pithp_text *t) {
 }
 
 /* Prefix the error of a size with its path in the state. Returns NULL. */
-static struct pith_capacity *fail_size(pith_scope *s, const source *g) {
+static struct pith_capacity *fail_size(pith_scope *s, const pith_lens *lens) {
     pithp_text slot;
     pithp_text_begin(&slot, s->runtime);
-    if (g->lens)
-        add_lens(g->lens, &slot);
+    if (lens)
+        add_lens(lens, &slot);
     pithp_error_prefix(s, slot.bytes);
     pithp_text_end(&slot);
     return NULL;
 }
 
-/* A fixed capacity of these sizes; makers change it afterwards. NULL: error set. */
-static struct pith_capacity *from(pith_scope *s, source *g) {
-    const bool tree = !g->sizes && g->tree;
-    if (tree) {
-        if (pithp_tree_check(s, g->tree, g->function, "sizes") != PITH_OK)
-            return NULL;
-        g->count = pithp_sizes_count(s, g->tree, g->function);
-        if (g->count < 0)
-            return fail_size(s, g);
-    }
-    if (!tree && (g->count < 1 || !g->sizes)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected sizes, got %lld at %s", g->function,
-                   (long long)g->count, g->sizes ? "an address" : "NULL");
+/* A fixed capacity with the sizes of a tree. NULL: error set. */
+static struct pith_capacity *
+of_tree(pith_scope *s, const pith_capacity_options *o, const char *function) {
+    if (pithp_tree_check(s, o->tree, function, "sizes") != PITH_OK)
+        return NULL;
+    const int64_t count = pithp_sizes_count(s, o->tree, function);
+    if (count < 0)
+        return fail_size(s, o->lens);
+    int64_t *sizes = NULL;
+    struct pith_capacity *c = make(s, count, &sizes);
+    const void *tree = o->tree;
+    if (!c || !keep_part(s, &tree))
+        return NULL;
+    c->tree = tree;
+    if (pithp_sizes_read(s, tree, function, sizes) != PITH_OK)
+        return fail_size(s, o->lens);
+    return c;
+}
+
+/* A fixed capacity with sizes that are numbers. NULL: error set. */
+static struct pith_capacity *
+of_numbers(pith_scope *s, const pith_capacity_options *o, const char *function) {
+    const bool one = !o->sizes && o->count == 0;
+    const int64_t count = one ? 1 : o->count, *from = one ? &o->size : o->sizes;
+    if (count < 1 || !from) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected sizes, got %lld at %s", function,
+                   (long long)count, from ? "an address" : "NULL");
         return NULL;
     }
     int64_t *sizes = NULL;
-    struct pith_capacity *c = make(s, g->count, &sizes);
-    if (!c || !keep_part(s, &g->tree))
+    struct pith_capacity *c = make(s, count, &sizes);
+    if (!c)
         return NULL;
-    c->tree = g->tree;
-    c->one = g->one;
-    if (!tree)
-        memcpy(sizes, g->sizes, (size_t)g->count * sizeof *g->sizes);
-    else if (pithp_sizes_read(s, g->tree, g->function, sizes) != PITH_OK)
-        return fail_size(s, g);
-    for (int64_t i = 0; i < c->count; i++)
+    memcpy(sizes, from, (size_t)count * sizeof *sizes);
+    c->one = one;
+    return c;
+}
+
+/* A fixed capacity with the sizes of the options. NULL: error set. */
+static struct pith_capacity *
+with_sizes(pith_scope *s, const pith_capacity_options *o, const char *function) {
+    struct pith_capacity *c =
+        o->tree ? of_tree(s, o, function) : of_numbers(s, o, function);
+    for (int64_t i = 0; c && i < c->count; i++)
         if (c->sizes[i] < 0) {
             pithp_fail(s, PITH_E_ARG, NULL, "%s: a size of %lld: expected 0 or more",
-                       g->function, (long long)c->sizes[i]);
+                       function, (long long)c->sizes[i]);
             return NULL;
         }
     return c;
 }
 
-static const pith_capacity *through_lens(pith_scope *s, source g, double base) {
-    if (!pithp_enter_as(s, g.function) ||
-        pithp_lens_check(s, g.lens, g.function, "lens") != PITH_OK)
-        return NULL;
-    if (!isfinite(base)) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a base that is a number, got %g",
-                   g.function, base);
+/* ---- Makers ---- */
+
+/* A new capacity with the sizes and the growth of the options. NULL: error set. */
+static struct pith_capacity *
+make_new(pith_scope *s, const pith_capacity_options *o, const char *function) {
+    const bool grows = o->lens && !o->fixed && !o->kind;
+    if (o->fixed && o->kind) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: a fixed capacity has no kind", function);
         return NULL;
     }
-    struct pith_capacity *c = from(s, &g);
-    const void *kept = g.lens;
-    if (!c || !keep_part(s, &kept))
+    if (grows && !isfinite(o->base)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a base that is a number, got %g",
+                   function, o->base);
         return NULL;
-    c->how = PITHP_CAPACITY_LENS;
-    c->lens = kept;
-    c->base = base;
+    }
+    struct pith_capacity *c = with_sizes(s, o, function);
+    if (c && o->kind) {
+        c->how = PITHP_CAPACITY_USER;
+        c->kind = *o->kind;
+        c->closure = o->closure;
+    } else if (c && grows) {
+        c->how = PITHP_CAPACITY_LENS;
+        c->base = o->base;
+    }
     return c;
 }
 
-const pith_capacity *
-pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base) {
-    const source g = {.function = "pith_lens_capacity",
-                      .count = 1,
-                      .sizes = &size,
-                      .one = true,
-                      .lens = lens};
-    return through_lens(s, g, base);
-}
-
-const pith_capacity *pith_lens_capacity_sizes(pith_scope *s,
-                                              const pith_lens *lens,
-                                              int64_t count,
-                                              const int64_t *sizes,
-                                              double base) {
-    const source g = {.function = "pith_lens_capacity_sizes",
-                      .count = count,
-                      .sizes = sizes,
-                      .lens = lens};
-    return through_lens(s, g, base);
-}
-
-const pith_capacity *pith_lens_capacity_tree(pith_scope *s,
-                                             const pith_lens *lens,
-                                             const void *sizes,
-                                             double base) {
-    const source g = {.function = "pith_lens_capacity_tree", .tree = sizes, .lens = lens};
-    return through_lens(s, g, base);
-}
-
-static const pith_capacity *fixed(pith_scope *s, source g, const char *message) {
-    struct pith_capacity *c = pithp_enter_as(s, g.function) ? from(s, &g) : NULL;
-    if (!c)
+/* A copy of options->from. NULL: error set. */
+static struct pith_capacity *make_derived(pith_scope *s, const pith_capacity_options *o) {
+    if (pithp_capacity_check(s, o->from, maker, "from") != PITH_OK)
         return NULL;
-    c->message = copy_text(s, message ? message : "", "");
+    if (o->fixed || o->kind || o->closure || o->base != 0) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: a copy of a capacity takes no fixed, kind, closure or base",
+                   maker);
+        return NULL;
+    }
+    if (o->lens && o->from->how == PITHP_CAPACITY_LENS) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: the capacity has a lens of its own", maker);
+        return NULL;
+    }
+    return copy(s, o->from, o->from->sizes);
+}
+
+/* Multiply a capacity by a factor; 0 stands for 1. */
+static pith_status multiply(pith_scope *s, struct pith_capacity *c, int64_t factor) {
+    int64_t product;
+    if (factor < 0)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: expected a factor of 1 or more, got %lld", maker,
+                          (long long)factor);
+    bool fits = !__builtin_mul_overflow(c->factor, factor ? factor : 1, &product);
+    for (int64_t i = 0; fits && i < c->count; i++)
+        fits = c->sizes[i] <= INT64_MAX / product;
+    if (!fits)
+        return pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: a size times %lld overflows",
+                          maker, (long long)factor);
+    c->factor = product;
+    return PITH_OK;
+}
+
+/* Set the lens of a capacity to a copy that lives as long as s. false: error set. */
+static bool set_lens(pith_scope *s, struct pith_capacity *c, const pith_lens *lens) {
+    const void *kept = lens;
+    if (!keep_part(s, &kept))
+        return false;
+    c->lens = kept;
+    return true;
+}
+
+const pith_capacity *pith_capacity_make(pith_scope *s,
+                                        const pith_capacity_options *options) {
+    const pith_capacity_options o = options ? *options : (pith_capacity_options){0};
+    const bool list = o.sizes || o.count != 0;
+    if (!pithp_enter(s) ||
+        (o.lens && pithp_lens_check(s, o.lens, maker, "lens") != PITH_OK))
+        return NULL;
+    if ((o.size != 0) + list + !!o.tree + !!o.from > 1) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: expected one of size, sizes, tree and from, got several", maker);
+        return NULL;
+    }
+    struct pith_capacity *c = o.from ? make_derived(s, &o) : make_new(s, &o, maker);
+    if (!c || multiply(s, c, o.factor) != PITH_OK || (o.lens && !set_lens(s, c, o.lens)))
+        return NULL;
+    c->message = copy_text(s, c->message, o.message ? o.message : "");
     return c->message ? c : NULL;
 }
 
 const pith_capacity *
-pith_fixed_capacity(pith_scope *s, int64_t size, const char *message) {
-    return fixed(
-        s,
-        (source){
-            .function = "pith_fixed_capacity", .count = 1, .sizes = &size, .one = true},
-        message);
-}
-
-const pith_capacity *pith_fixed_capacity_sizes(pith_scope *s,
-                                               int64_t count,
-                                               const int64_t *sizes,
-                                               const char *message) {
-    return fixed(
-        s,
-        (source){.function = "pith_fixed_capacity_sizes", .count = count, .sizes = sizes},
-        message);
-}
-
-const pith_capacity *
-pith_fixed_capacity_tree(pith_scope *s, const void *sizes, const char *message) {
-    return fixed(s, (source){.function = "pith_fixed_capacity_tree", .tree = sizes},
-                 message);
-}
-
-static const pith_capacity *
-of_user(pith_scope *s, source g, const pith_capacity_kind *kind, void *closure) {
-    if (!pithp_enter_as(s, g.function))
-        return NULL;
-    if (!kind) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: kind is NULL", g.function);
-        return NULL;
-    }
-    struct pith_capacity *c = from(s, &g);
-    if (!c)
-        return NULL;
-    c->how = PITHP_CAPACITY_USER;
-    c->kind = *kind;
-    c->closure = closure;
-    return c;
-}
-
-const pith_capacity *pith_user_capacity(pith_scope *s,
-                                        const pith_capacity_kind *kind,
-                                        int64_t size,
-                                        void *closure) {
-    return of_user(
-        s,
-        (source){
-            .function = "pith_user_capacity", .count = 1, .sizes = &size, .one = true},
-        kind, closure);
-}
-
-const pith_capacity *pith_user_capacity_sizes(pith_scope *s,
-                                              const pith_capacity_kind *kind,
-                                              int64_t count,
-                                              const int64_t *sizes,
-                                              void *closure) {
-    return of_user(
-        s,
-        (source){.function = "pith_user_capacity_sizes", .count = count, .sizes = sizes},
-        kind, closure);
-}
-
-const pith_capacity *pith_user_capacity_tree(pith_scope *s,
-                                             const pith_capacity_kind *kind,
-                                             const void *sizes,
-                                             void *closure) {
-    return of_user(s, (source){.function = "pith_user_capacity_tree", .tree = sizes},
-                   kind, closure);
-}
-
-/* ---- Capacities derived from another one ---- */
-
-const pith_capacity *
-pith_multiplied_capacity(pith_scope *s, const pith_capacity *capacity, int64_t factor) {
-    static const char *const function = "pith_multiplied_capacity";
-    int64_t product;
+pith_lens_capacity(pith_scope *s, const pith_lens *lens, int64_t size, double base) {
+    const pith_capacity_options o = {.size = size, .lens = lens, .base = base};
     if (!pithp_enter(s) ||
-        pithp_capacity_check(s, capacity, function, "capacity") != PITH_OK)
+        pithp_lens_check(s, lens, "pith_lens_capacity", "lens") != PITH_OK)
         return NULL;
-    if (factor < 1) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a factor of 1 or more, got %lld",
-                   function, (long long)factor);
-        return NULL;
-    }
-    bool fits = !__builtin_mul_overflow(capacity->factor, factor, &product);
-    for (int64_t i = 0; fits && i < capacity->count; i++)
-        fits = capacity->sizes[i] <= INT64_MAX / product;
-    if (!fits) {
-        pithp_fail(s, PITH_E_OVERFLOW, NULL, "%s: a size times %lld overflows", function,
-                   (long long)factor);
-        return NULL;
-    }
-    struct pith_capacity *c = copy(s, capacity, capacity->sizes);
-    if (c)
-        c->factor = product;
-    return c;
-}
-
-const pith_capacity *pith_capacity_extend_message(pith_scope *s,
-                                                  const pith_capacity *capacity,
-                                                  const char *message) {
-    static const char *const function = "pith_capacity_extend_message";
-    if (!pithp_enter(s) ||
-        pithp_capacity_check(s, capacity, function, "capacity") != PITH_OK)
-        return NULL;
-    if (!message) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: message is NULL", function);
-        return NULL;
-    }
-    struct pith_capacity *c = copy(s, capacity, capacity->sizes);
-    if (c)
-        c->message = copy_text(s, capacity->message, message);
-    return c && c->message ? c : NULL;
-}
-
-const pith_capacity *
-pith_capacity_for(pith_scope *s, const pith_capacity *capacity, const pith_lens *lens) {
-    static const char *const function = "pith_capacity_for";
-    if (!pithp_enter(s) ||
-        pithp_capacity_check(s, capacity, function, "capacity") != PITH_OK ||
-        pithp_lens_check(s, lens, function, "lens") != PITH_OK)
-        return NULL;
-    if (capacity->how == PITHP_CAPACITY_LENS) {
-        pithp_fail(s, PITH_E_ARG, NULL, "%s: the capacity has a lens of its own",
-                   function);
-        return NULL;
-    }
-    const void *kept = lens;
-    struct pith_capacity *c = copy(s, capacity, capacity->sizes);
-    if (!c || !keep_part(s, &kept))
-        return NULL;
-    c->lens = kept;
-    return c;
+    struct pith_capacity *c = make_new(s, &o, "pith_lens_capacity");
+    return c && set_lens(s, c, lens) ? c : NULL;
 }
 
 /* ---- Getters ---- */

@@ -164,17 +164,6 @@ bool pith_capacity_valid(pith_scope *s,
     return fits;
 }
 
-bool pith_capacity_failed(pith_scope *s,
-                          const pith_capacity *capacity,
-                          const pith_array *required) {
-    pith_scope *work;
-    const pithp_need *needs =
-        needs_of(s, capacity, required, "pith_capacity_failed", &work);
-    const bool fits = !needs || pithp_needs_fit(capacity, needs);
-    pith_scope_close(work);
-    return !fits;
-}
-
 /* Message for a requirement that does not fit. The caller ends path and text. false: it
  * fits, or the error is set. */
 static bool complaint(pith_scope *s,

@@ -162,10 +162,6 @@ static const char *const may_be_null[] = {
     "pith_lens_path.type",                 /* any tree */
     "pith_text_make.text",                 /* no text */
     "pith_lens_set_text_with.value",       /* the same */
-
-    "pith_fixed_capacity.message", /* none */
-    "pith_fixed_capacity_sizes.message",
-    "pith_fixed_capacity_tree.message",
 };
 
 /* Parameters that are left alone where they are no good: these calls cannot fail. */
@@ -370,7 +366,7 @@ Test(bad_pointers, are_errors_in_every_exported_function) {
     g.flag = pith_bool(g.scope, false);
     g.number = pith_i32(g.scope, 0);
     g.pith_index = pith_index_of(g.scope, "", 0, NULL);
-    g.pith_capacity = pith_fixed_capacity(g.scope, 1, NULL);
+    g.pith_capacity = pith_capacity_make(g.scope, &(pith_capacity_options){.size = 1});
     g.key = pith_random_key(g.scope, 1);
     g.foreign = pith_array_copy(elsewhere, PITH_F64, one, &number);
     pt_ok(g.scope, g.array);

@@ -12,14 +12,18 @@ PITH_FUNCTION1(careless_step, careless, Sim, Sim)
 static const Sim *careful(pith_scope *in, const Sim *sim) {
     const pith_lens *both = pith_lens_merge(
         in, PITH_LENSES(PITH_LENS(Sim, max_edges), PITH_LENS(Sim, lists->width)));
-    pith_capacity_require(in,
-                          pith_lens_capacity_sizes(
-                              in, both, PITH_SIZES(sim->max_edges, sim->lists->width), 2),
-                          pith_i64(in, 1));
     pith_capacity_require(
         in,
-        pith_capacity_for(in, pith_fixed_capacity(in, sim->lists->depth, NULL),
-                          PITH_LENS(Sim, lists->depth)),
+        pith_capacity_make(
+            in, &(pith_capacity_options){PITH_SIZES(sim->max_edges, sim->lists->width),
+                                         .lens = both, .base = 2}),
+        pith_i64(in, 1));
+    pith_capacity_require(
+        in,
+        pith_capacity_make(in,
+                           &(pith_capacity_options){.size = sim->lists->depth,
+                                                    .lens = PITH_LENS(Sim, lists->depth),
+                                                    .fixed = true}),
         pith_i64(in, 1));
     return sim;
 }
@@ -99,8 +103,10 @@ static const Outer *idle(pith_scope *in, const Outer *o) {
 }
 PITH_FUNCTION1(idle_step, idle, Outer, Outer)
 static const Outer *guarded(pith_scope *in, const Outer *o) {
-    pith_capacity_require(in, pith_user_capacity(in, &own, o->cap, NULL),
-                          pith_i64(in, 1));
+    pith_capacity_require(
+        in,
+        pith_capacity_make(in, &(pith_capacity_options){.size = o->cap, .kind = &own}),
+        pith_i64(in, 1));
     return o;
 }
 PITH_FUNCTION1(guarded_step, guarded, Outer, Outer)

@@ -35,7 +35,7 @@ Test(capacity, fractions_are_rounded_up) {
     const pith_capacity *c = of_edges(15, 1);
     cr_assert(grown(c, pith_f64(s, 15.7)) == 16 && grown(c, pith_f32(s, 15.5f)) == 16);
     cr_assert(pith_capacity_valid(s, c, pith_f64(s, 15)) &&
-              pith_capacity_failed(s, c, pith_f64(s, 15.0001)));
+              !pith_capacity_valid(s, c, pith_f64(s, 15.0001)));
     const pith_array *half = pith_cast(s, pith_f64(s, 15.5), PITH_F16);
     cr_assert(grown(c, half) == 16);
     pt_ok(s);
@@ -50,11 +50,12 @@ Test(capacity, a_batch_counts_by_its_greatest) {
     cr_assert(grown(c, square) == 256, "any shape is a batch for one size");
     const int64_t none = 0;
     cr_assert(pith_capacity_valid(s, c, i64s(0, &none)), "an empty batch needs nothing");
-    const pith_capacity *two = pith_lens_capacity_sizes(
-        s,
-        pith_lens_merge(
-            s, PITH_LENSES(PITH_LENS(Sim, max_edges), PITH_LENS(Sim, lists->width))),
-        PITH_SIZES(100, 3), 2);
+    const pith_capacity *two = pith_capacity_make(
+        s, &(pith_capacity_options){
+               PITH_SIZES(100, 3),
+               .lens = pith_lens_merge(s, PITH_LENSES(PITH_LENS(Sim, max_edges),
+                                                      PITH_LENS(Sim, lists->width))),
+               .base = 2});
     pt_ok(s, two);
     const pith_array *batch = pith_reshape(s, I64S(90, 5, 150, 2), PITH_SHAPE(2, 2));
     const pith_capacity *g = pith_capacity_grown(s, two, batch);
@@ -65,13 +66,14 @@ Test(capacity, a_batch_counts_by_its_greatest) {
 
 Test(capacity, several_sizes_grow_each_on_its_own) {
     open_all();
-    const pith_capacity *c = pith_fixed_capacity_sizes(s, PITH_SIZES(10, 20, 30), NULL);
+    const pith_capacity *c =
+        pith_capacity_make(s, &(pith_capacity_options){PITH_SIZES(10, 20, 30)});
     cr_assert(pith_capacity_count(c) == 3 && pith_capacity_size_at(c, 2) == 30);
     cr_assert(pith_capacity_size_at(c, 3) == -1 && pith_capacity_size_at(c, -1) == -1);
     cr_assert(pith_capacity_valid(s, c, I64S(10, 20, 30)) &&
               !pith_capacity_valid(s, c, I64S(10, 21, 30)));
     cr_assert(pith_capacity_valid(s, c, pith_i64(s, 10)) &&
-                  pith_capacity_failed(s, c, pith_i64(s, 11)),
+                  !pith_capacity_valid(s, c, pith_i64(s, 11)),
               "a scalar is needed of each");
     const void *sizes = pith_capacity_sizes(s, c);
     cr_assert(pith_kind(sizes) == PITH_NODE_TUPLE &&
@@ -83,6 +85,34 @@ Test(capacity, several_sizes_grow_each_on_its_own) {
     const int64_t none = 0;
     pt_fails(PITH_E_SHAPE, s, pith_capacity_valid(s, c, i64s(0, &none)));
     pt_fails(PITH_E_DTYPE, s, pith_capacity_valid(s, c, pith_bool(s, true)));
+    close_all();
+}
+
+Test(capacity, options_that_contradict_each_other_are_refused) {
+    open_all();
+    static const pith_capacity_kind kind = {.name = "pool"};
+    const pith_lens *lens = PITH_LENS(Sim, max_edges);
+    const pith_capacity *c = pith_capacity_make(s, NULL);
+    pt_ok(s, pith_capacity_count(c) == 1 && pith_capacity_size(c) == 0);
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){.size = 1, .from = c}));
+    pt_says("expected one of size, sizes, tree and from, got several");
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(
+                 s, &(pith_capacity_options){PITH_SIZES(1, 2), .tree = pith_i64(s, 1)}));
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(
+                 s, &(pith_capacity_options){.size = 1, .fixed = true, .kind = &kind}));
+    pt_says("a fixed capacity has no kind");
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){.from = c, .base = 2}));
+    pt_says("takes no fixed, kind, closure or base");
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(
+                 s, &(pith_capacity_options){.size = 1, .lens = lens, .base = NAN}));
+    const pith_capacity *three = pith_capacity_make(
+        s, &(pith_capacity_options){.size = 3, .lens = lens, .base = 2, .factor = 3});
+    pt_ok(s, pith_capacity_size(three) == 9 && grown(three, pith_i64(s, 10)) == 12);
     close_all();
 }
 
@@ -101,14 +131,16 @@ Test(capacity, sizes_may_be_any_tree_of_integers) {
     const void *pair = pith_tuple_make(s, PITH_ITEMS(one, two));
     const void *record = pith_freeze(s, Sizes, &(Sizes){30, 40, 0.5});
     const void *tree = pith_dict_make(s, 2, keys, (const void *[]){pair, record});
-    const pith_capacity *c = pith_fixed_capacity_tree(s, tree, NULL);
+    const pith_capacity *c =
+        pith_capacity_make(s, &(pith_capacity_options){.tree = tree});
     pt_ok(s, c);
     const int64_t expected[] = {30, 40, 10, 20}; /* keys are sorted */
     cr_assert(pith_capacity_count(c) == 4);
     for (int i = 0; i < 4; i++)
         cr_assert(pith_capacity_size_at(c, i) == expected[i]);
     cr_assert(pith_tree_equal(s, pith_capacity_sizes(s, c), tree));
-    const void *twice = pith_capacity_sizes(s, pith_multiplied_capacity(s, c, 2));
+    const void *twice = pith_capacity_sizes(
+        s, pith_capacity_make(s, &(pith_capacity_options){.from = c, .factor = 2}));
     pt_ok(s, twice);
     const Sizes *part = pith_dict_get(twice, "a");
     cr_assert(part->edges == 60 && part->cells == 80 && part->share == 0.5);
@@ -125,16 +157,23 @@ Test(capacity, refuses_what_is_no_size) {
     open_all();
     pt_fails(
         PITH_E_DTYPE, s,
-        pith_fixed_capacity_tree(
-            s, pith_tuple_make(s, PITH_ITEMS(pith_i64(s, 1), pith_f64(s, 2))), NULL));
-    pt_says(
-        "[1]: pith_fixed_capacity_tree: sizes: expected an integer of rank 0, got f64");
-    pt_fails(PITH_E_SHAPE, s, pith_fixed_capacity_tree(s, I64S(1, 2), NULL));
-    pt_fails(PITH_E_ARG, s, pith_fixed_capacity_tree(s, pith_none_make(s), NULL));
+        pith_capacity_make(s, &(pith_capacity_options){
+                                  .tree = pith_tuple_make(
+                                      s, PITH_ITEMS(pith_i64(s, 1), pith_f64(s, 2)))}));
+    pt_says("[1]: pith_capacity_make: sizes: expected an integer of rank 0, got f64");
+    pt_fails(PITH_E_SHAPE, s,
+             pith_capacity_make(s, &(pith_capacity_options){.tree = I64S(1, 2)}));
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){.tree = pith_none_make(s)}));
     pt_says("the tree has no sizes");
-    pt_fails(PITH_E_ARG, s, pith_fixed_capacity(s, -1, NULL));
-    pt_fails(PITH_E_ARG, s, pith_fixed_capacity_sizes(s, 0, NULL, NULL));
-    pt_fails(PITH_E_ARG, s, pith_fixed_capacity_tree(s, pith_i64(s, -4), NULL));
+    pt_fails(PITH_E_ARG, s, pith_capacity_make(s, &(pith_capacity_options){.size = -1}));
+    pt_fails(PITH_E_ARG, s, pith_capacity_make(s, &(pith_capacity_options){.count = 2}));
+    pt_says("expected sizes, got 2 at NULL");
+    const int64_t none = 0;
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){.sizes = &none}));
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){.tree = pith_i64(s, -4)}));
     pt_fails(PITH_E_ARG, s, of_edges(10, NAN));
     pt_fails(PITH_E_ARG, s, of_edges(-10, 2));
     close_all();
@@ -144,22 +183,32 @@ Test(capacity, refuses_what_is_no_size) {
 
 Test(capacity, multiplied_ones_divide_and_nest) {
     open_all();
-    const pith_capacity *c = pith_multiplied_capacity(s, of_edges(10, 2), 3);
+    const pith_capacity *c = pith_capacity_make(
+        s, &(pith_capacity_options){.from = of_edges(10, 2), .factor = 3});
     cr_assert(pith_capacity_size(c) == 30 && grown(c, pith_i64(s, 30)) == 30);
     cr_assert(grown(c, pith_i64(s, 31)) == 48, "11 of 3 grow to 16 of 3");
-    const pith_capacity *nested =
-        pith_multiplied_capacity(s, pith_multiplied_capacity(s, of_edges(10, 2), 2), 2);
+    const pith_capacity *nested = pith_capacity_make(
+        s, &(pith_capacity_options){
+               .from = pith_capacity_make(
+                   s, &(pith_capacity_options){.from = of_edges(10, 2), .factor = 2}),
+               .factor = 2});
     cr_assert(pith_capacity_size(nested) == 40 && grown(nested, pith_i64(s, 41)) == 64);
     cr_assert(grown(nested, pith_f64(s, 40.2)) == 64,
               "rounded up once, at the innermost");
-    const pith_capacity *fixed =
-        pith_multiplied_capacity(s, pith_fixed_capacity(s, 5, "no more"), 4);
+    const pith_capacity *fixed = pith_capacity_make(
+        s, &(pith_capacity_options){
+               .from = pith_capacity_make(
+                   s, &(pith_capacity_options){.size = 5, .message = "no more"}),
+               .factor = 4});
     cr_assert(pith_capacity_size(fixed) == 20);
     pt_ok(s);
     pt_fails(PITH_E_CAPACITY, s, pith_capacity_grown(s, fixed, pith_i64(s, 21)));
     pt_says("fixed capacity is too small: have 20 (5 * 4), need 21 (6 * 4); no more");
-    pt_fails(PITH_E_ARG, s, pith_multiplied_capacity(s, c, 0));
-    pt_fails(PITH_E_OVERFLOW, s, pith_multiplied_capacity(s, c, INT64_MAX / 2));
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){.from = c, .factor = -1}));
+    pt_fails(PITH_E_OVERFLOW, s,
+             pith_capacity_make(
+                 s, &(pith_capacity_options){.from = c, .factor = INT64_MAX / 2}));
     pt_fails(PITH_E_OVERFLOW, s, pith_capacity_grown(s, c, pith_i64(s, INT64_MAX)));
     close_all();
 }
@@ -174,21 +223,31 @@ Test(capacity, says_slot_have_need_and_new) {
     cr_assert_str_eq(pith_capacity_message(s, c, pith_i64(s, 100)), "");
     cr_assert(pith_capacity_check(s, c, pith_i64(s, 100)));
     cr_assert_str_eq(
-        pith_capacity_message(s, pith_multiplied_capacity(s, of_edges(32, 2), 4000),
-                              pith_i64(s, 216000)),
+        pith_capacity_message(
+            s,
+            pith_capacity_make(
+                s, &(pith_capacity_options){.from = of_edges(32, 2), .factor = 4000}),
+            pith_i64(s, 216000)),
         ".max_edges: capacity is too small: have 128000 (32 * 4000), need 216000 (54 * 4000), "
         "new 256000 (64 * 4000)");
-    const pith_capacity *more = pith_capacity_extend_message(
-        s, pith_capacity_extend_message(s, c, "edges are {pairs}"), "see the manual");
+    const pith_capacity *more = pith_capacity_make(
+        s,
+        &(pith_capacity_options){
+            .from = pith_capacity_make(
+                s, &(pith_capacity_options){.from = c, .message = "edges are {pairs}"}),
+            .message = "see the manual"});
     pt_ok(s, more);
     pt_fails(PITH_E_CAPACITY, s, pith_capacity_check(s, more, pith_i64(s, 101)));
     pt_says("new 128; edges are {pairs} see the manual");
-    const pith_capacity *named = pith_capacity_for(s, pith_fixed_capacity(s, 3, NULL),
-                                                   PITH_LENS(Sim, lists->width));
+    const pith_capacity *named = pith_capacity_make(
+        s, &(pith_capacity_options){
+               .size = 3, .lens = PITH_LENS(Sim, lists->width), .fixed = true});
     cr_assert_str_eq(pith_capacity_message(s, named, pith_i64(s, 4)),
                      ".lists.width: fixed capacity is too small: have 3, need 4");
     pt_ok(s);
-    pt_fails(PITH_E_ARG, s, pith_capacity_for(s, c, PITH_LENS(Sim, lists->width)));
+    pt_fails(PITH_E_ARG, s,
+             pith_capacity_make(s, &(pith_capacity_options){
+                                       .from = c, .lens = PITH_LENS(Sim, lists->width)}));
     close_all();
 }
 
@@ -199,7 +258,8 @@ Test(capacity, names_a_few_of_many) {
         sizes[i] = 1;
         needs[i] = 2;
     }
-    const pith_capacity *c = pith_fixed_capacity_sizes(s, 100, sizes, NULL);
+    const pith_capacity *c =
+        pith_capacity_make(s, &(pith_capacity_options){.count = 100, .sizes = sizes});
     const char *text = pith_capacity_message(s, c, i64s(100, needs));
     cr_assert(strstr(text, "[3] is too small") && !strstr(text, "[4]") &&
                   strstr(text, "; and 96 more"),
@@ -213,7 +273,7 @@ Test(capacity, what_no_integer_can_be_is_an_error) {
     const double bad[] = {NAN, INFINITY, 1e300, 0x1p63};
     for (int i = 0; i < 4; i++) {
         const pith_array *need = pith_f64(s, bad[i]);
-        cr_assert(pith_capacity_failed(s, c, need));
+        cr_assert(!pith_capacity_valid(s, c, need));
         pt_fails(PITH_E_CAPACITY, s, pith_capacity_grown(s, c, need));
         pt_fails(PITH_E_CAPACITY, s, pith_capacity_check(s, c, need));
         pt_says("which exceeds every size");
@@ -255,11 +315,13 @@ Test(capacity, kinds_of_a_users_own_work_everywhere) {
     open_all();
     Count count = {0};
     const pith_capacity_kind kind = {.name = "pool", .grow = by_ten, .fix = widen};
-    const pith_capacity *c = pith_user_capacity(s, &kind, 100, &count);
+    const pith_capacity *c = pith_capacity_make(
+        s, &(pith_capacity_options){.size = 100, .kind = &kind, .closure = &count});
     cr_assert(pith_capacity_size(c) == 100 && grown(c, pith_i64(s, 123)) == 130);
     cr_assert_str_eq(pith_capacity_message(s, c, pith_i64(s, 123)),
                      "capacity pool is too small: have 100, need 123, new 130");
-    const pith_capacity *twice = pith_multiplied_capacity(s, c, 2);
+    const pith_capacity *twice =
+        pith_capacity_make(s, &(pith_capacity_options){.from = c, .factor = 2});
     cr_assert(grown(twice, pith_i64(s, 201)) == 220);
     const Sim *fixed = pith_capacity_fix(s, twice, start(), pith_i64(s, 205));
     pt_ok(s, fixed);
@@ -267,15 +329,26 @@ Test(capacity, kinds_of_a_users_own_work_everywhere) {
     const pith_capacity_kind exact = {.fix = widen},
                              bad = {.name = "bad", .grow = too_little, .fix = widen},
                              none = {.name = "n"};
-    cr_assert(grown(pith_user_capacity(s, &exact, 5, &count), pith_i64(s, 7)) == 7);
+    cr_assert(grown(pith_capacity_make(s, &(pith_capacity_options){.size = 5,
+                                                                   .kind = &exact,
+                                                                   .closure = &count}),
+                    pith_i64(s, 7)) == 7);
     pt_ok(s);
     pt_fails(
         PITH_E_CAPACITY, s,
-        pith_capacity_grown(s, pith_user_capacity(s, &bad, 5, &count), pith_i64(s, 7)));
+        pith_capacity_grown(
+            s,
+            pith_capacity_make(
+                s, &(pith_capacity_options){.size = 5, .kind = &bad, .closure = &count}),
+            pith_i64(s, 7)));
     pt_says("bad grows to 5, expected 7 or more");
-    pt_fails(PITH_E_CAPACITY, s,
-             pith_capacity_fix(s, pith_user_capacity(s, &none, 5, &count), start(),
-                               pith_i64(s, 7)));
+    pt_fails(
+        PITH_E_CAPACITY, s,
+        pith_capacity_fix(
+            s,
+            pith_capacity_make(
+                s, &(pith_capacity_options){.size = 5, .kind = &none, .closure = &count}),
+            start(), pith_i64(s, 7)));
     close_all();
 }
 
@@ -285,8 +358,9 @@ Test(capacity, can_be_kept) {
     open_all();
     pith_scope *inner = pith_scope_open_in(s);
     const pith_lens *lens = pith_lens_path(inner, Sim_pith_type(), ".lists.width");
-    const pith_capacity *c = pith_capacity_extend_message(
-        inner, pith_lens_capacity(inner, lens, 3, 2), "more");
+    const pith_capacity *c = pith_capacity_make(
+        inner, &(pith_capacity_options){.from = pith_lens_capacity(inner, lens, 3, 2),
+                                        .message = "more"});
     const pith_capacity *kept = pith_keep(s, c);
     pt_ok(s, kept && kept != c);
     pith_scope_close(inner);

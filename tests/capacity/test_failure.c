@@ -23,8 +23,12 @@ static const Table *step(pith_scope *s, const Table *t) {
     const pith_lens *both = pith_lens_merge(
         child, PITH_LENSES(PITH_LENS(Table, room), PITH_LENS(Table, width)));
     const pith_capacity *sizes =
-        pith_lens_capacity_sizes(child, both, PITH_SIZES(t->room, t->width), 2);
-    pith_capacity_require(child, pith_multiplied_capacity(child, sizes, 2), t->x);
+        pith_capacity_make(child, &(pith_capacity_options){PITH_SIZES(t->room, t->width),
+                                                           .lens = both, .base = 2});
+    pith_capacity_require(
+        child,
+        pith_capacity_make(child, &(pith_capacity_options){.from = sizes, .factor = 2}),
+        t->x);
     pith_capacity_guard(
         child, pith_lens_capacity(child, PITH_LENS(Table, room), t->room, 2), "room");
     pith_scope_close(child); /* before anybody asks what was wrong */
@@ -59,7 +63,8 @@ static pith_status scenario(const pith_open_options *options) {
     if (!pith_failed(s))
         cr_assert(out->room == 16 && out->width == 8);
     if (!pith_failed(s))
-        pt_again(s, c = pith_fixed_capacity_sizes(s, PITH_SIZES(1, 2), "text"));
+        pt_again(s, c = pith_capacity_make(s, &(pith_capacity_options){
+                                                  PITH_SIZES(1, 2), .message = "text"}));
     if (!pith_failed(s)) {
         pith_capacity_require(s, c, in->x);
         if (!pith_failed(s))

@@ -26,9 +26,11 @@ Test(fix, sets_the_size_and_leaves_follow) {
               "what is there counts");
     cr_assert(pith_capacity_fix(s, c, in, I64S(120, 130, 110))->max_edges == 130,
               "of a batch the greatest");
-    cr_assert(
-        pith_capacity_fix(s, pith_multiplied_capacity(s, c, 3), in, pith_i64(s, 400))
-            ->max_edges == 134);
+    cr_assert(pith_capacity_fix(
+                  s,
+                  pith_capacity_make(s, &(pith_capacity_options){.from = c, .factor = 3}),
+                  in, pith_i64(s, 400))
+                  ->max_edges == 134);
     pt_ok(s);
     close_all();
 }
@@ -59,8 +61,10 @@ Test(fix, merged_lenses_change_together) {
     const pith_lens *lens = pith_lens_merge(s, PITH_LENSES(PITH_LENS(Sim, max_edges),
                                                            PITH_LENS(Sim, lists->depth),
                                                            PITH_LENS(Sim, lists->width)));
-    const pith_capacity *c = pith_lens_capacity_sizes(
-        s, lens, PITH_SIZES(in->max_edges, in->lists->depth, in->lists->width), 2);
+    const pith_capacity *c = pith_capacity_make(
+        s, &(pith_capacity_options){
+               PITH_SIZES(in->max_edges, in->lists->depth, in->lists->width),
+               .lens = lens, .base = 2});
     const Sim *out = pith_capacity_fix(s, c, in, I64S(101, 3, 9));
     pt_ok(s, out);
     cr_assert(out->max_edges == 101 && out->lists->depth == 5 && out->lists->width == 9);
@@ -91,8 +95,9 @@ Test(fix, trees_of_sizes_keep_their_form) {
         pith_dict_make(s, 2, keys, (const void *[]){pith_i32(s, 4), pith_i64(s, 8)});
     const Holder *in =
         pith_freeze(s, Holder, &(Holder){pith_freeze(s, Caps, &(Caps){10, 20}), dict});
-    const pith_capacity *c =
-        pith_lens_capacity_tree(s, PITH_LENS(Holder, sizes), dict, 2);
+    const pith_capacity *c = pith_capacity_make(
+        s, &(pith_capacity_options){
+               .tree = dict, .lens = PITH_LENS(Holder, sizes), .base = 2});
     pt_ok(s, c);
     const Holder *out = pith_capacity_fix(s, c, in, I64S(2, 9));
     pt_ok(s, out);
@@ -104,8 +109,9 @@ Test(fix, trees_of_sizes_keep_their_form) {
     cr_assert_str_eq(
         pith_capacity_message(s, c, I64S(5, 9)),
         "capacity .sizes['a{}'] is too small: have 4, need 5, new 8; capacity .sizes['b'] is too small: have 8, need 9, new 16");
-    const pith_capacity *statics =
-        pith_lens_capacity_tree(s, PITH_LENS(Holder, caps), in->caps, 2);
+    const pith_capacity *statics = pith_capacity_make(
+        s, &(pith_capacity_options){
+               .tree = in->caps, .lens = PITH_LENS(Holder, caps), .base = 2});
     out = pith_capacity_fix(s, statics, in, I64S(11, 12));
     pt_ok(s, out);
     cr_assert(out->caps->cells == 11 && out->caps->pairs == 20 &&
@@ -120,12 +126,15 @@ Test(fix, trees_of_sizes_keep_their_form) {
 Test(fix, mistakes_are_named) {
     open_all();
     const Sim *in = start();
-    const pith_capacity *two =
-        pith_lens_capacity_sizes(s, PITH_LENS(Sim, max_edges), PITH_SIZES(1, 2), 2);
+    const pith_capacity *two = pith_capacity_make(
+        s, &(pith_capacity_options){PITH_SIZES(1, 2), .lens = PITH_LENS(Sim, max_edges),
+                                    .base = 2});
     pt_fails(PITH_E_STRUCTURE, s, pith_capacity_fix(s, two, in, pith_i64(s, 500)));
     pt_says("the capacity has 2 sizes, but its lens .max_edges finds 1");
     pt_fails(PITH_E_CAPACITY, s,
-             pith_capacity_fix(s, pith_fixed_capacity(s, 3, NULL), in, pith_i64(s, 5)));
+             pith_capacity_fix(s,
+                               pith_capacity_make(s, &(pith_capacity_options){.size = 3}),
+                               in, pith_i64(s, 5)));
     pt_says("fixed capacity is too small: have 3, need 5");
     const pith_capacity *c = pith_lens_capacity(s, PITH_LENS(Sim, max_edges), 100, 2);
     pt_fails(PITH_E_CAPACITY, s, pith_capacity_fix(s, c, in, pith_f64(s, NAN)));

@@ -146,7 +146,8 @@ static const Table *guard_others(pith_scope *in, const Table *t) {
 PITH_FUNCTION1(other_step, guard_others, Table, Table)
 static const Table *guard_fixed(pith_scope *in, const Table *t) {
     pith_capacity_guard(in, of_room(in, t), "room");
-    pith_capacity_guard(in, pith_fixed_capacity(in, t->room, NULL), "room");
+    pith_capacity_guard(
+        in, pith_capacity_make(in, &(pith_capacity_options){.size = t->room}), "room");
     return launch(in, t);
 }
 PITH_FUNCTION1(fixed_step, guard_fixed, Table, Table)
@@ -176,8 +177,9 @@ Test(guard, ends_with_its_collection) {
     pt_says("rows_of: room of y[n,room] is too small: have 2, need 5");
     pt_fails(PITH_E_ARG, s, pith_capacity_guard(s, of_room(s, in), NULL));
     pt_fails(PITH_E_ARG, s,
-             pith_capacity_guard(s, pith_fixed_capacity_sizes(s, PITH_SIZES(1, 2), NULL),
-                                 "room"));
+             pith_capacity_guard(
+                 s, pith_capacity_make(s, &(pith_capacity_options){PITH_SIZES(1, 2)}),
+                 "room"));
     close_all();
 }
 

@@ -86,7 +86,8 @@ Test(require, compares_exactly_in_every_dtype) {
                                         PITH_F16, PITH_BF16, PITH_F32, PITH_F64};
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-            const pith_capacity *c = pith_fixed_capacity(s, sizes[i], NULL);
+            const pith_capacity *c =
+                pith_capacity_make(s, &(pith_capacity_options){.size = sizes[i]});
             for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
                 const pith_array *need = pith_cast(s, pith_i64(s, sizes[k]), dtypes[d]);
                 pith_scope *inner = pith_scope_open_in(s);
@@ -170,12 +171,18 @@ Test(require, is_an_error_without_a_collector) {
         pith_scope *inner = pith_scope_open_in(s);
         const pith_lens *lens = pith_lens_merge(
             inner, PITH_LENSES(PITH_LENS(Work, size), PITH_LENS(Work, width)));
-        const pith_capacity *two = pith_multiplied_capacity(
-            inner, pith_lens_capacity_sizes(inner, lens, PITH_SIZES(10, 2), 2), 3);
+        const pith_capacity *two = pith_capacity_make(
+            inner, &(pith_capacity_options){
+                       .from = pith_capacity_make(
+                           inner, &(pith_capacity_options){PITH_SIZES(10, 2),
+                                                           .lens = lens, .base = 2}),
+                       .factor = 3});
         const int64_t needs[] = {31, 9};
-        pith_capacity_require(inner,
-                              pith_capacity_extend_message(inner, two, "so {it} is"),
-                              pith_array_copy(inner, PITH_I64, PITH_SHAPE(2), needs));
+        pith_capacity_require(
+            inner,
+            pith_capacity_make(
+                inner, &(pith_capacity_options){.from = two, .message = "so {it} is"}),
+            pith_array_copy(inner, PITH_I64, PITH_SHAPE(2), needs));
         pith_scope_close(inner);
         pt_fails(PITH_E_CAPACITY, s, pith_wait(s));
         pt_says(
@@ -202,8 +209,11 @@ Test(require, nothing_is_made_where_it_cannot_count) {
 
 static const Work *need_fixed(pith_scope *in, const Work *w) {
     pith_capacity_require(in, of_size(in, w, 2), pith_i64(in, 100));
-    pith_capacity_require(in, pith_fixed_capacity(in, 4, "lanes are {4}"),
-                          pith_i64(in, 5));
+    pith_capacity_require(
+        in,
+        pith_capacity_make(
+            in, &(pith_capacity_options){.size = 4, .message = "lanes are {4}"}),
+        pith_i64(in, 5));
     return w;
 }
 PITH_FUNCTION1(fixed_step, need_fixed, Work, Work)
@@ -245,7 +255,10 @@ PITH_NODE(Dict, PITH_TREE(sizes))
 static const Dict *need_of_dict(pith_scope *in, const Dict *d) {
     const int64_t needs[] = {5, 5, 70, 3};
     pith_capacity_require(
-        in, pith_lens_capacity_tree(in, PITH_LENS(Dict, sizes), d->sizes, 2),
+        in,
+        pith_capacity_make(in, &(pith_capacity_options){.tree = d->sizes,
+                                                        .lens = PITH_LENS(Dict, sizes),
+                                                        .base = 2}),
         pith_array_copy(in, PITH_I64, PITH_SHAPE(2, 2), needs));
     return d;
 }
@@ -280,18 +293,19 @@ Test(require, traced_sizes_are_named) {
     const Dict *in = pith_freeze(s, Dict, &(Dict){pith_dict_make(s, 2, keys, sizes)});
     const pith_function *f = pith_jit(s, &dict_step, NULL);
     pt_fails(PITH_E_TRACED, s, pith_call(s, f, PITH_ITEMS(in)));
-    pt_says(".sizes['a']: pith_lens_capacity_tree: sizes: the array traced");
+    pt_says(".sizes['a']: pith_capacity_make: sizes: the array traced");
     pt_says("has no value yet");
     sizes[1] = pith_f64(s, 1);
     const Dict *bad = pith_freeze(s, Dict, &(Dict){pith_dict_make(s, 2, keys, sizes)});
     pt_fails(PITH_E_DTYPE, s, pith_call(s, &dict_step, PITH_ITEMS(bad)));
-    pt_says(".sizes['b']: pith_lens_capacity_tree: sizes: expected an integer of rank 0");
+    pt_says(".sizes['b']: pith_capacity_make: sizes: expected an integer of rank 0");
     close_all();
 }
 
 Test(require, mistakes_are_named) {
     open_all();
-    const pith_capacity *two = pith_fixed_capacity_sizes(s, PITH_SIZES(1, 2), NULL);
+    const pith_capacity *two =
+        pith_capacity_make(s, &(pith_capacity_options){PITH_SIZES(1, 2)});
     pt_fails(PITH_E_SHAPE, s,
              pith_capacity_require(s, two, pith_zeros(s, PITH_I64, PITH_SHAPE(2, 3))));
     pt_says(

@@ -64,7 +64,11 @@ static const State *never(pith_scope *in, const State *state) {
     pith_capacity_require(in,
                           pith_lens_capacity(in, PITH_LENS(State, room), state->room, 2),
                           pith_i64(in, 100));
-    pith_capacity_require(in, pith_fixed_capacity(in, 3, "by design"), pith_i64(in, 4));
+    pith_capacity_require(
+        in,
+        pith_capacity_make(in,
+                           &(pith_capacity_options){.size = 3, .message = "by design"}),
+        pith_i64(in, 4));
     return state;
 }
 PITH_FUNCTION1(never_step, never, State, State)

@@ -33,8 +33,15 @@ static const Part *need_part(pith_scope *s, const Part *in) {
     pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Part, cells), in->cells, 2),
                           next.n);
     pith_capacity_require(
-        s, pith_lens_capacity_sizes(s, both, PITH_SIZES(in->room, in->deep), 2), needs);
-    pith_capacity_require(s, pith_fixed_capacity(s, 100, "no more"), next.n);
+        s,
+        pith_capacity_make(s, &(pith_capacity_options){PITH_SIZES(in->room, in->deep),
+                                                       .lens = both, .base = 2}),
+        needs);
+    pith_capacity_require(
+        s,
+        pith_capacity_make(s,
+                           &(pith_capacity_options){.size = 100, .message = "no more"}),
+        next.n);
     return pith_freeze(s, Part, &next);
 }
 PITH_FUNCTION1(need_part_function, need_part, Part, Part)

@@ -332,7 +332,11 @@ BOTH(needs, of_rows_count_over_all_iterations) {
 /* More than 20 numbers are an error, and no capacity grows. */
 static const Set *insert_few(pith_scope *s, const pith_array *i, const Set *in) {
     const Set *next = insert(s, i, in);
-    pith_capacity_require(s, pith_fixed_capacity(s, 20, "the set is small"), next->n);
+    pith_capacity_require(
+        s,
+        pith_capacity_make(
+            s, &(pith_capacity_options){.size = 20, .message = "the set is small"}),
+        next->n);
     return next;
 }
 PITH_FUNCTION2(insert_few_body, insert_few, Set, pith_array, Set)
