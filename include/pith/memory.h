@@ -143,17 +143,6 @@ PITH_API double pith_memory_auto_proportion(const pith_runtime *rt);
 PITH_API bool
 pith_instance_set_proportion(pith_scope *s, pith_instance *instance, double proportion);
 /**
- * Make an automatic instance manual.
- *
- * @par Errors
- * PITH_E_ARG: the instance is already manual. Also all errors of
- * pith_instance_set_proportion.
- *
- * @return Whether the instance was changed.
- */
-PITH_API bool
-pith_instance_set_manual(pith_scope *s, pith_instance *instance, double proportion);
-/**
  * Make a manual instance automatic.
  *
  * @par Errors
@@ -275,8 +264,6 @@ PITH_END
 #    define pith_instance_open(s, ...) pith_instance_open(PITH_AT(s), __VA_ARGS__)
 #    define pith_instance_set_proportion(s, ...)                                         \
         pith_instance_set_proportion(PITH_AT(s), __VA_ARGS__)
-#    define pith_instance_set_manual(s, ...)                                             \
-        pith_instance_set_manual(PITH_AT(s), __VA_ARGS__)
 #    define pith_instance_set_auto(s, ...) pith_instance_set_auto(PITH_AT(s), __VA_ARGS__)
 #    define pith_memory_set_limits(s, ...) pith_memory_set_limits(PITH_AT(s), __VA_ARGS__)
 #    define pith_memory_available(s, ...)  pith_memory_available(PITH_AT(s), __VA_ARGS__)

@@ -97,7 +97,7 @@ Test(instance, automatic_ones_share_what_manual_ones_leave) {
     pt_ok(p.s, pith_instance_set_auto(p.s, c));
     cr_assert(near(pith_instance_proportion(a), 0.5));
     cr_assert(near(pith_instance_proportion(c), 0.5));
-    pt_ok(p.s, pith_instance_set_manual(p.s, c, 0.1));
+    pt_ok(p.s, pith_instance_set_proportion(p.s, c, 0.1));
     cr_assert(near(pith_instance_proportion(a), 0.9));
     pith_instance_close(a);
     cr_assert(near(pith_memory_auto_proportion(p.rt), 0));
@@ -133,8 +133,6 @@ Test(instance, mistakes_are_refused_and_change_nothing) {
     pt_fails(PITH_E_ARG, p.s, manual(p, "x", 0.46)); /* 4 % for the automatic one */
     pt_says("leaves 1 automatic one less than 0.05");
     pt_fails(PITH_E_ARG, p.s, pith_instance_set_proportion(p.s, m, 0.96));
-    pt_fails(PITH_E_ARG, p.s, pith_instance_set_manual(p.s, m, 0.2));
-    pt_says("\"m\" is already manual");
     pt_fails(PITH_E_ARG, p.s, pith_instance_set_auto(p.s, a));
     pt_says("\"a\" is already automatic");
     pt_fails(PITH_E_ARG, p.s, automatic(p, ""));

@@ -187,7 +187,7 @@ bool(pith_memory_set_limits)(pith_scope *s, pith_limits limits) {
 }
 
 /* Requested change of an instance's share. */
-typedef enum { TO_MANUAL, TO_AUTO, TO_PROPORTION } change;
+typedef enum { TO_AUTO, TO_PROPORTION } change;
 
 static bool may_change(pithp_memory_manager *m,
                        const pith_instance *i,
@@ -197,9 +197,6 @@ static bool may_change(pithp_memory_manager *m,
                        char why[256]) {
     if (i == m->standard)
         pithp_format(why, 256, "\"default\" has no share");
-    else if (to == TO_MANUAL && i->manual)
-        pithp_format(why, 256, "\"%s\" is already manual, with a proportion of %g",
-                     i->name, i->proportion);
     else if (to == TO_AUTO && !i->manual)
         pithp_format(why, 256, "\"%s\" is already automatic", i->name);
     else if (to == TO_AUTO)
@@ -243,12 +240,6 @@ bool(pith_instance_set_proportion)(pith_scope *s,
                                    double proportion) {
     return change_share(s, instance, TO_PROPORTION, proportion,
                         "pith_instance_set_proportion");
-}
-
-bool(pith_instance_set_manual)(pith_scope *s,
-                               pith_instance *instance,
-                               double proportion) {
-    return change_share(s, instance, TO_MANUAL, proportion, "pith_instance_set_manual");
 }
 
 bool(pith_instance_set_auto)(pith_scope *s, pith_instance *instance) {
