@@ -49,6 +49,8 @@ typedef enum pith_field_kind {
     PITH_FIELD_LEAF,   /**< const pith_array * */
     PITH_FIELD_CHILD,  /**< const T *, T a node */
     PITH_FIELD_TREE,   /**< const void *: any tree */
+    PITH_FIELD_LIST,   /**< const pith_list *: a list of records of one type */
+    PITH_FIELD_DICT,   /**< const pith_dict *: a dict of records of one type */
     PITH_FIELD_STATIC, /**< part of the structure */
     PITH_FIELD_IGNORE, /**< a member outside the tree; zero in frozen records */
     PITH_FIELD_HOOK    /**< not a member: a hook or option of the type */
@@ -91,7 +93,7 @@ typedef struct pith_field_options {
     double initial
         PITH_DEFAULT; /**< initial value of a static number, bool, enum or dtype */
     const char *initial_text PITH_DEFAULT; /**< initial value of a static string */
-    bool optional PITH_DEFAULT; /**< a leaf or child that may be absent (NULL) */
+    bool optional PITH_DEFAULT; /**< a leaf, child, list or dict may be absent (NULL) */
     /** Compression of a leaf in the sidecar of a checkpoint: level of zstd, 1 to 19; 0:
      * the level of the save; negative: none. */
     int compress PITH_DEFAULT;
@@ -102,9 +104,10 @@ typedef struct pith_field {
     const char *name;
     size_t offset, size;
     pith_field_kind kind;
-    const char *spec;                /**< leaves: "f64[n,3]" */
-    const pith_type *(*child)(void); /**< of children, static records and uses: type */
-    const char *child_name;          /**< and its name */
+    const char *spec; /**< leaves: "f64[n,3]" */
+    /** of children, items of lists and dicts, static records and uses: type */
+    const pith_type *(*child)(void);
+    const char *child_name; /**< and its name */
     pith_static_kind static_kind;
     const char *const
         *names; /**< PITH_STATIC_ENUM: the names; NULL terminates the list */
@@ -254,6 +257,18 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
     PITH_PICK_(__VA_ARGS__, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_,      \
                PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_O_, PITH_TREE_, PITH_BAD_)          \
     (__VA_ARGS__)
+/** A list of records of one type: PITH_LIST(layers, Layer, options...). The member is a
+ * const pith_list *. T may be the type itself: an empty list ends the recursion. */
+#define PITH_LIST(...)                                                                   \
+    PITH_PICK_(__VA_ARGS__, PITH_LIST_O_, PITH_LIST_O_, PITH_LIST_O_, PITH_LIST_O_,      \
+               PITH_LIST_O_, PITH_LIST_O_, PITH_LIST_, PITH_BAD_, PITH_BAD_)             \
+    (__VA_ARGS__)
+/** A dict of records of one type: PITH_DICT(species, Species, options...). The member is
+ * a const pith_dict *. */
+#define PITH_DICT(...)                                                                   \
+    PITH_PICK_(__VA_ARGS__, PITH_DICT_O_, PITH_DICT_O_, PITH_DICT_O_, PITH_DICT_O_,      \
+               PITH_DICT_O_, PITH_DICT_O_, PITH_DICT_, PITH_BAD_, PITH_BAD_)             \
+    (__VA_ARGS__)
 /** A static: PITH_STATIC(member, options...): int64_t, double, bool or const char *;
  * box.x for a member of a struct by value. */
 #define PITH_STATIC(...)                                                                 \
@@ -290,6 +305,14 @@ template <class T> constexpr pith_static_kind pith_static_of_() {
 #define PITH_TREE_O_(field, ...)                                                         \
     PITH_ENTRY_(field, PITH_IS_(field, const void *), PITH_FIELD_TREE, NULL, NULL, NULL, \
                 PITH_STATIC_KIND_NONE, NULL, __VA_ARGS__)
+#define PITH_LIST_(field, T) PITH_LIST_O_(field, T, .unit = NULL)
+#define PITH_LIST_O_(field, T, ...)                                                      \
+    PITH_ENTRY_(field, PITH_IS_(field, const pith_list *), PITH_FIELD_LIST, NULL,        \
+                T##_pith_type, #T, PITH_STATIC_KIND_NONE, NULL, __VA_ARGS__)
+#define PITH_DICT_(field, T) PITH_DICT_O_(field, T, .unit = NULL)
+#define PITH_DICT_O_(field, T, ...)                                                      \
+    PITH_ENTRY_(field, PITH_IS_(field, const pith_dict *), PITH_FIELD_DICT, NULL,        \
+                T##_pith_type, #T, PITH_STATIC_KIND_NONE, NULL, __VA_ARGS__)
 #define PITH_STATIC_(field) PITH_STATIC_O_(field, .unit = NULL)
 #define PITH_STATIC_O_(field, ...)                                                       \
     PITH_ENTRY_(field, 0, PITH_FIELD_STATIC, NULL, NULL, NULL,                           \

@@ -19,6 +19,9 @@ typedef struct reading {
     pithp_lens_end end;
     const pith_type *type;
     size_t name; /* 0: none; otherwise its offset in the text, after its dot */
+    /* The focus is a list or dict of records of this type; NULL: neither. */
+    const pith_type *item;
+    bool is_list;
 } reading;
 
 static pith_status refuse(reading *r, size_t end, const char *format, ...)
@@ -112,7 +115,9 @@ static bool add_field(reading *r, const pithp_field *field, size_t end) {
     step->type = r->type;
     step->offset = (uint32_t)d->offset;
     step->number = is_static ? (int32_t)(field - r->type->fields) : field->slot;
-    r->type = field->child;
+    r->is_list = d->kind == PITH_FIELD_LIST;
+    r->item = r->is_list || d->kind == PITH_FIELD_DICT ? field->child : NULL;
+    r->type = r->item ? NULL : field->child;
     r->end = r->type                      ? PITHP_LENS_END_RECORD
              : is_static                  ? PITHP_LENS_END_STATIC
              : d->kind == PITH_FIELD_LEAF ? PITHP_LENS_END_LEAF
@@ -244,6 +249,23 @@ static const char *const lacks[] = {[PITHP_STEP_FIELD] = "fields",
                                     [PITHP_STEP_KEY] = "keys",
                                     [PITHP_STEP_EACH] = "items"};
 
+/* A step into a list or dict of records of one type. */
+static pith_status
+read_item(reading *r, const pithp_path_part *step, size_t begin, size_t end) {
+    const pith_type *item = r->item;
+    if (step->kind == PITHP_STEP_FIELD ||
+        step->kind == (r->is_list ? PITHP_STEP_KEY : PITHP_STEP_INDEX))
+        return refuse(r, end, "a %s of %s has no %s", r->is_list ? "list" : "dict",
+                      item->name, lacks[step->kind]);
+    r->item = NULL;
+    if (step->kind == PITHP_STEP_EACH)
+        return read_each(r, begin, end);
+    const pith_status rc = read_any(r, step, end);
+    r->end = PITHP_LENS_END_RECORD;
+    r->type = item;
+    return rc;
+}
+
 /* The text of the step is from begin to end. */
 static pith_status
 read_step(reading *r, const pithp_path_part *step, size_t begin, size_t end) {
@@ -266,6 +288,8 @@ read_step(reading *r, const pithp_path_part *step, size_t begin, size_t end) {
         case PITHP_LENS_END_ANY:
             break;
     }
+    if (r->item)
+        return read_item(r, step, begin, end);
     return step->kind == PITHP_STEP_EACH ? read_each(r, begin, end)
                                          : read_any(r, step, end);
 }

@@ -93,20 +93,21 @@ static void field_path(const pith_type *type, int32_t slot, char path[PITHP_PATH
              type->fields[type->slot_fields[slot]].declared.name);
 }
 
-/* Report the fault of a slot. */
+/* The first item of a list or dict that is not a record of the type; -1: none. */
+static int64_t first_misfit(const void *container, const pith_type *type) {
+    const pithp_node_def *node_def = pithp_node_def_of(container);
+    for (int64_t i = 0; i < node_def->slot_count; i++) {
+        const pithp_header *h = pithp_header_of(*pithp_slot(container, node_def, i));
+        if (h->kind != PITHP_KIND_RECORD ||
+            ((const pithp_node_def *)h->descriptor)->type != type)
+            return i;
+    }
+    return -1;
+}
+
+/* Report that a value has another kind or type than expected. */
 static pith_status
-refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *child) {
-    char path[PITHP_PATH_BYTES];
-    const pithp_slot_info *info = &type->slots[slot];
-    const pithp_field *f = &type->fields[info->field];
-    const char *expected = info->kind == PITHP_SLOT_LEAF    ? f->declared.spec
-                           : info->kind == PITHP_SLOT_CHILD ? info->child->name
-                                                            : "a tree";
-    field_path(type, slot, path);
-    if (!child)
-        return pithp_fail(s, PITH_E_ARG, path, "expected %s, got NULL", expected);
-    if (pithp_child_check(s, child, path) != PITH_OK)
-        return s->error.code;
+refuse_kind(pith_scope *s, const char *path, const char *expected, const void *child) {
     static const char *const kinds[] = {[PITHP_KIND_FREE] = "a dropped object",
                                         [PITHP_KIND_ARRAY] = "an array",
                                         [PITHP_KIND_RECORD] = "a record",
@@ -119,6 +120,58 @@ refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *chil
         return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got a record of %s",
                           expected, pithp_node_def_of(child)->type->name);
     return pithp_fail(s, PITH_E_TYPE, path, "expected %s, got %s", expected, kinds[kind]);
+}
+
+static pith_status
+refuse_item(pith_scope *s, const pith_type *type, const char *path, const void *in) {
+    const pithp_node_def *node_def = pithp_node_def_of(in);
+    const int64_t item = first_misfit(in, type);
+    pithp_text at;
+    pithp_text_begin(&at, s->runtime);
+    pithp_text_add(&at, path);
+    pithp_path_add_slot(&at, node_def, item);
+    const pith_status rc =
+        refuse_kind(s, at.bytes, type->name, *pithp_slot(in, node_def, item));
+    pithp_text_end(&at);
+    return rc;
+}
+
+/* The declaration of a slot in words. */
+static const char *
+expected_of(const pith_type *type, int32_t slot, char text[PITHP_REASON_BYTES]) {
+    const pithp_slot_info *info = &type->slots[slot];
+    switch ((pithp_slot_kind)info->kind) {
+        case PITHP_SLOT_LEAF:
+            return type->fields[info->field].declared.spec;
+        case PITHP_SLOT_CHILD:
+            return info->child->name;
+        case PITHP_SLOT_TREE:
+            return "a tree";
+        case PITHP_SLOT_LIST:
+        case PITHP_SLOT_DICT:
+            break;
+    }
+    snprintf(text, PITHP_REASON_BYTES, "a %s of %s",
+             info->kind == PITHP_SLOT_LIST ? "list" : "dict", info->child->name);
+    return text;
+}
+
+/* Report the fault of a slot. */
+static pith_status
+refuse_slot(pith_scope *s, const pith_type *type, int32_t slot, const void *child) {
+    char path[PITHP_PATH_BYTES], text[PITHP_REASON_BYTES];
+    const pithp_slot_info *info = &type->slots[slot];
+    const char *expected = expected_of(type, slot, text);
+    field_path(type, slot, path);
+    if (!child)
+        return pithp_fail(s, PITH_E_ARG, path, "expected %s, got NULL", expected);
+    if (pithp_child_check(s, child, path) != PITH_OK)
+        return s->error.code;
+    const pithp_kind kind = pithp_kind_of(child);
+    return (info->kind == PITHP_SLOT_LIST && kind == PITHP_KIND_LIST) ||
+                   (info->kind == PITHP_SLOT_DICT && kind == PITHP_KIND_DICT)
+               ? refuse_item(s, info->child, path, child)
+               : refuse_kind(s, path, expected, child);
 }
 
 /* Facts about all slots of a record from one pass. */
@@ -157,6 +210,25 @@ static inline void note_node(slots_seen *seen, const pithp_header *h, int32_t sl
     seen->real |= real;
 }
 
+/* Whether a tree of the runtime has the kind of a slot that is not a leaf. */
+static bool slot_fits(const pithp_slot_info *info, const void *child) {
+    const pithp_header *h = pithp_header_of(child);
+    switch ((pithp_slot_kind)info->kind) {
+        case PITHP_SLOT_CHILD:
+            return h->kind == PITHP_KIND_RECORD &&
+                   ((const pithp_node_def *)h->descriptor)->type == info->child;
+        case PITHP_SLOT_LIST:
+            return h->kind == PITHP_KIND_LIST && first_misfit(child, info->child) < 0;
+        case PITHP_SLOT_DICT:
+            return h->kind == PITHP_KIND_DICT && first_misfit(child, info->child) < 0;
+        case PITHP_SLOT_LEAF:
+        case PITHP_SLOT_TREE:
+            break;
+    }
+    return h->kind == PITHP_KIND_ARRAY ? !(h->extra & PITHP_ARRAY_DONATED)
+                                       : h->kind <= PITHP_KIND_NONE;
+}
+
 /* Check that every child has the declared kind. Failure sets the error. */
 static pith_status
 inspect_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen *seen) {
@@ -184,13 +256,8 @@ inspect_slots(pith_scope *s, const pithp_recent *r, const void *node, slots_seen
             continue;
         }
         const bool is_node = h->kind >= PITHP_KIND_RECORD && h->kind <= PITHP_KIND_NONE;
-        const bool fits =
-            info->kind == PITHP_SLOT_CHILD
-                ? h->kind == PITHP_KIND_RECORD &&
-                      ((const pithp_node_def *)h->descriptor)->type == info->child
-                : is_node ||
-                      (h->kind == PITHP_KIND_ARRAY && !(h->extra & PITHP_ARRAY_DONATED));
-        if (PITHP_UNLIKELY(!fits || (is_node && (h->flags & PITHP_FLAG_NIL))))
+        if (PITHP_UNLIKELY(!slot_fits(info, child) ||
+                           (is_node && (h->flags & PITHP_FLAG_NIL))))
             return refuse_slot(s, type, i, child);
         if (is_node)
             note_node(seen, h, i);

@@ -342,6 +342,12 @@ void pithp_type_check_needs(pith_type *t) {
 
 /* ---- Children ---- */
 
+/* Whether each record of the type has a record of the field's type. */
+static bool is_required(const pith_field *d) {
+    return (d->kind == PITH_FIELD_CHILD || d->kind == PITH_FIELD_STATIC) &&
+           !d->options.optional;
+}
+
 /* Whether required children lead from one type to another. Registered types cannot lead
  * to an unregistered one. */
 static bool leads_back(const pith_type *from, const pith_type *to, int32_t visit) {
@@ -352,8 +358,7 @@ static bool leads_back(const pith_type *from, const pith_type *to, int32_t visit
     ((pith_type *)(uintptr_t)from)->visit = visit;
     for (int32_t i = 0; i < from->field_count; i++) {
         const pithp_field *f = &from->fields[i];
-        if (f->child && f->declared.kind != PITH_FIELD_HOOK &&
-            !f->declared.options.optional && leads_back(f->child, to, visit))
+        if (f->child && is_required(&f->declared) && leads_back(f->child, to, visit))
             return true;
     }
     return false;
@@ -365,7 +370,8 @@ void pithp_type_check_children(pith_type *t) {
         const pith_field *d = &f->declared;
         const bool is_static = d->kind == PITH_FIELD_STATIC;
         const bool is_use = d->kind == PITH_FIELD_HOOK && d->hook_kind == PITH_HOOK_USES;
-        if (d->kind != PITH_FIELD_CHILD && !is_use &&
+        if (d->kind != PITH_FIELD_CHILD && d->kind != PITH_FIELD_LIST &&
+            d->kind != PITH_FIELD_DICT && !is_use &&
             !(is_static && d->static_kind == PITH_STATIC_KIND_RECORD))
             continue;
         if (!f->child || f->child == pith_array_pith_type())
@@ -377,8 +383,7 @@ void pithp_type_check_children(pith_type *t) {
             pithp_type_refuse(t, d->name,
                               "%s has leaves or children: a static record has neither",
                               f->child->name);
-        else if (!d->options.optional &&
-                 leads_back(f->child, t, pithp_type_begin_visit()))
+        else if (is_required(d) && leads_back(f->child, t, pithp_type_begin_visit()))
             pithp_type_refuse(
                 t, d->name,
                 "a required %s leads back to %s without end: make it .optional",

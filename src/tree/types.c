@@ -70,6 +70,27 @@ void pithp_type_refuse(pith_type *t, const char *field, const char *format, ...)
 
 /* ---- Building a type ---- */
 
+/* The slot kind of a field; -1: the field has no slot. */
+static int slot_kind(pith_field_kind kind) {
+    switch (kind) {
+        case PITH_FIELD_LEAF:
+            return PITHP_SLOT_LEAF;
+        case PITH_FIELD_CHILD:
+            return PITHP_SLOT_CHILD;
+        case PITH_FIELD_TREE:
+            return PITHP_SLOT_TREE;
+        case PITH_FIELD_LIST:
+            return PITHP_SLOT_LIST;
+        case PITH_FIELD_DICT:
+            return PITHP_SLOT_DICT;
+        case PITH_FIELD_STATIC:
+        case PITH_FIELD_IGNORE:
+        case PITH_FIELD_HOOK:
+            break;
+    }
+    return -1;
+}
+
 static bool list_slots(pith_type *t) {
     const size_t count = (size_t)t->field_count;
     t->slots = pithp_permanent(count * sizeof *t->slots);
@@ -81,8 +102,8 @@ static bool list_slots(pith_type *t) {
     t->all_leaves = true;
     for (int32_t i = 0; i < t->field_count; i++) {
         const pith_field *f = &t->fields[i].declared;
-        const bool leaf = f->kind == PITH_FIELD_LEAF;
-        if (leaf || f->kind == PITH_FIELD_CHILD || f->kind == PITH_FIELD_TREE) {
+        const int kind = slot_kind(f->kind);
+        if (kind >= 0) {
             const int32_t slot = t->slot_count++;
             t->fields[i].slot = slot;
             t->slot_fields[slot] = i;
@@ -90,12 +111,10 @@ static bool list_slots(pith_type *t) {
             t->slots[slot] = (pithp_slot_info){
                 .offset = (uint32_t)f->offset,
                 .field = i,
-                .kind = leaf                          ? PITHP_SLOT_LEAF
-                        : f->kind == PITH_FIELD_CHILD ? PITHP_SLOT_CHILD
-                                                      : PITHP_SLOT_TREE,
+                .kind = (uint8_t)kind,
                 .optional = f->options.optional,
             };
-            t->all_leaves = t->all_leaves && leaf;
+            t->all_leaves = t->all_leaves && kind == PITHP_SLOT_LEAF;
         } else if (f->kind == PITH_FIELD_STATIC) {
             t->statics[t->static_count++] = (pithp_static_info){
                 (uint32_t)f->offset, (uint32_t)f->size, i, f->static_kind};
@@ -246,7 +265,7 @@ static void resolve_children(pith_type *t, const pith_type_spec *spec) {
         const pith_type *child = spec->fields[i].child ? spec->fields[i].child() : NULL;
         pending_short_of_memory |= child == &no_memory;
         f->child = child;
-        if (f->slot >= 0 && f->declared.kind == PITH_FIELD_CHILD)
+        if (f->slot >= 0)
             t->slots[f->slot].child = child;
     }
 }
@@ -300,6 +319,8 @@ static void fill_permanent_records(const pith_type *t) {
                 break;
             case PITH_FIELD_LEAF:
             case PITH_FIELD_TREE:
+            case PITH_FIELD_LIST:
+            case PITH_FIELD_DICT:
             case PITH_FIELD_IGNORE:
             case PITH_FIELD_HOOK:
                 break;

@@ -40,7 +40,7 @@ typedef struct pithp_leaf_spec {
 
 typedef struct pithp_field {
     pith_field declared;    /* strings copied; its `child` is NULL, see: */
-    const pith_type *child; /* children, static records and uses: their type */
+    const pith_type *child; /* children, items, static records and uses: their type */
     int32_t slot;           /* leaves and children: index of the slot; else -1 */
     pithp_leaf_spec leaf;
 } pithp_field;
@@ -49,7 +49,9 @@ typedef struct pithp_field {
 typedef enum pithp_slot_kind {
     PITHP_SLOT_LEAF,
     PITHP_SLOT_CHILD, /* a record of the field's type */
-    PITHP_SLOT_TREE   /* any tree */
+    PITHP_SLOT_TREE,  /* any tree */
+    PITHP_SLOT_LIST,  /* a list of records of the field's type */
+    PITHP_SLOT_DICT   /* a dict of records of the field's type */
 } pithp_slot_kind;
 
 typedef struct pithp_slot_info {
@@ -57,7 +59,7 @@ typedef struct pithp_slot_info {
     int32_t field;
     uint8_t kind; /* pithp_slot_kind */
     bool optional;
-    const pith_type *child; /* CHILD */
+    const pith_type *child; /* CHILD; of the items: LIST, DICT */
 } pithp_slot_info;
 
 typedef struct pithp_static_info {

@@ -12,6 +12,7 @@ typedef struct Small {
     long double wide;
     const Atoms *atoms;
     Scheme scheme;
+    const pith_list *list;
 } Small;
 
 #if CASE == 0 /* no mistake */
@@ -32,7 +33,8 @@ PITH_NODE(Small,
           PITH_IGNORE(text),
           PITH_IGNORE(wide),
           PITH_CHILD(atoms, Atoms),
-          PITH_STATIC_ENUM(scheme, scheme_names))
+          PITH_STATIC_ENUM(scheme, scheme_names),
+          PITH_LIST(list, Atoms))
 static const Small *step(pith_scope *s, const Small *in) {
     Small next = *in;
     next.width = 2;
@@ -124,4 +126,10 @@ static void upgrade(pith_scope *s, const Small *in) {
     (void)s, (void)in;
 }
 PITH_NODE(Small, PITH_TYPE_VERSION(2), PITH_UPGRADE(1, upgrade), PITH_STATIC(width))
+#endif
+#if CASE == 19 /* _Generic|negative|size of array|array bound */
+PITH_NODE(Small, PITH_LIST(atoms, Atoms))
+#endif
+#if CASE == 20 /* _Generic|negative|size of array|array bound */
+PITH_NODE(Small, PITH_DICT(list, Atoms))
 #endif

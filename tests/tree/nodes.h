@@ -29,6 +29,12 @@ typedef struct Vector {
     double x, y, z;
 } Vector;
 
+typedef struct Boxes {
+    const pith_list *list;
+    const pith_dict *dict;
+} Boxes;
+PITH_NODE(Boxes, PITH_LIST(list, Atoms), PITH_DICT(dict, Config, .optional = true))
+
 struct Everything;
 static void everything_check(pith_scope *s, const struct Everything *e);
 

@@ -39,7 +39,9 @@ const void *tree_in_cxx(pith_scope *s) {
     made = pith_freeze(s, Everything, &next);
     const void *both[] = {made, made->x};
     const void *x = pith_call(s, &second_step, 2, both);
-    const pith_list *list = pith_list_make(s, PITH_ITEMS(made, x));
+    const Boxes boxes = {pith_list_make(s, PITH_ITEMS(made->atoms)), nullptr};
+    const pith_list *list =
+        pith_list_make(s, PITH_ITEMS(made, x, pith_freeze(s, Boxes, &boxes)));
     return pith_is(Everything, made) ? pith_keep(s, list) : nullptr;
 }
 PITH_END

@@ -28,6 +28,8 @@ Test(node_languages, records_pass_between_languages) {
     cr_assert_str_eq(e->label, "melt");
     cr_assert_eq(pith_array_spec(e->x)->dtype, PITH_F32);
     cr_assert(pith_child(tree, 1) == e->x);
+    const Boxes *boxes = pith_child(tree, 2);
+    cr_assert(pith_is(Boxes, boxes) && pith_is(Atoms, pith_child(boxes->list, 0)));
     pith_scope_close(s);
     pt_close(rt);
 }

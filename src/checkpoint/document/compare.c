@@ -211,7 +211,38 @@ describe(const pithp_document *d, const pithp_doc_node *n, char text[160]) {
     return text;
 }
 
+static bool
+is_record_of(const pithp_document *d, const pithp_doc_node *n, const pith_type *type) {
+    return n->kind == PITH_NODE_RECORD &&
+           strcmp(d->types.rows[n->type].name, type->name) == 0;
+}
+
+/* Compare a list or dict with its declaration: each item is a record of one type. */
+static void compare_items(pithp_mismatches *r,
+                          const pithp_children *children,
+                          const pithp_field *field,
+                          int64_t row) {
+    const pithp_doc_node *n = &r->d->nodes.rows[row];
+    const bool list = field->declared.kind == PITH_FIELD_LIST;
+    char got[160];
+    if (n->kind != (list ? PITH_NODE_LIST : PITH_NODE_DICT)) {
+        pithp_mismatches_add(
+            r, PITH_E_STRUCTURE, row, NULL, "expected a %s of records %s, got %s",
+            list ? "list" : "dict", field->child->name, describe(r->d, n, got));
+        return;
+    }
+    for (int64_t i = 0; i < n->child_count; i++) {
+        const int64_t at = children->rows[children->base[row] + i];
+        const pithp_doc_node *item = &r->d->nodes.rows[at];
+        if (!is_record_of(r->d, item, field->child))
+            pithp_mismatches_add(r, PITH_E_STRUCTURE, at, NULL,
+                                 "expected a record %s, got %s", field->child->name,
+                                 describe(r->d, item, got));
+    }
+}
+
 static void compare_slot(pithp_mismatches *r,
+                         const pithp_children *children,
                          const pith_type *type,
                          const pithp_field *field,
                          int64_t row) {
@@ -233,11 +264,14 @@ static void compare_slot(pithp_mismatches *r,
                                      describe(r->d, n, got));
             break;
         case PITH_FIELD_CHILD:
-            if (n->kind != PITH_NODE_RECORD ||
-                strcmp(r->d->types.rows[n->type].name, field->child->name) != 0)
+            if (!is_record_of(r->d, n, field->child))
                 pithp_mismatches_add(r, PITH_E_STRUCTURE, row, NULL,
                                      "expected a record %s, got %s", field->child->name,
                                      describe(r->d, n, got));
+            break;
+        case PITH_FIELD_LIST:
+        case PITH_FIELD_DICT:
+            compare_items(r, children, field, row);
             break;
         case PITH_FIELD_TREE:
         case PITH_FIELD_STATIC:
@@ -309,7 +343,7 @@ static void compare_record(pithp_mismatches *r,
             const int64_t child =
                 pithp_child_named(r->d, children, row, field->declared.name, field->slot);
             if (child >= 0)
-                compare_slot(r, type, field, child);
+                compare_slot(r, children, type, field, child);
             else
                 pithp_mismatches_add(r, PITH_E_STRUCTURE, row, field->declared.name,
                                      "missing: the file has no such field");
