@@ -1,5 +1,4 @@
-/* Fusion clustering: assignment of instructions to fused steps, and liveness of values.
- */
+/* Fusion clustering: assignment of instructions to fused steps. */
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
@@ -298,52 +297,6 @@ static bool place_waiting(pithp_planning *g, waiting *w) {
     return placed;
 }
 
-/* ---- Liveness ---- */
-
-/* Record a read of a value in a step; view: not elementwise. */
-static void note_use(pithp_planning *g, pithp_value v, int32_t step, bool fused) {
-    const bool seen = g->is_virtual[v];
-    const pithp_bases from = pithp_plan_bases(g, v);
-    for (int b = 0; b < from.count; b++) {
-        const pithp_value base = from.list[b];
-        if (g->is_virtual[base])
-            continue; /* full: a literal of the plan */
-        if (!fused || seen || g->root[v] != v || g->step[base] != step)
-            g->in_memory[base] = true;
-        if (step > g->last_use[base])
-            g->last_use[base] = step;
-    }
-}
-
-/* Record operands and results of an instruction in a step. */
-static void
-note_instruction(pithp_planning *g, const pithp_instruction *i, int32_t step) {
-    const bool fused = g->plan->steps[step].kind == PITHP_STEP_FUSED;
-    for (int o = 0; o < i->operand_count; o++)
-        note_use(g, pithp_operands(g->p, i)[o], step, fused);
-    for (pithp_value v = i->result; v < i->result + i->result_count; v++) {
-        if (!fused)
-            g->in_memory[v] = true;
-        if (step > g->last_use[v])
-            g->last_use[v] = step;
-    }
-}
-
-bool pithp_plan_liveness(pithp_planning *g) {
-    const pithp_program *p = g->p;
-    for (int32_t k = 0; k < g->plan->step_count; k++) {
-        const pithp_step *step = &g->plan->steps[k];
-        if (step->kind != PITHP_STEP_FUSED)
-            note_instruction(g, step->call, k);
-        for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
-             v = g->next[v])
-            note_instruction(g, pithp_maker(p, v), k);
-    }
-    for (int64_t k = 0; k < p->output_count; k++)
-        g->in_memory[g->root[p->outputs[k]]] = true;
-    return true;
-}
-
 bool pithp_plan_fuse_steps(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_graph_walk walk = {.program = p};
@@ -355,8 +308,7 @@ bool pithp_plan_fuse_steps(pithp_planning *g) {
         g->root[v] = v;
         if (i && !g->is_virtual[v] && i->primitive == PITHP_OP_RESHAPE)
             g->root[v] = g->root[pithp_operands(p, i)[0]];
-        g->step[v] = g->last_use[v] = g->staged_in[v] = -1;
-        g->in_memory[v] = false;
+        g->step[v] = g->staged_in[v] = -1;
     }
     find_clusters(g);
     while (pithp_graph_next(&walk, &v, &i)) {

@@ -9,57 +9,16 @@
 
 #include <string.h>
 
-/* For each value with memory the number of other steps that read it, and the first one.
- */
-typedef struct readers {
-    pithp_planning *g;
-    int32_t *count, *first;
-} readers;
-
-static void note_reader(readers *r, const pithp_instruction *i, int32_t step) {
-    const pithp_planning *g = r->g;
-    for (int o = 0; o < i->operand_count; o++) {
-        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
-        for (int b = 0; b < from.count; b++) {
-            const pithp_value base = from.list[b];
-            if (g->step[base] == step && g->plan->steps[step].kind == PITHP_STEP_FUSED)
-                continue;
-            r->count[base]++;
-            r->first[base] = step < r->first[base] ? step : r->first[base];
-        }
-    }
-}
-
-static readers find_readers(pithp_planning *g) {
-    const pithp_program *p = g->p;
-    readers r = {g, g->reader_count, g->first_reader};
-    for (int64_t v = 0; v < p->value_count; v++) {
-        r.count[v] = 0;
-        r.first[v] = INT32_MAX;
-    }
-    for (int32_t k = 0; k < g->plan->step_count; k++) {
-        const pithp_step *step = &g->plan->steps[k];
-        if (step->kind != PITHP_STEP_FUSED)
-            note_reader(&r, step->call, k);
-        for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
-             v = g->next[v])
-            note_reader(&r, pithp_maker(p, v), k);
-    }
-    for (int64_t k = 0; k < p->output_count; k++)
-        r.count[g->root[p->outputs[k]]]++;
-    return r;
-}
-
 /* Whether a fused step may be delayed to step `until`, which reads its value u. In a
  * command buffer u must be its only value with memory, and have one reader. */
 static bool
-can_wait(const readers *r, const pithp_step *step, pithp_value u, int32_t until) {
-    const bool scheduled = r->g->plan->scheduled;
+can_wait(const pithp_planning *g, const pithp_step *step, pithp_value u, int32_t until) {
+    const bool scheduled = g->plan->scheduled;
     bool waits = !step->runs_in_consumer && !step->band &&
-                 (scheduled ? r->count[u] == 1 : step->reads <= PITHP_MOST_READS);
-    for (pithp_value v = step->first; v >= 0 && waits; v = r->g->next[v])
-        waits = !r->g->in_memory[v] || (!scheduled && r->first[v] > until) || v == u;
-    return waits && r->first[u] == until;
+                 (scheduled ? g->reader_count[u] == 1 : step->reads <= PITHP_MOST_READS);
+    for (pithp_value v = step->first; v >= 0 && waits; v = g->next[v])
+        waits = !g->in_memory[v] || (!scheduled && g->first_reader[v] > until) || v == u;
+    return waits && g->first_reader[u] == until;
 }
 
 void pithp_prolong_operands(pithp_planning *g,
@@ -103,8 +62,7 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS && pithp_reduce_can_fuse(&call);
 }
 
-static void choose_reduced(const readers *r, int32_t k) {
-    const pithp_planning *g = r->g;
+static void choose_reduced(pithp_planning *g, int32_t k) {
     pithp_step *step = &g->plan->steps[k];
     const pithp_value read = pithp_operands(g->p, step->call)[0], u = g->root[read];
     const pithp_instruction *maker = pithp_maker(g->p, u);
@@ -113,23 +71,15 @@ static void choose_reduced(const readers *r, int32_t k) {
     const bool fits =
         !last || pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec);
     if (step->band || step->runs_in_consumer || step->producer >= 0 || !from ||
-        from->kind != PITHP_STEP_FUSED || !fits || !can_wait(r, from, u, k))
+        from->kind != PITHP_STEP_FUSED || !fits || !can_wait(g, from, u, k))
         return;
     from->last_axes = last;
     step->producer = g->step[u];
     step->produced = u;
     from->runs_in_consumer = true;
-    from->unmaterialised = r->count[u] == 1 ? u : -1;
+    from->unmaterialised = g->reader_count[u] == 1 ? u : -1;
     from->fused_reduction = from->unmaterialised >= 0 ? k : -1;
-    prolong(r->g, from, k);
-}
-
-/* Whether an output is a value, or a reshape of it, and so shares its memory. */
-static bool is_output(const pithp_planning *g, pithp_value v) {
-    for (int64_t k = 0; k < g->p->output_count; k++)
-        if (g->root[g->p->outputs[k]] == v)
-            return true;
-    return false;
+    prolong(g, from, k);
 }
 
 /* Row length of a gather, in elements; 0: it cannot run block by block. */
@@ -158,10 +108,9 @@ static bool has_base(const pithp_planning *g, pithp_value v, pithp_value base) {
 }
 
 /* Whether a step is the only reader of a value, and reads it elementwise. */
-static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
-    const pithp_planning *g = r->g;
+static bool is_read_flat(const pithp_planning *g, pithp_value u, int32_t k) {
     const pithp_step *step = &g->plan->steps[k];
-    bool flat = r->first[u] == k && g->last_use[u] == k && !is_output(g, u);
+    bool flat = g->first_reader[u] == k && g->last_use[u] == k && !g->is_output[u];
     for (pithp_value v = step->first; v >= 0 && flat; v = g->next[v]) {
         const pithp_instruction *i = pithp_maker(g->p, v);
         for (int o = 0; o < i->operand_count && flat; o++) {
@@ -173,17 +122,34 @@ static bool is_read_flat(const readers *r, pithp_value u, int32_t k) {
     return flat;
 }
 
-static void choose_taken(const readers *r, int32_t k) {
-    pithp_planning *g = r->g;
+/* The first step after `after` that makes, by a call, an operand of step k; k: none. */
+static int32_t next_call(const pithp_planning *g, int32_t k, int32_t after) {
+    const pithp_instruction *i = NULL;
+    int32_t next = k;
+    while ((i = pithp_step_next(g, &g->plan->steps[k], i)) != NULL)
+        for (int o = 0; o < i->operand_count; o++) {
+            const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
+            for (int b = 0; b < from.count; b++) {
+                const int32_t made = g->step[from.list[b]];
+                if (made > after && made < next &&
+                    g->plan->steps[made].kind == PITHP_STEP_CALL)
+                    next = made;
+            }
+        }
+    return next;
+}
+
+static void choose_taken(pithp_planning *g, int32_t k) {
     pithp_step *step = &g->plan->steps[k];
     int64_t row = 0;
     if (step->runs_in_consumer || step->band || step->reads > PITHP_MOST_READS_TAKING)
         return;
-    for (int32_t n = 0; n < k && step->take_count < PITHP_TAKES; n++) {
+    for (int32_t n = next_call(g, k, -1); n < k && step->take_count < PITHP_TAKES;
+         n = next_call(g, k, n)) {
         pithp_step *from = &g->plan->steps[n];
         const pithp_instruction *i = from->call;
-        const int64_t own = i ? taken_row(g, i) : 0;
-        if (!own || (row && own != row) || !is_read_flat(r, i->result, k))
+        const int64_t own = taken_row(g, i);
+        if (!own || (row && own != row) || !is_read_flat(g, i->result, k))
             continue;
         row = own;
         step->takes[step->take_count++] = n;
@@ -229,12 +195,11 @@ bool pithp_plan_fuse_inputs(pithp_planning *g) {
     }
     if (!reduced && !taken)
         return true;
-    const readers r = find_readers(g);
     for (int32_t k = 0; k < plan->step_count && reduced; k++)
         if (plan->steps[k].kind != PITHP_STEP_FUSED && reduces(g, plan->steps[k].call))
-            choose_reduced(&r, k);
+            choose_reduced(g, k);
     for (int32_t k = 0; k < plan->step_count && taken; k++)
         if (plan->steps[k].kind == PITHP_STEP_FUSED)
-            choose_taken(&r, k);
+            choose_taken(g, k);
     return true;
 }

@@ -127,16 +127,9 @@ static bool fits(const band *b, int32_t k) {
 
 /* ---- Planning: memory ---- */
 
-static bool is_output(const pithp_planning *g, pithp_value v) {
-    for (int64_t k = 0; k < g->p->output_count; k++)
-        if (g->root[g->p->outputs[k]] == v)
-            return true;
-    return false;
-}
-
 /* A value used only in the band. */
 static bool is_inner(const band *b, pithp_value v) {
-    return b->g->in_memory[v] && b->g->last_use[v] < b->end && !is_output(b->g, v);
+    return b->g->in_memory[v] && b->g->last_use[v] < b->end && !b->g->is_output[v];
 }
 
 static void choose_buffers(const band *b) {
@@ -171,31 +164,13 @@ static void prolong_all(const band *b, const pithp_instruction *i) {
     prolong(b, i->result);
 }
 
-static bool reads(const band *b, const pithp_instruction *i, pithp_value v) {
-    bool any = false;
-    for (int o = 0; o < i->operand_count; o++) {
-        const pithp_bases from = pithp_plan_bases(b->g, pithp_operands(b->g->p, i)[o]);
-        for (int n = 0; n < from.count; n++)
-            any |= from.list[n] == v;
-    }
-    return any;
-}
-
 /* Whether a reduction is the only reader of the preceding step's value. */
 static bool is_map_reduce(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_value made = k > b->first ? g->plan->steps[k - 1].unmaterialised : -1;
-    bool alone = made >= 0 && g->plan->steps[k].kind != PITHP_STEP_FUSED &&
-                 g->plan->steps[k - 1].kind == PITHP_STEP_FUSED &&
-                 reduced_by(b, k) == made;
-    for (int32_t n = k + 1; n < b->end && alone; n++) {
-        const pithp_step *step = &g->plan->steps[n];
-        alone = step->kind == PITHP_STEP_FUSED || !reads(b, step->call, made);
-        for (pithp_value v = step->first;
-             step->kind == PITHP_STEP_FUSED && v >= 0 && alone; v = g->next[v])
-            alone = !reads(b, pithp_maker(g->p, v), made);
-    }
-    return alone;
+    return made >= 0 && g->plan->steps[k].kind != PITHP_STEP_FUSED &&
+           g->plan->steps[k - 1].kind == PITHP_STEP_FUSED && reduced_by(b, k) == made &&
+           g->uses[g->latest_use[made]].step == k;
 }
 
 static void make_band(const band *b) {

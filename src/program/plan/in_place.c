@@ -79,16 +79,6 @@ static pithp_value top_of(const pithp_planning *g, pithp_value v) {
     return v;
 }
 
-static bool reads(const pithp_planning *g, const pithp_instruction *i, pithp_value top) {
-    for (int o = 0; o < i->operand_count; o++) {
-        const pithp_bases from = pithp_plan_bases(g, pithp_operands(g->p, i)[o]);
-        for (int b = 0; b < from.count; b++)
-            if (top_of(g, from.list[b]) == top)
-                return true;
-    }
-    return false;
-}
-
 /* Whether results of a step may share a buffer with its operands. */
 static bool forwards(const pithp_planning *g, const pithp_step *step) {
     for (int k = 0; step->kind == PITHP_STEP_CONTROL && k < step->call->result_count; k++)
@@ -102,15 +92,11 @@ static bool forwards(const pithp_planning *g, const pithp_step *step) {
 static bool
 is_left_to_branches(const pithp_planning *g, int32_t number, pithp_value top) {
     bool left = true;
-    for (int32_t n = 0; n < g->plan->step_count && left; n++) {
+    for (int32_t u = g->latest_use[top]; u >= 0 && left; u = g->uses[u].before) {
+        const int32_t n = g->uses[u].step;
         const pithp_step *step = &g->plan->steps[n];
-        if (n == number || (n < number && !step->runs_in_consumer && !forwards(g, step)))
-            continue;
-        if (step->kind != PITHP_STEP_FUSED)
-            left = !reads(g, step->call, top);
-        for (pithp_value v = step->first;
-             step->kind == PITHP_STEP_FUSED && v >= 0 && left; v = g->next[v])
-            left = !reads(g, pithp_maker(g->p, v), top);
+        left =
+            n == number || (n < number && !step->runs_in_consumer && !forwards(g, step));
     }
     return left;
 }
@@ -132,6 +118,21 @@ static bool is_last_read(const pithp_planning *g, int32_t number, int operand) {
     return last;
 }
 
+/* Append the uses of an operand to those of the result that shares its buffer, as the
+ * uses of the operand.
+ *
+ * @param left A branch is the last reader: drop entries of earlier steps, so that a chain
+ * of branches takes linear time. */
+static void join_uses(pithp_planning *g, pithp_value top, pithp_value result, bool left) {
+    int32_t *latest = &g->latest_use[top], *end = &g->latest_use[result];
+    if (left)
+        g->uses[*latest].before = -1;
+    while (*end >= 0)
+        end = &g->uses[*end].before;
+    *end = *latest;
+    *latest = g->latest_use[result];
+}
+
 /* Let a result share the buffer of its updated operand. */
 static void join(pithp_planning *g, int32_t number, int operand, pithp_value result) {
     const pithp_value top =
@@ -148,6 +149,7 @@ static void join(pithp_planning *g, int32_t number, int operand, pithp_value res
     } else if (n->origin == PITHP_FROM_INSTRUCTION && g->in_memory[top]) {
         g->forwarded[result] = -1;
         g->root[result] = top;
+        join_uses(g, top, result, chosen);
         g->in_memory[result] = false;
         g->is_output[top] |= g->is_output[result];
         if (g->last_use[result] > g->last_use[top])
@@ -162,10 +164,7 @@ bool pithp_plan_in_place(pithp_planning *g) {
     bool any = false;
     if (!plan->forwards)
         return true;
-    memset(g->is_output, 0, (size_t)p->value_count * sizeof *g->is_output);
     memset(g->updated_input, -1, (size_t)p->value_count * sizeof *g->updated_input);
-    for (int64_t k = 0; k < p->output_count; k++)
-        g->is_output[g->root[p->outputs[k]]] = true;
     for (int32_t n = 0; n < plan->step_count; n++) {
         const pithp_step *step = &plan->steps[n];
         for (int o = 0; step->kind != PITHP_STEP_FUSED && o < step->call->operand_count;
@@ -186,12 +185,10 @@ bool pithp_plan_in_place(pithp_planning *g) {
         pithp_fail_memory(g->s, bytes);
         return false;
     }
-    for (int64_t k = p->output_count; k-- > 0;) {
-        const pithp_value top = g->root[p->outputs[k]];
-        plan->updates[k] = g->updated_input[top];
-        for (int64_t j = k + 1; j < p->output_count; j++) /* written as the first one */
-            if (g->root[p->outputs[j]] == top)
-                plan->updates[j] = -1;
+    for (int64_t k = 0; k < p->output_count; k++) {
+        int32_t *input = &g->updated_input[g->root[p->outputs[k]]];
+        plan->updates[k] = *input;
+        *input = -1; /* others are written as the first one */
     }
     return true;
 }

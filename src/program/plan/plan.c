@@ -76,7 +76,7 @@ static bool lower_fused_steps(pithp_planning *g) {
 static bool (*const passes[])(pithp_planning *g) = {
     pithp_plan_views,       /* views that are read in place */
     pithp_plan_fuse_steps,  /* clusters, and the steps that fuse them */
-    pithp_plan_liveness,    /* last uses */
+    pithp_plan_uses,        /* def-use lists and liveness */
     pithp_plan_fuse_rows,   /* row-wise fusion */
     pithp_plan_fuse_inputs, /* producers into reductions, gathers into consumers */
     lower_fused_steps,      /* fused steps to block code */
@@ -87,7 +87,7 @@ static bool (*const passes[])(pithp_planning *g) = {
     pithp_plan_buffers,     /* buffer assignment */
 };
 
-enum { VALUE_NUMBERS = 17, VALUE_BOOLS = 4 };
+enum { VALUE_NUMBERS = 18, VALUE_BOOLS = 4 };
 
 /* All arrays over values are in one block of memory. */
 static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
@@ -96,7 +96,7 @@ static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
         &g->cluster,      &g->cluster_ops, &g->cluster_reads, &g->cluster_step,
         &g->waiting_next, &g->last_use,    &g->reader_count,  &g->first_reader,
         &g->last_read,    &g->forwarded,   &g->updated_input, &g->slot,
-        &g->staged_in};
+        &g->staged_in,    &g->latest_use};
     bool **const bools[VALUE_BOOLS] = {&g->is_virtual, &g->is_pieced, &g->in_memory,
                                        &g->is_output};
     int32_t *number = memory;
@@ -120,6 +120,7 @@ static bool run_passes(pithp_planning *g) {
     lay_out_values(g, memory, n);
     for (size_t k = 0; k < sizeof passes / sizeof *passes && planned; k++)
         planned = passes[k](g);
+    pithp_release(g->s->runtime, g->uses, g->uses_bytes);
     pithp_release(g->s->runtime, memory, bytes);
     return planned;
 }

@@ -329,6 +329,12 @@ typedef struct pithp_bases {
     pithp_value list[PITHP_PIECES];
 } pithp_bases;
 
+/* A step that reads a value: entries of a value are linked, later steps first. */
+typedef struct pithp_use {
+    int32_t step;
+    int32_t before; /* the entry of an earlier step; or -1 */
+} pithp_use;
+
 typedef struct pithp_planning {
     pith_scope *s;
     const pithp_program *p;
@@ -350,18 +356,22 @@ typedef struct pithp_planning {
     pithp_value *waiting_next; /* next value that waits for its step, or -1 */
     int32_t *staged_in;        /* the last step that counts it as staged, or -1 */
     bool apart;                /* clusters do not share steps */
-    /* Liveness: */
+    /* Uses and liveness: */
     bool *in_memory;
-    int32_t *last_use; /* step */
-    /* Input fusion: */
-    int32_t *reader_count, *first_reader; /* steps other than its own */
+    bool *is_output;                      /* an output has its memory */
+    int32_t *last_use;                    /* step */
+    int32_t *reader_count, *first_reader; /* operands of steps other than the fused step
+                                             that makes it, and outputs; the first of
+                                             those steps, or INT32_MAX */
+    int32_t *latest_use;                  /* its last entry in `uses`; or -1 */
+    pithp_use *uses;
+    size_t uses_bytes;
     /* Lowering of fused steps: */
     int32_t *last_read; /* member of its fused step */
     int32_t *slot;      /* of a member of a fused step */
     /* Forwarding: */
     int32_t *forwarded; /* number of a forwarded value, or -1 */
     /* Updates in place: */
-    bool *is_output;
     int32_t *updated_input; /* or -1 */
 } pithp_planning;
 
@@ -408,8 +418,18 @@ bool pithp_plan_fuse_rows(pithp_planning *g);
 
 /* Fusion clustering: assign instructions to steps. */
 bool pithp_plan_fuse_steps(pithp_planning *g);
-/* Liveness: the last use of each value, and which values have memory. */
-bool pithp_plan_liveness(pithp_planning *g);
+/* Def-use lists and liveness: the steps that use each value, and which values have
+ * memory. */
+bool pithp_plan_uses(pithp_planning *g);
+/* The instructions of a step: the one after i, the first if i is NULL; NULL ends them. */
+static inline const pithp_instruction *pithp_step_next(const pithp_planning *g,
+                                                       const pithp_step *step,
+                                                       const pithp_instruction *i) {
+    if (step->kind != PITHP_STEP_FUSED)
+        return i ? NULL : step->call;
+    const pithp_value v = i ? g->next[i->result] : step->first;
+    return v < 0 ? NULL : pithp_maker(g->p, v);
+}
 /* Composition: the view of a data-movement instruction over a view. */
 pithp_view pithp_view_through(const pithp_instruction *i,
                               const pith_spec *inner_spec,
