@@ -7,55 +7,79 @@
 /* ---- The workspace ---- */
 
 typedef struct piece {
-    size_t offset, bytes;
-    int32_t last; /* step that uses it */
+    size_t offset, bytes; /* bytes: not 0 */
 } piece;
 
-/* Live ranges, by offset. */
+/* Buffers are numbered: those of values, then the temporaries of steps. */
 typedef struct workspace {
     pithp_planning *g;
-    piece *pieces;
-    int64_t count, room;
+    piece *pieces; /* live ranges, by offset */
+    int64_t count;
+    int64_t packed;  /* the number of pieces before the first gap */
+    int32_t *ending; /* per step: the first buffer whose last use it is, or -1 */
+    int32_t *next;   /* per buffer: the next one with that last use, or -1 */
+    size_t *offset;  /* per buffer */
+    int32_t ended;   /* live ranges that end before this step are released */
+    int32_t apart;   /* no live range ends before this step */
     size_t bytes;
-    int32_t apart; /* no live range ends before this step */
 } workspace;
 
-static void end_pieces(workspace *w, int32_t before) {
-    int64_t kept = 0;
-    for (int64_t k = 0; k < w->count; k++)
-        if (w->pieces[k].last >= before)
-            w->pieces[kept++] = w->pieces[k];
-    w->count = kept;
+static void end_piece(workspace *w, size_t offset) {
+    int64_t begin = 0, end = w->count;
+    while (end - begin > 1) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (w->pieces[middle].offset <= offset)
+            begin = middle;
+        else
+            end = middle;
+    }
+    PITH_ASSERT(w->count && w->pieces[begin].offset == offset);
+    memmove(w->pieces + begin, w->pieces + begin + 1,
+            (size_t)(--w->count - begin) * sizeof *w->pieces);
+    w->packed = begin < w->packed ? begin : w->packed;
 }
 
-/* First fit: the offset of the first wide enough gap; -1 sets the error. */
-static int64_t take_piece(workspace *w, size_t bytes, int32_t last) {
-    pith_scope *s = w->g->s;
-    if (w->count == w->room) {
-        const int64_t room = w->room ? 2 * w->room : 32;
-        void *more =
-            pithp_reallocate(s->runtime, w->pieces, (size_t)w->room * sizeof *w->pieces,
-                             (size_t)room * sizeof *w->pieces);
-        if (!more) {
-            pithp_fail_memory(s, (size_t)room * sizeof *w->pieces);
-            return -1;
-        }
-        w->pieces = more;
-        w->room = room;
-    }
-    size_t at = 0, end;
-    int64_t k = 0;
+static void end_pieces(workspace *w, int32_t before) {
+    for (; w->ended < before; w->ended++)
+        for (int32_t k = w->ending[w->ended]; k >= 0; k = w->next[k])
+            end_piece(w, w->offset[k]);
+}
+
+static void add_piece(workspace *w, int64_t k, piece x) {
+    memmove(w->pieces + k + 1, w->pieces + k, (size_t)(w->count - k) * sizeof *w->pieces);
+    w->pieces[k] = x;
+    w->count++;
+    while (w->packed < w->count &&
+           w->pieces[w->packed].offset == (w->packed ? w->pieces[w->packed - 1].offset +
+                                                           w->pieces[w->packed - 1].bytes
+                                                     : 0))
+        w->packed++;
+}
+
+/* First fit: the offset of the first wide enough gap; -1 sets the error.
+ *
+ * @param last The step of the last use; INT32_MAX: the end of the plan. */
+static int64_t take_piece(workspace *w, int32_t buffer, size_t bytes, int32_t last) {
+    int64_t k = bytes ? w->packed : 0;
+    size_t at = k ? w->pieces[k - 1].offset + w->pieces[k - 1].bytes : 0, end;
     for (; k < w->count && w->pieces[k].offset - at < bytes; k++)
         at = w->pieces[k].offset + w->pieces[k].bytes;
     bytes = (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
     if (pithp_add_overflows(at, bytes, &end) || end > INT64_MAX) {
-        pithp_fail(s, PITH_E_OVERFLOW, NULL, "the program's workspace is too large");
+        pithp_fail(w->g->s, PITH_E_OVERFLOW, NULL,
+                   "the program's workspace is too large");
         return -1;
     }
-    memmove(w->pieces + k + 1, w->pieces + k, (size_t)(w->count - k) * sizeof *w->pieces);
-    w->pieces[k] = (piece){at, bytes, last};
-    w->count++;
     w->bytes = end > w->bytes ? end : w->bytes;
+    if (bytes) {
+        add_piece(w, k, (piece){at, bytes});
+        w->offset[buffer] = at;
+        last = last < w->ended ? w->ended : last;
+        if (last < w->g->plan->step_count) {
+            w->next[buffer] = w->ending[last];
+            w->ending[last] = buffer;
+        }
+    }
     return (int64_t)at;
 }
 
@@ -64,7 +88,7 @@ static bool place_value(workspace *w, pithp_value v) {
     pithp_place *place = &g->plan->places[v];
     if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT)
         return true;
-    const int64_t at = take_piece(w, g->p->values[v].spec->bytes, g->last_use[v]);
+    const int64_t at = take_piece(w, v, g->p->values[v].spec->bytes, g->last_use[v]);
     *place = (pithp_place){PITHP_IN_WORKSPACE, at};
     return at >= 0;
 }
@@ -85,18 +109,34 @@ static bool place_step(workspace *w, int32_t number) {
             !place_value(w, step->call->result + k))
             return false;
     if (step->temporary_bytes) {
-        step->temporary = take_piece(w, step->temporary_bytes, number);
+        step->temporary = take_piece(w, (int32_t)w->g->p->value_count + number,
+                                     step->temporary_bytes, number);
         return step->temporary >= 0;
     }
     return true;
 }
 
 static bool place_results(pithp_planning *g) {
+    const size_t steps = (size_t)g->plan->step_count,
+                 buffers = (size_t)g->p->value_count + steps;
+    const size_t bytes = buffers * (sizeof(piece) + sizeof(size_t) + sizeof(int32_t)) +
+                         steps * sizeof(int32_t);
     workspace w = {.g = g};
     bool placed = true;
+    if (!steps)
+        return true;
+    w.pieces = pithp_allocate(g->s->runtime, bytes);
+    if (!w.pieces) {
+        pithp_fail_memory(g->s, bytes);
+        return false;
+    }
+    w.offset = (size_t *)(w.pieces + buffers);
+    w.next = (int32_t *)(w.offset + buffers);
+    w.ending = w.next + buffers;
+    memset(w.ending, -1, steps * sizeof *w.ending);
     for (int32_t k = 0; k < g->plan->step_count && placed; k++)
         placed = place_step(&w, k);
-    pithp_release(g->s->runtime, w.pieces, (size_t)w.room * sizeof *w.pieces);
+    pithp_release(g->s->runtime, w.pieces, bytes);
     g->plan->workspace_bytes = w.bytes;
     return placed;
 }
