@@ -1,4 +1,5 @@
 /* Translation unit: the text of a plan's fused steps and compiled loops. */
+#include "base/hash_index.h"
 #include "program/cuda/cuda.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"
@@ -17,7 +18,6 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
 /* A function, and the fused step that it runs, perhaps with a reduction of its result.
  * NULL: a loop, which is not shared. */
 typedef struct function {
-    uint64_t hash;
     const pithp_fused_step *step;
     pithp_map_reduce map_reduce;
 } function;
@@ -26,31 +26,38 @@ typedef struct module {
     pithp_text *t;
     char prefix[PITHP_PREFIX_BYTES];
     pithp_emitted_ops ops;
-    function *functions; /* capacity: the steps of all plans */
-    int32_t count;
+    /* Capacity: the steps of all plans. */
+    function *functions;
+    pithp_hash_index index; /* by the hashes of their steps */
 } module;
 
 /* ---- Sharing ---- */
 
-/* The function of an equal step; -1: none, the step gets the next number. */
-static int32_t
-find_function(module *x, const pithp_fused_step *step, pithp_map_reduce map_reduce) {
+/* The number of the function of an equal step, or of a new one. */
+static int32_t function_of(module *x,
+                           const pithp_fused_step *step,
+                           pithp_map_reduce map_reduce,
+                           bool *is_new) {
     const uint64_t hash = pithp_fused_hash(step);
-    for (int32_t k = x->count; k-- > 0;) {
+    int32_t k = pithp_hash_index_last(&x->index, hash);
+    for (; k >= 0; k = pithp_hash_index_before(&x->index, k)) {
         const function *f = &x->functions[k];
-        if (f->hash == hash && f->step && f->map_reduce.reducer == map_reduce.reducer &&
+        if (f->step && f->map_reduce.reducer == map_reduce.reducer &&
             f->map_reduce.rows == map_reduce.rows && pithp_fused_alike(f->step, step))
-            return k;
+            break;
     }
-    x->functions[x->count] = (function){hash, step, map_reduce};
-    return -1;
+    *is_new = k < 0;
+    if (k >= 0)
+        return k;
+    x->functions[x->index.count] = (function){step, map_reduce};
+    pithp_hash_index_add(&x->index, hash);
+    return x->index.count - 1;
 }
 
 /* ---- The host ---- */
 
-/* Declare the next function. */
-static void declare(const module *x, char name[PITHP_STEP_NAME_BYTES]) {
-    pithp_step_name(name, x->prefix, x->count);
+static void declare(const module *x, int32_t number, char name[PITHP_STEP_NAME_BYTES]) {
+    pithp_step_name(name, x->prefix, number);
     pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
 }
 
@@ -58,26 +65,29 @@ static int32_t add_fused(module *x, const pithp_plan *plan, const pithp_step *wh
     char name[PITHP_STEP_NAME_BYTES];
     const pithp_fused_step *step = whole->fused;
     const pithp_map_reduce map_reduce = pithp_map_reduce_of(plan, whole);
-    const int32_t same = find_function(x, step, map_reduce);
-    if (same >= 0)
-        return same;
+    bool is_new;
+    const int32_t number = function_of(x, step, map_reduce, &is_new);
+    if (!is_new)
+        return number;
     pithp_emit_op_functions(x->t, &x->ops, step);
-    declare(x, name);
+    declare(x, number, name);
     if (map_reduce.reducer >= 0)
         pithp_emit_map_reduce(x->t, name, step, map_reduce);
     else
         pithp_emit_fused(x->t, name, step);
-    return x->count++;
+    return number;
 }
 
 static int32_t add_loop(module *x, const pithp_plan *plan, const pithp_step *step) {
     char name[PITHP_STEP_NAME_BYTES];
+    const int32_t number = x->index.count;
+    x->functions[number] = (function){.step = NULL};
+    pithp_hash_index_add(&x->index, 0);
     pithp_emit_loop_functions(x->t, &x->ops, step);
-    x->functions[x->count] = (function){.step = NULL};
-    declare(x, name);
+    declare(x, number, name);
     pithp_text_print(x->t, "void %s", name);
     pithp_emit_loop(x->t, plan, step);
-    return x->count++;
+    return number;
 }
 
 static void add_plan(module *x, const pithp_plan *plan, int32_t *functions) {
@@ -93,12 +103,15 @@ bool pithp_emit_host_all(pithp_text *t,
                          int64_t count,
                          int32_t *const *functions,
                          bool *maths) {
-    size_t bytes = 0;
+    int64_t steps = 0;
     for (int64_t k = 0; k < count; k++)
-        bytes += (size_t)plans[k]->step_count * sizeof(function);
+        steps += plans[k]->step_count;
+    const size_t bytes = (size_t)steps * sizeof(function);
     module x = {.t = t, .functions = pithp_allocate(t->rt, bytes)};
-    if (!x.functions)
+    if (!x.functions || !pithp_hash_index_reserve(t->rt, &x.index, (int32_t)steps)) {
+        pithp_release(t->rt, x.functions, bytes);
         return false;
+    }
     pithp_debug_prefix(x.prefix, plans[0]);
     x.ops.as_macros = pithp_debug_lines();
     pithp_text_add(t, pithp_text_host);
@@ -108,8 +121,10 @@ bool pithp_emit_host_all(pithp_text *t,
     if (x.ops.maths)
         pithp_math_text(t);
     *maths = x.ops.maths;
+    const bool any = x.index.count > 0;
+    pithp_hash_index_free(t->rt, &x.index);
     pithp_release(t->rt, x.functions, bytes);
-    return x.count > 0 && !t->failed;
+    return any && !t->failed;
 }
 
 bool pithp_emit_host(pithp_text *t, pithp_plan *plan, int32_t *functions, bool *maths) {
