@@ -80,28 +80,37 @@ bool pithp_write_add(pithp_scheduling *g, pithp_writes *to, pithp_cuda_write wri
 
 /* ---- What a step touches ---- */
 
-void pithp_touch_value(const pithp_scheduling *g,
-                       pithp_making_frame *f,
-                       pithp_value v,
-                       bool writes) {
-    const pithp_store store = f->plan->places[v].store;
-    if (store == PITHP_IN_CONSTANT || store == PITHP_IN_LITERALS ||
-        store == PITHP_NOWHERE)
-        return;
-    uint64_t begin = (uint64_t)(uintptr_t)pithp_false_address(g, f, v) - g->base;
-    const int64_t *reused = f->plan->reused;
-    if (store == PITHP_IN_OUTPUT && reused && reused[f->plan->places[v].at] >= 0)
-        /* a run may make it in the memory of that input */
-        begin = g->regions[f->region + 1 + reused[f->plan->places[v].at]].begin;
-    const size_t bytes = pithp_value_spec(f->plan->program, v)->bytes;
-    pithp_order_touch(f, &(pithp_touch){begin, begin + bytes, 0, writes});
+void pithp_touch_value(pithp_making_frame *f, pithp_value v, bool writes) {
+    const pithp_plan *plan = f->plan;
+    const pithp_place place = plan->places[v];
+    pithp_touch touch = {.end = pithp_value_spec(plan->program, v)->bytes,
+                         .writes = writes};
+    switch (place.store) {
+        case PITHP_IN_INPUT:
+            touch.buffer = 1 + place.at;
+            break;
+        case PITHP_IN_OUTPUT:
+            touch.buffer = 1 + plan->program->input_count + place.at;
+            if (plan->reused && plan->reused[place.at] >= 0)
+                /* a run may make it in the memory of that input */
+                touch.buffer = 1 + plan->reused[place.at];
+            break;
+        case PITHP_IN_WORKSPACE:
+            touch.begin = (uint64_t)place.at;
+            touch.end += touch.begin;
+            break;
+        case PITHP_IN_CONSTANT: /* never written */
+        case PITHP_IN_LITERALS:
+        case PITHP_FORWARDED: /* not in a scheduled plan */
+        case PITHP_NOWHERE:
+            return;
+    }
+    pithp_order_touch(f, &touch);
 }
 
-void pithp_touch_temporary(const pithp_scheduling *g,
-                           pithp_making_frame *f,
-                           const pithp_step *step) {
-    const uint64_t begin = g->regions[f->region].begin + (uint64_t)step->temporary;
-    pithp_order_touch(f, &(pithp_touch){begin, begin + step->temporary_bytes, 0, true});
+void pithp_touch_temporary(pithp_making_frame *f, const pithp_step *step) {
+    const uint64_t begin = (uint64_t)step->temporary;
+    pithp_order_touch(f, &(pithp_touch){0, begin, begin + step->temporary_bytes, true});
 }
 
 /* What a library needs to make the step's product; 0: it does not. */
@@ -129,16 +138,14 @@ static bool need_gemm(pithp_scheduling *g, size_t bytes) {
 static void
 touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    const pithp_region *gemm =
-        step_gemm_bytes(g, step) ? &g->regions[g->gemm_region] : NULL;
     for (int k = 0; k < i->operand_count; k++)
-        pithp_touch_value(g, f, pithp_operands(f->plan->program, i)[k], false);
+        pithp_touch_value(f, pithp_operands(f->plan->program, i)[k], false);
     for (int k = 0; k < i->result_count; k++)
-        pithp_touch_value(g, f, i->result + k, true);
-    pithp_touch_temporary(g, f, step);
-    if (gemm) /* one workspace: products by the library are in order */
-        pithp_order_touch(
-            f, &(pithp_touch){gemm->begin, gemm->begin + gemm->bytes, 0, true});
+        pithp_touch_value(f, i->result + k, true);
+    pithp_touch_temporary(f, step);
+    if (step_gemm_bytes(g,
+                        step)) /* one workspace: products by the library are in order */
+        pithp_order_touch(f, &(pithp_touch){pithp_making_slots(f->plan), 0, 1, true});
 }
 
 /* ---- Calls ---- */
@@ -342,7 +349,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
     for (int64_t k = 0, steps; k < f->plan->step_count; k += steps) {
         const pithp_step *step = &f->plan->steps[k];
         const int64_t first = f->tasks->count;
-        steps = pithp_many_steps(g, f->plan, k);
+        steps = pithp_many_steps(f, k);
         if (steps == 1 && step->runs_in_consumer)
             continue;
         pithp_order_begin(f);
@@ -424,6 +431,7 @@ pithp_schedule *pithp_schedule_make(pith_scope *s,
     pithp_debug_prefix(to->prefix, plan);
     const bool made = make(&g, plan);
     pithp_release(rt, g.regions, (size_t)g.region_room * sizeof *g.regions);
+    pithp_hash_index_free(rt, &g.functions);
     if (made)
         return to;
     if (e->code == PITH_OK)

@@ -8,6 +8,7 @@
 #ifndef PITH_PROGRAM_COMMAND_BUILDER_H
 #define PITH_PROGRAM_COMMAND_BUILDER_H
 
+#include "base/hash_index.h"
 #include "program/command/command.h"
 
 typedef struct pithp_region {
@@ -21,12 +22,30 @@ typedef struct pithp_writes {
     int64_t count, room;
 } pithp_writes;
 
-/* A memory access of a task. */
+/* A memory access of a step. */
 typedef struct pithp_touch {
-    uint64_t begin, end; /* in the space of false addresses */
-    int32_t task;
+    int64_t buffer;      /* 0: the workspace; then inputs, outputs, and the workspace of
+                            library products */
+    uint64_t begin, end; /* bytes; of other buffers than the workspace all are accessed */
     bool writes;
 } pithp_touch;
+
+/* Tasks that accessed memory last. Those up to the barrier do not matter. */
+typedef struct pithp_accessed {
+    int32_t writer;  /* or -1 */
+    int32_t readers; /* the latest reader since then, or -1 */
+} pithp_accessed;
+
+typedef struct pithp_reader {
+    int32_t task;
+    int32_t before; /* an earlier reader of the same memory, or -1 */
+} pithp_reader;
+
+/* A range of the workspace whose last accesses are the same. */
+typedef struct pithp_workspace_range {
+    uint64_t begin, end;
+    pithp_accessed last;
+} pithp_workspace_range;
 
 enum {
     PITHP_TOUCHES_OF_STEP = 64
@@ -34,11 +53,15 @@ enum {
 
 /* Dependence analysis: tasks run in any order that the hazards allow. */
 typedef struct pithp_order {
-    pithp_touch *touches; /* accesses since the barrier that no later task overwrote */
-    int64_t count, room;
+    pithp_accessed *buffers; /* by the numbers of touches */
+    int64_t buffer_count;
+    pithp_workspace_range *ranges; /* of the workspace, in ascending order */
+    int64_t range_count, range_room;
+    pithp_reader *readers;
+    int64_t reader_count, reader_room;
     pithp_touch now[PITHP_TOUCHES_OF_STEP]; /* of the current step */
     int32_t now_count;
-    bool all;           /* the step has more accesses: it waits for all tasks before */
+    bool all;           /* the step waits for all tasks before */
     int32_t first;      /* first task of the current step */
     int32_t barrier;    /* the last task that waited for all before it; -1: none */
     int32_t *waits_for; /* dependences of one task */
@@ -55,6 +78,8 @@ typedef struct pithp_making_frame {
     pithp_writes writes;     /* of the bind at the begin of the list */
     int32_t bind;            /* the bind's task */
     pithp_order order;
+    struct pithp_stamps *stamps; /* for horizontal fusion: last accesses of fused steps;
+                                    NULL: memory is short, and steps run one by one */
 } pithp_making_frame;
 
 typedef struct pithp_scheduling {
@@ -65,6 +90,7 @@ typedef struct pithp_scheduling {
     uint64_t space; /* its used bytes */
     pithp_region *regions;
     int64_t region_count, region_room;
+    pithp_hash_index functions; /* of to->fused, by the hashes of their steps */
     pithp_gemm_use gemm;
     int64_t gemm_region; /* workspace of library products; -1: none yet */
 } pithp_scheduling;
@@ -151,7 +177,7 @@ bool pithp_own_address(pithp_scheduling *g, int32_t word, int32_t of);
 
 /* Number of steps from `first` on that are independent equal fused steps or reductions;
  * 1: not worth a combined task. */
-int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first);
+int64_t pithp_many_steps(const pithp_making_frame *f, int64_t first);
 /* Schedule such steps: equal work becomes one task. */
 bool pithp_schedule_many(pithp_scheduling *g,
                          pithp_making_frame *f,
@@ -160,6 +186,10 @@ bool pithp_schedule_many(pithp_scheduling *g,
 
 /* ---- Order ---- */
 
+/* Begin the order of a frame whose plan is set. barrier: the last barrier of its list of
+ * tasks, or -1. False: f->order may be closed. */
+bool pithp_order_open(pithp_scheduling *g, pithp_making_frame *f, int32_t barrier);
+void pithp_order_close(pith_runtime *rt, pithp_order *o);
 void pithp_order_begin(pithp_making_frame *f); /* begin the tasks of a step */
 void pithp_order_touch(pithp_making_frame *f, const pithp_touch *touch);
 bool pithp_order_end(pithp_scheduling *g, pithp_making_frame *f);
@@ -168,13 +198,8 @@ bool pithp_order_end(pithp_scheduling *g, pithp_making_frame *f);
 bool pithp_order_barrier(pithp_scheduling *g, pithp_making_frame *f);
 
 /* Record accesses of a step: a value with memory, and its temporary memory. */
-void pithp_touch_value(const pithp_scheduling *g,
-                       pithp_making_frame *f,
-                       pithp_value v,
-                       bool writes);
-void pithp_touch_temporary(const pithp_scheduling *g,
-                           pithp_making_frame *f,
-                           const pithp_step *step);
+void pithp_touch_value(pithp_making_frame *f, pithp_value v, bool writes);
+void pithp_touch_temporary(pithp_making_frame *f, const pithp_step *step);
 
 /* ---- Steps ---- */
 

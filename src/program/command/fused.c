@@ -16,30 +16,33 @@ typedef struct work {
     int32_t number; /* of the function */
 } work;
 
-/* The number of the function that does that work. */
+/* The number of the function that does that work; -1 sets e. */
 static int32_t function_of(pithp_scheduling *g, const pithp_kernel_work *does) {
     pithp_schedule *to = g->to;
-    for (int64_t k = to->fused_count; k-- > 0;)
+    const uint64_t hash = pithp_kernel_hash(does);
+    for (int32_t k = pithp_hash_index_last(&g->functions, hash); k >= 0;
+         k = pithp_hash_index_before(&g->functions, k))
         if (pithp_kernel_alike(&to->fused[k], does))
-            return (int32_t)k;
+            return k;
     if (!pithp_making_grow(g, &to->fused, to->fused_count, 1, &to->fused_room,
                            sizeof *to->fused))
         return -1;
+    if (!pithp_hash_index_reserve(g->s->runtime, &g->functions, 1)) {
+        pithp_making_fail(g, PITH_E_MEMORY, "out of memory");
+        return -1;
+    }
+    pithp_hash_index_add(&g->functions, hash);
     to->fused[to->fused_count++] = *does;
     to->reduces |= does->reduction.kind != PITHP_REDUCE_KERNEL_NOTHING;
     return (int32_t)to->fused_count - 1;
 }
 
-static void
-touch_fused(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+static void touch_fused(pithp_making_frame *f, const pithp_step *step) {
     const pithp_fused_step *a = step->fused;
     bool written[PITHP_FUSED_EXTERNALS];
-    memset(written, false, (size_t)a->external_count);
-    for (int k = 0; k < a->op_count; k++)
-        if (a->ops[k].to >= a->temporary_count)
-            written[a->ops[k].to - a->temporary_count] = true;
+    pithp_fused_written(a, written);
     for (int e = 0; e < a->external_count + a->piece_count; e++)
-        pithp_touch_value(g, f, step->operands[e].value,
+        pithp_touch_value(f, step->operands[e].value,
                           e < a->external_count && written[e]);
 }
 
@@ -103,7 +106,7 @@ bool pithp_schedule_fused(pithp_scheduling *g,
     const work w = {f, step, step->spec->count ? function_of(g, &does) : 0};
     if (step->spec->count == 0)
         return true;
-    touch_fused(g, f, step);
+    touch_fused(f, step);
     return w.number >= 0 && pithp_record(g, f, &f->writes, lower_fused, &w);
 }
 
@@ -182,8 +185,8 @@ bool pithp_schedule_reduction(pithp_scheduling *g,
                               pithp_making_frame *f,
                               const pithp_step *step) {
     const work w = {f, step, reducing_function(g, f, step)};
-    pithp_touch_value(g, f, step->call->result, true);
-    pithp_touch_temporary(g, f, step);
-    touch_fused(g, f, source_of(f, step));
+    pithp_touch_value(f, step->call->result, true);
+    pithp_touch_temporary(f, step);
+    touch_fused(f, source_of(f, step));
     return w.number >= 0 && pithp_record(g, f, &f->writes, lower_reduction, &w);
 }

@@ -28,27 +28,24 @@ static bool is_candidate(const pithp_step *step) {
            step->spec->count > 0;
 }
 
-/* Fused steps that do the same. */
-static int64_t fused_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first) {
+/* Equal independent fused steps. */
+static int64_t fused_steps(const pithp_making_frame *f, int64_t first) {
+    const pithp_plan *plan = f->plan;
     const pithp_step *steps = plan->steps;
     int64_t end = first + 1;
-    if (!is_candidate(&steps[first]) || end >= plan->step_count ||
+    if (!f->stamps || !is_candidate(&steps[first]) || end >= plan->step_count ||
         !is_candidate(&steps[end]) || !are_alike(&steps[first], &steps[end]))
         return 1;
-    const size_t bytes =
-        (size_t)(plan->program->input_count + plan->program->output_count + 1) *
-        sizeof(pithp_stamps);
-    pithp_stamps *memory = pithp_allocate(g->s->runtime, bytes);
-    if (!memory)
-        return 1; /* they run one by one */
-    memset(memory, 0, bytes);
     for (end = first; end < plan->step_count && is_candidate(&steps[end]) &&
                       are_alike(&steps[first], &steps[end]) &&
-                      pithp_step_is_independent(plan, memory, first, end);
+                      pithp_step_is_independent(plan, f->stamps, first, end);
          end++)
-        pithp_step_stamp(plan, memory, end);
-    pithp_release(g->s->runtime, memory, bytes);
-    return end - first >= PITHP_HORIZONTAL_LEAST_STEPS ? end - first : 1;
+        pithp_step_stamp(plan, f->stamps, end);
+    if (end - first >= PITHP_HORIZONTAL_LEAST_STEPS)
+        return end - first;
+    for (int64_t k = first; k < end; k++) /* the next search begins within these steps */
+        pithp_step_unstamp(plan, f->stamps, k);
+    return 1;
 }
 
 /* Whether its result may lie in an input, which others read. */
@@ -72,9 +69,9 @@ static int64_t reducing_steps(const pithp_plan *plan, int64_t first) {
     return count >= PITHP_HORIZONTAL_LEAST_STEPS ? end - first : 1;
 }
 
-int64_t pithp_many_steps(pithp_scheduling *g, const pithp_plan *plan, int64_t first) {
-    return plan->steps[first].concurrent_until ? reducing_steps(plan, first)
-                                               : fused_steps(g, plan, first);
+int64_t pithp_many_steps(const pithp_making_frame *f, int64_t first) {
+    return f->plan->steps[first].concurrent_until ? reducing_steps(f->plan, first)
+                                                  : fused_steps(f, first);
 }
 
 /* ---- Their tasks ---- */

@@ -1,6 +1,8 @@
 /* Relocation: launches are recorded as tasks whose arguments say which word each address
  * comes from. */
 #include "program/command/builder.h"
+#include "program/op/thresholds.h"
+#include "program/plan/hazard.h"
 
 #include <string.h>
 
@@ -251,6 +253,10 @@ int64_t pithp_making_slots(const pithp_plan *plan) {
     return 1 + plan->program->input_count + plan->program->output_count;
 }
 
+static size_t stamps_bytes(const pithp_making_frame *f) {
+    return (size_t)pithp_making_slots(f->plan) * sizeof *f->stamps;
+}
+
 bool pithp_making_open(pithp_scheduling *g,
                        pithp_making_frame *f,
                        const pithp_plan *plan,
@@ -259,13 +265,14 @@ bool pithp_making_open(pithp_scheduling *g,
                        const pithp_making_frame *after) {
     const pithp_program *p = plan->program;
     const int64_t count = pithp_making_slots(plan);
-    *f = (pithp_making_frame){.plan = plan,
-                              .tasks = tasks,
-                              .region = g->region_count,
-                              .slots = in->slots,
-                              .order = {.barrier = after ? after->order.barrier : -1}};
+    *f = (pithp_making_frame){
+        .plan = plan, .tasks = tasks, .region = g->region_count, .slots = in->slots};
+    if (plan->step_count >= PITHP_HORIZONTAL_LEAST_STEPS)
+        f->stamps = pithp_allocate(g->s->runtime, stamps_bytes(f));
+    if (f->stamps)
+        memset(f->stamps, 0, stamps_bytes(f));
     f->first = pithp_words(g, count);
-    if (f->first < 0 ||
+    if (!pithp_order_open(g, f, after ? after->order.barrier : -1) || f->first < 0 ||
         !pithp_region_add(g, f->first, plan->workspace_bytes, PITHP_ALIGNMENT))
         return false;
     for (int64_t k = 1; k < count; k++) {
@@ -289,9 +296,8 @@ bool pithp_making_close(pithp_scheduling *g, pithp_making_frame *f) {
         done = pithp_write_add(g, &f->writes, f->slots[k]);
     done = done && pithp_bind_fill(g, &f->tasks->list[f->bind], &f->writes);
     pithp_release(rt, f->writes.list, (size_t)f->writes.room * sizeof *f->writes.list);
-    pithp_release(rt, f->order.touches, (size_t)f->order.room * sizeof *f->order.touches);
-    pithp_release(rt, f->order.waits_for,
-                  (size_t)f->order.waits_room * sizeof *f->order.waits_for);
+    pithp_release(rt, f->stamps, f->stamps ? stamps_bytes(f) : 0);
+    pithp_order_close(rt, &f->order);
     return done;
 }
 

@@ -94,6 +94,18 @@ bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b) 
            pithp_fused_alike(a->step, b->step) && choose_alike(a->step, b->step);
 }
 
+uint64_t pithp_kernel_hash(const pithp_kernel_work *work) {
+    const pithp_fused_step *a = work->step;
+    uint64_t hash =
+        pithp_hash(pithp_fused_hash(a), &work->reduction, sizeof work->reduction);
+    for (int p = 0; p < a->piece_count; p++)
+        for (int d = 0; d < a->rank; d++) {
+            const int cuts = cuts_of(a, p, d);
+            hash = pithp_hash(hash, &cuts, sizeof cuts);
+        }
+    return hash;
+}
+
 /* ---- Text ---- */
 
 static void add_element(const void *closure, int e) {

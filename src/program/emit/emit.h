@@ -105,6 +105,7 @@ bool pithp_fused_alike(const pithp_fused_step *a, const pithp_fused_step *b);
 uint64_t pithp_fused_hash(const pithp_fused_step *a);
 /* Whether two kernels have the same text; it also depends on the boxes of pieces. */
 bool pithp_kernel_alike(const pithp_kernel_work *a, const pithp_kernel_work *b);
+uint64_t pithp_kernel_hash(const pithp_kernel_work *work);
 
 /* ---- Plans ---- */
 

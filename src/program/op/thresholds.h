@@ -104,9 +104,9 @@ enum {
 /* ---- Planning: command buffers ---- */
 
 enum {
-    /* Memory accesses of a frame of tasks that are tracked for hazards. Beyond, a step
-     * waits for all earlier steps, which bounds planning time. Estimate. */
-    PITHP_HAZARD_TOUCHES = 16384,
+    /* Tasks that a step waits for; beyond, it waits for all before it, so that the number
+     * of edges stays bounded where many steps read what many steps write. Estimate. */
+    PITHP_HAZARD_WAITS = 1024,
     /* Minimum number of equal neighbouring steps that run as one launch, compiled for the
      * host or in a command buffer. Estimate; see PITHP_FUSE_MOST_PACKED. */
     PITHP_HORIZONTAL_LEAST_STEPS = 4,

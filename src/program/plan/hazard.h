@@ -17,7 +17,9 @@ bool pithp_step_is_independent(const pithp_plan *plan,
                                pithp_stamps *memory,
                                int64_t first,
                                int64_t number);
-/* Record the reads and writes of fused step `number`. */
+/* Record what fused step `number` reads and writes. */
 void pithp_step_stamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number);
+/* Clear the entries of what it reads and writes. */
+void pithp_step_unstamp(const pithp_plan *plan, pithp_stamps *memory, int64_t number);
 
 #endif

@@ -109,6 +109,8 @@ static inline size_t pithp_fused_args_bytes(const pithp_fused_step *step) {
            (size_t)(step->external_count + step->piece_count) * sizeof(char *);
 }
 
+/* Which externals a step writes; written: an element for each external. */
+void pithp_fused_written(const pithp_fused_step *step, bool *written);
 /* Whether a step has no staged operands. */
 bool pithp_is_direct(const pithp_fused_step *step);
 /* Whether an external is one element, broadcast. */
