@@ -45,8 +45,9 @@ pithp_code_when pithp_code_when_set(void) {
     return PITHP_CODE_ASYNC; /* pith_open refuses other words */
 }
 
-static pithp_code *
-make_code(pithp_device *d, const char *text, const pithp_compile_options *options) {
+pithp_code *pithp_code_make(pithp_device *d,
+                            const char *text,
+                            const pithp_compile_options *options) {
     pith_runtime *rt = d->runtime;
     const size_t bytes = strlen(text) + 1;
     pithp_code *code = pithp_allocate(rt, sizeof *code);
@@ -86,7 +87,7 @@ static bool is_given_up(const pithp_code *code) {
     return atomic_load_explicit(&code->refs, memory_order_relaxed) == 1;
 }
 
-static void compile(pithp_code *code) {
+void pithp_code_compile(pithp_code *code) {
     const pith_status rc = pithp_compile_on(code->device, code->text, &code->options,
                                             &code->module, &code->error);
     drop_text(code);
@@ -261,7 +262,7 @@ bool pithp_background_ends(pithp_device *d) {
 static void compile_next(pithp_background_work *work, bool given_up) {
     pithp_code *code = (pithp_code *)(void *)((char *)work - offsetof(pithp_code, work));
     if (!given_up && !is_given_up(code))
-        compile(code);
+        pithp_code_compile(code);
     pithp_code_release(code);
 }
 
@@ -278,11 +279,11 @@ pithp_code *pithp_compile_in_background(pithp_device *d,
                                         const char *text,
                                         const pithp_compile_options *options,
                                         bool wait) {
-    pithp_code *code = make_code(d, text, options);
+    pithp_code *code = pithp_code_make(d, text, options);
     if (!code)
         return NULL;
     if (wait) {
-        compile(code);
+        pithp_code_compile(code);
     } else if (!put_last(d, code)) {
         pithp_code_release(code);
         code = NULL;

@@ -46,11 +46,17 @@ typedef struct pithp_code {
     pithp_background_work work;
 } pithp_code;
 
-/* Request the code of a text, which is copied. The device's thread compiles texts one
- * after the other; with `wait`, it is compiled before this returns.
+/* Make code in the state WAITING. The text is copied.
  *
  * @param options Copied; its name must outlive the runtime.
  * @return One reference; NULL if memory is short (no error is set). */
+pithp_code *pithp_code_make(pithp_device *d,
+                            const char *text,
+                            const pithp_compile_options *options);
+/* Compile it on the calling thread. */
+void pithp_code_compile(pithp_code *code);
+/* Request the code of a text, as pithp_code_make. The device's thread compiles texts one
+ * after the other; with `wait`, it is compiled before this returns. */
 pithp_code *pithp_compile_in_background(pithp_device *d,
                                         const char *text,
                                         const pithp_compile_options *options,

@@ -3,19 +3,18 @@
 #include "gpu/kernel/kernel_internal.h"
 #include "program/command/replay_internal.h"
 #include "program/emit/emit.h"
-#include "program/op/thresholds.h"
 
 #include <string.h>
 
 /* All that is made of the plan for schedules. */
 static void drop_schedule(pithp_replay *r) {
-    pithp_device *d = pithp_runtime_device(r->runtime);
+    pithp_device *d = pithp_runtime_device(r->tier.runtime);
     if (r->graph)
         d->backend->graph_free(d, r->graph);
     if (r->schedule) {
-        pithp_release(r->runtime, (void *)(uintptr_t)r->fused,
+        pithp_release(r->tier.runtime, (void *)(uintptr_t)r->fused,
                       r->fused ? fused_bytes(r) : 0);
-        pithp_release(r->runtime, r->table, r->table ? table_bytes(r) : 0);
+        pithp_release(r->tier.runtime, r->table, r->table ? table_bytes(r) : 0);
     }
     pithp_buffer_release(r->memory, 1);
     pithp_code_release(r->code);
@@ -38,40 +37,14 @@ void pithp_replay_drop(pithp_replay *r) {
     r->plan = NULL;
 }
 
-void pithp_replay_forget_wanted(pithp_replay *r) {
-    pithp_program_release(r->program);
-    pithp_release(r->runtime, r->outputs, r->wanted_bytes);
-    r->program = NULL;
-    r->outputs = NULL;
-}
-
 /* ---- Making it: the schedule ---- */
-
-void pithp_replay_never(pithp_replay *r) {
-    pithp_replay_drop(r);
-    atomic_store_explicit(&r->stage, NEVER, memory_order_release);
-}
-
-void pithp_replay_postpone(pithp_replay *r) {
-    pithp_replay_drop(r);
-    pithp_replay_forget_wanted(r);
-    atomic_store_explicit(&r->runs, 0, memory_order_relaxed);
-    atomic_store_explicit(&r->due, r->pause, memory_order_relaxed);
-    r->pause = r->pause < PITHP_LONGEST_PAUSE ? 2 * r->pause : r->pause;
-    atomic_store_explicit(&r->stage, COUNTING, memory_order_release);
-}
-
-/* Report an error of the compiler once a runtime: it concerns every plan. */
-static void complain(pithp_device *d, const char *text) {
-    if (!atomic_exchange(&d->compiler_complained, true))
-        pithp_log(d->runtime, PITH_LOG_WARNING, "programs run call by call: %s", text);
-}
 
 /* The caller knows outputs by the plan that makes calls: those of the other must be
  * where it thinks they are. */
 static bool same_outputs(const pithp_replay *r) {
-    for (int64_t k = 0; k < r->program->output_count; k++) {
-        const pithp_place x = r->outputs[k], y = pithp_plan_output(r->plan, k);
+    for (int64_t k = 0; k < r->calls->program->output_count; k++) {
+        const pithp_place x = pithp_plan_output(r->calls, k),
+                          y = pithp_plan_output(r->plan, k);
         if (x.store != y.store || (x.store != PITHP_IN_LITERALS && x.at != y.at))
             return false;
     }
@@ -100,24 +73,26 @@ static void time_steps(pithp_replay *r) {
     pithp_profile *profile = NULL;
     if (r->enrols)
         pithp_profile_begin(r->plan);
-    else if ((r->profile = pithp_profile_make(r->runtime, r->plan)) != NULL)
+    else if ((r->profile = pithp_profile_make(r->tier.runtime, r->plan)) != NULL)
         pithp_profile_attach(r->plan, r->profile);
     profile = r->plan->profile;
     if (profile)
-        r->timing = pithp_timing_make(pithp_runtime_device(r->runtime), profile);
+        r->timing = pithp_timing_make(pithp_runtime_device(r->tier.runtime), profile);
 }
 
 static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
-    r->plan = pithp_plan_make_for(s, r->program, PITHP_PLAN_SCHEDULED);
+    r->plan = pithp_plan_make_for(s, r->calls->program, PITHP_PLAN_SCHEDULED);
     if (r->plan)
-        pithp_plan_set_name(r->plan, r->name);
+        pithp_plan_set_name(r->plan, r->calls->name);
     if (r->plan && r->timed)
         time_steps(r);
-    if (!r->plan || !same_outputs(r) || !pithp_plan_reuse_as(s, r->plan, r->reused))
+    if (!r->plan || !same_outputs(r) ||
+        !pithp_plan_reuse_as(s, r->plan, r->calls->reused))
         return false;
     r->schedule = pithp_replay_schedule(s, r->plan, e);
     if (!r->schedule)
-        pithp_log(r->runtime, PITH_LOG_DEBUG, "a program runs call by call: %s", e->text);
+        pithp_log(r->tier.runtime, PITH_LOG_DEBUG, "a program runs call by call: %s",
+                  e->text);
     else if (r->schedule->host_count && r->how == AS_GRAPH)
         r->how = DRIVEN;
     return r->schedule != NULL;
@@ -180,7 +155,7 @@ const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_erro
             kernel = r->fused[task->number + (task->many ? r->schedule->fused_count : 0)];
             break;
         case PITHP_CODE_USER:
-            (void)pithp_kernel_handle(pithp_runtime_device(r->runtime), task->kernel,
+            (void)pithp_kernel_handle(pithp_runtime_device(r->tier.runtime), task->kernel,
                                       true, &kernel, e);
             return kernel;
     }
@@ -239,10 +214,10 @@ static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error 
         *e = r->code->error;
         return false;
     }
-    if (r->code && !find_kernels(r->runtime, r, e))
+    if (r->code && !find_kernels(r->tier.runtime, r, e))
         return false;
     *loaded = true;
-    return !atomic_load(&r->abandoned) && make_memory(s, r) &&
+    return !atomic_load(&r->tier.abandoned) && make_memory(s, r) &&
            (r->how != AS_GRAPH || make_graph(s, r, e)) &&
            d->backend->synchronise(pithp_scope_stream(s), e) == PITH_OK;
 }
@@ -263,7 +238,7 @@ static bool leave_library(pith_scope *s, pithp_replay *r, pithp_error *e) {
 /* Without a graph tasks run one by one, with other text if some of them decide. */
 static bool fall_back(pith_scope *s, pithp_replay *r, pithp_error *e) {
     bool loaded;
-    pithp_log(r->runtime, PITH_LOG_WARNING,
+    pithp_log(r->tier.runtime, PITH_LOG_WARNING,
               "a program runs without a graph, task by task: %s", e->text);
     pithp_code_release(r->code);
     r->code = NULL;
@@ -291,29 +266,18 @@ static void settle(pithp_replay *r) {
                           memory_order_relaxed);
 }
 
-/* Memory may be free the next time; nothing else that failed changes. */
-static bool is_shortage(const pith_scope *s, const pithp_error *e) {
-    return e->code == PITH_E_MEMORY || s->error.code == PITH_E_MEMORY;
+/* Without it: the stage, after the reason is logged. */
+static pithp_tier_stage give_up(const pith_scope *s, pithp_replay *r, pithp_error *e) {
+    pithp_tier_stage stage = PITHP_TIER_NEVER;
+    if (e->code == PITH_OK || s->error.code == PITH_E_MEMORY)
+        *e = s->error;
+    if (r->schedule || e->code == PITH_E_MEMORY)
+        stage = pithp_tier_failed(&r->tier, e, "run call by call");
+    pithp_replay_drop(r);
+    return stage;
 }
 
-/* By its plan's calls from here on, or until it is tried again. */
-static void give_up(const pith_scope *s, pithp_replay *r, const pithp_error *e) {
-    pithp_device *d = pithp_runtime_device(r->runtime);
-    if (atomic_load(&r->abandoned) || pithp_background_ends(d)) {
-        pithp_replay_never(r);
-    } else if (is_shortage(s, e)) {
-        pithp_log(r->runtime, PITH_LOG_INFO,
-                  "a program runs call by call, to be tried again: %s",
-                  e->code == PITH_OK ? s->error.text : e->text);
-        pithp_replay_postpone(r);
-    } else {
-        if (r->schedule)
-            complain(d, e->code == PITH_OK ? s->error.text : e->text);
-        pithp_replay_never(r);
-    }
-}
-
-void pithp_replay_capture(pith_scope *s, pithp_replay *r) {
+pithp_tier_stage pithp_replay_capture(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     bool ready = false, loaded;
     if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r, &e)) {
@@ -321,29 +285,26 @@ void pithp_replay_capture(pith_scope *s, pithp_replay *r) {
         if (!ready && loaded && r->schedule->gemm_count && is_refusal(&e))
             ready = leave_library(s, r, &e); /* our own kernels have less to refuse */
         if (!ready && r->how == AS_GRAPH && is_refusal(&e) &&
-            (loaded || r->schedule->control_count) && !atomic_load(&r->abandoned))
+            (loaded || r->schedule->control_count) && !pithp_tier_is_over(&r->tier))
             ready = fall_back(s, r, &e);
     }
-    pithp_replay_forget_wanted(r);
-    if (ready) {
+    const pithp_tier_stage stage = ready ? PITHP_TIER_READY : give_up(s, r, &e);
+    if (ready)
         settle(r);
-        atomic_store_explicit(&r->stage, READY, memory_order_release);
-    } else {
-        give_up(s, r, &e);
-    }
     pith_clear(s);
     pith_scope_close(s);
+    return stage;
 }
 
-stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r) {
+pithp_tier_stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r) {
     pithp_error e = {.code = PITH_OK};
     pith_scope *own = pith_scope_open_in(s);
     const bool ready = pithp_scope_writable(own) && leave_library(own, r, &e);
+    const pithp_tier_stage stage = ready ? PITHP_TIER_READY : give_up(own, r, &e);
     if (ready)
         settle(r);
-    else
-        give_up(own, r, &e);
+    pithp_tier_settle(&r->tier, stage);
     pith_clear(own);
     pith_scope_close(own);
-    return (stage)atomic_load_explicit(&r->stage, memory_order_acquire);
+    return stage;
 }

@@ -2,60 +2,59 @@
 #include "base/environment.h"
 #include "program/command/replay_internal.h"
 #include "program/op/debug.h"
-#include "program/op/thresholds.h"
 
 #include <string.h>
 
-pithp_replay *pithp_replay_make(const pithp_plan *plan) {
-    const pithp_code_when when = pithp_code_when_set();
+static pithp_tier_stage make(pithp_tier_up *tier, pith_scope *s) {
+    pithp_replay *r = (pithp_replay *)(void *)tier;
+    pith_scope *own = s ? pith_scope_open_in(s) : pith_scope_open(tier->runtime);
+    return pithp_replay_capture(own, r);
+}
+
+static void free_replay(pithp_tier_up *tier) {
+    pithp_replay *r = (pithp_replay *)(void *)tier;
+    pith_runtime *rt = tier->runtime;
+    pithp_replay_drop(r);
+    pithp_plan_free(r->calls);
+    pithp_release(rt, r, sizeof *r);
+}
+
+pithp_replay *pithp_replay_make(pithp_plan *plan) {
+    static const pithp_tier_maker maker = {make, free_replay};
     const char *set = pithp_environment("PITH_CUDA_GRAPH"), *how = set ? set : "on";
-    if (when >= PITHP_CODE_OFF || strcmp(how, "off") == 0)
+    const pithp_device *d = pithp_runtime_device(plan->runtime);
+    if (pithp_code_when_set() >= PITHP_CODE_OFF || strcmp(how, "off") == 0)
         return NULL;
     pithp_replay *r = pithp_allocate(plan->runtime, sizeof *r);
     if (!r)
         return NULL;
     memset(r, 0, sizeof *r);
-    r->runtime = plan->runtime;
-    atomic_init(&r->refs, 1);
-    r->wait = when == PITHP_CODE_WAIT;
-    r->how = strcmp(how, "drive") == 0 ? STEPPED : AS_GRAPH;
-    r->pause = PITHP_RUNS_WORTH_COMPILING;
-    atomic_init(&r->due, r->wait ? 1 : PITHP_RUNS_WORTH_COMPILING);
-    if (pthread_mutex_init(&r->lock, NULL) == 0)
-        return r;
-    pithp_release(plan->runtime, r, sizeof *r);
-    return NULL;
+    r->how = strcmp(how, "drive") == 0 ? STEPPED
+             : d->backend->graph_make  ? AS_GRAPH
+                                       : DRIVEN;
+    if (!pithp_tier_begin(&r->tier, plan->runtime, &maker)) {
+        pithp_release(plan->runtime, r, sizeof *r);
+        return NULL;
+    }
+    pithp_plan_retain(plan);
+    r->calls = plan;
+    return r;
 }
 
 void pithp_replay_time(pithp_replay *r, bool enrols) {
-    r->timed = r->wait = true;
+    r->timed = true;
     r->enrols = enrols;
     r->how = DRIVEN;
-    atomic_store(&r->due, 1);
+    pithp_tier_wait(&r->tier);
 }
 
 pithp_profile *pithp_replay_profile(const pithp_replay *r) {
-    return r && atomic_load_explicit(&r->stage, memory_order_acquire) == READY
-               ? r->profile
-               : NULL;
+    return r && pithp_tier_look(&r->tier) == PITHP_TIER_READY ? r->profile : NULL;
 }
 
-static void release(pithp_replay *r) {
-    if (atomic_fetch_sub_explicit(&r->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    pithp_replay_drop(r);
-    pithp_replay_forget_wanted(r);
-    pthread_mutex_destroy(&r->lock);
-    pithp_release(r->runtime, r, sizeof *r);
-}
-
-/* The thread that makes it ends by itself. Waiting for it here could deadlock: the caller
- * may hold locks that the thread needs to free memory. */
 void pithp_replay_free(pithp_replay *r) {
-    if (!r)
-        return;
-    atomic_store(&r->abandoned, true);
-    release(r);
+    if (r)
+        pithp_tier_abandon(&r->tier);
 }
 
 size_t pithp_replay_bytes(const pithp_replay *r) {
@@ -63,96 +62,30 @@ size_t pithp_replay_bytes(const pithp_replay *r) {
 }
 
 pithp_replay_mode pithp_replay_look(const pithp_replay *r) {
-    if (!r || atomic_load_explicit(&r->stage, memory_order_acquire) != READY)
+    if (!r || pithp_tier_look(&r->tier) != PITHP_TIER_READY)
         return PITHP_REPLAY_CALLS;
     return r->graph ? PITHP_REPLAY_GRAPH : PITHP_REPLAY_DRIVEN;
 }
 
-/* ---- Asking for it ---- */
-
-/* What the plan says, which may go while it is made. */
-static bool note_wanted(const pithp_plan *plan, pithp_replay *r) {
-    const size_t outputs = (size_t)plan->program->output_count;
-    r->wanted_bytes = outputs * (sizeof *r->outputs + sizeof *r->reused) + 1;
-    r->outputs = pithp_allocate(r->runtime, r->wanted_bytes);
-    if (!r->outputs)
-        return false;
-    for (size_t k = 0; k < outputs; k++)
-        r->outputs[k] = pithp_plan_output(plan, (int64_t)k);
-    r->reused = plan->reused ? (int64_t *)(void *)(r->outputs + outputs) : NULL;
-    for (size_t k = 0; r->reused && k < outputs; k++)
-        r->reused[k] = plan->reused[k];
-    pithp_program_retain(plan->program);
-    r->program = plan->program;
-    memcpy(r->name, plan->name, sizeof r->name);
-    return true;
-}
-
-static void make_later(pithp_background_work *work, bool given_up) {
-    pithp_replay *r =
-        (pithp_replay *)(void *)((char *)work - offsetof(pithp_replay, work));
-    if (!given_up && !atomic_load(&r->abandoned))
-        pithp_replay_capture(pith_scope_open(r->runtime), r);
-    release(r);
-}
-
-/* Only who takes the stage from COUNTING. */
-static void ask(pith_scope *s, const pithp_plan *plan, pithp_replay *r) {
-    pithp_device *d = pithp_scope_device(s);
-    if (!d->backend->graph_make && r->how == AS_GRAPH)
-        r->how = DRIVEN;
-    if (!note_wanted(plan, r)) {
-        pithp_replay_postpone(r);
-    } else if (r->wait) {
-        pithp_replay_capture(pith_scope_open_in(s), r);
-    } else {
-        r->work.run = make_later;
-        atomic_fetch_add(&r->refs, 1);
-        if (!pithp_background_do(d, &r->work)) {
-            atomic_fetch_sub(&r->refs, 1);
-            if (pithp_background_ends(d))
-                pithp_replay_never(r);
-            else
-                pithp_replay_postpone(r);
-        }
-    }
-}
-
-/* Whether this run is the one that makes it. */
-static bool take_stage(pithp_replay *r) {
-    int counting = COUNTING;
-    return atomic_load_explicit(&r->stage, memory_order_acquire) == COUNTING &&
-           atomic_fetch_add_explicit(&r->runs, 1, memory_order_relaxed) + 1 >=
-               atomic_load_explicit(&r->due, memory_order_relaxed) &&
-           atomic_compare_exchange_strong(&r->stage, &counting, MAKING);
-}
-
 /* Whether it is READY; then the lock is held. */
-static bool lock_ready(pith_scope *s, const pithp_plan *plan, pithp_replay *r) {
-    int at = atomic_load_explicit(&r->stage, memory_order_acquire);
-    if (at == NEVER)
+static bool lock_ready(pith_scope *s, pithp_replay *r) {
+    if (pithp_tier_poll(s, &r->tier) != PITHP_TIER_READY)
         return false;
-    if (!r->wait && take_stage(r))
-        ask(s, plan, r);
-    if (!r->wait && at != READY)
-        return false;
-    pthread_mutex_lock(&r->lock);
-    if (r->wait && take_stage(r))
-        ask(s, plan, r);
-    at = atomic_load(&r->stage);
-    if (at == READY && !r->graph && r->schedule->gemm_count &&
+    pthread_mutex_lock(&r->tier.lock);
+    pithp_tier_stage stage = pithp_tier_look(&r->tier);
+    if (stage == PITHP_TIER_READY && !r->graph && r->schedule->gemm_count &&
         pithp_replay_gemm_use(pithp_scope_device(s)) == PITHP_GEMM_NONE)
-        at = pithp_replay_capture_again(s, r);
-    if (at != READY)
-        pthread_mutex_unlock(&r->lock);
-    return at == READY;
+        stage = pithp_replay_capture_again(s, r);
+    if (stage != PITHP_TIER_READY)
+        pthread_mutex_unlock(&r->tier.lock);
+    return stage == PITHP_TIER_READY;
 }
 
 bool pithp_replay_cost(pith_scope *s,
                        const pithp_replay *r,
                        const pithp_plan *plan,
                        pithp_replay_costs *costs) {
-    if (!r || atomic_load_explicit(&r->stage, memory_order_acquire) == NEVER)
+    if (!r || pithp_tier_look(&r->tier) == PITHP_TIER_NEVER)
         return false;
     pithp_error e = {.code = PITH_OK};
     pithp_device *d = pithp_scope_device(s);
@@ -292,7 +225,7 @@ bool pithp_replay_run(pith_scope *s,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status) {
-    if (!lock_ready(s, plan, r))
+    if (!lock_ready(s, r))
         return false;
     const size_t bytes = r->plan->workspace_bytes;
     pithp_buffer *workspace = bytes ? pithp_buffer_make(s, bytes) : NULL;
@@ -308,7 +241,7 @@ bool pithp_replay_run(pith_scope *s,
     }
     if (rc == PITH_OK)
         rc = start(s, r);
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->tier.lock);
     pithp_buffer_release(workspace, 1);
     *status = rc;
     return true;

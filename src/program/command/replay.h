@@ -17,7 +17,7 @@ typedef struct pithp_replay pithp_replay;
 
 /* Begin the replay of a new plan. NULL: it is never replayed. Sets no error: a plan runs
  * without a replay too. */
-pithp_replay *pithp_replay_make(const pithp_plan *plan);
+pithp_replay *pithp_replay_make(pithp_plan *plan);
 void pithp_replay_free(pithp_replay *r); /* NULL does nothing */
 /* Drive it by the host from the first run on, timed for a profile of its steps. This is
  * another profile than that of the plan.

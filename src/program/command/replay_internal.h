@@ -2,38 +2,24 @@
 #ifndef PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 #define PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 
-#include "gpu/compile/background.h"
 #include "program/command/replay.h"
+#include "program/command/tier_up.h"
 #include "program/command/timing.h"
 
-typedef enum stage { COUNTING, MAKING, READY, NEVER } stage;
 typedef enum way {
     AS_GRAPH,
     DRIVEN,
     STEPPED
 } way; /* stepped: with a wait for each task */
 
-/* Owned by the thread that makes it; afterwards guarded by the lock. */
+/* Owned by the thread that makes it; afterwards guarded by the lock of its tier, which
+ * runs hold one after the other. */
 struct pithp_replay {
-    pith_runtime *runtime;
-    atomic_int refs;            /* of the plan, and of who makes it */
-    atomic_bool abandoned;      /* the plan is gone */
-    pthread_mutex_t lock;       /* of runs; where they wait for it, also of making it */
-    pithp_background_work work; /* to make it */
-    atomic_int stage;
-    atomic_int runs;     /* counted while it is COUNTING */
-    atomic_int due;      /* number of runs after which it is made */
-    int pause;           /* runs before the next try after a shortage */
+    pithp_tier_up tier;
+    pithp_plan *calls;   /* the plan that makes calls: one reference */
     atomic_size_t bytes; /* 0 before it is READY */
-    bool wait;
-    bool timed, enrols; /* for a profile; that of the whole run */
+    bool timed, enrols;  /* for a profile; that of the whole run */
     way how;
-    /* Of the plan that makes calls, for who makes the other: */
-    pithp_program *program; /* one reference */
-    char name[PITHP_PLAN_NAME_BYTES];
-    pithp_place *outputs;
-    int64_t *reused; /* behind them; NULL: nothing is */
-    size_t wanted_bytes;
     /* READY: */
     pithp_plan *plan; /* for the schedule */
     pithp_schedule *schedule;
@@ -57,18 +43,12 @@ static inline size_t table_bytes(const pithp_replay *r) {
 
 /* ---- Making it (capture.c) ---- */
 
-/* By the thread that has taken the stage from COUNTING: afterwards it is READY, NEVER, or
- * COUNTING again after a shortage. The scope is its own, and is closed. */
-void pithp_replay_capture(pith_scope *s, pithp_replay *r);
-/* By our own kernels, where the library refused in a run that the host drove; the lock is
- * held. Returns the stage. */
-stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r);
-/* It will not be made; without what it has of it. */
-void pithp_replay_never(pithp_replay *r);
-/* Memory was short: it will be tried again after some runs, twice as many each time. */
-void pithp_replay_postpone(pithp_replay *r);
+/* As pithp_tier_maker. s: its own scope, which is closed. */
+pithp_tier_stage pithp_replay_capture(pith_scope *s, pithp_replay *r);
+/* Capture without the library after it refused work in a run by the host; the lock is
+ * held. Sets and returns the stage. */
+pithp_tier_stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r);
 void pithp_replay_drop(pithp_replay *r);
-void pithp_replay_forget_wanted(pithp_replay *r); /* of the plan that makes calls */
 /* What a task launches; NULL: e says why. The closure is a replay. */
 const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_error *e);
 /* NULL: e says why, or the scope's error is set. */

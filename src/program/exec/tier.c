@@ -1,34 +1,26 @@
-/* Tier-up: an executable is compiled after some runs, and its code swapped in. */
+/* Tier-up on the host: the code of a plan is emitted, compiled and loaded in the
+ * background, and swapped in by a later run. */
 #include "program/exec/tier.h"
 
-#include "gpu/compile/background.h"
+#include "program/command/tier_up.h"
 #include "program/emit/emit.h"
 #include "program/emit/loop.h"
 #include "program/exec/horizontal.h"
 #include "program/host/math/link.h"
 #include "program/op/thresholds.h"
 
-#include <limits.h>
 #include <string.h>
 
-typedef enum stage { COUNTING, ASKED, DONE } stage;
-
-/* Of an executable, as long as it may still be compiled. */
+/* Owned by the thread that makes it; constant once it is READY. */
 struct pithp_tier {
-    pthread_mutex_t lock; /* guards what follows, but for one that only polls */
-    atomic_int stage;     /* DONE: compiled, or never will be */
-    atomic_int runs;      /* while COUNTING */
-    atomic_int due;       /* of the runs, the one that asks */
-    bool wait;
+    pithp_tier_up up;
+    pithp_plan *plan;                /* one reference */
     bool maths;                      /* the code calls functions of math.def */
-    char prefix[PITHP_PREFIX_BYTES]; /* ASKED: of the names of functions */
-    int32_t *functions; /* number of each step's, as pithp_emit_host gives them */
-    pithp_code *code;   /* ASKED: one reference; DONE: kept for its module */
+    char prefix[PITHP_PREFIX_BYTES]; /* of the names of functions */
+    int32_t *functions;       /* number of each step's, as pithp_emit_host gives them */
+    pithp_code *code;         /* one reference; or NULL */
+    pithp_compiled *compiled; /* READY */
 };
-
-static const pithp_compiled *compiled_of(const pithp_executable *x) {
-    return atomic_load_explicit(&x->code, memory_order_acquire);
-}
 
 static size_t bytes_of(int64_t steps) {
     return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_compiled_step);
@@ -70,88 +62,65 @@ static bool has_work(const pithp_plan *plan) {
     return any;
 }
 
-/* The first run that asks, and waits for the code. */
-static void set_wait(struct pithp_tier *c) {
-    c->wait = true;
-    atomic_init(&c->due, 1);
+/* ---- Beginning and end ---- */
+
+static pithp_tier_stage make(pithp_tier_up *up, pith_scope *s);
+
+static void release(struct pithp_tier *c) {
+    pith_runtime *rt = c->plan->runtime;
+    if (c->compiled)
+        free_code(rt, c->compiled);
+    pithp_code_release(c->code);
+    pithp_release(rt, c->functions, functions_bytes(c->plan));
+    pithp_plan_free(c->plan);
+    pithp_release(rt, c, sizeof *c);
+}
+
+static void free_tier(pithp_tier_up *up) {
+    release((struct pithp_tier *)(void *)up);
 }
 
 bool pithp_compiled_begin(pithp_executable *x) {
-    const pithp_plan *plan = x->plan;
-    const pithp_code_when when = pithp_code_when_set();
-    if (when >= PITHP_CODE_OFF || !has_work(plan))
+    static const pithp_tier_maker maker = {make, free_tier};
+    pithp_plan *plan = x->plan;
+    if (pithp_code_when_set() >= PITHP_CODE_OFF || !has_work(plan))
         return true;
     struct pithp_tier *c = pithp_allocate(plan->runtime, sizeof *c);
     if (!c)
         return false;
     memset(c, 0, sizeof *c);
-    atomic_init(&c->due, PITHP_RUNS_WORTH_COMPILING);
-    if (when == PITHP_CODE_WAIT)
-        set_wait(c);
+    pithp_plan_retain(plan);
+    c->plan = plan;
     c->functions = pithp_allocate(plan->runtime, functions_bytes(plan));
-    if (c->functions && pthread_mutex_init(&c->lock, NULL) == 0) {
+    if (c->functions && pithp_tier_begin(&c->up, plan->runtime, &maker)) {
         x->tier = c;
         return true;
     }
-    pithp_release(plan->runtime, c->functions, functions_bytes(plan));
-    pithp_release(plan->runtime, c, sizeof *c);
+    release(c);
     return false;
 }
 
 void pithp_compiled_wait(pithp_executable *x) {
     if (x->tier)
-        set_wait(x->tier);
+        pithp_tier_wait(&x->tier->up);
     for (int64_t k = 0; k < x->plan->program_count; k++)
         pithp_compiled_wait(&x->programs[k]);
 }
 
 void pithp_compiled_end(pithp_executable *x) {
-    const pithp_plan *plan = x->plan;
-    struct pithp_tier *c = x->tier;
-    pithp_compiled *code = (pithp_compiled *)(uintptr_t)compiled_of(x);
-    if (code)
-        free_code(plan->runtime, code);
-    if (!c)
-        return;
-    pithp_code_release(c->code);
-    pithp_release(plan->runtime, c->functions, functions_bytes(plan));
-    pthread_mutex_destroy(&c->lock);
-    pithp_release(plan->runtime, c, sizeof *c);
+    if (x->tier)
+        pithp_tier_abandon(&x->tier->up);
+}
+
+static const pithp_compiled *compiled_of(const pithp_executable *x) {
+    return atomic_load_explicit(&x->code, memory_order_acquire);
 }
 
 size_t pithp_compiled_bytes(const pithp_executable *x) {
     return compiled_of(x) ? x->tier->code->module->bytes : 0;
 }
 
-/* ---- With the lock held ---- */
-
-/* Memory was short, which passes: ask again after as many runs as there were, so that the
- * attempts of a lasting shortage cost little. */
-static void put_off(struct pithp_tier *c) {
-    const int runs = atomic_load(&c->runs);
-    pithp_code_release(c->code);
-    c->code = NULL;
-    atomic_store(&c->due, runs < INT_MAX / 2 ? 2 * runs : INT_MAX);
-    atomic_store_explicit(&c->stage, COUNTING, memory_order_release);
-}
-
-static void ask(pith_scope *s, pithp_executable *x) {
-    pithp_plan *plan = x->plan;
-    struct pithp_tier *c = x->tier;
-    pithp_compile_options options = {.name = "a program"};
-    pithp_text text;
-    pithp_text_begin(&text, plan->runtime);
-    pithp_debug_prefix(c->prefix, plan);
-    if (pithp_emit_host(&text, plan, c->functions, &c->maths) &&
-        pithp_debug_directives(&text, c->prefix, ".c", options.file, sizeof options.file))
-        c->code = pithp_compile_in_background(pithp_scope_device(s), text.bytes, &options,
-                                              c->wait);
-    pithp_text_end(&text);
-    if (c->code)
-        atomic_store(&c->stage, ASKED);
-    else
-        put_off(c);
-}
+/* ---- Functions and addresses ---- */
 
 static bool is_direct(const pithp_step *step) {
     return step->kind == PITHP_STEP_FUSED && !step->runs_in_consumer && !step->band &&
@@ -219,9 +188,9 @@ static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
 
 /* Functions and addresses of a module that was loaded; NULL: e says why. */
 static pithp_compiled *
-find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
-    const pithp_plan *plan = x->plan;
-    const int32_t *functions = x->tier->functions;
+find_functions(const struct pithp_tier *c, pithp_module *m, pithp_error *e) {
+    const pithp_plan *plan = c->plan;
+    const int32_t *functions = c->functions;
     pithp_compiled *code =
         make_code(plan->runtime, plan->step_count, count_addresses(plan));
     int64_t addresses = 0;
@@ -235,7 +204,7 @@ find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
         pithp_launch launch = {.loops = NULL};
         if (functions[k] < 0)
             continue;
-        pithp_step_name(name, x->tier->prefix, functions[k]);
+        pithp_step_name(name, c->prefix, functions[k]);
         if (pithp_module_search(m, name, &launch, e) != PITH_OK) {
             free_code(plan->runtime, code);
             return NULL;
@@ -253,48 +222,49 @@ find_functions(const pithp_executable *x, pithp_module *m, pithp_error *e) {
     return code;
 }
 
-/* Report an error of the compiler once a runtime: it concerns every plan. */
-static void complain(pithp_device *d, const pithp_error *e) {
-    if (!atomic_exchange(&d->compiler_complained, true))
-        pithp_log(d->runtime, PITH_LOG_WARNING, "programs stay with the interpreter: %s",
-                  e->text);
+/* ---- Making ---- */
+
+static bool emit(struct pithp_tier *c) {
+    pithp_compile_options options = {.name = "a program"};
+    pithp_text text;
+    pithp_text_begin(&text, c->up.runtime);
+    pithp_debug_prefix(c->prefix, c->plan);
+    if (pithp_emit_host(&text, c->plan, c->functions, &c->maths) &&
+        pithp_debug_directives(&text, c->prefix, ".c", options.file, sizeof options.file))
+        c->code =
+            pithp_code_make(pithp_runtime_device(c->up.runtime), text.bytes, &options);
+    pithp_text_end(&text);
+    return c->code != NULL;
 }
 
-static void adopt(pithp_executable *x) {
-    struct pithp_tier *c = x->tier;
-    pithp_compiled *code = NULL;
+/* The stage after the code was compiled. */
+static pithp_tier_stage adopt(struct pithp_tier *c) {
     pithp_error e = c->code->error;
     if (pithp_code_look(c->code) == PITHP_CODE_READY &&
         (!c->maths || pithp_math_link(c->code->module, &e) == PITH_OK))
-        code = find_functions(x, c->code->module, &e);
-    if (!code && e.code == PITH_E_MEMORY) {
-        put_off(c);
-        return;
-    }
-    if (!code)
-        complain(pithp_runtime_device(x->plan->runtime), &e);
-    atomic_store_explicit(&x->code, code, memory_order_release);
-    atomic_store(&c->stage, DONE);
+        c->compiled = find_functions(c, c->code->module, &e);
+    if (c->compiled)
+        return PITHP_TIER_READY;
+    pithp_code_release(c->code);
+    c->code = NULL;
+    return pithp_tier_failed(&c->up, &e, "stay with the interpreter");
 }
 
-/* ---- All ---- */
+/* In the child of a fork the code is there, and is compiled again. */
+static pithp_tier_stage make(pithp_tier_up *up, pith_scope *s) {
+    struct pithp_tier *c = (struct pithp_tier *)(void *)up;
+    (void)s;
+    if (!c->code && !emit(c))
+        return PITHP_TIER_COUNTING; /* memory is short */
+    if (pithp_tier_is_over(up))
+        return PITHP_TIER_NEVER;
+    pithp_code_compile(c->code);
+    return adopt(c);
+}
 
 const pithp_compiled *pithp_compiled_poll(pith_scope *s, pithp_executable *x) {
-    struct pithp_tier *c = x->tier;
-    const int at = atomic_load_explicit(&c->stage, memory_order_acquire);
-    if (at == DONE || (at == COUNTING &&
-                       atomic_fetch_add_explicit(&c->runs, 1, memory_order_relaxed) + 1 <
-                           atomic_load_explicit(&c->due, memory_order_relaxed)))
-        return compiled_of(x);
-    if (c->wait) /* others wait too */
-        pthread_mutex_lock(&c->lock);
-    else if (pthread_mutex_trylock(&c->lock) != 0)
-        return NULL;
-    if (atomic_load(&c->stage) == COUNTING)
-        ask(s, x);
-    if (atomic_load(&c->stage) == ASKED && pithp_code_look(c->code) != PITHP_CODE_WAITING)
-        adopt(x);
-    pthread_mutex_unlock(&c->lock);
+    if (pithp_tier_poll(s, &x->tier->up) == PITHP_TIER_READY)
+        atomic_store_explicit(&x->code, x->tier->compiled, memory_order_release);
     return compiled_of(x);
 }
 
@@ -345,10 +315,11 @@ bool pithp_compiled_together(pith_scope *s,
     pithp_code *code = t.count ? compile_together(s, &t) : NULL;
     bool all = code || !t.count;
     for (int64_t k = 0; code && k < t.count; k++) {
+        struct pithp_tier *c = t.list[k]->tier;
         atomic_fetch_add(&code->refs, 1);
-        t.list[k]->tier->code = code;
-        adopt(t.list[k]);
-        all &= compiled_of(t.list[k]) != NULL;
+        c->code = code;
+        pithp_tier_settle(&c->up, adopt(c));
+        all &= pithp_compiled_poll(s, t.list[k]) != NULL;
     }
     pithp_code_release(code);
     pithp_release(s->runtime, memory, bytes);

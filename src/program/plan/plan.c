@@ -143,6 +143,7 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
                          .runs_fused = purpose != PITHP_PLAN_CALLS,
                          .forwards = purpose == PITHP_PLAN_FUSED,
                          .scheduled = purpose == PITHP_PLAN_SCHEDULED};
+    atomic_init(&plan->refs, 1);
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};
     if (run_passes(&g))
@@ -180,8 +181,12 @@ static void free_step(pith_runtime *rt, pithp_step *step) {
     }
 }
 
+void pithp_plan_retain(pithp_plan *plan) {
+    atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+}
+
 void pithp_plan_free(pithp_plan *plan) {
-    if (!plan)
+    if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1)
         return;
     pith_runtime *rt = plan->runtime;
     for (int64_t k = 0; k < plan->step_count; k++)

@@ -225,6 +225,7 @@ size_t pithp_fused_memory_bytes(const pithp_fused_step *step);
 
 enum { PITHP_PLAN_NAME_BYTES = 64 };
 typedef struct pithp_plan {
+    atomic_int refs;
     char name[PITHP_PLAN_NAME_BYTES]; /* name of the function, truncated, or "" */
     pithp_program *program;           /* a reference */
     pith_runtime *runtime;
@@ -260,7 +261,9 @@ typedef enum pithp_plan_purpose {
 /* Make a plan of a program and retain the program. NULL sets the error. */
 pithp_plan *
 pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose);
-void pithp_plan_free(pithp_plan *plan); /* NULL does nothing */
+void pithp_plan_retain(pithp_plan *plan);
+/* Release a reference; the last one frees the plan. NULL does nothing. */
+void pithp_plan_free(pithp_plan *plan);
 /* Set the name of the function, before the plan runs. */
 void pithp_plan_set_name(pithp_plan *plan, const char *name);
 
