@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* ---- What grows ---- */
+/* ---- Lists ---- */
 
 bool pithp_making_fail(pithp_scheduling *g, pith_status code, const char *format, ...) {
     char text[PITHP_REFUSAL_BYTES];
@@ -78,7 +78,7 @@ bool pithp_write_add(pithp_scheduling *g, pithp_writes *to, pithp_cuda_write wri
     return true;
 }
 
-/* ---- What a step touches ---- */
+/* ---- Accesses of a step ---- */
 
 void pithp_touch_value(pithp_making_frame *f, pithp_value v, bool writes) {
     const pithp_plan *plan = f->plan;
@@ -92,7 +92,7 @@ void pithp_touch_value(pithp_making_frame *f, pithp_value v, bool writes) {
         case PITHP_IN_OUTPUT:
             touch.buffer = 1 + plan->program->input_count + place.at;
             if (plan->reused && plan->reused[place.at] >= 0)
-                /* a run may make it in the memory of that input */
+                /* a run may write it to that input's buffer */
                 touch.buffer = 1 + plan->reused[place.at];
             break;
         case PITHP_IN_WORKSPACE:
@@ -113,7 +113,7 @@ void pithp_touch_temporary(pithp_making_frame *f, const pithp_step *step) {
     pithp_order_touch(f, &(pithp_touch){0, begin, begin + step->temporary_bytes, true});
 }
 
-/* What a library needs to make the step's product; 0: it does not. */
+/* Workspace of the library for a step's product; 0: it is not a library call. */
 static size_t step_gemm_bytes(const pithp_scheduling *g, const pithp_step *step) {
     if (step->call->primitive != PITHP_OP_DOT_GENERAL)
         return 0;
@@ -123,7 +123,8 @@ static size_t step_gemm_bytes(const pithp_scheduling *g, const pithp_step *step)
     return pithp_cuda_gemm_bytes(&call, g->gemm);
 }
 
-/* The memory of all such products: a region, and the word that will have its address. */
+/* Reserve the workspace that all library products share: a region, and the word for its
+ * address. */
 static bool need_gemm(pithp_scheduling *g, size_t bytes) {
     pithp_schedule *to = g->to;
     to->gemm_bytes = bytes > to->gemm_bytes ? bytes : to->gemm_bytes;
@@ -143,8 +144,7 @@ touch_call(const pithp_scheduling *g, pithp_making_frame *f, const pithp_step *s
     for (int k = 0; k < i->result_count; k++)
         pithp_touch_value(f, i->result + k, true);
     pithp_touch_temporary(f, step);
-    if (step_gemm_bytes(g,
-                        step)) /* one workspace: products by the library are in order */
+    if (step_gemm_bytes(g, step)) /* one workspace: products run in order */
         pithp_order_touch(f, &(pithp_touch){pithp_making_slots(f->plan), 0, 1, true});
 }
 
@@ -213,7 +213,8 @@ bool pithp_schedule_call(pithp_scheduling *g,
 
 /* ---- Messages ---- */
 
-/* As arguments of a kernel the operands' addresses are found like all others. */
+/* The operands' addresses are recorded as arguments of a kernel, so that they are
+ * relocated as all others. */
 static pith_status
 lower_message(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
@@ -260,7 +261,7 @@ copy_bytes(const pithp_sink *sink, void *to, const void *from, size_t n) {
     return n ? pithp_cuda_encoder.move(sink, "copy", &move, (int64_t)n, false) : PITH_OK;
 }
 
-/* Outs are filled, inouts copied. */
+/* Fill an out argument, copy an inout argument. */
 static pith_status prepare(const pithp_scheduling *g,
                            const pithp_sink *sink,
                            const pithp_kernel_binding *b,
@@ -332,7 +333,7 @@ bool pithp_schedule_copy(pithp_scheduling *g,
 
 /* ---- All ---- */
 
-/* Tasks of the list from `first` on are of these steps. */
+/* Assign the tasks from number `first` on to the profile entries of these steps. */
 static void
 note_entries(const pithp_making_frame *f, int64_t first, int64_t step, int64_t steps) {
     bool begun = false;
@@ -394,7 +395,7 @@ static bool make(pithp_scheduling *g, const pithp_plan *plan) {
         pithp_release(g->s->runtime, alignments, bytes);
         return pithp_making_fail(g, PITH_E_MEMORY, "out of memory: %zu bytes", bytes);
     }
-    /* A leaf may be a part of another array. */
+    /* an input may be part of another array, so it has the alignment of its dtype */
     for (int64_t k = 0; k + 1 < count; k++)
         alignments[k] = k < p->input_count
                             ? pith_dtype_size(pithp_value_spec(p, p->inputs[k])->dtype)
@@ -467,7 +468,7 @@ void pithp_schedule_free(pithp_schedule *schedule) {
     pithp_release(rt, schedule, sizeof *schedule);
 }
 
-/* ---- What it takes ---- */
+/* ---- Costs ---- */
 
 static int64_t launches_of(const pithp_tasks *tasks) {
     int64_t count = 0;
@@ -491,7 +492,7 @@ int64_t pithp_schedule_launches(const pithp_schedule *schedule) {
     return launches_of(&schedule->tasks);
 }
 
-/* ---- Its memory ---- */
+/* ---- Memory ---- */
 
 static size_t words_bytes(const pithp_schedule *schedule) {
     return (size_t)schedule->word_count * sizeof *schedule->words;

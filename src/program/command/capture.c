@@ -1,12 +1,11 @@
-/* Capture: a command buffer made ready to run, with its text, kernels, memory and graph.
- */
+/* Capture: build a command buffer, compile its kernels, and make its memory and graph. */
 #include "gpu/kernel/kernel_internal.h"
 #include "program/command/replay_internal.h"
 #include "program/emit/emit.h"
 
 #include <string.h>
 
-/* All that is made of the plan for schedules. */
+/* Free the command buffer and what was made from it. */
 static void drop_schedule(pithp_replay *r) {
     pithp_device *d = pithp_runtime_device(r->tier.runtime);
     if (r->graph)
@@ -37,10 +36,10 @@ void pithp_replay_drop(pithp_replay *r) {
     r->plan = NULL;
 }
 
-/* ---- Making it: the schedule ---- */
+/* ---- The command buffer ---- */
 
-/* The caller knows outputs by the plan that makes calls: those of the other must be
- * where it thinks they are. */
+/* Whether both plans store their outputs in the same places. The caller finds outputs by
+ * the plan that makes calls. */
 static bool same_outputs(const pithp_replay *r) {
     for (int64_t k = 0; k < r->calls->program->output_count; k++) {
         const pithp_place x = pithp_plan_output(r->calls, k),
@@ -68,7 +67,7 @@ pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e) {
     return pithp_schedule_make(s, plan, PITHP_GEMM_NONE, e);
 }
 
-/* A profile of its steps, before tasks are made of them. Without memory there is none. */
+/* Attach a profile before the tasks are built. If memory is short, there is none. */
 static void time_steps(pithp_replay *r) {
     pithp_profile *profile = NULL;
     if (r->enrols)
@@ -98,7 +97,7 @@ static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return r->schedule != NULL;
 }
 
-/* ---- Its kernels, memory and graph ---- */
+/* ---- Kernels, memory and graph ---- */
 
 static bool has_text(const pithp_replay *r) {
     return r->schedule->fused_count || (r->how == AS_GRAPH && r->schedule->control_count);
@@ -166,7 +165,7 @@ const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_erro
     return kernel;
 }
 
-/* The schedule's memory as it is in the beginning. */
+/* Make the device memory of the command buffer, with its initial contents. */
 static bool make_memory(pith_scope *s, pithp_replay *r) {
     pith_runtime *rt = s->runtime;
     const size_t bytes = pithp_schedule_image_bytes(r->schedule);
@@ -195,14 +194,14 @@ static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return st->device->backend->graph_make(st, &plan, &r->graph, e) == PITH_OK;
 }
 
-/* What may go well without a graph. */
+/* Whether an attempt without a graph, or without the library, may succeed. */
 static bool is_refusal(const pithp_error *e) {
     return e->code == PITH_E_UNSUPPORTED || e->code == PITH_E_INTERNAL ||
            e->code == PITH_E_COMPILE;
 }
 
-/* False: e says why, or memory is short. Runs on any stream find all that was written
- * here: it is waited for. */
+/* Compile, load and upload. Waits for the copies, so that runs on any stream see them.
+ * False: the reason is in e, or memory is short. */
 static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error *e) {
     pithp_device *d = pithp_scope_device(s);
     *loaded = false;
@@ -222,7 +221,7 @@ static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error 
            d->backend->synchronise(pithp_scope_stream(s), e) == PITH_OK;
 }
 
-/* A schedule of the same steps, all by our own kernels; false: there is none. */
+/* Build the command buffer again without library calls. False: that failed. */
 static bool leave_library(pith_scope *s, pithp_replay *r, pithp_error *e) {
     pithp_error ignored = {.code = PITH_OK};
     pithp_schedule *made = pithp_schedule_make(s, r->plan, PITHP_GEMM_NONE, &ignored);
@@ -235,7 +234,7 @@ static bool leave_library(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return get_ready(s, r, &loaded, e);
 }
 
-/* Without a graph tasks run one by one, with other text if some of them decide. */
+/* Use no graph: tasks run one by one. Kernels of decisions have another text then. */
 static bool fall_back(pith_scope *s, pithp_replay *r, pithp_error *e) {
     bool loaded;
     pithp_log(r->tier.runtime, PITH_LOG_WARNING,
@@ -249,7 +248,7 @@ static bool fall_back(pith_scope *s, pithp_replay *r, pithp_error *e) {
 
 size_t
 pithp_replay_size(const pithp_schedule *schedule, const pithp_plan *plan, bool graph) {
-    enum { NODE_BYTES = 1024 }; /* of the device's and its driver's, about */
+    enum { NODE_BYTES = 1024 }; /* estimate of the device's and the driver's memory */
     const size_t tasks = (size_t)schedule->task_count;
     return pithp_plan_own_bytes(plan) + 2 * pithp_schedule_bytes(schedule) +
            (size_t)schedule->fused_count * 2 * sizeof(void *) +
@@ -257,7 +256,8 @@ pithp_replay_size(const pithp_schedule *schedule, const pithp_plan *plan, bool g
            (graph ? tasks * NODE_BYTES : 0);
 }
 
-/* Nothing that reads its memory, or the plan's, is known to their streams. */
+/* Streams do not track the accesses of a graph to its memory and to the plan's literals:
+ * mark both as used elsewhere. */
 static void settle(pithp_replay *r) {
     atomic_store(&r->memory->used_elsewhere, true);
     if (r->plan->literals)
@@ -266,7 +266,7 @@ static void settle(pithp_replay *r) {
                           memory_order_relaxed);
 }
 
-/* Without it: the stage, after the reason is logged. */
+/* The stage after a failure, with the reason in the log. */
 static pithp_tier_stage give_up(const pith_scope *s, pithp_replay *r, pithp_error *e) {
     pithp_tier_stage stage = PITHP_TIER_NEVER;
     if (e->code == PITH_OK || s->error.code == PITH_E_MEMORY)
@@ -283,7 +283,7 @@ pithp_tier_stage pithp_replay_capture(pith_scope *s, pithp_replay *r) {
     if (pithp_scope_writable(s) && s->error.code == PITH_OK && make_schedule(s, r, &e)) {
         ready = get_ready(s, r, &loaded, &e);
         if (!ready && loaded && r->schedule->gemm_count && is_refusal(&e))
-            ready = leave_library(s, r, &e); /* our own kernels have less to refuse */
+            ready = leave_library(s, r, &e); /* the library may be the reason */
         if (!ready && r->how == AS_GRAPH && is_refusal(&e) &&
             (loaded || r->schedule->control_count) && !pithp_tier_is_over(&r->tier))
             ready = fall_back(s, r, &e);

@@ -84,7 +84,7 @@ bool pithp_schedule_text(pithp_text *t,
                          const pithp_schedule *schedule,
                          bool *maths);
 
-/* "pith_step_3_many": name of the kernel for many equal steps. */
+/* "pith_step_3_many": name of the combined kernel for equal steps. */
 void pithp_many_name(char name[PITHP_STEP_NAME_BYTES],
                      const char *prefix,
                      int64_t function);

@@ -1,12 +1,11 @@
-/* Control flow in command buffers. The programs of a step have lists of their own, whose
- * bind tells them where their inputs and outputs are: what the interpreter passes to them
- * in each iteration, the words of a loop know.
+/* Control flow in command buffers. Each nested program has its own list of tasks. The
+ * bind of the list writes the addresses of its inputs and outputs, from words of the
+ * branch or loop:
  *
- *     loop:  current[k]          where carry k is
- *            result[k] spare[k]  the two buffers that it is written to in turn: where the
- *                                number of iterations is known, so that the last one
- *                                writes to the result
- *            counter             the iteration */
+ *     loop:  current[k]          address of carry k
+ *            result[k] spare[k]  the two buffers that hold it in turn. If the number of
+ *                                iterations is known, the last one writes to the result
+ *            counter             number of the iteration */
 #include "program/command/builder.h"
 #include "program/emit/loop.h"
 
@@ -27,7 +26,7 @@ typedef struct looping {
     int32_t current, result, spare; /* words of the first carry */
     int64_t regions;                /* of current, result, spare of the first, ... */
     int32_t counter, decision;
-    int64_t length; /* iterations, where the plan knows: else 0 */
+    int64_t length; /* iterations; 0: unknown */
 } looping;
 
 /* ---- Decisions ---- */
@@ -48,7 +47,8 @@ lower_decision(const pithp_scheduling *g, const pithp_sink *sink, const void *wh
     return pithp_cuda_launch(sink, PITHP_CUDA_decide, "decide", &args, sizeof args, 1);
 }
 
-/* A task that decides, behind all others. value -1: the word `counter` is looked at. */
+/* Append a task that sets a decision. value -1: it is computed from the word `counter`.
+ */
 static bool decide(pithp_scheduling *g,
                    pithp_making_frame *f,
                    pithp_value value,
@@ -74,7 +74,7 @@ static bool decide(pithp_scheduling *g,
            pithp_order_barrier(g, f);
 }
 
-/* A task with `count` bodies. Where it is in the list is its number: lists move. */
+/* Append a task with `count` bodies. The pointer is valid until the list grows. */
 static pithp_task *
 add_control(pithp_scheduling *g, pithp_making_frame *f, pithp_task_kind kind, int count) {
     pithp_tasks *tasks = f->tasks;
@@ -137,7 +137,7 @@ static void pass_value(const pithp_scheduling *g,
     in->alignments[slot] = alignment_of(g, outer, v);
 }
 
-/* It is element `counter` of such a value. */
+/* Input or output `slot` is element `counter` of a value of the outer plan. */
 static void pass_element(const looping *l,
                          pithp_making_interface *in,
                          int64_t slot,
@@ -170,7 +170,7 @@ static void pass_constants(const pithp_scheduling *g,
     }
 }
 
-/* The place of an output, into its own memory, where it is elsewhere. */
+/* Copy an output to its buffer, unless it was written there. */
 static bool materialise(pithp_scheduling *g, pithp_making_frame *f, int64_t k) {
     const pithp_program *p = f->plan->program;
     const pithp_place place = f->plan->places[p->outputs[k]];
@@ -183,7 +183,7 @@ static bool materialise(pithp_scheduling *g, pithp_making_frame *f, int64_t k) {
         .to = g->regions[f->region + 1 + p->input_count + k].begin,
         .bytes = bytes};
     pithp_order_begin(f);
-    f->order.all = true; /* after what is copied was made */
+    f->order.all = true; /* the copy comes after all tasks before */
     return pithp_schedule_copy(g, f, &f->writes, &copying) && pithp_order_end(g, f);
 }
 
@@ -252,7 +252,7 @@ static bool bind(pithp_scheduling *g, pithp_making_frame *f, const pithp_writes 
            pithp_bind_fill(g, &f->tasks->list[f->tasks->count - 1], writes);
 }
 
-/* The words of the loop, set by a bind in the outer list. */
+/* Add the words of the loop, and a bind in the outer list that sets them. */
 static bool begin_loop(looping *l) {
     pithp_scheduling *g = l->g;
     const int n = l->layout.carries.count;
@@ -303,7 +303,7 @@ static uint64_t result_region(const looping *l, int k) {
     return l->g->regions[l->regions + 2 * k + 1].begin;
 }
 
-/* Input `slot` is where carry k is; output `slot` is where it goes. */
+/* Input `slot` reads carry k; output `slot` writes it. */
 static void
 pass_carry(const looping *l, pithp_making_interface *in, int64_t slot, int k, bool out) {
     const bool spare_first = l->length && l->length % 2 == 0;
@@ -327,12 +327,12 @@ static void pass_carries(const looping *l, pithp_making_interface *in, int b) {
     }
 }
 
-/* Whether carry k is in the result behind the loop, whatever it began as. */
+/* Whether carry k ends in the result for any initial value. */
 static bool ends_in_result(const looping *l, int k) {
     return l->length && pithp_forwarded_operand(l->i, k) < 0;
 }
 
-/* The end of an iteration: what was written is what the next one reads. */
+/* End of an iteration: the written buffers become the current ones. */
 static bool advance(const looping *l, pithp_making_frame *f) {
     pithp_scheduling *g = l->g;
     const pithp_program *p = f->plan->program;
@@ -360,7 +360,7 @@ static bool advance(const looping *l, pithp_making_frame *f) {
     return done;
 }
 
-/* Carries that are not where the results are to be, behind the loop. */
+/* After the loop, copy carries that are not in their results. */
 static bool finish(const looping *l) {
     pithp_scheduling *g = l->g;
     pithp_making_frame *f = l->outer;
@@ -372,7 +372,7 @@ static bool finish(const looping *l) {
     if (all)
         return true;
     pithp_order_begin(f);
-    /* the bind comes first, and what it writes is known last */
+    /* the bind precedes the copies; its writes are known after them */
     if (!pithp_bind_add(g, f))
         return false;
     const int64_t first = f->tasks->count - 1;
@@ -405,7 +405,7 @@ static bool finish(const looping *l) {
 
 /* ---- while ---- */
 
-/* The condition of a while, behind the tasks of a frame. */
+/* Append the condition of a while to the tasks of a frame. */
 static bool schedule_condition(const looping *l, pithp_making_frame *after) {
     pithp_scheduling *g = l->g;
     pithp_making_interface in;

@@ -13,10 +13,10 @@ typedef uint64_t u64;
 typedef struct work {
     const pithp_making_frame *f;
     const pithp_step *step;
-    int32_t number; /* of the function */
+    int32_t number; /* number of the function */
 } work;
 
-/* The number of the function that does that work; -1 sets e. */
+/* The number of the function for some work; -1 sets e. */
 static int32_t function_of(pithp_scheduling *g, const pithp_kernel_work *does) {
     pithp_schedule *to = g->to;
     const uint64_t hash = pithp_kernel_hash(does);
@@ -48,15 +48,15 @@ static void touch_fused(pithp_making_frame *f, const pithp_step *step) {
 
 /* ---- Fused steps ---- */
 
-/* Memory for the arguments of a fused step's kernel, with `before` bytes in front, and
- * for those that they are made of. */
+/* Memory for the arguments of a fused step's kernel, after `before` bytes, and for the
+ * step's arguments, from which they are computed. */
 typedef struct room {
     char *launch;
     pithp_fused_args *args;
     size_t bytes; /* of both */
 } room;
 
-/* launch NULL: there is none. */
+/* launch is NULL if memory is short. */
 static room
 room_for(const pithp_scheduling *g, const pithp_fused_step *a, size_t before) {
     const size_t launch = before + pithp_kernel_launch_bytes(a);
@@ -67,7 +67,7 @@ room_for(const pithp_scheduling *g, const pithp_fused_step *a, size_t before) {
     return r;
 }
 
-/* Arguments of a fused step's kernel, at `to` in the room. */
+/* Compute the arguments of a fused step's kernel, at `to` in the room. */
 static void fused_launch(const pithp_scheduling *g,
                          const pithp_making_frame *f,
                          const pithp_step *step,
@@ -112,7 +112,7 @@ bool pithp_schedule_fused(pithp_scheduling *g,
 
 /* ---- Reductions ---- */
 
-/* What makes the elements that a reduction reads. */
+/* The step that makes the elements of a reduction. */
 static const pithp_step *source_of(const pithp_making_frame *f, const pithp_step *step) {
     return &f->plan->steps[step->producer];
 }
@@ -142,8 +142,8 @@ typedef struct making {
     const work *w;
 } making;
 
-/* A kernel that makes elements: its arguments are those of a reduction, then the step's.
- */
+/* Launch a reduction that makes its elements: the reduction's arguments precede those of
+ * the step. */
 static pith_status launch_making(const void *closure,
                                  const pithp_sink *sink,
                                  const char *name,

@@ -1,5 +1,6 @@
-/* Horizontal fusion: equal work on many leaves as one task. Its arguments name those of
- * each leaf, and a table says which block of threads works on which. */
+/* Horizontal fusion: one task does the same work on many arrays. Its arguments refer to
+ * those of the single tasks, and a table gives each block of threads its array and the
+ * number of the block within it. */
 #include "program/command/builder.h"
 #include "program/op/thresholds.h"
 #include "program/plan/hazard.h"
@@ -16,7 +17,7 @@ typedef uint64_t u64;
 
 enum { WORD = sizeof(uint64_t) };
 
-/* ---- Steps that nothing puts in order ---- */
+/* ---- Independent steps ---- */
 
 static bool are_alike(const pithp_step *a, const pithp_step *b) {
     return pithp_kernel_alike(&(pithp_kernel_work){.step = a->fused},
@@ -48,13 +49,13 @@ static int64_t fused_steps(const pithp_making_frame *f, int64_t first) {
     return 1;
 }
 
-/* Whether its result may lie in an input, which others read. */
+/* Whether a run may write the result to an input's buffer, which other steps read. */
 static bool reuses(const pithp_plan *plan, const pithp_step *step) {
     const pithp_place place = plan->places[step->call->result];
     return plan->reused && place.store == PITHP_IN_OUTPUT && plan->reused[place.at] >= 0;
 }
 
-/* Reductions, whatever they do, and what makes their elements. */
+/* Concurrent reductions of any kind, with the steps that are fused into them. */
 static int64_t reducing_steps(const pithp_plan *plan, int64_t first) {
     int64_t count = 0, end = first;
     for (int64_t k = first; k < plan->steps[first].concurrent_until; k++) {
@@ -74,9 +75,9 @@ int64_t pithp_many_steps(const pithp_making_frame *f, int64_t first) {
                                                   : fused_steps(f, first);
 }
 
-/* ---- Their tasks ---- */
+/* ---- Combined tasks ---- */
 
-/* The kernel for the work of many of a built-in one; -1: there is none. */
+/* The combined form of a built-in kernel; -1: it has none. */
 static int32_t builtin_many(int32_t number) {
     switch (number) {
         case PITHP_CUDA_reduce_short:
@@ -99,10 +100,10 @@ static bool can_join(const pithp_task *task) {
            (task->source == PITHP_CODE_BUILTIN && builtin_many(task->number) >= 0);
 }
 
-/* A task of many steps. */
+/* A task of one of the steps. */
 typedef struct ranked {
     pithp_task task;
-    int64_t place, number; /* among those of its step, and of all */
+    int64_t place, number; /* among the tasks of its step, and among all */
 } ranked;
 
 static int compare_numbers(int64_t a, int64_t b) {
@@ -117,7 +118,7 @@ static int compare_work(const ranked *a, const ranked *b) {
                      : compare_numbers(a->task.number, b->task.number);
 }
 
-/* Equal work side by side, what a step does first before what any does next. */
+/* Equal work is adjacent. The first tasks of all steps precede the second ones. */
 static int compare(const void *a, const void *b) {
     const ranked *x = a, *y = b;
     const int work = compare_work(x, y);
@@ -128,7 +129,7 @@ static int64_t blocks_of(const ranked *x) {
     return (x->task.threads + M_BLOCK - 1) / M_BLOCK;
 }
 
-/* Words as they are in memory: pairs of where arguments begin and a block. */
+/* Each word is a pair of 32-bit numbers: the offset of the arguments, and the block. */
 static void
 fill_table(pithp_scheduling *g, const ranked *all, int64_t count, int32_t at) {
     for (int64_t k = 0; k < count; k++)
@@ -138,7 +139,7 @@ fill_table(pithp_scheduling *g, const ranked *all, int64_t count, int32_t at) {
         }
 }
 
-/* One task for the work of all, the first of them. */
+/* Turn the first task into one that does the work of all. */
 static bool join(pithp_scheduling *g, ranked *all, int64_t count, int64_t blocks) {
     pithp_task *task = &all[0].task;
     const int32_t args = pithp_words(g, sizeof(m_many_args) / WORD);
@@ -159,7 +160,7 @@ static bool join(pithp_scheduling *g, ranked *all, int64_t count, int64_t blocks
     return joined;
 }
 
-/* Tasks of the same work, sorted, go to the end of the list: as one where they can. */
+/* Append sorted tasks of equal work to the list, as one task if possible. */
 static bool add_work(pithp_scheduling *g, pithp_tasks *to, ranked *all, int64_t count) {
     int64_t blocks = 0, tasks = count;
     for (int64_t k = 0; k < count; k++)
@@ -174,7 +175,7 @@ static bool add_work(pithp_scheduling *g, pithp_tasks *to, ranked *all, int64_t 
     return true;
 }
 
-/* All of them, in the place of the list's from number `first` on. */
+/* Replace the tasks of the list from number `first` on by `all`. */
 static bool add_all(pithp_scheduling *g,
                     pithp_making_frame *f,
                     int64_t first,

@@ -43,7 +43,7 @@ bool pithp_schedule_text(pithp_text *t,
 
 bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule, bool graph) {
     const bool decides = graph && schedule->control_count;
-    bool maths; /* the toolkit has them */
+    bool maths; /* unused: the CUDA toolkit has these functions */
     pithp_text_add(t, "#define M_INDIRECT\n");
     pithp_schedule_text(t, pithp_text_cuda, schedule, &maths);
     if (decides)

@@ -1,5 +1,5 @@
-/* Relocation: launches are recorded as tasks whose arguments say which word each address
- * comes from. */
+/* Relocation: record launches as tasks, and find which words of their arguments are
+ * addresses, and of which memory. */
 #include "program/command/builder.h"
 #include "program/op/thresholds.h"
 #include "program/plan/hazard.h"
@@ -13,7 +13,7 @@ enum {
     BIND_LIST = offsetof(pithp_cuda_bind_args, list) / WORD,
 };
 
-/* The two places of the space of false addresses: no real address lies there. */
+/* The two bases of the space of false addresses. No real address lies there. */
 static const uint64_t bases[2] = {(uint64_t)1 << 60, (uint64_t)5 << 58};
 
 typedef struct recorder {
@@ -21,16 +21,16 @@ typedef struct recorder {
     pithp_making_frame *f;
     pithp_writes *writes;
     bool second;
-    int64_t next;    /* second: the task that the next launch is compared with */
+    int64_t next;    /* second pass: the task to compare with the next launch */
     int32_t builtin; /* of the next launch */
 } recorder;
 
-/* The region that lies around a place; NULL: none does. */
+/* The region around an offset, or NULL. */
 static const pithp_region *find_region(const pithp_scheduling *g, uint64_t at) {
     int64_t low = 0, high = g->region_count;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        /* places shortly before a region are its own */
+        /* an address shortly before a region belongs to it */
         if (g->regions[middle].begin <= at + SLACK)
             low = middle;
         else
@@ -54,7 +54,8 @@ add_reference(recorder *r, int32_t to, uint64_t address, const pithp_launch *lau
     const int64_t slot = region->word - r->f->first;
     pithp_cuda_write write = {.kind = PITHP_WRITE_ADDRESS, .from = region->word};
     if (r->f->slots && slot >= 0 && slot < pithp_making_slots(r->f->plan))
-        write = r->f->slots[slot]; /* the same bind writes that word */
+        write =
+            r->f->slots[slot]; /* the same bind writes that word, so copy its source */
     write.to = to;
     write.offset += (int64_t)(at - region->begin);
     return pithp_write_add(r->g, r->writes, write);
@@ -64,7 +65,7 @@ static int64_t words_of(const pithp_launch *launch) {
     return (int64_t)((launch->args_bytes + WORD - 1) / WORD);
 }
 
-/* The last word is padded with zeros. */
+/* Word k of the arguments; the last one is padded with zeros. */
 static uint64_t word_of(const pithp_launch *launch, int64_t k) {
     const size_t at = (size_t)k * WORD, rest = launch->args_bytes - at;
     uint64_t word = 0;
@@ -96,7 +97,7 @@ static bool add_task(recorder *r,
     return true;
 }
 
-/* The same launch again, elsewhere in memory. */
+/* Second pass: compare a launch with its task; words that differ are addresses. */
 static bool compare_task(recorder *r, const pithp_launch *launch) {
     const pithp_task *task = &r->f->tasks->list[r->next++];
     const uint64_t distance = bases[1] - bases[0];
@@ -149,12 +150,13 @@ static uint64_t alignment(void *closure, const void *address) {
     return pithp_false_alignment(((recorder *)closure)->g, address);
 }
 
-/* The second time there is nothing to compare: pointers have their own launch. */
+/* The pointers of a product are arguments of a launch of their own, so there is nothing
+ * to compare in the second pass. */
 static pith_status
 gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
     recorder *r = closure;
     pithp_tasks *tasks = r->f->tasks;
-    (void)memory; /* one for all */
+    (void)memory; /* all products share it */
     if (r->second) {
         r->next++;
         return PITH_OK;
@@ -319,7 +321,7 @@ void *pithp_false_address(const pithp_scheduling *g,
             return (void *)(uintptr_t)p->constants[place.at].data;
         case PITHP_IN_LITERALS:
             return (char *)f->plan->literals->data + place.at;
-        case PITHP_FORWARDED: /* scheduled plans forward nothing */
+        case PITHP_FORWARDED: /* not in a scheduled plan */
         case PITHP_NOWHERE:
             break;
     }
@@ -361,7 +363,7 @@ pithp_cuda_write pithp_write_address(const pithp_making_frame *f, pithp_value v)
             write.offset =
                 (int64_t)(uintptr_t)((char *)f->plan->literals->data + place.at);
             break;
-        case PITHP_FORWARDED: /* scheduled plans forward nothing */
+        case PITHP_FORWARDED: /* not in a scheduled plan */
         case PITHP_NOWHERE:
             break;
     }

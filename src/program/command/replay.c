@@ -1,4 +1,4 @@
-/* Replay: which plans run by command buffers, when these are made, and each run. */
+/* Replay: runs of a plan by its command buffer, as a graph or task by task. */
 #include "base/environment.h"
 #include "program/command/replay_internal.h"
 #include "program/op/debug.h"
@@ -67,7 +67,7 @@ pithp_replay_mode pithp_replay_look(const pithp_replay *r) {
     return r->graph ? PITHP_REPLAY_GRAPH : PITHP_REPLAY_DRIVEN;
 }
 
-/* Whether it is READY; then the lock is held. */
+/* Whether it is READY; if so, the caller holds the lock. */
 static bool lock_ready(pith_scope *s, pithp_replay *r) {
     if (pithp_tier_poll(s, &r->tier) != PITHP_TIER_READY)
         return false;
@@ -116,7 +116,7 @@ typedef struct driving {
     pithp_replay *replay;
 } driving;
 
-/* It was enqueued: where it is an error to be waited for, or timed. */
+/* After a task was enqueued: wait for it or time it, if that is asked for. */
 static pith_status after_task(const driving *d, const pithp_task *task) {
     pithp_error e;
     pith_status rc = PITH_OK;
@@ -209,7 +209,7 @@ static pith_status start(pith_scope *s, pithp_replay *r) {
     return rc;
 }
 
-/* The memory is one for all runs: those on other streams come first. */
+/* Wait for runs on other streams: all runs share the memory of the command buffer. */
 static pith_status take_turn(pith_scope *s, pithp_replay *r) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_error e;
@@ -229,7 +229,7 @@ bool pithp_replay_run(pith_scope *s,
         return false;
     const size_t bytes = r->plan->workspace_bytes;
     pithp_buffer *workspace = bytes ? pithp_buffer_make(s, bytes) : NULL;
-    /* of this plan, but for literals, that one has the same to wait for */
+    /* both plans have the same constants; the other one's literals are ready */
     pith_status rc = bytes && !workspace ? s->error.code : pithp_plan_await(s, plan);
     if (rc == PITH_OK)
         rc = take_turn(s, r);

@@ -1,4 +1,4 @@
-/* Within command: a replay, and how it is captured. */
+/* Replays (within src/program/command). */
 #ifndef PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 #define PITH_PROGRAM_COMMAND_REPLAY_INTERNAL_H
 
@@ -10,26 +10,27 @@ typedef enum way {
     AS_GRAPH,
     DRIVEN,
     STEPPED
-} way; /* stepped: with a wait for each task */
+} way; /* STEPPED: driven, with a wait after each task */
 
-/* Owned by the thread that makes it; afterwards guarded by the lock of its tier, which
- * runs hold one after the other. */
+/* Owned by the thread that makes it. Then guarded by the lock of its tier, which excludes
+ * runs from each other. */
 struct pithp_replay {
     pithp_tier_up tier;
     pithp_plan *calls;   /* the plan that makes calls: one reference */
     atomic_size_t bytes; /* 0 before it is READY */
-    bool timed, enrols;  /* for a profile; that of the whole run */
+    bool timed, enrols;  /* it is for a profile; for the profile of the whole run */
     way how;
     /* READY: */
-    pithp_plan *plan; /* for the schedule */
+    pithp_plan *plan; /* the scheduled plan */
     pithp_schedule *schedule;
-    pithp_code *code;     /* NULL: it needs none */
-    pithp_buffer *memory; /* the schedule's, on the device */
-    const void **fused; /* its kernels; those for the work of many, or NULL, behind them,
-                           and the decision's */
+    pithp_code *code;     /* or NULL */
+    pithp_buffer *memory; /* device memory of the command buffer */
+    const void **fused;   /* the kernels of fused steps, then their combined forms (or
+                             NULL), then the kernel of decisions */
     struct pithp_graph *graph;
-    uint64_t *table;               /* of the run at work */
-    struct pithp_profile *profile; /* timed and not enrolled: its own; or NULL */
+    uint64_t *table;               /* of the current run */
+    struct pithp_profile *profile; /* its own; NULL if it is not timed, or for the profile
+                                      of the whole run */
     pithp_timing *timing;          /* NULL: its runs are not timed */
     pithp_stream *last;
 };
@@ -41,22 +42,24 @@ static inline size_t table_bytes(const pithp_replay *r) {
     return (size_t)r->schedule->table_count * sizeof *r->table;
 }
 
-/* ---- Making it (capture.c) ---- */
+/* ---- Capture (capture.c) ---- */
 
-/* As pithp_tier_maker. s: its own scope, which is closed. */
+/* Make the replay, as pithp_tier_maker. s: a scope of its own, which it closes. */
 pithp_tier_stage pithp_replay_capture(pith_scope *s, pithp_replay *r);
 /* Capture without the library after it refused work in a run by the host; the lock is
  * held. Sets and returns the stage. */
 pithp_tier_stage pithp_replay_capture_again(pith_scope *s, pithp_replay *r);
+/* Free all that was made. */
 void pithp_replay_drop(pithp_replay *r);
-/* What a task launches; NULL: e says why. The closure is a replay. */
+/* The kernel of a task; NULL: the reason is in e. The closure is a replay. */
 const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_error *e);
-/* NULL: e says why, or the scope's error is set. */
+/* Build a command buffer. NULL: the reason is in e, or the scope's error is set. */
 pithp_schedule *
 pithp_replay_schedule(pith_scope *s, const pithp_plan *plan, pithp_error *e);
-/* Bytes of what is made of a schedule, about. */
+/* Estimated bytes of a command buffer, its plan, kernels and graph. */
 size_t
 pithp_replay_size(const pithp_schedule *schedule, const pithp_plan *plan, bool graph);
+/* How the device's library makes products; loads it on first use. */
 pithp_gemm_use pithp_replay_gemm_use(pithp_device *d);
 
 #endif

@@ -1,19 +1,19 @@
-/* Timing of the tasks of a command buffer. */
+/* Timing of the tasks of a command buffer that the host runs one by one. */
 #include "program/command/timing.h"
 
 #include <string.h>
 #include <time.h>
 
-enum { MARKS = 256 }; /* that wait to be read */
+enum { MARKS = 256 }; /* marks that are set and not yet read */
 
 struct pithp_timing {
     pithp_device *device;
     pithp_profile *profile;
     pithp_stream *stream;            /* of the run */
-    void *marks[MARKS];              /* NULL: not made yet */
-    const pithp_task *before[MARKS]; /* each: the task that ran before it */
-    int count;                       /* that are set */
-    int64_t last;                    /* without marks: when the last task had run */
+    void *marks[MARKS];              /* or NULL */
+    const pithp_task *before[MARKS]; /* the task that ran before each mark */
+    int count;                       /* marks that are set */
+    int64_t last;                    /* without marks: end of the last task */
     double spent;                    /* seconds of the run */
 };
 
@@ -64,7 +64,7 @@ static void take(pithp_timing *t, const pithp_task *task, double seconds) {
                             (int64_t)(seconds * 1e9));
 }
 
-/* Read all marks; the last one is the first of those to come. */
+/* Read all marks. The last one becomes the first of the next ones. */
 static pith_status read_marks(pithp_timing *t, pithp_error *e) {
     pith_status rc = PITH_OK;
     const int last = t->count - 1;

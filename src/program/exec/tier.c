@@ -16,9 +16,9 @@ struct pithp_tier {
     pithp_tier_up up;
     pithp_plan *plan;                /* one reference */
     bool maths;                      /* the code calls functions of math.def */
-    char prefix[PITHP_PREFIX_BYTES]; /* of the names of functions */
-    int32_t *functions;       /* number of each step's, as pithp_emit_host gives them */
-    pithp_code *code;         /* one reference; or NULL */
+    char prefix[PITHP_PREFIX_BYTES]; /* prefix of its function names */
+    int32_t *functions; /* function number of each step, as pithp_emit_host gives them */
+    pithp_code *code;   /* one reference; or NULL */
     pithp_compiled *compiled; /* READY */
 };
 
@@ -26,7 +26,7 @@ static size_t bytes_of(int64_t steps) {
     return sizeof(pithp_compiled) + (size_t)steps * sizeof(pithp_compiled_step);
 }
 
-/* NULL when memory is short. */
+/* NULL if memory is short. */
 static pithp_compiled *make_code(pith_runtime *rt, int64_t steps, int64_t addresses) {
     pithp_compiled *code = pithp_allocate(rt, bytes_of(steps));
     if (!code)
@@ -138,9 +138,9 @@ static int64_t count_addresses(const pithp_plan *plan) {
 static pithp_compiled_address
 address_of(const pithp_plan *plan, const pithp_step *step, int e) {
     const pithp_place place = plan->places[step->operands[e].value];
-    const uintptr_t behind =
+    const uintptr_t offset =
         (uintptr_t)(step->operands[e].offset * step->fused->externals[e].size);
-    pithp_compiled_address a = {PITHP_TABLE_FIXED, PITHP_FIXED_NULL, behind};
+    pithp_compiled_address a = {PITHP_TABLE_FIXED, PITHP_FIXED_NULL, offset};
     switch (place.store) {
         case PITHP_IN_INPUT:
             a.table = PITHP_TABLE_INPUTS;
@@ -170,7 +170,7 @@ address_of(const pithp_plan *plan, const pithp_step *step, int e) {
     return a;
 }
 
-/* The step that is all there is to do, of code that is direct; -1: there is more. */
+/* The step of a plan that has no other work, if its code is direct; or -1. */
 static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
     int64_t alone = -1;
     if (plan->workspace_bytes || plan->forwarded_count || plan->profile)
@@ -186,7 +186,7 @@ static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
     return alone;
 }
 
-/* Functions and addresses of a module that was loaded; NULL: e says why. */
+/* The functions and addresses of a loaded module; NULL: the reason is in e. */
 static pithp_compiled *
 find_functions(const struct pithp_tier *c, pithp_module *m, pithp_error *e) {
     const pithp_plan *plan = c->plan;
