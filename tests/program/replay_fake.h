@@ -94,6 +94,15 @@ static PT_UNUSED sample sample_make(const bench *b) {
     }
 }
 
+/* Run it call by call, so that the kernels of its operations are compiled: a plan waits
+ * for its graph in the first run otherwise. */
+static PT_UNUSED void sample_warm(const bench *b, const sample *x) {
+    pithp_executable *calls = pithp_executable_make(b->on, x->p, false);
+    pt_ok(b->on, calls);
+    run_well(b, x->r, calls);
+    pithp_executable_free(calls);
+}
+
 static PT_UNUSED void sample_free(sample *x) {
     pithp_program_release(x->p);
     recipe_free(x->r);

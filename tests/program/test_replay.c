@@ -271,6 +271,7 @@ Test(replay, every_failure_of_host_memory_is_survived, .timeout = 600) {
 Test(replay, calls_run_until_the_graph_is_ready, .timeout = 600) {
     bench b = begin("async", "on");
     sample x = sample_make(&b);
+    sample_warm(&b, &x);
     pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
     run_well(&b, x.r, exe);
     cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_CALLS);
@@ -281,6 +282,22 @@ Test(replay, calls_run_until_the_graph_is_ready, .timeout = 600) {
     }
     cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_GRAPH);
     run_well(&b, x.r, exe);
+    pithp_executable_free(exe);
+    sample_free(&x);
+    end(&b);
+}
+
+/* One module for the graph, instead of one for each operation. */
+Test(replay, the_first_run_makes_the_graph_if_calls_are_not_compiled, .timeout = 600) {
+    bench b = begin("async", "on");
+    sample x = sample_make(&b);
+    pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
+    const int before = fake_cuda.libraries;
+    run_well(&b, x.r, exe);
+    cr_assert_eq(pithp_replay_look(exe->replay), PITHP_REPLAY_GRAPH);
+    cr_assert_eq(fake_cuda.libraries, before + 1);
+    sample_warm(&b, &x);
+    cr_assert_gt(fake_cuda.libraries, before + 1);
     pithp_executable_free(exe);
     sample_free(&x);
     end(&b);

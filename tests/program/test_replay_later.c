@@ -54,10 +54,9 @@ allocations_of_a_run(const bench *b, const sample *x, pithp_executable *exe) {
 Test(replay_later, the_caller_makes_nothing, .timeout = 600) {
     bench b = begin_counted();
     sample x = sample_make(&b);
-    pithp_executable *warm = pithp_executable_make(b.on, x.p, true),
-                     *plan = pithp_executable_make(b.on, x.p, true);
+    pithp_executable *plan = pithp_executable_make(b.on, x.p, true);
     blocker line = {.work.run = block};
-    run_well(&b, x.r, warm); /* compiles the calls */
+    sample_warm(&b, &x);
     cr_assert(pithp_background_do(pithp_runtime_device(b.device), &line.work));
     run_well(&b, x.r, plan);
     const long long asks = allocations_of_a_run(&b, &x, plan);
@@ -72,7 +71,6 @@ Test(replay_later, the_caller_makes_nothing, .timeout = 600) {
     cr_assert_eq(pithp_replay_look(plan->replay), PITHP_REPLAY_GRAPH);
     cr_assert_gt(pithp_executable_bytes(plan), before);
     cr_assert(atomic_load(&line.gone));
-    pithp_executable_free(warm);
     pithp_executable_free(plan);
     sample_free(&x);
     end(&b);
@@ -83,6 +81,7 @@ Test(replay_later, the_caller_makes_nothing, .timeout = 600) {
 Test(replay_later, plans_go_while_their_graphs_are_made, .timeout = 600) {
     bench b = begin("async", "on");
     sample x = sample_make(&b);
+    sample_warm(&b, &x);
     for (useconds_t k = 0; k < 60; k++) {
         pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
         run_well(&b, x.r, exe);
@@ -101,6 +100,7 @@ Test(replay_later, the_runtime_closes_while_graphs_are_made, .timeout = 600) {
         bench b = begin("async", "on");
         sample x = sample_make(&b);
         pithp_executable *plans[4];
+        sample_warm(&b, &x);
         for (int n = 0; n < 4; n++) {
             plans[n] = pithp_executable_make(b.on, x.p, true);
             run_well(&b, x.r, plans[n]);
@@ -121,9 +121,8 @@ Test(replay_later, a_shortage_on_the_device_puts_the_graph_off, .timeout = 600) 
     enum { SHORT_OF_MEMORY = 100 };
     bench b = begin_counted();
     sample x = sample_make(&b);
-    pithp_executable *warm = pithp_executable_make(b.on, x.p, true),
-                     *plan = pithp_executable_make(b.on, x.p, true);
-    run_well(&b, x.r, warm); /* compiles the calls */
+    pithp_executable *plan = pithp_executable_make(b.on, x.p, true);
+    sample_warm(&b, &x);
     fake_cuda.load_with = cudaErrorMemoryAllocation;
     cr_assert(run_until_made(&b, &x, plan, SHORT_OF_MEMORY) == PITH_OK, "%s",
               run_message);
@@ -132,7 +131,6 @@ Test(replay_later, a_shortage_on_the_device_puts_the_graph_off, .timeout = 600) 
     fake_cuda.load_with = cudaSuccess;
     cr_assert(run_until_made(&b, &x, plan, LONG) == PITH_OK, "%s", run_message);
     cr_assert_eq(pithp_replay_look(plan->replay), PITHP_REPLAY_GRAPH);
-    pithp_executable_free(warm);
     pithp_executable_free(plan);
     sample_free(&x);
     end(&b);
@@ -146,6 +144,7 @@ Test(replay_later, every_failure_of_host_memory_is_survived, .timeout = 600) {
     bool reached = true;
     for (long long at = 1; reached; at += 1 + at / 30) {
         device_open(&b);
+        sample_warm(&b, &x);
         pithp_executable *exe = pithp_executable_make(b.on, x.p, true);
         run_well(&b, x.r, exe);
         const long long limit = atomic_load(&pt_default_heap.allocations) + at;

@@ -2,6 +2,7 @@
 #include "base/environment.h"
 #include "program/command/replay_internal.h"
 #include "program/op/debug.h"
+#include "program/op/thresholds.h"
 
 #include <string.h>
 
@@ -67,8 +68,40 @@ pithp_replay_mode pithp_replay_look(const pithp_replay *r) {
     return r->graph ? PITHP_REPLAY_GRAPH : PITHP_REPLAY_DRIVEN;
 }
 
+/* Kernels of one operation, each once. */
+typedef struct ones {
+    pith_runtime *rt;
+    bool seen[PITHP_ELEMENTWISE_COUNT][PITH_DTYPE_COUNT];
+    int missing; /* not compiled yet */
+} ones;
+
+static void count_ones(ones *x, const pithp_plan *plan) {
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        const pithp_step *step = &plan->steps[k];
+        if (step->kind == PITHP_STEP_CONTROL)
+            for (int p = 0; p < step->call->program_count; p++)
+                count_ones(x, step->plans[p]);
+        if (step->kind != PITHP_STEP_CALL || !pithp_is_elementwise(step->call->primitive))
+            continue;
+        const pith_dtype dtype = step->specs[step->call->operand_count - 1]->dtype;
+        bool *seen = &x->seen[step->call->primitive][dtype];
+        x->missing += !*seen && !pithp_cuda_has_one(x->rt, step->call->primitive, dtype);
+        *seen = true;
+    }
+}
+
+/* Whether a run by calls compiles so much that a command buffer is made sooner. */
+static bool needs_many_ones(const pithp_replay *r) {
+    ones x = {.rt = r->tier.runtime};
+    count_ones(&x, r->calls);
+    return x.missing >= PITHP_ONES_WORTH_CAPTURE;
+}
+
 /* Whether it is READY; if so, the caller holds the lock. */
 static bool lock_ready(pith_scope *s, pithp_replay *r) {
+    if (pithp_tier_look(&r->tier) == PITHP_TIER_COUNTING && !r->tier.wait &&
+        needs_many_ones(r))
+        pithp_tier_make_now(s, &r->tier);
     if (pithp_tier_poll(s, &r->tier) != PITHP_TIER_READY)
         return false;
     pthread_mutex_lock(&r->tier.lock);

@@ -118,3 +118,13 @@ pithp_tier_stage pithp_tier_poll(pith_scope *s, pithp_tier_up *t) {
         pthread_mutex_unlock(&t->lock);
     return pithp_tier_look(t);
 }
+
+void pithp_tier_make_now(pith_scope *s, pithp_tier_up *t) {
+    int counting = PITHP_TIER_COUNTING;
+    if (!atomic_compare_exchange_strong(&t->stage, &counting, PITHP_TIER_MAKING))
+        return;
+    if (t->pause == PITHP_RUNS_WORTH_COMPILING)
+        pithp_tier_settle(t, t->maker->make(t, s));
+    else
+        atomic_store_explicit(&t->stage, PITHP_TIER_COUNTING, memory_order_release);
+}

@@ -56,6 +56,9 @@ static inline pithp_tier_stage pithp_tier_look(const pithp_tier_up *t) {
 }
 /* Count a run, and make the product if it is due. Returns the stage. */
 pithp_tier_stage pithp_tier_poll(pith_scope *s, pithp_tier_up *t);
+/* Make the product in this run, whatever the count of runs. Does nothing if it is being
+ * made, or if an attempt ended for lack of memory. */
+void pithp_tier_make_now(pith_scope *s, pithp_tier_up *t);
 /* Set the stage that an attempt ended with. For products that are made otherwise, too. */
 void pithp_tier_settle(pithp_tier_up *t, pithp_tier_stage stage);
 

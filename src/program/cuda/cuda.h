@@ -41,6 +41,10 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pith_spec *result,
                            const pithp_memory *memory);
 
+/* Whether the runtime has compiled the kernel of an elementwise operation. dtype: of its
+ * last operand. */
+bool pithp_cuda_has_one(pith_runtime *rt, pithp_primitive primitive, pith_dtype dtype);
+
 /* Launch a library kernel over a number of threads; none for 0. */
 pith_status pithp_cuda_launch(const pithp_sink *sink,
                               pithp_cuda_kernel_id id,

@@ -91,6 +91,18 @@ elementwise_on_scope(void *scope, const pithp_call *call, pithp_launch *launch) 
     return rc;
 }
 
+bool pithp_cuda_has_one(pith_runtime *rt, pithp_primitive primitive, pith_dtype dtype) {
+    pthread_mutex_lock(&rt->lock);
+    programs *all = rt->room[PITHP_ROOM_PROGRAM];
+    pthread_mutex_unlock(&rt->lock);
+    if (!all)
+        return false;
+    pthread_mutex_lock(&all->lock);
+    const bool has = all->kernels[primitive][dtype].module != NULL;
+    pthread_mutex_unlock(&all->lock);
+    return has;
+}
+
 static pith_status
 builtin_on_scope(void *scope, pithp_cuda_kernel_id id, pithp_launch *launch) {
     (void)scope;

@@ -18,6 +18,9 @@ enum {
     /* Run that requests compiled code or a command buffer. Estimate: a compiler takes
      * longer than most programs that run once. */
     PITHP_RUNS_WORTH_COMPILING = 2,
+    /* Kernels of one operation that a run on CUDA would have to compile, from which on it
+     * makes the command buffer instead, in one compilation. Estimate. */
+    PITHP_ONES_WORTH_CAPTURE = 4,
     /* Runs between attempts while memory is short: each pause is twice the one before, up
      * to this. Estimate. */
     PITHP_LONGEST_PAUSE = 1024,
