@@ -16,14 +16,19 @@ typedef struct search {
     pithp_stamps *memory;
 } search;
 
-/* The number of steps from `first` on that call the same function and are independent. */
+/* The number of steps from `first` on that call the same function and are independent;
+ * 1: too few. */
 static int64_t count_steps(const search *f, int64_t first) {
     int64_t end = first;
     while (end < f->plan->step_count && f->code->steps[end].direct &&
            f->functions[end] == f->functions[first] &&
            pithp_step_is_independent(f->plan, f->memory, first, end))
         pithp_step_stamp(f->plan, f->memory, end++);
-    return end - first;
+    if (end - first >= PITHP_HORIZONTAL_LEAST_STEPS)
+        return end - first;
+    for (int64_t k = first; k < end; k++) /* the next search begins within these steps */
+        pithp_step_unstamp(f->plan, f->memory, k);
+    return 1;
 }
 
 /* ---- Making ---- */
@@ -143,10 +148,8 @@ void pithp_horizontal_find(const pithp_plan *plan,
     memset(f.memory, 0, bytes);
     for (int64_t k = 0, steps; k < plan->step_count; k += steps) {
         steps = count_steps(&f, k);
-        if (steps >= PITHP_HORIZONTAL_LEAST_STEPS)
+        if (steps > 1)
             code->steps[k].horizontal = make(&f, k, steps);
-        else
-            steps = 1;
     }
     pithp_release(plan->runtime, f.memory, bytes);
 }
