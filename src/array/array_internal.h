@@ -12,8 +12,8 @@
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
 
-/* Follows a pithp_header whose descriptor is the spec. Kept short: work on many small leaves
- * writes one for each. */
+/* Follows a pithp_header whose descriptor is the spec. Kept short: work on many small
+ * leaves writes one for each. */
 struct pith_array {
     void *data; /* device address of the first element; traced: the pithp_trace */
     union {

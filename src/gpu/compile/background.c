@@ -45,9 +45,8 @@ pithp_code_when pithp_code_when_set(void) {
     return PITHP_CODE_ASYNC; /* pith_open refuses other words */
 }
 
-pithp_code *pithp_code_make(pithp_device *d,
-                            const char *text,
-                            const pithp_compile_options *options) {
+pithp_code *
+pithp_code_make(pithp_device *d, const char *text, const pithp_compile_options *options) {
     pith_runtime *rt = d->runtime;
     const size_t bytes = strlen(text) + 1;
     pithp_code *code = pithp_allocate(rt, sizeof *code);

@@ -50,9 +50,8 @@ typedef struct pithp_code {
  *
  * @param options Copied; its name must outlive the runtime.
  * @return One reference; NULL if memory is short (no error is set). */
-pithp_code *pithp_code_make(pithp_device *d,
-                            const char *text,
-                            const pithp_compile_options *options);
+pithp_code *
+pithp_code_make(pithp_device *d, const char *text, const pithp_compile_options *options);
 /* Compile it on the calling thread. */
 void pithp_code_compile(pithp_code *code);
 /* Request the code of a text, as pithp_code_make. The device's thread compiles texts one

@@ -50,7 +50,7 @@ resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *r
 /* ---- One array of indices ---- */
 
 /* Indices I in arithmetic W, whose width depends on the extent. */
-#define RESOLVE(name, I, W, POSITION)                                                       \
+#define RESOLVE(name, I, W, POSITION)                                                    \
     static inline __attribute__((always_inline)) bool resolve_##name(                    \
         int64_t *where, const I *index, int64_t n, const pithp_indexing *rule,           \
         const i32 mode) {                                                                \
@@ -58,7 +58,7 @@ resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *r
         const bool from_end = !rule->no_negative;                                        \
         W any = 0;                                                                       \
         _Pragma("omp simd reduction(| : any)") for (int64_t i = 0; i < n; i++) {         \
-            const W x = POSITION(index[i], extent, mode, from_end, false);                  \
+            const W x = POSITION(index[i], extent, mode, from_end, false);               \
             where[i] = x;                                                                \
             any |= x;                                                                    \
         }                                                                                \
