@@ -91,7 +91,7 @@ static pith_status check_drawn(const pithp_call *call, pithp_refusal *refusal) {
     if (call->primitive == PITHP_OP_RANDOM_UNIFORM &&
         !is_bounded(p->dtype, p->low, p->high))
         return pithp_refuse(call, refusal, PITH_E_ARG,
-                            "expected finite bounds and range in %s, got %.17g to %.17g",
+                            "expected a range that is finite in %s, got %.17g to %.17g",
                             name, p->low, p->high);
     return PITH_OK;
 }
