@@ -461,7 +461,7 @@ Test(program, the_verifier_finds_what_is_wrong) {
           "expected 2 operands");
     WRONG(i->primitive = PITHP_OP_REVERSE, i->primitive = PITHP_OP_NEG,
           "without parameters");
-    WRONG(b.p->outputs[0] = 7, b.p->outputs[0] = y, "no value");
+    WRONG(b.p->outputs[0] = 7, b.p->outputs[0] = y, "not a value");
     WRONG(b.p->values[y].origin = PITHP_FROM_INPUT,
           b.p->values[y].origin = PITHP_FROM_INSTRUCTION, "origin");
     WRONG(i->params = &why, i->params = NULL, "with parameters");

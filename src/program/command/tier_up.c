@@ -20,6 +20,7 @@ bool pithp_tier_begin(pithp_tier_up *t, pith_runtime *rt, const pithp_tier_maker
 
 void pithp_tier_wait(pithp_tier_up *t) {
     t->wait = true;
+    t->pause = 1;
     atomic_store(&t->due, 1);
 }
 
@@ -45,6 +46,7 @@ bool pithp_tier_is_over(const pithp_tier_up *t) {
 /* While memory is short, each pause is twice the one before, so that attempts cost
  * little. */
 static void postpone(pithp_tier_up *t) {
+    t->postponed = true;
     atomic_store_explicit(&t->runs, 0, memory_order_relaxed);
     atomic_store_explicit(&t->due, t->pause, memory_order_relaxed);
     t->pause = t->pause < PITHP_LONGEST_PAUSE ? 2 * t->pause : t->pause;
@@ -123,7 +125,7 @@ void pithp_tier_make_now(pith_scope *s, pithp_tier_up *t) {
     int counting = PITHP_TIER_COUNTING;
     if (!atomic_compare_exchange_strong(&t->stage, &counting, PITHP_TIER_MAKING))
         return;
-    if (t->pause == PITHP_RUNS_WORTH_COMPILING)
+    if (!t->postponed)
         pithp_tier_settle(t, t->maker->make(t, s));
     else
         atomic_store_explicit(&t->stage, PITHP_TIER_COUNTING, memory_order_release);

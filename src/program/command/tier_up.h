@@ -38,6 +38,7 @@ struct pithp_tier_up {
     atomic_int runs;      /* counted while COUNTING */
     atomic_int due;       /* number of runs after which it is made */
     int pause;            /* runs before the next attempt */
+    bool postponed;       /* an attempt ended for lack of memory */
     bool wait;            /* the first run makes it, and others wait for that */
     pthread_mutex_t lock; /* of runs that wait, and of the product, if its runs exclude
                              each other */

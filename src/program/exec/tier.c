@@ -247,6 +247,8 @@ static pithp_tier_stage adopt(struct pithp_tier *c) {
         return PITHP_TIER_READY;
     pithp_code_release(c->code);
     c->code = NULL;
+    if (e.code == PITH_E_MEMORY)
+        return PITHP_TIER_COUNTING; /* not logged: a later run tries again */
     return pithp_tier_failed(&c->up, &e, "stay with the interpreter");
 }
 
