@@ -145,15 +145,22 @@ static bool enter(pithp_threads *t, uint64_t *seen) {
     return false;
 }
 
-static void doze(worker *me) {
+/* Sleep until a signal. A job that was opened before this worker counted as asleep has
+ * none for it, so the word is read after the count; a caller writes and reads in the
+ * other order. */
+static void doze(worker *me, uint64_t seen) {
     pithp_threads *t = me->pool;
     pthread_mutex_lock(&t->lock);
     me->asleep = true;
     atomic_fetch_add(&t->asleep, 1);
-    while (t->tickets == 0 && !atomic_load(&t->stop))
+    const uint64_t w = atomic_load(&t->word);
+    const bool missed = (w & OPEN) && w / NUMBER_ONE != seen;
+    while (t->tickets == 0 && !missed && !atomic_load(&t->stop))
         pthread_cond_wait(&t->wake, &t->lock);
     if (t->tickets > 0)
         t->tickets--;
+    else if (missed)
+        atomic_fetch_sub(&t->asleep, 1);
     me->asleep = false;
     const bool placed = me->placed;
     const cpu_set_t allowed = me->allowed;
@@ -178,7 +185,7 @@ static void *run_worker(void *closure) {
         }
         pithp_pause();
         if (turn % 64 == 0 && now() > deadline) {
-            doze(me);
+            doze(me, seen);
             deadline = now() + SPIN_NS;
         }
     }
@@ -296,7 +303,7 @@ static void avoid_waker(worker *w) {
 /* Signalled workers count as awake: they are not signalled again, and may enter jobs
  * opened meanwhile. */
 static void wake(pithp_threads *t, int64_t wanted) {
-    const int asleep = atomic_load_explicit(&t->asleep, memory_order_relaxed);
+    const int asleep = atomic_load(&t->asleep); /* after the job was opened */
     int64_t more = wanted - 1 - (t->started - asleep);
     if (asleep == 0 || more <= 0 ||
         t->process != getpid()) /* the workers are the parent's */
@@ -340,7 +347,7 @@ static void open_job(pithp_threads *t) {
     t->of_caller = modes_get();
     const uint64_t number =
         atomic_load_explicit(&t->word, memory_order_relaxed) / NUMBER_ONE + 1;
-    atomic_store_explicit(&t->word, number * NUMBER_ONE | OPEN, memory_order_release);
+    atomic_store(&t->word, number * NUMBER_ONE | OPEN);
 }
 
 static void close_job(pithp_threads *t) {
