@@ -2,8 +2,8 @@
  * itself, and leaves its parent's compiler alone. */
 #include "gpu/compile/background.h"
 #include "pith_test.h"
+#include "slow_compiler.h"
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,23 +12,10 @@
 enum { CHILD_IS_RIGHT = 42 };
 
 static pith_runtime *rt;
-static char folder[256], note[400];
+static char note[PT_NOTE_BYTES];
 
-/* A compiler that notes that it is called and then takes its time. */
 static void begin(void) {
-    char compiler[400];
-    pt_folder(folder);
-    snprintf(compiler, sizeof compiler, "%s/slow", folder);
-    snprintf(note, sizeof note, "%s/called", folder);
-    FILE *file = fopen(compiler, "w");
-    fprintf(file,
-            "#!/bin/sh\n"
-            "[ \"$1\" = --version ] || { : > %s; sleep 0.3; }\n"
-            "exec cc \"$@\"\n",
-            note);
-    fclose(file);
-    chmod(compiler, 0700);
-    setenv("PITH_CC", compiler, 1);
+    pt_slow_compiler(note);
     setenv("PITH_CACHE_DIR", "", 1);
     rt = pt_open();
 }

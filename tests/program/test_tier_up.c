@@ -3,8 +3,8 @@
 #include "gpu/compile/background.h"
 #include "pith_test.h"
 #include "program/exec/tier.h"
+#include "slow_compiler.h"
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -236,29 +236,12 @@ Test(tier_up, every_failure_of_memory_is_survived, .timeout = 300) {
 
 #if !defined(__SANITIZE_THREAD__) /* which does not follow forks of threads */
 
-/* A compiler that leaves a note and then takes its time. */
-static void slow_compiler(char note[400]) {
-    char folder[256], compiler[400];
-    pt_folder(folder);
-    snprintf(compiler, sizeof compiler, "%s/slow", folder);
-    snprintf(note, 400, "%s/called", folder);
-    FILE *file = fopen(compiler, "w");
-    fprintf(file,
-            "#!/bin/sh\n"
-            "[ \"$1\" = --version ] || { : > %s; sleep 0.3; }\n"
-            "exec cc \"$@\"\n",
-            note);
-    fclose(file);
-    chmod(compiler, 0700);
-    setenv("PITH_CC", compiler, 1);
-}
-
 Test(tier_up, a_child_compiles_for_itself, .timeout = 300) {
     enum { CHILD_IS_RIGHT = 42 };
-    char note[400];
+    char note[PT_NOTE_BYTES];
     int status = 0;
     sample *x = calloc(1, sizeof *x);
-    slow_compiler(note);
+    pt_slow_compiler(note);
     begin(x, "async");
     setenv("PITH_CACHE_DIR", "", 1);
     pithp_executable *exe = make(x);

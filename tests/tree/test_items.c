@@ -1,5 +1,5 @@
 /* Lists and dicts of records of one type (PITH_LIST, PITH_DICT). */
-#include "pith_test.h"
+#include "scope_test.h"
 
 #include <pith/lens.h>
 #include <pith/tree.h>
@@ -35,17 +35,6 @@ typedef struct {
     const pith_list *leaves;
 } BadItems;
 PITH_NODE(BadItems, PITH_LIST(leaves, pith_array))
-
-static pith_runtime *rt;
-static pith_scope *s;
-static void open_scope(void) {
-    rt = pt_open();
-    s = pith_scope_open(rt);
-}
-static void close_scope(void) {
-    pith_scope_close(s);
-    pt_close(rt);
-}
 
 static const Layer *layer(int64_t inputs, int64_t units) {
     const pith_array *weight = pith_ones(s, PITH_F64, PITH_SHAPE(inputs, units));

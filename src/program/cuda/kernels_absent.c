@@ -1,4 +1,4 @@
-/* Stubs of the kernel handles for a library built without CUDA. */
+/* Handles of the CUDA kernels in a library built without CUDA: every kernel is absent. */
 #include "program/cuda/cuda.h"
 
 const void *pithp_cuda_kernel(int id) {
