@@ -13,7 +13,8 @@
 
 enum { N = 3000, M = 7, LENGTH = 9 };
 
-static int mul_line, add_line, body_line, scan_line;
+/* Of each thread: several may trace one function at once. */
+static _Thread_local int mul_line, add_line, body_line, scan_line;
 
 static void
 moves(const pith_profile_row *row, int64_t calls, int64_t read, int64_t written) {
