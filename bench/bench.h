@@ -70,15 +70,31 @@ static inline void bench_rest(const bench_entry *e, int64_t calls) {
         e->run(e->closure);
 }
 
+/* The device of rows that a GPU can run as well: the host, or what BENCH_DEVICE names. */
+static inline const char *bench_device(void) {
+    const char *device = getenv("BENCH_DEVICE");
+    return device ? device : "host";
+}
+static inline bool bench_on_host(void) {
+    return strcmp(bench_device(), "host") == 0;
+}
+/* Sides of squares and lengths are this many times those on the host: BENCH_SCALE. */
+static inline int64_t bench_scale(void) {
+    const char *scale = getenv("BENCH_SCALE");
+    return scale ? atoll(scale) : 1;
+}
+
 /* Time entries in turn, the first of which is pith's, and print seconds times `scale` (or
  * its inverse where the unit is a rate: scale negative) as one row. Each sample is
- * repeated until it takes 5 ms. */
+ * repeated until it takes 5 ms. On another device than the host the peers of the program,
+ * which are C, are left out. */
 static inline void bench_row(const char *row,
                              const char *unit,
                              double scale,
                              int count,
                              const bench_entry *entries) {
     double samples[BENCH_ENTRIES][BENCH_REPEATS], values[BENCH_ENTRIES];
+    count = bench_on_host() ? count : 1;
     int64_t calls[BENCH_ENTRIES];
     for (int i = 0; i < count; i++) {
         calls[i] = 1;

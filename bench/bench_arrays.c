@@ -176,11 +176,11 @@ static void measure(Work *w, const char *only) {
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     setenv("PITH_JIT", "wait", 1);
-    for (int threads = 1; threads <= 2; threads++) {
+    for (int threads = 1; threads <= (bench_on_host() ? 2 : 1); threads++) {
         bench_rest_ms = threads > 1 ? 20 : 0;
         pith_runtime *rt =
-            pith_open(&(pith_open_options){.device = "host", .threads = threads});
-        for (int64_t n = 1000000; n <= 10000000; n *= 10)
+            pith_open(&(pith_open_options){.device = bench_device(), .threads = threads});
+        for (int64_t n = 1000000 * bench_scale(); n <= 10000000 * bench_scale(); n *= 10)
             for (int k = 0; k < 2; k++) {
                 pith_scope *s = pith_scope_open(rt);
                 Work w = {

@@ -165,7 +165,8 @@ static void measure(Work *w,
 
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
-    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = bench_device(), .threads = 1});
     pith_scope *s = pith_scope_open(rt);
     static const int64_t counts[] = {1000000, 10000000};
     Work w = {.s = s, .key = pith_random_key(s, 42), .to = malloc(80000000)};

@@ -359,7 +359,8 @@ static void retraces(pith_scope *s, const char *only) {
 static void
 measure(const char *jit, void (*rows)(pith_scope *, const char *), const char *only) {
     setenv("PITH_JIT", jit, 1);
-    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = bench_device(), .threads = 1});
     pith_scope *s = pith_scope_open(rt);
     rows(s, only);
     bench_check(s);

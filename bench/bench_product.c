@@ -125,7 +125,7 @@ measure(const char *row, Work *w, int threads, bool has_blas, const char *only) 
     if (!bench_wanted(row, only))
         return;
     pith_runtime *rt =
-        pith_open(&(pith_open_options){.device = "host", .threads = threads});
+        pith_open(&(pith_open_options){.device = bench_device(), .threads = threads});
     w->s = pith_scope_open(rt);
     const pith_dtype dtype = w->single ? PITH_F32 : PITH_F64;
     const size_t count = (size_t)(w->batch * w->n * w->n),

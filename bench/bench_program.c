@@ -91,7 +91,7 @@ static void measure(const char *text, size_t row, int64_t n, int threads) {
         from[i] = 0.25 + (double)(i * 7919 % 4096) / 2048;
         to[i] = 0;
     }
-    const pith_open_options host = {.device = "host", .threads = threads};
+    const pith_open_options host = {.device = bench_device(), .threads = threads};
     pith_runtime *compiling = pith_open(&host), *interpreting = pith_open(&host);
     Work c = {.loop = rows[row].loop, .from = from, .to = to, .n = n, .threads = threads};
     Work compiled = prepare(compiling, "wait", row, &c),

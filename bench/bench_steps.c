@@ -458,7 +458,7 @@ static void *huge(size_t bytes) {
 static steps_data make_data(size_t row) {
     const int64_t loop =
         rows[row].step == &loop_scan_function ? STEPS_TIMES : STEPS_TIMES * STEPS_SMALL;
-    const int64_t side = rows[row].side, n = side ? side * side : loop;
+    const int64_t side = rows[row].side * bench_scale(), n = side ? side * side : loop;
     const int64_t places = rows[row].most ? rows[row].most + 1 : n;
     const size_t each = part_bytes((size_t)n * sizeof(double));
     char *memory = huge(4 * each + (size_t)n * 4 * sizeof(double));
@@ -482,7 +482,7 @@ static void free_data(const steps_data *c) {
 }
 
 static void measure(const char *text, size_t row) {
-    const pith_open_options host = {.device = "host", .threads = 1};
+    const pith_open_options host = {.device = bench_device(), .threads = 1};
     pith_runtime *compiling = pith_open(&host), *interpreting = pith_open(&host);
     steps_data c = make_data(row);
     Work compiled = prepare(compiling, "wait", row, &c),
@@ -504,7 +504,8 @@ static void measure(const char *text, size_t row) {
 
 /* What the process does: the norms of 64,000 differences, once. */
 static int first(void) {
-    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = bench_device(), .threads = 1});
     pith_scope *s = pith_scope_open(rt);
     const pith_array *a = pith_arange(s, PITH_F64, STEPS_TIMES * STEPS_SMALL);
     const Data data = {a, pith_sqrt(s, a), pith_cast(s, a, PITH_I32)};

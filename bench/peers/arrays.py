@@ -4,7 +4,7 @@
 with fast math are all."""
 import bench
 
-SIZES = (1_000_000, 10_000_000)
+SIZES = (1_000_000 * bench.SCALE, 10_000_000 * bench.SCALE)
 NAMES = ("add", "exp", "log", "sin", "cos", "tanh", "pow", "sum", "sum_rows", "sum_columns", "argmax", "stencil")
 
 FAST = ("log", "sin", "cos", "tanh", "pow")
@@ -60,9 +60,10 @@ def measure(threads):
             a = (0.25 + (place * 7919 % 4096) / 2048).astype(real)
             b = (0.5 + (place * 104729 % 1024) / 512).astype(real)
             jax_called, jax_compiled = jax_operations(jax.numpy.asarray(a), jax.numpy.asarray(b))
-            peers = {"torch": operations(torch, torch.from_numpy(a), torch.from_numpy(b)),
+            called = operations(torch, bench.of_torch(a), bench.of_torch(b))
+            peers = {"torch": {name: bench.until_done(work) for name, work in called.items()},
                      "jax": jax_called, "jax_jit": jax_compiled}
-            if threads == 1:
+            if threads == 1 and bench.DEVICE == "host":
                 peers["numpy"] = operations(numpy, a, b)
             for name, row in zip(NAMES, rows):
                 times = {}

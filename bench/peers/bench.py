@@ -9,6 +9,36 @@ import time
 ONLY = sys.argv[2] if len(sys.argv) > 2 and sys.argv[1] == "--only" else None
 
 
+# The device of rows that a GPU can run as well, and how much larger they are there.
+DEVICE, SCALE = os.environ.get("BENCH_DEVICE", "host"), int(os.environ.get("BENCH_SCALE", "1"))
+if DEVICE == "host":
+    os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def of_torch(x):
+    """An array of NumPy as one of torch, on the device."""
+    import torch
+    x = torch.from_numpy(x)
+    return x if DEVICE == "host" else x.cuda()
+
+
+def until_done(work):
+    """The work of torch, and the wait for it on a GPU."""
+    if DEVICE == "host":
+        return work
+    import torch
+
+    def waits():
+        work()
+        torch.cuda.synchronize()
+    return waits
+
+
+def one_processor():
+    if DEVICE == "host":
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+
+
 def wanted(row):
     return ONLY is None or row.startswith(ONLY)
 
@@ -39,6 +69,9 @@ def print_row(row, unit, peers):
 def by_threads(measure):
     """Call measure(threads) for one and for two, each in a process that has as many processors: JAX takes those that
     it sees when it starts."""
+    if DEVICE != "host":
+        measure(1)
+        return
     if "BENCH_THREADS" in os.environ:
         measure(int(os.environ["BENCH_THREADS"]))
         return

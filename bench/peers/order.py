@@ -1,7 +1,7 @@
 """The rows of bench_order.c by NumPy, torch and JAX; NumPy on one thread."""
 import bench
 
-SIZES = (1_000_000, 10_000_000)
+SIZES = (1_000_000 * bench.SCALE, 10_000_000 * bench.SCALE)
 NAMES = ("sort", "argsort", "top_k", "cumsum", "take", "scatter_add", "segment_sum", "segment_sum_sorted")
 SHARE = 10  # elements a place
 
@@ -32,7 +32,7 @@ def numpy_operations(a, table, index, ids):
 
 def torch_operations(a, table, index, ids):
     import torch
-    a, table, index, ids = (torch.from_numpy(x) for x in (a, table, index, ids))
+    a, table, index, ids = (bench.of_torch(x) for x in (a, table, index, ids))
     index, ids = index.long(), ids.long()
     return {
         "sort": lambda: torch.sort(a, stable=True), "argsort": lambda: torch.argsort(a, stable=True),
@@ -78,8 +78,10 @@ def measure(threads):
             a = (x * 2147483647).astype("i4") if dtype == "i32" else x.astype("f4" if dtype == "f32" else "f8")
             index = draw.integers(0, n // SHARE, n).astype("i4")
             data = (a, a[:n // SHARE].copy(), index, (numpy.arange(n) // SHARE).astype("i4"))
-            peers = {"torch": torch_operations(*data), "jax": jax_operations(*data)}
-            if threads == 1:
+            called = torch_operations(*data)
+            peers = {"torch": {name: bench.until_done(work) for name, work in called.items()},
+                     "jax": jax_operations(*data)}
+            if threads == 1 and bench.DEVICE == "host":
                 peers["numpy"] = numpy_operations(*data)
             for name in NAMES:
                 row = row_of(name, dtype, n, threads)

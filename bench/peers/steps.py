@@ -1,11 +1,9 @@
-"""The rows of bench_steps.c by JAX, on one processor."""
-import os
+"""The rows of bench_steps.c by JAX, on one processor or on a GPU."""
 import sys
 
-os.environ["JAX_PLATFORMS"] = "cpu"
-os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
-
 import bench
+
+bench.one_processor()
 
 TIMES, SMALL, ROWS = 1000, 64, 16
 
@@ -151,6 +149,7 @@ def measure():
         row = f"steps/{name}"
         if not bench.wanted(row):
             continue
+        side *= bench.SCALE
         n = side * side or (TIMES if name == "loop/scan" else TIMES * SMALL)
         i = numpy.arange(n)
         a, b = (jnp.asarray(0.25 + (i * by % 4096) / 8192) for by in (7919, 104729))
