@@ -131,8 +131,9 @@ static inline pith_runtime *pt_open_on(const char *device) {
     pt_open_runtimes++;
     return rt;
 }
-/* Of the host, or where a test is built for another device, of that one; compiled
- * functions wait for their code then. A test whose device is not there is skipped. */
+/* Of the host, or of the device that PITH_TEST_DEVICE names; where a test is built for
+ * another device, of that one, and compiled functions wait for their code then. A test
+ * whose device is not there is skipped. */
 static inline pith_runtime *pt_open(void) {
 #ifdef PT_USUAL_DEVICE
     pith_runtime *rt = pith_open(&(pith_open_options){.device = PT_USUAL_DEVICE});
@@ -143,7 +144,8 @@ static inline pith_runtime *pt_open(void) {
     setenv("PITH_JIT", "wait", 0);
     return pt_open_on(PT_USUAL_DEVICE);
 #else
-    return pt_open_on("host");
+    const char *device = getenv("PITH_TEST_DEVICE");
+    return pt_open_on(device ? device : "host");
 #endif
 }
 /* Close it, and require that nothing is left once the last one is closed. */
