@@ -176,7 +176,8 @@ static pith_status find_failing(pithp_attempt *t) {
 }
 
 /* Wait, and find the failure. An error after a call with failed checks is a consequence
- * and is cleared; an error in the same call stays. */
+ * and is cleared; an error in the same call stays. After an error of the wait no call is
+ * known to have passed. */
 static void judge(pithp_attempt *t) {
     pithp_error error;
     const bool failed = pith_failed(t->scope);
@@ -189,11 +190,11 @@ static void judge(pithp_attempt *t) {
     t->trouble = PITHP_TROUBLE_NONE;
     if (rc == PITH_OK)
         rc = find_failing(t);
-    if (rc == PITH_OK && failed && (t->failing < 0 || t->failing == t->ran)) {
-        memcpy(&t->scope->error, &error, sizeof error);
-        rc = error.code;
-    }
     if (rc != PITH_OK) {
+        t->trouble = PITHP_TROUBLE_ERROR;
+        t->failing = 0;
+    } else if (failed && (t->failing < 0 || t->failing == t->ran)) {
+        memcpy(&t->scope->error, &error, sizeof error);
         t->trouble = PITHP_TROUBLE_ERROR;
         t->failing = t->ran;
     }

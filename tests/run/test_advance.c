@@ -222,7 +222,7 @@ static pith_status scenario(const pith_open_options *options) {
     return code;
 }
 
-Test(advance, every_allocation_may_fail) {
+BOTH(advance, every_allocation_may_fail) {
     const pt_failures failures = pt_fail_each(scenario);
     cr_assert(failures.errors > 0);
 }

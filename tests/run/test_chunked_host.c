@@ -246,7 +246,7 @@ static pith_status scenario(const pith_open_options *options) {
     return code;
 }
 
-Test(chunked_host, every_allocation_may_fail) {
+BOTH(chunked_host, every_allocation_may_fail) {
     const pt_failures failures = pt_fail_each(scenario);
     cr_assert(failures.errors > 0);
 }

@@ -337,7 +337,7 @@ static pith_status scenario(const pith_open_options *options) {
     return code;
 }
 
-Test(propagate, memory_may_be_short_anywhere) {
+BOTH(propagate, memory_may_be_short_anywhere) {
     const pt_failures f = pt_fail_each(scenario);
     cr_assert(f.allocations > 5 && f.errors > 0);
 }
