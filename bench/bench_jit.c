@@ -124,6 +124,7 @@ static void call(void *closure) {
     const work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
     pith_apply(s, w->step, w->tree);
+    pith_wait(s);
     bench_check(s);
     pith_scope_close(s);
 }
@@ -132,6 +133,7 @@ static void replace(void *closure) {
     work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
     w->tree = pith_apply(s, w->step, w->tree);
+    pith_wait(s);
     bench_check(s);
     if (w->state)
         pith_scope_close(w->state);
