@@ -1,19 +1,11 @@
 /* Operation table: the rows as data, and dispatch to the rules of each row. */
 #include "base/format.h"
 #include "program/op/rules.h"
+#include "program/op/trait_names.h"
 
 #include <string.h>
 
-enum {
-#define SHORT(NAME) NAME = PITHP_TRAIT_##NAME,
-    PITHP_TRAITS(SHORT)
-#undef SHORT
-        SCALAR = SCALAR_REAL | SCALAR_INTEGER,
-    EFFECT = 0,
-    VARIADIC = PITHP_VARIADIC,
-    SAME = 0,
-    BOOL = 1
-};
+enum { VARIADIC = PITHP_VARIADIC, SAME = 0, BOOL = 1 };
 enum {
     INTEGER = 1 << PITH_I8 | 1 << PITH_I16 | 1 << PITH_I32 | 1 << PITH_I64 |
               1 << PITH_U8 | 1 << PITH_U16 | 1 << PITH_U32 | 1 << PITH_U64,

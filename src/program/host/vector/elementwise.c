@@ -1,6 +1,7 @@
 /* Block functions of the elementwise rows: f(destination, a, b, c, n) over n contiguous
  * elements. A destination may be one of the operands; other overlap is not allowed. */
 #include "program/host/vector/vector.h"
+#include "program/op/trait_names.h"
 
 /* ---- One loop per row and dtype ---- */
 
@@ -66,31 +67,65 @@
         }                                                                                \
     }
 
-#define LOOPS_REAL(ENUM, arity, result, real, integer)                                   \
-    LOOP##arity(ENUM, f16, result, real) LOOP##arity(ENUM, bf16, result, real)           \
-        LOOP##arity(ENUM, f32, result, real) LOOP##arity(ENUM, f64, result, real)
-#define LOOPS_INTEGER(ENUM, arity, result, real, integer)                                \
+/* f16 and bf16 are computed in f32. Rows of the mathematics library share the loop of
+ * f32: next to its calls, conversions through a buffer in the L1 cache take no time, and
+ * a loop per row would take 3 kB of code. */
+#define THROUGH_F32(dt)                                                                  \
+    static __attribute__((noinline)) void through_f32_##dt(                              \
+        pithp_block_function row, int arity, dt *to, const dt *const from[],             \
+        int64_t n) {                                                                     \
+        enum { BLOCK = 256 };                                                            \
+        f32 x[3][BLOCK], result[BLOCK];                                                  \
+        for (int64_t begin = 0; begin < n; begin += BLOCK) {                             \
+            const int64_t count = n - begin < BLOCK ? n - begin : BLOCK;                 \
+            for (int k = 0; k < arity; k++) {                                            \
+                PITHP_SIMD                                                               \
+                for (int64_t i = 0; i < count; i++)                                      \
+                    x[k][i] = LOAD_##dt(from[k][begin + i]);                             \
+            }                                                                            \
+            row(result, x[0], x[1], x[2], count);                                        \
+            PITHP_SIMD                                                                   \
+            for (int64_t i = 0; i < count; i++)                                          \
+                to[begin + i] = STORE_##dt(result[i]);                                   \
+        }                                                                                \
+    }
+THROUGH_F32(f16)
+THROUGH_F32(bf16)
+
+#define HALF_LOOP(ENUM, arity, dt, result, real, traits)                                 \
+    LOOP##arity(ENUM##_DIRECT, dt, result, real) static void ENUM##_##dt(                \
+        void *to, const void *x, const void *y, const void *z, int64_t n) {              \
+        if ((traits)&MATHS)                                                              \
+            through_f32_##dt(ENUM##_f32, arity, to, (const dt *const[]){x, y, z}, n);    \
+        else                                                                             \
+            ENUM##_DIRECT_##dt(to, x, y, z, n);                                          \
+    }
+#define LOOPS_REAL(ENUM, arity, result, real, integer, traits)                           \
+    LOOP##arity(ENUM, f32, result, real) LOOP##arity(ENUM, f64, result, real)            \
+        HALF_LOOP(ENUM, arity, f16, result, real, traits)                                \
+            HALF_LOOP(ENUM, arity, bf16, result, real, traits)
+#define LOOPS_INTEGER(ENUM, arity, result, real, integer, traits)                        \
     LOOP##arity(ENUM, i8, result, integer) LOOP##arity(ENUM, i16, result, integer)       \
         LOOP##arity(ENUM, i32, result, integer) LOOP##arity(ENUM, i64, result, integer)  \
             LOOP##arity(ENUM, u8, result, integer)                                       \
                 LOOP##arity(ENUM, u16, result, integer)                                  \
                     LOOP##arity(ENUM, u32, result, integer)                              \
                         LOOP##arity(ENUM, u64, result, integer)
-#define LOOPS_BITS(ENUM, arity, result, real, integer)                                   \
+#define LOOPS_BITS(ENUM, arity, result, real, integer, traits)                           \
     LOOP##arity(ENUM, b8, result, integer)                                               \
-        LOOPS_INTEGER(ENUM, arity, result, real, integer)
-#define LOOPS_NUMERIC(ENUM, arity, result, real, integer)                                \
-    LOOPS_INTEGER(ENUM, arity, result, real, integer)                                    \
-    LOOPS_REAL(ENUM, arity, result, real, integer)
-#define LOOPS_ANY(ENUM, arity, result, real, integer)                                    \
-    LOOPS_BITS(ENUM, arity, result, real, integer)                                       \
-    LOOPS_REAL(ENUM, arity, result, real, integer)
-#define LOOPS_WHERE(ENUM, arity, result, real, integer)                                  \
+        LOOPS_INTEGER(ENUM, arity, result, real, integer, traits)
+#define LOOPS_NUMERIC(ENUM, arity, result, real, integer, traits)                        \
+    LOOPS_INTEGER(ENUM, arity, result, real, integer, traits)                            \
+    LOOPS_REAL(ENUM, arity, result, real, integer, traits)
+#define LOOPS_ANY(ENUM, arity, result, real, integer, traits)                            \
+    LOOPS_BITS(ENUM, arity, result, real, integer, traits)                               \
+    LOOPS_REAL(ENUM, arity, result, real, integer, traits)
+#define LOOPS_WHERE(ENUM, arity, result, real, integer, traits)                          \
     CHOICE(ENUM, u8, real)                                                               \
     CHOICE(ENUM, u16, real) CHOICE(ENUM, u32, real) CHOICE(ENUM, u64, real)
 
-#define PITHP_ELEMENTWISE(ENUM, name, arity, types, result, real, integer, ...)          \
-    LOOPS_##types(ENUM, arity, result, real, integer)
+#define PITHP_ELEMENTWISE(ENUM, name, arity, types, result, real, integer, traits)       \
+    LOOPS_##types(ENUM, arity, result, real, integer, traits)
 #include "program/op/primitives.def"
 
 /* ---- The table ---- */
