@@ -8,12 +8,12 @@
  * runtime of ThreadSanitizer is not used, so a checked kernel may be linked into a
  * program with any sanitizer.
  *
- * Included by <pith/kernel_macros.h>.
+ * Part of <pith/kernel.h>.
  */
 #ifndef PITH_KERNEL_CHECKED_H
 #define PITH_KERNEL_CHECKED_H
 
-#include <pith/kernel_macros.h>
+#include <pith/kernel_types.h>
 
 #ifndef __CUDACC_RTC__
 

@@ -3,7 +3,7 @@
 #ifndef PITH_GPU_INTERNAL_H
 #define PITH_GPU_INTERNAL_H
 
-#include "pith/kernel_macros.h"
+#include "pith/kernel_types.h"
 #include "pith/runtime.h"
 
 #include "base/base_internal.h"

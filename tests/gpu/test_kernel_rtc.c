@@ -28,6 +28,7 @@ static void compiles(const char *kernels, const char *real, int arch) {
     pithp_text_begin(&log, rt);
     if (real)
         pithp_text_print(&text, "#define PITH_KERNEL_REAL %s\n", real);
+    add_file(&text, "../../include/pith/kernel_types.h");
     add_file(&text, "../../include/pith/kernel_macros.h");
     add_file(&text, "../../include/pith/kernel.h");
     add_file(&text, "../../include/pith/kernel_lanes.h");

@@ -18,7 +18,7 @@ BESIDE = {
     "examples/README.md": "examples/index.md",
     "tests/data/golden/generate/README.md": "internals/golden-cases.md",
 }
-PRIVATE_HEADERS = {"pith.h", "kernel_macros.h", "kernel_checked.h"}
+PRIVATE_HEADERS = {"pith.h", "kernel_macros.h", "kernel_types.h", "kernel_checked.h"}
 
 pages = {}  # path in the repository: path in the output
 for folder, _, names in os.walk(os.path.join(root, "docs")):

@@ -31,6 +31,7 @@ BEGIN {
     room_of_header["kernel_checked"] = "gpu"
     room_of_header["kernel_lanes"] = "gpu"
     room_of_header["kernel_macros"] = "gpu"
+    room_of_header["kernel_types"] = "gpu"
     room_of_header["memory"] = "gpu"
     room_of_header["memory_request"] = "gpu"
     room_of_header["memory_host"] = "gpu"
