@@ -28,7 +28,8 @@ typedef struct pith_list pith_list;   /**< any number of trees, by index */
 typedef struct pith_tuple pith_tuple; /**< like a list, but another kind */
 typedef struct pith_dict
     pith_dict; /**< trees with distinct string keys, sorted by code point */
-typedef struct pith_none pith_none; /**< a tree without children */
+typedef struct pith_none pith_none;         /**< a tree without children */
+typedef struct pith_function pith_function; /**< over trees (tree_function.h) */
 typedef struct pith_treedef
     pith_treedef; /**< the structure of a tree, with the specs of its leaves */
 
@@ -68,24 +69,6 @@ pith_other_struct_(struct pith_value_must_point_to_the_struct_of_the_record othe
         _Generic(__VA_ARGS__, T * : pith_struct_, const T * : pith_struct_,              \
                  void * : pith_struct_, default : pith_other_struct_)(__VA_ARGS__)
 #endif
-
-typedef struct pith_function pith_function;
-/**
- * A typed function over trees. PITH_FUNCTION1 to 4 define one at compile time.
- * pith_partial and others make one at run time; it belongs to a scope, and pith_keep
- * moves it to an outer scope.
- */
-struct pith_function {
-    const char *name;
-    const void *(*call)(const pith_function *self,
-                        pith_scope *s,
-                        const void *const *arguments);
-    int arity; /**< 1 to 4 */
-    /** Types of result and parameters; NULL: any tree; pith_array_pith_type: an array. */
-    const pith_type *(*result)(void);
-    const pith_type *(*parameters[4])(void);
-    const void *closure; /**< for functions made by the library; else NULL */
-};
 
 PITH_BEGIN
 
@@ -155,6 +138,31 @@ PITH_API const void *pith_make_any(pith_scope *s,
                                    const pith_type *type,
                                    const void *value,
                                    const pith_extent *extents);
+/** Options of pith_tree_resize; zero is the default. */
+typedef struct pith_resize_options {
+    bool shrink PITH_DEFAULT; /**< allow smaller extents: the tail is dropped */
+} pith_resize_options;
+/**
+ * Resize leaves to the statics that name their extents: pith_tree_resize(s, Sim, &next,
+ * NULL).
+ *
+ * @param value A copy of a record's struct T with changed statics. Leaves keep their
+ * contents; new elements are the field's fill.
+ */
+#ifdef __cplusplus
+#    define pith_tree_resize(s, T, ...)                                                  \
+        pith_tree_resize_<T>(PITH_SITE_(s), T##_pith_type(), __VA_ARGS__)
+#else
+#    define pith_tree_resize(s, T, ...)                                                  \
+        ((const T *)pith_tree_resize_(                                                   \
+            PITH_SITE_(s), T##_pith_type(),                                              \
+            PITH_VALUE_AND_(T, pith_resize_options, __VA_ARGS__)))
+#endif
+/** As pith_tree_resize, for the type of a record. */
+PITH_API const void *pith_tree_resize_any(pith_scope *s,
+                                          const pith_type *type,
+                                          const void *value,
+                                          const pith_resize_options *options);
 /** The type of a record; NULL for a nil record and any other object. */
 PITH_API const pith_type *pith_type_of(const void *tree);
 /** Whether @p record is a record of T, and no nil record. */
@@ -302,167 +310,6 @@ PITH_API const void *pith_tree_at(pith_scope *s, const void *tree, const char *p
  * PITH_E_PATH: the path is malformed. */
 PITH_API const char *pith_path_normal(pith_scope *s, const char *path);
 
-/* ---- Maps ---- */
-
-/** A leaf function: leaves[i] is the leaf of the i-th tree. It returns the new leaf, or
- * NULL on failure. */
-typedef const pith_array *(*pith_leaf_function)(pith_scope *s,
-                                                const pith_array *const *leaves,
-                                                void *closure);
-
-/** Options of the maps; zero is the default. */
-typedef struct pith_map_options {
-    /** If it returns true the node is passed to @c whole and not walked. It is called for
-     * records, containers and none of the first tree, from the root down. */
-    bool (*is_leaf)(const void *node, void *closure) PITH_DEFAULT;
-    /** Maps nodes that is_leaf picks: nodes[i] is the node of the i-th tree, NULL if
-     * absent. It returns any tree; NULL only on failure. */
-    const void *(*whole)(pith_scope *s,
-                         const void *const *nodes,
-                         void *closure)PITH_DEFAULT;
-    /** The other trees may have any trees at the leaves of the first, as in JAX.
-     * Positions without a leaf in every tree go to @c whole. */
-    bool up_to PITH_DEFAULT;
-} pith_map_options;
-
-/**
- * Apply a function to the leaves of trees of one structure. Leaf specs may differ.
- *
- * @return A tree of the first tree's structure.
- *
- * @par Errors
- * PITH_E_STRUCTURE: lists the first paths that differ. An error of @p function gets the
- * path.
- */
-PITH_API const void *pith_tree_map(pith_scope *s,
-                                   pith_leaf_function function,
-                                   void *closure,
-                                   int64_t count,
-                                   const void *const *trees,
-                                   const pith_map_options *options);
-/**
- * Evaluate an elementwise expression over all leaves of trees, in one pass.
- *
- * Operators, functions and casts are those of pith_expression (array_expression.h). They
- * are recorded as primitives, eager or traced, without a compiler. Values have C types:
- * integers narrower than i32 and bool become i32; two operands are converted by the usual
- * arithmetic conversions; f16 and bf16 become f32; a literal has its C type (0.5 is f64,
- * 0.5f is f32); functions of math.h have the type of their first argument (f64 for
- * integers). The result is converted to the dtype of the first tree's leaf as by
- * pith_cast, and has its shape.
- *
- * Arithmetic is that of array operations where C leaves it undefined. Integers wrap. x /
- * y of integers rounds towards zero (quotient), and x / y and x % y (rest) are 0 if y is
- * 0. A shift by the width or more gives 0 or the sign. Floats convert to integers as by
- * pith_cast.
- *
- * @param expression Over the operands a, b, c, d (leaf elements of up to four trees) and
- * the numbers p[0] to p[7] (f32 if a is f32, f16 or bf16; else f64).
- * @param trees The first tree determines structure and shapes. A leaf of another tree, or
- * another tree as a whole, may be an array of rank 0, which is broadcast.
- * @param parameters The numbers p, or NULL.
- *
- * @par Errors
- * PITH_E_ARG: the expression is invalid; a caret marks the position. PITH_E_STRUCTURE,
- * PITH_E_SHAPE, PITH_E_DTYPE: with the path.
- */
-PITH_API const void *pith_tree_map_expression(pith_scope *s,
-                                              const char *expression,
-                                              int64_t count,
-                                              const void *const *trees,
-                                              int64_t parameter_count,
-                                              const double *parameters);
-
-/** Fold a leaf into the value of the leaves before it. Returns the new value, or NULL on
- * failure. */
-typedef const pith_array *(*pith_fold_function)(pith_scope *s,
-                                                const pith_array *value,
-                                                const pith_array *leaf,
-                                                void *closure);
-/**
- * Fold the leaves of a tree in order: function(function(initial, first), second) and so
- * on.
- *
- * @param initial NULL: start with the first leaf.
- *
- * @par Errors
- * PITH_E_ARG: @p initial is NULL and the tree has no leaves. An error of @p function gets
- * the path of the leaf.
- */
-PITH_API const pith_array *pith_tree_reduce(pith_scope *s,
-                                            pith_fold_function function,
-                                            void *closure,
-                                            const void *tree,
-                                            const pith_array *initial);
-
-/* ---- Whole trees ---- */
-
-/** The tree with all elements zero. */
-PITH_API const void *pith_tree_zeros_like(pith_scope *s, const void *tree);
-/** The tree with all elements @p value, which must be exact in integer leaves. */
-PITH_API const void *pith_tree_full_like(pith_scope *s, const void *tree, double value);
-/** Stack the leaves of trees of one structure and equal specs along a new first axis. */
-PITH_API const void *
-pith_tree_stack(pith_scope *s, int64_t count, const void *const *trees);
-/** Concatenate the leaves of trees of one structure along an axis (negative: from the
- * last). Leaves at one path have one dtype. */
-PITH_API const void *
-pith_tree_concat(pith_scope *s, int64_t count, const void *const *trees, int axis);
-/** Whether structures, specs and all elements are equal. NaN equals NaN, and -0 equals 0.
- * Waits. */
-PITH_API bool pith_tree_equal(pith_scope *s, const void *a, const void *b);
-/** Whether structures and shapes are equal and |a - b| <= atol + rtol * |b| for all
- * elements. NaN equals NaN, and an infinity equals itself. Computed in f64; |a - b| of
- * integers is exact. Dtypes may differ. Waits. */
-PITH_API bool pith_tree_all_close(pith_scope *s,
-                                  const void *a,
-                                  const void *b,
-                                  double rtol,
-                                  double atol);
-/**
- * Sum trees of one structure and equal specs, with compensation of rounding errors
- * (Kahan).
- *
- * The first tree is the sum so far. The true sum is close to the result minus
- * @p compensation. In a loop, pith_tree_kahan_sum(s, 2, (const void *[]){sum, step},
- * lost, &lost) keeps a running sum whose error does not grow with the number of steps.
- *
- * @param compensate The compensation of an earlier call; NULL at first.
- * @param compensation Set to a tree of the same structure: the new compensation; 0 for
- * integers and for sums that are not finite. May be NULL.
- */
-PITH_API const void *pith_tree_kahan_sum(pith_scope *s,
-                                         int64_t count,
-                                         const void *const *trees,
-                                         const void *compensate,
-                                         const void **compensation);
-
-/** Options of pith_tree_resize; zero is the default. */
-typedef struct pith_resize_options {
-    bool shrink PITH_DEFAULT; /**< allow smaller extents: the tail is dropped */
-} pith_resize_options;
-/**
- * Resize leaves to the statics that name their extents: pith_tree_resize(s, Sim, &next,
- * NULL).
- *
- * @param value A copy of a record's struct T with changed statics. Leaves keep their
- * contents; new elements are the field's fill.
- */
-#ifdef __cplusplus
-#    define pith_tree_resize(s, T, ...)                                                  \
-        pith_tree_resize_<T>(PITH_SITE_(s), T##_pith_type(), __VA_ARGS__)
-#else
-#    define pith_tree_resize(s, T, ...)                                                  \
-        ((const T *)pith_tree_resize_(                                                   \
-            PITH_SITE_(s), T##_pith_type(),                                              \
-            PITH_VALUE_AND_(T, pith_resize_options, __VA_ARGS__)))
-#endif
-/** As pith_tree_resize, for the type of a record. */
-PITH_API const void *pith_tree_resize_any(pith_scope *s,
-                                          const pith_type *type,
-                                          const void *value,
-                                          const pith_resize_options *options);
-
 /* ---- Printing ---- */
 
 /** Options of pith_print; zero is the default. */
@@ -487,132 +334,12 @@ pith_print(pith_scope *s, const void *tree, FILE *out, const pith_print_options 
 PITH_API const char *
 pith_tree_text(pith_scope *s, const void *tree, const pith_print_options *options);
 
-/* ---- Typed functions ---- */
-
-/**
- * Call a typed function. Arguments are checked against its parameter types, the result
- * against its result type.
- *
- * @return The result, kept if it does not outlive @p s. On failure the nil record of the
- * result's type, or NULL.
- */
-PITH_API const void *pith_call(pith_scope *s,
-                               const pith_function *function,
-                               int64_t count,
-                               const void *const *arguments);
-/** pith_call with a list of arguments: pith_apply(s, &step, state, key). The result
- * converts to a pointer to any record, in C++ too. */
-#ifdef __cplusplus
-#    define pith_apply(s, function, ...)                                                 \
-        pith_tree_(pith_call((s), (function), PITH_COUNT_ARGS_(__VA_ARGS__),             \
-                             PITH_ARRAY_(const void *, __VA_ARGS__)))
-#else
-#    define pith_apply(s, function, ...)                                                 \
-        pith_call((s), (function), PITH_COUNT_ARGS_(__VA_ARGS__),                        \
-                  PITH_ARRAY_(const void *, __VA_ARGS__))
-#endif
-/**
- * Partial application: bind the last parameter of a function to a tree. The result is a
- * function of the other parameters, with the same name.
- *
- * Tree and function are kept if they do not outlive @p s. In a compiled function the
- * leaves of the tree are inputs, and its statics belong to the structure.
- *
- * @return The function, owned by @p s, or NULL.
- *
- * @par Errors
- * PITH_E_ARG: @p function is no function, or has fewer than two parameters. PITH_E_TYPE:
- * the tree is not of the parameter's type.
- */
-PITH_API const pith_function *
-pith_partial(pith_scope *s, const pith_function *function, const void *tree);
-
 PITH_END
-
-/* Only the thunks cast. A function of another signature does not compile.
- */
-#ifdef __cplusplus
-#    define PITH_SIGNATURE_(fn, T)                                                       \
-        static_assert(std::is_same<decltype(&fn), std::remove_cv<T>::type>::value,       \
-                      #fn " has not the signature that PITH_FUNCTION states");
-#else
-#    define PITH_SIGNATURE_(fn, T)                                                       \
-        _Static_assert(_Generic(&fn, T : 1, default : 0),                                \
-                       #fn " has not the signature that PITH_FUNCTION states");
-#endif
-#define PITH_FUNCTION1(step, fn, R, A)                                                   \
-    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *))                           \
-    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
-                                    const void *const *a_) {                             \
-        (void)self_;                                                                     \
-        return fn(in_, (const A *)a_[0]);                                                \
-    }                                                                                    \
-    __attribute__((unused)) static const pith_function step = {                          \
-        #fn, step##_thunk, 1, PITH_TYPE_OF_(R), {PITH_TYPE_OF_(A), NULL, NULL, NULL},    \
-        NULL};
-#define PITH_FUNCTION2(step, fn, R, A, B)                                                \
-    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *))                \
-    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
-                                    const void *const *a_) {                             \
-        (void)self_;                                                                     \
-        return fn(in_, (const A *)a_[0], (const B *)a_[1]);                              \
-    }                                                                                    \
-    __attribute__((unused)) static const pith_function step = {                          \
-        #fn,                                                                             \
-        step##_thunk,                                                                    \
-        2,                                                                               \
-        PITH_TYPE_OF_(R),                                                                \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), NULL, NULL},                                \
-        NULL};
-#define PITH_FUNCTION3(step, fn, R, A, B, C)                                             \
-    PITH_SIGNATURE_(fn, const R *(*)(pith_scope *, const A *, const B *, const C *))     \
-    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
-                                    const void *const *a_) {                             \
-        (void)self_;                                                                     \
-        return fn(in_, (const A *)a_[0], (const B *)a_[1], (const C *)a_[2]);            \
-    }                                                                                    \
-    __attribute__((unused)) static const pith_function step = {                          \
-        #fn,                                                                             \
-        step##_thunk,                                                                    \
-        3,                                                                               \
-        PITH_TYPE_OF_(R),                                                                \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), NULL},                    \
-        NULL};
-#define PITH_FUNCTION4(step, fn, R, A, B, C, D)                                          \
-    PITH_SIGNATURE_(                                                                     \
-        fn, const R *(*)(pith_scope *, const A *, const B *, const C *, const D *))      \
-    static const void *step##_thunk(const pith_function *self_, pith_scope *in_,         \
-                                    const void *const *a_) {                             \
-        (void)self_;                                                                     \
-        return fn(in_, (const A *)a_[0], (const B *)a_[1], (const C *)a_[2],             \
-                  (const D *)a_[3]);                                                     \
-    }                                                                                    \
-    __attribute__((unused)) static const pith_function step = {                          \
-        #fn,                                                                             \
-        step##_thunk,                                                                    \
-        4,                                                                               \
-        PITH_TYPE_OF_(R),                                                                \
-        {PITH_TYPE_OF_(A), PITH_TYPE_OF_(B), PITH_TYPE_OF_(C), PITH_TYPE_OF_(D)},        \
-        NULL};
-#define PITH_TYPE_OF_(T) T##_pith_type
-
-/* `void` in PITH_FUNCTION is any tree, `pith_array` an array. */
-#define void_pith_type NULL
 
 /* ---- Calls of the macros above: a struct and the arguments after it ---- */
 
 #ifdef __cplusplus
 extern "C++" {
-class pith_tree_ {
-  public:
-    explicit pith_tree_(const void *tree) : tree_(tree) {}
-    template <class T> operator const T *() const {
-        return static_cast<const T *>(tree_);
-    }
-
-  private:
-    const void *tree_;
-};
 template <class T>
 inline const T *pith_record_(pith_scope *s, const pith_type *type, const T &value) {
     return static_cast<const T *>((pith_freeze_any)(s, type, &value));
@@ -656,14 +383,17 @@ pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
 }
 #endif
 
+#include <pith/tree_function.h>
 #include <pith/tree_index.h>
+#include <pith/tree_leafwise.h>
 #include <pith/tree_parts.h>
 #include <pith/tree_structure.h>
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_freeze_any(s, ...) pith_freeze_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_make_any(s, ...)   pith_make_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_freeze_any(s, ...)      pith_freeze_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_make_any(s, ...)        pith_make_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_resize_any(s, ...) pith_tree_resize_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_scope_set_validation(s, ...)                                            \
         pith_scope_set_validation(PITH_AT(s), __VA_ARGS__)
 #    define pith_list_make(s, ...)      pith_list_make(PITH_AT(s), __VA_ARGS__)
@@ -680,22 +410,8 @@ pith_tree_resize_(pith_scope *s, const pith_type *type, const void *arguments) {
 #    define pith_tree_paths(s, ...)     pith_tree_paths(PITH_AT(s), __VA_ARGS__)
 #    define pith_tree_at(s, ...)        pith_tree_at(PITH_AT(s), __VA_ARGS__)
 #    define pith_path_normal(s, ...)    pith_path_normal(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_map(s, ...)       pith_tree_map(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_map_expression(s, ...)                                             \
-        pith_tree_map_expression(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_reduce(s, ...)     pith_tree_reduce(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_zeros_like(s, ...) pith_tree_zeros_like(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_full_like(s, ...)  pith_tree_full_like(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_stack(s, ...)      pith_tree_stack(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_concat(s, ...)     pith_tree_concat(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_equal(s, ...)      pith_tree_equal(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_all_close(s, ...)  pith_tree_all_close(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_kahan_sum(s, ...)  pith_tree_kahan_sum(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_resize_any(s, ...) pith_tree_resize_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_print(s, ...)           pith_print(PITH_AT(s), __VA_ARGS__)
-#    define pith_tree_text(s, ...)       pith_tree_text(PITH_AT(s), __VA_ARGS__)
-#    define pith_call(s, ...)            pith_call(PITH_AT(s), __VA_ARGS__)
-#    define pith_partial(s, ...)         pith_partial(PITH_AT(s), __VA_ARGS__)
+#    define pith_print(s, ...)          pith_print(PITH_AT(s), __VA_ARGS__)
+#    define pith_tree_text(s, ...)      pith_tree_text(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 
