@@ -2,7 +2,7 @@
  * with the bits of one call after the other, interpreted, compiled, run later than they
  * are enqueued, and as CUDA runs them. */
 #include "both.h"
-#include "pieces_test.h"
+#include "fuse_concat_test.h"
 
 enum { OPERANDS = 100, N = 2000 };
 

@@ -1,7 +1,7 @@
 /* Concatenations and paddings that fused steps read piece by piece give the bits of
  * copied ones, interpreted, compiled and as CUDA reads them, in loops and outside of
  * them; and none of those that are worth it is copied. */
-#include "pieces_test.h"
+#include "fuse_concat_test.h"
 
 /* ---- Moves ---- */
 

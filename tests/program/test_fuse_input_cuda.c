@@ -1,7 +1,7 @@
 /* On CUDA a reduction reads concatenations, pads, other views and what fused steps make
  * where it needs an element: it gives the bits of one that reads a copy. */
 #include "op_list.h"
-#include "pieces_test.h"
+#include "fuse_concat_test.h"
 #include "program/host/reduce.h"
 
 /* The outputs of every reduction over axes that has one. */

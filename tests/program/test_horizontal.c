@@ -1,6 +1,6 @@
 /* On CUDA reductions of many leaves that need nothing of each other are one launch for
  * what all of them do first, one for what comes next. */
-#include "pieces_test.h"
+#include "fuse_concat_test.h"
 
 enum { LEAVES = 10 };
 

@@ -1,7 +1,7 @@
 /* Common code of tests of pieces: programs of concatenations, pads and rolls, and their
  * command buffers for CUDA. */
-#ifndef PITH_TESTS_PIECES_TEST_H
-#define PITH_TESTS_PIECES_TEST_H
+#ifndef PITH_TESTS_FUSE_CONCAT_TEST_H
+#define PITH_TESTS_FUSE_CONCAT_TEST_H
 
 #include "emit_test.h"
 #include "schedule_run.h"
