@@ -50,7 +50,7 @@ static void expect(const char *what, const double *got, double at, int k) {
     cr_assert(got[k] == at, "%s, element %d: expected %g, got %g", what, k, at, got[k]);
 }
 
-Test(passed, branches_hand_on_operands) {
+Test(forward, branches_hand_on_operands) {
     begin();
     static const int ways[][2] = {{0, 1}, {1, 0}, {0, 0}, {2, 1}, {0, 2}, {2, 2}};
     pithp_program *p = pithp_program_make(s), *branches[6];
@@ -86,7 +86,7 @@ Test(passed, branches_hand_on_operands) {
 }
 
 /* What is handed on was made by the program, in memory that others would take. */
-Test(passed, operands_live_as_long_as_what_they_may_be) {
+Test(forward, operands_live_as_long_as_what_they_may_be) {
     begin();
     pithp_program *p = pithp_program_make(s);
     const pithp_value i = graph_input(s, p, PITH_I64, -1),
@@ -135,7 +135,7 @@ Test(passed, operands_live_as_long_as_what_they_may_be) {
 }
 
 /* A branch hands on what an inner branch does: its own operand, or what it made. */
-Test(passed, branches_nest) {
+Test(forward, branches_nest) {
     begin();
     pithp_program *p = pithp_program_make(s), *outer[2];
     for (int b = 0; b < 2; b++) {
@@ -182,7 +182,7 @@ Test(passed, branches_nest) {
 /* Loops that are compiled as a whole copy what is small and not always handed on.
  *
  * scan(x, y; i): a branch of x, y or of x + y, y or of y, x in each iteration. */
-Test(passed, loops_hand_on_carries) {
+Test(forward, loops_hand_on_carries) {
     begin();
     pithp_program *body = pithp_program_make(s), *p = pithp_program_make(s);
     pithp_program *ways[3] = {branch(0, 1), branch(2, 1), branch(1, 0)};
@@ -227,7 +227,7 @@ Test(passed, loops_hand_on_carries) {
 }
 
 /* A while that ends at once, or after some iterations; a carry that stays. */
-Test(passed, a_while_hands_on_carries_that_stay) {
+Test(forward, a_while_hands_on_carries_that_stay) {
     begin();
     pithp_program *cond = pithp_program_make(s), *body = pithp_program_make(s);
     pithp_value i = graph_input(s, cond, PITH_I64, -1);

@@ -142,7 +142,7 @@ static void random_views(uint64_t seed) {
     end(&b);
 }
 
-Test(pieces, of_random_views_outside_of_loops, .timeout = 600) {
+Test(fuse_concat, of_random_views_outside_of_loops, .timeout = 600) {
     use_cache();
     for (uint64_t seed = 0; seed < 24; seed++)
         random_views(seed);
@@ -186,7 +186,7 @@ static void random_loop(uint64_t seed) {
     end(&b);
 }
 
-Test(pieces, of_random_views_in_loops, .timeout = 600) {
+Test(fuse_concat, of_random_views_in_loops, .timeout = 600) {
     use_cache();
     for (uint64_t seed = 0; seed < 24; seed++)
         random_loop(seed);
@@ -218,7 +218,7 @@ static pithp_value neighbours(const building *x, pithp_value v) {
     return sum;
 }
 
-Test(pieces, of_periodic_stencils_are_not_copied, .timeout = 100) {
+Test(fuse_concat, of_periodic_stencils_are_not_copied, .timeout = 100) {
     static const int64_t sides[][4] = {{1, 6000}, {2, 80, 75}, {3, 10, 10, 70}};
     use_cache();
     for (int k = 0; k < 3; k++) {
@@ -239,7 +239,7 @@ Test(pieces, of_periodic_stencils_are_not_copied, .timeout = 100) {
 
 /* Of every dtype, with what is nested, empty, cut off or padded between: the last is
  * copied, and so is no other. */
-Test(pieces, of_every_dtype_are_chosen_on_a_device, .timeout = 300) {
+Test(fuse_concat, of_every_dtype_are_chosen_on_a_device, .timeout = 300) {
     static const int64_t shape[] = {6, 5};
     use_cache();
     bench b = begin();
@@ -272,7 +272,7 @@ Test(pieces, of_every_dtype_are_chosen_on_a_device, .timeout = 300) {
 
 /* Equal work on many leaves is one launch of a device where their pieces are cut alike,
  * by pads as by rolls; the last one, which reads what another made, runs after them. */
-Test(pieces, of_leaves_that_are_cut_alike_are_one_task, .timeout = 100) {
+Test(fuse_concat, of_leaves_that_are_cut_alike_are_one_task, .timeout = 100) {
     enum { PADDED = 3, LEAVES = 8, LAST = LEAVES - 1 };
     use_cache();
     bench b = begin();
@@ -298,7 +298,7 @@ Test(pieces, of_leaves_that_are_cut_alike_are_one_task, .timeout = 100) {
 }
 
 /* What has short rows, what others than fused steps read, and what is an output. */
-Test(pieces, that_cost_more_than_a_copy_are_copied, .timeout = 100) {
+Test(fuse_concat, that_cost_more_than_a_copy_are_copied, .timeout = 100) {
     static const int64_t shape[] = {2000, 3};
     use_cache();
     bench b = begin();
@@ -318,7 +318,7 @@ Test(pieces, that_cost_more_than_a_copy_are_copied, .timeout = 100) {
 }
 
 /* A donated array that is read in pieces is not written before it was. */
-Test(pieces, are_no_memory_for_results, .timeout = 100) {
+Test(fuse_concat, are_no_memory_for_results, .timeout = 100) {
     bench b = begin();
     building x = {&b, b.p, {.state = 1}, 0};
     const int64_t n = 5000;
@@ -334,7 +334,7 @@ Test(pieces, are_no_memory_for_results, .timeout = 100) {
 }
 
 /* Work that is enqueued reads where pieces are when the executable is gone. */
-Test(pieces, outlive_their_plan, .timeout = 100) {
+Test(fuse_concat, outlive_their_plan, .timeout = 100) {
     enum { N = 5000 };
     static double got[N];
     setenv("PITH_HOST_ASYNC", "1", 1);

@@ -73,7 +73,7 @@ static void every_shape(pith_dtype dtype) {
     }
 }
 
-Test(source, reductions_of_chains_give_the_bits_of_calls, .timeout = 300) {
+Test(fuse_input, reductions_of_chains_give_the_bits_of_calls, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_I64,
                                         PITH_BF16, PITH_F32, PITH_F64};
     use_cache();
@@ -107,7 +107,7 @@ static void every_column(pith_dtype dtype) {
     }
 }
 
-Test(source, columns_of_chains_give_the_bits_of_calls, .timeout = 300) {
+Test(fuse_input, columns_of_chains_give_the_bits_of_calls, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_I64,
                                         PITH_BF16, PITH_F32, PITH_F64};
     use_cache();
@@ -115,7 +115,7 @@ Test(source, columns_of_chains_give_the_bits_of_calls, .timeout = 300) {
         every_column(dtypes[d]);
 }
 
-Test(source, wide_columns_of_several_blocks_give_the_bits_of_calls, .timeout = 300) {
+Test(fuse_input, wide_columns_of_several_blocks_give_the_bits_of_calls, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_BF16, PITH_F64};
     const int64_t shape[2] = {4096 + 67, 290};
     use_cache();
@@ -133,7 +133,7 @@ Test(source, wide_columns_of_several_blocks_give_the_bits_of_calls, .timeout = 3
 }
 
 /* What has no columns, or no rows, is no source. */
-Test(source, reductions_of_nothing_have_no_source, .timeout = 100) {
+Test(fuse_input, reductions_of_nothing_have_no_source, .timeout = 100) {
     static const int64_t shapes[][3] = {{5000, 0, 3}, {5, 3000, 0}, {0, 3000, 5}};
     use_cache();
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
@@ -156,7 +156,7 @@ static pithp_value chain(bench *b, int64_t rows, pithp_value *v) {
     return op(b, PITHP_OP_ADD, 2, op(b, PITHP_OP_MUL, 2, *v, w), *v);
 }
 
-Test(source, what_others_read_is_written, .timeout = 300) {
+Test(fuse_input, what_others_read_is_written, .timeout = 300) {
     use_cache();
     for (int way = 0; way < 6; way++) {
         bench b = begin();
@@ -218,7 +218,7 @@ map_reduced(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int count) {
     end(&b);
 }
 
-Test(source, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
+Test(fuse_input, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_F16, PITH_F32, PITH_F64};
     use_cache();
     for (int d = 0; d < 3; d++) {
@@ -235,7 +235,7 @@ Test(source, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
 }
 
 /* A step with a reader before the reduction cannot be delayed to it. */
-Test(source, a_step_that_is_read_before_runs_before, .timeout = 100) {
+Test(fuse_input, a_step_that_is_read_before_runs_before, .timeout = 100) {
     use_cache();
     bench b = begin();
     make_inputs(&b, PITH_F64);
@@ -253,7 +253,7 @@ Test(source, a_step_that_is_read_before_runs_before, .timeout = 100) {
 }
 
 /* Norms of rows of a part of a list: slices that are reshaped are read where they lie. */
-Test(source, reshaped_slices_are_views, .timeout = 100) {
+Test(fuse_input, reshaped_slices_are_views, .timeout = 100) {
     use_cache();
     bench b = begin();
     make_inputs(&b, PITH_F64);
@@ -334,7 +334,7 @@ static void taken(int64_t inner, pith_dtype dtype, int way, int sources) {
     end(&b);
 }
 
-Test(source, what_is_taken_is_read_where_it_is_needed, .timeout = 300) {
+Test(fuse_input, what_is_taken_is_read_where_it_is_needed, .timeout = 300) {
     use_cache();
     taken(1, PITH_F64, 0, 2);
     taken(3, PITH_F64, 0, 2);
@@ -387,7 +387,7 @@ static void taken_by(pith_dtype dtype,
     end(&b);
 }
 
-Test(source, indices_of_all_kinds_are_taken_by, .timeout = 300) {
+Test(fuse_input, indices_of_all_kinds_are_taken_by, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_BOOL, PITH_I8,  PITH_U16, PITH_F16,
                                         PITH_BF16, PITH_I32, PITH_F32, PITH_U64},
                             indices[] = {PITH_I8,  PITH_U8,  PITH_I16, PITH_U16,

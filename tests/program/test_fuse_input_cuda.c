@@ -1,7 +1,7 @@
 /* On CUDA a reduction reads concatenations, pads, other views and what fused steps make
  * where it needs an element: it gives the bits of one that reads a copy. */
-#include "op_list.h"
 #include "fuse_concat_test.h"
+#include "op_list.h"
 #include "program/host/reduce.h"
 
 /* The outputs of every reduction over axes that has one. */
@@ -70,14 +70,14 @@ static void reduce_moves(pith_dtype dtype) {
     }
 }
 
-Test(pieces_reduce, of_every_dtype_are_read_where_they_lie, .timeout = 600) {
+Test(fuse_input_cuda, of_every_dtype_are_read_where_they_lie, .timeout = 600) {
     use_cache();
     for (int d = PITH_DTYPE_NONE + 1; d < PITH_DTYPE_COUNT; d++)
         reduce_moves((pith_dtype)d);
 }
 
 /* Slices, reversals, transposes of rows, broadcasts, reshapes and one element for all. */
-Test(pieces_reduce, views_are_read_where_they_lie, .timeout = 300) {
+Test(fuse_input_cuda, views_are_read_where_they_lie, .timeout = 300) {
     static const int64_t shape[] = {9, 8, 30};
     use_cache();
     bench b = begin();
@@ -123,7 +123,7 @@ static int64_t launches_of(const bench *b) {
 }
 
 /* A sum of products with a roll: no launch and no memory but the sum's. */
-Test(pieces_reduce, products_are_made_where_they_are_summed, .timeout = 300) {
+Test(fuse_input_cuda, products_are_made_where_they_are_summed, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_F64, PITH_F16, PITH_I8, PITH_BF16, PITH_U32};
     use_cache();
     for (int k = 0; k < PITHP_COUNT(cases); k++)
@@ -150,7 +150,7 @@ Test(pieces_reduce, products_are_made_where_they_are_summed, .timeout = 300) {
 }
 
 /* What others read too, or is an output, has memory, and is read there. */
-Test(pieces_reduce, what_others_read_is_made_once, .timeout = 300) {
+Test(fuse_input_cuda, what_others_read_is_made_once, .timeout = 300) {
     const int64_t n = 3000;
     use_cache();
     for (int reader = 0; reader < 4; reader++) {
@@ -176,7 +176,7 @@ Test(pieces_reduce, what_others_read_is_made_once, .timeout = 300) {
 
 /* Of what a step makes for two reductions each is made in memory; a reshape between is
  * none. */
-Test(pieces_reduce, reshapes_between_are_no_memory, .timeout = 300) {
+Test(fuse_input_cuda, reshapes_between_are_no_memory, .timeout = 300) {
     static const int64_t shape[] = {50, 40};
     use_cache();
     bench b = begin();
@@ -196,7 +196,7 @@ Test(pieces_reduce, reshapes_between_are_no_memory, .timeout = 300) {
 /* ---- Memory ---- */
 
 /* A donated array that a reduction reads in pieces is not written before. */
-Test(pieces_reduce, are_no_memory_for_results, .timeout = 100) {
+Test(fuse_input_cuda, are_no_memory_for_results, .timeout = 100) {
     const int64_t n = 5000;
     for (int made = 0; made < 2; made++) {
         bench b = begin();
@@ -221,7 +221,7 @@ Test(pieces_reduce, are_no_memory_for_results, .timeout = 100) {
 /* ---- Batches ---- */
 
 /* Reductions of many leaves that are cut alike share a kernel. */
-Test(pieces_reduce, of_equal_leaves_share_a_kernel, .timeout = 100) {
+Test(fuse_input_cuda, of_equal_leaves_share_a_kernel, .timeout = 100) {
     enum { LEAVES = 8 };
     use_cache();
     bench b = begin();

@@ -83,7 +83,7 @@ static void softmax(pith_dtype dtype, int k, bool outputs) {
     end(&b);
 }
 
-Test(band, softmaxes_give_the_bits_of_calls, .timeout = 300) {
+Test(fuse_rows, softmaxes_give_the_bits_of_calls, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_I8, PITH_I64, PITH_F16, PITH_BF16, PITH_F32};
     use_cache();
     for (int k = 0; k < (int)(sizeof shapes / sizeof *shapes); k++)
@@ -94,7 +94,7 @@ Test(band, softmaxes_give_the_bits_of_calls, .timeout = 300) {
 }
 
 /* A mean and a variance of each row, normalised: seven steps. */
-Test(band, rows_are_normalised_in_one_band, .timeout = 100) {
+Test(fuse_rows, rows_are_normalised_in_one_band, .timeout = 100) {
     use_cache();
     bench b = begin();
     make_memory(&b, PITH_F32);
@@ -114,7 +114,7 @@ Test(band, rows_are_normalised_in_one_band, .timeout = 100) {
 }
 
 /* What reads other rows than the one at hand waits for all of them. */
-Test(band, what_reads_other_rows_is_in_no_band, .timeout = 100) {
+Test(fuse_rows, what_reads_other_rows_is_in_no_band, .timeout = 100) {
     use_cache();
     for (int way = 0; way < 4; way++) {
         bench b = begin();
@@ -152,7 +152,7 @@ Test(band, what_reads_other_rows_is_in_no_band, .timeout = 100) {
 
 /* Two reductions of one operand are a band, of different ones not; and short loops are
  * compiled as a whole. */
-Test(band, reductions_meet_on_what_they_reduce, .timeout = 100) {
+Test(fuse_rows, reductions_meet_on_what_they_reduce, .timeout = 100) {
     use_cache();
     for (int way = 0; way < 3; way++) {
         bench b = begin();
@@ -201,7 +201,7 @@ static void overwrite(const bench *b, const char *when, int64_t expected) {
 
 /* way 0: the rows are read no more; 1: a later step of the band reads them; 2: a row is
  * read by all of them. */
-Test(band, inputs_are_overwritten_where_no_row_needs_them, .timeout = 100) {
+Test(fuse_rows, inputs_are_overwritten_where_no_row_needs_them, .timeout = 100) {
     static const int64_t expected[] = {0, -1, -1};
     use_cache();
     for (int way = 0; way < 3; way++)

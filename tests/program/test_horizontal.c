@@ -37,7 +37,7 @@ static int64_t launches_of(const bench *b, const char *what) {
     return launches;
 }
 
-Test(many, reductions_of_one_kind_are_a_launch_a_level, .timeout = 300) {
+Test(horizontal, reductions_of_one_kind_are_a_launch_a_level, .timeout = 300) {
     static const struct {
         pithp_primitive how;
         bool made;
@@ -67,7 +67,7 @@ Test(many, reductions_of_one_kind_are_a_launch_a_level, .timeout = 300) {
 
 /* Different ones, of several dtypes, with and without what makes their elements; what
  * reads them comes behind all. */
-Test(many, reductions_of_all_kinds_share_launches, .timeout = 300) {
+Test(horizontal, reductions_of_all_kinds_share_launches, .timeout = 300) {
     static const pith_dtype dtypes[] = {PITH_F32, PITH_I64, PITH_F64};
     bench b;
     building x = begin_building(&b);
@@ -87,7 +87,7 @@ Test(many, reductions_of_all_kinds_share_launches, .timeout = 300) {
 }
 
 /* Those that are added up as they are made. */
-Test(many, reductions_between_sums_share_launches, .timeout = 300) {
+Test(horizontal, reductions_between_sums_share_launches, .timeout = 300) {
     bench b;
     building x = begin_building(&b);
     pithp_value leaves[LEAVES];
@@ -108,7 +108,7 @@ Test(many, reductions_between_sums_share_launches, .timeout = 300) {
 }
 
 /* Each reads what the one before made. */
-Test(many, reductions_that_need_each_other_are_in_order, .timeout = 300) {
+Test(horizontal, reductions_that_need_each_other_are_in_order, .timeout = 300) {
     bench b;
     building x = begin_building(&b);
     pithp_value leaves[LEAVES];
@@ -128,7 +128,7 @@ Test(many, reductions_that_need_each_other_are_in_order, .timeout = 300) {
 
 /* A result that is made in an input's memory waits for those that read the input, which
  * searches do again and again. */
-Test(many, results_in_the_memory_of_inputs_are_in_order, .timeout = 300) {
+Test(horizontal, results_in_the_memory_of_inputs_are_in_order, .timeout = 300) {
     enum { ROW = 100, PAIRS = 5 };
     static float rising[PAIRS][ROW], falling[PAIRS][2 * ROW];
     bench b;
