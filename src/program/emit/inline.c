@@ -41,7 +41,7 @@ pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
         }
         const int operand = pithp_forwarded_operand(i, v - i->result);
         if (operand < 0)
-            return plan->homes[plan->places[v].at];
+            return plan->forwarded_places[plan->places[v].at];
         v = pithp_operands(p, i)[operand];
     }
     return plan->places[v];

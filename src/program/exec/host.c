@@ -184,7 +184,7 @@ pith_status pithp_run_steps(const pithp_exec *r) {
 }
 
 bool pithp_is_forwarded(const pithp_exec *r, int64_t k) {
-    const pithp_origins *from = r->plan->origins ? &r->plan->origins[k] : NULL;
+    const pithp_input_aliases *from = r->plan->aliases ? &r->plan->aliases[k] : NULL;
     const void *at = pithp_output_address(r, k);
     for (int o = 0; from && o < from->count; o++)
         if (r->inputs[from->inputs[o]] == at)
@@ -207,7 +207,7 @@ static pith_status finish_outputs(const pithp_exec *r, bool copies) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < plan->program->output_count && rc == PITH_OK; k++) {
         const pithp_place place = plan->places[plan->program->outputs[k]];
-        if (place.store != PITHP_FORWARDED || plan->homes[place.at].at != k)
+        if (place.store != PITHP_FORWARDED || plan->forwarded_places[place.at].at != k)
             continue;
         if (!copies && pithp_is_forwarded(r, k))
             r->outputs[k] = pithp_output_address(r, k);

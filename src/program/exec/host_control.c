@@ -32,12 +32,12 @@ static frame open_frame(const pithp_exec *r, const pithp_step *step) {
 static void *operand_at(const frame *f, int k) {
     return pithp_address(f->outer, f->operands[k]);
 }
-/* Memory of a result; the home of a forwarded one. */
+/* Memory of a result; the forwarded place of a forwarded one. */
 static void *result_at(const frame *f, int k) {
     const pithp_plan *plan = f->outer->plan;
     pithp_place place = plan->places[f->step->call->result + k];
     if (place.store == PITHP_FORWARDED)
-        place = plan->homes[place.at];
+        place = plan->forwarded_places[place.at];
     return pithp_place_address(f->outer, place);
 }
 static bool is_forwarded(const frame *f, int k) {

@@ -250,7 +250,7 @@ bool pithp_plan_buffers(pithp_planning *g) {
         return false;
     for (int64_t v = 0; v < p->value_count; v++)
         if (g->forwarded[v] >= 0) {
-            g->plan->homes[g->forwarded[v]] = places[v];
+            g->plan->forwarded_places[g->forwarded[v]] = places[v];
             places[v] = (pithp_place){PITHP_FORWARDED, g->forwarded[v]};
         }
     for (int64_t v = 0; v < p->value_count; v++)

@@ -6,8 +6,8 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
     size_t bytes = sizeof *plan + (size_t)p->value_count * sizeof *plan->places +
                    (size_t)plan->step_room * sizeof *plan->steps +
                    (plan->literals ? 2 * plan->literals->bytes : 0) +
-                   (size_t)plan->forwarded_count * sizeof *plan->homes +
-                   (plan->origins ? (size_t)p->output_count * sizeof *plan->origins : 0);
+                   (size_t)plan->forwarded_count * sizeof *plan->forwarded_places +
+                   (plan->aliases ? (size_t)p->output_count * sizeof *plan->aliases : 0);
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
         bytes +=

@@ -13,15 +13,15 @@ typedef struct pair {
     pithp_value operand;
 } pair;
 
-/* The next possible origin of the result. */
+/* The next possible alias of the result. */
 static bool next_pair(const pithp_planning *g, pair *x) {
     const pithp_instruction *i = x->step->call;
     const pithp_regions r = pithp_regions_of(i);
     for (; x->program < i->program_count; x->program++, x->at = 0) {
         const pithp_plan *plan = x->step->plans[x->program];
-        if (!plan->origins || x->result >= plan->program->output_count)
+        if (!plan->aliases || x->result >= plan->program->output_count)
             continue;
-        const pithp_origins *from = &plan->origins[x->result];
+        const pithp_input_aliases *from = &plan->aliases[x->result];
         while (x->at < from->count) {
             const int k =
                 pithp_region_forwards(&r, x->program, from->inputs[x->at++], x->result);
@@ -34,11 +34,11 @@ static bool next_pair(const pithp_planning *g, pair *x) {
     return false;
 }
 
-static void add_origin(pithp_origins *o, int32_t input) {
+static void add_alias(pithp_input_aliases *o, int32_t input) {
     for (int k = 0; k < o->count; k++)
         if (o->inputs[k] == input)
             return;
-    if (o->count < PITHP_ORIGINS)
+    if (o->count < PITHP_INPUT_ALIASES)
         o->inputs[o->count++] = input;
 }
 
@@ -57,7 +57,7 @@ static void find_passed(pithp_planning *g) {
     }
 }
 
-/* Process results in reverse order: an origin may itself be forwarded. */
+/* Process results in reverse order: an alias may itself be forwarded. */
 static void prolong(pithp_planning *g) {
     for (int64_t k = 0; k < g->p->output_count; k++)
         if (g->forwarded[g->root[g->p->outputs[k]]] >= 0)
@@ -76,27 +76,28 @@ static void prolong(pithp_planning *g) {
     }
 }
 
-/* The possible origins of a value among the inputs; for forwarded values from `of`. */
-static void add_origins(const pithp_planning *g,
-                        const pithp_origins *of,
+/* The possible aliases of a value among the inputs; for forwarded values from `of`. */
+static void add_aliases(const pithp_planning *g,
+                        const pithp_input_aliases *of,
                         pithp_value v,
-                        pithp_origins *to) {
+                        pithp_input_aliases *to) {
     v = g->root[v];
     if (g->p->values[v].origin == PITHP_FROM_INPUT)
-        add_origin(to, g->p->values[v].at);
+        add_alias(to, g->p->values[v].at);
     for (int k = 0; g->forwarded[v] >= 0 && k < of[g->forwarded[v]].count; k++)
-        add_origin(to, of[g->forwarded[v]].inputs[k]);
+        add_alias(to, of[g->forwarded[v]].inputs[k]);
 }
 
-/* Possible origins of outputs: inputs that are outputs, and forwarded results. */
-static bool find_origins(pithp_planning *g) {
+/* Possible aliases of outputs: inputs that are outputs, and forwarded results. */
+static bool find_aliases(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_plan *plan = g->plan;
-    const size_t of_bytes = ((size_t)plan->forwarded_count + 1) * sizeof(pithp_origins);
-    const size_t bytes = (size_t)p->output_count * sizeof *plan->origins;
-    pithp_origins *of = pithp_allocate(plan->runtime, of_bytes);
-    plan->origins = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
-    if (!of || (bytes && !plan->origins)) {
+    const size_t of_bytes =
+        ((size_t)plan->forwarded_count + 1) * sizeof(pithp_input_aliases);
+    const size_t bytes = (size_t)p->output_count * sizeof *plan->aliases;
+    pithp_input_aliases *of = pithp_allocate(plan->runtime, of_bytes);
+    plan->aliases = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
+    if (!of || (bytes && !plan->aliases)) {
         pithp_release(plan->runtime, of, of_bytes);
         pithp_fail_memory(g->s, of_bytes + bytes);
         return false;
@@ -108,12 +109,12 @@ static bool find_origins(pithp_planning *g) {
              k++) {
             pair x = {.step = step, .result = k};
             while (next_pair(g, &x))
-                add_origins(g, of, x.operand, &of[g->forwarded[step->call->result + k]]);
+                add_aliases(g, of, x.operand, &of[g->forwarded[step->call->result + k]]);
         }
     }
     for (int64_t k = 0; k < p->output_count; k++) {
-        plan->origins[k].count = 0;
-        add_origins(g, of, p->outputs[k], &plan->origins[k]);
+        plan->aliases[k].count = 0;
+        add_aliases(g, of, p->outputs[k], &plan->aliases[k]);
     }
     pithp_release(plan->runtime, of, of_bytes);
     return true;
@@ -127,14 +128,14 @@ bool pithp_plan_forward(pithp_planning *g) {
         any |= g->p->values[g->root[g->p->outputs[k]]].origin == PITHP_FROM_INPUT;
     if (!any)
         return true;
-    const size_t bytes = (size_t)plan->forwarded_count * sizeof *plan->homes;
-    plan->homes = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
-    if (bytes && !plan->homes) {
+    const size_t bytes = (size_t)plan->forwarded_count * sizeof *plan->forwarded_places;
+    plan->forwarded_places = bytes ? pithp_allocate(plan->runtime, bytes) : NULL;
+    if (bytes && !plan->forwarded_places) {
         pithp_fail_memory(g->s, bytes);
         return false;
     }
     plan->pointer_count += (size_t)plan->forwarded_count;
     if (plan->forwarded_count)
         prolong(g);
-    return find_origins(g);
+    return find_aliases(g);
 }

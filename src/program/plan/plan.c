@@ -194,13 +194,14 @@ void pithp_plan_free(pithp_plan *plan) {
     pithp_release(rt, plan->steps, (size_t)plan->step_room * sizeof *plan->steps);
     pithp_release(rt, plan->places,
                   ((size_t)plan->program->value_count + 1) * sizeof *plan->places);
-    pithp_release(rt, plan->homes, (size_t)plan->forwarded_count * sizeof *plan->homes);
+    pithp_release(rt, plan->forwarded_places,
+                  (size_t)plan->forwarded_count * sizeof *plan->forwarded_places);
     if (plan->updates)
         pithp_release(rt, plan->updates,
                       (size_t)plan->program->output_count * sizeof *plan->updates);
-    if (plan->origins)
-        pithp_release(rt, plan->origins,
-                      (size_t)plan->program->output_count * sizeof *plan->origins);
+    if (plan->aliases)
+        pithp_release(rt, plan->aliases,
+                      (size_t)plan->program->output_count * sizeof *plan->aliases);
     pithp_buffer_release(plan->literals, 1);
     pithp_release(rt, plan->reused,
                   (size_t)plan->program->output_count * sizeof *plan->reused + 1);
@@ -210,7 +211,7 @@ void pithp_plan_free(pithp_plan *plan) {
 
 pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k) {
     const pithp_place place = plan->places[plan->program->outputs[k]];
-    return place.store == PITHP_FORWARDED ? plan->homes[place.at] : place;
+    return place.store == PITHP_FORWARDED ? plan->forwarded_places[place.at] : place;
 }
 
 pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {

@@ -133,7 +133,7 @@ typedef enum pithp_store {
     PITHP_IN_LITERALS,  /* of the plan, at an offset */
     PITHP_IN_WORKSPACE, /* at an offset */
     PITHP_IN_OUTPUT,
-    PITHP_FORWARDED, /* forwarded: a run finds its address, see pithp_origins */
+    PITHP_FORWARDED, /* forwarded: a run finds its address, see pithp_input_aliases */
     PITHP_NOWHERE,   /* no memory: read where it is made, or through views */
 } pithp_store;
 
@@ -144,14 +144,14 @@ typedef struct pithp_place {
 
 /* Forwarding: a branch may forward one of its operands, and a loop its initial carry. The
  * result then has the address of the operand and nothing is copied. A run records the
- * address; otherwise the result is written to its home.
+ * address; otherwise the result is written to its own place.
  *
  * Inputs that an output of a program may forward. */
-enum { PITHP_ORIGINS = 4 }; /* more are copied */
-typedef struct pithp_origins {
+enum { PITHP_INPUT_ALIASES = 4 }; /* more are copied */
+typedef struct pithp_input_aliases {
     int32_t count;
-    int32_t inputs[PITHP_ORIGINS];
-} pithp_origins;
+    int32_t inputs[PITHP_INPUT_ALIASES];
+} pithp_input_aliases;
 
 /* ---- Steps ---- */
 
@@ -240,8 +240,8 @@ typedef struct pithp_plan {
     bool scheduled;       /* for a command buffer: calls are CUDA launches */
     bool forwards;        /* results are forwarded: a run finds their addresses */
     int64_t forwarded_count;
-    pithp_place *homes;     /* homes of forwarded values */
-    pithp_origins *origins; /* of each output; NULL: no output forwards an input */
+    pithp_place *forwarded_places; /* of forwarded values */
+    pithp_input_aliases *aliases;  /* of each output; NULL: no output forwards an input */
     int32_t *updates; /* of each output: the input that it updates, whose buffer it may
                          overwrite although the plan reads it; or -1. NULL: none */
     bool has_plans;   /* a step has plans of its own */
@@ -460,7 +460,7 @@ pithp_view_broadcast(const pithp_view *own, const pith_spec *spec, const pith_sp
 void pithp_plan_gathers(const pithp_planning *g, pithp_step *step);
 /* Lower a fused step to block functions. */
 bool pithp_plan_fuse(pithp_planning *g, pithp_step *step);
-/* Forwarding: find forwarded results; their possible origins live as long. */
+/* Forwarding: find forwarded results; inputs that they may alias live as long. */
 bool pithp_plan_forward(pithp_planning *g);
 /* Find in-place updates. */
 bool pithp_plan_in_place(pithp_planning *g);

@@ -9,7 +9,7 @@ static bool is_written(const pithp_jit_program *p, int64_t k) {
 }
 
 static bool may_be_handed_on(const pithp_jit_program *p, int64_t k) {
-    return p->plan->origins && p->plan->origins[k].count;
+    return p->plan->aliases && p->plan->aliases[k].count;
 }
 
 /* Flags are contiguous, so that they are tested together. */
@@ -104,7 +104,7 @@ pith_status pithp_jit_hold(pithp_jit_running *r) {
 }
 
 const pith_array *pithp_jit_handed_on(const pithp_jit_running *r, int64_t k) {
-    const pithp_origins *from = &r->p->plan->origins[k];
+    const pithp_input_aliases *from = &r->p->plan->aliases[k];
     int o = 0;
     while (o < from->count - 1 && r->addresses[from->inputs[o]] != r->outputs[k])
         o++;

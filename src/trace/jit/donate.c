@@ -136,7 +136,7 @@ static void mark_handed_on(const pithp_jit_running *r, bool on) {
     for (int64_t k = 0; p->outputs.may_forward && k < p->outputs.leaf_count; k++) {
         if (p->outputs.leaves[k].source != PITHP_LEAF_MADE)
             continue;
-        const pithp_origins *from = &p->plan->origins[k];
+        const pithp_input_aliases *from = &p->plan->aliases[k];
         for (int o = 0; o < from->count; o++) {
             pithp_header *h = pithp_header_of(r->inputs[from->inputs[o]]);
             if (on && r->addresses[from->inputs[o]] == r->outputs[k])

@@ -128,7 +128,7 @@ static pithp_jit_rest rest_of(const pithp_jit_program *p, int64_t k) {
     const pithp_plan *plan = p->plan;
     const pithp_jit_leaf *leaf = &p->outputs.leaves[k];
     const bool made = leaf->source == PITHP_LEAF_MADE,
-               may = made && plan->origins && plan->origins[k].count,
+               may = made && plan->aliases && plan->aliases[k].count,
                as_it_is = leaf->source == PITHP_LEAF_INPUT &&
                           pithp_value_spec(plan->program,
                                            plan->program->inputs[leaf->at]) == leaf->spec;
