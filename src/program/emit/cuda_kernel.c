@@ -134,11 +134,11 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
                      name, x->a->external_count);
     if (strided)
         pithp_text_print(x->t, "    i64 stride[%d][8];\n", strided);
-    if (x->a->taken_count)
+    if (x->a->gather_count)
         pithp_text_print(x->t,
                          "    struct {\n        const void *index;\n"
-                         "        i64 extent;\n        u64 fill;\n    } taken[%d];\n",
-                         x->a->taken_count);
+                         "        i64 extent;\n        u64 fill;\n    } gathers[%d];\n",
+                         x->a->gather_count);
     if (x->chooses)
         pithp_text_print(x->t, "    m_piece piece[%d];\n", x->a->piece_count);
     pithp_text_print(x->t, "} %s_args;\n", name);
@@ -266,12 +266,12 @@ size_t pithp_kernel_arguments(const pithp_fused_args *from, int64_t count, void 
         if (is_strided(step, &step->externals[e]))
             memcpy(*stride++, step->externals[e].stride, sizeof *stride);
     }
-    pithp_taken_from *taken = (pithp_taken_from *)(void *)stride;
-    for (int k = 0; k < step->taken_count; k++) {
-        taken[k] = step->taken_from[k];
-        taken[k].index = from->taken_index[k];
+    pithp_fused_gather_from *gather = (pithp_fused_gather_from *)(void *)stride;
+    for (int k = 0; k < step->gather_count; k++) {
+        gather[k] = step->gathers_from[k];
+        gather[k].index = from->gather_index[k];
     }
-    return (size_t)((char *)(taken + step->taken_count) - (char *)memory);
+    return (size_t)((char *)(gather + step->gather_count) - (char *)memory);
 }
 
 static pithp_kernel_piece piece_argument(const pithp_fused_args *from, int piece) {
@@ -293,7 +293,7 @@ static pithp_kernel_piece piece_argument(const pithp_fused_args *from, int piece
 size_t pithp_kernel_launch_bytes(const pithp_fused_step *step) {
     return sizeof(pithp_kernel_args) +
            (size_t)step->external_count * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
-           step->taken_count * sizeof(pithp_taken_from) +
+           step->gather_count * sizeof(pithp_fused_gather_from) +
            (size_t)step->piece_count * sizeof(pithp_kernel_piece);
 }
 

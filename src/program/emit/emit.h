@@ -66,8 +66,8 @@ typedef struct pithp_kernel_work {
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work);
 
 /* Arguments of a kernel: this struct; the address of each external; PITH_MAX_RANK strides
- * of each strided external (pithp_kernel_strided_index); the pithp_taken_from of each
- * gather. */
+ * of each strided external (pithp_kernel_strided_index); the pithp_fused_gather_from of
+ * each gather. */
 typedef struct pithp_kernel_args {
     int64_t count;
     int32_t rank, unused; /* no padding: equal arguments have equal bytes */
@@ -77,7 +77,7 @@ enum { /* upper bound for all steps */
        PITHP_KERNEL_BYTES =
            sizeof(pithp_kernel_args) +
            PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
-           PITHP_TAKES * sizeof(pithp_taken_from)
+           PITHP_GATHERS * sizeof(pithp_fused_gather_from)
 };
 
 /* A piece of an external (m_piece of source/strided_index.h). The arguments of a device

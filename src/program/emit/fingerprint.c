@@ -7,8 +7,8 @@
 /* The memory accesses of a step, as far as the text depends on them: a byte for each
  * external, the gathers, and the loop nest. */
 enum {
-    TAKEN_BYTES = PITHP_TAKES * sizeof(pithp_taken),
-    READING_BYTES = PITHP_FUSED_EXTERNALS + TAKEN_BYTES + PITHP_NEST_BYTES
+    GATHER_BYTES = PITHP_GATHERS * sizeof(pithp_fused_gather),
+    READING_BYTES = PITHP_FUSED_EXTERNALS + GATHER_BYTES + PITHP_NEST_BYTES
 };
 
 static int describe(const pithp_fused_step *a, int8_t bytes[READING_BYTES]) {
@@ -17,9 +17,9 @@ static int describe(const pithp_fused_step *a, int8_t bytes[READING_BYTES]) {
                    : a->externals[e].access == PITHP_ACCESS_FLAT   ? 2
                    : a->externals[e].access == PITHP_ACCESS_PIECES ? 3
                                                                    : 0;
-    const int taken = a->taken_count * (int)sizeof a->taken[0];
-    const int count = a->external_count + taken;
-    memcpy(bytes + a->external_count, a->taken, (size_t)taken);
+    const int gather = a->gather_count * (int)sizeof a->gathers[0];
+    const int count = a->external_count + gather;
+    memcpy(bytes + a->external_count, a->gathers, (size_t)gather);
     return count + (pithp_is_direct(a) ? 0 : pithp_nest_describe(a, bytes + count));
 }
 
@@ -44,7 +44,7 @@ static bool sites_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
 bool pithp_fused_alike(const pithp_fused_step *a, const pithp_fused_step *b) {
     int8_t of_a[READING_BYTES], of_b[READING_BYTES];
     if (a->op_count != b->op_count || a->external_count != b->external_count ||
-        a->temporary_count != b->temporary_count || a->taken_count != b->taken_count ||
+        a->temporary_count != b->temporary_count || a->gather_count != b->gather_count ||
         memcmp(a->ops, b->ops, (size_t)a->op_count * sizeof a->ops[0]) != 0 ||
         !sites_alike(a, b))
         return false;

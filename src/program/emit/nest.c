@@ -22,7 +22,7 @@ typedef struct nest {
 
 static nest nest_of(const pithp_fused_step *a) {
     nest n = {.a = a, .run = a->rank - 1, .cell = 1};
-    for (; n.run > 0 && !a->taken_count; n.run--) {
+    for (; n.run > 0 && !a->gather_count; n.run--) {
         const int64_t cell = n.cell * a->shape[n.run];
         if (cell == 0 || cell > PITHP_CELL_ELEMENTS ||
             cell * a->op_count > PITHP_CELL_OPS)
@@ -106,27 +106,27 @@ static bool is_invariant(const nest *n, int e) {
 
 /* The gather of an external; -1: not gathered. */
 static int gather_of(const nest *n, int e) {
-    for (int k = 0; k < n->a->taken_count; k++)
-        if (n->a->taken[k].external == e)
+    for (int k = 0; k < n->a->gather_count; k++)
+        if (n->a->gathers[k].external == e)
             return k;
     return -1;
 }
 
 /* Emit a gathered element. An index out of range gives the fill, unless the index mode
  * moves it into range. */
-static void add_gathered(const nest *n, int e, const pithp_taken *taken) {
-    const bool drops = taken->mode == PITHP_INDEX_DROP;
+static void add_gathered(const nest *n, int e, const pithp_fused_gather *gather) {
+    const bool drops = gather->mode == PITHP_INDEX_DROP;
     if (n->in_range) {
         pithp_text_print(n->x->t, "e%d[t%d[i]]", e, e);
         return;
     }
     if (drops)
-        pithp_text_print(n->x->t, "m_taken_%s(e%d, ",
+        pithp_text_print(n->x->t, "m_gathered_%s(e%d, ",
                          pithp_dtype_spelling(n->x->dtype[e]), e);
     else
         pithp_text_print(n->x->t, "e%d[", e);
     pithp_text_print(n->x->t, "m_position((i64)t%d[i], extent%d, %d, %d, %d)", e, e,
-                     taken->mode, !taken->no_negative, taken->index_dtype == PITH_U64);
+                     gather->mode, !gather->no_negative, gather->index_dtype == PITH_U64);
     if (drops)
         pithp_text_print(n->x->t, ", fill%d)", e);
     else
@@ -135,9 +135,9 @@ static void add_gathered(const nest *n, int e, const pithp_taken *taken) {
 
 static void add_element(const void *closure, int e) {
     const nest *n = closure;
-    const int taken = gather_of(n, e);
-    if (taken >= 0) {
-        add_gathered(n, e, &n->a->taken[taken]);
+    const int gather = gather_of(n, e);
+    if (gather >= 0) {
+        add_gathered(n, e, &n->a->gathers[gather]);
     } else if (is_invariant(n, e)) {
         pithp_text_print(n->x->t, "h%d_%lld", e, (long long)n->element);
     } else if (is_strided(n, e)) {
@@ -179,14 +179,14 @@ static void declare_invariant(const nest *n, int e) {
 /* Declare the index array, extent and fill of a gather. */
 static void declare_gather(const nest *n, int e, int k) {
     const char *type = pithp_dtype_spelling(n->x->dtype[e]),
-               *index = pithp_dtype_spelling((pith_dtype)n->a->taken[k].index_dtype);
+               *index = pithp_dtype_spelling((pith_dtype)n->a->gathers[k].index_dtype);
     pithp_text_print(
         n->x->t,
         "        %s *const e%d = (%s *)a->at[%d];\n"
-        "        const %s *const t%d = (const %s *)a->taken[%d].index + first;\n"
-        "        const i64 extent%d = a->taken[%d].extent;\n"
+        "        const %s *const t%d = (const %s *)a->gathers[%d].index + first;\n"
+        "        const i64 extent%d = a->gathers[%d].extent;\n"
         "        %s fill%d;\n"
-        "        __builtin_memcpy(&fill%d, &a->taken[%d].fill, sizeof fill%d);\n",
+        "        __builtin_memcpy(&fill%d, &a->gathers[%d].fill, sizeof fill%d);\n",
         type, e, type, e, index, e, index, k, e, k, type, e, e, k, e);
 }
 
@@ -217,13 +217,13 @@ static void add_gathers(nest *n) {
                      "        for (i64 block = 0; block < n; block += %d) {\n"
                      "        const i64 stop = n - block < %d ? n : block + %d;\n"
                      "        b8 inside = 1;\n",
-                     PITHP_TAKEN_AT_ONCE, PITHP_TAKEN_AT_ONCE, PITHP_TAKEN_AT_ONCE);
-    for (int k = 0; k < n->a->taken_count; k++) {
-        const pithp_taken *taken = &n->a->taken[k];
+                     PITHP_GATHER_AT_ONCE, PITHP_GATHER_AT_ONCE, PITHP_GATHER_AT_ONCE);
+    for (int k = 0; k < n->a->gather_count; k++) {
+        const pithp_fused_gather *gather = &n->a->gathers[k];
         pithp_text_print(
             t, "        inside &= m_inside_%s(t%d + block, stop - block, extent%d);\n",
-            pithp_dtype_spelling((pith_dtype)taken->index_dtype), taken->external,
-            taken->external);
+            pithp_dtype_spelling((pith_dtype)gather->index_dtype), gather->external,
+            gather->external);
     }
     for (int inside = 1; inside >= 0; inside--) {
         pithp_text_add(t, inside ? "        if (inside) {\n" : "        } else {\n");
@@ -240,7 +240,7 @@ static void add_run(nest *n) {
         if (n->x->is_hoisted[e])
             declare_invariant(n, e);
     }
-    if (n->a->taken_count)
+    if (n->a->gather_count)
         add_gathers(n);
     else
         pithp_step_text_loops(n->x, "0", "n", &(pithp_elements){add_element, n});
@@ -314,7 +314,7 @@ static int neighbour_bytes(const nest *n) {
             shifted++;
             bytes = (int)pith_dtype_size(n->x->dtype[e]);
         }
-    bool quick = n->cell == 1 && !n->a->taken_count;
+    bool quick = n->cell == 1 && !n->a->gather_count;
     for (int k = 0; k < n->a->op_count; k++)
         quick &= !pithp_op_calls_maths(&n->a->ops[k]);
     return quick && shifted > 1 ? bytes : 0;

@@ -90,7 +90,7 @@ static pith_status run_fused(const pithp_exec *r, const pithp_step *step, int64_
     const pithp_compiled_step *code = r->code ? &r->code->steps[k] : NULL;
     if (code && code->direct)
         return run_direct(r, k);
-    if (step->take_count)
+    if (step->gather_count)
         return pithp_run_gathering(r, step, code ? code->loops[0] : NULL);
     pithp_fused_bind(r, step, code ? code->loops[0] : NULL, args);
     return pithp_fused_run(r->s, step->fused, args, step->spec->count);

@@ -59,8 +59,8 @@ typedef struct gather {
 } gather;
 
 typedef struct gather_args {
-    int32_t take_count;
-    gather takes[PITHP_TAKES];
+    int32_t gather_count;
+    gather gathers[PITHP_GATHERS];
 } gather_args; /* the step's arguments follow */
 
 /* Memory for the arguments of a launch. */
@@ -90,17 +90,17 @@ static inline void
 gather_and_fuse(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const gather_args *given = args;
     const pithp_fused_args *step = (const void *)(given + 1);
-    const int64_t inner = given->takes[0].args.inner,
-                  at_once = PITHP_TAKEN_AT_ONCE / inner;
-    _Alignas(64) char buffers[PITHP_TAKES][PITHP_TAKEN_AT_ONCE * sizeof(uint64_t)];
+    const int64_t inner = given->gathers[0].args.inner,
+                  at_once = PITHP_GATHER_AT_ONCE / inner;
+    _Alignas(64) char buffers[PITHP_GATHERS][PITHP_GATHER_AT_ONCE * sizeof(uint64_t)];
     gather_memory memory;
     gather_args *a = &memory.args;
     pithp_fused_args *fused = step_of(&memory);
     memcpy(a, given, sizeof *a + pithp_fused_args_bytes(step->step));
     for (int64_t i = begin; i < end; i += at_once) {
         const int64_t last = end - i < at_once ? end : i + at_once;
-        for (int k = 0; k < a->take_count; k++) {
-            gather *t = &a->takes[k];
+        for (int k = 0; k < a->gather_count; k++) {
+            gather *t = &a->gathers[k];
             t->args.to = shifted(buffers[k], i * inner, t->args.size);
             fused->data[t->external] = t->args.to;
             pithp_take_loops[isa](&t->args, i, last);
@@ -131,31 +131,31 @@ run_code(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
     const pithp_fused_step *a = step->fused;
     pithp_fused_args *args = (pithp_fused_args *)(void *)r->pointers;
     pithp_fused_bind(r, step, code, args);
-    for (int k = 0; k < a->taken_count; k++) {
+    for (int k = 0; k < a->gather_count; k++) {
         const pithp_value *operands =
-            pithp_operands(r->plan->program, r->plan->steps[step->takes[k]].call);
-        args->data[a->taken[k].external] = pithp_address(r, operands[0]);
-        args->taken_index[k] = pithp_address(r, operands[1]);
+            pithp_operands(r->plan->program, r->plan->steps[step->gathers[k]].call);
+        args->data[a->gathers[k].external] = pithp_address(r, operands[0]);
+        args->gather_index[k] = pithp_address(r, operands[1]);
     }
     return pithp_fused_run(r->s, a, args, step->spec->count);
 }
 
 pith_status
 pithp_run_gathering(const pithp_exec *r, const pithp_step *step, pithp_host_loop code) {
-    if (code && step->fused->taken_count)
+    if (code && step->fused->gather_count)
         return run_code(r, step, code);
     gather_memory memory;
     gather_args *a = &memory.args;
-    a->take_count = step->take_count;
-    for (int k = 0; k < step->take_count; k++)
-        bind_gather(r, step, &r->plan->steps[step->takes[k]], &a->takes[k]);
+    a->gather_count = step->gather_count;
+    for (int k = 0; k < step->gather_count; k++)
+        bind_gather(r, step, &r->plan->steps[step->gathers[k]], &a->gathers[k]);
     const size_t bytes = pithp_fused_bind(r, step, code, step_of(&memory));
-    const int64_t inner = a->takes[0].args.inner;
+    const int64_t inner = a->gathers[0].args.inner;
     const pithp_launch launch = {.name = "fused",
                                  .loops = gather_and_fuse_loops,
                                  .args = a,
                                  .args_bytes = sizeof *a + bytes,
                                  .count = step->spec->count / inner,
-                                 .grain = PITHP_TAKEN_AT_ONCE / inner};
+                                 .grain = PITHP_GATHER_AT_ONCE / inner};
     return pithp_launch_run(r->s, &launch);
 }

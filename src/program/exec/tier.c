@@ -124,7 +124,7 @@ size_t pithp_compiled_bytes(const pithp_executable *x) {
 
 static bool is_direct(const pithp_step *step) {
     return step->kind == PITHP_STEP_FUSED && !step->runs_in_consumer && !step->band &&
-           !step->take_count && pithp_is_direct(step->fused);
+           !step->gather_count && pithp_is_direct(step->fused);
 }
 
 static int64_t count_addresses(const pithp_plan *plan) {

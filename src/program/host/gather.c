@@ -35,10 +35,10 @@ bool pithp_index_ascends(const pithp_call *call) {
            (none_negative || pithp_index_arrays(call) == 1);
 }
 
-pith_status pithp_infer_taken(const pithp_call *call,
-                              pithp_refusal *refusal,
-                              int *rank,
-                              int64_t shape[2 * PITH_MAX_RANK]) {
+pith_status pithp_infer_gathered(const pithp_call *call,
+                                 pithp_refusal *refusal,
+                                 int *rank,
+                                 int64_t shape[2 * PITH_MAX_RANK]) {
     const pithp_index_params *p = call->params;
     const pith_spec *x = call->operands[0], *index = call->operands[1];
     const int arrays = pithp_index_arrays(call);
@@ -85,7 +85,7 @@ pithp_infer_take(const pithp_call *call, pith_spec *result, pithp_refusal *refus
     int64_t shape[2 * PITH_MAX_RANK];
     if (call->operand_count < 2)
         return pithp_refuse(call, refusal, PITH_E_ARG, "no index array");
-    const pith_status rc = pithp_infer_taken(call, refusal, &rank, shape);
+    const pith_status rc = pithp_infer_gathered(call, refusal, &rank, shape);
     return rc ? rc
               : pithp_spec_fill(call, refusal, result, call->operands[0]->dtype, rank,
                                 shape);

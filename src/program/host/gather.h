@@ -36,10 +36,10 @@ bool pithp_index_ascends(const pithp_call *call);
 
 /* The shape of gathered elements or of updates: that of x with the indexed dimensions
  * replaced. */
-pith_status pithp_infer_taken(const pithp_call *call,
-                              pithp_refusal *refusal,
-                              int *rank,
-                              int64_t shape[2 * PITH_MAX_RANK]);
+pith_status pithp_infer_gathered(const pithp_call *call,
+                                 pithp_refusal *refusal,
+                                 int *rank,
+                                 int64_t shape[2 * PITH_MAX_RANK]);
 
 /* `count` is the number of positions in an index array. */
 pithp_index_args pithp_index_args_of(const pithp_call *call,

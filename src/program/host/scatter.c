@@ -14,7 +14,7 @@ pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *re
     int64_t shape[2 * PITH_MAX_RANK];
     if (call->operand_count < 3)
         return pithp_refuse(call, refusal, PITH_E_ARG, "no index array or no updates");
-    const pith_status rc = pithp_infer_taken(call, refusal, &rank, shape);
+    const pith_status rc = pithp_infer_gathered(call, refusal, &rank, shape);
     if (rc)
         return rc;
     const pith_spec *updates = call->operands[call->operand_count - 1];

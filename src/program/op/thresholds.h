@@ -89,11 +89,11 @@ enum {
      * element instead of 2.5; bench steps/softmax: 3.6 instead of 5.2. */
     PITHP_INPUT_LEAST_ELEMENTS = PITHP_INLINE_ELEMENTS + 1,
     /* Elements of a row that a fused step gathers. Estimate. */
-    PITHP_TAKEN_LONGEST_ROW = 64,
+    PITHP_GATHER_LONGEST_ROW = 64,
     /* Elements gathered at a time, by the interpreter and by compiled loops. Compiled
      * loops check as many indices before they gather: 1.45 ns an element instead of 1.9.
      */
-    PITHP_TAKEN_AT_ONCE = 512,
+    PITHP_GATHER_AT_ONCE = 512,
     /* Row-wise fusion (bands): elements at a time, or one row; the multiple of rows at a
      * time; values without other memory. bench steps/softmax. */
     PITHP_BAND_AT_ONCE = 2048,

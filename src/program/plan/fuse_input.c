@@ -83,7 +83,7 @@ static void choose_reduced(pithp_planning *g, int32_t k) {
 }
 
 /* Row length of a gather, in elements; 0: it cannot run block by block. */
-static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
+static int64_t gathered_row(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[PITH_MAX_RANK + 2];
     if (i->primitive != PITHP_OP_TAKE || i->operand_count != 2)
         return 0;
@@ -94,7 +94,7 @@ static int64_t taken_row(const pithp_planning *g, const pithp_instruction *i) {
         row *= specs[0]->shape[d];
     return pithp_call_reports(&call) ||
                    g->p->values[i->result].spec->count < PITHP_INPUT_LEAST_ELEMENTS ||
-                   row > PITHP_TAKEN_LONGEST_ROW
+                   row > PITHP_GATHER_LONGEST_ROW
                ? 0
                : row;
 }
@@ -139,20 +139,20 @@ static int32_t next_call(const pithp_planning *g, int32_t k, int32_t after) {
     return next;
 }
 
-static void choose_taken(pithp_planning *g, int32_t k) {
+static void choose_gathers(pithp_planning *g, int32_t k) {
     pithp_step *step = &g->plan->steps[k];
     int64_t row = 0;
     if (step->runs_in_consumer || step->band || step->reads > PITHP_MOST_READS_TAKING)
         return;
-    for (int32_t n = next_call(g, k, -1); n < k && step->take_count < PITHP_TAKES;
+    for (int32_t n = next_call(g, k, -1); n < k && step->gather_count < PITHP_GATHERS;
          n = next_call(g, k, n)) {
         pithp_step *from = &g->plan->steps[n];
         const pithp_instruction *i = from->call;
-        const int64_t own = taken_row(g, i);
+        const int64_t own = gathered_row(g, i);
         if (!own || (row && own != row) || !is_read_flat(g, i->result, k))
             continue;
         row = own;
-        step->takes[step->take_count++] = n;
+        step->gathers[step->gather_count++] = n;
         from->runs_in_consumer = true;
         from->unmaterialised = i->result;
         pithp_prolong_operands(g, i, k);
@@ -168,38 +168,38 @@ int pithp_plan_external(const pithp_step *step, pithp_value v) {
 
 void pithp_plan_gathers(const pithp_planning *g, pithp_step *step) {
     pithp_fused_step *a = step->fused;
-    for (int k = 0; k < step->take_count; k++) {
-        const pithp_instruction *i = g->plan->steps[step->takes[k]].call;
+    for (int k = 0; k < step->gather_count; k++) {
+        const pithp_instruction *i = g->plan->steps[step->gathers[k]].call;
         const pith_spec *specs[2];
         const pithp_call call = pithp_instruction_call(g->p, i, specs);
         const pithp_index_args of = pithp_index_args_of(
             &call, &(pithp_memory){.operands = (const void *[2]){0}}, 1, specs[1]->count);
         if (of.outer != 1 || of.inner != 1 || of.rule[0].extent == 0)
             return;
-        a->taken[k] = (pithp_taken){(uint16_t)pithp_plan_external(step, i->result),
-                                    (uint8_t)of.index_dtype, (uint8_t)of.rule[0].mode,
-                                    of.rule[0].no_negative, 0};
-        a->taken_from[k] =
-            (pithp_taken_from){.extent = of.rule[0].extent, .fill = of.fill};
+        a->gathers[k] = (pithp_fused_gather){
+            (uint16_t)pithp_plan_external(step, i->result), (uint8_t)of.index_dtype,
+            (uint8_t)of.rule[0].mode, of.rule[0].no_negative, 0};
+        a->gathers_from[k] =
+            (pithp_fused_gather_from){.extent = of.rule[0].extent, .fill = of.fill};
     }
-    a->taken_count = (uint8_t)step->take_count;
+    a->gather_count = (uint8_t)step->gather_count;
 }
 
 bool pithp_plan_fuse_inputs(pithp_planning *g) {
     pithp_plan *plan = g->plan;
-    bool reduced = false, taken = false;
+    bool reduced = false, gather = false;
     for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
         const pithp_instruction *i = plan->steps[k].call;
         reduced |= i && reduces(g, i);
-        taken |= i && !plan->scheduled && taken_row(g, i) > 0;
+        gather |= i && !plan->scheduled && gathered_row(g, i) > 0;
     }
-    if (!reduced && !taken)
+    if (!reduced && !gather)
         return true;
     for (int32_t k = 0; k < plan->step_count && reduced; k++)
         if (plan->steps[k].kind != PITHP_STEP_FUSED && reduces(g, plan->steps[k].call))
             choose_reduced(g, k);
-    for (int32_t k = 0; k < plan->step_count && taken; k++)
+    for (int32_t k = 0; k < plan->step_count && gather; k++)
         if (plan->steps[k].kind == PITHP_STEP_FUSED)
-            choose_taken(g, k);
+            choose_gathers(g, k);
     return true;
 }

@@ -470,7 +470,7 @@ bool pithp_is_uniform(const pithp_fused_step *step, const pithp_external *e) {
 }
 
 bool pithp_is_direct(const pithp_fused_step *step) {
-    bool direct = step->taken_count == 0;
+    bool direct = step->gather_count == 0;
     for (int e = 0; e < step->external_count; e++)
         direct &= step->externals[e].access == PITHP_ACCESS_FLAT ||
                   pithp_is_uniform(step, &step->externals[e]);

@@ -65,7 +65,7 @@ static bool lower_fused_steps(pithp_planning *g) {
             return false;
         if (step->kind == PITHP_STEP_FUSED)
             note_args(g->plan, step);
-        if (step->take_count)
+        if (step->gather_count)
             pithp_plan_gathers(g, step);
     }
     return true;
@@ -231,8 +231,8 @@ pith_status pithp_plan_await(pith_scope *s, const pithp_plan *plan) {
 
 bool pithp_plan_is_flat(const pithp_plan *plan) {
     const pithp_step *step = plan->steps;
-    return plan->step_count == 1 && step->kind == PITHP_STEP_FUSED && !step->take_count &&
-           !step->runs_in_consumer && !step->band && step->fused->piece_count == 0 &&
-           !plan->workspace_bytes && !plan->forwarded_count &&
-           pithp_is_direct(step->fused);
+    return plan->step_count == 1 && step->kind == PITHP_STEP_FUSED &&
+           !step->gather_count && !step->runs_in_consumer && !step->band &&
+           step->fused->piece_count == 0 && !plan->workspace_bytes &&
+           !plan->forwarded_count && pithp_is_direct(step->fused);
 }

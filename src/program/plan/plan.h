@@ -16,7 +16,7 @@
 /* ---- Fused steps ---- */
 
 enum {
-    PITHP_TAKES = 2, /* gathers of a step, at most */
+    PITHP_GATHERS = 2, /* gathers of a step, at most */
     /* Instructions of a step, at most. Values between two steps go through memory, which
      * costs little once in 256 instructions. */
     PITHP_FUSED_OPS = 256,
@@ -53,18 +53,18 @@ typedef struct pithp_external {
     int64_t stride[PITH_MAX_RANK]; /* in elements, over the merged index space */
 } pithp_external;
 
-/* A gather by compiled code: an external, otherwise contiguous, whose elements are taken
- * at the indices of an array. */
-typedef struct pithp_taken {
+/* A gather by compiled code: an external, otherwise contiguous, whose elements are
+ * gathered at the indices of an array. */
+typedef struct pithp_fused_gather {
     uint16_t external;
     uint8_t index_dtype, mode, no_negative, unused;
-} pithp_taken;
-typedef struct pithp_taken_from {
+} pithp_fused_gather;
+typedef struct pithp_fused_gather_from {
     const char *
         index; /* address of the index array; the external's address is that of index 0 */
     int64_t extent; /* not 0 */
     uint64_t fill;
-} pithp_taken_from;
+} pithp_fused_gather_from;
 
 /* A fused step; immutable. Its arrays follow it in one block of memory. Pieces of
  * externals come after the externals; no op reads them directly. */
@@ -76,9 +76,9 @@ typedef struct pithp_fused_step {
     int32_t rank;            /* of the index space, with mergeable axes merged */
     int64_t shape[PITH_MAX_RANK];
     bool by_rows; /* blocks end at row ends */
-    uint8_t taken_count;
-    pithp_taken taken[PITHP_TAKES];
-    pithp_taken_from taken_from[PITHP_TAKES]; /* without their addresses */
+    uint8_t gather_count;
+    pithp_fused_gather gathers[PITHP_GATHERS];
+    pithp_fused_gather_from gathers_from[PITHP_GATHERS]; /* without their addresses */
     const pithp_external *externals;
     const pithp_box *boxes; /* of the pieces */
     const pithp_fused_op *ops;
@@ -99,8 +99,8 @@ static inline const pithp_external *pithp_piece_of(const pithp_fused_step *step,
 /* Arguments of the loops of a fused step. */
 typedef struct pithp_fused_args {
     const pithp_fused_step *step;
-    pithp_host_loop code;                 /* compiled code of all ops, or NULL */
-    const char *taken_index[PITHP_TAKES]; /* index arrays of compiled gathers */
+    pithp_host_loop code;                    /* compiled code of all ops, or NULL */
+    const char *gather_index[PITHP_GATHERS]; /* index arrays of compiled gathers */
     char *data[]; /* addresses of index 0 of externals and pieces */
 } pithp_fused_args;
 
@@ -193,7 +193,7 @@ typedef struct pithp_step {
      * time as this step; or 0. */
     int32_t concurrent_until;
     /* FUSED: gathers that run when the step reads their elements; else 0. */
-    int32_t take_count;
+    int32_t gather_count;
     union {
         struct { /* FUSED */
             /* The step and its operands, in one block of memory. A step without members
@@ -207,7 +207,7 @@ typedef struct pithp_step {
                 reads;      /* instructions; upper bound of their memory accesses */
             int32_t staged; /* upper bound of staged operands */
             pithp_value first, last; /* members, linked by pithp_planning.next */
-            int32_t takes[PITHP_TAKES];
+            int32_t gathers[PITHP_GATHERS];
         };
         const pith_spec **specs;          /* CALL: of the operands */
         struct pithp_kernel_call *kernel; /* KERNEL: bound */

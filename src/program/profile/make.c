@@ -9,7 +9,7 @@
 typedef struct unit {
     const pithp_plan *plan;
     int64_t lead;
-    int64_t members[PITHP_TAKES + 2]; /* in execution order */
+    int64_t members[PITHP_GATHERS + 2]; /* in execution order */
     int64_t count; /* number of members; of a band: its steps from `lead` on */
 } unit;
 
@@ -18,8 +18,8 @@ static unit unit_of(const pithp_plan *plan, int64_t lead) {
     unit u = {.plan = plan, .lead = lead, .count = step->band};
     if (step->band)
         return u;
-    for (int k = 0; k < step->take_count; k++)
-        u.members[u.count++] = step->takes[k];
+    for (int k = 0; k < step->gather_count; k++)
+        u.members[u.count++] = step->gathers[k];
     if (step->producer >= 0)
         u.members[u.count++] = step->producer;
     u.members[u.count++] = lead;
@@ -185,10 +185,10 @@ static void add_call(pithp_profile_entry *entry, const unit *u, const pithp_step
     const pithp_instruction *i = step->call;
     const pithp_plan *plan = u->plan;
     const pithp_value *operands = pithp_operands(plan->program, i);
-    const bool taken = i->primitive == PITHP_OP_TAKE && u->count > 1;
+    const bool gather = i->primitive == PITHP_OP_TAKE && u->count > 1;
     const bool in_place = is_in_place(plan, step);
     const int results = i->result_count - pithp_op_has(i->primitive, PITHP_TRAIT_REPORT);
-    for (int k = in_place || taken; k < i->operand_count; k++) {
+    for (int k = in_place || gather; k < i->operand_count; k++) {
         int64_t bytes = is_made(u, operands[k]) ? 0 : bytes_of(plan, operands[k]);
         if (k == 0 && pithp_op_has(i->primitive, PITHP_TRAIT_SELECT) &&
             bytes > bytes_of(plan, i->result))
@@ -200,7 +200,7 @@ static void add_call(pithp_profile_entry *entry, const unit *u, const pithp_step
             bytes_of(plan, operands[i->primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE
                                         ? 1
                                         : i->operand_count - 1]);
-    for (int k = 0; k < results && !in_place && !taken; k++)
+    for (int k = 0; k < results && !in_place && !gather; k++)
         if (i->result + k != step->unmaterialised)
             entry->written += bytes_of(plan, i->result + k);
 }

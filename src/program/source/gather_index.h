@@ -24,23 +24,23 @@ M_INSIDE(u32)
 M_INSIDE(u64)
 
 /* The element at an index, or the fill; x has at least one element. */
-#define M_TAKEN(type)                                                                    \
-    M_FN type m_taken_##type(const type *x, i64 at, type fill) {                         \
+#define M_GATHERED(type)                                                                 \
+    M_FN type m_gathered_##type(const type *x, i64 at, type fill) {                      \
         const type taken = x[at < 0 ? 0 : at];                                           \
         return at < 0 ? fill : taken;                                                    \
     }
-M_TAKEN(b8)
-M_TAKEN(i8)
-M_TAKEN(i16)
-M_TAKEN(i32)
-M_TAKEN(i64)
-M_TAKEN(u8)
-M_TAKEN(u16)
-M_TAKEN(u32)
-M_TAKEN(u64)
-M_TAKEN(f16)
-M_TAKEN(bf16)
-M_TAKEN(f32)
-M_TAKEN(f64)
+M_GATHERED(b8)
+M_GATHERED(i8)
+M_GATHERED(i16)
+M_GATHERED(i32)
+M_GATHERED(i64)
+M_GATHERED(u8)
+M_GATHERED(u16)
+M_GATHERED(u32)
+M_GATHERED(u64)
+M_GATHERED(f16)
+M_GATHERED(bf16)
+M_GATHERED(f32)
+M_GATHERED(f64)
 
 #endif
