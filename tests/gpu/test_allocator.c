@@ -25,7 +25,7 @@ static bool set_arena(pith_scope *s, size_t bytes) {
 
 enum { LIVE = 200 };
 
-Test(allocator, an_arena_hands_out_pieces_that_do_not_overlap) {
+Test(allocator, an_arena_hands_out_blocks_that_do_not_overlap) {
     pith_runtime *rt = open_with(64 * MIB);
     pith_scope *s = pith_scope_open(rt);
     pt_ok(s, set_arena(s, 32 * MIB));
@@ -75,7 +75,7 @@ Test(allocator, freed_neighbours_are_joined) {
     pt_ok(s, d);
     pithp_buffer_release(c, 1);
     pt_fails(PITH_E_MEMORY, s, pithp_buffer_make(s, 7 * MIB));
-    pt_says("the largest free piece of the arena of 10485760 has 6291456");
+    pt_says("the largest free block of the arena of 10485760 has 6291456");
     pithp_buffer_release(d, 1);
     for (size_t k = 1; k <= 10; k++) { /* big, freed, then bigger */
         pithp_buffer *e = pithp_buffer_make(s, k * MIB);

@@ -1,8 +1,8 @@
-/* Arena allocator: one block of device memory, divided into pieces. Best fit, with the
- * lowest address among equals; free neighbours are coalesced immediately. All bookkeeping
- * is in host memory.
+/* Arena allocator: one allocation of device memory, divided into blocks. Best fit, with
+ * the lowest address among equals; free neighbours are coalesced immediately. All
+ * bookkeeping is in host memory.
  *
- * A free piece records the stream of the last work that used it. Another stream that
+ * A free block records the stream of the last work that used it. Another stream that
  * takes it waits for that stream; the host does not wait. */
 #include "gpu/device.h"
 #include "gpu/memory/allocator.h"
@@ -11,24 +11,24 @@
 
 enum { EVERY_BIN = 64 };
 
-typedef struct piece {
+typedef struct block {
     size_t offset, bytes;
     bool free;
     bool several;                 /* work of several streams used it */
-    pithp_stream *stream;         /* of a free piece, unless several; NULL: never used */
-    struct piece *lower, *higher; /* neighbours */
-    struct piece *previous_free, *next_free; /* in its bin, or in the spare list */
-    struct piece *next_in_table;
-} piece;
+    pithp_stream *stream;         /* of a free block, unless several; NULL: never used */
+    struct block *lower, *higher; /* neighbours */
+    struct block *previous_free, *next_free; /* in its bin, or in the spare list */
+    struct block *next_in_table;
+} block;
 
 struct pithp_memory_arena {
     pithp_device *device;
     char *data;
     size_t bytes;
     pthread_mutex_t lock;
-    piece *bins[EVERY_BIN];   /* free pieces by log2 of their bytes */
-    piece *first;             /* at offset 0 */
-    piece **table;            /* hash table of pieces in use, by offset */
+    block *bins[EVERY_BIN];   /* free blocks by log2 of their bytes */
+    block *first;             /* at offset 0 */
+    block **table;            /* hash table of blocks in use, by offset */
     size_t table_size, taken; /* taken: bytes */
 };
 
@@ -38,8 +38,8 @@ static int bin_of(size_t bytes) {
 
 /* ---- Bins ---- */
 
-static void put_in_bin(pithp_memory_arena *a, piece *p) {
-    piece **bin = &a->bins[bin_of(p->bytes)];
+static void put_in_bin(pithp_memory_arena *a, block *p) {
+    block **bin = &a->bins[bin_of(p->bytes)];
     p->free = true;
     p->previous_free = NULL;
     p->next_free = *bin;
@@ -48,7 +48,7 @@ static void put_in_bin(pithp_memory_arena *a, piece *p) {
     *bin = p;
 }
 
-static void take_from_bin(pithp_memory_arena *a, piece *p) {
+static void take_from_bin(pithp_memory_arena *a, block *p) {
     if (p->previous_free)
         p->previous_free->next_free = p->next_free;
     else
@@ -58,11 +58,11 @@ static void take_from_bin(pithp_memory_arena *a, piece *p) {
     p->free = false;
 }
 
-/* Best fit: the smallest sufficient piece; among equals, the lowest offset. */
-static piece *best_fit(const pithp_memory_arena *a, size_t bytes) {
-    piece *best = NULL;
+/* Best fit: the smallest sufficient block; among equals, the lowest offset. */
+static block *best_fit(const pithp_memory_arena *a, size_t bytes) {
+    block *best = NULL;
     for (int bin = bin_of(bytes); bin < EVERY_BIN && !best; bin++)
-        for (piece *p = a->bins[bin]; p; p = p->next_free)
+        for (block *p = a->bins[bin]; p; p = p->next_free)
             if (p->bytes >= bytes &&
                 (!best || p->bytes < best->bytes ||
                  (p->bytes == best->bytes && p->offset < best->offset)))
@@ -73,30 +73,30 @@ static piece *best_fit(const pithp_memory_arena *a, size_t bytes) {
 static size_t largest(const pithp_memory_arena *a) {
     size_t most = 0;
     for (int bin = EVERY_BIN - 1; bin >= 0 && !most; bin--)
-        for (const piece *p = a->bins[bin]; p; p = p->next_free)
+        for (const block *p = a->bins[bin]; p; p = p->next_free)
             most = p->bytes > most ? p->bytes : most;
     return most;
 }
 
-/* ---- Hash table of pieces in use, by offset ---- */
+/* ---- Hash table of blocks in use, by offset ---- */
 
-static piece **bucket_of(const pithp_memory_arena *a, size_t offset) {
+static block **bucket_of(const pithp_memory_arena *a, size_t offset) {
     const uint64_t hash = (uint64_t)(offset / PITHP_ALIGNMENT) * 0x9e3779b97f4a7c15u;
     return &a->table[(hash >> 32) % a->table_size];
 }
 
-static void enter(pithp_memory_arena *a, piece *p) {
-    piece **at = bucket_of(a, p->offset);
+static void enter(pithp_memory_arena *a, block *p) {
+    block **at = bucket_of(a, p->offset);
     p->next_in_table = *at;
     *at = p;
     a->taken += p->bytes;
 }
 
-static piece *leave(pithp_memory_arena *a, size_t offset) {
-    piece **at = bucket_of(a, offset);
+static block *leave(pithp_memory_arena *a, size_t offset) {
+    block **at = bucket_of(a, offset);
     while (*at && (*at)->offset != offset)
         at = &(*at)->next_in_table;
-    piece *p = *at;
+    block *p = *at;
     if (p) {
         *at = p->next_in_table;
         a->taken -= p->bytes;
@@ -111,8 +111,8 @@ pithp_memory_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
     enum { TABLE = 4096 };
     bytes = bytes / PITHP_ALIGNMENT * PITHP_ALIGNMENT;
     pithp_memory_arena *a = pithp_allocate(d->runtime, sizeof *a);
-    piece *whole = pithp_allocate(d->runtime, sizeof *whole);
-    piece **table = pithp_allocate(d->runtime, TABLE * sizeof(piece *));
+    block *whole = pithp_allocate(d->runtime, sizeof *whole);
+    block **table = pithp_allocate(d->runtime, TABLE * sizeof(block *));
     char *data = bytes && a && whole && table ? pithp_plain_take(d, bytes, e) : NULL;
     if (data) {
         *a = (pithp_memory_arena){.device = d,
@@ -123,7 +123,7 @@ pithp_memory_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
         if (pthread_mutex_init(&a->lock, NULL) == 0) {
             for (size_t i = 0; i < TABLE; i++)
                 table[i] = NULL;
-            *whole = (piece){.bytes = bytes};
+            *whole = (block){.bytes = bytes};
             a->first = whole;
             put_in_bin(a, whole);
             return a;
@@ -140,14 +140,14 @@ pithp_memory_arena_make(pithp_device *d, size_t bytes, pithp_error *e) {
     if (whole)
         pithp_release(d->runtime, whole, sizeof *whole);
     if (table)
-        pithp_release(d->runtime, table, TABLE * sizeof(piece *));
+        pithp_release(d->runtime, table, TABLE * sizeof(block *));
     return NULL;
 }
 
 void pithp_memory_arena_free(pithp_memory_arena *a) {
     pithp_device *d = a->device;
     while (a->first) {
-        piece *p = a->first;
+        block *p = a->first;
         a->first = p->higher;
         pithp_release(d->runtime, p, sizeof *p);
     }
@@ -159,14 +159,14 @@ void pithp_memory_arena_free(pithp_memory_arena *a) {
 
 /* ---- Allocation ---- */
 
-/* Split a piece; the rest becomes free. Returns false if host memory is short. */
-static bool cut(pithp_memory_arena *a, piece *p, size_t bytes) {
+/* Split a block; the rest becomes free. Returns false if host memory is short. */
+static bool cut(pithp_memory_arena *a, block *p, size_t bytes) {
     if (p->bytes == bytes)
         return true;
-    piece *rest = pithp_allocate(a->device->runtime, sizeof *rest);
+    block *rest = pithp_allocate(a->device->runtime, sizeof *rest);
     if (!rest)
         return false;
-    *rest = (piece){.offset = p->offset + bytes,
+    *rest = (block){.offset = p->offset + bytes,
                     .bytes = p->bytes - bytes,
                     .several = p->several,
                     .stream = p->stream,
@@ -180,8 +180,8 @@ static bool cut(pithp_memory_arena *a, piece *p, size_t bytes) {
     return true;
 }
 
-/* Order work of st after the work that used the piece. */
-static pith_status order(pithp_stream *st, const piece *p, pithp_error *e) {
+/* Order work of st after the work that used the block. */
+static pith_status order(pithp_stream *st, const block *p, pithp_error *e) {
     pithp_device *d = st->device;
     pith_status rc = PITH_OK;
     if (!p->several)
@@ -201,7 +201,7 @@ void *pithp_memory_arena_take(pithp_memory_arena *a,
     const size_t units = bytes ? (bytes + PITHP_ALIGNMENT - 1) / PITHP_ALIGNMENT : 1,
                  room = units * PITHP_ALIGNMENT;
     pthread_mutex_lock(&a->lock);
-    piece *p = room <= a->bytes ? best_fit(a, room) : NULL;
+    block *p = room <= a->bytes ? best_fit(a, room) : NULL;
     const size_t most = p ? 0 : largest(a);
     if (p) {
         take_from_bin(a, p);
@@ -216,7 +216,7 @@ void *pithp_memory_arena_take(pithp_memory_arena *a,
     if (!p) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
                         "out of memory: %zu bytes requested, and the largest free "
-                        "piece of the arena of %zu has %zu",
+                        "block of the arena of %zu has %zu",
                         room, a->bytes, most);
         return NULL;
     }
@@ -228,8 +228,8 @@ void *pithp_memory_arena_take(pithp_memory_arena *a,
 
 /* ---- Release ---- */
 
-/* Merge the higher piece into the lower one. */
-static piece *join(pithp_memory_arena *a, piece *lower, piece *higher) {
+/* Merge the higher block into the lower one. */
+static block *join(pithp_memory_arena *a, block *lower, block *higher) {
     lower->bytes += higher->bytes;
     if (higher->several || (higher->stream && lower->stream != higher->stream)) {
         lower->several = lower->several || higher->several || lower->stream;
@@ -244,7 +244,7 @@ static piece *join(pithp_memory_arena *a, piece *lower, piece *higher) {
 
 void pithp_memory_arena_give(pithp_memory_arena *a, pithp_stream *st, void *data) {
     pthread_mutex_lock(&a->lock);
-    piece *p = leave(a, (size_t)((char *)data - a->data));
+    block *p = leave(a, (size_t)((char *)data - a->data));
     PITH_ASSERT(p);
     p->several = false;
     p->stream = st;
