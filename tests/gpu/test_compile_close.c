@@ -1,7 +1,6 @@
 /* A runtime that is closed while the compiler runs in the background does not wait for
  * it: the compiler of these tests takes longer than a test may. */
-#include "gpu/compile/background.h"
-#include "pith_test.h"
+#include "background_code.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -47,10 +46,7 @@ static bool is_gone(int process) {
 
 Test(compile_close, the_compiler_is_ended, .init = begin, .timeout = 200) {
     pith_runtime *rt = pt_open();
-    pithp_code *code =
-        pithp_compile_in_background(pithp_runtime_device(rt), "int x;",
-                                    &(pithp_compile_options){.name = "slow"}, false);
-    cr_assert(code);
+    pithp_code *code = background_code_make(rt, "int x;", "slow");
     FILE *file = NULL;
     for (int k = 0; k < 12000 && !(file = fopen(note, "r")); k++)
         usleep(5000);
@@ -67,9 +63,7 @@ Test(compile_close, none_is_started_afterwards, .init = begin, .timeout = 200) {
     for (int k = 0; k < 5; k++) {
         char text[32];
         snprintf(text, sizeof text, "int x%d;", k);
-        pithp_code_release(
-            pithp_compile_in_background(pithp_runtime_device(rt), text,
-                                        &(pithp_compile_options){.name = "slow"}, false));
+        pithp_code_release(background_code_make(rt, text, "slow"));
     }
     pt_close(rt);
 }

@@ -1,7 +1,6 @@
 /* A process that forks while code is compiled in the background: a child compiles for
  * itself, and leaves its parent's compiler alone. */
-#include "gpu/compile/background.h"
-#include "pith_test.h"
+#include "background_code.h"
 #include "slow_compiler.h"
 
 #include <sys/wait.h>
@@ -21,11 +20,7 @@ static void begin(void) {
 }
 
 static pithp_code *ask_for(const char *text) {
-    pithp_code *code =
-        pithp_compile_in_background(pithp_runtime_device(rt), text,
-                                    &(pithp_compile_options){.name = "forked"}, false);
-    cr_assert(code);
-    return code;
+    return background_code_make(rt, text, "forked");
 }
 
 static pithp_code_state await(const pithp_code *code) {

@@ -81,11 +81,6 @@ void pithp_code_release(pithp_code *code) {
     pithp_release(code->device->runtime, code, sizeof *code);
 }
 
-/* Whether only the queue holds a reference. */
-static bool is_given_up(const pithp_code *code) {
-    return atomic_load_explicit(&code->refs, memory_order_relaxed) == 1;
-}
-
 void pithp_code_compile(pithp_code *code) {
     const pith_status rc = pithp_compile_on(code->device, code->text, &code->options,
                                             &code->module, &code->error);
@@ -93,6 +88,15 @@ void pithp_code_compile(pithp_code *code) {
     atomic_store_explicit(&code->state,
                           rc == PITH_OK ? PITHP_CODE_READY : PITHP_CODE_FAILED,
                           memory_order_release);
+}
+
+pithp_code *pithp_code_compiled(pithp_device *d,
+                                const char *text,
+                                const pithp_compile_options *options) {
+    pithp_code *code = pithp_code_make(d, text, options);
+    if (code)
+        pithp_code_compile(code);
+    return code;
 }
 
 /* ---- Forks ---- */
@@ -256,38 +260,6 @@ bool pithp_background_ends(pithp_device *d) {
     const bool ends = l->stop;
     pthread_mutex_unlock(&lock);
     return ends;
-}
-
-static void compile_next(pithp_background_work *work, bool given_up) {
-    pithp_code *code = (pithp_code *)(void *)((char *)work - offsetof(pithp_code, work));
-    if (!given_up && !is_given_up(code))
-        pithp_code_compile(code);
-    pithp_code_release(code);
-}
-
-static bool put_last(pithp_device *d, pithp_code *code) {
-    code->work.run = compile_next;
-    atomic_fetch_add(&code->refs, 1);
-    if (pithp_background_do(d, &code->work))
-        return true;
-    atomic_fetch_sub(&code->refs, 1);
-    return false;
-}
-
-pithp_code *pithp_compile_in_background(pithp_device *d,
-                                        const char *text,
-                                        const pithp_compile_options *options,
-                                        bool wait) {
-    pithp_code *code = pithp_code_make(d, text, options);
-    if (!code)
-        return NULL;
-    if (wait) {
-        pithp_code_compile(code);
-    } else if (!put_last(d, code)) {
-        pithp_code_release(code);
-        code = NULL;
-    }
-    return code;
 }
 
 /* ---- Shutdown ---- */

@@ -43,7 +43,6 @@ typedef struct pithp_code {
     char *text; /* NULL after compilation */
     size_t text_bytes;
     pithp_compile_options options;
-    pithp_background_work work;
 } pithp_code;
 
 /* Make code in the state WAITING. The text is copied.
@@ -54,12 +53,10 @@ pithp_code *
 pithp_code_make(pithp_device *d, const char *text, const pithp_compile_options *options);
 /* Compile it on the calling thread. */
 void pithp_code_compile(pithp_code *code);
-/* Request the code of a text, as pithp_code_make. The device's thread compiles texts one
- * after the other; with `wait`, it is compiled before this returns. */
-pithp_code *pithp_compile_in_background(pithp_device *d,
-                                        const char *text,
-                                        const pithp_compile_options *options,
-                                        bool wait);
+/* Both: code that is READY or FAILED. */
+pithp_code *pithp_code_compiled(pithp_device *d,
+                                const char *text,
+                                const pithp_compile_options *options);
 void pithp_code_release(pithp_code *code); /* NULL is ignored */
 
 static inline pithp_code_state pithp_code_look(const pithp_code *code) {

@@ -111,7 +111,7 @@ static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
     if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH) &&
         pithp_debug_directives(&text, r->schedule->prefix, ".cu", options.file,
                                sizeof options.file))
-        code = pithp_compile_in_background(d, text.bytes, &options, true);
+        code = pithp_code_compiled(d, text.bytes, &options);
     pithp_text_end(&text);
     return code;
 }

@@ -293,8 +293,7 @@ static pithp_code *compile_together(pith_scope *s, const together *t) {
     if (pithp_emit_host_all(&text, t->plans, t->count, t->functions, &maths) &&
         pithp_debug_directives(&text, t->list[0]->tier->prefix, ".c", options.file,
                                sizeof options.file))
-        code = pithp_compile_in_background(pithp_scope_device(s), text.bytes, &options,
-                                           true);
+        code = pithp_code_compiled(pithp_scope_device(s), text.bytes, &options);
     for (int64_t k = 0; code && k < t->count; k++)
         t->list[k]->tier->maths = maths;
     pithp_text_end(&text);
