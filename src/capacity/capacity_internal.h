@@ -104,7 +104,6 @@ pith_status pithp_need_check(pith_scope *s,
  * error set. */
 pithp_need *
 pithp_needs_read(pith_scope *s, const pith_capacity *c, const pith_array *required);
-bool pithp_need_fits(const pith_capacity *c, int64_t i, const pithp_need *need);
 bool pithp_needs_fit(const pith_capacity *c, const pithp_need *needs);
 /* The grown size i, without the factor, for a need. If `grow` is false, the size equals
  * the need. false: it cannot grow; the error is set. */
@@ -143,9 +142,6 @@ const void *pithp_capacity_set(pith_scope *work,
 
 /* ---- Checks (require.c) ---- */
 
-/* The fix and the message of an assertion whose first argument is the requirement. *c
- * must live until it is copied. */
-pithp_fix pithp_capacity_fix(const pith_capacity *const *c);
 /* The capacity of a fix; NULL: none. */
 const pith_capacity *pithp_capacity_of_fix(const pithp_fix *fix);
 

@@ -115,13 +115,13 @@ pith_status pithp_required_describe(pithp_stream *st,
 
 /* ---- Comparison with sizes ---- */
 
-bool pithp_need_fits(const pith_capacity *c, int64_t i, const pithp_need *need) {
+static bool need_fits(const pith_capacity *c, int64_t i, const pithp_need *need) {
     return !need->beyond && need->value <= pithp_capacity_size(c, i);
 }
 
 bool pithp_needs_fit(const pith_capacity *c, const pithp_need *needs) {
     for (int64_t i = 0; i < c->count; i++)
-        if (!pithp_need_fits(c, i, &needs[i]))
+        if (!need_fits(c, i, &needs[i]))
             return false;
     return true;
 }
@@ -190,7 +190,7 @@ void pithp_needs_describe(const pith_capacity *c,
                           pithp_text *text) {
     int64_t named = 0;
     for (int64_t i = 0; i < c->count; i++) {
-        if (pithp_need_fits(c, i, &needs[i]) || named++ >= MOST_NAMED)
+        if (need_fits(c, i, &needs[i]) || named++ >= MOST_NAMED)
             continue;
         if (named > 1)
             pithp_text_add(text, "; ");

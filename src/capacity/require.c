@@ -82,7 +82,9 @@ static pith_status keep(pith_scope *owner, void *closure) {
     return owner->error.code;
 }
 
-pithp_fix pithp_capacity_fix(const pith_capacity *const *c) {
+/* The fix and the message of an assertion whose first argument is the requirement. *c
+ * must live until it is copied. */
+static pithp_fix fix_of(const pith_capacity *const *c) {
     return (pithp_fix){.call = pithp_capacity_can_grow(*c) ? repair : NULL,
                        .closure = c,
                        .closure_bytes = sizeof *c,
@@ -102,7 +104,7 @@ static void collect(pith_scope *s,
     pithp_text_begin(&path, s->runtime);
     if (c->one)
         pithp_capacity_name(c, 0, &path);
-    const pithp_fix fix = pithp_capacity_fix(&c);
+    const pithp_fix fix = fix_of(&c);
     pithp_check(s, predicate,
                 &(pith_check_options){.message = "capacity is too small",
                                       .args = {{"required", required}},
@@ -254,7 +256,7 @@ void pith_capacity_guard(pith_scope *s, const pith_capacity *capacity, const cha
     pithp_text path;
     pithp_text_begin(&path, s->runtime);
     pithp_capacity_name(capacity, 0, &path);
-    const pithp_fix fix = pithp_capacity_fix(&capacity);
+    const pithp_fix fix = fix_of(&capacity);
     pithp_guard_add(s, name, path.bytes, &fix);
     pithp_text_end(&path);
 }

@@ -51,10 +51,9 @@ static const pith_field *first_member(const pith_type *type) {
     return NULL;
 }
 
-void pithp_lens_embedded_text(pithp_text *t,
-                              const pith_type *in,
-                              const pith_type *type,
-                              int32_t field) {
+/* Append the path of the struct from the record; prefix the error with it. */
+static void
+embedded_text(pithp_text *t, const pith_type *in, const pith_type *type, int32_t field) {
     const char *name = in->fields[field].declared.name;
     pithp_text_add(t, ".");
     pithp_text_add_n(t, name, strlen(name) - strlen(first_member(type)->name) - 1);
@@ -66,7 +65,7 @@ void pithp_lens_embedded_fail(pith_scope *s,
                               int32_t field) {
     pithp_text path;
     pithp_text_begin(&path, s->runtime);
-    pithp_lens_embedded_text(&path, pithp_node_def_of(node)->type, type, field);
+    embedded_text(&path, pithp_node_def_of(node)->type, type, field);
     pithp_error_prefix(s, path.bytes);
     pithp_text_end(&path);
 }

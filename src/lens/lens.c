@@ -47,7 +47,8 @@ static pith_status copy_part(pith_scope *s, pithp_lens_part *part) {
     return part->kind->copy ? part->kind->copy(s, part) : PITH_OK;
 }
 
-pith_status pithp_lens_add_parts(pithp_lens_draft *d, const pith_lens *lens) {
+/* Append copies of a lens's parts. */
+static pith_status add_parts(pithp_lens_draft *d, const pith_lens *lens) {
     for (int32_t i = 0; i < lens->part_count; i++) {
         pithp_lens_part part = lens->parts[i];
         if (copy_part(d->s, &part) != PITH_OK || !pithp_lens_add(d, &part))
@@ -84,7 +85,7 @@ const pith_lens *pithp_lens_finish(pithp_lens_draft *d) {
 
 const pith_lens *pithp_lens_copy(pith_scope *s, const pith_lens *lens) {
     pithp_lens_draft d = {.s = s, .lens = {.type = lens->type}};
-    return pithp_lens_add_parts(&d, lens) == PITH_OK ? pithp_lens_finish(&d) : NULL;
+    return add_parts(&d, lens) == PITH_OK ? pithp_lens_finish(&d) : NULL;
 }
 
 static const void *keep_lens(pith_scope *outer, const void *object) {
@@ -94,7 +95,7 @@ static const void *keep_lens(pith_scope *outer, const void *object) {
 const pith_lens *
 pithp_lens_extend(pith_scope *s, const pith_lens *lens, const pithp_lens_part *part) {
     pithp_lens_draft d = {.s = s, .lens = {.type = lens->type}};
-    if (pithp_lens_add_parts(&d, lens) != PITH_OK)
+    if (add_parts(&d, lens) != PITH_OK)
         return NULL;
     d.lens.end = PITHP_LENS_END_ANY;
     d.lens.end_type = NULL;
@@ -246,8 +247,7 @@ const pith_lens *pith_lens_focus(pith_scope *s, const pith_lens *lens, const cha
     if (*path && pithp_lens_check_open(s, lens, "pith_lens_focus") != PITH_OK)
         return NULL;
     pithp_lens_draft d = {.s = s, .lens = {.type = lens->type}};
-    return pithp_lens_add_parts(&d, lens) == PITH_OK &&
-                   pithp_lens_add_path(&d, path) == PITH_OK
+    return add_parts(&d, lens) == PITH_OK && pithp_lens_add_path(&d, path) == PITH_OK
                ? pithp_lens_finish(&d)
                : NULL;
 }
@@ -280,10 +280,9 @@ pith_lens_nest(pith_scope *s, const pith_lens *outer, const pith_lens *inner) {
     const bool unsure = inner->type && !whole && outer->end == PITHP_LENS_END_ANY;
     const pithp_lens_part check = {.kind = &pithp_lens_check_kind, .type = inner->type};
     pithp_lens_draft d = {.s = s, .lens = {.type = whole ? inner->type : outer->type}};
-    if (pithp_lens_add_parts(&d, outer) != PITH_OK ||
-        (unsure && !pithp_lens_add(&d, &check)))
+    if (add_parts(&d, outer) != PITH_OK || (unsure && !pithp_lens_add(&d, &check)))
         return NULL;
-    if ((inner->part_count || inner->type) && pithp_lens_add_parts(&d, inner) != PITH_OK)
+    if ((inner->part_count || inner->type) && add_parts(&d, inner) != PITH_OK)
         return NULL;
     return pithp_lens_finish(&d);
 }

@@ -109,16 +109,11 @@ struct pithp_lens_kind {
                         pithp_lens_finds *finds);
     void (*text)(pithp_text *t, const pithp_lens_part *part); /* append how it reads */
 };
+/* Kinds that several files make or look for; kind/ has the others. */
 extern const pithp_lens_kind pithp_lens_path_kind;
 extern const pithp_lens_kind
     pithp_lens_check_kind; /* that a node is a record of a type */
-extern const pithp_lens_kind pithp_lens_constant_kind;
-extern const pithp_lens_kind pithp_lens_function_kind;
 extern const pithp_lens_kind pithp_lens_merge_kind;
-extern const pithp_lens_kind pithp_lens_each_kind;  /* traversals: of items, */
-extern const pithp_lens_kind pithp_lens_where_kind; /* and of nodes, leaves or records */
-extern const pithp_lens_kind pithp_lens_at_kind;    /* parts of every leaf: rows, */
-extern const pithp_lens_kind pithp_lens_slice_kind; /* and slices */
 
 /* What the types tell of what a lens looks at. */
 typedef enum pithp_lens_end {
@@ -153,8 +148,6 @@ typedef struct pithp_lens_draft {
 void *pithp_lens_allocate(pith_scope *s, size_t bytes);
 /* Append a part to the draft; NULL: error set. */
 pithp_lens_part *pithp_lens_add(pithp_lens_draft *d, const pithp_lens_part *part);
-/* Append copies of a lens's parts. */
-pith_status pithp_lens_add_parts(pithp_lens_draft *d, const pith_lens *lens);
 /* Append the parts of a path. */
 pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path);
 /* The same for a C member expression, in a process-wide draft. */
@@ -300,12 +293,6 @@ const pith_lens *pithp_lens_traverse(pith_scope *s,
                                      const char *function,
                                      const pith_lens *lens,
                                      const pithp_lens_part *part);
-void pithp_lens_finds_end(pithp_lens_finds *finds);
-/* Prefix the scope's error with the path of match i below a node. */
-void pithp_lens_find_prefix(pith_scope *s,
-                            const pithp_lens_finds *finds,
-                            int64_t i,
-                            const void *node);
 /* Append the path of places from a node. */
 void pithp_lens_places_text(pithp_text *t,
                             const void *node,
@@ -318,11 +305,6 @@ void pithp_lens_places_text(pithp_text *t,
  * All its fields match there, with names of one prefix. -1: no more. */
 int32_t
 pithp_lens_embedded_next(const pith_type *in, const pith_type *type, int32_t from);
-/* Append the path of the struct from the record; prefix the error with it. */
-void pithp_lens_embedded_text(pithp_text *t,
-                              const pith_type *in,
-                              const pith_type *type,
-                              int32_t field);
 void pithp_lens_embedded_fail(pith_scope *s,
                               const void *node,
                               const pith_type *type,

@@ -5,7 +5,8 @@
 
 #include "array/array_internal.h"
 
-pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option) {
+/* Check that a function returned a bool of rank 0. */
+static pith_status check_truth(pith_scope *s, const pith_array *a, const char *option) {
     char got[PITHP_SPEC_TEXT_BYTES];
     const bool array = pith_kind(a) == PITH_NODE_LEAF;
     if (array && pithp_array_spec(a)->dtype == PITH_BOOL && !pithp_array_spec(a)->rank)
@@ -18,7 +19,7 @@ pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *op
 static const pith_array *
 not_yet(pith_scope *s, const pithp_monitor *w, const void *state) {
     const pith_array *met = pith_call(s, w->until, 1, &state);
-    return !pith_failed(s) && pithp_truth_check(s, met, "until") == PITH_OK
+    return !pith_failed(s) && check_truth(s, met, "until") == PITH_OK
                ? pith_logical_not(s, met)
                : NULL;
 }

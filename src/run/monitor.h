@@ -58,8 +58,6 @@ const void *pithp_step_loop_run(pith_scope *s,
 const pith_array *pithp_all_finite(pith_scope *s, const void *tree);
 /* Set PITH_E_CHECK for the first non-finite element; waits. */
 pith_status pithp_finite_fail(pith_scope *s, const void *tree);
-/* Check that a function returned a bool of rank 0. */
-pith_status pithp_truth_check(pith_scope *s, const pith_array *a, const char *option);
 /* Write the rows of a call whose first step has the number `first` (log_row.c). */
 pith_status pithp_rows_write(pith_scope *s,
                              const pithp_monitor *w,

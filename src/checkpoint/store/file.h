@@ -130,8 +130,6 @@ typedef struct pithp_series {
 
 /* Length of a file's name without ".json". */
 size_t pithp_stem(const char *name);
-/* Length of a stem without the number of a member: "melt" of "melt.000017". */
-size_t pithp_series_stem(const char *stem);
 /* "melt.000017.json" for "melt.json" and 17. False: too long for a file name. */
 bool pithp_series_name(const char *series, int64_t number, char name[256]);
 /* Number of the member of a series with that file name; 0: not a member. */

@@ -17,7 +17,8 @@ size_t pithp_stem(const char *name) {
     return n > 5 && strcmp(name + n - 5, ".json") == 0 ? n - 5 : n;
 }
 
-size_t pithp_series_stem(const char *stem) {
+/* Length of a stem without the number of a member: "melt" of "melt.000017". */
+static size_t series_stem(const char *stem) {
     const size_t n = strlen(stem);
     size_t digits = 0;
     while (digits < n && stem[n - digits - 1] >= '0' && stem[n - digits - 1] <= '9')
@@ -84,8 +85,7 @@ static bool has_form(const char *file, const char *document, size_t length) {
 }
 
 bool pithp_is_own_sidecar_name(const char *stem, const char *file) {
-    return has_form(file, stem, strlen(stem)) ||
-           has_form(file, stem, pithp_series_stem(stem));
+    return has_form(file, stem, strlen(stem)) || has_form(file, stem, series_stem(stem));
 }
 
 /* ---- Temporary files ---- */

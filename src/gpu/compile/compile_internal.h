@@ -71,7 +71,6 @@ pith_status
 pithp_module_find(pith_scope *s, pithp_module *m, const char *name, pithp_launch *l);
 pith_status
 pithp_module_search(pithp_module *m, const char *name, pithp_launch *l, pithp_error *e);
-void pithp_module_retain(pithp_module *m);
 /* The last release waits for the device's streams, whose work may run the code. */
 void pithp_module_release(pithp_module *m);
 

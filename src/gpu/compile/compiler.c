@@ -114,6 +114,10 @@ static void link_newest(pithp_compiler *c, pithp_module *m) {
     c->bytes += m->bytes;
 }
 
+static void retain(pithp_module *m) {
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+}
+
 /* The module of a key, moved to the front, with a reference for the caller. */
 static pithp_module *find_module(pithp_compiler *c, pithp_code_key key) {
     for (pithp_module *m = c->newest; m; m = m->older)
@@ -122,7 +126,7 @@ static pithp_module *find_module(pithp_compiler *c, pithp_code_key key) {
                 unlink_module(c, m);
                 link_newest(c, m);
             }
-            pithp_module_retain(m);
+            retain(m);
             return m;
         }
     return NULL;
@@ -171,10 +175,6 @@ void pithp_compile_clear(pith_runtime *rt) {
 }
 
 /* ---- Modules ---- */
-
-void pithp_module_retain(pithp_module *m) {
-    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
-}
 
 static void free_module(pithp_module *m) {
     pith_runtime *rt = m->device->runtime;
@@ -382,7 +382,7 @@ static pithp_module *insert(pithp_compiler *c, pithp_module *m) {
     pthread_mutex_lock(&c->lock);
     pithp_module *first = find_module(c, m->key), *excess = NULL;
     if (!first) {
-        pithp_module_retain(m);
+        retain(m);
         link_newest(c, m);
         excess = take_excess(c);
     }

@@ -131,9 +131,11 @@ static bool match(pithp_kernel_binding *b, const extent *e, int argument, int64_
     return add_name(b, e->name, e->length, argument, rest / e->scale);
 }
 
-const char *pithp_kernel_declared(const pithp_kernel_binding *b,
-                                  int argument,
-                                  char text[PITHP_SPEC_TEXT_BYTES]) {
+/* Print the declaration of an array argument, with the values of names bound by other
+ * arguments: "f64[n=256,3]". */
+static const char *declared_text(const pithp_kernel_binding *b,
+                                 int argument,
+                                 char text[PITHP_SPEC_TEXT_BYTES]) {
     const pith_kernel_arg *arg = &b->kernel->args[argument];
     const size_t room = PITHP_SPEC_TEXT_BYTES;
     size_t at = 0;
@@ -188,8 +190,7 @@ static pith_status bind_given(pithp_error *e, pithp_kernel_binding *b, int argum
         return PITH_OK;
     char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
     return REFUSE(e, fits ? PITH_E_DTYPE : PITH_E_SHAPE, "%s: %s: expected %s, got %s",
-                  b->kernel->name, arg->name,
-                  pithp_kernel_declared(b, argument, expected),
+                  b->kernel->name, arg->name, declared_text(b, argument, expected),
                   pithp_spec_print(spec, got));
 }
 
@@ -209,10 +210,9 @@ static pith_status bind_out(pithp_error *e, pithp_kernel_binding *b, int argumen
                           arg->extents);
         if (!evaluate(b, &extents[i], &shape[i]) || shape[i] < 0) {
             char declared[PITHP_SPEC_TEXT_BYTES];
-            return REFUSE(e, PITH_E_SHAPE,
-                          "%s: %s: extent %d of %s is negative or overflows",
-                          b->kernel->name, arg->name, i,
-                          pithp_kernel_declared(b, argument, declared));
+            return REFUSE(
+                e, PITH_E_SHAPE, "%s: %s: extent %d of %s is negative or overflows",
+                b->kernel->name, arg->name, i, declared_text(b, argument, declared));
         }
     }
     pith_spec *made = &b->made[argument];

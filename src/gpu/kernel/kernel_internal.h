@@ -96,10 +96,4 @@ void pithp_kernel_describe(const void *subject,
                            const char *site,
                            pithp_error *e);
 
-/* Print the declaration of an array argument, with the values of names bound by other
- * arguments: "f64[n=256,3]". */
-const char *pithp_kernel_declared(const pithp_kernel_binding *b,
-                                  int argument,
-                                  char text[PITHP_SPEC_TEXT_BYTES]);
-
 #endif

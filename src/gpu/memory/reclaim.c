@@ -26,7 +26,8 @@ void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer) {
     pthread_mutex_unlock(&m->lock);
 }
 
-int pithp_reclaim(pithp_device *d) {
+/* Call all reclaimers; returns their number. */
+static int call_reclaimers(pithp_device *d) {
     pithp_reclaimer all[PITHP_COUNT(d->memory->reclaimers)];
     int count = 0;
     pthread_mutex_lock(&d->memory->lock);
@@ -123,7 +124,7 @@ pithp_buffer *pithp_reclaim_and_try(pithp_stream *st,
         bool more = bytes <= d->total && pithp_evict_one(d, clearing, &c.evicted);
         c.instances += more;
         if (!more && !cleared && bytes <= d->total) {
-            c.caches = pithp_reclaim(d);
+            c.caches = call_reclaimers(d);
             more = c.caches > 0;
             cleared = true;
         }

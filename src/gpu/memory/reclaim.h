@@ -11,8 +11,6 @@ typedef void (*pithp_reclaimer)(pith_runtime *rt);
 /* Register a reclaimer, called before an allocation fails; registering it again has no
  * effect. */
 void pithp_reclaimer_add(pithp_device *d, pithp_reclaimer reclaimer);
-/* Call all reclaimers; returns their number. */
-int pithp_reclaim(pithp_device *d);
 
 /* ---- Within gpu: the fallback sequence before an allocation fails ---- */
 

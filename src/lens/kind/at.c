@@ -30,12 +30,12 @@ static void at_text(pithp_text *t, const pithp_lens_part *part) {
                      pithp_spec_print(pithp_array_spec(part->at.index), spec));
 }
 
-const pithp_lens_kind pithp_lens_at_kind = {.leaves = true,
-                                            .copy = copy_at,
-                                            .get = get_at,
-                                            .set = pithp_lens_expand_computed,
-                                            .make = make_at,
-                                            .text = at_text};
+static const pithp_lens_kind at_kind = {.leaves = true,
+                                        .copy = copy_at,
+                                        .get = get_at,
+                                        .set = pithp_lens_expand_computed,
+                                        .make = make_at,
+                                        .text = at_text};
 
 const pith_lens *pith_lens_at(pith_scope *s,
                               const pith_lens *lens,
@@ -45,7 +45,7 @@ const pith_lens *pith_lens_at(pith_scope *s,
     static const pith_lens_at_options defaults;
     pithp_index_params checked;
     const pith_lens_at_options *o = options ? options : &defaults;
-    pithp_lens_part part = {.kind = &pithp_lens_at_kind,
+    pithp_lens_part part = {.kind = &at_kind,
                             .at = {.index = index,
                                    .options = {.axis = o->axis,
                                                .mode = o->mode,

@@ -30,15 +30,15 @@ static void constant_text(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, ")");
 }
 
-const pithp_lens_kind pithp_lens_constant_kind = {.copy = copy_constant,
-                                                  .get = get_constant,
-                                                  .set = set_constant,
-                                                  .text = constant_text};
+static const pithp_lens_kind constant_kind = {.copy = copy_constant,
+                                              .get = get_constant,
+                                              .set = set_constant,
+                                              .text = constant_text};
 
 const pith_lens *pith_lens_constant(pith_scope *s, const void *value) {
     if (!pithp_enter(s) ||
         pithp_tree_check(s, value, "pith_lens_constant", "value") != PITH_OK)
         return NULL;
-    const pithp_lens_part part = {.kind = &pithp_lens_constant_kind, .constant = value};
+    const pithp_lens_part part = {.kind = &constant_kind, .constant = value};
     return pithp_lens_of_part(s, NULL, &part);
 }

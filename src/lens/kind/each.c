@@ -1,9 +1,6 @@
 /* The traversal of items: those of a list, tuple or dict that a slice picks. */
 #include "lens/lens_internal.h"
 
-const pithp_lens_part pithp_lens_each_part = {.kind = &pithp_lens_each_kind,
-                                              .each = {0, INT64_MAX, 1}};
-
 static pith_status find_items(pith_scope *s,
                               const pithp_lens_part *part,
                               const void *node,
@@ -40,19 +37,21 @@ static void each_text(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, "]");
 }
 
-const pithp_lens_kind pithp_lens_each_kind = {.get = pithp_lens_get_finds,
-                                              .set = pithp_lens_set_finds,
-                                              .find = find_items,
-                                              .text = each_text};
+static const pithp_lens_kind each_kind = {.get = pithp_lens_get_finds,
+                                          .set = pithp_lens_set_finds,
+                                          .find = find_items,
+                                          .text = each_text};
+const pithp_lens_part pithp_lens_each_part = {.kind = &each_kind,
+                                              .each = {0, INT64_MAX, 1}};
 
 const pith_lens *pith_lens_each(pith_scope *s, const pith_lens *lens) {
     return pithp_lens_traverse(s, "pith_lens_each", lens, &pithp_lens_each_part);
 }
 
 const pith_lens *pith_lens_items(pith_scope *s, const pith_lens *lens, pith_slice slice) {
-    const pith_lens *made = pithp_lens_traverse(
-        s, "pith_lens_items", lens,
-        &(pithp_lens_part){.kind = &pithp_lens_each_kind, .each = slice});
+    const pith_lens *made =
+        pithp_lens_traverse(s, "pith_lens_items", lens,
+                            &(pithp_lens_part){.kind = &each_kind, .each = slice});
     if (!made || (slice.step != 0 && slice.step != INT64_MIN))
         return made;
     pithp_fail(s, PITH_E_ARG, NULL, "pith_lens_items: step %lld", (long long)slice.step);

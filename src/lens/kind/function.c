@@ -60,11 +60,11 @@ static void function_text(pithp_text *t, const pithp_lens_part *part) {
                      part->function.name);
 }
 
-const pithp_lens_kind pithp_lens_function_kind = {.copy = copy_function,
-                                                  .get = get_function,
-                                                  .set = pithp_lens_expand_computed,
-                                                  .make = make_function,
-                                                  .text = function_text};
+static const pithp_lens_kind function_kind = {.copy = copy_function,
+                                              .get = get_function,
+                                              .set = pithp_lens_expand_computed,
+                                              .make = make_function,
+                                              .text = function_text};
 
 const pith_lens *pith_lens_function(pith_scope *s,
                                     const char *name,
@@ -78,7 +78,7 @@ const pith_lens *pith_lens_function(pith_scope *s,
                    name ? "get" : "name");
         return NULL;
     }
-    const pithp_lens_part part = {.kind = &pithp_lens_function_kind,
+    const pithp_lens_part part = {.kind = &function_kind,
                                   .function = {name, get, set, closure}};
     return pithp_lens_of_part(s, NULL, &part);
 }

@@ -82,12 +82,12 @@ static void slices_text(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, ")");
 }
 
-const pithp_lens_kind pithp_lens_slice_kind = {.leaves = true,
-                                               .copy = copy_slices,
-                                               .get = get_slices,
-                                               .set = pithp_lens_expand_computed,
-                                               .make = make_slices,
-                                               .text = slices_text};
+static const pithp_lens_kind slice_kind = {.leaves = true,
+                                           .copy = copy_slices,
+                                           .get = get_slices,
+                                           .set = pithp_lens_expand_computed,
+                                           .make = make_slices,
+                                           .text = slices_text};
 
 const pith_lens *pith_lens_slice(pith_scope *s,
                                  const pith_lens *lens,
@@ -109,8 +109,7 @@ const pith_lens *pith_lens_slice(pith_scope *s,
                        (long long)slices[i].step, i);
             return NULL;
         }
-    return pithp_lens_extend(s, lens,
-                             &(pithp_lens_part){.kind = &pithp_lens_slice_kind,
-                                                .count = (int)count,
-                                                .slices = slices});
+    return pithp_lens_extend(
+        s, lens,
+        &(pithp_lens_part){.kind = &slice_kind, .count = (int)count, .slices = slices});
 }

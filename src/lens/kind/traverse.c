@@ -21,7 +21,7 @@ reserve(pith_runtime *rt, void *array, int64_t need, int64_t *room, size_t each)
     return true;
 }
 
-void pithp_lens_finds_end(pithp_lens_finds *f) {
+static void finds_end(pithp_lens_finds *f) {
     pithp_release(f->rt, f->nodes, (size_t)f->node_room * sizeof *f->nodes);
     pithp_release(f->rt, f->ends, (size_t)f->end_room * sizeof *f->ends);
     pithp_release(f->rt, f->fields, (size_t)f->field_room * sizeof *f->fields);
@@ -57,7 +57,7 @@ static pith_status find_all(pith_scope *s,
     if (rc == PITH_OK)
         rc = part->kind->find(s, part, node, finds);
     if (rc != PITH_OK)
-        pithp_lens_finds_end(finds);
+        finds_end(finds);
     return rc;
 }
 
@@ -85,10 +85,9 @@ void pithp_lens_places_text(pithp_text *t,
     }
 }
 
-void pithp_lens_find_prefix(pith_scope *s,
-                            const pithp_lens_finds *finds,
-                            int64_t i,
-                            const void *node) {
+/* Prefix the scope's error with the path of match i below a node. */
+static void
+find_prefix(pith_scope *s, const pithp_lens_finds *finds, int64_t i, const void *node) {
     int64_t depth;
     const int64_t *places = pithp_lens_find_places(finds, i, &depth);
     pithp_text path;
@@ -124,13 +123,13 @@ const void *pithp_lens_get_finds(pith_scope *s,
         const void *found = find_value(s, parts, &finds, i);
         finds.nodes[i] = pithp_lens_look_behind(s, parts, count, found);
         if (!pithp_lens_is_item(s, finds.nodes[i])) {
-            pithp_lens_find_prefix(s, &finds, i, node);
+            find_prefix(s, &finds, i, node);
             break;
         }
     }
     if (i == finds.count)
         made = pithp_lens_gather(s, PITHP_KIND_LIST, finds.count, finds.nodes);
-    pithp_lens_finds_end(&finds);
+    finds_end(&finds);
     return made;
 }
 
@@ -161,10 +160,10 @@ pith_status pithp_lens_set_finds(pithp_lens_edits *e,
                                                  .part_count = count,
                                                  .field = finds.fields[i]});
         if (rc != PITH_OK)
-            pithp_lens_find_prefix(e->s, &finds, i, node);
+            find_prefix(e->s, &finds, i, node);
         e->trail.depth = above;
     }
-    pithp_lens_finds_end(&finds);
+    finds_end(&finds);
     return rc;
 }
 

@@ -113,12 +113,12 @@ static void where_text(pithp_text *t, const pithp_lens_part *part) {
         pithp_text_print(t, "%s]", part->where.type->name);
 }
 
-const pithp_lens_kind pithp_lens_where_kind = {.get = pithp_lens_get_finds,
-                                               .set = pithp_lens_set_finds,
-                                               .get_made = get_embedded,
-                                               .make = set_embedded,
-                                               .find = find_where,
-                                               .text = where_text};
+static const pithp_lens_kind where_kind = {.get = pithp_lens_get_finds,
+                                           .set = pithp_lens_set_finds,
+                                           .get_made = get_embedded,
+                                           .make = set_embedded,
+                                           .find = find_where,
+                                           .text = where_text};
 
 /* ---- Making ---- */
 
@@ -131,7 +131,7 @@ static const pith_lens *where(pith_scope *s,
                               const pith_type *type) {
     return pithp_lens_traverse(
         s, function, lens,
-        &(pithp_lens_part){.kind = &pithp_lens_where_kind,
+        &(pithp_lens_part){.kind = &where_kind,
                            .where = {asked, predicate, closure, type}});
 }
 

@@ -45,12 +45,9 @@ REPEAT(uint16_t)
 REPEAT(uint32_t)
 REPEAT(uint64_t)
 
-void pithp_repeat(void *to,
-                  const void *from,
-                  int32_t size,
-                  int64_t stride,
-                  int64_t run,
-                  int64_t n) {
+/* Pack n / run elements, `stride` elements apart, each repeated `run` times. */
+static void
+repeat(void *to, const void *from, int32_t size, int64_t stride, int64_t run, int64_t n) {
     switch (size) {
         case 1:
             repeat_uint8_t(to, from, stride, run, n);
@@ -71,7 +68,7 @@ static void gather(void *to, const char *from, int32_t size, int64_t stride, int
     if (stride == 1)
         memcpy(to, from, (size_t)(n * size));
     else
-        pithp_repeat(to, from, size, stride, 1, n);
+        repeat(to, from, size, stride, 1, n);
 }
 
 int pithp_coalesce(int rank,
@@ -153,14 +150,14 @@ void pithp_stage_view(char *to,
         if (run == shape[last] && stride[last] == 0 && n >= run && outer > 1) {
             /* whole rows, each one repeated element */
             rows = n / run < outer ? n / run : outer;
-            pithp_repeat(to, from + at * size, size, stride[last - 1], run, rows * run);
+            repeat(to, from + at * size, size, stride[last - 1], run, rows * run);
             run *= rows;
         } else {
             run = run < n ? run : n;
             if (stride[last])
                 gather(to, from + at * size, size, stride[last], run);
             else
-                pithp_repeat(to, from + at * size, size, 0, run, run);
+                repeat(to, from + at * size, size, 0, run, run);
         }
         to += run * size;
         n -= run;

@@ -24,14 +24,6 @@ void pithp_broadcast_strides(int rank,
                              int operand_rank,
                              const int64_t *operand_shape);
 
-/* Pack n / run elements, `stride` elements apart, each repeated `run` times. */
-void pithp_repeat(void *to,
-                  const void *from,
-                  int32_t size,
-                  int64_t stride,
-                  int64_t run,
-                  int64_t n);
-
 /* Pack n elements from position `begin` of an index space (C order, rank at least 1).
  * Element i is at `from` plus i . stride elements. */
 void pithp_stage_view(char *to,

@@ -358,7 +358,8 @@ static void rename_results(const narrowing *n) {
     f->result_count = count;
 }
 
-bool pithp_flow_narrow(pithp_flow *f) {
+/* Remove unused results and invariant carries. False sets the error. */
+static bool narrow(pithp_flow *f) {
     narrowing n = {.f = f, .regions = pithp_flow_regions(f)};
     layout l;
     if (!begin(&n) || !replace_results(&n) || !find_needed(&n))
@@ -478,10 +479,10 @@ bool pithp_rebuild_control(pithp_rebuild *r,
     if (fine && narrows && f.primitive == PITHP_OP_SCAN && f.params.as_loop.length == 0) {
         fine = take_nothing(&f, i) && name_results(&f, i);
     } else {
-        fine = fine && (!narrows || pithp_flow_narrow(&f)) && optimise_programs(&f) &&
-               (!narrows || (pithp_flow_narrow(&f) && pithp_flow_hoist(&f) &&
-                             pithp_flow_unroll(&f))) &&
-               name_results(&f, i);
+        fine =
+            fine && (!narrows || narrow(&f)) && optimise_programs(&f) &&
+            (!narrows || (narrow(&f) && pithp_flow_hoist(&f) && pithp_flow_unroll(&f))) &&
+            name_results(&f, i);
     }
     while (f.program_count > 0)
         pithp_program_release(f.programs[--f.program_count]);

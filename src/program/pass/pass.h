@@ -56,7 +56,4 @@ pithp_primitive pithp_fast_form(pithp_primitive exact);
 pithp_value
 pithp_constant_fold(pith_scope *s, pithp_program *p, const pithp_proposal *call);
 
-/* The bits of the element if all elements of a value are equal; false: unknown. */
-bool pithp_uniform(const pithp_program *p, pithp_value v, uint64_t *element);
-
 #endif

@@ -64,8 +64,6 @@ static inline pithp_regions pithp_flow_regions(const pithp_flow *f) {
     return pithp_regions_of_call(f->primitive, &f->params, f->operand_count);
 }
 
-/* Remove unused results and invariant carries. False sets the error. */
-bool pithp_flow_narrow(pithp_flow *f);
 /* Loop-invariant code motion. False sets the error. */
 bool pithp_flow_hoist(pithp_flow *f);
 /* Unroll a scan that asks for it. False sets the error. */

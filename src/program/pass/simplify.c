@@ -21,7 +21,8 @@
 
 #include <string.h>
 
-bool pithp_uniform(const pithp_program *p, pithp_value v, uint64_t *element) {
+/* The bits of the element if all elements of a value are equal; false: unknown. */
+static bool uniform_element(const pithp_program *p, pithp_value v, uint64_t *element) {
     const pith_spec *spec = pithp_value_spec(p, v);
     const size_t size = pith_dtype_size(spec->dtype);
     const char *data = pithp_literal_of(p, v);
@@ -43,7 +44,7 @@ bool pithp_uniform(const pithp_program *p, pithp_value v, uint64_t *element) {
     }
     const bool moves =
         i->primitive == PITHP_OP_BROADCAST || i->primitive == PITHP_OP_RESHAPE;
-    return moves && pithp_uniform(p, pithp_operands(p, i)[0], element);
+    return moves && uniform_element(p, pithp_operands(p, i)[0], element);
 }
 
 /* ---- Constants ---- */
@@ -59,7 +60,7 @@ static bool is_half(pith_dtype dtype) {
 static bool is_number(const pithp_program *p, pithp_value v, double number) {
     uint64_t element, wanted = 0;
     pithp_dtype_encode(pithp_value_spec(p, v)->dtype, number, &wanted);
-    return pithp_uniform(p, v, &element) && element == wanted;
+    return uniform_element(p, v, &element) && element == wanted;
 }
 
 static bool is_all_ones(const pithp_program *p, pithp_value v) {
@@ -67,7 +68,7 @@ static bool is_all_ones(const pithp_program *p, pithp_value v) {
     const uint64_t ones =
         dtype == PITH_BOOL ? 1 : UINT64_MAX >> (64 - 8 * pith_dtype_size(dtype));
     uint64_t element;
-    return pithp_uniform(p, v, &element) && element == ones;
+    return uniform_element(p, v, &element) && element == ones;
 }
 
 /* Whether a value is the result of arithmetic, and so no signalling NaN. */
@@ -156,7 +157,7 @@ static bool
 simplify_where(const pithp_program *p, pithp_proposal *call, pithp_value *same) {
     const pithp_value *x = call->operands;
     uint64_t condition;
-    if (pithp_uniform(p, x[0], &condition))
+    if (uniform_element(p, x[0], &condition))
         return give(p, call, condition & 1 ? x[1] : x[2], same);
     return x[1] == x[2] && give(p, call, x[1], same);
 }

@@ -23,7 +23,7 @@ pith_status pithp_body_check(pith_scope *s,
 
 /* ---- Carries ---- */
 
-void pithp_returned_print(char text[PITHP_RETURNED_BYTES], const pithp_returned *r) {
+static void returned_print(char text[PITHP_RETURNED_BYTES], const pithp_returned *r) {
     snprintf(text, PITHP_RETURNED_BYTES, "%s: %s %.100s's %s", r->function, r->role,
              r->f->name, r->part);
 }
@@ -56,7 +56,7 @@ pith_status pithp_carry_check(pith_scope *s,
     if (rc != PITH_OK)
         return rc;
     if (!pithp_structure_equal(&wanted->structure, &f.structure)) {
-        pithp_returned_print(what, r);
+        returned_print(what, r);
         rc = pithp_structure_same(&wanted->structure, &f.structure)
                  ? fail_leaf(s, what, wanted, &f)
                  : pithp_differences_fail(s, expected, got, what, NULL, NULL);

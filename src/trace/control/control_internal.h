@@ -25,7 +25,6 @@ typedef struct pithp_returned {
     const char *part;       /* "result", or its member */
 } pithp_returned;
 enum { PITHP_RETURNED_BYTES = 200 };
-void pithp_returned_print(char text[PITHP_RETURNED_BYTES], const pithp_returned *r);
 /* The trees `carry` and `out` of the result of a scan's body. If `alone` is not NULL, it
  * is a carry: a result of its kind (and type, for a record) is a carry without out. */
 pith_status pithp_scan_parts(pith_scope *s,

@@ -186,7 +186,8 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed) {
 
 /* ---- Recording ---- */
 
-size_t pithp_jit_donated_bytes(const pithp_jit_program *p) {
+/* Size of the list p->donation.inputs. */
+static size_t donated_bytes(const pithp_jit_program *p) {
     const size_t n = (size_t)p->key.item_count + 1;
     return n * (2 * sizeof *p->donation.inputs + 1);
 }
@@ -198,10 +199,10 @@ pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p
         return PITH_OK;
     const size_t n = (size_t)c->item_count + 1;
     bool *marks = pithp_allocate(s->runtime, n);
-    p->donation.inputs = pithp_allocate(s->runtime, pithp_jit_donated_bytes(p));
+    p->donation.inputs = pithp_allocate(s->runtime, donated_bytes(p));
     if (!marks || !p->donation.inputs) {
         pithp_release(s->runtime, marks, n);
-        return pithp_fail_memory(s, pithp_jit_donated_bytes(p));
+        return pithp_fail_memory(s, donated_bytes(p));
     }
     p->donation.written = p->donation.inputs + n;
     p->donation.best = (char *)(p->donation.written + n);
@@ -274,7 +275,7 @@ static pith_status lay_out_at_best(pith_scope *s, pithp_jit_program *p) {
 
 void pithp_jit_gifts_release(pithp_jit_program *p) {
     pith_runtime *rt = p->runtime;
-    pithp_release(rt, p->donation.inputs, pithp_jit_donated_bytes(p));
+    pithp_release(rt, p->donation.inputs, donated_bytes(p));
     pithp_release(rt, p->donation.gifts,
                   (size_t)p->donation.gift_count * sizeof *p->donation.gifts);
     pithp_layout_release(rt, &p->donation.made_at_best);

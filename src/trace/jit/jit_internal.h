@@ -306,8 +306,7 @@ const pith_array *pithp_jit_handed_on(const pithp_jit_running *r, int64_t k);
 
 /* ---- Donation (donate_check.c, donate.c) ---- */
 
-/* List the inputs donated by the options; size of the list p->donated. */
-size_t pithp_jit_donated_bytes(const pithp_jit_program *p);
+/* List the inputs donated by the options. */
 pith_status pithp_jit_list_donated(const pithp_jit_call *c, pithp_jit_program *p);
 /* Match outputs to donated inputs whose memory they can use, after planning. */
 pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p);
