@@ -66,7 +66,7 @@ static inline schedule_run schedule_open_reusing(pith_scope *s,
     r.plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
     pt_ok(s, r.plan);
     if (count)
-        pithp_plan_reuse(s, r.plan, inputs, count, to);
+        pithp_plan_reuse(s, r.plan, NULL, inputs, count, to);
     r.schedule = pithp_schedule_make(s, r.plan, PITHP_GEMM_NONE, &e);
     cr_assert(r.schedule, "%s", e.text);
     pithp_text_begin(&text, s->runtime);

@@ -327,7 +327,7 @@ Test(fuse_concat, are_no_memory_for_results, .timeout = 100) {
         b.s, b.p, add(&x, PITHP_OP_ADD, 2, (pithp_value[]){v, roll(&x, v, 0, 1)}, NULL));
     pithp_executable *exe = plan_of(&b, "off");
     int64_t output = 0;
-    pithp_plan_reuse(b.s, exe->plan, (const int64_t[]){0}, 1, &output);
+    pithp_plan_reuse(b.s, exe->plan, NULL, (const int64_t[]){0}, 1, &output);
     cr_assert_eq(output, -1);
     pithp_executable_free(exe);
     end(&b);

@@ -211,7 +211,7 @@ Test(fuse_input_cuda, are_no_memory_for_results, .timeout = 100) {
         pithp_plan *plan = pithp_plan_make_for(b.s, b.p, PITHP_PLAN_SCHEDULED);
         pt_ok(b.s, plan);
         int64_t output = 0;
-        pithp_plan_reuse(b.s, plan, (const int64_t[]){0}, 1, &output);
+        pithp_plan_reuse(b.s, plan, NULL, (const int64_t[]){0}, 1, &output);
         cr_assert_eq(output, -1);
         pithp_plan_free(plan);
         end(&b);

@@ -180,7 +180,7 @@ static void overwrite(const bench *b, const char *when, int64_t expected) {
     take_memory(b, want);
     take_memory(b, got);
     pithp_executable *exe = plan_of(b, when), *plain = plan_of(b, "off");
-    pithp_plan_reuse(b->s, exe->plan, &input, 1, &chosen);
+    pithp_plan_reuse(b->s, exe->plan, NULL, &input, 1, &chosen);
     pt_ok(b->s);
     cr_assert_eq(chosen, expected, "%lld", (long long)chosen);
     run(b, plain, want);

@@ -169,7 +169,8 @@ Test(donate, what_others_hold_is_refused, .init = begin) {
     borrowed.x = pith_array_borrow(s, PITH_F64, PITH_SHAPE(LARGE), mine);
     const State *last = call(pith_freeze(s, State, &borrowed));
     pt_ok(s, last);
-    pt_ok(s, pith_neg(s, borrowed.x));
+    if (pithp_scope_device(s)->backend->addressable) /* else it is a copy */
+        pt_ok(s, pith_neg(s, borrowed.x));
     State twice = *last; /* the same array in two places is donated once */
     twice.y = last->x;
     const State *doubled = call(pith_freeze(s, State, &twice));

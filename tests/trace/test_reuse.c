@@ -274,8 +274,10 @@ Test(reuse, what_others_hold_is_not_written) {
         Three borrowed = *three(s, ROWS, COLUMNS);
         borrowed.x = pith_array_borrow(s, PITH_F64, PITH_SHAPE(ROWS, COLUMNS), mine);
         pt_ok(s, pith_apply(s, f, pith_freeze(s, Three, &borrowed)));
-        pt_ok(s, pith_neg(s, borrowed.x));
-        cr_assert(written() == 2 && mine[0] == 0 && mine[1] == 0);
+        const bool copied = !pithp_scope_device(s)->backend->addressable;
+        if (!copied)
+            pt_ok(s, pith_neg(s, borrowed.x));
+        cr_assert(written() == 2 + copied && mine[0] == 0 && mine[1] == 0);
         free(mine);
     });
 }

@@ -109,6 +109,20 @@ void pithp_executable_free(pithp_executable *x) {
     pithp_plan_free(plan);
 }
 
+void pithp_executable_reuse(pith_scope *s,
+                            pithp_executable *x,
+                            const int64_t *inputs,
+                            int64_t count,
+                            int64_t *outputs) {
+    pithp_plan *replayed = NULL;
+    if (x->replay &&
+        !(replayed = pithp_plan_make_for(s, x->plan->program, PITHP_PLAN_SCHEDULED)))
+        return;
+    pithp_plan_reuse(s, x->plan, replayed, inputs, count, outputs);
+    if (replayed)
+        pithp_plan_free(replayed);
+}
+
 size_t pithp_executable_bytes(const pithp_executable *x) {
     return pithp_plan_bytes(x->plan) + sizeof *x + pithp_replay_bytes(x->replay);
 }

@@ -26,6 +26,13 @@ typedef struct pithp_executable {
 pithp_executable *pithp_executable_make(pith_scope *s, pithp_program *p, bool fuse);
 void pithp_executable_free(pithp_executable *x); /* NULL does nothing */
 
+/* pithp_plan_reuse for all plans that may run. */
+void pithp_executable_reuse(pith_scope *s,
+                            pithp_executable *x,
+                            const int64_t *inputs,
+                            int64_t count,
+                            int64_t *outputs);
+
 /* Estimated bytes of an executable with its program, without workspace and code. Includes
  * the memory that a device keeps for the replay, once that exists. */
 size_t pithp_executable_bytes(const pithp_executable *x);

@@ -1,5 +1,6 @@
 /* Donation: outputs of a plan that can reuse the buffers of inputs without later readers.
- */
+ * A device has two plans of a program: one of single calls, and one for its replay, which
+ * runs the steps in another order. An output reuses a buffer only if both allow it. */
 #include "program/op/thresholds.h"
 #include "program/plan/plan.h"
 
@@ -16,7 +17,6 @@ typedef struct reusing {
     use *uses;        /* of inputs */
     int32_t *made;    /* the step that makes an output, or -1 */
     int32_t *made_by; /* the op of that step */
-    char *taken;      /* outputs that reuse an input's buffer */
 } reusing;
 
 static pithp_place place_of(const reusing *x, const pithp_step *step, int e) {
@@ -73,18 +73,30 @@ static void look_at_fused(const reusing *x,
     }
 }
 
+/* Whether an instruction reads element k of an operand to make element k alone. */
+static bool
+reads_flat(const pithp_program *p, const pithp_instruction *i, const pith_spec *operand) {
+    const pith_spec *made = pithp_value_spec(p, i->result);
+    return pithp_is_elementwise(i->primitive) && operand->rank == made->rank &&
+           memcmp(operand->shape, made->shape, sizeof made->shape) == 0;
+}
+
 static void look_at_call(const reusing *x, int32_t number) {
     const pithp_step *step = &x->plan->steps[number];
+    const pithp_program *p = x->plan->program;
     const pithp_instruction *i = step->call;
     for (int o = 0; o < i->operand_count; o++) {
-        const pithp_place place = x->plan->places[pithp_operands(x->plan->program, i)[o]];
+        const int32_t operand = pithp_operands(p, i)[o];
+        const pithp_place place = x->plan->places[operand];
         if (place.store != PITHP_IN_INPUT || x->uses[place.at].step > number)
             continue;
-        /* A value forwarded by a loop or branch is read later. */
         use *u = &x->uses[place.at];
-        const bool again = u->step == number;
-        *u = (use){step->kind == PITHP_STEP_CONTROL ? INT32_MAX : number, -1,
-                   again || pithp_updated(step, o) < 0};
+        const bool again = u->step == number,
+                   moved = reads_flat(p, i, pithp_value_spec(p, operand))
+                               ? again && u->moved
+                               : again || pithp_updated(step, o) < 0;
+        /* A value forwarded by a loop or branch is read later. */
+        *u = (use){step->kind == PITHP_STEP_CONTROL ? INT32_MAX : number, -1, moved};
     }
     for (int k = 0; k < i->result_count; k++) {
         const pithp_place place = x->plan->places[i->result + k];
@@ -105,40 +117,6 @@ static void look_at(const reusing *x, int32_t number, int32_t band_end) {
         look_at_fused(x, &x->plan->steps[step->producer], number, -1);
 }
 
-static bool fits(const reusing *x, int64_t input, int64_t output) {
-    const pithp_program *p = x->plan->program;
-    const use *u = &x->uses[input];
-    if (x->taken[output] || x->made[output] < 0 ||
-        pithp_value_spec(p, p->inputs[input]) != pithp_value_spec(p, p->outputs[output]))
-        return false;
-    /* A fused step reads an element before it writes it, unless an earlier instruction
-     * wrote it. */
-    return u->step < x->made[output] ||
-           (u->step == x->made[output] && !u->moved && u->op <= x->made_by[output]);
-}
-
-/* Choose an output for an input: of its last reader, else one of a few without a donor.
- */
-static int64_t find_output(const reusing *x, int64_t input, int64_t *cursor) {
-    const pithp_plan *plan = x->plan;
-    const int32_t last = x->uses[input].step;
-    const pithp_step *step =
-        last < 0 || last >= plan->step_count ? NULL : &plan->steps[last];
-    for (int e = 0;
-         step && step->kind == PITHP_STEP_FUSED && e < step->fused->external_count; e++) {
-        const pithp_place place = place_of(x, step, e);
-        if (place.store == PITHP_IN_OUTPUT && fits(x, input, place.at))
-            return place.at;
-    }
-    const int64_t outputs = plan->program->output_count;
-    while (*cursor < outputs && x->taken[*cursor])
-        ++*cursor;
-    for (int64_t k = *cursor; k < outputs && k < *cursor + PITHP_DONATE_LOOKED_AT; k++)
-        if (fits(x, input, k))
-            return k;
-    return -1;
-}
-
 static void look_at_all(const reusing *x) {
     int32_t band_end = -1;
     for (int32_t k = 0; k < x->plan->step_count; k++) {
@@ -148,72 +126,147 @@ static void look_at_all(const reusing *x) {
     }
 }
 
-static void choose(const reusing *x, const int64_t *inputs, int64_t count, int64_t *to) {
+/* ---- Choice ---- */
+
+typedef struct choice {
+    reusing of[2]; /* the plan; its replay's, or the plan again */
+    char *taken;   /* outputs that reuse an input's buffer */
+} choice;
+
+static bool fits_one(const reusing *x, int64_t input, int64_t output) {
+    const use *u = &x->uses[input];
+    /* A fused step reads an element before it writes it, unless an earlier instruction
+     * wrote it. */
+    return x->made[output] >= 0 &&
+           (u->step < x->made[output] ||
+            (u->step == x->made[output] && !u->moved && u->op <= x->made_by[output]));
+}
+
+static bool fits(const choice *c, int64_t input, int64_t output) {
+    const pithp_program *p = c->of[0].plan->program;
+    return !c->taken[output] &&
+           pithp_value_spec(p, p->inputs[input]) ==
+               pithp_value_spec(p, p->outputs[output]) &&
+           fits_one(&c->of[0], input, output) && fits_one(&c->of[1], input, output);
+}
+
+/* An output of the input's last reader that fits, or -1. */
+static int64_t find_nearest(const choice *c, int64_t input) {
+    const reusing *x = &c->of[1];
+    const int32_t last = x->uses[input].step;
+    const pithp_step *step =
+        last < 0 || last >= x->plan->step_count ? NULL : &x->plan->steps[last];
+    if (!step)
+        return -1;
+    const bool fused = step->kind == PITHP_STEP_FUSED;
+    const int count = fused ? step->fused->external_count : step->call->result_count;
+    for (int e = 0; e < count; e++) {
+        const pithp_place place =
+            fused ? place_of(x, step, e) : x->plan->places[step->call->result + e];
+        if (place.store == PITHP_IN_OUTPUT && fits(c, input, place.at))
+            return place.at;
+    }
+    return -1;
+}
+
+/* Choose an output for an input: of its last reader, else one of a few without a donor.
+ */
+static int64_t find_output(const choice *c, int64_t input, int64_t *cursor) {
+    const int64_t nearest = find_nearest(c, input);
+    if (nearest >= 0)
+        return nearest;
+    const int64_t outputs = c->of[0].plan->program->output_count;
+    while (*cursor < outputs && c->taken[*cursor])
+        ++*cursor;
+    for (int64_t k = *cursor; k < outputs && k < *cursor + PITHP_DONATE_LOOKED_AT; k++)
+        if (fits(c, input, k))
+            return k;
+    return -1;
+}
+
+static void choose(const choice *c,
+                   pithp_plan *plan,
+                   const int64_t *inputs,
+                   int64_t count,
+                   int64_t *to) {
     int64_t cursor = 0;
-    look_at_all(x);
     for (int64_t i = 0; i < count; i++) {
-        to[i] = find_output(x, inputs[i], &cursor);
+        to[i] = find_output(c, inputs[i], &cursor);
         if (to[i] >= 0) {
-            x->taken[to[i]] = 1;
-            x->plan->reused[to[i]] = inputs[i];
+            c->taken[to[i]] = 1;
+            plan->reused[to[i]] = inputs[i];
         }
     }
 }
 
-/* An input that this plan reads after it writes the output cannot be reused. */
-static bool choose_as(const reusing *x, const int64_t *reused) {
-    bool all = true;
-    look_at_all(x);
-    for (int64_t k = 0; k < x->plan->program->output_count && all; k++) {
-        all = reused[k] < 0 || fits(x, reused[k], k);
-        x->plan->reused[k] = reused[k];
-    }
-    return all;
+/* ---- Memory ---- */
+
+static size_t reusing_bytes(const pithp_program *p) {
+    return (size_t)p->input_count * sizeof(use) +
+           (size_t)p->output_count * 2 * sizeof(int32_t);
 }
 
-/* Choose reuses, or check those of `other` if it is not NULL. */
-static bool reuse(pith_scope *s,
-                  pithp_plan *plan,
-                  const int64_t *other,
-                  const int64_t *inputs,
-                  int64_t count,
-                  int64_t *outputs) {
-    const pithp_program *p = plan->program;
-    bool done = true;
-    const size_t in = (size_t)p->input_count, out = (size_t)p->output_count;
-    const size_t bytes = in * sizeof(use) + out * (2 * sizeof(int32_t) + 1) + 1;
-    char *memory = pithp_allocate(s->runtime, bytes);
+/* Reads and writes of a plan, in reusing_bytes of memory. */
+static reusing reusing_of(const pithp_plan *plan, void *memory) {
+    const size_t in = (size_t)plan->program->input_count,
+                 out = (size_t)plan->program->output_count;
+    reusing x = {.plan = plan, .uses = memory};
+    x.made = (int32_t *)(x.uses + in);
+    x.made_by = x.made + out;
+    for (size_t k = 0; k < in; k++)
+        x.uses[k] = (use){.step = -1};
+    for (size_t k = 0; k < out; k++)
+        x.made[k] = x.made_by[k] = -1;
+    look_at_all(&x);
+    return x;
+}
+
+/* Memory of plan->reused, without entries. NULL sets the error. */
+static bool begin(pith_scope *s, pithp_plan *plan) {
+    const size_t out = (size_t)plan->program->output_count;
     plan->reused = pithp_allocate(s->runtime, out * sizeof *plan->reused + 1);
-    if (memory && plan->reused) {
-        reusing x = {.plan = plan, .uses = (use *)(void *)memory};
-        x.made = (int32_t *)(x.uses + in);
-        x.made_by = x.made + out;
-        x.taken = (char *)(x.made_by + out);
-        for (size_t k = 0; k < in; k++)
-            x.uses[k] = (use){.step = -1};
-        for (size_t k = 0; k < out; k++)
-            plan->reused[k] = x.made[k] = x.made_by[k] = -1;
-        memset(x.taken, 0, out);
-        if (other)
-            done = choose_as(&x, other);
-        else
-            choose(&x, inputs, count, outputs);
-    } else {
-        pithp_fail_memory(s, bytes);
-        done = false;
-    }
-    pithp_release(s->runtime, memory, bytes);
-    return done;
+    for (size_t k = 0; plan->reused && k < out; k++)
+        plan->reused[k] = -1;
+    if (!plan->reused)
+        pithp_fail_memory(s, out * sizeof *plan->reused);
+    return plan->reused != NULL;
 }
 
 void pithp_plan_reuse(pith_scope *s,
                       pithp_plan *plan,
+                      const pithp_plan *replayed,
                       const int64_t *inputs,
                       int64_t count,
                       int64_t *outputs) {
-    reuse(s, plan, NULL, inputs, count, outputs);
+    const size_t out = (size_t)plan->program->output_count,
+                 each = reusing_bytes(plan->program), bytes = 2 * each + out + 1;
+    char *memory = pithp_allocate(s->runtime, bytes);
+    if (!memory)
+        pithp_fail_memory(s, bytes);
+    else if (begin(s, plan)) {
+        choice c = {.of = {reusing_of(plan, memory)}, .taken = memory + 2 * each};
+        c.of[1] = replayed ? reusing_of(replayed, memory + each) : c.of[0];
+        memset(c.taken, 0, out);
+        choose(&c, plan, inputs, count, outputs);
+    }
+    pithp_release(s->runtime, memory, bytes);
 }
 
 bool pithp_plan_reuse_as(pith_scope *s, pithp_plan *plan, const int64_t *reused) {
-    return !reused || reuse(s, plan, reused, NULL, 0, NULL);
+    if (!reused)
+        return true;
+    const size_t bytes = reusing_bytes(plan->program) + 1;
+    void *memory = pithp_allocate(s->runtime, bytes);
+    bool all = memory && begin(s, plan);
+    if (!memory)
+        pithp_fail_memory(s, bytes);
+    if (all) {
+        const reusing x = reusing_of(plan, memory);
+        for (int64_t k = 0; k < plan->program->output_count; k++) {
+            all &= reused[k] < 0 || fits_one(&x, reused[k], k);
+            plan->reused[k] = reused[k];
+        }
+    }
+    pithp_release(s->runtime, memory, bytes);
+    return all;
 }

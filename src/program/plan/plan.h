@@ -289,9 +289,12 @@ pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k);
 
 /* Donation: choose for each donated input an output of its spec that can use its buffer:
  * outputs[k] for inputs[k], or -1. Called once, before the plan runs. Sets the error if
- * memory is short. */
+ * memory is short.
+ *
+ * @param replayed The plan of the program's replay, which must allow it too; NULL: none. */
 void pithp_plan_reuse(pith_scope *s,
                       pithp_plan *plan,
+                      const pithp_plan *replayed,
                       const int64_t *inputs,
                       int64_t count,
                       int64_t *outputs);

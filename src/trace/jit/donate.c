@@ -294,8 +294,8 @@ pith_status pithp_jit_list_written(pith_scope *s, pithp_jit_program *p) {
         if (p->outputs.leaves[k].source == PITHP_LEAF_INPUT)
             returned[p->outputs.leaves[k].at] = 1;
     if (!p->checks)
-        pithp_plan_reuse(s, p->executable->plan, p->donation.inputs, p->donation.count,
-                         p->donation.written);
+        pithp_executable_reuse(s, p->executable, p->donation.inputs, p->donation.count,
+                               p->donation.written);
     for (int64_t i = 0; i < p->donation.count; i++) {
         const int64_t output = p->checks ? -1 : p->donation.written[i];
         p->donation.written[i] = returned[p->donation.inputs[i]] ? PITHP_RETURNED
