@@ -254,19 +254,16 @@ static void add_view(const call_text *c,
 }
 
 static void whole_strides(const pith_spec *spec, int64_t *stride) {
-    int64_t step = 1;
-    for (int d = spec->rank - 1; d >= 0; d--) {
-        stride[d] = step;
-        step *= spec->shape[d];
-    }
+    pithp_c_strides(spec->rank, spec->shape, 1, stride);
 }
 
 static void add_move(const call_text *c) {
-    int64_t stride[PITH_MAX_RANK];
-    pithp_view whole = {.base = 0};
-    whole_strides(c->x, whole.stride);
+    int64_t stride[PITH_MAX_RANK], inner[PITH_MAX_RANK];
+    pithp_view view = {.base = 0};
+    whole_strides(c->x, inner);
     whole_strides(c->result, stride);
-    const pithp_view view = pithp_view_through(c->i, c->x, &whole, c->result);
+    view.offset = pithp_view_strides(c->i->primitive, c->i->params, c->x, inner, 1,
+                                     c->result, view.stride);
     add_to(c);
     add_view(c, 0, "to", &view, c->result, stride);
 }
@@ -309,15 +306,11 @@ static void add_pad(const call_text *c) {
     whole_strides(c->x, from.stride);
     whole_strides(c->result, to.stride);
     for (int d = 0; d < rank; d++) {
-        const int64_t by = p->interior[d] + 1;
-        const int64_t first = p->low[d] >= 0 ? 0 : (-p->low[d] + by - 1) / by;
-        const int64_t room = c->result->shape[d] - 1 - p->low[d];
-        const int64_t end = room < 0 ? 0 : room / by + 1;
-        some[d] = (end < c->x->shape[d] ? end : c->x->shape[d]) - first;
-        some[d] = some[d] > 0 ? some[d] : 0;
-        from.offset += first * from.stride[d];
-        to.offset += (p->low[d] + first * by) * to.stride[d];
-        to.stride[d] *= by;
+        const pithp_pad_range kept = pithp_pad_kept(p, d, c->x, c->result);
+        some[d] = kept.count;
+        from.offset += kept.first * from.stride[d];
+        to.offset += kept.to * to.stride[d];
+        to.stride[d] *= kept.step;
     }
     add_from(c, "x", 0);
     add_from(c, "fill", 1);

@@ -2,6 +2,7 @@
 #ifndef PITH_PROGRAM_HOST_MOVE_H
 #define PITH_PROGRAM_HOST_MOVE_H
 
+#include "program/op/index_map.h"
 #include "program/op/rules.h"
 
 /* Element i of the index space moves from `from` + i . from_stride to `to` + i .
@@ -14,15 +15,6 @@ typedef struct pithp_move {
     int64_t shape[PITH_MAX_RANK];
     int64_t to_stride[PITH_MAX_RANK], from_stride[PITH_MAX_RANK]; /* bytes */
 } pithp_move;
-
-/* C-order strides of a shape, in bytes. */
-static inline void
-pithp_c_strides(int rank, const int64_t *shape, int64_t size, int64_t *stride) {
-    for (int d = rank - 1; d >= 0; d--) {
-        stride[d] = size;
-        size *= shape[d];
-    }
-}
 
 /* Coalesce: drop extents of 1 and merge neighbours that both sides access as one
  * dimension; the rank is at least 1. */

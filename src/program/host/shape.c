@@ -108,22 +108,32 @@ pith_status pithp_lower_iota(const pithp_call *call,
 
 /* ---- Views of one operand by strides ---- */
 
-/* A move of the only operand into the whole result, without source strides. */
-static pithp_move whole_result(const pithp_call *call,
-                               const pith_spec *result,
-                               const pithp_memory *memory) {
+/* Copy the view of the only operand. */
+static pith_status lower_view(const pithp_call *call,
+                              const pith_spec *result,
+                              const pithp_memory *memory,
+                              const pithp_sink *sink) {
+    const pith_spec *x = call->operands[0];
+    const int32_t size = (int32_t)pith_dtype_size(x->dtype);
     pithp_move m = {.to = memory->result,
                     .from = memory->operands[0],
-                    .size = (int32_t)pith_dtype_size(call->operands[0]->dtype),
+                    .size = size,
                     .rank = result->rank};
+    int64_t stride[PITH_MAX_RANK];
     memcpy(m.shape, result->shape, sizeof m.shape);
-    pithp_c_strides(m.rank, m.shape, m.size, m.to_stride);
-    return m;
+    pithp_c_strides(m.rank, m.shape, size, m.to_stride);
+    pithp_c_strides(x->rank, x->shape, size, stride);
+    m.from += pithp_view_strides(call->primitive, call->params, x, stride, size, result,
+                                 m.from_stride);
+    return pithp_launch_move(sink, pithp_ops[call->primitive].name, &m);
 }
 
-static void operand_strides(const pith_spec *x, int64_t stride[PITH_MAX_RANK]) {
-    pithp_c_strides(x->rank, x->shape, (int64_t)pith_dtype_size(x->dtype), stride);
-}
+#define LOWERED_AS_VIEW(rule)                                                            \
+    PITHP_NO_TEMPORARY(rule)                                                             \
+    pith_status pithp_lower_##rule(const pithp_call *call, const pith_spec *result,      \
+                                   const pithp_memory *memory, const pithp_sink *sink) { \
+        return lower_view(call, result, memory, sink);                                   \
+    }
 
 pith_status
 pithp_infer_broadcast(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -144,20 +154,7 @@ pithp_infer_broadcast(const pithp_call *call, pith_spec *result, pithp_refusal *
     }
     return pithp_spec_fill(call, refusal, result, x->dtype, p->rank, p->shape);
 }
-PITHP_NO_TEMPORARY(broadcast)
-pith_status pithp_lower_broadcast(const pithp_call *call,
-                                  const pith_spec *result,
-                                  const pithp_memory *memory,
-                                  const pithp_sink *sink) {
-    const pithp_broadcast_params *p = call->params;
-    const pith_spec *x = call->operands[0];
-    pithp_move m = whole_result(call, result, memory);
-    int64_t stride[PITH_MAX_RANK];
-    operand_strides(x, stride);
-    for (int d = 0; d < x->rank; d++)
-        m.from_stride[p->dimensions[d]] = x->shape[d] == 1 ? 0 : stride[d];
-    return pithp_launch_move(sink, "broadcast", &m);
-}
+LOWERED_AS_VIEW(broadcast)
 
 pith_status
 pithp_infer_reshape(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -175,15 +172,7 @@ pithp_infer_reshape(const pithp_call *call, pith_spec *result, pithp_refusal *re
     }
     return rc;
 }
-PITHP_NO_TEMPORARY(reshape)
-pith_status pithp_lower_reshape(const pithp_call *call,
-                                const pith_spec *result,
-                                const pithp_memory *memory,
-                                const pithp_sink *sink) {
-    pithp_move m = whole_result(call, result, memory);
-    memcpy(m.from_stride, m.to_stride, sizeof m.from_stride);
-    return pithp_launch_move(sink, "reshape", &m);
-}
+LOWERED_AS_VIEW(reshape)
 
 pith_status
 pithp_infer_transpose(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -203,19 +192,7 @@ pithp_infer_transpose(const pithp_call *call, pith_spec *result, pithp_refusal *
     }
     return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, shape);
 }
-PITHP_NO_TEMPORARY(transpose)
-pith_status pithp_lower_transpose(const pithp_call *call,
-                                  const pith_spec *result,
-                                  const pithp_memory *memory,
-                                  const pithp_sink *sink) {
-    const pithp_transpose_params *p = call->params;
-    pithp_move m = whole_result(call, result, memory);
-    int64_t stride[PITH_MAX_RANK];
-    operand_strides(call->operands[0], stride);
-    for (int d = 0; d < m.rank; d++)
-        m.from_stride[d] = stride[p->permutation[d]];
-    return pithp_launch_move(sink, "transpose", &m);
-}
+LOWERED_AS_VIEW(transpose)
 
 pith_status
 pithp_infer_slice(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -239,23 +216,7 @@ pithp_infer_slice(const pithp_call *call, pith_spec *result, pithp_refusal *refu
     }
     return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, shape);
 }
-PITHP_NO_TEMPORARY(slice)
-pith_status pithp_lower_slice(const pithp_call *call,
-                              const pith_spec *result,
-                              const pithp_memory *memory,
-                              const pithp_sink *sink) {
-    const pithp_slice_params *p = call->params;
-    pithp_move m = whole_result(call, result, memory);
-    int64_t stride[PITH_MAX_RANK];
-    if (result->count == 0)
-        return PITH_OK;
-    operand_strides(call->operands[0], stride);
-    for (int d = 0; d < m.rank; d++) {
-        m.from += p->start[d] * stride[d];
-        m.from_stride[d] = m.shape[d] > 1 ? p->step[d] * stride[d] : stride[d];
-    }
-    return pithp_launch_move(sink, "slice", &m);
-}
+LOWERED_AS_VIEW(slice)
 
 pith_status
 pithp_infer_reverse(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
@@ -265,24 +226,7 @@ pithp_infer_reverse(const pithp_call *call, pith_spec *result, pithp_refusal *re
         return pithp_refuse(call, refusal, PITH_E_ARG, "axes beyond rank %d", x->rank);
     return pithp_spec_fill(call, refusal, result, x->dtype, x->rank, x->shape);
 }
-PITHP_NO_TEMPORARY(reverse)
-pith_status pithp_lower_reverse(const pithp_call *call,
-                                const pith_spec *result,
-                                const pithp_memory *memory,
-                                const pithp_sink *sink) {
-    const pithp_reverse_params *p = call->params;
-    pithp_move m = whole_result(call, result, memory);
-    if (result->count == 0)
-        return PITH_OK;
-    memcpy(m.from_stride, m.to_stride, sizeof m.from_stride);
-    for (int d = 0; d < m.rank; d++) {
-        if (p->axes >> d & 1) {
-            m.from += (m.shape[d] - 1) * m.from_stride[d];
-            m.from_stride[d] = -m.from_stride[d];
-        }
-    }
-    return pithp_launch_move(sink, "reverse", &m);
-}
+LOWERED_AS_VIEW(reverse)
 
 /* ---- concatenate ---- */
 
@@ -462,17 +406,13 @@ pith_status pithp_lower_pad(const pithp_call *call,
     pithp_c_strides(m.rank, x->shape, size, m.from_stride);
     pithp_c_strides(m.rank, result->shape, size, m.to_stride);
     for (int d = 0; d < x->rank; d++) {
-        /* element i moves to low + i * (interior + 1), if that is within 0..extent */
-        const int64_t step = p->interior[d] + 1, low = p->low[d];
-        const int64_t first = low < 0 ? (-low + step - 1) / step : 0;
-        int64_t beyond = (result->shape[d] - low + step - 1) / step;
-        beyond = beyond < x->shape[d] ? beyond : x->shape[d];
-        if (result->shape[d] - low <= 0 || beyond <= first)
+        const pithp_pad_range kept = pithp_pad_kept(p, d, x, result);
+        if (kept.count == 0)
             return PITH_OK;
-        m.shape[d] = beyond - first;
-        m.from += first * m.from_stride[d];
-        m.to += (low + first * step) * m.to_stride[d];
-        m.to_stride[d] *= step;
+        m.shape[d] = kept.count;
+        m.from += kept.first * m.from_stride[d];
+        m.to += kept.to * m.to_stride[d];
+        m.to_stride[d] *= kept.step;
     }
     return pithp_launch_move(sink, "pad", &m);
 }

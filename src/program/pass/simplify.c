@@ -17,6 +17,7 @@
  *   8. A concatenation of one array and a padding by nothing are x.
  *
  * f16 and bf16 are left alone where a value would no longer pass through f32. */
+#include "program/op/index_map.h"
 #include "program/pass/pass.h"
 
 #include <string.h>
@@ -273,40 +274,32 @@ join_reversals(const pithp_program *p, const pithp_instruction *i, pithp_proposa
     return take_over(p, i, call, &both, sizeof both);
 }
 
+/* Whether a view by strides reads each element of its operand, of the same spec, at its
+ * own index. Extents of 1 may go anywhere. */
+static bool is_identity(const pithp_proposal *call) {
+    const pith_spec *spec = call->spec;
+    int64_t own[PITH_MAX_RANK], stride[PITH_MAX_RANK];
+    pithp_c_strides(spec->rank, spec->shape, 1, own);
+    bool same = pithp_view_strides(call->primitive, call->params, spec, own, 1, spec,
+                                   stride) == 0;
+    for (int d = 0; d < spec->rank; d++)
+        same &= spec->shape[d] == 1 || stride[d] == own[d];
+    return same;
+}
+
 /* Whether a shape call with equal specs of operand and result is the identity. */
 static bool moves_nothing(const pithp_proposal *call) {
-    const int rank = call->spec->rank;
-    const void *params = call->params;
+    const pithp_pad_params *pad = call->params;
     bool still = true;
     switch ((int)call->primitive) {
-        case PITHP_OP_TRANSPOSE: {
-            const pithp_transpose_params *t = params;
-            int last = -1; /* extents of 1 may go anywhere */
-            for (int d = 0; d < rank; d++)
-                if (call->spec->shape[d] != 1) {
-                    still &= t->permutation[d] > last;
-                    last = t->permutation[d];
-                }
-            return still;
-        }
-        case PITHP_OP_SLICE:
-            for (int d = 0; d < rank; d++)
-                still &= ((const pithp_slice_params *)params)->start[d] == 0;
-            return still;
-        case PITHP_OP_REVERSE:
-            for (int d = 0; d < rank; d++)
-                still &= call->spec->shape[d] < 2 ||
-                         !(((const pithp_reverse_params *)params)->axes >> d & 1);
-            return still;
         case PITHP_OP_PAD:
-            for (int d = 0; d < rank; d++)
-                still &= ((const pithp_pad_params *)params)->low[d] == 0 &&
-                         ((const pithp_pad_params *)params)->interior[d] == 0;
+            for (int d = 0; d < call->spec->rank; d++)
+                still &= pad->low[d] == 0 && pad->interior[d] == 0;
             return still;
         case PITHP_OP_CONCATENATE:
             return call->count == 1;
-        default: /* broadcast, reshape */
-            return true;
+        default:
+            return is_identity(call);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "program/host/pack.h"
 #include "program/ir/program.h"
+#include "program/op/index_map.h"
 #include "program/op/thresholds.h"
 
 /* ---- Fused steps ---- */
@@ -438,11 +439,6 @@ static inline const pithp_instruction *pithp_step_next(const pithp_planning *g,
     const pithp_value v = i ? g->next[i->result] : step->first;
     return v < 0 ? NULL : pithp_maker(g->p, v);
 }
-/* Composition: the view of a data-movement instruction over a view. */
-pithp_view pithp_view_through(const pithp_instruction *i,
-                              const pith_spec *inner_spec,
-                              const pithp_view *inner,
-                              const pith_spec *spec);
 /* View propagation: choose the virtual values. */
 bool pithp_plan_views(pithp_planning *g);
 /* The view of v, which has no pieces, over its own shape. */

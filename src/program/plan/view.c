@@ -37,57 +37,18 @@ static bool is_contiguous(const pithp_view *view, const pith_spec *spec) {
 static pithp_view
 whole_view(const pithp_planning *g, pithp_value v, const pith_spec *spec) {
     pithp_view view = {.base = g->root[v]};
-    int64_t step = 1;
-    for (int d = spec->rank - 1; d >= 0; d--) {
-        view.stride[d] = step;
-        step *= spec->shape[d];
-    }
+    pithp_c_strides(spec->rank, spec->shape, 1, view.stride);
     return view;
 }
 
-pithp_view pithp_view_through(const pithp_instruction *i,
-                              const pith_spec *inner_spec,
-                              const pithp_view *inner,
-                              const pith_spec *spec) {
-    pithp_view view = {.base = inner->base, .offset = inner->offset};
-    const void *params = i->params;
-    if (i->primitive == PITHP_OP_RESHAPE) { /* of contiguous elements */
-        int64_t step = 1;
-        for (int d = spec->rank - 1; d >= 0; step *= spec->shape[d--])
-            view.stride[d] = step;
-        return view;
-    }
-    for (int d = 0; d < inner_spec->rank; d++) {
-        const int64_t stride = inner->stride[d];
-        switch ((int)i->primitive) {
-            case PITHP_OP_BROADCAST: {
-                const int to = ((const pithp_broadcast_params *)params)->dimensions[d];
-                view.stride[to] = inner_spec->shape[d] == 1 ? 0 : stride;
-                break;
-            }
-            case PITHP_OP_SLICE: {
-                const pithp_slice_params *slice = params;
-                if (spec->count)
-                    view.offset += slice->start[d] * stride;
-                view.stride[d] = slice->step[d] * stride;
-                break;
-            }
-            case PITHP_OP_REVERSE: {
-                const bool turned = ((const pithp_reverse_params *)params)->axes >> d & 1;
-                if (turned && spec->count)
-                    view.offset += (spec->shape[d] - 1) * stride;
-                view.stride[d] = turned ? -stride : stride;
-                break;
-            }
-            default: { /* transpose */
-                const int32_t *permutation =
-                    ((const pithp_transpose_params *)params)->permutation;
-                for (int to = 0; to < spec->rank; to++)
-                    if (permutation[to] == d)
-                        view.stride[to] = stride;
-            }
-        }
-    }
+/* Composition: the view of a data-movement instruction over a view of its operand. */
+static pithp_view view_through(const pithp_instruction *i,
+                               const pith_spec *inner_spec,
+                               const pithp_view *inner,
+                               const pith_spec *spec) {
+    pithp_view view = {.base = inner->base};
+    view.offset = inner->offset + pithp_view_strides(i->primitive, i->params, inner_spec,
+                                                     inner->stride, 1, spec, view.stride);
     return view;
 }
 
@@ -108,7 +69,7 @@ pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v) {
     while (depth > 0) {
         const pith_spec *inner = p->values[v].spec;
         v = chain[--depth];
-        view = pithp_view_through(pithp_maker(p, v), inner, &view, p->values[v].spec);
+        view = view_through(pithp_maker(p, v), inner, &view, p->values[v].spec);
     }
     return view;
 }
@@ -165,30 +126,20 @@ static pithp_box box_through(const pithp_instruction *i,
                              const pith_spec *inner,
                              const pithp_box *box,
                              const pith_spec *spec) {
+    pithp_index_map map;
     pithp_box to = {{0}, {0}};
     memcpy(to.end, spec->shape, (size_t)spec->rank * sizeof to.end[0]);
-    for (int d = 0; d < inner->rank; d++) {
+    pithp_index_map_of(i->primitive, i->params, inner, spec, &map);
+    for (int d = 0; d < map.rank; d++) {
+        const pithp_index_map_axis at = map.at[d];
+        const int64_t extent = spec->shape[at.axis];
         int64_t begin = box->begin[d], end = box->end[d];
-        int at = d;
-        if (i->primitive == PITHP_OP_BROADCAST) {
-            at = ((const pithp_broadcast_params *)i->params)->dimensions[d];
-            if (inner->shape[d] == 1)
-                end = begin < end ? spec->shape[at] : begin;
-        } else if (i->primitive == PITHP_OP_SLICE) {
-            const pithp_slice_params *p = i->params;
-            slice_range(p->start[d], p->step[d], spec->shape[d], &begin, &end);
-        } else if (i->primitive == PITHP_OP_REVERSE) {
-            if (((const pithp_reverse_params *)i->params)->axes >> d & 1) {
-                begin = spec->shape[d] - box->end[d];
-                end = spec->shape[d] - box->begin[d];
-            }
-        } else { /* transpose */
-            for (at = 0;
-                 ((const pithp_transpose_params *)i->params)->permutation[at] != d;)
-                at++;
-        }
-        to.begin[at] = begin;
-        to.end[at] = end;
+        if (at.step)
+            slice_range(at.start, at.step, extent, &begin, &end);
+        else
+            end = begin < end ? extent : begin;
+        to.begin[at.axis] = begin;
+        to.end[at.axis] = end;
     }
     return to;
 }
@@ -204,8 +155,7 @@ through(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *
     bool fits = true;
     for (int k = 0; k < all.count && fits; k++) {
         const pithp_view_piece *x = &all.list[k];
-        const pithp_view_piece moved = {.view =
-                                            pithp_view_through(i, inner, &x->view, spec),
+        const pithp_view_piece moved = {.view = view_through(i, inner, &x->view, spec),
                                         .box = box_through(i, inner, &x->box, spec)};
         fits = add_piece(to, &moved, spec->rank);
     }
@@ -255,14 +205,11 @@ padded(const pithp_planning *g, const pithp_instruction *i, pithp_view_pieces *t
     memset(around.view.stride, 0, sizeof around.view.stride);
     bool fits = true;
     for (int d = 0; d < spec->rank && fits; d++) {
-        const int64_t n = spec->shape[d], low = p->low[d] > 0 ? p->low[d] : 0;
-        const int64_t last = p->low[d] + inner->shape[d];
+        const pithp_pad_range kept = pithp_pad_kept(p, d, inner, spec);
+        const int64_t n = spec->shape[d], begin = kept.to < n ? kept.to : n;
         pithp_view_piece before = around, behind = around;
-        around.box.begin[d] = before.box.end[d] = low < n ? low : n;
-        around.box.end[d] = last < around.box.begin[d] ? around.box.begin[d]
-                            : last < n                 ? last
-                                                       : n;
-        behind.box.begin[d] = around.box.end[d];
+        around.box.begin[d] = before.box.end[d] = begin;
+        around.box.end[d] = behind.box.begin[d] = begin + kept.count;
         fits = add_piece(to, &before, spec->rank) && add_piece(to, &behind, spec->rank);
     }
     for (int k = 0; inner->count && fits && k < all.count; k++) {
