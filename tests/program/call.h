@@ -7,7 +7,7 @@
 
 #include "golden.h"
 #include "pith_test.h"
-#include "program/op/call.h"
+#include "program/op/prepared.h"
 #ifdef CALL_CUDA
 #    include "cuda_target.h"
 #endif
@@ -76,6 +76,46 @@ static PT_UNUSED pith_status call_launch(void *closure, const pithp_launch *laun
     return PITH_OK;
 }
 
+#if !defined CALL_CUDA && !defined CALL_DEVICE
+/* The prepared call has the same launches over any memory: the same result and report. An
+ * update also runs in place. */
+static PT_UNUSED void
+call_prepared(call *c, const pithp_call *it, const pithp_memory *lowered) {
+    pith_runtime rt = {.allocator = pithp_libc_allocator};
+    pithp_prepared *p =
+        pithp_prepare(&rt, it, &c->result, pithp_temporary_bytes(it, &c->result));
+    const char *name = pithp_ops[c->primitive].name;
+    const pithp_sink sink = {.launch = call_launch, .closure = c};
+    const void *operands[CALL_OPERANDS];
+    if (!p) { /* a launch for each of many operands */
+        cr_assert(c->primitive == PITHP_OP_CONCATENATE, "%s is not prepared", name);
+        return;
+    }
+    for (int in_place = 0; in_place <= pithp_op_has(c->primitive, PITHP_TRAIT_UPDATE);
+         in_place++) {
+        pith_report report = {0};
+        pithp_memory memory = *lowered;
+        memory.report = c->report ? &report : NULL;
+        memory.result = malloc(c->result.bytes + 1);
+        memset(memory.result, 0xA5, c->result.bytes);
+        memcpy(operands, c->data, (size_t)c->count * sizeof *operands);
+        memory.operands = operands;
+        if (in_place) {
+            memcpy(memory.result, c->data[0], c->result.bytes);
+            operands[0] = memory.result;
+        }
+        cr_assert(pithp_prepared_lower(p, &memory, &sink) == PITH_OK);
+        cr_assert(memcmp(memory.result, c->out, c->result.bytes) == 0,
+                  "%s, prepared, has another result", name);
+        if (c->report)
+            cr_assert(memcmp(&report, c->report, sizeof report) == 0,
+                      "%s, prepared, has another report", name);
+        free(memory.result);
+    }
+    pithp_prepared_free(&rt, p);
+}
+#endif
+
 /* Over host memory, or by copies over the device's. */
 static PT_UNUSED pith_status call_lower(call *c, const pithp_call *it) {
 #ifdef CALL_DEVICE
@@ -98,6 +138,8 @@ static PT_UNUSED pith_status call_lower(call *c, const pithp_call *it) {
 #    else
     const pithp_sink sink = {.launch = call_launch, .closure = c};
     const pith_status rc = pithp_lower(it, &c->result, &memory, &sink);
+    if (rc == PITH_OK && c->result.bytes <= 65536)
+        call_prepared(c, it, &memory);
 #    endif
     free(memory.temporary);
     return rc;

@@ -22,3 +22,9 @@ pith_status pithp_run(pith_scope *s,
         return pithp_run_cuda(s, call, result, memory);
     return pithp_lower(call, result, memory, &sink);
 }
+
+pith_status
+pithp_run_prepared(pith_scope *s, const pithp_prepared *p, const pithp_memory *memory) {
+    const pithp_sink sink = {.launch = run_on_scope, .closure = s};
+    return pithp_prepared_lower(p, memory, &sink);
+}

@@ -115,10 +115,11 @@ static pith_status run_op(pith_scope *s,
         memory->report =
             pithp_check_make(s, pithp_index_describe, pithp_ops[i->primitive].name);
     }
-    const pith_status rc = s->error.code != PITH_OK ? s->error.code
-                           : step->producer >= 0
-                               ? pithp_run_reduction(r, step, &call, memory)
-                               : pithp_run(s, &call, step->spec, memory);
+    const pith_status rc =
+        s->error.code != PITH_OK ? s->error.code
+        : step->producer >= 0    ? pithp_run_reduction(r, step, &call, memory)
+        : step->prepared         ? pithp_run_prepared(s, step->prepared, memory)
+                                 : pithp_run(s, &call, step->spec, memory);
     s->site = site;
     return rc;
 }

@@ -262,15 +262,17 @@ pith_status pithp_infer_concatenate(const pithp_call *call,
 }
 PITHP_NO_TEMPORARY(concatenate)
 
-/* Operands that one launch joins: row r of operand k is bytes[k] bytes from `from[k]` on.
- */
+/* Operands that one launch joins: row r of an operand is `bytes` bytes from
+ * from + r * bytes on. */
 enum { JOINED = 128 };
 typedef struct join_args {
     char *to;
     int64_t pitch; /* bytes between rows of the result */
-    int32_t count;
-    const char *from[JOINED];
-    int64_t bytes[JOINED];
+    int64_t count;
+    struct {
+        const char *from;
+        int64_t bytes;
+    } operand[JOINED];
 } join_args;
 
 static void join(const void *args, int64_t begin, int64_t end) {
@@ -278,8 +280,9 @@ static void join(const void *args, int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; row++) {
         char *to = a->to + row * a->pitch;
         for (int k = 0; k < a->count; k++) {
-            memcpy(to, a->from[k] + row * a->bytes[k], (size_t)a->bytes[k]);
-            to += a->bytes[k];
+            const int64_t bytes = a->operand[k].bytes;
+            memcpy(to, a->operand[k].from + row * bytes, (size_t)bytes);
+            to += bytes;
         }
     }
 }
@@ -287,13 +290,14 @@ static const pithp_host_loop join_loops[PITHP_ISA_COUNT] = {join};
 
 /* Emit the collected operands, and start anew after them. */
 static pith_status launch_joined(join_args *a, int64_t rows, const pithp_sink *sink) {
+    const size_t args =
+        offsetof(join_args, operand) + (size_t)a->count * sizeof *a->operand;
     int64_t bytes = 0;
     for (int k = 0; k < a->count; k++)
-        bytes += a->bytes[k];
-    const pith_status rc = a->count
-                               ? pithp_launch_loops(sink, "concatenate", join_loops, a,
-                                                    sizeof *a, rows, 32768 / bytes + 1)
-                               : PITH_OK;
+        bytes += a->operand[k].bytes;
+    const pith_status rc = a->count ? pithp_launch_loops(sink, "concatenate", join_loops,
+                                                         a, args, rows, 32768 / bytes + 1)
+                                    : PITH_OK;
     a->to += bytes;
     a->count = 0;
     return rc;
@@ -330,7 +334,10 @@ pith_status pithp_lower_concatenate(const pithp_call *call,
         unit *= result->shape[d];
     if (result->count == 0)
         return PITH_OK;
-    join_args a = {.to = memory->result, .pitch = unit * result->shape[p->axis]};
+    join_args a;
+    a.to = memory->result;
+    a.pitch = unit * result->shape[p->axis];
+    a.count = 0;
     for (int k = 0; k < call->operand_count; k++) {
         const int64_t row_bytes = unit * call->operands[k]->shape[p->axis];
         const bool alone = rows == 1 ? row_bytes >= 1 << 20 : row_bytes <= 4 * size;
@@ -344,8 +351,8 @@ pith_status pithp_lower_concatenate(const pithp_call *call,
         if (rc)
             return rc;
         if (!alone) {
-            a.from[a.count] = memory->operands[k];
-            a.bytes[a.count++] = row_bytes;
+            a.operand[a.count].from = memory->operands[k];
+            a.operand[a.count++].bytes = row_bytes;
         }
     }
     return launch_joined(&a, rows, sink);

@@ -10,8 +10,9 @@ size_t pithp_plan_own_bytes(const pithp_plan *plan) {
                    (plan->aliases ? (size_t)p->output_count * sizeof *plan->aliases : 0);
     for (int64_t k = 0; k < plan->step_count; k++) {
         const pithp_step *step = &plan->steps[k];
-        bytes +=
-            step->kind == PITHP_STEP_FUSED ? pithp_fused_memory_bytes(step->fused) : 0;
+        bytes += step->kind == PITHP_STEP_FUSED  ? pithp_fused_memory_bytes(step->fused)
+                 : step->kind == PITHP_STEP_CALL ? pithp_prepared_bytes(step->prepared)
+                                                 : 0;
         for (int i = 0; step->kind == PITHP_STEP_CONTROL && i < step->call->program_count;
              i++)
             bytes += pithp_plan_own_bytes(step->plans[i]);

@@ -71,6 +71,25 @@ static bool lower_fused_steps(pithp_planning *g) {
     return true;
 }
 
+/* Lower the calls that run as steps of their own on the host. */
+static bool prepare_calls(pithp_planning *g) {
+    const pithp_plan *plan = g->plan;
+    if (plan->scheduled || !pithp_scope_device(g->s)->backend->addressable)
+        return true;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        pithp_step *step = &plan->steps[k];
+        if (step->kind != PITHP_STEP_CALL || step->producer >= 0 || step->band ||
+            step->runs_in_consumer || step->call->primitive == PITHP_OP_DEBUG)
+            continue;
+        pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
+        if (call.primitive == PITHP_OP_CHECKED)
+            call = pithp_checked_call(&call);
+        step->prepared =
+            pithp_prepare(plan->runtime, &call, step->spec, step->temporary_bytes);
+    }
+    return true;
+}
+
 /* ---- The pipeline ---- */
 
 static bool (*const passes[])(pithp_planning *g) = {
@@ -85,6 +104,7 @@ static bool (*const passes[])(pithp_planning *g) = {
     pithp_plan_in_place,    /* updates in place */
     pithp_plan_concurrent,  /* reductions that may run at the same time */
     pithp_plan_buffers,     /* buffer assignment */
+    prepare_calls,          /* launches of calls on the host */
 };
 
 enum { VALUE_NUMBERS = 18, VALUE_BOOLS = 4 };
@@ -171,6 +191,7 @@ static void free_step(pith_runtime *rt, pithp_step *step) {
         case PITHP_STEP_CALL:
             pithp_release(rt, step->specs,
                           (size_t)step->call->operand_count * sizeof *step->specs);
+            pithp_prepared_free(rt, step->prepared);
             break;
         case PITHP_STEP_KERNEL:
             pithp_plan_kernel_free(rt, step);

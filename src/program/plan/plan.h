@@ -12,6 +12,7 @@
 #include "program/host/pack.h"
 #include "program/ir/program.h"
 #include "program/op/index_map.h"
+#include "program/op/prepared.h"
 #include "program/op/thresholds.h"
 
 /* ---- Fused steps ---- */
@@ -158,7 +159,7 @@ typedef struct pithp_input_aliases {
 
 typedef enum pithp_plan_step_kind {
     PITHP_STEP_FUSED, /* elementwise instructions, or a copy through views */
-    PITHP_STEP_CALL, /* an operation that pithp_lower runs, a checked one, or a message */
+    PITHP_STEP_CALL, /* a structural operation, a checked one, or a message */
     PITHP_STEP_KERNEL,  /* a kernel of a user */
     PITHP_STEP_CONTROL, /* a branch or loop */
 } pithp_plan_step_kind;
@@ -210,7 +211,11 @@ typedef struct pithp_step {
             pithp_value first, last; /* members, linked by pithp_planning.next */
             int32_t gathers[PITHP_GATHERS];
         };
-        const pith_spec **specs;          /* CALL: of the operands */
+        struct {                      /* CALL */
+            const pith_spec **specs;  /* of the operands */
+            pithp_prepared *prepared; /* its launches on the host; NULL: a run lowers
+                                         it */
+        };
         struct pithp_kernel_call *kernel; /* KERNEL: bound */
         struct {                          /* CONTROL */
             struct pithp_plan **plans;    /* of the call's programs */
