@@ -114,14 +114,15 @@ typedef enum pith_dtype {
 
 #define PITH_DTYPE_COUNT 14 /**< number of dtypes, with PITH_DTYPE_NONE */
 #define PITH_MAX_RANK    8  /**< largest rank of an array */
+#define PITH_SPEC_RANK   12 /**< largest rank of a value inside a compiled program */
 
 /** Dtype and shape of an array. The library interns specs: equal specs are one object. */
 typedef struct pith_spec {
     pith_dtype dtype;
-    int32_t rank;                 /**< 0 to PITH_MAX_RANK */
-    int64_t shape[PITH_MAX_RANK]; /**< extents in C order; 0 beyond the rank */
-    int64_t count;                /**< number of elements */
-    size_t bytes;                 /**< bytes of the elements */
+    int32_t rank;                  /**< 0 to PITH_MAX_RANK */
+    int64_t count;                 /**< number of elements */
+    size_t bytes;                  /**< bytes of the elements */
+    int64_t shape[PITH_SPEC_RANK]; /**< extents in C order; 0 beyond the rank */
 } pith_spec;
 
 /** Extents of an array, C order. */

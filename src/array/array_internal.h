@@ -228,7 +228,9 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 typedef struct pithp_trace {
     struct pithp_program *program; /* under construction; NULL: the trace has ended */
     pith_scope *handles;
-    int depth;                   /* nesting depth of traces and recorded functions */
+    int depth;    /* nesting depth of traces and recorded functions */
+    int max_rank; /* of results of calls: PITH_MAX_RANK; PITHP_MAX_RANK for programs that
+                     the library derives */
     pithp_error refused;         /* first PITH_E_TRACED, cleared or in an outer scope */
     struct pithp_checks *checks; /* recorded checks (array/checks/checks.h); NULL: none */
     /* The function's scope with its original settings, and the call that changed them

@@ -68,6 +68,7 @@ static const pith_array *apply(pith_scope *s,
                                const pith_array *there) {
     pith_spec inferred;
     pithp_refusal refusal;
+    PITH_ASSERT(call->max_rank == PITH_MAX_RANK);
     if (PITHP_UNLIKELY(pithp_infer(call, &inferred, &refusal) != PITH_OK)) {
         pithp_fail_function(s, refusal.code, refusal.function, "%s", refusal.text);
         return NULL;
@@ -151,7 +152,8 @@ const pith_array *pithp_bind(pith_scope *s,
             specs[i] = pithp_array_spec(operands[i]);
             data[i] = operands[i]->data;
         }
-        const pithp_call call = pithp_call_of(primitive, count, specs, params);
+        pithp_call call = pithp_call_of(primitive, count, specs, params);
+        call.max_rank = PITH_MAX_RANK;
         result = apply(s, &call, data, NULL);
     } else {
         pithp_fail_memory(s, (size_t)count * sizeof *specs);
@@ -177,7 +179,8 @@ const pith_array *pithp_bind_in_place(pith_scope *s,
         specs[i] = pithp_array_spec(operands[i]);
         data[i] = operands[i]->data;
     }
-    const pithp_call call = pithp_call_of(primitive, count, specs, params);
+    pithp_call call = pithp_call_of(primitive, count, specs, params);
+    call.max_rank = PITH_MAX_RANK;
     return apply(s, &call, data, operands[0]);
 }
 

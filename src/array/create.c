@@ -10,7 +10,7 @@ full_of_bits(pith_scope *s, pith_dtype dtype, pith_shape shape, uint64_t bits) {
     if (!spec) /* refused early, so that the parameters below are in range */
         return NULL;
     pithp_full_params params = {.dtype = dtype, .rank = shape.rank, .value = bits};
-    memcpy(params.shape, shape.extents, sizeof params.shape);
+    memcpy(params.shape, shape.extents, sizeof shape.extents);
     return pithp_bind(s, PITHP_OP_FULL, 0, NULL, &params);
 }
 
@@ -59,7 +59,7 @@ const pith_array *pith_full_array(pith_scope *s,
     if (!element)
         return NULL;
     pithp_broadcast_params params = {.rank = shape.rank};
-    memcpy(params.shape, shape.extents, sizeof params.shape);
+    memcpy(params.shape, shape.extents, sizeof shape.extents);
     return pithp_bind(s, PITHP_OP_BROADCAST, 1, &element, &params);
 }
 
@@ -71,7 +71,7 @@ iota(pith_scope *s, pith_dtype dtype, pith_shape shape, int axis, const char *fu
     if (counted < 0)
         return NULL;
     pithp_iota_params params = {.dtype = dtype, .rank = shape.rank, .axis = counted};
-    memcpy(params.shape, shape.extents, sizeof params.shape);
+    memcpy(params.shape, shape.extents, sizeof shape.extents);
     return pithp_bind(s, PITHP_OP_IOTA, 0, NULL, &params);
 }
 

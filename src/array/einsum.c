@@ -15,7 +15,7 @@ enum { LETTERS = 52, LABELS = LETTERS + PITH_MAX_RANK, MOST_OPERANDS = 64 };
 typedef struct term {
     const pith_array *array;
     int rank;
-    int8_t labels[PITH_MAX_RANK];
+    int8_t labels[PITHP_MAX_RANK];
 } term;
 
 typedef struct sum {
@@ -238,7 +238,7 @@ static void forget_axis(term *t, int axis) {
 
 /* Replace axes p and q of one label by their diagonal, as the last axis. */
 static bool take_diagonal(sum *e, term *t, int p, int q) {
-    int order[PITH_MAX_RANK], count = 0;
+    int order[PITHP_MAX_RANK], count = 0;
     for (int d = 0; d < t->rank; d++)
         if (d != p && d != q)
             order[count++] = d;
@@ -282,7 +282,7 @@ static bool is_needed(const sum *e, int label, int one, int two) {
 
 /* Remove the axes of `mask`: by a sum, or (extent 1) by dropping. */
 static bool reduce(sum *e, term *t, uint32_t mask, bool drop) {
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     const pith_spec *spec = pithp_array_spec(t->array);
     int rank = 0;
     for (int d = 0; d < spec->rank; d++)
@@ -335,7 +335,7 @@ static int axis_of(const term *t, int label) {
 /* false: the result would have too many axes. */
 static bool pair(const sum *e, int one, int two, pairing *p) {
     const term *a = &e->terms[one], *b = &e->terms[two];
-    int8_t labels[2 * PITH_MAX_RANK];
+    int8_t labels[2 * PITHP_MAX_RANK];
     int count = 0;
     memset(p, 0, sizeof *p);
     for (int d = 0; d < a->rank; d++) {
@@ -344,7 +344,7 @@ static bool pair(const sum *e, int one, int two, pairing *p) {
             continue;
         const bool batch = is_needed(e, label, one, two);
         int32_t *at = batch ? &p->params.batches : &p->params.contracts;
-        int8_t(*pairs)[PITH_MAX_RANK] = batch ? p->params.batch : p->params.contract;
+        int8_t(*pairs)[PITHP_MAX_RANK] = batch ? p->params.batch : p->params.contract;
         pairs[0][*at] = (int8_t)d;
         pairs[1][(*at)++] = (int8_t)axis_of(b, label);
         if (batch)
@@ -405,8 +405,8 @@ static bool choose(const sum *e, int *one, int *two, pairing *best) {
 
 /* t with axes in the order of `labels`; extent 1 for missing labels. */
 static const pith_array *spread(sum *e, const term *t, const term *labels) {
-    int order[PITH_MAX_RANK], count = 0;
-    int64_t shape[PITH_MAX_RANK];
+    int order[PITHP_MAX_RANK], count = 0;
+    int64_t shape[PITHP_MAX_RANK];
     term it = *t;
     for (int d = 0; d < labels->rank; d++) {
         const bool there = has(t, labels->labels[d]);

@@ -11,15 +11,15 @@
 /* The entries of an index, by axis of the array. */
 typedef struct {
     const char *function;
-    int rank;                               /* of the array */
-    int chosen;                             /* axes indexed by arrays or positions */
-    int first;                              /* first of these axes */
-    bool together;                          /* they are adjacent */
-    bool sliced[PITH_MAX_RANK];             /* by a slice shorter than the axis */
-    pith_slice slice[PITH_MAX_RANK];        /* of an axis without an index array */
-    const pith_array *index[PITH_MAX_RANK]; /* of a chosen axis, broadcast */
+    int rank;                                /* of the array */
+    int chosen;                              /* axes indexed by arrays or positions */
+    int first;                               /* first of these axes */
+    bool together;                           /* they are adjacent */
+    bool sliced[PITHP_MAX_RANK];             /* by a slice shorter than the axis */
+    pith_slice slice[PITHP_MAX_RANK];        /* of an axis without an index array */
+    const pith_array *index[PITHP_MAX_RANK]; /* of a chosen axis, broadcast */
     int index_rank;
-    int64_t index_shape[PITH_MAX_RANK];
+    int64_t index_shape[PITHP_MAX_RANK];
 } plan;
 
 static bool is_whole(pith_slice slice) {
@@ -153,7 +153,7 @@ static const pith_array *apply(pith_scope *s,
                                int axes,
                                const pith_array *updates,
                                const pithp_index_params *params) {
-    const pith_array *operands[PITH_MAX_RANK + 2] = {x};
+    const pith_array *operands[PITHP_MAX_RANK + 2] = {x};
     int count = 1;
     for (int d = 0; d < axes; d++)
         if (index[d])
@@ -205,8 +205,8 @@ static const pith_array *gather(pith_scope *s,
         return a;
     params->axis = p->together ? p->first : 0;
     if (!p->together) {
-        bool chosen[PITH_MAX_RANK];
-        int order[PITH_MAX_RANK];
+        bool chosen[PITHP_MAX_RANK];
+        int order[PITHP_MAX_RANK];
         for (int d = 0; d < p->rank; d++)
             chosen[d] = p->index[d];
         if (!(a = brought_forward(s, a, chosen, order)))
@@ -239,8 +239,8 @@ const pith_array *pith_gather(pith_scope *s,
 /* Origin of the axes of into[entries], in order. */
 typedef struct {
     int rank;
-    int64_t shape[PITH_MAX_RANK];
-    int source[PITH_MAX_RANK]; /* an axis of into; for index arrays: -1 - their axis */
+    int64_t shape[PITHP_MAX_RANK];
+    int source[PITHP_MAX_RANK]; /* an axis of into; for index arrays: -1 - their axis */
 } result_axes;
 
 static bool
@@ -325,7 +325,7 @@ static void order_updates(const plan *p,
                           int axis,
                           const int *order,
                           int *to) {
-    int next = 0, wanted[PITH_MAX_RANK], count = 0;
+    int next = 0, wanted[PITHP_MAX_RANK], count = 0;
     for (int i = 0; i < axis; i++)
         wanted[count++] = order[i];
     for (int k = 0; k < p->index_rank; k++)
@@ -349,7 +349,7 @@ static const pith_array *scatter_at(pith_scope *s,
                                     const pith_array *value,
                                     pithp_index_params *params) {
     const pith_spec *x = pithp_array_spec(into);
-    const pith_array *places[PITH_MAX_RANK] = {0};
+    const pith_array *places[PITHP_MAX_RANK] = {0};
     result_axes r = {0};
     pithp_broadcast_params all;
     if (!find_places(s, p, x, places) || !find_axes(s, p, x, places, &r))
@@ -358,8 +358,8 @@ static const pith_array *scatter_at(pith_scope *s,
         pithp_updates(s, p->function, value, x->dtype, r.rank, r.shape);
     if (!updates || !spread(s, p, places, &all))
         return NULL;
-    bool indexed[PITH_MAX_RANK], neighbours = true;
-    int order[PITH_MAX_RANK], back[PITH_MAX_RANK], to[PITH_MAX_RANK], count = 0;
+    bool indexed[PITHP_MAX_RANK], neighbours = true;
+    int order[PITHP_MAX_RANK], back[PITHP_MAX_RANK], to[PITHP_MAX_RANK], count = 0;
     for (int d = 0; d < p->rank; d++) {
         indexed[d] = p->index[d];
         order[d] = d;
@@ -471,7 +471,7 @@ const pith_array *pith_take_along_axis(pith_scope *s,
         !pithp_take_params(s, function, pithp_array_spec(a)->dtype, options, &params))
         return NULL;
     const int rank = pithp_array_spec(a)->rank;
-    int64_t a_shape[PITH_MAX_RANK], index_shape[PITH_MAX_RANK];
+    int64_t a_shape[PITHP_MAX_RANK], index_shape[PITHP_MAX_RANK];
     params.axis = pithp_axis(s, function, options ? options->axis : 0, rank);
     if (params.axis < 0 ||
         !along_shapes(s, function, pithp_array_spec(a), pithp_array_spec(index),
@@ -553,7 +553,7 @@ const pith_array *pith_put_along_axis(pith_scope *s,
         return NULL;
     const pithp_primitive primitive = pithp_scatter_row(s, function, operation);
     const pith_spec *x = pithp_array_spec(into);
-    int64_t x_shape[PITH_MAX_RANK], shape[PITH_MAX_RANK];
+    int64_t x_shape[PITHP_MAX_RANK], shape[PITHP_MAX_RANK];
     const int axis = pithp_axis(s, function, options ? options->axis : 0, x->rank);
     if (primitive == PITHP_PRIMITIVE_COUNT || axis < 0 ||
         !along_shapes(s, function, x, pithp_array_spec(index), axis, x_shape, shape) ||

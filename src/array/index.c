@@ -178,7 +178,7 @@ static const pith_array *updates_of(pith_scope *s,
                    function);
         return NULL;
     }
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     memcpy(shape, to->shape, (size_t)axis * sizeof *shape);
     memcpy(shape + axis, at->shape, (size_t)at->rank * sizeof *shape);
     memcpy(shape + axis + at->rank, to->shape + axis + 1,
@@ -243,7 +243,7 @@ const pith_array *pith_dynamic_slice(pith_scope *s,
         return NULL;
     }
     pithp_dynamic_params params;
-    memcpy(params.shape, sizes.extents, sizeof params.shape);
+    memcpy(params.shape, sizes.extents, sizeof sizes.extents);
     const pith_array *operands[] = {a, starts};
     return pithp_bind(s, PITHP_OP_DYNAMIC_SLICE, 2, operands, &params);
 }

@@ -51,7 +51,7 @@ SCAN(cumlogsumexp, CUMLOGSUMEXP)
 /* The elements from..limit along one axis. */
 static const pith_array *
 along(pith_scope *s, const pith_array *a, int axis, int64_t from, int64_t limit) {
-    pith_slice slices[PITH_MAX_RANK];
+    pith_slice slices[PITHP_MAX_RANK];
     for (int d = 0; d < axis; d++)
         slices[d] = PITH_WHOLE;
     slices[axis] = PITH_SLICE(from, limit, 1);

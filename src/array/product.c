@@ -84,7 +84,7 @@ lead(pith_scope *s, const pith_array *a, int leading, int matrix) {
     const int more = leading + matrix - spec->rank;
     if (more <= 0)
         return a;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     for (int d = 0; d < more; d++)
         shape[d] = 1;
     memcpy(shape + more, spec->shape, (size_t)spec->rank * sizeof *shape);
@@ -177,7 +177,7 @@ static bool take_pairs(pith_scope *s,
                        const pith_axes axes[2],
                        const pith_array *const operands[2],
                        int32_t *count,
-                       int8_t pairs[2][PITH_MAX_RANK]) {
+                       int8_t pairs[2][PITHP_MAX_RANK]) {
     for (int k = 0; k < 2; k++) {
         if (axes[k].all || axes[k].keep || axes[k].count != axes[0].count ||
             axes[k].count < 0 || axes[k].count > PITH_MAX_RANK) {

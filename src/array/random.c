@@ -50,7 +50,7 @@ bool pithp_random_options_fit(pith_scope *s,
 
 static pithp_random_params params_of(pith_dtype dtype, pith_shape shape) {
     pithp_random_params p = {.dtype = dtype, .rank = shape.rank};
-    memcpy(p.shape, shape.extents, sizeof p.shape);
+    memcpy(p.shape, shape.extents, sizeof shape.extents);
     return p;
 }
 
@@ -106,7 +106,7 @@ spread(pith_scope *s, const pith_array *a, pith_shape shape, int last) {
     if (shape.rank + last > PITH_MAX_RANK)
         return a; /* the primitive refuses it */
     pithp_broadcast_params p = {.rank = shape.rank + last};
-    memcpy(p.shape, shape.extents, sizeof p.shape);
+    memcpy(p.shape, shape.extents, sizeof shape.extents);
     for (int d = 0; d < last; d++)
         p.shape[shape.rank + d] = spec->shape[spec->rank - last + d];
     for (int d = 0; d < spec->rank; d++)

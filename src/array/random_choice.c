@@ -63,7 +63,7 @@ static const pith_array *shuffled_places(pith_scope *s,
     if (places)
         return places;
     pithp_iota_params p = {.dtype = PITH_I64, .rank = shape.rank, .axis = axis};
-    memcpy(p.shape, shape.extents, sizeof p.shape);
+    memcpy(p.shape, shape.extents, sizeof shape.extents);
     return pithp_bind(s, PITHP_OP_IOTA, 0, NULL, &p);
 }
 
@@ -306,7 +306,7 @@ const pith_array *pith_random_choice(pith_scope *s,
         return NULL;
     if (count_of(shape) == 0) {
         pithp_full_params none = {.dtype = PITH_I64, .rank = shape.rank};
-        memcpy(none.shape, shape.extents, sizeof none.shape);
+        memcpy(none.shape, shape.extents, sizeof shape.extents);
         return pithp_bind(s, PITHP_OP_FULL, 0, NULL, &none);
     }
     if (o.weights) {

@@ -41,7 +41,7 @@ pith_swapaxes(pith_scope *s, const pith_array *a, int first, int second) {
         x < 0 ? -1 : pithp_axis(s, "pith_swapaxes", second, pithp_array_spec(a)->rank);
     if (y < 0)
         return NULL;
-    int order[PITH_MAX_RANK];
+    int order[PITHP_MAX_RANK];
     for (int d = 0; d < PITH_MAX_RANK; d++)
         order[d] = d == x ? y : d == y ? x : d;
     return transposed(s, a, order);
@@ -55,7 +55,7 @@ pith_moveaxis(pith_scope *s, const pith_array *a, int source, int destination) {
                  : pithp_axis(s, "pith_moveaxis", destination, pithp_array_spec(a)->rank);
     if (to < 0)
         return NULL;
-    int order[PITH_MAX_RANK];
+    int order[PITHP_MAX_RANK];
     for (int d = 0, next = 0; d < pithp_array_spec(a)->rank; d++) {
         next += next == from;
         order[d] = d == to ? from : next++;
@@ -68,7 +68,7 @@ pith_moveaxis(pith_scope *s, const pith_array *a, int source, int destination) {
 /* Elements start to limit of one axis, with NumPy's rules. */
 static const pith_array *
 part_of(pith_scope *s, const pith_array *a, int axis, int64_t start, int64_t limit) {
-    pith_slice slices[PITH_MAX_RANK];
+    pith_slice slices[PITHP_MAX_RANK];
     for (int d = 0; d < axis; d++)
         slices[d] = PITH_WHOLE;
     slices[axis] = PITH_SLICE(start, limit, 1);
@@ -444,7 +444,7 @@ const pith_array *pith_diagonal(pith_scope *s, const pith_array *a, int64_t offs
     const int64_t count = below < right ? below : right;
     shape.extents[--shape.rank - 1] = rows * columns;
     const int64_t start = diagonal < 0 ? -diagonal * columns : diagonal;
-    pith_slice slices[PITH_MAX_RANK];
+    pith_slice slices[PITHP_MAX_RANK];
     for (int d = 0; d < shape.rank - 1; d++)
         slices[d] = PITH_WHOLE;
     slices[shape.rank - 1] =

@@ -8,7 +8,7 @@ static const pith_array *
 keep_axes(pith_scope *s, const pith_array *result, const pith_spec *from, uint32_t mask) {
     if (!result)
         return NULL;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     for (int d = 0; d < from->rank; d++)
         shape[d] = mask >> d & 1 ? 1 : from->shape[d];
     const pith_spec *spec =

@@ -64,7 +64,7 @@ static const pith_array *segment(pith_scope *s,
         return NULL;
     const bool counts = spec->dtype == PITH_BOOL && (primitive == PITHP_OP_SCATTER_ADD ||
                                                      primitive == PITHP_OP_SCATTER_MUL);
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     memcpy(shape, spec->shape, sizeof shape);
     shape[0] = segments;
     const pith_array *rows = counts ? pithp_cast(work, data, PITH_I64) : data;
@@ -232,7 +232,7 @@ pith_one_hot(pith_scope *s, const pith_array *index, int64_t classes, pith_dtype
     if (!pithp_enter(s) || !pithp_index_check(s, function, "index", index))
         return NULL;
     const pith_spec *spec = pithp_array_spec(index);
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     if (classes < 0 || spec->rank == PITH_MAX_RANK) {
         pithp_fail(s, classes < 0 ? PITH_E_ARG : PITH_E_SHAPE, NULL,
                    "%s: %lld classes of an array of rank %d", function,

@@ -23,7 +23,7 @@ pith_broadcast_to(pith_scope *s, const pith_array *a, pith_shape shape) {
         return NULL;
     }
     pithp_broadcast_params params = {.rank = shape.rank};
-    memcpy(params.shape, shape.extents, sizeof params.shape);
+    memcpy(params.shape, shape.extents, sizeof shape.extents);
     for (int d = 0; d < from->rank; d++)
         params.dimensions[d] = shape.rank - from->rank + d;
     return pithp_bind(s, PITHP_OP_BROADCAST, 1, &a, &params);
@@ -133,7 +133,7 @@ const pith_array *pith_expand_dims(pith_scope *s, const pith_array *a, pith_axes
     }
     if (!pithp_axes(s, "pith_expand_dims", axes, rank, &mask))
         return NULL;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     for (int d = 0, next = 0; d < rank; d++)
         shape[d] = mask >> d & 1 ? 1 : from->shape[next++];
     const pith_spec *spec = pithp_spec(s, from->dtype, rank, shape);
@@ -146,7 +146,7 @@ const pith_array *pith_squeeze(pith_scope *s, const pith_array *a, pith_axes axe
         !pithp_axes(s, "pith_squeeze", axes, pithp_array_spec(a)->rank, &mask))
         return NULL;
     const pith_spec *from = pithp_array_spec(a);
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     int rank = 0;
     for (int d = 0; d < from->rank; d++) {
         if (!(mask >> d & 1) || (axes.all && from->shape[d] != 1)) {
@@ -231,7 +231,7 @@ static const pith_array *sliced(pith_scope *s, const pith_array *a, const picked
     const pith_spec *from = pithp_array_spec(a);
     pithp_slice_params params = {0};
     bool whole = true, empty = false;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     for (int d = 0; d < from->rank; d++) {
         const picked p = picks[d];
         whole &= p.start == 0 && p.step == 1 && p.count == from->shape[d];
@@ -284,7 +284,7 @@ const pith_array *pith_slice_array(pith_scope *s,
                                    const pith_array *a,
                                    int64_t count,
                                    const pith_slice *slices) {
-    picked picks[PITH_MAX_RANK];
+    picked picks[PITHP_MAX_RANK];
     if (!pithp_enter(s) || read_slices(s, a, count, slices, picks) != PITH_OK)
         return NULL;
     return sliced(s, a, picks);
@@ -296,8 +296,8 @@ pith_status pithp_slice_plan(pith_scope *s,
                              const pith_slice *slices,
                              const pith_spec **spec,
                              pithp_move *move) {
-    picked picks[PITH_MAX_RANK];
-    int64_t stride[PITH_MAX_RANK];
+    picked picks[PITHP_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     pith_status rc = read_slices(s, a, count, slices, picks);
     if (rc == PITH_OK)
         rc = pithp_array_check(s, a, "pith_slice_array", "a"); /* it must have a value */
@@ -335,8 +335,8 @@ pith_slice_at(pith_scope *s, const pith_array *a, int axis, int64_t index) {
                    (long long)index, counted, (long long)extent);
         return NULL;
     }
-    picked picks[PITH_MAX_RANK];
-    int64_t shape[PITH_MAX_RANK];
+    picked picks[PITHP_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     int rank = 0;
     for (int d = 0; d < from->rank; d++) {
         picks[d] = d == counted ? (picked){place, 1, 1} : (picked){0, from->shape[d], 1};
@@ -424,7 +424,7 @@ pith_stack(pith_scope *s, int64_t count, const pith_array *const *arrays, int ax
     const int counted = pithp_axis(s, "pith_stack", axis, from->rank + 1);
     if (counted < 0)
         return NULL;
-    int64_t shape[PITH_MAX_RANK + 1];
+    int64_t shape[PITHP_MAX_RANK + 1];
     for (int d = 0, next = 0; d <= from->rank; d++)
         shape[d] = d == counted ? 1 : from->shape[next++];
     const pith_spec *spec = pithp_spec(s, from->dtype, from->rank + 1, shape);

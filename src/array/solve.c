@@ -56,7 +56,7 @@ static const pith_array *part(pith_scope *w,
                               int64_t bottom,
                               int64_t left,
                               int64_t right) {
-    pith_slice slices[PITH_MAX_RANK];
+    pith_slice slices[PITHP_MAX_RANK];
     const int rank = a ? pithp_array_spec(a)->rank : 2;
     for (int d = 0; d < rank; d++)
         slices[d] = PITH_WHOLE;
@@ -196,7 +196,7 @@ static const pith_array *factorise(pith_scope *w, const pith_array *a, bool uppe
     if (wide && upper)
         wide = pith_swapaxes(w, wide, -1, -2);
     for (int64_t j = 0; j < n && w->error.code == PITH_OK; j++) {
-        pith_padding above[PITH_MAX_RANK] = {{0}};
+        pith_padding above[PITHP_MAX_RANK] = {{0}};
         above[rank - 2].low = j;
         const pith_array *column = factor_column(w, wide, all, j, n);
         const pith_array *zero = pith_like(w, wide, 0);

@@ -142,6 +142,7 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
     *t = (pithp_trace){.program = p,
                        .handles = handles,
                        .depth = around ? around->depth + 1 : 1,
+                       .max_rank = around ? around->max_rank : PITH_MAX_RANK,
                        .scope = s,
                        .check_level = s->check_level,
                        .no_validation = s->no_validation};
@@ -263,7 +264,8 @@ pith_status pithp_trace_bind_many(pith_scope *s,
                                                                 .operand_count = count,
                                                                 .operands = values,
                                                                 .params = params,
-                                                                .site = s->site});
+                                                                .site = s->site,
+                                                                .max_rank = t->max_rank});
     if (values != few)
         pithp_release(s->runtime, values, bytes);
     const int64_t made = first < 0 ? 0 : t->program->value_count - first;

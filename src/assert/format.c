@@ -193,7 +193,7 @@ static pith_status add_axis(const printer *p, int axis, int64_t at) {
 }
 
 static void add_index(const pith_assertion *a, pithp_text *t) {
-    int64_t index[PITH_MAX_RANK] = {0}, first = (int64_t)~a->of->seen.first;
+    int64_t index[PITHP_MAX_RANK] = {0}, first = (int64_t)~a->of->seen.first;
     if (!pithp_assertion_failed(a)) {
         pithp_text_add(t, "none");
         return;

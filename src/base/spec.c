@@ -73,7 +73,9 @@ static const pith_spec *insert(pith_runtime *rt, const pith_spec *key, uint64_t 
     pith_spec *made = pithp_allocate(rt, sizeof *made);
     if (!made)
         goto out;
-    *made = *key;
+    memset(made, 0, sizeof *made);
+    memcpy(made, key,
+           offsetof(pith_spec, shape) + (size_t)key->rank * sizeof key->shape[0]);
     t->count++;
     atomic_store_explicit(slot, made, memory_order_release);
     found = made;
@@ -82,18 +84,25 @@ out:
     return found;
 }
 
-const pith_spec *
-pithp_spec(pith_scope *s, pith_dtype dtype, int rank, const int64_t *shape) {
+const pith_spec *pithp_spec_within(pith_scope *s,
+                                   pith_dtype dtype,
+                                   int rank,
+                                   const int64_t *shape,
+                                   int max_rank) {
     if (pith_dtype_size(dtype) == 0) {
         pithp_fail_function(s, PITH_E_DTYPE, NULL, "invalid dtype %d", (int)dtype);
         return NULL;
     }
-    if (rank < 0 || rank > PITH_MAX_RANK) {
+    if (rank < 0 || rank > max_rank) {
         pithp_fail_function(s, PITH_E_SHAPE, NULL, "rank %d, expected 0 to %d", rank,
-                            PITH_MAX_RANK);
+                            max_rank);
         return NULL;
     }
-    pith_spec key = {.dtype = dtype, .rank = rank, .count = 1};
+    pith_spec key; /* the extents beyond the rank are not set */
+    key.dtype = dtype;
+    key.rank = rank;
+    key.count = 1;
+    key.bytes = 0;
     size_t span = 1; /* product of the non-zero extents, so that an empty array cannot
                         hide an overflow */
     for (int i = 0; i < rank; i++) {

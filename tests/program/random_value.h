@@ -23,7 +23,7 @@ typedef struct ingredient {
     pithp_primitive primitive;
     int operand_count;
     int operands[RECIPE_OPERANDS];
-    _Alignas(16) char params[256];
+    _Alignas(16) char params[512];
     /* Control flow: of cond {index, a, b} and branches (a, b) -> a's; of scan {constant,
      * carry} or, with rows, {carry, xs}; of while {carry, constant}, which counts to
      * `length`, or ends before at a carry with a NaN (`ends`). The value is the first

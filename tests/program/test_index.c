@@ -176,9 +176,9 @@ Test(index, combines_repeated_indices_in_order) {
             }
         }
     }
-    const pith_spec xs = {PITH_F64, 2, {N, K}, N * K, sizeof x},
-                    is = {PITH_I32, 1, {M}, M, sizeof index},
-                    us = {PITH_F64, 2, {M, K}, M * K, sizeof updates};
+    const pith_spec xs = {PITH_F64, 2, N * K, sizeof x, {N, K}},
+                    is = {PITH_I32, 1, M, sizeof index, {M}},
+                    us = {PITH_F64, 2, M * K, sizeof updates, {M, K}};
     const pithp_index_params params = {.mode = PITHP_INDEX_DROP};
     for (int add = 0; add < 2; add++) {
         call c = {.primitive = add ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
@@ -209,10 +209,10 @@ Test(index, moves_single_elements_as_rows) {
     static double x[N], updates[M], taken[M], sum[N];
     static int32_t narrow[M];
     static int64_t wide[M];
-    const pith_spec xs = {PITH_F64, 1, {N}, N, sizeof x},
-                    us = {PITH_F64, 1, {M}, M, sizeof updates},
-                    is[] = {{PITH_I32, 1, {M}, M, sizeof narrow},
-                            {PITH_I64, 1, {M}, M, sizeof wide}};
+    const pith_spec xs = {PITH_F64, 1, N, sizeof x, {N}},
+                    us = {PITH_F64, 1, M, sizeof updates, {M}},
+                    is[] = {{PITH_I32, 1, M, sizeof narrow, {M}},
+                            {PITH_I64, 1, M, sizeof wide, {M}}};
     static const int places[] = {0, 1, 300, 511, 512, 513, 1024, 1600, 1601, M - 1};
     static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
                                              PITHP_INDEX_WRAP, PITHP_INDEX_ERROR};
@@ -304,12 +304,12 @@ Test(index, combines_promised_indices_alike) {
     }
     for (int i = 0; i < M * COLUMNS; i++)
         updates[i] = narrow_updates[i] = i * 7907 % 1021 - 500;
-    const pith_spec xs[] = {{PITH_I64, 2, {N, COLUMNS}, N * COLUMNS, sizeof x},
-                            {PITH_I32, 2, {N, COLUMNS}, N * COLUMNS, sizeof narrow}},
+    const pith_spec xs[] = {{PITH_I64, 2, N * COLUMNS, sizeof x, {N, COLUMNS}},
+                            {PITH_I32, 2, N * COLUMNS, sizeof narrow, {N, COLUMNS}}},
                     us[] =
-                        {{PITH_I64, 2, {M, COLUMNS}, M * COLUMNS, sizeof updates},
-                         {PITH_I32, 2, {M, COLUMNS}, M * COLUMNS, sizeof narrow_updates}},
-                    is = {PITH_I32, 1, {M}, M, sizeof index[0]};
+                        {{PITH_I64, 2, M * COLUMNS, sizeof updates, {M, COLUMNS}},
+                         {PITH_I32, 2, M * COLUMNS, sizeof narrow_updates, {M, COLUMNS}}},
+                    is = {PITH_I32, 1, M, sizeof index[0], {M}};
     for (OPS_WITH(p, PITHP_TRAIT_SCATTER))
         for (int k = 0; k < 6; k++) {
             const int kind = k % 3, small = k / 3;
@@ -363,9 +363,9 @@ static void scatter_from_both_ends(pithp_primitive p, pithp_index_mode mode, int
         at = at < 0 ? 0 : at >= N ? N - 1 : at;
         want[at] = p == PITHP_OP_SCATTER_SET ? updates[i] : want[at] + updates[i];
     }
-    const pith_spec xs = {PITH_F64, 1, {N}, N, sizeof x},
-                    us = {PITH_F64, 1, {M}, M, sizeof updates},
-                    is = {PITH_I32, 1, {M}, M, sizeof index};
+    const pith_spec xs = {PITH_F64, 1, N, sizeof x, {N}},
+                    us = {PITH_F64, 1, M, sizeof updates, {M}},
+                    is = {PITH_I32, 1, M, sizeof index, {M}};
     const pithp_index_params params = {.sorted = true, .mode = mode};
     call c = {.primitive = p,
               .count = 3,
@@ -402,9 +402,9 @@ Test(index, several_sorted_indices_may_count_from_the_end) {
         updates[i] = sin(i) * (i % 7 ? 1 : 1e9);
         want[row * N + (index[1][i] + N) % N] += updates[i];
     }
-    const pith_spec xs = {PITH_F64, 2, {N, N}, N * N, sizeof x},
-                    us = {PITH_F64, 1, {M}, M, sizeof updates},
-                    is = {PITH_I32, 1, {M}, M, sizeof index[0]};
+    const pith_spec xs = {PITH_F64, 2, N * N, sizeof x, {N, N}},
+                    us = {PITH_F64, 1, M, sizeof updates, {M}},
+                    is = {PITH_I32, 1, M, sizeof index[0], {M}};
     const pithp_index_params params = {.sorted = true};
     call c = {.primitive = PITHP_OP_SCATTER_ADD,
               .count = 4,
@@ -422,8 +422,8 @@ Test(index, reports_the_first_index_out_of_range) {
     static const float x[6] = {0, 1, 2, 3, 4, 5};
     static const int64_t rows[4] = {0, -1, 2, 1}, columns[4] = {2, 0, 0, -4};
     static const uint64_t huge[4] = {0, 1, UINT64_MAX, 1};
-    const pith_spec xs = {PITH_F32, 2, {2, 3}, 6, 24}, is = {PITH_I64, 1, {4}, 4, 32},
-                    us = {PITH_U64, 1, {4}, 4, 32};
+    const pith_spec xs = {PITH_F32, 2, 6, 24, {2, 3}}, is = {PITH_I64, 1, 4, 32, {4}},
+                    us = {PITH_U64, 1, 4, 32, {4}};
     const pithp_index_params params = {.mode = PITHP_INDEX_ERROR, .fill = 0};
     for (int k = 0; k < 2; k++) {
         pith_report report = {0};
@@ -450,9 +450,9 @@ Test(index, reports_the_first_index_out_of_range) {
 }
 
 Test(index, refuses_what_does_not_fit) {
-    const pith_spec x = {PITH_F32, 2, {2, 3}, 6, 24}, f = {PITH_F32, 1, {4}, 4, 16},
-                    i = {PITH_I32, 1, {4}, 4, 16}, none = {PITH_F32, 2, {0, 3}, 0, 0},
-                    u = {PITH_F32, 2, {4, 2}, 8, 32};
+    const pith_spec x = {PITH_F32, 2, 6, 24, {2, 3}}, f = {PITH_F32, 1, 4, 16, {4}},
+                    i = {PITH_I32, 1, 4, 16, {4}}, none = {PITH_F32, 2, 0, 0, {0, 3}},
+                    u = {PITH_F32, 2, 8, 32, {4, 2}};
     const pithp_index_params clip = {.mode = PITHP_INDEX_CLIP}, last = {.axis = 2};
     const struct {
         pithp_primitive primitive;

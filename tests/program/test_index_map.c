@@ -14,7 +14,7 @@ static pith_spec spec_of(int rank, const int64_t *shape) {
 Test(index_map, of_a_slice_with_a_huge_step) {
     const pith_spec x = spec_of(2, (int64_t[]){5, 3}), to = spec_of(2, (int64_t[]){1, 2});
     const pithp_slice_params p = {{4, 2}, {5, -1}, {INT64_MAX, -2}};
-    int64_t stride[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     const int64_t own[] = {24, 8};
     const int64_t offset =
         pithp_view_strides(PITHP_OP_SLICE, &p, &x, own, 8, &to, stride);
@@ -27,7 +27,7 @@ Test(index_map, of_a_view_without_elements) {
                     none = spec_of(1, (int64_t[]){0});
     const pithp_slice_params p = {{5, 1}, {5, 3}, {1, 1}};
     const pithp_reverse_params turned = {1};
-    int64_t stride[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     const int64_t own[] = {3, 1};
     cr_assert(pithp_view_strides(PITHP_OP_SLICE, &p, &x, own, 1, &to, stride) == 0);
     cr_assert(pithp_view_strides(PITHP_OP_REVERSE, &turned, &none, own + 1, 1, &none,
@@ -39,7 +39,7 @@ Test(index_map, of_a_broadcast_repeats) {
                     to = spec_of(4, (int64_t[]){6, 4, 7, 3});
     const pithp_broadcast_params p = {
         .rank = 4, .shape = {6, 4, 7, 3}, .dimensions = {1, 3}};
-    int64_t stride[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     const int64_t own[] = {-2, 5};
     cr_assert(pithp_view_strides(PITHP_OP_BROADCAST, &p, &x, own, 1, &to, stride) == 0);
     cr_assert(stride[0] == 0 && stride[1] == -2 && stride[2] == 0 && stride[3] == 0);

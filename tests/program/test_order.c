@@ -85,7 +85,7 @@ Test(order, sorts_long_lines_stably) {
     static float x[N];
     for (int i = 0; i < N; i++)
         x[i] = (float)(noise() % 1000) - 500 + (noise() % 50 ? 0.0f : NAN);
-    const pith_spec spec = {PITH_F32, 1, {N}, N, sizeof x};
+    const pith_spec spec = {PITH_F32, 1, N, sizeof x, {N}};
     for (int descending = 0; descending < 2; descending++) {
         const pithp_sort_params p = {0, descending};
         call c = {.primitive = PITHP_OP_ARGSORT,
@@ -116,7 +116,7 @@ Test(order, carries_running_sums_in_double) {
         sofar[i % M] += (double)x[i];
         want[i] = (float)sofar[i % M];
     }
-    const pith_spec spec = {PITH_F32, 2, {N, M}, N * M, sizeof x};
+    const pith_spec spec = {PITH_F32, 2, N * M, sizeof x, {N, M}};
     const pithp_scan_params p = {0, false};
     call c = {.primitive = PITHP_OP_CUMSUM,
               .count = 1,
@@ -136,7 +136,7 @@ Test(order, scans_depend_on_the_place_alone) {
     for (int i = 0; i < N; i++)
         x[i] = (double)noise() * (noise() % 3 ? 1e-9 : 1.0) - 1e8;
     for (int n = N; n > 0; n -= n > 1000 ? 997 : 61) {
-        const pith_spec spec = {PITH_F64, 1, {n}, n, (size_t)n * sizeof *x};
+        const pith_spec spec = {PITH_F64, 1, n, (size_t)n * sizeof *x, {n}};
         const pithp_scan_params p = {0, false};
         call c = {.primitive = PITHP_OP_CUMSUM,
                   .count = 1,
@@ -173,7 +173,7 @@ Test(order, sorts_lines_for_many_threads) {
                 k < 12 ? (uint64_t)noise() << 32 | noise() : noise() % 50;
             memcpy((char *)x + (size_t)i * size, &bits, size);
         }
-        const pith_spec spec = {dtype, 1, {N}, N, N * size};
+        const pith_spec spec = {dtype, 1, N, N * size, {N}};
         call c = {.primitive = PITHP_OP_ARGSORT,
                   .count = 1,
                   .specs = {&spec},
@@ -215,7 +215,7 @@ Test(order, sorts_lines_beside_each_other) {
     for (int k = 0; k < 2 * PITHP_COUNT(lengths); k++) {
         const int64_t n = lengths[k / 2], count = 6 * n;
         const pithp_sort_params p = {1, k % 2};
-        const pith_spec spec = {PITH_F32, 3, {3, n, 2}, count, (size_t)count * sizeof *x};
+        const pith_spec spec = {PITH_F32, 3, count, (size_t)count * sizeof *x, {3, n, 2}};
         for (int64_t i = 0; i < count; i++)
             x[i] = noise() % 60 ? (float)(noise() % 300) - 150 : NAN;
         call c = {.primitive = PITHP_OP_ARGSORT,

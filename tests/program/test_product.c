@@ -387,7 +387,8 @@ Test(product, rounds_within_its_bound_and_alike, .timeout = 120) {
 
 /* ---- Golden values ---- */
 
-static void read_pairs(const golden_json *pairs, int32_t *count, int8_t to[2][8]) {
+static void
+read_pairs(const golden_json *pairs, int32_t *count, int8_t to[2][PITHP_MAX_RANK]) {
     *count = golden_length(golden_item(pairs, 0));
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < golden_length(golden_item(pairs, k)); i++)

@@ -125,7 +125,7 @@ Test(reduce, sums_in_the_stated_order) {
             for (int64_t i = 0; i < n; i++)
                 x[i + offset] = noise();
             const double want = stated_sum(x + offset, n, 1);
-            const pith_spec spec = {PITH_F64, 1, {n}, n, (size_t)n * 8};
+            const pith_spec spec = {PITH_F64, 1, n, (size_t)n * 8, {n}};
             const pithp_reduce_params all = {1};
             for (int isa = 0; isa < PITHP_ISA_COUNT; isa++) {
                 call c = {.primitive = PITHP_OP_SUM,
@@ -158,7 +158,7 @@ Test(reduce, sums_columns_in_the_same_order) {
             for (int64_t i = 0; i < outer * n * m; i++)
                 x[i] = noise();
             const pith_spec spec = {
-                PITH_F64, 3, {outer, n, m}, outer * n * m, (size_t)(outer * n * m) * 8};
+                PITH_F64, 3, outer * n * m, (size_t)(outer * n * m) * 8, {outer, n, m}};
             const pithp_reduce_params middle = {2};
             for (int isa = 0; isa < PITHP_ISA_COUNT; isa++) {
                 call c = {.primitive = PITHP_OP_SUM,
@@ -189,7 +189,7 @@ Test(reduce, sums_scattered_axes_in_c_order) {
     static double x[A * B * C * D], line[A * C];
     for (int i = 0; i < A * B * C * D; i++)
         x[i] = noise();
-    const pith_spec spec = {PITH_F64, 4, {A, B, C, D}, A * B * C * D, sizeof x};
+    const pith_spec spec = {PITH_F64, 4, A * B * C * D, sizeof x, {A, B, C, D}};
     const pithp_reduce_params p = {1 | 4};
     call c = {.primitive = PITHP_OP_SUM,
               .count = 1,
@@ -216,7 +216,7 @@ Test(reduce, sums_single_precision_in_double) {
     for (int i = 0; i < N; i++)
         wide[i] = (double)(x[i] = (float)noise());
     const float want = (float)stated_sum(wide, N, 1);
-    const pith_spec spec = {PITH_F32, 1, {N}, N, sizeof x};
+    const pith_spec spec = {PITH_F32, 1, N, sizeof x, {N}};
     const pithp_reduce_params p = {1};
     call c = {.primitive = PITHP_OP_SUM,
               .count = 1,
@@ -272,11 +272,11 @@ static void check_extremes(int64_t rows, int64_t n, int kind, pithp_isa isa) {
     for (int k = 0; k < 4; k++) {
         const bool greatest = k & 1, wide = k & 2;
         const size_t size = wide ? sizeof *x : sizeof *narrow;
-        const pith_spec spec = {wide ? PITH_F64 : PITH_F32,
-                                2,
-                                {rows, n},
-                                rows * n,
-                                (size_t)(rows * n) * size};
+        const pith_spec spec = {.dtype = wide ? PITH_F64 : PITH_F32,
+                                .rank = 2,
+                                .shape = {rows, n},
+                                .count = rows * n,
+                                .bytes = (size_t)(rows * n) * size};
         const pithp_reduce_params last = {2};
         call c = {.primitive = greatest ? PITHP_OP_MAX_OF : PITHP_OP_MIN_OF,
                   .count = 1,

@@ -138,7 +138,7 @@ Test(shape, transposes_large_arrays_in_every_order) {
         x[i] = i;
     static const int32_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                         {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    const pith_spec spec = {PITH_I32, 3, {A, B, C}, A * B * C, sizeof x};
+    const pith_spec spec = {PITH_I32, 3, A * B * C, sizeof x, {A, B, C}};
     for (int o = 0; o < PITHP_COUNT(orders); o++) {
         pithp_transpose_params p = {0};
         memcpy(p.permutation, orders[o], sizeof orders[o]);
@@ -162,8 +162,8 @@ Test(shape, transposes_large_arrays_in_every_order) {
 }
 
 Test(shape, refuses_what_does_not_fit) {
-    const pith_spec x = {PITH_F32, 2, {3, 4}, 12, 48}, y = {PITH_F32, 1, {4}, 4, 16},
-                    z = {PITH_F64, 2, {3, 4}, 12, 96};
+    const pith_spec x = {PITH_F32, 2, 12, 48, {3, 4}}, y = {PITH_F32, 1, 4, 16, {4}},
+                    z = {PITH_F64, 2, 12, 96, {3, 4}};
     const pithp_slice_params past = {{0, 0}, {4, 4}, {1, 1}};
     const pithp_transpose_params twice = {{0, 0}};
     const pithp_reshape_params wrong = {1, {13}}, huge = {3, {1l << 40, 1l << 40, 2}};

@@ -152,7 +152,7 @@ static pith_status add_leaf(capture *c,
     leaf->node = row;
     leaf->dtype = spec->dtype;
     leaf->shape.rank = spec->rank;
-    memcpy(leaf->shape.extents, spec->shape, sizeof spec->shape);
+    memcpy(leaf->shape.extents, spec->shape, sizeof leaf->shape.extents);
     leaf->count = spec->count;
     leaf->bytes = spec->bytes;
     leaf->unit = unit;

@@ -11,7 +11,10 @@ typedef int32_t i32;
 typedef int64_t i64;
 #include "program/source/args/elementwise.h"
 
-_Static_assert(PITHP_CUDA_RANK == PITH_MAX_RANK, "kernels hold every rank");
+_Static_assert(PITHP_CUDA_RANK == PITHP_MAX_RANK, "kernels hold every rank");
+_Static_assert(sizeof((m_elementwise_args){0}.shape) == PITHP_MAX_RANK * sizeof(i64),
+               "also these");
+
 /* ---- Launches ---- */
 
 pith_status pithp_cuda_launch(const pithp_sink *sink,

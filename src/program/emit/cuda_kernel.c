@@ -130,10 +130,10 @@ void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
     const int strided = pithp_kernel_strided_before(x->a, x->a->external_count);
     pithp_text_print(x->t,
                      "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
-                     "    i64 shape[8];\n    void *at[%d];\n",
-                     name, x->a->external_count);
+                     "    i64 shape[%d];\n    void *at[%d];\n",
+                     name, PITHP_MAX_RANK, x->a->external_count);
     if (strided)
-        pithp_text_print(x->t, "    i64 stride[%d][8];\n", strided);
+        pithp_text_print(x->t, "    i64 stride[%d][%d];\n", strided, PITHP_MAX_RANK);
     if (x->a->gather_count)
         pithp_text_print(x->t,
                          "    struct {\n        const void *index;\n"
@@ -253,18 +253,27 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work 
 
 /* ---- Arguments ---- */
 
+/* The strides of an external; zero beyond the rank. */
+static void copy_strides(int64_t to[PITHP_MAX_RANK],
+                         const pithp_fused_step *step,
+                         const pithp_external *x) {
+    const size_t rank = (size_t)step->rank;
+    memcpy(to, x->stride, rank * sizeof *to);
+    memset(to + rank, 0, (PITHP_MAX_RANK - rank) * sizeof *to);
+}
+
 size_t pithp_kernel_arguments(const pithp_fused_args *from, int64_t count, void *memory) {
     const pithp_fused_step *step = from->step;
     pithp_kernel_args *args = memory;
     char **at = (char **)(void *)(args + 1);
-    int64_t(*stride)[PITH_MAX_RANK] =
-        (int64_t(*)[PITH_MAX_RANK])(void *)(at + step->external_count);
+    int64_t(*stride)[PITHP_MAX_RANK] =
+        (int64_t(*)[PITHP_MAX_RANK])(void *)(at + step->external_count);
     *args = (pithp_kernel_args){.count = count, .rank = step->rank};
     memcpy(args->shape, step->shape, sizeof args->shape);
     for (int e = 0; e < step->external_count; e++) {
         at[e] = from->data[e];
         if (is_strided(step, &step->externals[e]))
-            memcpy(*stride++, step->externals[e].stride, sizeof *stride);
+            copy_strides(*stride++, step, &step->externals[e]);
     }
     pithp_fused_gather_from *gather = (pithp_fused_gather_from *)(void *)stride;
     for (int k = 0; k < step->gather_count; k++) {
@@ -280,7 +289,7 @@ static pithp_kernel_piece piece_argument(const pithp_fused_args *from, int piece
     const pithp_box *box = &step->boxes[piece];
     pithp_kernel_piece p = {.at = NULL};
     int64_t first = 0;
-    memcpy(p.stride, x->stride, sizeof p.stride);
+    copy_strides(p.stride, step, x);
     for (int d = 0; d < step->rank; d++) {
         p.begin[d] = box->begin[d];
         p.end[d] = box->end[d];
@@ -292,7 +301,7 @@ static pithp_kernel_piece piece_argument(const pithp_fused_args *from, int piece
 
 size_t pithp_kernel_launch_bytes(const pithp_fused_step *step) {
     return sizeof(pithp_kernel_args) +
-           (size_t)step->external_count * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
+           (size_t)step->external_count * (1 + PITHP_MAX_RANK) * sizeof(int64_t) +
            step->gather_count * sizeof(pithp_fused_gather_from) +
            (size_t)step->piece_count * sizeof(pithp_kernel_piece);
 }

@@ -65,18 +65,18 @@ typedef struct pithp_kernel_work {
  * latter case the arguments below follow an m_reduce_args. */
 void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work);
 
-/* Arguments of a kernel: this struct; the address of each external; PITH_MAX_RANK strides
- * of each strided external (pithp_kernel_strided_index); the pithp_fused_gather_from of
- * each gather. */
+/* Arguments of a kernel: this struct; the address of each external; PITHP_MAX_RANK
+ * strides of each strided external (pithp_kernel_strided_index); the
+ * pithp_fused_gather_from of each gather. */
 typedef struct pithp_kernel_args {
     int64_t count;
     int32_t rank, unused; /* no padding: equal arguments have equal bytes */
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
 } pithp_kernel_args;
 enum { /* upper bound for all steps */
        PITHP_KERNEL_BYTES =
            sizeof(pithp_kernel_args) +
-           PITHP_FUSED_EXTERNALS * (1 + PITH_MAX_RANK) * sizeof(int64_t) +
+           PITHP_FUSED_EXTERNALS * (1 + PITHP_MAX_RANK) * sizeof(int64_t) +
            PITHP_GATHERS * sizeof(pithp_fused_gather_from)
 };
 
@@ -84,8 +84,8 @@ enum { /* upper bound for all steps */
  * kernel end with the pieces. They lie in memory, so the launch limit does not apply. */
 typedef struct pithp_kernel_piece {
     const void *at; /* address of the first element of the box */
-    int64_t begin[PITH_MAX_RANK], end[PITH_MAX_RANK]; /* the box */
-    int64_t stride[PITH_MAX_RANK];
+    int64_t begin[PITHP_MAX_RANK], end[PITHP_MAX_RANK]; /* the box */
+    int64_t stride[PITHP_MAX_RANK];
 } pithp_kernel_piece;
 
 /* Fill in the arguments of a step on `count` elements; returns their bytes. memory:

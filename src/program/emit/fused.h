@@ -83,7 +83,7 @@ int pithp_kernel_strided_index(const pithp_fused_step *a, int external);
 
 /* Describe a loop nest as bytes: all that its text depends on, other than instructions
  * and kinds of externals. Returns their number. */
-enum { PITHP_NEST_BYTES = (PITHP_FUSED_EXTERNALS + 1) * PITH_MAX_RANK };
+enum { PITHP_NEST_BYTES = (PITHP_FUSED_EXTERNALS + 1) * PITHP_MAX_RANK };
 int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES]);
 
 /* Emit the function of a step that is not direct. */

@@ -137,7 +137,7 @@ static pithp_index_args index_args(const call_text *c, const void **operands) {
 }
 
 static void add_take(const call_text *c) {
-    const void *operands[PITH_MAX_RANK + 2];
+    const void *operands[PITHP_MAX_RANK + 2];
     const pithp_index_args a = index_args(c, operands);
     add_from(c, "x", 0);
     add_indices(c, &a);
@@ -162,7 +162,7 @@ static void add_take(const call_text *c) {
 }
 
 static void add_scatter(const call_text *c) {
-    const void *operands[PITH_MAX_RANK + 2];
+    const void *operands[PITHP_MAX_RANK + 2];
     const pithp_index_args a = index_args(c, operands);
     const pithp_primitive combine = pithp_ops[c->i->primitive].combine;
     const char *type = type_of(c->result);
@@ -199,7 +199,7 @@ static void add_box(const call_text *c) {
     const bool updates = c->i->primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
     const int last = c->i->operand_count - 1, rank = c->x->rank;
     const pith_spec *box = updates ? c->call.operands[1] : c->result;
-    int64_t stride[PITH_MAX_RANK], step = 1, whole = 1;
+    int64_t stride[PITHP_MAX_RANK], step = 1, whole = 1;
     for (int d = rank - 1; d >= 0; d--) {
         stride[d] = step;
         step *= box->shape[d];
@@ -222,7 +222,7 @@ static void add_box(const call_text *c) {
         whole *= c->x->shape[d];
     }
     pithp_text_add(c->t, ";\n");
-    int64_t around[PITH_MAX_RANK];
+    int64_t around[PITHP_MAX_RANK];
     for (int d = rank - 1, at = 1; d >= 0; d--) {
         around[d] = at;
         at *= (int)c->x->shape[d];
@@ -258,7 +258,7 @@ static void whole_strides(const pith_spec *spec, int64_t *stride) {
 }
 
 static void add_move(const call_text *c) {
-    int64_t stride[PITH_MAX_RANK], inner[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK], inner[PITHP_MAX_RANK];
     pithp_view view = {.base = 0};
     whole_strides(c->x, inner);
     whole_strides(c->result, stride);
@@ -270,7 +270,7 @@ static void add_move(const call_text *c) {
 
 static void add_concatenate(const call_text *c) {
     const pithp_concatenate_params *p = c->i->params;
-    int64_t stride[PITH_MAX_RANK], at = 0;
+    int64_t stride[PITHP_MAX_RANK], at = 0;
     whole_strides(c->result, stride);
     add_to(c);
     for (int k = 0; k < c->i->operand_count; k++) {
@@ -302,7 +302,7 @@ static void add_pad(const call_text *c) {
     const pithp_pad_params *p = c->i->params;
     const int rank = c->result->rank;
     pithp_view from = {.base = 0}, to = {.base = 0};
-    int64_t some[PITH_MAX_RANK];
+    int64_t some[PITHP_MAX_RANK];
     whole_strides(c->x, from.stride);
     whole_strides(c->result, to.stride);
     for (int d = 0; d < rank; d++) {

@@ -107,7 +107,7 @@ void pithp_inline_dot(const pithp_frame *f, const pithp_step *step) {
                   .type = pithp_dtype_spelling(step->spec->dtype),
                   .lanes =
                       PITHP_PRODUCT_LANES / (int64_t)pith_dtype_size(step->spec->dtype)};
-    int64_t stride[PITH_MAX_RANK], each = x.v.m * x.v.n;
+    int64_t stride[PITHP_MAX_RANK], each = x.v.m * x.v.n;
     if (step->spec->count == 0)
         return;
     for (int d = x.v.rank - 1; d >= 0; each *= x.v.batch[d--])

@@ -13,11 +13,11 @@
 typedef struct nest {
     pithp_step_text *x;
     const pithp_fused_step *a;
-    int run;                      /* axis of the run */
-    int64_t cell;                 /* elements of a cell */
-    int64_t index[PITH_MAX_RANK]; /* index of the current element in the cell */
-    int64_t element;              /* its linear index */
-    bool in_range;                /* gather indices are in range and not negative */
+    int run;                       /* axis of the run */
+    int64_t cell;                  /* elements of a cell */
+    int64_t index[PITHP_MAX_RANK]; /* index of the current element in the cell */
+    int64_t element;               /* its linear index */
+    bool in_range;                 /* gather indices are in range and not negative */
 } nest;
 
 static nest nest_of(const pithp_fused_step *a) {

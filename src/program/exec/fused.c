@@ -112,7 +112,7 @@ static int64_t block_at(const pithp_fused_step *a, int64_t i, int64_t n, int64_t
 static int64_t begin_block(range *r, int64_t i, int64_t n) {
     const pithp_fused_step *a = r->a;
     char *const *data = r->args->data;
-    int64_t index[PITH_MAX_RANK];
+    int64_t index[PITHP_MAX_RANK];
     n = block_at(a, i, n, index);
     for (int e = 0; e < a->external_count; e++) {
         const pithp_external *x = &a->externals[e];
@@ -148,7 +148,7 @@ static void run_pieces(const pithp_fused_args *args, int64_t begin, int64_t end)
     _Alignas(64) char buffers[PITHP_FUSED_BYTES];
     _Alignas(8) char memory[PITHP_KERNEL_BYTES];
     const pithp_fused_step *a = args->step;
-    int64_t index[PITH_MAX_RANK];
+    int64_t index[PITHP_MAX_RANK];
     range r;
     begin_range(&r, args, buffers, begin, end);
     pithp_kernel_arguments(args, end, memory);

@@ -53,7 +53,7 @@ void pithp_stage_pieces(char *to,
                         int64_t i,
                         int64_t n) {
     const pithp_fused_step *a = args->step;
-    int64_t index[PITH_MAX_RANK];
+    int64_t index[PITHP_MAX_RANK];
     while (n > 0) {
         pithp_index_of(a, i, index);
         const pithp_external *piece = pithp_piece_at(a, x, index);

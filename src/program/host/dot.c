@@ -49,7 +49,7 @@ pithp_infer_product(const pithp_call *call, pith_spec *result, pithp_refusal *re
     const pith_spec *x = call->operands[0], *y = call->operands[1];
     char texts[2][PITHP_SPEC_TEXT_BYTES];
     uint32_t seen[2] = {0};
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     int rank = 0;
     pith_status rc = PITH_OK;
     if (x->dtype != y->dtype)
@@ -73,11 +73,11 @@ pithp_infer_product(const pithp_call *call, pith_spec *result, pithp_refusal *re
             return refuse_extents(call, refusal, "contracted", pair);
     }
     const int left = x->rank + y->rank - p->batches - 2 * p->contracts;
-    if (left > PITH_MAX_RANK)
+    if (left > pithp_call_max_rank(call))
         return pithp_refuse(call, refusal, PITH_E_SHAPE,
                             "the product of %s and %s would have rank %d, beyond %d",
                             pithp_spec_print(x, texts[0]), pithp_spec_print(y, texts[1]),
-                            left, PITH_MAX_RANK);
+                            left, pithp_call_max_rank(call));
     for (int k = 0; k < 2; k++)
         for (int d = 0; d < call->operands[k]->rank; d++)
             if (!(seen[k] >> d & 1))
@@ -90,14 +90,15 @@ pithp_infer_product(const pithp_call *call, pith_spec *result, pithp_refusal *re
 /* Dimensions of an operand with one role, in order. */
 typedef struct dimensions {
     int count;
-    int8_t at[PITH_MAX_RANK];
+    int8_t at[PITHP_MAX_RANK];
 } dimensions;
 
 /* Contracted dimensions. Their order is free: x's own order keeps those of x contiguous
  * if possible. */
-static dimensions contracted_dimensions(const pithp_dot_params *p, int operand) {
+static dimensions contracted_dimensions(const pithp_call *call, int operand) {
+    const pithp_dot_params *p = call->params;
     dimensions d = {0};
-    for (int axis = 0; axis < PITH_MAX_RANK; axis++)
+    for (int axis = 0; axis < call->operands[0]->rank; axis++)
         for (int i = 0; i < p->contracts; i++)
             if (p->contract[0][i] == axis)
                 d.at[d.count++] = p->contract[operand][i];
@@ -176,8 +177,8 @@ static void view_factor(const pithp_call *call,
                         int64_t *free) {
     const pith_spec *x = call->operands[f->operand];
     const dimensions stay = free_dimensions(call->params, x, f->operand),
-                     sum = contracted_dimensions(call->params, f->operand);
-    int64_t stride[PITH_MAX_RANK];
+                     sum = contracted_dimensions(call, f->operand);
+    int64_t stride[PITHP_MAX_RANK];
     pithp_c_strides(x->rank, x->shape, 1, stride);
     const bool one = merge_dimensions(x, stride, &stay, free, &f->free);
     f->moved = !merge_dimensions(x, stride, &sum, &v->terms, &f->term) || !one;
@@ -189,7 +190,7 @@ static dimensions dimension_order(const pithp_call *call, const pithp_factor *f)
     const dimensions roles[] = {
         batch_dimensions(call->params, f->operand),
         free_dimensions(call->params, call->operands[f->operand], f->operand),
-        contracted_dimensions(call->params, f->operand)};
+        contracted_dimensions(call, f->operand)};
     const int order[] = {0, f->terms_last ? 1 : 2, f->terms_last ? 2 : 1};
     dimensions all = {0};
     for (int k = 0; k < 3; k++)
@@ -204,7 +205,7 @@ static void transpose(const pithp_call *call,
                       bool terms_last,
                       int64_t free) {
     const pith_spec *x = call->operands[f->operand];
-    int64_t stride[PITH_MAX_RANK], step = 1;
+    int64_t stride[PITHP_MAX_RANK], step = 1;
     f->moved = true;
     f->terms_last = terms_last;
     f->free = terms_last ? v->terms : 1;
@@ -279,7 +280,7 @@ pith_status pithp_product_launch_moving(const pithp_call *call,
                                         const pithp_sink *sink) {
     const pith_spec *x = call->operands[f->operand];
     const dimensions order = dimension_order(call, f);
-    int64_t stride[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     pithp_move m = {.to = to, .from = from, .size = (int32_t)size, .rank = order.count};
     pithp_c_strides(x->rank, x->shape, size, stride);
     for (int i = 0; i < order.count; i++) {

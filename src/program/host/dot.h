@@ -10,14 +10,14 @@
 typedef struct pithp_factor {
     int operand; /* of the call */
     bool moved, terms_last;
-    int64_t batch[PITH_MAX_RANK];
+    int64_t batch[PITHP_MAX_RANK];
     int64_t free, term; /* strides along the free and the contracted dimension */
 } pithp_factor;
 
 /* For each batch index c[m, n] = a[m, terms] b[terms, n], c in C order. */
 typedef struct pithp_product_view {
     int32_t rank; /* of the batch */
-    int64_t batch[PITH_MAX_RANK], batches;
+    int64_t batch[PITHP_MAX_RANK], batches;
     int64_t m, n, terms;
     pithp_factor a, b;
     bool small; /* few columns and terms */

@@ -43,7 +43,7 @@ static const pithp_product *const tables[PITHP_ISA_COUNT] = {pithp_product_base,
 typedef struct product_factor {
     const char *data;
     char *panels; /* of all the terms; NULL if it is read in place */
-    int64_t batch[PITH_MAX_RANK], extent, free, term;
+    int64_t batch[PITHP_MAX_RANK], extent, free, term;
     int64_t group, groups; /* of panels: rows or columns per group, number of groups */
 } product_factor;
 
@@ -53,7 +53,7 @@ typedef struct product_args {
     product_factor a, b;
     int32_t size, rank;
     pithp_product_kind kind;
-    int64_t batch[PITH_MAX_RANK];
+    int64_t batch[PITHP_MAX_RANK];
     int64_t terms;
     int64_t rows, columns;           /* of a tile */
     int64_t row_tiles, column_tiles; /* of a matrix */

@@ -17,7 +17,8 @@ typedef struct {
     int32_t size;     /* bytes of an element */
     int32_t rank;     /* at least 1 */
     bool update;
-    int64_t shape[PITH_MAX_RANK], whole[PITH_MAX_RANK]; /* of the box, and of the array */
+    int64_t shape[PITHP_MAX_RANK],
+        whole[PITHP_MAX_RANK]; /* of the box, and of the array */
 } dynamic_args;
 
 static bool updates(const pithp_call *call) {
@@ -69,7 +70,7 @@ static void move_box(const void *args, int64_t begin, int64_t end) {
     const dynamic_args *a = args;
     const int last = a->rank - 1;
     const int64_t bytes = a->shape[last] * a->size;
-    int64_t start[PITH_MAX_RANK];
+    int64_t start[PITHP_MAX_RANK];
     for (int d = 0; d < a->rank; d++)
         start[d] = start_of(a, d);
     for (int64_t row = begin; row < end; row++) {

@@ -94,7 +94,7 @@ pith_status pithp_infer_elementwise(const pithp_call *call,
                              : takes >> PITH_BOOL & 1     ? "integers or bool"
                                                           : "integers");
     int rank = x[0]->rank;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     memcpy(shape, x[0]->shape, (size_t)rank * sizeof *shape);
     for (int k = 1; k < n; k++)
         if (PITHP_UNLIKELY(!broadcast_into(shape, &rank, x[k])))
@@ -144,10 +144,10 @@ typedef struct broadcast_args {
     int32_t rank;
     int32_t
         period; /* least number of elements after which all periodic operands repeat */
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     struct {
-        int64_t stride[PITH_MAX_RANK]; /* in elements */
-        bool whole;                    /* has the result's layout */
+        int64_t stride[PITHP_MAX_RANK]; /* in elements */
+        bool whole;                     /* has the result's layout */
         bool periodic; /* repeats with the period, so that every block sees the same
                           elements */
     } operand[OPERANDS];
@@ -212,11 +212,12 @@ static void fill_flat(flat_args *a,
 static void
 fill_space(broadcast_args *a, const pithp_call *call, const pith_spec *result) {
     int64_t *stride[OPERANDS];
-    memset(a->operand, 0, sizeof a->operand);
-    memcpy(a->shape, result->shape, sizeof a->shape);
+    const size_t bytes = (size_t)result->rank * sizeof a->shape[0];
+    memcpy(a->shape, result->shape, bytes);
     for (int k = 0; k < call->operand_count; k++) {
         const pith_spec *x = call->operands[k];
         stride[k] = a->operand[k].stride;
+        memset(stride[k], 0, bytes);
         pithp_broadcast_strides(result->rank, stride[k], x->rank, x->shape);
     }
     a->rank =

@@ -38,7 +38,7 @@ bool pithp_index_ascends(const pithp_call *call) {
 pith_status pithp_infer_gathered(const pithp_call *call,
                                  pithp_refusal *refusal,
                                  int *rank,
-                                 int64_t shape[2 * PITH_MAX_RANK]) {
+                                 int64_t shape[2 * PITHP_MAX_RANK]) {
     const pithp_index_params *p = call->params;
     const pith_spec *x = call->operands[0], *index = call->operands[1];
     const int arrays = pithp_index_arrays(call);
@@ -74,7 +74,7 @@ pith_status pithp_infer_gathered(const pithp_call *call,
         shape[(*rank)++] = index->shape[d];
     for (int d = p->axis + arrays; d < x->rank; d++)
         shape[(*rank)++] = x->shape[d];
-    if (*rank > PITH_MAX_RANK)
+    if (*rank > pithp_call_max_rank(call))
         return pithp_refuse(call, refusal, PITH_E_SHAPE, "a result of rank %d", *rank);
     return PITH_OK;
 }
@@ -82,7 +82,7 @@ pith_status pithp_infer_gathered(const pithp_call *call,
 pith_status
 pithp_infer_take(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     int rank;
-    int64_t shape[2 * PITH_MAX_RANK];
+    int64_t shape[2 * PITHP_MAX_RANK];
     if (call->operand_count < 2)
         return pithp_refuse(call, refusal, PITH_E_ARG, "no index array");
     const pith_status rc = pithp_infer_gathered(call, refusal, &rank, shape);
@@ -183,7 +183,9 @@ static void explain(const void *args, int64_t begin, int64_t end) {
 static const pithp_host_loop explain_loops[PITHP_ISA_COUNT] = {explain};
 
 /* Bits of a note; `repeats` is above them. */
-enum { NOTE_UNSIGNED = 1, NOTE_AXIS = 1, NOTE_REPEATS = 4 };
+enum { NOTE_UNSIGNED = 1, NOTE_AXIS = 1, NOTE_REPEATS = 5 };
+_Static_assert(PITHP_MAX_RANK <= 1 << (NOTE_REPEATS - NOTE_AXIS),
+               "notes hold every axis");
 
 uint64_t pithp_index_note(const pithp_index_params *p, pith_dtype dtype, int k) {
     return p->repeats << NOTE_REPEATS | (uint64_t)pithp_index_axis(p, k) << NOTE_AXIS |
@@ -195,7 +197,8 @@ void pithp_index_describe(const void *subject,
                           const char *site,
                           pithp_error *e) {
     const char *function = subject, *end = strchrnul(function, '\n');
-    const int axis = (int)(report->what >> NOTE_AXIS) & (PITH_MAX_RANK - 1);
+    const int axis =
+        (int)(report->what >> NOTE_AXIS) & ((1 << (NOTE_REPEATS - NOTE_AXIS)) - 1);
     const uint64_t repeats = report->what >> NOTE_REPEATS;
     char value[24];
     if (report->what & NOTE_UNSIGNED)

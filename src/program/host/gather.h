@@ -22,9 +22,9 @@ typedef struct pithp_index_args {
     int64_t outer, count, inner;
     int64_t pitch; /* elements between outer indices of the indexed array */
     int64_t chunk; /* scatter: elements of inner per index of the launch */
-    const char *index[PITH_MAX_RANK];
-    pithp_indexing rule[PITH_MAX_RANK];
-    uint64_t note[PITH_MAX_RANK]; /* pithp_index_note of each */
+    const char *index[PITHP_MAX_RANK];
+    pithp_indexing rule[PITHP_MAX_RANK];
+    uint64_t note[PITHP_MAX_RANK]; /* pithp_index_note of each */
 } pithp_index_args;
 
 /* Number of index operands of a gather or scatter call. */
@@ -39,7 +39,7 @@ bool pithp_index_ascends(const pithp_call *call);
 pith_status pithp_infer_gathered(const pithp_call *call,
                                  pithp_refusal *refusal,
                                  int *rank,
-                                 int64_t shape[2 * PITH_MAX_RANK]);
+                                 int64_t shape[2 * PITHP_MAX_RANK]);
 
 /* `count` is the number of positions in an index array. */
 pithp_index_args pithp_index_args_of(const pithp_call *call,

@@ -64,7 +64,7 @@ static void move_rows(const void *args, int64_t begin, int64_t end) {
     const pithp_move *m = args;
     const int last = m->rank - 1;
     const int64_t length = m->shape[last];
-    int64_t index[PITH_MAX_RANK], rest = begin;
+    int64_t index[PITHP_MAX_RANK], rest = begin;
     char *to = m->to;
     const char *from = m->from;
     for (int d = last; d >= 0; d--) {

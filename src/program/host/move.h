@@ -12,8 +12,8 @@ typedef struct pithp_move {
     const char *from;
     int32_t size; /* bytes of an element: 1, 2, 4 or 8 */
     int32_t rank;
-    int64_t shape[PITH_MAX_RANK];
-    int64_t to_stride[PITH_MAX_RANK], from_stride[PITH_MAX_RANK]; /* bytes */
+    int64_t shape[PITHP_MAX_RANK];
+    int64_t to_stride[PITHP_MAX_RANK], from_stride[PITHP_MAX_RANK]; /* bytes */
 } pithp_move;
 
 /* Coalesce: drop extents of 1 and merge neighbours that both sides access as one

@@ -136,7 +136,9 @@ void pithp_stage_view(char *to,
                       const int64_t *stride,
                       int64_t begin,
                       int64_t n) {
-    int64_t index[PITH_MAX_RANK], rest = begin, at = 0;
+    int64_t index[PITHP_MAX_RANK], rest = begin, at = 0;
+    /* few axes: the compiler would unroll the loops for the largest rank */
+#pragma GCC unroll 1
     for (int d = rank - 1; d >= 0; d--) {
         index[d] = rest % shape[d];
         rest /= shape[d];
@@ -164,6 +166,7 @@ void pithp_stage_view(char *to,
         /* advance the index by rows of the innermost dimension */
         at -= index[last] * stride[last];
         index[last] = 0;
+#pragma GCC unroll 1
         for (int d = last - 1, by = (int)rows; d >= 0; d--, by = 1) {
             index[d] += by;
             at += by * stride[d];

@@ -47,13 +47,13 @@ pithp_infer_threefry(const pithp_call *call, pith_spec *result, pithp_refusal *r
          memcmp(key->shape, x->shape, (size_t)leading * sizeof *x->shape) != 0))
         return pithp_refuse(call, refusal, PITH_E_SHAPE,
                             "expected the leading extents of %s, got %s", first, second);
-    int64_t shape[PITH_MAX_RANK + 1] = {0};
+    int64_t shape[PITHP_MAX_RANK + 1] = {0};
     memcpy(shape, x->shape, (size_t)leading * sizeof *shape);
     shape[leading] = 2;
-    if (leading == PITH_MAX_RANK)
+    if (leading >= pithp_call_max_rank(call))
         return pithp_refuse(call, refusal, PITH_E_SHAPE,
                             "the result of %s would have rank %d, beyond %d", second,
-                            leading + 1, PITH_MAX_RANK);
+                            leading + 1, pithp_call_max_rank(call));
     return pithp_spec_fill(call, refusal, result, PITH_U32, leading + 1, shape);
 }
 PITHP_NO_TEMPORARY(threefry)
@@ -106,13 +106,13 @@ pithp_infer_random(const pithp_call *call, pith_spec *result, pithp_refusal *ref
         rc = check_drawn(call, refusal);
     if (rc)
         return rc;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     const int leading = key->rank - 1, rank = leading + p->rank + split;
-    if (p->rank < 0 || p->rank > PITH_MAX_RANK || rank > PITH_MAX_RANK)
+    if (p->rank < 0 || p->rank > PITHP_MAX_RANK || rank > pithp_call_max_rank(call))
         return pithp_refuse(
             call, refusal, PITH_E_SHAPE,
             "a shape of rank %d after %d dimensions of keys: the rank is not within 0..%d",
-            p->rank, leading + split, PITH_MAX_RANK);
+            p->rank, leading + split, pithp_call_max_rank(call));
     memcpy(shape, key->shape, (size_t)leading * sizeof *shape);
     for (int d = 0; d < p->rank; d++) {
         if (p->shape[d] < 0)

@@ -65,7 +65,7 @@ pithp_infer_reduce(const pithp_call *call, pith_spec *result, pithp_refusal *ref
         !pithp_reduce_base.reducers[pithp_reduction_of(call->primitive)][x->dtype].rows)
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "expected numbers, got %s",
                             pithp_spec_print(x, text));
-    int64_t shape[PITH_MAX_RANK] = {0}, length = 1;
+    int64_t shape[PITHP_MAX_RANK] = {0}, length = 1;
     int rank = 0;
     for (int d = 0; d < x->rank; d++) {
         if (p->axes >> d & 1)
@@ -320,7 +320,7 @@ pith_status pithp_reduce_launch_moving(const pithp_call *call,
                                        const pithp_memory *memory) {
     const pithp_reduce_params *p = call->params;
     const pith_spec *x = call->operands[0];
-    int64_t stride[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     pithp_move m = {.to = to,
                     .from = memory->operands[0],
                     .size = (int32_t)pith_dtype_size(x->dtype)};

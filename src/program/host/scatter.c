@@ -11,7 +11,7 @@ pith_status
 pithp_infer_scatter(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     const pith_spec *x = call->operands[0];
     int rank;
-    int64_t shape[2 * PITH_MAX_RANK];
+    int64_t shape[2 * PITHP_MAX_RANK];
     if (call->operand_count < 3)
         return pithp_refuse(call, refusal, PITH_E_ARG, "no index array or no updates");
     const pith_status rc = pithp_infer_gathered(call, refusal, &rank, shape);

@@ -13,9 +13,9 @@ static pith_status check_made(const pithp_call *call,
     if (dtype <= PITH_DTYPE_NONE || dtype >= PITH_DTYPE_COUNT)
         return pithp_refuse(call, refusal, PITH_E_DTYPE, "no such dtype (%d)",
                             (int)dtype);
-    if (rank < 0 || rank > PITH_MAX_RANK)
+    if (rank < 0 || rank > pithp_call_max_rank(call))
         return pithp_refuse(call, refusal, PITH_E_SHAPE, "rank %d is not within 0..%d",
-                            rank, PITH_MAX_RANK);
+                            rank, pithp_call_max_rank(call));
     for (int d = 0; d < rank; d++)
         if (shape[d] < 0)
             return pithp_refuse(call, refusal, PITH_E_SHAPE, "extent %lld is negative",
@@ -119,7 +119,7 @@ static pith_status lower_view(const pithp_call *call,
                     .from = memory->operands[0],
                     .size = size,
                     .rank = result->rank};
-    int64_t stride[PITH_MAX_RANK];
+    int64_t stride[PITHP_MAX_RANK];
     memcpy(m.shape, result->shape, sizeof m.shape);
     pithp_c_strides(m.rank, m.shape, size, m.to_stride);
     pithp_c_strides(x->rank, x->shape, size, stride);
@@ -178,7 +178,7 @@ pith_status
 pithp_infer_transpose(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     const pithp_transpose_params *p = call->params;
     const pith_spec *x = call->operands[0];
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     unsigned seen = 0;
     for (int d = 0; d < x->rank; d++) {
         const int from = p->permutation[d];
@@ -198,7 +198,7 @@ pith_status
 pithp_infer_slice(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     const pithp_slice_params *p = call->params;
     const pith_spec *x = call->operands[0];
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     for (int d = 0; d < x->rank; d++) {
         const int64_t n = x->shape[d], start = p->start[d], limit = p->limit[d],
                       step = p->step[d];
@@ -235,7 +235,7 @@ pith_status pithp_infer_concatenate(const pithp_call *call,
                                     pithp_refusal *refusal) {
     const pithp_concatenate_params *p = call->params;
     const pith_spec *const *x = call->operands;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     if (call->operand_count == 0)
         return pithp_refuse(call, refusal, PITH_E_ARG, "expected at least one operand");
     if (p->axis < 0 || p->axis >= x[0]->rank)
@@ -364,7 +364,7 @@ pith_status
 pithp_infer_pad(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     const pithp_pad_params *p = call->params;
     const pith_spec *x = call->operands[0], *value = call->operands[1];
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     if (value->dtype != x->dtype || value->rank != 0) {
         char wanted[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
         return pithp_refuse(call, refusal, PITH_E_DTYPE,

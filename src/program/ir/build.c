@@ -204,8 +204,12 @@ pithp_call pithp_instruction_call(const pithp_program *p,
                                   const pith_spec **specs) {
     for (int k = 0; k < i->operand_count; k++)
         specs[k] = p->values[pithp_operands(p, i)[k]].spec;
-    return (pithp_call){i->primitive, i->operand_count, specs,
-                        i->params,    i->program_count, i->programs};
+    return (pithp_call){.primitive = i->primitive,
+                        .operand_count = i->operand_count,
+                        .operands = specs,
+                        .params = i->params,
+                        .program_count = i->program_count,
+                        .programs = i->programs};
 }
 
 bool pithp_has_effects(const pithp_instruction *i) {
@@ -253,7 +257,7 @@ result_spec(pith_scope *s, const pithp_call *call, const pith_spec *result) {
                    !memcmp(first->shape, result->shape,
                            (size_t)first->rank * sizeof *first->shape)
                ? first
-               : pithp_spec(s, result->dtype, result->rank, result->shape);
+               : pithp_spec_of_value(s, result->dtype, result->rank, result->shape);
 }
 
 /* Append an instruction whose call was accepted; the lists have room. specs: the results'
@@ -337,8 +341,13 @@ pithp_value pithp_program_add_many(pith_scope *s,
     }
     for (int k = 0; k < count; k++)
         specs[k] = p->values[given->operands[k]].spec;
-    const pithp_call call = {given->primitive,     count,          specs, given->params,
-                             given->program_count, given->programs};
+    const pithp_call call = {.primitive = given->primitive,
+                             .operand_count = count,
+                             .operands = specs,
+                             .params = given->params,
+                             .program_count = given->program_count,
+                             .max_rank = given->max_rank,
+                             .programs = given->programs};
     const pithp_value v = add_call(s, p, &call, given);
     if (specs != few)
         pithp_release(p->runtime, specs, (size_t)count * sizeof *specs);

@@ -214,11 +214,11 @@ static pith_status stack_spec(const pithp_call *call,
                               const pith_spec *element,
                               pith_spec *result,
                               pithp_refusal *refusal) {
-    int64_t shape[PITH_MAX_RANK + 1] = {
+    int64_t shape[PITHP_MAX_RANK + 1] = {
         ((const pithp_loop_params *)call->params)->length};
-    if (element->rank == PITH_MAX_RANK)
+    if (element->rank >= pithp_call_max_rank(call))
         return pithp_refuse(call, refusal, PITH_E_SHAPE,
-                            "an output of rank %d cannot be stacked", PITH_MAX_RANK);
+                            "an output of rank %d cannot be stacked", element->rank);
     memcpy(shape + 1, element->shape, (size_t)element->rank * sizeof *shape);
     return pithp_spec_fill(call, refusal, result, element->dtype, element->rank + 1,
                            shape);

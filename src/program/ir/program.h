@@ -155,6 +155,7 @@ typedef struct pithp_new_instruction {
     const pithp_value *operands;
     const void *params;
     int program_count;
+    int max_rank;                   /* of results; 0: PITHP_MAX_RANK */
     pithp_program *const *programs; /* of the same runtime; they are retained */
     const char *site;               /* may be NULL */
     const pith_spec *spec; /* spec of the only result of a call that is known to be valid;
@@ -186,7 +187,7 @@ pithp_program *pithp_program_extract(pith_scope *s,
  * or has a nested program with such an instruction. */
 bool pithp_has_effects(const pithp_instruction *i);
 
-enum { PITHP_FEW_OPERANDS = 16 };
+enum { PITHP_FEW_OPERANDS = PITHP_MAX_RANK + 2 }; /* a scatter along all axes */
 /* The call of an instruction; specs must hold its operands. */
 pithp_call pithp_instruction_call(const pithp_program *p,
                                   const pithp_instruction *i,

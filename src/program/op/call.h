@@ -34,8 +34,14 @@ typedef struct pithp_call {
     const pith_spec *const *operands;
     const void *params; /* struct of the primitive's parameters, or NULL */
     int program_count;  /* of control flow */
+    int max_rank; /* of results; 0: PITHP_MAX_RANK. Calls of the user: PITH_MAX_RANK */
     struct pithp_program *const *programs;
 } pithp_call;
+
+/* The largest rank of a result. */
+static inline int pithp_call_max_rank(const pithp_call *call) {
+    return call->max_rank ? call->max_rank : PITHP_MAX_RANK;
+}
 
 /* A call without programs. */
 static inline pithp_call pithp_call_of(pithp_primitive primitive,
@@ -115,8 +121,10 @@ typedef struct pithp_debug_params {
 /* The call inside a checked instruction. */
 static inline pithp_call pithp_checked_call(const pithp_call *call) {
     const pithp_checked_params *params = call->params;
-    return pithp_call_of(params->primitive, call->operand_count, call->operands,
-                         &params->index);
+    pithp_call inner = pithp_call_of(params->primitive, call->operand_count,
+                                     call->operands, &params->index);
+    inner.max_rank = call->max_rank;
+    return inner;
 }
 
 /* ---- Parameters ---- */

@@ -39,7 +39,7 @@ int64_t pithp_view_strides(pithp_primitive primitive,
                            const int64_t *operand_stride,
                            int64_t unit,
                            const pith_spec *result,
-                           int64_t stride[PITH_MAX_RANK]) {
+                           int64_t stride[PITHP_MAX_RANK]) {
     pithp_index_map map;
     int64_t offset = 0;
     if (primitive == PITHP_OP_RESHAPE) {

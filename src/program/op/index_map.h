@@ -13,7 +13,7 @@ typedef struct pithp_index_map_axis {
 
 typedef struct pithp_index_map {
     int32_t rank; /* of the operand */
-    pithp_index_map_axis at[PITH_MAX_RANK];
+    pithp_index_map_axis at[PITHP_MAX_RANK];
 } pithp_index_map;
 
 /* The index map of an accepted view by strides (PITHP_TRAIT_STRIDED).
@@ -35,7 +35,7 @@ int64_t pithp_view_strides(pithp_primitive primitive,
                            const int64_t *operand_stride,
                            int64_t unit,
                            const pith_spec *result,
-                           int64_t stride[PITH_MAX_RANK]);
+                           int64_t stride[PITHP_MAX_RANK]);
 
 /* C-order strides of a shape; `unit`: that of contiguous elements. */
 static inline void

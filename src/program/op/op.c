@@ -133,7 +133,7 @@ pith_status pithp_spec_fill(const pithp_call *call,
                             "the result has too many bytes");
     if (shape != result->shape)
         memmove(result->shape, shape, (size_t)rank * sizeof *shape);
-    for (int d = rank; d < PITH_MAX_RANK; d++)
+    for (int d = rank; d < PITHP_MAX_RANK; d++)
         result->shape[d] = 0;
     result->dtype = dtype;
     result->rank = rank;

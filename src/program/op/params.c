@@ -305,7 +305,7 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
         case FIELD_AXES: {
             const char *comma = "";
             pithp_text_add(text, "[");
-            for (int axis = 0; axis < PITH_MAX_RANK; axis++)
+            for (int axis = 0; axis < PITHP_MAX_RANK; axis++)
                 if (wide >> axis & 1) {
                     pithp_text_print(text, "%s%d", comma, axis);
                     comma = ",";

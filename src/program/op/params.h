@@ -5,6 +5,8 @@
 
 #include "pith/base.h"
 
+#include "base/spec.h"
+
 typedef struct pithp_cast_params {
     pith_dtype dtype;
 } pithp_cast_params;
@@ -13,7 +15,7 @@ typedef struct pithp_cast_params {
 typedef struct pithp_full_params {
     pith_dtype dtype;
     int32_t rank;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     uint64_t value; /* the element's bits, in the low bytes */
 } pithp_full_params;
 
@@ -21,7 +23,7 @@ typedef struct pithp_full_params {
 typedef struct pithp_iota_params {
     pith_dtype dtype;
     int32_t rank;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     int32_t axis;
 } pithp_iota_params;
 
@@ -30,25 +32,25 @@ typedef struct pithp_iota_params {
  * repeats. */
 typedef struct pithp_broadcast_params {
     int32_t rank;
-    int64_t shape[PITH_MAX_RANK];
-    int32_t dimensions[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
+    int32_t dimensions[PITHP_MAX_RANK];
 } pithp_broadcast_params;
 
 /* reshape(x): the same elements in C order. */
 typedef struct pithp_reshape_params {
     int32_t rank;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
 } pithp_reshape_params;
 
 /* transpose(x): dimension d of the result is dimension permutation[d] of x. */
 typedef struct pithp_transpose_params {
-    int32_t permutation[PITH_MAX_RANK];
+    int32_t permutation[PITHP_MAX_RANK];
 } pithp_transpose_params;
 
 /* slice(x): elements start, start + step, ... before limit (after it if step is
  * negative). All of them exist, so a limit of -1 reaches down to index 0. */
 typedef struct pithp_slice_params {
-    int64_t start[PITH_MAX_RANK], limit[PITH_MAX_RANK], step[PITH_MAX_RANK];
+    int64_t start[PITHP_MAX_RANK], limit[PITHP_MAX_RANK], step[PITHP_MAX_RANK];
 } pithp_slice_params;
 
 /* reverse(x) */
@@ -64,7 +66,7 @@ typedef struct pithp_concatenate_params {
 /* pad(x, value): `interior` values between neighbours, then `low` before and `high`
  * after. Negative low and high remove elements. */
 typedef struct pithp_pad_params {
-    int64_t low[PITH_MAX_RANK], high[PITH_MAX_RANK], interior[PITH_MAX_RANK];
+    int64_t low[PITHP_MAX_RANK], high[PITHP_MAX_RANK], interior[PITHP_MAX_RANK];
 } pithp_pad_params;
 
 /* Treatment of an index out of range. */
@@ -103,7 +105,7 @@ typedef struct pithp_index_params {
 
 /* The caller's axis that index array k selects along. */
 static inline int pithp_index_axis(const pithp_index_params *p, int k) {
-    return p->axes ? (int)(p->axes >> 8 * k & 0xff) - 1 : p->axis + k;
+    return p->axes && k < 8 ? (int)(p->axes >> 8 * k & 0xff) - 1 : p->axis + k;
 }
 
 /* dynamic_slice(x, starts): a box of extents `shape` of x from starts [rank]. Negative
@@ -111,7 +113,7 @@ static inline int pithp_index_axis(const pithp_index_params *p, int k) {
  * dynamic_update_slice(x, update, starts): x with the update as that box; no parameters.
  */
 typedef struct pithp_dynamic_params {
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
 } pithp_dynamic_params;
 
 /* sum(x), prod, min, max, any, all, argmin, argmax: over a set of axes, which the result
@@ -149,7 +151,7 @@ typedef struct pithp_search_params {
  * and bf16 are computed in f32 and rounded once. The order of sums: host/vector/dot.h. */
 typedef struct pithp_dot_params {
     int32_t contracts, batches;
-    int8_t contract[2][PITH_MAX_RANK], batch[2][PITH_MAX_RANK];
+    int8_t contract[2][PITHP_MAX_RANK], batch[2][PITHP_MAX_RANK];
 } pithp_dot_params;
 
 /* threefry(key [..., 2], counts [..., 2]): the words of each pair of counts. fold_in(key
@@ -162,7 +164,7 @@ typedef struct pithp_dot_params {
 typedef struct pithp_random_params {
     pith_dtype dtype; /* ignored by split */
     int32_t rank;
-    int64_t shape[PITH_MAX_RANK];
+    int64_t shape[PITHP_MAX_RANK];
     bool original;    /* JAX's layout with jax_threefry_partitionable off */
     bool unbiased;    /* integers: unbiased, by rejection */
     double low, high; /* uniform: from low to below high; finite in the dtype */

@@ -26,7 +26,7 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes);
 
 /* ---- Shared by the passes ---- */
 
-enum { PITHP_PARAMS_BYTES = 256, PITHP_RULE_OPERANDS = 3 };
+enum { PITHP_PARAMS_BYTES = sizeof(pithp_slice_params), PITHP_RULE_OPERANDS = 3 };
 
 /* A call before it becomes an instruction of a program. */
 typedef struct pithp_proposal {

@@ -216,6 +216,7 @@ static bool take_over(const pithp_program *p,
                       size_t bytes) {
     call->new_operands[0] = pithp_operands(p, inner)[0];
     call->operands = call->new_operands;
+    PITH_ASSERT(bytes <= sizeof call->new_params);
     memmove(call->new_params, params, bytes);
     call->params = call->new_params;
     return true;
@@ -278,7 +279,7 @@ join_reversals(const pithp_program *p, const pithp_instruction *i, pithp_proposa
  * own index. Extents of 1 may go anywhere. */
 static bool is_identity(const pithp_proposal *call) {
     const pith_spec *spec = call->spec;
-    int64_t own[PITH_MAX_RANK], stride[PITH_MAX_RANK];
+    int64_t own[PITHP_MAX_RANK], stride[PITHP_MAX_RANK];
     pithp_c_strides(spec->rank, spec->shape, 1, own);
     bool same = pithp_view_strides(call->primitive, call->params, spec, own, 1, spec,
                                    stride) == 0;

@@ -22,10 +22,10 @@ static int64_t factor_of(const pithp_flow *f) {
 static const pith_spec *
 block_spec(const pithp_flow *f, pithp_value input, int64_t factor) {
     const pith_spec *row = pithp_value_spec(f->programs[0], input);
-    int64_t shape[PITH_MAX_RANK] = {factor};
+    int64_t shape[PITHP_MAX_RANK] = {factor};
     for (int d = 0; d < row->rank; d++)
         shape[d + 1] = row->shape[d];
-    return pithp_spec(f->r->s, row->dtype, row->rank + 1, shape);
+    return pithp_spec_of_value(f->r->s, row->dtype, row->rank + 1, shape);
 }
 
 /* x [...] as that spec. */
@@ -86,7 +86,7 @@ static bool take_blocks(pithp_flow *f, int64_t factor) {
     pithp_value *operands = pithp_scope_allocate(f->r->s, bytes);
     for (int k = 0; operands && k < f->operand_count; k++) {
         const pith_spec *x = pithp_value_spec(f->r->to, f->operands[k]);
-        int64_t shape[PITH_MAX_RANK + 1] = {l->length / factor, factor};
+        int64_t shape[PITHP_MAX_RANK + 1] = {l->length / factor, factor};
         for (int d = 1; d < x->rank; d++)
             shape[d + 1] = x->shape[d];
         operands[k] =
@@ -103,7 +103,7 @@ static bool has_deep_rows(const pithp_flow *f) {
     bool deep = false;
     for (int k = pithp_flow_regions(f).groups[PITHP_SCAN_XS].first; k < f->operand_count;
          k++)
-        deep |= pithp_value_spec(f->r->to, f->operands[k])->rank == PITH_MAX_RANK;
+        deep |= pithp_value_spec(f->r->to, f->operands[k])->rank == PITHP_MAX_RANK;
     return deep;
 }
 

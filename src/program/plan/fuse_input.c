@@ -84,7 +84,7 @@ static void choose_reduced(pithp_planning *g, int32_t k) {
 
 /* Row length of a gather, in elements; 0: it cannot run block by block. */
 static int64_t gathered_row(const pithp_planning *g, const pithp_instruction *i) {
-    const pith_spec *specs[PITH_MAX_RANK + 2];
+    const pith_spec *specs[PITHP_MAX_RANK + 2];
     if (i->primitive != PITHP_OP_TAKE || i->operand_count != 2)
         return 0;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);

@@ -16,6 +16,7 @@ _Static_assert((int)PITHP_FUSED_OPS <= (int)EXTERNAL &&
 typedef struct externals {
     int32_t count, most; /* number, and capacity */
     pithp_external *list;
+    int64_t *strides; /* row_length of each */
     pithp_step_operand *operands;
 } externals;
 
@@ -30,18 +31,26 @@ typedef struct fusing {
     int64_t **stride;     /* strides of all externals */
     uint16_t *free_slots; /* temporaries given back */
     int free_count;
-    int64_t shape[PITH_MAX_RANK]; /* of the index space, axes in order */
+    int64_t shape[PITHP_MAX_RANK]; /* of the index space, axes in order */
 } fusing;
 
 /* ---- Externals ---- */
 
+/* Strides of an external: one per axis of the step, and one for a scalar. */
+static size_t row_length(const pithp_step *step) {
+    return step->spec->rank ? (size_t)step->spec->rank : 1;
+}
+
 /* Add an external for the view of a value; returns its index. */
-static int32_t add_external(externals *to, const pithp_view *view, size_t size) {
+static int32_t
+add_external(const fusing *f, externals *to, const pithp_view *view, size_t size) {
     const int32_t e = to->count++;
+    const size_t length = row_length(f->step);
+    int64_t *stride = to->strides + (size_t)e * length;
     PITH_ASSERT(e < to->most);
     to->operands[e] = (pithp_step_operand){view->base, view->offset};
-    to->list[e] = (pithp_external){.size = (uint8_t)size};
-    memcpy(to->list[e].stride, view->stride, sizeof view->stride);
+    to->list[e] = (pithp_external){.size = (uint8_t)size, .stride = stride};
+    memcpy(stride, view->stride, length * sizeof *stride);
     return e;
 }
 
@@ -54,7 +63,7 @@ static uint16_t find_external(fusing *f, const pithp_view *view, size_t size) {
             all->operands[e].offset == view->offset && all->list[e].size == size &&
             memcmp(all->list[e].stride, view->stride, bytes) == 0)
             return (uint16_t)(EXTERNAL + e);
-    return (uint16_t)(EXTERNAL + add_external(&f->externals, view, size));
+    return (uint16_t)(EXTERNAL + add_external(f, &f->externals, view, size));
 }
 
 pithp_view
@@ -81,7 +90,7 @@ broadcast_box(const fusing *f, const pithp_box *own, const pith_spec *spec) {
 
 static void add_piece(fusing *f, const pithp_view_piece *x, const pith_spec *spec) {
     const pithp_view view = pithp_view_broadcast(&x->view, spec, f->step->spec);
-    const int32_t k = add_external(&f->pieces, &view, pith_dtype_size(spec->dtype));
+    const int32_t k = add_external(f, &f->pieces, &view, pith_dtype_size(spec->dtype));
     f->boxes[k] = broadcast_box(f, &x->box, spec);
 }
 
@@ -196,8 +205,8 @@ static bool is_uncut(const fusing *f, int axis) {
 }
 
 static void reorder(int64_t *x, const int *order, int rank) {
-    int64_t old[PITH_MAX_RANK];
-    memcpy(old, x, sizeof old);
+    int64_t old[PITHP_MAX_RANK];
+    memcpy(old, x, (size_t)rank * sizeof old[0]);
     for (int d = 0; d < rank; d++)
         x[d] = old[order[d]];
 }
@@ -205,15 +214,15 @@ static void reorder(int64_t *x, const int *order, int rank) {
 /* Move the required axes to the end. */
 static void order_axes(fusing *f) {
     const int rank = f->step->spec->rank;
-    int order[PITH_MAX_RANK], count = 0;
+    int order[PITHP_MAX_RANK], count = 0;
     for (uint32_t last = 0; last < 2; last++)
         for (int d = 0; d < rank; d++)
             if ((f->step->last_axes >> d & 1) == last)
                 order[count++] = d;
-    memcpy(f->shape, f->step->spec->shape, sizeof f->shape);
+    memcpy(f->shape, f->step->spec->shape, (size_t)rank * sizeof f->shape[0]);
     reorder(f->shape, order, rank);
     for (int e = 0; e < f->externals.count + f->pieces.count; e++)
-        reorder(f->externals.list[e].stride, order, rank);
+        reorder(f->stride[e], order, rank);
     for (int k = 0; k < f->pieces.count; k++) {
         reorder(f->boxes[k].begin, order, rank);
         reorder(f->boxes[k].end, order, rank);
@@ -239,13 +248,11 @@ static void move_boxes(const fusing *f, const int *to) {
 
 static void coalesce(fusing *f) {
     const int count = f->externals.count + f->pieces.count, rank = f->step->spec->rank;
-    int to[PITH_MAX_RANK];
+    int to[PITHP_MAX_RANK];
     unsigned cut = 0;
-    for (int e = 0; e < count; e++)
-        f->stride[e] = f->externals.list[e].stride;
     for (int d = 0; d < rank; d++)
         cut |= (unsigned)!is_uncut(f, d) << d;
-    memcpy(f->a.shape, f->shape, sizeof f->a.shape);
+    memcpy(f->a.shape, f->shape, (size_t)rank * sizeof f->shape[0]);
     f->a.rank = pithp_coalesce(rank, f->a.shape, count, f->stride, cut, to);
     move_boxes(f, to);
 }
@@ -324,12 +331,16 @@ static void choose_access(fusing *f) {
 /* Pieces follow the externals. */
 static void add_pieces(fusing *f) {
     externals *all = &f->externals, *pieces = &f->pieces;
-    const size_t count = (size_t)pieces->count;
+    const size_t count = (size_t)pieces->count, length = row_length(f->step);
     f->a.external_count = all->count;
     f->a.piece_count = pieces->count;
     memmove(all->list + all->count, pieces->list, count * sizeof *all->list);
     memmove(all->operands + all->count, pieces->operands, count * sizeof *all->operands);
     pieces->list = all->list + all->count;
+    for (int e = 0; e < all->count; e++)
+        f->stride[e] = all->strides + (size_t)e * length;
+    for (int p = 0; p < pieces->count; p++)
+        f->stride[all->count + p] = pieces->strides + (size_t)p * length;
     order_axes(f);
     coalesce(f);
 }
@@ -337,7 +348,7 @@ static void add_pieces(fusing *f) {
 /* ---- Memory ---- */
 
 typedef struct layout {
-    size_t externals, boxes, ops, end; /* of what launches refer to */
+    size_t externals, strides, boxes, ops, end; /* of what launches refer to */
     size_t operands, sites, all;
 } layout;
 
@@ -345,7 +356,8 @@ static layout layout_of(const pithp_fused_step *a) {
     const size_t memories = (size_t)(a->external_count + a->piece_count),
                  ops = (size_t)a->op_count;
     layout l = {.externals = sizeof *a};
-    l.boxes = l.externals + memories * sizeof *a->externals;
+    l.strides = l.externals + memories * sizeof *a->externals;
+    l.boxes = l.strides + memories * (size_t)a->rank * sizeof(int64_t);
     l.ops = l.boxes + (size_t)a->piece_count * sizeof *a->boxes;
     l.end = (l.ops + ops * sizeof *a->ops + 7) & ~(size_t)7;
     l.operands = l.end;
@@ -366,7 +378,14 @@ void pithp_fused_copy(const pithp_fused_step *step, void *to, const void *at) {
     const char *from = at;
     char *memory = to;
     pithp_fused_step *copy = to;
-    memcpy(memory + l.externals, step->externals, l.boxes - l.externals);
+    pithp_external *list = (pithp_external *)(void *)(memory + l.externals);
+    const size_t row = (size_t)step->rank * sizeof(int64_t);
+    for (int e = 0; e < step->external_count + step->piece_count; e++) {
+        list[e] = step->externals[e];
+        memcpy(memory + l.strides + (size_t)e * row, step->externals[e].stride, row);
+        list[e].stride =
+            (const int64_t *)(const void *)(from + l.strides + (size_t)e * row);
+    }
     if (step->piece_count)
         memcpy(memory + l.boxes, step->boxes, l.ops - l.boxes);
     if (step->op_count)
@@ -401,17 +420,21 @@ static bool keep(const fusing *f) {
 static size_t room_bytes(const fusing *f) {
     return (size_t)f->externals.most *
                (2 * (sizeof(pithp_external) + sizeof(pithp_step_operand) +
-                     sizeof(int64_t *)) +
+                     row_length(f->step) * sizeof(int64_t) + sizeof(int64_t *)) +
                 sizeof(pithp_box)) +
            (size_t)f->step->members *
                (sizeof(char *) + sizeof(pithp_fused_op) + sizeof(uint16_t));
 }
 
 static void lay_room(fusing *f, void *memory) {
-    const size_t most = (size_t)f->externals.most, members = (size_t)f->step->members;
+    const size_t most = (size_t)f->externals.most, members = (size_t)f->step->members,
+                 length = row_length(f->step);
     f->externals.list = memory;
     f->pieces.list = f->externals.list + most;
-    f->externals.operands = (pithp_step_operand *)(void *)(f->pieces.list + most);
+    f->externals.strides = (int64_t *)(void *)(f->pieces.list + most);
+    f->pieces.strides = f->externals.strides + most * length;
+    f->externals.operands =
+        (pithp_step_operand *)(void *)(f->pieces.strides + most * length);
     f->pieces.operands = f->externals.operands + most;
     f->boxes = (pithp_box *)(void *)(f->pieces.operands + most);
     f->stride = (int64_t **)(void *)(f->boxes + most);

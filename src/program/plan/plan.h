@@ -46,13 +46,13 @@ typedef enum pithp_access {
 
 /* A box of an index space, ends exclusive. */
 typedef struct pithp_box {
-    int64_t begin[PITH_MAX_RANK], end[PITH_MAX_RANK];
+    int64_t begin[PITHP_MAX_RANK], end[PITHP_MAX_RANK];
 } pithp_box;
 
 typedef struct pithp_external {
     uint8_t size, access;
-    uint16_t first_piece, pieces;  /* range of its pieces */
-    int64_t stride[PITH_MAX_RANK]; /* in elements, over the merged index space */
+    uint16_t first_piece, pieces; /* range of its pieces */
+    const int64_t *stride;        /* in elements, over the merged index space */
 } pithp_external;
 
 /* A gather by compiled code: an external, otherwise contiguous, whose elements are
@@ -76,16 +76,16 @@ typedef struct pithp_fused_step {
                                 temporary_count + e */
     int32_t block;           /* elements at a time */
     int32_t rank;            /* of the index space, with mergeable axes merged */
-    int64_t shape[PITH_MAX_RANK];
-    bool by_rows; /* blocks end at row ends */
+    bool by_rows;            /* blocks end at row ends */
     uint8_t gather_count;
-    pithp_fused_gather gathers[PITHP_GATHERS];
-    pithp_fused_gather_from gathers_from[PITHP_GATHERS]; /* without their addresses */
     const pithp_external *externals;
-    const pithp_box *boxes; /* of the pieces */
     const pithp_fused_op *ops;
+    int64_t shape[PITHP_MAX_RANK];
+    const pithp_box *boxes; /* of the pieces */
     const char *const
         *sites; /* of each op: call site or NULL, for texts; NULL: unknown */
+    pithp_fused_gather gathers[PITHP_GATHERS];
+    pithp_fused_gather_from gathers_from[PITHP_GATHERS]; /* without their addresses */
 } pithp_fused_step;
 
 /* Bytes of a step with its arrays, without the sites. */
@@ -297,7 +297,8 @@ pithp_place pithp_plan_output(const pithp_plan *plan, int64_t k);
  * outputs[k] for inputs[k], or -1. Called once, before the plan runs. Sets the error if
  * memory is short.
  *
- * @param replayed The plan of the program's replay, which must allow it too; NULL: none. */
+ * @param replayed The plan of the program's replay, which must allow it too; NULL: none.
+ */
 void pithp_plan_reuse(pith_scope *s,
                       pithp_plan *plan,
                       const pithp_plan *replayed,
@@ -325,7 +326,7 @@ bool pithp_plan_is_flat(const pithp_plan *plan);
 typedef struct pithp_view {
     pithp_value base;
     int64_t offset;
-    int64_t stride[PITH_MAX_RANK]; /* over the shape of the value, in elements */
+    int64_t stride[PITHP_MAX_RANK]; /* over the shape of the value, in elements */
 } pithp_view;
 
 /* A piece of a concatenation or padding. */

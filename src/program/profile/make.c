@@ -149,7 +149,7 @@ static int64_t external_bytes(const pithp_step *step, int e) {
         return distinct(a->rank, a->shape, x->stride) * x->size;
     int64_t count = 0;
     for (int p = x->first_piece; p < x->first_piece + x->pieces; p++) {
-        int64_t extents[PITH_MAX_RANK];
+        int64_t extents[PITHP_MAX_RANK];
         for (int d = 0; d < a->rank; d++)
             extents[d] = a->boxes[p].end[d] - a->boxes[p].begin[d];
         count += distinct(a->rank, extents, pithp_piece_of(a, p)->stride);

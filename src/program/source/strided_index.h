@@ -3,6 +3,8 @@
 #ifndef PITH_PROGRAM_SOURCE_STRIDED_INDEX_H
 #define PITH_PROGRAM_SOURCE_STRIDED_INDEX_H
 
+#define M_MAX_RANK 12 /* PITHP_MAX_RANK */
+
 #define M_WALK(index)                                                                    \
     index rest = (index)i;                                                               \
     for (i32 d = rank - 1; d >= 0; d--) {                                                \
@@ -16,7 +18,7 @@
 M_FN void m_walk(i64 i,
                  i32 rank,
                  const i64 *shape,
-                 const i64 (*stride)[8],
+                 const i64 (*stride)[M_MAX_RANK],
                  i32 count,
                  i64 *offset) {
     for (i32 k = 0; k < count; k++)
@@ -34,7 +36,7 @@ M_FN void m_walk(i64 i,
  * exclusive. */
 typedef struct m_piece {
     const void *at; /* its first element */
-    i64 begin[8], end[8], stride[8];
+    i64 begin[M_MAX_RANK], end[M_MAX_RANK], stride[M_MAX_RANK];
 } m_piece;
 
 #define M_INDEX(type)                                                                    \

@@ -257,7 +257,9 @@ bool pithp_control_add_filled(pith_scope *s,
 
 const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given) {
     pithp_trace *t = pithp_scope_trace(s);
-    const pithp_value first = pithp_program_add_many(s, t->program, given);
+    pithp_new_instruction limited = *given;
+    limited.max_rank = t->max_rank;
+    const pithp_value first = pithp_program_add_many(s, t->program, &limited);
     if (first < 0)
         return NULL;
     const int64_t count = t->program->value_count - first;

@@ -10,8 +10,8 @@ typedef struct m_elementwise_args {
     const void *from[3];
     i64 count;
     i32 rank;
-    i64 shape[8];
-    i64 stride[3][8]; /* of the operands, in elements */
+    i64 shape[12];     /* PITHP_MAX_RANK */
+    i64 stride[3][12]; /* of the operands, in elements */
 } m_elementwise_args;
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define PITHP_CUDA_RANK 8
+#define PITHP_CUDA_RANK 12 /* PITHP_MAX_RANK */
 
 /* Element i of the index space moves from `from` + i . from_stride to `to` + i .
  * to_stride. */
