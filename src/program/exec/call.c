@@ -1,4 +1,11 @@
-/* Eager execution: the host loops or CUDA kernels of a single call. */
+/* Eager execution: the host loops or CUDA kernels of a single call.
+ *
+ * An elementwise call does not run as a plan of one fused step. Measured for the sum of
+ * two f64[8,8] on one thread of the host, with the result's array: 17 ns eager; a plan
+ * that is already known 74 ns interpreted and 58 ns compiled. Of f64[8,8] and f64[8] it
+ * is 98 ns eager, 88 and 76 ns by the known plan. A call of a function that is jitted
+ * anew, whose plan is found by its key, takes 340 to 430 ns, and eager calls would need
+ * such a search. */
 #include "program/exec/call.h"
 
 #include "program/cuda/cuda.h"
