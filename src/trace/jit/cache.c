@@ -320,7 +320,8 @@ static void explain(jit_cache *cache, const pithp_jit_call *c) {
     }
     if (last)
         explain_by(last, c, &least);
-    for (int k = 0; p && k < MOST_EXPLAINED; p = p->older)
+    /* A cached program differs from the call: none is nearer than one difference. */
+    for (int k = 0; p && k < MOST_EXPLAINED && least > 1; p = p->older)
         if (p != last && same_kind(p, c) && same_function(p, c->jit)) {
             explain_by(p, c, &least);
             k++;
