@@ -68,7 +68,8 @@
     X(E_CAPACITY, 18, "capacity exceeded")                                               \
     X(E_OVERFLOW, 19, "size overflows")                                                  \
     X(E_CALLBACK, 20, "callback failed")                                                 \
-    X(E_INTERNAL, 21, "internal error")
+    X(E_INTERNAL, 21, "internal error")                                                  \
+    X(E_DERIVATIVE, 22, "no derivative")
 
 /** Error codes; 0 is success. The values are stable. */
 typedef enum pith_status {

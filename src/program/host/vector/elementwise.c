@@ -124,7 +124,7 @@ THROUGH_F32(bf16)
     CHOICE(ENUM, u8, real)                                                               \
     CHOICE(ENUM, u16, real) CHOICE(ENUM, u32, real) CHOICE(ENUM, u64, real)
 
-#define PITHP_ELEMENTWISE(ENUM, name, arity, types, result, real, integer, traits)       \
+#define PITHP_ELEMENTWISE(ENUM, name, arity, types, result, real, integer, traits, ...)  \
     LOOPS_##types(ENUM, arity, result, real, integer, traits)
 #include "program/op/primitives.def"
 

@@ -1,0 +1,89 @@
+/* Builder of derived programs: calls, numbers, and the two directions of broadcasting. */
+#include "program/derive/builder.h"
+
+#include <string.h>
+
+pithp_value pithp_derive_call(pithp_derivation *d,
+                              pithp_primitive op,
+                              int count,
+                              const pithp_value *operands,
+                              const void *params) {
+    for (int k = 0; k < count; k++) {
+        PITH_ASSERT(operands[k] != PITHP_ABSENT);
+        if (operands[k] < 0)
+            return -1;
+    }
+    return pithp_program_add(d->s, d->to, op, count, operands, params, d->site);
+}
+
+pithp_value pithp_derive_1(pithp_derivation *d, pithp_primitive op, pithp_value a) {
+    return pithp_derive_call(d, op, 1, &a, NULL);
+}
+
+pithp_value
+pithp_derive_2(pithp_derivation *d, pithp_primitive op, pithp_value a, pithp_value b) {
+    return pithp_derive_call(d, op, 2, (const pithp_value[]){a, b}, NULL);
+}
+
+pithp_value pithp_derive_3(pithp_derivation *d,
+                           pithp_primitive op,
+                           pithp_value a,
+                           pithp_value b,
+                           pithp_value c) {
+    return pithp_derive_call(d, op, 3, (const pithp_value[]){a, b, c}, NULL);
+}
+
+pithp_value pithp_derive_number(pithp_derivation *d, double x) {
+    uint64_t bits = 0;
+    pithp_cast_block(PITHP_ISA_BASE, PITH_F64, d->dtype)(&bits, &x, NULL, NULL, 1);
+    return pithp_program_literal(d->s, d->to, pithp_spec(d->s, d->dtype, 0, NULL), &bits);
+}
+
+pithp_value pithp_derive_sum(pithp_derivation *d, pithp_value a, pithp_value b) {
+    if (a == PITHP_ABSENT)
+        return b;
+    return b == PITHP_ABSENT ? a : pithp_derive_2(d, PITHP_OP_ADD, a, b);
+}
+
+pithp_value pithp_derive_zeros(pithp_derivation *d, const pith_spec *spec) {
+    pithp_full_params full = {.dtype = spec->dtype, .rank = spec->rank};
+    memcpy(full.shape, spec->shape, sizeof full.shape);
+    return pithp_derive_call(d, PITHP_OP_FULL, 0, NULL, &full);
+}
+
+static bool same_shape(const pith_spec *a, const pith_spec *b) {
+    bool same = a->rank == b->rank;
+    for (int k = 0; k < a->rank && same; k++)
+        same = a->shape[k] == b->shape[k];
+    return same;
+}
+
+pithp_value
+pithp_derive_broadcast(pithp_derivation *d, pithp_value a, const pith_spec *spec) {
+    if (a < 0 || same_shape(pithp_derived_spec(d, a), spec))
+        return a;
+    const int added = spec->rank - pithp_derived_spec(d, a)->rank;
+    pithp_broadcast_params to = {.rank = spec->rank};
+    memcpy(to.shape, spec->shape, sizeof to.shape);
+    for (int k = 0; k + added < spec->rank; k++)
+        to.dimensions[k] = k + added;
+    return pithp_derive_call(d, PITHP_OP_BROADCAST, 1, &a, &to);
+}
+
+pithp_value
+pithp_derive_unbroadcast(pithp_derivation *d, pithp_value a, const pith_spec *spec) {
+    if (a < 0 || same_shape(pithp_derived_spec(d, a), spec))
+        return a;
+    const pith_spec *from = pithp_derived_spec(d, a);
+    const int added = from->rank - spec->rank;
+    pithp_reduce_params sum = {0};
+    for (int k = 0; k < from->rank; k++)
+        if (k < added || spec->shape[k - added] != from->shape[k])
+            sum.axes |= 1U << k;
+    pithp_value v = pithp_derive_call(d, PITHP_OP_SUM, 1, &a, &sum);
+    if (v < 0 || same_shape(pithp_derived_spec(d, v), spec))
+        return v;
+    pithp_reshape_params back = {.rank = spec->rank};
+    memcpy(back.shape, spec->shape, sizeof back.shape);
+    return pithp_derive_call(d, PITHP_OP_RESHAPE, 1, &v, &back);
+}

@@ -1,0 +1,54 @@
+/* Builder of derived programs: rules add instructions with it (within
+ * src/program/derive). A value is a number in the derived program; PITHP_ABSENT is a zero
+ * that is not there, and -1 an error of the scope. Calls of the builder pass errors on,
+ * so that rules read as formulas. */
+#ifndef PITH_PROGRAM_DERIVE_BUILDER_H
+#define PITH_PROGRAM_DERIVE_BUILDER_H
+
+#include "program/derive/derive.h"
+
+enum { PITHP_ABSENT = -2 };
+
+typedef struct pithp_derivation {
+    pith_scope *s;
+    pithp_program *to;
+    const char *site; /* call site of the instruction that is derived */
+    pith_dtype dtype; /* of its result */
+} pithp_derivation;
+
+/* Add a call of one result. An absent operand is an error of the caller. */
+pithp_value pithp_derive_call(pithp_derivation *d,
+                              pithp_primitive op,
+                              int count,
+                              const pithp_value *operands,
+                              const void *params);
+/* Elementwise calls of one, two and three operands, which broadcast. */
+pithp_value pithp_derive_1(pithp_derivation *d, pithp_primitive op, pithp_value a);
+pithp_value
+pithp_derive_2(pithp_derivation *d, pithp_primitive op, pithp_value a, pithp_value b);
+pithp_value pithp_derive_3(pithp_derivation *d,
+                           pithp_primitive op,
+                           pithp_value a,
+                           pithp_value b,
+                           pithp_value c);
+/* A number of rank 0 of the derivation's dtype. */
+pithp_value pithp_derive_number(pithp_derivation *d, double x);
+/* a + b, where either may be absent. */
+pithp_value pithp_derive_sum(pithp_derivation *d, pithp_value a, pithp_value b);
+/* An array of zeros. */
+pithp_value pithp_derive_zeros(pithp_derivation *d, const pith_spec *spec);
+/* Broadcast to a spec from the right, as elementwise calls do; the value itself if it has
+ * that shape. */
+pithp_value
+pithp_derive_broadcast(pithp_derivation *d, pithp_value a, const pith_spec *spec);
+/* The transpose of pithp_derive_broadcast: sum over the axes that were added or had
+ * extent 1. */
+pithp_value
+pithp_derive_unbroadcast(pithp_derivation *d, pithp_value a, const pith_spec *spec);
+
+static inline const pith_spec *pithp_derived_spec(const pithp_derivation *d,
+                                                  pithp_value v) {
+    return pithp_value_spec(d->to, v);
+}
+
+#endif

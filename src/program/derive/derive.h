@@ -1,0 +1,53 @@
+/* Derivation of programs: forward mode, linearization and transposition.
+ *
+ * A derivation is a program made from a program. Inputs that move have tangents; a value
+ * moves if a tangent reaches it. A tangent has the spec of its value. The tangent of a
+ * value that does not move is absent, never an array of zeros.
+ *
+ *     forward mode   inputs, tangents of moving inputs
+ *                    -> outputs, tangents of moving outputs
+ *     linearization  forward: inputs -> outputs, residuals
+ *                    linear: residuals, tangents of moving inputs
+ *                    -> tangents of moving outputs
+ *     transposition  residuals, cotangents of the outputs of a linear program
+ *                    -> cotangents of its tangents
+ *
+ * Derived programs are programs like others: they can be derived again. */
+#ifndef PITH_PROGRAM_DERIVE_DERIVE_H
+#define PITH_PROGRAM_DERIVE_DERIVE_H
+
+#include "program/ir/program.h"
+
+/* Forward mode.
+ *
+ * @param moving Of each input of p, whether it moves; floats only.
+ * @param moves Set: of each output of p, whether it moves.
+ * @return A program with one reference. NULL sets the error: PITH_E_DERIVATIVE for an
+ *   instruction without derivative that a tangent reaches, with its call site. */
+pithp_program *
+pithp_program_jvp(pith_scope *s, const pithp_program *p, const bool *moving, bool *moves);
+
+/* The two programs of a linearization, one reference each. */
+typedef struct pithp_linearization {
+    pithp_program *forward, *linear;
+    int64_t residual_count;
+} pithp_linearization;
+
+/* Linearize. Parameters and errors as pithp_program_jvp; false sets the error. */
+bool pithp_program_linearize(pith_scope *s,
+                             const pithp_program *p,
+                             const bool *moving,
+                             bool *moves,
+                             pithp_linearization *result);
+
+/* Transpose a program that is linear in its inputs from residual_count on. Cotangents of
+ * a value are added in the order of its uses, last use first.
+ *
+ * @param reaches Set: of each linear input, whether an output depends on it. The
+ *   transposed program has outputs for these inputs only. */
+pithp_program *pithp_program_transpose(pith_scope *s,
+                                       const pithp_program *linear,
+                                       int64_t residual_count,
+                                       bool *reaches);
+
+#endif

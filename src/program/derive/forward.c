@@ -1,0 +1,224 @@
+/* Forward mode: a program is copied instruction by instruction, each followed by the
+ * instructions of its tangent. */
+#include "program/derive/rules.h"
+#include "program/derive/split.h"
+
+#include <string.h>
+
+typedef struct forward {
+    pithp_derivation d;
+    const pithp_program *from;
+    pithp_value *names;    /* of each value of from: its copy; */
+    pithp_value *tangents; /* its tangent, or PITHP_ABSENT */
+    pithp_value *operands; /* copies of the operands of an instruction, and */
+    pithp_value *moving;   /* their tangents */
+    pithp_value *scratch;  /* as many for a rule */
+} forward;
+
+bool pithp_set_has(pithp_operand_set set, int count, int k) {
+    switch (set) {
+        case PITHP_OPERANDS_NONE:
+            return false;
+        case PITHP_OPERANDS_FIRST:
+            return k == 0;
+        case PITHP_OPERANDS_FIRST_TWO:
+            return k < 2;
+        case PITHP_OPERANDS_FIRST_AND_LAST:
+            return k == 0 || k == count - 1;
+        case PITHP_OPERANDS_EVERY:
+            return true;
+    }
+    return false;
+}
+
+/* ---- Tangents by the kind of the row ---- */
+
+static pithp_value sum_of_terms(pithp_derivation *d,
+                                const pithp_tangent_row *row,
+                                const pithp_moving_call *c) {
+    pithp_value operands[3] = {PITHP_ABSENT, PITHP_ABSENT, PITHP_ABSENT};
+    pithp_value all = PITHP_ABSENT;
+    memcpy(operands, c->operands, (size_t)c->i->operand_count * sizeof *operands);
+    for (int k = 0; k < c->i->operand_count && all != -1; k++)
+        if (c->tangents[k] >= 0)
+            all = pithp_derive_sum(d, all,
+                                   row->term(d, operands, c->result, c->tangents[k], k));
+    return all;
+}
+
+/* The row on some operands replaced by others. Fill values are constants of the row, and
+ * reports belong to the row itself: a tangent has neither. */
+static pithp_value
+on(pithp_derivation *d, const pithp_moving_call *c, const pithp_value *operands) {
+    pithp_index_params index;
+    const void *params = c->i->params;
+    if (pithp_op_has(c->i->primitive, PITHP_TRAIT_INDEXED)) {
+        index = *(const pithp_index_params *)params;
+        index.fill = 0;
+        if (index.mode == PITHP_INDEX_ERROR)
+            index.mode = PITHP_INDEX_DROP;
+        params = &index;
+    }
+    return pithp_derive_call(d, c->i->primitive, c->i->operand_count, operands, params);
+}
+
+static pithp_value linear_in(pithp_derivation *d,
+                             const pithp_tangent_row *row,
+                             const pithp_moving_call *c,
+                             pithp_value *operands) {
+    const int n = c->i->operand_count;
+    if (!pith_dtype_is_float(d->dtype))
+        return PITHP_ABSENT; /* a cast: cut */
+    for (int k = 0; k < n; k++) {
+        operands[k] = c->operands[k];
+        if (pithp_set_has(row->set, n, k))
+            operands[k] =
+                c->tangents[k] >= 0
+                    ? c->tangents[k]
+                    : pithp_derive_zeros(d, pithp_derived_spec(d, c->operands[k]));
+    }
+    return on(d, c, operands);
+}
+
+static pithp_value bilinear_in(pithp_derivation *d, const pithp_moving_call *c) {
+    pithp_value all = PITHP_ABSENT;
+    for (int k = 0; k < 2 && all != -1; k++) {
+        pithp_value operands[2] = {c->operands[0], c->operands[1]};
+        if (c->tangents[k] < 0)
+            continue;
+        operands[k] = c->tangents[k];
+        all = pithp_derive_sum(d, all, on(d, c, operands));
+    }
+    return all;
+}
+
+static pithp_value refuse(pithp_derivation *d, const pithp_instruction *i) {
+    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, i->site,
+                  "%s has no derivative, and a tangent reaches it",
+                  pithp_ops[i->primitive].name);
+    return -1;
+}
+
+static pithp_value
+tangent_of(pithp_derivation *d, const pithp_moving_call *c, pithp_value *scratch) {
+    const pithp_tangent_row row = pithp_tangent_of(c->i->primitive);
+    switch (row.kind) {
+        case PITHP_TANGENT_NONE:
+        case PITHP_TANGENT_CUT:
+            return PITHP_ABSENT;
+        case PITHP_TANGENT_REFUSED:
+            return refuse(d, c->i);
+        case PITHP_TANGENT_EACH:
+            return pith_dtype_is_float(d->dtype) ? sum_of_terms(d, &row, c)
+                                                 : PITHP_ABSENT;
+        case PITHP_TANGENT_LINEAR:
+            return linear_in(d, &row, c, scratch);
+        case PITHP_TANGENT_BILINEAR:
+            return bilinear_in(d, c);
+        case PITHP_TANGENT_BY:
+            return row.by(d, c);
+    }
+    return -1;
+}
+
+/* ---- The walk ---- */
+
+/* A copy moves if its rule says so, below. */
+static bool copy(forward *f, pithp_value v, const pithp_instruction *i) {
+    for (int k = 0; k < (i ? i->result_count : 1); k++)
+        f->tangents[v + k] = PITHP_ABSENT;
+    return pithp_copy_value(f->d.s, f->d.to, f->from, v, i, f->names, f->operands);
+}
+
+static bool derive_instruction(forward *f, const pithp_instruction *i) {
+    bool moves = false;
+    if (!copy(f, i->result, i))
+        return false;
+    for (int k = 0; k < i->operand_count; k++) {
+        f->moving[k] = f->tangents[pithp_operands(f->from, i)[k]];
+        moves |= f->moving[k] >= 0;
+    }
+    if (!moves || !i->result_count)
+        return true;
+    const pith_spec *spec = pithp_value_spec(f->from, i->result);
+    const pithp_moving_call c = {i, f->from, f->operands, f->moving, f->names[i->result]};
+    f->d.site = i->site;
+    f->d.dtype = spec->dtype;
+    const pithp_value t = tangent_of(&f->d, &c, f->scratch);
+    f->tangents[i->result] = pithp_derive_broadcast(&f->d, t, spec);
+    return f->tangents[i->result] != -1;
+}
+
+/* Inputs first, then tangents of those that move. */
+static bool add_inputs(forward *f, const bool *moving) {
+    const pithp_program *p = f->from;
+    bool fine = true;
+    for (int64_t k = 0; k < p->input_count && fine; k++)
+        fine = (f->names[p->inputs[k]] = pithp_program_input(
+                    f->d.s, f->d.to, pithp_value_spec(p, p->inputs[k]))) >= 0;
+    for (int64_t k = 0; k < p->input_count && fine; k++) {
+        const pith_spec *spec = pithp_value_spec(p, p->inputs[k]);
+        PITH_ASSERT(!moving[k] || pith_dtype_is_float(spec->dtype));
+        f->tangents[p->inputs[k]] =
+            moving[k] ? pithp_program_input(f->d.s, f->d.to, spec) : PITHP_ABSENT;
+        fine = f->tangents[p->inputs[k]] != -1;
+    }
+    return fine;
+}
+
+static bool walk(forward *f) {
+    pithp_graph_walk w = {f->from, 0, 0};
+    pithp_value v;
+    const pithp_instruction *i;
+    bool fine = true;
+    while (fine && pithp_graph_next(&w, &v, &i)) {
+        if (i)
+            fine = derive_instruction(f, i);
+        else if (f->from->values[v].origin == PITHP_FROM_CONSTANT)
+            fine = copy(f, v, NULL);
+    }
+    return fine;
+}
+
+static bool add_outputs(forward *f, bool *moves) {
+    const pithp_program *p = f->from;
+    bool fine = true;
+    for (int64_t k = 0; k < p->output_count && fine; k++)
+        fine = pithp_program_output(f->d.s, f->d.to, f->names[p->outputs[k]]);
+    for (int64_t k = 0; k < p->output_count && fine; k++) {
+        moves[k] = f->tangents[p->outputs[k]] >= 0;
+        fine = !moves[k] ||
+               pithp_program_output(f->d.s, f->d.to, f->tangents[p->outputs[k]]);
+    }
+    return fine;
+}
+
+pithp_program *pithp_program_jvp(pith_scope *s,
+                                 const pithp_program *p,
+                                 const bool *moving,
+                                 bool *moves) {
+    const size_t values = (size_t)p->value_count + 1,
+                 most = (size_t)pithp_most_operands(p);
+    const size_t bytes = (2 * values + 3 * most) * sizeof(pithp_value);
+    pithp_value *memory = pithp_allocate(s->runtime, bytes);
+    if (!memory) {
+        pithp_fail_memory(s, bytes);
+        return NULL;
+    }
+    forward f = {.d = {.s = s, .to = pithp_program_make(s)},
+                 .from = p,
+                 .names = memory,
+                 .tangents = memory + values,
+                 .operands = memory + 2 * values,
+                 .moving = memory + 2 * values + most,
+                 .scratch = memory + 2 * values + 2 * most};
+    const bool fine =
+        f.d.to && add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
+    pithp_release(s->runtime, memory, bytes);
+    if (fine) {
+        PITHP_VERIFY(f.d.to);
+        return f.d.to;
+    }
+    pithp_program_release(f.d.to);
+    return NULL;
+}

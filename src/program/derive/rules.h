@@ -1,0 +1,64 @@
+/* Tangent and transposition rules, found by the columns of primitives.def (within
+ * src/program/derive). */
+#ifndef PITH_PROGRAM_DERIVE_RULES_H
+#define PITH_PROGRAM_DERIVE_RULES_H
+
+#include "program/derive/builder.h"
+
+/* The kind of the derivative of a row. */
+typedef enum pithp_tangent_kind {
+    PITHP_TANGENT_NONE,     /* its float operands and results are none, or it has no
+                               operands that a derivative concerns */
+    PITHP_TANGENT_CUT,      /* constant almost everywhere: the result does not move */
+    PITHP_TANGENT_REFUSED,  /* an error as soon as an operand moves */
+    PITHP_TANGENT_EACH,     /* elementwise: a sum of one term for each operand */
+    PITHP_TANGENT_LINEAR,   /* jointly linear in some operands */
+    PITHP_TANGENT_BILINEAR, /* linear in each of two operands */
+    PITHP_TANGENT_BY,       /* a function of its own */
+} pithp_tangent_kind;
+
+/* The operands that a row is linear in. */
+typedef enum pithp_operand_set {
+    PITHP_OPERANDS_NONE,
+    PITHP_OPERANDS_FIRST,
+    PITHP_OPERANDS_FIRST_TWO,
+    PITHP_OPERANDS_FIRST_AND_LAST,
+    PITHP_OPERANDS_EVERY,
+} pithp_operand_set;
+
+/* An instruction whose tangent is asked for, in values of the derived program. */
+typedef struct pithp_moving_call {
+    const pithp_instruction *i;
+    const pithp_program *from;   /* of i */
+    const pithp_value *operands; /* of i */
+    const pithp_value *tangents; /* of each operand, or PITHP_ABSENT */
+    pithp_value result;          /* the first result */
+} pithp_moving_call;
+
+typedef struct pithp_tangent_row {
+    pithp_tangent_kind kind;
+    pithp_operand_set set;
+    /* EACH: the term that tangent t of operand k adds to the tangent of result r. */
+    pithp_value (*term)(pithp_derivation *d,
+                        const pithp_value operands[3],
+                        pithp_value r,
+                        pithp_value t,
+                        int k);
+    /* BY: the tangent of the only result. */
+    pithp_value (*by)(pithp_derivation *d, const pithp_moving_call *c);
+    /* LINEAR, BILINEAR: the cotangent of operand k for the result's cotangent ct. */
+    pithp_value (*transpose)(pithp_derivation *d,
+                             const pithp_moving_call *c,
+                             pithp_value ct,
+                             int k);
+} pithp_tangent_row;
+
+/* The columns of a row. */
+pithp_tangent_row pithp_tangent_of(pithp_primitive p);
+/* Whether a set has operand k of `count`. */
+bool pithp_set_has(pithp_operand_set set, int count, int k);
+
+/* The elementwise rows (elementwise.c); NULL for rows of another kind. */
+extern const pithp_tangent_row pithp_elementwise_tangents[PITHP_ELEMENTWISE_COUNT];
+
+#endif

@@ -1,0 +1,186 @@
+/* Linearization: a program in forward mode is split into the instructions that depend on
+ * no tangent, and those that do. Values that cross are residuals. */
+#include "program/derive/split.h"
+
+#include <string.h>
+
+void pithp_colour(const pithp_program *p, int64_t first_tangent, bool *linear) {
+    memset(linear, 0, (size_t)p->value_count * sizeof *linear);
+    for (int64_t k = first_tangent; k < p->input_count; k++)
+        linear[p->inputs[k]] = true;
+    for (int64_t n = 0; n < p->instruction_count; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        bool any = false;
+        for (int k = 0; k < i->operand_count; k++)
+            any |= linear[pithp_operands(p, i)[k]];
+        for (int k = 0; k < i->result_count; k++)
+            linear[i->result + k] = any;
+    }
+}
+
+bool pithp_copy_value(pith_scope *s,
+                      pithp_program *to,
+                      const pithp_program *from,
+                      pithp_value v,
+                      const pithp_instruction *i,
+                      pithp_value *names,
+                      pithp_value *operands) {
+    if (!i) {
+        const pithp_constant *c = &from->constants[from->values[v].at];
+        const pith_spec *spec = pithp_value_spec(from, v);
+        names[v] = c->buffer ? pithp_program_constant(s, to, spec, c->buffer, c->data)
+                             : pithp_program_literal(s, to, spec, c->data);
+        return names[v] >= 0;
+    }
+    for (int k = 0; k < i->operand_count; k++)
+        operands[k] = names[pithp_operands(from, i)[k]];
+    const pithp_new_instruction copy = {
+        .primitive = i->primitive,
+        .operand_count = i->operand_count,
+        .operands = operands,
+        .params = i->params,
+        .program_count = i->program_count,
+        .programs = i->programs,
+        .site = i->site,
+        .spec = i->result_count == 1 ? pithp_value_spec(from, i->result) : NULL};
+    const pithp_value first = pithp_program_add_many(s, to, &copy);
+    for (int k = 0; k < i->result_count; k++)
+        names[i->result + k] = first + k;
+    return first >= 0;
+}
+
+int pithp_most_operands(const pithp_program *p) {
+    int most = 1;
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        if (p->instructions[k].operand_count > most)
+            most = p->instructions[k].operand_count;
+    return most;
+}
+
+typedef struct split {
+    pith_scope *s;
+    const pithp_program *from;
+    int64_t primal_count; /* inputs that are no tangents */
+    bool *linear, *crosses;
+    pithp_value *forward_names, *linear_names, *operands;
+    pithp_linearization *to;
+} split;
+
+/* Known operands of linear instructions, without constants, which both sides can have. */
+static void find_residuals(split *p) {
+    for (int64_t n = 0; n < p->from->instruction_count; n++) {
+        const pithp_instruction *i = &p->from->instructions[n];
+        if (!i->result_count || !p->linear[i->result])
+            continue;
+        for (int k = 0; k < i->operand_count; k++) {
+            const pithp_value v = pithp_operands(p->from, i)[k];
+            if (!p->linear[v] && p->from->values[v].origin != PITHP_FROM_CONSTANT)
+                p->crosses[v] = true;
+        }
+    }
+}
+
+static bool add_inputs(split *p) {
+    const pithp_program *from = p->from;
+    bool fine = true;
+    for (int64_t k = 0; k < p->primal_count && fine; k++)
+        fine = (p->forward_names[from->inputs[k]] = pithp_program_input(
+                    p->s, p->to->forward, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    for (pithp_value v = 0; v < from->value_count && fine; v++)
+        if (p->crosses[v]) {
+            fine = (p->linear_names[v] = pithp_program_input(
+                        p->s, p->to->linear, pithp_value_spec(from, v))) >= 0;
+            p->to->residual_count++;
+        }
+    for (int64_t k = p->primal_count; k < from->input_count && fine; k++)
+        fine = (p->linear_names[from->inputs[k]] = pithp_program_input(
+                    p->s, p->to->linear, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    return fine;
+}
+
+static bool add_values(split *p) {
+    pithp_graph_walk w = {p->from, 0, 0};
+    pithp_value v;
+    const pithp_instruction *i;
+    bool fine = true;
+    while (fine && pithp_graph_next(&w, &v, &i)) {
+        if (!i && p->from->values[v].origin == PITHP_FROM_INPUT)
+            continue;
+        const bool is_linear = i && i->result_count && p->linear[v];
+        if (!i || !is_linear)
+            fine = pithp_copy_value(p->s, p->to->forward, p->from, v, i, p->forward_names,
+                                    p->operands);
+        if (fine && (!i || is_linear))
+            fine = pithp_copy_value(p->s, p->to->linear, p->from, v, i, p->linear_names,
+                                    p->operands);
+    }
+    return fine;
+}
+
+/* Outputs, tangents and residuals. */
+static bool add_outputs(split *p, int64_t output_count) {
+    const pithp_program *from = p->from;
+    bool fine = true;
+    for (int64_t k = 0; k < from->output_count && fine; k++) {
+        const bool tangent = k >= output_count;
+        fine = pithp_program_output(
+            p->s, tangent ? p->to->linear : p->to->forward,
+            (tangent ? p->linear_names : p->forward_names)[from->outputs[k]]);
+    }
+    for (pithp_value v = 0; v < from->value_count && fine; v++)
+        if (p->crosses[v])
+            fine = pithp_program_output(p->s, p->to->forward, p->forward_names[v]);
+    return fine;
+}
+
+static bool split_program(pith_scope *s,
+                          const pithp_program *jvp,
+                          int64_t primal_count,
+                          int64_t output_count,
+                          pithp_linearization *result) {
+    const size_t n = (size_t)jvp->value_count + 1,
+                 most = (size_t)pithp_most_operands(jvp);
+    const size_t bytes = (2 * n + most) * sizeof(pithp_value) + 2 * n * sizeof(bool);
+    pithp_value *memory = pithp_allocate(s->runtime, bytes);
+    if (!memory) {
+        pithp_fail_memory(s, bytes);
+        return false;
+    }
+    split p = {.s = s,
+               .from = jvp,
+               .primal_count = primal_count,
+               .forward_names = memory,
+               .linear_names = memory + n,
+               .operands = memory + 2 * n,
+               .linear = (bool *)(memory + 2 * n + most),
+               .to = result};
+    p.crosses = p.linear + n;
+    memset(p.crosses, 0, n * sizeof(bool));
+    pithp_colour(jvp, primal_count, p.linear);
+    find_residuals(&p);
+    const bool fine = add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);
+    pithp_release(s->runtime, memory, bytes);
+    return fine;
+}
+
+bool pithp_program_linearize(pith_scope *s,
+                             const pithp_program *p,
+                             const bool *moving,
+                             bool *moves,
+                             pithp_linearization *result) {
+    *result = (pithp_linearization){NULL, NULL, 0};
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, moves);
+    const bool fine = jvp && (result->forward = pithp_program_make(s)) &&
+                      (result->linear = pithp_program_make(s)) &&
+                      split_program(s, jvp, p->input_count, p->output_count, result);
+    pithp_program_release(jvp);
+    if (fine) {
+        PITHP_VERIFY(result->forward);
+        PITHP_VERIFY(result->linear);
+        return true;
+    }
+    pithp_program_release(result->forward);
+    pithp_program_release(result->linear);
+    *result = (pithp_linearization){NULL, NULL, 0};
+    return false;
+}

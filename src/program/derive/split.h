@@ -1,0 +1,22 @@
+/* Colours of a linear program: which values depend on a tangent (within
+ * src/program/derive). */
+#ifndef PITH_PROGRAM_DERIVE_SPLIT_H
+#define PITH_PROGRAM_DERIVE_SPLIT_H
+
+#include "program/derive/derive.h"
+
+/* Set for each value whether it depends on an input from first_tangent on. */
+void pithp_colour(const pithp_program *p, int64_t first_tangent, bool *linear);
+/* Copy a constant or an instruction whose operands have names; sets the names of its
+ * results. False sets the error. */
+bool pithp_copy_value(pith_scope *s,
+                      pithp_program *to,
+                      const pithp_program *from,
+                      pithp_value v,
+                      const pithp_instruction *i,
+                      pithp_value *names,
+                      pithp_value *operands);
+/* The greatest number of operands of an instruction, at least 1. */
+int pithp_most_operands(const pithp_program *p);
+
+#endif

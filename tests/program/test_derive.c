@@ -1,0 +1,372 @@
+/* Derivation of programs: forward mode against differences, the map of a linearization
+ * against forward mode, its transpose by the dot product. */
+#include "graph_test.h"
+#include "program/derive/derive.h"
+
+#include <math.h>
+
+enum { MOST = 256 };
+
+/* Inputs, directions and results of a run, as doubles. */
+typedef struct arrays {
+    double at[GRAPH_MOST][MOST];
+    const void *in[GRAPH_MOST];
+    void *out[GRAPH_MOST];
+} arrays;
+
+static void point(arrays *a) {
+    for (int k = 0; k < GRAPH_MOST; k++)
+        a->in[k] = a->out[k] = a->at[k];
+}
+
+static uint64_t state;
+static double draw(double low, double high) {
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return low + (high - low) * (double)(state >> 11) / 0x1p53;
+}
+
+static int64_t count_of(const pithp_program *p, pithp_value v) {
+    return pithp_value_spec(p, v)->count;
+}
+
+static void run(pith_scope *s, pithp_program *p, arrays *in, arrays *out) {
+    point(in), point(out);
+    graph_run(s, p, 0, in->in, out->out);
+}
+
+/* Output k of p at inputs + h * direction. */
+static void shifted(pith_scope *s,
+                    pithp_program *p,
+                    const arrays *x,
+                    const arrays *t,
+                    double h,
+                    arrays *out) {
+    static arrays moved;
+    for (int64_t k = 0; k < p->input_count; k++)
+        for (int64_t n = 0; n < count_of(p, p->inputs[k]); n++)
+            moved.at[k][n] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64
+                                 ? x->at[k][n] + h * t->at[k][n]
+                                 : x->at[k][n];
+    run(s, p, &moved, out);
+}
+
+/* The derivative along t by central differences, extrapolated to order 4. */
+static void differences(pith_scope *s,
+                        pithp_program *p,
+                        const arrays *x,
+                        const arrays *t,
+                        arrays *d) {
+    static arrays a, b, c, e;
+    const double h = 1e-3;
+    shifted(s, p, x, t, h, &a), shifted(s, p, x, t, -h, &b);
+    shifted(s, p, x, t, 2 * h, &c), shifted(s, p, x, t, -2 * h, &e);
+    for (int64_t k = 0; k < p->output_count; k++)
+        for (int64_t n = 0; n < count_of(p, p->outputs[k]); n++)
+            d->at[k][n] =
+                (8 * (a.at[k][n] - b.at[k][n]) - (c.at[k][n] - e.at[k][n])) / (12 * h);
+}
+
+static double dot(const arrays *a,
+                  int a_first,
+                  const arrays *b,
+                  int b_first,
+                  const pithp_program *p,
+                  const pithp_value *values,
+                  int64_t count) {
+    double sum = 0;
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t n = 0; n < count_of(p, values[k]); n++)
+            sum += a->at[a_first + k][n] * b->at[b_first + k][n];
+    return sum;
+}
+
+/* All f64 inputs move. */
+static void check(pith_scope *s, pithp_program *p, const arrays *x, const char *what) {
+    static arrays in, t, got, wanted, mapped, back, ct, all;
+    bool moving[GRAPH_MOST], moves[GRAPH_MOST], reaches[GRAPH_MOST];
+    int64_t tangents = 0, primals = p->input_count;
+    in = *x;
+    for (int64_t k = 0; k < primals; k++) {
+        moving[k] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64;
+        for (int64_t n = 0; n < count_of(p, p->inputs[k]) && moving[k]; n++)
+            t.at[k][n] = in.at[primals + tangents][n] = draw(-1, 1);
+        tangents += moving[k];
+    }
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, moves);
+    pt_ok(s, jvp);
+    run(s, jvp, &in, &all);
+    differences(s, p, x, &t, &wanted);
+    int64_t next = p->output_count;
+    for (int64_t k = 0; k < p->output_count; k++)
+        if (moves[k]) {
+            for (int64_t n = 0; n < count_of(p, p->outputs[k]); n++) {
+                const double y = all.at[next][n], z = wanted.at[k][n];
+                cr_assert(fabs(y - z) <= 1e-8 * (1 + fabs(z)),
+                          "%s: output %d[%d]: %.17g, differences %.17g\n%s", what, (int)k,
+                          (int)n, y, z, graph_text(jvp));
+            }
+            next++;
+        }
+    pithp_linearization l;
+    pt_ok(s, pithp_program_linearize(s, p, moving, moves, &l));
+    run(s, l.forward, (arrays *)(uintptr_t)x, &got);
+    for (int64_t k = 0; k < l.residual_count; k++)
+        memcpy(mapped.at[k], got.at[p->output_count + k], sizeof *mapped.at);
+    back = mapped;
+    for (int64_t k = 0; k < tangents; k++)
+        memcpy(mapped.at[l.residual_count + k], in.at[primals + k], sizeof *mapped.at);
+    run(s, l.linear, &mapped, &got);
+    for (int64_t k = 0; k < l.linear->output_count; k++) {
+        const size_t bytes = (size_t)count_of(l.linear, l.linear->outputs[k]) * 8;
+        cr_assert(!memcmp(got.at[k], all.at[p->output_count + k], bytes),
+                  "%s: the map has other bits", what);
+        for (int64_t n = 0; n < count_of(l.linear, l.linear->outputs[k]); n++)
+            ct.at[k][n] = back.at[l.residual_count + k][n] = draw(-1, 1);
+    }
+    pithp_program *transposed =
+        pithp_program_transpose(s, l.linear, l.residual_count, reaches);
+    pt_ok(s, transposed);
+    run(s, transposed, &back, &all);
+    static arrays gradient;
+    memset(&gradient, 0, sizeof gradient);
+    for (int64_t k = 0, from = 0; k < tangents; k++)
+        if (reaches[k])
+            memcpy(gradient.at[k], all.at[from++], sizeof *gradient.at);
+    const double left =
+        dot(&ct, 0, &got, 0, l.linear, l.linear->outputs, l.linear->output_count);
+    const double right = dot(&gradient, 0, &mapped, (int)l.residual_count, l.linear,
+                             l.linear->inputs + l.residual_count, tangents);
+    cr_assert(fabs(left - right) <= 1e-12 * (1 + fabs(left)),
+              "%s: <c, Jt> = %.17g, <J'c, t> = %.17g\n%s\n", what, left, right,
+              graph_text(transposed));
+    pithp_program_release(jvp);
+    pithp_program_release(l.forward);
+    pithp_program_release(l.linear);
+    pithp_program_release(transposed);
+}
+
+static const pith_spec *spec(pith_scope *s, int rank, const int64_t *shape) {
+    return pithp_spec(s, PITH_F64, rank, shape);
+}
+
+/* ---- Elementwise rows ---- */
+
+static const struct {
+    pithp_primitive op;
+    double low, high;
+} domains[] = {
+    {PITHP_OP_ACOSH, 1.5, 3},
+    {PITHP_OP_TGAMMA, 0.8, 2},
+    {PITHP_OP_LGAMMA, 0.8, 2},
+};
+
+static void elementwise_row(pith_scope *s, pithp_primitive op) {
+    static arrays x;
+    const int64_t n = 7;
+    double low = 0.1, high = 0.95;
+    for (size_t k = 0; k < sizeof domains / sizeof *domains; k++)
+        if (domains[k].op == op)
+            low = domains[k].low, high = domains[k].high;
+    pithp_program *p = pithp_program_make(s);
+    pithp_value operands[3];
+    const int arity = pithp_ops[op].arity;
+    for (int k = 0; k < arity; k++)
+        operands[k] =
+            pithp_program_input(s, p, spec(s, k != 1, &n)); /* one is a scalar */
+    for (int k = 0; k < arity; k++)
+        for (int i = 0; i < n; i++)
+            x.at[k][i] = draw(low, high);
+    if (op == PITHP_OP_WHERE)
+        operands[0] = graph_op2(s, p, PITHP_OP_GT, operands[0], graph_number(s, p, 0.5));
+    if (op == PITHP_OP_LDEXP)
+        operands[1] = graph_number(s, p, 3);
+    const pithp_value y = pithp_program_add(s, p, op, arity, operands, NULL, "here:1");
+    pt_ok(s, y >= 0 && pithp_program_output(s, p, y));
+    check(s, p, &x, pithp_ops[op].name);
+    pithp_program_release(p);
+}
+
+Test(derive, elementwise_rows) {
+    pith_runtime *rt = pt_open();
+    static const pithp_primitive ops[] = {
+#define PITHP_ELEMENTWISE(ENUM, text, arity, types, result, real, integer, traits, KIND, \
+                          ...)                                                           \
+    KIND##_ROW(ENUM)
+#define NONE_ROW(ENUM)
+#define CUT_ROW(ENUM)
+#define REFUSED_ROW(ENUM)
+#define EACH_ROW(ENUM) PITHP_OP_##ENUM,
+#include "program/op/primitives.def"
+    };
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        pith_scope *s = pith_scope_open(rt);
+        elementwise_row(s, ops[k]);
+        pt_ok(s);
+        pith_scope_close(s);
+    }
+    pt_close(rt);
+}
+
+/* ---- Structural rows ---- */
+
+static const int64_t wide[] = {3, 4, 5};
+
+/* A program of one call on x f64[3,4,5], and other operands. */
+typedef struct one_call {
+    pith_scope *s;
+    pithp_program *p;
+    pithp_value operands[4];
+    int count;
+} one_call;
+
+static one_call call_on(pith_scope *s, int rank, const int64_t *shape) {
+    one_call c = {.s = s, .p = pithp_program_make(s), .count = 1};
+    c.operands[0] = pithp_program_input(s, c.p, spec(s, rank, shape));
+    return c;
+}
+
+static void add_input(one_call *c, int rank, const int64_t *shape) {
+    c->operands[c->count++] = pithp_program_input(c->s, c->p, spec(c->s, rank, shape));
+}
+
+static void add_index(one_call *c, int64_t count, const int64_t *index) {
+    const pith_spec *of = pithp_spec(c->s, PITH_I64, 1, &count);
+    c->operands[c->count++] = pithp_program_literal(c->s, c->p, of, index);
+}
+
+static void finish(one_call *c, pithp_primitive op, const void *params) {
+    static arrays x;
+    for (int k = 0; k < GRAPH_MOST; k++)
+        for (int n = 0; n < MOST; n++)
+            x.at[k][n] = draw(-1, 1);
+    const pithp_value y =
+        pithp_program_add(c->s, c->p, op, c->count, c->operands, params, "here:1");
+    pt_ok(c->s, y >= 0);
+    pt_ok(c->s, pithp_program_output(c->s, c->p, y));
+    check(c->s, c->p, &x, pithp_ops[op].name);
+    pithp_program_release(c->p);
+}
+
+/* Test(derive, name) with a scope s. */
+#define SCOPED(name)                                                                     \
+    static void name(pith_scope *s);                                                     \
+    Test(derive, name) {                                                                 \
+        pith_runtime *rt = pt_open();                                                    \
+        pith_scope *s = pith_scope_open(rt);                                             \
+        name(s);                                                                         \
+        pt_ok(s);                                                                        \
+        pith_scope_close(s);                                                             \
+        pt_close(rt);                                                                    \
+    }                                                                                    \
+    static void name(pith_scope *s)
+
+static void unary(pith_scope *s, pithp_primitive op, const void *params) {
+    one_call c = call_on(s, 3, wide);
+    finish(&c, op, params);
+}
+
+SCOPED(views) {
+    unary(s, PITHP_OP_RESHAPE, &(pithp_reshape_params){2, {6, 10}});
+    unary(s, PITHP_OP_TRANSPOSE, &(pithp_transpose_params){{2, 0, 1}});
+    unary(s, PITHP_OP_REVERSE, &(pithp_reverse_params){5});
+    unary(s, PITHP_OP_SLICE, &(pithp_slice_params){{1, 3, 0}, {3, -1, 5}, {1, -2, 3}});
+    unary(s, PITHP_OP_SLICE, &(pithp_slice_params){{1, 3, 4}, {1, 4, 5}, {1, 1, 1}});
+    unary(s, PITHP_OP_BROADCAST, &(pithp_broadcast_params){4, {3, 2, 4, 5}, {0, 2, 3}});
+    const int64_t thin[] = {3, 1};
+    one_call c = call_on(s, 2, thin);
+    finish(&c, PITHP_OP_BROADCAST, &(pithp_broadcast_params){3, {2, 3, 4}, {1, 2}});
+}
+
+SCOPED(joins) {
+    const int64_t more[] = {3, 2, 5};
+    one_call c = call_on(s, 3, wide);
+    add_input(&c, 3, more);
+    add_input(&c, 3, wide);
+    finish(&c, PITHP_OP_CONCATENATE, &(pithp_concatenate_params){1});
+    c = call_on(s, 3, wide);
+    add_input(&c, 0, NULL);
+    finish(&c, PITHP_OP_PAD, &(pithp_pad_params){{1, -1, 0}, {2, 1, -2}, {0, 1, 2}});
+}
+
+SCOPED(reductions) {
+    const pithp_reduce_params some = {5}, all = {7}, none = {0};
+    static const pithp_primitive ops[] = {PITHP_OP_SUM, PITHP_OP_PROD, PITHP_OP_MIN_OF,
+                                          PITHP_OP_MAX_OF};
+    for (int k = 0; k < 4; k++) {
+        unary(s, ops[k], &some);
+        unary(s, ops[k], &all);
+        unary(s, ops[k], &none);
+    }
+}
+
+SCOPED(cumulative) {
+    static const pithp_primitive ops[] = {PITHP_OP_CUMSUM, PITHP_OP_CUMMIN,
+                                          PITHP_OP_CUMMAX};
+    for (int k = 0; k < 3; k++)
+        for (int axis = 0; axis < 3; axis++) {
+            unary(s, ops[k], &(pithp_scan_params){axis, false});
+            unary(s, ops[k], &(pithp_scan_params){axis, true});
+        }
+    unary(s, PITHP_OP_SORT, &(pithp_sort_params){1, false});
+    unary(s, PITHP_OP_SORT, &(pithp_sort_params){2, true});
+}
+
+SCOPED(products) {
+    const int64_t left[] = {2, 3, 4, 5}, right[] = {5, 2, 6, 3};
+    one_call c = call_on(s, 4, left);
+    add_input(&c, 4, right);
+    finish(&c, PITHP_OP_DOT_GENERAL,
+           &(pithp_dot_params){2, 1, {{3, 1}, {0, 3}}, {{0}, {1}}});
+    const int64_t once[] = {1, 3, 4, 5};
+    c = call_on(s, 4, once);
+    add_input(&c, 4, right);
+    finish(&c, PITHP_OP_DOT_GENERAL, &(pithp_dot_params){1, 1, {{3}, {0}}, {{0}, {1}}});
+}
+
+SCOPED(gathers_and_scatters) {
+    const int64_t at[] = {3, 0, 3, -1, 7}, shape[] = {3, 5, 5};
+    static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
+                                             PITHP_INDEX_WRAP};
+    for (int k = 0; k < 3; k++) {
+        uint64_t fill = 0;
+        const double filled = 2;
+        memcpy(&fill, &filled, sizeof fill);
+        const pithp_index_params p = {.axis = 1, .mode = modes[k], .fill = fill};
+        one_call c = call_on(s, 3, wide);
+        add_index(&c, 5, at);
+        finish(&c, PITHP_OP_TAKE, &p);
+        for (int add = 0; add < 2; add++) {
+            c = call_on(s, 3, wide);
+            add_input(&c, 3, shape);
+            const pithp_value updates = c.operands[--c.count];
+            add_index(&c, 5, at);
+            c.operands[c.count++] = updates;
+            finish(&c, add ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
+                   &(pithp_index_params){.axis = 1, .mode = modes[k]});
+        }
+    }
+}
+
+SCOPED(along_an_axis) {
+    const int64_t at[] = {1, 2, 0, -1, 2, 9}, of[] = {2, 3}, x[] = {2, 3};
+    static const pithp_index_mode modes[] = {PITHP_INDEX_DROP, PITHP_INDEX_CLIP,
+                                             PITHP_INDEX_WRAP};
+    for (int k = 0; k < 3; k++) {
+        one_call c = call_on(s, 2, x);
+        c.operands[c.count++] =
+            pithp_program_literal(s, c.p, pithp_spec(s, PITH_I64, 2, of), at);
+        finish(&c, PITHP_OP_TAKE_ALONG,
+               &(pithp_index_params){.axis = 1, .mode = modes[k]});
+    }
+}
+
+SCOPED(dynamic_slices) {
+    const int64_t starts[] = {1, -2, 9}, box[] = {2, 2, 2};
+    one_call c = call_on(s, 3, wide);
+    add_index(&c, 3, starts);
+    finish(&c, PITHP_OP_DYNAMIC_SLICE, &(pithp_dynamic_params){{2, 2, 2}});
+    c = call_on(s, 3, wide);
+    add_input(&c, 3, box);
+    add_index(&c, 3, starts);
+    finish(&c, PITHP_OP_DYNAMIC_UPDATE_SLICE, NULL);
+}
