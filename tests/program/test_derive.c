@@ -80,69 +80,101 @@ static double dot(const arrays *a,
     return sum;
 }
 
-/* All f64 inputs move. */
-static void check(pith_scope *s, pithp_program *p, const arrays *x, const char *what) {
-    static arrays in, t, got, wanted, mapped, back, ct, all;
-    bool moving[GRAPH_MOST], moves[GRAPH_MOST], reaches[GRAPH_MOST];
-    int64_t tangents = 0, primals = p->input_count;
-    in = *x;
-    for (int64_t k = 0; k < primals; k++) {
+/* A direction for the f64 inputs, which all move; how many there are. */
+static int64_t choose(const pithp_program *p, arrays *in, arrays *t, bool *moving) {
+    int64_t tangents = 0;
+    for (int64_t k = 0; k < p->input_count; k++) {
         moving[k] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64;
         for (int64_t n = 0; n < count_of(p, p->inputs[k]) && moving[k]; n++)
-            t.at[k][n] = in.at[primals + tangents][n] = draw(-1, 1);
+            t->at[k][n] = in->at[p->input_count + tangents][n] = draw(-1, 1);
         tangents += moving[k];
     }
+    return tangents;
+}
+
+/* Forward mode against differences. `all` is set to its outputs. */
+static void check_forward(pith_scope *s,
+                          pithp_program *p,
+                          const arrays *x,
+                          const char *what,
+                          arrays *in,
+                          arrays *all) {
+    static arrays t, wanted;
+    bool moving[GRAPH_MOST], moves[GRAPH_MOST];
+    *in = *x;
+    choose(p, in, &t, moving);
     pithp_program *jvp = pithp_program_jvp(s, p, moving, moves);
     pt_ok(s, jvp);
-    run(s, jvp, &in, &all);
+    run(s, jvp, in, all);
     differences(s, p, x, &t, &wanted);
     int64_t next = p->output_count;
-    for (int64_t k = 0; k < p->output_count; k++)
-        if (moves[k]) {
-            for (int64_t n = 0; n < count_of(p, p->outputs[k]); n++) {
-                const double y = all.at[next][n], z = wanted.at[k][n];
-                cr_assert(fabs(y - z) <= 1e-8 * (1 + fabs(z)),
-                          "%s: output %d[%d]: %.17g, differences %.17g\n%s", what, (int)k,
-                          (int)n, y, z, graph_text(jvp));
-            }
-            next++;
+    for (int64_t k = 0; k < p->output_count; k++) {
+        for (int64_t n = 0; n < count_of(p, p->outputs[k]) && moves[k]; n++) {
+            const double y = all->at[next][n], z = wanted.at[k][n];
+            cr_assert(fabs(y - z) <= 1e-8 * (1 + fabs(z)),
+                      "%s: output %d[%d]: %.17g, differences %.17g\n%s", what, (int)k,
+                      (int)n, y, z, graph_text(jvp));
         }
+        next += moves[k];
+    }
+    pithp_program_release(jvp);
+}
+
+/* The map of a linearization against the tangents of forward mode, bit by bit, and its
+ * transpose by the dot product. */
+static void check_map(pith_scope *s,
+                      pithp_program *p,
+                      const arrays *x,
+                      const char *what,
+                      const arrays *in,
+                      const arrays *all) {
+    static arrays got, mapped, back, ct, gradient;
+    bool moving[GRAPH_MOST], moves[GRAPH_MOST], reaches[GRAPH_MOST];
+    int64_t tangents = 0;
+    for (int64_t k = 0; k < p->input_count; k++)
+        tangents += moving[k] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64;
     pithp_linearization l;
     pt_ok(s, pithp_program_linearize(s, p, moving, moves, &l));
-    run(s, l.forward, (arrays *)(uintptr_t)x, &got);
+    mapped = *x;
+    run(s, l.forward, &mapped, &got);
     for (int64_t k = 0; k < l.residual_count; k++)
         memcpy(mapped.at[k], got.at[p->output_count + k], sizeof *mapped.at);
     back = mapped;
     for (int64_t k = 0; k < tangents; k++)
-        memcpy(mapped.at[l.residual_count + k], in.at[primals + k], sizeof *mapped.at);
+        memcpy(mapped.at[l.residual_count + k], in->at[p->input_count + k],
+               sizeof *mapped.at);
     run(s, l.linear, &mapped, &got);
     for (int64_t k = 0; k < l.linear->output_count; k++) {
-        const size_t bytes = (size_t)count_of(l.linear, l.linear->outputs[k]) * 8;
-        cr_assert(!memcmp(got.at[k], all.at[p->output_count + k], bytes),
+        const int64_t count = count_of(l.linear, l.linear->outputs[k]);
+        cr_assert(!memcmp(got.at[k], all->at[p->output_count + k], (size_t)count * 8),
                   "%s: the map has other bits", what);
-        for (int64_t n = 0; n < count_of(l.linear, l.linear->outputs[k]); n++)
+        for (int64_t n = 0; n < count; n++)
             ct.at[k][n] = back.at[l.residual_count + k][n] = draw(-1, 1);
     }
     pithp_program *transposed =
         pithp_program_transpose(s, l.linear, l.residual_count, reaches);
     pt_ok(s, transposed);
-    run(s, transposed, &back, &all);
-    static arrays gradient;
+    run(s, transposed, &back, &mapped);
     memset(&gradient, 0, sizeof gradient);
     for (int64_t k = 0, from = 0; k < tangents; k++)
         if (reaches[k])
-            memcpy(gradient.at[k], all.at[from++], sizeof *gradient.at);
+            memcpy(gradient.at[k], mapped.at[from++], sizeof *gradient.at);
     const double left =
         dot(&ct, 0, &got, 0, l.linear, l.linear->outputs, l.linear->output_count);
-    const double right = dot(&gradient, 0, &mapped, (int)l.residual_count, l.linear,
+    const double right = dot(&gradient, 0, in, (int)p->input_count, l.linear,
                              l.linear->inputs + l.residual_count, tangents);
     cr_assert(fabs(left - right) <= 1e-12 * (1 + fabs(left)),
-              "%s: <c, Jt> = %.17g, <J'c, t> = %.17g\n%s\n", what, left, right,
+              "%s: <c, Jt> = %.17g, <J'c, t> = %.17g\n%s", what, left, right,
               graph_text(transposed));
-    pithp_program_release(jvp);
     pithp_program_release(l.forward);
     pithp_program_release(l.linear);
     pithp_program_release(transposed);
+}
+
+static void check(pith_scope *s, pithp_program *p, const arrays *x, const char *what) {
+    static arrays in, all;
+    check_forward(s, p, x, what, &in, &all);
+    check_map(s, p, x, what, &in, &all);
 }
 
 static const pith_spec *spec(pith_scope *s, int rank, const int64_t *shape) {
@@ -369,4 +401,113 @@ SCOPED(dynamic_slices) {
     add_input(&c, 3, box);
     add_index(&c, 3, starts);
     finish(&c, PITHP_OP_DYNAMIC_UPDATE_SLICE, NULL);
+}
+
+/* ---- Control flow ---- */
+
+static pithp_value at_index(pith_scope *s, pithp_program *p, pithp_value i, int64_t n) {
+    return graph_op2(s, p, PITHP_OP_LT, i, graph_integer(s, p, n));
+}
+
+/* Iterations i, x, y -> i + 1, sin(x) y, x: y moves at the second iteration only. */
+SCOPED(a_while) {
+    static arrays x, in, all;
+    const int64_t n = 3;
+    pithp_program *programs[2] = {pithp_program_make(s), pithp_program_make(s)};
+    for (int k = 0; k < 2; k++) {
+        pithp_program *q = programs[k];
+        const pithp_value i = graph_input(s, q, PITH_I64, -1);
+        const pithp_value a = graph_input(s, q, PITH_F64, n);
+        const pithp_value b = graph_input(s, q, PITH_F64, n);
+        if (k == 0) {
+            pithp_program_output(s, q, at_index(s, q, i, 4));
+            continue;
+        }
+        pithp_program_output(s, q,
+                             graph_op2(s, q, PITHP_OP_ADD, i, graph_integer(s, q, 1)));
+        pithp_program_output(
+            s, q,
+            graph_op2(s, q, PITHP_OP_MUL, graph_op(s, q, PITHP_OP_SIN, a, -1, NULL), b));
+        pithp_program_output(s, q, a);
+    }
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value a = graph_input(s, p, PITH_F64, n);
+    const double ones[3] = {1, 2, 3};
+    const pithp_value operands[3] = {
+        graph_integer(s, p, 0), a,
+        pithp_program_literal(s, p, graph_spec(s, PITH_F64, n), ones)};
+    const pithp_value v = graph_control(s, p, PITHP_OP_WHILE, &(pithp_while_params){0}, 3,
+                                        operands, 2, programs);
+    for (int k = 0; k < 3; k++)
+        pithp_program_output(s, p, v + k);
+    for (int k = 0; k < n; k++)
+        x.at[0][k] = 0.3 + k;
+    check_forward(s, p, &x, "while", &in, &all);
+    pithp_program_release(p);
+}
+
+/* constants c; carry h -> h tanh(c) + x[i]; out h * x[i], and an integer. */
+static pithp_program *a_scan_program(pith_scope *s, bool reverse) {
+    const int64_t n = 3, xs[] = {5, 3};
+    pithp_program *q = pithp_program_make(s), *p = pithp_program_make(s);
+    pithp_value c = graph_input(s, q, PITH_F64, n), h = graph_input(s, q, PITH_F64, n),
+                x = graph_input(s, q, PITH_F64, n);
+    const pithp_value t = graph_op(s, q, PITHP_OP_TANH, c, -1, NULL);
+    const pithp_value next =
+        graph_op2(s, q, PITHP_OP_ADD, graph_op2(s, q, PITHP_OP_MUL, h, t), x);
+    pithp_program_output(s, q, next);
+    pithp_program_output(s, q, graph_op2(s, q, PITHP_OP_MUL, next, x));
+    pithp_program_output(s, q, graph_integer(s, q, 7));
+    c = graph_input(s, p, PITH_F64, n);
+    h = graph_input(s, p, PITH_F64, n);
+    x = pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, xs));
+    const pithp_loop_params loop = {
+        .length = 5, .constants = 1, .carries = 1, .reverse = reverse};
+    const pithp_value operands[3] = {c, h, x};
+    const pithp_value v = graph_control(s, p, PITHP_OP_SCAN, &loop, 3, operands, 1, &q);
+    for (int k = 0; k < 3; k++)
+        pithp_program_output(s, p, v + k);
+    return p;
+}
+
+SCOPED(a_scan) {
+    static arrays x, in, all;
+    for (int reverse = 0; reverse < 2; reverse++) {
+        pithp_program *p = a_scan_program(s, reverse);
+        for (int k = 0; k < 3; k++)
+            for (int n = 0; n < 15; n++)
+                x.at[k][n] = draw(-1, 1);
+        check_forward(s, p, &x, "scan", &in, &all);
+        pithp_program_release(p);
+    }
+}
+
+/* Branches x y, exp(x); x - y, 2; y, x. */
+SCOPED(a_cond) {
+    static arrays x, in, all;
+    for (int64_t which = 0; which < 3; which++) {
+        pithp_program *ways[3], *p = pithp_program_make(s);
+        for (int k = 0; k < 3; k++) {
+            pithp_program *q = ways[k] = pithp_program_make(s);
+            const pithp_value a = graph_input(s, q, PITH_F64, -1);
+            const pithp_value b = graph_input(s, q, PITH_F64, -1);
+            pithp_program_output(
+                s, q,
+                k == 2 ? b : graph_op2(s, q, k ? PITHP_OP_SUB : PITHP_OP_MUL, a, b));
+            pithp_program_output(s, q,
+                                 k == 0   ? graph_op(s, q, PITHP_OP_EXP, a, -1, NULL)
+                                 : k == 1 ? graph_number(s, q, 2)
+                                          : a);
+        }
+        const pithp_value a = graph_input(s, p, PITH_F64, -1);
+        const pithp_value b = graph_input(s, p, PITH_F64, -1);
+        const pithp_value operands[3] = {graph_integer(s, p, which), a, b};
+        const pithp_value v =
+            graph_control(s, p, PITHP_OP_COND, NULL, 3, operands, 3, ways);
+        pithp_program_output(s, p, v);
+        pithp_program_output(s, p, v + 1);
+        x.at[0][0] = 0.5, x.at[1][0] = -0.7;
+        check_forward(s, p, &x, "cond", &in, &all);
+        pithp_program_release(p);
+    }
 }

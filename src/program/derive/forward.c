@@ -1,6 +1,6 @@
 /* Forward mode: a program is copied instruction by instruction, each followed by the
  * instructions of its tangent. */
-#include "program/derive/rules.h"
+#include "program/derive/control.h"
 #include "program/derive/split.h"
 
 #include <string.h>
@@ -130,22 +130,34 @@ static bool copy(forward *f, pithp_value v, const pithp_instruction *i) {
     return pithp_copy_value(f->d.s, f->d.to, f->from, v, i, f->names, f->operands);
 }
 
-static bool derive_instruction(forward *f, const pithp_instruction *i) {
+/* The copies and tangents of the operands; whether one moves. */
+static bool find_operands(forward *f, const pithp_instruction *i) {
     bool moves = false;
-    if (!copy(f, i->result, i))
-        return false;
     for (int k = 0; k < i->operand_count; k++) {
-        f->moving[k] = f->tangents[pithp_operands(f->from, i)[k]];
+        const pithp_value v = pithp_operands(f->from, i)[k];
+        f->operands[k] = f->names[v];
+        f->moving[k] = f->tangents[v];
         moves |= f->moving[k] >= 0;
     }
-    if (!moves || !i->result_count)
+    return moves;
+}
+
+static bool derive_instruction(forward *f, const pithp_instruction *i) {
+    const bool moves = find_operands(f, i) && i->result_count;
+    pithp_moving_call c = {i, f->from, f->operands, f->moving, -1};
+    f->d.site = i->site;
+    if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
+        return pithp_derive_control(&f->d, &c, f->names + i->result,
+                                    f->tangents + i->result);
+    if (!copy(f, i->result, i))
+        return false;
+    if (!moves)
         return true;
     const pith_spec *spec = pithp_value_spec(f->from, i->result);
-    const pithp_moving_call c = {i, f->from, f->operands, f->moving, f->names[i->result]};
-    f->d.site = i->site;
+    c.result = f->names[i->result];
     f->d.dtype = spec->dtype;
-    const pithp_value t = tangent_of(&f->d, &c, f->scratch);
-    f->tangents[i->result] = pithp_derive_broadcast(&f->d, t, spec);
+    f->tangents[i->result] =
+        pithp_derive_broadcast(&f->d, tangent_of(&f->d, &c, f->scratch), spec);
     return f->tangents[i->result] != -1;
 }
 

@@ -1,0 +1,26 @@
+/* Derivation of control flow (within src/program/derive). */
+#ifndef PITH_PROGRAM_DERIVE_CONTROL_H
+#define PITH_PROGRAM_DERIVE_CONTROL_H
+
+#include "program/derive/rules.h"
+
+/* Add a derived cond, while or scan. Sets its results, and their tangents or
+ * PITHP_ABSENT. False sets the error. c->result is not used. */
+bool pithp_derive_control(pithp_derivation *d,
+                          const pithp_moving_call *c,
+                          pithp_value *results,
+                          pithp_value *tangents);
+/* Find the results of control flow that move with marked operands, and mark carries that
+ * come to move, as a fixed point. False sets the error. */
+bool pithp_control_moves(pith_scope *s,
+                         const pithp_instruction *i,
+                         bool *operands,
+                         bool *results);
+/* Find the outputs that move with marked inputs. Refusals are left to the derivation.
+ * False sets the error. */
+bool pithp_program_moves(pith_scope *s,
+                         const pithp_program *p,
+                         const bool *inputs,
+                         bool *outputs);
+
+#endif
