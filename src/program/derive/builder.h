@@ -14,6 +14,7 @@ typedef struct pithp_derivation {
     pithp_program *to;
     const char *site; /* call site of the instruction that is derived */
     pith_dtype dtype; /* of its result */
+    bool split;       /* control flow becomes two instructions, one without tangents */
 } pithp_derivation;
 
 /* Add a call of one result. An absent operand is an error of the caller. */

@@ -1,125 +1,18 @@
 /* Derivation of control flow. In forward mode one instruction carries tangents beside
  * values. In a linearization there are two: the first also has the residuals of its
  * programs as results, the second is linear in the tangents. */
-#include "program/derive/control.h"
-
-#include "program/derive/split.h"
-#include "program/ir/region.h"
+#include "program/derive/arrange.h"
+#include "program/derive/flow.h"
 
 #include <string.h>
 
-/* ---- Programs with other inputs and outputs ---- */
-
-/* An output that is another program's, or zeros. */
-typedef struct chosen {
-    int64_t output; /* -1: zeros */
-    const pith_spec *spec;
-} chosen;
-
-/* The inputs of p in another order, with some that p does not have, and some outputs. */
-typedef struct arrangement {
-    pith_scope *s;
-    const pithp_program *p;
-    int64_t input_count, output_count;
-    const pith_spec **specs; /* of each input */
-    int64_t *inputs;         /* of p: each is one of the inputs */
-    chosen *outputs;
-} arrangement;
-
-static bool begin(arrangement *a,
-                  pith_scope *s,
-                  const pithp_program *p,
-                  int64_t inputs,
-                  int64_t outputs) {
-    *a = (arrangement){.s = s, .p = p};
-    const size_t bytes = (size_t)inputs * sizeof *a->specs +
-                         (size_t)p->input_count * sizeof *a->inputs +
-                         (size_t)outputs * sizeof *a->outputs;
-    char *memory = pithp_scope_allocate(s, bytes + 1);
-    if (!memory)
-        return false;
-    a->outputs = (chosen *)(void *)memory;
-    a->inputs = (int64_t *)(void *)(a->outputs + outputs);
-    a->specs = (const pith_spec **)(void *)(a->inputs + p->input_count);
-    return true;
-}
-
-/* The next input; `of`: the input of p that it is, or -1. */
-static void add_input(arrangement *a, const pith_spec *spec, int64_t of) {
-    if (of >= 0)
-        a->inputs[of] = a->input_count;
-    a->specs[a->input_count++] = spec;
-}
-
-static void add_output(arrangement *a, int64_t output, const pith_spec *spec) {
-    a->outputs[a->output_count++] = (chosen){output, spec};
-}
-
-static bool add_values(arrangement *a, pithp_program *to, pithp_value *memory) {
-    const pithp_program *p = a->p;
-    pithp_derivation d = {.s = a->s, .to = to};
-    pithp_value *all = memory, *in = all + a->input_count, *out = in + p->input_count;
-    bool fine = true;
-    for (int64_t k = 0; k < a->input_count && fine; k++)
-        fine = (all[k] = pithp_program_input(a->s, to, a->specs[k])) >= 0;
-    for (int64_t k = 0; k < p->input_count; k++)
-        in[k] = all[a->inputs[k]];
-    fine = fine && pithp_program_inline(a->s, to, p, in, out);
-    for (int64_t k = 0; k < a->output_count && fine; k++) {
-        const chosen *c = &a->outputs[k];
-        const pithp_value v =
-            c->output >= 0 ? out[c->output] : pithp_derive_zeros(&d, c->spec);
-        fine = v >= 0 && pithp_program_output(a->s, to, v);
-    }
-    return fine;
-}
-
-static pithp_program *arrange(arrangement *a) {
-    const size_t bytes =
-        (size_t)(a->input_count + a->p->input_count + a->p->output_count + 1) *
-        sizeof(pithp_value);
-    pithp_value *memory = pithp_scope_allocate(a->s, bytes);
-    pithp_program *to = memory ? pithp_program_make(a->s) : NULL;
-    if (to && add_values(a, to, memory))
-        return to;
-    pithp_program_release(to);
-    return NULL;
-}
-
 /* ---- A control flow instruction that is derived ---- */
-
-typedef struct flow {
-    pithp_derivation *d;
-    const pithp_moving_call *c;
-    const pithp_instruction *i;
-    pithp_regions r;
-    bool *moving; /* operands that move, with those carries that come to move */
-    bool *moves;  /* results that move */
-} flow;
-
-static const pith_spec *operand_spec(const flow *f, int k) {
-    return pithp_value_spec(f->c->from, pithp_operands(f->c->from, f->i)[k]);
-}
-
-/* The tangent of an operand, with zeros for a carry that does not move at first. */
-static pithp_value tangent(const flow *f, int k) {
-    return f->c->tangents[k] >= 0 ? f->c->tangents[k]
-                                  : pithp_derive_zeros(f->d, operand_spec(f, k));
-}
-
-/* The inputs of a program that move, and its outputs that move with them. False sets the
- * error. */
-static bool moves_of(const flow *f, int program, bool *inputs, bool *outputs) {
-    const pithp_program *p = f->i->programs[program];
-    for (int64_t k = 0; k < p->input_count; k++)
-        inputs[k] = f->moving[pithp_region_operand(&f->r, program, (int)k)];
-    return pithp_program_moves(f->d->s, p, inputs, outputs);
-}
 
 /* The operands of the derived instruction, group by group: those of the instruction, with
  * tangents after them. */
-static int
-add_operands(const flow *f, pithp_value *list, int counts[PITHP_OPERAND_GROUPS]) {
+static int add_operands(const pithp_deriving_flow *f,
+                        pithp_value *list,
+                        int counts[PITHP_OPERAND_GROUPS]) {
     int n = 0;
     for (int g = 0; g < PITHP_OPERAND_GROUPS; g++) {
         const pithp_operand_group *group = &f->r.groups[g];
@@ -128,7 +21,7 @@ add_operands(const flow *f, pithp_value *list, int counts[PITHP_OPERAND_GROUPS])
             list[n++] = f->c->operands[k];
         for (int k = group->first; k < group->first + group->count; k++)
             if (f->moving[k])
-                list[n++] = tangent(f, k);
+                list[n++] = pithp_flow_tangent(f, k);
         counts[g] = n - before;
     }
     return n;
@@ -137,17 +30,18 @@ add_operands(const flow *f, pithp_value *list, int counts[PITHP_OPERAND_GROUPS])
 /* A program of the instruction in forward mode: its inputs by groups as add_operands has
  * operands; its outputs, if they are results, with tangents after the carries and after
  * the others. */
-static pithp_program *forward_program(const flow *f, int b, bool *inputs, bool *outputs) {
+static pithp_program *
+forward_program(const pithp_deriving_flow *f, int b, bool *inputs, bool *outputs) {
     const pithp_program *p = f->i->programs[b];
     const bool yields = pithp_region_yields(&f->r, b);
     pith_scope *s = f->d->s;
-    arrangement a;
-    if (!moves_of(f, b, inputs, outputs))
-        return NULL;
+    pithp_arrangement a;
+    pithp_flow_inputs(f, b, inputs);
     if (!yields)
         memset(inputs, 0, (size_t)p->input_count * sizeof *inputs);
     pithp_program *jvp = pithp_program_jvp(s, p, inputs, outputs);
-    if (!jvp || !begin(&a, s, jvp, 2 * p->input_count, 2 * p->output_count)) {
+    if (!jvp ||
+        !pithp_arrange_begin(&a, s, jvp, 2 * p->input_count, 2 * p->output_count)) {
         pithp_program_release(jvp);
         return NULL;
     }
@@ -165,32 +59,32 @@ static pithp_program *forward_program(const flow *f, int b, bool *inputs, bool *
             continue;
         const int count = f->r.groups[g].count;
         for (int k = first; k < first + count; k++)
-            add_input(&a, pithp_value_spec(p, p->inputs[k]), k);
+            pithp_arrange_input(&a, pithp_value_spec(p, p->inputs[k]), k);
         for (int k = first; k < first + count; k++)
             if (f->moving[f->r.groups[g].first + k - first])
-                add_input(&a, pithp_value_spec(p, p->inputs[k]), tangents[k]);
+                pithp_arrange_input(&a, pithp_value_spec(p, p->inputs[k]), tangents[k]);
     }
     const int64_t carries = yields ? f->r.carries.count : 0;
     int64_t next = p->output_count;
     for (int part = 0; part < 2; part++) {
         const int64_t from = part ? carries : 0, to = part ? p->output_count : carries;
         for (int64_t k = from; k < to; k++)
-            add_output(&a, k, NULL);
+            pithp_arrange_output(&a, k, NULL);
         for (int64_t k = from; k < to && yields; k++)
             if (f->moves[k]) {
-                add_output(&a, outputs[k] ? next : -1,
-                           pithp_value_spec(p, p->outputs[k]));
+                pithp_arrange_output(&a, outputs[k] ? next : -1,
+                                     pithp_value_spec(p, p->outputs[k]));
                 next += outputs[k];
             }
     }
-    pithp_program *made = arrange(&a);
+    pithp_program *made = pithp_arrange(&a);
     pithp_program_release(jvp);
     return made;
 }
 
 /* Whether result k is the stacked outputs of a scan, and so on: where results and
  * tangents of the derived instruction are. */
-static void name_results(const flow *f,
+static void name_results(const pithp_deriving_flow *f,
                          pithp_value first,
                          pithp_value *results,
                          pithp_value *tangents) {
@@ -205,7 +99,7 @@ static void name_results(const flow *f,
     }
 }
 
-static bool derive_forward(flow *f,
+static bool derive_forward(pithp_deriving_flow *f,
                            bool *inputs,
                            bool *outputs,
                            pithp_value *results,
@@ -247,6 +141,21 @@ static bool derive_forward(flow *f,
     return first >= 0;
 }
 
+/* A while is not split: the linear one computes the values once more. */
+static bool copy_instruction(const pithp_deriving_flow *f, pithp_value *results) {
+    const pithp_new_instruction copy = {.primitive = f->i->primitive,
+                                        .operand_count = f->i->operand_count,
+                                        .operands = f->c->operands,
+                                        .params = f->i->params,
+                                        .program_count = f->i->program_count,
+                                        .programs = f->i->programs,
+                                        .site = f->i->site};
+    const pithp_value first = pithp_program_add_many(f->d->s, f->d->to, &copy);
+    for (int k = 0; k < f->i->result_count; k++)
+        results[k] = first + k;
+    return first >= 0;
+}
+
 static int64_t most_of(const pithp_instruction *i) {
     int64_t most = i->operand_count + i->result_count;
     for (int k = 0; k < i->program_count; k++) {
@@ -265,14 +174,21 @@ bool pithp_derive_control(pithp_derivation *d,
     bool *memory = pithp_scope_allocate(d->s, 4 * most);
     if (!memory)
         return false;
-    flow f = {.d = d,
-              .c = c,
-              .i = c->i,
-              .r = pithp_regions_of(c->i),
-              .moving = memory,
-              .moves = memory + most};
+    pithp_deriving_flow f = {.d = d,
+                             .c = c,
+                             .i = c->i,
+                             .r = pithp_regions_of(c->i),
+                             .moving = memory,
+                             .moves = memory + most};
     for (int k = 0; k < c->i->operand_count; k++)
         f.moving[k] = c->tangents[k] >= 0;
-    return pithp_control_moves(d->s, c->i, f.moving, f.moves) &&
-           derive_forward(&f, memory + 2 * most, memory + 3 * most, results, tangents);
+    bool *inputs = memory + 2 * most, *outputs = memory + 3 * most;
+    if (!pithp_control_moves(d->s, c->i, f.moving, f.moves))
+        return false;
+    if (d->split && c->i->primitive == PITHP_OP_SCAN)
+        return pithp_split_scan(&f, inputs, outputs, results, tangents);
+    if (d->split && c->i->primitive == PITHP_OP_COND)
+        return pithp_split_cond(&f, inputs, outputs, results, tangents);
+    return derive_forward(&f, inputs, outputs, results, tangents) &&
+           (!d->split || copy_instruction(&f, results));
 }

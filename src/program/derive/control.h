@@ -4,6 +4,13 @@
 
 #include "program/derive/rules.h"
 
+/* pithp_program_jvp, or, if it is to be split, with two instructions for one of control
+ * flow. */
+pithp_program *pithp_forward(pith_scope *s,
+                             const pithp_program *p,
+                             const bool *moving,
+                             bool split,
+                             bool *moves);
 /* Add a derived cond, while or scan. Sets its results, and their tangents or
  * PITHP_ABSENT. False sets the error. c->result is not used. */
 bool pithp_derive_control(pithp_derivation *d,
@@ -22,5 +29,11 @@ bool pithp_program_moves(pith_scope *s,
                          const pithp_program *p,
                          const bool *inputs,
                          bool *outputs);
+
+/* Add the transpose of control flow, and the cotangents of its operands to those of the
+ * values of c->from. False sets the error. */
+bool pithp_transpose_control(pithp_derivation *d,
+                             const pithp_moving_call *c,
+                             pithp_value *cotangents);
 
 #endif

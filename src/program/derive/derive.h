@@ -40,14 +40,16 @@ bool pithp_program_linearize(pith_scope *s,
                              bool *moves,
                              pithp_linearization *result);
 
-/* Transpose a program that is linear in its inputs from residual_count on. Cotangents of
- * a value are added in the order of its uses, last use first.
+/* Transpose a program that is jointly linear in marked inputs. The inputs of the result
+ * are the others, then a cotangent for each output. Cotangents of a value are added in
+ * the order of its uses, last use first.
  *
- * @param reaches Set: of each linear input, whether an output depends on it. The
- *   transposed program has outputs for these inputs only. */
+ * @param reaches Set: of each input, whether it is marked and an output depends on it.
+ * The result has one output for each of these inputs.
+ * @return NULL sets the error: PITH_E_DERIVATIVE for a while. */
 pithp_program *pithp_program_transpose(pith_scope *s,
                                        const pithp_program *linear,
-                                       int64_t residual_count,
+                                       const bool *marks,
                                        bool *reaches);
 
 #endif

@@ -209,6 +209,14 @@ pithp_program *pithp_program_jvp(pith_scope *s,
                                  const pithp_program *p,
                                  const bool *moving,
                                  bool *moves) {
+    return pithp_forward(s, p, moving, false, moves);
+}
+
+pithp_program *pithp_forward(pith_scope *s,
+                             const pithp_program *p,
+                             const bool *moving,
+                             bool split,
+                             bool *moves) {
     const size_t values = (size_t)p->value_count + 1,
                  most = (size_t)pithp_most_operands(p);
     const size_t bytes = (2 * values + 3 * most) * sizeof(pithp_value);
@@ -217,7 +225,7 @@ pithp_program *pithp_program_jvp(pith_scope *s,
         pithp_fail_memory(s, bytes);
         return NULL;
     }
-    forward f = {.d = {.s = s, .to = pithp_program_make(s)},
+    forward f = {.d = {.s = s, .to = pithp_program_make(s), .split = split},
                  .from = p,
                  .names = memory,
                  .tangents = memory + values,

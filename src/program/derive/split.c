@@ -2,12 +2,14 @@
  * no tangent, and those that do. Values that cross are residuals. */
 #include "program/derive/split.h"
 
+#include "program/derive/control.h"
+
 #include <string.h>
 
-void pithp_colour(const pithp_program *p, int64_t first_tangent, bool *linear) {
+void pithp_colour(const pithp_program *p, const bool *inputs, bool *linear) {
     memset(linear, 0, (size_t)p->value_count * sizeof *linear);
-    for (int64_t k = first_tangent; k < p->input_count; k++)
-        linear[p->inputs[k]] = true;
+    for (int64_t k = 0; k < p->input_count; k++)
+        linear[p->inputs[k]] = inputs[k];
     for (int64_t n = 0; n < p->instruction_count; n++) {
         const pithp_instruction *i = &p->instructions[n];
         bool any = false;
@@ -155,8 +157,10 @@ static bool split_program(pith_scope *s,
                .linear = (bool *)(memory + 2 * n + most),
                .to = result};
     p.crosses = p.linear + n;
+    for (int64_t k = 0; k < jvp->input_count; k++)
+        p.crosses[k] = k >= primal_count; /* marks of inputs, for now */
+    pithp_colour(jvp, p.crosses, p.linear);
     memset(p.crosses, 0, n * sizeof(bool));
-    pithp_colour(jvp, primal_count, p.linear);
     find_residuals(&p);
     const bool fine = add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);
     pithp_release(s->runtime, memory, bytes);
@@ -169,7 +173,7 @@ bool pithp_program_linearize(pith_scope *s,
                              bool *moves,
                              pithp_linearization *result) {
     *result = (pithp_linearization){NULL, NULL, 0};
-    pithp_program *jvp = pithp_program_jvp(s, p, moving, moves);
+    pithp_program *jvp = pithp_forward(s, p, moving, true, moves);
     const bool fine = jvp && (result->forward = pithp_program_make(s)) &&
                       (result->linear = pithp_program_make(s)) &&
                       split_program(s, jvp, p->input_count, p->output_count, result);

@@ -5,8 +5,8 @@
 
 #include "program/derive/derive.h"
 
-/* Set for each value whether it depends on an input from first_tangent on. */
-void pithp_colour(const pithp_program *p, int64_t first_tangent, bool *linear);
+/* Set for each value whether it depends on a marked input. */
+void pithp_colour(const pithp_program *p, const bool *inputs, bool *linear);
 /* Copy a constant or an instruction whose operands have names; sets the names of its
  * results. False sets the error. */
 bool pithp_copy_value(pith_scope *s,

@@ -1,6 +1,6 @@
 /* Transposition of linear programs: a walk from the last instruction to the first adds
  * the cotangents of operands. */
-#include "program/derive/rules.h"
+#include "program/derive/control.h"
 #include "program/derive/split.h"
 
 #include <string.h>
@@ -74,13 +74,16 @@ static bool copy_known(transposition *t) {
 /* Operands from the last to the first: later uses come first in the sum. */
 static bool transpose_instruction(transposition *t, const pithp_instruction *i) {
     const pithp_value ct = i->result_count ? t->cotangents[i->result] : PITHP_ABSENT;
-    if (ct == PITHP_ABSENT || !t->linear[i->result])
-        return true;
     const pithp_value *of = pithp_operands(t->from, i);
     for (int k = 0; k < i->operand_count; k++)
         t->operands[k] = t->linear[of[k]] ? PITHP_ABSENT : t->names[of[k]];
     const pithp_moving_call c = {.i = i, .from = t->from, .operands = t->operands};
     t->d.site = i->site;
+    if (i->result_count && t->linear[i->result] &&
+        pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
+        return pithp_transpose_control(&t->d, &c, t->cotangents);
+    if (ct == PITHP_ABSENT || !t->linear[i->result])
+        return true;
     for (int k = i->operand_count; k-- > 0;) {
         if (!t->linear[of[k]])
             continue;
@@ -93,15 +96,15 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
     return true;
 }
 
-static bool begin(transposition *t, int64_t residual_count) {
+static bool begin(transposition *t, const bool *marks) {
     const pithp_program *p = t->from;
     bool fine = true;
     for (pithp_value v = 0; v < p->value_count; v++)
         t->cotangents[v] = PITHP_ABSENT;
-    pithp_colour(p, residual_count, t->linear);
-    for (int64_t k = 0; k < residual_count && fine; k++)
-        fine = (t->names[p->inputs[k]] = pithp_program_input(
-                    t->d.s, t->d.to, pithp_value_spec(p, p->inputs[k]))) >= 0;
+    pithp_colour(p, marks, t->linear);
+    for (int64_t k = 0; k < p->input_count && fine; k++)
+        fine = marks[k] || (t->names[p->inputs[k]] = pithp_program_input(
+                                t->d.s, t->d.to, pithp_value_spec(p, p->inputs[k]))) >= 0;
     return fine;
 }
 
@@ -121,14 +124,14 @@ static bool add_cotangents(transposition *t) {
     return fine;
 }
 
-static bool run(transposition *t, int64_t residual_count, bool *reaches) {
+static bool run(transposition *t, const bool *marks, bool *reaches) {
     const pithp_program *p = t->from;
-    bool fine = begin(t, residual_count) && add_cotangents(t) && copy_known(t);
+    bool fine = begin(t, marks) && add_cotangents(t) && copy_known(t);
     for (int64_t n = p->instruction_count; n-- > 0 && fine;)
         fine = transpose_instruction(t, &p->instructions[n]);
-    for (int64_t k = residual_count; k < p->input_count && fine; k++) {
-        const pithp_value ct = t->cotangents[p->inputs[k]];
-        reaches[k - residual_count] = ct >= 0;
+    for (int64_t k = 0; k < p->input_count && fine; k++) {
+        const pithp_value ct = marks[k] ? t->cotangents[p->inputs[k]] : PITHP_ABSENT;
+        reaches[k] = ct >= 0;
         fine = ct < 0 || pithp_program_output(t->d.s, t->d.to, ct);
     }
     return fine;
@@ -136,7 +139,7 @@ static bool run(transposition *t, int64_t residual_count, bool *reaches) {
 
 pithp_program *pithp_program_transpose(pith_scope *s,
                                        const pithp_program *linear,
-                                       int64_t residual_count,
+                                       const bool *marks,
                                        bool *reaches) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
@@ -152,7 +155,7 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                        .cotangents = memory + n,
                        .operands = memory + 2 * n,
                        .linear = (bool *)(memory + 2 * n + most)};
-    const bool fine = t.d.to && run(&t, residual_count, reaches);
+    const bool fine = t.d.to && run(&t, marks, reaches);
     pithp_release(s->runtime, memory, bytes);
     if (fine) {
         PITHP_VERIFY(t.d.to);
