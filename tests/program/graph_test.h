@@ -9,7 +9,7 @@
 #include "program/exec/executable.h"
 #include "program/pass/pass.h"
 
-enum { GRAPH_MOST = 16 };
+enum { GRAPH_MOST = 32 };
 
 /* n >= 0: a vector, else a scalar. */
 static PT_UNUSED const pith_spec *graph_spec(pith_scope *s, pith_dtype dtype, int64_t n) {
