@@ -564,3 +564,53 @@ SCOPED(a_cond) {
         pithp_program_release(p);
     }
 }
+
+/* ---- Refusals and cuts ---- */
+
+/* f(x) derived in forward mode; NULL: refused. */
+static pithp_program *forward_of(pith_scope *s, pithp_primitive op, bool *moves) {
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = graph_input(s, p, PITH_F64, 3);
+    pithp_program_output(s, p,
+                         graph_op(s, p, op, x, op == PITHP_OP_NEXTAFTER ? x : -1, NULL));
+    pt_ok(s);
+    pithp_program *jvp = pithp_program_jvp(s, p, &(bool){true}, moves);
+    pithp_program_release(p);
+    return jvp;
+}
+
+SCOPED(a_row_without_a_derivative_is_refused_with_its_line) {
+    bool moves;
+    pt_fails(PITH_E_DERIVATIVE, s, forward_of(s, PITHP_OP_NEXTAFTER, &moves));
+    pt_says("nextafter has no derivative");
+    pt_says("here:1");
+}
+
+SCOPED(a_cut_does_not_move) {
+    bool moves = true;
+    pithp_program *jvp = forward_of(s, PITHP_OP_FLOOR, &moves);
+    pt_ok(s, jvp);
+    cr_assert(!moves && jvp->output_count == 1);
+    pithp_program_release(jvp);
+}
+
+/* A gather in mode error: its report is made once, by the values. */
+SCOPED(a_checked_gather) {
+    static arrays x, in, all;
+    const int64_t at[] = {2, 0, 2};
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value a = graph_input(s, p, PITH_F64, 4),
+                      b = graph_op(s, p, PITHP_OP_SIN, a, -1, NULL);
+    const pithp_value operands[2] = {
+        b, pithp_program_literal(s, p, graph_spec(s, PITH_I64, 3), at)};
+    const pithp_checked_params params = {PITHP_OP_TAKE, {.mode = PITHP_INDEX_ERROR}};
+    const pithp_value v =
+        graph_control(s, p, PITHP_OP_CHECKED, &params, 2, operands, 0, NULL);
+    pithp_program_output(s, p, v);
+    pt_ok(s);
+    for (int k = 0; k < 4; k++)
+        x.at[0][k] = 0.3 * k;
+    check_forward(s, p, &x, "checked take", &in, &all);
+    check(s, p, &x, "checked take");
+    pithp_program_release(p);
+}

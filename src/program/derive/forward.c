@@ -62,10 +62,9 @@ on(pithp_derivation *d, const pithp_moving_call *c, const pithp_value *operands)
     return pithp_derive_call(d, c->i->primitive, c->i->operand_count, operands, params);
 }
 
-static pithp_value linear_in(pithp_derivation *d,
-                             const pithp_tangent_row *row,
-                             const pithp_moving_call *c,
-                             pithp_value *operands) {
+static pithp_value
+linear_in(pithp_derivation *d, const pithp_tangent_row *row, const pithp_moving_call *c) {
+    pithp_value *operands = c->scratch;
     const int n = c->i->operand_count;
     if (!pith_dtype_is_float(d->dtype))
         return PITHP_ABSENT; /* a cast: cut */
@@ -99,8 +98,7 @@ static pithp_value refuse(pithp_derivation *d, const pithp_instruction *i) {
     return -1;
 }
 
-static pithp_value
-tangent_of(pithp_derivation *d, const pithp_moving_call *c, pithp_value *scratch) {
+static pithp_value tangent_of(pithp_derivation *d, const pithp_moving_call *c) {
     const pithp_tangent_row row = pithp_tangent_of(c->i->primitive);
     switch (row.kind) {
         case PITHP_TANGENT_NONE:
@@ -112,12 +110,48 @@ tangent_of(pithp_derivation *d, const pithp_moving_call *c, pithp_value *scratch
             return pith_dtype_is_float(d->dtype) ? sum_of_terms(d, &row, c)
                                                  : PITHP_ABSENT;
         case PITHP_TANGENT_LINEAR:
-            return linear_in(d, &row, c, scratch);
+            return linear_in(d, &row, c);
         case PITHP_TANGENT_BILINEAR:
             return bilinear_in(d, c);
         case PITHP_TANGENT_BY:
             return row.by(d, c);
     }
+    return -1;
+}
+
+pithp_value pithp_tangent_checked(pithp_derivation *d, const pithp_moving_call *c);
+pithp_value pithp_tangent_kernel(pithp_derivation *d, const pithp_moving_call *c);
+
+/* The tangent of the row that is checked. Its report belongs to the values alone. */
+pithp_value pithp_tangent_checked(pithp_derivation *d, const pithp_moving_call *c) {
+    const pithp_checked_params *params = c->i->params;
+    pithp_instruction inner = *c->i;
+    pithp_moving_call call = *c;
+    inner.primitive = params->primitive;
+    inner.params = &params->index;
+    call.i = &inner;
+    return tangent_of(d, &call);
+}
+
+/* The name of the array argument that operand k is. */
+static const char *argument_name(const pith_kernel_variant *kernel, int k) {
+    const pith_kernel_arg *arg = kernel->args;
+    for (;; arg++) {
+        const bool is_operand = arg->role == PITH_ROLE_IN || arg->role == PITH_ROLE_INOUT;
+        if (is_operand && k-- == 0)
+            return arg->name;
+    }
+}
+
+pithp_value pithp_tangent_kernel(pithp_derivation *d, const pithp_moving_call *c) {
+    const pith_kernel_variant *kernel =
+        ((const pithp_kernel_params *)c->i->params)->kernel;
+    int k = 0;
+    while (c->tangents[k] < 0)
+        k++;
+    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                  "kernel %s has no derivative, and a tangent reaches its argument %s",
+                  kernel->name, argument_name(kernel, k));
     return -1;
 }
 
@@ -144,7 +178,7 @@ static bool find_operands(forward *f, const pithp_instruction *i) {
 
 static bool derive_instruction(forward *f, const pithp_instruction *i) {
     const bool moves = find_operands(f, i) && i->result_count;
-    pithp_moving_call c = {i, f->from, f->operands, f->moving, -1};
+    pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
         return pithp_derive_control(&f->d, &c, f->names + i->result,
@@ -156,8 +190,7 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     const pith_spec *spec = pithp_value_spec(f->from, i->result);
     c.result = f->names[i->result];
     f->d.dtype = spec->dtype;
-    f->tangents[i->result] =
-        pithp_derive_broadcast(&f->d, tangent_of(&f->d, &c, f->scratch), spec);
+    f->tangents[i->result] = pithp_derive_broadcast(&f->d, tangent_of(&f->d, &c), spec);
     return f->tangents[i->result] != -1;
 }
 

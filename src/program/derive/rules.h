@@ -33,6 +33,7 @@ typedef struct pithp_moving_call {
     const pithp_value *operands; /* of i */
     const pithp_value *tangents; /* of each operand, or PITHP_ABSENT */
     pithp_value result;          /* the first result */
+    pithp_value *scratch;        /* room for as many values as operands */
 } pithp_moving_call;
 
 typedef struct pithp_tangent_row {
