@@ -565,6 +565,72 @@ SCOPED(a_cond) {
     }
 }
 
+/* A scan whose body chooses by i % 2 between h sin(x) and an inner scan over the rows of
+ * c, h <- h c[k] + x: constants, carries and xs of both loops move. */
+static pithp_program *inner_scan(pith_scope *s) {
+    const int64_t n = 3, of_c[] = {4, 3};
+    pithp_program *q = pithp_program_make(s), *p = pithp_program_make(s);
+    pithp_value x = graph_input(s, q, PITH_F64, n), h = graph_input(s, q, PITH_F64, n),
+                c = graph_input(s, q, PITH_F64, n);
+    pithp_program_output(
+        s, q, graph_op2(s, q, PITHP_OP_ADD, graph_op2(s, q, PITHP_OP_MUL, h, c), x));
+    h = graph_input(s, p, PITH_F64, n);
+    x = graph_input(s, p, PITH_F64, n);
+    c = pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, of_c));
+    const pithp_value operands[3] = {x, h, c};
+    const pithp_loop_params loop = {.length = 4, .constants = 1, .carries = 1};
+    pithp_program_output(s, p,
+                         graph_control(s, p, PITHP_OP_SCAN, &loop, 3, operands, 1, &q));
+    return p;
+}
+
+static pithp_program *sine(pith_scope *s) {
+    const int64_t of_c[] = {4, 3};
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value h = graph_input(s, p, PITH_F64, 3),
+                      x = graph_input(s, p, PITH_F64, 3);
+    pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, of_c));
+    pithp_program_output(
+        s, p,
+        graph_op2(s, p, PITHP_OP_MUL, h, graph_op(s, p, PITHP_OP_SIN, x, -1, NULL)));
+    return p;
+}
+
+static pithp_program *nested_body(pith_scope *s) {
+    const int64_t of_c[] = {4, 3};
+    pithp_program *ways[2] = {sine(s), inner_scan(s)}, *q = pithp_program_make(s);
+    const pithp_value c = pithp_program_input(s, q, pithp_spec(s, PITH_F64, 2, of_c));
+    const pithp_value i = graph_input(s, q, PITH_I64, -1),
+                      h = graph_input(s, q, PITH_F64, 3),
+                      x = graph_input(s, q, PITH_F64, 3);
+    const pithp_value odd =
+        graph_op2(s, q, PITHP_OP_BITWISE_AND, i, graph_integer(s, q, 1));
+    const pithp_value operands[4] = {odd, h, x, c};
+    const pithp_value next =
+        graph_control(s, q, PITHP_OP_COND, NULL, 4, operands, 2, ways);
+    pithp_program_output(s, q, graph_op2(s, q, PITHP_OP_ADD, i, graph_integer(s, q, 1)));
+    pithp_program_output(s, q, next);
+    return q;
+}
+
+SCOPED(a_scan_in_a_cond_in_a_scan) {
+    static arrays x;
+    const int64_t of_c[] = {4, 3}, of_x[] = {3, 3};
+    pithp_program *q = nested_body(s), *p = pithp_program_make(s);
+    const pithp_value c = pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, of_c));
+    const pithp_value h = graph_input(s, p, PITH_F64, 3);
+    const pithp_value xs = pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, of_x));
+    const pithp_value operands[4] = {c, graph_integer(s, p, 0), h, xs};
+    const pithp_loop_params loop = {.length = 3, .constants = 1, .carries = 2};
+    const pithp_value v = graph_control(s, p, PITHP_OP_SCAN, &loop, 4, operands, 1, &q);
+    pithp_program_output(s, p, v + 1);
+    for (int k = 0; k < 3; k++)
+        for (int n = 0; n < 12; n++)
+            x.at[k][n] = draw(-1, 1);
+    check(s, p, &x, "nest");
+    pithp_program_release(p);
+}
+
 /* ---- Refusals and cuts ---- */
 
 /* f(x) derived in forward mode; NULL: refused. */
