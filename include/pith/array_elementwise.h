@@ -187,6 +187,13 @@ pith_fmin(pith_scope *s, const pith_array *a, const pith_array *b);
 /** The larger, NaN only if both are; of equals b. */
 PITH_API const pith_array *
 pith_fmax(pith_scope *s, const pith_array *a, const pith_array *b);
+/**
+ * Polygamma: derivative a of digamma at b, where a is a whole number, and 0 is digamma
+ * itself; NaN if a is negative or not whole. Infinite at b = 0; at negative integers
+ * infinite if a is odd, else NaN.
+ */
+PITH_API const pith_array *
+pith_polygamma(pith_scope *s, const pith_array *a, const pith_array *b);
 /** a == b; bool. */
 PITH_API const pith_array *
 pith_equal(pith_scope *s, const pith_array *a, const pith_array *b);
@@ -337,6 +344,7 @@ PITH_END
 #define pith_maximum(s, a, b)             PITH_BINARY_(pith_maximum, s, a, b)
 #define pith_fmin(s, a, b)                PITH_BINARY_(pith_fmin, s, a, b)
 #define pith_fmax(s, a, b)                PITH_BINARY_(pith_fmax, s, a, b)
+#define pith_polygamma(s, a, b)           PITH_BINARY_(pith_polygamma, s, a, b)
 #define pith_equal(s, a, b)               PITH_BINARY_(pith_equal, s, a, b)
 #define pith_not_equal(s, a, b)           PITH_BINARY_(pith_not_equal, s, a, b)
 #define pith_less(s, a, b)                PITH_BINARY_(pith_less, s, a, b)

@@ -276,3 +276,54 @@ Test(extremes, results_do_not_depend_on_threads) {
         free(together);
     }
 }
+
+/* Poles, borders, orders that have no derivative, and orders whose factorial overflows.
+ */
+Test(extremes, polygamma_has_the_values_of_its_limits) {
+    static const struct {
+        double order, at, wanted;
+    } cases[] = {
+        {0, 1, -0x1.2788cfc6fb619p-1},
+        {0, -2, NAN},
+        {1, 0, INFINITY},
+        {1, -0.0, INFINITY},
+        {2, 0, -INFINITY},
+        {2, -0.0, INFINITY},
+        {1, -3, INFINITY},
+        {2, -3, NAN},
+        {1, -1e300, INFINITY},
+        {2, -1e300, NAN},
+        {1, INFINITY, 0},
+        {2, INFINITY, -0.0},
+        {1, -INFINITY, NAN},
+        {1, 5e-324, INFINITY},
+        {1, 1e200, 1e-200},
+        {170, 1e-300, -INFINITY},
+        {300, 0.5, -INFINITY},
+        {300, -1.3, INFINITY},
+        {300, -1.7, -INFINITY},
+        {300, -1.5, -INFINITY},
+        {301, -1.3, INFINITY},
+        {1e5, 4e4, -0.0},
+        {-1, 1, NAN},
+        {0.5, 1, NAN},
+        {INFINITY, 1, NAN},
+        {NAN, 1, NAN},
+        {1, NAN, NAN},
+        {0, NAN, NAN},
+    };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        double y = 0;
+        pt_ok(s, pith_read(s, pith_polygamma(s, cases[k].order, pith_f64(s, cases[k].at)),
+                           &y, sizeof y));
+        cr_assert(isnan(cases[k].wanted)
+                      ? isnan(y)
+                      : y == cases[k].wanted && !signbit(y) == !signbit(cases[k].wanted),
+                  "polygamma(%g, %g): expected %a, got %a", cases[k].order, cases[k].at,
+                  cases[k].wanted, y);
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}

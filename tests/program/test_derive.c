@@ -210,9 +210,9 @@ check_once(pith_scope *s, pithp_program *p, const arrays *x, const char *what) {
     check_map(s, p, x, what, &in, &all);
 }
 
-/* Whether the gradient has a gradient: cumprod and digamma have no rule yet. */
+/* Whether the gradient has a gradient: cumprod has no rule yet. */
 static bool is_closed(const char *what) {
-    return strcmp(what, "prod") && strcmp(what, "lgamma") && strcmp(what, "tgamma");
+    return strcmp(what, "prod");
 }
 
 /* Also of the gradient: forward over reverse and reverse over reverse. */
@@ -242,6 +242,8 @@ static const struct {
     {PITHP_OP_ACOSH, 1.5, 3},
     {PITHP_OP_TGAMMA, 0.8, 2},
     {PITHP_OP_LGAMMA, 0.8, 2},
+    {PITHP_OP_DIGAMMA, 1.5, 4},
+    {PITHP_OP_POLYGAMMA, 2, 4},
 };
 
 static void elementwise_row(pith_scope *s, pithp_primitive op) {
@@ -263,6 +265,8 @@ static void elementwise_row(pith_scope *s, pithp_primitive op) {
                 low + (high - low) * (floor(draw(0, 20)) + 0.3 * k) / 21;
     if (op == PITHP_OP_WHERE)
         operands[0] = graph_op2(s, p, PITHP_OP_GT, operands[0], graph_number(s, p, 0.5));
+    if (op == PITHP_OP_POLYGAMMA)
+        operands[0] = graph_number(s, p, 2);
     if (op == PITHP_OP_LDEXP)
         operands[1] = graph_number(s, p, 3);
     const pithp_value y = pithp_program_add(s, p, op, arity, operands, NULL, "here:1");

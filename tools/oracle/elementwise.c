@@ -116,6 +116,7 @@ const oracle_row oracle_elementwise[] = {
     ORACLE_UNARY("lgamma", pith_lgamma),
     ORACLE_UNARY("digamma", pith_digamma),
     ORACLE_UNARY("logistic", pith_logistic),
+    ORACLE_BINARY("polygamma", pith_polygamma),
     ORACLE_BINARY("atan2", pith_atan2),
     ORACLE_BINARY("hypot", pith_hypot),
     ORACLE_BINARY("logaddexp", pith_logaddexp),

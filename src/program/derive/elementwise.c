@@ -34,6 +34,7 @@
 #define sinh(x)            CALL1(SINH, x)
 #define cosh(x)            CALL1(COSH, x)
 #define digamma(x)         CALL1(DIGAMMA, x)
+#define polygamma(n, x)    CALL2(POLYGAMMA, n, x)
 #define share(x, other, r) share_of(d, x, other, r)
 #define OFF                PITHP_ABSENT
 #define CUT_HERE           PITHP_ABSENT

@@ -439,6 +439,73 @@ M_FN f32 M_NAME(m_digamma, f32)(f32 x) {
     return (f32)M_NAME(m_digamma, f64)((f64)x);
 }
 
+/* n! zeta(s, x) for s = n + 1 > 1 and x > 0: the sum over k of n! / (x + k)^s. The
+ * Euler-Maclaurin form of the Hurwitz zeta function (NIST DLMF 25.11.7) with 12 terms,
+ * whose coefficients are B(2j) / (2j)!, from 0 or 10 on. `sum` is the sum times x^s. */
+M_FN f64 m_factorial_zeta(f64 n, f64 x) {
+    const f64 c[12] = {1.0 / 12,
+                       -1.0 / 720,
+                       1.0 / 30240,
+                       -1.0 / 1209600,
+                       1.0 / 47900160,
+                       -691.0 / 1307674368000.0,
+                       1.0 / 74724249600.0,
+                       -3617.0 / 10670622842880000.0,
+                       43867.0 / 5109094217170944000.0,
+                       -174611.0 / 802857662698291200000.0,
+                       77683.0 / 14101100039391805440000.0,
+                       -236364091.0 / 1693824136731743669452800000.0};
+    const f64 s = n + 1, from = x > 2 * s + 20 ? 0 : 10, w = x + from;
+    const f64 rest = m_exp(-s * m_log1p(from / x));
+    f64 sum = 0, series = c[11];
+    for (f64 k = 0; k < from; k += 1)
+        sum += m_exp(-s * m_log1p(k / x));
+    for (i32 j = 11; j-- > 0;)
+        series = c[j] + series * ((s + (2 * j + 1)) / w * ((s + (2 * j + 2)) / w));
+    if (rest > 0) /* else the series may be infinite */
+        sum += rest * (w / n + 0.5 + series * (s / w));
+    if (n <= 170) { /* factors in an order that does not overflow before the result */
+        const f64 half = m_floor(s / 2);
+        return m_tgamma(s) * m_pow(x, -half) * sum * m_pow(x, half - s);
+    }
+    /* Stirling's series of the factorial, a square at a time */
+    const f64 u = 1 / (n * n), root = m_pow(n / (2.71828182845904523536 * x), n / 2);
+    const f64 more = m_exp((1.0 / 12 - u * (1.0 / 360 - u / 1260)) / n);
+    return root * (sum / x * m_sqrt(6.28318530717958647693 * n) * more) * root;
+}
+
+/* polygamma, derivative n of digamma: (-1)^(n + 1) n! zeta(n + 1, x) for n > 0 (DLMF
+ * 25.11.12). For x < 0 the terms of n! / (x + k)^(n + 1) over all whole k, which are
+ * those of the distance g to the nearest whole number, less those of k < 0: the
+ * reflection formula (DLMF 5.15.6). */
+M_FN f64 M_NAME(m_polygamma, f64)(f64 n, f64 x) {
+    const f64 infinite = m_from_bits_u64((u64)0x7FF << 52);
+    const f64 nan = m_from_bits_u64((u64)0x7FF8 << 48);
+    if (n == 0)
+        return M_NAME(m_digamma, f64)(x);
+    if (!(n > 0) | (n != m_floor(n)) | (n == infinite) | !(x > -infinite))
+        return nan;
+    const u64 is_odd = n / 2 != m_floor(n / 2);
+    if (x > 0) {
+        const f64 y = x < infinite ? m_factorial_zeta(n, x) : 0;
+        return is_odd ? y : -y;
+    }
+    const f64 g = x - m_rint(x), distance = m_abs(g);
+    if (g == 0) /* a pole: the limits from both sides differ if n is even */
+        return is_odd ? infinite : x == 0 ? m_copysign(infinite, -x) : nan;
+    const f64 near = m_factorial_zeta(n, distance),
+              far = m_factorial_zeta(n, 1 - distance);
+    f64 all = near + far;
+    if (!is_odd) {
+        all = distance == 0.5 ? 0 : near < infinite ? near - far : infinite;
+        all = g < 0 ? all : -all;
+    }
+    return m_abs(all) == infinite ? all : all - m_factorial_zeta(n, 1 - x);
+}
+M_FN f32 M_NAME(m_polygamma, f32)(f32 n, f32 x) {
+    return (f32)M_NAME(m_polygamma, f64)((f64)n, (f64)x);
+}
+
 #define M_LOGADDEXP(F)                                                                   \
     M_FN F M_NAME(m_logaddexp, F)(F a, F b) {                                            \
         const F more = m_log1p(m_exp(-m_abs(a - b)));                                    \

@@ -32,6 +32,37 @@ def one_digamma(x):
     return shift + math.log(x) - 0.5 / x - series
 
 
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+
+
+def one_polygamma(n, x):
+    """The recurrence to a large argument, and the asymptotic series of Abramowitz and Stegun 6.4.11."""
+    if math.isnan(x) or x == -math.inf or not 0 <= n < math.inf or n != math.floor(n):
+        return math.nan
+    if n == 0:
+        return one_digamma(x)
+    sign, s = 1.0 if n % 2 else -1.0, n + 1
+    if x <= 0 and x == math.floor(x):
+        return math.inf if n % 2 else -math.copysign(math.inf, x) if x == 0 else math.nan
+    if x == math.inf:
+        return sign * 0.0
+
+    def term(y, factor=1.0):
+        """n! / y^s times a factor."""
+        power = math.lgamma(s) - s * math.log(abs(y)) + math.log(abs(factor))
+        size = math.inf if power > 709.78 else math.exp(power)
+        return size * math.copysign(1, factor) * (-1 if y < 0 and s % 2 else 1)
+    total = 0.0
+    while x < 3 * n + 20:
+        total += term(x)
+        x += 1
+    series, rising = x / n + 0.5, s / x
+    for k, b in enumerate(BERNOULLI):
+        series += b * rising / math.factorial(2 * k + 2)
+        rising *= (s + 2 * k + 1) * (s + 2 * k + 2) / (x * x)
+    return sign * (total + term(x, series))
+
+
 def one_erf_inv(x):
     """Winitzki's approximation, refined by Halley's method."""
     a = abs(x)
@@ -54,5 +85,5 @@ def one_logistic(x):
 
 
 erf, erfc = elementwise(math.erf), elementwise(math.erfc)
-lgamma, digamma = elementwise(one_lgamma), elementwise(one_digamma)
+lgamma, digamma, polygamma = elementwise(one_lgamma), elementwise(one_digamma), elementwise(one_polygamma)
 erf_inv, logistic = elementwise(one_erf_inv), elementwise(one_logistic)

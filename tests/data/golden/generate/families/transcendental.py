@@ -46,6 +46,27 @@ def lgamma(x):
     return np.where(np.isinf(x), np.inf, sc.gammaln(x))
 
 
+def polygamma(library):
+    """A library's function. The values at poles, and of orders that have no derivative, are pith's."""
+    def f(n, x):
+        out = np.array(library(n, x))
+        whole, even = (n >= 0) & (n == np.floor(n)) & np.isfinite(n), n / 2 == np.floor(n / 2)
+        pole, zeroth = (x <= 0) & (x == np.floor(x)), n == 0
+        out[~zeroth & pole & ~even] = np.inf
+        out[~zeroth & pole & even] = np.nan
+        zero = ~zeroth & (x == 0) & even
+        out[zero] = np.copysign(np.inf, -x[zero])
+        out[~zeroth & (x == np.inf)] = (np.where(even, -0.0, 0.0)[~zeroth & (x == np.inf)]).astype(out.dtype)
+        out[zeroth] = lgamma_slope(x[zeroth])
+        out[~whole | (x == -np.inf) | np.isnan(x)] = np.nan
+        return out
+    return f
+
+
+def lgamma_slope(x):
+    return np.where((x < 0) & (x == np.floor(x)), np.nan, np.where(x == 0, np.copysign(np.inf, -x), sc.digamma(x)))
+
+
 # Name: the judge, NumPy or SciPy, JAX, meaning, tolerance in ulp for f64 and for f32.
 F = {
     "exp": (mp.exp, np.exp, jnp.exp, "e**x", 2, 2),
@@ -78,9 +99,11 @@ F = {
     "power": (power, np.power, jnp.power, "x**y; negative x only with integral y", 2, 4),
     "atan2": (mp.atan2, np.arctan2, jnp.arctan2, "inputs y, x", 4, 4),
     "hypot": (mp.hypot, np.hypot, jnp.hypot, "sqrt(x*x + y*y) without overflow", 2, 4),
+    "polygamma": (lambda n, x: mp.psi(int(n), x), polygamma(sc.polygamma), polygamma(lax.polygamma),
+                  "inputs n, x: derivative n of digamma at x", 8, 8),
     "logaddexp": (logaddexp, np.logaddexp, jnp.logaddexp, "log(exp(x) + exp(y))", 4, 4),
 }
-TWO_OPERANDS = ("power", "atan2", "hypot", "logaddexp")
+TWO_OPERANDS = ("power", "atan2", "hypot", "polygamma", "logaddexp")
 # Absolute allowances for f64 by group of arguments: near roots, and where logaddexp cancels.
 ALLOWED = {
     "lgamma": {"wide": 1e-13, "hard": 1e-13, "near": 4e-15},
@@ -197,6 +220,8 @@ def in_domain(name, args):
         ok &= np.abs(x) < 1
     elif name == "acosh":
         ok &= x >= 1
+    elif name == "polygamma":
+        ok &= ~((args[1] <= 0) & (args[1] == np.floor(args[1])))
     elif name == "power":
         ok &= (x > 0) | ((x < 0) & (args[1] == np.round(args[1])))
     return ok
@@ -226,7 +251,8 @@ def special(name, d):
     big, inf, nan = float(np.finfo(NP[d]).max), np.inf, np.nan
     if name in TWO_OPERANDS:
         s = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, inf, -inf, nan, big, -big], NP[d])
-        args = list(pairs(s, s))
+        orders = np.array([0.0, 1.0, 2.0, 3.0, -1.0, 0.5, inf, -inf, nan], NP[d])
+        args = list(pairs(orders if name == "polygamma" else s, s))
     else:
         args = [np.array([0.0, -0.0, 1.0, -1.0, inf, -inf, nan, big, -big, 2.0, -2.0, -3.0, 1.5, -1.5], NP[d])]
     out = np.asarray(library(*args)).astype(NP[d])

@@ -219,6 +219,22 @@ class Inputs:
                 g.choice([2, 3, 0.5, -1, 1.5, -2, 4, 1, 0.25, -0.5], 500))
         return named((x, y), (g.uniform(0, 10, 500), g.uniform(-10, 10, 500)), near, (hx, hy))
 
+    def polygamma(self):
+        """Orders and arguments. Near the zeros of even orders, which are between the poles, only the error beside the
+        terms is small, and there are none of these."""
+        g, scale = self.g, 16 if self.f64 else 4
+        n = g.integers(1, 9, 750)
+        wide = n, self.logu(750, -scale, scale, (1,))
+        usual = g.integers(1, 7, 500), g.uniform(0, 30, 500)
+        n = g.integers(1, 9, 500)
+        g_odd, g_even = g.uniform(0.001, 0.5, 500), g.uniform(0.001, 0.25, 500)
+        away = g.choice([1, -1], 500) * np.where(n % 2, g_odd, g_even)
+        near = n, away - g.integers(1, 50, 500)
+        many = g.integers(20, 171, 250)
+        hard = many, np.where(g.integers(0, 2, 250), many / np.e * g.uniform(0.7, 1.5, 250),
+                              2 * many + 22 + g.integers(-1, 2, 250) * g.uniform(0, 1, 250))
+        return named(wide, usual, near, hard)
+
     def hypot(self):
         g, digits, top, least = self.g, self.digits, self.top, self.least
         near = (self.around([1.0, -1.0, 0.5, 2.0, 3.0, 1e-3], 500),
