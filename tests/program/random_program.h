@@ -27,6 +27,8 @@ static inline bool recipe_fitting(recipe *r, int first) {
             return recipe_check_places(r, first);
         case 8:
             return recipe_motif(r, first);
+        case 9:
+            return recipe_recur(r, first);
         default:
             return false;
     }

@@ -116,6 +116,22 @@ static inline bool recipe_product(recipe *r, int first) {
     return recipe_call(r, &x);
 }
 
+/* A recurrence with factors of the same spec, perhaps the terms themselves. */
+static inline bool recipe_recur(recipe *r, int first) {
+    const pith_spec *from = r->list[first].spec;
+    if (from->rank == 0 || !recipe_has_room(r))
+        return false;
+    ingredient x = recipe_blank(PITHP_OP_CUMLINEAR, 2);
+    pithp_scan_params *p = (void *)x.params;
+    p->axis = (int32_t)recipe_random(r, (uint64_t)from->rank);
+    p->reverse = recipe_random(r, 2);
+    x.operands[0] = x.operands[1] = first;
+    for (int k = 0; k < first; k++)
+        if (r->list[k].spec == from)
+            x.operands[0] = k;
+    return recipe_call(r, &x);
+}
+
 /* What is sorted is searched. */
 static inline bool recipe_search(recipe *r, int first) {
     const pith_spec *from = r->list[first].spec;

@@ -292,6 +292,28 @@ Test(cuda_parity, long_scans, .timeout = 120) {
     cr_assert_eq(compared, 60);
 }
 
+/* Factors with zeros, after which lines begin anew. */
+static void recur_all(const pith_spec *spec, const void *data, bool special) {
+    const pith_spec *specs[2] = {spec, spec};
+    void *factors = malloc(spec->bytes + 1);
+    fill(spec, factors, 11, special);
+    for (int axis = 0; axis < spec->rank; axis++)
+        for (int reverse = 0; reverse < 2; reverse++) {
+            const pithp_scan_params params = {.axis = axis, .reverse = reverse};
+            const pithp_call call = pithp_call_of(PITHP_OP_CUMLINEAR, 2, specs, &params);
+            compare(&call, (const void *const[]){factors, data},
+                    special ? "special" : "plain");
+        }
+    free(factors);
+}
+
+Test(cuda_parity, recurrences) {
+    static const int64_t shapes[][4] = {{1, 1},         {1, 0},     {1, 500},
+                                        {3, 2, 70, 33}, {2, 40, 3}, {3, 3, 100, 2}};
+    over(shapes, PITHP_COUNT(shapes), recur_all);
+    cr_assert_gt(compared, 100);
+}
+
 static void sort_all(const pith_spec *spec, const void *data, bool special) {
     for (int places = 0; places < 2; places++)
         for (int axis = 0; axis < spec->rank; axis++)

@@ -156,6 +156,64 @@ Test(order, scans_depend_on_the_place_alone) {
     }
 }
 
+/* y[k] = a[k] y[k - 1] + b[k], by a loop: of lines side by side and apart. A factor 0
+ * begins anew, also after NaN; the first factor of a line is not used. */
+Test(order, recurrences_are_loops) {
+    enum { OUTER = 3, EXTENT = 70, INNER = 67, N = OUTER * EXTENT * INNER };
+    static double a[N], b[N], want[N];
+    for (int inner = 1; inner <= INNER; inner += 11)
+        for (int reverse = 0; reverse < 2; reverse++) {
+            const int n = OUTER * EXTENT * inner;
+            for (int i = 0; i < n; i++) {
+                a[i] = i % 9 == 4    ? 0
+                       : i % 13 == 5 ? (double)NAN
+                                     : (double)(noise() % 64) / 32;
+                b[i] =
+                    i % 17 == 3 ? (double)INFINITY : (double)(noise() % 1024) / 512 - 1;
+            }
+            for (int line = 0; line < OUTER * inner; line++)
+                for (int k = 0; k < EXTENT; k++) {
+                    const int place = reverse ? EXTENT - 1 - k : k;
+                    const int at = (line / inner * EXTENT + place) * inner + line % inner;
+                    const int last = reverse ? at + inner : at - inner;
+                    want[at] = k == 0 || a[at] == 0 ? b[at] : a[at] * want[last] + b[at];
+                }
+            const pith_spec spec = {
+                PITH_F64, 3, n, (size_t)n * 8, {OUTER, EXTENT, inner}};
+            const pithp_scan_params p = {1, reverse};
+            for (int split = 0; split < 8; split += 7) {
+                call c = {.primitive = PITHP_OP_CUMLINEAR,
+                          .count = 2,
+                          .specs = {&spec, &spec},
+                          .data = {a, b},
+                          .params = &p,
+                          .split = split};
+                cr_assert(call_run(&c) == PITH_OK);
+                for (int i = 0; i < n; i++) {
+                    const double y = ((double *)c.out)[i];
+                    cr_assert(y == want[i] || (isnan(y) && isnan(want[i])),
+                              "%d of %d beside: %g, expected %g", i, inner, y, want[i]);
+                }
+                call_free(&c);
+            }
+        }
+}
+
+Test(order, refuses_other_recurrences) {
+    const pith_spec x = {PITH_F64, 1, 3, 24, {3}}, more = {PITH_F64, 1, 4, 32, {4}},
+                    single = {PITH_F32, 1, 3, 12, {3}}, whole = {PITH_I64, 1, 3, 24, {3}};
+    const pith_spec *const pairs[][2] = {
+        {&x, &more}, {&x, &single}, {&whole, &whole}, {&x, &x}};
+    const pith_status codes[] = {PITH_E_SHAPE, PITH_E_DTYPE, PITH_E_DTYPE, PITH_E_SHAPE};
+    for (int k = 0; k < 4; k++) {
+        const pithp_scan_params p = {k == 3, false};
+        const pithp_call one = pithp_call_of(PITHP_OP_CUMLINEAR, 2, pairs[k], &p);
+        pith_spec result;
+        pithp_refusal refusal;
+        cr_assert_eq(pithp_infer(&one, &result, &refusal), codes[k]);
+    }
+}
+
 /* Lines long enough for many threads, of every width, sorted as short ones are: elements
  * with their signs of zero and payloads, places stable. */
 Test(order, sorts_lines_for_many_threads) {

@@ -182,6 +182,11 @@ static int order_cases(const operands *o, pithp_primitive p) {
             return ADD(&((pithp_scan_params){0, false}), o->list) +
                    ADD(&((pithp_scan_params){1, true}), o->cube) +
                    ADD(&((pithp_scan_params){1, false}), o->none);
+        case PITHP_OP_CUMLINEAR:
+            return ADD(&((pithp_scan_params){0, false}), o->list, o->other) +
+                   ADD(&((pithp_scan_params){1, true}), o->cube, o->cube) +
+                   ADD(&((pithp_scan_params){2, false}), o->cube, o->cube) +
+                   ADD(&((pithp_scan_params){1, false}), o->none, o->none);
         case PITHP_OP_SORT:
         case PITHP_OP_ARGSORT:
             return ADD(&((pithp_sort_params){0, false}), o->list) +

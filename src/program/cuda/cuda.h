@@ -62,6 +62,7 @@ pith_status pithp_cuda_launch(const pithp_sink *sink,
     size_t pithp_cuda_temporary_##rule(const pithp_call *call, const pith_spec *result);
 PITHP_CUDA_RULE(reduce)
 PITHP_CUDA_RULE(scan)
+PITHP_CUDA_RULE(cumlinear)
 PITHP_CUDA_RULE(sort)
 PITHP_CUDA_RULE(search)
 PITHP_CUDA_RULE(product)

@@ -261,6 +261,7 @@ static const struct {
     OWN(CUMMIN, scan),
     OWN(CUMMAX, scan),
     OWN(CUMLOGSUMEXP, scan),
+    OWN(CUMLINEAR, cumlinear),
     OWN(SORT, sort),
     OWN(ARGSORT, sort),
     OWN(SEARCH_SORTED, search),

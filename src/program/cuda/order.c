@@ -1,4 +1,4 @@
-/* Lowering of scans and sorts for CUDA.
+/* Lowering of scans, recurrences and sorts for CUDA.
  *
  * A scan combines elements in blocks and groups, in the order of host/scan.c: reduce,
  * then scan. A sort is a merge sort. It sorts tiles, which may have several short lines
@@ -87,6 +87,30 @@ pith_status pithp_cuda_lower_scan(const pithp_call *call,
     return rc ? rc
               : pithp_cuda_launch(sink, PITHP_CUDA_scan, name, &a, sizeof a, by_block);
 }
+
+size_t pithp_cuda_temporary_cumlinear(const pithp_call *call, const pith_spec *result) {
+    (void)call, (void)result;
+    return 0;
+}
+
+/* A recurrence has one order: a thread for each line. */
+pith_status pithp_cuda_lower_cumlinear(const pithp_call *call,
+                                       const pith_spec *result,
+                                       const pithp_memory *memory,
+                                       const pithp_sink *sink) {
+    const pithp_scan_params *p = call->params;
+    pithp_cuda_cumlinear_args a = {.factors = memory->operands[0],
+                                   .terms = memory->operands[1],
+                                   .to = memory->result,
+                                   .dtype = (int32_t)result->dtype,
+                                   .reverse = p->reverse};
+    if (result->count == 0)
+        return PITH_OK;
+    view(result, p->axis, &a.outer, &a.length, &a.inner);
+    return pithp_cuda_launch(sink, PITHP_CUDA_cumlinear, "cumlinear", &a, sizeof a,
+                             ceil_div(a.outer * a.inner, CHAINS) * M_BLOCK);
+}
+
 /* Whether indices along lines of this length fit u32. */
 static bool is_narrow(int64_t length) {
     return length <= (int64_t)UINT32_MAX + 1;

@@ -147,6 +147,7 @@ typedef struct description {
 #define RULE_concatenate DESCRIBED(concatenate)
 #define RULE_pad         DESCRIBED(pad)
 #define RULE_scan        DESCRIBED(scan)
+#define RULE_cumlinear   DESCRIBED(scan)
 #define RULE_sort        DESCRIBED(sort)
 #define RULE_search      DESCRIBED(search)
 #define RULE_reduce      DESCRIBED(reduce)

@@ -514,6 +514,13 @@ M_FN f32 M_NAME(m_polygamma, f32)(f32 n, f32 x) {
 M_LOGADDEXP(f32)
 M_LOGADDEXP(f64)
 
+/* cumlinear: factor * before + term. A factor 0 begins anew, also after an infinity or
+ * NaN. */
+M_FN f64 m_recur(f64 factor, f64 before, f64 term) {
+    const f64 y = factor * before + term;
+    return factor == 0 ? term : y;
+}
+
 /* logaddexp: log(exp(a) + exp(b)) without overflow. */
 M_FN f64 m_log_add(f64 a, f64 b) {
     const f64 greater = a > b ? a : b;

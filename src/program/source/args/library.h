@@ -77,6 +77,15 @@ typedef struct pithp_cuda_scan_args {
     int32_t unused;
 } pithp_cuda_scan_args;
 
+/* cumlinear along the middle of [outer, length, inner]. */
+typedef struct pithp_cuda_cumlinear_args {
+    const void *factors, *terms;
+    void *to;
+    int64_t outer, length, inner;
+    int32_t dtype;
+    int32_t reverse;
+} pithp_cuda_cumlinear_args;
+
 /* A sort of the lines of [outer, length, inner] along the middle. Keys and indices of a
  * line are contiguous. */
 typedef struct pithp_cuda_sort_args {

@@ -1,5 +1,5 @@
-/* Cumulative scan kernels (sum, product, extremes, log-sum-exp), in the order of
- * source/scan_order.h: reduce, then scan.
+/* Cumulative scan kernels (sum, product, extremes, log-sum-exp) and linear recurrences,
+ * in the order of source/scan_order.h: reduce, then scan.
  *
  * A chain is a sequence that one thread combines in order. A block of threads has 32
  * chains. It moves 32 elements of each chain to shared memory at a time. So memory
@@ -235,6 +235,59 @@ M_BLOCK_KERNEL(pithp_k_scan,
                 (first + c) / a->inner % a->blocks == 0
                     ? x
                     : m_scan_step(a->operation, accumulator, shared->before[c], x));
+        })
+    }
+}
+
+/* ---- Recurrences ---- */
+
+typedef struct m_recurring {
+    m_chains chains; /* whose links are terms, then results */
+    u64 factor[M_CHAINS][M_LINKS + 1];
+} m_recurring;
+
+/* A chain is a line. */
+M_BLOCK_KERNEL(pithp_k_cumlinear,
+               pithp_cuda_cumlinear_args,
+               m_recurring,
+               m_scan_own,
+               1 + 3 * m_scan_rounds(a->length, a->length)) {
+    const i32 thread = (i32)(t % M_BLOCK), round = (step - 1) / 3;
+    m_chains *chains = &shared->chains;
+    if (step == 0) {
+        if (thread >= M_CHAINS)
+            return;
+        m_chain *x = &chains->chain[thread];
+        *x = m_chain_of(t / M_BLOCK * M_CHAINS + thread, a->outer, a->length, a->inner, 1,
+                        a->length);
+        if (a->reverse) {
+            x->first += (a->length - 1) * a->inner;
+            x->step = -x->step;
+        }
+    } else if (step % 3 == 1) {
+        M_EACH_LINK(a, chains, t, round, {
+            chains->link[c][l] = m_load_number(a->terms, a->dtype, at);
+            shared->factor[c][l] = m_load_number(a->factors, a->dtype, at);
+        })
+    } else if (step % 3 == 2) {
+        if (thread >= M_CHAINS)
+            return;
+        const i64 left = chains->chain[thread].count - (i64)round * M_LINKS;
+        for (i32 l = 0; l < (left < M_LINKS ? left : M_LINKS); l++) {
+            const f64 term = m_from_bits_u64(chains->link[thread][l]);
+            own->sofar = m_bits_f64(
+                round == 0 && l == 0 ? term
+                                     : m_recur(m_from_bits_u64(shared->factor[thread][l]),
+                                               m_from_bits_u64(own->sofar), term));
+            chains->link[thread][l] = own->sofar;
+        }
+    } else {
+        M_EACH_LINK(a, chains, t, round, {
+            const f64 x = m_from_bits_u64(chains->link[c][l]);
+            if (a->dtype == M_DTYPE_F64)
+                ((f64 *)a->to)[at] = x;
+            else
+                m_store_any_single(a->to, at, a->dtype, (f32)x);
         })
     }
 }
