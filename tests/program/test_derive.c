@@ -120,6 +120,36 @@ static void check_forward(pith_scope *s,
     pithp_program_release(jvp);
 }
 
+/* A transpose transposed once more against the map, at its inputs. */
+static void check_twice(pith_scope *s,
+                        pithp_program *transposed,
+                        int64_t residuals,
+                        const arrays *in,
+                        const arrays *wanted,
+                        const char *what) {
+    static arrays at, out;
+    bool marks[GRAPH_MOST], reaches[GRAPH_MOST];
+    at = *in;
+    for (int64_t k = 0; k < transposed->input_count; k++)
+        marks[k] = k >= residuals;
+    pithp_program *twice = pithp_program_transpose(s, transposed, marks, reaches);
+    pt_ok(s, twice);
+    run(s, twice, &at, &out);
+    int64_t from = 0;
+    for (int64_t k = residuals; k < transposed->input_count; k++) {
+        if (!reaches[k])
+            continue;
+        for (int64_t n = 0; n < count_of(transposed, transposed->inputs[k]); n++) {
+            const double y = out.at[from][n], z = wanted->at[k - residuals][n];
+            cr_assert(fabs(y - z) <= 1e-12 * (1 + fabs(z)),
+                      "%s: transposed twice, output %d[%d]: %.17g, the map has %.17g\n%s",
+                      what, (int)(k - residuals), (int)n, y, z, graph_text(twice));
+        }
+        from++;
+    }
+    pithp_program_release(twice);
+}
+
 /* The map of a linearization against the tangents of forward mode, bit by bit, and its
  * transpose by the dot product. */
 static void check_map(pith_scope *s,
@@ -128,7 +158,7 @@ static void check_map(pith_scope *s,
                       const char *what,
                       const arrays *in,
                       const arrays *all) {
-    static arrays got, mapped, back, ct, gradient;
+    static arrays got, mapped, back, ct, gradient, again;
     bool moving[GRAPH_MOST], moves[GRAPH_MOST], reaches[GRAPH_MOST];
     int64_t tangents = 0;
     for (int64_t k = 0; k < p->input_count; k++)
@@ -158,9 +188,14 @@ static void check_map(pith_scope *s,
     pt_ok(s, transposed);
     run(s, transposed, &back, &mapped);
     memset(&gradient, 0, sizeof gradient);
+    again = back;
     for (int64_t k = 0, from = 0; k < tangents; k++)
-        if (reaches[l.residual_count + k])
+        if (reaches[l.residual_count + k]) {
+            memcpy(again.at[l.residual_count + from], in->at[p->input_count + k],
+                   sizeof *again.at);
             memcpy(gradient.at[k], mapped.at[from++], sizeof *gradient.at);
+        }
+    check_twice(s, transposed, l.residual_count, &again, &got, what);
     const double left =
         dot(&ct, 0, &got, 0, l.linear, l.linear->outputs, l.linear->output_count);
     const double right = dot(&gradient, 0, in, (int)p->input_count, l.linear,
@@ -210,11 +245,6 @@ check_once(pith_scope *s, pithp_program *p, const arrays *x, const char *what) {
     check_map(s, p, x, what, &in, &all);
 }
 
-/* Whether the gradient has a gradient: cumprod has no rule yet. */
-static bool is_closed(const char *what) {
-    return strcmp(what, "prod");
-}
-
 /* Also of the gradient: forward over reverse and reverse over reverse. */
 static void check(pith_scope *s, pithp_program *p, const arrays *x, const char *what) {
     static arrays more;
@@ -224,7 +254,7 @@ static void check(pith_scope *s, pithp_program *p, const arrays *x, const char *
     for (int64_t k = p->input_count; k < g->input_count; k++)
         for (int64_t n = 0; n < count_of(g, g->inputs[k]); n++)
             more.at[k][n] = draw(-1, 1);
-    if (g->output_count && is_closed(what))
+    if (g->output_count)
         check_once(s, g, &more, what);
     pithp_program_release(g);
 }
@@ -239,11 +269,8 @@ static const struct {
     pithp_primitive op;
     double low, high;
 } domains[] = {
-    {PITHP_OP_ACOSH, 1.5, 3},
-    {PITHP_OP_TGAMMA, 0.8, 2},
-    {PITHP_OP_LGAMMA, 0.8, 2},
-    {PITHP_OP_DIGAMMA, 1.5, 4},
-    {PITHP_OP_POLYGAMMA, 2, 4},
+    {PITHP_OP_ACOSH, 1.5, 3},   {PITHP_OP_TGAMMA, 0.8, 2},  {PITHP_OP_LGAMMA, 0.8, 2},
+    {PITHP_OP_DIGAMMA, 1.5, 4}, {PITHP_OP_POLYGAMMA, 2, 4},
 };
 
 static void elementwise_row(pith_scope *s, pithp_primitive op) {
@@ -306,6 +333,7 @@ typedef struct one_call {
     pithp_program *p;
     pithp_value operands[4];
     int count;
+    bool zeros; /* a third of the numbers is 0 */
 } one_call;
 
 static one_call call_on(pith_scope *s, int rank, const int64_t *shape) {
@@ -323,11 +351,17 @@ static void add_index(one_call *c, int64_t count, const int64_t *index) {
     c->operands[c->count++] = pithp_program_literal(c->s, c->p, of, index);
 }
 
+/* Numbers between -1 and 1: the first 256 are further apart than steps of differences. */
+static double scattered(int n, int first) {
+    return -1 + 2 * ((n * 149 + first) % 256 + 0.5) / 256;
+}
+
 static void finish(one_call *c, pithp_primitive op, const void *params) {
     static arrays x;
+    const int first = (int)draw(0, 256);
     for (int k = 0; k < GRAPH_MOST; k++)
         for (int n = 0; n < MOST; n++)
-            x.at[k][n] = draw(-1, 1);
+            x.at[k][n] = c->zeros && n % 3 == 1 ? 0 : scattered(96 * k + n, first);
     const pithp_value y =
         pithp_program_add(c->s, c->p, op, c->count, c->operands, params, "here:1");
     pt_ok(c->s, y >= 0);
@@ -389,15 +423,47 @@ SCOPED(reductions) {
 }
 
 SCOPED(cumulative) {
-    static const pithp_primitive ops[] = {PITHP_OP_CUMSUM, PITHP_OP_CUMMIN,
-                                          PITHP_OP_CUMMAX};
-    for (int k = 0; k < 3; k++)
+    static const pithp_primitive ops[] = {PITHP_OP_CUMSUM, PITHP_OP_CUMPROD,
+                                          PITHP_OP_CUMMIN, PITHP_OP_CUMMAX,
+                                          PITHP_OP_CUMLOGSUMEXP};
+    for (int k = 0; k < 5; k++)
         for (int axis = 0; axis < 3; axis++) {
             unary(s, ops[k], &(pithp_scan_params){axis, false});
             unary(s, ops[k], &(pithp_scan_params){axis, true});
         }
     unary(s, PITHP_OP_SORT, &(pithp_sort_params){1, false});
     unary(s, PITHP_OP_SORT, &(pithp_sort_params){2, true});
+}
+
+SCOPED(recurrences) {
+    for (int axis = 0; axis < 3; axis++)
+        for (int reverse = 0; reverse < 2; reverse++) {
+            one_call c = call_on(s, 3, wide);
+            add_input(&c, 3, wide);
+            finish(&c, PITHP_OP_CUMLINEAR, &(pithp_scan_params){axis, reverse});
+        }
+}
+
+/* Derivatives of products are products of other factors, of which some are 0. */
+SCOPED(products_with_zeros) {
+    const int64_t at[] = {3, 0, 3, -1, 7, 3}, shape[] = {2, 6, 5}, of[] = {2, 4, 5};
+    for (int reverse = 0; reverse < 2; reverse++) {
+        one_call c = call_on(s, 3, wide);
+        c.zeros = true;
+        finish(&c, PITHP_OP_CUMPROD, &(pithp_scan_params){1, reverse});
+        c = call_on(s, 3, wide);
+        c.zeros = true;
+        finish(&c, PITHP_OP_PROD, &(pithp_reduce_params){reverse ? 3 : 4});
+        c = call_on(s, 3, of);
+        add_input(&c, 3, shape);
+        const pithp_value updates = c.operands[--c.count];
+        add_index(&c, 6, at);
+        c.operands[c.count++] = updates;
+        c.zeros = true;
+        finish(&c, PITHP_OP_SCATTER_MUL,
+               &(pithp_index_params){
+                   .axis = 1, .mode = reverse ? PITHP_INDEX_WRAP : PITHP_INDEX_DROP});
+    }
 }
 
 SCOPED(products) {
@@ -424,14 +490,16 @@ SCOPED(gathers_and_scatters) {
         one_call c = call_on(s, 3, wide);
         add_index(&c, 5, at);
         finish(&c, PITHP_OP_TAKE, &p);
-        for (int add = 0; add < 2; add++) {
+        static const pithp_primitive scatters[] = {
+            PITHP_OP_SCATTER_SET, PITHP_OP_SCATTER_ADD, PITHP_OP_SCATTER_MUL,
+            PITHP_OP_SCATTER_MIN, PITHP_OP_SCATTER_MAX};
+        for (int n = 0; n < 5; n++) {
             c = call_on(s, 3, wide);
             add_input(&c, 3, shape);
             const pithp_value updates = c.operands[--c.count];
             add_index(&c, 5, at);
             c.operands[c.count++] = updates;
-            finish(&c, add ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
-                   &(pithp_index_params){.axis = 1, .mode = modes[k]});
+            finish(&c, scatters[n], &(pithp_index_params){.axis = 1, .mode = modes[k]});
         }
     }
 }

@@ -21,6 +21,8 @@ bool pithp_set_has(pithp_operand_set set, int count, int k) {
             return false;
         case PITHP_OPERANDS_FIRST:
             return k == 0;
+        case PITHP_OPERANDS_SECOND:
+            return k == 1;
         case PITHP_OPERANDS_FIRST_TWO:
             return k < 2;
         case PITHP_OPERANDS_FIRST_AND_LAST:
@@ -46,17 +48,13 @@ static pithp_value sum_of_terms(pithp_derivation *d,
     return all;
 }
 
-/* The row on some operands replaced by others. Fill values are constants of the row, and
- * reports belong to the row itself: a tangent has neither. */
+/* The row on some operands replaced by others. */
 static pithp_value
 on(pithp_derivation *d, const pithp_moving_call *c, const pithp_value *operands) {
     pithp_index_params index;
     const void *params = c->i->params;
     if (pithp_op_has(c->i->primitive, PITHP_TRAIT_INDEXED)) {
-        index = *(const pithp_index_params *)params;
-        index.fill = 0;
-        if (index.mode == PITHP_INDEX_ERROR)
-            index.mode = PITHP_INDEX_DROP;
+        index = pithp_derived_index(c);
         params = &index;
     }
     return pithp_derive_call(d, c->i->primitive, c->i->operand_count, operands, params);
@@ -115,6 +113,8 @@ static pithp_value tangent_of(pithp_derivation *d, const pithp_moving_call *c) {
             return bilinear_in(d, c);
         case PITHP_TANGENT_BY:
             return row.by(d, c);
+        case PITHP_TANGENT_FLOW:
+            break; /* derive_instruction has it */
     }
     return -1;
 }

@@ -15,12 +15,14 @@ typedef enum pithp_tangent_kind {
     PITHP_TANGENT_LINEAR,   /* jointly linear in some operands */
     PITHP_TANGENT_BILINEAR, /* linear in each of two operands */
     PITHP_TANGENT_BY,       /* a function of its own */
+    PITHP_TANGENT_FLOW,     /* control flow: nested programs are derived (control.h) */
 } pithp_tangent_kind;
 
 /* The operands that a row is linear in. */
 typedef enum pithp_operand_set {
     PITHP_OPERANDS_NONE,
     PITHP_OPERANDS_FIRST,
+    PITHP_OPERANDS_SECOND,
     PITHP_OPERANDS_FIRST_TWO,
     PITHP_OPERANDS_FIRST_AND_LAST,
     PITHP_OPERANDS_EVERY,
@@ -45,9 +47,10 @@ typedef struct pithp_tangent_row {
                         pithp_value r,
                         pithp_value t,
                         int k);
-    /* BY: the tangent of the only result. */
+    /* BY: the tangent of the only result. A row whose tangent is made of calls of the row
+     * itself, linear in some operands, has `set` and `transpose` too. */
     pithp_value (*by)(pithp_derivation *d, const pithp_moving_call *c);
-    /* LINEAR, BILINEAR: the cotangent of operand k for the result's cotangent ct. */
+    /* Of rows with a set: the cotangent of operand k for the result's cotangent ct. */
     pithp_value (*transpose)(pithp_derivation *d,
                              const pithp_moving_call *c,
                              pithp_value ct,
@@ -58,6 +61,20 @@ typedef struct pithp_tangent_row {
 pithp_tangent_row pithp_tangent_of(pithp_primitive p);
 /* Whether a set has operand k of `count`. */
 bool pithp_set_has(pithp_operand_set set, int count, int k);
+
+/* ---- Helpers of rules ---- */
+
+/* The parameters of an indexed call for tangents and cotangents. Fill values are
+ * constants of the row, and reports belong to the row itself: these have neither. */
+pithp_index_params pithp_derived_index(const pithp_moving_call *c);
+/* An indexed call on the first `arrays` index arrays of c: operands `first` and, unless
+ * absent, `last`. */
+pithp_value pithp_derive_indexed(pithp_derivation *d,
+                                 const pithp_moving_call *c,
+                                 int arrays,
+                                 pithp_primitive op,
+                                 pithp_value first,
+                                 pithp_value last);
 
 /* The elementwise rows (elementwise.c); NULL for rows of another kind. */
 extern const pithp_tangent_row pithp_elementwise_tangents[PITHP_ELEMENTWISE_COUNT];

@@ -8,12 +8,16 @@
 #define DECLARE_NONE(...)
 #define DECLARE_CUT(...)
 #define DECLARE_REFUSED(...)
+#define DECLARE_FLOW(...)
 #define DECLARE_BY(rule)                                                                 \
     pithp_value pithp_tangent_##rule(pithp_derivation *d, const pithp_moving_call *c);
 #define DECLARE_LINEAR(set, rule)                                                        \
     pithp_value pithp_transpose_##rule(pithp_derivation *d, const pithp_moving_call *c,  \
                                        pithp_value ct, int k);
 #define DECLARE_BILINEAR(set, rule) DECLARE_LINEAR(set, rule)
+#define DECLARE_BY_LINEAR(set, rule)                                                     \
+    DECLARE_BY(rule)                                                                     \
+    DECLARE_LINEAR(set, rule)
 #include "program/op/primitives.def"
 
 #define ROW_OF_NONE(...)                                                                 \
@@ -22,6 +26,8 @@
     { .kind = PITHP_TANGENT_CUT }
 #define ROW_OF_REFUSED(...)                                                              \
     { .kind = PITHP_TANGENT_REFUSED }
+#define ROW_OF_FLOW(...)                                                                 \
+    { .kind = PITHP_TANGENT_FLOW }
 #define ROW_OF_BY(rule)                                                                  \
     { .kind = PITHP_TANGENT_BY, .by = pithp_tangent_##rule }
 #define ROW_OF_LINEAR(SET, rule)                                                         \
@@ -33,6 +39,11 @@
     {                                                                                    \
         .kind = PITHP_TANGENT_BILINEAR, .set = PITHP_OPERANDS_##SET,                     \
         .transpose = pithp_transpose_##rule                                              \
+    }
+#define ROW_OF_BY_LINEAR(SET, rule)                                                      \
+    {                                                                                    \
+        .kind = PITHP_TANGENT_BY, .set = PITHP_OPERANDS_##SET,                           \
+        .by = pithp_tangent_##rule, .transpose = pithp_transpose_##rule                  \
     }
 
 static const pithp_tangent_row rows[PITHP_PRIMITIVE_COUNT - PITHP_ELEMENTWISE_COUNT] = {

@@ -1,5 +1,4 @@
-/* Tangents of structural rows that are not linear: reductions, sorts and cumulative
- * extremes. */
+/* Tangents of structural rows that are not linear: reductions and sorts. */
 #include "program/derive/rules.h"
 
 #include <string.h>
@@ -112,45 +111,4 @@ RULE(sort) {
     const pithp_sort_params *p = c->i->params;
     const pithp_value order = pithp_derive_call(d, PITHP_OP_ARGSORT, 1, c->operands, p);
     return take_along(d, c->tangents[0], order, p->axis);
-}
-
-/* The tangent of the element that the extreme was found at: the last position at which
- * the result changed. */
-RULE(cumextreme) {
-    const pithp_scan_params *p = c->i->params;
-    const pith_spec *x = operand_spec(c);
-    const int64_t n = x->shape[p->axis];
-    pithp_iota_params iota = {.dtype = PITH_I64, .rank = x->rank, .axis = p->axis};
-    memcpy(iota.shape, x->shape, sizeof iota.shape);
-    if (!x->count)
-        return c->tangents[0];
-    pithp_slice_params from = {{0}, {0}, {0}}, before;
-    pithp_pad_params pad = {{0}, {0}, {0}};
-    for (int k = 0; k < x->rank; k++) {
-        from.limit[k] = x->shape[k];
-        from.step[k] = 1;
-    }
-    before = from;
-    from.start[p->axis] = !p->reverse;
-    from.limit[p->axis] = n - p->reverse;
-    before.start[p->axis] = p->reverse;
-    before.limit[p->axis] = n - !p->reverse;
-    (p->reverse ? pad.high : pad.low)[p->axis] = 1;
-    const pithp_full_params truth = {.dtype = PITH_BOOL, .value = 1};
-    const pithp_full_params start = {.dtype = PITH_I64,
-                                     .value = p->reverse ? (uint64_t)(n - 1) : 0};
-    const pithp_value changes = pithp_derive_2(
-        d, PITHP_OP_NE, pithp_derive_call(d, PITHP_OP_SLICE, 1, &c->result, &from),
-        pithp_derive_call(d, PITHP_OP_SLICE, 1, &c->result, &before));
-    const pithp_value is_new = pithp_derive_call(
-        d, PITHP_OP_PAD, 2,
-        (const pithp_value[]){changes,
-                              pithp_derive_call(d, PITHP_OP_FULL, 0, NULL, &truth)},
-        &pad);
-    const pithp_value at = pithp_derive_3(
-        d, PITHP_OP_WHERE, is_new, pithp_derive_call(d, PITHP_OP_IOTA, 0, NULL, &iota),
-        pithp_derive_call(d, PITHP_OP_FULL, 0, NULL, &start));
-    const pithp_value last =
-        pithp_derive_call(d, p->reverse ? PITHP_OP_CUMMIN : PITHP_OP_CUMMAX, 1, &at, p);
-    return take_along(d, c->tangents[0], last, p->axis);
 }

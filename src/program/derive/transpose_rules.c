@@ -217,7 +217,7 @@ RULE(product) {
 
 /* ---- Gathers, scatters and dynamic slices ---- */
 
-static pithp_index_params quiet(const pithp_moving_call *c) {
+pithp_index_params pithp_derived_index(const pithp_moving_call *c) {
     pithp_index_params p = *(const pithp_index_params *)c->i->params;
     p.fill = 0;
     if (p.mode == PITHP_INDEX_ERROR)
@@ -225,14 +225,13 @@ static pithp_index_params quiet(const pithp_moving_call *c) {
     return p;
 }
 
-/* An indexed call on the index arrays of c: operands first and, unless absent, last. */
-static pithp_value indexed(pithp_derivation *d,
-                           const pithp_moving_call *c,
-                           int arrays,
-                           pithp_primitive op,
-                           pithp_value first,
-                           pithp_value last) {
-    const pithp_index_params p = quiet(c);
+pithp_value pithp_derive_indexed(pithp_derivation *d,
+                                 const pithp_moving_call *c,
+                                 int arrays,
+                                 pithp_primitive op,
+                                 pithp_value first,
+                                 pithp_value last) {
+    const pithp_index_params p = pithp_derived_index(c);
     pithp_value operands[PITHP_MAX_RANK + 2] = {first};
     memcpy(operands + 1, c->operands + 1, (size_t)arrays * sizeof *operands);
     operands[arrays + 1] = last;
@@ -241,13 +240,14 @@ static pithp_value indexed(pithp_derivation *d,
 
 RULE(take) {
     const pithp_value zeros = pithp_derive_zeros(d, spec_of(c, k));
-    return indexed(d, c, c->i->operand_count - 1, PITHP_OP_SCATTER_ADD, zeros, ct);
+    return pithp_derive_indexed(d, c, c->i->operand_count - 1, PITHP_OP_SCATTER_ADD,
+                                zeros, ct);
 }
 
 RULE(scatter_add) {
-    return k == 0
-               ? ct
-               : indexed(d, c, c->i->operand_count - 2, PITHP_OP_TAKE, ct, PITHP_ABSENT);
+    return k == 0 ? ct
+                  : pithp_derive_indexed(d, c, c->i->operand_count - 2, PITHP_OP_TAKE, ct,
+                                         PITHP_ABSENT);
 }
 
 RULE(dynamic_slice) {
@@ -285,7 +285,7 @@ static pithp_value widen(pithp_derivation *d, pithp_value index, int64_t extent)
 
 /* A scatter-add at the index along the axis and the own position along the others. */
 RULE(take_along) {
-    pithp_index_params p = quiet(c);
+    pithp_index_params p = pithp_derived_index(c);
     const int axis = p.axis;
     const pith_spec *x = spec_of(c, k), *y = pithp_value_spec(c->from, c->i->result);
     pithp_value operands[PITHP_MAX_RANK + 2] = {pithp_derive_zeros(d, x)};
@@ -304,7 +304,7 @@ RULE(take_along) {
 
 /* Which updates stay: the position that each target got last is compared with the own. */
 static pithp_value is_last(pithp_derivation *d, const pithp_moving_call *c, int arrays) {
-    pithp_index_params p = quiet(c);
+    pithp_index_params p = pithp_derived_index(c);
     const pith_spec *x = spec_of(c, 0), *index = spec_of(c, 1);
     const int64_t none = -1, lost = -2;
     pithp_full_params nobody = {
@@ -330,7 +330,8 @@ static pithp_value is_last(pithp_derivation *d, const pithp_moving_call *c, int 
 static pithp_value
 of_updates(pithp_derivation *d, const pithp_moving_call *c, int arrays, pithp_value ct) {
     const pithp_index_params *p = c->i->params;
-    const pithp_value taken = indexed(d, c, arrays, PITHP_OP_TAKE, ct, PITHP_ABSENT);
+    const pithp_value taken =
+        pithp_derive_indexed(d, c, arrays, PITHP_OP_TAKE, ct, PITHP_ABSENT);
     if (p->unique || taken < 0)
         return taken;
     const pith_spec *spec = pithp_derived_spec(d, taken), *index = spec_of(c, 1);
@@ -348,5 +349,5 @@ RULE(scatter_set) {
     if (k)
         return of_updates(d, c, arrays, ct);
     const pithp_value zeros = pithp_derive_zeros(d, spec_of(c, arrays + 1));
-    return indexed(d, c, arrays, PITHP_OP_SCATTER_SET, ct, zeros);
+    return pithp_derive_indexed(d, c, arrays, PITHP_OP_SCATTER_SET, ct, zeros);
 }
