@@ -21,7 +21,7 @@ typedef struct pithp_arrangement {
     pithp_chosen *outputs;
 } pithp_arrangement;
 
-/* Begin with room for so many inputs and outputs at most. False sets the error. */
+/* Begin with room for at most this number of inputs and outputs. False sets the error. */
 bool pithp_arrange_begin(pithp_arrangement *a,
                          pith_scope *s,
                          const pithp_program *p,

@@ -307,14 +307,14 @@ static pithp_value is_last(pithp_derivation *d, const pithp_moving_call *c, int 
     pithp_index_params p = pithp_derived_index(c);
     const pith_spec *x = spec_of(c, 0), *index = spec_of(c, 1);
     const int64_t none = -1, lost = -2;
-    pithp_full_params nobody = {
+    pithp_full_params no_update = {
         .dtype = PITH_I64, .rank = arrays, .value = (uint64_t)none};
-    memcpy(nobody.shape, x->shape + p.axis, (size_t)arrays * sizeof *nobody.shape);
+    memcpy(no_update.shape, x->shape + p.axis, (size_t)arrays * sizeof *no_update.shape);
     pithp_iota_params count = {.dtype = PITH_I64, .rank = 1, .shape = {index->count}};
     const pithp_value positions = pithp_derive_call(d, PITHP_OP_IOTA, 0, NULL, &count);
     const pithp_value own = positions < 0 ? positions : reshape(d, positions, index);
     pithp_value operands[PITHP_MAX_RANK + 2] = {
-        pithp_derive_call(d, PITHP_OP_FULL, 0, NULL, &nobody)};
+        pithp_derive_call(d, PITHP_OP_FULL, 0, NULL, &no_update)};
     memcpy(operands + 1, c->operands + 1, (size_t)arrays * sizeof *operands);
     operands[arrays + 1] = own;
     p.axis = 0;
