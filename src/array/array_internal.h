@@ -176,6 +176,11 @@ const pith_array *pithp_bind_in_place(pith_scope *s,
                                       int count,
                                       const pith_array *const *operands,
                                       const void *params);
+/* A live array under an identity mark: recorded if a is traced; else a itself.
+ *
+ * @param name Of PITHP_OP_NAME, else NULL. NULL: error set. */
+const pith_array *
+pithp_mark(pith_scope *s, pithp_primitive mark, const char *name, const pith_array *a);
 /* Observer of the random numbers drawn by a thread. */
 typedef struct pithp_draw_watch {
     void (*seen)(struct pithp_draw_watch *w,

@@ -167,6 +167,11 @@ static int move_cases(const operands *o, pithp_primitive p) {
             return ADD(&((pithp_pad_params){{1, -1, 0}, {2, 0, -2}, {1, 0, 2}}), o->cube,
                        o->number) +
                    ADD(&((pithp_pad_params){{1, 0}, {1, 1}, {0, 0}}), o->none, o->number);
+        case PITHP_OP_STOP_GRADIENT:
+        case PITHP_OP_NON_DIFFERENTIABLE:
+            return ADD(NULL, o->cube) + ADD(NULL, o->none);
+        case PITHP_OP_NAME:
+            return ADD(&((pithp_named_params){"cube"}), o->cube);
         default:
             return -1;
     }

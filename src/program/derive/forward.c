@@ -90,9 +90,13 @@ static pithp_value bilinear_in(pithp_derivation *d, const pithp_moving_call *c) 
 }
 
 static pithp_value refuse(pithp_derivation *d, const pithp_instruction *i) {
-    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, i->site,
-                  "%s has no derivative, and a tangent reaches it",
-                  pithp_ops[i->primitive].name);
+    if (i->primitive == PITHP_OP_NON_DIFFERENTIABLE)
+        pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, i->site,
+                      "a tangent reaches a value that is marked as non-differentiable");
+    else
+        pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, i->site,
+                      "%s has no derivative, and a tangent reaches it",
+                      pithp_ops[i->primitive].name);
     return -1;
 }
 
@@ -101,7 +105,10 @@ static pithp_value tangent_of(pithp_derivation *d, const pithp_moving_call *c) {
     switch (row.kind) {
         case PITHP_TANGENT_NONE:
         case PITHP_TANGENT_CUT:
+        case PITHP_TANGENT_STOPPED:
             return PITHP_ABSENT;
+        case PITHP_TANGENT_PASSED:
+            return c->tangents[0];
         case PITHP_TANGENT_REFUSED:
             return refuse(d, c->i);
         case PITHP_TANGENT_EACH:
@@ -177,7 +184,8 @@ static bool find_operands(forward *f, const pithp_instruction *i) {
 }
 
 static bool derive_instruction(forward *f, const pithp_instruction *i) {
-    const bool moves = find_operands(f, i) && i->result_count;
+    const bool moves =
+        find_operands(f, i) && (i->result_count || pithp_has_refusals(i));
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))

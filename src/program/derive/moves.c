@@ -89,7 +89,8 @@ mark(pith_scope *s, const pithp_program *p, const pithp_instruction *i, bool *va
     for (int k = 0; k < i->operand_count; k++)
         any |= values[pithp_operands(p, i)[k]];
     const pithp_tangent_kind kind = pithp_tangent_of(i->primitive).kind;
-    any &= kind != PITHP_TANGENT_NONE && kind != PITHP_TANGENT_CUT;
+    any &= kind != PITHP_TANGENT_NONE && kind != PITHP_TANGENT_CUT &&
+           kind != PITHP_TANGENT_STOPPED;
     for (int k = 0; k < i->result_count; k++)
         values[i->result + k] =
             any && pith_dtype_is_float(pithp_value_spec(p, i->result + k)->dtype);

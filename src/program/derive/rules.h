@@ -10,6 +10,8 @@ typedef enum pithp_tangent_kind {
     PITHP_TANGENT_NONE,     /* its float operands and results are none, or it has no
                                operands that a derivative concerns */
     PITHP_TANGENT_CUT,      /* constant almost everywhere: the result does not move */
+    PITHP_TANGENT_STOPPED,  /* the result does not move, and that is meant */
+    PITHP_TANGENT_PASSED,   /* the identity: the tangent is the operand's */
     PITHP_TANGENT_REFUSED,  /* an error as soon as an operand moves */
     PITHP_TANGENT_EACH,     /* elementwise: a sum of one term for each operand */
     PITHP_TANGENT_LINEAR,   /* jointly linear in some operands */

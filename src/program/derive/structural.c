@@ -7,6 +7,8 @@
     DECLARE_##KIND(__VA_ARGS__)
 #define DECLARE_NONE(...)
 #define DECLARE_CUT(...)
+#define DECLARE_STOPPED(...)
+#define DECLARE_PASSED(...)
 #define DECLARE_REFUSED(...)
 #define DECLARE_FLOW(...)
 #define DECLARE_BY(rule)                                                                 \
@@ -24,6 +26,10 @@
     { .kind = PITHP_TANGENT_NONE }
 #define ROW_OF_CUT(...)                                                                  \
     { .kind = PITHP_TANGENT_CUT }
+#define ROW_OF_STOPPED(...)                                                              \
+    { .kind = PITHP_TANGENT_STOPPED }
+#define ROW_OF_PASSED(...)                                                               \
+    { .kind = PITHP_TANGENT_PASSED }
 #define ROW_OF_REFUSED(...)                                                              \
     { .kind = PITHP_TANGENT_REFUSED }
 #define ROW_OF_FLOW(...)                                                                 \

@@ -49,6 +49,8 @@ cotangent_of(transposition *t, const pithp_moving_call *c, pithp_value ct, int k
     d->dtype = spec->dtype;
     if (pithp_is_elementwise(c->i->primitive))
         return pithp_derive_unbroadcast(d, elementwise(d, c, ct, k), spec);
+    if (row.kind == PITHP_TANGENT_PASSED)
+        return ct;
     if (row.transpose && pithp_set_has(row.set, c->i->operand_count, k))
         return row.transpose(d, c, ct, k);
     pithp_fail_at(d->s, PITH_E_INTERNAL, NULL, c->i->site,

@@ -4,6 +4,7 @@
 #include "program/emit/loop.h"
 #include "program/exec/tier.h"
 #include "program/ir/region.h"
+#include "program/pass/pass.h"
 #include "program/profile/profile.h"
 
 #include <string.h>
@@ -79,11 +80,22 @@ static bool set_up(pithp_executable *x, pithp_plan *plan) {
     return pithp_compiled_begin(x);
 }
 
+/* A plan of the program, without identity marks. */
+static pithp_plan *
+make_plan(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose) {
+    if (!p->has_marks)
+        return pithp_plan_make_for(s, p, purpose);
+    pithp_program *bare = pithp_program_optimise(s, p, PITHP_PASS_MARKS);
+    pithp_plan *plan = bare ? pithp_plan_make_for(s, bare, purpose) : NULL;
+    pithp_program_release(bare);
+    return plan;
+}
+
 pithp_executable *pithp_executable_make(pith_scope *s, pithp_program *p, bool fuse) {
     pith_runtime *rt = s->runtime;
     const bool on_host = pithp_scope_device(s)->backend->addressable;
     pithp_plan *plan =
-        pithp_plan_make_for(s, p, fuse && on_host ? PITHP_PLAN_FUSED : PITHP_PLAN_CALLS);
+        make_plan(s, p, fuse && on_host ? PITHP_PLAN_FUSED : PITHP_PLAN_CALLS);
     if (!plan)
         return NULL;
     pithp_executable *x = pithp_allocate(rt, sizeof *x);

@@ -222,6 +222,20 @@ bool pithp_has_effects(const pithp_instruction *i) {
     return effects;
 }
 
+bool pithp_has_marks(const pithp_instruction *i) {
+    bool marks = pithp_op_has(i->primitive, PITHP_TRAIT_MARK);
+    for (int k = 0; k < i->program_count; k++)
+        marks |= i->programs[k]->has_marks;
+    return marks;
+}
+
+bool pithp_has_refusals(const pithp_instruction *i) {
+    bool refusals = i->primitive == PITHP_OP_NON_DIFFERENTIABLE;
+    for (int k = 0; k < i->program_count; k++)
+        refusals |= i->programs[k]->has_refusals;
+    return refusals;
+}
+
 /* ---- Instructions ---- */
 
 enum { FEW_RESULTS = 8 };
@@ -296,6 +310,8 @@ static pithp_value append(pith_scope *s,
     p->operand_count += i.operand_count;
     p->instructions[p->instruction_count++] = i;
     p->has_effects |= pithp_has_effects(&i);
+    p->has_marks |= pithp_has_marks(&i);
+    p->has_refusals |= pithp_has_refusals(&i);
     return i.result;
 }
 

@@ -69,7 +69,9 @@ typedef struct pithp_program {
     int64_t value_room, input_room, constant_room, instruction_room, operand_room,
         output_room;
     struct pithp_arena *arena; /* parameters, literals and lists of programs */
-    bool has_effects; /* an instruction must run even if its results are unused */
+    bool has_effects;  /* an instruction must run even if its results are unused */
+    bool has_marks;    /* there is an identity mark, */
+    bool has_refusals; /* one that refuses tangents; both with nested programs */
 } pithp_program;
 
 static inline const pithp_value *pithp_operands(const pithp_program *p,
@@ -186,6 +188,10 @@ pithp_program *pithp_program_extract(pith_scope *s,
 /* Whether an instruction must run even if its results are unused: it reports, is impure,
  * or has a nested program with such an instruction. */
 bool pithp_has_effects(const pithp_instruction *i);
+/* Whether an instruction is an identity mark or has one in a nested program; or one that
+ * refuses tangents, which stays for derivations even if its result is unused. */
+bool pithp_has_marks(const pithp_instruction *i);
+bool pithp_has_refusals(const pithp_instruction *i);
 
 enum { PITHP_FEW_OPERANDS = PITHP_MAX_RANK + 2 }; /* a scatter along all axes */
 /* The call of an instruction; specs must hold its operands. */

@@ -149,6 +149,9 @@ pith_status pithp_program_verify(const pithp_program *p, pithp_refusal *why) {
         if (rc == PITH_OK && pithp_has_effects(&p->instructions[k]) && !p->has_effects)
             rc = wrong(why, "instruction %lld has effects, but the program has none",
                        (long long)k);
+        if (rc == PITH_OK && pithp_has_marks(&p->instructions[k]) && !p->has_marks)
+            rc = wrong(why, "instruction %lld is a mark, but the program has none",
+                       (long long)k);
     }
     for (int64_t k = 0; k < p->output_count && rc == PITH_OK; k++)
         if (p->outputs[k] < 0 || p->outputs[k] >= p->value_count)

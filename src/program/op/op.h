@@ -49,6 +49,7 @@ typedef enum pithp_primitive {
     X(SCATTER)        /* combines updates with the elements that indices select */       \
     X(UPDATE)         /* the first operand with some elements replaced */                 \
     X(RANDOM)         /* draws from keys, or derives keys */                             \
+    X(MARK)           /* the identity, which only derivations see: PITHP_PASS_MARKS */   \
     X(REGIONS)        /* has nested programs: branches, or a loop's body */ \
     X(REPORT)         /* the last result is a report */
 /* clang-format on */

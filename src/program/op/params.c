@@ -20,6 +20,7 @@ typedef enum field_kind {
     FIELD_PRIMITIVE,
     FIELD_KERNEL, /* const pith_kernel_variant * */
     FIELD_DEBUG,  /* const pithp_debug * */
+    FIELD_NAME,   /* char [PITHP_NAME_BYTES] */
 } field_kind;
 
 /* Number of elements of an array field. */
@@ -127,6 +128,7 @@ FIELDS(checked,
        FIELD(checked, index.axes, BITS, ONE),
        FIELD(checked, index.repeats, BITS, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
+FIELDS(named, FIELD(named, name, NAME, ONE))
 
 typedef struct description {
     const field *fields;
@@ -164,8 +166,10 @@ typedef struct description {
 #define RULE_kernel  DESCRIBED(kernel)
 #define RULE_checked DESCRIBED(checked)
 #define RULE_debug   DESCRIBED(debug)
+#define RULE_named   DESCRIBED(named)
 #define RULE_cond                                                                        \
     { 0 }
+#define RULE_mark RULE_cond
 
 static const description descriptions[PITHP_PRIMITIVE_COUNT - PITHP_ELEMENTWISE_COUNT] = {
 #define PITHP_STRUCTURAL(ENUM, text, operands, rule, ...)                                \
@@ -239,6 +243,8 @@ static size_t size_of(const field *f) {
             return sizeof(int64_t);
         case FIELD_BYTES:
             return 1;
+        case FIELD_NAME:
+            return PITHP_NAME_BYTES;
     }
     return 0;
 }
@@ -258,7 +264,8 @@ void pithp_params_copy(const pithp_call *call, void *copy) {
 static void print_element(const field *f, const char *at, pithp_text *text) {
     static const char *const modes[] = {"drop", "clip", "wrap", "promise", "error"};
     int64_t wide = 0;
-    memcpy(&wide, at, size_of(f));
+    if (f->kind != FIELD_NAME)
+        memcpy(&wide, at, size_of(f));
     switch (f->kind) {
         case FIELD_DTYPE:
             pithp_text_add(text, pith_dtype_name((pith_dtype)wide));
@@ -281,6 +288,9 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
             pithp_text_print(text, "\"%s\"", debug->message);
             break;
         }
+        case FIELD_NAME:
+            pithp_text_print(text, "\"%s\"", at);
+            break;
         case FIELD_BOOL:
             pithp_text_add(text, wide ? "true" : "false");
             break;
@@ -319,7 +329,7 @@ static void print_element(const field *f, const char *at, pithp_text *text) {
 
 static bool is_zero(const field *f, const char *at) {
     const int64_t zero = 0;
-    return f->count == ONE && f->kind != FIELD_DTYPE &&
+    return f->count == ONE && f->kind != FIELD_DTYPE && f->kind != FIELD_NAME &&
            memcmp(at, &zero, size_of(f)) == 0;
 }
 

@@ -176,4 +176,11 @@ typedef struct pithp_random_params {
         greatest; /* integers: bounds, both included; bits of the widened numbers */
 } pithp_random_params;
 
+/* stop_gradient(x), non_differentiable(x): x, without parameters. name(x): x under a
+ * name, which ends in zeros. */
+enum { PITHP_NAME_BYTES = 64 };
+typedef struct pithp_named_params {
+    char name[PITHP_NAME_BYTES];
+} pithp_named_params;
+
 #endif

@@ -36,6 +36,8 @@ PITHP_RULE(scatter)
 PITHP_RULE(dynamic)
 PITHP_RULE(threefry)
 PITHP_RULE(random)
+PITHP_RULE(mark)
+PITHP_RULE(named)
 
 /* The two functions of a control-flow rule; see pithp_result_count and pithp_infer. */
 #define PITHP_CONTROL_RULE(rule)                                                         \

@@ -138,7 +138,7 @@ static bool mark_read(const narrowing *n, int b) {
                                (n->needed[k] && n->instead[k] < 0 && n->same[k] < 0);
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        bool wanted = pithp_has_effects(i);
+        bool wanted = pithp_has_effects(i) || pithp_has_refusals(i);
         for (int v = 0; v < i->result_count; v++)
             wanted |= live[i->result + v];
         for (int o = 0; wanted && o < i->operand_count; o++)
@@ -437,17 +437,17 @@ static bool take_nothing(pithp_flow *f, const pithp_instruction *i) {
     return true;
 }
 
-static bool has_effects(const pithp_flow *f) {
+static bool must_run(const pithp_flow *f) {
     bool any = false;
     for (int b = 0; b < f->program_count; b++)
-        any |= f->programs[b]->has_effects;
+        any |= f->programs[b]->has_effects || f->programs[b]->has_refusals;
     return any;
 }
 
 static bool name_results(pithp_flow *f, const pithp_instruction *i) {
     pithp_rebuild *r = f->r;
     pithp_value first = -1;
-    if (f->result_count || has_effects(f) || !i->result_count) {
+    if (f->result_count || must_run(f) || !i->result_count) {
         pithp_proposal c = {.primitive = f->primitive,
                             .count = f->operand_count,
                             .operands = f->operands,

@@ -58,7 +58,8 @@ static void find_moved(hoisting *h) {
     for (int64_t v = 0; v < p->value_count; v++) {
         const pithp_instruction *i = pithp_maker(p, (pithp_value)v);
         bool fixed =
-            i ? pithp_is_lowered(i->primitive) && !pithp_has_effects(i)
+            i ? pithp_is_lowered(i->primitive) && !pithp_has_effects(i) &&
+                    !pithp_has_refusals(i)
               : p->values[v].origin == PITHP_FROM_CONSTANT || is_fixed_input(h, v);
         for (int o = 0; i && fixed && o < i->operand_count; o++)
             fixed = h->fixed[pithp_operands(p, i)[o]];
@@ -73,7 +74,7 @@ static void find_exports(hoisting *h) {
         h->live[p->outputs[k]] = true;
     for (int64_t k = p->instruction_count; k-- > 0;) {
         const pithp_instruction *i = &p->instructions[k];
-        bool wanted = pithp_has_effects(i);
+        bool wanted = pithp_has_effects(i) || pithp_has_refusals(i);
         for (int v = 0; v < i->result_count; v++)
             wanted |= h->live[i->result + v];
         if (wanted && i->result_count == 1 && h->moved[i->result])

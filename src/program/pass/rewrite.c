@@ -10,7 +10,8 @@
 /* ---- What is live ---- */
 
 static bool must_run(const pithp_rebuild *r, const pithp_instruction *i) {
-    return !r->values_only && pithp_has_effects(i);
+    const bool refuses = !(r->passes & PITHP_PASS_MARKS) && pithp_has_refusals(i);
+    return !r->values_only && (refuses || pithp_has_effects(i));
 }
 
 static void mark(pithp_rebuild *r, int64_t count, const pithp_value *values) {
@@ -175,6 +176,8 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
 /* An operation that pithp_lower runs. */
 static pithp_value place(pithp_rebuild *r, pithp_proposal *c, const char *site) {
     pithp_value same = -1;
+    if ((r->passes & PITHP_PASS_MARKS) && pithp_op_has(c->primitive, PITHP_TRAIT_MARK))
+        return c->operands[0];
     if (r->passes & PITHP_PASS_RELAX)
         pithp_relax(r->to, c);
     while ((r->passes & PITHP_PASS_ALGEBRA) && pithp_simplify(r->to, c, &same))

@@ -160,6 +160,7 @@ pithp_plan *
 pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose) {
     pith_runtime *rt = s->runtime;
     const size_t place_bytes = ((size_t)p->value_count + 1) * sizeof(pithp_place);
+    PITH_ASSERT(!p->has_marks);
     pithp_plan *plan = pithp_allocate(rt, sizeof *plan);
     pithp_place *places = pithp_allocate(rt, place_bytes);
     if (!plan || !places) {

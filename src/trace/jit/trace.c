@@ -255,7 +255,7 @@ static pith_status plan_program(pith_scope *s,
                                 const pithp_jit_call *c,
                                 pithp_jit_program *p,
                                 const pithp_program *recorded) {
-    pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_ALL);
+    pithp_program *program = pithp_program_optimise(s, recorded, PITHP_PASS_RUN);
     if (program && c->jit->fast_math) {
         pithp_program *exact = program;
         program = pithp_program_optimise(s, exact, PITHP_PASS_RELAX | PITHP_PASS_DEAD);
