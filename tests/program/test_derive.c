@@ -7,6 +7,8 @@
 
 enum { MOST = 512 };
 
+static const pithp_derive_options zeros = {.cuts_are_zero = true};
+
 /* Inputs, directions and results of a run, as doubles. */
 typedef struct arrays {
     double at[GRAPH_MOST][MOST];
@@ -103,7 +105,7 @@ static void check_forward(pith_scope *s,
     bool moving[GRAPH_MOST], moves[GRAPH_MOST];
     *in = *x;
     choose(p, in, &t, moving);
-    pithp_program *jvp = pithp_program_jvp(s, p, moving, moves);
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, &zeros, moves);
     pt_ok(s, jvp);
     run(s, jvp, in, all);
     differences(s, p, x, &t, &wanted);
@@ -164,7 +166,7 @@ static void check_map(pith_scope *s,
     for (int64_t k = 0; k < p->input_count; k++)
         tangents += moving[k] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64;
     pithp_linearization l;
-    pt_ok(s, pithp_program_linearize(s, p, moving, moves, &l));
+    pt_ok(s, pithp_program_linearize(s, p, moving, &zeros, moves, &l));
     mapped = *x;
     run(s, l.forward, &mapped, &got);
     for (int64_t k = 0; k < l.residual_count; k++)
@@ -216,7 +218,7 @@ static pithp_program *gradient_of(pith_scope *s, pithp_program *p) {
     pithp_linearization l;
     for (int64_t k = 0; k < p->input_count; k++)
         moving[k] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64;
-    pt_ok(s, pithp_program_linearize(s, p, moving, moves, &l));
+    pt_ok(s, pithp_program_linearize(s, p, moving, &zeros, moves, &l));
     for (int64_t k = 0; k < l.linear->input_count; k++)
         marks[k] = k >= l.residual_count;
     pithp_program *back = pithp_program_transpose(s, l.linear, marks, reaches);
@@ -712,7 +714,7 @@ static pithp_program *forward_of(pith_scope *s, pithp_primitive op, bool *moves)
     pithp_program_output(s, p,
                          graph_op(s, p, op, x, op == PITHP_OP_NEXTAFTER ? x : -1, NULL));
     pt_ok(s);
-    pithp_program *jvp = pithp_program_jvp(s, p, &(bool){true}, moves);
+    pithp_program *jvp = pithp_program_jvp(s, p, &(bool){true}, &zeros, moves);
     pithp_program_release(p);
     return jvp;
 }

@@ -7,6 +7,8 @@
 
 enum { MOST = 8, INPUTS = 4 };
 
+static const pithp_derive_options uncut = {.cuts_are_zero = true};
+
 typedef struct numbers {
     double at[INPUTS + 28][MOST];
 } numbers;
@@ -25,7 +27,7 @@ push(pith_scope *s, pithp_program *p, const numbers *x, const numbers *t, double
     numbers in = *x, out;
     const bool moving[INPUTS] = {true, true, true, true};
     bool moves;
-    pithp_program *jvp = pithp_program_jvp(s, p, moving, &moves);
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, &uncut, &moves);
     pt_ok(s, jvp && moves);
     for (int64_t k = 0; k < p->input_count; k++)
         memcpy(in.at[p->input_count + k], t->at[k], sizeof *in.at);
@@ -41,7 +43,7 @@ pull(pith_scope *s, pithp_program *p, const numbers *x, const double *ct, number
     const bool moving[INPUTS] = {true, true, true, true};
     bool moves, marks[GRAPH_MOST], reaches[GRAPH_MOST];
     pithp_linearization l;
-    pt_ok(s, pithp_program_linearize(s, p, moving, &moves, &l) && moves);
+    pt_ok(s, pithp_program_linearize(s, p, moving, &uncut, &moves, &l) && moves);
     run(s, l.forward, &in, &out);
     for (int64_t k = 0; k < l.linear->input_count; k++)
         marks[k] = k >= l.residual_count;
@@ -248,12 +250,12 @@ static void derives(pith_scope *s, pithp_program *p) {
     for (int k = 0; k < GRAPH_MOST; k++)
         from[k] = zeros[k], to[k] = results[k];
     pithp_linearization l;
-    pt_ok(s, pithp_program_linearize(s, p, moving, moves, &l) && moves[0]);
+    pt_ok(s, pithp_program_linearize(s, p, moving, &uncut, moves, &l) && moves[0]);
     for (int64_t k = 0; k < l.linear->input_count; k++)
         marks[k] = k >= l.residual_count;
     pithp_program *back = pithp_program_transpose(s, l.linear, marks, reaches);
-    pithp_program *jvp = pithp_program_jvp(s, p, moving, moves);
-    pithp_program *twice = pithp_program_jvp(s, jvp, moving, moves);
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, &uncut, moves);
+    pithp_program *twice = pithp_program_jvp(s, jvp, moving, &uncut, moves);
     pt_ok(s, back && jvp && twice);
     for (int64_t k = 0; k < p->input_count; k++)
         cr_assert(reaches[l.residual_count + k] ||
@@ -325,7 +327,7 @@ SCOPED(an_order_that_moves_is_a_cut) {
     const pithp_value n = graph_input(s, p, PITH_F64, -1),
                       x = graph_input(s, p, PITH_F64, 3);
     pithp_program_output(s, p, graph_op2(s, p, PITHP_OP_POLYGAMMA, n, x));
-    pithp_program *jvp = pithp_program_jvp(s, p, moving, &moves);
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, &uncut, &moves);
     pt_ok(s, jvp);
     cr_assert(!moves && jvp->output_count == 1);
     pithp_program_release(jvp);

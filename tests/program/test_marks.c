@@ -143,7 +143,7 @@ static pithp_program *marked(pith_scope *s, pithp_primitive m) {
 static void expect_tangent(pith_scope *s, pithp_primitive m, double (*of)(double)) {
     pithp_program *p = marked(s, m);
     bool moves;
-    pithp_program *jvp = pithp_program_jvp(s, p, &(bool){true}, &moves);
+    pithp_program *jvp = pithp_program_jvp(s, p, &(bool){true}, NULL, &moves);
     pt_ok(s, jvp && moves);
     const double x[3] = {0.5, -0.25, 2}, t[3] = {1, 1, 1};
     const void *in[2] = {x, t};
@@ -176,7 +176,7 @@ SCOPED(a_name_stays_with_its_value) {
     pithp_program *p = marked(s, PITHP_OP_NAME);
     bool moves;
     pithp_linearization l;
-    pt_ok(s, pithp_program_linearize(s, p, &(bool){true}, &moves, &l));
+    pt_ok(s, pithp_program_linearize(s, p, &(bool){true}, NULL, &moves, &l));
     cr_assert(count_marks(l.forward) == 1 && count_marks(l.linear) == 0);
     pithp_program_release(l.forward);
     pithp_program_release(l.linear);
@@ -202,10 +202,11 @@ static void expect_refused(pith_scope *s, pithp_program *p) {
     const bool moving[GRAPH_MOST] = {true};
     bool moves[GRAPH_MOST];
     pithp_linearization l;
-    pt_fails(PITH_E_DERIVATIVE, s, pithp_program_jvp(s, p, moving, moves));
+    pt_fails(PITH_E_DERIVATIVE, s, pithp_program_jvp(s, p, moving, NULL, moves));
     pt_says("marked as non-differentiable");
     pt_says("here:1");
-    pt_fails(PITH_E_DERIVATIVE, s, pithp_program_linearize(s, p, moving, moves, &l));
+    pt_fails(PITH_E_DERIVATIVE, s,
+             pithp_program_linearize(s, p, moving, NULL, moves, &l));
     pt_says("here:1");
     pithp_program_release(p);
 }
@@ -262,7 +263,8 @@ SCOPED(a_refused_value_that_does_not_move) {
         s, p,
         graph_op2(s, p, PITHP_OP_ADD, x, graph_op2(s, p, PITHP_OP_ADD, stop, still)));
     bool moves;
-    pithp_program *jvp = pithp_program_jvp(s, p, (const bool[]){true, false}, &moves);
+    pithp_program *jvp =
+        pithp_program_jvp(s, p, (const bool[]){true, false}, NULL, &moves);
     pt_ok(s, jvp && moves);
     pithp_program_release(p);
     pithp_program_release(jvp);

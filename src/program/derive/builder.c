@@ -1,17 +1,35 @@
 /* Builder of derived programs: calls, numbers, and the two directions of broadcasting. */
-#include "program/derive/builder.h"
+#include "program/derive/rules.h"
 
 #include <string.h>
+
+/* The cuts of a rule are meant: a derivative of the derivative is not refused for them.
+ */
+static pithp_value stopped(pithp_derivation *d, pithp_value v, const pith_spec *spec) {
+    return pith_dtype_is_float(spec->dtype)
+               ? pithp_program_add(d->s, d->to, PITHP_OP_STOP_GRADIENT, 1, &v, NULL,
+                                   d->site)
+               : v;
+}
 
 pithp_value pithp_derive_call(pithp_derivation *d,
                               pithp_primitive op,
                               int count,
                               const pithp_value *operands,
                               const void *params) {
+    enum { MOST = 3 };
+    pithp_value meant[MOST];
     for (int k = 0; k < count; k++) {
         PITH_ASSERT(operands[k] != PITHP_ABSENT);
         if (operands[k] < 0)
             return -1;
+    }
+    if (pithp_tangent_of(op).kind == PITHP_TANGENT_CUT && count <= MOST) {
+        for (int k = 0; k < count; k++)
+            if ((meant[k] = stopped(d, operands[k], pithp_derived_spec(d, operands[k]))) <
+                0)
+                return -1;
+        operands = meant;
     }
     return pithp_program_add(d->s, d->to, op, count, operands, params, d->site);
 }

@@ -15,6 +15,7 @@ typedef struct pithp_derivation {
     const char *site; /* call site of the instruction that is derived */
     pith_dtype dtype; /* of its result */
     bool split;       /* control flow becomes two instructions, one without tangents */
+    bool strong_zero; /* products with tangents are those in which 0 wins */
 } pithp_derivation;
 
 /* Add a call of one result. An absent operand is an error of the caller. */

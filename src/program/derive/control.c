@@ -39,7 +39,7 @@ forward_program(const pithp_deriving_flow *f, int b, bool *inputs, bool *outputs
     pithp_flow_inputs(f, b, inputs);
     if (!yields)
         memset(inputs, 0, (size_t)p->input_count * sizeof *inputs);
-    pithp_program *jvp = pithp_program_jvp(s, p, inputs, outputs);
+    pithp_program *jvp = pithp_forward(s, p, inputs, false, f->d->strong_zero, outputs);
     if (!jvp ||
         !pithp_arrange_begin(&a, s, jvp, 2 * p->input_count, 2 * p->output_count)) {
         pithp_program_release(jvp);
@@ -141,7 +141,8 @@ static bool derive_forward(pithp_deriving_flow *f,
     return first >= 0;
 }
 
-/* A while is not split: the linear one computes the values once more. */
+/* The instruction itself. A while is not split: its linear one computes the values once
+ * more. */
 static bool copy_instruction(const pithp_deriving_flow *f, pithp_value *results) {
     const pithp_new_instruction copy = {.primitive = f->i->primitive,
                                         .operand_count = f->i->operand_count,
@@ -154,6 +155,22 @@ static bool copy_instruction(const pithp_deriving_flow *f, pithp_value *results)
     for (int k = 0; k < f->i->result_count; k++)
         results[k] = first + k;
     return first >= 0;
+}
+
+/* No result moves. Its programs may refuse tangents. */
+static bool
+derive_still(pithp_deriving_flow *f, bool *inputs, bool *outputs, pithp_value *results) {
+    bool fine = true;
+    for (int b = 0; b < f->i->program_count && fine; b++) {
+        if (!f->i->programs[b]->has_refusals || !pithp_region_yields(&f->r, b))
+            continue;
+        pithp_flow_inputs(f, b, inputs);
+        pithp_program *derived =
+            pithp_forward(f->d->s, f->i->programs[b], inputs, false, false, outputs);
+        fine = derived != NULL;
+        pithp_program_release(derived);
+    }
+    return fine && copy_instruction(f, results);
 }
 
 static int64_t most_of(const pithp_instruction *i) {
@@ -185,6 +202,13 @@ bool pithp_derive_control(pithp_derivation *d,
     bool *inputs = memory + 2 * most, *outputs = memory + 3 * most;
     if (!pithp_control_moves(d->s, c->i, f.moving, f.moves))
         return false;
+    bool any = false;
+    for (int k = 0; k < c->i->result_count; k++) {
+        tangents[k] = PITHP_ABSENT;
+        any |= f.moves[k];
+    }
+    if (!any)
+        return derive_still(&f, inputs, outputs, results);
     if (d->split && c->i->primitive == PITHP_OP_SCAN)
         return pithp_split_scan(&f, inputs, outputs, results, tangents);
     if (d->split && c->i->primitive == PITHP_OP_COND)

@@ -4,13 +4,21 @@
 
 #include "program/derive/rules.h"
 
-/* pithp_program_jvp, or, if it is to be split, with two instructions for one of control
- * flow. */
+/* pithp_program_jvp without a check of cuts; or, if it is to be split, with two
+ * instructions for one of control flow. */
 pithp_program *pithp_forward(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
                              bool split,
+                             bool strong_zero,
                              bool *moves);
+/* pithp_program_linearize without a check of cuts. */
+bool pithp_split(pith_scope *s,
+                 const pithp_program *p,
+                 const bool *moving,
+                 bool strong_zero,
+                 bool *moves,
+                 pithp_linearization *result);
 /* Add a derived cond, while or scan. Sets its results, and their tangents or
  * PITHP_ABSENT. False sets the error. c->result is not used. */
 bool pithp_derive_control(pithp_derivation *d,
@@ -23,6 +31,12 @@ bool pithp_control_moves(pith_scope *s,
                          const pithp_instruction *i,
                          bool *operands,
                          bool *results);
+/* Whether a tangent of operand k gives the first result of a lowered or checked
+ * instruction, or of a kernel, a tangent. */
+bool pithp_operand_moves(const pithp_program *p, const pithp_instruction *i, int k);
+/* Mark all values that move with values that are marked. Refusals are left to the
+ * derivation. False sets the error. */
+bool pithp_mark_moves(pith_scope *s, const pithp_program *p, bool *values);
 /* Find the outputs that move with marked inputs. Refusals are left to the derivation.
  * False sets the error. */
 bool pithp_program_moves(pith_scope *s,

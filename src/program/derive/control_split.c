@@ -172,7 +172,7 @@ bool pithp_split_scan(pithp_deriving_flow *f,
     scan_split p = {
         .f = f, .body = f->i->programs[0], .inputs = inputs, .outputs = outputs};
     pithp_flow_inputs(f, 0, inputs);
-    if (!pithp_program_linearize(f->d->s, p.body, inputs, outputs, &p.l))
+    if (!pithp_split(f->d->s, p.body, inputs, f->d->strong_zero, outputs, &p.l))
         return false;
     p.residuals = pithp_scope_allocate(f->d->s, ((size_t)p.l.residual_count + 1) *
                                                     sizeof *p.residuals);
@@ -342,9 +342,9 @@ bool pithp_split_cond(pithp_deriving_flow *f,
     size_t made = 0, residuals = 1;
     for (; made < n && fine; made += fine) {
         pithp_flow_inputs(f, (int)made, inputs);
-        fine =
-            (p.outputs[made] = pithp_scope_allocate(s, outs)) &&
-            pithp_program_linearize(s, f->i->programs[made], inputs, outputs, &p.l[made]);
+        fine = (p.outputs[made] = pithp_scope_allocate(s, outs)) &&
+               pithp_split(s, f->i->programs[made], inputs, f->d->strong_zero, outputs,
+                           &p.l[made]);
         if (!fine)
             break;
         memcpy(p.outputs[made], outputs, (size_t)f->i->result_count);

@@ -18,14 +18,27 @@
 
 #include "program/ir/program.h"
 
+/* Options of a derivation; NULL: all members are zero. */
+typedef struct pithp_derive_options {
+    bool cuts_are_zero;       /* an input is not refused because all its paths are cut */
+    bool strong_zero;         /* 0 times anything is 0 in products with tangents */
+    const char *const *names; /* of each input, for messages; NULL: its number */
+    const bool *results;      /* of each output, whether cuts before it count: it is no
+                                 check, for example; NULL: all */
+} pithp_derive_options;
+
 /* Forward mode.
  *
  * @param moving Of each input of p, whether it moves; floats only.
  * @param moves Set: of each output of p, whether it moves.
  * @return A program with one reference. NULL sets the error: PITH_E_DERIVATIVE for an
- *   instruction without derivative that a tangent reaches, with its call site. */
-pithp_program *
-pithp_program_jvp(pith_scope *s, const pithp_program *p, const bool *moving, bool *moves);
+ *   instruction without derivative that a tangent reaches, with its call site, and for an
+ *   input that pithp_program_check_cuts refuses. */
+pithp_program *pithp_program_jvp(pith_scope *s,
+                                 const pithp_program *p,
+                                 const bool *moving,
+                                 const pithp_derive_options *options,
+                                 bool *moves);
 
 /* The two programs of a linearization, one reference each. */
 typedef struct pithp_linearization {
@@ -37,8 +50,19 @@ typedef struct pithp_linearization {
 bool pithp_program_linearize(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
+                             const pithp_derive_options *options,
                              bool *moves,
                              pithp_linearization *result);
+
+/* Cuts: floor, comparisons, casts to integers and their like are constant almost
+ * everywhere. Refuse a moving input all of whose paths to results have such a call, with
+ * the calls at which its tangent ends. A path may go on through integers and control
+ * flow. An input without a path is not refused, nor is one whose paths end in
+ * stop_gradient. False sets the error: PITH_E_DERIVATIVE. */
+bool pithp_program_check_cuts(pith_scope *s,
+                              const pithp_program *p,
+                              const bool *moving,
+                              const pithp_derive_options *options);
 
 /* Transpose a program that is jointly linear in marked inputs. The inputs of the result
  * are the others, then a cotangent for each output. Cotangents of a value are added in

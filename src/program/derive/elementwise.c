@@ -36,8 +36,7 @@
 #define digamma(x)         CALL1(DIGAMMA, x)
 #define polygamma(n, x)    CALL2(POLYGAMMA, n, x)
 #define share(x, other, r) share_of(d, x, other, r)
-#define OFF                PITHP_ABSENT
-#define CUT_HERE           PITHP_ABSENT
+enum { OFF = PITHP_ABSENT, CUT_HERE = PITHP_ABSENT };
 
 /* Of a minimum or maximum r of x and another: 1 if x is the result, 1/2 if both are, else
  * 0. */
@@ -74,11 +73,19 @@ share_of(pithp_derivation *d, pithp_value x, pithp_value other, pithp_value r) {
 
 #define PITHP_ELEMENTWISE(ENUM, text, arity, types, result, real, integer, traits, KIND, \
                           ...)                                                           \
-    [PITHP_OP_##ENUM] = {.kind = PITHP_TANGENT_##KIND, .term = TERM_OF_##KIND(ENUM)},
+    [PITHP_OP_##ENUM] = {.kind = PITHP_TANGENT_##KIND,                                   \
+                         .term = TERM_OF_##KIND(ENUM),                                   \
+                         .cut = CUTS_OF(__VA_ARGS__, OFF, OFF, OFF)},
 #define TERM_OF_NONE(ENUM)    NULL
 #define TERM_OF_CUT(ENUM)     NULL
 #define TERM_OF_REFUSED(ENUM) NULL
 #define TERM_OF_EACH(ENUM)    term_##ENUM
+/* IS_CUT(e): 1 if e is CUT_HERE; other terms begin with another name. */
+#define CUTS_OF(a, b, c, ...) (IS_CUT(a) | IS_CUT(b) << 1 | IS_CUT(c) << 2)
+#define IS_CUT(e)             SECOND(AT_##e, 0, )
+#define AT_CUT_HERE           ~, 1
+#define SECOND(...)           SECOND_OF(__VA_ARGS__)
+#define SECOND_OF(a, b, ...)  b
 const pithp_tangent_row pithp_elementwise_tangents[PITHP_ELEMENTWISE_COUNT] = {
 #include "program/op/primitives.def"
 };

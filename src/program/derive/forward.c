@@ -184,8 +184,7 @@ static bool find_operands(forward *f, const pithp_instruction *i) {
 }
 
 static bool derive_instruction(forward *f, const pithp_instruction *i) {
-    const bool moves =
-        find_operands(f, i) && (i->result_count || pithp_has_refusals(i));
+    const bool moves = find_operands(f, i) && (i->result_count || pithp_has_refusals(i));
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
@@ -249,14 +248,19 @@ static bool add_outputs(forward *f, bool *moves) {
 pithp_program *pithp_program_jvp(pith_scope *s,
                                  const pithp_program *p,
                                  const bool *moving,
+                                 const pithp_derive_options *options,
                                  bool *moves) {
-    return pithp_forward(s, p, moving, false, moves);
+    const bool strong_zero = options && options->strong_zero;
+    return pithp_program_check_cuts(s, p, moving, options)
+               ? pithp_forward(s, p, moving, false, strong_zero, moves)
+               : NULL;
 }
 
 pithp_program *pithp_forward(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
                              bool split,
+                             bool strong_zero,
                              bool *moves) {
     const size_t values = (size_t)p->value_count + 1,
                  most = (size_t)pithp_most_operands(p);
@@ -266,7 +270,10 @@ pithp_program *pithp_forward(pith_scope *s,
         pithp_fail_memory(s, bytes);
         return NULL;
     }
-    forward f = {.d = {.s = s, .to = pithp_program_make(s), .split = split},
+    forward f = {.d = {.s = s,
+                       .to = pithp_program_make(s),
+                       .split = split,
+                       .strong_zero = strong_zero},
                  .from = p,
                  .names = memory,
                  .tangents = memory + values,

@@ -81,20 +81,54 @@ static bool mark_control(pith_scope *s,
     return fine;
 }
 
+static bool is_float(const pithp_program *p, pithp_value v) {
+    return pith_dtype_is_float(pithp_value_spec(p, v)->dtype);
+}
+
+bool pithp_operand_moves(const pithp_program *p, const pithp_instruction *i, int k) {
+    const pithp_primitive op = i->primitive == PITHP_OP_CHECKED
+                                   ? ((const pithp_checked_params *)i->params)->primitive
+                                   : i->primitive;
+    const pithp_tangent_row row = pithp_tangent_of(op);
+    if (!i->result_count || !is_float(p, pithp_operands(p, i)[k]) ||
+        (!is_float(p, i->result) && op != PITHP_OP_KERNEL))
+        return false;
+    switch (row.kind) {
+        case PITHP_TANGENT_NONE:
+        case PITHP_TANGENT_CUT:
+        case PITHP_TANGENT_STOPPED:
+            return false;
+        case PITHP_TANGENT_EACH:
+            return !(row.cut >> k & 1);
+        case PITHP_TANGENT_LINEAR:
+        case PITHP_TANGENT_BILINEAR:
+            return pithp_set_has(row.set, i->operand_count, k);
+        case PITHP_TANGENT_PASSED:
+        case PITHP_TANGENT_REFUSED:
+        case PITHP_TANGENT_BY:
+        case PITHP_TANGENT_FLOW:
+            return true;
+    }
+    return true;
+}
+
 static bool
 mark(pith_scope *s, const pithp_program *p, const pithp_instruction *i, bool *values) {
     bool any = false;
     if (pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
         return mark_control(s, p, i, values);
     for (int k = 0; k < i->operand_count; k++)
-        any |= values[pithp_operands(p, i)[k]];
-    const pithp_tangent_kind kind = pithp_tangent_of(i->primitive).kind;
-    any &= kind != PITHP_TANGENT_NONE && kind != PITHP_TANGENT_CUT &&
-           kind != PITHP_TANGENT_STOPPED;
+        any |= values[pithp_operands(p, i)[k]] && pithp_operand_moves(p, i, k);
     for (int k = 0; k < i->result_count; k++)
-        values[i->result + k] =
-            any && pith_dtype_is_float(pithp_value_spec(p, i->result + k)->dtype);
+        values[i->result + k] = any && is_float(p, i->result + k);
     return true;
+}
+
+bool pithp_mark_moves(pith_scope *s, const pithp_program *p, bool *values) {
+    bool fine = true;
+    for (int64_t n = 0; n < p->instruction_count && fine; n++)
+        fine = mark(s, p, &p->instructions[n], values);
+    return fine;
 }
 
 bool pithp_program_moves(pith_scope *s,
@@ -108,11 +142,9 @@ bool pithp_program_moves(pith_scope *s,
         return false;
     }
     memset(values, 0, bytes);
-    bool fine = true;
     for (int64_t k = 0; k < p->input_count; k++)
         values[p->inputs[k]] = inputs[k];
-    for (int64_t n = 0; n < p->instruction_count && fine; n++)
-        fine = mark(s, p, &p->instructions[n], values);
+    const bool fine = pithp_mark_moves(s, p, values);
     for (int64_t k = 0; k < p->output_count; k++)
         outputs[k] = values[p->outputs[k]];
     pithp_release(s->runtime, values, bytes);

@@ -43,6 +43,7 @@ typedef struct pithp_moving_call {
 typedef struct pithp_tangent_row {
     pithp_tangent_kind kind;
     pithp_operand_set set;
+    uint8_t cut; /* EACH: bit k: the row is constant almost everywhere in operand k */
     /* EACH: the term that tangent t of operand k adds to the tangent of result r. */
     pithp_value (*term)(pithp_derivation *d,
                         const pithp_value operands[3],

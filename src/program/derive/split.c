@@ -170,10 +170,23 @@ static bool split_program(pith_scope *s,
 bool pithp_program_linearize(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
+                             const pithp_derive_options *options,
                              bool *moves,
                              pithp_linearization *result) {
+    const bool strong_zero = options && options->strong_zero;
     *result = (pithp_linearization){NULL, NULL, 0};
-    pithp_program *jvp = pithp_forward(s, p, moving, true, moves);
+    return pithp_program_check_cuts(s, p, moving, options) &&
+           pithp_split(s, p, moving, strong_zero, moves, result);
+}
+
+bool pithp_split(pith_scope *s,
+                 const pithp_program *p,
+                 const bool *moving,
+                 bool strong_zero,
+                 bool *moves,
+                 pithp_linearization *result) {
+    *result = (pithp_linearization){NULL, NULL, 0};
+    pithp_program *jvp = pithp_forward(s, p, moving, true, strong_zero, moves);
     const bool fine = jvp && (result->forward = pithp_program_make(s)) &&
                       (result->linear = pithp_program_make(s)) &&
                       split_program(s, jvp, p->input_count, p->output_count, result);
