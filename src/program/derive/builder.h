@@ -15,9 +15,14 @@ typedef struct pithp_derivation {
     const char *site; /* call site of the instruction that is derived */
     pith_dtype dtype; /* of its result */
     bool split;       /* control flow becomes two instructions, one without tangents */
-    bool strong_zero; /* products with tangents are those in which 0 wins */
+    bool strong_zero; /* products with tangents are those in which 0 wins: then of each */
+    bool *linear;     /* value of `to`, below the room, whether it depends on a tangent */
+    int64_t linear_room;
 } pithp_derivation;
 
+/* Note that a value is a tangent, for strong_zero. False sets the error. */
+bool pithp_derive_linear(pithp_derivation *d, pithp_value v);
+void pithp_derive_end(pithp_derivation *d);
 /* Add a call of one result. An absent operand is an error of the caller. */
 pithp_value pithp_derive_call(pithp_derivation *d,
                               pithp_primitive op,

@@ -12,6 +12,8 @@
 #define sub(x, y)          CALL2(SUB, x, y)
 #define mul(x, y)          CALL2(MUL, x, y)
 #define div(x, y)          CALL2(DIV, x, y)
+#define mul_strong(x, y)   CALL2(MUL_STRONG, x, y)
+#define div_strong(x, y)   CALL2(DIV_STRONG, x, y)
 #define power(x, y)        CALL2(POWER, x, y)
 #define max(x, y)          CALL2(MAX, x, y)
 #define eq(x, y)           CALL2(EQ, x, y)

@@ -183,13 +183,20 @@ static bool find_operands(forward *f, const pithp_instruction *i) {
     return moves;
 }
 
+static bool derive_control(forward *f, const pithp_moving_call *c) {
+    pithp_value *tangents = f->tangents + c->i->result;
+    bool fine = pithp_derive_control(&f->d, c, f->names + c->i->result, tangents);
+    for (int k = 0; k < c->i->result_count && fine; k++)
+        fine = pithp_derive_linear(&f->d, tangents[k]);
+    return fine;
+}
+
 static bool derive_instruction(forward *f, const pithp_instruction *i) {
     const bool moves = find_operands(f, i) && (i->result_count || pithp_has_refusals(i));
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
-        return pithp_derive_control(&f->d, &c, f->names + i->result,
-                                    f->tangents + i->result);
+        return derive_control(f, &c);
     if (!copy(f, i->result, i))
         return false;
     if (!moves)
@@ -213,7 +220,8 @@ static bool add_inputs(forward *f, const bool *moving) {
         PITH_ASSERT(!moving[k] || pith_dtype_is_float(spec->dtype));
         f->tangents[p->inputs[k]] =
             moving[k] ? pithp_program_input(f->d.s, f->d.to, spec) : PITHP_ABSENT;
-        fine = f->tangents[p->inputs[k]] != -1;
+        fine = f->tangents[p->inputs[k]] != -1 &&
+               pithp_derive_linear(&f->d, f->tangents[p->inputs[k]]);
     }
     return fine;
 }
@@ -282,6 +290,7 @@ pithp_program *pithp_forward(pith_scope *s,
                  .scratch = memory + 2 * values + 2 * most};
     const bool fine =
         f.d.to && add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
+    pithp_derive_end(&f.d);
     pithp_release(s->runtime, memory, bytes);
     if (fine) {
         PITHP_VERIFY(f.d.to);

@@ -26,9 +26,10 @@ elementwise(pithp_derivation *d, const pithp_moving_call *c, pithp_value ct, int
         return k == 0 ? ct : pithp_derive_1(d, PITHP_OP_NEG, ct);
     if (op == PITHP_OP_NEG)
         return pithp_derive_1(d, PITHP_OP_NEG, ct);
-    if (op == PITHP_OP_MUL)
-        return pithp_derive_2(d, PITHP_OP_MUL, ct, c->operands[1 - k]);
-    if (k == 0 && (op == PITHP_OP_DIV || op == PITHP_OP_LDEXP))
+    if (op == PITHP_OP_MUL || op == PITHP_OP_MUL_STRONG)
+        return pithp_derive_2(d, op, ct, c->operands[1 - k]);
+    if (k == 0 &&
+        (op == PITHP_OP_DIV || op == PITHP_OP_DIV_STRONG || op == PITHP_OP_LDEXP))
         return pithp_derive_2(d, op, ct, c->operands[1]);
     if (op == PITHP_OP_WHERE && k > 0) {
         const pithp_value zero = pithp_derive_number(d, 0);
