@@ -3,6 +3,7 @@
 #define PITH_TESTS_REPLAY_FAKE_H
 
 #include "../gpu/fake_cuda/fake_cuda.h"
+#include "program/op/thresholds.h"
 #include "replay_run.h"
 
 static PT_UNUSED bench begin(const char *when, const char *how) {
@@ -68,12 +69,27 @@ static PT_UNUSED void run_well(const bench *b, const recipe *r, pithp_executable
     cr_assert(same);
 }
 
-/* ---- One program with a loop or a branch ---- */
+/* ---- One program with a loop or a branch, and many operations ---- */
 
 typedef struct sample {
     recipe *r;
     pithp_program *p;
 } sample;
+
+/* Elementwise instructions outside of loops and branches, each primitive once: a run by
+ * calls compiles at least as many kernels. */
+static PT_UNUSED int count_elementwise(const pithp_program *p) {
+    bool seen[PITHP_ELEMENTWISE_COUNT] = {false};
+    int count = 0;
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_primitive op = p->instructions[k].primitive;
+        if (!pithp_is_elementwise(op) || seen[op])
+            continue;
+        seen[op] = true;
+        count++;
+    }
+    return count;
+}
 
 static PT_UNUSED sample sample_make(const bench *b) {
     for (uint64_t seed = 0;; seed++) {
@@ -84,7 +100,8 @@ static PT_UNUSED sample sample_make(const bench *b) {
         pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);
         pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
         cr_assert(schedule, "%s", e.text);
-        const bool fits = schedule->control_count && schedule->fused_count;
+        const bool fits = schedule->control_count && schedule->fused_count &&
+                          count_elementwise(x.p) >= PITHP_ONES_WORTH_CAPTURE;
         pithp_schedule_free(schedule);
         pithp_plan_free(plan);
         if (fits)
