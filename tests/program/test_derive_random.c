@@ -1,0 +1,518 @@
+/* Derivations of random programs: forward mode against differences, the map of a
+ * linearization against forward mode, transposes by the dot product, once and twice.
+ * PITH_TEST_PROGRAMS and PITH_TEST_FIRST choose how many, and from which seed on. */
+#include "program/derive/derive.h"
+#include "program/exec/executable.h"
+#include "program/pass/pass.h"
+#include "random_derive.h"
+
+#include <stdlib.h>
+
+enum { STEPS = 14, SHOWN = 1 << 16 };
+
+/* What is wrong with a program. */
+static char wrong[1024];
+
+static bool fails(const char *format, ...) PITH_FORMAT(1, 2);
+static bool fails(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(wrong, sizeof wrong, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static const char *text_of(const pithp_program *p) {
+    static char shown[SHOWN];
+    pithp_text text;
+    pithp_text_begin(&text, p->runtime);
+    pithp_program_text(p, &text);
+    snprintf(shown, sizeof shown, "%s", text.bytes);
+    pithp_text_end(&text);
+    return shown;
+}
+
+/* ---- Arrays ---- */
+
+/* Arrays of a number of values of a program, with doubles or other elements. */
+typedef struct arrays {
+    int64_t count;
+    double **at;
+    int64_t *counts;
+} arrays;
+
+static arrays arrays_make(const pithp_program *p, const pithp_value *values, int64_t n) {
+    arrays a = {n, calloc((size_t)n + 1, sizeof *a.at),
+                calloc((size_t)n + 1, sizeof *a.counts)};
+    for (int64_t k = 0; k < n; k++) {
+        const size_t bytes = (pithp_value_spec(p, values[k])->bytes + 511) & ~(size_t)255;
+        a.at[k] = aligned_alloc(256, bytes);
+        a.counts[k] = pithp_value_spec(p, values[k])->count;
+        memset(a.at[k], 0, bytes);
+    }
+    return a;
+}
+
+static void arrays_free(arrays *a) {
+    for (int64_t k = 0; k < a->count; k++)
+        free(a->at[k]);
+    free(a->at);
+    free(a->counts);
+}
+
+/* The outputs of a run of p after passes on arrays of its inputs. */
+static arrays run(pith_scope *s, const pithp_program *p, double *const *in) {
+    arrays out = arrays_make(p, p->outputs, p->output_count);
+    pithp_program *q = pithp_program_optimise(s, p, PITHP_PASS_RUN);
+    pithp_executable *exe = q ? pithp_executable_make(s, q, true) : NULL;
+    pt_ok(s, exe);
+    pithp_executable_run(s, exe, (const void *const *)in, (void *const *)out.at);
+    pith_wait(s);
+    pt_ok(s);
+    for (int64_t k = 0; k < q->output_count; k++) {
+        const pithp_place place = pithp_plan_output(exe->plan, k);
+        const void *from = out.at[k];
+        if (place.store == PITHP_IN_INPUT)
+            from = in[place.at];
+        else if (place.store == PITHP_IN_LITERALS)
+            from = (const char *)exe->plan->literals->data + place.at;
+        else if (place.store == PITHP_IN_CONSTANT)
+            from = q->constants[place.at].data;
+        else if (place.store == PITHP_IN_OUTPUT)
+            from = out.at[place.at];
+        if (from != out.at[k])
+            memcpy(out.at[k], from, pithp_value_spec(q, q->outputs[k])->bytes);
+    }
+    pithp_executable_free(exe);
+    pithp_program_release(q);
+    return out;
+}
+
+static void fill(uint64_t *state, double *at, int64_t count) {
+    for (int64_t n = 0; n < count; n++)
+        at[n] = drawn_number(state, -1, 1);
+}
+
+static bool is_same(const double *a, const double *b, int64_t count) {
+    bool same = true;
+    for (int64_t n = 0; n < count && same; n++)
+        same = !memcmp(&a[n], &b[n], sizeof *a) || (isnan(a[n]) && isnan(b[n]));
+    return same;
+}
+
+/* Whether a is b, but for what rounding does to numbers of this size. */
+static bool is_near(double a, double b, double size, double within) {
+    return fabs(a - b) <= within * (1 + size);
+}
+
+/* ---- A program with a point, directions and its derivatives ---- */
+
+typedef struct derived {
+    pith_scope *s;
+    const pithp_program *p;
+    uint64_t state;
+    arrays x, t; /* inputs, then tangents of those that move: both for p and its jvp */
+    double **inputs; /* x, t */
+    bool *moving, *moves;
+    int64_t tangents, moved;
+    arrays forward; /* the outputs of forward mode */
+} derived;
+
+static const pithp_derive_options zeros = {.cuts_are_zero = true};
+
+static void begin(derived *d) {
+    const pithp_program *p = d->p;
+    pithp_value moving[64];
+    cr_assert(p->input_count <= 64);
+    d->moving = calloc((size_t)p->input_count + 1, 1);
+    d->moves = calloc((size_t)p->output_count + 1, 1);
+    d->x = arrays_make(p, p->inputs, p->input_count);
+    for (int64_t k = 0; k < p->input_count; k++) {
+        const pith_dtype dtype = pithp_value_spec(p, p->inputs[k])->dtype;
+        d->moving[k] = dtype == PITH_F64;
+        if (d->moving[k])
+            moving[d->tangents++] = p->inputs[k];
+        if (dtype == PITH_F64)
+            fill(&d->state, d->x.at[k], d->x.counts[k]);
+        else
+            *(int64_t *)(void *)d->x.at[k] = (int64_t)drawn(&d->state, 3);
+    }
+    d->t = arrays_make(p, moving, d->tangents);
+    d->inputs = calloc((size_t)(p->input_count + d->tangents) + 1, sizeof *d->inputs);
+    memcpy(d->inputs, d->x.at, (size_t)p->input_count * sizeof *d->inputs);
+    memcpy(d->inputs + p->input_count, d->t.at, (size_t)d->tangents * sizeof *d->inputs);
+    for (int64_t k = 0; k < d->tangents; k++)
+        fill(&d->state, d->t.at[k], d->t.counts[k]);
+}
+
+static void end(derived *d) {
+    arrays_free(&d->x);
+    arrays_free(&d->t);
+    arrays_free(&d->forward);
+    free(d->inputs);
+    free(d->moving);
+    free(d->moves);
+}
+
+/* The outputs at x + h t. */
+static arrays shifted(const derived *d, double h) {
+    arrays moved = arrays_make(d->p, d->p->inputs, d->p->input_count);
+    for (int64_t k = 0, n = 0; k < d->p->input_count; n += d->moving[k++])
+        for (int64_t i = 0; i < moved.counts[k]; i++)
+            if (d->moving[k])
+                moved.at[k][i] = d->x.at[k][i] + h * d->t.at[n][i];
+            else
+                memcpy(&moved.at[k][i], &d->x.at[k][i], sizeof(double));
+    arrays out = run(d->s, d->p, moved.at);
+    arrays_free(&moved);
+    return out;
+}
+
+/* A difference is trusted where two step sizes agree: near a kink they do not. */
+static bool check_differences(const derived *d) {
+    const double h = 1e-4;
+    if (pithp_program_instructions(d->p, PITHP_OP_STOP_GRADIENT))
+        return true;
+    arrays a = shifted(d, h), b = shifted(d, -h), c = shifted(d, 2 * h),
+           e = shifted(d, -2 * h);
+    bool fine = true;
+    int64_t next = d->p->output_count;
+    for (int64_t k = 0; k < d->p->output_count && fine; k++) {
+        for (int64_t n = 0; n < a.counts[k] && d->moves[k] && fine; n++) {
+            const double near = (a.at[k][n] - b.at[k][n]) / (2 * h),
+                         far = (c.at[k][n] - e.at[k][n]) / (4 * h),
+                         right = (a.at[k][n] - d->forward.at[k][n]) / h,
+                         left = (d->forward.at[k][n] - b.at[k][n]) / h,
+                         t = d->forward.at[next][n];
+            const double size = fabs(near) + 1;
+            if (fabs(near - far) < 1e-4 * size && fabs(right - left) < 1e-2 * size &&
+                fabs(t - near) > 1e-3 * size)
+                fine = fails("output %d[%d]: tangent %.17g, differences %.17g", (int)k,
+                             (int)n, t, near);
+        }
+        next += d->moves[k];
+    }
+    arrays_free(&a);
+    arrays_free(&b);
+    arrays_free(&c);
+    arrays_free(&e);
+    return fine;
+}
+
+/* Forward mode; its values are those of the program. */
+static bool check_forward(derived *d) {
+    pithp_program *jvp = pithp_program_jvp(d->s, d->p, d->moving, &zeros, d->moves);
+    if (!jvp)
+        return fails("forward mode");
+    d->forward = run(d->s, jvp, d->inputs);
+    arrays values = run(d->s, d->p, d->x.at);
+    bool fine = true;
+    for (int64_t k = 0; k < d->p->output_count; k++) {
+        const pith_spec *spec = pithp_value_spec(d->p, d->p->outputs[k]);
+        d->moved += d->moves[k];
+        if (fine && spec->dtype == PITH_F64 &&
+            !is_same(values.at[k], d->forward.at[k], spec->count))
+            fine = fails("output %d has other bits in forward mode", (int)k);
+    }
+    arrays_free(&values);
+    pithp_program_release(jvp);
+    return fine;
+}
+
+/* A derivation of the optimised program, and one with strong zeros: the same numbers. */
+static bool check_same_tangents(const derived *d,
+                                const pithp_program *p,
+                                const pithp_derive_options *options,
+                                double within,
+                                const char *what) {
+    bool *moves = calloc((size_t)p->output_count + 1, 1);
+    pithp_program *jvp = pithp_program_jvp(d->s, p, d->moving, options, moves);
+    bool fine = jvp || fails("%s", what);
+    arrays out = {0};
+    if (fine)
+        out = run(d->s, jvp, d->inputs);
+    for (int64_t k = 0, i = p->output_count, j = i; k < p->output_count && fine; k++) {
+        for (int64_t n = 0; n < out.counts[k] && fine; n++) {
+            const double a = d->moves[k] ? d->forward.at[i][n] : 0,
+                         b = moves[k] ? out.at[j][n] : 0;
+            if ((d->moves[k] || moves[k]) && isfinite(a) &&
+                !is_near(a, b, fabs(a), within))
+                fine = fails("%s: tangent of output %d[%d]: %.17g, %.17g", what, (int)k,
+                             (int)n, a, b);
+        }
+        i += d->moves[k];
+        j += moves[k];
+    }
+    arrays_free(&out);
+    pithp_program_release(jvp);
+    free(moves);
+    return fine;
+}
+
+/* ---- Linear maps ---- */
+
+/* The arrays a linear program takes: residuals, then what it is linear in. */
+static double **join(double *const *a, int64_t n, double *const *b, int64_t m) {
+    double **all = calloc((size_t)(n + m) + 1, sizeof *all);
+    memcpy(all, a, (size_t)n * sizeof *all);
+    memcpy(all + n, b, (size_t)m * sizeof *all);
+    return all;
+}
+
+/* <c, y> and <g, t> agree; g has arrays only for the tangents that reach. */
+static bool check_dot(const arrays *c,
+                      const arrays *y,
+                      const arrays *g,
+                      const arrays *t,
+                      const bool *reaches,
+                      const char *what) {
+    double left = 0, right = 0, size = 0;
+    for (int64_t k = 0; k < y->count; k++)
+        for (int64_t n = 0; n < y->counts[k]; n++) {
+            left += c->at[k][n] * y->at[k][n];
+            size += fabs(c->at[k][n] * y->at[k][n]);
+        }
+    for (int64_t k = 0, from = 0; k < t->count; from += reaches[k++])
+        for (int64_t n = 0; n < t->counts[k] && reaches[k]; n++) {
+            right += g->at[from][n] * t->at[k][n];
+            size += fabs(g->at[from][n] * t->at[k][n]);
+        }
+    if (!isfinite(size) || is_near(left, right, size, 1e-10))
+        return true;
+    return fails("%s: <c, Jt> = %.17g, <J'c, t> = %.17g", what, left, right);
+}
+
+/* The transpose of a transpose is the map again, where a cotangent reaches an output. */
+static bool check_twice(const derived *d,
+                        const pithp_program *back,
+                        int64_t residuals,
+                        double *const *known,
+                        const arrays *t,
+                        const bool *reaches,
+                        const arrays *wanted) {
+    bool *marks = calloc((size_t)back->input_count + 1, 1),
+         *comes = calloc((size_t)back->input_count + 1, 1);
+    double **in = calloc((size_t)(residuals + t->count) + 1, sizeof *in);
+    int64_t count = residuals;
+    memcpy(in, known, (size_t)residuals * sizeof *in);
+    for (int64_t k = 0; k < t->count; k++)
+        if (reaches[k])
+            in[count++] = t->at[k];
+    for (int64_t k = residuals; k < back->input_count; k++)
+        marks[k] = true;
+    pithp_program *again = pithp_program_transpose(d->s, back, marks, comes);
+    bool fine = again || fails("transposing twice");
+    arrays out = {0};
+    if (fine)
+        out = run(d->s, again, in);
+    for (int64_t k = 0, from = 0; k < wanted->count && fine; k++) {
+        for (int64_t n = 0; n < wanted->counts[k] && fine; n++) {
+            const double a = wanted->at[k][n],
+                         b = comes[residuals + k] ? out.at[from][n] : 0;
+            if (isfinite(a) && !is_near(a, b, fabs(a), 1e-9))
+                fine = fails("transposed twice: output %d[%d]: %.17g, %.17g", (int)k,
+                             (int)n, a, b);
+        }
+        from += comes[residuals + k];
+    }
+    arrays_free(&out);
+    pithp_program_release(again);
+    free(marks);
+    free(comes);
+    free(in);
+    return fine;
+}
+
+/* The transpose against the map. */
+static bool check_transpose(derived *d,
+                            const pithp_program *linear,
+                            int64_t residuals,
+                            double *const *known,
+                            const arrays *y) {
+    bool *marks = calloc((size_t)linear->input_count + 1, 1),
+         *reaches = calloc((size_t)linear->input_count + 1, 1);
+    for (int64_t k = residuals; k < linear->input_count; k++)
+        marks[k] = true;
+    pithp_program *back = pithp_program_transpose(d->s, linear, marks, reaches);
+    bool fine = back || fails("transposition");
+    if (fine) {
+        arrays c = arrays_make(linear, linear->outputs, linear->output_count);
+        for (int64_t k = 0; k < c.count; k++)
+            fill(&d->state, c.at[k], c.counts[k]);
+        double **in = join(known, residuals, c.at, c.count);
+        arrays g = run(d->s, back, in);
+        fine = check_dot(&c, y, &g, &d->t, reaches + residuals, "transpose") &&
+               check_twice(d, back, residuals, known, &d->t, reaches + residuals, y);
+        arrays_free(&g);
+        arrays_free(&c);
+        free(in);
+    }
+    pithp_program_release(back);
+    free(marks);
+    free(reaches);
+    return fine;
+}
+
+/* The map has the tangents of forward mode, bit by bit. */
+static bool check_map(derived *d, bool reverse) {
+    pithp_linearization l;
+    bool *moves = calloc((size_t)d->p->output_count + 1, 1);
+    const bool made = pithp_program_linearize(d->s, d->p, d->moving, &zeros, moves, &l);
+    bool fine = made || fails("linearization");
+    if (fine) {
+        arrays values = run(d->s, l.forward, d->x.at);
+        double **known = values.at + d->p->output_count,
+               **in = join(known, l.residual_count, d->t.at, d->tangents);
+        arrays y = run(d->s, l.linear, in);
+        for (int64_t k = 0; k < d->p->output_count && fine; k++)
+            if (moves[k] != d->moves[k])
+                fine = fails("output %d moves in one mode alone", (int)k);
+        for (int64_t k = 0; k < y.count && fine; k++)
+            if (!is_same(y.at[k], d->forward.at[d->p->output_count + k], y.counts[k]))
+                fine = fails("tangent %d of the map has other bits", (int)k);
+        if (fine && reverse)
+            fine = check_transpose(d, l.linear, l.residual_count, known, &y);
+        arrays_free(&y);
+        arrays_free(&values);
+        free(in);
+    }
+    if (made) {
+        pithp_program_release(l.forward);
+        pithp_program_release(l.linear);
+    }
+    free(moves);
+    return fine;
+}
+
+/* ---- A program ---- */
+
+/* Everything at once; reverse: also what a while refuses. */
+static bool check_program(pith_scope *s,
+                          const pithp_program *p,
+                          uint64_t seed,
+                          bool reverse,
+                          bool first) {
+    derived d = {.s = s, .p = p, .state = seed * 77 + 1};
+    begin(&d);
+    bool fine =
+        check_forward(&d) && (!first || check_differences(&d)) &&
+        check_same_tangents(
+            &d, p, &(pithp_derive_options){.cuts_are_zero = true, .strong_zero = true}, 0,
+            "strong zeros");
+    pithp_program *better =
+        fine && first ? pithp_program_optimise(s, p, PITHP_PASS_ALL) : NULL;
+    fine =
+        fine && (!better || check_same_tangents(&d, better, &zeros, 1e-9, "optimised"));
+    fine = fine && check_map(&d, reverse);
+    pithp_program_release(better);
+    end(&d);
+    return fine;
+}
+
+/* The inputs of p and a cotangent of each output that moves -> gradients. NULL: refused.
+ */
+static pithp_program *gradient_of(pith_scope *s, const pithp_program *p) {
+    bool moving[64], moves[64], *marks, *reaches;
+    pithp_linearization l;
+    for (int64_t k = 0; k < p->input_count; k++)
+        moving[k] = pithp_value_spec(p, p->inputs[k])->dtype == PITH_F64;
+    if (!pithp_program_linearize(s, p, moving, &zeros, moves, &l))
+        return NULL;
+    marks = calloc((size_t)l.linear->input_count + 1, 1);
+    reaches = calloc((size_t)l.linear->input_count + 1, 1);
+    for (int64_t k = l.residual_count; k < l.linear->input_count; k++)
+        marks[k] = true;
+    pithp_program *back = pithp_program_transpose(s, l.linear, marks, reaches),
+                  *g = back ? pithp_program_make(s) : NULL;
+    if (g) {
+        const int64_t n = p->input_count, m = l.linear->output_count;
+        pithp_value *in = calloc((size_t)(n + m) + 1, sizeof *in),
+                    *out = calloc((size_t)(l.forward->output_count + m) + 1, sizeof *out),
+                    *end = calloc((size_t)back->output_count + 1, sizeof *end);
+        for (int64_t k = 0; k < n; k++)
+            in[k] = pithp_program_input(s, g, pithp_value_spec(p, p->inputs[k]));
+        for (int64_t k = 0; k < m; k++)
+            in[n + k] = pithp_program_input(
+                s, g, pithp_value_spec(l.linear, l.linear->outputs[k]));
+        pt_ok(s, pithp_program_inline(s, g, l.forward, in, out));
+        memcpy(out + l.forward->output_count, in + n, (size_t)m * sizeof *in);
+        pt_ok(s, pithp_program_inline(s, g, back, out + p->output_count, end));
+        for (int64_t k = 0; k < back->output_count; k++)
+            pithp_program_output(s, g, end[k]);
+        free(in);
+        free(out);
+        free(end);
+    }
+    pithp_program_release(l.forward);
+    pithp_program_release(l.linear);
+    pithp_program_release(back);
+    free(marks);
+    free(reaches);
+    return g;
+}
+
+/* Rows that have no rule yet. */
+static bool is_known_refusal(pith_scope *s) {
+    const bool known = strstr(pith_message(s), "cumprod has no derivative") ||
+                       strstr(pith_message(s), "digamma has no derivative");
+    if (known)
+        pith_clear(s);
+    return known;
+}
+
+static bool is_right(pith_scope *s, uint64_t seed, int steps, bool show) {
+    pith_scope *own = pith_scope_open_in(s);
+    bool has_while = false;
+    pithp_program *p = draw_program(own, seed, steps, &has_while), *g = NULL;
+    wrong[0] = 0;
+    pt_ok(own, p);
+    bool fine = check_program(own, p, seed, !has_while, true);
+    if (fine && !has_while && seed % 4 == 0) {
+        g = gradient_of(own, p);
+        if (g && g->output_count)
+            fine = check_program(own, g, seed, true, false) || is_known_refusal(own);
+        else if (!g)
+            fine = fails("the gradient");
+    }
+    if (!fine && show)
+        cr_log_error("seed %llu, %d steps%s: %s %s\n%s", (unsigned long long)seed, steps,
+                     g ? ", the gradient" : "", wrong, pith_message(own), text_of(p));
+    pith_clear(own);
+    pithp_program_release(p);
+    pithp_program_release(g);
+    pith_scope_close(own);
+    return fine;
+}
+
+static void check_seeds(uint64_t first, int64_t count) {
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});
+    pith_scope *s = pith_scope_open(rt);
+    const char *programs = getenv("PITH_TEST_PROGRAMS"),
+               *from = getenv("PITH_TEST_FIRST");
+    count = programs ? atoll(programs) : count;
+    first += from ? (uint64_t)atoll(from) : 0;
+    int wrong_ones = 0;
+    for (uint64_t seed = first; seed < first + (uint64_t)count && wrong_ones < 3;
+         seed++) {
+        if (is_right(s, seed, STEPS, false))
+            continue;
+        int steps = 0; /* the least number that fails */
+        while (steps < STEPS && is_right(s, seed, steps, false))
+            steps++;
+        is_right(s, seed, steps, true);
+        wrong_ones++;
+    }
+    cr_assert(wrong_ones == 0);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+#ifdef MANY
+Test(derive_random, thousands, .timeout = 1800) {
+    check_seeds(1000000, 5000);
+}
+#else
+Test(derive_random, programs, .timeout = 600) {
+    check_seeds(0, 250);
+}
+#endif
