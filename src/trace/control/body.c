@@ -83,6 +83,28 @@ static bool are_alike(const void *a, const void *b) {
                : !record;
 }
 
+pith_status pithp_returned_members(pith_scope *s,
+                                   const pithp_returned *r,
+                                   const char *const names[2],
+                                   const void *result,
+                                   const void *parts[2]) {
+    char what[PITHP_RETURNED_BYTES];
+    const bool record = pithp_kind_of(result) == PITHP_KIND_RECORD;
+    const void *found[2] = {NULL, NULL};
+    for (int k = 0; k < 2; k++)
+        if (!record || !(found[k] = member(result, names[k]))) {
+            returned_print(what, r);
+            return pithp_fail(
+                s, PITH_E_TYPE, NULL,
+                "%s: expected a record with the members %s and %s, got %s%s%s", what,
+                names[0], names[1],
+                record ? pithp_node_def_of(result)->type->name : "another tree",
+                record ? " without " : "", record ? names[k] : "");
+        }
+    memcpy(parts, found, sizeof found);
+    return PITH_OK;
+}
+
 pith_status pithp_scan_parts(pith_scope *s,
                              const char *function,
                              const pith_function *body,
@@ -90,24 +112,12 @@ pith_status pithp_scan_parts(pith_scope *s,
                              const void *alone,
                              const void *parts[2]) {
     static const char *const names[2] = {"carry", "out"};
-    const bool record = pithp_kind_of(result) == PITHP_KIND_RECORD;
-    const void *found[2] = {NULL, NULL};
-    if (alone && are_alike(result, alone)) {
-        parts[0] = result;
-        parts[1] = pith_none_make(pithp_on_behalf(s));
-        return s->error.code;
-    }
-    for (int k = 0; k < 2; k++)
-        if (!record || !(found[k] = member(result, names[k])))
-            return pithp_fail(
-                s, PITH_E_TYPE, NULL,
-                "%s: body %s's result: expected a record with the members carry and "
-                "out, got %s%s",
-                function, body->name,
-                record ? pithp_node_def_of(result)->type->name : "another tree",
-                record ? k ? " without out" : " without carry" : "");
-    memcpy(parts, found, sizeof found);
-    return PITH_OK;
+    const pithp_returned r = {function, "body", body, "result"};
+    if (!alone || !are_alike(result, alone))
+        return pithp_returned_members(s, &r, names, result, parts);
+    parts[0] = result;
+    parts[1] = pith_none_make(pithp_on_behalf(s));
+    return s->error.code;
 }
 
 /* ---- Predicates and indices ---- */

@@ -59,7 +59,7 @@ typedef struct recording {
     const pithp_part_call *call;
     const pith_array **captured; /* as inputs of the program */
     const pith_array *index;     /* if `counts` */
-    const void *arguments[PITHP_CONTROL_ARGUMENTS];
+    const void *arguments[PITHP_PART_ARGUMENTS];
 } recording;
 
 static pith_status make_captured(recording *r) {
@@ -76,12 +76,14 @@ static pith_status make_captured(recording *r) {
 static pith_status make_argument(recording *r, int a) {
     const pithp_flat *f = r->call->arguments[a];
     const int64_t count = f->structure.item_count;
+    const bool *known = r->call->known[a];
     const pith_spec *const *specs =
         a == 1 && r->call->rows ? r->call->rows : f->structure.specs;
     const pith_array **items =
         pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *items);
     for (int64_t k = 0; items && k < count; k++)
-        if (!(items[k] = pithp_trace_input(r->s, r->trace, specs[k])))
+        if (!(items[k] = known && known[k] ? f->items[k]
+                                           : pithp_trace_input(r->s, r->trace, specs[k])))
             return r->s->error.code;
     if (items)
         r->arguments[a] = pithp_control_build(r->s, f, items);
@@ -163,11 +165,10 @@ static pith_status add_next_index(recording *r) {
 
 static pith_status take_results(recording *r, pithp_part *part, const void *result) {
     pith_status rc = r->call->counts ? add_next_index(r) : PITH_OK;
-    const int count = r->call->scans ? 2 : 1;
+    const int count = r->call->split ? 2 : 1;
     part->results[0] = result;
-    if (rc == PITH_OK && r->call->scans)
-        rc = pithp_scan_parts(r->s, r->call->function, r->call->body, result,
-                              r->call->alone, part->results);
+    if (rc == PITH_OK && r->call->split)
+        rc = r->call->split(r->s, r->call, result, part->results);
     for (int k = 0; k < count && rc == PITH_OK; k++) {
         rc = pithp_flat_make(r->s, &part->flats[k], part->results[k], NULL, NULL);
         if (rc == PITH_OK) {

@@ -25,6 +25,12 @@ typedef struct pithp_returned {
     const char *part;       /* "result", or its member */
 } pithp_returned;
 enum { PITHP_RETURNED_BYTES = 200 };
+/* The trees in two members of a record that a function returned. */
+pith_status pithp_returned_members(pith_scope *s,
+                                   const pithp_returned *r,
+                                   const char *const names[2],
+                                   const void *result,
+                                   const void *parts[2]);
 /* The trees `carry` and `out` of the result of a scan's body. If `alone` is not NULL, it
  * is a carry: a result of its kind (and type, for a record) is a carry without out. */
 pith_status pithp_scan_parts(pith_scope *s,
@@ -51,21 +57,28 @@ typedef struct pithp_captured {
 pith_status
 pithp_control_capture(pith_scope *s, pithp_captured *captured, const pith_function *f);
 
-enum { PITHP_CONTROL_ARGUMENTS = 2, PITHP_CONTROL_RESULTS = 2 };
+enum { PITHP_PART_ARGUMENTS = PITHP_MOST_PARAMETERS, PITHP_PART_RESULTS = 2 };
 
 /* A request to record a sub-program. */
-typedef struct pithp_part_call {
+typedef struct pithp_part_call pithp_part_call;
+struct pithp_part_call {
     const char *function; /* of the user: "pith_scan" */
     const pith_function *body;
     const pithp_captured *captured; /* the first inputs of the program */
     int64_t first_captured;         /* index of the body's own captures */
     int argument_count;
-    const pithp_flat *arguments[PITHP_CONTROL_ARGUMENTS];
+    const pithp_flat *arguments[PITHP_PART_ARGUMENTS];
+    const bool *known[PITHP_PART_ARGUMENTS]; /* leaves that are passed on as they are, and
+                                                are no inputs; NULL: none */
     const pith_spec **rows; /* row specs of argument 2; NULL: its own specs */
     bool counts;            /* argument 1 is an index, and output 1 the next index */
-    bool scans;             /* the result is a record of carry and out */
-    const void *alone;      /* as for pithp_scan_parts */
-} pithp_part_call;
+    /* The parts of the result, in its scope s. NULL: the result is the only one. */
+    pith_status (*split)(pith_scope *s,
+                         const pithp_part_call *call,
+                         const void *result,
+                         const void *parts[2]);
+    const void *alone; /* for split */
+};
 
 /* A sub-program: inputs are the captured arrays and the leaves of the arguments, outputs
  * are the leaves of the results. */
@@ -75,8 +88,8 @@ typedef struct pithp_part {
     pithp_checks *checks;   /* of the body; their values are the last outputs; or NULL */
     pithp_value *check_values; /* these outputs */
     int result_count;
-    const void *results[PITHP_CONTROL_RESULTS];
-    pithp_flat flats[PITHP_CONTROL_RESULTS];
+    const void *results[PITHP_PART_RESULTS];
+    pithp_flat flats[PITHP_PART_RESULTS];
 } pithp_part;
 
 /* On failure the error is set; pithp_part_end is required in any case. */

@@ -117,6 +117,13 @@ iterate(pithp_holder *h, scan *c, int64_t i, pith_scope *held, const void **out)
     return pithp_holder_step(h, next, pith_failed(next) ? NULL : parts[0]);
 }
 
+static pith_status split(pith_scope *s,
+                         const pithp_part_call *call,
+                         const void *result,
+                         const void *parts[2]) {
+    return pithp_scan_parts(s, call->function, call->body, result, call->alone, parts);
+}
+
 /* The request to record the body. */
 static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
     return (pithp_part_call){.function = c->function,
@@ -125,7 +132,7 @@ static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
                              .argument_count = 2,
                              .arguments = {&c->carry, &c->rows},
                              .rows = c->row_specs,
-                             .scans = true,
+                             .split = split,
                              .alone = c->stacks ? NULL : c->init};
 }
 
