@@ -71,8 +71,8 @@ static pith_status check_branch(const choice *c, const pithp_part *parts, int b)
                               .f = c->branches[b],
                               .part = c->is_cond ? "result, beside on_false's"
                                                  : "result, beside branch 0's"};
-    return pithp_carry_check(parts[b].scope, &r, parts[0].results[0], &parts[0].flats[0],
-                             parts[b].results[0]);
+    return pithp_returned_check(parts[b].scope, &r, parts[0].results[0],
+                                &parts[0].flats[0], parts[b].results[0]);
 }
 
 static pith_status record_branches(pith_scope *s,
@@ -126,7 +126,7 @@ static const void *add_choice(pith_scope *s,
     const pith_array **made = pithp_control_add(s, &cond);
     if (!made || replay_checks(s, parts, c->count, made) != PITH_OK)
         return NULL;
-    return pithp_control_build(s, &parts[0].flats[0], made);
+    return pithp_part_build(s, &parts[0].flats[0], made);
 }
 
 static const void *record_choice(pith_scope *s, const choice *c) {
@@ -140,7 +140,7 @@ static const void *record_choice(pith_scope *s, const choice *c) {
     pith_status rc = PITH_OK;
     for (int b = 0; b < c->count && rc == PITH_OK; b++) {
         first[b] = captured.count;
-        rc = pithp_control_capture(s, &captured, c->branches[b]);
+        rc = pithp_part_capture(s, &captured, c->branches[b]);
     }
     int made = 0;
     if (rc == PITH_OK)

@@ -7,7 +7,7 @@
 #include "array/checks/checks.h"
 #include "gpu/collect.h"
 #include "program/ir/program.h"
-#include "tree/tree_internal.h"
+#include "trace/part/part.h"
 
 /* ---- Functions of the user ---- */
 
@@ -17,20 +17,6 @@ pith_status pithp_body_check(pith_scope *s,
                              int arity,
                              const char *function,
                              const char *name);
-/* A tree returned by a function, for error messages: "pith_scan: body f's out". */
-typedef struct pithp_returned {
-    const char *function;   /* of the user: "pith_scan" */
-    const char *role;       /* its role there: "body", "on_true", "branch 2" */
-    const pith_function *f; /* the body */
-    const char *part;       /* "result", or its member */
-} pithp_returned;
-enum { PITHP_RETURNED_BYTES = 200 };
-/* The trees in two members of a record that a function returned. */
-pith_status pithp_returned_members(pith_scope *s,
-                                   const pithp_returned *r,
-                                   const char *const names[2],
-                                   const void *result,
-                                   const void *parts[2]);
 /* The trees `carry` and `out` of the result of a scan's body. If `alone` is not NULL, it
  * is a carry: a result of its kind (and type, for a record) is a carry without out. */
 pith_status pithp_scan_parts(pith_scope *s,
@@ -39,63 +25,7 @@ pith_status pithp_scan_parts(pith_scope *s,
                              const void *result,
                              const void *alone,
                              const void *parts[2]);
-/* Check that a carry is like the body's operand: structure, statics, leaf specs. */
-pith_status pithp_carry_check(pith_scope *s,
-                              const pithp_returned *r,
-                              const void *expected,
-                              const pithp_flat *wanted,
-                              const void *got);
-
 /* ---- Recording ---- */
-
-/* Traced leaves of trees bound in functions, captured from the outer trace. */
-typedef struct pithp_captured {
-    const pith_array **arrays; /* in memory of the scope */
-    int64_t count, room;
-} pithp_captured;
-/* Add the captured arrays of f. */
-pith_status
-pithp_control_capture(pith_scope *s, pithp_captured *captured, const pith_function *f);
-
-enum { PITHP_PART_ARGUMENTS = PITHP_MOST_PARAMETERS, PITHP_PART_RESULTS = 2 };
-
-/* A request to record a sub-program. */
-typedef struct pithp_part_call pithp_part_call;
-struct pithp_part_call {
-    const char *function; /* of the user: "pith_scan" */
-    const pith_function *body;
-    const pithp_captured *captured; /* the first inputs of the program */
-    int64_t first_captured;         /* index of the body's own captures */
-    int argument_count;
-    const pithp_flat *arguments[PITHP_PART_ARGUMENTS];
-    const bool *known[PITHP_PART_ARGUMENTS]; /* leaves that are passed on as they are, and
-                                                are no inputs; NULL: none */
-    const pith_spec **rows; /* row specs of argument 2; NULL: its own specs */
-    bool counts;            /* argument 1 is an index, and output 1 the next index */
-    /* The parts of the result, in its scope s. NULL: the result is the only one. */
-    pith_status (*split)(pith_scope *s,
-                         const pithp_part_call *call,
-                         const void *result,
-                         const void *parts[2]);
-    const void *alone; /* for split */
-};
-
-/* A sub-program: inputs are the captured arrays and the leaves of the arguments, outputs
- * are the leaves of the results. */
-typedef struct pithp_part {
-    pith_scope *scope;      /* of the results; open until pithp_part_end */
-    pithp_program *program; /* one reference */
-    pithp_checks *checks;   /* of the body; their values are the last outputs; or NULL */
-    pithp_value *check_values; /* these outputs */
-    int result_count;
-    const void *results[PITHP_PART_RESULTS];
-    pithp_flat flats[PITHP_PART_RESULTS];
-} pithp_part;
-
-/* On failure the error is set; pithp_part_end is required in any case. */
-pith_status
-pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
-void pithp_part_end(pithp_part *part);
 
 /* Carries of a loop body. Inputs: `fixed` constants, `count` carries, then others.
  * Outputs: the carries, then others. */
@@ -168,11 +98,6 @@ bool pithp_control_add_filled(pith_scope *s,
 /* Add an instruction to the trace of s; returns its results, in memory of s. NULL: error
  * set. */
 const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given);
-/* A tree of s with new leaves. NULL: error set. */
-const void *pithp_control_build(pith_scope *s,
-                                const pithp_flat *like,
-                                const pith_array *const *items);
-
 /* A while loop whose condition makes checks, or that ends at a failed check. */
 typedef struct pithp_checked_while {
     const char *function;

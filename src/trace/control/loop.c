@@ -19,7 +19,7 @@ typedef struct loop {
 /* Check that the body's result is like its operand. */
 static pith_status check_result(pith_scope *s, const loop *l, const void *result) {
     const pithp_returned r = {l->function, "body", l->body, "result"};
-    return pithp_carry_check(s, &r, l->init, &l->carry, result);
+    return pithp_returned_check(s, &r, l->init, &l->carry, result);
 }
 
 /* ---- Eager execution ---- */
@@ -120,7 +120,7 @@ static pith_status record_body(recorded *r) {
         .argument_count = counts ? 2 : 1,
         .arguments = {counts ? &r->index : &l->carry, counts ? &l->carry : NULL},
         .counts = counts};
-    pith_status rc = pithp_control_capture(r->s, &r->of_body, l->body);
+    pith_status rc = pithp_part_capture(r->s, &r->of_body, l->body);
     if (rc != PITH_OK)
         return rc;
     r->made = 1;
@@ -134,7 +134,7 @@ static pith_status record_cond(recorded *r) {
                                   .captured = &r->of_cond,
                                   .argument_count = 1,
                                   .arguments = {&r->l->carry}};
-    pith_status rc = pithp_control_capture(r->s, &r->of_cond, r->l->cond);
+    pith_status rc = pithp_part_capture(r->s, &r->of_cond, r->l->cond);
     if (rc != PITH_OK)
         return rc;
     r->made = 2;
@@ -259,7 +259,7 @@ static const void *record_while(pith_scope *s, const loop *l) {
         const pith_array **made = r.cond.checks || (l->stops && r.body.checks)
                                       ? pithp_control_add_checked(s, &w)
                                       : add_loop(&r, &r.cond.program, NULL, -1);
-        result = made ? pithp_control_build(s, &l->carry, made) : NULL;
+        result = made ? pithp_part_build(s, &l->carry, made) : NULL;
     }
     end_parts(&r);
     return result;
@@ -279,7 +279,7 @@ record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t leng
         const pith_array **made = NULL;
         if (cond || !is_while)
             made = add_loop(&r, is_while ? &cond : NULL, index, is_while ? -1 : length);
-        result = made ? pithp_control_build(s, &l->carry, made + 1) : NULL;
+        result = made ? pithp_part_build(s, &l->carry, made + 1) : NULL;
         pithp_program_release(cond);
     }
     end_parts(&r);

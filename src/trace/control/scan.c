@@ -69,7 +69,7 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
         if (!items[k])
             return NULL;
     }
-    return items ? pithp_control_build(s, &c->rows, items) : NULL;
+    return items ? pithp_part_build(s, &c->rows, items) : NULL;
 }
 
 /* ---- Eager execution ---- */
@@ -77,7 +77,7 @@ static const void *row_at(pith_scope *s, const scan *c, int64_t i) {
 /* Check that the next carry is like the first. */
 static pith_status check_carry(pith_scope *s, const scan *c, const void *carry) {
     const pithp_returned r = {c->function, "body", c->body, "carry"};
-    return pithp_carry_check(s, &r, c->init, &c->carry, carry);
+    return pithp_returned_check(s, &r, c->init, &c->carry, carry);
 }
 
 /* Move `out` of an iteration to the scope that holds the outputs; all have one
@@ -86,7 +86,7 @@ static pith_status
 hold_out(pith_scope *s, scan *c, const void *out, pith_scope *held, const void **place) {
     const pithp_returned returned = {c->function, "body", c->body, "out"};
     if (c->first_out &&
-        pithp_carry_check(s, &returned, c->first_out, &c->out, out) != PITH_OK)
+        pithp_returned_check(s, &returned, c->first_out, &c->out, out) != PITH_OK)
         return s->error.code;
     *place = out;
     if (pithp_keep_slots(held, 1, place) != PITH_OK ||
@@ -154,7 +154,7 @@ static const void *no_outs(scan *c) {
             items[k] = pith_zeros(pithp_on_behalf(c->s), t->specs[k]->dtype, shape);
             made = items[k] != NULL;
         }
-        outs = made ? pithp_control_build(c->s, &part.flats[1], items) : NULL;
+        outs = made ? pithp_part_build(c->s, &part.flats[1], items) : NULL;
     }
     pithp_part_end(&part);
     return c->s->error.code == PITH_OK ? outs : NULL;
@@ -264,8 +264,8 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     const pith_array **made = pithp_control_add(s, &given);
     if (!made || pithp_checks_replay(s, part->checks, made + carries, true) != PITH_OK)
         return NULL;
-    c->outs = pithp_control_build(s, &part->flats[1], made + carries + checked);
-    return c->outs ? pithp_control_build(s, &c->carry, made) : NULL;
+    c->outs = pithp_part_build(s, &part->flats[1], made + carries + checked);
+    return c->outs ? pithp_part_build(s, &c->carry, made) : NULL;
 }
 
 static const void *record_scan(scan *c) {
@@ -273,7 +273,7 @@ static const void *record_scan(scan *c) {
     const pithp_part_call call = call_of(c, &captured);
     pithp_part part;
     const void *last = NULL;
-    if (pithp_control_capture(c->s, &captured, c->body) != PITH_OK)
+    if (pithp_part_capture(c->s, &captured, c->body) != PITH_OK)
         return NULL;
     if (pithp_part_record(c->s, &part, &call) == PITH_OK &&
         check_carry(part.scope, c, part.results[0]) == PITH_OK)

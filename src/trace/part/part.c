@@ -1,6 +1,6 @@
 /* Sub-programs: functions recorded into programs of their own, in the trace of the outer
  * scope. */
-#include "trace/control/control_internal.h"
+#include "trace/part/part.h"
 
 #include <string.h>
 
@@ -31,7 +31,7 @@ static const void **bound_trees(pith_scope *s, const pith_function *f, int64_t *
 }
 
 pith_status
-pithp_control_capture(pith_scope *s, pithp_captured *captured, const pith_function *f) {
+pithp_part_capture(pith_scope *s, pithp_captured *captured, const pith_function *f) {
     int64_t count;
     const void **trees = pithp_scope_trace(s) ? bound_trees(s, f, &count) : NULL;
     if (!trees)
@@ -86,7 +86,7 @@ static pith_status make_argument(recording *r, int a) {
                                            : pithp_trace_input(r->s, r->trace, specs[k])))
             return r->s->error.code;
     if (items)
-        r->arguments[a] = pithp_control_build(r->s, f, items);
+        r->arguments[a] = pithp_part_build(r->s, f, items);
     if (a == 0 && r->call->counts && items)
         r->index = items[0];
     return r->s->error.code;
@@ -104,7 +104,7 @@ static const pith_function *rebound(recording *r) {
         for (int64_t k = 0; k < f.structure.item_count; k++)
             if (pithp_scope_trace(outer) && pithp_trace_has(outer, f.items[k]))
                 f.items[k] = r->captured[next++];
-        trees[t] = pithp_control_build(r->s, &f, f.items);
+        trees[t] = pithp_part_build(r->s, &f, f.items);
         pithp_flat_end(&f);
         if (!trees[t])
             return NULL;
@@ -209,72 +209,8 @@ void pithp_part_end(pithp_part *part) {
     pith_scope_close(part->scope); /* its error moves to the outer scope */
 }
 
-/* ---- Instructions of the outer trace ---- */
-
-pith_status pithp_operands_begin(pith_scope *s, pithp_operand_list *o, int64_t room) {
-    o->count = 0;
-    o->values = pithp_scope_allocate(s, ((size_t)room + 1) * sizeof *o->values);
-    return s->error.code;
-}
-
-pith_status pithp_operands_add(pith_scope *s,
-                               pithp_operand_list *o,
-                               const pith_array *a,
-                               const char *function,
-                               const char *name) {
-    const pith_status rc = pithp_operand_check(s, a, function, name);
-    if (rc != PITH_OK)
-        return rc;
-    const pithp_value v = pithp_trace_value(s, pithp_scope_trace(s), a);
-    if (v >= 0)
-        o->values[o->count++] = v;
-    return s->error.code;
-}
-
-pith_status pithp_operands_add_all(pith_scope *s,
-                                   pithp_operand_list *o,
-                                   const pithp_flat *f,
-                                   const char *function,
-                                   const char *name) {
-    pith_status rc = PITH_OK;
-    for (int64_t k = 0; k < f->structure.item_count && rc == PITH_OK; k++) {
-        rc = pithp_operands_add(s, o, f->items[k], function, name);
-        if (rc != PITH_OK)
-            pithp_item_prefix(s, &f->structure, k);
-    }
-    return rc;
-}
-
-bool pithp_control_add_filled(pith_scope *s,
-                              pithp_program *p,
-                              const pith_spec *spec,
-                              uint64_t bits) {
-    pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank, .value = bits};
-    memcpy(params.shape, spec->shape, sizeof params.shape);
-    const pithp_value v =
-        pithp_program_add(s, p, PITHP_OP_FULL, 0, NULL, &params, s->site);
-    return v >= 0 && pithp_program_output(s, p, v);
-}
-
-const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given) {
-    pithp_trace *t = pithp_scope_trace(s);
-    pithp_new_instruction limited = *given;
-    limited.max_rank = t->max_rank;
-    const pithp_value first = pithp_program_add_many(s, t->program, &limited);
-    if (first < 0)
-        return NULL;
-    const int64_t count = t->program->value_count - first;
-    const pith_array **results =
-        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *results);
-    for (int64_t k = 0; results && k < count; k++)
-        if (!(results[k] = pithp_trace_array(s, t, (pithp_value)(first + k))))
-            return NULL;
-    return results;
-}
-
-const void *pithp_control_build(pith_scope *s,
-                                const pithp_flat *like,
-                                const pith_array *const *items) {
+const void *
+pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const *items) {
     if (pithp_structure_hold(s, &like->structure) != PITH_OK)
         return NULL;
     return pithp_build(s, &like->structure, NULL, items);
