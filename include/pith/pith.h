@@ -13,6 +13,7 @@
 #include <pith/checkpoint.h>
 #include <pith/control.h>
 #include <pith/debug.h>
+#include <pith/derive.h>
 #include <pith/jit.h>
 #include <pith/kernel.h>
 #include <pith/lens.h>

@@ -10,6 +10,7 @@ struct pithp_closure;
 
 typedef struct pithp_closure_kind {
     const char *name;
+    bool traced;  /* the call needs a trace: a compiled function always records it */
     size_t bytes; /* size of the closure, which begins with a pithp_closure */
     /* Called after a closure is copied into an object of s and its base and tree are
      * kept: promotes its other pointers to s. (optional) */

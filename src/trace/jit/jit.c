@@ -163,27 +163,58 @@ static bool call_last(const pithp_jit_closure *closure,
     return s->error.code != PITH_OK;
 }
 
+/* Run the program of a call. NULL: error set. */
+static const void *run_program(pithp_jit_program *p, const pithp_jit_call *c) {
+    pithp_jit_running r;
+    const void *result = NULL;
+    if (pithp_jit_run_begin(&r, c->s, p) != PITH_OK)
+        return NULL;
+    if (pithp_jit_run_read(&r, c) == PITH_OK)
+        result = pithp_jit_run(&r);
+    pithp_jit_run_end(&r);
+    return result;
+}
+
 static const void *call_any(const pithp_jit_closure *closure,
                             pith_scope *s,
                             const void *const *given,
                             const pithp_jit_turn *turn,
                             pithp_jit_program *like) {
     pithp_jit_call c;
-    pithp_jit_running r;
-    const void *result = NULL;
     c.like = like;
     c.inside = NULL;
     if (pithp_jit_call_begin(&c, s, closure, given) != PITH_OK)
         return NULL;
     pithp_jit_program *p = find_or_record(&c);
-    if (p && pithp_jit_run_begin(&r, s, p) == PITH_OK) {
-        if (pithp_jit_run_read(&r, &c) == PITH_OK)
-            result = pithp_jit_run(&r);
-        pithp_jit_run_end(&r);
-    }
+    const void *result = p ? run_program(p, &c) : NULL;
     if (p)
         pithp_jit_seat(closure->jit, p, turn);
     pithp_jit_call_end(&c);
+    return result;
+}
+
+/* Watched draws are seen when they are recorded, so that no cached program runs. */
+const void *pithp_jit_run_recorded(const pithp_jit_closure *closure,
+                                   pith_scope *s,
+                                   const void *const *given) {
+    pith_scope *work = pith_scope_open_in(s);
+    const void *result = NULL;
+    pithp_jit_call c;
+    if (!pithp_scope_writable(work))
+        return NULL;
+    work->room[PITHP_ROOM_TRACE] = NULL;
+    c.like = NULL;
+    c.inside = NULL;
+    if (pithp_jit_call_begin(&c, work, closure, given) == PITH_OK) {
+        pithp_jit_program *p =
+            pithp_draws_watched() ? pithp_jit_record(&c) : find_or_record(&c);
+        result = p ? run_program(p, &c) : NULL;
+        pithp_jit_program_release(p);
+        pithp_jit_call_end(&c);
+    }
+    if (pith_failed(work) || pithp_keep_slots(s, 1, &result) != PITH_OK)
+        result = NULL;
+    pith_scope_close(work);
     return result;
 }
 
@@ -230,6 +261,8 @@ call_eager(const pith_function *self, pith_scope *s, const void *const *given) {
     const pithp_jit_closure *closure = self->closure;
     if (pithp_scope_trace(s) || pithp_draws_watched())
         return pithp_jit_call_inside(closure, s, given);
+    if (pithp_jit_must_trace(closure))
+        return pithp_jit_run_recorded(closure, s, given);
     return check_static(closure, s, given) == PITH_OK
                ? pithp_jit_run_apart(closure->closure.base, s, given)
                : NULL;

@@ -103,6 +103,13 @@ void pithp_jit_call_end(pithp_jit_call *c);
 /* Split the path of an option into its argument and a path in it. NULL: no valid
  * argument. */
 const char *pithp_jit_path(const char *path, int arguments, int *argument);
+/* Mark the leaves of a tree, given as that argument, at and below a path in it. Returns
+ * the node there. NULL: error set. */
+const void *pithp_jit_mark_part(pith_scope *s,
+                                int argument,
+                                const void *tree,
+                                const char *path,
+                                bool *marks);
 /* Mark the items of a call that its options name (paths NULL: only the arguments of the
  * mask): `marks` receives a bool per item; returns their number. -1: error set. */
 int64_t pithp_jit_mark(const pithp_jit_call *c,
@@ -122,6 +129,17 @@ pithp_jit_item(const pithp_jit_call *c, int64_t item, int64_t *tree) {
  * error set (no_tracing.c). */
 const void *
 pithp_jit_run_apart(const pith_function *f, pith_scope *s, const void *const *given);
+
+/* Whether the base function of a compiled function runs in traces only. */
+static inline bool pithp_jit_must_trace(const pithp_jit_closure *closure) {
+    const pithp_closure *base = closure->closure.base->closure;
+    return base && base->kind->traced;
+}
+/* Record such a function and run its program, outside traces and for values in a trace.
+ * NULL: error set (jit.c). */
+const void *pithp_jit_run_recorded(const pithp_jit_closure *closure,
+                                   pith_scope *s,
+                                   const void *const *given);
 
 /* ---- Programs ---- */
 

@@ -81,22 +81,31 @@ const char *pithp_jit_path(const char *path, int arguments, int *argument) {
     return rest + 1;
 }
 
+const void *pithp_jit_mark_part(pith_scope *s,
+                                int argument,
+                                const void *tree,
+                                const char *path,
+                                bool *marks) {
+    pith_scope *quiet = pithp_on_behalf(s);
+    const void *node = *path ? pith_tree_at(quiet, tree, path) : tree;
+    const char *normal = node ? pith_path_normal(quiet, path) : NULL;
+    if (!normal) {
+        char text[16];
+        snprintf(text, sizeof text, "[%d]", argument);
+        pithp_error_prefix(s, text);
+    } else if (!mark_below(s->runtime, tree, node, normal, marks)) {
+        pithp_fail_memory(s, sizeof(pithp_walk_frame));
+    }
+    return s->error.code == PITH_OK ? node : NULL;
+}
+
 static pith_status mark_path(const pithp_jit_call *c, const char *path, bool *marks) {
     int i;
     const char *inside = pithp_jit_path(path, c->argument_count, &i);
     PITH_ASSERT(inside); /* verified by pith_jit */
     for (int t = 0; t < i; t++)
         marks += c->flats[t].structure.item_count;
-    pith_scope *s = pithp_on_behalf(c->s);
-    const void *node = *inside ? pith_tree_at(s, c->trees[i], inside) : c->trees[i];
-    const char *normal = node ? pith_path_normal(s, inside) : NULL;
-    if (!normal) {
-        char argument[16];
-        snprintf(argument, sizeof argument, "[%d]", i);
-        pithp_error_prefix(s, argument);
-    } else if (!mark_below(c->s->runtime, c->trees[i], node, normal, marks)) {
-        pithp_fail_memory(c->s, sizeof(pithp_walk_frame));
-    }
+    pithp_jit_mark_part(c->s, i, c->trees[i], inside, marks);
     return c->s->error.code;
 }
 

@@ -23,6 +23,7 @@ BEGIN {
             } else
                 rank[word[1]] = word[2]
         }
+    room_of_header["derive"] = "trace"
     room_of_header["jit"] = "trace"
     room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"

@@ -1,0 +1,94 @@
+/**
+ * @file
+ * Derivatives of functions over trees.
+ *
+ *     const pith_function *force = pith_grad(s, &energy, NULL);
+ *     const Atoms *slope = pith_call(s, force, PITH_ITEMS(atoms));
+ *
+ * A derived function is a compiled function (pith_jit): the first call with a structure
+ * of its arguments records and derives a program, and later calls run it. It can be
+ * passed to loops, bound, compiled and derived again. Static arguments of a compiled
+ * function that is derived stay static.
+ *
+ * Options select arguments, or parts of arguments by path. Tangents and gradients of one
+ * selected part have its structure, its statics, and the dtype and shape of its leaves;
+ * absent parts stay absent. Several selected parts have a tuple of them, in the order of
+ * the arguments or paths. Hooks do not run on tangents and gradients.
+ *
+ * Trees bound by pith_partial are constants of the derivation. If a derivation around it
+ * moves them, its tangents reach the result.
+ *
+ * A leaf that the value does not depend on has gradient 0. Checks of the function are
+ * made once, by the computation of the value.
+ */
+#ifndef PITH_DERIVE_H
+#define PITH_DERIVE_H
+
+#include <pith/jit.h>
+
+/** Treatment of leaves that reach the value only through functions that are constant
+ * almost everywhere (floor, comparisons, casts to integers, sort orders). */
+typedef enum pith_cuts {
+    PITH_CUTS_REFUSED,  /**< PITH_E_DERIVATIVE with the path and the call sites */
+    PITH_CUTS_ARE_ZERO, /**< the derivative is 0 */
+} pith_cuts;
+
+/** Options of derivations; zero is the default. */
+typedef struct pith_derive_options {
+    /** Set of arguments to differentiate: PITH_ARGUMENT(0) | PITH_ARGUMENT(2). 0: the
+     * first argument. */
+    unsigned arguments PITH_DEFAULT;
+    /** Parts of arguments instead: PITH_PATHS("[0].atoms.position"). NULL terminates the
+     * list. */
+    const char *const *paths PITH_DEFAULT;
+    /** The function returns a record with members `value` and `aux`. aux is returned
+     * unchanged and is not differentiated. */
+    bool aux PITH_DEFAULT;
+    /** Leaves of integer dtypes and bool may be selected: their tangents are not read,
+     * and their gradients are zeros. Otherwise they are PITH_E_DTYPE. */
+    bool skip_integers PITH_DEFAULT;
+    pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
+} pith_derive_options;
+
+PITH_BEGIN
+
+/**
+ * The gradient of a function whose value is a float of rank 0, by reverse mode: a
+ * function with the parameters of @p function. It returns the gradient, or with
+ * options->aux a tuple of the gradient and aux.
+ *
+ * @param options NULL for the defaults; copied.
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function is no function; the selected argument does not exist; paths
+ * are empty, or one contains another; both arguments and paths are given. PITH_E_PATH: a
+ * path is malformed or names no argument.
+ * @par Errors of calls
+ * PITH_E_DTYPE: a selected leaf or the value has no float dtype. PITH_E_SHAPE: the value
+ * has another rank than 0. PITH_E_STRUCTURE: the value is no array. PITH_E_PATH: the
+ * argument does not have a selected part. PITH_E_TYPE: options->aux, and the result is no
+ * record with `value` and `aux`. PITH_E_DERIVATIVE: an operation without a derivative is
+ * reached. PITH_E_TRACED: the function reads a value. Errors of the function.
+ */
+PITH_API const pith_function *pith_grad(pith_scope *s,
+                                        const pith_function *function,
+                                        const pith_derive_options *options);
+/**
+ * As pith_grad, with the value: the function returns a tuple of the value, the gradient,
+ * and with options->aux aux.
+ */
+PITH_API const pith_function *pith_value_and_grad(pith_scope *s,
+                                                  const pith_function *function,
+                                                  const pith_derive_options *options);
+
+PITH_END
+
+/* Call sites. The lines from here to the end mark are written by scripts/api --write. */
+#ifndef PITH_NO_SITES
+#    define pith_grad(s, ...)           pith_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_value_and_grad(s, ...) pith_value_and_grad(PITH_AT(s), __VA_ARGS__)
+#endif
+/* End of call sites. */
+
+#endif

@@ -1,0 +1,385 @@
+/* Calls of derived functions in a trace: selection of parts, recording of the base
+ * function, and trees from derived values. */
+#include "program/pass/pass.h"
+#include "trace/derive/derive_internal.h"
+#include "trace/jit/jit_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Selection ---- */
+
+static pith_status
+add_selected(pithp_derivation_call *c, int argument, const void *node, int64_t first) {
+    pithp_selected *part = &c->selected[c->selected_count];
+    part->node = node;
+    part->argument = argument;
+    part->first = first;
+    const pith_status rc = pithp_flat_make(c->s, &part->flat, node, NULL, NULL);
+    if (rc == PITH_OK)
+        c->selected_count++;
+    return rc;
+}
+
+/* The part at a path "[i]...". */
+static pith_status select_path(pithp_derivation_call *c, const char *path, bool *marks) {
+    int i;
+    const char *inside = pithp_jit_path(path, c->argument_count, &i);
+    PITH_ASSERT(inside); /* verified when the function was made */
+    const int64_t count = c->arguments[i].structure.item_count;
+    memset(marks, 0, (size_t)count);
+    const void *node = pithp_jit_mark_part(c->s, i, c->given[i], inside, marks);
+    if (!node)
+        return c->s->error.code;
+    int64_t first = 0;
+    while (first < count && !marks[first])
+        first++;
+    return add_selected(c, i, node, first);
+}
+
+static pith_status select_parts(pithp_derivation_call *c) {
+    const pith_derive_options *o = &c->derived->options;
+    int count = c->argument_count;
+    int64_t most = 0;
+    for (int i = 0; i < c->argument_count; i++)
+        if (c->arguments[i].structure.item_count > most)
+            most = c->arguments[i].structure.item_count;
+    for (int i = 0; o->paths && o->paths[i]; i++)
+        count++;
+    c->selected = pithp_scope_allocate(c->s, (size_t)count * sizeof *c->selected);
+    bool *marks = pithp_scope_allocate(c->s, (size_t)most + 1);
+    if (!c->selected || !marks)
+        return c->s->error.code;
+    pith_status rc = PITH_OK;
+    for (int i = 0; o->paths && o->paths[i] && rc == PITH_OK; i++)
+        rc = select_path(c, o->paths[i], marks);
+    for (int i = 0; !o->paths && i < c->argument_count && rc == PITH_OK; i++)
+        if (o->arguments >> i & 1)
+            rc = add_selected(c, i, c->given[i], 0);
+    return rc;
+}
+
+/* A leaf that is selected. Integers are refused, or have no tangent. */
+static pith_status move_leaf(pithp_derivation_call *c, int argument, int64_t leaf) {
+    const pithp_structure *t = &c->arguments[argument].structure;
+    const pith_dtype dtype = t->specs[leaf]->dtype;
+    char text[16];
+    c->moving[argument][leaf] = pith_dtype_is_float(dtype);
+    if (c->moving[argument][leaf] || c->derived->options.skip_integers)
+        return PITH_OK;
+    pithp_item_fail(c->s, t, leaf, PITH_E_DTYPE,
+                    "%s: %s: expected a float dtype to differentiate, got %s; "
+                    ".skip_integers passes such leaves on",
+                    c->function, c->f->name, pith_dtype_name(dtype));
+    snprintf(text, sizeof text, "[%d]", argument);
+    pithp_error_prefix(c->s, text);
+    return c->s->error.code;
+}
+
+static pith_status mark_moving(pithp_derivation_call *c) {
+    for (int i = 0; i < c->argument_count; i++) {
+        const pithp_flat *f = &c->arguments[i];
+        const size_t count = (size_t)f->structure.item_count;
+        c->moving[i] = pithp_scope_allocate(c->s, 2 * count + 1);
+        if (!c->moving[i])
+            return c->s->error.code;
+        memset(c->moving[i], 0, count);
+        c->known[i] = c->moving[i] + count;
+    }
+    for (int p = 0; p < c->selected_count; p++) {
+        const pithp_selected *part = &c->selected[p];
+        for (int64_t k = 0; k < part->flat.structure.item_count; k++)
+            if (move_leaf(c, part->argument, part->first + k) != PITH_OK)
+                return c->s->error.code;
+    }
+    return PITH_OK;
+}
+
+/* Leaves that do not move and have values stay as they are: the function may read them.
+ */
+static pith_status mark_known(pithp_derivation_call *c) {
+    for (int i = 0; i < c->argument_count; i++) {
+        const pithp_flat *f = &c->arguments[i];
+        for (int64_t k = 0; k < f->structure.item_count; k++) {
+            const pith_array *a = f->items[k];
+            if (pithp_operand_check(c->s, a, c->f->name, "argument") != PITH_OK) {
+                pithp_item_prefix(c->s, &f->structure, k);
+                return c->s->error.code;
+            }
+            c->known[i][k] = !c->moving[i][k] && !pithp_array_is_traced(a);
+        }
+    }
+    return PITH_OK;
+}
+
+static pith_status flatten(pithp_derivation_call *c) {
+    for (int i = 0; i < c->f->arity; i++) {
+        const pith_status rc =
+            pithp_flat_make(c->s, &c->arguments[i], c->given[i], NULL, NULL);
+        if (rc != PITH_OK)
+            return rc;
+        c->argument_count++;
+    }
+    return PITH_OK;
+}
+
+/* ---- Recording ---- */
+
+static pith_status split_aux(pith_scope *s,
+                             const pithp_part_call *call,
+                             const void *result,
+                             const void *parts[2]) {
+    static const char *const names[2] = {"value", "aux"};
+    const pithp_returned r = {call->function, "function", call->body, "result"};
+    return pithp_returned_members(s, &r, names, result, parts);
+}
+
+/* The inputs of the program: captured arrays, and leaves that are not known. */
+static pith_status list_inputs(pithp_derivation_call *c) {
+    const pithp_program *p = c->part.program;
+    const size_t count = (size_t)p->input_count + 1;
+    int64_t n = 0;
+    c->inputs = pithp_scope_allocate(c->s, count * sizeof *c->inputs);
+    c->moves = pithp_scope_allocate(c->s, count);
+    if (!c->inputs || !c->moves)
+        return c->s->error.code;
+    memset(c->moves, 0, count);
+    for (; n < c->captured.count; n++)
+        c->inputs[n] = pithp_trace_value(c->s, c->trace, c->captured.arrays[n]);
+    for (int i = 0; i < c->argument_count; i++) {
+        for (int part = 0; part < c->selected_count; part++)
+            if (c->selected[part].argument == i)
+                c->selected[part].input = n; /* of the argument's first, for now */
+        for (int64_t k = 0; k < c->arguments[i].structure.item_count; k++) {
+            for (int part = 0; part < c->selected_count; part++)
+                if (c->selected[part].argument == i && c->selected[part].first == k)
+                    c->selected[part].input = n;
+            if (c->known[i][k])
+                continue;
+            c->moves[n] = c->moving[i][k];
+            c->inputs[n] = pithp_trace_value(c->s, c->trace, c->arguments[i].items[k]);
+            if (c->inputs[n++] < 0)
+                return c->s->error.code;
+        }
+    }
+    PITH_ASSERT(n == p->input_count);
+    return PITH_OK;
+}
+
+static pith_status check_scalar(const pithp_derivation_call *c) {
+    const pithp_structure *t = &c->part.flats[0].structure;
+    char got[PITHP_SPEC_TEXT_BYTES];
+    if (t->item_count != 1 || pithp_kind_of(c->part.results[0]) != PITHP_KIND_ARRAY)
+        return pithp_fail(c->s, PITH_E_STRUCTURE, NULL,
+                          "%s: %s: the value is not an array", c->function, c->f->name);
+    const pith_spec *spec = t->specs[0];
+    if (!pith_dtype_is_float(spec->dtype))
+        return pithp_fail(c->s, PITH_E_DTYPE, NULL,
+                          "%s: %s: expected a value of a float dtype, got %s",
+                          c->function, c->f->name, pithp_spec_print(spec, got));
+    if (spec->rank)
+        return pithp_fail(c->s, PITH_E_SHAPE, NULL,
+                          "%s: %s: expected a value of rank 0, got %s", c->function,
+                          c->f->name, pithp_spec_print(spec, got));
+    return PITH_OK;
+}
+
+static pith_status record(pithp_derivation_call *c) {
+    pith_status rc = pithp_part_capture(c->s, &c->captured, c->f);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_part_call call = {.function = c->function,
+                            .body = c->f,
+                            .captured = &c->captured,
+                            .argument_count = c->argument_count,
+                            .split = c->derived->options.aux ? split_aux : NULL};
+    for (int i = 0; i < c->argument_count; i++) {
+        call.arguments[i] = &c->arguments[i];
+        call.known[i] = c->known[i];
+    }
+    c->recorded = true;
+    rc = pithp_part_record(c->s, &c->part, &call);
+    if (rc != PITH_OK)
+        return rc;
+    c->value_count = c->part.flats[0].structure.item_count;
+    c->aux_count = call.split ? c->part.flats[1].structure.item_count : 0;
+    if (c->derived->kind->scalar && (rc = check_scalar(c)) != PITH_OK)
+        return rc;
+    c->program = pithp_program_optimise(c->s, c->part.program, PITHP_PASS_ALL);
+    return c->program ? list_inputs(c) : c->s->error.code;
+}
+
+/* ---- Calls ---- */
+
+static void end(pithp_derivation_call *c) {
+    for (int i = 0; i < c->argument_count; i++)
+        pithp_flat_end(&c->arguments[i]);
+    for (int i = 0; i < c->selected_count; i++)
+        pithp_flat_end(&c->selected[i].flat);
+    pithp_program_release(c->program);
+    if (c->recorded)
+        pithp_part_end(&c->part);
+}
+
+static const void *derive(pithp_derivation_call *c) {
+    pith_status rc;
+    PITH_TRY(flatten(c));
+    PITH_TRY(select_parts(c));
+    PITH_TRY(mark_moving(c));
+    PITH_TRY(mark_known(c));
+    PITH_TRY(record(c));
+    return c->derived->kind->derive(c);
+out:
+    return NULL;
+}
+
+const void *
+pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *given) {
+    const pithp_derived *d = self->closure;
+    pithp_derivation_call *c = pithp_scope_allocate(s, sizeof *c);
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof *c);
+    c->s = s;
+    c->trace = pithp_scope_trace(s);
+    c->derived = d;
+    c->function = d->kind->function;
+    c->f = d->closure.base;
+    c->given = given;
+    c->tangent = d->closure.bound                       ? d->closure.bound
+                 : self->arity > d->closure.base->arity ? given[self->arity - 1]
+                                                        : NULL;
+    const void *result = derive(c);
+    end(c);
+    return s->error.code == PITH_OK ? result : NULL;
+}
+
+/* ---- Derived programs in the trace ---- */
+
+pithp_value *pithp_derivation_add(pithp_derivation_call *c,
+                                  const pithp_program *p,
+                                  const pithp_value *inputs) {
+    pithp_value *outputs =
+        pithp_scope_allocate(c->s, ((size_t)p->output_count + 1) * sizeof *outputs);
+    return outputs && pithp_program_inline(c->s, c->trace->program, p, inputs, outputs)
+               ? outputs
+               : NULL;
+}
+
+/* Traced arrays of values. NULL: error set. */
+static const pith_array **
+arrays_of(pithp_derivation_call *c, int64_t count, const pithp_value *values) {
+    const pith_array **arrays =
+        pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *arrays);
+    for (int64_t k = 0; arrays && k < count; k++)
+        if (!(arrays[k] = pithp_trace_array(c->s, c->trace, values[k])))
+            return NULL;
+    return arrays;
+}
+
+pith_status pithp_derivation_checks(pithp_derivation_call *c,
+                                    const pithp_value *outputs) {
+    const pith_array **arrays = arrays_of(c, pithp_checks_values(c->part.checks),
+                                          outputs + c->value_count + c->aux_count);
+    return arrays ? pithp_checks_replay(c->s, c->part.checks, arrays, false)
+                  : c->s->error.code;
+}
+
+/* A traced array of zeros. NULL: error set. */
+static const pith_array *zeros(pithp_derivation_call *c, const pith_spec *spec) {
+    pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank};
+    memcpy(params.shape, spec->shape, sizeof params.shape);
+    const pithp_value v = pithp_program_add(c->s, c->trace->program, PITHP_OP_FULL, 0,
+                                            NULL, &params, c->s->site);
+    return v < 0 ? NULL : pithp_trace_array(c->s, c->trace, v);
+}
+
+/* Build a tree of tangents or gradients: hooks are for values. NULL: error set. */
+static const void *
+build(pithp_derivation_call *c, const pithp_flat *like, const pith_array *const *items) {
+    const bool before = c->s->no_validation;
+    c->s->no_validation = true;
+    const void *tree = pithp_part_build(c->s, like, items);
+    c->s->no_validation = before;
+    return tree;
+}
+
+const void *pithp_derivation_value(pithp_derivation_call *c, const pithp_value *outputs) {
+    const pith_array **arrays = arrays_of(c, c->value_count, outputs);
+    return arrays ? pithp_part_build(c->s, &c->part.flats[0], arrays) : NULL;
+}
+
+const void *pithp_derivation_aux(pithp_derivation_call *c, const pithp_value *outputs) {
+    const pith_array **arrays = arrays_of(c, c->aux_count, outputs + c->value_count);
+    return arrays ? pithp_part_build(c->s, &c->part.flats[1], arrays) : NULL;
+}
+
+const void *pithp_derivation_tangent(pithp_derivation_call *c,
+                                     const bool *moves,
+                                     const pithp_value *tangents) {
+    const pithp_flat *like = &c->part.flats[0];
+    const pith_array **items =
+        pithp_scope_allocate(c->s, ((size_t)c->value_count + 1) * sizeof *items);
+    for (int64_t k = 0; items && k < c->value_count; k++) {
+        items[k] = moves[k] ? pithp_trace_array(c->s, c->trace, *tangents++)
+                            : zeros(c, like->structure.specs[k]);
+        if (!items[k])
+            return NULL;
+    }
+    return items ? build(c, like, items) : NULL;
+}
+
+/* The gradient of one part. */
+static const void *gradient_of(pithp_derivation_call *c,
+                               const pithp_selected *part,
+                               const bool *reaches,
+                               const pithp_value *values) {
+    const int64_t count = part->flat.structure.item_count;
+    const pith_array **items =
+        pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *items);
+    for (int64_t k = 0; k < part->input; k++)
+        values += reaches[k];
+    int64_t input = part->input;
+    for (int64_t k = 0; items && k < count; k++) {
+        const bool known = c->known[part->argument][part->first + k];
+        const bool reached = !known && reaches[input];
+        input += !known;
+        items[k] = reached ? pithp_trace_array(c->s, c->trace, *values++)
+                           : zeros(c, part->flat.structure.specs[k]);
+        if (!items[k])
+            return NULL;
+    }
+    return items ? build(c, &part->flat, items) : NULL;
+}
+
+const void *pithp_derivation_gradient(pithp_derivation_call *c,
+                                      const bool *reaches,
+                                      const pithp_value *values) {
+    const void **parts =
+        pithp_scope_allocate(c->s, ((size_t)c->selected_count + 1) * sizeof *parts);
+    for (int p = 0; parts && p < c->selected_count; p++)
+        if (!(parts[p] = gradient_of(c, &c->selected[p], reaches, values)))
+            return NULL;
+    return !parts ? NULL
+           : c->selected_count == 1
+               ? parts[0]
+               : pith_tuple_make(pithp_on_behalf(c->s), c->selected_count, parts);
+}
+
+const void *pithp_derivation_tuple(pithp_derivation_call *c,
+                                   const void *a,
+                                   const void *b,
+                                   const pithp_value *outputs) {
+    const bool aux = c->derived->options.aux;
+    const void *items[3];
+    int count = 0;
+    if (a)
+        items[count++] = a;
+    items[count++] = b;
+    if (aux)
+        items[count++] = pithp_derivation_aux(c, outputs);
+    for (int k = 0; k < count; k++)
+        if (!items[k])
+            return NULL;
+    return count == 1 ? items[0] : pith_tuple_make(pithp_on_behalf(c->s), count, items);
+}

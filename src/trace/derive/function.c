@@ -1,0 +1,170 @@
+/* Derived functions: closures over a base function, and their options. */
+#include "trace/derive/derive_internal.h"
+#include "trace/jit/jit_internal.h"
+
+#include <string.h>
+
+/* ---- Closures ---- */
+
+/* Copy the paths to memory of s. */
+static pith_status copy_paths(pith_scope *s, pithp_closure *closure) {
+    pith_derive_options *o = &((pithp_derived *)(void *)closure)->options;
+    size_t count = 0, bytes = 0;
+    for (; o->paths && o->paths[count]; count++)
+        bytes += strlen(o->paths[count]) + 1;
+    if (!count)
+        return PITH_OK;
+    const char **copy = pithp_scope_allocate(s, (count + 1) * sizeof *copy + bytes);
+    if (!copy)
+        return s->error.code;
+    char *at = (char *)(copy + count + 1);
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = strcpy(at, o->paths[i]);
+        at += strlen(at) + 1;
+    }
+    copy[count] = NULL;
+    o->paths = copy;
+    return PITH_OK;
+}
+
+static void add_identity(const pithp_closure *closure, pithp_text *text) {
+    const pithp_derived *d = (const pithp_derived *)(const void *)closure;
+    const pith_derive_options *o = &d->options;
+    const unsigned flags[] = {o->arguments, o->aux, o->skip_integers, o->cuts};
+    pithp_text_add_n(text, (const char *)&d->kind, sizeof d->kind);
+    pithp_text_add_n(text, (const char *)flags, sizeof flags);
+    for (int i = 0; o->paths && o->paths[i]; i++)
+        pithp_text_add_n(text, o->paths[i], strlen(o->paths[i]) + 1);
+    pithp_text_add_n(text, "", 1);
+}
+
+static const pithp_closure_kind closure_kind = {.name = "derive",
+                                                .traced = true,
+                                                .bytes = sizeof(pithp_derived),
+                                                .made = copy_paths,
+                                                .identity = add_identity};
+
+/* The compiled function that f is, perhaps with bound trees; or NULL. */
+static const pithp_jit *compiled_below(const pith_function *f) {
+    for (const pithp_closure *c = f->closure; c; c = c->base->closure) {
+        const pithp_jit_closure *compiled = pithp_jit_closure_of(c->function);
+        if (compiled)
+            return compiled->jit;
+        if (c->kind == &closure_kind)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Compile a derived function over f, whose static arguments stay static. */
+static const pith_function *
+compile(pith_scope *s, const pith_function *derived, const pith_function *f) {
+    const pithp_jit *below = compiled_below(f);
+    pith_jit_options o = {0};
+    int count = 0, kept = 0, argument;
+    while (below && below->static_paths && below->static_paths[count])
+        count++;
+    const char **paths = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *paths);
+    if (!paths)
+        return NULL;
+    for (int i = 0; i < count; i++)
+        if (pithp_jit_path(below->static_paths[i], f->arity, &argument))
+            paths[kept++] = below->static_paths[i];
+    paths[kept] = NULL;
+    if (below)
+        o.static_arguments = below->static_arguments & ((1u << f->arity) - 1);
+    o.static_paths = kept ? paths : NULL;
+    return (pith_jit)(pithp_on_behalf(s), derived, &o);
+}
+
+const pith_function *pithp_derived_make(pith_scope *s,
+                                        const pithp_derived_kind *kind,
+                                        const pith_function *f,
+                                        const pith_function *like,
+                                        const void *tangent,
+                                        const pith_derive_options *options) {
+    pith_function typed = *like;
+    typed.call = pithp_derived_call;
+    const pithp_derived d = {
+        .closure = {.kind = &closure_kind, .base = f, .bound = tangent},
+        .kind = kind,
+        .options = *options};
+    const pithp_closure *made = pithp_function_make(s, &typed, &d.closure);
+    return made ? compile(s, made->function, f) : NULL;
+}
+
+/* ---- Options ---- */
+
+/* Whether path a is b, or leads to a part that b is in. */
+static bool contains(const char *a, const char *b) {
+    const size_t n = strlen(a);
+    return !strncmp(a, b, n) && (!b[n] || b[n] == '.' || b[n] == '[');
+}
+
+static pith_status check_path(pith_scope *s,
+                              const char *function,
+                              const pith_function *f,
+                              const char *path) {
+    int argument;
+    const char *inside = pithp_jit_path(path, f->arity, &argument);
+    if (!inside)
+        return pithp_fail(s, PITH_E_PATH, NULL,
+                          "%s: %s: the path '%s' names no argument: expected [0] to "
+                          "[%d], and a path in it",
+                          function, f->name, path, f->arity - 1);
+    if (*inside)
+        pith_path_normal(pithp_on_behalf(s), inside);
+    return s->error.code;
+}
+
+static pith_status check_paths(pith_scope *s,
+                               const char *function,
+                               const pith_function *f,
+                               const char *const *paths) {
+    if (!paths[0])
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: no path is selected", function,
+                          f->name);
+    for (int i = 0; paths[i]; i++) {
+        if (check_path(s, function, f, paths[i]) != PITH_OK)
+            return s->error.code;
+        for (int k = 0; k < i; k++)
+            if (contains(paths[i], paths[k]) || contains(paths[k], paths[i]))
+                return pithp_fail(s, PITH_E_ARG, NULL,
+                                  "%s: %s: the paths '%s' and '%s' select a part twice",
+                                  function, f->name, paths[k], paths[i]);
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_derive_check(pith_scope *s,
+                               const char *function,
+                               const pith_function *f,
+                               const pith_derive_options *options,
+                               pith_derive_options *o) {
+    static const pith_derive_options defaults;
+    *o = options ? *options : defaults;
+    if (pithp_function_check(s, f, function) != PITH_OK)
+        return s->error.code;
+    if (o->paths && o->arguments)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: select arguments or paths, not both", function,
+                          f->name);
+    if (o->paths)
+        return check_paths(s, function, f, o->paths);
+    if (!o->arguments)
+        o->arguments = 1;
+    if (o->arguments >> f->arity)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: the options select argument [%d]: expected [0] to "
+                          "[%d]",
+                          function, f->name,
+                          f->arity + __builtin_ctz(o->arguments >> f->arity),
+                          f->arity - 1);
+    return PITH_OK;
+}
+
+const pith_type *(*pithp_gradient_type(const pith_function *f,
+                                       const pith_derive_options *o))(void) {
+    const bool one = !o->paths && !(o->arguments & (o->arguments - 1));
+    return one ? f->parameters[__builtin_ctz(o->arguments)] : NULL;
+}

@@ -1,0 +1,72 @@
+/* Gradients by reverse mode, and products with Hessians: forward mode over reverse. */
+#include "program/pass/pass.h"
+#include "trace/derive/derive_internal.h"
+
+#include <string.h>
+
+/* ---- Gradients ---- */
+
+/* The values of the outputs of the program and of the gradient. NULL: error set. */
+static pithp_value *add_gradient(pithp_derivation_call *c, bool **reaches) {
+    pithp_reverse r;
+    pithp_value *outputs = NULL;
+    if (!pithp_reverse_make(c->s, c->program, c->moves, 1, &r))
+        return NULL;
+    pithp_program *joined = pithp_reverse_join(c->s, c->program, &r);
+    if (joined)
+        outputs = pithp_derivation_add(c, joined, c->inputs);
+    *reaches = r.reaches;
+    pithp_program_release(joined);
+    pithp_reverse_end(&r);
+    return outputs && pithp_derivation_checks(c, outputs) == PITH_OK ? outputs : NULL;
+}
+
+static const void *derive_gradient(pithp_derivation_call *c, bool with_value) {
+    bool *reaches;
+    const pithp_value *outputs = add_gradient(c, &reaches);
+    if (!outputs)
+        return NULL;
+    const void *value = with_value ? pithp_derivation_value(c, outputs) : NULL,
+               *gradient = pithp_derivation_gradient(c, reaches,
+                                                     outputs + c->program->output_count);
+    return gradient && !with_value == !value
+               ? pithp_derivation_tuple(c, value, gradient, outputs)
+               : NULL;
+}
+
+static const void *grad(pithp_derivation_call *c) {
+    return derive_gradient(c, false);
+}
+
+static const void *value_and_grad(pithp_derivation_call *c) {
+    return derive_gradient(c, true);
+}
+
+static const pithp_derived_kind grad_kind = {.function = "pith_grad",
+                                             .scalar = true,
+                                             .derive = grad};
+static const pithp_derived_kind value_and_grad_kind = {.function = "pith_value_and_grad",
+                                                       .scalar = true,
+                                                       .derive = value_and_grad};
+
+const pith_function *
+pith_grad(pith_scope *s, const pith_function *f, const pith_derive_options *options) {
+    pith_derive_options o;
+    if (!pithp_enter(s) || pithp_derive_check(s, "pith_grad", f, options, &o) != PITH_OK)
+        return NULL;
+    pith_function like = *f;
+    like.result = o.aux ? NULL : pithp_gradient_type(f, &o);
+    return pithp_derived_make(s, &grad_kind, f, &like, NULL, &o);
+}
+
+const pith_function *pith_value_and_grad(pith_scope *s,
+                                         const pith_function *f,
+                                         const pith_derive_options *options) {
+    pith_derive_options o;
+    if (!pithp_enter(s) ||
+        pithp_derive_check(s, "pith_value_and_grad", f, options, &o) != PITH_OK)
+        return NULL;
+    pith_function like = *f;
+    like.result = NULL;
+    return pithp_derived_make(s, &value_and_grad_kind, f, &like, NULL, &o);
+}

@@ -1,0 +1,284 @@
+/* Gradients of functions over trees: closed forms, differences, and refused calls. */
+#include "derive_test.h"
+
+/* ---- Functions ---- */
+
+/* The sum of sin(x) x^2. */
+static const pith_array *wave(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_expression(in, "sin(x) * x * x", PITH_BIND({"x", x})),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION1(wave_of, wave, pith_array, pith_array)
+
+/* The energy of springs of stiffness k between neighbours of a chain, and of a well. */
+static const pith_array *
+chain(pith_scope *in, const pith_array *x, const pith_array *k, const pith_array *steps) {
+    const pith_array *gap =
+        pith_sub(in, pith_slice_array(in, x, 1, &PITH_SLICE(1, INT64_MAX, 1)),
+                 pith_slice_array(in, x, 1, &PITH_SLICE(0, -1, 1)));
+    const pith_array *springs = pith_sum(in, pith_mul(in, gap, gap), PITH_ALL_AXES),
+                     *well = pith_sum(in, pith_mul(in, x, x), PITH_ALL_AXES);
+    for (int64_t i = pith_read_i64(in, steps); i > 0; i--)
+        well = pith_mul(in, well, pith_f64(in, 0.5));
+    return pith_add(in, pith_mul(in, k, springs), well);
+}
+PITH_FUNCTION3(chain_energy, chain, pith_array, pith_array, pith_array, pith_array)
+
+/* The energy of ions in a trap; kinds are weights. */
+static const pith_array *trap(pith_scope *in, const Ions *ions) {
+    const pith_array *e = pith_mul(in, ions->position, ions->position);
+    if (ions->charge)
+        e = pith_mul(in, e, ions->charge);
+    if (ions->kind)
+        e = pith_mul(in, e, pith_cast(in, ions->kind, PITH_F64));
+    return pith_mul(in, pith_sum(in, e, PITH_ALL_AXES),
+                    pith_f64(in, (double)ions->width));
+}
+PITH_FUNCTION1(trap_energy, trap, pith_array, Ions)
+
+static const pith_array *some_x(void) {
+    return PITH_VECTOR(s, f64, 0.5, -1.25, 2, 3.5);
+}
+
+/* ---- Values ---- */
+
+Test(derive, gradients_have_closed_forms, .init = open_scope) {
+    const pith_function *g = pith_grad(s, &wave_of, NULL);
+    pt_ok(s, g);
+    const double x[] = {0.5, -1.25, 2, 3.5};
+    for (int k = 0; k < 3; k++) {
+        const pith_array *d = pith_call(s, g, PITH_ITEMS(some_x()));
+        pt_ok(s, d);
+        for (int i = 0; i < 4; i++)
+            near(d, i, cos(x[i]) * x[i] * x[i] + 2 * sin(x[i]) * x[i]);
+    }
+    const pith_jit_info info = pith_jit_about(rt);
+    cr_assert(info.misses == 1 && info.hits == 2);
+    close_scope();
+}
+
+Test(derive, values_come_with_their_gradients, .init = open_scope) {
+    const pith_function *g = pith_value_and_grad(s, &wave_of, NULL);
+    const void *both = pith_call(s, g, PITH_ITEMS(some_x()));
+    const pith_array *value = item(both, 0), *d = item(both, 1);
+    cr_assert(pith_child_count(both) == 2);
+    cr_assert(at(value, 0) == at(wave(s, some_x()), 0));
+    cr_assert(pith_tree_equal(
+        s, d, pith_call(s, pith_grad(s, &wave_of, NULL), PITH_ITEMS(some_x()))));
+    for (int i = 0; i < 4; i++)
+        close_to(d, i, slope(&wave_of, some_x(), i, 1));
+    close_scope();
+}
+
+Test(derive, gradients_are_derived_again, .init = open_scope) {
+    const double x = 0.7;
+    const pith_function *g = pith_grad(s, &wave_of, NULL), *gg = pith_grad(s, g, NULL),
+                        *ggg = pith_grad(s, gg, NULL);
+    const pith_array *at_x = pith_f64(s, x);
+    pt_ok(s, ggg);
+    near(pith_call(s, g, PITH_ITEMS(at_x)), 0, cos(x) * x * x + 2 * sin(x) * x);
+    near(pith_call(s, gg, PITH_ITEMS(at_x)), 0,
+         -sin(x) * x * x + 4 * cos(x) * x + 2 * sin(x));
+    near(pith_call(s, ggg, PITH_ITEMS(at_x)), 0,
+         -cos(x) * x * x - 6 * sin(x) * x + 6 * cos(x));
+    close_scope();
+}
+
+/* ---- Selection ---- */
+
+Test(derive, arguments_are_selected, .init = open_scope) {
+    const pith_function *energy = pith_jit(
+        s, &chain_energy, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(2)});
+    const pith_function *both = pith_grad(
+        s, energy,
+        &(pith_derive_options){.arguments = PITH_ARGUMENT(0) | PITH_ARGUMENT(1)});
+    const pith_array *x = some_x(), *k = pith_f64(s, 3), *steps = pith_i64(s, 2);
+    const void *d = pith_call(s, both, PITH_ITEMS(x, k, steps));
+    const pith_array *dx = item(d, 0), *dk = item(d, 1);
+    for (int i = 0; i < 4; i++)
+        close_to(dx, i, slope(&chain_energy, x, i, 3, k, steps));
+    near(dk, 0, 1.75 * 1.75 + 3.25 * 3.25 + 1.5 * 1.5);
+    const pith_function *one =
+        pith_grad(s, energy, &(pith_derive_options){.arguments = PITH_ARGUMENT(1)});
+    cr_assert(pith_tree_equal(s, dk, pith_call(s, one, PITH_ITEMS(x, k, steps))));
+    close_scope();
+}
+
+Test(derive, gradients_have_the_structure_of_their_argument, .init = open_scope) {
+    Ions ions = pith_initial(Ions);
+    ions.position = some_x();
+    ions.width = 5;
+    const pith_function *g = pith_grad(s, &trap_energy, NULL);
+    const Ions *d = pith_call(s, g, PITH_ITEMS(pith_freeze(s, Ions, &ions)));
+    pt_ok(s, d);
+    cr_assert(d->width == 5 && !d->charge && !d->kind);
+    near(d->position, 3, 2 * 5 * 3.5);
+    ions.charge = PITH_VECTOR(s, f64, 1, 2, 3, 4);
+    d = pith_call(s, g, PITH_ITEMS(pith_freeze(s, Ions, &ions)));
+    near(d->position, 1, -2 * 5 * 1.25 * 2);
+    near(d->charge, 2, 5 * 4);
+    close_scope();
+}
+
+Test(derive, integer_leaves_are_refused_or_have_zeros, .init = open_scope) {
+    Ions ions = pith_initial(Ions);
+    ions.position = some_x();
+    ions.kind = PITH_VECTOR(s, i64, 1, 2, 3, 4);
+    const Ions *frozen = pith_freeze(s, Ions, &ions);
+    pt_fails(PITH_E_DTYPE, s,
+             pith_call(s, pith_grad(s, &trap_energy, NULL), PITH_ITEMS(frozen)));
+    cr_assert_str_eq(pt_error.path, "[0].kind");
+    const pith_function *g =
+        pith_grad(s, &trap_energy, &(pith_derive_options){.skip_integers = true});
+    const Ions *d = pith_call(s, g, PITH_ITEMS(frozen));
+    pt_ok(s, d);
+    near(d->position, 2, 2 * 2 * 2 * 3);
+    cr_assert(pith_array_spec(d->kind) == pith_array_spec(ions.kind));
+    cr_assert(!pith_read_bool(s, pith_any(s, d->kind, PITH_ALL_AXES)));
+    close_scope();
+}
+
+/* ---- Composition ---- */
+
+/* The gradient with respect to x of x * bound, which is the bound tree. */
+static const pith_array *
+product(pith_scope *in, const pith_array *x, const pith_array *y) {
+    return pith_mul(in, x, y);
+}
+PITH_FUNCTION2(product_of, product, pith_array, pith_array, pith_array)
+static const pith_array *confused(pith_scope *in, const pith_array *x) {
+    const pith_function *f = pith_partial(in, &product_of, x);
+    return pith_mul(in, x,
+                    pith_call(in, pith_grad(in, f, NULL), PITH_ITEMS(pith_f64(in, 1))));
+}
+PITH_FUNCTION1(confusing, confused, pith_array, pith_array)
+
+/* d/dx (x d/dy (x y)) = 2 x: the inner derivation does not move x. */
+Test(derive, perturbations_are_not_confused, .init = open_scope) {
+    near(pith_call(s, pith_grad(s, &confusing, NULL), PITH_ITEMS(pith_f64(s, 3))), 0, 6);
+    near(pith_call(s, pith_jit(s, &confusing, NULL), PITH_ITEMS(pith_f64(s, 3))), 0, 9);
+    close_scope();
+}
+
+typedef struct {
+    const pith_array *value, *aux;
+} Scored;
+PITH_NODE(Scored, PITH_LEAF(value, "f64[]"), PITH_LEAF(aux, "i64[]"))
+static const Scored *score(pith_scope *in, const pith_array *x) {
+    return pith_record(
+        in, Scored, .value = wave(in, x),
+        .aux = pith_add(in, pith_i64(in, 3),
+                        pith_cast(in, pith_sum(in, x, PITH_ALL_AXES), PITH_I64)));
+}
+PITH_FUNCTION1(score_of, score, Scored, pith_array)
+
+Test(derive, aux_is_returned_unchanged, .init = open_scope) {
+    const pith_derive_options aux = {.aux = true};
+    const pith_array *x = some_x();
+    const void *d = pith_call(s, pith_grad(s, &score_of, &aux), PITH_ITEMS(x));
+    const void *all =
+        pith_call(s, pith_value_and_grad(s, &score_of, &aux), PITH_ITEMS(x));
+    cr_assert(pith_child_count(d) == 2 && pith_child_count(all) == 3);
+    cr_assert(pith_read_i64(s, item(d, 1)) == 7 && pith_read_i64(s, item(all, 2)) == 7);
+    cr_assert(pith_tree_equal(s, item(d, 0), item(all, 1)));
+    cr_assert(at(item(all, 0), 0) == at(wave(s, x), 0));
+    close_scope();
+}
+
+/* Half of the squared gradient, so that its own gradient is H g. */
+static const pith_array *steepness(pith_scope *in, const pith_array *x) {
+    const pith_array *g = pith_call(in, pith_grad(in, &wave_of, NULL), PITH_ITEMS(x));
+    return pith_mul(in, pith_sum(in, pith_mul(in, g, g), PITH_ALL_AXES),
+                    pith_f64(in, 0.5));
+}
+PITH_FUNCTION1(steepness_of, steepness, pith_array, pith_array)
+
+Test(derive, gradients_are_derived_inside_functions, .init = open_scope) {
+    const pith_array *x = some_x();
+    const pith_array *d = pith_call(s, pith_grad(s, &steepness_of, NULL), PITH_ITEMS(x));
+    for (int i = 0; i < 4; i++)
+        close_to(d, i, slope(&steepness_of, x, i, 1));
+    const pith_array *jitted = pith_call(
+        s, pith_jit(s, pith_grad(s, pith_jit(s, &steepness_of, NULL), NULL), NULL),
+        PITH_ITEMS(x));
+    cr_assert(pith_tree_equal(s, d, jitted));
+    close_scope();
+}
+
+/* ---- Checks ---- */
+
+static const pith_array *rooted(pith_scope *in, const pith_array *x) {
+    pith_check(in, pith_greater_equal(in, x, pith_f64(in, 0)), "x is negative");
+    return pith_sum(in, pith_sqrt(in, x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(root_of, rooted, pith_array, pith_array)
+
+Test(derive, checks_are_made_once, .init = open_scope) {
+    const pith_function *g = pith_grad(s, pith_grad(s, &root_of, NULL), NULL);
+    near(pith_call(s, g, PITH_ITEMS(pith_f64(s, 4))), 0, -0.25 / 8);
+    pith_collect_begin(s);
+    const pith_array *d = pith_call(s, g, PITH_ITEMS(pith_f64(s, -4)));
+    const pith_result *all = pith_collect_end(s, d);
+    cr_assert(pith_result_count(s, all) == 1 && pith_result_failed(s, all) == 1);
+    close_scope();
+}
+
+/* ---- Refused calls ---- */
+
+static const pith_array *vector(pith_scope *in, const pith_array *x) {
+    return pith_mul(in, x, x);
+}
+static const pith_array *counted(pith_scope *in, const pith_array *x) {
+    return pith_cast(in, wave(in, x), PITH_I64);
+}
+static const void *pair(pith_scope *in, const pith_array *x) {
+    return pith_tuple_make(in, PITH_ITEMS(x));
+}
+static const pith_array *reader(pith_scope *in, const pith_array *x) {
+    return pith_mul(in, x, pith_f64(in, pith_read_f64(in, x)));
+}
+PITH_FUNCTION1(vector_of, vector, pith_array, pith_array)
+PITH_FUNCTION1(count_of, counted, pith_array, pith_array)
+PITH_FUNCTION1(pair_of, pair, void, pith_array)
+PITH_FUNCTION1(reader_of, reader, pith_array, pith_array)
+
+Test(derive, values_are_floats_of_rank_0, .init = open_scope) {
+    const pith_array *x = some_x();
+    pt_fails(PITH_E_SHAPE, s,
+             pith_call(s, pith_grad(s, &vector_of, NULL), PITH_ITEMS(x)));
+    pt_says("pith_grad: vector: expected a value of rank 0, got f64[4]");
+    pt_fails(PITH_E_DTYPE, s, pith_call(s, pith_grad(s, &count_of, NULL), PITH_ITEMS(x)));
+    pt_says("expected a value of a float dtype, got i64");
+    pt_fails(PITH_E_STRUCTURE, s,
+             pith_call(s, pith_grad(s, &pair_of, NULL), PITH_ITEMS(x)));
+    pt_fails(PITH_E_TRACED, s,
+             pith_call(s, pith_grad(s, &reader_of, NULL), PITH_ITEMS(pith_f64(s, 1))));
+    pt_fails(PITH_E_TYPE, s,
+             pith_call(s, pith_grad(s, &wave_of, &(pith_derive_options){.aux = true}),
+                       PITH_ITEMS(x)));
+    pt_says("expected a record with the members value and aux, got another tree");
+    close_scope();
+}
+
+Test(derive, wrong_selections_are_refused, .init = open_scope) {
+    pt_fails(PITH_E_ARG, s, pith_grad(s, NULL, NULL));
+    pt_fails(
+        PITH_E_ARG, s,
+        pith_grad(s, &wave_of, &(pith_derive_options){.arguments = PITH_ARGUMENT(1)}));
+    pt_says("select argument [1]: expected [0] to [0]");
+    pt_fails(PITH_E_ARG, s,
+             pith_grad(s, &trap_energy,
+                       &(pith_derive_options){.paths = (const char *[]){NULL}}));
+    pt_fails(
+        PITH_E_PATH, s,
+        pith_grad(s, &trap_energy, &(pith_derive_options){.paths = PITH_PATHS("[1]")}));
+    pt_fails(PITH_E_ARG, s,
+             pith_grad(s, &trap_energy,
+                       &(pith_derive_options){.paths = PITH_PATHS("[0].charge", "[0]")}));
+    pt_says("select a part twice");
+    pt_fails(
+        PITH_E_ARG, s,
+        pith_grad(s, &trap_energy,
+                  &(pith_derive_options){.arguments = 1, .paths = PITH_PATHS("[0]")}));
+    close_scope();
+}
