@@ -50,7 +50,37 @@ typedef struct pith_derive_options {
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
 } pith_derive_options;
 
+/** A value with its tangent. After an error all are NULL. */
+typedef struct pith_pushed {
+    const void *value;   /**< the function's value */
+    const void *tangent; /**< its tangent: the structure of the value */
+    const void *aux;     /**< with options->aux; otherwise NULL */
+} pith_pushed;
+
 PITH_BEGIN
+
+/**
+ * Forward mode: the value of a function at @p primals, and the derivative along
+ * @p tangent. Outside of traces the derived program is cached as that of a compiled
+ * function.
+ *
+ * @param count Number of primals: that of the parameters of @p function.
+ * @param tangent Like the selected part of the primals; a tuple if several are selected.
+ * @param options NULL for the defaults.
+ * @return Value and tangent, owned by @p s. Leaves of the value of integer dtypes have
+ * the tangent 0.
+ *
+ * @par Errors
+ * PITH_E_ARG: the number of primals differs. PITH_E_STRUCTURE, PITH_E_SHAPE,
+ * PITH_E_DTYPE: the tangent is not like the selected part. Those of pith_grad, except
+ * those of the value.
+ */
+PITH_API pith_pushed pith_jvp(pith_scope *s,
+                              const pith_function *function,
+                              int64_t count,
+                              const void *const *primals,
+                              const void *tangent,
+                              const pith_derive_options *options);
 
 /**
  * The gradient of a function whose value is a float of rank 0, by reverse mode: a
@@ -81,13 +111,28 @@ PITH_API const pith_function *pith_grad(pith_scope *s,
 PITH_API const pith_function *pith_value_and_grad(pith_scope *s,
                                                   const pith_function *function,
                                                   const pith_derive_options *options);
+/**
+ * The product of the Hessian of a function with a direction, by forward mode over
+ * reverse: a function with the parameters of @p function and the direction, which is like
+ * the selected part. It returns a tuple of the gradient, the product, and with
+ * options->aux aux.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function has four parameters. Those of pith_grad and, for the direction,
+ * of pith_jvp.
+ */
+PITH_API const pith_function *pith_hessian_product(pith_scope *s,
+                                                   const pith_function *function,
+                                                   const pith_derive_options *options);
 
 PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_grad(s, ...)           pith_grad(PITH_AT(s), __VA_ARGS__)
-#    define pith_value_and_grad(s, ...) pith_value_and_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_jvp(s, ...)             pith_jvp(PITH_AT(s), __VA_ARGS__)
+#    define pith_grad(s, ...)            pith_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_value_and_grad(s, ...)  pith_value_and_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_hessian_product(s, ...) pith_hessian_product(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 

@@ -282,3 +282,90 @@ Test(derive, wrong_selections_are_refused, .init = open_scope) {
                   &(pith_derive_options){.arguments = 1, .paths = PITH_PATHS("[0]")}));
     close_scope();
 }
+
+/* ---- Forward mode ---- */
+
+static const pith_array *along(void) {
+    return PITH_VECTOR(s, f64, 1, -0.5, 0.25, 2);
+}
+
+Test(derive, tangents_agree_with_gradients, .init = open_scope) {
+    const pith_array *x = some_x(), *t = along();
+    const pith_array *d = pith_call(s, pith_grad(s, &wave_of, NULL), PITH_ITEMS(x));
+    for (int k = 0; k < 3; k++) {
+        const pith_pushed y = pith_jvp(s, &wave_of, PITH_ITEMS(x), t, NULL);
+        pt_ok(s, y.tangent);
+        cr_assert(!y.aux && at(y.value, 0) == at(wave(s, x), 0));
+        near(y.tangent, 0,
+             pith_read_f64(s, pith_sum(s, pith_mul(s, d, t), PITH_ALL_AXES)));
+    }
+    const pith_jit_info info = pith_jit_about(rt);
+    cr_assert(info.misses == 2 && info.hits == 2);
+    close_scope();
+}
+
+Test(derive, tangents_have_the_structure_of_the_value, .init = open_scope) {
+    const pith_array *x = some_x(), *t = along();
+    const pith_pushed y = pith_jvp(s, &pair_of, PITH_ITEMS(x), t, NULL);
+    cr_assert(pith_tree_equal(s, item(y.value, 0), x));
+    cr_assert(pith_tree_equal(s, item(y.tangent, 0), t));
+    const pith_pushed z =
+        pith_jvp(s, &score_of, PITH_ITEMS(x), t, &(pith_derive_options){.aux = true});
+    cr_assert(pith_read_i64(s, z.aux) == 7);
+    const pith_pushed n = pith_jvp(s, &score_of, PITH_ITEMS(x), t, NULL);
+    const Scored *scored = n.tangent;
+    near(scored->value, 0, at(z.tangent, 0));
+    cr_assert(pith_read_i64(s, scored->aux) == 0);
+    close_scope();
+}
+
+Test(derive, several_tangents_are_a_tuple, .init = open_scope) {
+    const pith_function *energy = pith_jit(
+        s, &chain_energy, &(pith_jit_options){.static_arguments = PITH_ARGUMENT(2)});
+    const pith_array *x = some_x(), *k = pith_f64(s, 3), *steps = pith_i64(s, 2),
+                     *dk = pith_f64(s, 0.5);
+    const pith_derive_options both = {.arguments = PITH_ARGUMENT(0) | PITH_ARGUMENT(1)};
+    const void *t = pith_tuple_make(s, PITH_ITEMS(along(), dk));
+    const pith_pushed y = pith_jvp(s, energy, PITH_ITEMS(x, k, steps), t, &both);
+    const void *d = pith_call(s, pith_grad(s, energy, &both), PITH_ITEMS(x, k, steps));
+    near(y.tangent, 0,
+         pith_read_f64(s, pith_sum(s, pith_mul(s, item(d, 0), along()), PITH_ALL_AXES)) +
+             0.5 * at(item(d, 1), 0));
+    pt_fails(PITH_E_STRUCTURE, s,
+             pith_jvp(s, energy, PITH_ITEMS(x, k, steps), dk, &both));
+    pt_says("expected a tuple of 2");
+    pt_fails(PITH_E_SHAPE, s, pith_jvp(s, energy, PITH_ITEMS(x, k, steps), dk, NULL));
+    pt_says("function chain's tangent: expected f64[4], got f64[]");
+    pt_fails(PITH_E_ARG, s, pith_jvp(s, energy, PITH_ITEMS(x, k), dk, NULL));
+    close_scope();
+}
+
+/* A jvp inside a function that is derived. */
+static const pith_array *pushed(pith_scope *in, const pith_array *x) {
+    return pith_jvp(in, &wave_of, PITH_ITEMS(x), pith_ones(in, PITH_F64, PITH_SHAPE(4)),
+                    NULL)
+        .tangent;
+}
+PITH_FUNCTION1(pushed_of, pushed, pith_array, pith_array)
+
+Test(derive, hessian_products_are_symmetric, .init = open_scope) {
+    const pith_array *x = some_x(), *ones = pith_ones(s, PITH_F64, PITH_SHAPE(4));
+    const pith_function *h = pith_hessian_product(s, &wave_of, NULL);
+    const void *both = pith_call(s, h, PITH_ITEMS(x, along()));
+    const pith_array *product = item(both, 1);
+    cr_assert(pith_tree_equal(s, item(both, 0),
+                              pith_call(s, pith_grad(s, &wave_of, NULL), PITH_ITEMS(x))));
+    for (int i = 0; i < 4; i++) {
+        const double at_x = at(x, i);
+        near(product, i,
+             at(along(), i) *
+                 (-sin(at_x) * at_x * at_x + 4 * cos(at_x) * at_x + 2 * sin(at_x)));
+    }
+    const pith_array *row = item(pith_call(s, h, PITH_ITEMS(x, ones)), 1);
+    const pith_array *of_pushed =
+        pith_call(s, pith_grad(s, &pushed_of, NULL), PITH_ITEMS(x));
+    for (int i = 0; i < 4; i++)
+        near(of_pushed, i, at(row, i));
+    pt_fails(PITH_E_SHAPE, s, pith_call(s, h, PITH_ITEMS(x, pith_f64(s, 1))));
+    close_scope();
+}

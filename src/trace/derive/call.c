@@ -266,6 +266,80 @@ pithp_value *pithp_derivation_add(pithp_derivation_call *c,
                : NULL;
 }
 
+/* The input of the program that a leaf of a part is, and its successor; -1: none. */
+static int64_t next_input(const pithp_derivation_call *c,
+                          const pithp_selected *part,
+                          int64_t leaf,
+                          int64_t *next) {
+    return c->known[part->argument][part->first + leaf] ? -1 : (*next)++;
+}
+
+/* The trees for the selected parts: one is itself, several are a tuple. */
+static pith_status tangent_parts(pithp_derivation_call *c, const void **parts) {
+    const int64_t got =
+        pith_kind(c->tangent) == PITH_NODE_TUPLE ? pith_child_count(c->tangent) : -1;
+    if (c->selected_count == 1) {
+        parts[0] = c->tangent;
+        return PITH_OK;
+    }
+    if (got != c->selected_count)
+        return pithp_fail(c->s, PITH_E_STRUCTURE, NULL,
+                          "%s: %s: %s: expected a tuple of %d", c->function, c->f->name,
+                          c->derived->kind->tangent, c->selected_count);
+    for (int p = 0; p < c->selected_count; p++)
+        if (!(parts[p] = pith_child(c->tangent, p)))
+            return pithp_fail(c->s, PITH_E_STRUCTURE, NULL,
+                              "%s: %s: %s: item %d is absent", c->function, c->f->name,
+                              c->derived->kind->tangent, p);
+    return PITH_OK;
+}
+
+/* Set the tangents of the inputs that a part is; values: by input of the program. */
+static pith_status read_tangent(pithp_derivation_call *c,
+                                const pithp_selected *part,
+                                const void *tree,
+                                pithp_value *values) {
+    const pithp_returned r = {c->function, "function", c->f, c->derived->kind->tangent};
+    pithp_flat f;
+    pith_status rc = pithp_returned_check(c->s, &r, part->node, &part->flat, tree);
+    if (rc != PITH_OK || (rc = pithp_flat_make(c->s, &f, tree, NULL, NULL)) != PITH_OK)
+        return rc;
+    int64_t next = part->input;
+    for (int64_t k = 0; k < f.structure.item_count && rc == PITH_OK; k++) {
+        const int64_t input = next_input(c, part, k, &next);
+        if (input < 0 || !c->moves[input])
+            continue;
+        rc = pithp_operand_check(c->s, f.items[k], c->f->name, c->derived->kind->tangent);
+        if (rc == PITH_OK) {
+            values[input] = pithp_trace_value(c->s, c->trace, f.items[k]);
+            rc = c->s->error.code;
+        } else {
+            pithp_item_prefix(c->s, &f.structure, k);
+        }
+    }
+    pithp_flat_end(&f);
+    return rc;
+}
+
+pithp_value *pithp_derivation_tangents(pithp_derivation_call *c) {
+    const int64_t inputs = c->program->input_count;
+    const size_t bytes = (size_t)(3 * inputs + 1) * sizeof(pithp_value);
+    pithp_value *all = pithp_scope_allocate(c->s, bytes), *by_input = all + 2 * inputs;
+    const void **parts =
+        pithp_scope_allocate(c->s, ((size_t)c->selected_count + 1) * sizeof *parts);
+    if (!all || !parts || tangent_parts(c, parts) != PITH_OK)
+        return NULL;
+    for (int p = 0; p < c->selected_count; p++)
+        if (read_tangent(c, &c->selected[p], parts[p], by_input) != PITH_OK)
+            return NULL;
+    memcpy(all, c->inputs, (size_t)inputs * sizeof *all);
+    int64_t n = inputs;
+    for (int64_t k = 0; k < inputs; k++)
+        if (c->moves[k])
+            all[n++] = by_input[k];
+    return all;
+}
+
 /* Traced arrays of values. NULL: error set. */
 static const pith_array **
 arrays_of(pithp_derivation_call *c, int64_t count, const pithp_value *values) {
@@ -339,13 +413,12 @@ static const void *gradient_of(pithp_derivation_call *c,
         pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *items);
     for (int64_t k = 0; k < part->input; k++)
         values += reaches[k];
-    int64_t input = part->input;
+    int64_t next = part->input;
     for (int64_t k = 0; items && k < count; k++) {
-        const bool known = c->known[part->argument][part->first + k];
-        const bool reached = !known && reaches[input];
-        input += !known;
-        items[k] = reached ? pithp_trace_array(c->s, c->trace, *values++)
-                           : zeros(c, part->flat.structure.specs[k]);
+        const int64_t input = next_input(c, part, k, &next);
+        items[k] = input >= 0 && reaches[input]
+                       ? pithp_trace_array(c->s, c->trace, *values++)
+                       : zeros(c, part->flat.structure.specs[k]);
         if (!items[k])
             return NULL;
     }

@@ -19,7 +19,7 @@ struct pithp_derivation_call;
 typedef struct pithp_derived_kind {
     const char *function; /* that makes it: "pith_grad" */
     bool scalar;          /* the value is a float of rank 0 */
-    bool forward;         /* the last argument or the bound tree is the tangent */
+    const char *tangent;  /* forward mode: the name of the tangent; or NULL */
     /* Derive the recorded program of the call. NULL: error set. */
     const void *(*derive)(struct pithp_derivation_call *c);
 } pithp_derived_kind;
@@ -68,7 +68,7 @@ typedef struct pithp_derivation_call {
     const char *function;   /* of the user: "pith_grad" */
     const pith_function *f; /* the base function */
     const void *const *given;
-    const void *tangent; /* kind->forward: the tangent of the selected parts */
+    const void *tangent; /* of the selected parts: the bound tree or the last argument */
     pithp_flat arguments[PITHP_MOST_PARAMETERS];
     int argument_count;
     bool *moving[PITHP_MOST_PARAMETERS]; /* by leaf */
@@ -88,6 +88,10 @@ typedef struct pithp_derivation_call {
 const void *
 pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *given);
 
+/* The inputs of a program in forward mode: those of the recorded program, then the
+ * tangents of those that move, which are checked. In memory of the scope. NULL: error
+ * set. */
+pithp_value *pithp_derivation_tangents(pithp_derivation_call *c);
 /* Add a program to the trace: values of its outputs, in memory of the scope. NULL: error
  * set. */
 pithp_value *pithp_derivation_add(pithp_derivation_call *c,

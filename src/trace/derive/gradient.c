@@ -1,8 +1,5 @@
-/* Gradients by reverse mode, and products with Hessians: forward mode over reverse. */
-#include "program/pass/pass.h"
+/* Gradients by reverse mode. */
 #include "trace/derive/derive_internal.h"
-
-#include <string.h>
 
 /* ---- Gradients ---- */
 
