@@ -57,6 +57,13 @@ typedef struct pith_pushed {
     const void *aux;     /**< with options->aux; otherwise NULL */
 } pith_pushed;
 
+/** A value with a linear map. After an error all are NULL. */
+typedef struct pith_linearized {
+    const void *value;        /**< the function's value */
+    const void *aux;          /**< with options->aux; otherwise NULL */
+    const pith_function *map; /**< a function of one tree */
+} pith_linearized;
+
 PITH_BEGIN
 
 /**
@@ -112,6 +119,36 @@ PITH_API const pith_function *pith_value_and_grad(pith_scope *s,
                                                   const pith_function *function,
                                                   const pith_derive_options *options);
 /**
+ * The value of a function at @p primals, and the map from tangents to the tangent of the
+ * value: a function of one tree like the selected part, or of a tuple if several are
+ * selected. The map computes what depends on the tangent alone. What else it needs is
+ * bound in it: arrays that are leaves of the primals are shared with them, and donating
+ * these is refused. pith_keep moves the map to an outer scope.
+ *
+ * @return Value, aux and map, owned by @p s.
+ *
+ * @par Errors
+ * Those of pith_jvp, except those of the tangent.
+ * @par Errors of calls of the map
+ * PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE: the tangent is not like the selected
+ * part.
+ */
+PITH_API pith_linearized pith_linearize(pith_scope *s,
+                                        const pith_function *function,
+                                        int64_t count,
+                                        const void *const *primals,
+                                        const pith_derive_options *options);
+/**
+ * As pith_linearize, with the transposed map: from a cotangent like the value to the
+ * gradient of the selected part. The value may be any tree. Cotangents of its leaves of
+ * integer dtypes are not read.
+ */
+PITH_API pith_linearized pith_vjp(pith_scope *s,
+                                  const pith_function *function,
+                                  int64_t count,
+                                  const void *const *primals,
+                                  const pith_derive_options *options);
+/**
  * The product of the Hessian of a function with a direction, by forward mode over
  * reverse: a function with the parameters of @p function and the direction, which is like
  * the selected part. It returns a tuple of the gradient, the product, and with
@@ -132,6 +169,8 @@ PITH_END
 #    define pith_jvp(s, ...)             pith_jvp(PITH_AT(s), __VA_ARGS__)
 #    define pith_grad(s, ...)            pith_grad(PITH_AT(s), __VA_ARGS__)
 #    define pith_value_and_grad(s, ...)  pith_value_and_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_linearize(s, ...)       pith_linearize(PITH_AT(s), __VA_ARGS__)
+#    define pith_vjp(s, ...)             pith_vjp(PITH_AT(s), __VA_ARGS__)
 #    define pith_hessian_product(s, ...) pith_hessian_product(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */

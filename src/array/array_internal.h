@@ -228,6 +228,17 @@ int pithp_axis(pith_scope *s, const char *function, int axis, int rank);
 
 /* ---- Traces: a function's calls recorded as a program ---- */
 
+/* An object that belongs to a recorded program, shared by those that use the program. */
+typedef struct pithp_attached {
+    atomic_int refs;
+    size_t bytes;
+    void (*free)(struct pithp_attached *a);
+} pithp_attached;
+static inline void pithp_attached_release(pithp_attached *a) { /* NULL does nothing */
+    if (a && atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1)
+        a->free(a);
+}
+
 /* Traced arrays live in a scope of the trace. After its end they become tombstones for a
  * while, so that use of a leaked one gives a precise error. */
 typedef struct pithp_trace {
@@ -238,6 +249,7 @@ typedef struct pithp_trace {
                      the library derives */
     pithp_error refused;         /* first PITH_E_TRACED, cleared or in an outer scope */
     struct pithp_checks *checks; /* recorded checks (array/checks/checks.h); NULL: none */
+    pithp_attached *attached;    /* for the cached program; NULL: none */
     /* The function's scope with its original settings, and the call that changed them
      * without restoring; function NULL: none. */
     const pith_scope *scope;

@@ -179,6 +179,8 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     t->program = NULL;
     pithp_checks_release(t->checks);
     t->checks = NULL;
+    pithp_attached_release(t->attached);
+    t->attached = NULL;
     bury(pithp_array_room_at(s->runtime)->graves, t->handles);
     return p;
 }

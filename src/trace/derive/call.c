@@ -233,9 +233,12 @@ out:
     return NULL;
 }
 
-const void *
-pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *given) {
+const void *pithp_derived_call_linear(const pith_function *self,
+                                      pith_scope *s,
+                                      const void *const *given,
+                                      pithp_attached **attached) {
     const pithp_derived *d = self->closure;
+    const bool more = self->arity > d->closure.base->arity;
     pithp_derivation_call *c = pithp_scope_allocate(s, sizeof *c);
     if (!c)
         return NULL;
@@ -246,12 +249,22 @@ pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *
     c->function = d->kind->function;
     c->f = d->closure.base;
     c->given = given;
-    c->tangent = d->closure.bound                       ? d->closure.bound
-                 : self->arity > d->closure.base->arity ? given[self->arity - 1]
-                                                        : NULL;
+    c->tangent = more ? given[self->arity - 1] : d->closure.bound;
     const void *result = derive(c);
     end(c);
+    *attached = c->attached;
     return s->error.code == PITH_OK ? result : NULL;
+}
+
+/* The program that is recorded keeps the linear map for its callers. */
+const void *
+pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *given) {
+    pithp_attached *attached = NULL;
+    pithp_trace *t = pithp_scope_trace(s);
+    const void *result = pithp_derived_call_linear(self, s, given, &attached);
+    pithp_attached_release(t->attached);
+    t->attached = attached;
+    return result;
 }
 
 /* ---- Derived programs in the trace ---- */
@@ -264,14 +277,6 @@ pithp_value *pithp_derivation_add(pithp_derivation_call *c,
     return outputs && pithp_program_inline(c->s, c->trace->program, p, inputs, outputs)
                ? outputs
                : NULL;
-}
-
-/* The input of the program that a leaf of a part is, and its successor; -1: none. */
-static int64_t next_input(const pithp_derivation_call *c,
-                          const pithp_selected *part,
-                          int64_t leaf,
-                          int64_t *next) {
-    return c->known[part->argument][part->first + leaf] ? -1 : (*next)++;
 }
 
 /* The trees for the selected parts: one is itself, several are a tuple. */
@@ -306,7 +311,7 @@ static pith_status read_tangent(pithp_derivation_call *c,
         return rc;
     int64_t next = part->input;
     for (int64_t k = 0; k < f.structure.item_count && rc == PITH_OK; k++) {
-        const int64_t input = next_input(c, part, k, &next);
+        const int64_t input = pithp_selected_input(c, part, k, &next);
         if (input < 0 || !c->moves[input])
             continue;
         rc = pithp_operand_check(c->s, f.items[k], c->f->name, c->derived->kind->tangent);
@@ -340,51 +345,54 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c) {
     return all;
 }
 
-/* Traced arrays of values. NULL: error set. */
-static const pith_array **
-arrays_of(pithp_derivation_call *c, int64_t count, const pithp_value *values) {
+const pith_array **
+pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values) {
     const pith_array **arrays =
-        pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *arrays);
+        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *arrays);
     for (int64_t k = 0; arrays && k < count; k++)
-        if (!(arrays[k] = pithp_trace_array(c->s, c->trace, values[k])))
+        if (!(arrays[k] = pithp_trace_array(s, pithp_scope_trace(s), values[k])))
             return NULL;
     return arrays;
 }
 
 pith_status pithp_derivation_checks(pithp_derivation_call *c,
                                     const pithp_value *outputs) {
-    const pith_array **arrays = arrays_of(c, pithp_checks_values(c->part.checks),
-                                          outputs + c->value_count + c->aux_count);
+    const pith_array **arrays =
+        pithp_trace_arrays(c->s, pithp_checks_values(c->part.checks),
+                           outputs + c->value_count + c->aux_count);
     return arrays ? pithp_checks_replay(c->s, c->part.checks, arrays, false)
                   : c->s->error.code;
 }
 
-/* A traced array of zeros. NULL: error set. */
-static const pith_array *zeros(pithp_derivation_call *c, const pith_spec *spec) {
+const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec) {
+    pithp_trace *t = pithp_scope_trace(s);
     pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank};
     memcpy(params.shape, spec->shape, sizeof params.shape);
-    const pithp_value v = pithp_program_add(c->s, c->trace->program, PITHP_OP_FULL, 0,
-                                            NULL, &params, c->s->site);
-    return v < 0 ? NULL : pithp_trace_array(c->s, c->trace, v);
+    const pithp_value v =
+        pithp_program_add(s, t->program, PITHP_OP_FULL, 0, NULL, &params, s->site);
+    return v < 0 ? NULL : pithp_trace_array(s, t, v);
 }
 
-/* Build a tree of tangents or gradients: hooks are for values. NULL: error set. */
-static const void *
-build(pithp_derivation_call *c, const pithp_flat *like, const pith_array *const *items) {
-    const bool before = c->s->no_validation;
-    c->s->no_validation = true;
-    const void *tree = pithp_part_build(c->s, like, items);
-    c->s->no_validation = before;
+const void *pithp_tangent_build(pith_scope *s,
+                                const pithp_structure *like,
+                                const pith_array *const *items) {
+    const bool before = s->no_validation;
+    if (pithp_structure_hold(s, like) != PITH_OK)
+        return NULL;
+    s->no_validation = true;
+    const void *tree = pithp_build(s, like, NULL, items);
+    s->no_validation = before;
     return tree;
 }
 
 const void *pithp_derivation_value(pithp_derivation_call *c, const pithp_value *outputs) {
-    const pith_array **arrays = arrays_of(c, c->value_count, outputs);
+    const pith_array **arrays = pithp_trace_arrays(c->s, c->value_count, outputs);
     return arrays ? pithp_part_build(c->s, &c->part.flats[0], arrays) : NULL;
 }
 
 const void *pithp_derivation_aux(pithp_derivation_call *c, const pithp_value *outputs) {
-    const pith_array **arrays = arrays_of(c, c->aux_count, outputs + c->value_count);
+    const pith_array **arrays =
+        pithp_trace_arrays(c->s, c->aux_count, outputs + c->value_count);
     return arrays ? pithp_part_build(c->s, &c->part.flats[1], arrays) : NULL;
 }
 
@@ -396,42 +404,42 @@ const void *pithp_derivation_tangent(pithp_derivation_call *c,
         pithp_scope_allocate(c->s, ((size_t)c->value_count + 1) * sizeof *items);
     for (int64_t k = 0; items && k < c->value_count; k++) {
         items[k] = moves[k] ? pithp_trace_array(c->s, c->trace, *tangents++)
-                            : zeros(c, like->structure.specs[k]);
+                            : pithp_trace_zeros(c->s, like->structure.specs[k]);
         if (!items[k])
             return NULL;
     }
-    return items ? build(c, like, items) : NULL;
+    return items ? pithp_tangent_build(c->s, &like->structure, items) : NULL;
 }
 
 /* The gradient of one part. */
 static const void *gradient_of(pithp_derivation_call *c,
                                const pithp_selected *part,
-                               const bool *reaches,
+                               const bool *reached,
                                const pithp_value *values) {
     const int64_t count = part->flat.structure.item_count;
     const pith_array **items =
         pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *items);
     for (int64_t k = 0; k < part->input; k++)
-        values += reaches[k];
+        values += reached[k];
     int64_t next = part->input;
     for (int64_t k = 0; items && k < count; k++) {
-        const int64_t input = next_input(c, part, k, &next);
-        items[k] = input >= 0 && reaches[input]
+        const int64_t input = pithp_selected_input(c, part, k, &next);
+        items[k] = input >= 0 && reached[input]
                        ? pithp_trace_array(c->s, c->trace, *values++)
-                       : zeros(c, part->flat.structure.specs[k]);
+                       : pithp_trace_zeros(c->s, part->flat.structure.specs[k]);
         if (!items[k])
             return NULL;
     }
-    return items ? build(c, &part->flat, items) : NULL;
+    return items ? pithp_tangent_build(c->s, &part->flat.structure, items) : NULL;
 }
 
 const void *pithp_derivation_gradient(pithp_derivation_call *c,
-                                      const bool *reaches,
+                                      const bool *reached,
                                       const pithp_value *values) {
     const void **parts =
         pithp_scope_allocate(c->s, ((size_t)c->selected_count + 1) * sizeof *parts);
     for (int p = 0; parts && p < c->selected_count; p++)
-        if (!(parts[p] = gradient_of(c, &c->selected[p], reaches, values)))
+        if (!(parts[p] = gradient_of(c, &c->selected[p], reached, values)))
             return NULL;
     return !parts ? NULL
            : c->selected_count == 1

@@ -31,14 +31,18 @@ typedef struct pithp_derived {
     pith_derive_options options; /* with paths of the scope */
 } pithp_derived;
 
-/* A derived function of s over f: `like` has its parameters and result. tangent: a tree
- * to bind, or NULL. NULL: error set. */
+/* A derived function of s over f, not compiled: `like` has its parameters and result.
+ * tangent: a tree to bind, or NULL. NULL: error set. */
 const pith_function *pithp_derived_make(pith_scope *s,
                                         const pithp_derived_kind *kind,
                                         const pith_function *f,
                                         const pith_function *like,
                                         const void *tangent,
                                         const pith_derive_options *options);
+/* Compile it, with the static arguments of f. NULL does nothing. NULL: error set. */
+const pith_function *pithp_derived_compile(pith_scope *s,
+                                           const pith_function *derived,
+                                           const pith_function *f);
 /* Check a function of the user and the options of its derivation; `o` receives them. */
 pith_status pithp_derive_check(pith_scope *s,
                                const char *function,
@@ -82,11 +86,18 @@ typedef struct pithp_derivation_call {
     bool *moves;                    /* by input of the program */
     pithp_value *inputs;            /* by input of the program: in the trace */
     int64_t value_count, aux_count; /* outputs; then those of checks */
+    pithp_attached *attached;       /* made by the derivation, one reference; or NULL */
 } pithp_derivation_call;
 
 /* The implementation of pith_function.call of derived functions. */
 const void *
 pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *given);
+/* The same for a derivation that makes a linear map: `attached` receives its
+ * pithp_linear, with a reference. */
+const void *pithp_derived_call_linear(const pith_function *self,
+                                      pith_scope *s,
+                                      const void *const *given,
+                                      pithp_attached **attached);
 
 /* The inputs of a program in forward mode: those of the recorded program, then the
  * tangents of those that move, which are checked. In memory of the scope. NULL: error
@@ -107,40 +118,86 @@ const void *pithp_derivation_aux(pithp_derivation_call *c, const pithp_value *ou
 const void *pithp_derivation_tangent(pithp_derivation_call *c,
                                      const bool *moves,
                                      const pithp_value *tangents);
-/* A tree like the selected parts. reaches: by input of the program, whether it has a
+/* A tree like the selected parts. reached: by input of the program, whether it has a
  * value, in order; others are zeros. NULL: error set. */
 const void *pithp_derivation_gradient(pithp_derivation_call *c,
-                                      const bool *reaches,
+                                      const bool *reached,
                                       const pithp_value *values);
+/* The input of the program that a leaf of a selected part is, after which *next is that
+ * of the next leaf; -1: none. Begin with part->input. */
+static inline int64_t pithp_selected_input(const pithp_derivation_call *c,
+                                           const pithp_selected *part,
+                                           int64_t leaf,
+                                           int64_t *next) {
+    return c->known[part->argument][part->first + leaf] ? -1 : (*next)++;
+}
+/* Traced arrays of values, in memory of the scope. NULL: error set. */
+const pith_array **
+pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values);
+/* A traced array of zeros. NULL: error set. */
+const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec);
+/* Build a tree of tangents or gradients: hooks are for values. NULL: error set. */
+const void *pithp_tangent_build(pith_scope *s,
+                                const pithp_structure *like,
+                                const pith_array *const *items);
 /* A tuple of two trees and aux if the options ask for it. NULL: error set. */
 const void *pithp_derivation_tuple(pithp_derivation_call *c,
                                    const void *a,
                                    const void *b,
                                    const pithp_value *outputs);
 
-/* ---- Programs (reverse.c) ---- */
+/* ---- Linear maps (map.c) ---- */
 
-/* A program in reverse: forward and transposed, with one reference each. The inputs of
- * transposed are residuals and a cotangent for each value that moves; its outputs are
- * the cotangents of the inputs that `reaches` marks. */
-typedef struct pithp_reverse {
-    pithp_program *forward, *transposed;
-    bool *reaches;          /* by input of the program, in memory of the scope */
-    bool *moves;            /* by output of the program, likewise */
-    int64_t residual_count; /* the last outputs of forward */
-} pithp_reverse;
+/* The program of a linear map: residuals and leaves of the argument to leaves of the
+ * result. Immutable, and shared by maps over different residuals. */
+typedef struct pithp_linear {
+    pithp_attached attached;
+    pith_runtime *runtime;
+    uint64_t serial;      /* its identity: addresses are used again */
+    const char *function; /* that made it */
+    pithp_program *program;
+    int64_t residual_count;
+    pithp_structure argument, result;
+    int64_t *inputs;  /* by leaf of the argument: its input after the residuals, or -1 */
+    int64_t *outputs; /* by leaf of the result: its output; -1: zeros */
+} pithp_linear;
 
-/* value_count: the first outputs of p, of which cotangents are given. False: error set,
- * and nothing is to be released. */
-bool pithp_reverse_make(pith_scope *s,
-                        const pithp_program *p,
-                        const bool *moves,
-                        int64_t value_count,
-                        pithp_reverse *r);
-void pithp_reverse_end(pithp_reverse *r);
-/* One program: inputs of p -> its outputs, then gradients of the first output for the
- * inputs that r->reaches marks. NULL: error set. */
+/* The map with these residuals, a tuple: a function of s that is not compiled. NULL:
+ * error set. */
+const pith_function *pithp_map_make(pith_scope *s,
+                                    pithp_linear *linear,
+                                    const char *name,
+                                    const void *residuals);
+
+/* ---- Programs (split.c) ---- */
+
+/* A program in two, with one reference each: `forward` has the residuals as its last
+ * outputs. The inputs of `linear` are residuals, then the tangents of the inputs that
+ * move, or in reverse the cotangents of the values that move. Its outputs are the
+ * tangents of the values that move, or the cotangents of the inputs that are reached. */
+typedef struct pithp_split {
+    pithp_program *forward, *linear;
+    int64_t residual_count;
+    bool *reached; /* by input of the program, in memory of the scope: whether linear has
+                      a tangent or a cotangent of it */
+    bool *moves;   /* by output of the program, likewise */
+} pithp_split;
+
+/* value_count: the first outputs of p, which have tangents. False: error set, and nothing
+ * is to be released. */
+bool pithp_split_make(pith_scope *s,
+                      const pithp_program *p,
+                      const bool *moves,
+                      int64_t value_count,
+                      bool reverse,
+                      pithp_split *split);
+void pithp_split_end(pithp_split *split);
+/* Drop the residuals that linear does not read. Sets for each, in memory of the scope,
+ * whether it stays. NULL: error set. */
+bool *pithp_split_trim(pith_scope *s, pithp_split *split);
+/* A split in reverse as one program: inputs of p -> its outputs, then gradients of the
+ * first output for the inputs that are reached. NULL: error set. */
 pithp_program *
-pithp_reverse_join(pith_scope *s, const pithp_program *p, const pithp_reverse *r);
+pithp_split_join(pith_scope *s, const pithp_program *p, const pithp_split *split);
 
 #endif

@@ -46,7 +46,9 @@ static const void *call_apart(pith_scope *s,
     pith_function like = *f;
     like.result = NULL;
     const pith_function *derived =
-        work ? pithp_derived_make(work, kind, f, &like, tangent, o) : NULL;
+        work ? pithp_derived_compile(
+                   work, pithp_derived_make(work, kind, f, &like, tangent, o), f)
+             : NULL;
     const void *result =
         derived ? (pith_call)(pithp_on_behalf(s), derived, f->arity, primals) : NULL;
     if (work)
@@ -82,32 +84,32 @@ pith_pushed pith_jvp(pith_scope *s,
 
 /* The product, whose values are among the tangents of the gradient's program. */
 static const void *product_of(pithp_derivation_call *c,
-                              const bool *reaches,
+                              const bool *reached,
                               const bool *moves,
                               const pithp_value *tangents) {
     const int64_t inputs = c->program->input_count, values = c->program->output_count;
-    bool *reached = pithp_scope_allocate(c->s, (size_t)inputs + 1);
+    bool *moved = pithp_scope_allocate(c->s, (size_t)inputs + 1);
     pithp_value *of = pithp_scope_allocate(c->s, ((size_t)inputs + 1) * sizeof *of);
     int64_t n = 0;
-    if (!reached || !of)
+    if (!moved || !of)
         return NULL;
     for (int64_t k = 0; k < values; k++)
         tangents += moves[k];
     moves += values;
     for (int64_t k = 0; k < inputs; k++) {
-        reached[k] = reaches[k] && *moves;
-        if (reached[k])
+        moved[k] = reached[k] && *moves;
+        if (moved[k])
             of[n++] = *tangents++;
-        moves += reaches[k];
+        moves += reached[k];
     }
-    return pithp_derivation_gradient(c, reached, of);
+    return pithp_derivation_gradient(c, moved, of);
 }
 
 static const void *multiply(pithp_derivation_call *c) {
-    pithp_reverse r;
-    if (!pithp_reverse_make(c->s, c->program, c->moves, 1, &r))
+    pithp_split split;
+    if (!pithp_split_make(c->s, c->program, c->moves, 1, true, &split))
         return NULL;
-    pithp_program *joined = pithp_reverse_join(c->s, c->program, &r),
+    pithp_program *joined = pithp_split_join(c->s, c->program, &split),
                   *better = joined ? pithp_program_optimise(c->s, joined, PITHP_PASS_ALL)
                                    : NULL;
     bool *moves =
@@ -116,15 +118,15 @@ static const void *multiply(pithp_derivation_call *c) {
     const void *result = NULL;
     if (outputs) {
         const void *gradient = pithp_derivation_gradient(
-                       c, r.reaches, outputs + c->program->output_count),
-                   *product = gradient ? product_of(c, r.reaches, moves,
+                       c, split.reached, outputs + c->program->output_count),
+                   *product = gradient ? product_of(c, split.reached, moves,
                                                     outputs + better->output_count)
                                        : NULL;
         result = product ? pithp_derivation_tuple(c, gradient, product, outputs) : NULL;
     }
     pithp_program_release(joined);
     pithp_program_release(better);
-    pithp_reverse_end(&r);
+    pithp_split_end(&split);
     return result;
 }
 
@@ -150,5 +152,6 @@ const pith_function *pith_hessian_product(pith_scope *s,
     pith_function like = *function;
     like.result = NULL;
     like.parameters[like.arity++] = pithp_gradient_type(function, &o);
-    return pithp_derived_make(s, &hessian_kind, function, &like, NULL, &o);
+    return pithp_derived_compile(
+        s, pithp_derived_make(s, &hessian_kind, function, &like, NULL, &o), function);
 }

@@ -56,15 +56,16 @@ static const pithp_jit *compiled_below(const pith_function *f) {
     return NULL;
 }
 
-/* Compile a derived function over f, whose static arguments stay static. */
-static const pith_function *
-compile(pith_scope *s, const pith_function *derived, const pith_function *f) {
+const pith_function *pithp_derived_compile(pith_scope *s,
+                                           const pith_function *derived,
+                                           const pith_function *f) {
     const pithp_jit *below = compiled_below(f);
     pith_jit_options o = {0};
     int count = 0, kept = 0, argument;
     while (below && below->static_paths && below->static_paths[count])
         count++;
-    const char **paths = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *paths);
+    const char **paths =
+        derived ? pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *paths) : NULL;
     if (!paths)
         return NULL;
     for (int i = 0; i < count; i++)
@@ -90,7 +91,7 @@ const pith_function *pithp_derived_make(pith_scope *s,
         .kind = kind,
         .options = *options};
     const pithp_closure *made = pithp_function_make(s, &typed, &d.closure);
-    return made ? compile(s, made->function, f) : NULL;
+    return made ? made->function : NULL;
 }
 
 /* ---- Options ---- */

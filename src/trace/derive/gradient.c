@@ -4,27 +4,27 @@
 /* ---- Gradients ---- */
 
 /* The values of the outputs of the program and of the gradient. NULL: error set. */
-static pithp_value *add_gradient(pithp_derivation_call *c, bool **reaches) {
-    pithp_reverse r;
+static pithp_value *add_gradient(pithp_derivation_call *c, bool **reached) {
+    pithp_split split;
     pithp_value *outputs = NULL;
-    if (!pithp_reverse_make(c->s, c->program, c->moves, 1, &r))
+    if (!pithp_split_make(c->s, c->program, c->moves, 1, true, &split))
         return NULL;
-    pithp_program *joined = pithp_reverse_join(c->s, c->program, &r);
+    pithp_program *joined = pithp_split_join(c->s, c->program, &split);
     if (joined)
         outputs = pithp_derivation_add(c, joined, c->inputs);
-    *reaches = r.reaches;
+    *reached = split.reached;
     pithp_program_release(joined);
-    pithp_reverse_end(&r);
+    pithp_split_end(&split);
     return outputs && pithp_derivation_checks(c, outputs) == PITH_OK ? outputs : NULL;
 }
 
 static const void *derive_gradient(pithp_derivation_call *c, bool with_value) {
-    bool *reaches;
-    const pithp_value *outputs = add_gradient(c, &reaches);
+    bool *reached;
+    const pithp_value *outputs = add_gradient(c, &reached);
     if (!outputs)
         return NULL;
     const void *value = with_value ? pithp_derivation_value(c, outputs) : NULL,
-               *gradient = pithp_derivation_gradient(c, reaches,
+               *gradient = pithp_derivation_gradient(c, reached,
                                                      outputs + c->program->output_count);
     return gradient && !with_value == !value
                ? pithp_derivation_tuple(c, value, gradient, outputs)
@@ -53,7 +53,8 @@ pith_grad(pith_scope *s, const pith_function *f, const pith_derive_options *opti
         return NULL;
     pith_function like = *f;
     like.result = o.aux ? NULL : pithp_gradient_type(f, &o);
-    return pithp_derived_make(s, &grad_kind, f, &like, NULL, &o);
+    return pithp_derived_compile(s, pithp_derived_make(s, &grad_kind, f, &like, NULL, &o),
+                                 f);
 }
 
 const pith_function *pith_value_and_grad(pith_scope *s,
@@ -65,5 +66,6 @@ const pith_function *pith_value_and_grad(pith_scope *s,
         return NULL;
     pith_function like = *f;
     like.result = NULL;
-    return pithp_derived_make(s, &value_and_grad_kind, f, &like, NULL, &o);
+    return pithp_derived_compile(
+        s, pithp_derived_make(s, &value_and_grad_kind, f, &like, NULL, &o), f);
 }

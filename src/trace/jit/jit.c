@@ -196,8 +196,9 @@ static const void *call_any(const pithp_jit_closure *closure,
 /* Watched draws are seen when they are recorded, so that no cached program runs. */
 const void *pithp_jit_run_recorded(const pithp_jit_closure *closure,
                                    pith_scope *s,
-                                   const void *const *given) {
-    pith_scope *work = pith_scope_open_in(s);
+                                   const void *const *given,
+                                   pithp_attached **attached) {
+    pith_scope *work = pithp_scope_trace(s) ? pith_scope_open_in(s) : s;
     const void *result = NULL;
     pithp_jit_call c;
     if (!pithp_scope_writable(work))
@@ -209,12 +210,16 @@ const void *pithp_jit_run_recorded(const pithp_jit_closure *closure,
         pithp_jit_program *p =
             pithp_draws_watched() ? pithp_jit_record(&c) : find_or_record(&c);
         result = p ? run_program(p, &c) : NULL;
+        if (attached && p && (*attached = p->attached) != NULL)
+            atomic_fetch_add_explicit(&p->attached->refs, 1, memory_order_relaxed);
         pithp_jit_program_release(p);
         pithp_jit_call_end(&c);
     }
-    if (pith_failed(work) || pithp_keep_slots(s, 1, &result) != PITH_OK)
+    if (work == s)
+        return result;
+    if (!result || pith_failed(work) || pithp_keep_slots(s, 1, &result) != PITH_OK)
         result = NULL;
-    pith_scope_close(work);
+    pith_scope_close(work); /* its error moves to s */
     return result;
 }
 
@@ -262,7 +267,7 @@ call_eager(const pith_function *self, pith_scope *s, const void *const *given) {
     if (pithp_scope_trace(s) || pithp_draws_watched())
         return pithp_jit_call_inside(closure, s, given);
     if (pithp_jit_must_trace(closure))
-        return pithp_jit_run_recorded(closure, s, given);
+        return pithp_jit_run_recorded(closure, s, given, NULL);
     return check_static(closure, s, given) == PITH_OK
                ? pithp_jit_run_apart(closure->closure.base, s, given)
                : NULL;

@@ -136,10 +136,12 @@ static inline bool pithp_jit_must_trace(const pithp_jit_closure *closure) {
     return base && base->kind->traced;
 }
 /* Record such a function and run its program, outside traces and for values in a trace.
+ * attached: receives what is attached to the program, with a reference; may be NULL.
  * NULL: error set (jit.c). */
 const void *pithp_jit_run_recorded(const pithp_jit_closure *closure,
                                    pith_scope *s,
-                                   const void *const *given);
+                                   const void *const *given,
+                                   pithp_attached **attached);
 
 /* ---- Programs ---- */
 
@@ -247,6 +249,7 @@ typedef struct pithp_jit_program {
     pithp_jit_key key;
     pithp_program *part;  /* inner trace; NULL: a program, which has the members below */
     pithp_checks *checks; /* NULL: no checks */
+    pithp_attached *attached; /* by the function; NULL: nothing */
     pithp_executable *executable;
     const pithp_plan *plan; /* of the executable */
     pithp_jit_outputs outputs;

@@ -377,7 +377,7 @@ const void *pithp_jit_call_inside(const pithp_jit_closure *closure,
     const void *result = NULL;
     if (list_traced(&x) == PITH_OK)
         result = !x.count && pithp_jit_must_trace(closure)
-                     ? pithp_jit_run_recorded(closure, s, arguments)
+                     ? pithp_jit_run_recorded(closure, s, arguments, NULL)
                  : x.count && !pithp_draws_watched() ? find_or_record(&x, arguments)
                                                      : run(&x, arguments);
     release_lists(&x);

@@ -305,6 +305,9 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
             false; /* hooks ran on the traced result, without values */
         pithp_flat_end(&f);
     }
+    if ((p->attached = t->attached) != NULL)
+        p->bytes += p->attached->bytes;
+    t->attached = NULL;
     pithp_program *recorded = pithp_trace_end(s, t);
     if (rc == PITH_OK)
         rc = plan_program(s, c, p, recorded);
@@ -368,6 +371,7 @@ void pithp_jit_program_release(pithp_jit_program *p) {
     pithp_layout_release(rt, &p->outputs.made);
     pithp_jit_release_check_outputs(p);
     pithp_checks_release(p->checks);
+    pithp_attached_release(p->attached);
     pithp_structure_release(rt, &p->outputs.result);
     pithp_program_release(p->part);
     pithp_executable_free(p->executable);

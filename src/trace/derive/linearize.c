@@ -1,0 +1,302 @@
+/* Linearization: a value, and the map of its tangents, or the transposed map. */
+#include "base/in_flight.h"
+#include "trace/derive/derive_internal.h"
+#include "trace/jit/jit_internal.h"
+
+#include <string.h>
+
+/* ---- Linear programs ---- */
+
+static void free_linear(pithp_attached *attached) {
+    pithp_linear *l = (pithp_linear *)(void *)attached;
+    pith_runtime *rt = l->runtime;
+    pithp_release(rt, l->inputs, (size_t)l->argument.item_count * sizeof *l->inputs);
+    pithp_release(rt, l->outputs, (size_t)l->result.item_count * sizeof *l->outputs);
+    pithp_structure_release(rt, &l->argument);
+    pithp_structure_release(rt, &l->result);
+    pithp_program_release(l->program);
+    pithp_release(rt, l, sizeof *l);
+}
+
+/* The rank of each marked place among those marked; -1: not marked. NULL: error set. */
+static int64_t *ranks_of(pith_scope *s, int64_t count, const bool *marks) {
+    int64_t *ranks = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *ranks);
+    int64_t next = 0;
+    for (int64_t k = 0; ranks && k < count; k++)
+        ranks[k] = marks[k] ? next++ : -1;
+    return ranks;
+}
+
+/* Set the rank of each leaf of the selected parts. */
+static void
+rank_leaves(const pithp_derivation_call *c, const int64_t *ranks, int64_t *to) {
+    for (int p = 0; p < c->selected_count; p++) {
+        const pithp_selected *part = &c->selected[p];
+        int64_t next = part->input;
+        for (int64_t k = 0; k < part->flat.structure.item_count; k++) {
+            const int64_t input = pithp_selected_input(c, part, k, &next);
+            *to++ = input < 0 ? -1 : ranks[input];
+        }
+    }
+}
+
+/* The selected part or the tuple of them. NULL: error set. */
+static const void *selected_tree(const pithp_derivation_call *c) {
+    const void *nodes[PITHP_MOST_PARAMETERS], **all = nodes;
+    if (c->selected_count == 1)
+        return c->selected[0].node;
+    if (c->selected_count > PITHP_MOST_PARAMETERS &&
+        !(all = pithp_scope_allocate(c->s, (size_t)c->selected_count * sizeof *all)))
+        return NULL;
+    for (int p = 0; p < c->selected_count; p++)
+        all[p] = c->selected[p].node;
+    return pith_tuple_make(pithp_on_behalf(c->s), c->selected_count, all);
+}
+
+/* Fill in the structures of the map, and the places of their leaves. */
+static pith_status describe(pithp_derivation_call *c,
+                            pithp_linear *l,
+                            const pithp_split *split,
+                            bool reverse) {
+    pith_scope *s = c->s;
+    pithp_structure *of_primals = reverse ? &l->result : &l->argument,
+                    *of_value = reverse ? &l->argument : &l->result;
+    const void *tree = selected_tree(c);
+    pithp_flat flat;
+    if (!tree || pithp_flat_make(s, &flat, tree, NULL, NULL) != PITH_OK)
+        return s->error.code;
+    pith_status rc = pithp_structure_copy(s, of_primals, &flat.structure);
+    pithp_flat_end(&flat);
+    if (rc != PITH_OK ||
+        (rc = pithp_structure_copy(s, of_value, &c->part.flats[0].structure)) != PITH_OK)
+        return rc;
+    of_primals->hooks = of_value->hooks = false;
+    const size_t in = (size_t)l->argument.item_count * sizeof *l->inputs,
+                 out = (size_t)l->result.item_count * sizeof *l->outputs;
+    l->inputs = pithp_allocate(s->runtime, in);
+    l->outputs = pithp_allocate(s->runtime, out);
+    if ((in && !l->inputs) || (out && !l->outputs))
+        return pithp_fail_memory(s, in + out);
+    const int64_t *by_input = ranks_of(s, c->program->input_count, split->reached),
+                  *by_value = ranks_of(s, c->value_count, split->moves);
+    if (!by_input || !by_value)
+        return s->error.code;
+    rank_leaves(c, by_input, reverse ? l->outputs : l->inputs);
+    if (c->value_count)
+        memcpy(reverse ? l->inputs : l->outputs, by_value,
+               (size_t)c->value_count * sizeof *by_value);
+    return PITH_OK;
+}
+
+static pithp_attached *make_linear(pithp_derivation_call *c,
+                                   const pithp_split *split,
+                                   int64_t residuals,
+                                   bool reverse) {
+    static _Atomic uint64_t serial;
+    pithp_linear *l = pithp_allocate(c->s->runtime, sizeof *l);
+    if (!l) {
+        pithp_fail_memory(c->s, sizeof *l);
+        return NULL;
+    }
+    *l = (pithp_linear){.attached = {.free = free_linear},
+                        .runtime = c->s->runtime,
+                        .serial = atomic_fetch_add(&serial, 1),
+                        .function = c->function,
+                        .program = split->linear,
+                        .residual_count = residuals};
+    atomic_init(&l->attached.refs, 1);
+    pithp_program_retain(l->program);
+    if (describe(c, l, split, reverse) == PITH_OK) {
+        l->attached.bytes = sizeof *l + pithp_program_bytes(l->program);
+        return &l->attached;
+    }
+    pithp_attached_release(&l->attached);
+    return NULL;
+}
+
+/* ---- Derivation ---- */
+
+/* A tuple of the residuals that stay. NULL: error set. */
+static const void *residual_tree(pithp_derivation_call *c,
+                                 const pithp_split *split,
+                                 const bool *stays,
+                                 pithp_value *residuals,
+                                 int64_t *count) {
+    *count = 0;
+    for (int64_t k = 0; k < split->residual_count; k++)
+        if (stays[k])
+            residuals[(*count)++] = residuals[k];
+    const pith_array **arrays = pithp_trace_arrays(c->s, *count, residuals);
+    return arrays ? pith_tuple_make(pithp_on_behalf(c->s), *count,
+                                    (const void *const *)arrays)
+                  : NULL;
+}
+
+/* A tuple of the value, the residuals and perhaps aux. */
+static const void *add_split(pithp_derivation_call *c, pithp_split *split, bool reverse) {
+    int64_t residuals = 0;
+    const bool *stays = pithp_split_trim(c->s, split);
+    pithp_value *outputs =
+        stays ? pithp_derivation_add(c, split->forward, c->inputs) : NULL;
+    if (!outputs || pithp_derivation_checks(c, outputs) != PITH_OK)
+        return NULL;
+    const void *tree =
+        residual_tree(c, split, stays, outputs + c->program->output_count, &residuals);
+    const void *value = tree ? pithp_derivation_value(c, outputs) : NULL;
+    const void *result = value ? pithp_derivation_tuple(c, value, tree, outputs) : NULL;
+    if (result)
+        c->attached = make_linear(c, split, residuals, reverse);
+    return result;
+}
+
+static const void *derive_map(pithp_derivation_call *c, bool reverse) {
+    pithp_split split;
+    if (!pithp_split_make(c->s, c->program, c->moves, c->value_count, reverse, &split))
+        return NULL;
+    const void *result = add_split(c, &split, reverse);
+    pithp_split_end(&split);
+    return result;
+}
+
+static const void *push_map(pithp_derivation_call *c) {
+    return derive_map(c, false);
+}
+
+static const void *pull_map(pithp_derivation_call *c) {
+    return derive_map(c, true);
+}
+
+static const pithp_derived_kind linearize_kind = {.function = "pith_linearize",
+                                                  .derive = push_map};
+static const pithp_derived_kind vjp_kind = {.function = "pith_vjp", .derive = pull_map};
+
+/* ---- Calls ---- */
+
+/* Whether a leaf of a tree is traced. */
+static bool is_traced(pith_scope *s, const void *tree) {
+    pithp_flat f;
+    bool traced = false;
+    if (pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
+        return false;
+    for (int64_t k = 0; k < f.structure.item_count; k++)
+        traced |= pithp_array_is_traced(f.items[k]);
+    pithp_flat_end(&f);
+    return traced;
+}
+
+/* Whether a call on s is recorded: a leaf of an argument or a bound tree is traced. */
+static bool
+is_recorded(pith_scope *s, const pith_function *f, const void *const *primals) {
+    bool traced = false;
+    if (!pithp_scope_trace(s))
+        return false;
+    for (int i = 0; i < f->arity; i++)
+        traced = traced || is_traced(s, primals[i]);
+    for (const pithp_closure *c = f->closure; c; c = c->base->closure)
+        traced = traced || (c->bound && is_traced(s, c->bound));
+    return traced;
+}
+
+/* Other handles to the residuals, so that a primal among them is not donated. NULL: error
+ * set. */
+static const void *hold_residuals(pith_scope *s, const void *residuals) {
+    const int64_t count = pith_child_count(residuals);
+    const pith_array **arrays =
+        pithp_scope_allocate(s, (2 * (size_t)count + 1) * sizeof *arrays);
+    if (!arrays)
+        return NULL;
+    for (int64_t k = 0; k < count; k++)
+        arrays[k] = pith_child(residuals, k);
+    return pithp_arrays_view(s, count, arrays, arrays + count) == PITH_OK
+               ? pith_tuple_make(pithp_on_behalf(s), count,
+                                 (const void *const *)(arrays + count))
+               : NULL;
+}
+
+/* The results of a derivation, in s. */
+static void give(pith_scope *s,
+                 const pith_function *f,
+                 const pith_derive_options *o,
+                 const void *made,
+                 pithp_linear *linear,
+                 bool recorded,
+                 pith_linearized *result) {
+    const void *residuals = pith_child(made, 1);
+    if (!recorded)
+        residuals = hold_residuals(s, residuals);
+    const pith_function *map =
+        residuals ? pithp_map_make(s, linear, f->name, residuals) : NULL;
+    if (map && !recorded)
+        map = (pith_jit)(pithp_on_behalf(s), map, NULL);
+    if (!map)
+        return;
+    result->value = pith_child(made, 0);
+    result->aux = o->aux ? pith_child(made, 2) : NULL;
+    result->map = map;
+}
+
+static pith_linearized linearize(pith_scope *s,
+                                 const pithp_derived_kind *kind,
+                                 const pith_function *f,
+                                 const void *const *primals,
+                                 const pith_derive_options *o) {
+    pith_linearized result = {NULL, NULL, NULL};
+    pithp_attached *attached = NULL;
+    const bool recorded = is_recorded(s, f, primals);
+    pith_scope *work = pithp_temporaries_open(s);
+    if (!work)
+        return result;
+    pith_function like = *f;
+    like.result = NULL;
+    const pith_function *derived = pithp_derived_make(work, kind, f, &like, NULL, o);
+    if (derived && !recorded)
+        derived = pithp_derived_compile(work, derived, f);
+    const void *made = NULL;
+    if (derived && recorded)
+        made = pithp_derived_call_linear(derived, s, primals, &attached);
+    else if (derived)
+        made =
+            pithp_jit_run_recorded(pithp_jit_closure_of(derived), s, primals, &attached);
+    if (made && attached)
+        give(s, f, o, made, (pithp_linear *)(void *)attached, recorded, &result);
+    pithp_attached_release(attached);
+    pith_scope_close(work); /* its error moves to s */
+    return pith_failed(s) ? (pith_linearized){NULL, NULL, NULL} : result;
+}
+
+static bool check(pith_scope *s,
+                  const char *name,
+                  const pith_function *f,
+                  int64_t count,
+                  const void *const *primals,
+                  const pith_derive_options *options,
+                  pith_derive_options *o) {
+    return pithp_derive_check(s, name, f, options, o) == PITH_OK &&
+           pithp_jit_check_count(s, f, count, primals, name) == PITH_OK &&
+           pithp_arguments_check(s, f, primals) == PITH_OK;
+}
+
+pith_linearized pith_linearize(pith_scope *s,
+                               const pith_function *function,
+                               int64_t count,
+                               const void *const *primals,
+                               const pith_derive_options *options) {
+    PITHP_IN_FLIGHT(s, "pith_linearize");
+    pith_derive_options o;
+    if (!pithp_enter(s) ||
+        !check(s, "pith_linearize", function, count, primals, options, &o))
+        return (pith_linearized){NULL, NULL, NULL};
+    return linearize(s, &linearize_kind, function, primals, &o);
+}
+
+pith_linearized pith_vjp(pith_scope *s,
+                         const pith_function *function,
+                         int64_t count,
+                         const void *const *primals,
+                         const pith_derive_options *options) {
+    PITHP_IN_FLIGHT(s, "pith_vjp");
+    pith_derive_options o;
+    if (!pithp_enter(s) || !check(s, "pith_vjp", function, count, primals, options, &o))
+        return (pith_linearized){NULL, NULL, NULL};
+    return linearize(s, &vjp_kind, function, primals, &o);
+}

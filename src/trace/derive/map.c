@@ -1,0 +1,148 @@
+/* Linear maps: functions that are programs over bound residuals. */
+#include "trace/derive/derive_internal.h"
+
+#include <string.h>
+
+typedef struct map {
+    pithp_closure closure;
+    pithp_linear *linear;
+} map;
+
+/* ---- Calls ---- */
+
+/* An error if the argument is not like that of the map. */
+static pith_status check_argument(pith_scope *s,
+                                  const pith_function *f,
+                                  const pithp_linear *l,
+                                  const void *argument,
+                                  const pithp_flat *got) {
+    if (pithp_structure_equal(&l->argument, &got->structure))
+        return PITH_OK;
+    const pithp_returned r = {l->function, "map of", f, "argument"};
+    const pith_array **zeros =
+        pithp_scope_allocate(s, (size_t)(l->argument.item_count + 1) * sizeof *zeros);
+    pithp_flat wanted;
+    for (int64_t k = 0; zeros && k < l->argument.item_count; k++)
+        if (!(zeros[k] = pithp_trace_zeros(s, l->argument.specs[k])))
+            return s->error.code;
+    const void *expected = zeros ? pithp_tangent_build(s, &l->argument, zeros) : NULL;
+    if (!expected || pithp_flat_make(s, &wanted, expected, NULL, NULL) != PITH_OK)
+        return s->error.code;
+    const pith_status rc = pithp_returned_check(s, &r, expected, &wanted, argument);
+    pithp_flat_end(&wanted);
+    return rc;
+}
+
+/* Set the inputs of the program that leaves are. at NULL: leaf k is input k. */
+static pith_status read_leaves(pith_scope *s,
+                               const pith_function *f,
+                               const pithp_flat *flat,
+                               const int64_t *at,
+                               pithp_value *inputs) {
+    for (int64_t k = 0; k < flat->structure.item_count; k++) {
+        const int64_t input = at ? at[k] : k;
+        if (input < 0)
+            continue;
+        if (pithp_operand_check(s, flat->items[k], f->name, "argument") != PITH_OK) {
+            pithp_item_prefix(s, &flat->structure, k);
+            return s->error.code;
+        }
+        inputs[input] = pithp_trace_value(s, pithp_scope_trace(s), flat->items[k]);
+        if (inputs[input] < 0)
+            return s->error.code;
+    }
+    return PITH_OK;
+}
+
+static const void *
+build_result(pith_scope *s, const pithp_linear *l, const pithp_value *outputs) {
+    const int64_t count = l->result.item_count;
+    const pith_array **items =
+        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *items);
+    for (int64_t k = 0; items && k < count; k++) {
+        items[k] = l->outputs[k] < 0 ? pithp_trace_zeros(s, l->result.specs[k])
+                                     : pithp_trace_array(s, pithp_scope_trace(s),
+                                                         outputs[l->outputs[k]]);
+        if (!items[k])
+            return NULL;
+    }
+    return items ? pithp_tangent_build(s, &l->result, items) : NULL;
+}
+
+static const void *apply(pith_scope *s,
+                         const pith_function *f,
+                         const pithp_linear *l,
+                         const void *argument,
+                         const pithp_flat flats[2]) {
+    const pithp_program *p = l->program;
+    const size_t n = (size_t)(p->input_count + p->output_count) + 1;
+    pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs);
+    if (!inputs || check_argument(s, f, l, argument, &flats[1]) != PITH_OK ||
+        read_leaves(s, f, &flats[0], NULL, inputs) != PITH_OK ||
+        read_leaves(s, f, &flats[1], l->inputs, inputs + l->residual_count) != PITH_OK)
+        return NULL;
+    pithp_value *outputs = inputs + p->input_count;
+    return pithp_program_inline(s, pithp_scope_trace(s)->program, p, inputs, outputs)
+               ? build_result(s, l, outputs)
+               : NULL;
+}
+
+static const void *
+call_map(const pith_function *self, pith_scope *s, const void *const *given) {
+    const map *m = self->closure;
+    if (!pithp_scope_trace(s)) { /* made in a trace, and called outside of it */
+        const pith_function *compiled = (pith_jit)(pithp_on_behalf(s), self, NULL);
+        return compiled ? (pith_call)(pithp_on_behalf(s), compiled, 1, given) : NULL;
+    }
+    const void *trees[2] = {m->closure.bound, given[0]}, *result = NULL;
+    pithp_flat *flats = pithp_scope_allocate(s, 2 * sizeof *flats);
+    int made = 0;
+    while (flats && made < 2 &&
+           pithp_flat_make(s, &flats[made], trees[made], NULL, NULL) == PITH_OK)
+        made++;
+    if (made == 2)
+        result = apply(s, self, m->linear, given[0], flats);
+    while (made > 0)
+        pithp_flat_end(&flats[--made]);
+    return result;
+}
+
+/* ---- Making ---- */
+
+static void release_linear(pith_scope *s, void *thing) {
+    (void)s;
+    pithp_attached_release(thing);
+}
+
+static pith_status share_linear(pith_scope *s, pithp_closure *closure) {
+    pithp_linear *l = ((map *)(void *)closure)->linear;
+    if (!pithp_scope_hold(s, l, release_linear))
+        return s->error.code;
+    atomic_fetch_add_explicit(&l->attached.refs, 1, memory_order_relaxed);
+    return PITH_OK;
+}
+
+static void add_identity(const pithp_closure *closure, pithp_text *text) {
+    const pithp_linear *l = ((const map *)(const void *)closure)->linear;
+    pithp_text_add_n(text, (const char *)&l->serial, sizeof l->serial);
+}
+
+static const pithp_closure_kind map_kind = {.name = "linear map",
+                                            .traced = true,
+                                            .bytes = sizeof(map),
+                                            .made = share_linear,
+                                            .identity = add_identity};
+
+const pith_function *pithp_map_make(pith_scope *s,
+                                    pithp_linear *linear,
+                                    const char *name,
+                                    const void *residuals) {
+    static const pith_function base = {
+        .name = "linear map", .call = call_map, .arity = 1};
+    const map m = {.closure = {.kind = &map_kind, .base = &base, .bound = residuals},
+                   .linear = linear};
+    pith_function like = base;
+    like.name = name;
+    const pithp_closure *made = pithp_function_make(s, &like, &m.closure);
+    return made ? made->function : NULL;
+}

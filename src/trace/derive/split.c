@@ -1,0 +1,183 @@
+/* Programs in two: the values, and their tangents or the transpose of these. */
+#include "program/pass/pass.h"
+#include "trace/derive/derive_internal.h"
+
+#include <string.h>
+
+/* ---- Making ---- */
+
+/* A program with the first outputs of another. NULL: error set. */
+static pithp_program *
+first_outputs(pith_scope *s, const pithp_program *from, int64_t count) {
+    const size_t n = (size_t)(from->input_count + from->output_count) + 1;
+    pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs),
+                *outputs = inputs + from->input_count;
+    pithp_program *to = inputs ? pithp_program_make(s) : NULL;
+    bool fine = to;
+    for (int64_t k = 0; k < from->input_count && fine; k++)
+        fine = (inputs[k] = pithp_program_input(
+                    s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
+    for (int64_t k = 0; k < count && fine; k++)
+        fine = pithp_program_output(s, to, outputs[k]);
+    if (fine)
+        return to;
+    pithp_program_release(to);
+    return NULL;
+}
+
+/* Transpose the linear program. by_tangent: set for each tangent, whether it is reached.
+ * False: error set. */
+static bool transpose(pith_scope *s, pithp_split *split, bool *by_tangent) {
+    const int64_t residuals = split->residual_count, inputs = split->linear->input_count;
+    bool *marks = pithp_scope_allocate(s, 2 * (size_t)inputs + 1);
+    if (!marks)
+        return false;
+    memset(marks, 0, (size_t)residuals);
+    memset(marks + residuals, 1, (size_t)(inputs - residuals));
+    pithp_program *transposed =
+        pithp_program_transpose(s, split->linear, marks, marks + inputs);
+    if (!transposed)
+        return false;
+    memcpy(by_tangent, marks + inputs + residuals, (size_t)(inputs - residuals));
+    pithp_program_release(split->linear);
+    split->linear = transposed;
+    return true;
+}
+
+bool pithp_split_make(pith_scope *s,
+                      const pithp_program *p,
+                      const bool *moves,
+                      int64_t value_count,
+                      bool reverse,
+                      pithp_split *split) {
+    pithp_linearization l;
+    int64_t tangents = 0, next = 0;
+    *split = (pithp_split){0};
+    const size_t inputs = (size_t)p->input_count;
+    split->reached = pithp_scope_allocate(s, 2 * inputs + (size_t)p->output_count + 1);
+    if (!split->reached)
+        return false;
+    bool *by_tangent = split->reached + inputs;
+    split->moves = by_tangent + inputs;
+    if (!pithp_program_linearize(s, p, moves, split->moves, &l))
+        return false;
+    for (int64_t k = 0; k < value_count; k++)
+        tangents += split->moves[k];
+    split->forward = l.forward;
+    split->residual_count = l.residual_count;
+    split->linear = first_outputs(s, l.linear, tangents);
+    pithp_program_release(l.linear);
+    memset(by_tangent, 1, inputs);
+    if (!split->linear || (reverse && !transpose(s, split, by_tangent))) {
+        pithp_split_end(split);
+        return false;
+    }
+    for (int64_t k = 0; k < p->input_count; k++)
+        split->reached[k] = moves[k] && by_tangent[next++];
+    return true;
+}
+
+void pithp_split_end(pithp_split *split) {
+    pithp_program_release(split->forward);
+    pithp_program_release(split->linear);
+}
+
+/* ---- Residuals ---- */
+
+static void mark_read(const pithp_program *p, int64_t residuals, bool *read) {
+    for (int64_t k = 0; k < p->operand_count; k++)
+        if (p->operands[k] < residuals)
+            read[p->operands[k]] = true;
+    for (int64_t k = 0; k < p->output_count; k++)
+        if (p->outputs[k] < residuals)
+            read[p->outputs[k]] = true;
+}
+
+/* The linear program without the inputs that are not read. */
+static bool drop_inputs(pith_scope *s,
+                        const pithp_program *from,
+                        int64_t residuals,
+                        const bool *read,
+                        pithp_program *to) {
+    const size_t n = (size_t)(from->input_count + from->output_count) + 1;
+    pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs),
+                *outputs = inputs + from->input_count;
+    bool fine = inputs;
+    for (int64_t k = 0; k < from->input_count && fine; k++) {
+        inputs[k] = 0; /* not read */
+        if (k >= residuals || read[k])
+            fine = (inputs[k] = pithp_program_input(
+                        s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    }
+    fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
+    for (int64_t k = 0; k < from->output_count && fine; k++)
+        fine = pithp_program_output(s, to, outputs[k]);
+    return fine;
+}
+
+bool *pithp_split_trim(pith_scope *s, pithp_split *split) {
+    const int64_t residuals = split->residual_count;
+    bool *read = pithp_scope_allocate(s, (size_t)residuals + 1);
+    pithp_program *better =
+        read ? pithp_program_optimise(s, split->linear, PITHP_PASS_ALL) : NULL;
+    pithp_program *trimmed = better ? pithp_program_make(s) : NULL;
+    if (trimmed) {
+        memset(read, 0, (size_t)residuals + 1);
+        mark_read(better, residuals, read);
+        if (!drop_inputs(s, better, residuals, read, trimmed)) {
+            pithp_program_release(trimmed);
+            trimmed = NULL;
+        }
+    }
+    pithp_program_release(better);
+    if (!trimmed)
+        return NULL;
+    pithp_program_release(split->linear);
+    split->linear = trimmed;
+    return read;
+}
+
+/* ---- One program ---- */
+
+/* Add the program to `to`, with its gradient, from values of its inputs. */
+static bool join(pith_scope *s,
+                 const pithp_program *p,
+                 const pithp_split *split,
+                 pithp_program *to,
+                 const pithp_value *inputs,
+                 pithp_value *outputs) {
+    uint64_t one = 0;
+    const pith_spec *spec = pithp_value_spec(p, p->outputs[0]);
+    bool fine = pithp_program_inline(s, to, split->forward, inputs, outputs);
+    for (int64_t k = 0; k < p->output_count && fine; k++)
+        fine = pithp_program_output(s, to, outputs[k]);
+    if (!fine || !split->moves[0])
+        return fine;
+    pithp_value *residuals = outputs + p->output_count,
+                *gradients = residuals + split->residual_count + 1;
+    pithp_dtype_encode(spec->dtype, 1, &one);
+    residuals[split->residual_count] = pithp_program_literal(s, to, spec, &one);
+    fine = residuals[split->residual_count] >= 0 &&
+           pithp_program_inline(s, to, split->linear, residuals, gradients);
+    for (int64_t k = 0; k < split->linear->output_count && fine; k++)
+        fine = pithp_program_output(s, to, gradients[k]);
+    return fine;
+}
+
+pithp_program *
+pithp_split_join(pith_scope *s, const pithp_program *p, const pithp_split *split) {
+    const size_t n = (size_t)(p->input_count + split->forward->output_count + 1 +
+                              split->linear->output_count);
+    pithp_value *inputs = pithp_scope_allocate(s, (n + 1) * sizeof *inputs);
+    pithp_program *to = inputs ? pithp_program_make(s) : NULL;
+    bool fine = to;
+    for (int64_t k = 0; k < p->input_count && fine; k++)
+        fine = (inputs[k] =
+                    pithp_program_input(s, to, pithp_value_spec(p, p->inputs[k]))) >= 0;
+    fine = fine && join(s, p, split, to, inputs, inputs + p->input_count);
+    if (fine)
+        return to;
+    pithp_program_release(to);
+    return NULL;
+}

@@ -1,0 +1,224 @@
+/* Linear maps of pith_linearize and pith_vjp: against forward mode and gradients, their
+ * residuals, scopes and second derivatives. */
+#include "derive_test.h"
+
+typedef struct {
+    const pith_array *sum, *waves, *count;
+} Parts;
+PITH_NODE(Parts,
+          PITH_LEAF(sum, "f64[]"),
+          PITH_LEAF(waves, "f64[n]"),
+          PITH_LEAF(count, "i64[]"))
+
+/* Parts of x scaled by a, which is a float of rank 0. */
+static const Parts *split(pith_scope *in, const pith_array *x, const pith_array *a) {
+    const pith_array *waves =
+        pith_expression(in, "sin(a * x) * x", PITH_BIND({"x", x}, {"a", a}));
+    return pith_record(in, Parts, .sum = pith_sum(in, waves, PITH_ALL_AXES),
+                       .waves = waves, .count = pith_i64(in, 4));
+}
+PITH_FUNCTION2(split_of, split, Parts, pith_array, pith_array)
+
+static const pith_array *
+product(pith_scope *in, const pith_array *x, const pith_array *y) {
+    return pith_sum(in, pith_mul(in, x, y), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(product_of, product, pith_array, pith_array, pith_array)
+
+static const pith_array *some_x(void) {
+    return PITH_VECTOR(s, f64, 0.5, -1.25, 2, 3.5);
+}
+static const pith_array *some_t(void) {
+    return PITH_VECTOR(s, f64, 1, -0.5, 0.25, 2);
+}
+static double dot(const pith_array *a, const pith_array *b) {
+    return pith_read_f64(s, pith_sum(s, pith_mul(s, a, b), PITH_ALL_AXES));
+}
+static const Parts *cotangent(void) {
+    return pith_record(s, Parts, .sum = pith_f64(s, 0.5),
+                       .waves = PITH_VECTOR(s, f64, 1, 2, -1, 0.5),
+                       .count = pith_i64(s, 77));
+}
+static const pith_derive_options both_options = {.arguments =
+                                                     PITH_ARGUMENT(0) | PITH_ARGUMENT(1)};
+
+Test(derive_maps, maps_agree_with_forward_mode, .init = open_scope) {
+    const pith_array *x = some_x(), *a = pith_f64(s, 1.5);
+    for (int k = 0; k < 3; k++) {
+        const pith_linearized l = pith_linearize(s, &split_of, PITH_ITEMS(x, a), NULL);
+        pt_ok(s, l.map);
+        cr_assert(pith_tree_equal(s, l.value, split(s, x, a)));
+        const Parts *t = pith_call(s, l.map, PITH_ITEMS(some_t()));
+        const pith_pushed y = pith_jvp(s, &split_of, PITH_ITEMS(x, a), some_t(), NULL);
+        pt_ok(s, t);
+        cr_assert(pith_tree_equal(s, t, y.tangent));
+        cr_assert(pith_read_i64(s, t->count) == 0);
+        const Parts *twice =
+            pith_call(s, l.map, PITH_ITEMS(pith_add(s, some_t(), some_t())));
+        near(twice->sum, 0, 2 * at(t->sum, 0));
+    }
+    /* Three programs: the value, the map and the pair. */
+    cr_assert(pith_jit_about(rt).misses == 3);
+    close_scope();
+}
+
+Test(derive_maps, reverse_is_the_transpose_of_forward, .init = open_scope) {
+    const pith_array *x = some_x(), *a = pith_f64(s, 1.5), *da = pith_f64(s, -0.75);
+    const Parts *ct = cotangent();
+    const pith_linearized l = pith_linearize(s, &split_of, PITH_ITEMS(x, a),
+                                             &both_options),
+                          v = pith_vjp(s, &split_of, PITH_ITEMS(x, a), &both_options);
+    pt_ok(s, l.map && v.map);
+    cr_assert(pith_tree_equal(s, l.value, v.value));
+    const Parts *t =
+        pith_call(s, l.map, PITH_ITEMS(pith_tuple_make(s, PITH_ITEMS(some_t(), da))));
+    const void *g = pith_call(s, v.map, PITH_ITEMS(ct));
+    pt_ok(s, t && g);
+    const double forward = dot(t->sum, ct->sum) + dot(t->waves, ct->waves),
+                 reverse = dot(item(g, 0), some_t()) + dot(item(g, 1), da);
+    cr_assert(fabs(forward - reverse) <= 1e-14 * fabs(forward), "%.17g %.17g", forward,
+              reverse);
+    close_scope();
+}
+
+Test(derive_maps, residuals_share_the_leaves_of_arguments, .init = open_scope) {
+    const pith_array *x = some_x(), *y = some_t();
+    pith_linearized v = pith_vjp(s, &product_of, PITH_ITEMS(x, y), NULL);
+    const pith_array *g = pith_call(s, v.map, PITH_ITEMS(pith_f64(s, 2)));
+    near(g, 3, 4);
+    /* y is a residual: it is not donated. */
+    const pith_function *take = pith_jit(
+        s, &product_of, &(pith_jit_options){.donate_arguments = PITH_ARGUMENT(1)});
+    pt_ok(s, pith_call(s, take, PITH_ITEMS(x, y)));
+    const pith_jit_info info = pith_jit_about(rt);
+    cr_assert(info.donated == 0 && info.refused == 1);
+    near(pith_call(s, v.map, PITH_ITEMS(pith_f64(s, 2))), 3, 4);
+    close_scope();
+}
+
+Test(derive_maps, maps_are_kept_to_outer_scopes, .init = open_scope) {
+    const pith_function *map;
+    pith_scope *inner = pith_scope_open_in(s);
+    {
+        const pith_array *x = PITH_VECTOR(inner, f64, 1, 2, 3),
+                         *y = PITH_VECTOR(inner, f64, 4, 5, 6);
+        map = pith_keep(
+            s, pith_vjp(inner, &product_of, PITH_ITEMS(x, y), &both_options).map);
+        pt_ok(inner, map);
+    }
+    pith_scope_close(inner);
+    const void *g = pith_call(s, map, PITH_ITEMS(pith_f64(s, 1)));
+    near(item(g, 0), 1, 5);
+    near(item(g, 1), 2, 3);
+    pith_jit_clear(rt);
+    near(item(pith_call(s, map, PITH_ITEMS(pith_f64(s, 3))), 0), 1, 15);
+    close_scope();
+}
+
+Test(derive_maps, arguments_of_maps_are_checked, .init = open_scope) {
+    const pith_array *x = some_x(), *a = pith_f64(s, 1.5);
+    const pith_linearized l = pith_linearize(s, &split_of, PITH_ITEMS(x, a), NULL),
+                          v = pith_vjp(s, &split_of, PITH_ITEMS(x, a), NULL);
+    pt_fails(PITH_E_SHAPE, s, pith_call(s, l.map, PITH_ITEMS(a)));
+    pt_says("pith_linearize: map of split's argument: expected f64[4], got f64[]");
+    pt_fails(PITH_E_STRUCTURE, s, pith_call(s, v.map, PITH_ITEMS(x)));
+    pt_fails(PITH_E_ARG, s, pith_vjp(s, &split_of, PITH_ITEMS(x), NULL));
+    pt_fails(PITH_E_ARG, s, pith_linearize(s, NULL, PITH_ITEMS(x), NULL));
+    close_scope();
+}
+
+/* ---- Maps in traces ---- */
+
+/* The sum of the squares of the rows of the Jacobian along t, by a map of a map. */
+static const pith_array *norm(pith_scope *in, const pith_array *x) {
+    const pith_array *a = pith_f64(in, 1.5);
+    const pith_linearized l = pith_linearize(in, &split_of, PITH_ITEMS(x, a), NULL);
+    const pith_array *t = pith_ones(in, PITH_F64, PITH_SHAPE(4));
+    const Parts *y = pith_call(in, l.map, PITH_ITEMS(t));
+    return pith_sum(in, pith_mul(in, y->waves, y->waves), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(norm_of, norm, pith_array, pith_array)
+/* The gradient of product along x, by the map of a vjp. */
+static const pith_array *pulled(pith_scope *in, const pith_array *x) {
+    const pith_array *a = pith_f64(in, 1.5);
+    const pith_linearized v = pith_vjp(in, &split_of, PITH_ITEMS(x, a), NULL);
+    const Parts *value = v.value;
+    return pith_call(in, v.map, PITH_ITEMS(value));
+}
+PITH_FUNCTION1(pulled_of, pulled, pith_array, pith_array)
+static const pith_array *pulled_sum(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pulled(in, x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(pulled_sum_of, pulled_sum, pith_array, pith_array)
+
+Test(derive_maps, maps_are_derived_again, .init = open_scope) {
+    const pith_array *x = some_x();
+    const pith_array *g = pith_call(s, pith_grad(s, &norm_of, NULL), PITH_ITEMS(x)),
+                     *h = pith_call(s, pith_grad(s, &pulled_sum_of, NULL), PITH_ITEMS(x));
+    for (int i = 0; i < 4; i++) {
+        close_to(g, i, slope(&norm_of, x, i, 1));
+        close_to(h, i, slope(&pulled_sum_of, x, i, 1));
+    }
+    /* Forward over reverse, by both maps. */
+    const pith_linearized l = pith_linearize(s, &pulled_of, PITH_ITEMS(x), NULL);
+    const pith_linearized v = pith_vjp(s, &pulled_of, PITH_ITEMS(x), NULL);
+    const pith_array *row = pith_call(s, l.map, PITH_ITEMS(some_t())),
+                     *column = pith_call(s, v.map, PITH_ITEMS(some_t()));
+    for (int i = 0; i < 4; i++) {
+        const pith_array *unit = pith_cast(
+            s, pith_equal(s, pith_arange(s, PITH_F64, 4), pith_f64(s, i)), PITH_F64);
+        near(column, i, dot(some_t(), pith_call(s, l.map, PITH_ITEMS(unit))));
+        near(row, i, dot(unit, row));
+    }
+    close_scope();
+}
+
+/* Apply a map, bound, in every iteration of a loop. */
+typedef struct {
+    const pith_array *x;
+} Carry;
+PITH_NODE(Carry, PITH_LEAF(x, "f64[n]"))
+static const Parts *lone(pith_scope *in, const pith_array *x) {
+    return split(in, x, pith_f64(in, 0.1));
+}
+PITH_FUNCTION1(lone_of, lone, Parts, pith_array)
+static const pith_array *step(pith_scope *in, const pith_array *i, const pith_array *x) {
+    const pith_linearized l = pith_linearize(in, &lone_of, PITH_ITEMS(x), NULL);
+    const Parts *t = pith_call(in, l.map, PITH_ITEMS(x));
+    (void)i;
+    return t->waves;
+}
+PITH_FUNCTION2(step_of, step, pith_array, pith_array, pith_array)
+static const pith_array *looped(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_fori(in, 0, 3, &step_of, x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(looped_of, looped, pith_array, pith_array)
+
+Test(derive_maps, maps_work_in_loops, .init = open_scope) {
+    const pith_array *x = some_x();
+    const double eager = at(looped(s, x), 0);
+    near(pith_call(s, pith_jit(s, &looped_of, NULL), PITH_ITEMS(x)), 0, eager);
+    const pith_array *g = pith_call(s, pith_grad(s, &looped_of, NULL), PITH_ITEMS(x));
+    for (int i = 0; i < 4; i++)
+        close_to(g, i, slope(&looped_of, x, i, 1));
+    close_scope();
+}
+
+/* A map that leaves its trace cannot be used. */
+static const pith_function *leaked;
+static const pith_array *leaking(pith_scope *in, const pith_array *x) {
+    leaked = pith_keep(s, pith_vjp(in, &lone_of, PITH_ITEMS(x), NULL).map);
+    return x;
+}
+PITH_FUNCTION1(leaking_of, leaking, pith_array, pith_array)
+
+Test(derive_maps, maps_stay_in_their_trace, .init = open_scope) {
+    leaked = NULL;
+    (void)pith_call(s, pith_jit(s, &leaking_of, NULL), PITH_ITEMS(some_x()));
+    cr_assert(pith_failed(s) || leaked);
+    pith_clear(s);
+    if (leaked) {
+        pt_fails(PITH_E_TRACED, s, pith_call(s, leaked, PITH_ITEMS(cotangent())));
+    }
+    close_scope();
+}
