@@ -369,3 +369,162 @@ Test(derive, hessian_products_are_symmetric, .init = open_scope) {
     pt_fails(PITH_E_SHAPE, s, pith_call(s, h, PITH_ITEMS(x, pith_f64(s, 1))));
     close_scope();
 }
+
+/* ---- Parts by path ---- */
+
+typedef struct {
+    const Ions *ions;
+    const pith_array *scale;
+} Box;
+PITH_NODE(Box, PITH_CHILD(ions, Ions), PITH_LEAF(scale, "f64[]"))
+static const pith_array *boxed(pith_scope *in, const pith_array *by, const Box *box) {
+    return pith_mul(in, pith_mul(in, by, box->scale), trap(in, box->ions));
+}
+PITH_FUNCTION2(boxed_of, boxed, pith_array, pith_array, Box)
+
+static const Box *some_box(void) {
+    Ions ions = pith_initial(Ions);
+    ions.position = some_x();
+    ions.charge = PITH_VECTOR(s, f64, 1, 2, 3, 4);
+    ions.kind = PITH_VECTOR(s, i64, 1, 1, 2, 1);
+    return pith_record(s, Box, .ions = pith_freeze(s, Ions, &ions),
+                       .scale = pith_f64(s, 0.5));
+}
+
+Test(derive, parts_are_selected_by_path, .init = open_scope) {
+    const Box *box = some_box();
+    const pith_array *by = pith_f64(s, 3);
+    const pith_derive_options charge = {.paths = PITH_PATHS("[1].ions.charge")},
+                              several = {.paths = PITH_PATHS("[1].ions.charge", "[0]",
+                                                             "[1].scale")},
+                              child = {.paths = PITH_PATHS("[1].ions"),
+                                       .skip_integers = true};
+    const pith_array *d =
+        pith_call(s, pith_grad(s, &boxed_of, &charge), PITH_ITEMS(by, box));
+    near(d, 2, 3 * 0.5 * 2 * 4 * 2);
+    const void *all =
+        pith_call(s, pith_grad(s, &boxed_of, &several), PITH_ITEMS(by, box));
+    cr_assert(pith_tree_equal(s, item(all, 0), d));
+    const double energy = at(boxed(s, by, box), 0);
+    near(item(all, 1), 0, energy / 3);
+    near(item(all, 2), 0, energy / 0.5);
+    const Ions *ions = pith_call(s, pith_grad(s, &boxed_of, &child), PITH_ITEMS(by, box));
+    cr_assert(pith_tree_equal(s, ions->charge, d) && ions->width == 2);
+    /* Tangents are in the order of the paths, too. */
+    const void *t =
+        pith_tuple_make(s, PITH_ITEMS(along(), pith_f64(s, 2), pith_f64(s, -1)));
+    const pith_pushed y = pith_jvp(s, &boxed_of, PITH_ITEMS(by, box), t, &several);
+    near(y.tangent, 0,
+         pith_read_f64(s, pith_sum(s, pith_mul(s, d, along()), PITH_ALL_AXES)) +
+             2 * energy / 3 - energy / 0.5);
+    pt_fails(PITH_E_DTYPE, s,
+             pith_call(s,
+                       pith_grad(s, &boxed_of,
+                                 &(pith_derive_options){.paths = PITH_PATHS("[1].ions")}),
+                       PITH_ITEMS(by, box)));
+    cr_assert_str_eq(pt_error.path, "[1].ions.kind");
+    pt_fails(
+        PITH_E_PATH, s,
+        pith_call(s,
+                  pith_grad(s, &boxed_of,
+                            &(pith_derive_options){.paths = PITH_PATHS("[1].atoms")}),
+                  PITH_ITEMS(by, box)));
+    close_scope();
+}
+
+/* ---- As a new user would ---- */
+
+/* Gradient descent for the line through points, in a loop of a compiled function. */
+typedef struct {
+    const pith_array *slope, *offset;
+} Line;
+PITH_NODE(Line, PITH_LEAF(slope, "f64[]"), PITH_LEAF(offset, "f64[]"))
+typedef struct {
+    const pith_array *x, *y;
+} Points;
+PITH_NODE(Points, PITH_LEAF(x, "f64[n]"), PITH_LEAF(y, "f64[n]"))
+
+static const pith_array *loss(pith_scope *in, const Line *line, const Points *points) {
+    const pith_array *miss =
+        pith_expression(in, "a * x + b - y",
+                        PITH_BIND({"a", line->slope}, {"b", line->offset},
+                                  {"x", points->x}, {"y", points->y}));
+    return pith_mean(in, pith_mul(in, miss, miss), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(loss_of, loss, pith_array, Line, Points)
+
+static const Line *
+descend(pith_scope *in, const pith_array *i, const Line *line, const Points *points) {
+    const Line *g =
+        pith_call(in, pith_grad(in, &loss_of, NULL), PITH_ITEMS(line, points));
+    (void)i;
+    const pith_array *rate = pith_f64(in, 0.1);
+    return pith_record(
+        in, Line, .slope = pith_sub(in, line->slope, pith_mul(in, rate, g->slope)),
+        .offset = pith_sub(in, line->offset, pith_mul(in, rate, g->offset)));
+}
+PITH_FUNCTION3(descend_step, descend, Line, pith_array, Line, Points)
+
+static const Line *fit(pith_scope *in, const Line *line, const Points *points) {
+    return pith_fori(in, 0, 500, pith_partial(in, &descend_step, points), line);
+}
+PITH_FUNCTION2(fit_line, fit, Line, Line, Points)
+
+Test(derive, a_line_is_fitted_by_gradient_descent, .init = open_scope) {
+    const Points *points = pith_record(s, Points, .x = PITH_VECTOR(s, f64, 0, 1, 2, 3),
+                                       .y = PITH_VECTOR(s, f64, -1, 1.5, 4, 6.5));
+    const Line *start =
+        pith_record(s, Line, .slope = pith_f64(s, 0), .offset = pith_f64(s, 0));
+    const Line *line =
+        pith_call(s, pith_jit(s, &fit_line, NULL), PITH_ITEMS(start, points));
+    pt_ok(s, line);
+    cr_assert(fabs(at(line->slope, 0) - 2.5) < 1e-6 &&
+              fabs(at(line->offset, 0) + 1) < 1e-6);
+    cr_assert(pith_tree_equal(s, line, fit(s, start, points)));
+    close_scope();
+}
+
+/* The reverse of a loop: the gradient of the end of a fit with respect to its data. */
+static const pith_array *end_of_fit(pith_scope *in, const Points *points) {
+    const Line *start =
+        pith_record(in, Line, .slope = pith_f64(in, 0), .offset = pith_f64(in, 0));
+    const Line *line =
+        pith_fori(in, 0, 20, pith_partial(in, &descend_step, points), start);
+    return line->slope;
+}
+PITH_FUNCTION1(end_of, end_of_fit, pith_array, Points)
+
+Test(derive, fits_are_derived_by_their_data, .init = open_scope) {
+    double y[4] = {-1, 1.5, 4, 6.5};
+    const pith_array *x = PITH_VECTOR(s, f64, 0, 1, 2, 3);
+    const Points *points = pith_record(
+        s, Points, .x = x, .y = pith_array_copy(s, PITH_F64, PITH_SHAPE(4), y));
+    const Points *g = pith_call(s, pith_grad(s, &end_of, NULL), PITH_ITEMS(points));
+    pt_ok(s, g);
+    for (int i = 0; i < 4; i++) {
+        double ends[2];
+        for (int k = 0; k < 2; k++) {
+            y[i] += k ? -2e-3 : 1e-3;
+            points = pith_record(s, Points, .x = x,
+                                 .y = pith_array_copy(s, PITH_F64, PITH_SHAPE(4), y));
+            ends[k] = at(end_of_fit(s, points), 0);
+        }
+        y[i] += 1e-3;
+        close_to(g->y, i, (ends[0] - ends[1]) / 2e-3); /* linear in y */
+    }
+    close_scope();
+}
+
+/* ---- Inspection ---- */
+
+Test(derive, traces_of_gradients_are_explained, .init = open_scope) {
+    const pith_function *g = pith_grad(s, &wave_of, NULL);
+    pt_ok(s, pith_call(s, g, PITH_ITEMS(some_x())));
+    pt_ok(s, pith_call(s, g, PITH_ITEMS(pith_f64(s, 1))));
+    const char *why = pith_explain_miss(s, g);
+    pt_ok(s, why);
+    cr_assert(strstr(why, "[0]: was f64[4], is f64[]"), "%s", why);
+    cr_assert(pith_program_text(s, g, PITH_ITEMS(some_x())));
+    cr_assert(pith_treedef_num_leaves(pith_eval_shape(s, g, PITH_ITEMS(some_x()))) == 1);
+    close_scope();
+}
