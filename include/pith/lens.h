@@ -389,6 +389,29 @@ PITH_API const void *pith_lens_set_text_with(pith_scope *s,
                                              const char *value,
                                              const pith_lens_options *options);
 
+/**
+ * The function whose first parameter is the part of a lens: (focus, root, ...) to
+ * @p function of root with the focus set, and the other parameters. A derivative with
+ * respect to argument 0 is one with respect to the part:
+ *
+ *     const pith_function *f =
+ *         pith_at_focus(s, PITH_LENS(Sim, atoms->position), &energy);
+ *     const pith_array *slope =
+ *         pith_call(s, pith_grad(s, f, NULL), PITH_ITEMS(sim->atoms->position, sim));
+ *
+ * Any lens that can be set has such a function, merges and traversals included: then the
+ * focus is a tuple or a list.
+ *
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function has four parameters.
+ * @par Errors of calls
+ * Those of pith_lens_set, and of the function.
+ */
+PITH_API const pith_function *
+pith_at_focus(pith_scope *s, const pith_lens *lens, const pith_function *function);
+
 /* ---- A lens with its root ---- */
 
 /** Bind a lens to a root. The result belongs to @p s, with copies of a lens and a root
@@ -467,6 +490,7 @@ pith_lens_of_(const pith_type *(*type)(void), const char *part, const pith_lens 
         pith_lens_set_bool_with(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_set_text_with(s, ...)                                              \
         pith_lens_set_text_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_at_focus(s, ...)    pith_at_focus(PITH_AT(s), __VA_ARGS__)
 #    define pith_lens_bind(s, ...)   pith_lens_bind(PITH_AT(s), __VA_ARGS__)
 #    define pith_bound_get(s, ...)   pith_bound_get(PITH_AT(s), __VA_ARGS__)
 #    define pith_bound_set(s, ...)   pith_bound_set(PITH_AT(s), __VA_ARGS__)
