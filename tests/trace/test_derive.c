@@ -528,3 +528,35 @@ Test(derive, traces_of_gradients_are_explained, .init = open_scope) {
     cr_assert(pith_treedef_num_leaves(pith_eval_shape(s, g, PITH_ITEMS(some_x()))) == 1);
     close_scope();
 }
+
+/* ---- Cuts ---- */
+
+static const pith_array *stepped(pith_scope *in, const Ions *ions) {
+    return pith_add(
+        in, pith_sum(in, pith_floor(in, ions->position), PITH_ALL_AXES),
+        pith_sum(in, pith_mul(in, ions->charge, ions->charge), PITH_ALL_AXES));
+}
+PITH_FUNCTION1(step_of, stepped, pith_array, Ions)
+
+Test(derive, cut_leaves_are_refused_with_their_paths, .init = open_scope) {
+    Ions ions = pith_initial(Ions);
+    ions.position = some_x();
+    ions.charge = PITH_VECTOR(s, f64, 1, 2, 3, 4);
+    const Ions *frozen = pith_freeze(s, Ions, &ions);
+    pt_fails(PITH_E_DERIVATIVE, s,
+             pith_call(s, pith_grad(s, &step_of, NULL), PITH_ITEMS(frozen)));
+    pt_says(
+        "[0].position: pith_grad: stepped: every path to the result is cut, by floor at test_derive.c:");
+    pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, &step_of, PITH_ITEMS(frozen), NULL));
+    pt_fails(PITH_E_DERIVATIVE, s,
+             pith_jvp(s, &step_of, PITH_ITEMS(frozen), frozen, NULL));
+    const pith_derive_options zero = {.cuts = PITH_CUTS_ARE_ZERO};
+    const Ions *g = pith_call(s, pith_grad(s, &step_of, &zero), PITH_ITEMS(frozen));
+    pt_ok(s, g);
+    near(g->position, 1, 0);
+    near(g->charge, 1, 4);
+    /* Parts that are not selected may be cut. */
+    const pith_derive_options charge = {.paths = PITH_PATHS("[0].charge")};
+    near(pith_call(s, pith_grad(s, &step_of, &charge), PITH_ITEMS(frozen)), 3, 8);
+    close_scope();
+}

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const pithp_derive_options pithp_derive_checked = {.cuts_are_zero = true};
+
 /* ---- Selection ---- */
 
 static pith_status
@@ -184,6 +186,69 @@ static pith_status check_scalar(const pithp_derivation_call *c) {
     return PITH_OK;
 }
 
+/* The path of each input of the program that moves, for messages: "[0].atoms.charge". In
+ * memory of the scope. NULL: error set. */
+static const char **input_names(const pithp_derivation_call *c) {
+    pith_scope *s = c->s;
+    const size_t bytes = ((size_t)c->program->input_count + 1) * sizeof(char *);
+    const char **names = pithp_scope_allocate(s, bytes);
+    if (!names)
+        return NULL;
+    memset(names, 0, bytes);
+    for (int p = 0; p < c->selected_count; p++) {
+        const pithp_selected *part = &c->selected[p];
+        int64_t next = part->input;
+        for (int64_t k = 0; k < part->flat.structure.item_count; k++) {
+            const int64_t input = pithp_selected_input(c, part, k, &next);
+            pithp_text path;
+            pithp_text_begin(&path, s->runtime);
+            pithp_text_print(&path, "[%d]", part->argument);
+            pithp_structure_path(s->runtime, &c->arguments[part->argument].structure,
+                                 part->first + k, &path);
+            const char *name = pithp_text_finish(s, &path);
+            if (!name)
+                return NULL;
+            if (input >= 0)
+                names[input] = name;
+        }
+    }
+    return names;
+}
+
+/* Paths are found only for the message. */
+pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
+                                        const pithp_program *p,
+                                        const bool *results) {
+    pithp_derive_options o = {.results = results};
+    if (c->derived->options.cuts == PITH_CUTS_ARE_ZERO)
+        return PITH_OK;
+    pith_scope *work = pith_scope_open_in(c->s);
+    if (!pithp_scope_writable(work))
+        return pithp_fail_memory(c->s, PITHP_BLOCK_BYTES);
+    const bool fine = pithp_program_check_cuts(work, p, c->moves, &o);
+    const bool cut = !fine && work->error.code == PITH_E_DERIVATIVE;
+    if (cut)
+        pith_clear(work);
+    pith_scope_close(work); /* another error moves to the outer scope */
+    if (!cut || !(o.names = input_names(c)))
+        return c->s->error.code;
+    pithp_program_check_cuts(c->s, p, c->moves, &o);
+    pithp_error_context(c->s, "%s: %s", c->function, c->f->name);
+    return c->s->error.code;
+}
+
+/* Check cuts before the leaves of the value that have tangents. */
+static pith_status check_value_cuts(pithp_derivation_call *c) {
+    const pithp_program *p = c->program;
+    bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1);
+    if (!results)
+        return c->s->error.code;
+    memset(results, 0, (size_t)p->output_count + 1);
+    for (int64_t k = 0; k < c->value_count; k++)
+        results[k] = pith_dtype_is_float(c->part.flats[0].structure.specs[k]->dtype);
+    return pithp_derivation_check_cuts(c, p, results);
+}
+
 static pith_status record(pithp_derivation_call *c) {
     pith_status rc = pithp_part_capture(c->s, &c->captured, c->f);
     if (rc != PITH_OK)
@@ -206,7 +271,9 @@ static pith_status record(pithp_derivation_call *c) {
     if (c->derived->kind->scalar && (rc = check_scalar(c)) != PITH_OK)
         return rc;
     c->program = pithp_program_optimise(c->s, c->part.program, PITHP_PASS_ALL);
-    return c->program ? list_inputs(c) : c->s->error.code;
+    if (!c->program || (rc = list_inputs(c)) != PITH_OK)
+        return c->s->error.code;
+    return check_value_cuts(c);
 }
 
 /* ---- Calls ---- */

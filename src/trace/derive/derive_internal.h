@@ -103,6 +103,13 @@ const void *pithp_derived_call_linear(const pith_function *self,
  * tangents of those that move, which are checked. In memory of the scope. NULL: error
  * set. */
 pithp_value *pithp_derivation_tangents(pithp_derivation_call *c);
+/* Unless the options allow it, refuse inputs of a program with the inputs of the recorded
+ * one whose paths to marked outputs are all cut. */
+pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
+                                        const pithp_program *p,
+                                        const bool *results);
+/* The options of derivations in src/program: cuts were checked. */
+extern const pithp_derive_options pithp_derive_checked;
 /* Add a program to the trace: values of its outputs, in memory of the scope. NULL: error
  * set. */
 pithp_value *pithp_derivation_add(pithp_derivation_call *c,

@@ -11,7 +11,8 @@
 /* Add a program in forward mode. `moves`: by its outputs. NULL: error set. */
 static pithp_value *
 add_forward(pithp_derivation_call *c, const pithp_program *p, bool *moves) {
-    pithp_program *jvp = pithp_program_jvp(c->s, p, c->moves, moves);
+    pithp_program *jvp =
+        pithp_program_jvp(c->s, p, c->moves, &pithp_derive_checked, moves);
     const pithp_value *inputs = jvp ? pithp_derivation_tangents(c) : NULL;
     pithp_value *outputs = inputs ? pithp_derivation_add(c, jvp, inputs) : NULL;
     pithp_program_release(jvp);
@@ -105,6 +106,16 @@ static const void *product_of(pithp_derivation_call *c,
     return pithp_derivation_gradient(c, moved, of);
 }
 
+/* Check cuts before the gradient, whose values are the last outputs. */
+static pith_status check_gradient_cuts(pithp_derivation_call *c, const pithp_program *p) {
+    bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1);
+    if (!results)
+        return c->s->error.code;
+    for (int64_t k = 0; k < p->output_count; k++)
+        results[k] = k >= c->program->output_count;
+    return pithp_derivation_check_cuts(c, p, results);
+}
+
 static const void *multiply(pithp_derivation_call *c) {
     pithp_split split;
     if (!pithp_split_make(c->s, c->program, c->moves, 1, true, &split))
@@ -114,7 +125,8 @@ static const void *multiply(pithp_derivation_call *c) {
                                    : NULL;
     bool *moves =
         better ? pithp_scope_allocate(c->s, (size_t)better->output_count + 1) : NULL;
-    const pithp_value *outputs = moves ? add_forward(c, better, moves) : NULL;
+    const bool fine = moves && check_gradient_cuts(c, better) == PITH_OK;
+    const pithp_value *outputs = fine ? add_forward(c, better, moves) : NULL;
     const void *result = NULL;
     if (outputs) {
         const void *gradient = pithp_derivation_gradient(

@@ -60,7 +60,7 @@ bool pithp_split_make(pith_scope *s,
         return false;
     bool *by_tangent = split->reached + inputs;
     split->moves = by_tangent + inputs;
-    if (!pithp_program_linearize(s, p, moves, split->moves, &l))
+    if (!pithp_program_linearize(s, p, moves, &pithp_derive_checked, split->moves, &l))
         return false;
     for (int64_t k = 0; k < value_count; k++)
         tangents += split->moves[k];
