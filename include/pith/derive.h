@@ -47,6 +47,9 @@ typedef struct pith_derive_options {
     /** Leaves of integer dtypes and bool may be selected: their tangents are not read,
      * and their gradients are zeros. Otherwise they are PITH_E_DTYPE. */
     bool skip_integers PITH_DEFAULT;
+    /** In products with tangents and cotangents 0 times anything is 0, so that infinities
+     * and NaN of a branch that pith_where does not take cannot reach a derivative. */
+    bool strong_zero PITH_DEFAULT;
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
 } pith_derive_options;
 
@@ -149,6 +152,19 @@ PITH_API pith_linearized pith_vjp(pith_scope *s,
                                   const void *const *primals,
                                   const pith_derive_options *options);
 /**
+ * The transpose of a linear function of one tree: a function from a cotangent like the
+ * value to one like the argument. Constant terms of the function are ignored.
+ *
+ * @param like An argument, of which only the structure counts, or a pith_treedef.
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function has more than one parameter, or is not linear. Those of
+ * pith_vjp.
+ */
+PITH_API const pith_function *
+pith_linear_transpose(pith_scope *s, const pith_function *function, const void *like);
+/**
  * The product of the Hessian of a function with a direction, by forward mode over
  * reverse: a function with the parameters of @p function and the direction, which is like
  * the selected part. It returns a tuple of the gradient, the product, and with
@@ -162,16 +178,37 @@ PITH_API const pith_function *pith_hessian_product(pith_scope *s,
                                                    const pith_function *function,
                                                    const pith_derive_options *options);
 
+/** A tree as a constant of derivations: the same values, whose tangents are 0. */
+#define pith_stop_gradient(s, tree)                                                      \
+    ((__typeof__(tree))pith_stop_gradient_any((s), (tree)))
+/** As pith_stop_gradient, for trees of any type.
+ *
+ * @return The tree, owned by @p s; after an error the nil of its type. */
+PITH_API const void *pith_stop_gradient_any(pith_scope *s, const void *tree);
+/** A tree that must not be differentiated: the same values. A derivation is
+ * PITH_E_DERIVATIVE with the line of this call as soon as a tangent reaches a leaf, in
+ * forward and in reverse mode, whether the leaf is used or not. */
+#define pith_non_differentiable(s, tree)                                                 \
+    ((__typeof__(tree))pith_non_differentiable_any((s), (tree)))
+/** As pith_non_differentiable, for trees of any type.
+ *
+ * @return The tree, owned by @p s; after an error the nil of its type. */
+PITH_API const void *pith_non_differentiable_any(pith_scope *s, const void *tree);
+
 PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_jvp(s, ...)             pith_jvp(PITH_AT(s), __VA_ARGS__)
-#    define pith_grad(s, ...)            pith_grad(PITH_AT(s), __VA_ARGS__)
-#    define pith_value_and_grad(s, ...)  pith_value_and_grad(PITH_AT(s), __VA_ARGS__)
-#    define pith_linearize(s, ...)       pith_linearize(PITH_AT(s), __VA_ARGS__)
-#    define pith_vjp(s, ...)             pith_vjp(PITH_AT(s), __VA_ARGS__)
-#    define pith_hessian_product(s, ...) pith_hessian_product(PITH_AT(s), __VA_ARGS__)
+#    define pith_jvp(s, ...)               pith_jvp(PITH_AT(s), __VA_ARGS__)
+#    define pith_grad(s, ...)              pith_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_value_and_grad(s, ...)    pith_value_and_grad(PITH_AT(s), __VA_ARGS__)
+#    define pith_linearize(s, ...)         pith_linearize(PITH_AT(s), __VA_ARGS__)
+#    define pith_vjp(s, ...)               pith_vjp(PITH_AT(s), __VA_ARGS__)
+#    define pith_linear_transpose(s, ...)  pith_linear_transpose(PITH_AT(s), __VA_ARGS__)
+#    define pith_hessian_product(s, ...)   pith_hessian_product(PITH_AT(s), __VA_ARGS__)
+#    define pith_stop_gradient_any(s, ...) pith_stop_gradient_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_non_differentiable_any(s, ...)                                          \
+        pith_non_differentiable_any(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 

@@ -560,3 +560,58 @@ Test(derive, cut_leaves_are_refused_with_their_paths, .init = open_scope) {
     near(pith_call(s, pith_grad(s, &step_of, &charge), PITH_ITEMS(frozen)), 3, 8);
     close_scope();
 }
+
+/* ---- Marks and strong zeros ---- */
+
+static const pith_array *halted(pith_scope *in, const Ions *ions) {
+    const Ions *fixed = pith_stop_gradient(in, ions);
+    return pith_sum(in, pith_mul(in, ions->position, fixed->position), PITH_ALL_AXES);
+}
+static const pith_array *forbidden(pith_scope *in, const Ions *ions) {
+    const pith_array *x = pith_non_differentiable(in, ions->position);
+    (void)x; /* used or not */
+    return pith_sum(in, ions->charge, PITH_ALL_AXES);
+}
+/* Infinite slopes where the root is not taken. */
+static const pith_array *guarded(pith_scope *in, const pith_array *x) {
+    const pith_array *zero = pith_f64(in, 0);
+    return pith_sum(in, pith_where(in, pith_greater(in, x, zero), pith_sqrt(in, x), zero),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION1(halted_of, halted, pith_array, Ions)
+PITH_FUNCTION1(forbidden_of, forbidden, pith_array, Ions)
+PITH_FUNCTION1(guarded_of, guarded, pith_array, pith_array)
+
+Test(derive, marked_trees_have_no_tangents, .init = open_scope) {
+    Ions ions = pith_initial(Ions);
+    ions.position = some_x();
+    ions.charge = PITH_VECTOR(s, f64, 1, 2, 3, 4);
+    const Ions *frozen = pith_freeze(s, Ions, &ions);
+    cr_assert(pith_stop_gradient(s, frozen) == frozen);
+    const Ions *g = pith_call(s, pith_grad(s, &halted_of, NULL), PITH_ITEMS(frozen));
+    pt_ok(s, g);
+    cr_assert(pith_tree_equal(s, g->position, ions.position));
+    near(g->charge, 0, 0);
+    pt_ok(s, pith_call(s, pith_jit(s, &forbidden_of, NULL), PITH_ITEMS(frozen)));
+    pt_fails(PITH_E_DERIVATIVE, s,
+             pith_call(s, pith_grad(s, &forbidden_of, NULL), PITH_ITEMS(frozen)));
+    pt_says("test_derive.c:");
+    pt_fails(PITH_E_DERIVATIVE, s,
+             pith_jvp(s, &forbidden_of, PITH_ITEMS(frozen), frozen, NULL));
+    const pith_derive_options charge = {.paths = PITH_PATHS("[0].charge")};
+    near(pith_call(s, pith_grad(s, &forbidden_of, &charge), PITH_ITEMS(frozen)), 0, 1);
+    close_scope();
+}
+
+Test(derive, zeros_are_strong_if_asked, .init = open_scope) {
+    const pith_array *x = PITH_VECTOR(s, f64, 0, 4);
+    const pith_derive_options strong = {.strong_zero = true};
+    cr_assert(isnan(at(pith_call(s, pith_grad(s, &guarded_of, NULL), PITH_ITEMS(x)), 0)));
+    for (int k = 0; k < 2; k++) {
+        const pith_array *g =
+            pith_call(s, pith_grad(s, &guarded_of, &strong), PITH_ITEMS(x));
+        near(g, 0, 0);
+        near(g, 1, 0.25);
+    }
+    close_scope();
+}

@@ -222,3 +222,50 @@ Test(derive_maps, maps_stay_in_their_trace, .init = open_scope) {
     }
     close_scope();
 }
+
+/* ---- Transposes of linear functions ---- */
+
+/* Differences of neighbours, weighted by y. */
+static const pith_array *
+differences(pith_scope *in, const pith_array *x, const pith_array *y) {
+    return pith_mul(in, y,
+                    pith_sub(in, pith_slice_array(in, x, 1, &PITH_SLICE(1, INT64_MAX, 1)),
+                             pith_slice_array(in, x, 1, &PITH_SLICE(0, -1, 1))));
+}
+PITH_FUNCTION2(differences_of, differences, pith_array, pith_array, pith_array)
+static const pith_array *square(pith_scope *in, const pith_array *x) {
+    return pith_mul(in, x, x);
+}
+PITH_FUNCTION1(square_of, square, pith_array, pith_array)
+/* The transpose inside a function, of one whose bound tree moves. */
+static const pith_array *adjoint(pith_scope *in, const pith_array *y) {
+    const pith_function *f = pith_partial(in, &differences_of, y);
+    const pith_function *t =
+        pith_linear_transpose(in, f, pith_zeros(in, PITH_F64, PITH_SHAPE(4)));
+    const pith_array *x = pith_call(in, t, PITH_ITEMS(y));
+    return pith_sum(in, pith_mul(in, x, pith_arange(in, PITH_F64, 4)), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(adjoint_of, adjoint, pith_array, pith_array)
+
+Test(derive_maps, linear_functions_are_transposed, .init = open_scope) {
+    const pith_array *y = PITH_VECTOR(s, f64, 2, 3, 5),
+                     *c = PITH_VECTOR(s, f64, 1, -1, 2);
+    const pith_function *f = pith_partial(s, &differences_of, y);
+    const pith_treedef *like = pith_tree_structure(s, some_x());
+    for (int k = 0; k < 2; k++) {
+        const pith_function *t =
+            pith_linear_transpose(s, f, k ? (const void *)like : some_x());
+        const pith_array *x = pith_call(s, t, PITH_ITEMS(c));
+        near(x, 0, -2);
+        near(x, 1, 2 + 3);
+        near(x, 2, -3 - 10);
+        near(x, 3, 10);
+    }
+    pt_fails(PITH_E_ARG, s, pith_linear_transpose(s, &square_of, some_x()));
+    pt_says("pith_linear_transpose: square: the function is not linear");
+    pt_fails(PITH_E_ARG, s, pith_linear_transpose(s, &differences_of, some_x()));
+    const pith_array *g = pith_call(s, pith_grad(s, &adjoint_of, NULL), PITH_ITEMS(y));
+    for (int i = 0; i < 3; i++)
+        close_to(g, i, slope(&adjoint_of, y, i, 1));
+    close_scope();
+}

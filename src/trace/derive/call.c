@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const pithp_derive_options pithp_derive_checked = {.cuts_are_zero = true};
-
 /* ---- Selection ---- */
 
 static pith_status

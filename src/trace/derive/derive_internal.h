@@ -19,6 +19,7 @@ struct pithp_derivation_call;
 typedef struct pithp_derived_kind {
     const char *function; /* that makes it: "pith_grad" */
     bool scalar;          /* the value is a float of rank 0 */
+    bool linear;          /* the function is linear, and its value is not wanted */
     const char *tangent;  /* forward mode: the name of the tangent; or NULL */
     /* Derive the recorded program of the call. NULL: error set. */
     const void *(*derive)(struct pithp_derivation_call *c);
@@ -108,8 +109,12 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c);
 pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
                                         const pithp_program *p,
                                         const bool *results);
-/* The options of derivations in src/program: cuts were checked. */
-extern const pithp_derive_options pithp_derive_checked;
+/* The options of its derivations in src/program: cuts were checked. */
+static inline pithp_derive_options
+pithp_derivation_options(const pithp_derivation_call *c) {
+    return (pithp_derive_options){.cuts_are_zero = true,
+                                  .strong_zero = c->derived->options.strong_zero};
+}
 /* Add a program to the trace: values of its outputs, in memory of the scope. NULL: error
  * set. */
 pithp_value *pithp_derivation_add(pithp_derivation_call *c,
@@ -190,14 +195,9 @@ typedef struct pithp_split {
     bool *moves;   /* by output of the program, likewise */
 } pithp_split;
 
-/* value_count: the first outputs of p, which have tangents. False: error set, and nothing
- * is to be released. */
-bool pithp_split_make(pith_scope *s,
-                      const pithp_program *p,
-                      const bool *moves,
-                      int64_t value_count,
-                      bool reverse,
-                      pithp_split *split);
+/* Split the recorded program: tangents of its value. False: error set, and nothing is to
+ * be released. */
+bool pithp_split_make(pithp_derivation_call *c, bool reverse, pithp_split *split);
 void pithp_split_end(pithp_split *split);
 /* Drop the residuals that linear does not read. Sets for each, in memory of the scope,
  * whether it stays. NULL: error set. */

@@ -11,8 +11,8 @@
 /* Add a program in forward mode. `moves`: by its outputs. NULL: error set. */
 static pithp_value *
 add_forward(pithp_derivation_call *c, const pithp_program *p, bool *moves) {
-    pithp_program *jvp =
-        pithp_program_jvp(c->s, p, c->moves, &pithp_derive_checked, moves);
+    const pithp_derive_options options = pithp_derivation_options(c);
+    pithp_program *jvp = pithp_program_jvp(c->s, p, c->moves, &options, moves);
     const pithp_value *inputs = jvp ? pithp_derivation_tangents(c) : NULL;
     pithp_value *outputs = inputs ? pithp_derivation_add(c, jvp, inputs) : NULL;
     pithp_program_release(jvp);
@@ -118,7 +118,7 @@ static pith_status check_gradient_cuts(pithp_derivation_call *c, const pithp_pro
 
 static const void *multiply(pithp_derivation_call *c) {
     pithp_split split;
-    if (!pithp_split_make(c->s, c->program, c->moves, 1, true, &split))
+    if (!pithp_split_make(c, true, &split))
         return NULL;
     pithp_program *joined = pithp_split_join(c->s, c->program, &split),
                   *better = joined ? pithp_program_optimise(c->s, joined, PITHP_PASS_ALL)

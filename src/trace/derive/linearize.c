@@ -132,17 +132,39 @@ static const void *residual_tree(pithp_derivation_call *c,
                   : NULL;
 }
 
+/* An error if a residual depends on an input that moves. */
+static pith_status
+check_linear(pithp_derivation_call *c, const pithp_split *split, const bool *stays) {
+    const int64_t first = c->program->output_count;
+    bool *reached = pithp_scope_allocate(c->s, (size_t)split->forward->output_count + 1);
+    if (!reached || !pithp_program_reach(c->s, split->forward, c->moves, reached))
+        return c->s->error.code;
+    for (int64_t k = 0; k < split->residual_count; k++) {
+        if (!stays[k] || !reached[first + k])
+            continue;
+        const pithp_instruction *maker =
+            pithp_maker(split->forward, split->forward->outputs[first + k]);
+        return pithp_fail_at(c->s, PITH_E_ARG, NULL, maker ? maker->site : NULL,
+                             "%s: %s: the function is not linear", c->function,
+                             c->f->name);
+    }
+    return PITH_OK;
+}
+
 /* A tuple of the value, the residuals and perhaps aux. */
 static const void *add_split(pithp_derivation_call *c, pithp_split *split, bool reverse) {
     int64_t residuals = 0;
-    const bool *stays = pithp_split_trim(c->s, split);
-    pithp_value *outputs =
-        stays ? pithp_derivation_add(c, split->forward, c->inputs) : NULL;
+    const bool *stays = pithp_split_trim(c->s, split), linear = c->derived->kind->linear;
+    if (!stays || (linear && check_linear(c, split, stays) != PITH_OK))
+        return NULL;
+    pithp_value *outputs = pithp_derivation_add(c, split->forward, c->inputs);
     if (!outputs || pithp_derivation_checks(c, outputs) != PITH_OK)
         return NULL;
     const void *tree =
         residual_tree(c, split, stays, outputs + c->program->output_count, &residuals);
-    const void *value = tree ? pithp_derivation_value(c, outputs) : NULL;
+    const void *value = !tree    ? NULL
+                        : linear ? pith_none_make(pithp_on_behalf(c->s))
+                                 : pithp_derivation_value(c, outputs);
     const void *result = value ? pithp_derivation_tuple(c, value, tree, outputs) : NULL;
     if (result)
         c->attached = make_linear(c, split, residuals, reverse);
@@ -151,7 +173,7 @@ static const void *add_split(pithp_derivation_call *c, pithp_split *split, bool 
 
 static const void *derive_map(pithp_derivation_call *c, bool reverse) {
     pithp_split split;
-    if (!pithp_split_make(c->s, c->program, c->moves, c->value_count, reverse, &split))
+    if (!pithp_split_make(c, reverse, &split))
         return NULL;
     const void *result = add_split(c, &split, reverse);
     pithp_split_end(&split);
@@ -168,6 +190,9 @@ static const void *pull_map(pithp_derivation_call *c) {
 
 static const pithp_derived_kind linearize_kind = {.function = "pith_linearize",
                                                   .derive = push_map};
+static const pithp_derived_kind transpose_kind = {.function = "pith_linear_transpose",
+                                                  .linear = true,
+                                                  .derive = pull_map};
 static const pithp_derived_kind vjp_kind = {.function = "pith_vjp", .derive = pull_map};
 
 /* ---- Calls ---- */
@@ -299,4 +324,44 @@ pith_linearized pith_vjp(pith_scope *s,
     if (!pithp_enter(s) || !check(s, "pith_vjp", function, count, primals, options, &o))
         return (pith_linearized){NULL, NULL, NULL};
     return linearize(s, &vjp_kind, function, primals, &o);
+}
+
+/* A tree of zeros. NULL: error set. */
+static const void *zeros_like(pith_scope *s, const pithp_structure *t) {
+    const pith_array **items =
+        pithp_scope_allocate(s, ((size_t)t->item_count + 1) * sizeof *items);
+    for (int64_t k = 0; items && k < t->item_count; k++) {
+        pith_shape shape = {.rank = t->specs[k]->rank};
+        memcpy(shape.extents, t->specs[k]->shape, sizeof shape.extents);
+        if (!(items[k] = pith_zeros(pithp_on_behalf(s), t->specs[k]->dtype, shape)))
+            return NULL;
+    }
+    return items ? pithp_tangent_build(s, t, items) : NULL;
+}
+
+/* The argument of a tree or a structure. NULL: error set. */
+static const void *argument_like(pith_scope *s, const char *name, const void *like) {
+    pithp_block *block = NULL;
+    if (pithp_pointer_check(like, &block) != PITHP_POINTER_OK ||
+        pithp_kind_of(like) != PITHP_KIND_TREEDEF)
+        return pithp_tree_check(s, like, name, "like") == PITH_OK ? like : NULL;
+    const pithp_structure *t = pithp_treedef_check(s, like, name, "like");
+    if (t && t->picked)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: like: the structure has places for any tree",
+                   name);
+    return t && !t->picked ? zeros_like(s, t) : NULL;
+}
+
+const pith_function *
+pith_linear_transpose(pith_scope *s, const pith_function *function, const void *like) {
+    static const char *const name = "pith_linear_transpose";
+    PITHP_IN_FLIGHT(s, "pith_linear_transpose");
+    pith_derive_options o;
+    if (!pithp_enter(s) || pithp_step_check(s, function, name) != PITH_OK ||
+        pithp_derive_check(s, name, function, NULL, &o) != PITH_OK)
+        return NULL;
+    const void *argument = argument_like(s, name, like);
+    return argument && pithp_arguments_check(s, function, &argument) == PITH_OK
+               ? linearize(s, &transpose_kind, function, &argument, &o).map
+               : NULL;
 }

@@ -45,12 +45,11 @@ static bool transpose(pith_scope *s, pithp_split *split, bool *by_tangent) {
     return true;
 }
 
-bool pithp_split_make(pith_scope *s,
-                      const pithp_program *p,
-                      const bool *moves,
-                      int64_t value_count,
-                      bool reverse,
-                      pithp_split *split) {
+bool pithp_split_make(pithp_derivation_call *c, bool reverse, pithp_split *split) {
+    pith_scope *s = c->s;
+    const pithp_program *p = c->program;
+    const bool *moves = c->moves;
+    const pithp_derive_options options = pithp_derivation_options(c);
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
     *split = (pithp_split){0};
@@ -60,9 +59,9 @@ bool pithp_split_make(pith_scope *s,
         return false;
     bool *by_tangent = split->reached + inputs;
     split->moves = by_tangent + inputs;
-    if (!pithp_program_linearize(s, p, moves, &pithp_derive_checked, split->moves, &l))
+    if (!pithp_program_linearize(s, p, moves, &options, split->moves, &l))
         return false;
-    for (int64_t k = 0; k < value_count; k++)
+    for (int64_t k = 0; k < c->value_count; k++)
         tangents += split->moves[k];
     split->forward = l.forward;
     split->residual_count = l.residual_count;

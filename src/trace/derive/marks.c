@@ -1,0 +1,38 @@
+/* Trees under identity marks that only derivations see. */
+#include "trace/derive/derive_internal.h"
+
+#include <string.h>
+
+static const void *mark(pith_scope *s, const void *tree, pithp_primitive op) {
+    pithp_flat f;
+    if (pithp_tree_check(s, tree, pithp_function_of(s, "pith_stop_gradient"), "tree") !=
+            PITH_OK ||
+        pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
+        return pithp_nil_for(tree);
+    bool any = false;
+    for (int64_t k = 0; k < f.structure.item_count && !pith_failed(s); k++)
+        if (pithp_trace_has(s, f.items[k]) &&
+            pith_dtype_is_float(f.structure.specs[k]->dtype)) {
+            f.items[k] = pithp_mark(s, op, NULL, f.items[k]);
+            any = true;
+        }
+    const void *marked = tree;
+    if (pith_failed(s))
+        marked = NULL;
+    else if (any && pithp_kind_is_array(tree))
+        marked = f.items[0];
+    else if (any)
+        marked = pithp_tangent_build(s, &f.structure, f.items);
+    pithp_flat_end(&f);
+    return marked && pithp_keep_slots(s, 1, &marked) == PITH_OK ? marked
+                                                                : pithp_nil_for(tree);
+}
+
+const void *pith_stop_gradient_any(pith_scope *s, const void *tree) {
+    return pithp_enter(s) ? mark(s, tree, PITHP_OP_STOP_GRADIENT) : pithp_nil_for(tree);
+}
+
+const void *pith_non_differentiable_any(pith_scope *s, const void *tree) {
+    return pithp_enter(s) ? mark(s, tree, PITHP_OP_NON_DIFFERENTIABLE)
+                          : pithp_nil_for(tree);
+}
