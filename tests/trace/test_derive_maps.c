@@ -269,3 +269,33 @@ Test(derive_maps, linear_functions_are_transposed, .init = open_scope) {
         close_to(g, i, slope(&adjoint_of, y, i, 1));
     close_scope();
 }
+
+/* ---- Aux, and memory ---- */
+
+typedef struct {
+    const Parts *value;
+    const pith_array *aux;
+} Scored;
+PITH_NODE(Scored, PITH_CHILD(value, Parts), PITH_LEAF(aux, "f64[]"))
+static const Scored *scored(pith_scope *in, const pith_array *x) {
+    const Parts *value = lone(in, x);
+    return pith_record(in, Scored, .value = value, .aux = pith_max(in, x, PITH_ALL_AXES));
+}
+PITH_FUNCTION1(scored_of, scored, Scored, pith_array)
+
+Test(derive_maps, aux_comes_with_the_map, .init = open_scope) {
+    const pith_derive_options aux = {.aux = true};
+    const pith_array *x = some_x();
+    for (int k = 0; k < 2; k++) {
+        const pith_linearized l = pith_linearize(s, &scored_of, PITH_ITEMS(x), &aux),
+                              v = pith_vjp(s, &scored_of, PITH_ITEMS(x), &aux),
+                              plain = pith_vjp(s, &lone_of, PITH_ITEMS(x), NULL);
+        pt_ok(s, l.map && v.map && plain.map && !plain.aux);
+        cr_assert(at(l.aux, 0) == 3.5 && at(v.aux, 0) == 3.5);
+        cr_assert(pith_tree_equal(s, v.value, plain.value));
+        cr_assert(pith_tree_equal(s, pith_call(s, v.map, PITH_ITEMS(cotangent())),
+                                  pith_call(s, plain.map, PITH_ITEMS(cotangent()))));
+        pt_ok(s, pith_call(s, l.map, PITH_ITEMS(some_t())));
+    }
+    close_scope();
+}

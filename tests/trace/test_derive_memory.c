@@ -1,0 +1,42 @@
+/* Derivations in which every allocation fails once. */
+#include "derive_test.h"
+#include "fail_allocator.h"
+
+static const pith_array *wave(pith_scope *in, const pith_array *x, const pith_array *a) {
+    pith_check(in, pith_less(in, x, pith_f64(in, 100)), "x is large");
+    return pith_sum(in,
+                    pith_expression(in, "sin(a * x) * x", PITH_BIND({"x", x}, {"a", a})),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION2(wave_of, wave, pith_array, pith_array, pith_array)
+
+static const pith_array *map_of(const pith_array *x, const pith_array *a) {
+    const pith_linearized v = pith_vjp(s, &wave_of, PITH_ITEMS(x, a), NULL);
+    return pith_call(s, v.map, PITH_ITEMS(a));
+}
+
+static pith_status derive(const pith_open_options *options) {
+    static const char *const path[] = {"[1]", NULL};
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 2, 3), *a = pith_f64(s, 0.5);
+    if (!pith_failed(s)) {
+        const pith_derive_options by_path = {.paths = path};
+        pt_again(s,
+                 pith_call(s, pith_value_and_grad(s, &wave_of, NULL), PITH_ITEMS(x, a)));
+        if (!pith_failed(s))
+            pt_again(s, pith_jvp(s, &wave_of, PITH_ITEMS(x, a), a, &by_path).tangent);
+        if (!pith_failed(s))
+            pt_again(s, map_of(x, a));
+    }
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(derive_memory, every_failure_is_survived) {
+    const pt_failures failures = pt_fail_each(derive);
+    cr_assert(failures.allocations > 50 && failures.errors > 20);
+}
