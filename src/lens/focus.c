@@ -11,64 +11,33 @@ typedef struct at_focus {
 
 /* ---- Identity ---- */
 
-#define ADD(text, member) pithp_text_add_n(text, (const char *)&(member), sizeof(member))
+static bool add_lens(pithp_text *t, const pith_lens *lens);
 
-/* Append what the part does. False: it holds arrays. */
-static bool add_part(pithp_text *text, const pithp_lens_part *p);
-
-static bool add_lens(pithp_text *text, const pith_lens *lens) {
-    bool known = true;
-    ADD(text, lens->type);
-    ADD(text, lens->part_count);
-    for (int32_t i = 0; i < lens->part_count; i++)
-        known &= add_part(text, &lens->parts[i]);
+/* The lenses of a merge are the only parts with parts of their own. */
+static bool add_part(pithp_text *t, const pithp_lens_part *part) {
+    bool known = part->kind->identity || part->kind == &pithp_lens_merge_kind;
+    pithp_text_add_n(t, (const char *)&part->kind, sizeof part->kind);
+    pithp_text_add_n(t, (const char *)&part->count, sizeof part->count);
+    if (part->kind->identity)
+        part->kind->identity(t, part);
+    for (int32_t i = 0; part->kind == &pithp_lens_merge_kind && i < part->count; i++)
+        known &= add_lens(t, part->merged[i]);
     return known;
 }
 
-static void add_path(pithp_text *text, const pithp_lens_part *p) {
-    pithp_text_add_n(text, p->text, strlen(p->text) + 1);
-    for (int32_t i = 0; i < p->count; i++) {
-        ADD(text, p->steps[i].kind);
-        ADD(text, p->steps[i].number);
-        ADD(text, p->steps[i].type);
-    }
-}
-
-static bool add_part(pithp_text *text, const pithp_lens_part *p) {
+static bool add_lens(pithp_text *t, const pith_lens *lens) {
     bool known = true;
-    ADD(text, p->kind);
-    ADD(text, p->count);
-    if (p->kind == &pithp_lens_path_kind) {
-        add_path(text, p);
-    } else if (p->kind == &pithp_lens_check_kind) {
-        ADD(text, p->type);
-    } else if (p->kind == &pithp_lens_function_kind) {
-        ADD(text, p->function.get);
-        ADD(text, p->function.set);
-        ADD(text, p->function.closure);
-    } else if (p->kind == &pithp_lens_merge_kind) {
-        for (int32_t i = 0; i < p->count; i++)
-            known &= add_lens(text, p->merged[i]);
-    } else if (p->kind == &pithp_lens_each_kind) {
-        ADD(text, p->each);
-    } else if (p->kind == &pithp_lens_where_kind) {
-        ADD(text, p->where.asked);
-        ADD(text, p->where.predicate);
-        ADD(text, p->where.closure);
-        ADD(text, p->where.type);
-    } else if (p->kind == &pithp_lens_slice_kind) {
-        pithp_text_add_n(text, (const char *)p->slices,
-                         (size_t)p->count * sizeof *p->slices);
-    } else {
-        known = false;
-    }
+    pithp_text_add_n(t, (const char *)&lens->type, sizeof lens->type);
+    pithp_text_add_n(t, (const char *)&lens->part_count, sizeof lens->part_count);
+    for (int32_t i = 0; i < lens->part_count; i++)
+        known &= add_part(t, &lens->parts[i]);
     return known;
 }
 
 static void add_identity(const pithp_closure *closure, pithp_text *text) {
     const at_focus *f = (const at_focus *)(const void *)closure;
     add_lens(text, f->lens);
-    ADD(text, f->serial);
+    pithp_text_add_n(text, (const char *)&f->serial, sizeof f->serial);
 }
 
 /* ---- Calls ---- */

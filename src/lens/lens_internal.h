@@ -108,6 +108,9 @@ struct pithp_lens_kind {
                         const void *node,
                         pithp_lens_finds *finds);
     void (*text)(pithp_text *t, const pithp_lens_part *part); /* append how it reads */
+    /* Append what it does, as bytes: equal bytes for parts that do the same. NULL: it
+     * holds arrays, which are not compared. */
+    void (*identity)(pithp_text *t, const pithp_lens_part *part);
 };
 /* Kinds that several files make or look for; kind/ has the others. */
 extern const pithp_lens_kind pithp_lens_path_kind;

@@ -22,6 +22,11 @@ static void check_text(pithp_text *t, const pithp_lens_part *part) {
     (void)t, (void)part;
 }
 
+static void add_identity(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add_n(t, (const char *)&part->type, sizeof part->type);
+}
+
 const pithp_lens_kind pithp_lens_check_kind = {.get = get_check,
                                                .set = set_check,
-                                               .text = check_text};
+                                               .text = check_text,
+                                               .identity = add_identity};

@@ -37,10 +37,15 @@ static void each_text(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, "]");
 }
 
+static void add_identity(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add_n(t, (const char *)&part->each, sizeof part->each);
+}
+
 static const pithp_lens_kind each_kind = {.get = pithp_lens_get_finds,
                                           .set = pithp_lens_set_finds,
                                           .find = find_items,
-                                          .text = each_text};
+                                          .text = each_text,
+                                          .identity = add_identity};
 const pithp_lens_part pithp_lens_each_part = {.kind = &each_kind,
                                               .each = {0, INT64_MAX, 1}};
 

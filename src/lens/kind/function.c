@@ -60,11 +60,19 @@ static void function_text(pithp_text *t, const pithp_lens_part *part) {
                      part->function.name);
 }
 
+static void add_identity(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add_n(t, (const char *)&part->function.get, sizeof part->function.get);
+    pithp_text_add_n(t, (const char *)&part->function.set, sizeof part->function.set);
+    pithp_text_add_n(t, (const char *)&part->function.closure,
+                     sizeof part->function.closure);
+}
+
 static const pithp_lens_kind function_kind = {.copy = copy_function,
                                               .get = get_function,
                                               .set = pithp_lens_expand_computed,
                                               .make = make_function,
-                                              .text = function_text};
+                                              .text = function_text,
+                                              .identity = add_identity};
 
 const pith_lens *pith_lens_function(pith_scope *s,
                                     const char *name,

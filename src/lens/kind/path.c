@@ -133,8 +133,19 @@ static void path_text(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, part->text);
 }
 
+static void add_identity(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add_n(t, part->text, strlen(part->text) + 1);
+    for (int32_t i = 0; i < part->count; i++) {
+        const pithp_lens_step *step = &part->steps[i];
+        pithp_text_add_n(t, (const char *)&step->kind, sizeof step->kind);
+        pithp_text_add_n(t, (const char *)&step->number, sizeof step->number);
+        pithp_text_add_n(t, (const char *)&step->type, sizeof step->type);
+    }
+}
+
 const pithp_lens_kind pithp_lens_path_kind = {.copy = copy_path,
                                               .join = join_path,
                                               .get = get_path,
                                               .set = set_path,
-                                              .text = path_text};
+                                              .text = path_text,
+                                              .identity = add_identity};

@@ -82,12 +82,18 @@ static void slices_text(pithp_text *t, const pithp_lens_part *part) {
     pithp_text_add(t, ")");
 }
 
+static void add_identity(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add_n(t, (const char *)part->slices,
+                     (size_t)part->count * sizeof *part->slices);
+}
+
 static const pithp_lens_kind slice_kind = {.leaves = true,
                                            .copy = copy_slices,
                                            .get = get_slices,
                                            .set = pithp_lens_expand_computed,
                                            .make = make_slices,
-                                           .text = slices_text};
+                                           .text = slices_text,
+                                           .identity = add_identity};
 
 const pith_lens *pith_lens_slice(pith_scope *s,
                                  const pith_lens *lens,

@@ -113,12 +113,21 @@ static void where_text(pithp_text *t, const pithp_lens_part *part) {
         pithp_text_print(t, "%s]", part->where.type->name);
 }
 
+static void add_identity(pithp_text *t, const pithp_lens_part *part) {
+    pithp_text_add_n(t, (const char *)&part->where.asked, sizeof part->where.asked);
+    pithp_text_add_n(t, (const char *)&part->where.predicate,
+                     sizeof part->where.predicate);
+    pithp_text_add_n(t, (const char *)&part->where.closure, sizeof part->where.closure);
+    pithp_text_add_n(t, (const char *)&part->where.type, sizeof part->where.type);
+}
+
 static const pithp_lens_kind where_kind = {.get = pithp_lens_get_finds,
                                            .set = pithp_lens_set_finds,
                                            .get_made = get_embedded,
                                            .make = set_embedded,
                                            .find = find_where,
-                                           .text = where_text};
+                                           .text = where_text,
+                                           .identity = add_identity};
 
 /* ---- Making ---- */
 
