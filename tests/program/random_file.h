@@ -4,8 +4,9 @@
  * A file has a line for each value, in order, the bodies of control flow before the line
  * they belong to, each between `body` and `end`:
  *     KIND ROW DTYPE RANK extents... OPERANDS numbers... picks sibling length flags
- * bodies and below it, where the row has parameters, `params` and their bytes, where it
- * is given from outside, `data` and its bytes; `outputs` ends a list. */
+ * bodies and below it, where the row has parameters, `params` and their bytes, of a
+ * checked row `of` and its name, where it is given from outside, `data` and its bytes;
+ * `outputs` ends a list. Rows have names, because their numbers change. */
 #ifndef PITH_TESTS_RANDOM_FILE_H
 #define PITH_TESTS_RANDOM_FILE_H
 
@@ -36,10 +37,15 @@ static inline size_t recipe_params_bytes(const ingredient *x) {
                : 0;
 }
 
+static inline bool recipe_is_checked(const ingredient *x) {
+    return x->kind == RECIPE_MANY && x->primitive == PITHP_OP_CHECKED;
+}
+
 static inline void recipe_write_list(FILE *f, const recipe *r) {
     for (int k = 0; k < r->count; k++) {
         const ingredient *x = &r->list[k];
-        const bool control = x->kind == RECIPE_CONTROL, own = control && !x->sibling;
+        const bool control = x->kind == RECIPE_CONTROL, own = control && !x->sibling,
+                   is_checked = recipe_is_checked(x);
         char params[sizeof x->params];
         for (int b = 0; own && b < x->body_count; b++) {
             fprintf(f, "body\n");
@@ -59,8 +65,15 @@ static inline void recipe_write_list(FILE *f, const recipe *r) {
         memcpy(params, x->params, sizeof params);
         if (x->kind == RECIPE_MANY && x->primitive == PITHP_OP_KERNEL)
             ((pithp_kernel_params *)(void *)params)->kernel = NULL;
+        if (is_checked)
+            ((pithp_checked_params *)(void *)params)->primitive = (pithp_primitive)0;
         if (recipe_params_bytes(x))
             recipe_write_bytes(f, "params", params, recipe_params_bytes(x));
+        if (is_checked)
+            fprintf(f, "of %s\n",
+                    pithp_ops[((const pithp_checked_params *)(const void *)x->params)
+                                  ->primitive]
+                        .name);
         if (x->kind == RECIPE_LITERAL || (x->kind == RECIPE_INPUT && r->depth == 0))
             recipe_write_bytes(f, "data", x->data, x->spec->bytes);
     }
@@ -124,17 +137,22 @@ static inline const pith_spec *recipe_read_spec(recipe *r, FILE *f) {
     return pithp_spec(r->s, (pith_dtype)dtype, rank, shape);
 }
 
-static inline void recipe_read_value(recipe *r, FILE *f, int kind, recipe **bodies) {
+static inline pithp_primitive recipe_read_row(FILE *f) {
     char name[64];
     int p = 0;
-    ingredient x = recipe_blank((pithp_primitive)0, 0);
     cr_assert(fscanf(f, "%63s", name) == 1);
-    while (kind >= RECIPE_CALL && p < PITHP_PRIMITIVE_COUNT &&
+    while (strcmp(name, "-") && p < PITHP_PRIMITIVE_COUNT &&
            strcmp(name, pithp_ops[p].name))
         p++;
     cr_assert(p < PITHP_PRIMITIVE_COUNT, "%s is no row", name);
+    return (pithp_primitive)p;
+}
+
+static inline void recipe_read_value(recipe *r, FILE *f, int kind, recipe **bodies) {
+    char name[64];
+    ingredient x = recipe_blank((pithp_primitive)0, 0);
     x.kind = kind;
-    x.primitive = (pithp_primitive)p;
+    x.primitive = recipe_read_row(f);
     x.spec = recipe_read_spec(r, f);
     x.operand_count = recipe_number(f);
     cr_assert(x.operand_count <= RECIPE_OPERANDS);
@@ -151,6 +169,10 @@ static inline void recipe_read_value(recipe *r, FILE *f, int kind, recipe **bodi
     if (recipe_params_bytes(&x)) {
         cr_assert(fscanf(f, "%63s", name) == 1 && !strcmp(name, "params"));
         recipe_read_bytes(f, x.params, recipe_params_bytes(&x));
+    }
+    if (recipe_is_checked(&x)) {
+        cr_assert(fscanf(f, "%63s", name) == 1 && !strcmp(name, "of"));
+        ((pithp_checked_params *)(void *)x.params)->primitive = recipe_read_row(f);
     }
     if (kind == RECIPE_MANY && x.primitive == PITHP_OP_KERNEL)
         recipe_bind_kernel(&x);

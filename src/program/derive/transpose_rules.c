@@ -194,7 +194,7 @@ RULE(product) {
         dot.contract[0][n] = (int8_t)(p->batches + n + (k ? 0 : my_count));
         dot.contract[1][n] = other_free[n];
     }
-    for (int n = 0; n < p->batches; n++) {
+    for (int n = 0; n < p->batches && n < PITHP_MAX_RANK; n++) { /* as compilers know */
         dot.batch[0][n] = (int8_t)n;
         dot.batch[1][n] = p->batch[1 - k][n];
     }
