@@ -242,7 +242,8 @@ static inline pithp_value draw_reduction(drawing *d) {
 
 static inline pithp_value draw_order(drawing *d) {
     static const pithp_primitive any[] = {PITHP_OP_CUMSUM, PITHP_OP_CUMMIN,
-                                          PITHP_OP_CUMMAX};
+                                          PITHP_OP_CUMMAX, PITHP_OP_CUMPROD,
+                                          PITHP_OP_CUMLOGSUMEXP};
     const pithp_value x = pick_ranked(d);
     if (x < 0)
         return -1;
@@ -286,8 +287,9 @@ static inline pithp_value draw_product(drawing *d) {
 /* ---- Indices and draws ---- */
 
 static inline pithp_value draw_indexed(drawing *d) {
-    static const pithp_primitive scatters[] = {PITHP_OP_SCATTER_ADD,
-                                               PITHP_OP_SCATTER_SET};
+    static const pithp_primitive scatters[] = {PITHP_OP_SCATTER_ADD, PITHP_OP_SCATTER_SET,
+                                               PITHP_OP_SCATTER_MUL, PITHP_OP_SCATTER_MIN,
+                                               PITHP_OP_SCATTER_MAX};
     const pithp_value x = pick_ranked(d);
     if (x < 0)
         return -1;
