@@ -76,18 +76,30 @@ typedef struct sample {
     pithp_program *p;
 } sample;
 
-/* Elementwise instructions outside of loops and branches, each primitive once: a run by
- * calls compiles at least as many kernels. */
+/* Elementwise instructions with elements outside of loops and branches, each primitive
+ * once: a run by calls compiles at least as many kernels. */
 static PT_UNUSED int count_elementwise(const pithp_program *p) {
     bool seen[PITHP_ELEMENTWISE_COUNT] = {false};
     int count = 0;
     for (int64_t k = 0; k < p->instruction_count; k++) {
-        const pithp_primitive op = p->instructions[k].primitive;
-        if (!pithp_is_elementwise(op) || seen[op])
+        const pithp_instruction *i = &p->instructions[k];
+        const pithp_primitive op = i->primitive;
+        if (!pithp_is_elementwise(op) || seen[op] ||
+            pithp_value_spec(p, i->result)->count == 0)
             continue;
         seen[op] = true;
         count++;
     }
+    return count;
+}
+
+/* Those of branches and bodies. A run compiles none of a branch that it does not take. */
+static PT_UNUSED int count_nested(const pithp_program *p) {
+    int count = 0;
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        for (int n = 0; n < p->instructions[k].program_count; n++)
+            count += count_elementwise(p->instructions[k].programs[n]) +
+                     count_nested(p->instructions[k].programs[n]);
     return count;
 }
 
@@ -101,7 +113,8 @@ static PT_UNUSED sample sample_make(const bench *b) {
         pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
         cr_assert(schedule, "%s", e.text);
         const bool fits = schedule->control_count && schedule->fused_count &&
-                          count_elementwise(x.p) >= PITHP_ONES_WORTH_CAPTURE;
+                          count_elementwise(x.p) >= PITHP_ONES_WORTH_CAPTURE &&
+                          count_nested(x.p) < PITHP_ONES_WORTH_CAPTURE;
         pithp_schedule_free(schedule);
         pithp_plan_free(plan);
         if (fits)

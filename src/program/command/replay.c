@@ -81,7 +81,8 @@ static void count_ones(ones *x, const pithp_plan *plan) {
         if (step->kind == PITHP_STEP_CONTROL)
             for (int p = 0; p < step->call->program_count; p++)
                 count_ones(x, step->plans[p]);
-        if (step->kind != PITHP_STEP_CALL || !pithp_is_elementwise(step->call->primitive))
+        if (step->kind != PITHP_STEP_CALL || step->spec->count == 0 ||
+            !pithp_is_elementwise(step->call->primitive))
             continue;
         const pith_dtype dtype = step->specs[step->call->operand_count - 1]->dtype;
         bool *seen = &x->seen[step->call->primitive][dtype];
