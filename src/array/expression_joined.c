@@ -77,8 +77,8 @@ void pithp_leaf_operands_sort(const pithp_leaf_operands *x) {
 
 /* ---- Cache keys ---- */
 
-static void add(pithp_text *key, const void *bytes, size_t n) {
-    pithp_text_add_n(key, bytes, n);
+static void add(pithp_string *key, const void *bytes, size_t n) {
+    pithp_string_add_n(key, bytes, n);
 }
 
 /* Whether two adjacent leaves are recorded alike, except for their inputs. */
@@ -91,7 +91,7 @@ static bool is_alike(const pithp_leaf_operands *x, int64_t i) {
 }
 
 static void
-add_row(pithp_text *key, const pithp_leaf_operands *x, int64_t i, int64_t repeats) {
+add_row(pithp_string *key, const pithp_leaf_operands *x, int64_t i, int64_t repeats) {
     add(key, (const char *)&repeats, sizeof repeats);
     for (int k = 0; k < x->operand_count; k++) {
         const pith_spec *spec = pithp_array_spec(row_of(x, i)[k]);
@@ -103,7 +103,7 @@ add_row(pithp_text *key, const pithp_leaf_operands *x, int64_t i, int64_t repeat
 
 /* Cache key: the expression, and dtypes and shapes of all leaves, run-length encoded. */
 static void
-add_key(pithp_text *key, const pithp_expression *e, const pithp_leaf_operands *x) {
+add_key(pithp_string *key, const pithp_expression *e, const pithp_leaf_operands *x) {
     add(key, "joined", sizeof "joined");
     add(key, (const char *)&e->c_types, sizeof e->c_types);
     add(key, (const char *)&e->count, sizeof e->count);
@@ -231,8 +231,8 @@ pith_status pithp_expression_join(pith_scope *s,
     *code = NULL;
     if (!can_join(s, e, x->count))
         return PITH_OK;
-    pithp_text key;
-    pithp_text_begin(&key, s->runtime);
+    pithp_string key;
+    pithp_string_begin(&key, s->runtime);
     add_key(&key, e, x);
     if (key.failed)
         pithp_fail_memory(s, key.length);
@@ -246,7 +246,7 @@ pith_status pithp_expression_join(pith_scope *s,
         if (*code)
             pithp_fused_cache_add(s, key.bytes, key.length, *code);
     }
-    pithp_text_end(&key);
+    pithp_string_end(&key);
     if (*code && !(*code)->executable) {
         pithp_fused_code_release(*code);
         *code = NULL;

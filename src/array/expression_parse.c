@@ -130,14 +130,14 @@ static pith_status refuse_name(reader *r) {
 }
 
 static pith_status refuse_function(reader *r, const pithp_token *name) {
-    pithp_text near;
+    pithp_string near;
     const int n = (int)(name->length < 64 ? name->length : 64);
-    pithp_text_begin(&near, r->s->runtime);
+    pithp_string_begin(&near, r->s->runtime);
     pithp_functions_near(&near, r->text + name->at, name->length);
     const pith_status rc =
         refuse_at(r, name->at, "no function is called %.*s%s%s", n, r->text + name->at,
                   near.length ? "; there are " : "", near.bytes);
-    pithp_text_end(&near);
+    pithp_string_end(&near);
     return rc;
 }
 

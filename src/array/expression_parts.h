@@ -46,7 +46,7 @@ const pithp_operation *pithp_prefix_find(const char *name, size_t n);
 const pithp_operation *pithp_function_find(const char *name, size_t n);
 pith_dtype pithp_element_type_find(const char *name, size_t n);
 /* Append names of functions similar to the given one, if any. */
-void pithp_functions_near(pithp_text *t, const char *name, size_t n);
+void pithp_functions_near(pithp_string *t, const char *name, size_t n);
 
 /* ---- Tokens (expression_token.c) ---- */
 

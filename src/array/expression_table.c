@@ -110,7 +110,7 @@ static bool is_part(const char *name, size_t n, const char *function) {
                       (function[0] == 'f' && strncmp(function + 1, name, n) == 0));
 }
 
-void pithp_functions_near(pithp_text *t, const char *name, size_t n) {
+void pithp_functions_near(pithp_string *t, const char *name, size_t n) {
     enum { MOST = 6 };
     int nearest = n < 4 ? 1 : 2, found = 0;
     for (int i = 0; i < PITHP_COUNT(functions); i++) {
@@ -120,5 +120,5 @@ void pithp_functions_near(pithp_text *t, const char *name, size_t n) {
     for (int i = 0; i < PITHP_COUNT(functions) && found < MOST; i++)
         if (distance(name, n, functions[i].name) <= nearest ||
             is_part(name, n, functions[i].name))
-            pithp_text_print(t, "%s%s", found++ ? ", " : "", functions[i].name);
+            pithp_string_print(t, "%s%s", found++ ? ", " : "", functions[i].name);
 }

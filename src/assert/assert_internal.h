@@ -28,7 +28,7 @@ typedef struct pithp_fix {
     pith_status (*print)(pithp_stream *st,
                          const pith_assertion *a,
                          const void *closure,
-                         pithp_text *t,
+                         pithp_string *t,
                          pithp_error *e);
 } pithp_fix;
 
@@ -196,7 +196,7 @@ bool pithp_wording_names(const pithp_wording *w, const char *name);
 /* Append the text with its values, which are copied from the device. */
 pith_status pithp_wording_print(pithp_stream *st,
                                 const pithp_wording *w,
-                                pithp_text *t,
+                                pithp_string *t,
                                 pithp_error *e);
 
 /* Check a message against its arguments. */
@@ -204,7 +204,7 @@ pith_status pithp_message_check(pith_scope *s, const pith_assertion *a);
 /* Append the message with its values, which are copied from the device. */
 pith_status pithp_message_print(pithp_stream *st,
                                 const pith_assertion *a,
-                                pithp_text *t,
+                                pithp_string *t,
                                 pithp_error *e);
 
 #endif

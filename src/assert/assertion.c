@@ -26,7 +26,7 @@ pithp_assertion_of_launch(pith_scope *s, pith_scope *owner, pithp_check_slot *sl
 
 void pithp_assertion_describe(pithp_stream *st, const pith_assertion *a, pithp_error *e) {
     const pithp_check_slot *slot = a->of;
-    pithp_text text;
+    pithp_string text;
     if (slot->describe) {
         slot->describe(slot->subject, &slot->seen, slot->site, e);
         if (a->path[0]) {
@@ -36,10 +36,10 @@ void pithp_assertion_describe(pithp_stream *st, const pith_assertion *a, pithp_e
         }
         return;
     }
-    pithp_text_begin(&text, st->device->runtime);
+    pithp_string_begin(&text, st->device->runtime);
     if (pithp_message_print(st, a, &text, e) == PITH_OK)
         pithp_error_set(e, a->code, a->path, a->slot.site, "%s", text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
 }
 
 pith_status pithp_assertion_raise(pith_scope *s, const pith_assertion *a) {

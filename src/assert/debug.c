@@ -81,14 +81,14 @@ static pith_status check_given(pith_scope *s, given *g) {
 /* ---- Printing ---- */
 
 static void print_wording(pith_scope *s, const pithp_wording *w) {
-    pithp_text text;
+    pithp_string text;
     pithp_error e;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string_begin(&text, s->runtime);
     const pith_status rc = pithp_wording_print(pithp_scope_stream(s), w, &text, &e);
     if (rc != PITH_OK)
-        pithp_text_print(&text, " (the values cannot be read: %s)", e.text);
+        pithp_string_print(&text, " (the values cannot be read: %s)", e.text);
     pithp_log_debug(s->runtime, text.failed ? w->text : text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
 }
 
 /* Whether the current execution is one of those to print. */

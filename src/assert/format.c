@@ -135,7 +135,7 @@ bool pithp_wording_names(const pithp_wording *w, const char *name) {
 
 typedef struct {
     pithp_stream *st;
-    pithp_text *t;
+    pithp_string *t;
     pithp_error *e;
     const pithp_format *format;
     const pith_spec *spec;
@@ -150,7 +150,7 @@ static pith_status add_elements(const printer *p, int64_t at, int64_t count) {
         p->st, elements, p->data + (size_t)at * size, (size_t)count * size, p->e);
     for (int64_t i = 0; i < count && rc == PITH_OK; i++) {
         if (i)
-            pithp_text_add(p->t, " ");
+            pithp_string_add(p->t, " ");
         pithp_format_element(p->format, p->spec->dtype, elements + (size_t)i * size,
                              p->t);
     }
@@ -170,7 +170,7 @@ static pith_status add_items(const printer *p, int axis, int64_t at, int64_t cou
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++) {
         if (i)
-            pithp_text_add(p->t, " ");
+            pithp_string_add(p->t, " ");
         rc = add_axis(p, axis + 1, at + i * stride);
     }
     return rc;
@@ -182,28 +182,28 @@ static pith_status add_axis(const printer *p, int axis, int64_t at) {
     int64_t stride = 1;
     for (int d = axis + 1; d < p->spec->rank; d++)
         stride *= p->spec->shape[d];
-    pithp_text_add(p->t, "[");
+    pithp_string_add(p->t, "[");
     pith_status rc = add_items(p, axis, at, cut ? EDGE : extent);
     if (rc == PITH_OK && cut) {
-        pithp_text_add(p->t, " ... ");
+        pithp_string_add(p->t, " ... ");
         rc = add_items(p, axis, at + (extent - EDGE) * stride, EDGE);
     }
-    pithp_text_add(p->t, "]");
+    pithp_string_add(p->t, "]");
     return rc;
 }
 
-static void add_index(const pith_assertion *a, pithp_text *t) {
+static void add_index(const pith_assertion *a, pithp_string *t) {
     int64_t index[PITHP_MAX_RANK] = {0}, first = (int64_t)~a->of->seen.first;
     if (!pithp_assertion_failed(a)) {
-        pithp_text_add(t, "none");
+        pithp_string_add(t, "none");
         return;
     }
     for (int d = a->spec->rank; d-- > 0; first /= a->spec->shape[d])
         index[d] = first % a->spec->shape[d];
-    pithp_text_add(t, "[");
+    pithp_string_add(t, "[");
     for (int d = 0; d < a->spec->rank; d++)
-        pithp_text_print(t, "%s%lld", d ? ", " : "", (long long)index[d]);
-    pithp_text_add(t, "]");
+        pithp_string_print(t, "%s%lld", d ? ", " : "", (long long)index[d]);
+    pithp_string_add(t, "]");
 }
 
 static pith_status add_placeholder(const pithp_wording *w, const piece *p, printer *out) {
@@ -235,7 +235,7 @@ static pith_status add_pieces(const pithp_wording *w, printer *out, bool *index)
         if (p.placeholder)
             rc = add_placeholder(w, &p, out);
         else
-            pithp_text_add_n(out->t, p.text, p.length);
+            pithp_string_add_n(out->t, p.text, p.length);
         *index |= asks_for_index(w, &p);
     }
     return rc;
@@ -243,7 +243,7 @@ static pith_status add_pieces(const pithp_wording *w, printer *out, bool *index)
 
 pith_status pithp_wording_print(pithp_stream *st,
                                 const pithp_wording *w,
-                                pithp_text *t,
+                                pithp_string *t,
                                 pithp_error *e) {
     printer out = {.st = st, .t = t, .e = e};
     bool index = false;
@@ -252,7 +252,7 @@ pith_status pithp_wording_print(pithp_stream *st,
 
 pith_status pithp_message_print(pithp_stream *st,
                                 const pith_assertion *a,
-                                pithp_text *t,
+                                pithp_string *t,
                                 pithp_error *e) {
     const pithp_wording w = wording_of(a);
     printer out = {.st = st, .t = t, .e = e};
@@ -261,9 +261,9 @@ pith_status pithp_message_print(pithp_stream *st,
         return a->fix.print(st, a, a->fix.closure, t, e);
     pith_status rc = add_pieces(&w, &out, &index);
     if (rc == PITH_OK && !index && a->spec->count > 1 && pithp_assertion_failed(a)) {
-        pithp_text_add(t, " (first failing index ");
+        pithp_string_add(t, " (first failing index ");
         add_index(a, t);
-        pithp_text_add(t, ")");
+        pithp_string_add(t, ")");
     }
     if (rc == PITH_OK && t->failed) {
         rc = PITH_E_MEMORY;

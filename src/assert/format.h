@@ -24,7 +24,7 @@ const char *pithp_format_refuses(const pithp_format *f, pith_dtype dtype);
 void pithp_format_element(const pithp_format *f,
                           pith_dtype dtype,
                           const void *element,
-                          pithp_text *t);
-void pithp_format_text(const pithp_format *f, const char *text, pithp_text *t);
+                          pithp_string *t);
+void pithp_format_text(const pithp_format *f, const char *text, pithp_string *t);
 
 #endif

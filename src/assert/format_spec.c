@@ -203,24 +203,24 @@ static int columns(const char *text) {
     return n;
 }
 
-static void add_fill(const pithp_format *f, int count, pithp_text *t) {
+static void add_fill(const pithp_format *f, int count, pithp_string *t) {
     for (int i = 0; i < count; i++)
-        pithp_text_add(t, f->fill);
+        pithp_string_add(t, f->fill);
 }
 
 static void pad(const pithp_format *f,
                 char align,
                 const char *sign,
                 const char *digits,
-                pithp_text *t) {
+                pithp_string *t) {
     const int room = f->width - columns(sign) - columns(digits);
     const int all = room > 0 ? room : 0;
     const int before = align == '>' ? all : align == '^' ? all / 2 : 0;
     add_fill(f, before, t);
-    pithp_text_add(t, sign);
+    pithp_string_add(t, sign);
     if (align == '=')
         add_fill(f, all, t);
-    pithp_text_add(t, digits);
+    pithp_string_add(t, digits);
     if (align == '<' || align == '^')
         add_fill(f, all - before, t);
 }
@@ -228,11 +228,11 @@ static void pad(const pithp_format *f,
 void pithp_format_element(const pithp_format *f,
                           pith_dtype dtype,
                           const void *element,
-                          pithp_text *t) {
+                          pithp_string *t) {
     char digits[NUMBER_BYTES], sign[4] = ""; /* with the prefix of a base */
     bool negative = false;
     if (dtype == PITH_BOOL && !f->type && f->width == 0 && !f->sign) {
-        pithp_text_add(t, *(const uint8_t *)element ? "True" : "False");
+        pithp_string_add(t, *(const uint8_t *)element ? "True" : "False");
         return;
     }
     const bool integer = !pith_dtype_is_float(dtype);
@@ -260,14 +260,14 @@ void pithp_format_element(const pithp_format *f,
     pad(f, f->align ? f->align : '>', sign, digits, t);
 }
 
-void pithp_format_text(const pithp_format *f, const char *text, pithp_text *t) {
+void pithp_format_text(const pithp_format *f, const char *text, pithp_string *t) {
     const char *end = text;
     for (int n = 0; *end && (f->precision < 0 || n < f->precision); n++)
         end += character(end, end + strlen(end));
-    pithp_text cut;
-    pithp_text_begin(&cut, t->rt);
-    pithp_text_add_n(&cut, text, (size_t)(end - text));
+    pithp_string cut;
+    pithp_string_begin(&cut, t->rt);
+    pithp_string_add_n(&cut, text, (size_t)(end - text));
     pad(f, f->align ? f->align : '<', "", cut.bytes, t);
     t->failed |= cut.failed;
-    pithp_text_end(&cut);
+    pithp_string_end(&cut);
 }

@@ -8,32 +8,33 @@
 
 static char empty[1];
 
-void pithp_text_begin(pithp_text *t, pith_runtime *rt) {
-    *t = (pithp_text){.rt = rt, .bytes = empty};
+void pithp_string_begin(pithp_string *t, pith_runtime *rt) {
+    *t = (pithp_string){.rt = rt, .bytes = empty};
 }
 
-static bool reserve(pithp_text *t, size_t more) {
+static bool reserve(pithp_string *t, size_t more) {
     if (t->failed)
         return false;
     size_t need;
     if (pithp_add_overflows(t->length, more, &need) ||
         pithp_add_overflows(need, 1, &need))
         return t->failed = true, false;
-    if (need <= t->room)
+    if (need <= t->capacity)
         return true;
-    size_t room = t->room ? t->room : 64;
-    while (room < need)
-        room = room > SIZE_MAX / 2 ? need : 2 * room;
-    char *grown = pithp_reallocate(t->rt, t->room ? t->bytes : NULL, t->room, room);
+    size_t capacity = t->capacity ? t->capacity : 64;
+    while (capacity < need)
+        capacity = capacity > SIZE_MAX / 2 ? need : 2 * capacity;
+    char *grown =
+        pithp_reallocate(t->rt, t->capacity ? t->bytes : NULL, t->capacity, capacity);
     if (!grown)
         return t->failed = true, false;
-    if (!t->room)
+    if (!t->capacity)
         grown[0] = 0;
-    t->bytes = grown, t->room = room;
+    t->bytes = grown, t->capacity = capacity;
     return true;
 }
 
-void pithp_text_add_n(pithp_text *t, const char *text, size_t n) {
+void pithp_string_add_n(pithp_string *t, const char *text, size_t n) {
     if (!reserve(t, n))
         return;
     memcpy(t->bytes + t->length, text, n);
@@ -41,11 +42,11 @@ void pithp_text_add_n(pithp_text *t, const char *text, size_t n) {
     t->bytes[t->length] = 0;
 }
 
-void pithp_text_add(pithp_text *t, const char *text) {
-    pithp_text_add_n(t, text, strlen(text));
+void pithp_string_add(pithp_string *t, const char *text) {
+    pithp_string_add_n(t, text, strlen(text));
 }
 
-void pithp_text_print(pithp_text *t, const char *format, ...) {
+void pithp_string_print(pithp_string *t, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int n = pithp_format_v(NULL, 0, format, arguments);
@@ -60,52 +61,52 @@ void pithp_text_print(pithp_text *t, const char *format, ...) {
     t->length += (size_t)n;
 }
 
-void pithp_text_add_number(pithp_text *t, int digits, double value) {
+void pithp_string_add_number(pithp_string *t, int digits, double value) {
     char number[32];
     pithp_format(number, sizeof number, "%.*g", digits, value);
-    pithp_text_add(t, number);
+    pithp_string_add(t, number);
 }
 
 /* 64-bit integers beyond 2^53 are not exact in double. */
-void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element) {
+void pithp_string_add_element(pithp_string *t, pith_dtype dtype, const void *element) {
     int64_t i;
     uint64_t u;
     if (dtype == PITH_I64) {
         memcpy(&i, element, sizeof i);
-        pithp_text_print(t, "%" PRId64, i);
+        pithp_string_print(t, "%" PRId64, i);
     } else if (dtype == PITH_U64) {
         memcpy(&u, element, sizeof u);
-        pithp_text_print(t, "%" PRIu64, u);
+        pithp_string_print(t, "%" PRIu64, u);
     } else {
-        pithp_text_add_number(t, 17, pithp_dtype_decode(dtype, element));
+        pithp_string_add_number(t, 17, pithp_dtype_decode(dtype, element));
     }
 }
 
-void pithp_json_string(pithp_text *t, const char *text) {
+void pithp_json_string(pithp_string *t, const char *text) {
     static const char digits[] = "0123456789abcdef";
-    pithp_text_add_n(t, "\"", 1);
+    pithp_string_add_n(t, "\"", 1);
     const char *plain = text;
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
         if (c >= ' ' && c != '"' && c != '\\' && c != 0x7F)
             continue;
-        pithp_text_add_n(t, plain, (size_t)(text - plain));
+        pithp_string_add_n(t, plain, (size_t)(text - plain));
         plain = text + 1;
         const char *short_form = strchr("\"\"\\\\\nn\tt\rr\bb\ff", c);
         if (short_form) {
             const char escape[2] = {'\\', short_form[1]};
-            pithp_text_add_n(t, escape, 2);
+            pithp_string_add_n(t, escape, 2);
         } else {
             const char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
-            pithp_text_add_n(t, escape, 6);
+            pithp_string_add_n(t, escape, 6);
         }
     }
-    pithp_text_add_n(t, plain, (size_t)(text - plain));
-    pithp_text_add_n(t, "\"", 1);
+    pithp_string_add_n(t, plain, (size_t)(text - plain));
+    pithp_string_add_n(t, "\"", 1);
 }
 
-void pithp_text_end(pithp_text *t) {
-    if (t->room)
-        pithp_release(t->rt, t->bytes, t->room);
-    *t = (pithp_text){.bytes = empty};
+void pithp_string_end(pithp_string *t) {
+    if (t->capacity)
+        pithp_release(t->rt, t->bytes, t->capacity);
+    *t = (pithp_string){.bytes = empty};
 }

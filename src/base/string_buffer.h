@@ -4,23 +4,23 @@
 
 #include "pith/base.h"
 
-typedef struct pithp_text {
+typedef struct pithp_string {
     pith_runtime *rt;
     char *bytes; /* zero-terminated; never NULL */
-    size_t length, room;
+    size_t length, capacity;
     bool failed; /* memory was short: the text is incomplete */
-} pithp_text;
+} pithp_string;
 
-void pithp_text_begin(pithp_text *t, pith_runtime *rt);
-void pithp_text_add(pithp_text *t, const char *text);
-void pithp_text_add_n(pithp_text *t, const char *text, size_t n);
-void pithp_text_print(pithp_text *t, const char *format, ...) PITH_FORMAT(2, 3);
+void pithp_string_begin(pithp_string *t, pith_runtime *rt);
+void pithp_string_add(pithp_string *t, const char *text);
+void pithp_string_add_n(pithp_string *t, const char *text, size_t n);
+void pithp_string_print(pithp_string *t, const char *format, ...) PITH_FORMAT(2, 3);
 /* Format as "%.*g", with a decimal point in every locale. */
-void pithp_text_add_number(pithp_text *t, int digits, double value);
+void pithp_string_add_number(pithp_string *t, int digits, double value);
 /* Print an element as a number that reads back to the same bits. */
-void pithp_text_add_element(pithp_text *t, pith_dtype dtype, const void *element);
+void pithp_string_add_element(pithp_string *t, pith_dtype dtype, const void *element);
 /* Append a string as a quoted JSON string. */
-void pithp_json_string(pithp_text *t, const char *text);
-void pithp_text_end(pithp_text *t);
+void pithp_json_string(pithp_string *t, const char *text);
+void pithp_string_end(pithp_string *t);
 
 #endif

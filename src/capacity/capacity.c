@@ -113,19 +113,19 @@ pith_status pithp_capacity_check(pith_scope *s,
 
 static const char maker[] = "pith_capacity_make";
 
-static void add_lens(const pith_lens *lens, pithp_text *t) {
+static void add_lens(const pith_lens *lens, pithp_string *t) {
     for (int32_t i = 0; i < lens->part_count; i++)
         lens->parts[i].kind->text(t, &lens->parts[i]);
 }
 
 /* Prefix the error of a size with its path in the state. Returns NULL. */
 static struct pith_capacity *fail_size(pith_scope *s, const pith_lens *lens) {
-    pithp_text slot;
-    pithp_text_begin(&slot, s->runtime);
+    pithp_string slot;
+    pithp_string_begin(&slot, s->runtime);
     if (lens)
         add_lens(lens, &slot);
     pithp_error_prefix(s, slot.bytes);
-    pithp_text_end(&slot);
+    pithp_string_end(&slot);
     return NULL;
 }
 
@@ -329,7 +329,7 @@ const void *pith_capacity_sizes(pith_scope *s, const pith_capacity *capacity) {
 
 /* Append the path of size i if the sizes were given as numbers and their lens merges as
  * many lenses. false: not so. */
-static bool add_merged(const pith_capacity *c, int64_t i, pithp_text *t) {
+static bool add_merged(const pith_capacity *c, int64_t i, pithp_string *t) {
     const pith_lens *lens = c->lens;
     const pithp_lens_part *last =
         lens && lens->part_count ? &lens->parts[lens->part_count - 1] : NULL;
@@ -344,10 +344,10 @@ static bool add_merged(const pith_capacity *c, int64_t i, pithp_text *t) {
 
 /* Append the path of the i-th size in the tree of sizes. */
 static void
-add_place(pith_runtime *rt, const pith_capacity *c, int64_t i, pithp_text *t) {
+add_place(pith_runtime *rt, const pith_capacity *c, int64_t i, pithp_string *t) {
     pithp_size_walk w;
     if (!c->tree) {
-        pithp_text_print(t, "[%lld]", (long long)i);
+        pithp_string_print(t, "[%lld]", (long long)i);
         return;
     }
     pithp_size_begin(&w, rt, c->tree);
@@ -357,9 +357,9 @@ add_place(pith_runtime *rt, const pith_capacity *c, int64_t i, pithp_text *t) {
     pithp_size_end(&w);
 }
 
-void pithp_capacity_name(const pith_capacity *c, int64_t i, pithp_text *t) {
+void pithp_capacity_name(const pith_capacity *c, int64_t i, pithp_string *t) {
     if (c->names) {
-        pithp_text_add(t, c->names[i]);
+        pithp_string_add(t, c->names[i]);
         return;
     }
     if (!c->one && add_merged(c, i, t))
@@ -374,11 +374,11 @@ const char *pith_capacity_slot(pith_scope *s, const pith_capacity *capacity) {
     if (!pithp_enter(s) ||
         pithp_capacity_check(s, capacity, "pith_capacity_slot", "capacity") != PITH_OK)
         return "";
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     if (capacity->lens)
         add_lens(capacity->lens, &text);
     const char *slot = copy_text(s, text.bytes, "");
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return slot ? slot : "";
 }

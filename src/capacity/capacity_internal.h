@@ -61,7 +61,7 @@ static inline bool pithp_capacity_can_grow(const pith_capacity *c) {
            (c->how == PITHP_CAPACITY_USER && c->kind.fix);
 }
 /* Append the name of size i. */
-void pithp_capacity_name(const pith_capacity *c, int64_t i, pithp_text *t);
+void pithp_capacity_name(const pith_capacity *c, int64_t i, pithp_string *t);
 
 /* ---- Trees of sizes (sizes.c) ---- */
 
@@ -76,7 +76,7 @@ typedef struct pithp_size_walk {
 
 void pithp_size_begin(pithp_size_walk *w, pith_runtime *rt, const void *tree);
 bool pithp_size_next(pithp_size_walk *w);
-void pithp_size_path(const pithp_size_walk *w, pithp_text *path);
+void pithp_size_path(const pithp_size_walk *w, pithp_string *path);
 void pithp_size_end(pithp_size_walk *w);
 /* Number of sizes in a checked tree. A leaf that is no size is an error. -1: error
  * set. */
@@ -114,13 +114,15 @@ bool pithp_need_grow(pith_scope *s,
                      bool grow,
                      int64_t *size);
 /* Append the message for needs that do not fit. */
-void pithp_needs_describe(const pith_capacity *c, const pithp_need *needs, pithp_text *t);
+void pithp_needs_describe(const pith_capacity *c,
+                          const pithp_need *needs,
+                          pithp_string *t);
 /* The same for a requirement in device memory. All enqueued work must be complete. */
 pith_status pithp_required_describe(pithp_stream *st,
                                     const pith_capacity *c,
                                     const pith_spec *spec,
                                     const void *data,
-                                    pithp_text *t,
+                                    pithp_string *t,
                                     pithp_error *e);
 
 /* ---- Fixes (fix.c) ---- */

@@ -65,8 +65,8 @@ static pith_status add(pithp_extent_list *l, const pithp_extent_static *found) {
 
 /* The current path, copied to the scope; NULL: error set. */
 static const char *path_of(pith_scope *s, const pithp_walk *w, const char *field) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     pithp_walk_path(w, &path);
     if (field)
         pithp_path_add_field(&path, field);
@@ -75,7 +75,7 @@ static const char *path_of(pith_scope *s, const pithp_walk *w, const char *field
         memcpy(copy, path.bytes, path.length + 1);
     else if (s->error.code == PITH_OK)
         pithp_fail_memory(s, path.length + 1);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return copy;
 }
 

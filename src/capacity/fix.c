@@ -170,16 +170,16 @@ static bool complaint(pith_scope *s,
                       const pith_capacity *capacity,
                       const pith_array *required,
                       const char *function,
-                      pithp_text *path,
-                      pithp_text *text) {
+                      pithp_string *path,
+                      pithp_string *text) {
     pith_scope *work;
     const pithp_need *needs = needs_of(s, capacity, required, function, &work);
     if (!needs)
         return false;
     const bool fits = pithp_needs_fit(capacity, needs);
     if (!fits) {
-        pithp_text_begin(path, s->runtime);
-        pithp_text_begin(text, s->runtime);
+        pithp_string_begin(path, s->runtime);
+        pithp_string_begin(text, s->runtime);
         if (capacity->one)
             pithp_capacity_name(capacity, 0, path);
         pithp_needs_describe(capacity, needs, text);
@@ -191,26 +191,26 @@ static bool complaint(pith_scope *s,
 bool pith_capacity_check(pith_scope *s,
                          const pith_capacity *capacity,
                          const pith_array *required) {
-    pithp_text path, text;
+    pithp_string path, text;
     if (!complaint(s, capacity, required, "pith_capacity_check", &path, &text))
         return pithp_scope_writable(s) && s->error.code == PITH_OK;
     pithp_fail(s, PITH_E_CAPACITY, path.bytes, "%s", text.bytes);
-    pithp_text_end(&text);
-    pithp_text_end(&path);
+    pithp_string_end(&text);
+    pithp_string_end(&path);
     return false;
 }
 
 const char *pith_capacity_message(pith_scope *s,
                                   const pith_capacity *capacity,
                                   const pith_array *required) {
-    pithp_text path, text;
+    pithp_string path, text;
     if (!complaint(s, capacity, required, "pith_capacity_message", &path, &text))
         return "";
     const size_t bytes = path.length + text.length + sizeof ": ";
     char *line = pithp_scope_allocate(s, bytes);
     if (line)
         snprintf(line, bytes, "%s%s%s", path.bytes, path.length ? ": " : "", text.bytes);
-    pithp_text_end(&text);
-    pithp_text_end(&path);
+    pithp_string_end(&text);
+    pithp_string_end(&path);
     return line ? line : "";
 }

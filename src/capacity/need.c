@@ -98,7 +98,7 @@ pith_status pithp_required_describe(pithp_stream *st,
                                     const pith_capacity *c,
                                     const pith_spec *spec,
                                     const void *data,
-                                    pithp_text *t,
+                                    pithp_string *t,
                                     pithp_error *e) {
     const size_t bytes = (size_t)c->count * sizeof(pithp_need);
     pithp_need *needs = pithp_allocate(st->device->runtime, bytes);
@@ -145,59 +145,59 @@ static int64_t grown(const pith_capacity *c, int64_t i, int64_t need) {
 /* ---- Messages ---- */
 
 /* Append a size as "128000 (32 * 4000)". */
-static void add_size(pithp_text *t, const pith_capacity *c, int64_t size) {
+static void add_size(pithp_string *t, const pith_capacity *c, int64_t size) {
     int64_t product;
     if (__builtin_mul_overflow(size, c->factor, &product))
         product = INT64_MAX;
-    pithp_text_print(t, "%lld", (long long)product);
+    pithp_string_print(t, "%lld", (long long)product);
     if (c->factor > 1)
-        pithp_text_print(t, " (%lld * %lld)", (long long)size, (long long)c->factor);
+        pithp_string_print(t, " (%lld * %lld)", (long long)size, (long long)c->factor);
 }
 
 static void
-describe_one(const pith_capacity *c, int64_t i, const pithp_need *need, pithp_text *t) {
-    pithp_text_add(t, c->how == PITHP_CAPACITY_FIXED ? "fixed capacity" : "capacity");
+describe_one(const pith_capacity *c, int64_t i, const pithp_need *need, pithp_string *t) {
+    pithp_string_add(t, c->how == PITHP_CAPACITY_FIXED ? "fixed capacity" : "capacity");
     if (c->kind.name)
-        pithp_text_print(t, " %s", c->kind.name);
+        pithp_string_print(t, " %s", c->kind.name);
     if (!c->one) {
-        pithp_text_add(t, " ");
+        pithp_string_add(t, " ");
         pithp_capacity_name(c, i, t);
     }
-    pithp_text_add(t, " is too small: have ");
+    pithp_string_add(t, " is too small: have ");
     add_size(t, c, c->sizes[i]);
     if (need->beyond) {
-        pithp_text_print(t, ", need %g, which exceeds every size", need->number);
+        pithp_string_print(t, ", need %g, which exceeds every size", need->number);
         return;
     }
-    pithp_text_print(t, ", need %lld", (long long)need->value);
+    pithp_string_print(t, ", need %lld", (long long)need->value);
     if (c->factor > 1)
-        pithp_text_print(t, " (%lld * %lld)", (long long)own_need(c, need),
-                         (long long)c->factor);
+        pithp_string_print(t, " (%lld * %lld)", (long long)own_need(c, need),
+                           (long long)c->factor);
     if (pithp_capacity_can_grow(c)) {
-        pithp_text_add(t, ", new ");
+        pithp_string_add(t, ", new ");
         add_size(t, c, grown(c, i, own_need(c, need)));
     }
 }
 
 /* Append the capacity's own message. */
-static void add_message(const pith_capacity *c, pithp_text *t) {
+static void add_message(const pith_capacity *c, pithp_string *t) {
     if (c->message[0])
-        pithp_text_print(t, "; %s", c->message);
+        pithp_string_print(t, "; %s", c->message);
 }
 
 void pithp_needs_describe(const pith_capacity *c,
                           const pithp_need *needs,
-                          pithp_text *text) {
+                          pithp_string *text) {
     int64_t named = 0;
     for (int64_t i = 0; i < c->count; i++) {
         if (need_fits(c, i, &needs[i]) || named++ >= MOST_NAMED)
             continue;
         if (named > 1)
-            pithp_text_add(text, "; ");
+            pithp_string_add(text, "; ");
         describe_one(c, i, &needs[i], text);
     }
     if (named > MOST_NAMED)
-        pithp_text_print(text, "; and %lld more", (long long)(named - MOST_NAMED));
+        pithp_string_print(text, "; and %lld more", (long long)(named - MOST_NAMED));
     if (named)
         add_message(c, text);
 }
@@ -206,16 +206,16 @@ void pithp_needs_describe(const pith_capacity *c,
 
 static void
 fail_one(pith_scope *s, const pith_capacity *c, int64_t i, const pithp_need *need) {
-    pithp_text path, text;
-    pithp_text_begin(&path, s->runtime);
-    pithp_text_begin(&text, s->runtime);
+    pithp_string path, text;
+    pithp_string_begin(&path, s->runtime);
+    pithp_string_begin(&text, s->runtime);
     if (c->one)
         pithp_capacity_name(c, 0, &path);
     describe_one(c, i, need, &text);
     add_message(c, &text);
     pithp_fail(s, PITH_E_CAPACITY, path.bytes, "%s", text.bytes);
-    pithp_text_end(&text);
-    pithp_text_end(&path);
+    pithp_string_end(&text);
+    pithp_string_end(&path);
 }
 
 bool pithp_need_grow(pith_scope *s,

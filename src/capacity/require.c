@@ -61,7 +61,7 @@ static const pith_capacity *capacity_of(const void *closure) {
 static pith_status print(pithp_stream *st,
                          const pith_assertion *a,
                          const void *closure,
-                         pithp_text *t,
+                         pithp_string *t,
                          pithp_error *e) {
     /* fix argument; of a loop, the greatest requirement */
     const pith_array *required = a->fix_args;
@@ -100,8 +100,8 @@ static void collect(pith_scope *s,
                     const pith_capacity *c,
                     const pith_array *predicate,
                     const pith_array *required) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     if (c->one)
         pithp_capacity_name(c, 0, &path);
     const pithp_fix fix = fix_of(&c);
@@ -114,7 +114,7 @@ static void collect(pith_scope *s,
                                       .fix_greatest = true,
                                       .fix_args = required},
                 &fix);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 /* ---- Without a collector: a pending check for the next synchronising call ---- */
@@ -141,19 +141,20 @@ static void describe_note(const void *subject,
                           const char *site,
                           pithp_error *e) {
     const note *n = subject;
-    pithp_text text;
+    pithp_string text;
     (void)report;
-    pithp_text_begin(&text, n->rt);
+    pithp_string_begin(&text, n->rt);
     if (pithp_required_describe(n->stream, &n->capacity, n->spec, n->data, &text, e) ==
         PITH_OK)
         pithp_error_set(e, PITH_E_CAPACITY, n->capacity.one ? n->capacity.names[0] : NULL,
                         site, "%s", text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
 }
 
 /* Copy the capacity and all data for its description into one allocation. texts: names of
  * the sizes, concatenated, each with its terminator. */
-static note *write_note(pith_scope *s, const pith_capacity *c, const pithp_text *texts) {
+static note *
+write_note(pith_scope *s, const pith_capacity *c, const pithp_string *texts) {
     const size_t names = (size_t)c->count * sizeof(char *);
     const size_t sizes = (size_t)c->count * sizeof(int64_t);
     const size_t bytes =
@@ -190,14 +191,14 @@ static void pend(pith_scope *s,
         if (PITHP_LIKELY(first < 0))
             return;
     }
-    pithp_text texts;
-    pithp_text_begin(&texts, s->runtime);
+    pithp_string texts;
+    pithp_string_begin(&texts, s->runtime);
     for (int64_t i = 0; i < c->count; i++) {
         pithp_capacity_name(c, i, &texts);
-        pithp_text_add_n(&texts, "", 1);
+        pithp_string_add_n(&texts, "", 1);
     }
     note *n = write_note(s, c, &texts);
-    pithp_text_end(&texts);
+    pithp_string_end(&texts);
     if (!n)
         return;
     n->predicate = pithp_array_buffer(predicate);
@@ -253,10 +254,10 @@ void pith_capacity_guard(pith_scope *s, const pith_capacity *capacity, const cha
                    function);
         return;
     }
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     pithp_capacity_name(capacity, 0, &path);
     const pithp_fix fix = fix_of(&capacity);
     pithp_guard_add(s, name, path.bytes, &fix);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }

@@ -39,7 +39,7 @@ bool pithp_size_next(pithp_size_walk *w) {
     }
 }
 
-void pithp_size_path(const pithp_size_walk *w, pithp_text *path) {
+void pithp_size_path(const pithp_size_walk *w, pithp_string *path) {
     pithp_walk_path(&w->walk, path);
     if (w->field)
         pithp_path_add_field(path, w->field->declared.name);
@@ -56,13 +56,13 @@ check_leaf(pith_scope *s, const pithp_size_walk *w, const char *function) {
     char text[PITHP_SPEC_TEXT_BYTES];
     if (pith_dtype_is_integer(spec->dtype) && spec->rank == 0)
         return PITH_OK;
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     pithp_size_path(w, &path);
     pithp_fail(s, pith_dtype_is_integer(spec->dtype) ? PITH_E_SHAPE : PITH_E_DTYPE,
                path.bytes, "%s: sizes: expected an integer of rank 0, got %s", function,
                pithp_spec_print(spec, text));
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return s->error.code;
 }
 
@@ -101,11 +101,11 @@ read_leaf(pith_scope *s, const pith_array *leaf, const char *function, int64_t *
 
 /* Prefix the error of a leaf with its path in the tree. */
 static void add_path(pith_scope *s, const pithp_size_walk *w) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     pithp_size_path(w, &path);
     pithp_error_prefix(s, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 pith_status
@@ -171,14 +171,14 @@ static const void *replace_statics(pith_scope *work,
     pithp_size_walk w;
     pithp_size_begin(&w, work->runtime, like);
     for (int64_t i = 0; tree && pithp_size_next(&w); i++) {
-        pithp_text path;
+        pithp_string path;
         if (!w.field)
             continue;
-        pithp_text_begin(&path, work->runtime);
+        pithp_string_begin(&path, work->runtime);
         pithp_size_path(&w, &path);
         const pith_lens *lens = pith_lens_path(work, NULL, path.bytes);
         tree = lens ? pith_lens_set_i64_with(work, lens, tree, sizes[i], NULL) : NULL;
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
     pithp_size_end(&w);
     return tree;

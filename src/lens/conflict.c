@@ -10,10 +10,10 @@ pith_status pithp_lens_conflict(const pithp_lens_edits *e,
                                 const pithp_lens_edit *a,
                                 const pithp_lens_edit *b) {
     const pithp_lens_edit *deeper = a->depth > b->depth ? a : b;
-    pithp_text place, first, second;
-    pithp_text_begin(&place, e->s->runtime);
-    pithp_text_begin(&first, e->s->runtime);
-    pithp_text_begin(&second, e->s->runtime);
+    pithp_string place, first, second;
+    pithp_string_begin(&place, e->s->runtime);
+    pithp_string_begin(&first, e->s->runtime);
+    pithp_string_begin(&second, e->s->runtime);
     pithp_lens_places_text(&place, root, deeper->places, deeper->depth);
     const bool swapped = a->number > b->number;
     pithp_lens_text(&first, swapped ? b->lens : a->lens);
@@ -23,9 +23,9 @@ pith_status pithp_lens_conflict(const pithp_lens_edits *e,
         "two lenses set it: '%.200s' and '%.200s'; the parts of a merged lens must "
         "not overlap",
         first.bytes, second.bytes);
-    pithp_text_end(&second);
-    pithp_text_end(&first);
-    pithp_text_end(&place);
+    pithp_string_end(&second);
+    pithp_string_end(&first);
+    pithp_string_end(&place);
     return PITH_E_ARG;
 }
 

@@ -196,14 +196,14 @@ static const void **child_at(remaking *r, int64_t place) {
 
 /* Prefix the error with the path of the innermost open node, extended by positions. */
 static void prefix_path(const remaking *r, const int64_t *places, int64_t count) {
-    pithp_text path;
-    pithp_text_begin(&path, r->s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, r->s->runtime);
     for (int64_t i = 1; i < r->depth; i++)
         pithp_lens_places_text(&path, r->open[i - 1].node, &r->open[i].place, 1);
     pithp_lens_places_text(&path, r->depth ? r->open[r->depth - 1].node : r->root, places,
                            count);
     pithp_error_prefix(r->s, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 /* The new node of an edit. NULL: absent, or the error is set. */

@@ -52,22 +52,24 @@ static const pith_field *first_member(const pith_type *type) {
 }
 
 /* Append the path of the struct from the record; prefix the error with it. */
-static void
-embedded_text(pithp_text *t, const pith_type *in, const pith_type *type, int32_t field) {
+static void embedded_text(pithp_string *t,
+                          const pith_type *in,
+                          const pith_type *type,
+                          int32_t field) {
     const char *name = in->fields[field].declared.name;
-    pithp_text_add(t, ".");
-    pithp_text_add_n(t, name, strlen(name) - strlen(first_member(type)->name) - 1);
+    pithp_string_add(t, ".");
+    pithp_string_add_n(t, name, strlen(name) - strlen(first_member(type)->name) - 1);
 }
 
 void pithp_lens_embedded_fail(pith_scope *s,
                               const void *node,
                               const pith_type *type,
                               int32_t field) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     embedded_text(&path, pithp_node_def_of(node)->type, type, field);
     pithp_error_prefix(s, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 static size_t offset_of(const pith_type *in, const pith_type *type, int32_t i) {

@@ -11,13 +11,13 @@ typedef struct at_focus {
 
 /* ---- Identity ---- */
 
-static bool add_lens(pithp_text *t, const pith_lens *lens);
+static bool add_lens(pithp_string *t, const pith_lens *lens);
 
 /* The lenses of a merge are the only parts with parts of their own. */
-static bool add_part(pithp_text *t, const pithp_lens_part *part) {
+static bool add_part(pithp_string *t, const pithp_lens_part *part) {
     bool known = part->kind->identity || part->kind == &pithp_lens_merge_kind;
-    pithp_text_add_n(t, (const char *)&part->kind, sizeof part->kind);
-    pithp_text_add_n(t, (const char *)&part->count, sizeof part->count);
+    pithp_string_add_n(t, (const char *)&part->kind, sizeof part->kind);
+    pithp_string_add_n(t, (const char *)&part->count, sizeof part->count);
     if (part->kind->identity)
         part->kind->identity(t, part);
     for (int32_t i = 0; part->kind == &pithp_lens_merge_kind && i < part->count; i++)
@@ -25,19 +25,19 @@ static bool add_part(pithp_text *t, const pithp_lens_part *part) {
     return known;
 }
 
-static bool add_lens(pithp_text *t, const pith_lens *lens) {
+static bool add_lens(pithp_string *t, const pith_lens *lens) {
     bool known = true;
-    pithp_text_add_n(t, (const char *)&lens->type, sizeof lens->type);
-    pithp_text_add_n(t, (const char *)&lens->part_count, sizeof lens->part_count);
+    pithp_string_add_n(t, (const char *)&lens->type, sizeof lens->type);
+    pithp_string_add_n(t, (const char *)&lens->part_count, sizeof lens->part_count);
     for (int32_t i = 0; i < lens->part_count; i++)
         known &= add_part(t, &lens->parts[i]);
     return known;
 }
 
-static void add_identity(const pithp_closure *closure, pithp_text *text) {
+static void add_identity(const pithp_closure *closure, pithp_string *text) {
     const at_focus *f = (const at_focus *)(const void *)closure;
     add_lens(text, f->lens);
-    pithp_text_add_n(text, (const char *)&f->serial, sizeof f->serial);
+    pithp_string_add_n(text, (const char *)&f->serial, sizeof f->serial);
 }
 
 /* ---- Calls ---- */
@@ -88,10 +88,10 @@ pith_at_focus(pith_scope *s, const pith_lens *lens, const pith_function *functio
     static _Atomic uint64_t serial;
     if (!pithp_enter(s) || check(s, lens, function) != PITH_OK)
         return NULL;
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     const bool known = add_lens(&text, lens);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     pith_function like = *function;
     like.call = call_at_focus;
     memcpy(like.parameters + 1, function->parameters,

@@ -118,13 +118,13 @@ pithp_lens_check_open(pith_scope *s, const pith_lens *lens, const char *function
         lens->part_count ? &lens->parts[lens->part_count - 1] : NULL;
     if (!last || !last->kind->leaves)
         return PITH_OK;
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     last->kind->text(&text, last);
     pithp_fail(s, PITH_E_ARG, NULL,
                "%s: the lens ends in %s, which must be the last part", function,
                text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return PITH_E_ARG;
 }
 
@@ -157,11 +157,11 @@ pithp_lens_check_type(pith_scope *s, const void *node, const pith_type *type) {
     if (node && pithp_kind_of(node) == PITHP_KIND_RECORD &&
         pithp_node_def_of(node)->type == type)
         return PITH_OK;
-    pithp_text got;
-    pithp_text_begin(&got, s->runtime);
+    pithp_string got;
+    pithp_string_begin(&got, s->runtime);
     pithp_node_describe(&got, node);
     pithp_fail(s, PITH_E_TYPE, NULL, "expected %s, got %s", type->name, got.bytes);
-    pithp_text_end(&got);
+    pithp_string_end(&got);
     return PITH_E_TYPE;
 }
 

@@ -107,10 +107,10 @@ struct pithp_lens_kind {
                         const pithp_lens_part *part,
                         const void *node,
                         pithp_lens_finds *finds);
-    void (*text)(pithp_text *t, const pithp_lens_part *part); /* append how it reads */
+    void (*text)(pithp_string *t, const pithp_lens_part *part); /* append how it reads */
     /* Append what it does, as bytes: equal bytes for parts that do the same. NULL: it
      * holds arrays, which are not compared. */
-    void (*identity)(pithp_text *t, const pithp_lens_part *part);
+    void (*identity)(pithp_string *t, const pithp_lens_part *part);
 };
 /* Kinds that several files make or look for; kind/ has the others. */
 extern const pithp_lens_kind pithp_lens_path_kind;
@@ -297,7 +297,7 @@ const pith_lens *pithp_lens_traverse(pith_scope *s,
                                      const pith_lens *lens,
                                      const pithp_lens_part *part);
 /* Append the path of places from a node. */
-void pithp_lens_places_text(pithp_text *t,
+void pithp_lens_places_text(pithp_string *t,
                             const void *node,
                             const int64_t *places,
                             int64_t depth);
@@ -462,8 +462,8 @@ pith_status pithp_lens_conflict(const pithp_lens_edits *e,
                                 const pithp_lens_edit *b);
 
 /* Append the text of a lens. */
-void pithp_lens_text(pithp_text *t, const pith_lens *lens);
+void pithp_lens_text(pithp_string *t, const pith_lens *lens);
 /* Append how a slice reads: "1:-1:2". */
-void pithp_slice_text(pithp_text *t, const pith_slice *slice);
+void pithp_slice_text(pithp_string *t, const pith_slice *slice);
 
 #endif

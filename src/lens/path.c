@@ -131,14 +131,14 @@ static pith_status unknown_field(reading *r, size_t end) {
     const int length = (int)(end - r->name);
     if (!d->s)
         return refuse(r, end, "%s has no field '%.*s'", r->type->name, length, name);
-    pithp_text whole, why;
-    pithp_text_begin(&whole, d->s->runtime);
-    pithp_text_begin(&why, d->s->runtime);
-    pithp_text_add_n(&whole, name, (size_t)length);
+    pithp_string whole, why;
+    pithp_string_begin(&whole, d->s->runtime);
+    pithp_string_begin(&why, d->s->runtime);
+    pithp_string_add_n(&whole, name, (size_t)length);
     pithp_path_explain_field(&why, r->type, whole.bytes);
     refuse(r, end, "%s", why.bytes);
-    pithp_text_end(&why);
-    pithp_text_end(&whole);
+    pithp_string_end(&why);
+    pithp_string_end(&whole);
     return PITH_E_PATH;
 }
 
@@ -301,12 +301,12 @@ static pith_status finish_reading(reading *r, size_t end) {
 pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path) {
     pithp_path_reader reader;
     pithp_path_part step;
-    pithp_text normal;
+    pithp_string normal;
     pith_status rc = PITH_OK;
     reading r = {.draft = d, .end = d->lens.end, .type = d->lens.end_type};
     pithp_path_read(&reader, d->s->runtime, path);
     reader.patterns = true;
-    pithp_text_begin(&normal, d->s->runtime);
+    pithp_string_begin(&normal, d->s->runtime);
     while (rc == PITH_OK && pithp_path_step(&reader, &step)) {
         const size_t begin = normal.length;
         if (step.kind == PITHP_STEP_FIELD)
@@ -316,7 +316,7 @@ pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path) {
         else if (step.kind == PITHP_STEP_INDEX)
             pithp_path_add_index(&normal, step.index);
         else
-            pithp_text_add(&normal, "[*]");
+            pithp_string_add(&normal, "[*]");
         r.text = normal.bytes;
         rc = normal.failed ? pithp_fail_memory(d->s, normal.length)
                            : read_step(&r, &step, begin, normal.length);
@@ -326,7 +326,7 @@ pith_status pithp_lens_add_path(pithp_lens_draft *d, const char *path) {
         rc = pithp_path_fail(d->s, &reader);
     if (rc == PITH_OK)
         rc = finish_reading(&r, normal.length);
-    pithp_text_end(&normal);
+    pithp_string_end(&normal);
     pithp_path_read_end(&reader);
     return rc;
 }
@@ -408,13 +408,13 @@ typedef struct following {
 } following;
 
 /* Fail because the last step has no target. */
-static pith_status fail_step(const following *f, const pithp_text *why) {
+static pith_status fail_step(const following *f, const pithp_string *why) {
     const pithp_lens_step *step = &f->path->steps[f->next - 1];
-    pithp_text to;
-    pithp_text_begin(&to, f->s->runtime);
-    pithp_text_add_n(&to, f->path->text, step->end);
+    pithp_string to;
+    pithp_string_begin(&to, f->s->runtime);
+    pithp_string_add_n(&to, f->path->text, step->end);
     pithp_fail(f->s, PITH_E_PATH, to.bytes, "%s", why->bytes);
-    pithp_text_end(&to);
+    pithp_string_end(&to);
     return PITH_E_PATH;
 }
 
@@ -439,7 +439,7 @@ static void enter_field(following *f, const pithp_field *field) {
 }
 
 /* Enter a field by name. The name may span several steps. */
-static bool enter_name(following *f, pithp_text *why) {
+static bool enter_name(following *f, pithp_string *why) {
     const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_RECORD)
         return false;
@@ -454,18 +454,18 @@ static bool enter_name(following *f, pithp_text *why) {
             return true;
         }
         if (!begins || f->next == p->count || p->steps[f->next].kind != PITHP_LENS_NAME) {
-            pithp_text name;
-            pithp_text_begin(&name, f->s->runtime);
-            pithp_text_add_n(&name, begin, length);
+            pithp_string name;
+            pithp_string_begin(&name, f->s->runtime);
+            pithp_string_add_n(&name, begin, length);
             pithp_path_explain_field(why, shape->type, name.bytes);
-            pithp_text_end(&name);
+            pithp_string_end(&name);
             return false;
         }
         f->next++;
     }
 }
 
-static bool enter_index(following *f, int64_t index, pithp_text *why) {
+static bool enter_index(following *f, int64_t index, pithp_string *why) {
     const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_LIST && shape->kind != PITHP_KIND_TUPLE)
         return false;
@@ -478,7 +478,7 @@ static bool enter_index(following *f, int64_t index, pithp_text *why) {
     return true;
 }
 
-static bool enter_key(following *f, const char *key, pithp_text *why) {
+static bool enter_key(following *f, const char *key, pithp_string *why) {
     const pithp_node_def *shape = pithp_node_def_of(f->node);
     if (shape->kind != PITHP_KIND_DICT)
         return false;
@@ -499,8 +499,8 @@ static pith_status look_up(following *f) {
                                            [PITHP_LENS_INDEX] = "items",
                                            [PITHP_LENS_KEY] = "keys"};
     const pithp_lens_step *step = &f->path->steps[f->next - 1];
-    pithp_text why;
-    pithp_text_begin(&why, f->s->runtime);
+    pithp_string why;
+    pithp_string_begin(&why, f->s->runtime);
     bool entered = false;
     const bool inner = !f->field && f->node && !pithp_kind_is_array(f->node) &&
                        pithp_kind_of(f->node) <= PITHP_KIND_NONE;
@@ -512,13 +512,13 @@ static pith_status look_up(following *f) {
         entered = enter_key(f, step->name, &why);
     if (!entered && !why.length) {
         if (f->field)
-            pithp_text_add(&why, "a static");
+            pithp_string_add(&why, "a static");
         else
             pithp_node_describe(&why, f->node);
-        pithp_text_print(&why, " has no %s", inner ? lacks_of[step->kind] : "children");
+        pithp_string_print(&why, " has no %s", inner ? lacks_of[step->kind] : "children");
     }
     const pith_status rc = entered ? PITH_OK : fail_step(f, &why);
-    pithp_text_end(&why);
+    pithp_string_end(&why);
     return rc;
 }
 
@@ -533,18 +533,18 @@ static pith_status check_rows(following *f, pithp_lens_place *place) {
         if (step->kind == PITHP_LENS_INDEX && step->index < extent &&
             step->index >= -extent)
             continue;
-        pithp_text why;
-        pithp_text_begin(&why, f->s->runtime);
+        pithp_string why;
+        pithp_string_begin(&why, f->s->runtime);
         pithp_node_describe(&why, f->node);
         if (i >= spec->rank || step->kind != PITHP_LENS_INDEX)
-            pithp_text_print(&why, " has no %s",
-                             step->kind == PITHP_LENS_INDEX ? "axis left" : "children");
+            pithp_string_print(&why, " has no %s",
+                               step->kind == PITHP_LENS_INDEX ? "axis left" : "children");
         else
-            pithp_text_print(&why, " has no row %lld%s", (long long)step->index,
-                             i ? " there" : "");
+            pithp_string_print(&why, " has no row %lld%s", (long long)step->index,
+                               i ? " there" : "");
         f->next += i + 1;
         fail_step(f, &why);
-        pithp_text_end(&why);
+        pithp_string_end(&why);
         return PITH_E_PATH;
     }
     return PITH_OK;

@@ -51,13 +51,13 @@ pith_status pithp_lens_check_items(pith_scope *s,
     const bool fits = (kind == PITHP_KIND_LIST && list) || kind == PITHP_KIND_TUPLE;
     if (fits && pithp_node_def_of(value)->slot_count == count)
         return PITH_OK;
-    pithp_text got;
-    pithp_text_begin(&got, s->runtime);
+    pithp_string got;
+    pithp_string_begin(&got, s->runtime);
     pithp_node_describe(&got, value);
     const pith_status code = fits ? PITH_E_STRUCTURE : PITH_E_TYPE;
     pithp_fail(s, code, NULL, "expected a %s of %lld, one for each %s, got %s",
                list ? "list" : "tuple", (long long)count, of, got.bytes);
-    pithp_text_end(&got);
+    pithp_string_end(&got);
     return code;
 }
 
@@ -106,11 +106,11 @@ static bool replaces(const void *old, const void *value) {
 }
 
 static void prefix_steps(pith_scope *s, const pithp_lens_part *path, int32_t steps) {
-    pithp_text to;
-    pithp_text_begin(&to, s->runtime);
-    pithp_text_add_n(&to, path->text, steps ? path->steps[steps - 1].end : 0);
+    pithp_string to;
+    pithp_string_begin(&to, s->runtime);
+    pithp_string_add_n(&to, path->text, steps ? path->steps[steps - 1].end : 0);
     pithp_error_prefix(s, to.bytes);
-    pithp_text_end(&to);
+    pithp_string_end(&to);
 }
 
 /* Replace a leaf by one of the same spec, at a path of slots: ancestors are copied.

@@ -65,11 +65,11 @@ pith_status pithp_lens_static_put(pith_scope *s,
     }
     if (pithp_kind_is_array(value))
         return put_array(s, at, d, value);
-    pithp_text got;
-    pithp_text_begin(&got, s->runtime);
+    pithp_string got;
+    pithp_string_begin(&got, s->runtime);
     pithp_node_describe(&got, value);
     wrong_kind(s, d, got.bytes);
-    pithp_text_end(&got);
+    pithp_string_end(&got);
     return s->error.code;
 }
 
@@ -135,12 +135,12 @@ static void refuse_place(pith_scope *s,
                          const char *function,
                          const char *wanted,
                          const pithp_lens_place *place) {
-    pithp_text got;
-    pithp_text_begin(&got, s->runtime);
+    pithp_string got;
+    pithp_string_begin(&got, s->runtime);
     pithp_node_describe(&got, place->node);
     pithp_fail(s, PITH_E_TYPE, NULL, "%s: expected %s, got %s", function, wanted,
                got.bytes);
-    pithp_text_end(&got);
+    pithp_string_end(&got);
 }
 
 /* The same for a number: a static or an array. */

@@ -42,7 +42,7 @@ pith_status pithp_attempt_log_add(pith_scope *s,
                                   pithp_attempt_log *t,
                                   pith_run_log *log,
                                   int64_t step,
-                                  const pithp_text *text);
+                                  const pithp_string *text);
 /* Write the rows, or pass them to the outer attempt. */
 pith_status pithp_attempt_log_commit(pith_scope *s, pithp_attempt_log *t);
 void pithp_attempt_log_discard(pithp_attempt_log *t);

@@ -44,7 +44,7 @@ pith_status pithp_attempt_log_add(pith_scope *s,
                                   pithp_attempt_log *t,
                                   pith_run_log *log,
                                   int64_t step,
-                                  const pithp_text *text) {
+                                  const pithp_string *text) {
     const size_t size = sizeof(pithp_attempt_row) + text->length;
     pithp_attempt_row *row = pithp_allocate(s->runtime, size);
     if (!row)

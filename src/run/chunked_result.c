@@ -11,9 +11,9 @@
 /* The path of a leaf in memory of s; NULL: error set. */
 static const char *
 path_of(pith_scope *s, const pithp_structure *structure, int64_t item) {
-    pithp_text path;
+    pithp_string path;
     char *copy = NULL;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string_begin(&path, s->runtime);
     if (!pithp_structure_path(s->runtime, structure, item, &path))
         pithp_fail_memory(s, 0);
     else
@@ -22,7 +22,7 @@ path_of(pith_scope *s, const pithp_structure *structure, int64_t item) {
         memcpy(copy, path.bytes, path.length);
         copy[path.length] = 0;
     }
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return copy;
 }
 

@@ -21,14 +21,14 @@ const pith_array *pithp_all_finite(pith_scope *s, const void *tree) {
 }
 
 /* Print the index of an element as "[3, 0]"; "" for a scalar. */
-static void print_index(pithp_text *t, const pith_spec *spec, int64_t element) {
+static void print_index(pithp_string *t, const pith_spec *spec, int64_t element) {
     int64_t index[PITH_MAX_RANK];
     for (int d = spec->rank; d-- > 0; element /= spec->shape[d])
         index[d] = element % spec->shape[d];
     for (int d = 0; d < spec->rank; d++)
-        pithp_text_print(t, "%s%lld", d ? ", " : "[", (long long)index[d]);
+        pithp_string_print(t, "%s%lld", d ? ", " : "[", (long long)index[d]);
     if (spec->rank)
-        pithp_text_add(t, "]");
+        pithp_string_add(t, "]");
 }
 
 /* Set the error for the first non-finite element of a leaf. */
@@ -42,8 +42,8 @@ static pith_status check_leaf(pith_scope *s, const pithp_flat *f, int64_t i) {
             const double value = pith_element_f64(spec->dtype, elements, k);
             if (isfinite(value))
                 continue;
-            pithp_text at;
-            pithp_text_begin(&at, s->runtime);
+            pithp_string at;
+            pithp_string_begin(&at, s->runtime);
             print_index(&at, spec, k);
             pithp_item_fail(s, &f->structure, i, PITH_E_CHECK,
                             "the element %s%sis %s, expected a finite number", at.bytes,
@@ -51,7 +51,7 @@ static pith_status check_leaf(pith_scope *s, const pithp_flat *f, int64_t i) {
                             isnan(value) ? "NaN"
                             : value > 0  ? "Infinity"
                                          : "-Infinity");
-            pithp_text_end(&at);
+            pithp_string_end(&at);
             break;
         }
     pithp_scratch_release(s->runtime, elements, spec->bytes + 1);

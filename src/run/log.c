@@ -227,35 +227,35 @@ static pith_status check_value(pith_scope *s,
 }
 
 /* Print a float. JSON has no non-finite numbers, so they are strings. */
-static void print_float(pithp_text *t, double value) {
+static void print_float(pithp_string *t, double value) {
     if (isfinite(value))
-        pithp_text_print(t, ":%s", pith_element_print(PITH_F64, &value, 0).text);
+        pithp_string_print(t, ":%s", pith_element_print(PITH_F64, &value, 0).text);
     else
-        pithp_text_add(t, isnan(value) ? ":\"NaN\""
-                          : value > 0  ? ":\"Infinity\""
-                                       : ":\"-Infinity\"");
+        pithp_string_add(t, isnan(value) ? ":\"NaN\""
+                            : value > 0  ? ":\"Infinity\""
+                                         : ":\"-Infinity\"");
 }
 
 static pith_status print_row(pith_scope *s,
                              const pith_run_log *log,
                              int64_t step,
                              const pith_run_log_value *row,
-                             pithp_text *t) {
-    pithp_text_print(t, "{\"step\":%" PRId64, step);
+                             pithp_string *t) {
+    pithp_string_print(t, "{\"step\":%" PRId64, step);
     for (int64_t i = 0; row[i].name; i++) {
         const pith_status rc = check_value(s, log, step, row, i);
         if (rc != PITH_OK)
             return rc;
-        pithp_text_add(t, ",");
+        pithp_string_add(t, ",");
         pithp_json_string(t, row[i].name);
         if (row[i].is_integer)
-            pithp_text_print(t, ":%" PRId64, row[i].i64);
+            pithp_string_print(t, ":%" PRId64, row[i].i64);
         else
             print_float(t, row[i].f64);
     }
-    pithp_text_add(t, "}\n");
+    pithp_string_add(t, "}\n");
     if (t->failed)
-        return pithp_fail_memory(s, t->room);
+        return pithp_fail_memory(s, t->capacity);
     if (t->length > PITHP_LOG_LINE)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "the log \"%s\": step %" PRId64
@@ -315,13 +315,13 @@ bool pith_run_log_add(pith_scope *s,
                    log->shown, step, last);
         return false;
     }
-    pithp_text t;
-    pithp_text_begin(&t, s->runtime);
+    pithp_string t;
+    pithp_string_begin(&t, s->runtime);
     pith_status rc = print_row(s, log, step, row, &t);
     if (rc == PITH_OK)
         rc = waits ? pithp_attempt_log_add(s, waits, log, step, &t)
                    : pithp_log_write(s, log, step, t.bytes, t.length);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     return rc == PITH_OK;
 }
 

@@ -18,12 +18,12 @@ typedef struct pithp_noted_size {
 
 /* ---- Text ---- */
 
-static void add_number(pithp_text *t, const char *name, double value) {
-    pithp_text_print(t, ",\"%s\":", name);
+static void add_number(pithp_string *t, const char *name, double value) {
+    pithp_string_print(t, ",\"%s\":", name);
     if (isfinite(value))
-        pithp_text_add_number(t, 6, value);
+        pithp_string_add_number(t, 6, value);
     else
-        pithp_text_add(t, "null");
+        pithp_string_add(t, "null");
 }
 
 /* Whether a leaf of a record's type has a static as an extent. */
@@ -40,61 +40,62 @@ static bool names_extent(const pith_type *type, int32_t field) {
     return false;
 }
 
-static void add_size(pithp_text *t, const char *path, int64_t size, bool *any) {
-    pithp_text_add(t, *any ? "," : "");
+static void add_size(pithp_string *t, const char *path, int64_t size, bool *any) {
+    pithp_string_add(t, *any ? "," : "");
     pithp_json_string(t, path);
-    pithp_text_print(t, ":%" PRId64, size);
+    pithp_string_print(t, ":%" PRId64, size);
     *any = true;
 }
 
 static void
-add_sizes(pithp_text *t, const pithp_walk *w, const pith_type *type, bool *any) {
-    pithp_text path;
+add_sizes(pithp_string *t, const pithp_walk *w, const pith_type *type, bool *any) {
+    pithp_string path;
     for (int32_t i = 0; i < type->static_count; i++) {
         const pithp_static_info *info = &type->statics[i];
         int64_t size;
         if (info->kind != PITH_STATIC_KIND_I64 || !names_extent(type, info->field))
             continue;
         memcpy(&size, (const char *)w->node + info->offset, sizeof size);
-        pithp_text_begin(&path, t->rt);
+        pithp_string_begin(&path, t->rt);
         pithp_walk_path(w, &path);
         pithp_path_add_field(&path, type->fields[info->field].declared.name);
         add_size(t, path.bytes, size, any);
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
 }
 
 /* Add integer statics that name extents of leaves, by path, and other sizes covered by
  * capacities. */
-static void add_capacities(pithp_text *t, const pithp_status_file *f, const void *state) {
+static void
+add_capacities(pithp_string *t, const pithp_status_file *f, const void *state) {
     pithp_walk w;
     pithp_visit visit;
-    pithp_text sizes, key;
+    pithp_string sizes, key;
     bool any = false;
-    pithp_text_begin(&sizes, t->rt);
+    pithp_string_begin(&sizes, t->rt);
     pithp_walk_begin(&w, t->rt, state);
     while (pithp_walk_next(&w, &visit))
         if (visit == PITHP_VISIT_ENTER && pith_type_of(w.node))
             add_sizes(&sizes, &w, pith_type_of(w.node), &any);
     pithp_walk_end(&w);
     for (int64_t i = 0; i < f->noted_count; i++) {
-        pithp_text_begin(&key, t->rt);
+        pithp_string_begin(&key, t->rt);
         pithp_json_string(&key, f->noted[i].path);
-        pithp_text_add(&key, ":");
+        pithp_string_add(&key, ":");
         if (!strstr(sizes.bytes, key.bytes))
             add_size(&sizes, f->noted[i].path, f->noted[i].size, &any);
-        pithp_text_end(&key);
+        pithp_string_end(&key);
     }
-    pithp_text_print(t, ",\"capacities\":{");
-    pithp_text_add(t, sizes.bytes);
-    pithp_text_add(t, "}");
+    pithp_string_print(t, ",\"capacities\":{");
+    pithp_string_add(t, sizes.bytes);
+    pithp_string_add(t, "}");
     t->failed |= sizes.failed;
-    pithp_text_end(&sizes);
+    pithp_string_end(&sizes);
 }
 
 static void print_status(const pithp_status_file *f,
                          pith_scope *s,
-                         pithp_text *t,
+                         pithp_string *t,
                          const void *state,
                          int64_t number,
                          const pith_run_end *end) {
@@ -102,7 +103,7 @@ static void print_status(const pithp_status_file *f,
     const double rate = spent > 0 ? (double)(number - f->first) / spent : 0;
     const bool lasts = end->reason == PITH_RUN_NONE;
     const pith_memory_info memory = pith_memory_about(s->runtime);
-    pithp_text_print(
+    pithp_string_print(
         t, "{\"step\":%" PRId64 ",\"first_step\":%" PRId64 ",\"last_step\":%" PRId64,
         number, f->first, f->last);
     add_number(t, "seconds", spent);
@@ -111,20 +112,20 @@ static void print_status(const pithp_status_file *f,
                !lasts     ? 0
                : rate > 0 ? (double)(f->last - number) / rate
                           : (double)INFINITY);
-    pithp_text_print(t, ",\"memory\":{\"live\":%zu,\"peak\":%zu}", memory.live,
-                     memory.peak);
+    pithp_string_print(t, ",\"memory\":{\"live\":%zu,\"peak\":%zu}", memory.live,
+                       memory.peak);
     add_capacities(t, f, state);
-    pithp_text_print(t, ",\"repairs\":%" PRId64, f->repairs);
+    pithp_string_print(t, ",\"repairs\":%" PRId64, f->repairs);
     if (f->saved >= 0) {
-        pithp_text_print(t, ",\"last_save\":{\"step\":%" PRId64, f->saved);
+        pithp_string_print(t, ",\"last_save\":{\"step\":%" PRId64, f->saved);
         add_number(t, "seconds_ago", now - f->saved_at);
-        pithp_text_add(t, "}");
+        pithp_string_add(t, "}");
     } else
-        pithp_text_add(t, ",\"last_save\":null");
-    pithp_text_print(t, ",\"outcome\":\"%s\",\"signal\":%d,\"message\":",
-                     pithp_run_end_text(end), end->signal);
+        pithp_string_add(t, ",\"last_save\":null");
+    pithp_string_print(t, ",\"outcome\":\"%s\",\"signal\":%d,\"message\":",
+                       pithp_run_end_text(end), end->signal);
     pithp_json_string(t, end->reason == PITH_RUN_FAILED ? pith_message(s) : "");
-    pithp_text_add(t, "}\n");
+    pithp_string_add(t, "}\n");
 }
 
 /* ---- Capacities of a step ---- */
@@ -134,17 +135,17 @@ static void note_capacity(pithp_status_file *f,
                           const pith_capacity *c,
                           const char *prefix,
                           int64_t room) {
-    pithp_text path;
+    pithp_string path;
     for (int64_t i = 0; c && c->lens && i < c->count && f->noted_count < room; i++) {
-        pithp_text_begin(&path, f->noted_in->runtime);
-        pithp_text_add(&path, prefix);
+        pithp_string_begin(&path, f->noted_in->runtime);
+        pithp_string_add(&path, prefix);
         if (!c->one)
             pithp_capacity_name(c, i, &path);
         char *copy = pithp_scope_allocate(f->noted_in, path.length + 1);
         if (copy)
             f->noted[f->noted_count++] = (pithp_noted_size){
                 .path = memcpy(copy, path.bytes, path.length + 1), .size = c->sizes[i]};
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
 }
 
@@ -194,7 +195,7 @@ void pithp_status_end(pithp_status_file *f) {
 /* ---- The file ---- */
 
 /* Replace the file; work: a scope for this call. */
-static void replace(pith_scope *work, const char *path, const pithp_text *t) {
+static void replace(pith_scope *work, const char *path, const pithp_string *t) {
     pithp_location location;
     pithp_writer w = {.file = -1, .folder = -1, .rt = work->runtime};
     if (pithp_location_open(work, path, &location) == PITH_OK) {
@@ -223,11 +224,11 @@ void pithp_status_write(pithp_status_file *t,
                         const void *state,
                         int64_t number,
                         const pith_run_end *end) {
-    pithp_text text;
+    pithp_string text;
     if (!t->path)
         return;
     pith_scope *work = pith_scope_open(s->runtime); /* s may have an error */
-    pithp_text_begin(&text, s->runtime);
+    pithp_string_begin(&text, s->runtime);
     print_status(t, s, &text, state, number, end);
     if (!text.failed)
         replace(work, t->path, &text);
@@ -236,7 +237,7 @@ void pithp_status_write(pithp_status_file *t,
                   pith_message(work));
         t->complained = true;
     }
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     pithp_close_quietly(work);
     t->written = pithp_seconds();
 }

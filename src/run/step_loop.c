@@ -36,11 +36,11 @@ static pith_status keep_functions(pith_scope *s, pithp_closure *closure) {
     return s->error.code;
 }
 
-static void add_identity(const pithp_closure *closure, pithp_text *text) {
+static void add_identity(const pithp_closure *closure, pithp_string *text) {
     const loop_closure *l = (const loop_closure *)(const void *)closure;
     const int64_t numbers[] = {l->steps, l->rows, l->finite, l->until != NULL,
                                l->row != NULL};
-    pithp_text_add_n(text, (const char *)numbers, sizeof numbers);
+    pithp_string_add_n(text, (const char *)numbers, sizeof numbers);
     if (l->until)
         pithp_function_identity(l->until, text);
     if (l->row)

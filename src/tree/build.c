@@ -73,7 +73,7 @@ static void advance(pithp_walk *w, int64_t slots) {
     }
 }
 
-static void add_frames(const pithp_walk *w, pithp_text *path) {
+static void add_frames(const pithp_walk *w, pithp_string *path) {
     for (int64_t i = 0; i < w->depth; i++)
         pithp_path_add_slot(path, w->frames[i].node_def, w->frames[i].next);
 }
@@ -81,7 +81,7 @@ static void add_frames(const pithp_walk *w, pithp_text *path) {
 bool pithp_structure_path(pith_runtime *rt,
                           const pithp_structure *t,
                           int64_t item,
-                          pithp_text *path) {
+                          pithp_string *path) {
     pithp_walk w;
     pithp_walk_begin(&w, rt, NULL);
     bool found = false;
@@ -120,11 +120,11 @@ bool pithp_structure_path(pith_runtime *rt,
 }
 
 void pithp_item_prefix(pith_scope *s, const pithp_structure *t, int64_t item) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     if (pithp_structure_path(s->runtime, t, item, &path))
         pithp_error_prefix(s, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 pith_status pithp_item_fail(pith_scope *s,
@@ -133,14 +133,14 @@ pith_status pithp_item_fail(pith_scope *s,
                             pith_status code,
                             const char *format,
                             ...) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     pithp_structure_path(s->runtime, t, item, &path);
     va_list arguments;
     va_start(arguments, format);
     pithp_fail_v(s, code, path.bytes, s->site, format, arguments);
     va_end(arguments);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return code;
 }
 
@@ -161,11 +161,11 @@ refuse(pith_scope *s, const pithp_structure *t, int64_t i, const void *item) {
         return pithp_item_fail(s, t, i, PITH_E_DONATED, "the leaf was donated%s%s", where,
                                at);
     }
-    pithp_text what;
-    pithp_text_begin(&what, s->runtime);
+    pithp_string what;
+    pithp_string_begin(&what, s->runtime);
     pithp_node_describe(&what, item);
     pithp_item_fail(s, t, i, PITH_E_ARG, "expected a leaf, got %s", what.bytes);
-    pithp_text_end(&what);
+    pithp_string_end(&what);
     return PITH_E_ARG;
 }
 
@@ -312,11 +312,11 @@ finish_node(pith_scope *s, const builder *b, const pithp_node_def *node_def) {
     const void *made = pithp_node_make(s, node_def, b->values + b->count);
     if (PITHP_LIKELY(!pith_failed(s)))
         return made;
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     add_frames(&b->w, &path);
     pithp_error_prefix(s, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return NULL;
 }
 

@@ -17,8 +17,8 @@ typedef struct {
 
 static pith_status
 refuse_item(pith_scope *s, const char *const *keys, int64_t index, const void *item) {
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     if (keys)
         pithp_path_add_key(&path, keys[index]);
     else
@@ -28,7 +28,7 @@ refuse_item(pith_scope *s, const char *const *keys, int64_t index, const void *i
     else
         pithp_fail(s, PITH_E_ARG, path.bytes,
                    "expected a tree, got NULL (pith_none_make makes an empty one)");
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return s->error.code;
 }
 
@@ -213,11 +213,11 @@ static bool sort_entries(pith_scope *s,
         keys[i] = entries[i].key;
         items[i] = entries[i].item;
         if (i > 0 && strcmp(keys[i - 1], keys[i]) == 0) {
-            pithp_text path;
-            pithp_text_begin(&path, s->runtime);
+            pithp_string path;
+            pithp_string_begin(&path, s->runtime);
             pithp_path_add_key(&path, keys[i]);
             pithp_fail(s, PITH_E_ARG, path.bytes, "duplicate key");
-            pithp_text_end(&path);
+            pithp_string_end(&path);
             return false;
         }
     }

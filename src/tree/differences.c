@@ -8,28 +8,28 @@
 
 enum { SHOWN = 3, MOST_PATH = 120 };
 
-void pithp_node_def_describe(pithp_text *t, const pithp_node_def *node_def) {
+void pithp_node_def_describe(pithp_string *t, const pithp_node_def *node_def) {
     static const char *const names[] = {[PITHP_KIND_LIST] = "list",
                                         [PITHP_KIND_TUPLE] = "tuple",
                                         [PITHP_KIND_DICT] = "dict"};
     if (node_def->type)
-        pithp_text_add(t, node_def->type->name);
+        pithp_string_add(t, node_def->type->name);
     else if (node_def->kind == PITHP_KIND_NONE)
-        pithp_text_add(t, "none");
+        pithp_string_add(t, "none");
     else
-        pithp_text_print(t, "a %s of %lld", names[node_def->kind],
-                         (long long)node_def->slot_count);
+        pithp_string_print(t, "a %s of %lld", names[node_def->kind],
+                           (long long)node_def->slot_count);
 }
 
-void pithp_node_describe(pithp_text *t, const void *node) {
+void pithp_node_describe(pithp_string *t, const void *node) {
     if (!node) {
-        pithp_text_add(t, "nothing");
+        pithp_string_add(t, "nothing");
         return;
     }
     char text[PITHP_SPEC_TEXT_BYTES];
     switch (pithp_kind_of(node)) {
         case PITHP_KIND_ARRAY:
-            pithp_text_add(t, pithp_spec_print(pithp_array_spec(node), text));
+            pithp_string_add(t, pithp_spec_print(pithp_array_spec(node), text));
             return;
         case PITHP_KIND_RECORD:
         case PITHP_KIND_LIST:
@@ -39,44 +39,44 @@ void pithp_node_describe(pithp_text *t, const void *node) {
             pithp_node_def_describe(t, pithp_node_def_of(node));
             return;
         case PITHP_KIND_FREE:
-            pithp_text_add(t, "a dropped leaf");
+            pithp_string_add(t, "a dropped leaf");
             return;
         case PITHP_KIND_TREEDEF:
         case PITHP_KIND_OTHER:
         case PITHP_KIND_CLASS:
-            pithp_text_add(t, "an object that is not a tree");
+            pithp_string_add(t, "an object that is not a tree");
             return;
     }
 }
 
-void pithp_path_shorten(pithp_text *to, const pithp_text *path) {
+void pithp_path_shorten(pithp_string *to, const pithp_string *path) {
     if (path->length <= MOST_PATH) {
-        pithp_text_add(to, path->bytes);
+        pithp_string_add(to, path->bytes);
         return;
     }
-    pithp_text_add_n(to, path->bytes, MOST_PATH / 2);
-    pithp_text_add(to, "...");
-    pithp_text_add(to, path->bytes + path->length - MOST_PATH / 2);
+    pithp_string_add_n(to, path->bytes, MOST_PATH / 2);
+    pithp_string_add(to, "...");
+    pithp_string_add(to, path->bytes + path->length - MOST_PATH / 2);
 }
 
 /* ---- One difference ---- */
 
 typedef struct report {
     pith_runtime *rt;
-    pithp_text first; /* path of the first difference */
-    pithp_text text;  /* "expected ..., got ...; .path: expected ..., got ..." */
+    pithp_string first; /* path of the first difference */
+    pithp_string text;  /* "expected ..., got ...; .path: expected ..., got ..." */
     int64_t count;
 } report;
 
 /* The path of the last visit of w plus one step; long paths lose their middle. */
 static void
-add_path(pithp_text *to, const pithp_walk *w, const char *step, pith_runtime *rt) {
-    pithp_text path;
-    pithp_text_begin(&path, rt);
+add_path(pithp_string *to, const pithp_walk *w, const char *step, pith_runtime *rt) {
+    pithp_string path;
+    pithp_string_begin(&path, rt);
     pithp_walk_path(w, &path);
-    pithp_text_add(&path, step);
+    pithp_string_add(&path, step);
     pithp_path_shorten(to, &path);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 /* Begin an entry. Returns false if enough are shown and this one is only counted. */
@@ -87,18 +87,18 @@ static bool begin_entry(report *r, const pithp_walk *w, const char *step) {
         add_path(&r->first, w, step, r->rt);
         return true;
     }
-    pithp_text_add(&r->text, "; ");
+    pithp_string_add(&r->text, "; ");
     add_path(&r->text, w, step, r->rt);
-    pithp_text_add(&r->text, ": ");
+    pithp_string_add(&r->text, ": ");
     return true;
 }
 
 static void add_nodes(report *r, const pithp_walk *w, const void *a, const void *b) {
     if (!begin_entry(r, w, ""))
         return;
-    pithp_text_add(&r->text, "expected ");
+    pithp_string_add(&r->text, "expected ");
     pithp_node_describe(&r->text, a);
-    pithp_text_add(&r->text, ", got ");
+    pithp_string_add(&r->text, ", got ");
     pithp_node_describe(&r->text, b);
 }
 
@@ -120,16 +120,16 @@ static void add_statics(report *r,
         if (pithp_static_same(info, a->statics, b->statics))
             continue;
         const pithp_field *field = &a->type->fields[info->field];
-        pithp_text step;
-        pithp_text_begin(&step, r->rt);
+        pithp_string step;
+        pithp_string_begin(&step, r->rt);
         pithp_path_add_field(&step, field->declared.name);
         if (begin_entry(r, w, step.bytes)) {
-            pithp_text_add(&r->text, "expected ");
+            pithp_string_add(&r->text, "expected ");
             pithp_static_describe_beside(&r->text, field, a->statics, b->statics);
-            pithp_text_add(&r->text, ", got ");
+            pithp_string_add(&r->text, ", got ");
             pithp_static_describe_beside(&r->text, field, b->statics, a->statics);
         }
-        pithp_text_end(&step);
+        pithp_string_end(&step);
     }
 }
 
@@ -151,20 +151,21 @@ lacking(const pithp_node_def *a, const pithp_node_def *b, int64_t *count) {
     return first;
 }
 
-static void add_keys_of(pithp_text *t, const char *what, const char *key, int64_t count) {
-    pithp_text_print(t, "%s key ", what);
-    pithp_text quoted;
-    pithp_text_begin(&quoted, t->rt);
+static void
+add_keys_of(pithp_string *t, const char *what, const char *key, int64_t count) {
+    pithp_string_print(t, "%s key ", what);
+    pithp_string quoted;
+    pithp_string_begin(&quoted, t->rt);
     pithp_path_add_key(&quoted, key);
     if (quoted.length > 2) /* without the brackets */
-        pithp_text_add_n(t, quoted.bytes + 1, quoted.length - 2);
-    pithp_text_end(&quoted);
+        pithp_string_add_n(t, quoted.bytes + 1, quoted.length - 2);
+    pithp_string_end(&quoted);
     if (count > 1)
-        pithp_text_print(t, " and %lld more", (long long)(count - 1));
+        pithp_string_print(t, " and %lld more", (long long)(count - 1));
 }
 
 /* Print which keys differ. */
-static void add_keys(pithp_text *t, const pithp_node_def *a, const pithp_node_def *b) {
+static void add_keys(pithp_string *t, const pithp_node_def *a, const pithp_node_def *b) {
     int64_t missing, extra;
     const char *first_missing = lacking(a, b, &missing);
     const char *first_extra = lacking(b, a, &extra);
@@ -198,7 +199,7 @@ bool pithp_node_def_same_node(const pithp_node_def *a, const pithp_node_def *b) 
     return same;
 }
 
-void pithp_node_defs_differ(pithp_text *t,
+void pithp_node_defs_differ(pithp_string *t,
                             const pithp_node_def *expected,
                             const pithp_node_def *got) {
     if (expected->kind == PITHP_KIND_DICT && got->kind == PITHP_KIND_DICT) {
@@ -211,15 +212,15 @@ void pithp_node_defs_differ(pithp_text *t,
         const pithp_field *field = &expected->type->fields[info->field];
         if (pithp_static_same(info, expected->statics, got->statics))
             continue;
-        pithp_text_print(t, "%s: expected ", field->declared.name);
+        pithp_string_print(t, "%s: expected ", field->declared.name);
         pithp_static_describe_beside(t, field, expected->statics, got->statics);
-        pithp_text_add(t, ", got ");
+        pithp_string_add(t, ", got ");
         pithp_static_describe_beside(t, field, got->statics, expected->statics);
         return;
     }
-    pithp_text_add(t, "expected ");
+    pithp_string_add(t, "expected ");
     pithp_node_def_describe(t, expected);
-    pithp_text_add(t, ", got ");
+    pithp_string_add(t, ", got ");
     pithp_node_def_describe(t, got);
 }
 
@@ -289,13 +290,13 @@ pith_status pithp_differences_fail(pith_scope *s,
                                    void *closure) {
     report r = {.rt = s->runtime};
     pithp_walk a, b;
-    pithp_text_begin(&r.first, r.rt);
-    pithp_text_begin(&r.text, r.rt);
+    pithp_string_begin(&r.first, r.rt);
+    pithp_string_begin(&r.text, r.rt);
     pithp_walk_begin(&a, r.rt, expected);
     pithp_walk_begin(&b, r.rt, got);
     compare(&r, &a, &b, is_leaf, closure);
     if (r.count > SHOWN)
-        pithp_text_print(&r.text, "; and %lld more", (long long)(r.count - SHOWN));
+        pithp_string_print(&r.text, "; and %lld more", (long long)(r.count - SHOWN));
     pith_status rc;
     if (a.failed || b.failed || r.text.failed || r.first.failed)
         rc = pithp_fail_memory(s, r.text.length);
@@ -303,7 +304,7 @@ pith_status pithp_differences_fail(pith_scope *s,
         rc = pithp_fail(s, PITH_E_STRUCTURE, r.first.bytes, "%s (%s)", r.text.bytes, of);
     pithp_walk_end(&b);
     pithp_walk_end(&a);
-    pithp_text_end(&r.text);
-    pithp_text_end(&r.first);
+    pithp_string_end(&r.text);
+    pithp_string_end(&r.first);
     return rc;
 }

@@ -24,7 +24,7 @@ typedef struct pithp_difference_list {
     pith_status (*leaf)(struct pithp_difference_list *l,
                         int64_t item,
                         const pith_array *got,
-                        pithp_text *text);
+                        pithp_string *text);
     const void *closure;
 } pithp_difference_list;
 
@@ -46,26 +46,26 @@ const pith_array *pithp_same_elements(pith_scope *s,
 /* ---- Differences of structure (differences.c) ---- */
 
 /* Describe a live node for messages: "Atoms", "a list of 4", "f64[256,3]", "nothing". */
-void pithp_node_describe(pithp_text *t, const void *node);
+void pithp_node_describe(pithp_string *t, const void *node);
 /* Print the value of a static field of a record, or of the struct of its statics: 64,
  * 2.5, true, "text", fcc, f32, Box{x=1}. */
-void pithp_static_describe(pithp_text *t, const pithp_field *field, const void *record);
+void pithp_static_describe(pithp_string *t, const pithp_field *field, const void *record);
 /* The same next to another record's value: long texts begin shortly before the first
  * difference. */
-void pithp_static_describe_beside(pithp_text *t,
+void pithp_static_describe_beside(pithp_string *t,
                                   const pithp_field *field,
                                   const void *record,
                                   const void *other);
 /* Whether two records (or structs of their statics) have equal values of a static. */
 bool pithp_static_same(const pithp_static_info *info, const void *a, const void *b);
 /* Describe a node by its definition: "a list of 4", "Atoms". */
-void pithp_node_def_describe(pithp_text *t, const pithp_node_def *node_def);
+void pithp_node_def_describe(pithp_string *t, const pithp_node_def *node_def);
 /* How two node definitions differ: "expected a list of 2, got none". */
-void pithp_node_defs_differ(pithp_text *t,
+void pithp_node_defs_differ(pithp_string *t,
                             const pithp_node_def *expected,
                             const pithp_node_def *got);
 /* Append a path; a long path loses its middle. */
-void pithp_path_shorten(pithp_text *to, const pithp_text *path);
+void pithp_path_shorten(pithp_string *to, const pithp_string *path);
 /* Set PITH_E_STRUCTURE with the first differences of `got` from `expected`, in one line.
  * `of` names the tree got ("tree 1"). is_leaf: picked nodes are not compared. */
 pith_status pithp_differences_fail(pith_scope *s,

@@ -16,7 +16,7 @@ typedef struct pithp_closure_kind {
      * kept: promotes its other pointers to s. (optional) */
     pith_status (*made)(pith_scope *s, struct pithp_closure *closure);
     /* Append the identity of such a function, apart from base and tree. (optional) */
-    void (*identity)(const struct pithp_closure *closure, pithp_text *text);
+    void (*identity)(const struct pithp_closure *closure, pithp_string *text);
     /* Implements pith_call for this kind. It gets one tree per parameter, unchecked, and
      * its result is not checked. NULL sets the error. (optional) */
     const void *(*call)(const struct pithp_closure *closure,
@@ -93,7 +93,7 @@ const pith_function *pithp_function_keep(pith_scope *outer, const pith_function 
 int64_t pithp_function_bound(const pith_function *f, int64_t room, const void **trees);
 /* Append an identity: equal bytes for functions with the same behaviour, apart from bound
  * trees. */
-void pithp_function_identity(const pith_function *f, pithp_text *text);
+void pithp_function_identity(const pith_function *f, pithp_string *text);
 /* The same function in s with the same number of other bound trees. NULL sets the
  * error. */
 const pith_function *

@@ -58,11 +58,11 @@ const char *pithp_leaf_name(pith_scope *s,
     pith_runtime *rt = s->runtime;
     pithp_tree_room *room = pithp_tree_room_of(s);
     const char *name = NULL;
-    pithp_text text;
+    pithp_string text;
     if (!room)
         return NULL;
-    pithp_text_begin(&text, rt);
-    pithp_text_print(&text, "%s\n", function);
+    pithp_string_begin(&text, rt);
+    pithp_string_print(&text, "%s\n", function);
     pithp_structure_path(rt, t, item, &text);
     pthread_mutex_lock(&rt->lock);
     if (!text.failed)
@@ -70,6 +70,6 @@ const char *pithp_leaf_name(pith_scope *s,
     pthread_mutex_unlock(&rt->lock);
     if (!name)
         pithp_fail_memory(s, text.length);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return name;
 }

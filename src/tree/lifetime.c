@@ -133,8 +133,8 @@ static pith_status check_leaf(moving *m, const pithp_walk *w) {
     const pith_status code = dropped                            ? PITH_E_ARG
                              : (h->extra & PITHP_ARRAY_DONATED) ? PITH_E_DONATED
                                                                 : PITH_E_TRACED;
-    pithp_text path;
-    pithp_text_begin(&path, m->rt);
+    pithp_string path;
+    pithp_string_begin(&path, m->rt);
     pithp_walk_path(w, &path);
     const char *at = "", *where = "";
     if (code == PITH_E_DONATED)
@@ -145,7 +145,7 @@ static pith_status check_leaf(moving *m, const pithp_walk *w) {
                    ? "the array was donated"
                    : "a traced array cannot be moved out of its trace",
                where, at);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return code == PITH_E_TRACED ? pithp_trace_refuse(m->outer, w->node) : code;
 }
 
@@ -331,11 +331,11 @@ pithp_keep_children(pith_scope *s, const void *node, const pithp_node_def *node_
         const void *child = *pithp_slot(node, node_def, i);
         rc = child ? gather(&m, child) : PITH_OK;
         if (rc != PITH_OK) {
-            pithp_text path;
-            pithp_text_begin(&path, s->runtime);
+            pithp_string path;
+            pithp_string_begin(&path, s->runtime);
             pithp_path_add_slot(&path, node_def, i);
             pithp_error_prefix(s, path.bytes);
-            pithp_text_end(&path);
+            pithp_string_end(&path);
         }
     }
     if (rc == PITH_OK)

@@ -35,13 +35,13 @@ static pith_status match_nodes(pith_scope *s,
     const pith_type *type = pithp_node_def_of(nodes[0])->type;
     for (int64_t k = 1; k < zip->count; k++)
         if (pith_type_of(nodes[k]) != type) {
-            pithp_text what;
-            pithp_text_begin(&what, s->runtime);
+            pithp_string what;
+            pithp_string_begin(&what, s->runtime);
             pithp_node_describe(&what, nodes[k]);
             pithp_item_fail(s, t, item, PITH_E_STRUCTURE,
                             "expected %s, got %s (%s: tree %lld against tree 0)",
                             type->name, what.bytes, function, (long long)k);
-            pithp_text_end(&what);
+            pithp_string_end(&what);
             return s->error.code;
         }
     /* All pointers to structs have one representation, so a hook declared with T * may be

@@ -169,15 +169,15 @@ pithp_function_rebind(pith_scope *s, const pith_function *f, const void *const *
     return made ? made->function : NULL;
 }
 
-void pithp_function_identity(const pith_function *f, pithp_text *text) {
+void pithp_function_identity(const pith_function *f, pithp_string *text) {
     for (const pithp_closure *c = f->closure; c; f = c->base, c = f->closure) {
         const bool bound = c->bound != NULL;
-        pithp_text_add_n(text, (const char *)&c->kind, sizeof(void *));
-        pithp_text_add_n(text, (const char *)&bound, sizeof bound);
+        pithp_string_add_n(text, (const char *)&c->kind, sizeof(void *));
+        pithp_string_add_n(text, (const char *)&bound, sizeof bound);
         if (c->kind->identity)
             c->kind->identity(c, text);
     }
-    pithp_text_add_n(text, (const char *)&f->call, sizeof f->call);
-    pithp_text_add_n(text, (const char *)&f->result, sizeof f->result);
-    pithp_text_add_n(text, (const char *)&f->arity, sizeof f->arity);
+    pithp_string_add_n(text, (const char *)&f->call, sizeof f->call);
+    pithp_string_add_n(text, (const char *)&f->result, sizeof f->result);
+    pithp_string_add_n(text, (const char *)&f->arity, sizeof f->arity);
 }

@@ -38,67 +38,67 @@ static int32_t decode(const char *p, size_t *n) {
                : code;
 }
 
-static void add_code(pithp_text *t, int32_t code) {
+static void add_code(pithp_string *t, int32_t code) {
     const uint32_t c = (uint32_t)code;
     char b[4];
     if (c < 0x80) {
         b[0] = (char)c;
-        pithp_text_add_n(t, b, 1);
+        pithp_string_add_n(t, b, 1);
     } else if (c < 0x800) {
         b[0] = (char)(0xC0 | c >> 6);
         b[1] = (char)(0x80 | (c & 0x3F));
-        pithp_text_add_n(t, b, 2);
+        pithp_string_add_n(t, b, 2);
     } else if (c < 0x10000) {
         b[0] = (char)(0xE0 | c >> 12);
         b[1] = (char)(0x80 | (c >> 6 & 0x3F));
         b[2] = (char)(0x80 | (c & 0x3F));
-        pithp_text_add_n(t, b, 3);
+        pithp_string_add_n(t, b, 3);
     } else {
         b[0] = (char)(0xF0 | c >> 18);
         b[1] = (char)(0x80 | (c >> 12 & 0x3F));
         b[2] = (char)(0x80 | (c >> 6 & 0x3F));
         b[3] = (char)(0x80 | (c & 0x3F));
-        pithp_text_add_n(t, b, 4);
+        pithp_string_add_n(t, b, 4);
     }
 }
 
 /* ---- Printing ---- */
 
-void pithp_path_add_field(pithp_text *t, const char *name) {
-    pithp_text_add_n(t, ".", 1);
-    pithp_text_add(t, name);
+void pithp_path_add_field(pithp_string *t, const char *name) {
+    pithp_string_add_n(t, ".", 1);
+    pithp_string_add(t, name);
 }
 
-void pithp_path_add_index(pithp_text *t, int64_t index) {
-    pithp_text_print(t, "[%lld]", (long long)index);
+void pithp_path_add_index(pithp_string *t, int64_t index) {
+    pithp_string_print(t, "[%lld]", (long long)index);
 }
 
-static void add_escaped(pithp_text *t, int32_t code, const char *bytes, size_t n) {
+static void add_escaped(pithp_string *t, int32_t code, const char *bytes, size_t n) {
     switch (code) {
         case '\n':
-            pithp_text_add_n(t, "\\n", 2);
+            pithp_string_add_n(t, "\\n", 2);
             return;
         case '\r':
-            pithp_text_add_n(t, "\\r", 2);
+            pithp_string_add_n(t, "\\r", 2);
             return;
         case '\t':
-            pithp_text_add_n(t, "\\t", 2);
+            pithp_string_add_n(t, "\\t", 2);
             return;
         case '\'':
         case '\\':
-            pithp_text_add_n(t, "\\", 1);
+            pithp_string_add_n(t, "\\", 1);
             break;
         default:
             if (code < 0x20 || (code >= 0x7F && code < 0xA0)) {
-                pithp_text_print(t, "\\u%04x", (unsigned)code);
+                pithp_string_print(t, "\\u%04x", (unsigned)code);
                 return;
             }
     }
-    pithp_text_add_n(t, bytes, n);
+    pithp_string_add_n(t, bytes, n);
 }
 
-void pithp_path_add_key(pithp_text *t, const char *key) {
-    pithp_text_add_n(t, "['", 2);
+void pithp_path_add_key(pithp_string *t, const char *key) {
+    pithp_string_add_n(t, "['", 2);
     while (*key) {
         size_t n = 1;
         const int32_t code = decode(key, &n);
@@ -108,10 +108,10 @@ void pithp_path_add_key(pithp_text *t, const char *key) {
             add_escaped(t, code, key, n);
         key += n;
     }
-    pithp_text_add_n(t, "']", 2);
+    pithp_string_add_n(t, "']", 2);
 }
 
-void pithp_path_add_slot(pithp_text *t, const pithp_node_def *node_def, int64_t slot) {
+void pithp_path_add_slot(pithp_string *t, const pithp_node_def *node_def, int64_t slot) {
     switch (node_def->kind) {
         case PITHP_KIND_RECORD:
             pithp_path_add_field(t, pithp_slot_name(node_def, slot));
@@ -137,11 +137,11 @@ void pithp_path_add_slot(pithp_text *t, const pithp_node_def *node_def, int64_t 
 
 void pithp_path_read(pithp_path_reader *r, pith_runtime *rt, const char *path) {
     *r = (pithp_path_reader){.path = path};
-    pithp_text_begin(&r->name, rt);
+    pithp_string_begin(&r->name, rt);
 }
 
 void pithp_path_read_end(pithp_path_reader *r) {
-    pithp_text_end(&r->name);
+    pithp_string_end(&r->name);
 }
 
 static bool malformed(pithp_path_reader *r, const char *at, const char *error) {
@@ -163,7 +163,7 @@ static bool read_field(pithp_path_reader *r, pithp_path_part *step, const char *
         return malformed(r, p, "expected a field's name after '.'");
     while (is_name_start(*p) || is_digit(*p))
         p++;
-    pithp_text_add_n(&r->name, name, (size_t)(p - name));
+    pithp_string_add_n(&r->name, name, (size_t)(p - name));
     step->kind = PITHP_STEP_FIELD;
     r->next = (size_t)(p - r->path);
     return true;
@@ -205,7 +205,7 @@ static int32_t read_hex(const char *p) {
 
 /* Parse the escape at the backslash p. Returns the end of it, or NULL if it is
  * invalid. */
-static const char *read_escape(pithp_text *t, const char *p) {
+static const char *read_escape(pithp_string *t, const char *p) {
     const char c = p[1];
     if (c == 'u') {
         int32_t code = read_hex(p + 2);
@@ -229,7 +229,7 @@ static const char *read_escape(pithp_text *t, const char *p) {
                                                             : 0;
     if (!plain)
         return NULL;
-    pithp_text_add_n(t, &plain, 1);
+    pithp_string_add_n(t, &plain, 1);
     return p + 2;
 }
 
@@ -246,7 +246,7 @@ static bool read_key(pithp_path_reader *r, pithp_path_part *step, const char *p)
         size_t n = 1;
         if (decode(p, &n) < 0)
             return malformed(r, p, "the key is not UTF-8");
-        pithp_text_add_n(&r->name, p, n);
+        pithp_string_add_n(&r->name, p, n);
         p += n;
     }
     if (!*p)
@@ -269,7 +269,7 @@ bool pithp_path_step(pithp_path_reader *r, pithp_path_part *step) {
     if (!*p || r->error)
         return false;
     r->name.length = 0;
-    pithp_text_add_n(&r->name, "", 0);
+    pithp_string_add_n(&r->name, "", 0);
     *step = (pithp_path_part){.begin = r->next};
     bool read;
     if (*p == '.')
@@ -298,13 +298,13 @@ pith_status pithp_path_fail(pith_scope *s, const pithp_path_reader *r) {
                       r->path, r->error, r->next);
 }
 
-const char *pithp_text_finish(pith_scope *s, pithp_text *t) {
+const char *pithp_string_finish(pith_scope *s, pithp_string *t) {
     char *made = NULL;
     if (t->failed)
         pithp_fail_memory(s, t->length);
     else if ((made = pithp_scope_allocate(s, t->length + 1)))
         memcpy(made, t->bytes, t->length + 1);
-    pithp_text_end(t);
+    pithp_string_end(t);
     return made;
 }
 
@@ -317,9 +317,9 @@ const char *pith_path_normal(pith_scope *s, const char *path) {
     }
     pithp_path_reader r;
     pithp_path_part step;
-    pithp_text normal;
+    pithp_string normal;
     pithp_path_read(&r, s->runtime, path);
-    pithp_text_begin(&normal, s->runtime);
+    pithp_string_begin(&normal, s->runtime);
     while (pithp_path_step(&r, &step)) {
         if (step.kind == PITHP_STEP_FIELD)
             pithp_path_add_field(&normal, step.name);
@@ -332,8 +332,8 @@ const char *pith_path_normal(pith_scope *s, const char *path) {
     if (r.error || r.name.failed)
         pithp_path_fail(s, &r);
     else
-        made = pithp_text_finish(s, &normal);
-    pithp_text_end(&normal);
+        made = pithp_string_finish(s, &normal);
+    pithp_string_end(&normal);
     pithp_path_read_end(&r);
     return made;
 }
@@ -351,10 +351,10 @@ const char *pith_tree_path(pith_scope *s, const void *tree, int64_t leaf) {
     while (!made && !pith_failed(s) && pithp_walk_next(&w, &visit)) {
         if (visit != PITHP_VISIT_LEAF || seen++ != leaf)
             continue;
-        pithp_text path;
-        pithp_text_begin(&path, s->runtime);
+        pithp_string path;
+        pithp_string_begin(&path, s->runtime);
         pithp_walk_path(&w, &path);
-        made = pithp_text_finish(s, &path);
+        made = pithp_string_finish(s, &path);
     }
     if (w.failed)
         pithp_fail_memory(s, (size_t)w.room * sizeof *w.frames);
@@ -367,7 +367,7 @@ const char *pith_tree_path(pith_scope *s, const void *tree, int64_t leaf) {
 
 /* Append the paths of all leaves, each terminated by 0. */
 static pith_status
-collect_paths(pith_scope *s, const void *tree, pithp_text *all, int64_t *count) {
+collect_paths(pith_scope *s, const void *tree, pithp_string *all, int64_t *count) {
     pithp_walk w;
     pithp_visit visit;
     *count = 0;
@@ -376,7 +376,7 @@ collect_paths(pith_scope *s, const void *tree, pithp_text *all, int64_t *count) 
         if (visit != PITHP_VISIT_LEAF)
             continue;
         pithp_walk_path(&w, all);
-        pithp_text_add_n(all, "", 1);
+        pithp_string_add_n(all, "", 1);
         ++*count;
     }
     const bool failed = w.failed || all->failed;
@@ -390,11 +390,11 @@ const char *const *pith_tree_paths(pith_scope *s, const void *tree) {
         return NULL;
     const char **paths = NULL;
     int64_t count = 0;
-    pithp_text all;
-    pithp_text_begin(&all, s->runtime);
+    pithp_string all;
+    pithp_string_begin(&all, s->runtime);
     if (collect_paths(s, tree, &all, &count) == PITH_OK &&
         (paths = pithp_scope_allocate(s, (size_t)(count + 1) * sizeof *paths))) {
-        const char *next = pithp_text_finish(s, &all);
+        const char *next = pithp_string_finish(s, &all);
         if (!next)
             paths = NULL;
         for (int64_t i = 0; paths && i < count; i++, next += strlen(next) + 1)
@@ -402,26 +402,29 @@ const char *const *pith_tree_paths(pith_scope *s, const void *tree) {
         if (paths)
             paths[count] = NULL;
     }
-    pithp_text_end(&all);
+    pithp_string_end(&all);
     return paths;
 }
 
 /* ---- Look-up of a node ---- */
 
 /* "(has a, b, c and 4 more)" */
-static void add_names(pithp_text *t, int64_t count, const char *const *names, bool keys) {
+static void
+add_names(pithp_string *t, int64_t count, const char *const *names, bool keys) {
     enum { MOST = 8 };
-    pithp_text_add(t, count ? " (has " : " (has none");
+    pithp_string_add(t, count ? " (has " : " (has none");
     for (int64_t i = 0; i < count && i < MOST; i++) {
-        pithp_text_add(t, i ? ", " : "");
-        pithp_text_print(t, keys ? "'%.40s'" : "%.40s", names[i]);
+        pithp_string_add(t, i ? ", " : "");
+        pithp_string_print(t, keys ? "'%.40s'" : "%.40s", names[i]);
     }
     if (count > MOST)
-        pithp_text_print(t, " and %lld more", (long long)(count - MOST));
-    pithp_text_add(t, ")");
+        pithp_string_print(t, " and %lld more", (long long)(count - MOST));
+    pithp_string_add(t, ")");
 }
 
-void pithp_path_explain_field(pithp_text *why, const pith_type *type, const char *name) {
+void pithp_path_explain_field(pithp_string *why,
+                              const pith_type *type,
+                              const char *name) {
     const size_t n = strlen(name);
     const char *fields[64];
     int64_t count = 0;
@@ -432,24 +435,24 @@ void pithp_path_explain_field(pithp_text *why, const pith_type *type, const char
             fields[count++] = field->name;
         if (is_static && strncmp(field->name, name, n) == 0 &&
             (field->name[n] == 0 || field->name[n] == '.')) {
-            pithp_text_print(why, "'%.80s' is a static of %s, not a node", name,
-                             type->name);
+            pithp_string_print(why, "'%.80s' is a static of %s, not a node", name,
+                               type->name);
             return;
         }
     }
-    pithp_text_print(why, "%s has no field '%.80s'", type->name, name);
+    pithp_string_print(why, "%s has no field '%.80s'", type->name, name);
     add_names(why, count, fields, false);
 }
 
-void pithp_path_explain_item(pithp_text *why, const void *node, int64_t index) {
+void pithp_path_explain_item(pithp_string *why, const void *node, int64_t index) {
     pithp_node_describe(why, node);
-    pithp_text_print(why, " has no item %lld", (long long)index);
+    pithp_string_print(why, " has no item %lld", (long long)index);
 }
 
-void pithp_path_explain_key(pithp_text *why, const void *node, const char *key) {
+void pithp_path_explain_key(pithp_string *why, const void *node, const char *key) {
     const pithp_node_def *node_def = pithp_node_def_of(node);
     pithp_node_describe(why, node);
-    pithp_text_print(why, " has no key '%.80s'", key);
+    pithp_string_print(why, " has no key '%.80s'", key);
     add_names(why, node_def->slot_count, node_def->keys, true);
 }
 
@@ -475,20 +478,20 @@ static const void **find_field(const void *node,
                                const pithp_node_def *node_def,
                                pithp_path_reader *r,
                                pithp_path_part *step,
-                               pithp_text *why) {
-    pithp_text name;
+                               pithp_string *why) {
+    pithp_string name;
     bool begins;
-    pithp_text_begin(&name, r->name.rt);
-    pithp_text_add(&name, step->name);
+    pithp_string_begin(&name, r->name.rt);
+    pithp_string_add(&name, step->name);
     int64_t slot = slot_named(node_def, name.bytes, &begins);
     while (slot < 0 && begins && pithp_path_step(r, step) &&
            step->kind == PITHP_STEP_FIELD) {
-        pithp_text_print(&name, ".%s", step->name);
+        pithp_string_print(&name, ".%s", step->name);
         slot = slot_named(node_def, name.bytes, &begins);
     }
     if (slot < 0)
         pithp_path_explain_field(why, node_def->type, name.bytes);
-    pithp_text_end(&name);
+    pithp_string_end(&name);
     return slot < 0 ? NULL : pithp_slot(node, node_def, slot);
 }
 
@@ -496,7 +499,7 @@ static const void **find_slot(const void *node,
                               const pithp_node_def *node_def,
                               pithp_path_reader *r,
                               pithp_path_part *step,
-                              pithp_text *why) {
+                              pithp_string *why) {
     const bool items =
         node_def->kind == PITHP_KIND_LIST || node_def->kind == PITHP_KIND_TUPLE;
     if (step->kind == PITHP_STEP_FIELD && node_def->kind == PITHP_KIND_RECORD)
@@ -519,7 +522,7 @@ static const void **find_slot(const void *node,
                                         [PITHP_STEP_EACH] = "items",
                                         [PITHP_STEP_KEY] = "keys"};
     pithp_node_describe(why, node);
-    pithp_text_print(why, " has no %s", lacks[step->kind]);
+    pithp_string_print(why, " has no %s", lacks[step->kind]);
     return NULL;
 }
 
@@ -532,21 +535,21 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
     }
     pithp_path_reader r;
     pithp_path_part step;
-    pithp_text why, to;
+    pithp_string why, to;
     pithp_path_read(&r, s->runtime, path);
-    pithp_text_begin(&why, s->runtime);
-    pithp_text_begin(&to, s->runtime);
+    pithp_string_begin(&why, s->runtime);
+    pithp_string_begin(&to, s->runtime);
     const void *node = tree;
     while (pithp_path_step(&r, &step)) {
         const void **slot = NULL;
         if (!node || pithp_kind_of(node) == PITHP_KIND_ARRAY) {
             pithp_node_describe(&why, node);
-            pithp_text_add(&why, " has no children");
+            pithp_string_add(&why, " has no children");
         } else {
             slot = find_slot(node, pithp_node_def_of(node), &r, &step, &why);
         }
         if (!slot) {
-            pithp_text_add_n(&to, path, step.end);
+            pithp_string_add_n(&to, path, step.end);
             pithp_fail(s, PITH_E_PATH, to.bytes, "%s", why.bytes);
             break;
         }
@@ -554,8 +557,8 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
     }
     if (r.error || r.name.failed)
         pithp_path_fail(s, &r);
-    pithp_text_end(&to);
-    pithp_text_end(&why);
+    pithp_string_end(&to);
+    pithp_string_end(&why);
     pithp_path_read_end(&r);
     return pith_failed(s) ? NULL : node;
 }

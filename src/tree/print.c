@@ -25,7 +25,7 @@ typedef struct line {
 
 typedef struct drawing {
     pith_scope *s;
-    pithp_text text, lines;
+    pithp_string text, lines;
     const pith_print_options *options;
     limits limits;
     int64_t count;
@@ -98,7 +98,7 @@ static limits choose_limits(drawing *d, const void *tree, int64_t lines) {
 /* ---- Lines ---- */
 
 static void end_line(drawing *d, line l) {
-    pithp_text_add_n(&d->lines, (const char *)&l, sizeof l);
+    pithp_string_add_n(&d->lines, (const char *)&l, sizeof l);
     d->count++;
 }
 
@@ -111,20 +111,22 @@ static uint32_t length_since(const drawing *d, size_t *mark) {
 /* Print the frame of a line whose node is a child of the innermost entered node. */
 static void add_frame(drawing *d, const pithp_walk *w, int64_t depth, bool last) {
     for (int64_t i = 0; i + 1 < depth; i++)
-        pithp_text_add(&d->text, w->frames[i].next < w->frames[i].node_def->slot_count
-                                     ? "\u2502  "
-                                     : "   ");
+        pithp_string_add(&d->text, w->frames[i].next < w->frames[i].node_def->slot_count
+                                       ? "\u2502  "
+                                       : "   ");
     if (depth > 0)
-        pithp_text_add(&d->text, last ? "\u2514\u2500 " : "\u251c\u2500 ");
+        pithp_string_add(&d->text, last ? "\u2514\u2500 " : "\u251c\u2500 ");
 }
 
 /* Append unit and doc of a field to the last column. */
 static void add_field_notes(drawing *d, const pithp_field *field, size_t column) {
     const pith_field_options *o = &field->declared.options;
     if (o->unit)
-        pithp_text_print(&d->text, "%s%s", d->text.length > column ? "  " : "", o->unit);
+        pithp_string_print(&d->text, "%s%s", d->text.length > column ? "  " : "",
+                           o->unit);
     if (d->options->docs && o->doc)
-        pithp_text_print(&d->text, "%s(%s)", d->text.length > column ? "  " : "", o->doc);
+        pithp_string_print(&d->text, "%s(%s)", d->text.length > column ? "  " : "",
+                           o->doc);
 }
 
 static const pithp_field *field_of(const pithp_walk *w, int64_t depth) {
@@ -138,7 +140,7 @@ static const pithp_field *field_of(const pithp_walk *w, int64_t depth) {
 static void add_what(drawing *d, const void *node, pithp_visit visit) {
     const size_t before = d->text.length;
     if (visit == PITHP_VISIT_ABSENT)
-        pithp_text_add(&d->text, "absent");
+        pithp_string_add(&d->text, "absent");
     else
         pithp_node_describe(&d->text, node);
     /* in a column, "a list of 3" stands without its article */
@@ -164,24 +166,24 @@ static pith_status draw_visit(drawing *d, const pithp_walk *w, pithp_visit visit
     add_what(d, w->node, visit);
     if (visit == PITHP_VISIT_ENTER && depth >= d->limits.depth &&
         pithp_node_def_of(w->node)->slot_count)
-        pithp_text_add(&d->text, " ...");
+        pithp_string_add(&d->text, " ...");
     l.what = length_since(d, &mark);
     const bool concrete = visit == PITHP_VISIT_LEAF && !pithp_array_is_traced(w->node);
     char size[PITHP_BYTES_TEXT];
     if (concrete)
-        pithp_text_add(&d->text,
-                       pithp_bytes_text(size, pithp_array_spec(w->node)->bytes));
+        pithp_string_add(&d->text,
+                         pithp_bytes_text(size, pithp_array_spec(w->node)->bytes));
     else if (visit == PITHP_VISIT_LEAF)
-        pithp_text_add(&d->text, "traced");
+        pithp_string_add(&d->text, "traced");
     l.bytes = length_since(d, &mark);
     if (concrete && d->options->values) {
         rc = pithp_describe_elements(d->s, &d->text, w->node);
         if (rc != PITH_OK) {
-            pithp_text path;
-            pithp_text_begin(&path, d->s->runtime);
+            pithp_string path;
+            pithp_string_begin(&path, d->s->runtime);
             pithp_walk_path(w, &path);
             pithp_error_prefix(d->s, path.bytes);
-            pithp_text_end(&path);
+            pithp_string_end(&path);
         }
     }
     const pithp_field *field = field_of(w, depth);
@@ -204,7 +206,7 @@ static void draw_statics(drawing *d, const pithp_walk *w) {
                   i + 1 == statics_of(node_def) && node_def->slot_count == 0);
         pithp_path_add_field(&d->text, field->declared.name);
         l.name = length_since(d, &mark);
-        pithp_text_add(&d->text, "= ");
+        pithp_string_add(&d->text, "= ");
         pithp_static_describe(&d->text, field, w->node);
         l.what = length_since(d, &mark);
         add_field_notes(d, field, mark);
@@ -217,7 +219,7 @@ static void draw_more(drawing *d, const pithp_walk *w, int64_t passed) {
     size_t mark = d->text.length;
     line l = {0};
     add_frame(d, w, w->depth, false);
-    pithp_text_print(&d->text, "... %lld more", (long long)passed);
+    pithp_string_print(&d->text, "... %lld more", (long long)passed);
     l.name = length_since(d, &mark);
     end_line(d, l);
 }
@@ -258,9 +260,9 @@ static int64_t columns(const char *text, size_t n) {
     return count;
 }
 
-static void pad(pithp_text *t, int64_t count) {
+static void pad(pithp_string *t, int64_t count) {
     for (; count > 0; count--)
-        pithp_text_add_n(t, " ", 1);
+        pithp_string_add_n(t, " ", 1);
 }
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -268,7 +270,7 @@ static int64_t larger(int64_t a, int64_t b) {
 }
 
 /* Align the lines; the line of the root gets a summary of the tree. */
-static void align(const drawing *d, const void *tree, pithp_text *out) {
+static void align(const drawing *d, const void *tree, pithp_string *out) {
     int64_t name = 0, what = 0, bytes = 0;
     const char *at = d->text.bytes;
     line l;
@@ -285,34 +287,34 @@ static void align(const drawing *d, const void *tree, pithp_text *out) {
     for (int64_t i = 0; i < d->count; i++) {
         memcpy(&l, d->lines.bytes + (size_t)i * sizeof l, sizeof l);
         const bool root = i == 0;
-        pithp_text_add_n(out, at, l.name);
+        pithp_string_add_n(out, at, l.name);
         if (l.what) {
             pad(out, root ? 0 : larger(name - columns(at, l.name), 0) + 2);
-            pithp_text_add_n(out, at + l.name, l.what);
+            pithp_string_add_n(out, at + l.name, l.what);
         }
         const int64_t wide = columns(at + l.name, l.what);
         at += l.name + l.what;
         if (l.bytes) {
             pad(out, root ? 2 : larger(what - wide, 0) + 2 + bytes - l.bytes);
-            pithp_text_add_n(out, at, l.bytes);
+            pithp_string_add_n(out, at, l.bytes);
         }
         if (l.more) {
             pad(out, 2);
-            pithp_text_add_n(out, at + l.bytes, l.more);
+            pithp_string_add_n(out, at + l.bytes, l.more);
         }
         at += l.bytes + l.more;
         if (root && pithp_kind_of(tree) != PITHP_KIND_ARRAY) {
             char size[PITHP_BYTES_TEXT];
             const int64_t leaves = pith_tree_num_leaves(tree);
             out->failed |= leaves < 0;
-            pithp_text_print(out, "  %lld %s, ", (long long)leaves,
-                             leaves == 1 ? "leaf" : "leaves");
-            pithp_text_add(out, pithp_bytes_text(size, pith_tree_bytes(tree)));
+            pithp_string_print(out, "  %lld %s, ", (long long)leaves,
+                               leaves == 1 ? "leaf" : "leaves");
+            pithp_string_add(out, pithp_bytes_text(size, pith_tree_bytes(tree)));
         }
-        pithp_text_add(out, "\n");
+        pithp_string_add(out, "\n");
     }
     if (!d->limits.fit)
-        pithp_text_add(out, "...\n");
+        pithp_string_add(out, "...\n");
 }
 
 static const char *
@@ -322,21 +324,21 @@ draw(pith_scope *s, const void *tree, const pith_print_options *options) {
     const int64_t lines = d.options->most_lines == 0  ? DEFAULT_LINES
                           : d.options->most_lines < 0 ? INT64_MAX
                                                       : d.options->most_lines;
-    pithp_text out;
-    pithp_text_begin(&d.text, s->runtime);
-    pithp_text_begin(&d.lines, s->runtime);
-    pithp_text_begin(&out, s->runtime);
+    pithp_string out;
+    pithp_string_begin(&d.text, s->runtime);
+    pithp_string_begin(&d.lines, s->runtime);
+    pithp_string_begin(&out, s->runtime);
     d.limits = choose_limits(&d, tree, lines);
     const char *made = NULL;
     if (draw_lines(&d, tree) == PITH_OK) {
         if (!d.text.failed && !d.lines.failed)
             align(&d, tree, &out);
         out.failed |= d.text.failed || d.lines.failed;
-        made = pithp_text_finish(s, &out);
+        made = pithp_string_finish(s, &out);
     }
-    pithp_text_end(&out);
-    pithp_text_end(&d.lines);
-    pithp_text_end(&d.text);
+    pithp_string_end(&out);
+    pithp_string_end(&d.lines);
+    pithp_string_end(&d.text);
     return made;
 }
 

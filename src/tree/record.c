@@ -126,13 +126,13 @@ static pith_status
 refuse_item(pith_scope *s, const pith_type *type, const char *path, const void *in) {
     const pithp_node_def *node_def = pithp_node_def_of(in);
     const int64_t item = first_misfit(in, type);
-    pithp_text at;
-    pithp_text_begin(&at, s->runtime);
-    pithp_text_add(&at, path);
+    pithp_string at;
+    pithp_string_begin(&at, s->runtime);
+    pithp_string_add(&at, path);
     pithp_path_add_slot(&at, node_def, item);
     const pith_status rc =
         refuse_kind(s, at.bytes, type->name, *pithp_slot(in, node_def, item));
-    pithp_text_end(&at);
+    pithp_string_end(&at);
     return rc;
 }
 

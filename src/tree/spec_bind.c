@@ -420,14 +420,14 @@ static pith_status refuse_outer(pith_scope *s,
     line expected = {.length = 0};
     char got[PITHP_SPEC_TEXT_BYTES];
     print_expected(&expected, inner, &f->leaf);
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
-    pithp_text_print(&path, ".%s", d->field);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
+    pithp_string_print(&path, ".%s", d->field);
     pithp_walk_path(&d->walk, &path);
     pithp_path_add_field(&path, f->declared.name);
     pithp_fail(s, PITH_E_SHAPE, path.bytes, "expected %s, got %s", expected.text,
                pithp_spec_print(spec, got));
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return PITH_E_SHAPE;
 }
 
@@ -557,7 +557,7 @@ pith_status pithp_record_check_change(pith_scope *s,
 /* ---- Conflicts of float dtypes ---- */
 
 /* The dtype and path of the first `float` leaf of a tree. */
-static pith_dtype first_real(pith_scope *s, const void *tree, pithp_text *path) {
+static pith_dtype first_real(pith_scope *s, const void *tree, pithp_string *path) {
     pithp_walk w;
     pithp_visit visit;
     pith_dtype found = PITH_DTYPE_NONE;
@@ -581,9 +581,9 @@ pith_status pithp_fail_reals(pith_scope *s,
                              const void *node,
                              const pithp_node_def *shape,
                              int64_t slot) {
-    pithp_text first, second;
-    pithp_text_begin(&first, s->runtime);
-    pithp_text_begin(&second, s->runtime);
+    pithp_string first, second;
+    pithp_string_begin(&first, s->runtime);
+    pithp_string_begin(&second, s->runtime);
     const pith_dtype expected = first_real(s, node, &first);
     pithp_path_add_slot(&second, shape, slot);
     const pith_dtype got = first_real(s, *pithp_slot(node, shape, slot), &second);
@@ -591,7 +591,7 @@ pith_status pithp_fail_reals(pith_scope *s,
                "expected float=%s as in %s, got %s: all float leaves of a "
                "tree must agree",
                pith_dtype_name(expected), first.bytes, pith_dtype_name(got));
-    pithp_text_end(&first);
-    pithp_text_end(&second);
+    pithp_string_end(&first);
+    pithp_string_end(&second);
     return PITH_E_DTYPE;
 }

@@ -48,8 +48,8 @@ MEMBER(record, record)
 
 /* ---- i64 ---- */
 
-static void print_i64(pithp_text *t, const pithp_static_value *v) {
-    pithp_text_print(t, "%lld", (long long)v->i64);
+static void print_i64(pithp_string *t, const pithp_static_value *v) {
+    pithp_string_print(t, "%lld", (long long)v->i64);
 }
 
 static void check_initial_i64(pith_type *t, const pith_field *d) {
@@ -86,7 +86,7 @@ static bool equal_f64(const void *a, const void *b) {
     return (isnan(x) && isnan(y)) || memcmp(a, b, sizeof x) == 0;
 }
 
-static void print_f64(pithp_text *t, const pithp_static_value *v) {
+static void print_f64(pithp_string *t, const pithp_static_value *v) {
     pithp_describe_f64(t, v->f64);
 }
 
@@ -109,8 +109,8 @@ canonicalise_bool(pith_scope *s, const pithp_field *f, const char *member, char 
     return PITH_OK;
 }
 
-static void print_bool(pithp_text *t, const pithp_static_value *v) {
-    pithp_text_add(t, v->i64 ? "true" : "false");
+static void print_bool(pithp_string *t, const pithp_static_value *v) {
+    pithp_string_add(t, v->i64 ? "true" : "false");
 }
 
 static void check_initial_bool(pith_type *t, const pith_field *d) {
@@ -222,9 +222,9 @@ canonicalise_dtype(pith_scope *s, const pithp_field *f, const char *member, char
     return PITH_OK;
 }
 
-static void print_named(pithp_text *t, const pithp_static_value *v) {
+static void print_named(pithp_string *t, const pithp_static_value *v) {
     if (v->text)
-        pithp_text_add(t, v->text);
+        pithp_string_add(t, v->text);
     else
         print_i64(t, v);
 }

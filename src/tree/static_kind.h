@@ -41,7 +41,7 @@ typedef struct pithp_static_operations {
     /* Hash of a canonical member. NULL: of its bytes. */
     uint64_t (*hash)(uint64_t seed, const void *member);
     /* Print a value for readers. NULL: describe.c prints texts and records. */
-    void (*print)(pithp_text *t, const pithp_static_value *v);
+    void (*print)(pithp_string *t, const pithp_static_value *v);
     /* Refuse the initial value of a field's options. NULL: all are valid. */
     void (*check_initial)(pith_type *t, const pith_field *d);
 } pithp_static_operations;

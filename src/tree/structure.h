@@ -65,7 +65,7 @@ bool pithp_structure_same(const pithp_structure *a, const pithp_structure *b);
 bool pithp_structure_path(pith_runtime *rt,
                           const pithp_structure *t,
                           int64_t item,
-                          pithp_text *path);
+                          pithp_string *path);
 /* Set an error at the i-th item, or prepend its path to the scope's error. */
 pith_status pithp_item_fail(pith_scope *s,
                             const pithp_structure *t,
@@ -147,7 +147,7 @@ bool pithp_cursor_inside(pithp_cursor *c, int64_t depth);
 /* Skip everything below the node just read. */
 void pithp_cursor_skip(pithp_cursor *c);
 /* Append the path of the slot read last. */
-static inline void pithp_cursor_path(const pithp_cursor *c, pithp_text *path) {
+static inline void pithp_cursor_path(const pithp_cursor *c, pithp_string *path) {
     pithp_walk_path(&c->frames, path);
 }
 void pithp_cursor_end(pithp_cursor *c);

@@ -194,11 +194,11 @@ check_items(pith_scope *s, const pithp_structure *t, const void *const *items) {
         }
         if (!t->specs[i] || pithp_kind_of(items[i]) == PITHP_KIND_ARRAY)
             continue;
-        pithp_text what;
-        pithp_text_begin(&what, s->runtime);
+        pithp_string what;
+        pithp_string_begin(&what, s->runtime);
         pithp_node_describe(&what, items[i]);
         rc = pithp_item_fail(s, t, i, PITH_E_ARG, "expected a leaf, got %s", what.bytes);
-        pithp_text_end(&what);
+        pithp_string_end(&what);
         return rc;
     }
     return PITH_OK;

@@ -81,7 +81,7 @@ void pithp_walk_jump(pithp_walk *w, int64_t slot) {
     top->next = slot < top->node_def->slot_count ? slot : top->node_def->slot_count;
 }
 
-void pithp_walk_path(const pithp_walk *w, pithp_text *path) {
+void pithp_walk_path(const pithp_walk *w, pithp_string *path) {
     int64_t steps = w->depth;
     if (steps && w->frames[steps - 1].node == w->node)
         steps--; /* an entered node: the step to it is in its parent's frame */
@@ -279,7 +279,7 @@ static void path_of_item(pith_scope *s,
                          int64_t item,
                          pithp_is_leaf is_leaf,
                          void *closure,
-                         pithp_text *path) {
+                         pithp_string *path) {
     pithp_walk w;
     pithp_visit visit;
     pithp_walk_begin(&w, s->runtime, tree);
@@ -316,11 +316,11 @@ pith_status pithp_flat_make(pith_scope *s,
     if (rc == PITH_E_MEMORY) {
         pithp_fail_memory(s, (size_t)f->item_room * 4 * sizeof(void *));
     } else {
-        pithp_text path;
-        pithp_text_begin(&path, s->runtime);
+        pithp_string path;
+        pithp_string_begin(&path, s->runtime);
         path_of_item(s, tree, f->structure.item_count, is_leaf, closure, &path);
         pithp_fail(s, PITH_E_ARG, path.bytes, "the leaf was dropped (pith_drop)");
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
     pithp_flat_end(f);
     return rc;

@@ -39,6 +39,6 @@ void pithp_walk_skip(pithp_walk *w);
 void pithp_walk_jump(pithp_walk *w, int64_t slot);
 void pithp_walk_end(pithp_walk *w);
 /* Append the path of the last visit. */
-void pithp_walk_path(const pithp_walk *w, pithp_text *path);
+void pithp_walk_path(const pithp_walk *w, pithp_string *path);
 
 #endif

@@ -37,11 +37,11 @@ static void end(tracing *t) {
 }
 static const char *text_of(const tracing *t) {
     static char copy[4096];
-    pithp_text text;
-    pithp_text_begin(&text, t->rt);
+    pithp_string text;
+    pithp_string_begin(&text, t->rt);
     pithp_program_text(t->t->program, &text);
     snprintf(copy, sizeof copy, "%s", text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return copy;
 }
 

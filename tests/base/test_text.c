@@ -7,41 +7,41 @@
 
 Test(text, grows_and_stays_terminated) {
     pith_runtime *rt = pt_open();
-    pithp_text t;
-    pithp_text_begin(&t, rt);
+    pithp_string t;
+    pithp_string_begin(&t, rt);
     cr_assert_str_eq(t.bytes, "");
-    pithp_text_add(&t, "");
-    pithp_text_add_n(&t, "abcdef", 3);
-    pithp_text_print(&t, "-%d-%s", 42, "xyz");
+    pithp_string_add(&t, "");
+    pithp_string_add_n(&t, "abcdef", 3);
+    pithp_string_print(&t, "-%d-%s", 42, "xyz");
     cr_assert_str_eq(t.bytes, "abc-42-xyz");
     for (int i = 0; i < 10000; i++)
-        pithp_text_print(&t, "%d", i % 10);
+        pithp_string_print(&t, "%d", i % 10);
     cr_assert_eq(t.length, 10010);
     cr_assert_eq(strlen(t.bytes), t.length);
     cr_assert_not(t.failed);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     cr_assert_str_eq(t.bytes, "");
     pt_close(rt);
 }
 
 Test(text, shows_elements_exactly) {
     pith_runtime *rt = pt_open();
-    pithp_text t;
-    pithp_text_begin(&t, rt);
+    pithp_string t;
+    pithp_string_begin(&t, rt);
     const int64_t i = -(((int64_t)1 << 53) + 1);
     const uint64_t u = UINT64_MAX;
     const int8_t small = -7;
     const float f = 0.1f;
-    pithp_text_add_element(&t, PITH_I64, &i);
-    pithp_text_add(&t, " ");
-    pithp_text_add_element(&t, PITH_U64, &u);
-    pithp_text_add(&t, " ");
-    pithp_text_add_element(&t, PITH_I8, &small);
-    pithp_text_add(&t, " ");
-    pithp_text_add_element(&t, PITH_F32, &f);
+    pithp_string_add_element(&t, PITH_I64, &i);
+    pithp_string_add(&t, " ");
+    pithp_string_add_element(&t, PITH_U64, &u);
+    pithp_string_add(&t, " ");
+    pithp_string_add_element(&t, PITH_I8, &small);
+    pithp_string_add(&t, " ");
+    pithp_string_add_element(&t, PITH_F32, &f);
     cr_assert_str_eq(t.bytes,
                      "-9007199254740993 18446744073709551615 -7 0.10000000149011612");
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     pt_close(rt);
 }
 
@@ -82,11 +82,11 @@ Test(text, messages_do_not_depend_on_the_decimal_point_of_the_locale) {
         cr_skip("localedef made no locale");
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
-    pithp_text t;
-    pithp_text_begin(&t, rt);
-    pithp_text_print(&t, "%.2f %g", 1234567.25, 1e-9);
+    pithp_string t;
+    pithp_string_begin(&t, rt);
+    pithp_string_print(&t, "%.2f %g", 1234567.25, 1e-9);
     cr_assert_str_eq(t.bytes, "1234567.25 1e-09");
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     pt_fails(PITH_E_ARG, s, pithp_fail(s, PITH_E_ARG, NULL, "no range by %g", 0.5));
     pt_says("no range by 0.5");
     char here[8];
@@ -100,35 +100,35 @@ Test(text, numbers_do_not_depend_on_the_decimal_point_of_the_locale) {
     if (!pt_use_comma())
         cr_skip("localedef made no locale");
     pith_runtime *rt = pt_open();
-    pithp_text t;
-    pithp_text_begin(&t, rt);
+    pithp_string t;
+    pithp_string_begin(&t, rt);
     const double numbers[] = {3.25, -0x1.8p-40, 7, INFINITY};
     for (int i = 0; i < PITHP_COUNT(numbers); i++) {
-        pithp_text_add_element(&t, PITH_F64, &numbers[i]);
-        pithp_text_add(&t, " ");
+        pithp_string_add_element(&t, PITH_F64, &numbers[i]);
+        pithp_string_add(&t, " ");
     }
-    pithp_text_add_number(&t, 2, 0.125);
+    pithp_string_add_number(&t, 2, 0.125);
     cr_assert_str_eq(t.bytes, "3.25 -1.3642420526593924e-12 7 inf 0.12");
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     pt_close(rt);
 }
 
 Test(text, keeps_what_it_has_when_memory_is_short) {
     pith_runtime *rt = pt_open();
-    pithp_text t;
-    pithp_text_begin(&t, rt);
-    pithp_text_add(&t, "kept");
+    pithp_string t;
+    pithp_string_begin(&t, rt);
+    pithp_string_add(&t, "kept");
     atomic_store(&pt_default_heap.fail_at, atomic_load(&pt_default_heap.allocations) + 1);
     for (int i = 0; i < 100; i++)
-        pithp_text_add(&t, "0123456789");
+        pithp_string_add(&t, "0123456789");
     cr_assert(t.failed);
     cr_assert_eq(strncmp(t.bytes, "kept", 4), 0);
     cr_assert_eq(strlen(t.bytes), t.length);
     const size_t length = t.length;
-    pithp_text_add(&t, "x"); /* a cut text is not continued */
-    pithp_text_print(&t, "%d", 1);
+    pithp_string_add(&t, "x"); /* a cut text is not continued */
+    pithp_string_print(&t, "%d", 1);
     cr_assert_eq(t.length, length);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     pt_close(rt);
 }
 

@@ -25,18 +25,18 @@ Test(compile_rtc, compiles_one_text_for_each_architecture_without_a_word) {
     need_rtc(identity);
     pith_runtime *rt = pt_open();
     for (int i = 0; i < PITHP_COUNT(archs); i++) {
-        pithp_text image, log;
+        pithp_string image, log;
         pithp_error e;
-        pithp_text_begin(&image, rt);
-        pithp_text_begin(&log, rt);
+        pithp_string_begin(&image, rt);
+        pithp_string_begin(&log, rt);
         const pith_status rc =
             pithp_rtc_compile(archs[i], axpy_cuda,
                               &(pithp_compile_options){.name = "axpy"}, &image, &log, &e);
         cr_assert_eq(rc, PITH_OK, "%s", rc ? e.text : "");
         cr_assert_eq(log.length, 0u, "%s", log.bytes);
         cr_assert(image.length > 500 && memcmp(image.bytes, "\177ELF", 4) == 0);
-        pithp_text_end(&image);
-        pithp_text_end(&log);
+        pithp_string_end(&image);
+        pithp_string_end(&log);
     }
     pt_close(rt);
 }
@@ -45,10 +45,10 @@ Test(compile_rtc, a_newer_device_gets_ptx) {
     char identity[PITHP_IDENTITY_BYTES];
     need_rtc(identity);
     pith_runtime *rt = pt_open();
-    pithp_text image, log;
+    pithp_string image, log;
     pithp_error e;
-    pithp_text_begin(&image, rt);
-    pithp_text_begin(&log, rt);
+    pithp_string_begin(&image, rt);
+    pithp_string_begin(&log, rt);
     const pithp_compile_options options = {.name = "axpy"};
     cr_assert_eq(pithp_rtc_compile(990, axpy_cuda, &options, &image, &log, &e), PITH_OK);
     cr_assert(strstr(image.bytes, ".entry axpy"));
@@ -57,8 +57,8 @@ Test(compile_rtc, a_newer_device_gets_ptx) {
     cr_assert_eq(pithp_rtc_compile(20, axpy_cuda, &options, &image, &log, &e),
                  PITH_E_UNSUPPORTED);
     cr_assert(strstr(e.text, "2.0"), "%s", e.text);
-    pithp_text_end(&image);
-    pithp_text_end(&log);
+    pithp_string_end(&image);
+    pithp_string_end(&log);
     pt_close(rt);
 }
 
@@ -66,10 +66,10 @@ Test(compile_rtc, a_mistake_is_reported_with_its_line) {
     char identity[PITHP_IDENTITY_BYTES];
     need_rtc(identity);
     pith_runtime *rt = pt_open();
-    pithp_text image, log;
+    pithp_string image, log;
     pithp_error e;
-    pithp_text_begin(&image, rt);
-    pithp_text_begin(&log, rt);
+    pithp_string_begin(&image, rt);
+    pithp_string_begin(&log, rt);
     cr_assert_eq(
         pithp_rtc_compile(90, "extern \"C\" __global__ void f() {\n  nonsense;\n}\n",
                           &(pithp_compile_options){.name = "step"}, &image, &log, &e),
@@ -78,7 +78,7 @@ Test(compile_rtc, a_mistake_is_reported_with_its_line) {
     cr_assert(strstr(e.text, "step(2): error"), "%s", e.text);
     cr_assert(strstr(e.text, "nonsense"), "%s", e.text);
     cr_assert_eq(image.length, 0u);
-    pithp_text_end(&image);
-    pithp_text_end(&log);
+    pithp_string_end(&image);
+    pithp_string_end(&log);
     pt_close(rt);
 }

@@ -56,12 +56,12 @@ static void make_objects(pith_scope *s) {
     cr_assert(pith_failed(s) || spec == pithp_spec(s, PITH_F32, 2, shape));
     for (int i = 0; i < 3; i++)
         pt_again(s, pithp_object_make(s, PITHP_KIND_OTHER, &tag, 30000));
-    pithp_text t;
-    pithp_text_begin(&t, pith_scope_runtime(s));
+    pithp_string t;
+    pithp_string_begin(&t, pith_scope_runtime(s));
     for (int i = 0; i < 100; i++)
-        pithp_text_print(&t, "%d,", i);
+        pithp_string_print(&t, "%d,", i);
     cr_assert(t.failed || strlen(t.bytes) == 290);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
 }
 
 static pith_status scenario(const pith_open_options *options) {

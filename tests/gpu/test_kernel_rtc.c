@@ -3,14 +3,14 @@
 #include "compile_test.h"
 
 /* Add a file without its includes of pith's headers, which were added before it. */
-static void add_file(pithp_text *t, const char *name) {
+static void add_file(pithp_string *t, const char *name) {
     char path[1024], line[1024];
     snprintf(path, sizeof path, "%s/%s", PITH_TEST_SOURCE, name);
     FILE *file = fopen(path, "r");
     cr_assert(file, "%s", path);
     while (fgets(line, sizeof line, file))
         if (strncmp(line, "#include <pith/", 15) != 0)
-            pithp_text_add(t, line);
+            pithp_string_add(t, line);
     fclose(file);
 }
 
@@ -22,12 +22,12 @@ static void compiles(const char *kernels, const char *real, int arch) {
         cr_skip_test("%s", e.text);
     }
     pith_runtime *rt = pt_open();
-    pithp_text text, image, log;
-    pithp_text_begin(&text, rt);
-    pithp_text_begin(&image, rt);
-    pithp_text_begin(&log, rt);
+    pithp_string text, image, log;
+    pithp_string_begin(&text, rt);
+    pithp_string_begin(&image, rt);
+    pithp_string_begin(&log, rt);
     if (real)
-        pithp_text_print(&text, "#define PITH_KERNEL_REAL %s\n", real);
+        pithp_string_print(&text, "#define PITH_KERNEL_REAL %s\n", real);
     add_file(&text, "../../include/pith/kernel_types.h");
     add_file(&text, "../../include/pith/kernel_macros.h");
     add_file(&text, "../../include/pith/kernel.h");
@@ -39,9 +39,9 @@ static void compiles(const char *kernels, const char *real, int arch) {
     cr_assert_eq(rc, PITH_OK, "%s", rc ? e.text : "");
     cr_assert_eq(log.length, 0u, "%s", log.bytes);
     cr_assert(image.length > 500 && memcmp(image.bytes, "\177ELF", 4) == 0);
-    pithp_text_end(&text);
-    pithp_text_end(&image);
-    pithp_text_end(&log);
+    pithp_string_end(&text);
+    pithp_string_end(&image);
+    pithp_string_end(&log);
     pt_close(rt);
 }
 

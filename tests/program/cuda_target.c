@@ -54,20 +54,20 @@ static const char *const renamed[] = {"S",
                                       "pithp_elementwise",
                                       "pithp_elementwise_thread"};
 
-static void add_row(pithp_text *text, pithp_primitive p, const pith_spec *spec) {
+static void add_row(pithp_string *text, pithp_primitive p, const pith_spec *spec) {
     const pith_spec condition = {.dtype = PITH_BOOL};
     const pith_spec *operands[3] = {spec, spec, spec};
     if (p == PITHP_OP_WHERE)
         operands[0] = &condition;
     const pithp_call call = pithp_call_of(p, pithp_ops[p].arity, operands, NULL);
-    pithp_text_add(text, "#undef LOAD\n#undef KEEP\n");
+    pithp_string_add(text, "#undef LOAD\n#undef KEEP\n");
     for (int i = 0; i < PITHP_COUNT(renamed); i++)
-        pithp_text_print(text, "#undef %s\n#define %s %s_%d\n", renamed[i], renamed[i],
-                         renamed[i], (int)p);
+        pithp_string_print(text, "#undef %s\n#define %s %s_%d\n", renamed[i], renamed[i],
+                           renamed[i], (int)p);
     pithp_elementwise_text(text, &call);
 }
 
-void cuda_rows_text(pithp_text *text, pith_dtype dtype) {
+void cuda_rows_text(pithp_string *text, pith_dtype dtype) {
     const pith_spec spec = {.dtype = dtype};
     for (int p = 0; p < PITHP_ELEMENTWISE_COUNT; p++)
         if (pithp_ops[p].dtypes >> dtype & 1)
@@ -88,14 +88,14 @@ static pithp_module *module_of(pith_dtype dtype) {
     static pithp_module *modules[PITH_DTYPE_COUNT];
     if (modules[dtype])
         return modules[dtype];
-    pithp_text text;
-    pithp_text_begin(&text, scope()->runtime);
-    pithp_text_add(&text, maths);
-    pithp_text_add(&text, pithp_text_host);
+    pithp_string text;
+    pithp_string_begin(&text, scope()->runtime);
+    pithp_string_add(&text, maths);
+    pithp_string_add(&text, pithp_text_host);
     cuda_rows_text(&text, dtype);
     pithp_compile(scope(), text.bytes, &(pithp_compile_options){.name = "all rows"},
                   &modules[dtype]);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return modules[dtype];
 }
 

@@ -6,7 +6,7 @@
 
 /* Programs of every elementwise row that takes the dtype, as one text to follow a
  * prologue; row p's kernel is pithp_elementwise_<p>. */
-void cuda_rows_text(pithp_text *text, pith_dtype dtype);
+void cuda_rows_text(pithp_string *text, pith_dtype dtype);
 
 extern const struct pithp_cuda_target call_cuda_target;
 

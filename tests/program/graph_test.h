@@ -72,11 +72,11 @@ static PT_UNUSED pithp_value graph_control(pith_scope *s,
 /* In a static buffer. */
 static PT_UNUSED const char *graph_text(const pithp_program *p) {
     static char shown[8192];
-    pithp_text text;
-    pithp_text_begin(&text, p->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, p->runtime);
     pithp_program_text(p, &text);
     snprintf(shown, sizeof shown, "%s", text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return shown;
 }
 #define expect_text(text, wanted)                                                        \

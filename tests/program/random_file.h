@@ -88,8 +88,8 @@ static inline void recipe_fail(const recipe *r, const char *how) {
     const char *folder = getenv("PITH_TEST_KEEP");
     char path[512];
     pithp_program *p = recipe_program(r);
-    pithp_text text;
-    pithp_text_begin(&text, p->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, p->runtime);
     pithp_program_text(p, &text);
     snprintf(path, sizeof path, "%s/%016" PRIx64 ".recipe", folder ? folder : ".",
              pithp_program_hash(p));

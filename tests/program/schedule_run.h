@@ -61,7 +61,7 @@ static inline schedule_run schedule_open_reusing(pith_scope *s,
                                                  int64_t *to) {
     schedule_run r = {.s = s};
     pithp_error e = {.code = PITH_OK};
-    pithp_text text;
+    pithp_string text;
     bool maths;
     r.plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
     pt_ok(s, r.plan);
@@ -69,14 +69,14 @@ static inline schedule_run schedule_open_reusing(pith_scope *s,
         pithp_plan_reuse(s, r.plan, NULL, inputs, count, to);
     r.schedule = pithp_schedule_make(s, r.plan, PITHP_GEMM_NONE, &e);
     cr_assert(r.schedule, "%s", e.text);
-    pithp_text_begin(&text, s->runtime);
+    pithp_string_begin(&text, s->runtime);
     if (pithp_schedule_text(&text, pithp_text_host, r.schedule, &maths)) {
         if (maths)
             pithp_math_text(&text);
         pithp_compile(s, text.bytes, NULL, &r.module);
         pt_ok(s, !maths || pithp_math_link(r.module, &e) == PITH_OK);
     }
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     const size_t bytes = pithp_schedule_bytes(r.schedule);
     r.memory = malloc(bytes);
     pithp_schedule_image(r.schedule, r.memory, (uintptr_t)r.memory);

@@ -46,7 +46,7 @@ static loads loads_of(const unsigned char *code, size_t bytes) {
 }
 
 /* Of the kernel of that name in an image. */
-static loads loads_in(const pithp_text *image, const char *kernel) {
+static loads loads_in(const pithp_string *image, const char *kernel) {
     Elf64_Ehdr head;
     char wanted[80];
     cr_assert_gt(image->length, sizeof head);
@@ -71,22 +71,22 @@ static loads loads_in(const pithp_text *image, const char *kernel) {
 
 /* ---- Texts ---- */
 
-static pithp_text begin(pith_runtime *rt) {
-    pithp_text t;
-    pithp_text_begin(&t, rt);
+static pithp_string begin(pith_runtime *rt) {
+    pithp_string t;
+    pithp_string_begin(&t, rt);
     return t;
 }
 
-static void compile(int arch, const pithp_text *text, pithp_text *image) {
-    pithp_text log = begin(image->rt);
+static void compile(int arch, const pithp_string *text, pithp_string *image) {
+    pithp_string log = begin(image->rt);
     pithp_error e = {.code = PITH_OK};
     const pithp_compile_options options = {.name = "loads"};
     cr_assert_eq(pithp_rtc_compile(arch, text->bytes, &options, image, &log, &e), PITH_OK,
                  "%s %s", e.text, log.bytes);
-    pithp_text_end(&log);
+    pithp_string_end(&log);
 }
 
-static void expect_ahead(const pithp_text *image, const char *kernel, int reads) {
+static void expect_ahead(const pithp_string *image, const char *kernel, int reads) {
     const loads n = loads_in(image, kernel);
     cr_expect(n.stores == 4 && n.before >= 4 * reads && n.after == 0,
               "%s: %d loads before the first of %d stores, %d after", kernel, n.before,
@@ -111,13 +111,13 @@ Test(cuda_code, single_operations_load_before_they_store, .timeout = 120) {
             const pith_spec *operands[] = {&spec, &spec};
             const pithp_call call =
                 pithp_call_of(rows[k].primitive, rows[k].reads, operands, NULL);
-            pithp_text text = begin(rt), image = begin(rt);
-            pithp_text_add(&text, pithp_text_cuda);
+            pithp_string text = begin(rt), image = begin(rt);
+            pithp_string_add(&text, pithp_text_cuda);
             pithp_elementwise_text(&text, &call);
             compile(archs[a], &text, &image);
             expect_ahead(&image, "pithp_elementwise", rows[k].reads);
-            pithp_text_end(&text);
-            pithp_text_end(&image);
+            pithp_string_end(&text);
+            pithp_string_end(&image);
         }
     pt_close(rt);
 }
@@ -159,7 +159,7 @@ Test(cuda_code, fused_steps_load_before_they_store, .timeout = 120) {
         for (int broadcast = 0; broadcast < 2; broadcast++)
             keep_fused(s, &k, dtypes[d], broadcast);
     for (int a = 0; a < PITHP_COUNT(archs); a++) {
-        pithp_text image = begin(rt), log = begin(rt);
+        pithp_string image = begin(rt), log = begin(rt);
         k.image = &image;
         cr_assert(kernels_compile(&k, 0, k.count, archs[a], false, &log), "%s",
                   log.bytes);
@@ -168,8 +168,8 @@ Test(cuda_code, fused_steps_load_before_they_store, .timeout = 120) {
             pithp_step_name(name, "pith_step", n);
             expect_ahead(&image, name, 3);
         }
-        pithp_text_end(&image);
-        pithp_text_end(&log);
+        pithp_string_end(&image);
+        pithp_string_end(&log);
     }
     kernels_end(&k);
     pith_scope_close(s);
@@ -181,17 +181,17 @@ Test(cuda_code, stores_between_loads_are_seen) {
     need_nvrtc();
     pith_runtime *rt = pt_open();
     for (int a = 0; a < PITHP_COUNT(archs); a++) {
-        pithp_text text = begin(rt), image = begin(rt);
-        pithp_text_add(&text, "extern \"C\" __global__ void f(float *x, float *y) {\n"
-                              "    for (int k = 0; k < 4; k++)\n"
-                              "        y[256 * k] = x[256 * k] + 1;\n"
-                              "}\n");
+        pithp_string text = begin(rt), image = begin(rt);
+        pithp_string_add(&text, "extern \"C\" __global__ void f(float *x, float *y) {\n"
+                                "    for (int k = 0; k < 4; k++)\n"
+                                "        y[256 * k] = x[256 * k] + 1;\n"
+                                "}\n");
         compile(archs[a], &text, &image);
         const loads n = loads_in(&image, "f");
         cr_assert(n.before == 1 && n.stores == 4 && n.after == 3, "%d %d %d", n.before,
                   n.stores, n.after);
-        pithp_text_end(&text);
-        pithp_text_end(&image);
+        pithp_string_end(&text);
+        pithp_string_end(&image);
     }
     pt_close(rt);
 }

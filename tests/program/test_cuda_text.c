@@ -34,13 +34,13 @@ name_one(char to[SPILLS_NAME_BYTES], const char *function, const void *closure) 
 }
 
 static int compile_ones(pith_runtime *rt, pith_dtype dtype, int arch) {
-    pithp_text text, image, log;
+    pithp_string text, image, log;
     pithp_error e;
     int counted = 0;
-    pithp_text_begin(&text, rt);
-    pithp_text_begin(&image, rt);
-    pithp_text_begin(&log, rt);
-    pithp_text_add(&text, pithp_text_cuda);
+    pithp_string_begin(&text, rt);
+    pithp_string_begin(&image, rt);
+    pithp_string_begin(&log, rt);
+    pithp_string_add(&text, pithp_text_cuda);
     cuda_rows_text(&text, dtype);
     const pithp_compile_options options = {.name = pith_dtype_name(dtype),
                                            .resources = true};
@@ -52,9 +52,9 @@ static int compile_ones(pith_runtime *rt, pith_dtype dtype, int arch) {
     cr_assert_gt(image.length, 5000u);
     const int grown = spills_grown(log.bytes, list, arch, name_one, &dtype, &counted);
     cr_assert_gt(counted, 5);
-    pithp_text_end(&text);
-    pithp_text_end(&image);
-    pithp_text_end(&log);
+    pithp_string_end(&text);
+    pithp_string_end(&image);
+    pithp_string_end(&log);
     return grown;
 }
 
@@ -137,15 +137,15 @@ name_step(char to[SPILLS_NAME_BYTES], const char *function, const void *closure)
 
 /* For one architecture. How many kernels spill too much. */
 static int compile_text(const kernels *k, int64_t first, int64_t count, int arch) {
-    pithp_text log;
+    pithp_string log;
     int counted = 0;
-    pithp_text_begin(&log, k->rt);
+    pithp_string_begin(&log, k->rt);
     cr_assert(kernels_compile(k, first, count, arch, true, &log),
               "%s and later, for %d: %s", k->list[first].label, arch, log.bytes);
     const int grown =
         spills_grown(log.bytes, list, arch, name_step, &k->list[first], &counted);
     cr_assert_eq(counted, count);
-    pithp_text_end(&log);
+    pithp_string_end(&log);
     return grown;
 }
 
@@ -314,17 +314,17 @@ Test(cuda_text, a_warning_is_heard) {
     need_nvrtc();
     pith_runtime *rt = pt_open();
     for (int resources = 0; resources < 2; resources++) {
-        pithp_text image, log;
+        pithp_string image, log;
         pithp_error e;
-        pithp_text_begin(&image, rt);
-        pithp_text_begin(&log, rt);
+        pithp_string_begin(&image, rt);
+        pithp_string_begin(&log, rt);
         const pithp_compile_options options = {.name = "unused",
                                                .resources = resources != 0};
         const char text[] = "extern \"C\" __global__ void f() { int unused = 3; }";
         cr_assert_eq(pithp_rtc_compile(90, text, &options, &image, &log, &e), PITH_OK);
         cr_assert(strstr(log.bytes, "warning"), "%s", log.bytes);
-        pithp_text_end(&image);
-        pithp_text_end(&log);
+        pithp_string_end(&image);
+        pithp_string_end(&log);
     }
     pt_close(rt);
 }

@@ -24,11 +24,11 @@ static bool fails(const char *format, ...) {
 
 static const char *text_of(const pithp_program *p) {
     static char shown[SHOWN];
-    pithp_text text;
-    pithp_text_begin(&text, p->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, p->runtime);
     pithp_program_text(p, &text);
     snprintf(shown, sizeof shown, "%s", text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return shown;
 }
 

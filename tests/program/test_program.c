@@ -7,11 +7,11 @@
 static char text_of_result[1 << 16];
 
 static const char *text_of(const pithp_program *p) {
-    pithp_text text;
-    pithp_text_begin(&text, p->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, p->runtime);
     pithp_program_text(p, &text);
     snprintf(text_of_result, sizeof text_of_result, "%s", text.bytes);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return text_of_result;
 }
 

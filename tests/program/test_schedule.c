@@ -329,10 +329,10 @@ static long spilled(const char *log) {
 }
 
 static long compile(pith_runtime *rt, const char *text, int arch, bool resources) {
-    pithp_text image, log;
+    pithp_string image, log;
     pithp_error e;
-    pithp_text_begin(&image, rt);
-    pithp_text_begin(&log, rt);
+    pithp_string_begin(&image, rt);
+    pithp_string_begin(&log, rt);
     const pithp_compile_options options = {.name = "program", .resources = resources};
     const pith_status rc = pithp_rtc_compile(arch, text, &options, &image, &log, &e);
     cr_assert(rc == PITH_OK, "%s", rc ? e.text : "");
@@ -340,8 +340,8 @@ static long compile(pith_runtime *rt, const char *text, int arch, bool resources
     cr_assert(!strstr(log.bytes, "warning"), "for %d: %s", arch, log.bytes);
     cr_assert(!resources || strstr(log.bytes, "spill stores"), "%s", log.bytes);
     const long bytes = spilled(log.bytes);
-    pithp_text_end(&image);
-    pithp_text_end(&log);
+    pithp_string_end(&image);
+    pithp_string_end(&log);
     return bytes;
 }
 
@@ -361,13 +361,13 @@ Test(schedule, modules_compile_for_cuda_without_a_word, .timeout = 600) {
         pithp_program *p = program_of(r, seed % 2);
         pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);
         pithp_schedule *schedule = pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e);
-        pithp_text text;
-        pithp_text_begin(&text, rt);
+        pithp_string text;
+        pithp_string_begin(&text, rt);
         if (pithp_schedule_cuda_text(&text, schedule, true))
             for (int arch = 75; arch <= 90; arch += 15)
                 spills += compile(rt, text.bytes, arch, arch == 90);
         control += schedule->control_count > 0;
-        pithp_text_end(&text);
+        pithp_string_end(&text);
         pithp_schedule_free(schedule);
         pithp_plan_free(plan);
         pithp_program_release(p);

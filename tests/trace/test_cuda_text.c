@@ -171,11 +171,11 @@ name_kernel(char to[SPILLS_NAME_BYTES], const char *function, const void *closur
 
 static void compile(const char *label, const char *text) {
     for (int a = 0; a < PITHP_COUNT(archs); a++) {
-        pithp_text image, log;
+        pithp_string image, log;
         pithp_error e;
         int counted = 0;
-        pithp_text_begin(&image, rt);
-        pithp_text_begin(&log, rt);
+        pithp_string_begin(&image, rt);
+        pithp_string_begin(&log, rt);
         const pithp_compile_options options = {.name = label, .resources = true};
         const pith_status rc =
             pithp_rtc_compile(archs[a], text, &options, &image, &log, &e);
@@ -185,8 +185,8 @@ static void compile(const char *label, const char *text) {
             spills_grown(log.bytes, list, archs[a], name_kernel, label, &counted), 0,
             "%s spills more than %s allows", label, list);
         cr_assert_gt(counted, 0);
-        pithp_text_end(&image);
-        pithp_text_end(&log);
+        pithp_string_end(&image);
+        pithp_string_end(&log);
     }
 }
 

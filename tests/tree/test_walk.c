@@ -22,8 +22,8 @@ static void visits(const void *tree, const char *skip, const char *expected) {
     pithp_visit visit;
     pithp_walk_begin(&w, rt, tree);
     while (pithp_walk_next(&w, &visit)) {
-        pithp_text path;
-        pithp_text_begin(&path, rt);
+        pithp_string path;
+        pithp_string_begin(&path, rt);
         pithp_walk_path(&w, &path);
         static const char marks[] = {[PITHP_VISIT_LEAF] = '=',
                                      [PITHP_VISIT_ENTER] = '<',
@@ -33,7 +33,7 @@ static void visits(const void *tree, const char *skip, const char *expected) {
         snprintf(text + n, sizeof text - n, "%c%s ", marks[visit], path.bytes);
         if (visit == PITHP_VISIT_ENTER && skip && strcmp(path.bytes, skip) == 0)
             pithp_walk_skip(&w);
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
     cr_assert_not(w.failed);
     pithp_walk_end(&w);

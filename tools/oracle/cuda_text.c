@@ -66,19 +66,19 @@ void oracle_call_text(pith_scope *s, int count, const oracle_case_run *runs) {
 
 /* Compile one kernel alone to find the faulty one. */
 static int64_t blame(int64_t n, int arch) {
-    pithp_text log;
-    pithp_text_begin(&log, all.rt);
+    pithp_string log;
+    pithp_string_begin(&log, all.rt);
     const bool fine = kernels_compile(&all, n, 1, arch, false, &log);
     if (!fine)
         printf("%s: for sm_%d: %s\n", all.list[n].label, arch, log.bytes);
-    pithp_text_end(&log);
+    pithp_string_end(&log);
     return !fine;
 }
 
 static int64_t compile(int64_t first, int64_t count, int arch) {
-    pithp_text log;
+    pithp_string log;
     int64_t failed = 0;
-    pithp_text_begin(&log, all.rt);
+    pithp_string_begin(&log, all.rt);
     if (!kernels_compile(&all, first, count, arch, false, &log)) {
         for (int64_t n = first; n < first + count; n++)
             failed += blame(n, arch);
@@ -88,7 +88,7 @@ static int64_t compile(int64_t first, int64_t count, int arch) {
             failed = 1;
         }
     }
-    pithp_text_end(&log);
+    pithp_string_end(&log);
     return failed;
 }
 

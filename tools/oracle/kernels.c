@@ -62,8 +62,11 @@ void kernels_add(kernels *k, const pithp_schedule *schedule, const char *label) 
 }
 
 /* The text of a schedule with this work. */
-static bool
-text_of(const kernels *k, int64_t first, int64_t count, pith_runtime *rt, pithp_text *t) {
+static bool text_of(const kernels *k,
+                    int64_t first,
+                    int64_t count,
+                    pith_runtime *rt,
+                    pithp_string *t) {
     pithp_kernel_work *work = need(calloc((size_t)count + 1, sizeof *work));
     for (int64_t n = 0; n < count; n++)
         work[n] = k->list[first + n].work;
@@ -83,24 +86,24 @@ bool kernels_compile(const kernels *k,
                      int64_t count,
                      int arch,
                      bool resources,
-                     pithp_text *log) {
-    pithp_text text, image;
+                     pithp_string *log) {
+    pithp_string text, image;
     pithp_error e = {.code = PITH_OK};
     const pithp_compile_options options = {.name = "schedule", .resources = resources};
-    pithp_text_begin(&text, k->rt);
-    pithp_text_begin(&image, k->rt);
+    pithp_string_begin(&text, k->rt);
+    pithp_string_begin(&image, k->rt);
     bool done = text_of(k, first, count, k->rt, &text);
     if (!done) {
-        pithp_text_add(log, "there is no text");
+        pithp_string_add(log, "there is no text");
     } else if (pithp_rtc_compile(arch, text.bytes, &options, &image, log, &e)) {
-        pithp_text_add(log, e.text);
+        pithp_string_add(log, e.text);
         done = false;
     } else {
         done = resources ? !strstr(log->bytes, "warning") : log->length == 0;
     }
     if (k->image)
-        pithp_text_add_n(k->image, image.bytes, image.length);
-    pithp_text_end(&image);
-    pithp_text_end(&text);
+        pithp_string_add_n(k->image, image.bytes, image.length);
+    pithp_string_end(&image);
+    pithp_string_end(&text);
     return done;
 }

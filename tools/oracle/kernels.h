@@ -19,7 +19,7 @@ typedef struct kernels {
     int64_t count, room;
     bool decides; /* some schedule has control flow */
     bool reduces;
-    pithp_text *image; /* last output of the compiler; NULL: not wanted */
+    pithp_string *image; /* last output of the compiler; NULL: not wanted */
 } kernels;
 
 void kernels_begin(kernels *k, pith_runtime *rt);
@@ -38,6 +38,6 @@ bool kernels_compile(const kernels *k,
                      int64_t count,
                      int arch,
                      bool resources,
-                     pithp_text *log);
+                     pithp_string *log);
 
 #endif

@@ -94,7 +94,7 @@ void *pithp_table_add(pith_runtime *rt,
 
 /* ---- Paths ---- */
 
-static void add_step(const pithp_document *d, const pithp_doc_node *n, pithp_text *t) {
+static void add_step(const pithp_document *d, const pithp_doc_node *n, pithp_string *t) {
     if (n->parent < 0)
         return;
     const pith_node_kind parent = d->nodes.rows[n->parent].kind;
@@ -118,7 +118,7 @@ static int64_t depth_of(const pithp_document *d, int64_t node, size_t most) {
 bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
-                         pithp_text *t) {
+                         pithp_string *t) {
     /* Each path element takes two bytes or more, which bounds their number in a path that
      * fits. */
     enum { STEPS = 256 };
@@ -144,8 +144,8 @@ bool pithp_document_path(const pithp_document *d,
 
 /* Children follow their parent, so one pass finds the path elements in order. */
 int64_t pithp_document_find(const pithp_document *d, const char *path) {
-    pithp_text t;
-    pithp_text_begin(&t, d->rt);
+    pithp_string t;
+    pithp_string_begin(&t, d->rt);
     int64_t row = 0;
     for (int64_t i = 1; *path && i < d->nodes.count; i++) {
         if (d->nodes.rows[i].parent != row)
@@ -161,15 +161,15 @@ int64_t pithp_document_find(const pithp_document *d, const char *path) {
         }
     }
     const bool failed = t.failed;
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     return failed ? -2 : *path ? -1 : row;
 }
 
 const char *pithp_document_error_path(const pithp_document *d,
                                       int64_t node,
                                       char path[PITHP_PATH_BYTES]) {
-    pithp_text t;
-    pithp_text_begin(&t, d->rt);
+    pithp_string t;
+    pithp_string_begin(&t, d->rt);
     int64_t i = node;
     for (int64_t depth = depth_of(d, node, SIZE_MAX / 2); depth > PITHP_PATH_BYTES / 4;
          depth--)
@@ -180,7 +180,7 @@ const char *pithp_document_error_path(const pithp_document *d,
     path[n] = 0;
     if (i != node || !whole)
         strcpy(path + n, "...");
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     return path;
 }
 

@@ -175,7 +175,7 @@ void *pithp_table_add(pith_runtime *rt,
 bool pithp_document_path(const pithp_document *d,
                          int64_t node,
                          size_t most,
-                         pithp_text *t);
+                         pithp_string *t);
 /* The row at a path; -1: not found, -2: out of memory. */
 int64_t pithp_document_find(const pithp_document *d, const char *path);
 /* The path, truncated to the size of an error message. */
@@ -210,7 +210,7 @@ bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
  * array is truncated or damaged. False: not such an array, or out of memory. */
 bool pithp_json_claims_read(const char *text, pithp_claims *claims);
 /* Print the document with its closing checksum; t->failed: out of memory. */
-void pithp_document_print(const pithp_document *d, pithp_text *t);
+void pithp_document_print(const pithp_document *d, pithp_string *t);
 /* Parse a text into d. Sets the scope's error, which names `file`. */
 pith_status pithp_document_parse(pith_scope *s,
                                  pithp_document *d,

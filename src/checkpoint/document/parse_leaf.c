@@ -124,12 +124,12 @@ read_tensor(pithp_parser *p, const leaf_row *got, pithp_doc_leaf *leaf) {
 
 /* The path in a row is for human readers. It must agree with the node table. */
 static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
-    pithp_text t;
-    pithp_text_begin(&t, p->d->rt);
+    pithp_string t;
+    pithp_string_begin(&t, p->d->rt);
     const bool printed = pithp_document_path(p->d, node, PITHP_TENSOR_NAME, &t);
     const bool failed = t.failed;
     const bool same = printed == (path != NULL) && (!path || strcmp(path, t.bytes) == 0);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     if (failed)
         return pithp_parse_memory(p);
     return same ? PITH_OK

@@ -65,57 +65,57 @@ PITHP_FORMAT_NAMES(node, PITHP_NODE_MEMBERS)
 PITHP_FORMAT_NAMES(leaf, PITHP_LEAF_MEMBERS)
 
 /* Begin a member. A comma precedes all but the first member of an object. */
-static void member(pithp_text *t, const char *name) {
+static void member(pithp_string *t, const char *name) {
     const bool first = t->length && t->bytes[t->length - 1] == '{';
-    pithp_text_add(t, first ? "\"" : ",\"");
-    pithp_text_add(t, name);
-    pithp_text_add(t, "\":");
+    pithp_string_add(t, first ? "\"" : ",\"");
+    pithp_string_add(t, name);
+    pithp_string_add(t, "\":");
 }
 
-static void member_i64(pithp_text *t, const char *name, int64_t value) {
+static void member_i64(pithp_string *t, const char *name, int64_t value) {
     member(t, name);
-    pithp_text_print(t, "%" PRId64, value);
+    pithp_string_print(t, "%" PRId64, value);
 }
 
-static void member_size(pithp_text *t, const char *name, size_t value) {
+static void member_size(pithp_string *t, const char *name, size_t value) {
     member(t, name);
-    pithp_text_print(t, "%zu", value);
+    pithp_string_print(t, "%zu", value);
 }
 
-static void member_text(pithp_text *t, const char *name, const char *value) {
+static void member_text(pithp_string *t, const char *name, const char *value) {
     member(t, name);
     pithp_json_string(t, value);
 }
 
-static void member_digest(pithp_text *t, const char *name, pithp_digest digest) {
+static void member_digest(pithp_string *t, const char *name, pithp_digest digest) {
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
     member(t, name);
-    pithp_text_print(t, "\"%s\"", text);
+    pithp_string_print(t, "\"%s\"", text);
 }
 
 /* ---- Rows ---- */
 
-static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
+static void print_static(pithp_string *t, const pith_checkpoint_static *value) {
     char number[PITHP_ELEMENT_TEXT];
     pithp_json_string(t, value->name);
-    pithp_text_print(t, ":[\"%s\",", pithp_static_kinds[value->kind].name);
+    pithp_string_print(t, ":[\"%s\",", pithp_static_kinds[value->kind].name);
     switch (value->kind) {
         case PITH_STATIC_KIND_I64:
-            pithp_text_print(t, "%" PRId64, value->i64);
+            pithp_string_print(t, "%" PRId64, value->i64);
             break;
         case PITH_STATIC_KIND_F64:
             pithp_element_to_json(PITH_F64, &value->f64, number);
-            pithp_text_add(t, number);
+            pithp_string_add(t, number);
             break;
         case PITH_STATIC_KIND_BOOL:
-            pithp_text_add(t, value->i64 ? "true" : "false");
+            pithp_string_add(t, value->i64 ? "true" : "false");
             break;
         case PITH_STATIC_KIND_RECORD:
             if (value->node >= 0)
-                pithp_text_print(t, "%" PRId64, value->node);
+                pithp_string_print(t, "%" PRId64, value->node);
             else
-                pithp_text_add(t, "null");
+                pithp_string_add(t, "null");
             break;
         case PITH_STATIC_KIND_TEXT:
         case PITH_STATIC_KIND_ENUM:
@@ -124,13 +124,14 @@ static void print_static(pithp_text *t, const pith_checkpoint_static *value) {
             if (value->text)
                 pithp_json_string(t, value->text);
             else
-                pithp_text_add(t, "null");
+                pithp_string_add(t, "null");
             break;
     }
-    pithp_text_add(t, "]");
+    pithp_string_add(t, "]");
 }
 
-static void print_node(pithp_text *t, const pithp_document *d, const pithp_doc_node *n) {
+static void
+print_node(pithp_string *t, const pithp_document *d, const pithp_doc_node *n) {
     member_text(t, pithp_node_member.kind, pith_node_kind_name(n->kind));
     if (n->kind == PITH_NODE_RECORD)
         member_i64(t, pithp_node_member.type, n->type);
@@ -140,62 +141,62 @@ static void print_node(pithp_text *t, const pithp_document *d, const pithp_doc_n
         if (n->name)
             pithp_json_string(t, n->name);
         else
-            pithp_text_print(t, "%" PRId64, n->index);
+            pithp_string_print(t, "%" PRId64, n->index);
     }
     if (n->kind == PITH_NODE_LEAF)
         member_i64(t, pithp_node_member.leaf, n->leaf);
     if (n->static_count) {
         member(t, pithp_node_member.statics);
         for (int64_t i = 0; i < n->static_count; i++) {
-            pithp_text_add(t, i ? "," : "{");
+            pithp_string_add(t, i ? "," : "{");
             print_static(t, &d->statics.rows[n->first_static + i]);
         }
-        pithp_text_add(t, "}");
+        pithp_string_add(t, "}");
     }
-    pithp_text_add(t, "}");
+    pithp_string_add(t, "}");
 }
 
-static void print_data(pithp_text *t, const pithp_doc_leaf *leaf) {
+static void print_data(pithp_string *t, const pithp_doc_leaf *leaf) {
     const size_t bytes = pith_dtype_size(leaf->dtype);
     char number[1 + PITHP_ELEMENT_TEXT];
     member(t, pithp_leaf_member.data);
-    pithp_text_add(t, "[");
+    pithp_string_add(t, "[");
     for (int64_t i = 0; i < leaf->count; i++) {
         const char *element = (const char *)leaf->data + (size_t)i * bytes;
         const size_t n = pithp_element_to_json(leaf->dtype, element, number + 1);
         number[0] = ',';
-        pithp_text_add_n(t, i ? number : number + 1, i ? n + 1 : n);
+        pithp_string_add_n(t, i ? number : number + 1, i ? n + 1 : n);
     }
-    pithp_text_add(t, "]");
+    pithp_string_add(t, "]");
 }
 
-static void print_frames(pithp_text *t, const pithp_doc_leaf *leaf) {
+static void print_frames(pithp_string *t, const pithp_doc_leaf *leaf) {
     char digest[PITHP_DIGEST_TEXT];
     if (leaf->frame_count)
         member(t, pithp_leaf_member.zstd);
     for (int64_t i = 0; i < leaf->frame_count; i++) {
         pithp_digest_print(leaf->frames[i].digest, digest);
-        pithp_text_print(t, "%s[%zu,\"%s\"]", i ? "," : "[", leaf->frames[i].bytes,
-                         digest);
+        pithp_string_print(t, "%s[%zu,\"%s\"]", i ? "," : "[", leaf->frames[i].bytes,
+                           digest);
     }
-    pithp_text_add(t, leaf->frame_count ? "]" : "");
+    pithp_string_add(t, leaf->frame_count ? "]" : "");
 }
 
 static void
-print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
-    pithp_text path;
-    pithp_text_begin(&path, d->rt);
+print_leaf(pithp_string *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
+    pithp_string path;
+    pithp_string_begin(&path, d->rt);
     /* A longer path is omitted; it follows from the node table. */
     if (pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &path))
         member_text(t, pithp_leaf_member.path, path.bytes);
     t->failed |= path.failed;
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     member_text(t, pithp_leaf_member.dtype, pith_dtype_name(leaf->dtype));
     member(t, pithp_leaf_member.shape);
-    pithp_text_add(t, "[");
+    pithp_string_add(t, "[");
     for (int32_t i = 0; i < leaf->shape.rank; i++)
-        pithp_text_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
-    pithp_text_add(t, "]");
+        pithp_string_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
+    pithp_string_add(t, "]");
     if (leaf->unit)
         member_text(t, pithp_leaf_member.unit, leaf->unit);
     member_digest(t, pithp_leaf_member.checksum, leaf->digest);
@@ -208,63 +209,63 @@ print_leaf(pithp_text *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
     } else {
         print_data(t, leaf);
     }
-    pithp_text_add(t, "}");
+    pithp_string_add(t, "}");
 }
 
 /* ---- The document ---- */
 
 /* Each member of the document has its own line. */
-static void head_member(pithp_text *t, const char *name) {
-    pithp_text_print(t, ",\n\"%s\":", name);
+static void head_member(pithp_string *t, const char *name) {
+    pithp_string_print(t, ",\n\"%s\":", name);
 }
 
-static void begin_table(pithp_text *t, const char *name) {
+static void begin_table(pithp_string *t, const char *name) {
     head_member(t, name);
-    pithp_text_add(t, "[");
+    pithp_string_add(t, "[");
 }
 
-static void begin_row(pithp_text *t, int64_t i) {
-    pithp_text_add(t, i ? ",\n{" : "\n{");
+static void begin_row(pithp_string *t, int64_t i) {
+    pithp_string_add(t, i ? ",\n{" : "\n{");
 }
 
-static void print_sidecar(pithp_text *t, const pithp_doc_sidecar *file) {
+static void print_sidecar(pithp_string *t, const pithp_doc_sidecar *file) {
     member_text(t, pithp_sidecar_member.file, file->file);
     member_size(t, pithp_sidecar_member.bytes, file->bytes);
     member_size(t, pithp_sidecar_member.data, file->data);
     member_digest(t, pithp_sidecar_member.checksum, file->digest);
-    pithp_text_add(t, "}");
+    pithp_string_add(t, "}");
 }
 
 /* The sidecars come first, so that a sweep of the folder reads only the head of a
  * document. */
-static void print_head(pithp_text *t, const pithp_document *d) {
-    pithp_text_add(t, "{");
+static void print_head(pithp_string *t, const pithp_document *d) {
+    pithp_string_add(t, "{");
     member_text(t, pithp_head_member.pith, "checkpoint");
     head_member(t, pithp_head_member.format);
-    pithp_text_print(t, "%" PRId32, d->format);
+    pithp_string_print(t, "%" PRId32, d->format);
     if (d->sidecars.count)
         begin_table(t, pithp_head_member.sidecars);
     for (int64_t i = 0; i < d->sidecars.count; i++) {
         begin_row(t, i);
         print_sidecar(t, &d->sidecars.rows[i]);
     }
-    pithp_text_add(t, d->sidecars.count ? "]" : "");
+    pithp_string_add(t, d->sidecars.count ? "]" : "");
     head_member(t, pithp_head_member.library);
     pithp_json_string(t, d->library);
     head_member(t, pithp_head_member.step);
-    pithp_text_print(t, "%" PRId64, d->step);
+    pithp_string_print(t, "%" PRId64, d->step);
     head_member(t, pithp_head_member.metadata);
-    pithp_text_add(t, "{");
+    pithp_string_add(t, "{");
     for (int64_t i = 0; i < d->metadata.count; i++) {
-        pithp_text_add(t, i ? "," : "");
+        pithp_string_add(t, i ? "," : "");
         pithp_json_string(t, d->metadata.rows[i].key);
-        pithp_text_add(t, ":");
+        pithp_string_add(t, ":");
         pithp_json_string(t, d->metadata.rows[i].value);
     }
-    pithp_text_add(t, "}");
+    pithp_string_add(t, "}");
 }
 
-void pithp_document_print(const pithp_document *d, pithp_text *t) {
+void pithp_document_print(const pithp_document *d, pithp_string *t) {
     const size_t start = t->length;
     print_head(t, d);
     begin_table(t, pithp_head_member.types);
@@ -272,26 +273,26 @@ void pithp_document_print(const pithp_document *d, pithp_text *t) {
         begin_row(t, i);
         member_text(t, pithp_type_member.name, d->types.rows[i].name);
         member_i64(t, pithp_type_member.version, d->types.rows[i].version);
-        pithp_text_add(t, "}");
+        pithp_string_add(t, "}");
     }
-    pithp_text_add(t, "]");
+    pithp_string_add(t, "]");
     begin_table(t, pithp_head_member.nodes);
     for (int64_t i = 0; i < d->nodes.count; i++) {
         begin_row(t, i);
         print_node(t, d, &d->nodes.rows[i]);
     }
-    pithp_text_add(t, "]");
+    pithp_string_add(t, "]");
     begin_table(t, pithp_head_member.leaves);
     for (int64_t i = 0; i < d->leaves.count; i++) {
         begin_row(t, i);
         print_leaf(t, d, &d->leaves.rows[i]);
     }
-    pithp_text_add(t, "],\n");
+    pithp_string_add(t, "],\n");
     if (t->failed)
         return;
     const pithp_digest digest =
         pithp_digest_of(t->bytes + start, t->length - start); /* of all text before it */
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
-    pithp_text_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);
+    pithp_string_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);
 }

@@ -128,15 +128,15 @@ const char *pith_checkpoint_path(pith_scope *s, const pith_checkpoint *c, int64_
                    c->document.nodes.count);
         return NULL;
     }
-    pithp_text t;
-    pithp_text_begin(&t, s->runtime);
+    pithp_string t;
+    pithp_string_begin(&t, s->runtime);
     pithp_document_path(&c->document, node, SIZE_MAX / 2, &t);
     char *path = t.failed ? NULL : pithp_scope_allocate(s, t.length + 1);
     if (path)
         memcpy(path, t.bytes, t.length + 1);
     else
         pithp_fail_memory(s, t.length + 1);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     return path;
 }
 

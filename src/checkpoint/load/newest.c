@@ -22,10 +22,10 @@ typedef struct search {
 } search;
 
 /* Show "runs/melt.000017.json" for a member of "runs/melt.json". */
-static void show(pithp_text *t, const char *path, const char *name) {
+static void show(pithp_string *t, const char *path, const char *name) {
     const char *slash = strrchr(path, '/');
-    pithp_text_add_n(t, path, slash ? (size_t)(slash - path) + 1 : 0);
-    pithp_text_add(t, name);
+    pithp_string_add_n(t, path, slash ? (size_t)(slash - path) + 1 : 0);
+    pithp_string_add(t, name);
 }
 
 static void pass_over(search *f, const char *shown) {
@@ -43,8 +43,8 @@ static void pass_over(search *f, const char *shown) {
  * removed the member. */
 static bool try_member(search *f, int64_t number, bool *vanished) {
     pithp_location member = f->series;
-    pithp_text shown;
-    pithp_text_begin(&shown, f->s->runtime);
+    pithp_string shown;
+    pithp_string_begin(&shown, f->s->runtime);
     pithp_series_name(f->series.name, number, member.name);
     show(&shown, f->path, member.name);
     member.shown = shown.failed ? member.name : shown.bytes;
@@ -63,7 +63,7 @@ static bool try_member(search *f, int64_t number, bool *vanished) {
         pass_over(f, member.shown);
     if (!over)
         pith_clear(f->s);
-    pithp_text_end(&shown);
+    pithp_string_end(&shown);
     return over;
 }
 

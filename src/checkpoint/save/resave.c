@@ -26,7 +26,7 @@ const char *pith_checkpoint_structure(pith_scope *s, const pith_checkpoint *c) {
     }
     pithp_document d = c->document; /* shares all tables but the leaves */
     const size_t bytes = (size_t)d.leaves.count * sizeof *d.leaves.rows;
-    pithp_text t;
+    pithp_string t;
     d.format = PITHP_CHECKPOINT_FORMAT;
     d.sidecars.count = 0;
     d.leaves.rows = pithp_allocate(s->runtime, bytes ? bytes : 1);
@@ -36,14 +36,14 @@ const char *pith_checkpoint_structure(pith_scope *s, const pith_checkpoint *c) {
     }
     for (int64_t i = 0; i < d.leaves.count; i++)
         empty_leaf(&d.leaves.rows[i], &c->document.leaves.rows[i]);
-    pithp_text_begin(&t, s->runtime);
+    pithp_string_begin(&t, s->runtime);
     pithp_document_print(&d, &t);
     char *text = t.failed ? NULL : pithp_scope_allocate(s, t.length + 1);
     if (text)
         memcpy(text, t.bytes, t.length + 1);
     else
         pithp_fail_memory(s, t.length + 1);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     pithp_release(s->runtime, d.leaves.rows, bytes ? bytes : 1);
     return text;
 }

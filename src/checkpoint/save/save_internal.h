@@ -15,7 +15,7 @@ struct pithp_saving {
     const pithp_doc_sidecar *fresh; /* the sidecar that this save writes; NULL: none */
     int64_t *order;                 /* its leaves, in the order of their data */
     int64_t order_count;
-    pithp_text header, text;
+    pithp_string header, text;
     void *staging; /* NULL: the device's memory is readable by the host */
     pithp_compressor compressor;
     bool lost; /* another writer removed a sidecar that was to be shared */

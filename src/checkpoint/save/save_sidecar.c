@@ -137,7 +137,7 @@ static pith_status write_leaves(saver *v, int32_t sidecar) {
     }
     state_places(v, sidecar);
     if (v->header.failed)
-        return pithp_fail_memory(v->s, v->header.room);
+        return pithp_fail_memory(v->s, v->header.capacity);
     pithp_writer_sync(&v->sidecar);
     return pithp_writer_status(v->s, &v->sidecar, v->location.shown);
 }
@@ -158,7 +158,7 @@ pith_status pithp_saving_write_sidecar(pithp_saving *v) {
     }
     pithp_sidecar_header(&v->d, sidecar, v->order, v->order_count, 0, &v->header);
     if (v->header.failed)
-        return pithp_fail_memory(v->s, v->header.room);
+        return pithp_fail_memory(v->s, v->header.capacity);
     if (v->header.length > MOST_HEADER)
         return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
                           "the tree has too many leaves for a safetensors header; "

@@ -91,7 +91,7 @@ static pith_status check_bools(const saver *v) {
 static pith_status write_document(saver *v) {
     pithp_document_print(&v->d, &v->text);
     if (v->text.failed)
-        return pithp_fail_memory(v->s, v->text.room);
+        return pithp_fail_memory(v->s, v->text.capacity);
     pithp_writer_open(&v->document, v->s->runtime, &v->location, v->text.length);
     pithp_writer_add(&v->document, v->text.bytes, v->text.length);
     pithp_writer_sync(&v->document);
@@ -324,8 +324,8 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
                  .sidecar = {.file = -1, .rt = s->runtime},
                  .document = {.file = -1, .rt = s->runtime}};
     pithp_document_begin(&v->d, s->runtime);
-    pithp_text_begin(&v->header, s->runtime);
-    pithp_text_begin(&v->text, s->runtime);
+    pithp_string_begin(&v->header, s->runtime);
+    pithp_string_begin(&v->text, s->runtime);
     if (prepare(v, capture, source, path) == PITH_OK)
         return v;
     pithp_saving_end(v);
@@ -337,8 +337,8 @@ void pithp_saving_end(pithp_saving *v) {
     pithp_writer_close(&v->sidecar);
     pithp_writer_close(&v->document);
     pithp_compressor_end(&v->compressor, rt);
-    pithp_text_end(&v->text);
-    pithp_text_end(&v->header);
+    pithp_string_end(&v->text);
+    pithp_string_end(&v->header);
     pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
     pithp_release(rt, v->staging, PITHP_STAGING_BYTES);
     pithp_document_end(&v->d);

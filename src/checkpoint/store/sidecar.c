@@ -55,16 +55,16 @@ static int by_size_and_name(const void *a, const void *b, void *closure) {
  * none. */
 bool pithp_sidecar_name_tensor(pithp_document *d, int64_t number) {
     pithp_doc_leaf *leaf = &d->leaves.rows[number];
-    pithp_text t;
-    pithp_text_begin(&t, d->rt);
-    pithp_text_add(&t, leaf->compressed ? PITHP_COMPRESSED_PREFIX : "");
+    pithp_string t;
+    pithp_string_begin(&t, d->rt);
+    pithp_string_add(&t, leaf->compressed ? PITHP_COMPRESSED_PREFIX : "");
     const size_t start = t.length;
     if (!pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &t) || t.length == start) {
         t.length = start;
-        pithp_text_print(&t, "leaf/%" PRId64, number);
+        pithp_string_print(&t, "leaf/%" PRId64, number);
     }
     leaf->tensor = t.failed ? NULL : pithp_document_text(d, t.bytes, t.length);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     return leaf->tensor != NULL;
 }
 
@@ -76,17 +76,17 @@ bool pithp_sidecar_name_tensors(pithp_document *d) {
 }
 
 /* A compressed leaf is a tensor of bytes, under a name that no path has. */
-static void print_tensor(pithp_text *t, const pithp_doc_leaf *leaf) {
+static void print_tensor(pithp_string *t, const pithp_doc_leaf *leaf) {
     pithp_json_string(t, leaf->tensor);
-    pithp_text_print(t, ":{\"dtype\":\"%s\",\"shape\":[",
-                     leaf->compressed ? "U8" : tensor_dtype(leaf->dtype));
+    pithp_string_print(t, ":{\"dtype\":\"%s\",\"shape\":[",
+                       leaf->compressed ? "U8" : tensor_dtype(leaf->dtype));
     if (leaf->compressed) {
-        pithp_text_print(t, "%zu", leaf->end - leaf->begin);
+        pithp_string_print(t, "%zu", leaf->end - leaf->begin);
     } else {
         for (int32_t i = 0; i < leaf->shape.rank; i++)
-            pithp_text_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
+            pithp_string_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
     }
-    pithp_text_print(t, "],\"data_offsets\":[%zu,%zu]}", leaf->begin, leaf->end);
+    pithp_string_print(t, "],\"data_offsets\":[%zu,%zu]}", leaf->begin, leaf->end);
 }
 
 static size_t stored_bytes(const pithp_doc_leaf *leaf) {
@@ -111,22 +111,23 @@ void pithp_sidecar_header(pithp_document *d,
                           const int64_t *order,
                           int64_t count,
                           size_t least,
-                          pithp_text *header) {
+                          pithp_string *header) {
     size_t at = 0;
-    pithp_text_add_n(header, "\0\0\0\0\0\0\0\0", 8);
-    pithp_text_print(header, "{\"__metadata__\":{\"format\":\"pith\",\"version\":\"%d\"}",
-                     PITHP_CHECKPOINT_FORMAT);
+    pithp_string_add_n(header, "\0\0\0\0\0\0\0\0", 8);
+    pithp_string_print(header,
+                       "{\"__metadata__\":{\"format\":\"pith\",\"version\":\"%d\"}",
+                       PITHP_CHECKPOINT_FORMAT);
     for (int64_t i = 0; i < count; i++) {
         pithp_doc_leaf *leaf = &d->leaves.rows[order[i]];
         leaf->begin = at;
         leaf->end = at += stored_bytes(leaf);
-        pithp_text_add(header, ",");
+        pithp_string_add(header, ",");
         print_tensor(header, leaf);
     }
-    pithp_text_add(header, "}");
+    pithp_string_add(header, "}");
     while ((header->length % PITHP_DATA_ALIGNMENT || header->length < least) &&
            !header->failed)
-        pithp_text_add_n(header, " ", 1);
+        pithp_string_add_n(header, " ", 1);
     const uint64_t length = header->length - 8;
     if (!header->failed)
         memcpy(header->bytes, &length, sizeof length);

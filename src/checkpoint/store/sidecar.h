@@ -55,7 +55,7 @@ void pithp_sidecar_header(pithp_document *d,
                           const int64_t *order,
                           int64_t count,
                           size_t least,
-                          pithp_text *header);
+                          pithp_string *header);
 /* Digest of a whole sidecar: of its header, then of the digests of its leaves (including
  * frames) in data order. */
 pithp_digest pithp_sidecar_digest(const pithp_document *d,

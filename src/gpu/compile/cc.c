@@ -161,7 +161,7 @@ static void leave_job(pid_t child) {
     pthread_mutex_unlock(&job->lock);
 }
 
-static void read_all(int file, pithp_text *log) {
+static void read_all(int file, pithp_string *log) {
     char piece[4096];
     for (;;) {
         const ssize_t n = read(file, piece, sizeof piece);
@@ -170,7 +170,7 @@ static void read_all(int file, pithp_text *log) {
         if (n <= 0)
             return;
         if (log->length < LOG_LIMIT)
-            pithp_text_add_n(log, piece, (size_t)n);
+            pithp_string_add_n(log, piece, (size_t)n);
     }
 }
 
@@ -187,7 +187,7 @@ static bool await_child(pid_t child) {
 /* Run a command to its end; its output is appended to log. */
 static pith_status run(const char *const *arguments,
                        const char *directory,
-                       pithp_text *log,
+                       pithp_string *log,
                        bool *succeeded,
                        pithp_error *e) {
     int ends[2];
@@ -222,9 +222,9 @@ static pith_status identify(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
     if (stat(cc->words[0], &st) != 0)
         memset(&st, 0, sizeof st);
 
-    pithp_text log;
+    pithp_string log;
     bool succeeded = false;
-    pithp_text_begin(&log, rt);
+    pithp_string_begin(&log, rt);
     pith_status rc = run(arguments, "/", &log, &succeeded, e);
     if (rc == PITH_OK && !succeeded) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
@@ -239,7 +239,7 @@ static pith_status identify(pith_runtime *rt, pithp_cc *cc, pithp_error *e) {
     for (n = 0; cc->words[n] && used > 0 && used < PITHP_IDENTITY_BYTES; n++)
         used += snprintf(cc->identity + used, sizeof cc->identity - (size_t)used, "; %s",
                          cc->words[n]);
-    pithp_text_end(&log);
+    pithp_string_end(&log);
     return rc;
 }
 
@@ -302,7 +302,7 @@ static bool write_file(const char *path, const char *text) {
     return fclose(file) == 0 && written;
 }
 
-static bool read_file(const char *path, pithp_text *image) {
+static bool read_file(const char *path, pithp_string *image) {
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return false;
@@ -310,7 +310,7 @@ static bool read_file(const char *path, pithp_text *image) {
     ssize_t n;
     while ((n = read(file, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))
         if (n > 0)
-            pithp_text_add_n(image, piece, (size_t)n);
+            pithp_string_add_n(image, piece, (size_t)n);
     close(file);
     return n == 0 && image->length > 0;
 }
@@ -341,7 +341,7 @@ static pith_status compile_in(pith_runtime *rt,
                               const char *const *arguments,
                               const char *text,
                               const char *name,
-                              pithp_text *image,
+                              pithp_string *image,
                               pithp_error *e) {
     char path[PITHP_CC_BYTES + 16];
     snprintf(path, sizeof path, "%s/code.c", directory);
@@ -349,9 +349,9 @@ static pith_status compile_in(pith_runtime *rt,
         pithp_error_set(e, PITH_E_IO, NULL, NULL, "%s: %s", path, strerror(errno));
         return PITH_E_IO;
     }
-    pithp_text log;
+    pithp_string log;
     bool succeeded = false;
-    pithp_text_begin(&log, rt);
+    pithp_string_begin(&log, rt);
     if (job)
         job->wait(true);
     pith_status rc = run(arguments, directory, &log, &succeeded, e);
@@ -368,7 +368,7 @@ static pith_status compile_in(pith_runtime *rt,
         rc = PITH_E_MEMORY;
         pithp_error_set(e, rc, NULL, NULL, "out of memory: no room for compiled code");
     }
-    pithp_text_end(&log);
+    pithp_string_end(&log);
     return rc;
 }
 
@@ -377,7 +377,7 @@ pith_status pithp_cc_compile(pith_runtime *rt,
                              pithp_isa isa,
                              const char *text,
                              const pithp_compile_options *options,
-                             pithp_text *image,
+                             pithp_string *image,
                              pithp_error *e) {
     char own[sizeof flags], machine[128], last[sizeof libraries];
     const char *arguments[ARGUMENTS];

@@ -234,8 +234,10 @@ static void spell_path(int file, uint32_t number, char path[128]) {
 
 /* Code is verified in memory and loaded from memory. No file can be exchanged in between,
  * and no file system can forbid execution. */
-static pith_status
-load_library(pithp_device *d, const pithp_text *image, pithp_module *m, pithp_error *e) {
+static pith_status load_library(pithp_device *d,
+                                const pithp_string *image,
+                                pithp_module *m,
+                                pithp_error *e) {
     static _Atomic uint32_t number;
     char path[128];
     const int file = memfd_create("pith-code", MFD_CLOEXEC);
@@ -265,7 +267,7 @@ load_library(pithp_device *d, const pithp_text *image, pithp_module *m, pithp_er
 /* Load from the kept file, whose name profilers and debuggers show. Returns false if it
  * is missing or its file system forbids execution. */
 static bool load_kept(pithp_device *d,
-                      const pithp_text *image,
+                      const pithp_string *image,
                       const pithp_compile_options *options,
                       pithp_module *m) {
     char path[PITHP_DEBUG_FILE_BYTES + 8];
@@ -280,7 +282,7 @@ static bool load_kept(pithp_device *d,
 
 static pith_status load(pithp_device *d,
                         pithp_code_key key,
-                        const pithp_text *image,
+                        const pithp_string *image,
                         const pithp_compile_options *options,
                         pithp_module **module,
                         pithp_error *e) {
@@ -306,16 +308,16 @@ static pith_status compile(pithp_device *d,
                            const pithp_compiler *c,
                            const char *text,
                            const pithp_compile_options *options,
-                           pithp_text *image,
+                           pithp_string *image,
                            pithp_error *e) {
     if (on_host(d))
         return pithp_cc_compile(d->runtime, &c->cc, d->isa, text, options, image, e);
-    pithp_text log;
-    pithp_text_begin(&log, d->runtime);
+    pithp_string log;
+    pithp_string_begin(&log, d->runtime);
     const pith_status rc = pithp_rtc_compile(d->arch, text, options, image, &log, e);
     if (rc == PITH_OK && log.length)
         pithp_log(d->runtime, PITH_LOG_DEBUG, "%s: %s", options->name, log.bytes);
-    pithp_text_end(&log);
+    pithp_string_end(&log);
     return rc;
 }
 
@@ -331,9 +333,9 @@ static void from_disk(pithp_device *d,
                       pithp_code_key key,
                       const pithp_compile_options *options,
                       pithp_module **module) {
-    pithp_text image;
+    pithp_string image;
     pithp_error e;
-    pithp_text_begin(&image, d->runtime);
+    pithp_string_begin(&image, d->runtime);
     const pithp_disk_answer answer = pithp_disk_read(&c->disk, key, &image);
     bool corrupted = answer == PITHP_DISK_CORRUPTED;
     if (answer == PITHP_DISK_FOUND) {
@@ -347,7 +349,7 @@ static void from_disk(pithp_device *d,
     }
     if (corrupted)
         count(c, &c->counts.corrupted);
-    pithp_text_end(&image);
+    pithp_string_end(&image);
 }
 
 static pith_status make_module(pithp_device *d,
@@ -364,8 +366,8 @@ static pith_status make_module(pithp_device *d,
     from_disk(d, c, key, options, module);
     if (*module)
         return PITH_OK;
-    pithp_text image;
-    pithp_text_begin(&image, d->runtime);
+    pithp_string image;
+    pithp_string_begin(&image, d->runtime);
     pith_status rc = compile(d, c, text, options, &image, e);
     if (rc == PITH_OK) {
         count(c, &c->counts.compiled);
@@ -373,7 +375,7 @@ static pith_status make_module(pithp_device *d,
     }
     if (rc == PITH_OK)
         pithp_disk_write(d->runtime, &c->disk, key, image.bytes, image.length);
-    pithp_text_end(&image);
+    pithp_string_end(&image);
     return rc;
 }
 

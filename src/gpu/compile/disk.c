@@ -128,7 +128,7 @@ static bool same(pithp_code_key a, pithp_code_key b) {
 /* Read and verify the entry of a key. Returns false if it is incomplete, changed or of
  * another key. */
 static bool
-read_entry(int file, uint64_t file_bytes, pithp_code_key key, pithp_text *image) {
+read_entry(int file, uint64_t file_bytes, pithp_code_key key, pithp_string *image) {
     entry_head head;
     if (file_bytes < sizeof head || !read_exactly(file, &head, sizeof head) ||
         head.magic != magic || !same(head.key, key) || head.bytes > LARGEST_IMAGE ||
@@ -139,14 +139,14 @@ read_entry(int file, uint64_t file_bytes, pithp_code_key key, pithp_text *image)
         const size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
         if (!read_exactly(file, piece, n))
             return false;
-        pithp_text_add_n(image, piece, n);
+        pithp_string_add_n(image, piece, n);
         left -= n;
     }
     return image->failed || same(head.sum, pithp_code_sum(image->bytes, image->length));
 }
 
 pithp_disk_answer
-pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_text *image) {
+pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_string *image) {
     char name[NAME_BYTES];
     struct stat st;
     if (disk->directory < 0)
@@ -206,7 +206,7 @@ static bool is_stale(const char *name, const struct stat *st) {
 }
 
 /* List the entries; returns their bytes. Deletes stale temporary files. */
-static size_t list_entries(DIR *all, pithp_text *files) {
+static size_t list_entries(DIR *all, pithp_string *files) {
     size_t total = 0;
     for (struct dirent *d = readdir(all); d; d = readdir(all)) {
         struct stat st;
@@ -218,7 +218,7 @@ static size_t list_entries(DIR *all, pithp_text *files) {
         } else if (is_entry(d->d_name)) {
             aged_file file = {.used = st.st_mtim, .bytes = (size_t)st.st_size};
             memcpy(file.name, d->d_name, strlen(d->d_name) + 1);
-            pithp_text_add_n(files, (const char *)&file, sizeof file);
+            pithp_string_add_n(files, (const char *)&file, sizeof file);
             total += file.bytes;
         }
     }
@@ -234,8 +234,8 @@ static void keep_within(pith_runtime *rt, const pithp_disk *disk) {
             close(again);
         return;
     }
-    pithp_text files;
-    pithp_text_begin(&files, rt);
+    pithp_string files;
+    pithp_string_begin(&files, rt);
     size_t total = list_entries(all, &files);
     if (total > disk->limit && !files.failed) {
         aged_file *file = (aged_file *)(void *)files.bytes;
@@ -246,7 +246,7 @@ static void keep_within(pith_runtime *rt, const pithp_disk *disk) {
             total -= file[i].bytes;
         }
     }
-    pithp_text_end(&files);
+    pithp_string_end(&files);
     closedir(all);
 }
 

@@ -139,20 +139,20 @@ fail(pithp_error *e, pith_status status, const char *name, const char *what, int
     return status;
 }
 
-static void add_log(rtc_program program, pithp_text *log) {
+static void add_log(rtc_program program, pithp_string *log) {
     size_t bytes = 0;
     if (library.GetProgramLogSize(program, &bytes) != 0 || bytes <= 1)
         return; /* only the terminating zero */
     char *text = pithp_allocate(log->rt, bytes);
     if (text && library.GetProgramLog(program, text) == 0)
-        pithp_text_add_n(log, text, bytes - 1);
+        pithp_string_add_n(log, text, bytes - 1);
     pithp_release(log->rt, text, bytes);
 }
 
 static pith_status take_code(rtc_program program,
                              bool ptx,
                              const char *name,
-                             pithp_text *image,
+                             pithp_string *image,
                              pithp_error *e) {
     size_t bytes = 0;
     int code =
@@ -164,7 +164,7 @@ static pith_status take_code(rtc_program program,
         code = ptx ? library.GetPTX(program, image_bytes)
                    : library.GetCUBIN(program, image_bytes);
     if (image_bytes && code == 0)
-        pithp_text_add_n(image, image_bytes, bytes);
+        pithp_string_add_n(image, image_bytes, bytes);
     pithp_release(image->rt, image_bytes, bytes);
     if (code != 0)
         return fail(e, PITH_E_INTERNAL, name, "return its code", code);
@@ -179,8 +179,8 @@ static pith_status take_code(rtc_program program,
 pith_status pithp_rtc_compile(int arch,
                               const char *text,
                               const pithp_compile_options *options,
-                              pithp_text *image,
-                              pithp_text *log,
+                              pithp_string *image,
+                              pithp_string *log,
                               pithp_error *e) {
     pithp_rtc_target target;
     char architecture[64];

@@ -43,7 +43,7 @@ pith_status pithp_cc_compile(pith_runtime *rt,
                              pithp_isa isa,
                              const char *text,
                              const pithp_compile_options *options,
-                             pithp_text *image,
+                             pithp_string *image,
                              pithp_error *e);
 /* The compiler options for an instruction set; part of the key. */
 const char *pithp_cc_machine(pithp_isa isa);
@@ -78,8 +78,8 @@ bool pithp_rtc_target_for(int arch,
 pith_status pithp_rtc_compile(int arch,
                               const char *text,
                               const pithp_compile_options *options,
-                              pithp_text *image,
-                              pithp_text *log,
+                              pithp_string *image,
+                              pithp_string *log,
                               pithp_error *e);
 
 /* Reduce a compiler's log to one line, from the first error on. */
@@ -104,7 +104,7 @@ typedef enum pithp_disk_answer {
 void pithp_disk_open(pith_runtime *rt, pithp_disk *disk);
 void pithp_disk_close(pithp_disk *disk);
 pithp_disk_answer
-pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_text *image);
+pithp_disk_read(const pithp_disk *disk, pithp_code_key key, pithp_string *image);
 /* Store an image; readers see all of it or nothing. A failure is not an error; it is
  * logged once. */
 void pithp_disk_write(pith_runtime *rt,

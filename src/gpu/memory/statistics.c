@@ -152,42 +152,43 @@ static void report_end(pithp_device *d, report *r) {
 
 /* ---- JSON ---- */
 
-static void add_string(pithp_text *t, const char *text) {
-    pithp_text_add(t, "\"");
+static void add_string(pithp_string *t, const char *text) {
+    pithp_string_add(t, "\"");
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (*c == '"' || *c == '\\')
-            pithp_text_print(t, "\\%c", *c);
+            pithp_string_print(t, "\\%c", *c);
         else if (*c < ' ')
-            pithp_text_print(t, "\\u%04x", *c);
+            pithp_string_print(t, "\\u%04x", *c);
         else
-            pithp_text_add_n(t, (const char *)c, 1);
+            pithp_string_add_n(t, (const char *)c, 1);
     }
-    pithp_text_add(t, "\"");
+    pithp_string_add(t, "\"");
 }
 
-static void add_numbers(pithp_text *t, const pith_memory_statistics *n) {
-    pithp_text_print(t,
-                     "\"current\":%zu,\"peak\":%zu,\"total\":%zu,\"current_count\":%lld,"
-                     "\"peak_count\":%lld,\"total_count\":%lld}",
-                     n->current, n->peak, n->total, (long long)n->current_count,
-                     (long long)n->peak_count, (long long)n->total_count);
+static void add_numbers(pithp_string *t, const pith_memory_statistics *n) {
+    pithp_string_print(
+        t,
+        "\"current\":%zu,\"peak\":%zu,\"total\":%zu,\"current_count\":%lld,"
+        "\"peak_count\":%lld,\"total_count\":%lld}",
+        n->current, n->peak, n->total, (long long)n->current_count,
+        (long long)n->peak_count, (long long)n->total_count);
 }
 
-static void add_row(pithp_text *t, const row *r) {
-    pithp_text_add(t, "{\"name\":");
+static void add_row(pithp_string *t, const row *r) {
+    pithp_string_add(t, "{\"name\":");
     add_string(t, r->name);
-    pithp_text_add(t, ",\"group\":");
+    pithp_string_add(t, ",\"group\":");
     add_string(t, r->group);
-    pithp_text_print(t, ",\"manual\":%s,\"proportion\":", r->manual ? "true" : "false");
-    pithp_text_add_number(t, 17, r->proportion);
-    pithp_text_print(t, ",\"cap\":%zu,", r->cap);
+    pithp_string_print(t, ",\"manual\":%s,\"proportion\":", r->manual ? "true" : "false");
+    pithp_string_add_number(t, 17, r->proportion);
+    pithp_string_print(t, ",\"cap\":%zu,", r->cap);
     add_numbers(t, &r->numbers);
 }
 
-static void add_report(pithp_text *t, const pithp_device *d, const report *r) {
-    pithp_text_add(t, "{\"device\":");
+static void add_report(pithp_string *t, const pithp_device *d, const report *r) {
+    pithp_string_add(t, "{\"device\":");
     add_string(t, d->name);
-    pithp_text_print(
+    pithp_string_print(
         t,
         ",\"total\":%zu,\"free\":%zu,\"live\":%zu,\"peak\":%zu,\"pool\":%zu,"
         "\"live_count\":%lld,\"peak_count\":%lld,\"pinned\":%zu,\"allocated\":%zu,\"allocated_count\":%lld,"
@@ -196,10 +197,10 @@ static void add_report(pithp_text *t, const pithp_device *d, const report *r) {
         (long long)r->device.live_count, (long long)r->device.peak_count, r->pinned,
         r->total, (long long)r->total_count, r->active ? "active" : "passive");
     for (int64_t i = 0; i < r->count; i++) {
-        pithp_text_add(t, i ? "," : "");
+        pithp_string_add(t, i ? "," : "");
         add_row(t, &r->rows[i]);
     }
-    pithp_text_add(t, "]}");
+    pithp_string_add(t, "]}");
 }
 
 const char *pith_memory_json(pith_scope *s) {
@@ -207,13 +208,13 @@ const char *pith_memory_json(pith_scope *s) {
         return NULL;
     pithp_device *d = pithp_scope_device(s);
     report r;
-    pithp_text t;
+    pithp_string t;
     char *made = NULL;
     if (!report_begin(d, &r)) {
         pithp_fail_memory(s, r.bytes);
         return NULL;
     }
-    pithp_text_begin(&t, s->runtime);
+    pithp_string_begin(&t, s->runtime);
     add_report(&t, d, &r);
     if (t.failed)
         pithp_fail_memory(s, t.length);
@@ -221,7 +222,7 @@ const char *pith_memory_json(pith_scope *s) {
         made = pithp_scope_allocate(s, t.length + 1);
     if (made)
         memcpy(made, t.bytes, t.length + 1);
-    pithp_text_end(&t);
+    pithp_string_end(&t);
     report_end(d, &r);
     return made;
 }

@@ -24,10 +24,10 @@ make_at(const pithp_lens_edits *e, const pithp_lens_edit *edit, const void *node
                : NULL;
 }
 
-static void at_text(pithp_text *t, const pithp_lens_part *part) {
+static void at_text(pithp_string *t, const pithp_lens_part *part) {
     char spec[PITHP_SPEC_TEXT_BYTES];
-    pithp_text_print(t, ".at(%s)",
-                     pithp_spec_print(pithp_array_spec(part->at.index), spec));
+    pithp_string_print(t, ".at(%s)",
+                       pithp_spec_print(pithp_array_spec(part->at.index), spec));
 }
 
 static const pithp_lens_kind at_kind = {.leaves = true,

@@ -18,12 +18,12 @@ static pith_status set_check(pithp_lens_edits *e,
     return rc == PITH_OK ? pithp_lens_expand(e, parts + 1, count - 1, node, value) : rc;
 }
 
-static void check_text(pithp_text *t, const pithp_lens_part *part) {
+static void check_text(pithp_string *t, const pithp_lens_part *part) {
     (void)t, (void)part;
 }
 
-static void add_identity(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add_n(t, (const char *)&part->type, sizeof part->type);
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add_n(t, (const char *)&part->type, sizeof part->type);
 }
 
 const pithp_lens_kind pithp_lens_check_kind = {.get = get_check,

@@ -24,10 +24,10 @@ static pith_status set_constant(pithp_lens_edits *e,
     return PITH_OK;
 }
 
-static void constant_text(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add(t, "constant(");
+static void constant_text(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add(t, "constant(");
     pithp_node_describe(t, part->constant);
-    pithp_text_add(t, ")");
+    pithp_string_add(t, ")");
 }
 
 static const pithp_lens_kind constant_kind = {.copy = copy_constant,

@@ -7,11 +7,11 @@ static pith_status find_items(pith_scope *s,
                               pithp_lens_finds *f) {
     const pithp_kind kind = node ? pithp_kind_of(node) : PITHP_KIND_FREE;
     if (kind != PITHP_KIND_LIST && kind != PITHP_KIND_TUPLE && kind != PITHP_KIND_DICT) {
-        pithp_text got;
-        pithp_text_begin(&got, s->runtime);
+        pithp_string got;
+        pithp_string_begin(&got, s->runtime);
         pithp_node_describe(&got, node);
         pithp_fail(s, PITH_E_PATH, NULL, "%s has no items", got.bytes);
-        pithp_text_end(&got);
+        pithp_string_end(&got);
         return PITH_E_PATH;
     }
     const pithp_node_def *node_def = pithp_node_def_of(node);
@@ -25,20 +25,20 @@ static pith_status find_items(pith_scope *s,
     return PITH_OK;
 }
 
-static void each_text(pithp_text *t, const pithp_lens_part *part) {
+static void each_text(pithp_string *t, const pithp_lens_part *part) {
     const pith_slice *each = &part->each;
     const bool begins = each->start == 0, ends = each->limit == INT64_MAX;
     if (begins && ends && each->step == 1) {
-        pithp_text_add(t, "[*]");
+        pithp_string_add(t, "[*]");
         return;
     }
-    pithp_text_add(t, "[");
+    pithp_string_add(t, "[");
     pithp_slice_text(t, each);
-    pithp_text_add(t, "]");
+    pithp_string_add(t, "]");
 }
 
-static void add_identity(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add_n(t, (const char *)&part->each, sizeof part->each);
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add_n(t, (const char *)&part->each, sizeof part->each);
 }
 
 static const pithp_lens_kind each_kind = {.get = pithp_lens_get_finds,

@@ -53,18 +53,18 @@ make_function(const pithp_lens_edits *e, const pithp_lens_edit *edit, const void
     return e->s->error.code == PITH_OK ? set_function(e->s, parts, node, value) : NULL;
 }
 
-static void function_text(pithp_text *t, const pithp_lens_part *part) {
+static void function_text(pithp_string *t, const pithp_lens_part *part) {
     /* Behind something else as a step of its own. */
-    pithp_text_print(t, "%s%s()",
-                     t->length && !strchr("( ", t->bytes[t->length - 1]) ? "." : "",
-                     part->function.name);
+    pithp_string_print(t, "%s%s()",
+                       t->length && !strchr("( ", t->bytes[t->length - 1]) ? "." : "",
+                       part->function.name);
 }
 
-static void add_identity(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add_n(t, (const char *)&part->function.get, sizeof part->function.get);
-    pithp_text_add_n(t, (const char *)&part->function.set, sizeof part->function.set);
-    pithp_text_add_n(t, (const char *)&part->function.closure,
-                     sizeof part->function.closure);
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add_n(t, (const char *)&part->function.get, sizeof part->function.get);
+    pithp_string_add_n(t, (const char *)&part->function.set, sizeof part->function.set);
+    pithp_string_add_n(t, (const char *)&part->function.closure,
+                       sizeof part->function.closure);
 }
 
 static const pithp_lens_kind function_kind = {.copy = copy_function,

@@ -77,13 +77,13 @@ static pith_status set_merged(pithp_lens_edits *e,
     return rc == PITH_OK ? expand_merged(e, parts, node, value) : rc;
 }
 
-static void merged_text(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add(t, "(");
+static void merged_text(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add(t, "(");
     for (int32_t i = 0; i < part->count; i++) {
-        pithp_text_add(t, i ? ", " : "");
+        pithp_string_add(t, i ? ", " : "");
         pithp_lens_text(t, part->merged[i]);
     }
-    pithp_text_add(t, ")");
+    pithp_string_add(t, ")");
 }
 
 const pithp_lens_kind pithp_lens_merge_kind = {.copy = copy_merged,

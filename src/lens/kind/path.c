@@ -60,12 +60,12 @@ const void *pithp_lens_set_row(pith_scope *s,
                                const int64_t *row,
                                const void *value) {
     if (!value || !pithp_kind_is_array(value)) {
-        pithp_text got;
-        pithp_text_begin(&got, s->runtime);
+        pithp_string got;
+        pithp_string_begin(&got, s->runtime);
         pithp_node_describe(&got, value);
         pithp_fail(s, PITH_E_TYPE, NULL, "expected an array for a row, got %s",
                    got.bytes);
-        pithp_text_end(&got);
+        pithp_string_end(&got);
         return NULL;
     }
     pith_index_entry entries[PITH_MAX_RANK];
@@ -129,17 +129,17 @@ static pith_status set_path(pithp_lens_edits *e,
     return rc;
 }
 
-static void path_text(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add(t, part->text);
+static void path_text(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add(t, part->text);
 }
 
-static void add_identity(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add_n(t, part->text, strlen(part->text) + 1);
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add_n(t, part->text, strlen(part->text) + 1);
     for (int32_t i = 0; i < part->count; i++) {
         const pithp_lens_step *step = &part->steps[i];
-        pithp_text_add_n(t, (const char *)&step->kind, sizeof step->kind);
-        pithp_text_add_n(t, (const char *)&step->number, sizeof step->number);
-        pithp_text_add_n(t, (const char *)&step->type, sizeof step->type);
+        pithp_string_add_n(t, (const char *)&step->kind, sizeof step->kind);
+        pithp_string_add_n(t, (const char *)&step->number, sizeof step->number);
+        pithp_string_add_n(t, (const char *)&step->type, sizeof step->type);
     }
 }
 

@@ -73,18 +73,18 @@ make_slices(const pithp_lens_edits *e, const pithp_lens_edit *edit, const void *
                : NULL;
 }
 
-static void slices_text(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add(t, ".slice(");
+static void slices_text(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add(t, ".slice(");
     for (int32_t i = 0; i < part->count; i++) {
-        pithp_text_add(t, i ? ", " : "");
+        pithp_string_add(t, i ? ", " : "");
         pithp_slice_text(t, &part->slices[i]);
     }
-    pithp_text_add(t, ")");
+    pithp_string_add(t, ")");
 }
 
-static void add_identity(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add_n(t, (const char *)part->slices,
-                     (size_t)part->count * sizeof *part->slices);
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add_n(t, (const char *)part->slices,
+                       (size_t)part->count * sizeof *part->slices);
 }
 
 static const pithp_lens_kind slice_kind = {.leaves = true,

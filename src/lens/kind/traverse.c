@@ -63,7 +63,7 @@ static pith_status find_all(pith_scope *s,
 
 /* ---- Paths ---- */
 
-void pithp_lens_places_text(pithp_text *t,
+void pithp_lens_places_text(pithp_string *t,
                             const void *node,
                             const int64_t *places,
                             int64_t depth) {
@@ -90,11 +90,11 @@ static void
 find_prefix(pith_scope *s, const pithp_lens_finds *finds, int64_t i, const void *node) {
     int64_t depth;
     const int64_t *places = pithp_lens_find_places(finds, i, &depth);
-    pithp_text path;
-    pithp_text_begin(&path, s->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, s->runtime);
     pithp_lens_places_text(&path, node, places, depth);
     pithp_error_prefix(s, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 /* ---- Getting and setting ---- */

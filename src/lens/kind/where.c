@@ -104,21 +104,21 @@ set_embedded(const pithp_lens_edits *e, const pithp_lens_edit *edit, const void 
                : NULL;
 }
 
-static void where_text(pithp_text *t, const pithp_lens_part *part) {
+static void where_text(pithp_string *t, const pithp_lens_part *part) {
     static const char *const asked[] = {[PITHP_LENS_ASK_NODES] = "[nodes where]",
                                         [PITHP_LENS_ASK_LEAVES] = "[leaves where]",
                                         [PITHP_LENS_ASK_TYPE] = "[all "};
-    pithp_text_add(t, asked[part->where.asked]);
+    pithp_string_add(t, asked[part->where.asked]);
     if (part->where.asked == PITHP_LENS_ASK_TYPE)
-        pithp_text_print(t, "%s]", part->where.type->name);
+        pithp_string_print(t, "%s]", part->where.type->name);
 }
 
-static void add_identity(pithp_text *t, const pithp_lens_part *part) {
-    pithp_text_add_n(t, (const char *)&part->where.asked, sizeof part->where.asked);
-    pithp_text_add_n(t, (const char *)&part->where.predicate,
-                     sizeof part->where.predicate);
-    pithp_text_add_n(t, (const char *)&part->where.closure, sizeof part->where.closure);
-    pithp_text_add_n(t, (const char *)&part->where.type, sizeof part->where.type);
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    pithp_string_add_n(t, (const char *)&part->where.asked, sizeof part->where.asked);
+    pithp_string_add_n(t, (const char *)&part->where.predicate,
+                       sizeof part->where.predicate);
+    pithp_string_add_n(t, (const char *)&part->where.closure, sizeof part->where.closure);
+    pithp_string_add_n(t, (const char *)&part->where.type, sizeof part->where.type);
 }
 
 static const pithp_lens_kind where_kind = {.get = pithp_lens_get_finds,

@@ -105,14 +105,14 @@ static bool has_text(const pithp_replay *r) {
 
 static pithp_code *compile(pithp_device *d, const pithp_replay *r) {
     pithp_compile_options options = {.name = "a program"};
-    pithp_text text;
+    pithp_string text;
     pithp_code *code = NULL;
-    pithp_text_begin(&text, d->runtime);
+    pithp_string_begin(&text, d->runtime);
     if (pithp_schedule_cuda_text(&text, r->schedule, r->how == AS_GRAPH) &&
         pithp_debug_directives(&text, r->schedule->prefix, ".cu", options.file,
                                sizeof options.file))
         code = pithp_code_compiled(d, text.bytes, &options);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return code;
 }
 

@@ -79,7 +79,7 @@ void pithp_schedule_table(const pithp_schedule *schedule,
 
 /* Emit the text of its fused steps after a prologue (pithp_text_cuda, pithp_text_host).
  * maths: as in pithp_emit_host. False: there are none, or memory is short. */
-bool pithp_schedule_text(pithp_text *t,
+bool pithp_schedule_text(pithp_string *t,
                          const char *prologue,
                          const pithp_schedule *schedule,
                          bool *maths);
@@ -92,7 +92,9 @@ void pithp_many_name(char name[PITHP_STEP_NAME_BYTES],
 /* Emit its CUDA module: fused steps and, for a graph with control flow, pith_decide,
  * which replaces the built-in kernel that leaves a decision in memory. False: there is
  * nothing to compile, or memory is short. */
-bool pithp_schedule_cuda_text(pithp_text *t, const pithp_schedule *schedule, bool graph);
+bool pithp_schedule_cuda_text(pithp_string *t,
+                              const pithp_schedule *schedule,
+                              bool graph);
 
 /* ---- Running it task by task ---- */
 

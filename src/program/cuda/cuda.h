@@ -115,6 +115,6 @@ extern const char pithp_text_many[];
 extern const char pithp_text_reduce[];
 /* Text of a call's operation, which follows pithp_text_cuda; defines the kernel
  * pithp_elementwise. */
-void pithp_elementwise_text(pithp_text *text, const pithp_call *call);
+void pithp_elementwise_text(pithp_string *text, const pithp_call *call);
 
 #endif

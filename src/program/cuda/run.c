@@ -51,9 +51,9 @@ static pith_status compile_elementwise(pith_scope *s,
                                        const pithp_call *call,
                                        pithp_module **module,
                                        pithp_launch *launch) {
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
-    pithp_text_add(&text, pithp_text_cuda);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
+    pithp_string_add(&text, pithp_text_cuda);
     pithp_elementwise_text(&text, call);
     pith_status rc = text.failed ? pithp_fail_memory(s, text.length) : PITH_OK;
     if (rc == PITH_OK)
@@ -65,7 +65,7 @@ static pith_status compile_elementwise(pith_scope *s,
         if (rc != PITH_OK)
             pithp_module_release(*module);
     }
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return rc;
 }
 

@@ -43,12 +43,12 @@ static void add_condition(const pithp_step_text *x, int piece) {
     for (int d = 0; d < x->a->rank; d++) {
         const int cuts = cuts_of(x->a, piece, d);
         if (cuts & 1)
-            pithp_text_print(x->t, "%sindex[%d] >= a->piece[%d].begin[%d]", glue, d,
-                             piece, d);
+            pithp_string_print(x->t, "%sindex[%d] >= a->piece[%d].begin[%d]", glue, d,
+                               piece, d);
         glue = cuts & 1 ? " && " : glue;
         if (cuts & 2)
-            pithp_text_print(x->t, "%sindex[%d] < a->piece[%d].end[%d]", glue, d, piece,
-                             d);
+            pithp_string_print(x->t, "%sindex[%d] < a->piece[%d].end[%d]", glue, d, piece,
+                               d);
         glue = cuts & 2 ? " && " : glue;
     }
 }
@@ -58,19 +58,19 @@ static void add_condition(const pithp_step_text *x, int piece) {
 static void add_choice(const pithp_step_text *x, const char *indent, int e) {
     const pithp_external *external = &x->a->externals[e];
     const int last = external->first_piece + external->pieces - 1;
-    pithp_text_print(x->t, "%sconst m_piece *const p%d = &a->piece[", indent, e);
+    pithp_string_print(x->t, "%sconst m_piece *const p%d = &a->piece[", indent, e);
     for (int piece = external->first_piece; piece < last; piece++) {
         add_condition(x, piece);
-        pithp_text_print(x->t, " ? %d : ", piece);
+        pithp_string_print(x->t, " ? %d : ", piece);
     }
-    pithp_text_print(x->t, "%d];\n", last);
+    pithp_string_print(x->t, "%d];\n", last);
 }
 
 static void add_choices(const pithp_step_text *x, const char *indent) {
-    pithp_text_print(x->t,
-                     "%si64 index[%d];\n"
-                     "%sm_index(i, %d, a->shape, index);\n",
-                     indent, x->a->rank, indent, x->a->rank);
+    pithp_string_print(x->t,
+                       "%si64 index[%d];\n"
+                       "%sm_index(i, %d, a->shape, index);\n",
+                       indent, x->a->rank, indent, x->a->rank);
     for (int e = 0; e < x->a->external_count; e++)
         if (is_chosen(x, e))
             add_choice(x, indent, e);
@@ -113,44 +113,44 @@ static void add_element(const void *closure, int e) {
     const char *type = pithp_dtype_spelling(x->dtype[e]);
     const int strided = pithp_kernel_strided_index(x->a, e);
     if (is_chosen(x, e)) {
-        pithp_text_print(x->t, "((const %s *)p%d->at)[m_within(p%d, %d, index)]", type, e,
-                         e, x->a->rank);
+        pithp_string_print(x->t, "((const %s *)p%d->at)[m_within(p%d, %d, index)]", type,
+                           e, e, x->a->rank);
         return;
     }
-    pithp_text_print(x->t, "((%s *)a->at[%d])", type, e);
+    pithp_string_print(x->t, "((%s *)a->at[%d])", type, e);
     if (pithp_is_uniform(x->a, &x->a->externals[e]))
-        pithp_text_add(x->t, "[0]");
+        pithp_string_add(x->t, "[0]");
     else if (strided < 0)
-        pithp_text_add(x->t, "[i]");
+        pithp_string_add(x->t, "[i]");
     else
-        pithp_text_print(x->t, "[offset[%d]]", strided);
+        pithp_string_print(x->t, "[offset[%d]]", strided);
 }
 
 void pithp_kernel_text_arguments(const pithp_step_text *x, const char *name) {
     const int strided = pithp_kernel_strided_before(x->a, x->a->external_count);
-    pithp_text_print(x->t,
-                     "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
-                     "    i64 shape[%d];\n    void *at[%d];\n",
-                     name, PITHP_MAX_RANK, x->a->external_count);
+    pithp_string_print(x->t,
+                       "typedef struct %s_args {\n    i64 count;\n    i32 rank;\n"
+                       "    i64 shape[%d];\n    void *at[%d];\n",
+                       name, PITHP_MAX_RANK, x->a->external_count);
     if (strided)
-        pithp_text_print(x->t, "    i64 stride[%d][%d];\n", strided, PITHP_MAX_RANK);
+        pithp_string_print(x->t, "    i64 stride[%d][%d];\n", strided, PITHP_MAX_RANK);
     if (x->a->gather_count)
-        pithp_text_print(x->t,
-                         "    struct {\n        const void *index;\n"
-                         "        i64 extent;\n        u64 fill;\n    } gathers[%d];\n",
-                         x->a->gather_count);
+        pithp_string_print(x->t,
+                           "    struct {\n        const void *index;\n"
+                           "        i64 extent;\n        u64 fill;\n    } gathers[%d];\n",
+                           x->a->gather_count);
     if (x->chooses)
-        pithp_text_print(x->t, "    m_piece piece[%d];\n", x->a->piece_count);
-    pithp_text_print(x->t, "} %s_args;\n", name);
+        pithp_string_print(x->t, "    m_piece piece[%d];\n", x->a->piece_count);
+    pithp_string_print(x->t, "} %s_args;\n", name);
 }
 
 static void add_offsets(const pithp_step_text *x, const char *indent) {
     const int strided = pithp_kernel_strided_before(x->a, x->a->external_count);
     if (strided)
-        pithp_text_print(x->t,
-                         "%si64 offset[%d];\n"
-                         "%sm_walk(i, a->rank, a->shape, a->stride, %d, offset);\n",
-                         indent, strided, indent, strided);
+        pithp_string_print(x->t,
+                           "%si64 offset[%d];\n"
+                           "%sm_walk(i, a->rank, a->shape, a->stride, %d, offset);\n",
+                           indent, strided, indent, strided);
 }
 
 /* Declare what addresses elements: the offsets of strided externals, and the pieces. */
@@ -187,12 +187,12 @@ static bool loads_ahead(const pithp_step_text *x) {
 }
 
 static void add_elements_in_turn(const pithp_step_text *x) {
-    pithp_text_add(x->t, "    for (i32 k = 0; k < M_EACH; k++) {\n"
-                         "        const i64 i = M_ELEMENT(t, k);\n"
-                         "        if (i >= a->count)\n"
-                         "            break;\n");
+    pithp_string_add(x->t, "    for (i32 k = 0; k < M_EACH; k++) {\n"
+                           "        const i64 i = M_ELEMENT(t, k);\n"
+                           "        if (i >= a->count)\n"
+                           "            break;\n");
     pithp_kernel_text_index(x, "        ");
-    pithp_text_add(x->t, "    }\n");
+    pithp_string_add(x->t, "    }\n");
 }
 
 /* Load ahead: the results of a thread wait in the arrays made<external>. */
@@ -202,35 +202,35 @@ static void add_elements_together(const pithp_step_text *x) {
         if (!pithp_step_text_writes(x, e))
             continue;
         strided |= pithp_kernel_strided_index(x->a, e) >= 0;
-        pithp_text_print(x->t, "    %s made%d[M_EACH];\n",
-                         pithp_dtype_spelling(x->dtype[e]), e);
+        pithp_string_print(x->t, "    %s made%d[M_EACH];\n",
+                           pithp_dtype_spelling(x->dtype[e]), e);
     }
-    pithp_text_add(x->t, "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
-                         "        const i64 i = M_ELEMENT_WITHIN(t, k, a->count);\n");
+    pithp_string_add(x->t, "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
+                           "        const i64 i = M_ELEMENT_WITHIN(t, k, a->count);\n");
     pithp_kernel_text_values(x, "        ");
     for (int e = 0; e < x->a->external_count; e++) {
         char element[PITHP_ELEMENT_NAME_BYTES];
         pithp_step_text_element(x, e, element);
         if (pithp_step_text_writes(x, e))
-            pithp_text_print(x->t, "        made%d[k] = %s;\n", e, element);
+            pithp_string_print(x->t, "        made%d[k] = %s;\n", e, element);
     }
-    pithp_text_add(x->t, "    }\n"
-                         "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
-                         "        const i64 i = M_ELEMENT(t, k);\n"
-                         "        if (i >= a->count)\n"
-                         "            break;\n");
+    pithp_string_add(x->t, "    }\n"
+                           "    M_UNROLL for (i32 k = 0; k < M_EACH; k++) {\n"
+                           "        const i64 i = M_ELEMENT(t, k);\n"
+                           "        if (i >= a->count)\n"
+                           "            break;\n");
     if (strided)
         add_offsets(x, "        ");
     for (int e = 0; e < x->a->external_count; e++)
         if (pithp_step_text_writes(x, e)) {
-            pithp_text_add(x->t, "        ");
+            pithp_string_add(x->t, "        ");
             add_element(x, e);
-            pithp_text_print(x->t, " = made%d[k];\n", e);
+            pithp_string_print(x->t, " = made%d[k];\n", e);
         }
-    pithp_text_add(x->t, "    }\n");
+    pithp_string_add(x->t, "    }\n");
 }
 
-void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work) {
+void pithp_emit_kernel(pithp_string *t, const char *name, const pithp_kernel_work *work) {
     pithp_step_text x;
     pithp_step_text_begin(&x, t, work->step);
     x.chooses = work->step->piece_count > 0;
@@ -239,16 +239,16 @@ void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work 
         return;
     }
     pithp_kernel_text_arguments(&x, name);
-    pithp_text_print(t,
-                     "M_KERNEL(%s, %s_args) {\n"
-                     "    if (M_ELEMENT(t, 0) >= a->count)\n"
-                     "        return;\n",
-                     name, name);
+    pithp_string_print(t,
+                       "M_KERNEL(%s, %s_args) {\n"
+                       "    if (M_ELEMENT(t, 0) >= a->count)\n"
+                       "        return;\n",
+                       name, name);
     if (loads_ahead(&x))
         add_elements_together(&x);
     else
         add_elements_in_turn(&x);
-    pithp_text_add(t, "}\n");
+    pithp_string_add(t, "}\n");
 }
 
 /* ---- Arguments ---- */

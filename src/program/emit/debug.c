@@ -35,32 +35,33 @@ bool pithp_debug_lines(void) {
     return pithp_debug_folder() != NULL;
 }
 
-void pithp_debug_prologue(pithp_text *t) {
+void pithp_debug_prologue(pithp_string *t) {
     static const char *const builtins[][2] = {{"m_abs", "fabs"},    {"m_floor", "floor"},
                                               {"m_ceil", "ceil"},   {"m_rint", "rint"},
                                               {"m_trunc", "trunc"}, {"m_sqrt", "sqrt"}};
     for (int k = 0; k < PITHP_COUNT(builtins) && pithp_debug_lines(); k++)
-        pithp_text_print(t,
-                         "#undef %s\n"
-                         "#define %s(x) __builtin_choose_expr(sizeof(x) == 4, "
-                         "__builtin_%sf(x), __builtin_%s(x))\n",
-                         builtins[k][0], builtins[k][0], builtins[k][1], builtins[k][1]);
+        pithp_string_print(t,
+                           "#undef %s\n"
+                           "#define %s(x) __builtin_choose_expr(sizeof(x) == 4, "
+                           "__builtin_%sf(x), __builtin_%s(x))\n",
+                           builtins[k][0], builtins[k][0], builtins[k][1],
+                           builtins[k][1]);
 }
 
-void pithp_line_begin(pithp_text *t, const char *site) {
+void pithp_line_begin(pithp_string *t, const char *site) {
     if (site && pithp_debug_lines())
-        pithp_text_print(t, "%s%s\n", from, site);
+        pithp_string_print(t, "%s%s\n", from, site);
 }
 
-void pithp_line_end(pithp_text *t) {
+void pithp_line_end(pithp_string *t) {
     if (pithp_debug_lines())
-        pithp_text_add(t, here);
+        pithp_string_add(t, here);
 }
 
 /* ---- Second pass: directives ---- */
 
 typedef struct directives {
-    pithp_text *to;
+    pithp_string *to;
     const char *site;    /* site of the current section, up to the end of the line; NULL:
                             outside sections */
     bool left;           /* the last line belonged to a section */
@@ -71,13 +72,13 @@ typedef struct directives {
 } directives;
 
 static void add_directive(directives *x, int64_t line, const char *file, size_t n) {
-    pithp_text_print(x->to, "#line %lld \"", (long long)line);
+    pithp_string_print(x->to, "#line %lld \"", (long long)line);
     for (size_t k = 0; k < n; k++) {
         if (file[k] == '"' || file[k] == '\\')
-            pithp_text_add_n(x->to, "\\", 1);
-        pithp_text_add_n(x->to, file + k, 1);
+            pithp_string_add_n(x->to, "\\", 1);
+        pithp_string_add_n(x->to, file + k, 1);
     }
-    pithp_text_add(x->to, "\"\n");
+    pithp_string_add(x->to, "\"\n");
     x->lines++;
 }
 
@@ -103,7 +104,7 @@ static void add_text(directives *x, const char *line, size_t n) {
     else if (!x->site && x->left)
         add_own(x);
     x->left = x->site != NULL;
-    pithp_text_add_n(x->to, line, n);
+    pithp_string_add_n(x->to, line, n);
     x->lines++;
     for (size_t k = 0; k < n; k++)
         x->parentheses += (line[k] == '(') - (line[k] == ')');
@@ -123,7 +124,7 @@ static void add_line(directives *x, const char *line, size_t n) {
 /* Set the file's path without its extension. False: the path is too long, or the folder
  * does not exist. */
 static bool
-choose_file(const pithp_text *t, const char *prefix, char *file, size_t room) {
+choose_file(const pithp_string *t, const char *prefix, char *file, size_t room) {
     const char *folder = pithp_debug_folder();
     char *whole = folder ? realpath(folder, NULL) : NULL;
     const int n = whole ? snprintf(file, room, "%s/%s-%016llx", whole, prefix,
@@ -136,25 +137,25 @@ choose_file(const pithp_text *t, const char *prefix, char *file, size_t room) {
     return false;
 }
 
-bool pithp_debug_directives(pithp_text *t,
+bool pithp_debug_directives(pithp_string *t,
                             const char *prefix,
                             const char *end,
                             char *file,
                             size_t room) {
-    pithp_text finished;
+    pithp_string finished;
     file[0] = 0;
     if (t->failed || (!pithp_debug_lines() && !strstr(t->bytes, here)))
         return !t->failed;
     const bool kept = choose_file(t, prefix, file, room);
     directives x = {
         .to = &finished, .file = kept ? file : prefix, .end = end, .left = true};
-    pithp_text_begin(&finished, t->rt);
+    pithp_string_begin(&finished, t->rt);
     for (const char *line = t->bytes; *line;) {
         const size_t n = strcspn(line, "\n") + 1;
         add_line(&x, line, line[n - 1] ? n : n - 1);
         line += line[n - 1] ? n : n - 1;
     }
-    pithp_text_end(t);
+    pithp_string_end(t);
     *t = finished;
     return !t->failed;
 }

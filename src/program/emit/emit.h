@@ -19,7 +19,7 @@ typedef struct pithp_emitted_ops {
     bool maths;        /* a function calls one of math.def */
     bool as_macros;    /* macros, so that a debugger shows the line of the call */
 } pithp_emitted_ops;
-void pithp_emit_op_functions(pithp_text *t,
+void pithp_emit_op_functions(pithp_string *t,
                              pithp_emitted_ops *emitted,
                              const pithp_fused_step *step);
 
@@ -27,7 +27,7 @@ void pithp_emit_op_functions(pithp_text *t,
  *     void NAME(const void *args, i64 begin, i64 end) { ... }
  * It computes elements begin to end of the index space. args of a direct step: the
  * addresses of its externals; of other steps: pithp_kernel_args. */
-void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_step *step);
+void pithp_emit_fused(pithp_string *t, const char *name, const pithp_fused_step *step);
 
 /* Map-reduce fusion in compiled code: one loop computes the elements of a fused step (a
  * producer, or the first steps of a band) and reduces them. It requires that one
@@ -39,7 +39,7 @@ typedef struct pithp_map_reduce {
 } pithp_map_reduce;
 pithp_map_reduce pithp_map_reduce_of(const pithp_plan *plan, const pithp_step *step);
 /* Emit its function; args are m_map_reduce_args. */
-void pithp_emit_map_reduce(pithp_text *t,
+void pithp_emit_map_reduce(pithp_string *t,
                            const char *name,
                            const pithp_fused_step *step,
                            pithp_map_reduce map_reduce);
@@ -63,7 +63,7 @@ typedef struct pithp_kernel_work {
  *     M_KERNEL(NAME, NAME_args) { ... }
  * The number of threads is that of pithp_kernel_launch, or of the reduction. In the
  * latter case the arguments below follow an m_reduce_args. */
-void pithp_emit_kernel(pithp_text *t, const char *name, const pithp_kernel_work *work);
+void pithp_emit_kernel(pithp_string *t, const char *name, const pithp_kernel_work *work);
 
 /* Arguments of a kernel: this struct; the address of each external; PITHP_MAX_RANK
  * strides of each strided external (pithp_kernel_strided_index); the
@@ -120,9 +120,9 @@ void pithp_step_name(char name[PITHP_STEP_NAME_BYTES],
  *
  * @param functions Of each step the number in its function's name, or -1.
  * @param maths Set if the code must be linked with pithp_math_link. */
-bool pithp_emit_host(pithp_text *t, pithp_plan *plan, int32_t *functions, bool *maths);
+bool pithp_emit_host(pithp_string *t, pithp_plan *plan, int32_t *functions, bool *maths);
 /* Emit one translation unit of several plans; functions[p] belongs to plan p. */
-bool pithp_emit_host_all(pithp_text *t,
+bool pithp_emit_host_all(pithp_string *t,
                          pithp_plan *const *plans,
                          int64_t count,
                          int32_t *const *functions,

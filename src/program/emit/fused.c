@@ -37,45 +37,46 @@ static pith_dtype result_dtype(const pithp_fused_op *op) {
                                                            : (pith_dtype)op->dtype;
 }
 
-static void add_function_name(pithp_text *t, const pithp_fused_op *op) {
+static void add_function_name(pithp_string *t, const pithp_fused_op *op) {
     const char *to = pithp_dtype_spelling((pith_dtype)op->dtype);
     if (op->cast)
-        pithp_text_print(t, "cast_%s_%s", pithp_dtype_spelling((pith_dtype)op->operation),
-                         to);
+        pithp_string_print(t, "cast_%s_%s",
+                           pithp_dtype_spelling((pith_dtype)op->operation), to);
     else
-        pithp_text_print(t, "op_%s_%s", pithp_ops[op->operation].name, to);
+        pithp_string_print(t, "op_%s_%s", pithp_ops[op->operation].name, to);
 }
 
-static void add_operation(pithp_text *t, const pithp_fused_op *op) {
+static void add_operation(pithp_string *t, const pithp_fused_op *op) {
     const pith_dtype dtype = (pith_dtype)op->dtype;
     const pithp_op_info *info = &pithp_ops[op->operation];
     const char *name = pithp_dtype_spelling(dtype);
-    pithp_text_print(t, "M_FN %s ", info->predicate ? "b8" : name);
+    pithp_string_print(t, "M_FN %s ", info->predicate ? "b8" : name);
     add_function_name(t, op);
     for (int k = 0; k < info->arity; k++)
-        pithp_text_print(t, "%s%s %c", k ? ", " : "(",
-                         pithp_dtype_spelling(operand_dtype(op, k)),
-                         (is_where(op) ? 'a' : 'x') + k);
+        pithp_string_print(t, "%s%s %c", k ? ", " : "(",
+                           pithp_dtype_spelling(operand_dtype(op, k)),
+                           (is_where(op) ? 'a' : 'x') + k);
     if (is_where(op)) { /* copies bits */
-        pithp_text_print(t, ") {\n    return %s;\n}\n", info->real);
+        pithp_string_print(t, ") {\n    return %s;\n}\n", info->real);
         return;
     }
-    pithp_text_add(t, ") {\n");
+    pithp_string_add(t, ") {\n");
     pithp_dtype_scope(t, "    ", dtype);
     for (int k = 0; k < info->arity; k++)
-        pithp_text_print(t, "    const T %c = LOAD_%s(%c);\n", 'a' + k, name, 'x' + k);
-    pithp_text_print(t, info->predicate ? "    return (b8)%s(" : "    return STORE_%s((",
-                     info->predicate ? "" : name);
-    pithp_text_add(t, pith_dtype_is_float(dtype) ? info->real : info->integer);
-    pithp_text_add(t, info->predicate ? ");\n}\n" : "));\n}\n");
+        pithp_string_print(t, "    const T %c = LOAD_%s(%c);\n", 'a' + k, name, 'x' + k);
+    pithp_string_print(t,
+                       info->predicate ? "    return (b8)%s(" : "    return STORE_%s((",
+                       info->predicate ? "" : name);
+    pithp_string_add(t, pith_dtype_is_float(dtype) ? info->real : info->integer);
+    pithp_string_add(t, info->predicate ? ");\n}\n" : "));\n}\n");
 }
 
-static void add_cast(pithp_text *t, const pithp_fused_op *op) {
+static void add_cast(pithp_string *t, const pithp_fused_op *op) {
     const char *from = pithp_dtype_spelling((pith_dtype)op->operation),
                *to = pithp_dtype_spelling((pith_dtype)op->dtype);
-    pithp_text_print(t,
-                     "M_FN %s cast_%s_%s(%s x) {\n    return m_to_%s(LOAD_%s(x));\n}\n",
-                     to, from, to, from, to, from);
+    pithp_string_print(t,
+                       "M_FN %s cast_%s_%s(%s x) {\n    return m_to_%s(LOAD_%s(x));\n}\n",
+                       to, from, to, from, to, from);
 }
 
 bool pithp_op_calls_maths(const pithp_fused_op *op) {
@@ -86,25 +87,25 @@ bool pithp_op_calls_maths(const pithp_fused_op *op) {
 
 /* ---- Operations as macros, which have no lines of their own ---- */
 
-static void macro_operand(pithp_text *t, const pithp_fused_op *op, int k) {
-    pithp_text_print(
+static void macro_operand(pithp_string *t, const pithp_fused_op *op, int k) {
+    pithp_string_print(
         t, "const %s m_%c = (%c); ",
         pithp_dtype_spelling(op->cast ? (pith_dtype)op->operation : operand_dtype(op, k)),
         'x' + k, 'X' + k);
 }
 
 /* Emit the declarations of a dtype's scope on the line of the macro. */
-static void macro_scope(pithp_text *t, pith_dtype dtype) {
-    pithp_text scope;
-    pithp_text_begin(&scope, t->rt);
+static void macro_scope(pithp_string *t, pith_dtype dtype) {
+    pithp_string scope;
+    pithp_string_begin(&scope, t->rt);
     pithp_dtype_scope(&scope, "", dtype);
     for (const char *at = scope.bytes; *at; at++)
-        pithp_text_add_n(t, *at == '\n' ? " " : at, 1);
+        pithp_string_add_n(t, *at == '\n' ? " " : at, 1);
     t->failed |= scope.failed;
-    pithp_text_end(&scope);
+    pithp_string_end(&scope);
 }
 
-static void macro_operation(pithp_text *t, const pithp_fused_op *op) {
+static void macro_operation(pithp_string *t, const pithp_fused_op *op) {
     const pith_dtype dtype = (pith_dtype)op->dtype;
     const pithp_op_info *info = &pithp_ops[op->operation];
     const char *name = pithp_dtype_spelling(dtype);
@@ -114,38 +115,38 @@ static void macro_operation(pithp_text *t, const pithp_fused_op *op) {
         macro_scope(t, dtype);
     for (int k = 0; k < info->arity; k++)
         if (is_where(op))
-            pithp_text_print(t, "const %s %c = m_%c; ",
-                             pithp_dtype_spelling(operand_dtype(op, k)), 'a' + k,
-                             'x' + k);
+            pithp_string_print(t, "const %s %c = m_%c; ",
+                               pithp_dtype_spelling(operand_dtype(op, k)), 'a' + k,
+                               'x' + k);
         else
-            pithp_text_print(t, "const T %c = LOAD_%s(m_%c); ", 'a' + k, name, 'x' + k);
+            pithp_string_print(t, "const T %c = LOAD_%s(m_%c); ", 'a' + k, name, 'x' + k);
     if (is_where(op))
-        pithp_text_add(t, info->real);
+        pithp_string_add(t, info->real);
     else
-        pithp_text_print(t, info->predicate ? "(b8)(%s%s)" : "STORE_%s((%s))",
-                         info->predicate ? "" : name,
-                         pith_dtype_is_float(dtype) ? info->real : info->integer);
+        pithp_string_print(t, info->predicate ? "(b8)(%s%s)" : "STORE_%s((%s))",
+                           info->predicate ? "" : name,
+                           pith_dtype_is_float(dtype) ? info->real : info->integer);
 }
 
-static void add_macro(pithp_text *t, const pithp_fused_op *op) {
+static void add_macro(pithp_string *t, const pithp_fused_op *op) {
     static const char *const parameters[] = {"()", "(X)", "(X, Y)", "(X, Y, Z)"};
-    pithp_text_add(t, "#define ");
+    pithp_string_add(t, "#define ");
     add_function_name(t, op);
-    pithp_text_print(t, "%s ({ ",
-                     parameters[op->cast ? 1 : pithp_ops[op->operation].arity]);
+    pithp_string_print(t, "%s ({ ",
+                       parameters[op->cast ? 1 : pithp_ops[op->operation].arity]);
     if (op->cast) {
         macro_operand(t, op, 0);
-        pithp_text_print(t, "m_to_%s(LOAD_%s(m_x))",
-                         pithp_dtype_spelling((pith_dtype)op->dtype),
-                         pithp_dtype_spelling((pith_dtype)op->operation));
+        pithp_string_print(t, "m_to_%s(LOAD_%s(m_x))",
+                           pithp_dtype_spelling((pith_dtype)op->dtype),
+                           pithp_dtype_spelling((pith_dtype)op->operation));
     } else {
         macro_operation(t, op);
     }
-    pithp_text_add(t, "; })\n");
+    pithp_string_add(t, "; })\n");
 }
 
 static void
-add_function(pithp_text *t, pithp_emitted_ops *emitted, const pithp_fused_op *op) {
+add_function(pithp_string *t, pithp_emitted_ops *emitted, const pithp_fused_op *op) {
     uint16_t *bits =
         op->cast ? &emitted->casts[op->operation] : &emitted->ops[op->operation];
     const uint16_t bit = (uint16_t)(1u << op->dtype);
@@ -161,14 +162,14 @@ add_function(pithp_text *t, pithp_emitted_ops *emitted, const pithp_fused_op *op
         add_operation(t, op);
 }
 
-void pithp_emit_op_functions(pithp_text *t,
+void pithp_emit_op_functions(pithp_string *t,
                              pithp_emitted_ops *emitted,
                              const pithp_fused_step *step) {
     for (int k = 0; k < step->op_count; k++)
         add_function(t, emitted, &step->ops[k]);
 }
 
-void pithp_emit_op_function(pithp_text *t,
+void pithp_emit_op_function(pithp_string *t,
                             pithp_emitted_ops *emitted,
                             pithp_primitive operation,
                             pith_dtype dtype) {
@@ -193,7 +194,7 @@ static bool is_scalar(const pithp_fused_op *op) {
 }
 
 /* Clear the analysis: no op reads or writes. */
-static void clear(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) {
+static void clear(pithp_step_text *x, pithp_string *t, const pithp_fused_step *a) {
     const size_t ops = (size_t)a->op_count, externals = (size_t)a->external_count;
     x->t = t;
     x->a = a;
@@ -239,7 +240,9 @@ static void note_read(pithp_step_text *x, int k, int o) {
 }
 
 /* Analyse a step: definitions, uses and segments. */
-void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a) {
+void pithp_step_text_begin(pithp_step_text *x,
+                           pithp_string *t,
+                           const pithp_fused_step *a) {
     int length = 0;
     clear(x, t, a);
     for (int k = 0; k < a->op_count; k++) {
@@ -277,10 +280,10 @@ static void add_load(const pithp_step_text *x,
                      int op,
                      const pithp_elements *m) {
     begin_op(x, op);
-    pithp_text_print(x->t, "%sconst %s x%d = ", indent, pithp_dtype_spelling(x->dtype[e]),
-                     e);
+    pithp_string_print(x->t, "%sconst %s x%d = ", indent,
+                       pithp_dtype_spelling(x->dtype[e]), e);
     m->add(m->closure, e);
-    pithp_text_add(x->t, ";\n");
+    pithp_string_add(x->t, ";\n");
     end_op(x);
 }
 
@@ -290,9 +293,9 @@ static void add_store(const pithp_step_text *x,
                       int op,
                       const pithp_elements *m) {
     begin_op(x, op);
-    pithp_text_add(x->t, indent);
+    pithp_string_add(x->t, indent);
     m->add(m->closure, e);
-    pithp_text_print(x->t, " = v%d;\n", op);
+    pithp_string_print(x->t, " = v%d;\n", op);
     end_op(x);
 }
 
@@ -312,9 +315,9 @@ add_loads(const pithp_step_text *x, int segment, const pithp_elements *memory) {
                 add_load(x, INDENT, e, k, memory);
             } else if (from >= 0 && x->segment[from] != segment && !buffered[from]) {
                 buffered[from] = true;
-                pithp_text_print(x->t, INDENT "const %s v%d = kept%d[i - from];\n",
-                                 pithp_dtype_spelling(result_dtype(&x->a->ops[from])),
-                                 from, from);
+                pithp_string_print(x->t, INDENT "const %s v%d = kept%d[i - from];\n",
+                                   pithp_dtype_spelling(result_dtype(&x->a->ops[from])),
+                                   from, from);
             }
         }
     }
@@ -335,21 +338,22 @@ static void add_op(const pithp_step_text *x, const char *indent, int k) {
     const pithp_fused_op *op = &x->a->ops[k];
     const bool inverse = x->multiplies && divides(x, k);
     begin_op(x, k);
-    pithp_text_add(x->t, indent);
-    pithp_text_print(x->t, "const %s v%d = ", pithp_dtype_spelling(result_dtype(op)), k);
+    pithp_string_add(x->t, indent);
+    pithp_string_print(x->t, "const %s v%d = ", pithp_dtype_spelling(result_dtype(op)),
+                       k);
     if (inverse)
-        pithp_text_print(x->t, "m_divided_%s",
-                         pithp_dtype_spelling((pith_dtype)op->dtype));
+        pithp_string_print(x->t, "m_divided_%s",
+                           pithp_dtype_spelling((pith_dtype)op->dtype));
     else
         add_function_name(x->t, op);
     for (int o = 0; o < arity_of(op); o++) {
         const int from = x->operands[k][o];
-        pithp_text_print(x->t, "%s%c%d", o ? ", " : "(", from < 0 ? 'x' : 'v',
-                         from < 0 ? external_of(x, op->from[o]) : from);
+        pithp_string_print(x->t, "%s%c%d", o ? ", " : "(", from < 0 ? 'x' : 'v',
+                           from < 0 ? external_of(x, op->from[o]) : from);
     }
     if (inverse)
-        pithp_text_print(x->t, ", inverse%d", k);
-    pithp_text_add(x->t, ");\n");
+        pithp_string_print(x->t, ", inverse%d", k);
+    pithp_string_add(x->t, ");\n");
     end_op(x);
 }
 
@@ -363,26 +367,26 @@ add_stores(const pithp_step_text *x, int segment, const pithp_elements *memory) 
         if (e >= 0)
             add_store(x, INDENT, e, k, memory);
         if (x->crosses[k])
-            pithp_text_print(x->t, INDENT "kept%d[i - from] = v%d;\n", k, k);
+            pithp_string_print(x->t, INDENT "kept%d[i - from] = v%d;\n", k, k);
     }
 }
 
 static void
 add_segment(const pithp_step_text *x, int segment, const pithp_elements *memory) {
-    pithp_text_add(x->t, "        M_LOOP\n        for (i64 i = from; i < to; i++) {\n");
+    pithp_string_add(x->t, "        M_LOOP\n        for (i64 i = from; i < to; i++) {\n");
     add_loads(x, segment, memory);
     for (int k = 0; k < x->a->op_count; k++)
         if (x->segment[k] == segment)
             add_op(x, INDENT, k);
     add_stores(x, segment, memory);
-    pithp_text_add(x->t, "        }\n");
+    pithp_string_add(x->t, "        }\n");
 }
 
 static void begin_blocks(const pithp_step_text *x, const char *begin, const char *end) {
-    pithp_text_print(x->t,
-                     "        for (i64 from = %s; from < %s; from += %d) {\n"
-                     "        const i64 to = %s - from < %d ? %s : from + %d;\n",
-                     begin, end, x->block, end, x->block, end, x->block);
+    pithp_string_print(x->t,
+                       "        for (i64 from = %s; from < %s; from += %d) {\n"
+                       "        const i64 to = %s - from < %d ? %s : from + %d;\n",
+                       begin, end, x->block, end, x->block, end, x->block);
 }
 
 /* ---- Division by an invariant: multiplication by the inverse (source/divide.h) ---- */
@@ -397,31 +401,31 @@ static bool divides_by_one(const pithp_step_text *x) {
 /* Declare the inverses, and `fit`: all divisors are in the range in which inverses give
  * exact quotients. */
 static void add_inverses(const pithp_step_text *x) {
-    pithp_text_add(x->t, "        b8 fit = 1;\n");
+    pithp_string_add(x->t, "        b8 fit = 1;\n");
     for (int k = 0; k < x->a->op_count; k++) {
         const pithp_fused_op *op = &x->a->ops[k];
         const char *type = pithp_dtype_spelling((pith_dtype)op->dtype);
         const int by = external_of(x, op->from[1]);
         if (divides(x, k))
-            pithp_text_print(x->t,
-                             "        const %s inverse%d = 1 / x%d;\n"
-                             "        fit &= m_divides_%s(x%d);\n",
-                             type, k, by, type, by);
+            pithp_string_print(x->t,
+                               "        const %s inverse%d = 1 / x%d;\n"
+                               "        fit &= m_divides_%s(x%d);\n",
+                               type, k, by, type, by);
     }
 }
 
 static void add_look(const pithp_step_text *x, int k, const pithp_elements *memory) {
     const pithp_fused_op *op = &x->a->ops[k];
     const char *type = pithp_dtype_spelling((pith_dtype)op->dtype);
-    pithp_text_print(x->t,
-                     "        if (!beyond) {\n"
-                     "        %s any = 0;\n"
-                     "#pragma omp simd reduction(| : any)\n"
-                     "        for (i64 i = from; i < to; i++)\n"
-                     "            any |= m_beyond_%s(",
-                     op->dtype == PITH_F32 ? "u32" : "u64", type);
+    pithp_string_print(x->t,
+                       "        if (!beyond) {\n"
+                       "        %s any = 0;\n"
+                       "#pragma omp simd reduction(| : any)\n"
+                       "        for (i64 i = from; i < to; i++)\n"
+                       "            any |= m_beyond_%s(",
+                       op->dtype == PITH_F32 ? "u32" : "u64", type);
     memory->add(memory->closure, external_of(x, op->from[0]));
-    pithp_text_add(x->t, ");\n        beyond = any != 0;\n        }\n");
+    pithp_string_add(x->t, ");\n        beyond = any != 0;\n        }\n");
 }
 
 /* Run each block with the inverses if they are exact for its elements ("beyond" is 0), or
@@ -434,15 +438,15 @@ static void add_dividing(const pithp_step_text *x,
     quick.multiplies = true;
     add_inverses(x);
     begin_blocks(x, begin, end);
-    pithp_text_add(x->t, "        b8 beyond = !fit;\n");
+    pithp_string_add(x->t, "        b8 beyond = !fit;\n");
     for (int k = 0; k < x->a->op_count; k++)
         if (divides(x, k))
             add_look(x, k, memory);
-    pithp_text_add(x->t, "        if (!beyond) {\n");
+    pithp_string_add(x->t, "        if (!beyond) {\n");
     add_segment(&quick, 0, memory);
-    pithp_text_add(x->t, "        } else {\n");
+    pithp_string_add(x->t, "        } else {\n");
     add_segment(x, 0, memory);
-    pithp_text_add(x->t, "        }\n        }\n");
+    pithp_string_add(x->t, "        }\n        }\n");
 }
 
 bool pithp_step_text_is_plain(const pithp_step_text *x) {
@@ -459,16 +463,16 @@ void pithp_step_text_loops(const pithp_step_text *x,
     }
     for (int k = 0; k < x->a->op_count; k++)
         if (x->crosses[k])
-            pithp_text_print(x->t, "        %s kept%d[%d];\n",
-                             pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k,
-                             x->block);
+            pithp_string_print(x->t, "        %s kept%d[%d];\n",
+                               pithp_dtype_spelling(result_dtype(&x->a->ops[k])), k,
+                               x->block);
     if (x->segments == 1)
-        pithp_text_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
+        pithp_string_print(x->t, "        const i64 from = %s, to = %s;\n", begin, end);
     else
         begin_blocks(x, begin, end);
     for (int segment = 0; segment < x->segments; segment++)
         add_segment(x, segment, memory);
-    pithp_text_add(x->t, x->segments == 1 ? "" : "        }\n");
+    pithp_string_add(x->t, x->segments == 1 ? "" : "        }\n");
 }
 
 void pithp_step_text_values(const pithp_step_text *x,
@@ -506,31 +510,31 @@ void pithp_step_text_element(const pithp_step_text *x,
 
 static void add_flat(const void *closure, int e) {
     const pithp_step_text *x = closure;
-    pithp_text_print(x->t, "e%d[i]", e);
+    pithp_string_print(x->t, "e%d[i]", e);
 }
 
 static void emit_direct(pithp_step_text *x) {
-    pithp_text_add(x->t, "(const void *args, i64 begin, i64 end) {\n"
-                         "    char *const *const at = (char *const *)args;\n");
+    pithp_string_add(x->t, "(const void *args, i64 begin, i64 end) {\n"
+                           "    char *const *const at = (char *const *)args;\n");
     for (int e = 0; e < x->a->external_count; e++) {
         const char *type = pithp_dtype_spelling(x->dtype[e]);
         x->is_hoisted[e] = pithp_is_uniform(x->a, &x->a->externals[e]);
-        pithp_text_print(x->t,
-                         x->is_hoisted[e] ? "    const %s x%d = *(const %s *)at[%d];\n"
-                                          : "    %s *const e%d = (%s *)at[%d];\n",
-                         type, e, type, e);
+        pithp_string_print(x->t,
+                           x->is_hoisted[e] ? "    const %s x%d = *(const %s *)at[%d];\n"
+                                            : "    %s *const e%d = (%s *)at[%d];\n",
+                           type, e, type, e);
     }
     pithp_step_text_loops(x, "begin", "end", &(pithp_elements){add_flat, x});
-    pithp_text_add(x->t, "}\n");
+    pithp_string_add(x->t, "}\n");
 }
 
-void pithp_emit_fused(pithp_text *t, const char *name, const pithp_fused_step *step) {
+void pithp_emit_fused(pithp_string *t, const char *name, const pithp_fused_step *step) {
     pithp_step_text x;
     pithp_step_text_begin(&x, t, step);
     if (!pithp_is_direct(step)) {
         pithp_emit_nest(&x, name);
         return;
     }
-    pithp_text_print(t, "void %s", name);
+    pithp_string_print(t, "void %s", name);
     emit_direct(&x);
 }

@@ -6,7 +6,7 @@
 
 /* Def-use analysis of a step: arrays have an entry per op, slot or external. */
 typedef struct pithp_step_text {
-    pithp_text *t;
+    pithp_string *t;
     const pithp_fused_step *a;
     int32_t segments, block; /* block: elements of a segment at a time */
     bool multiplies;         /* a division by a uniform operand multiplies by its inverse
@@ -25,7 +25,9 @@ typedef struct pithp_step_text {
     uint8_t dtype[PITHP_FUSED_EXTERNALS];   /* pith_dtype */
 } pithp_step_text;
 
-void pithp_step_text_begin(pithp_step_text *x, pithp_text *t, const pithp_fused_step *a);
+void pithp_step_text_begin(pithp_step_text *x,
+                           pithp_string *t,
+                           const pithp_fused_step *a);
 
 /* Whether an op calls a function of math.def. */
 bool pithp_op_calls_maths(const pithp_fused_op *op);
@@ -91,7 +93,7 @@ void pithp_emit_nest(pithp_step_text *x, const char *name);
 
 /* Define the function op_<operation>_<dtype> of an elementwise operation, once in a
  * text. */
-void pithp_emit_op_function(pithp_text *t,
+void pithp_emit_op_function(pithp_string *t,
                             pithp_emitted_ops *emitted,
                             pithp_primitive operation,
                             pith_dtype dtype);

@@ -6,27 +6,27 @@
 
 /* ---- Loops ---- */
 
-void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd) {
+void pithp_inline_loop(pithp_string *t, int axis, int64_t begin, int64_t end, bool simd) {
     if (simd && end - begin >= PITHP_INLINE_SHORTEST_VECTOR)
-        pithp_text_add(t, "        M_LOOP\n");
-    pithp_text_print(t, "        for (i64 j%d = %lld; j%d < %lld; j%d++)\n", axis,
-                     (long long)begin, axis, (long long)end, axis);
+        pithp_string_add(t, "        M_LOOP\n");
+    pithp_string_print(t, "        for (i64 j%d = %lld; j%d < %lld; j%d++)\n", axis,
+                       (long long)begin, axis, (long long)end, axis);
 }
 
-void pithp_inline_loops(pithp_text *t, int rank, const int64_t *shape, bool simd) {
+void pithp_inline_loops(pithp_string *t, int rank, const int64_t *shape, bool simd) {
     for (int d = 0; d < rank; d++)
         pithp_inline_loop(t, d, 0, shape[d], simd && d == rank - 1);
 }
 
-void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride) {
+void pithp_inline_index(pithp_string *t, int rank, const int64_t *stride) {
     bool any = false;
     for (int d = 0; d < rank; d++) {
         if (stride[d] == 0)
             continue;
-        pithp_text_print(t, "%sj%d * %lld", any ? " + " : "", d, (long long)stride[d]);
+        pithp_string_print(t, "%sj%d * %lld", any ? " + " : "", d, (long long)stride[d]);
         any = true;
     }
-    pithp_text_add(t, any ? "" : "0");
+    pithp_string_add(t, any ? "" : "0");
 }
 
 /* ---- Frames ---- */
@@ -68,13 +68,13 @@ static bool is_array(const pithp_plan *plan, pithp_value v) {
 /* Names contain the offset in the workspace: values that share memory share a variable.
  */
 static void add_variable(const pithp_frame *f, pithp_value v) {
-    pithp_text_print(f->x->t, "l%d_%lld_%s", f->number,
-                     (long long)pithp_frame_place(f->plan, v).at,
-                     pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
+    pithp_string_print(f->x->t, "l%d_%lld_%s", f->number,
+                       (long long)pithp_frame_place(f->plan, v).at,
+                       pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
 }
 static void add_array(const pithp_frame *f, pithp_value v) {
-    pithp_text_print(f->x->t, "m%d_%lld", f->number,
-                     (long long)pithp_frame_place(f->plan, v).at);
+    pithp_string_print(f->x->t, "m%d_%lld", f->number,
+                       (long long)pithp_frame_place(f->plan, v).at);
 }
 
 static bool shares_variable(const pithp_plan *plan, pithp_value v, pithp_value other) {
@@ -100,10 +100,10 @@ static bool is_declared(const pithp_plan *plan,
 static void declare_variable(const pithp_frame *f, pithp_value v) {
     if (is_declared(f->plan, v, shares_variable))
         return;
-    pithp_text_print(f->x->t, "        %s ",
-                     pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
+    pithp_string_print(f->x->t, "        %s ",
+                       pithp_dtype_spelling(f->plan->program->values[v].spec->dtype));
     add_variable(f, v);
-    pithp_text_add(f->x->t, ";\n");
+    pithp_string_add(f->x->t, ";\n");
 }
 
 /* The array has the size of the largest value that shares it. */
@@ -116,9 +116,9 @@ static void declare_array(const pithp_frame *f, pithp_value v) {
         if (shares_array(f->plan, v, other) && its > bytes)
             bytes = its;
     }
-    pithp_text_add(f->x->t, "        _Alignas(64) char ");
+    pithp_string_add(f->x->t, "        _Alignas(64) char ");
     add_array(f, v);
-    pithp_text_print(f->x->t, "[%zu];\n", bytes);
+    pithp_string_print(f->x->t, "[%zu];\n", bytes);
 }
 
 pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan) {
@@ -134,11 +134,11 @@ pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan) {
 }
 
 void pithp_frame_address(const pithp_frame *f, pithp_value v) {
-    pithp_text *t = f->x->t;
+    pithp_string *t = f->x->t;
     const pithp_place place = pithp_frame_place(f->plan, v);
     const long long at = (long long)place.at;
     if (is_variable(f->plan, v)) {
-        pithp_text_add(t, "(char *)&");
+        pithp_string_add(t, "(char *)&");
         add_variable(f, v);
         return;
     }
@@ -148,19 +148,19 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
     }
     switch (place.store) {
         case PITHP_IN_INPUT:
-            pithp_text_print(t, "i%d_%lld", f->number, at);
+            pithp_string_print(t, "i%d_%lld", f->number, at);
             break;
         case PITHP_IN_CONSTANT:
-            pithp_text_print(t, "a%lld", f->slot + 1 + at);
+            pithp_string_print(t, "a%lld", f->slot + 1 + at);
             break;
         case PITHP_IN_LITERALS:
-            pithp_text_print(t, "a%d + %lld", f->slot, at);
+            pithp_string_print(t, "a%d + %lld", f->slot, at);
             break;
         case PITHP_IN_WORKSPACE:
-            pithp_text_print(t, "w%d + %lld", f->number, at);
+            pithp_string_print(t, "w%d + %lld", f->number, at);
             break;
         case PITHP_IN_OUTPUT:
-            pithp_text_print(t, "o%d_%lld", f->number, at);
+            pithp_string_print(t, "o%d_%lld", f->number, at);
             break;
         case PITHP_FORWARDED:
         case PITHP_NOWHERE:
@@ -191,14 +191,14 @@ static void add_step(const pithp_frame *f, const pithp_step *step) {
 /* Emit a step with its timing: add its ticks and one call to the tally. */
 static void add_timed(const pithp_frame *f, int64_t k) {
     const long long at = 2 * (f->plan->first_entry + k - f->x->first_entry);
-    pithp_text_add(f->x->t, "        {\n        const u64 begun = lap;\n");
+    pithp_string_add(f->x->t, "        {\n        const u64 begun = lap;\n");
     add_step(f, &f->plan->steps[k]);
-    pithp_text_print(f->x->t,
-                     "        lap = ticks();\n"
-                     "        tally[%lld] += lap - begun;\n"
-                     "        tally[%lld]++;\n"
-                     "        }\n",
-                     at, at + 1);
+    pithp_string_print(f->x->t,
+                       "        lap = ticks();\n"
+                       "        tally[%lld] += lap - begun;\n"
+                       "        tally[%lld]++;\n"
+                       "        }\n",
+                       at, at + 1);
 }
 
 void pithp_frame_steps(const pithp_frame *f) {

@@ -12,7 +12,7 @@
 #include "program/op/thresholds.h"
 
 typedef struct pithp_inlining {
-    pithp_text *t;
+    pithp_string *t;
     pithp_emitted_ops *ops;
     int frames, slot; /* numbers of the next frame and table slot */
     bool timed;       /* count the ticks of the steps; the tally begins at first_entry */
@@ -69,10 +69,10 @@ void pithp_inline_dot(const pithp_frame *f, const pithp_step *step);
 
 /* Emit "for (i64 j1 = 2; j1 < 3; j1++)" for axis 1, without a brace. simd: iterations are
  * independent. */
-void pithp_inline_loop(pithp_text *t, int axis, int64_t begin, int64_t end, bool simd);
+void pithp_inline_loop(pithp_string *t, int axis, int64_t begin, int64_t end, bool simd);
 /* Emit "for (i64 j0 = 0; j0 < 3; j0++)" for each axis, without a brace; and the linear
  * index "j0 * 5 + j1 * 1" of those strides. */
-void pithp_inline_loops(pithp_text *t, int rank, const int64_t *shape, bool simd);
-void pithp_inline_index(pithp_text *t, int rank, const int64_t *stride);
+void pithp_inline_loops(pithp_string *t, int rank, const int64_t *shape, bool simd);
+void pithp_inline_index(pithp_string *t, int rank, const int64_t *stride);
 
 #endif

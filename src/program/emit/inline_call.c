@@ -11,7 +11,7 @@
 /* A call with the data that its text depends on. */
 typedef struct call_text {
     const pithp_frame *f; /* NULL: test only whether it fits */
-    pithp_text *t;
+    pithp_string *t;
     const pithp_program *p;
     const pithp_instruction *i;
     pithp_call call;
@@ -42,17 +42,17 @@ static void add_operand(const call_text *c, int k) {
 /* Declare: const T *const name = operand k; */
 static void add_from(const call_text *c, const char *name, int k) {
     const char *type = type_of(c->call.operands[k]);
-    pithp_text_print(c->t, "        const %s *const %s = (const %s *)(", type, name,
-                     type);
+    pithp_string_print(c->t, "        const %s *const %s = (const %s *)(", type, name,
+                       type);
     add_operand(c, k);
-    pithp_text_add(c->t, ");\n");
+    pithp_string_add(c->t, ");\n");
 }
 
 static void add_to(const call_text *c) {
     const char *type = type_of(c->result);
-    pithp_text_print(c->t, "        %s *const to = (%s *)(", type, type);
+    pithp_string_print(c->t, "        %s *const to = (%s *)(", type, type);
     pithp_frame_address(c->f, c->i->result);
-    pithp_text_add(c->t, ");\n");
+    pithp_string_add(c->t, ");\n");
 }
 
 /* ---- Reductions ---- */
@@ -73,20 +73,22 @@ static void define_reduction(pithp_inlining *x, const call_text *c) {
     const int k = reducer_of(c);
     const pithp_text_reducer *r = &pithp_text_reducers[k];
     if (!(x->ops->reducers >> k & 1))
-        pithp_text_print(x->t, "M_REDUCE%s(%s, %s, %s, %s, %s, %s)\n", way_of(r), r->name,
-                         r->type, r->accumulator, r->loaded, r->identity, r->combine);
+        pithp_string_print(x->t, "M_REDUCE%s(%s, %s, %s, %s, %s, %s)\n", way_of(r),
+                           r->name, r->type, r->accumulator, r->loaded, r->identity,
+                           r->combine);
     x->ops->reducers |= 1ull << k;
 }
 
 static void add_reduction(const call_text *c) {
     const pithp_reduce_view v = pithp_reduce_view_of(&c->call);
     const pithp_text_reducer *r = &pithp_text_reducers[reducer_of(c)];
-    pithp_text_print(c->t, "        const %s *const x = (const %s *)(", r->type, r->type);
+    pithp_string_print(c->t, "        const %s *const x = (const %s *)(", r->type,
+                       r->type);
     add_operand(c, 0);
-    pithp_text_add(c->t, ");\n");
+    pithp_string_add(c->t, ");\n");
     add_to(c);
     pithp_inline_loops(c->t, 2, (const int64_t[]){v.outer, v.inner}, false);
-    pithp_text_print(
+    pithp_string_print(
         c->t,
         "            to[j0 * %lld + j1] = m_to_%s(LOAD_%s(reduce_%s(x + j0 * "
         "%lld + j1, %lld, %lld)));\n",
@@ -100,9 +102,9 @@ static void add_reduction(const call_text *c) {
 static void add_index(const call_text *c, const pithp_index_args *a) {
     const int mode =
         a->rule[0].mode == PITHP_INDEX_ERROR ? PITHP_INDEX_DROP : (int)a->rule[0].mode;
-    pithp_text_add(c->t, "            i64 at = 0, here;\n");
+    pithp_string_add(c->t, "            i64 at = 0, here;\n");
     for (int k = 0; k < a->arrays; k++)
-        pithp_text_print(
+        pithp_string_print(
             c->t,
             "            here = m_position((i64)index%d[j], %lld, %d, %d, %d);\n"
             "            at = at < 0 || here < 0 ? -1 : at * %lld + here;\n",
@@ -119,15 +121,15 @@ static void add_indices(const call_text *c, const pithp_index_args *a) {
 }
 
 /* Emit an element from its bits. */
-static void add_bits(pithp_text *t, pith_dtype dtype, uint64_t bits) {
+static void add_bits(pithp_string *t, pith_dtype dtype, uint64_t bits) {
     const int unused = 64 - 8 * (int)pith_dtype_size(dtype);
     const unsigned long long value = (unsigned long long)(bits << unused >> unused);
     if (dtype == PITH_F32)
-        pithp_text_print(t, "m_from_bits_u32(0x%llxu)", value);
+        pithp_string_print(t, "m_from_bits_u32(0x%llxu)", value);
     else if (dtype == PITH_F64)
-        pithp_text_print(t, "m_from_bits_u64(0x%llxu)", value);
+        pithp_string_print(t, "m_from_bits_u64(0x%llxu)", value);
     else
-        pithp_text_print(t, "(%s)0x%llxu", pithp_dtype_spelling(dtype), value);
+        pithp_string_print(t, "(%s)0x%llxu", pithp_dtype_spelling(dtype), value);
 }
 
 static pithp_index_args index_args(const call_text *c, const void **operands) {
@@ -142,23 +144,24 @@ static void add_take(const call_text *c) {
     add_from(c, "x", 0);
     add_indices(c, &a);
     add_to(c);
-    pithp_text_print(c->t, "%s        for (i64 j = 0; j < %lld; j++) {\n",
-                     a.outer * a.inner == 1 ? "        M_LOOP\n" : "",
-                     (long long)a.count);
+    pithp_string_print(c->t, "%s        for (i64 j = 0; j < %lld; j++) {\n",
+                       a.outer * a.inner == 1 ? "        M_LOOP\n" : "",
+                       (long long)a.count);
     add_index(c, &a);
     pithp_inline_loops(c->t, a.outer * a.inner == 1 ? 0 : 2,
                        (const int64_t[]){a.outer, a.inner}, a.inner > 1);
     if (a.outer * a.inner == 1)
-        pithp_text_add(c->t, "            to[j] = at < 0 ? ");
+        pithp_string_add(c->t, "            to[j] = at < 0 ? ");
     else
-        pithp_text_print(c->t, "            to[(j0 * %lld + j) * %lld + j1] = at < 0 ? ",
-                         (long long)a.count, (long long)a.inner);
+        pithp_string_print(c->t,
+                           "            to[(j0 * %lld + j) * %lld + j1] = at < 0 ? ",
+                           (long long)a.count, (long long)a.inner);
     add_bits(c->t, c->result->dtype, a.fill);
     if (a.outer * a.inner == 1)
-        pithp_text_add(c->t, " : x[at];\n        }\n");
+        pithp_string_add(c->t, " : x[at];\n        }\n");
     else
-        pithp_text_print(c->t, " : x[j0 * %lld + at * %lld + j1];\n        }\n",
-                         (long long)a.pitch, (long long)a.inner);
+        pithp_string_print(c->t, " : x[j0 * %lld + at * %lld + j1];\n        }\n",
+                           (long long)a.pitch, (long long)a.inner);
 }
 
 static void add_scatter(const call_text *c) {
@@ -170,28 +173,28 @@ static void add_scatter(const call_text *c) {
     add_from(c, "updates", c->i->operand_count - 1);
     add_indices(c, &a);
     add_to(c);
-    pithp_text_print(c->t,
-                     "        if (to != x)\n            __builtin_memcpy(to, x, %zu);\n"
-                     "        for (i64 j0 = 0; j0 < %lld; j0++)\n"
-                     "        for (i64 j = 0; j < %lld; j++) {\n",
-                     c->result->bytes, (long long)a.outer, (long long)a.count);
+    pithp_string_print(c->t,
+                       "        if (to != x)\n            __builtin_memcpy(to, x, %zu);\n"
+                       "        for (i64 j0 = 0; j0 < %lld; j0++)\n"
+                       "        for (i64 j = 0; j < %lld; j++) {\n",
+                       c->result->bytes, (long long)a.outer, (long long)a.count);
     add_index(c, &a);
-    pithp_text_print(c->t,
-                     "            if (at < 0)\n                continue;\n"
-                     "            %s *const row = to + j0 * %lld + at * %lld;\n"
-                     "            const %s *const from = updates + (j0 * %lld + j) * "
-                     "%lld;\n",
-                     type, (long long)a.pitch, (long long)a.inner, type,
-                     (long long)a.count, (long long)a.inner);
-    pithp_text_print(c->t, "            for (i64 j1 = 0; j1 < %lld; j1++)\n",
-                     (long long)a.inner);
+    pithp_string_print(c->t,
+                       "            if (at < 0)\n                continue;\n"
+                       "            %s *const row = to + j0 * %lld + at * %lld;\n"
+                       "            const %s *const from = updates + (j0 * %lld + j) * "
+                       "%lld;\n",
+                       type, (long long)a.pitch, (long long)a.inner, type,
+                       (long long)a.count, (long long)a.inner);
+    pithp_string_print(c->t, "            for (i64 j1 = 0; j1 < %lld; j1++)\n",
+                       (long long)a.inner);
     if (combine == PITHP_OP_WHERE)
-        pithp_text_add(c->t, "                row[j1] = from[j1];\n        }\n");
+        pithp_string_add(c->t, "                row[j1] = from[j1];\n        }\n");
     else
-        pithp_text_print(c->t,
-                         "                row[j1] = op_%s_%s(row[j1], from[j1]);\n"
-                         "        }\n",
-                         pithp_ops[combine].name, type);
+        pithp_string_print(c->t,
+                           "                row[j1] = op_%s_%s(row[j1], from[j1]);\n"
+                           "        }\n",
+                           pithp_ops[combine].name, type);
 }
 
 /* dynamic_slice and dynamic_update_slice */
@@ -208,31 +211,31 @@ static void add_box(const call_text *c) {
     add_to(c);
     if (updates) {
         add_from(c, "box", 1);
-        pithp_text_print(c->t,
-                         "        if (to != x)\n"
-                         "            __builtin_memcpy(to, x, %zu);\n",
-                         c->result->bytes);
+        pithp_string_print(c->t,
+                           "        if (to != x)\n"
+                           "            __builtin_memcpy(to, x, %zu);\n",
+                           c->result->bytes);
     }
     add_from(c, "starts", last);
-    pithp_text_add(c->t, "        (void)starts;\n        const i64 first = 0");
+    pithp_string_add(c->t, "        (void)starts;\n        const i64 first = 0");
     for (int d = rank - 1; d >= 0; d--) {
-        pithp_text_print(c->t, " + m_start((i64)starts[%d], %lld, %lld, %d) * %lld", d,
-                         (long long)c->x->shape[d], (long long)box->shape[d],
-                         c->call.operands[last]->dtype == PITH_U64, (long long)whole);
+        pithp_string_print(c->t, " + m_start((i64)starts[%d], %lld, %lld, %d) * %lld", d,
+                           (long long)c->x->shape[d], (long long)box->shape[d],
+                           c->call.operands[last]->dtype == PITH_U64, (long long)whole);
         whole *= c->x->shape[d];
     }
-    pithp_text_add(c->t, ";\n");
+    pithp_string_add(c->t, ";\n");
     int64_t around[PITHP_MAX_RANK];
     for (int d = rank - 1, at = 1; d >= 0; d--) {
         around[d] = at;
         at *= (int)c->x->shape[d];
     }
     pithp_inline_loops(c->t, rank, box->shape, true);
-    pithp_text_add(c->t, updates ? "            to[first + " : "            to[");
+    pithp_string_add(c->t, updates ? "            to[first + " : "            to[");
     pithp_inline_index(c->t, rank, updates ? around : stride);
-    pithp_text_add(c->t, updates ? "] = box[" : "] = x[first + ");
+    pithp_string_add(c->t, updates ? "] = box[" : "] = x[first + ");
     pithp_inline_index(c->t, rank, updates ? stride : around);
-    pithp_text_add(c->t, "];\n");
+    pithp_string_add(c->t, "];\n");
 }
 
 /* ---- Data movement ---- */
@@ -246,11 +249,11 @@ static void add_view(const call_text *c,
                      const int64_t *to_stride) {
     add_from(c, "x", operand);
     pithp_inline_loops(c->t, spec->rank, spec->shape, true);
-    pithp_text_print(c->t, "            %s[", into);
+    pithp_string_print(c->t, "            %s[", into);
     pithp_inline_index(c->t, spec->rank, to_stride);
-    pithp_text_print(c->t, "] = x[%lld + ", (long long)v->offset);
+    pithp_string_print(c->t, "] = x[%lld + ", (long long)v->offset);
     pithp_inline_index(c->t, spec->rank, v->stride);
-    pithp_text_add(c->t, "];\n");
+    pithp_string_add(c->t, "];\n");
 }
 
 static void whole_strides(const pith_spec *spec, int64_t *stride) {
@@ -278,10 +281,10 @@ static void add_concatenate(const call_text *c) {
         pithp_view whole = {.base = 0};
         whole_strides(operand, whole.stride);
         if (operand->count > 0) {
-            pithp_text_print(c->t, "        {\n        %s *const slice = to + %lld;\n",
-                             type_of(c->result), (long long)(at * stride[p->axis]));
+            pithp_string_print(c->t, "        {\n        %s *const slice = to + %lld;\n",
+                               type_of(c->result), (long long)(at * stride[p->axis]));
             add_view(c, k, "slice", &whole, operand, stride);
-            pithp_text_add(c->t, "        }\n");
+            pithp_string_add(c->t, "        }\n");
         }
         at += operand->shape[p->axis];
     }
@@ -291,9 +294,9 @@ static void add_full(const call_text *c) {
     const pithp_full_params *p = c->i->params;
     add_to(c);
     pithp_inline_loops(c->t, 1, &c->result->count, true);
-    pithp_text_add(c->t, "            to[j0] = ");
+    pithp_string_add(c->t, "            to[j0] = ");
     add_bits(c->t, p->dtype, p->value);
-    pithp_text_add(c->t, ";\n");
+    pithp_string_add(c->t, ";\n");
 }
 
 /* Fill the result, then copy the operand's elements that negative padding does not cut
@@ -316,13 +319,13 @@ static void add_pad(const call_text *c) {
     add_from(c, "fill", 1);
     add_to(c);
     pithp_inline_loops(c->t, 1, &c->result->count, true);
-    pithp_text_add(c->t, "            to[j0] = fill[0];\n");
+    pithp_string_add(c->t, "            to[j0] = fill[0];\n");
     pithp_inline_loops(c->t, rank, some, true);
-    pithp_text_print(c->t, "            to[%lld + ", (long long)to.offset);
+    pithp_string_print(c->t, "            to[%lld + ", (long long)to.offset);
     pithp_inline_index(c->t, rank, to.stride);
-    pithp_text_print(c->t, "] = x[%lld + ", (long long)from.offset);
+    pithp_string_print(c->t, "] = x[%lld + ", (long long)from.offset);
     pithp_inline_index(c->t, rank, from.stride);
-    pithp_text_add(c->t, "];\n");
+    pithp_string_add(c->t, "];\n");
 }
 
 /* ---- Dispatch ---- */
@@ -412,7 +415,7 @@ void pithp_inline_call(const pithp_frame *f, const pithp_step *step) {
         pithp_inline_dot(f, step);
         return;
     }
-    pithp_text_add(c.t, "        {\n");
+    pithp_string_add(c.t, "        {\n");
     add[kind_of(c.i)](&c);
-    pithp_text_add(c.t, "        }\n");
+    pithp_string_add(c.t, "        }\n");
 }

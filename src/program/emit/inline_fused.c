@@ -4,7 +4,7 @@
 #include "program/emit/inline.h"
 
 typedef struct fused_text {
-    pithp_text *t;
+    pithp_string *t;
     const pithp_frame *f;
     const pithp_step *step;
     const pithp_fused_step *a;
@@ -29,13 +29,13 @@ static bool is_pieced(const fused_text *x, int e) {
 static void add_element(const void *closure, int e) {
     const fused_text *x = closure;
     if (is_literal(x, e)) {
-        pithp_text_print(x->t, "q%d_%d", x->f->slot, (int)x->step->operands[e].value);
+        pithp_string_print(x->t, "q%d_%d", x->f->slot, (int)x->step->operands[e].value);
     } else if (is_pieced(x, e)) {
-        pithp_text_print(x->t, "p%d[first%d + j%d * step%d]", e, e, x->a->rank - 1, e);
+        pithp_string_print(x->t, "p%d[first%d + j%d * step%d]", e, e, x->a->rank - 1, e);
     } else {
-        pithp_text_print(x->t, "e%d[", e);
+        pithp_string_print(x->t, "e%d[", e);
         pithp_inline_index(x->t, x->a->rank, x->a->externals[e].stride);
-        pithp_text_add(x->t, "]");
+        pithp_string_add(x->t, "]");
     }
 }
 
@@ -43,13 +43,13 @@ static void add_element(const void *closure, int e) {
  * of the externals. */
 static void add_pointer(const fused_text *x, int e, pith_dtype dtype) {
     const char *type = pithp_dtype_spelling(dtype);
-    pithp_text_print(x->t, "        %s *const e%d = (%s *)(", type, e, type);
+    pithp_string_print(x->t, "        %s *const e%d = (%s *)(", type, e, type);
     pithp_frame_address(x->f, x->step->operands[e].value);
-    pithp_text_add(x->t, ")");
+    pithp_string_add(x->t, ")");
     if (e < x->a->external_count) /* the offset of a piece may be outside its value: only
                                      an index in its box is valid */
-        pithp_text_print(x->t, " + %lld", (long long)x->step->operands[e].offset);
-    pithp_text_add(x->t, ";\n");
+        pithp_string_print(x->t, " + %lld", (long long)x->step->operands[e].offset);
+    pithp_string_add(x->t, ";\n");
 }
 
 static void add_pointers(const fused_text *x) {
@@ -76,24 +76,24 @@ static void add_condition(const fused_text *x, int piece) {
     const pithp_box *box = &x->a->boxes[piece];
     for (int d = 0; d < x->a->rank - 1; d++) {
         if (box->begin[d] > 0)
-            pithp_text_print(x->t, "j%d >= %lld && ", d, (long long)box->begin[d]);
+            pithp_string_print(x->t, "j%d >= %lld && ", d, (long long)box->begin[d]);
         if (box->end[d] < x->a->shape[d])
-            pithp_text_print(x->t, "j%d < %lld && ", d, (long long)box->end[d]);
+            pithp_string_print(x->t, "j%d < %lld && ", d, (long long)box->end[d]);
     }
-    pithp_text_add(x->t, "1");
+    pithp_string_add(x->t, "1");
 }
 
 static void add_choice_pointer(const fused_text *x, int piece) {
-    pithp_text_print(x->t, "e%d", x->a->external_count + piece);
+    pithp_string_print(x->t, "e%d", x->a->external_count + piece);
 }
 static void add_choice_first(const fused_text *x, int piece) {
     const int e = x->a->external_count + piece;
-    pithp_text_print(x->t, "%lld + ", (long long)x->step->operands[e].offset);
+    pithp_string_print(x->t, "%lld + ", (long long)x->step->operands[e].offset);
     pithp_inline_index(x->t, x->a->rank - 1, x->a->externals[e].stride);
 }
 static void add_choice_step(const fused_text *x, int piece) {
-    pithp_text_print(x->t, "%lld",
-                     (long long)pithp_piece_of(x->a, piece)->stride[x->a->rank - 1]);
+    pithp_string_print(x->t, "%lld",
+                       (long long)pithp_piece_of(x->a, piece)->stride[x->a->rank - 1]);
 }
 
 /* Select among the pieces of external e by the index of the other axes; `add` emits the
@@ -108,26 +108,26 @@ add_choice(const fused_text *x, int e, void (*add)(const fused_text *x, int piec
             continue;
         if (before >= 0) {
             add_condition(x, before);
-            pithp_text_add(x->t, " ? ");
+            pithp_string_add(x->t, " ? ");
             add(x, before);
-            pithp_text_add(x->t, " : ");
+            pithp_string_add(x->t, " : ");
         }
         before = p;
     }
     add(x, before);
-    pithp_text_add(x->t, ";\n");
+    pithp_string_add(x->t, ";\n");
 }
 
 static void add_choices(const fused_text *x) {
     for (int e = 0; e < x->a->external_count; e++) {
         if (!is_pieced(x, e))
             continue;
-        pithp_text_print(x->t, "        const %s *const p%d = ",
-                         pithp_dtype_spelling(x->s.dtype[e]), e);
+        pithp_string_print(x->t, "        const %s *const p%d = ",
+                           pithp_dtype_spelling(x->s.dtype[e]), e);
         add_choice(x, e, add_choice_pointer);
-        pithp_text_print(x->t, "        const i64 first%d = ", e);
+        pithp_string_print(x->t, "        const i64 first%d = ", e);
         add_choice(x, e, add_choice_first);
-        pithp_text_print(x->t, "        const i64 step%d = ", e);
+        pithp_string_print(x->t, "        const i64 step%d = ", e);
         add_choice(x, e, add_choice_step);
     }
 }
@@ -149,24 +149,24 @@ static int64_t next_cut(const fused_text *x, int64_t from) {
 /* ---- Steps ---- */
 
 static void add_body(const fused_text *x) {
-    pithp_text_add(x->t, "        {\n");
+    pithp_string_add(x->t, "        {\n");
     pithp_step_text_index(&x->s, "            ", &(pithp_elements){add_element, x});
-    pithp_text_add(x->t, "        }\n");
+    pithp_string_add(x->t, "        }\n");
 }
 
 static void add_intervals(fused_text *x) {
     const int last = x->a->rank - 1;
     pithp_inline_loops(x->t, last, x->a->shape, false);
-    pithp_text_add(x->t, "        {\n");
+    pithp_string_add(x->t, "        {\n");
     for (x->begin = 0; x->begin < x->a->shape[last]; x->begin = x->end) {
         x->end = next_cut(x, x->begin);
-        pithp_text_add(x->t, "        {\n");
+        pithp_string_add(x->t, "        {\n");
         add_choices(x);
         pithp_inline_loop(x->t, last, x->begin, x->end, true);
         add_body(x);
-        pithp_text_add(x->t, "        }\n");
+        pithp_string_add(x->t, "        }\n");
     }
-    pithp_text_add(x->t, "        }\n");
+    pithp_string_add(x->t, "        }\n");
 }
 
 void pithp_inline_fused(const pithp_frame *f, const pithp_step *step) {
@@ -174,7 +174,7 @@ void pithp_inline_fused(const pithp_frame *f, const pithp_step *step) {
     if (step->spec->count == 0)
         return;
     pithp_step_text_begin(&x.s, x.t, x.a);
-    pithp_text_add(x.t, "        {\n");
+    pithp_string_add(x.t, "        {\n");
     add_pointers(&x);
     if (x.a->piece_count) {
         add_intervals(&x);
@@ -182,5 +182,5 @@ void pithp_inline_fused(const pithp_frame *f, const pithp_step *step) {
         pithp_inline_loops(x.t, x.a->rank, x.a->shape, true);
         add_body(&x);
     }
-    pithp_text_add(x.t, "        }\n");
+    pithp_string_add(x.t, "        }\n");
 }

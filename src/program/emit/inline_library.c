@@ -59,57 +59,57 @@ const void **pithp_inline_library_fill(pith_scope *s,
 
 static void add_address(const pithp_frame *f, pithp_value v) {
     pithp_frame_address(f, v);
-    pithp_text_add(f->x->t, ", ");
+    pithp_string_add(f->x->t, ", ");
 }
 
 static void add_call(const pithp_frame *f, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    pithp_text *t = f->x->t;
-    pithp_text_add(t, "        char *const at[] = {");
+    pithp_string *t = f->x->t;
+    pithp_string_add(t, "        char *const at[] = {");
     for (int k = 0; k < i->operand_count; k++)
         add_address(f, pithp_operands(f->plan->program, i)[k]);
     for (int k = 0; k < i->result_count; k++)
         add_address(f, i->result + k);
-    pithp_text_print(t,
-                     "w%d + %lld};\n"
-                     "        if (call(scope, a%d, at))\n            return;\n",
-                     f->number, (long long)step->temporary, f->x->slot++);
+    pithp_string_print(t,
+                       "w%d + %lld};\n"
+                       "        if (call(scope, a%d, at))\n            return;\n",
+                       f->number, (long long)step->temporary, f->x->slot++);
 }
 
 /* ---- Loops that are called with arguments ---- */
 
 /* Store an address in the arguments. */
 static void add_argument(const pithp_frame *f, pithp_value v, size_t offset) {
-    pithp_text_add(f->x->t, "        at = ");
+    pithp_string_add(f->x->t, "        at = ");
     pithp_frame_address(f, v);
-    pithp_text_print(
+    pithp_string_print(
         f->x->t, ";\n        __builtin_memcpy(args + %zu, &at, sizeof at);\n", offset);
 }
 
 static void add_copy(const pithp_frame *f, pithp_value from, size_t bytes) {
-    pithp_text_add(f->x->t, "        if (at != ");
+    pithp_string_add(f->x->t, "        if (at != ");
     pithp_frame_address(f, from);
-    pithp_text_add(f->x->t, ")\n            __builtin_memcpy(at, ");
+    pithp_string_add(f->x->t, ")\n            __builtin_memcpy(at, ");
     pithp_frame_address(f, from);
-    pithp_text_print(f->x->t, ", %zu);\n", bytes);
+    pithp_string_print(f->x->t, ", %zu);\n", bytes);
 }
 
 static void add_loop(const pithp_frame *f, int64_t count) {
-    pithp_text_print(f->x->t,
-                     "        ((void (*)(const void *, i64, i64))a%d)(args, 0, %lld);\n",
-                     f->x->slot++, (long long)count);
+    pithp_string_print(
+        f->x->t, "        ((void (*)(const void *, i64, i64))a%d)(args, 0, %lld);\n",
+        f->x->slot++, (long long)count);
 }
 
 static void add_kernel(const pithp_frame *f, const pithp_step *step) {
     const pithp_kernel_binding *b = &step->kernel->binding;
     const pithp_value *given = pithp_operands(f->plan->program, step->call);
     pithp_value made = step->call->result;
-    pithp_text *t = f->x->t;
-    pithp_text_print(t,
-                     "        _Alignas(16) char args[%d];\n"
-                     "        char *at;\n"
-                     "        __builtin_memcpy(args, a%d, sizeof args);\n",
-                     (int)b->kernel->args_bytes, f->x->slot);
+    pithp_string *t = f->x->t;
+    pithp_string_print(t,
+                       "        _Alignas(16) char args[%d];\n"
+                       "        char *at;\n"
+                       "        __builtin_memcpy(args, a%d, sizeof args);\n",
+                       (int)b->kernel->args_bytes, f->x->slot);
     for (int k = 0; k < b->kernel->arg_count; k++) {
         const pith_kernel_arg *arg = &b->kernel->args[k];
         const pithp_value from = pithp_kernel_is_given(arg->role) ? *given++ : -1;
@@ -121,24 +121,24 @@ static void add_kernel(const pithp_frame *f, const pithp_step *step) {
             add_copy(f, from, b->specs[k]->bytes);
     }
     add_argument(f, made, offsetof(pith_kernel_frame, report));
-    pithp_text_print(t, "        __builtin_memset(at, 0, %zu);\n", sizeof(pith_report));
+    pithp_string_print(t, "        __builtin_memset(at, 0, %zu);\n", sizeof(pith_report));
     f->x->slot++;
     add_loop(f, b->n * b->m);
 }
 
 static void add_draw(const pithp_frame *f, const pithp_step *step) {
     const pithp_draw_loop loop = draw_of(step);
-    pithp_text *t = f->x->t;
-    pithp_text_add(t, "        static const u64 packed[] = {");
+    pithp_string *t = f->x->t;
+    pithp_string_add(t, "        static const u64 packed[] = {");
     for (size_t k = 0; k < loop.bytes; k += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, loop.args + k, sizeof word);
-        pithp_text_print(t, "%s%lluu", k ? ", " : "", (unsigned long long)word);
+        pithp_string_print(t, "%s%lluu", k ? ", " : "", (unsigned long long)word);
     }
-    pithp_text_add(t, "};\n"
-                      "        _Alignas(8) char args[sizeof packed];\n"
-                      "        char *at;\n"
-                      "        __builtin_memcpy(args, packed, sizeof args);\n");
+    pithp_string_add(t, "};\n"
+                        "        _Alignas(8) char args[sizeof packed];\n"
+                        "        char *at;\n"
+                        "        __builtin_memcpy(args, packed, sizeof args);\n");
     for (int k = 0; k < step->call->operand_count; k++)
         add_argument(f, pithp_operands(f->plan->program, step->call)[k],
                      loop.operands[k]);
@@ -147,12 +147,12 @@ static void add_draw(const pithp_frame *f, const pithp_step *step) {
 }
 
 void pithp_inline_library(const pithp_frame *f, const pithp_step *step) {
-    pithp_text_add(f->x->t, "        {\n");
+    pithp_string_add(f->x->t, "        {\n");
     if (is_kernel(step))
         add_kernel(f, step);
     else if (draw_of(step).loops)
         add_draw(f, step);
     else
         add_call(f, step);
-    pithp_text_add(f->x->t, "        }\n");
+    pithp_string_add(f->x->t, "        }\n");
 }

@@ -96,16 +96,16 @@ void pithp_loop_fill(pith_scope *s,
 /* ---- Before the loops ---- */
 
 /* Load literals, named by the slot of their plan; returns the next slot. */
-static int add_literals(pithp_text *t, const pithp_step *step, int slot) {
+static int add_literals(pithp_string *t, const pithp_step *step, int slot) {
     for (int p = 0; p < step->call->program_count; p++) {
         const pithp_plan *plan = step->plans[p];
         for (pithp_value v = 0; v < plan->program->value_count; v++) {
             const pith_spec *spec = plan->program->values[v].spec;
             const char *type = pithp_dtype_spelling(spec->dtype);
             if (plan->places[v].store == PITHP_IN_LITERALS && spec->count > 0)
-                pithp_text_print(t, "    const %s q%d_%d = *(const %s *)(a%d + %lld);\n",
-                                 type, slot, (int)v, type, slot,
-                                 (long long)plan->places[v].at);
+                pithp_string_print(
+                    t, "    const %s q%d_%d = *(const %s *)(a%d + %lld);\n", type, slot,
+                    (int)v, type, slot, (long long)plan->places[v].at);
         }
         slot += 1 + (int)plan->program->constant_count;
         for (int64_t k = 0; k < plan->step_count; k++)
@@ -130,7 +130,7 @@ static void define(pithp_inlining *x, const pithp_step *step) {
         }
 }
 
-void pithp_emit_loop_functions(pithp_text *t,
+void pithp_emit_loop_functions(pithp_string *t,
                                pithp_emitted_ops *ops,
                                const pithp_step *step) {
     pithp_inlining x = {.t = t, .ops = ops};
@@ -143,7 +143,7 @@ void pithp_emit_loop_functions(pithp_text *t,
  * its workspace is s<number>. */
 typedef struct control_text {
     pithp_inlining *x;
-    pithp_text *t;
+    pithp_string *t;
     const pithp_plan *plan; /* with the step */
     const pithp_step *step;
     int number;
@@ -179,7 +179,8 @@ static const char *carry_type(const control_text *l, int k) {
 }
 
 static void add_carry(const control_text *l, int k) {
-    pithp_text_print(l->t, is_number(l, k) ? "(char *)&v%d_%d" : "c%d_%d", l->number, k);
+    pithp_string_print(l->t, is_number(l, k) ? "(char *)&v%d_%d" : "c%d_%d", l->number,
+                       k);
 }
 
 /* Whether a carry is in the result from the start, because the body updates it in place.
@@ -192,20 +193,20 @@ static void begin_carries(const control_text *l) {
     for (int k = 0; k < l->regions.carries.count; k++) {
         const int from = l->regions.carries.first + k;
         if (is_number(l, k))
-            pithp_text_print(l->t, "        %s v%d_%d = *(const %s *)p%d_%d;\n",
-                             carry_type(l, k), l->number, k, carry_type(l, k), l->number,
-                             from);
+            pithp_string_print(l->t, "        %s v%d_%d = *(const %s *)p%d_%d;\n",
+                               carry_type(l, k), l->number, k, carry_type(l, k),
+                               l->number, from);
         else if (is_in_place(l, k))
-            pithp_text_print(l->t,
-                             "        char *const c%d_%d = r%d_%d;\n"
-                             "        if (p%d_%d != c%d_%d)\n"
-                             "            __builtin_memcpy(c%d_%d, p%d_%d, %zu);\n",
-                             l->number, k, l->number, k, l->number, from, l->number, k,
-                             l->number, k, l->number, from,
-                             output_spec(body_of(l), k)->bytes);
+            pithp_string_print(l->t,
+                               "        char *const c%d_%d = r%d_%d;\n"
+                               "        if (p%d_%d != c%d_%d)\n"
+                               "            __builtin_memcpy(c%d_%d, p%d_%d, %zu);\n",
+                               l->number, k, l->number, k, l->number, from, l->number, k,
+                               l->number, k, l->number, from,
+                               output_spec(body_of(l), k)->bytes);
         else
-            pithp_text_print(l->t, "        char *c%d_%d = p%d_%d;\n", l->number, k,
-                             l->number, from);
+            pithp_string_print(l->t, "        char *c%d_%d = p%d_%d;\n", l->number, k,
+                               l->number, from);
     }
 }
 
@@ -217,26 +218,26 @@ static void finish_carries(const control_text *l) {
         if (is_forwarded(l, k) || is_in_place(l, k))
             continue;
         if (is_number(l, k))
-            pithp_text_print(l->t, "        *(%s *)r%d_%d = v%d_%d;\n", carry_type(l, k),
-                             n, k, n, k);
+            pithp_string_print(l->t, "        *(%s *)r%d_%d = v%d_%d;\n",
+                               carry_type(l, k), n, k, n, k);
         else if (bytes)
-            pithp_text_print(l->t,
-                             "        if (c%d_%d != r%d_%d)\n"
-                             "            __builtin_memcpy(r%d_%d, c%d_%d, %zu);\n",
-                             n, k, n, k, n, k, n, k, bytes);
+            pithp_string_print(l->t,
+                               "        if (c%d_%d != r%d_%d)\n"
+                               "            __builtin_memcpy(r%d_%d, c%d_%d, %zu);\n",
+                               n, k, n, k, n, k, n, k, bytes);
     }
 }
 
 static void begin_frame(const control_text *l, const pithp_frame *f) {
-    pithp_text_print(l->t, "        char *const w%d = s%d;\n        (void)w%d;\n",
-                     f->number, l->number, f->number);
+    pithp_string_print(l->t, "        char *const w%d = s%d;\n        (void)w%d;\n",
+                       f->number, l->number, f->number);
 }
 
 /* Input `input` of a frame is operand `operand`. */
 static void
 add_fixed(const control_text *l, const pithp_frame *f, int input, int operand) {
-    pithp_text_print(l->t, "        char *const i%d_%d = p%d_%d;\n", f->number, input,
-                     l->number, operand);
+    pithp_string_print(l->t, "        char *const i%d_%d = p%d_%d;\n", f->number, input,
+                       l->number, operand);
 }
 
 /* The constants of program b. */
@@ -255,9 +256,9 @@ static void add_constants(const control_text *l, const pithp_frame *f, int b) {
 static void add_carried_inputs(const control_text *l, const pithp_frame *f, int b) {
     const int first = pithp_region_first_carry(&l->regions, b);
     for (int k = 0; k < l->regions.carries.count; k++) {
-        pithp_text_print(l->t, "        char *const i%d_%d = ", f->number, first + k);
+        pithp_string_print(l->t, "        char *const i%d_%d = ", f->number, first + k);
         add_carry(l, k);
-        pithp_text_add(l->t, ";\n");
+        pithp_string_add(l->t, ";\n");
     }
 }
 
@@ -268,11 +269,11 @@ static void materialise(const control_text *l, const pithp_frame *f, int k) {
     const size_t bytes = output_spec(f->plan, k)->bytes;
     if ((place.store == PITHP_IN_OUTPUT && place.at == k) || bytes == 0)
         return;
-    pithp_text_print(l->t, "        if (o%d_%d != ", f->number, k);
+    pithp_string_print(l->t, "        if (o%d_%d != ", f->number, k);
     pithp_frame_address(f, f->plan->program->outputs[k]);
-    pithp_text_print(l->t, ")\n            __builtin_memcpy(o%d_%d, ", f->number, k);
+    pithp_string_print(l->t, ")\n            __builtin_memcpy(o%d_%d, ", f->number, k);
     pithp_frame_address(f, f->plan->program->outputs[k]);
-    pithp_text_print(l->t, ", %zu);\n", bytes);
+    pithp_string_print(l->t, ", %zu);\n", bytes);
 }
 
 /* Declare the outputs of the body's carries; forwarded ones have none. */
@@ -282,19 +283,19 @@ static void add_carried_outputs(const control_text *l, const pithp_frame *f) {
         if (forwards(l, k))
             continue;
         if (is_number(l, k))
-            pithp_text_print(l->t,
-                             "        %s n%d_%d;\n"
-                             "        char *const o%d_%d = (char *)&n%d_%d;\n",
-                             carry_type(l, k), n, k, f->number, k, n, k);
+            pithp_string_print(l->t,
+                               "        %s n%d_%d;\n"
+                               "        char *const o%d_%d = (char *)&n%d_%d;\n",
+                               carry_type(l, k), n, k, f->number, k, n, k);
         else if (is_in_place(l, k))
-            pithp_text_print(l->t, "        char *const o%d_%d = c%d_%d;\n", f->number, k,
-                             n, k);
+            pithp_string_print(l->t, "        char *const o%d_%d = c%d_%d;\n", f->number,
+                               k, n, k);
         else
-            pithp_text_print(l->t,
-                             "        char *const o%d_%d = c%d_%d == r%d_%d ? s%d + %zu "
-                             ": r%d_%d;\n",
-                             f->number, k, n, k, n, k, n, pithp_spare_offset(l->step, k),
-                             n, k);
+            pithp_string_print(
+                l->t,
+                "        char *const o%d_%d = c%d_%d == r%d_%d ? s%d + %zu "
+                ": r%d_%d;\n",
+                f->number, k, n, k, n, k, n, pithp_spare_offset(l->step, k), n, k);
     }
 }
 
@@ -306,26 +307,26 @@ static void advance(const control_text *l, const pithp_frame *f) {
         if (forwards(l, k))
             continue;
         if (is_number(l, k))
-            pithp_text_print(l->t, "        v%d_%d = n%d_%d;\n", l->number, k, l->number,
-                             k);
+            pithp_string_print(l->t, "        v%d_%d = n%d_%d;\n", l->number, k,
+                               l->number, k);
         else if (!is_in_place(l, k))
-            pithp_text_print(l->t, "        c%d_%d = o%d_%d;\n", l->number, k, f->number,
-                             k);
+            pithp_string_print(l->t, "        c%d_%d = o%d_%d;\n", l->number, k,
+                               f->number, k);
     }
 }
 
 static void add_while(const control_text *l) {
     begin_carries(l);
-    pithp_text_add(l->t, "        for (;;) {\n        b8 continues;\n        {\n");
+    pithp_string_add(l->t, "        for (;;) {\n        b8 continues;\n        {\n");
     const pithp_frame cond = pithp_frame_open(l->x, l->step->plans[0]);
     begin_frame(l, &cond);
     add_constants(l, &cond, 0);
     add_carried_inputs(l, &cond, 0);
-    pithp_text_print(l->t, "        char *const o%d_0 = (char *)&continues;\n",
-                     cond.number);
+    pithp_string_print(l->t, "        char *const o%d_0 = (char *)&continues;\n",
+                       cond.number);
     pithp_frame_steps(&cond);
     materialise(l, &cond, 0);
-    pithp_text_add(l->t, "        }\n        if (!continues)\n            break;\n");
+    pithp_string_add(l->t, "        }\n        if (!continues)\n            break;\n");
     const pithp_frame body = pithp_frame_open(l->x, body_of(l));
     begin_frame(l, &body);
     add_constants(l, &body, l->regions.body);
@@ -333,7 +334,7 @@ static void add_while(const control_text *l) {
     add_carried_outputs(l, &body);
     pithp_frame_steps(&body);
     advance(l, &body);
-    pithp_text_add(l->t, "        }\n");
+    pithp_string_add(l->t, "        }\n");
     finish_carries(l);
 }
 
@@ -343,29 +344,29 @@ static void add_scan(const control_text *l) {
     const pithp_operand_group xs = l->regions.groups[PITHP_SCAN_XS];
     const int n = l->number;
     begin_carries(l);
-    pithp_text_print(l->t,
-                     "        for (i64 t%d = 0; t%d < %lld; t%d++) {\n"
-                     "        const i64 row%d = %lld %s t%d;\n",
-                     n, n, (long long)params->length, n, n,
-                     params->reverse ? (long long)params->length - 1 : 0LL,
-                     params->reverse ? "-" : "+", n);
+    pithp_string_print(l->t,
+                       "        for (i64 t%d = 0; t%d < %lld; t%d++) {\n"
+                       "        const i64 row%d = %lld %s t%d;\n",
+                       n, n, (long long)params->length, n, n,
+                       params->reverse ? (long long)params->length - 1 : 0LL,
+                       params->reverse ? "-" : "+", n);
     const pithp_frame f = pithp_frame_open(l->x, l->step->plans[0]);
     begin_frame(l, &f);
     add_constants(l, &f, 0);
     add_carried_inputs(l, &f, 0);
     for (int k = xs.first; k < xs.first + xs.count; k++) /* operands are inputs */
-        pithp_text_print(
+        pithp_string_print(
             l->t, "        char *const i%d_%d = p%d_%d + row%d * %zu;\n", f.number, k, n,
             k, n, pithp_value_spec(f.plan->program, f.plan->program->inputs[k])->bytes);
     add_carried_outputs(l, &f);
     for (int k = l->regions.carries.count; k < i->result_count; k++)
-        pithp_text_print(l->t, "        char *const o%d_%d = r%d_%d + row%d * %zu;\n",
-                         f.number, k, n, k, n, output_spec(f.plan, k)->bytes);
+        pithp_string_print(l->t, "        char *const o%d_%d = r%d_%d + row%d * %zu;\n",
+                           f.number, k, n, k, n, output_spec(f.plan, k)->bytes);
     pithp_frame_steps(&f);
     for (int k = l->regions.carries.count; k < i->result_count; k++)
         materialise(l, &f, k);
     advance(l, &f);
-    pithp_text_add(l->t, "        }\n");
+    pithp_string_add(l->t, "        }\n");
     finish_carries(l);
 }
 
@@ -375,8 +376,8 @@ static void add_branch(const control_text *l, int k) {
     begin_frame(l, &f);
     add_constants(l, &f, k);
     for (int o = 0; o < i->result_count; o++)
-        pithp_text_print(l->t, "        char *const o%d_%d = r%d_%d;\n", f.number, o,
-                         l->number, o);
+        pithp_string_print(l->t, "        char *const o%d_%d = r%d_%d;\n", f.number, o,
+                           l->number, o);
     pithp_frame_steps(&f);
     for (int o = 0; o < i->result_count; o++)
         materialise(l, &f, o);
@@ -384,17 +385,17 @@ static void add_branch(const control_text *l, int k) {
 
 static void add_cond(const control_text *l, pith_dtype index) {
     const int branches = l->step->call->program_count;
-    pithp_text_print(l->t, "        const %s at%d = *(const %s *)p%d_%d;\n",
-                     pithp_dtype_spelling(index), l->number, pithp_dtype_spelling(index),
-                     l->number, PITHP_COND_INDEX);
+    pithp_string_print(l->t, "        const %s at%d = *(const %s *)p%d_%d;\n",
+                       pithp_dtype_spelling(index), l->number,
+                       pithp_dtype_spelling(index), l->number, PITHP_COND_INDEX);
     for (int k = 0; k < branches; k++) { /* clamped */
         if (k < branches - 1)
-            pithp_text_print(l->t, "        %sif (at%d <= %d) {\n", k ? "else " : "",
-                             l->number, k);
+            pithp_string_print(l->t, "        %sif (at%d <= %d) {\n", k ? "else " : "",
+                               l->number, k);
         else
-            pithp_text_add(l->t, k ? "        else {\n" : "        {\n");
+            pithp_string_add(l->t, k ? "        else {\n" : "        {\n");
         add_branch(l, k);
-        pithp_text_add(l->t, "        }\n");
+        pithp_string_add(l->t, "        }\n");
     }
 }
 
@@ -419,28 +420,28 @@ control_text_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *ste
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
     const control_text l = control_text_of(f->x, f->plan, step);
     const pithp_program *p = f->plan->program;
-    pithp_text_add(l.t, "        {\n");
+    pithp_string_add(l.t, "        {\n");
     for (int k = 0; k < step->call->operand_count; k++) {
-        pithp_text_print(l.t, "        char *const p%d_%d = ", l.number, k);
+        pithp_string_print(l.t, "        char *const p%d_%d = ", l.number, k);
         pithp_frame_address(f, pithp_operands(p, step->call)[k]);
-        pithp_text_add(l.t, ";\n");
+        pithp_string_add(l.t, ";\n");
     }
     for (int k = 0; k < step->call->result_count; k++) {
-        pithp_text_print(l.t, "        char *const r%d_%d = ", l.number, k);
+        pithp_string_print(l.t, "        char *const r%d_%d = ", l.number, k);
         pithp_frame_address(f, step->call->result + k);
-        pithp_text_add(l.t, ";\n");
+        pithp_string_add(l.t, ";\n");
     }
-    pithp_text_print(l.t, "        char *const s%d = w%d + %lld;\n        (void)s%d;\n",
-                     l.number, f->number, (long long)step->temporary, l.number);
+    pithp_string_print(l.t, "        char *const s%d = w%d + %lld;\n        (void)s%d;\n",
+                       l.number, f->number, (long long)step->temporary, l.number);
     add_control(&l, step->call->operand_count
                         ? pithp_value_spec(p, pithp_operands(p, step->call)[0])->dtype
                         : PITH_I64);
-    pithp_text_add(l.t, "        }\n");
+    pithp_string_add(l.t, "        }\n");
 }
 
 /* ---- The function ---- */
 
-void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *step) {
+void pithp_emit_loop(pithp_string *t, const pithp_plan *plan, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     const bool timed = plan->profile != NULL;
     pithp_inlining x = {.t = t,
@@ -449,29 +450,30 @@ void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *st
                         .first_entry = step->plans[0]->first_entry};
     const control_text l = control_text_of(&x, plan, step);
     const int results = i->operand_count, workspace = results + i->result_count;
-    pithp_text_add(t, "(const void *args, i64 begin, i64 end) {\n"
-                      "    char *const *const table = (char *const *)args;\n");
+    pithp_string_add(t, "(const void *args, i64 begin, i64 end) {\n"
+                        "    char *const *const table = (char *const *)args;\n");
     for (int k = first_slot(step); k < pithp_loop_addresses(step); k++)
-        pithp_text_print(t, "    char *const a%d = table[%d];\n", k, k);
+        pithp_string_print(t, "    char *const a%d = table[%d];\n", k, k);
     for (int k = 0; k < i->operand_count; k++)
-        pithp_text_print(t, "    char *const p%d_%d = table[%d];\n", l.number, k, k);
+        pithp_string_print(t, "    char *const p%d_%d = table[%d];\n", l.number, k, k);
     for (int k = 0; k < i->result_count; k++)
-        pithp_text_print(t, "    char *const r%d_%d = table[%d];\n", l.number, k,
-                         results + k);
-    pithp_text_print(t,
-                     "    char *const s%d = table[%d];\n"
-                     "    void *const scope = table[%d];\n"
-                     "    i32 (*const call)(void *, const void *, char *const *) =\n"
-                     "        (i32 (*)(void *, const void *, char *const *))table[%d];\n"
-                     "    (void)scope;\n    (void)call;\n",
-                     l.number, workspace, scope_slot(step), scope_slot(step) + 1);
+        pithp_string_print(t, "    char *const r%d_%d = table[%d];\n", l.number, k,
+                           results + k);
+    pithp_string_print(
+        t,
+        "    char *const s%d = table[%d];\n"
+        "    void *const scope = table[%d];\n"
+        "    i32 (*const call)(void *, const void *, char *const *) =\n"
+        "        (i32 (*)(void *, const void *, char *const *))table[%d];\n"
+        "    (void)scope;\n    (void)call;\n",
+        l.number, workspace, scope_slot(step), scope_slot(step) + 1);
     if (timed)
-        pithp_text_print(t,
-                         "    u64 (*const ticks)(void) = (u64 (*)(void))table[%d];\n"
-                         "    u64 *const tally = (u64 *)(void *)table[%d];\n"
-                         "    u64 lap = ticks();\n",
-                         scope_slot(step) + 2, scope_slot(step) + 3);
+        pithp_string_print(t,
+                           "    u64 (*const ticks)(void) = (u64 (*)(void))table[%d];\n"
+                           "    u64 *const tally = (u64 *)(void *)table[%d];\n"
+                           "    u64 lap = ticks();\n",
+                           scope_slot(step) + 2, scope_slot(step) + 3);
     add_literals(t, step, first_slot(step));
     add_control(&l, PITH_I64);
-    pithp_text_add(t, "}\n");
+    pithp_string_add(t, "}\n");
 }

@@ -37,9 +37,9 @@ void pithp_loop_fill(pith_scope *s,
 /* Emit the functions that a loop needs; then the loop's parameters and body, to follow
  * its name: (const void *args, i64 begin, i64 end) { ... } The function ignores begin and
  * end. */
-void pithp_emit_loop_functions(pithp_text *t,
+void pithp_emit_loop_functions(pithp_string *t,
                                pithp_emitted_ops *ops,
                                const pithp_step *step);
-void pithp_emit_loop(pithp_text *t, const pithp_plan *plan, const pithp_step *step);
+void pithp_emit_loop(pithp_string *t, const pithp_plan *plan, const pithp_step *step);
 
 #endif

@@ -48,27 +48,27 @@ static int written_by(const pithp_fused_step *a) {
 
 static void add_from(const void *closure, int e) {
     const pithp_step_text *x = closure;
-    pithp_text_print(x->t, x->is_hoisted[e] ? "from.x%d" : "from.x%d[i]", e);
+    pithp_string_print(x->t, x->is_hoisted[e] ? "from.x%d" : "from.x%d[i]", e);
 }
 
 /* Emit NAME_from and NAME_open. */
 static void add_open(const pithp_step_text *x, const char *name) {
-    pithp_text_print(x->t, "typedef struct %s_from {\n", name);
+    pithp_string_print(x->t, "typedef struct %s_from {\n", name);
     for (int e = 0; e < x->a->external_count; e++)
         if (x->is_read[e])
-            pithp_text_print(x->t,
-                             x->is_hoisted[e] ? "    %s x%d;\n" : "    const %s *x%d;\n",
-                             pithp_dtype_spelling(x->dtype[e]), e);
-    pithp_text_print(x->t,
-                     "} %s_from;\n"
-                     "M_FN %s_from %s_open(char *const *at) {\n    %s_from from;\n",
-                     name, name, name, name);
+            pithp_string_print(
+                x->t, x->is_hoisted[e] ? "    %s x%d;\n" : "    const %s *x%d;\n",
+                pithp_dtype_spelling(x->dtype[e]), e);
+    pithp_string_print(x->t,
+                       "} %s_from;\n"
+                       "M_FN %s_from %s_open(char *const *at) {\n    %s_from from;\n",
+                       name, name, name, name);
     for (int e = 0; e < x->a->external_count; e++)
         if (x->is_read[e])
-            pithp_text_print(x->t, "    from.x%d = %s(const %s *)at[%d];\n", e,
-                             x->is_hoisted[e] ? "*" : "",
-                             pithp_dtype_spelling(x->dtype[e]), e);
-    pithp_text_add(x->t, "    return from;\n}\n");
+            pithp_string_print(x->t, "    from.x%d = %s(const %s *)at[%d];\n", e,
+                               x->is_hoisted[e] ? "*" : "",
+                               pithp_dtype_spelling(x->dtype[e]), e);
+    pithp_string_add(x->t, "    return from;\n}\n");
 }
 
 static void
@@ -76,14 +76,14 @@ add_element(const pithp_step_text *x, const char *name, const pithp_text_reducer
     char element[PITHP_ELEMENT_NAME_BYTES];
     pithp_step_text inner = *x; /* no variable is declared before the loops */
     memset(inner.is_hoisted, 0, (size_t)x->a->external_count * sizeof *inner.is_hoisted);
-    pithp_text_print(x->t, "M_FN %s %s_element(const %s_from from, i64 i) {\n",
-                     r->accumulator, name, name);
+    pithp_string_print(x->t, "M_FN %s %s_element(const %s_from from, i64 i) {\n",
+                       r->accumulator, name, name);
     pithp_step_text_values(&inner, "    ", &(pithp_elements){add_from, x});
     pithp_step_text_element(x, written_by(x->a), element);
-    pithp_text_print(x->t, "    return %s(%s);\n}\n", r->loaded, element);
+    pithp_string_print(x->t, "    return %s(%s);\n}\n", r->loaded, element);
 }
 
-void pithp_emit_map_reduce(pithp_text *t,
+void pithp_emit_map_reduce(pithp_string *t,
                            const char *name,
                            const pithp_fused_step *step,
                            pithp_map_reduce map_reduce) {
@@ -94,7 +94,7 @@ void pithp_emit_map_reduce(pithp_text *t,
         x.is_hoisted[e] = pithp_is_uniform(step, &step->externals[e]);
     add_open(&x, name);
     add_element(&x, name, r);
-    pithp_text_print(t, "M_MAP_REDUCE_%s(%s, %s, %s, %s)\n",
-                     map_reduce.rows ? "ROWS" : "COLUMNS", name, r->accumulator,
-                     r->identity, r->combine);
+    pithp_string_print(t, "M_MAP_REDUCE_%s(%s, %s, %s, %s)\n",
+                       map_reduce.rows ? "ROWS" : "COLUMNS", name, r->accumulator,
+                       r->identity, r->combine);
 }

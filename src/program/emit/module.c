@@ -23,7 +23,7 @@ typedef struct function {
 } function;
 
 typedef struct module {
-    pithp_text *t;
+    pithp_string *t;
     char prefix[PITHP_PREFIX_BYTES];
     pithp_emitted_ops ops;
     /* Capacity: the steps of all plans. */
@@ -58,7 +58,7 @@ static int32_t function_of(module *x,
 
 static void declare(const module *x, int32_t number, char name[PITHP_STEP_NAME_BYTES]) {
     pithp_step_name(name, x->prefix, number);
-    pithp_text_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
+    pithp_string_print(x->t, "void %s(const void *args, i64 begin, i64 end);\n", name);
 }
 
 static int32_t add_fused(module *x, const pithp_plan *plan, const pithp_step *whole) {
@@ -85,7 +85,7 @@ static int32_t add_loop(module *x, const pithp_plan *plan, const pithp_step *ste
     pithp_hash_index_add(&x->index, 0);
     pithp_emit_loop_functions(x->t, &x->ops, step);
     declare(x, number, name);
-    pithp_text_print(x->t, "void %s", name);
+    pithp_string_print(x->t, "void %s", name);
     pithp_emit_loop(x->t, plan, step);
     return number;
 }
@@ -98,7 +98,7 @@ static void add_plan(module *x, const pithp_plan *plan, int32_t *functions) {
                                                      : -1;
 }
 
-bool pithp_emit_host_all(pithp_text *t,
+bool pithp_emit_host_all(pithp_string *t,
                          pithp_plan *const *plans,
                          int64_t count,
                          int32_t *const *functions,
@@ -114,7 +114,7 @@ bool pithp_emit_host_all(pithp_text *t,
     }
     pithp_debug_prefix(x.prefix, plans[0]);
     x.ops.as_macros = pithp_debug_lines();
-    pithp_text_add(t, pithp_text_host);
+    pithp_string_add(t, pithp_text_host);
     pithp_debug_prologue(t);
     for (int64_t k = 0; k < count; k++)
         add_plan(&x, plans[k], functions[k]);
@@ -127,6 +127,6 @@ bool pithp_emit_host_all(pithp_text *t,
     return any && !t->failed;
 }
 
-bool pithp_emit_host(pithp_text *t, pithp_plan *plan, int32_t *functions, bool *maths) {
+bool pithp_emit_host(pithp_string *t, pithp_plan *plan, int32_t *functions, bool *maths) {
     return pithp_emit_host_all(t, &plan, 1, &functions, maths);
 }

@@ -60,17 +60,17 @@ int pithp_nest_describe(const pithp_fused_step *a, int8_t bytes[PITHP_NEST_BYTES
 /* Axes are numbered from the last one: the text does not depend on those before the
  * run. */
 static void add_stride(const nest *n, int e, int d) {
-    pithp_text_print(n->x->t, "s%d_%d", e, n->a->rank - d);
+    pithp_string_print(n->x->t, "s%d_%d", e, n->a->rank - d);
 }
 
 static void declare_strides(const nest *n, int e) {
     for (int d = n->run; d < n->a->rank; d++) {
         if (stride_of(n, e, d) != OF_ARGUMENTS)
             continue;
-        pithp_text_add(n->x->t, "    const i64 ");
+        pithp_string_add(n->x->t, "    const i64 ");
         add_stride(n, e, d);
-        pithp_text_print(n->x->t, " = a->stride[%d][a->rank - %d];\n",
-                         pithp_kernel_strided_index(n->a, e), n->a->rank - d);
+        pithp_string_print(n->x->t, " = a->stride[%d][a->rank - %d];\n",
+                           pithp_kernel_strided_index(n->a, e), n->a->rank - d);
     }
 }
 
@@ -79,10 +79,10 @@ static void add_term(const nest *n, const char *times, int e, int d) {
     const int stride = stride_of(n, e, d);
     if (stride == 0)
         return;
-    pithp_text_print(n->x->t, stride == -1 ? " - %s" : " + %s", times);
+    pithp_string_print(n->x->t, stride == -1 ? " - %s" : " + %s", times);
     if (stride != OF_ARGUMENTS)
         return;
-    pithp_text_add(n->x->t, " * ");
+    pithp_string_add(n->x->t, " * ");
     add_stride(n, e, d);
 }
 
@@ -117,20 +117,21 @@ static int gather_of(const nest *n, int e) {
 static void add_gathered(const nest *n, int e, const pithp_fused_gather *gather) {
     const bool drops = gather->mode == PITHP_INDEX_DROP;
     if (n->in_range) {
-        pithp_text_print(n->x->t, "e%d[t%d[i]]", e, e);
+        pithp_string_print(n->x->t, "e%d[t%d[i]]", e, e);
         return;
     }
     if (drops)
-        pithp_text_print(n->x->t, "m_gathered_%s(e%d, ",
-                         pithp_dtype_spelling(n->x->dtype[e]), e);
+        pithp_string_print(n->x->t, "m_gathered_%s(e%d, ",
+                           pithp_dtype_spelling(n->x->dtype[e]), e);
     else
-        pithp_text_print(n->x->t, "e%d[", e);
-    pithp_text_print(n->x->t, "m_position((i64)t%d[i], extent%d, %d, %d, %d)", e, e,
-                     gather->mode, !gather->no_negative, gather->index_dtype == PITH_U64);
+        pithp_string_print(n->x->t, "e%d[", e);
+    pithp_string_print(n->x->t, "m_position((i64)t%d[i], extent%d, %d, %d, %d)", e, e,
+                       gather->mode, !gather->no_negative,
+                       gather->index_dtype == PITH_U64);
     if (drops)
-        pithp_text_print(n->x->t, ", fill%d)", e);
+        pithp_string_print(n->x->t, ", fill%d)", e);
     else
-        pithp_text_add(n->x->t, "]");
+        pithp_string_add(n->x->t, "]");
 }
 
 static void add_element(const void *closure, int e) {
@@ -139,17 +140,17 @@ static void add_element(const void *closure, int e) {
     if (gather >= 0) {
         add_gathered(n, e, &n->a->gathers[gather]);
     } else if (is_invariant(n, e)) {
-        pithp_text_print(n->x->t, "h%d_%lld", e, (long long)n->element);
+        pithp_string_print(n->x->t, "h%d_%lld", e, (long long)n->element);
     } else if (is_strided(n, e)) {
-        pithp_text_print(n->x->t, "e%d[0", e);
+        pithp_string_print(n->x->t, "e%d[0", e);
         add_term(n, "i", e, n->run);
         add_within(n, e);
-        pithp_text_add(n->x->t, "]");
+        pithp_string_add(n->x->t, "]");
     } else if (n->cell == 1) {
-        pithp_text_print(n->x->t, "e%d[i]", e);
+        pithp_string_print(n->x->t, "e%d[i]", e);
     } else {
-        pithp_text_print(n->x->t, "e%d[i * %lld + %lld]", e, (long long)n->cell,
-                         (long long)n->element);
+        pithp_string_print(n->x->t, "e%d[i * %lld + %lld]", e, (long long)n->cell,
+                           (long long)n->element);
     }
 }
 
@@ -165,13 +166,13 @@ static void set_element(nest *n, int64_t element) {
 static void declare_invariant(const nest *n, int e) {
     const char *type = pithp_dtype_spelling(n->x->dtype[e]);
     if (n->cell == 1)
-        pithp_text_print(n->x->t, "        const %s x%d = e%d[0", type, e, e);
+        pithp_string_print(n->x->t, "        const %s x%d = e%d[0", type, e, e);
     else
-        pithp_text_print(n->x->t, "        const %s h%d_%lld = e%d[0", type, e,
-                         (long long)n->element, e);
+        pithp_string_print(n->x->t, "        const %s h%d_%lld = e%d[0", type, e,
+                           (long long)n->element, e);
     if (is_strided(n, e))
         add_within(n, e);
-    pithp_text_add(n->x->t, "];\n");
+    pithp_string_add(n->x->t, "];\n");
 }
 
 /* ---- The function ---- */
@@ -180,7 +181,7 @@ static void declare_invariant(const nest *n, int e) {
 static void declare_gather(const nest *n, int e, int k) {
     const char *type = pithp_dtype_spelling(n->x->dtype[e]),
                *index = pithp_dtype_spelling((pith_dtype)n->a->gathers[k].index_dtype);
-    pithp_text_print(
+    pithp_string_print(
         n->x->t,
         "        %s *const e%d = (%s *)a->at[%d];\n"
         "        const %s *const t%d = (const %s *)a->gathers[%d].index + first;\n"
@@ -197,40 +198,40 @@ static void declare_externals(const nest *n) {
             declare_gather(n, e, gather_of(n, e));
             continue;
         }
-        pithp_text_print(n->x->t, "        %s *const e%d = (%s *)a->at[%d]", type, e,
-                         type, e);
+        pithp_string_print(n->x->t, "        %s *const e%d = (%s *)a->at[%d]", type, e,
+                           type, e);
         if (is_strided(n, e))
-            pithp_text_print(n->x->t, " + offset[%d];\n",
-                             pithp_kernel_strided_index(n->a, e));
+            pithp_string_print(n->x->t, " + offset[%d];\n",
+                               pithp_kernel_strided_index(n->a, e));
         else
-            pithp_text_add(n->x->t, pithp_is_uniform(n->a, &n->a->externals[e])
-                                        ? ";\n"
-                                        : " + first;\n");
+            pithp_string_add(n->x->t, pithp_is_uniform(n->a, &n->a->externals[e])
+                                          ? ";\n"
+                                          : " + first;\n");
     }
 }
 
 /* Loop versioning: each block checks its indices first. Usually none is negative or out
  * of range, and the block runs a loop without index rules. */
 static void add_gathers(nest *n) {
-    pithp_text *t = n->x->t;
-    pithp_text_print(t,
-                     "        for (i64 block = 0; block < n; block += %d) {\n"
-                     "        const i64 stop = n - block < %d ? n : block + %d;\n"
-                     "        b8 inside = 1;\n",
-                     PITHP_GATHER_AT_ONCE, PITHP_GATHER_AT_ONCE, PITHP_GATHER_AT_ONCE);
+    pithp_string *t = n->x->t;
+    pithp_string_print(t,
+                       "        for (i64 block = 0; block < n; block += %d) {\n"
+                       "        const i64 stop = n - block < %d ? n : block + %d;\n"
+                       "        b8 inside = 1;\n",
+                       PITHP_GATHER_AT_ONCE, PITHP_GATHER_AT_ONCE, PITHP_GATHER_AT_ONCE);
     for (int k = 0; k < n->a->gather_count; k++) {
         const pithp_fused_gather *gather = &n->a->gathers[k];
-        pithp_text_print(
+        pithp_string_print(
             t, "        inside &= m_inside_%s(t%d + block, stop - block, extent%d);\n",
             pithp_dtype_spelling((pith_dtype)gather->index_dtype), gather->external,
             gather->external);
     }
     for (int inside = 1; inside >= 0; inside--) {
-        pithp_text_add(t, inside ? "        if (inside) {\n" : "        } else {\n");
+        pithp_string_add(t, inside ? "        if (inside) {\n" : "        } else {\n");
         n->in_range = inside;
         pithp_step_text_loops(n->x, "block", "stop", &(pithp_elements){add_element, n});
     }
-    pithp_text_add(t, "        }\n        }\n");
+    pithp_string_add(t, "        }\n        }\n");
 }
 
 /* Emit the loop over elements. */
@@ -254,49 +255,49 @@ static void add_cells(nest *n) {
             if (is_invariant(n, e))
                 declare_invariant(n, e);
     }
-    pithp_text_print(n->x->t,
-                     "        M_LOOP\n"
-                     "        for (i64 i = 0; i < n / %lld; i++) {\n",
-                     (long long)n->cell);
+    pithp_string_print(n->x->t,
+                       "        M_LOOP\n"
+                       "        for (i64 i = 0; i < n / %lld; i++) {\n",
+                       (long long)n->cell);
     for (int64_t k = 0; k < n->cell; k++) {
         set_element(n, k);
-        pithp_text_add(n->x->t, "            {\n");
+        pithp_string_add(n->x->t, "            {\n");
         pithp_step_text_index(n->x, "                ",
                               &(pithp_elements){add_element, n});
-        pithp_text_add(n->x->t, "            }\n");
+        pithp_string_add(n->x->t, "            }\n");
     }
-    pithp_text_add(n->x->t, "        }\n");
+    pithp_string_add(n->x->t, "        }\n");
 }
 
 /* Emit the part of a range that is not a whole cell, element by element. */
 static void add_ends(const nest *n, const char *name) {
-    pithp_text_print(n->x->t,
-                     "        if (first %% %lld || end - first < %lld) {\n"
-                     "            %s_index(a, first);\n"
-                     "            n = 1;\n"
-                     "            continue;\n"
-                     "        }\n",
-                     (long long)n->cell, (long long)n->cell, name);
+    pithp_string_print(n->x->t,
+                       "        if (first %% %lld || end - first < %lld) {\n"
+                       "            %s_index(a, first);\n"
+                       "            n = 1;\n"
+                       "            continue;\n"
+                       "        }\n",
+                       (long long)n->cell, (long long)n->cell, name);
 }
 
 static void add_index_function(const nest *n, const char *name) {
-    pithp_text_print(n->x->t, "static void %s_index(const %s_args *a, i64 i) {\n", name,
-                     name);
+    pithp_string_print(n->x->t, "static void %s_index(const %s_args *a, i64 i) {\n", name,
+                       name);
     pithp_kernel_text_index(n->x, "    ");
-    pithp_text_add(n->x->t, "}\n");
+    pithp_string_add(n->x->t, "}\n");
 }
 
 /* Emit the bounds of a run, and its offset in each memory. */
 static void begin_run(const nest *n) {
     const int strided = pithp_kernel_strided_before(n->a, n->a->external_count);
-    pithp_text_print(n->x->t,
-                     "        const i64 row = a->shape[a->rank - %d] * %lld;\n"
-                     "        const i64 left = row - first %% row, asked = end - first;\n"
-                     "        n = (asked < left ? asked : left) / %lld * %lld;\n",
-                     n->a->rank - n->run, (long long)n->cell, (long long)n->cell,
-                     (long long)n->cell);
+    pithp_string_print(
+        n->x->t,
+        "        const i64 row = a->shape[a->rank - %d] * %lld;\n"
+        "        const i64 left = row - first %% row, asked = end - first;\n"
+        "        n = (asked < left ? asked : left) / %lld * %lld;\n",
+        n->a->rank - n->run, (long long)n->cell, (long long)n->cell, (long long)n->cell);
     if (strided) /* else all externals are piecewise */
-        pithp_text_print(
+        pithp_string_print(
             n->x->t,
             "        i64 offset[%d];\n"
             "        m_walk(first, a->rank, a->shape, a->stride, %d, offset);\n",
@@ -327,15 +328,15 @@ void pithp_emit_nest(pithp_step_text *x, const char *name) {
     pithp_kernel_text_arguments(x, name);
     if (n.cell > 1)
         add_index_function(&n, name);
-    pithp_text_print(x->t,
-                     "%svoid %s%s(const void *args, i64 begin, i64 end) {\n"
-                     "    const %s_args *const a = (const %s_args *)args;\n",
-                     neighbour ? "M_FN " : "", name, neighbour ? "_rows" : "", name,
-                     name);
+    pithp_string_print(x->t,
+                       "%svoid %s%s(const void *args, i64 begin, i64 end) {\n"
+                       "    const %s_args *const a = (const %s_args *)args;\n",
+                       neighbour ? "M_FN " : "", name, neighbour ? "_rows" : "", name,
+                       name);
     for (int e = 0; e < x->a->external_count; e++)
         if (is_strided(&n, e))
             declare_strides(&n, e);
-    pithp_text_add(x->t, "    for (i64 first = begin, n; first < end; first += n) {\n");
+    pithp_string_add(x->t, "    for (i64 first = begin, n; first < end; first += n) {\n");
     if (n.cell > 1)
         add_ends(&n, name);
     begin_run(&n);
@@ -343,7 +344,7 @@ void pithp_emit_nest(pithp_step_text *x, const char *name) {
         add_cells(&n);
     else
         add_run(&n);
-    pithp_text_add(x->t, "    }\n}\n");
+    pithp_string_add(x->t, "    }\n}\n");
     if (neighbour)
-        pithp_text_print(x->t, "M_BY_SIZE(%s, %d)\n", name, neighbour);
+        pithp_string_print(x->t, "M_BY_SIZE(%s, %d)\n", name, neighbour);
 }

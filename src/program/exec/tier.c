@@ -226,14 +226,14 @@ find_functions(const struct pithp_tier *c, pithp_module *m, pithp_error *e) {
 
 static bool emit(struct pithp_tier *c) {
     pithp_compile_options options = {.name = "a program"};
-    pithp_text text;
-    pithp_text_begin(&text, c->up.runtime);
+    pithp_string text;
+    pithp_string_begin(&text, c->up.runtime);
     pithp_debug_prefix(c->prefix, c->plan);
     if (pithp_emit_host(&text, c->plan, c->functions, &c->maths) &&
         pithp_debug_directives(&text, c->prefix, ".c", options.file, sizeof options.file))
         c->code =
             pithp_code_make(pithp_runtime_device(c->up.runtime), text.bytes, &options);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return c->code != NULL;
 }
 
@@ -280,11 +280,11 @@ typedef struct together {
 } together;
 
 static pithp_code *compile_together(pith_scope *s, const together *t) {
-    pithp_text text;
+    pithp_string text;
     pithp_code *code = NULL;
     pithp_compile_options options = {.name = "programs"};
     bool maths;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string_begin(&text, s->runtime);
     for (int64_t k = 0; k < t->count; k++) {
         t->plans[k] = t->list[k]->plan;
         t->functions[k] = t->list[k]->tier->functions;
@@ -296,7 +296,7 @@ static pithp_code *compile_together(pith_scope *s, const together *t) {
         code = pithp_code_compiled(pithp_scope_device(s), text.bytes, &options);
     for (int64_t k = 0; code && k < t->count; k++)
         t->list[k]->tier->maths = maths;
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return code;
 }
 

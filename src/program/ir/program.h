@@ -233,7 +233,7 @@ void pithp_program_must_verify(const pithp_program *p); /* asserts pithp_program
  *     }
  * The nested programs of an instruction follow it, numbered and indented.
  */
-void pithp_program_text(const pithp_program *p, pithp_text *text);
+void pithp_program_text(const pithp_program *p, pithp_string *text);
 
 /* Equality of inputs, constants (literals by their bits, others by address), instructions
  * in order with their nested programs, and outputs. Call sites are ignored. */

@@ -135,7 +135,7 @@ size_t pithp_params_bytes(pithp_primitive primitive);
  * (padding, extents beyond the rank) are zero. */
 void pithp_params_copy(const pithp_call *call, void *copy);
 /* Text of the parameters, "{axis=0, reverse=true}"; empty without parameters. */
-void pithp_params_text(const pithp_call *call, pithp_text *text);
+void pithp_params_text(const pithp_call *call, pithp_string *text);
 
 /* Whether running the call may record an error (an index out of range in mode error).
  * Such a call runs even if its result is unused. */

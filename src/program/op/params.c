@@ -261,67 +261,67 @@ void pithp_params_copy(const pithp_call *call, void *copy) {
 
 /* ---- Text ---- */
 
-static void print_element(const field *f, const char *at, pithp_text *text) {
+static void print_element(const field *f, const char *at, pithp_string *text) {
     static const char *const modes[] = {"drop", "clip", "wrap", "promise", "error"};
     int64_t wide = 0;
     if (f->kind != FIELD_NAME)
         memcpy(&wide, at, size_of(f));
     switch (f->kind) {
         case FIELD_DTYPE:
-            pithp_text_add(text, pith_dtype_name((pith_dtype)wide));
+            pithp_string_add(text, pith_dtype_name((pith_dtype)wide));
             break;
         case FIELD_MODE:
-            pithp_text_add(text, modes[wide]);
+            pithp_string_add(text, modes[wide]);
             break;
         case FIELD_PRIMITIVE:
-            pithp_text_add(text, pithp_ops[wide].name);
+            pithp_string_add(text, pithp_ops[wide].name);
             break;
         case FIELD_KERNEL: {
             const pith_kernel_variant *kernel;
             memcpy(&kernel, at, sizeof kernel);
-            pithp_text_add(text, kernel->name);
+            pithp_string_add(text, kernel->name);
             break;
         }
         case FIELD_DEBUG: {
             const pithp_debug *debug;
             memcpy(&debug, at, sizeof debug);
-            pithp_text_print(text, "\"%s\"", debug->message);
+            pithp_string_print(text, "\"%s\"", debug->message);
             break;
         }
         case FIELD_NAME:
-            pithp_text_print(text, "\"%s\"", at);
+            pithp_string_print(text, "\"%s\"", at);
             break;
         case FIELD_BOOL:
-            pithp_text_add(text, wide ? "true" : "false");
+            pithp_string_add(text, wide ? "true" : "false");
             break;
         case FIELD_I32:
         case FIELD_DIMENSIONS:
-            pithp_text_print(text, "%" PRId32, integer_at(at, 0));
+            pithp_string_print(text, "%" PRId32, integer_at(at, 0));
             break;
         case FIELD_BYTES:
-            pithp_text_print(text, "%d", (int)(int8_t)wide);
+            pithp_string_print(text, "%d", (int)(int8_t)wide);
             break;
         case FIELD_EXTENTS:
-            pithp_text_print(text, "%" PRId64, wide);
+            pithp_string_print(text, "%" PRId64, wide);
             break;
         case FIELD_BITS:
-            pithp_text_print(text, "0x%" PRIx64, (uint64_t)wide);
+            pithp_string_print(text, "0x%" PRIx64, (uint64_t)wide);
             break;
         case FIELD_F64: {
             double value;
             memcpy(&value, at, sizeof value);
-            pithp_text_add_number(text, 17, value);
+            pithp_string_add_number(text, 17, value);
             break;
         }
         case FIELD_AXES: {
             const char *comma = "";
-            pithp_text_add(text, "[");
+            pithp_string_add(text, "[");
             for (int axis = 0; axis < PITHP_MAX_RANK; axis++)
                 if (wide >> axis & 1) {
-                    pithp_text_print(text, "%s%d", comma, axis);
+                    pithp_string_print(text, "%s%d", comma, axis);
                     comma = ",";
                 }
-            pithp_text_add(text, "]");
+            pithp_string_add(text, "]");
             break;
         }
     }
@@ -333,29 +333,29 @@ static bool is_zero(const field *f, const char *at) {
            memcmp(at, &zero, size_of(f)) == 0;
 }
 
-void pithp_params_text(const pithp_call *call, pithp_text *text) {
+void pithp_params_text(const pithp_call *call, pithp_string *text) {
     const description *d = describe(call->primitive);
     if (!d->bytes)
         return;
     const char *comma = "";
-    pithp_text_add(text, "{");
+    pithp_string_add(text, "{");
     for (const field *f = d->fields; f->name; f++) {
         const char *at = (const char *)call->params + f->offset;
         if (!strcmp(f->name, "rank") ||
             (f->kind != FIELD_I32 && f->kind != FIELD_MODE && is_zero(f, at)))
             continue; /* the rank is that of the shape; flags that are off are omitted */
         const int count = count_of(f, call);
-        pithp_text_print(text, "%s%s=", comma, f->name);
+        pithp_string_print(text, "%s%s=", comma, f->name);
         if (f->count != ONE)
-            pithp_text_add(text, "[");
+            pithp_string_add(text, "[");
         for (int i = 0; i < count; i++) {
             if (i)
-                pithp_text_add(text, ",");
+                pithp_string_add(text, ",");
             print_element(f, at + (size_t)i * size_of(f), text);
         }
         if (f->count != ONE)
-            pithp_text_add(text, "]");
+            pithp_string_add(text, "]");
         comma = ", ";
     }
-    pithp_text_add(text, "}");
+    pithp_string_add(text, "}");
 }

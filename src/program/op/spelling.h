@@ -9,6 +9,6 @@ const char *pithp_dtype_spelling(pith_dtype dtype);
 
 /* Append declarations of T, U, V and HALF for a dtype, which the rows of primitives.def
  * use; indent precedes each line. */
-void pithp_dtype_scope(pithp_text *t, const char *indent, pith_dtype dtype);
+void pithp_dtype_scope(pithp_string *t, const char *indent, pith_dtype dtype);
 
 #endif

@@ -67,33 +67,33 @@ static void add_names(names *n, const pithp_step *step) {
         add_unlike(n, row_name(step->call));
 }
 
-static void put_name(pithp_text *t, const unit *u) {
+static void put_name(pithp_string *t, const unit *u) {
     const pithp_instruction *i = u->plan->steps[u->lead].call;
     names n = {.count = 0};
     for (int64_t k = 0; k < u->count; k++)
         add_names(&n, member(u, k));
     if (i && i->primitive == PITHP_OP_KERNEL)
-        pithp_text_print(t, "kernel %s",
-                         ((const pithp_kernel_params *)i->params)->kernel->name);
+        pithp_string_print(t, "kernel %s",
+                           ((const pithp_kernel_params *)i->params)->kernel->name);
     for (int k = 0; k < n.count && !(i && i->primitive == PITHP_OP_KERNEL); k++)
-        pithp_text_print(t, "%s%s", k ? ", " : "", n.list[k]);
-    pithp_text_add_n(t, n.more ? ", ..." : "", n.more ? sizeof ", ..." : 1);
+        pithp_string_print(t, "%s%s", k ? ", " : "", n.list[k]);
+    pithp_string_add_n(t, n.more ? ", ..." : "", n.more ? sizeof ", ..." : 1);
 }
 
 /* Whether the list of strings from `from` to the end contains a text. */
-static bool has_text(const pithp_text *t, size_t from, const char *text) {
+static bool has_text(const pithp_string *t, size_t from, const char *text) {
     for (size_t at = from; at < t->length; at += strlen(t->bytes + at) + 1)
         if (strcmp(t->bytes + at, text) == 0)
             return true;
     return false;
 }
 
-static void put_site(pithp_text *t, size_t from, const char *site) {
+static void put_site(pithp_string *t, size_t from, const char *site) {
     if (site && *site && !has_text(t, from, site))
-        pithp_text_add_n(t, site, strlen(site) + 1);
+        pithp_string_add_n(t, site, strlen(site) + 1);
 }
 
-static void put_sites(pithp_text *t, const unit *u) {
+static void put_sites(pithp_string *t, const unit *u) {
     const size_t from = t->length;
     for (int64_t k = 0; k < u->count; k++) {
         const pithp_step *step = member(u, k);
@@ -102,7 +102,7 @@ static void put_sites(pithp_text *t, const unit *u) {
         if (step->kind != PITHP_STEP_FUSED)
             put_site(t, from, step->call->site);
     }
-    pithp_text_add_n(t, "", 1);
+    pithp_string_add_n(t, "", 1);
 }
 
 /* ---- Memory traffic ---- */
@@ -268,7 +268,7 @@ pithp_profile *pithp_profile_make(pith_runtime *rt, pithp_plan *plan) {
     p->rt = rt;
     p->count = count;
     memcpy(p->name, plan->name, sizeof p->name);
-    pithp_text_begin(&p->strings, rt);
+    pithp_string_begin(&p->strings, rt);
     for (int64_t k = 0; k < count; k++)
         p->entries[k].leader = k;
     fill_plan(p, plan, -1);
@@ -281,7 +281,7 @@ pithp_profile *pithp_profile_make(pith_runtime *rt, pithp_plan *plan) {
 void pithp_profile_free(pithp_profile *p) {
     if (!p)
         return;
-    pithp_text_end(&p->strings);
+    pithp_string_end(&p->strings);
     pithp_release(p->rt, p, profile_bytes(p->count));
 }
 

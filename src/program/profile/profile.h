@@ -21,7 +21,7 @@ typedef struct pithp_profile {
     bool enrolled;              /* in the profile of the whole run */
     struct pithp_profile *next; /* in that list (whole_run.c) */
     char name[PITHP_PLAN_NAME_BYTES];
-    pithp_text strings;
+    pithp_string strings;
     atomic_llong calls, nanoseconds; /* of runs */
     int64_t count;
     pithp_profile_entry entries[];
@@ -76,17 +76,17 @@ double pithp_profile_seconds(const pithp_profile *p); /* of all runs */
 
 /* Write a program as a table, with a heading and a line per row, or as a JSON object.
  * total: seconds of all programs, to which shares relate. */
-typedef void (*pithp_profile_writer)(pithp_text *t,
+typedef void (*pithp_profile_writer)(pithp_string *t,
                                      const pithp_profile *p,
                                      double total,
                                      int64_t count,
                                      const pithp_profile_row *rows);
-void pithp_profile_table(pithp_text *t,
+void pithp_profile_table(pithp_string *t,
                          const pithp_profile *p,
                          double total,
                          int64_t count,
                          const pithp_profile_row *rows);
-void pithp_profile_json(pithp_text *t,
+void pithp_profile_json(pithp_string *t,
                         const pithp_profile *p,
                         double total,
                         int64_t count,

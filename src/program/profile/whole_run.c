@@ -76,7 +76,8 @@ static bool is_json(const char *name) {
     return n > 5 && strcmp(name + n - 5, ".json") == 0;
 }
 
-static void add_program(pithp_text *t, const pithp_profile *p, double total, bool json) {
+static void
+add_program(pithp_string *t, const pithp_profile *p, double total, bool json) {
     const size_t bytes = (size_t)p->count * sizeof(pithp_profile_row);
     pithp_profile_row *rows = pithp_allocate(&process, bytes);
     const int64_t count = rows ? pithp_profile_rows(p, rows) : -1;
@@ -87,32 +88,33 @@ static void add_program(pithp_text *t, const pithp_profile *p, double total, boo
     pithp_release(&process, rows, bytes);
 }
 
-static void add_all(pithp_text *t, pithp_profile *const *programs, int64_t n, bool json) {
+static void
+add_all(pithp_string *t, pithp_profile *const *programs, int64_t n, bool json) {
     double total = 0;
     for (int64_t k = 0; k < n; k++)
         total += pithp_profile_seconds(programs[k]);
     if (json) {
-        pithp_text_add(t, "{\"pith_profile\":1,\"seconds\":");
-        pithp_text_add_number(t, 9, total);
-        pithp_text_add(t, ",\"programs\":[\n");
+        pithp_string_add(t, "{\"pith_profile\":1,\"seconds\":");
+        pithp_string_add_number(t, 9, total);
+        pithp_string_add(t, ",\"programs\":[\n");
     }
     for (int64_t k = 0; k < n; k++) {
-        pithp_text_add(t, k == 0 ? "" : json ? ",\n" : "\n");
+        pithp_string_add(t, k == 0 ? "" : json ? ",\n" : "\n");
         add_program(t, programs[k], total, json);
     }
-    pithp_text_add(t, json ? "]}\n" : "");
+    pithp_string_add(t, json ? "]}\n" : "");
 }
 
 /* Expand the file name: "run-%p.json" gets the process id for %p, so that several
  * processes write separate files. */
-static void add_file_name(pithp_text *t) {
+static void add_file_name(pithp_string *t) {
     const char *number = strstr(file, "%p");
-    pithp_text_add_n(t, file, number ? (size_t)(number - file) : strlen(file));
+    pithp_string_add_n(t, file, number ? (size_t)(number - file) : strlen(file));
     if (number)
-        pithp_text_print(t, "%ld%s", (long)getpid(), number + 2);
+        pithp_string_print(t, "%ld%s", (long)getpid(), number + 2);
 }
 
-static bool write_file(const pithp_text *name, const pithp_text *text) {
+static bool write_file(const pithp_string *name, const pithp_string *text) {
     FILE *out = fopen(name->bytes, "we");
     if (!out)
         return false;
@@ -122,16 +124,16 @@ static bool write_file(const pithp_text *name, const pithp_text *text) {
 
 /* Write the file. False: errno is set. Called with the lock held. */
 static bool write_all(pithp_profile **programs, int64_t count) {
-    pithp_text name, text;
-    pithp_text_begin(&name, &process);
-    pithp_text_begin(&text, &process);
+    pithp_string name, text;
+    pithp_string_begin(&name, &process);
+    pithp_string_begin(&text, &process);
     qsort(programs, (size_t)count, sizeof(pithp_profile *), by_seconds);
     add_file_name(&name);
     add_all(&text, programs, count, is_json(file));
     errno = ENOMEM;
     const bool done = !name.failed && !text.failed && write_file(&name, &text);
-    pithp_text_end(&text);
-    pithp_text_end(&name);
+    pithp_string_end(&text);
+    pithp_string_end(&name);
     return done;
 }
 

@@ -198,12 +198,12 @@ static const char **input_names(const pithp_derivation_call *c) {
         int64_t next = part->input;
         for (int64_t k = 0; k < part->flat.structure.item_count; k++) {
             const int64_t input = pithp_selected_input(c, part, k, &next);
-            pithp_text path;
-            pithp_text_begin(&path, s->runtime);
-            pithp_text_print(&path, "[%d]", part->argument);
+            pithp_string path;
+            pithp_string_begin(&path, s->runtime);
+            pithp_string_print(&path, "[%d]", part->argument);
             pithp_structure_path(s->runtime, &c->arguments[part->argument].structure,
                                  part->first + k, &path);
-            const char *name = pithp_text_finish(s, &path);
+            const char *name = pithp_string_finish(s, &path);
             if (!name)
                 return NULL;
             if (input >= 0)

@@ -27,16 +27,16 @@ static pith_status copy_paths(pith_scope *s, pithp_closure *closure) {
     return PITH_OK;
 }
 
-static void add_identity(const pithp_closure *closure, pithp_text *text) {
+static void add_identity(const pithp_closure *closure, pithp_string *text) {
     const pithp_derived *d = (const pithp_derived *)(const void *)closure;
     const pith_derive_options *o = &d->options;
     const unsigned flags[] = {o->arguments, o->aux, o->skip_integers, o->strong_zero,
                               o->cuts};
-    pithp_text_add_n(text, (const char *)&d->kind, sizeof d->kind);
-    pithp_text_add_n(text, (const char *)flags, sizeof flags);
+    pithp_string_add_n(text, (const char *)&d->kind, sizeof d->kind);
+    pithp_string_add_n(text, (const char *)flags, sizeof flags);
     for (int i = 0; o->paths && o->paths[i]; i++)
-        pithp_text_add_n(text, o->paths[i], strlen(o->paths[i]) + 1);
-    pithp_text_add_n(text, "", 1);
+        pithp_string_add_n(text, o->paths[i], strlen(o->paths[i]) + 1);
+    pithp_string_add_n(text, "", 1);
 }
 
 static const pithp_closure_kind closure_kind = {.name = "derive",

@@ -122,9 +122,9 @@ static pith_status share_linear(pith_scope *s, pithp_closure *closure) {
     return PITH_OK;
 }
 
-static void add_identity(const pithp_closure *closure, pithp_text *text) {
+static void add_identity(const pithp_closure *closure, pithp_string *text) {
     const pithp_linear *l = ((const map *)(const void *)closure)->linear;
-    pithp_text_add_n(text, (const char *)&l->serial, sizeof l->serial);
+    pithp_string_add_n(text, (const char *)&l->serial, sizeof l->serial);
 }
 
 static const pithp_closure_kind map_kind = {.name = "linear map",

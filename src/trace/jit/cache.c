@@ -295,15 +295,15 @@ enum { MOST_EXPLAINED = 4 };
 static void
 explain_by(const pithp_jit_program *p, const pithp_jit_call *c, int64_t *least) {
     pithp_jit *jit = c->jit;
-    pithp_text text;
-    pithp_text_begin(&text, jit->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, jit->runtime);
     const int64_t apart = pithp_jit_explain(&text, p, c);
     if (apart < *least && !text.failed) {
         *least = apart;
         jit->why.length = 0;
-        pithp_text_add(&jit->why, text.bytes);
+        pithp_string_add(&jit->why, text.bytes);
     }
-    pithp_text_end(&text);
+    pithp_string_end(&text);
 }
 
 /* Store why the call is traced: its differences from the nearest program of the function.
@@ -313,9 +313,9 @@ static void explain(jit_cache *cache, const pithp_jit_call *c) {
     const pithp_jit_program *last = c->inside ? NULL : last_of(cache, c->jit),
                             *p = newest_of(cache);
     c->jit->why.length = 0;
-    pithp_text_add(&c->jit->why, "");
+    pithp_string_add(&c->jit->why, "");
     if (c->unknown) {
-        pithp_text_print(&c->jit->why, "%s: %s", c->function->name, c->unknown);
+        pithp_string_print(&c->jit->why, "%s: %s", c->function->name, c->unknown);
         return;
     }
     if (last)
@@ -327,16 +327,16 @@ static void explain(jit_cache *cache, const pithp_jit_call *c) {
             k++;
         }
     if (least == INT64_MAX)
-        pithp_text_print(&c->jit->why, "%s: no %s was cached", c->function->name,
-                         c->inside ? "part" : "program");
+        pithp_string_print(&c->jit->why, "%s: no %s was cached", c->function->name,
+                           c->inside ? "part" : "program");
 }
 
-void pithp_jit_why(pithp_jit *jit, pithp_text *text) {
+void pithp_jit_why(pithp_jit *jit, pithp_string *text) {
     jit_cache *cache = find_cache(jit->runtime);
     if (!cache)
         return;
     pthread_mutex_lock(&cache->lock);
-    pithp_text_add(text, jit->why.bytes);
+    pithp_string_add(text, jit->why.bytes);
     pthread_mutex_unlock(&cache->lock);
 }
 
@@ -480,7 +480,7 @@ void pithp_jit_refuse(const pithp_jit_call *c, const char *why) {
     jit_cache *cache = find_cache(c->s->runtime);
     pthread_mutex_lock(&cache->lock);
     c->jit->why.length = 0;
-    pithp_text_print(&c->jit->why, "%s: %s", c->function->name, why);
+    pithp_string_print(&c->jit->why, "%s: %s", c->function->name, why);
     pthread_mutex_unlock(&cache->lock);
 }
 

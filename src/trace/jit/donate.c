@@ -119,15 +119,15 @@ static void warn(const pithp_jit_running *r) {
     while (item >= p->key.trees[tree].item_count)
         item -= p->key.trees[tree++].item_count;
     const pithp_buffer *b = pithp_array_buffer(r->inputs[p->donation.inputs[first]]);
-    pithp_text path;
-    pithp_text_begin(&path, p->runtime);
+    pithp_string path;
+    pithp_string_begin(&path, p->runtime);
     pithp_structure_path(p->runtime, &p->key.trees[tree], item, &path);
     pithp_log(p->runtime, PITH_LOG_WARNING,
               "%lld of %lld donated leaves are kept: [%lld]%s%s in memory that %s",
               (long long)count, (long long)p->donation.count, (long long)tree, path.bytes,
               count > 1 ? " and others lie" : " lies",
               b->foreign ? "is the caller's own" : "other arrays use");
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 /* Mark (or unmark) inputs that the run forwarded as results. */

@@ -7,7 +7,7 @@
 enum { MOST_LINES = 8, ANOTHER_TREE = 1 << 20 };
 
 typedef struct explanation {
-    pithp_text *text;
+    pithp_string *text;
     pith_runtime *rt;
     int64_t lines; /* including omitted lines */
 } explanation;
@@ -17,17 +17,17 @@ static bool
 begin_line(explanation *e, const pithp_jit_call *c, int64_t tree, const char *path) {
     if (e->lines++ >= MOST_LINES)
         return false;
-    pithp_text_add(e->text, e->lines > 1 ? "\n" : "");
+    pithp_string_add(e->text, e->lines > 1 ? "\n" : "");
     if (tree < c->argument_count)
-        pithp_text_print(e->text, "[%lld]%s: ", (long long)tree, path);
+        pithp_string_print(e->text, "[%lld]%s: ", (long long)tree, path);
     else
-        pithp_text_print(
+        pithp_string_print(
             e->text, "bound tree %lld%s: ", (long long)(tree - c->argument_count), path);
     return true;
 }
 
 static void add_change(explanation *e, const char *was, const char *is) {
-    pithp_text_print(e->text, "was %s, is %s", was, is);
+    pithp_string_print(e->text, "was %s, is %s", was, is);
 }
 
 /* ---- Nodes ---- */
@@ -43,26 +43,26 @@ static void explain_statics(explanation *e,
         const pithp_field *field = &type->fields[type->statics[i].field];
         if (pithp_static_same(&type->statics[i], was, is))
             continue;
-        pithp_text path;
-        pithp_text_begin(&path, e->rt);
+        pithp_string path;
+        pithp_string_begin(&path, e->rt);
         pithp_cursor_path(at, &path);
         pithp_path_add_field(&path, field->declared.name);
         if (begin_line(e, c, tree, path.bytes)) {
-            pithp_text_add(e->text, "was ");
+            pithp_string_add(e->text, "was ");
             pithp_static_describe_beside(e->text, field, was, is);
-            pithp_text_add(e->text, ", is ");
+            pithp_string_add(e->text, ", is ");
             pithp_static_describe_beside(e->text, field, is, was);
         }
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
 }
 
 /* Describe a node: "a list of 2", "an array", "nothing". */
-static void describe_place(pithp_text *t, const pithp_cursor *at) {
+static void describe_place(pithp_string *t, const pithp_cursor *at) {
     if (at->kind == PITHP_TOKEN_NODE)
         pithp_node_def_describe(t, at->node_def);
     else
-        pithp_text_add(t, at->kind == PITHP_TOKEN_ABSENT ? "nothing" : "an array");
+        pithp_string_add(t, at->kind == PITHP_TOKEN_ABSENT ? "nothing" : "an array");
 }
 
 static bool is_dict(const pithp_cursor *at) {
@@ -75,14 +75,14 @@ static void add_places(explanation *e, const pithp_cursor *old, const pithp_curs
         pithp_node_defs_differ(e->text, old->node_def, at->node_def);
         return;
     }
-    pithp_text was, is;
-    pithp_text_begin(&was, e->rt);
-    pithp_text_begin(&is, e->rt);
+    pithp_string was, is;
+    pithp_string_begin(&was, e->rt);
+    pithp_string_begin(&is, e->rt);
     describe_place(&was, old);
     describe_place(&is, at);
     add_change(e, was.bytes, is.bytes);
-    pithp_text_end(&is);
-    pithp_text_end(&was);
+    pithp_string_end(&is);
+    pithp_string_end(&was);
 }
 
 static void explain_place(explanation *e,
@@ -90,12 +90,12 @@ static void explain_place(explanation *e,
                           int64_t tree,
                           const pithp_cursor *at,
                           const pithp_cursor *old) {
-    pithp_text path;
-    pithp_text_begin(&path, e->rt);
+    pithp_string path;
+    pithp_string_begin(&path, e->rt);
     pithp_cursor_path(at, &path);
     if (begin_line(e, c, tree, path.bytes))
         add_places(e, old, at);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
 }
 
 /* Walk both structures in parallel; false: they differ, so leaves cannot be compared. */
@@ -135,13 +135,13 @@ static void explain_specs(explanation *e,
         char was[PITHP_SPEC_TEXT_BYTES], is[PITHP_SPEC_TEXT_BYTES];
         if (now->specs[k] == old->specs[k])
             continue;
-        pithp_text path;
-        pithp_text_begin(&path, e->rt);
+        pithp_string path;
+        pithp_string_begin(&path, e->rt);
         pithp_structure_path(e->rt, now, k, &path);
         if (begin_line(e, c, tree, path.bytes))
             add_change(e, pithp_spec_print(old->specs[k], was),
                        pithp_spec_print(now->specs[k], is));
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
 }
 
@@ -155,13 +155,13 @@ static void add_value(explanation *e,
     size_t i = 0;
     while (memcmp(was + i * size, is + i * size, size) == 0)
         i++;
-    pithp_text_add(e->text, is_part ? "the constant" : "the static leaf");
+    pithp_string_add(e->text, is_part ? "the constant" : "the static leaf");
     if (spec->count > 1)
-        pithp_text_print(e->text, "'s element %zu", i);
-    pithp_text_add(e->text, " was ");
-    pithp_text_add_element(e->text, spec->dtype, was + i * size);
-    pithp_text_add(e->text, ", is ");
-    pithp_text_add_element(e->text, spec->dtype, is + i * size);
+        pithp_string_print(e->text, "'s element %zu", i);
+    pithp_string_add(e->text, " was ");
+    pithp_string_add_element(e->text, spec->dtype, was + i * size);
+    pithp_string_add(e->text, ", is ");
+    pithp_string_add_element(e->text, spec->dtype, is + i * size);
 }
 
 /* Begin a line about an item of a call, given by its index among all items. */
@@ -169,11 +169,11 @@ static bool begin_item(explanation *e, const pithp_jit_call *c, int64_t item) {
     int64_t tree = 0;
     while (item >= c->flats[tree].structure.item_count)
         item -= c->flats[tree++].structure.item_count;
-    pithp_text path;
-    pithp_text_begin(&path, e->rt);
+    pithp_string path;
+    pithp_string_begin(&path, e->rt);
     pithp_structure_path(e->rt, &c->flats[tree].structure, item, &path);
     const bool begun = begin_line(e, c, tree, path.bytes);
-    pithp_text_end(&path);
+    pithp_string_end(&path);
     return begun;
 }
 
@@ -235,7 +235,7 @@ static int64_t count_modes(uint32_t was, uint32_t is) {
     return count;
 }
 
-int64_t pithp_jit_explain(pithp_text *text,
+int64_t pithp_jit_explain(pithp_string *text,
                           const pithp_jit_program *old,
                           const pithp_jit_call *c) {
     explanation e = {.text = text, .rt = c->s->runtime};
@@ -248,11 +248,11 @@ int64_t pithp_jit_explain(pithp_text *text,
     if (same)
         explain_leaves(&e, c, old);
     if (e.lines > MOST_LINES)
-        pithp_text_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
+        pithp_string_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
     pithp_jit_explain_modes(text, old->key.modes, c->modes);
     if (!text->length)
-        pithp_text_print(text, "%s: the %s was evicted", c->function->name,
-                         c->inside ? "part" : "program");
+        pithp_string_print(text, "%s: the %s was evicted", c->function->name,
+                           c->inside ? "part" : "program");
     return e.lines + count_modes(old->key.modes, c->modes) + (same ? 0 : ANOTHER_TREE);
 }
 
@@ -263,10 +263,10 @@ void pithp_jit_log_miss(const pithp_jit_call *c, const struct timespec *start) {
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double ms = 1e3 * (double)(now.tv_sec - start->tv_sec) +
                       1e-6 * (double)(now.tv_nsec - start->tv_nsec);
-    pithp_text why;
-    pithp_text_begin(&why, c->s->runtime);
+    pithp_string why;
+    pithp_string_begin(&why, c->s->runtime);
     pithp_jit_why(c->jit, &why);
     pithp_log(c->s->runtime, PITH_LOG_DEBUG, "%s was traced in %.1f ms: %s",
               c->function->name, ms, why.bytes);
-    pithp_text_end(&why);
+    pithp_string_end(&why);
 }

@@ -8,7 +8,7 @@
 /* ---- State shared by the copies of a compiled function ---- */
 
 static void free_jit(pithp_jit *jit) {
-    pithp_text_end(&jit->why);
+    pithp_string_end(&jit->why);
     pithp_release(jit->runtime, jit->memory, jit->memory_bytes);
     pithp_release(jit->runtime, jit, sizeof *jit);
 }
@@ -30,16 +30,16 @@ static pith_status share_jit(pith_scope *s, pithp_closure *closure) {
     return PITH_OK;
 }
 
-static void add_paths(pithp_text *text, const char *const *paths) {
+static void add_paths(pithp_string *text, const char *const *paths) {
     for (int i = 0; paths && paths[i]; i++)
-        pithp_text_add_n(text, paths[i], strlen(paths[i]) + 1);
-    pithp_text_add_n(text, "", 1);
+        pithp_string_add_n(text, paths[i], strlen(paths[i]) + 1);
+    pithp_string_add_n(text, "", 1);
 }
 
-static void add_jit_identity(const pithp_closure *closure, pithp_text *text) {
+static void add_jit_identity(const pithp_closure *closure, pithp_string *text) {
     const pithp_jit *jit = ((const pithp_jit_closure *)(const void *)closure)->jit;
-    pithp_text_add_n(text, (const char *)&jit->static_arguments,
-                     sizeof jit->static_arguments);
+    pithp_string_add_n(text, (const char *)&jit->static_arguments,
+                       sizeof jit->static_arguments);
     add_paths(text, (const char *const *)jit->static_paths);
 }
 
@@ -303,7 +303,7 @@ static size_t bytes_of_paths(const char *const *paths) {
 /* Store paths and identity in one allocation. */
 static pith_status write_down(pith_scope *s,
                               pithp_jit *jit,
-                              const pithp_text *identity,
+                              const pithp_string *identity,
                               const pith_jit_options *o) {
     jit->memory_bytes = bytes_of_paths(o->static_paths) +
                         bytes_of_paths(o->donate_paths) + identity->length;
@@ -323,10 +323,10 @@ static pith_status write_down(pith_scope *s,
     return PITH_OK;
 }
 
-static void add_options(pithp_text *text, const pith_jit_options *o) {
+static void add_options(pithp_string *text, const pith_jit_options *o) {
     const unsigned sets[] = {o->static_arguments, o->donate_arguments, o->keep_unused,
                              o->fast_math};
-    pithp_text_add_n(text, (const char *)sets, sizeof sets);
+    pithp_string_add_n(text, (const char *)sets, sizeof sets);
     add_paths(text, o->static_paths);
     add_paths(text, o->donate_paths);
 }
@@ -340,16 +340,16 @@ make_jit(pith_scope *s, const pith_function *function, const pith_jit_options *o
     }
     *jit = (pithp_jit){.runtime = s->runtime, .last_evictions = -1};
     atomic_init(&jit->refs, 1);
-    pithp_text_begin(&jit->why, s->runtime);
-    pithp_text identity;
-    pithp_text_begin(&identity, s->runtime);
+    pithp_string_begin(&jit->why, s->runtime);
+    pithp_string identity;
+    pithp_string_begin(&identity, s->runtime);
     pithp_function_identity(function, &identity);
     add_options(&identity, o);
     if (identity.failed)
-        pithp_fail_memory(s, identity.room);
+        pithp_fail_memory(s, identity.capacity);
     const bool done = !identity.failed && write_down(s, jit, &identity, o) == PITH_OK &&
                       pithp_jit_enrol(s, jit) == PITH_OK;
-    pithp_text_end(&identity);
+    pithp_string_end(&identity);
     if (done)
         return jit;
     free_jit(jit);
@@ -454,8 +454,8 @@ const char *pith_explain_miss(pith_scope *s, const pith_function *function) {
                    function->name);
         return NULL;
     }
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     pithp_jit_why(c->jit, &text);
-    return pithp_text_finish(s, &text);
+    return pithp_string_finish(s, &text);
 }

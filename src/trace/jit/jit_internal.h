@@ -31,7 +31,7 @@ typedef struct pithp_jit {
     struct pithp_jit *next, *previous;
     struct pithp_jit_program *last; /* valid if no program was evicted since */
     int64_t last_evictions;
-    pithp_text why; /* reason of the last trace */
+    pithp_string why; /* reason of the last trace */
 } pithp_jit;
 
 typedef struct pithp_jit_closure {
@@ -347,15 +347,15 @@ void pithp_jit_donate(pithp_jit_running *r, bool failed);
 /* ---- Cache-miss explanations (explain.c) ---- */
 
 /* Append why the function was last traced. */
-void pithp_jit_why(pithp_jit *jit, pithp_text *text);
+void pithp_jit_why(pithp_jit *jit, pithp_string *text);
 /* Report a traced call to the log hook, with its duration since `start` and the
  * reason. */
 void pithp_jit_log_miss(const pithp_jit_call *c, const struct timespec *start);
 /* Append the differences of modes (key.c). */
-void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is);
+void pithp_jit_explain_modes(pithp_string *text, uint32_t was, uint32_t is);
 /* Append the differences between a call and the key of a program, one per line. Returns
  * their distance. */
-int64_t pithp_jit_explain(pithp_text *text,
+int64_t pithp_jit_explain(pithp_string *text,
                           const pithp_jit_program *old,
                           const pithp_jit_call *c);
 

@@ -15,19 +15,19 @@ uint32_t pithp_jit_modes(pith_scope *s) {
            (uint32_t)s->check_level << MODE_LEVEL;
 }
 
-void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is) {
+void pithp_jit_explain_modes(pithp_string *text, uint32_t was, uint32_t is) {
     static const char *const levels[] = {"debug", "always", "off"};
     const uint32_t change = was ^ is;
     if (change & PITHP_JIT_COLLECTED)
-        pithp_text_print(text, "%schecks %s collected", text->length ? "\n" : "",
-                         is & PITHP_JIT_COLLECTED ? "are" : "are not");
+        pithp_string_print(text, "%schecks %s collected", text->length ? "\n" : "",
+                           is & PITHP_JIT_COLLECTED ? "are" : "are not");
     if (change & MODE_HOOKS)
-        pithp_text_print(text, "%shooks of records %s", text->length ? "\n" : "",
-                         is & MODE_HOOKS ? "run" : "are suspended");
+        pithp_string_print(text, "%shooks of records %s", text->length ? "\n" : "",
+                           is & MODE_HOOKS ? "run" : "are suspended");
     if (change >> MODE_LEVEL)
-        pithp_text_print(text, "%sthe level of checks was %s, is %s",
-                         text->length ? "\n" : "", levels[(was >> MODE_LEVEL) % 3],
-                         levels[(is >> MODE_LEVEL) % 3]);
+        pithp_string_print(text, "%sthe level of checks was %s, is %s",
+                           text->length ? "\n" : "", levels[(was >> MODE_LEVEL) % 3],
+                           levels[(is >> MODE_LEVEL) % 3]);
 }
 
 /* ---- Named parts ---- */
@@ -35,11 +35,11 @@ void pithp_jit_explain_modes(pithp_text *text, uint32_t was, uint32_t is) {
 /* Whether the current node is the given one, at the path. A shared node has several
  * paths, and the option names one. */
 static bool
-is_at(const pithp_walk *w, const void *node, const char *path, pithp_text *here) {
+is_at(const pithp_walk *w, const void *node, const char *path, pithp_string *here) {
     if (w->node != node)
         return false;
-    pithp_text_end(here);
-    pithp_text_begin(here, w->rt);
+    pithp_string_end(here);
+    pithp_string_begin(here, w->rt);
     pithp_walk_path(w, here);
     return !here->failed && strcmp(here->bytes, path) == 0;
 }
@@ -52,9 +52,9 @@ static bool mark_below(pith_runtime *rt,
                        bool *mark) {
     pithp_walk w;
     pithp_visit visit;
-    pithp_text here;
+    pithp_string here;
     int64_t item = 0, inside = 0;
-    pithp_text_begin(&here, rt);
+    pithp_string_begin(&here, rt);
     pithp_walk_begin(&w, rt, tree);
     while (pithp_walk_next(&w, &visit)) {
         const bool it = is_at(&w, node, path, &here);
@@ -67,7 +67,7 @@ static bool mark_below(pith_runtime *rt,
     }
     const bool failed = w.failed || here.failed;
     pithp_walk_end(&w);
-    pithp_text_end(&here);
+    pithp_string_end(&here);
     return !failed;
 }
 

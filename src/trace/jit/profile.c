@@ -116,20 +116,20 @@ read_rows(pith_scope *s, const pithp_profile *p, pithp_profile_row *rows) {
         pithp_fail_memory(s, (size_t)p->count * sizeof *rows);
         return NULL;
     }
-    pithp_text text;
+    pithp_string text;
     pith_profile *made = pithp_scope_allocate(s, sizeof *made);
     pith_profile_row *list = pithp_scope_allocate(s, (size_t)count * sizeof *list + 1);
     if (!made || !list)
         return NULL;
     const double seconds = pithp_profile_seconds(p);
-    pithp_text_begin(&text, s->runtime);
+    pithp_string_begin(&text, s->runtime);
     pithp_profile_table(&text, p, seconds, count, rows);
     *made = (pith_profile){.name = copy_text(s, p->name),
                            .calls = atomic_load(&p->calls),
                            .seconds = seconds,
                            .row_count = count,
                            .rows = list,
-                           .text = pithp_text_finish(s, &text)};
+                           .text = pithp_string_finish(s, &text)};
     return made->name && made->text && copy_rows(s, list, rows, count, seconds) == PITH_OK
                ? made
                : NULL;

@@ -49,11 +49,11 @@ static pithp_jit_program *program_of(pith_scope *s,
     return closure ? pithp_jit_program_of(s, closure, arguments) : NULL;
 }
 
-static void add_result(pithp_text *text, const pithp_jit_program *p) {
+static void add_result(pithp_string *text, const pithp_jit_program *p) {
     const int64_t checks = p->outputs.leaf_count - p->outputs.result_count;
     if (checks)
-        pithp_text_print(text, "the last %lld results are for checks\n",
-                         (long long)checks);
+        pithp_string_print(text, "the last %lld results are for checks\n",
+                           (long long)checks);
 }
 
 const char *pith_program_text(pith_scope *s,
@@ -65,12 +65,12 @@ const char *pith_program_text(pith_scope *s,
                        : NULL;
     if (!p)
         return NULL;
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     pithp_program_text(p->plan->program, &text);
     add_result(&text, p);
     pithp_jit_program_release(p);
-    return pithp_text_finish(s, &text);
+    return pithp_string_finish(s, &text);
 }
 
 void pith_program_print(pith_scope *s,
@@ -83,16 +83,16 @@ void pith_program_print(pith_scope *s,
                        : NULL;
     if (!p)
         return;
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     pithp_program_text(p->plan->program, &text);
     add_result(&text, p);
     pithp_jit_program_release(p);
     if (text.failed)
-        pithp_fail_memory(s, text.room);
+        pithp_fail_memory(s, text.capacity);
     else if (fputs(text.bytes, out ? out : stdout) < 0)
         pithp_fail(s, PITH_E_IO, NULL, "pith_program_print: the text cannot be written");
-    pithp_text_end(&text);
+    pithp_string_end(&text);
 }
 
 pith_program_costs pith_program_cost(pith_scope *s,
@@ -139,7 +139,7 @@ const char *pith_program_cuda_text(pith_scope *s,
     if (!p)
         return NULL;
     pithp_error e = {.code = PITH_OK};
-    pithp_text text;
+    pithp_string text;
     pithp_plan *plan = pithp_plan_make_for(s, p->plan->program, PITHP_PLAN_SCHEDULED);
     char file[PITHP_DEBUG_FILE_BYTES];
     if (plan)
@@ -148,11 +148,11 @@ const char *pith_program_cuda_text(pith_scope *s,
         plan ? pithp_schedule_make(s, plan, PITHP_GEMM_NONE, &e) : NULL;
     const char *shown = NULL;
     if (schedule) {
-        pithp_text_begin(&text, s->runtime);
+        pithp_string_begin(&text, s->runtime);
         if (schedule->fused_count || schedule->control_count)
             pithp_schedule_cuda_text(&text, schedule, !schedule->host_count);
         (void)pithp_debug_directives(&text, schedule->prefix, ".cu", file, sizeof file);
-        shown = pithp_text_finish(s, &text);
+        shown = pithp_string_finish(s, &text);
     } else if (plan) {
         pithp_fail(s, e.code, NULL, "pith_program_cuda_text: %s: %s", function->name,
                    e.text);

@@ -10,13 +10,13 @@ typedef struct difference {
     double rtol, atol;
 } difference;
 
-static void add_element(pithp_text *t, pith_dtype dtype, const void *element) {
+static void add_element(pithp_string *t, pith_dtype dtype, const void *element) {
     if (dtype == PITH_BOOL)
-        pithp_text_add(t, *(const uint8_t *)element ? "true" : "false");
+        pithp_string_add(t, *(const uint8_t *)element ? "true" : "false");
     else if (pith_dtype_is_float(dtype) && dtype != PITH_F64)
-        pithp_text_add_number(t, 9, pithp_dtype_decode(dtype, element));
+        pithp_string_add_number(t, 9, pithp_dtype_decode(dtype, element));
     else
-        pithp_text_add_element(t, dtype, element);
+        pithp_string_add_element(t, dtype, element);
 }
 
 /* Read one element of a flat array to the host. */
@@ -27,14 +27,14 @@ read_element(pith_scope *s, const pith_array *flat, int64_t place, void *element
 }
 
 /* Print the index of an element, "[2,1]", from its flat position. */
-static void add_position(pithp_text *t, const pith_spec *spec, int64_t number) {
+static void add_position(pithp_string *t, const pith_spec *spec, int64_t number) {
     int64_t at[PITH_MAX_RANK];
     for (int32_t d = spec->rank; d-- > 0; number /= spec->shape[d])
         at[d] = number % spec->shape[d];
-    pithp_text_add(t, "[");
+    pithp_string_add(t, "[");
     for (int32_t d = 0; d < spec->rank; d++)
-        pithp_text_print(t, "%s%" PRId64, d ? "," : "", at[d]);
-    pithp_text_add(t, "]");
+        pithp_string_print(t, "%s%" PRId64, d ? "," : "", at[d]);
+    pithp_string_add(t, "]");
 }
 
 /* s is a child scope that owns the temporaries. */
@@ -42,7 +42,7 @@ static pith_status compare_values(pith_scope *s,
                                   const difference *d,
                                   const pith_array *a,
                                   const pith_array *b,
-                                  pithp_text *text) {
+                                  pithp_string *text) {
     const pith_spec *spec = pithp_array_spec(a);
     const pith_spec *line = pithp_spec(s, spec->dtype, 1, &spec->count);
     const pith_array *x = line ? pithp_alias(s, a, line) : NULL;
@@ -66,14 +66,14 @@ static pith_status compare_values(pith_scope *s,
         read_element(s, y, first, got) != PITH_OK)
         return s->error.code;
     if (spec->rank) {
-        pithp_text_print(text, "%" PRId64 " of %" PRId64 " differ, first ", count,
-                         spec->count);
+        pithp_string_print(text, "%" PRId64 " of %" PRId64 " differ, first ", count,
+                           spec->count);
         add_position(text, spec, first);
-        pithp_text_add(text, ": ");
+        pithp_string_add(text, ": ");
     }
-    pithp_text_add(text, "expected ");
+    pithp_string_add(text, "expected ");
     add_element(text, spec->dtype, want);
-    pithp_text_add(text, ", got ");
+    pithp_string_add(text, ", got ");
     add_element(text, spec->dtype, got);
     return PITH_OK;
 }
@@ -81,7 +81,7 @@ static pith_status compare_values(pith_scope *s,
 static pith_status compare_leaf(pithp_difference_list *l,
                                 int64_t item,
                                 const pith_array *b,
-                                pithp_text *text) {
+                                pithp_string *text) {
     static const char *const name = "pith_tree_diff";
     const difference *d = l->closure;
     const pith_array *a = d->a->items[item];
@@ -89,9 +89,9 @@ static pith_status compare_leaf(pithp_difference_list *l,
         return PITH_OK;
     if (pithp_array_spec(a) != pithp_array_spec(b)) {
         char want[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
-        pithp_text_print(text, "expected %s, got %s",
-                         pithp_spec_print(pithp_array_spec(a), want),
-                         pithp_spec_print(pithp_array_spec(b), got));
+        pithp_string_print(text, "expected %s, got %s",
+                           pithp_spec_print(pithp_array_spec(a), want),
+                           pithp_spec_print(pithp_array_spec(b), got));
         return PITH_OK;
     }
     pith_scope *work = pith_scope_open_in(l->s);

@@ -97,11 +97,11 @@ static int64_t position_of(const vocabulary *v, int64_t key) {
 
 /* Print a vocabulary to a text in s. NULL sets the error. */
 static const char *print_keys(pith_scope *s, const vocabulary *v) {
-    pithp_text text;
-    pithp_text_begin(&text, s->runtime);
+    pithp_string text;
+    pithp_string_begin(&text, s->runtime);
     for (int64_t i = 0; i < v->count; i++)
-        pithp_text_print(&text, "%s%lld", i ? "," : "", (long long)v->keys[i]);
-    return pithp_text_finish(s, &text);
+        pithp_string_print(&text, "%s%lld", i ? "," : "", (long long)v->keys[i]);
+    return pithp_string_finish(s, &text);
 }
 
 /* ---- The type ---- */

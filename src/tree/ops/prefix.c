@@ -61,36 +61,36 @@ static pith_difference *more(pithp_difference_list *l) {
 }
 
 /* Describe how a node differs from the slot just read. */
-static void describe(pithp_text *text, const pithp_cursor *c, const void *got) {
+static void describe(pithp_string *text, const pithp_cursor *c, const void *got) {
     const pithp_kind kind = got ? pithp_kind_of(got) : PITHP_KIND_FREE;
     if (c->node_def && kind >= PITHP_KIND_RECORD && kind <= PITHP_KIND_NONE) {
         pithp_node_defs_differ(text, c->node_def, pithp_node_def_of(got));
         return;
     }
     char spec[PITHP_SPEC_TEXT_BYTES];
-    pithp_text_add(text, "expected ");
+    pithp_string_add(text, "expected ");
     if (c->node_def)
         pithp_node_def_describe(text, c->node_def);
     else if (c->kind == PITHP_TOKEN_LEAVES)
-        pithp_text_add(text, pithp_spec_print(c->t->specs[c->item - 1], spec));
+        pithp_string_add(text, pithp_spec_print(c->t->specs[c->item - 1], spec));
     else
-        pithp_text_add(text, "nothing");
-    pithp_text_add(text, ", got ");
+        pithp_string_add(text, "nothing");
+    pithp_string_add(text, ", got ");
     pithp_node_describe(text, got);
 }
 
 /* Add a difference; takes ownership of its text. */
 static pith_status
-add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_text *text) {
+add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_string *text) {
     pith_difference *d = more(l);
     if (d) {
-        pithp_text path;
-        pithp_text_begin(&path, l->s->runtime);
+        pithp_string path;
+        pithp_string_begin(&path, l->s->runtime);
         pithp_cursor_path(c, &path);
-        d->path = pithp_text_finish(l->s, &path);
-        d->text = pithp_text_finish(l->s, text);
+        d->path = pithp_string_finish(l->s, &path);
+        d->text = pithp_string_finish(l->s, text);
     } else {
-        pithp_text_end(text);
+        pithp_string_end(text);
     }
     return l->s->error.code;
 }
@@ -98,16 +98,16 @@ add_difference(pithp_difference_list *l, const pithp_cursor *c, pithp_text *text
 /* List a slot that does not match, or a leaf whose values differ. */
 static pith_status
 list_slot(pithp_difference_list *l, const pithp_cursor *c, bool fits, const void *got) {
-    pithp_text text;
+    pithp_string text;
     pith_status rc = PITH_OK;
-    pithp_text_begin(&text, l->s->runtime);
+    pithp_string_begin(&text, l->s->runtime);
     if (!fits)
         describe(&text, c, got);
     else if (l->leaf && c->kind == PITHP_TOKEN_LEAVES)
         rc = l->leaf(l, c->item - 1, got, &text);
     if (rc == PITH_OK && text.length)
         return add_difference(l, c, &text);
-    pithp_text_end(&text);
+    pithp_string_end(&text);
     return rc;
 }
 
@@ -159,23 +159,23 @@ static pith_status fail_differences(pith_scope *s,
     enum { SHOWN = 3 };
     pithp_difference_list l = {.s = s, .most = SHOWN};
     if (pithp_differences_list(&l, t, tree) == PITH_OK) {
-        pithp_text line, path;
-        pithp_text_begin(&line, s->runtime);
+        pithp_string line, path;
+        pithp_string_begin(&line, s->runtime);
         for (int64_t i = 0; i < l.count && i < SHOWN; i++) {
             if (i > 0) {
-                pithp_text_begin(&path, s->runtime);
-                pithp_text_add(&path, l.all[i].path);
-                pithp_text_add(&line, "; ");
+                pithp_string_begin(&path, s->runtime);
+                pithp_string_add(&path, l.all[i].path);
+                pithp_string_add(&line, "; ");
                 pithp_path_shorten(&line, &path);
-                pithp_text_add(&line, ": ");
-                pithp_text_end(&path);
+                pithp_string_add(&line, ": ");
+                pithp_string_end(&path);
             }
-            pithp_text_add(&line, l.all[i].text);
+            pithp_string_add(&line, l.all[i].text);
         }
         if (l.count > SHOWN)
-            pithp_text_print(&line, "; and %lld more", (long long)(l.count - SHOWN));
+            pithp_string_print(&line, "; and %lld more", (long long)(l.count - SHOWN));
         pithp_fail(s, PITH_E_STRUCTURE, l.all[0].path, "%s (%s)", line.bytes, function);
-        pithp_text_end(&line);
+        pithp_string_end(&line);
     }
     pithp_release(s->runtime, l.all, (size_t)l.room * sizeof *l.all);
     return s->error.code;

@@ -32,7 +32,7 @@ static const void *slot_of(const resizing *r, int32_t slot) {
 /* ---- Paths for errors ---- */
 
 /* The path of an occurrence, by a second walk. Occurrences are numbered in walk order. */
-static void path_of(const resizing *r, int64_t wanted, pithp_text *path) {
+static void path_of(const resizing *r, int64_t wanted, pithp_string *path) {
     int64_t seen = 0;
     for (int32_t i = 0; i < r->type->slot_count; i++) {
         pithp_walk w;
@@ -54,10 +54,10 @@ static void path_of(const resizing *r, int64_t wanted, pithp_text *path) {
 /* Two occurrences of one leaf have different requirements. */
 static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
     const place *x = &r->places[a], *y = &r->places[b];
-    pithp_text first, second;
+    pithp_string first, second;
     char want[2][PITHP_SPEC_TEXT_BYTES];
-    pithp_text_begin(&first, r->s->runtime);
-    pithp_text_begin(&second, r->s->runtime);
+    pithp_string_begin(&first, r->s->runtime);
+    pithp_string_begin(&second, r->s->runtime);
     path_of(r, a, &first);
     path_of(r, b, &second);
     if (x->demand != y->demand)
@@ -69,8 +69,8 @@ static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
         pithp_fail(r->s, PITH_E_SHAPE, second.bytes,
                    "is filled with %g, but the same leaf at %s with %g", y->fill,
                    first.bytes, x->fill);
-    pithp_text_end(&second);
-    pithp_text_end(&first);
+    pithp_string_end(&second);
+    pithp_string_end(&first);
     return PITH_E_SHAPE;
 }
 
@@ -172,11 +172,11 @@ static pith_status add_place(resizing *r,
     *p = (place){.leaf = leaf, .first = r->count - 1};
     const pith_status rc = type ? demand_of(r, w, type, record, slot, p) : PITH_OK;
     if (rc != PITH_OK) {
-        pithp_text path;
-        pithp_text_begin(&path, r->s->runtime);
+        pithp_string path;
+        pithp_string_begin(&path, r->s->runtime);
         path_of(r, r->count - 1, &path);
         pithp_error_prefix(r->s, path.bytes);
-        pithp_text_end(&path);
+        pithp_string_end(&path);
     }
     return rc;
 }
@@ -205,11 +205,11 @@ static pith_status collect(resizing *r) {
     for (int32_t i = 0; i < r->type->slot_count; i++) {
         const pithp_field *f = &r->type->fields[r->type->slot_fields[i]];
         const void *child = slot_of(r, i);
-        pithp_text path;
-        pithp_text_begin(&path, r->s->runtime);
+        pithp_string path;
+        pithp_string_begin(&path, r->s->runtime);
         pithp_path_add_field(&path, f->declared.name);
         pith_status rc = child ? pithp_child_check(r->s, child, path.bytes) : PITH_OK;
-        pithp_text_end(&path);
+        pithp_string_end(&path);
         if (rc == PITH_OK && child)
             rc = collect_child(r, i, child);
         if (rc != PITH_OK)
@@ -367,11 +367,11 @@ static pith_status make_leaves(resizing *r, const change_list *c) {
     for (int64_t i = 0; i < c->count && rc == PITH_OK; i++) {
         rc = check_change(r, &r->places[c->places[i]], &c->fills[i]);
         if (rc != PITH_OK) {
-            pithp_text path;
-            pithp_text_begin(&path, r->s->runtime);
+            pithp_string path;
+            pithp_string_begin(&path, r->s->runtime);
             path_of(r, c->places[i], &path);
             pithp_error_prefix(r->s, path.bytes);
-            pithp_text_end(&path);
+            pithp_string_end(&path);
         }
     }
     if (rc == PITH_OK && traced)
@@ -452,12 +452,12 @@ static const void *rebuild(const resizing *r) {
         slots[i] = rebuilt(r, slots[i], &next);
         good = slots[i];
         if (!good) {
-            pithp_text step;
-            pithp_text_begin(&step, r->s->runtime);
+            pithp_string step;
+            pithp_string_begin(&step, r->s->runtime);
             pithp_path_add_field(&step,
                                  r->type->fields[r->type->slot_fields[i]].declared.name);
             pithp_error_prefix(r->s, step.bytes);
-            pithp_text_end(&step);
+            pithp_string_end(&step);
         }
     }
     const pithp_node_def *shape =

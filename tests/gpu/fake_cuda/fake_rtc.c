@@ -39,25 +39,25 @@ bool pithp_rtc_target_for(int arch,
 }
 
 /* The same text for the host. */
-static void translate(pithp_text *to, const char *text, bool *decides) {
+static void translate(pithp_string *to, const char *text, bool *decides) {
     const char *prologue = strstr(text, pithp_text_cuda);
     const char *rest = prologue + strlen(pithp_text_cuda);
     const size_t length = strlen(rest), graph = strlen(pithp_text_graph);
     *decides = length >= graph && strcmp(rest + length - graph, pithp_text_graph) == 0;
-    pithp_text_add(to, pithp_text_host);
+    pithp_string_add(to, pithp_text_host);
     pithp_math_text(to);
-    pithp_text_add_n(to, rest, length - (*decides ? graph : 0));
+    pithp_string_add_n(to, rest, length - (*decides ? graph : 0));
 }
 
 pith_status pithp_rtc_compile(int arch,
                               const char *text,
                               const pithp_compile_options *options,
-                              pithp_text *image,
-                              pithp_text *log,
+                              pithp_string *image,
+                              pithp_string *log,
                               pithp_error *e) {
     (void)arch, (void)log;
     pithp_cc cc;
-    pithp_text host, library;
+    pithp_string host, library;
     bool decides;
     if (!strstr(text, pithp_text_cuda)) {
         pithp_error_set(e, PITH_E_UNSUPPORTED, NULL, NULL,
@@ -67,8 +67,8 @@ pith_status pithp_rtc_compile(int arch,
     pith_status rc = pithp_cc_open(image->rt, &cc, e);
     if (rc != PITH_OK)
         return rc;
-    pithp_text_begin(&host, image->rt);
-    pithp_text_begin(&library, image->rt);
+    pithp_string_begin(&host, image->rt);
+    pithp_string_begin(&library, image->rt);
     translate(&host, text, &decides);
     if (!host.failed)
         rc = pithp_cc_compile(image->rt, &cc, (pithp_isa)0, host.bytes, options, &library,
@@ -77,16 +77,16 @@ pith_status pithp_rtc_compile(int arch,
         const uint64_t bytes = library.length;
         const char kinds[3] = {strstr(text, "#define M_INDIRECT") ? 'A' : 'V',
                                decides ? 'D' : '-', (char)('0' + major - 10)};
-        pithp_text_add_n(image, kinds, sizeof kinds);
-        pithp_text_add_n(image, (const char *)&bytes, sizeof bytes);
-        pithp_text_add_n(image, library.bytes, library.length);
+        pithp_string_add_n(image, kinds, sizeof kinds);
+        pithp_string_add_n(image, (const char *)&bytes, sizeof bytes);
+        pithp_string_add_n(image, library.bytes, library.length);
     }
     if (rc == PITH_OK && (host.failed || library.failed || image->failed)) {
         pithp_error_set(e, PITH_E_MEMORY, NULL, NULL, "out of memory: no room for code");
         rc = PITH_E_MEMORY;
     }
-    pithp_text_end(&host);
-    pithp_text_end(&library);
+    pithp_string_end(&host);
+    pithp_string_end(&library);
     return rc;
 }
 

@@ -57,41 +57,43 @@ _Static_assert(sizeof addresses / sizeof addresses[0] ==
 /* ---- Text ---- */
 
 /* Jumps under the names that the compiler expects. */
-static void add_jumps(pithp_text *t) {
+static void add_jumps(pithp_string *t) {
     static const char *const types[] = {"f32", "f64"};
     static const char *const vectors[][4] = {{"bN4", "cN8", "dN8", "eN16"},
                                              {"bN2", "cN4", "dN4", "eN8"}};
     int at = 0;
-    pithp_text_add(t, "__asm__(\".macro pith_jump symbol, at\\n\"\n"
-                      "\".globl \\\\symbol\\n.hidden \\\\symbol\\n\"\n"
-                      "\".type \\\\symbol, @function\\n\\\\symbol:\\n\"\n"
-                      "\"jmp *pithp_math_table+8*\\\\at(%rip)\\n.endm\\n.text\\n\"\n");
+    pithp_string_add(t, "__asm__(\".macro pith_jump symbol, at\\n\"\n"
+                        "\".globl \\\\symbol\\n.hidden \\\\symbol\\n\"\n"
+                        "\".type \\\\symbol, @function\\n\\\\symbol:\\n\"\n"
+                        "\"jmp *pithp_math_table+8*\\\\at(%rip)\\n.endm\\n.text\\n\"\n");
     for (int i = 0; i < PITHP_COUNT(rows); i++)
         for (int type = 0; type < 2; type++) {
-            pithp_text_print(t, "\"pith_jump pithp_math_%s_%s, %d\\n\"\n", rows[i].name,
-                             types[type], at++);
+            pithp_string_print(t, "\"pith_jump pithp_math_%s_%s, %d\\n\"\n", rows[i].name,
+                               types[type], at++);
             for (int form = 0; form < 4; form++)
-                pithp_text_print(t, "\"pith_jump _ZGV%s%s_pithp_math_%s_%s, %d\\n\"\n",
-                                 vectors[type][form], rows[i].arguments == 2 ? "vv" : "v",
-                                 rows[i].name, types[type], at++);
+                pithp_string_print(t, "\"pith_jump _ZGV%s%s_pithp_math_%s_%s, %d\\n\"\n",
+                                   vectors[type][form],
+                                   rows[i].arguments == 2 ? "vv" : "v", rows[i].name,
+                                   types[type], at++);
         }
-    pithp_text_add(t, ");\n");
+    pithp_string_add(t, ");\n");
 }
 
 /* Calls through the table, without vector forms. */
-static void add_calls(pithp_text *t) {
+static void add_calls(pithp_string *t) {
     static const char *const types[] = {"f32", "f64"};
     int at = 0;
     for (int i = 0; i < PITHP_COUNT(rows); i++)
         for (int type = 0; type < 2; type++) {
             const char *T = types[type];
             if (rows[i].arguments == 1)
-                pithp_text_print(t,
-                                 "%s pithp_math_%s_%s(%s x) {\n"
-                                 "    return ((%s (*)(%s))pithp_math_table[%d])(x);\n}\n",
-                                 T, rows[i].name, T, T, T, T, at++);
+                pithp_string_print(
+                    t,
+                    "%s pithp_math_%s_%s(%s x) {\n"
+                    "    return ((%s (*)(%s))pithp_math_table[%d])(x);\n}\n",
+                    T, rows[i].name, T, T, T, T, at++);
             else
-                pithp_text_print(
+                pithp_string_print(
                     t,
                     "%s pithp_math_%s_%s(%s x, %s y) {\n"
                     "    return ((%s (*)(%s, %s))pithp_math_table[%d])(x, y);\n}\n",
@@ -99,18 +101,18 @@ static void add_calls(pithp_text *t) {
         }
 }
 
-void pithp_math_text(pithp_text *t) {
-    pithp_text_print(t,
-                     "void (*pithp_math_table[%d])(void) "
-                     "__attribute__((visibility(\"hidden\"), used));\n"
-                     "void pithp_math_link(const void *args, i64 begin, i64 end);\n"
-                     "void pithp_math_link(const void *args, i64 begin, i64 end) {\n"
-                     "    for (i64 i = begin; i < end; i++)\n"
-                     "        if (!pithp_math_table[i])\n"
-                     "            pithp_math_table[i] = ((void (*const "
-                     "*)(void))args)[i];\n"
-                     "}\n",
-                     PITHP_COUNT(addresses));
+void pithp_math_text(pithp_string *t) {
+    pithp_string_print(t,
+                       "void (*pithp_math_table[%d])(void) "
+                       "__attribute__((visibility(\"hidden\"), used));\n"
+                       "void pithp_math_link(const void *args, i64 begin, i64 end);\n"
+                       "void pithp_math_link(const void *args, i64 begin, i64 end) {\n"
+                       "    for (i64 i = begin; i < end; i++)\n"
+                       "        if (!pithp_math_table[i])\n"
+                       "            pithp_math_table[i] = ((void (*const "
+                       "*)(void))args)[i];\n"
+                       "}\n",
+                       PITHP_COUNT(addresses));
     if (FORMS > 1)
         add_jumps(t);
     else

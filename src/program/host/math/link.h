@@ -5,7 +5,7 @@
 #include "gpu/compile/compile_internal.h"
 
 /* Text for the host after pithp_text_host: defines the functions. */
-void pithp_math_text(pithp_text *t);
+void pithp_math_text(pithp_string *t);
 /* Fill a loaded module's table with the library's functions; from any thread, also while
  * the code runs. */
 pith_status pithp_math_link(pithp_module *m, pithp_error *e);
