@@ -16,7 +16,6 @@
 #define M_LANES   64
 #define M_DEPTH   7 /* levels of the tree over 64, plus one */
 #define M_REDUCED 4096
-#define M_AHEAD   4 /* elements that a thread loads before it combines them */
 
 enum {
     M_OP_SUM,
@@ -375,20 +374,10 @@ M_FN void m_found(const m_reduce_args *a, const m_search *s, i64 t) {
         m_search s = m_search_of(r, t);                                                  \
         if (s.outer >= r->outer)                                                         \
             return;                                                                      \
-        i64 i = s.group, index[M_AHEAD];                                                 \
-        u64 value[M_AHEAD];                                                              \
-        for (; i + (M_AHEAD - 1) * s.groups < r->count; i += M_AHEAD * s.groups) {       \
-            M_UNROLL for (i32 k = 0; k < M_AHEAD; k++) {                                 \
-                index[k] = m_candidate(r, &s, i + k * s.groups);                         \
-                value[k] = element(a, m_candidate_element(r, &s, index[k]));             \
-            }                                                                            \
-            M_UNROLL for (i32 k = 0; k < M_AHEAD; k++)                                   \
-                m_consider(&s, index[k], value[k], operation, accumulator);              \
-        }                                                                                \
-        for (; i < r->count; i += s.groups) {                                            \
-            const i64 one = m_candidate(r, &s, i);                                       \
-            m_consider(&s, one, element(a, m_candidate_element(r, &s, one)), operation,  \
-                       accumulator);                                                     \
+        for (i64 i = s.group; i < r->count; i += s.groups) {                             \
+            const i64 index = m_candidate(r, &s, i);                                     \
+            m_consider(&s, index, element(a, m_candidate_element(r, &s, index)),         \
+                       operation, accumulator);                                          \
         }                                                                                \
         m_found(r, &s, t);                                                               \
     }

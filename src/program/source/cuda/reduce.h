@@ -7,16 +7,7 @@
     {                                                                                    \
         const type *x = (const type *)from + at->first;                                  \
         f64 lane = load(x[0]);                                                           \
-        type ahead[M_AHEAD];                                                             \
-        i64 i = 1;                                                                       \
-        for (; i + M_AHEAD <= at->count; i += M_AHEAD) {                                 \
-            M_UNROLL for (i32 k = 0; k < M_AHEAD; k++) ahead[k] = x[(i + k) * at->step]; \
-            M_UNROLL for (i32 k = 0; k < M_AHEAD; k++) {                                 \
-                const f64 next = load(ahead[k]);                                         \
-                lane = combine;                                                          \
-            }                                                                            \
-        }                                                                                \
-        for (; i < at->count; i++) {                                                     \
+        for (i64 i = 1; i < at->count; i++) {                                            \
             const f64 next = load(x[i * at->step]);                                      \
             lane = combine;                                                              \
         }                                                                                \
