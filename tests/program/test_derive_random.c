@@ -122,7 +122,7 @@ static const pithp_derive_options zeros = {.cuts_are_zero = true};
 
 static void begin(derived *d) {
     const pithp_program *p = d->p;
-    pithp_value moving[64];
+    pithp_value moving[64] = {0};
     cr_assert(p->input_count <= 64);
     d->moving = calloc((size_t)p->input_count + 1, 1);
     d->moves = calloc((size_t)p->output_count + 1, 1);
