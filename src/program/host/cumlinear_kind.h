@@ -42,13 +42,11 @@ static void NAME(lines)(const void *args, int64_t begin, int64_t end) {
         width = width < end - line ? width : end - line;
         if (inner > 1)
             NAME(beside)
-            (factors, terms, to, width, 1, a->extent, a->reverse ? -inner : inner);
-        else if (width == APART)
-            NAME(beside)
-            (factors, terms, to, APART, a->extent, a->extent, a->reverse ? -1 : 1);
-        else
-            NAME(beside)
-            (factors, terms, to, width, a->extent, a->extent, a->reverse ? -1 : 1);
+        (factors, terms, to, width, 1, a->extent, a->reverse ? -inner : inner);
+        else if (width == APART) NAME(beside)(factors, terms, to, APART, a->extent,
+                                              a->extent, a->reverse ? -1 : 1);
+        else NAME(beside)(factors, terms, to, width, a->extent, a->extent,
+                          a->reverse ? -1 : 1);
         line += width;
     }
 }

@@ -29,8 +29,8 @@ pithp_infer_named(const pithp_call *call, pith_spec *result, pithp_refusal *refu
 }
 PITHP_NO_TEMPORARY(named)
 pith_status pithp_lower_named(const pithp_call *call,
-                             const pith_spec *result,
-                             const pithp_memory *memory,
-                             const pithp_sink *sink) {
+                              const pith_spec *result,
+                              const pithp_memory *memory,
+                              const pithp_sink *sink) {
     return pithp_lower_mark(call, result, memory, sink);
 }

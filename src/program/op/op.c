@@ -17,7 +17,7 @@ enum {
 };
 
 const pithp_op_info pithp_ops[PITHP_PRIMITIVE_COUNT] = {
-#define PITHP_ELEMENTWISE(ENUM, text, operands, types, result, r, i, bits, ...)\
+#define PITHP_ELEMENTWISE(ENUM, text, operands, types, result, r, i, bits, ...)          \
     [PITHP_OP_##ENUM] = {.name = text,                                                   \
                          .arity = operands,                                              \
                          .traits = (bits) | POINTWISE,                                   \
@@ -26,10 +26,10 @@ const pithp_op_info pithp_ops[PITHP_PRIMITIVE_COUNT] = {
                          .dtypes = types,                                                \
                          .real = #r,                                                     \
                          .integer = #i},
-#define PITHP_STRUCTURAL(ENUM, text, operands, rule, bits, by, ...)\
+#define PITHP_STRUCTURAL(ENUM, text, operands, rule, bits, by, ...)                      \
     [PITHP_OP_##ENUM] = {                                                                \
         .name = text, .arity = operands, .traits = bits, .combine = PITHP_OP_##by},
-#define PITHP_CONTROL(ENUM, text, operands, rule, bits, ...)                                 \
+#define PITHP_CONTROL(ENUM, text, operands, rule, bits, ...)                             \
     PITHP_STRUCTURAL(ENUM, text, operands, rule, bits, NONE, )
 #include "program/op/primitives.def"
 };

@@ -158,8 +158,8 @@ typedef struct pithp_input_aliases {
 /* ---- Steps ---- */
 
 typedef enum pithp_plan_step_kind {
-    PITHP_STEP_FUSED, /* elementwise instructions, or a copy through views */
-    PITHP_STEP_CALL, /* a structural operation, a checked one, or a message */
+    PITHP_STEP_FUSED,   /* elementwise instructions, or a copy through views */
+    PITHP_STEP_CALL,    /* a structural operation, a checked one, or a message */
     PITHP_STEP_KERNEL,  /* a kernel of a user */
     PITHP_STEP_CONTROL, /* a branch or loop */
 } pithp_plan_step_kind;
