@@ -40,13 +40,14 @@ static void NAME(lines)(const void *args, int64_t begin, int64_t end) {
                         : inner - column < ADJACENT ? inner - column
                                                     : ADJACENT;
         width = width < end - line ? width : end - line;
-        if (inner > 1)
-            NAME(beside)
-        (factors, terms, to, width, 1, a->extent, a->reverse ? -inner : inner);
-        else if (width == APART) NAME(beside)(factors, terms, to, APART, a->extent,
-                                              a->extent, a->reverse ? -1 : 1);
-        else NAME(beside)(factors, terms, to, width, a->extent, a->extent,
-                          a->reverse ? -1 : 1);
+        const int64_t step = a->reverse ? -inner : inner;
+        if (inner > 1) {
+            NAME(beside)(factors, terms, to, width, 1, a->extent, step);
+        } else if (width == APART) { /* the compiler knows the width */
+            NAME(beside)(factors, terms, to, APART, a->extent, a->extent, step);
+        } else {
+            NAME(beside)(factors, terms, to, width, a->extent, a->extent, step);
+        }
         line += width;
     }
 }
