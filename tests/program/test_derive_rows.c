@@ -184,7 +184,7 @@ scatter_of(pith_scope *s, pithp_primitive op, const int64_t *at, bool unique) {
 /* The derivatives of each product by each factor, by leaving it out. */
 SCOPED(products_of_updates_have_exact_gradients_at_zeros) {
     const int64_t at[] = {1, 0, 1, 9};
-    const double x[3] = {2, 3, 0}, ct[3] = {1, 10, 100};
+    const double x[3] = {2, 3, 0}, ct[MOST] = {1, 10, 100};
     for (int zeros = 0; zeros < 8; zeros++) {
         const double u[4] = {zeros & 1 ? 0 : 5, zeros & 2 ? 0 : 7, zeros & 4 ? 0 : 11,
                              13};
@@ -208,7 +208,7 @@ SCOPED(products_of_updates_have_exact_gradients_at_zeros) {
 SCOPED(equal_extremes_of_updates_share_equally) {
     const int64_t at[] = {0, 0, 1, 2};
     for (int least = 0; least < 2; least++) {
-        const double sign = least ? -1 : 1, ct[3] = {3, 10, 100};
+        const double sign = least ? -1 : 1, ct[MOST] = {3, 10, 100};
         numbers in = {{{sign, 5 * sign, 2 * sign}, {sign, sign, 5 * sign, 0}}}, g;
         pithp_program *p =
             scatter_of(s, least ? PITHP_OP_SCATTER_MIN : PITHP_OP_SCATTER_MAX, at, false);

@@ -3,6 +3,7 @@
 #include "program/host/pack.h"
 #include "program/op/rules.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* Elements of a block: three operands and a result fit in the L1 cache. */
@@ -212,12 +213,12 @@ static void fill_flat(flat_args *a,
 static void
 fill_space(broadcast_args *a, const pithp_call *call, const pith_spec *result) {
     int64_t *stride[OPERANDS];
-    const size_t bytes = (size_t)result->rank * sizeof a->shape[0];
-    memcpy(a->shape, result->shape, bytes);
+    /* A prepared call compares all words. */
+    memset(&a->rank, 0, sizeof *a - offsetof(broadcast_args, rank));
+    memcpy(a->shape, result->shape, (size_t)result->rank * sizeof a->shape[0]);
     for (int k = 0; k < call->operand_count; k++) {
         const pith_spec *x = call->operands[k];
         stride[k] = a->operand[k].stride;
-        memset(stride[k], 0, bytes);
         pithp_broadcast_strides(result->rank, stride[k], x->rank, x->shape);
     }
     a->rank =
