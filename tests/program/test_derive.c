@@ -372,18 +372,7 @@ static void finish(one_call *c, pithp_primitive op, const void *params) {
     pithp_program_release(c->p);
 }
 
-/* Test(derive, name) with a scope s. */
-#define SCOPED(name)                                                                     \
-    static void name(pith_scope *s);                                                     \
-    Test(derive, name) {                                                                 \
-        pith_runtime *rt = pt_open();                                                    \
-        pith_scope *s = pith_scope_open(rt);                                             \
-        name(s);                                                                         \
-        pt_ok(s);                                                                        \
-        pith_scope_close(s);                                                             \
-        pt_close(rt);                                                                    \
-    }                                                                                    \
-    static void name(pith_scope *s)
+#define SCOPED(name) GRAPH_SCOPED(derive, name)
 
 static void unary(pith_scope *s, pithp_primitive op, const void *params) {
     one_call c = call_on(s, 3, wide);

@@ -69,18 +69,7 @@ static void same(const char *what, const double *got, const double *wanted, int 
                   "%s, %d: %.17g, expected %.17g", what, k, got[k], wanted[k]);
 }
 
-/* Test(derive_rows, name) with a scope s. */
-#define SCOPED(name)                                                                     \
-    static void name(pith_scope *s);                                                     \
-    Test(derive_rows, name) {                                                            \
-        pith_runtime *rt = pt_open();                                                    \
-        pith_scope *s = pith_scope_open(rt);                                             \
-        name(s);                                                                         \
-        pt_ok(s);                                                                        \
-        pith_scope_close(s);                                                             \
-        pt_close(rt);                                                                    \
-    }                                                                                    \
-    static void name(pith_scope *s)
+#define SCOPED(name) GRAPH_SCOPED(derive_rows, name)
 
 /* ---- Along an axis ---- */
 

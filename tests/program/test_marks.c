@@ -5,17 +5,7 @@
 
 #include <math.h>
 
-#define SCOPED(name)                                                                     \
-    static void name(pith_scope *s);                                                     \
-    Test(marks, name) {                                                                  \
-        pith_runtime *rt = pt_open();                                                    \
-        pith_scope *s = pith_scope_open(rt);                                             \
-        name(s);                                                                         \
-        pt_ok(s);                                                                        \
-        pith_scope_close(s);                                                             \
-        pt_close(rt);                                                                    \
-    }                                                                                    \
-    static void name(pith_scope *s)
+#define SCOPED(name) GRAPH_SCOPED(marks, name)
 
 static const pithp_named_params forces = {"forces"};
 

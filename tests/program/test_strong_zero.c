@@ -9,17 +9,7 @@ enum { N = 5 };
 
 static const pithp_derive_options strong = {.strong_zero = true};
 
-#define SCOPED(name)                                                                     \
-    static void name(pith_scope *s);                                                     \
-    Test(strong_zero, name) {                                                            \
-        pith_runtime *rt = pt_open();                                                    \
-        pith_scope *s = pith_scope_open(rt);                                             \
-        name(s);                                                                         \
-        pt_ok(s);                                                                        \
-        pith_scope_close(s);                                                             \
-        pt_close(rt);                                                                    \
-    }                                                                                    \
-    static void name(pith_scope *s)
+#define SCOPED(name) GRAPH_SCOPED(strong_zero, name)
 
 static void run(pith_scope *s,
                 pithp_program *p,
