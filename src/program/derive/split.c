@@ -157,8 +157,9 @@ static bool split_program(pith_scope *s,
                .linear = (bool *)(memory + 2 * n + most),
                .to = result};
     p.crosses = p.linear + n;
+    /* It holds the moving inputs until they are coloured. */
     for (int64_t k = 0; k < jvp->input_count; k++)
-        p.crosses[k] = k >= primal_count; /* marks of inputs, for now */
+        p.crosses[k] = k >= primal_count;
     pithp_colour(jvp, p.crosses, p.linear);
     memset(p.crosses, 0, n * sizeof(bool));
     find_residuals(&p);

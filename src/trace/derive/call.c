@@ -147,9 +147,9 @@ static pith_status list_inputs(pithp_derivation_call *c) {
     for (; n < c->captured.count; n++)
         c->inputs[n] = pithp_trace_value(c->s, c->trace, c->captured.arrays[n]);
     for (int i = 0; i < c->argument_count; i++) {
-        for (int part = 0; part < c->selected_count; part++)
+        for (int part = 0; part < c->selected_count; part++) /* one may have no items */
             if (c->selected[part].argument == i)
-                c->selected[part].input = n; /* of the argument's first, for now */
+                c->selected[part].input = n;
         for (int64_t k = 0; k < c->arguments[i].structure.item_count; k++) {
             for (int part = 0; part < c->selected_count; part++)
                 if (c->selected[part].argument == i && c->selected[part].first == k)
