@@ -21,13 +21,16 @@ static const struct {
     {"identities", oracle_order},
     {"identities", oracle_index},
     {"identities", oracle_product},
+    {"autodiff", oracle_derive_elementwise},
+    {"autodiff", oracle_derive_arrays},
+    {"autodiff", oracle_derive_loops},
+    {"autodiff", oracle_derive_energies},
 };
 
 /* Families not implemented yet, and the missing feature. */
 static const struct {
     const char *family, *what;
 } absent[] = {
-    {"autodiff", "derivatives (pith_jvp, pith_vjp, pith_grad)"},
     {"batch", "batching (pith_vmap, pith_vectorize)"},
 };
 

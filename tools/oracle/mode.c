@@ -118,11 +118,12 @@ static const char *spec_text(const pith_spec *spec, char *text, size_t size) {
     return text;
 }
 
-/* Compare one result with the golden one. */
+/* Compare one result with the golden one. way: how it was computed, as a prefix. */
 static void compare(pith_scope *s,
                     const golden_family *family,
                     const golden_json *one,
                     int k,
+                    const char *way,
                     const pith_array *result,
                     report *r) {
     const golden_tensor *want = golden_tensor_of(family, one, "out", k);
@@ -131,7 +132,7 @@ static void compare(pith_scope *s,
     if (!spec || spec->dtype != want->spec.dtype || spec->rank != want->spec.rank ||
         memcmp(spec->shape, want->spec.shape, (size_t)spec->rank * sizeof *spec->shape) !=
             0) {
-        say(r, "result %d: expected %s, got %s\n", k,
+        say(r, "%sresult %d: expected %s, got %s\n", way, k,
             spec_text(&want->spec, want_text, sizeof want_text),
             spec ? spec_text(spec, got_text, sizeof got_text) : "no array");
         return;
@@ -139,13 +140,13 @@ static void compare(pith_scope *s,
     void *got = malloc(spec->bytes + 1);
     int64_t wrong = 0;
     if (!got || !pith_read(s, result, got, spec->bytes)) {
-        say(r, "result %d cannot be read: %s\n", k, pith_message(s));
+        say(r, "%sresult %d cannot be read: %s\n", way, k, pith_message(s));
     } else {
         const int64_t worst = golden_compare(family, one, k, got, &wrong);
         if (worst >= 0) {
             const uint64_t apart = golden_distance(spec, got, want->data, worst);
-            say(r, "result %d, element %" PRId64 ": expected %s, got %s, ", k, worst,
-                golden_print(spec, want->data, worst, want_text),
+            say(r, "%sresult %d, element %" PRId64 ": expected %s, got %s, ", way, k,
+                worst, golden_print(spec, want->data, worst, want_text),
                 golden_print(spec, got, worst, got_text));
             if (apart == UINT64_MAX)
                 say(r, "one is NaN");
@@ -180,7 +181,8 @@ static void judge_arrays(pith_scope *s,
                          const golden_json *one,
                          const oracle_call *call,
                          report *r) {
-    const int wanted = golden_length(golden_get(one, "out"));
+    const int each = golden_length(golden_get(one, "out"));
+    const int wanted = each * (call->way_count ? call->way_count : 1);
     if (call->trouble[0]) {
         say(r, "%s\n", call->trouble);
     } else if (!strcmp(golden_text(one, "expect"), "error")) {
@@ -191,8 +193,12 @@ static void judge_arrays(pith_scope *s,
     } else if (call->results != wanted) {
         say(r, "expected %d results, got %d\n", wanted, call->results);
     } else {
-        for (int k = 0; k < wanted; k++)
-            compare(s, family, one, k, call->out[k], r);
+        for (int k = 0; k < wanted; k++) {
+            char way[ORACLE_TEXT_BYTES] = "";
+            if (call->way_count)
+                snprintf(way, sizeof way, "%s: ", call->ways[k / each]);
+            compare(s, family, one, k % each, way, call->out[k], r);
+        }
     }
 }
 

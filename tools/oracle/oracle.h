@@ -10,7 +10,12 @@
 
 #include <pith/pith.h>
 
-enum { ORACLE_OPERANDS = 64, ORACLE_RESULTS = 16, ORACLE_TEXT_BYTES = 1024 };
+enum {
+    ORACLE_OPERANDS = 64,
+    ORACLE_RESULTS = 24,
+    ORACLE_WAYS = 4,
+    ORACLE_TEXT_BYTES = 1024
+};
 
 /* One call of an operation. A handler sets results, or an error of the scope. */
 typedef struct oracle_call {
@@ -18,6 +23,10 @@ typedef struct oracle_call {
     const golden_json *params; /* NULL: no parameters */
     int count, results;
     const pith_array *in[ORACLE_OPERANDS], *out[ORACLE_RESULTS];
+    /* Names of the ways in which the results were computed, one after the other; each
+     * must give the golden results. No names: one way. */
+    int way_count;
+    const char *ways[ORACLE_WAYS];
     char
         trouble[ORACLE_TEXT_BYTES]; /* set: the case is not supported, and always fails */
     bool checked; /* its program makes checks, which the host reads after a run */
@@ -37,10 +46,19 @@ typedef struct oracle_row {
     /* For operations that do not map arrays to arrays: whether the case passes; otherwise
      * `text` receives the reason. */
     bool (*judge)(pith_scope *s, const golden_json *one, char text[ORACLE_TEXT_BYTES]);
+    /* For derivatives: the function, as a formula of its operands x, y and z or in C, and
+     * the number of its results; 0: 1. */
+    const char *formula;
+    void (*function)(pith_scope *s, const pith_array *const *in, const pith_array **out);
+    int outputs;
 } oracle_row;
 
 /* Tables end with a row without a name. */
 extern const oracle_row oracle_cast[];
+extern const oracle_row oracle_derive_arrays[];
+extern const oracle_row oracle_derive_elementwise[];
+extern const oracle_row oracle_derive_loops[];
+extern const oracle_row oracle_derive_energies[];
 extern const oracle_row oracle_elementwise[];
 extern const oracle_row oracle_index[];
 extern const oracle_row oracle_order[];
@@ -65,6 +83,16 @@ void oracle_run_binary(pith_scope *s, const oracle_row *row, oracle_call *call);
     { .op = name, .run = oracle_run_unary, .unary = function }
 #define ORACLE_BINARY(name, function)                                                    \
     { .op = name, .run = oracle_run_binary, .binary = function }
+
+/* The derivatives of the row's function. */
+void oracle_derive(pith_scope *s, const oracle_row *row, oracle_call *call);
+#define ORACLE_FORMULA(name, text)                                                       \
+    { .op = name, .run = oracle_derive, .formula = text }
+#define ORACLE_FUNCTION(name, count)                                                     \
+    { .op = #name, .run = oracle_derive, .function = name, .outputs = count }
+/* A function of the same name: static void name(s, in, out). */
+#define ORACLE_DERIVED(name)                                                             \
+    static void name(pith_scope *s, const pith_array *const *in, const pith_array **out)
 
 /* Set the only result of a handler. */
 void oracle_give(oracle_call *call, const pith_array *result);
