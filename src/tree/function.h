@@ -4,7 +4,7 @@
 
 #include "tree/node_def.h"
 
-enum { PITHP_MOST_PARAMETERS = 4 };
+enum { PITHP_MOST_PARAMETERS = 4, PITHP_MORE_BASES = 3 };
 
 struct pithp_closure;
 
@@ -27,9 +27,10 @@ typedef struct pithp_closure_kind {
 /* Closure of a function made at run time: pith_function.closure. */
 typedef struct pithp_closure {
     const pithp_closure_kind *kind;
-    const pith_function *function; /* the function itself */
-    const pith_function *base;     /* the function that it calls */
-    const void *bound;             /* a tree that it passes on, or NULL */
+    const pith_function *function;               /* the function itself */
+    const pith_function *base;                   /* the function that it calls */
+    const void *bound;                           /* a tree that it passes on, or NULL */
+    const pith_function *more[PITHP_MORE_BASES]; /* others that it may call, or NULL */
 } pithp_closure;
 
 /* Check a function from the user: made by PITH_FUNCTION, or live and of this runtime. */
@@ -87,9 +88,9 @@ pithp_closure *pithp_function_make(pith_scope *s,
                                    const pithp_closure *closure);
 /* A checked function, copied to outer unless it outlives outer. NULL sets the error. */
 const pith_function *pithp_function_keep(pith_scope *outer, const pith_function *f);
-/* Trees bound in a checked function and in its base functions, outermost first, up to
- * `room`. Returns their total count. All traced leaves and statics of a call are in its
- * arguments and these trees. */
+/* Trees bound in a checked function and in the functions that it calls, outermost first,
+ * those of the base before those of others, up to `room`. Returns their total count. All
+ * traced leaves and statics of a call are in its arguments and these trees. */
 int64_t pithp_function_bound(const pith_function *f, int64_t room, const void **trees);
 /* Append an identity: equal bytes for functions with the same behaviour, apart from bound
  * trees. */

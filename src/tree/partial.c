@@ -80,7 +80,11 @@ pithp_closure *pithp_function_make(pith_scope *s,
     made->function.closure = copy;
     copy->function = &made->function;
     copy->base = pithp_function_keep(s, copy->base);
-    if (!copy->base || (copy->bound && pithp_keep_slots(s, 1, &copy->bound) != PITH_OK) ||
+    bool kept = copy->base;
+    for (int k = 0; k < PITHP_MORE_BASES && kept; k++)
+        kept = !copy->more[k] ||
+               (copy->more[k] = pithp_function_keep(s, copy->more[k])) != NULL;
+    if (!kept || (copy->bound && pithp_keep_slots(s, 1, &copy->bound) != PITH_OK) ||
         (copy->kind->made && copy->kind->made(s, copy) != PITH_OK)) {
         pithp_header_of(made)->kind = PITHP_KIND_FREE;
         return NULL;
@@ -142,13 +146,32 @@ pith_partial(pith_scope *s, const pith_function *function, const void *tree) {
 
 int64_t pithp_function_bound(const pith_function *f, int64_t room, const void **trees) {
     int64_t count = 0;
-    for (const pithp_closure *c = f->closure; c; c = c->base->closure)
+    for (const pithp_closure *c = f->closure; c; c = c->base->closure) {
         if (c->bound) {
             if (count < room)
                 trees[count] = c->bound;
             count++;
         }
+        if (!c->more[0] && !c->more[1] && !c->more[2])
+            continue;
+        /* The base has no other, or it comes first. */
+        const pith_function *all[] = {c->base, c->more[0], c->more[1], c->more[2]};
+        for (int k = 0; k <= PITHP_MORE_BASES; k++) {
+            const int64_t left = room > count ? room - count : 0;
+            if (all[k])
+                count += pithp_function_bound(all[k], left, left ? trees + count : NULL);
+        }
+        break;
+    }
     return count;
+}
+
+/* A function in the closure with its own trees, which are passed. */
+static const pith_function *
+rebind_next(pith_scope *s, const pith_function *f, const void *const **trees) {
+    const pith_function *made = pithp_function_rebind(s, f, *trees);
+    *trees += pithp_function_bound(f, 0, NULL);
+    return made;
 }
 
 const pith_function *
@@ -162,9 +185,13 @@ pithp_function_rebind(pith_scope *s, const pith_function *f, const void *const *
         return NULL;
     }
     memcpy(copy, c, c->kind->bytes);
-    copy->bound = c->bound ? trees[0] : NULL;
-    copy->base = pithp_function_rebind(s, c->base, trees + (c->bound ? 1 : 0));
-    const pithp_closure *made = copy->base ? pithp_function_make(s, f, copy) : NULL;
+    copy->bound = c->bound ? *trees++ : NULL;
+    copy->base = rebind_next(s, c->base, &trees);
+    bool fine = copy->base;
+    for (int k = 0; k < PITHP_MORE_BASES && fine; k++)
+        fine =
+            !c->more[k] || (copy->more[k] = rebind_next(s, c->more[k], &trees)) != NULL;
+    const pithp_closure *made = fine ? pithp_function_make(s, f, copy) : NULL;
     pithp_release(s->runtime, copy, c->kind->bytes);
     return made ? made->function : NULL;
 }
@@ -176,6 +203,12 @@ void pithp_function_identity(const pith_function *f, pithp_string *text) {
         pithp_string_add_n(text, (const char *)&bound, sizeof bound);
         if (c->kind->identity)
             c->kind->identity(c, text);
+        for (int k = 0; k < PITHP_MORE_BASES; k++) {
+            const bool more = c->more[k] != NULL;
+            pithp_string_add_n(text, (const char *)&more, sizeof more);
+            if (more)
+                pithp_function_identity(c->more[k], text);
+        }
     }
     pithp_string_add_n(text, (const char *)&f->call, sizeof f->call);
     pithp_string_add_n(text, (const char *)&f->result, sizeof f->result);

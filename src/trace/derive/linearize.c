@@ -217,8 +217,13 @@ is_recorded(pith_scope *s, const pith_function *f, const void *const *primals) {
         return false;
     for (int i = 0; i < f->arity; i++)
         traced = traced || is_traced(s, primals[i]);
-    for (const pithp_closure *c = f->closure; c; c = c->base->closure)
-        traced = traced || (c->bound && is_traced(s, c->bound));
+    const int64_t bound = pithp_function_bound(f, 0, NULL);
+    const void **trees = pithp_scope_allocate(s, ((size_t)bound + 1) * sizeof *trees);
+    if (!trees)
+        return false;
+    pithp_function_bound(f, bound, trees);
+    for (int64_t k = 0; k < bound; k++)
+        traced = traced || is_traced(s, trees[k]);
     return traced;
 }
 
