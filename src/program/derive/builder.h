@@ -15,6 +15,7 @@ typedef struct pithp_derivation {
     const char *site; /* call site of the instruction that is derived */
     pith_dtype dtype; /* of its result */
     bool split;       /* control flow becomes two instructions, one without tangents */
+    bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
     bool strong_zero; /* products with tangents are those in which 0 wins: then of each */
     bool *linear;     /* value of `to`, below the room, whether it depends on a tangent */
     int64_t linear_room;

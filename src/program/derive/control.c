@@ -39,7 +39,8 @@ forward_program(const pithp_deriving_flow *f, int b, bool *inputs, bool *outputs
     pithp_flow_inputs(f, b, inputs);
     if (!yields)
         memset(inputs, 0, (size_t)p->input_count * sizeof *inputs);
-    pithp_program *jvp = pithp_forward(s, p, inputs, false, f->d->strong_zero, outputs);
+    pithp_program *jvp = pithp_forward(
+        s, p, inputs, (pithp_derive_mode){.strong_zero = f->d->strong_zero}, outputs);
     if (!jvp ||
         !pithp_arrange_begin(&a, s, jvp, 2 * p->input_count, 2 * p->output_count)) {
         pithp_program_release(jvp);
@@ -165,8 +166,9 @@ derive_still(pithp_deriving_flow *f, bool *inputs, bool *outputs, pithp_value *r
         if (!f->i->programs[b]->has_refusals || !pithp_region_yields(&f->r, b))
             continue;
         pithp_flow_inputs(f, b, inputs);
-        pithp_program *derived =
-            pithp_forward(f->d->s, f->i->programs[b], inputs, false, false, outputs);
+        pithp_program *derived = pithp_forward(
+            f->d->s, f->i->programs[b], inputs,
+            (pithp_derive_mode){ .reverse = f->d->reverse}, outputs);
         fine = derived != NULL;
         pithp_program_release(derived);
     }

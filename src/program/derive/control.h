@@ -4,19 +4,23 @@
 
 #include "program/derive/rules.h"
 
+/* What derived programs are for, as in pithp_derivation. */
+typedef struct pithp_derive_mode {
+    bool split, reverse, strong_zero;
+} pithp_derive_mode;
+
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two
  * instructions for one of control flow. */
 pithp_program *pithp_forward(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
-                             bool split,
-                             bool strong_zero,
+                             pithp_derive_mode mode,
                              bool *moves);
 /* pithp_program_linearize without a check of cuts. */
 bool pithp_split(pith_scope *s,
                  const pithp_program *p,
                  const bool *moving,
-                 bool strong_zero,
+                 pithp_derive_mode mode,
                  bool *moves,
                  pithp_linearization *result);
 /* Add a derived cond, while or scan. Sets its results, and their tangents or
@@ -25,6 +29,12 @@ bool pithp_derive_control(pithp_derivation *d,
                           const pithp_moving_call *c,
                           pithp_value *results,
                           pithp_value *tangents);
+/* Add what a rule of the user gives for its row, as pithp_derive_control (user_rule.c).
+ */
+bool pithp_derive_rule(pithp_derivation *d,
+                       const pithp_moving_call *c,
+                       pithp_value *results,
+                       pithp_value *tangents);
 /* Find the results of control flow that move with marked operands, and mark carries that
  * come to move, as a fixed point. False sets the error. */
 bool pithp_control_moves(pith_scope *s,
@@ -49,5 +59,9 @@ bool pithp_program_moves(pith_scope *s,
 bool pithp_transpose_control(pithp_derivation *d,
                              const pithp_moving_call *c,
                              pithp_value *cotangents);
+/* The same for the linear row of a rule of the user. */
+bool pithp_transpose_rule(pithp_derivation *d,
+                          const pithp_moving_call *c,
+                          pithp_value *cotangents);
 
 #endif

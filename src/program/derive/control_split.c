@@ -172,7 +172,10 @@ bool pithp_split_scan(pithp_deriving_flow *f,
     scan_split p = {
         .f = f, .body = f->i->programs[0], .inputs = inputs, .outputs = outputs};
     pithp_flow_inputs(f, 0, inputs);
-    if (!pithp_split(f->d->s, p.body, inputs, f->d->strong_zero, outputs, &p.l))
+    if (!pithp_split(f->d->s, p.body, inputs,
+                     (pithp_derive_mode){.reverse = f->d->reverse,
+                                         .strong_zero = f->d->strong_zero},
+                     outputs, &p.l))
         return false;
     p.residuals = pithp_scope_allocate(f->d->s, ((size_t)p.l.residual_count + 1) *
                                                     sizeof *p.residuals);
@@ -343,8 +346,10 @@ bool pithp_split_cond(pithp_deriving_flow *f,
     for (; made < n && fine; made += fine) {
         pithp_flow_inputs(f, (int)made, inputs);
         fine = (p.outputs[made] = pithp_scope_allocate(s, outs)) &&
-               pithp_split(s, f->i->programs[made], inputs, f->d->strong_zero, outputs,
-                           &p.l[made]);
+               pithp_split(s, f->i->programs[made], inputs,
+                           (pithp_derive_mode){.reverse = f->d->reverse,
+                                               .strong_zero = f->d->strong_zero},
+                           outputs, &p.l[made]);
         if (!fine)
             break;
         memcpy(p.outputs[made], outputs, (size_t)f->i->result_count);

@@ -120,6 +120,7 @@ static pithp_value tangent_of(pithp_derivation *d, const pithp_moving_call *c) {
             return bilinear_in(d, c);
         case PITHP_TANGENT_BY:
             return row.by(d, c);
+        case PITHP_TANGENT_RULE:
         case PITHP_TANGENT_FLOW:
             break; /* derive_instruction has it */
     }
@@ -197,6 +198,9 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     f->d.site = i->site;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
         return derive_control(f, &c);
+    if (moves && i->primitive == PITHP_OP_RULE)
+        return pithp_derive_rule(&f->d, &c, f->names + i->result,
+                                 f->tangents + i->result);
     if (!copy(f, i->result, i))
         return false;
     if (!moves)
@@ -258,17 +262,16 @@ pithp_program *pithp_program_jvp(pith_scope *s,
                                  const bool *moving,
                                  const pithp_derive_options *options,
                                  bool *moves) {
-    const bool strong_zero = options && options->strong_zero;
+    const pithp_derive_mode mode = {.strong_zero = options && options->strong_zero};
     return pithp_program_check_cuts(s, p, moving, options)
-               ? pithp_forward(s, p, moving, false, strong_zero, moves)
+               ? pithp_forward(s, p, moving, mode, moves)
                : NULL;
 }
 
 pithp_program *pithp_forward(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
-                             bool split,
-                             bool strong_zero,
+                             pithp_derive_mode mode,
                              bool *moves) {
     const size_t values = (size_t)p->value_count + 1,
                  most = (size_t)pithp_most_operands(p);
@@ -280,8 +283,9 @@ pithp_program *pithp_forward(pith_scope *s,
     }
     forward f = {.d = {.s = s,
                        .to = pithp_program_make(s),
-                       .split = split,
-                       .strong_zero = strong_zero},
+                       .split = mode.split,
+                       .reverse = mode.reverse,
+                       .strong_zero = mode.strong_zero},
                  .from = p,
                  .names = memory,
                  .tangents = memory + values,

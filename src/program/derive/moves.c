@@ -85,13 +85,19 @@ static bool is_float(const pithp_program *p, pithp_value v) {
     return pith_dtype_is_float(pithp_value_spec(p, v)->dtype);
 }
 
+/* Whether operand k is a primal or bound, or a tangent of the linear row. */
+static bool rule_moves(const pithp_rule *rule, int k) {
+    const int known = rule->first_count + rule->bound_count;
+    return rule->linear ? k >= known : k < known;
+}
+
 bool pithp_operand_moves(const pithp_program *p, const pithp_instruction *i, int k) {
     const pithp_primitive op = i->primitive == PITHP_OP_CHECKED
                                    ? ((const pithp_checked_params *)i->params)->primitive
                                    : i->primitive;
     const pithp_tangent_row row = pithp_tangent_of(op);
     if (!i->result_count || !is_float(p, pithp_operands(p, i)[k]) ||
-        (!is_float(p, i->result) && op != PITHP_OP_KERNEL))
+        (!is_float(p, i->result) && op != PITHP_OP_KERNEL && op != PITHP_OP_RULE))
         return false;
     switch (row.kind) {
         case PITHP_TANGENT_NONE:
@@ -103,6 +109,8 @@ bool pithp_operand_moves(const pithp_program *p, const pithp_instruction *i, int
         case PITHP_TANGENT_LINEAR:
         case PITHP_TANGENT_BILINEAR:
             return pithp_set_has(row.set, i->operand_count, k);
+        case PITHP_TANGENT_RULE:
+            return rule_moves(((const pithp_rule_params *)i->params)->rule, k);
         case PITHP_TANGENT_PASSED:
         case PITHP_TANGENT_REFUSED:
         case PITHP_TANGENT_BY:

@@ -17,6 +17,7 @@ typedef enum pithp_tangent_kind {
     PITHP_TANGENT_LINEAR,   /* jointly linear in some operands */
     PITHP_TANGENT_BILINEAR, /* linear in each of two operands */
     PITHP_TANGENT_BY,       /* a function of its own */
+    PITHP_TANGENT_RULE,     /* a user's function (user_rule.h) */
     PITHP_TANGENT_FLOW,     /* control flow: nested programs are derived (control.h) */
 } pithp_tangent_kind;
 

@@ -174,20 +174,25 @@ bool pithp_program_linearize(pith_scope *s,
                              const pithp_derive_options *options,
                              bool *moves,
                              pithp_linearization *result) {
-    const bool strong_zero = options && options->strong_zero;
+    pithp_derive_mode mode = {.split = true};
+    if (options) {
+        mode.reverse = options->reverse;
+        mode.strong_zero = options->strong_zero;
+    }
     *result = (pithp_linearization){NULL, NULL, 0};
     return pithp_program_check_cuts(s, p, moving, options) &&
-           pithp_split(s, p, moving, strong_zero, moves, result);
+           pithp_split(s, p, moving, mode, moves, result);
 }
 
 bool pithp_split(pith_scope *s,
                  const pithp_program *p,
                  const bool *moving,
-                 bool strong_zero,
+                 pithp_derive_mode mode,
                  bool *moves,
                  pithp_linearization *result) {
     *result = (pithp_linearization){NULL, NULL, 0};
-    pithp_program *jvp = pithp_forward(s, p, moving, true, strong_zero, moves);
+    mode.split = true;
+    pithp_program *jvp = pithp_forward(s, p, moving, mode, moves);
     const bool fine = jvp && (result->forward = pithp_program_make(s)) &&
                       (result->linear = pithp_program_make(s)) &&
                       split_program(s, jvp, p->input_count, p->output_count, result);

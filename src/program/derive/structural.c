@@ -10,6 +10,7 @@
 #define DECLARE_STOPPED(...)
 #define DECLARE_PASSED(...)
 #define DECLARE_REFUSED(...)
+#define DECLARE_RULE(...)
 #define DECLARE_FLOW(...)
 #define DECLARE_BY(rule)                                                                 \
     pithp_value pithp_tangent_##rule(pithp_derivation *d, const pithp_moving_call *c);
@@ -32,6 +33,8 @@
     { .kind = PITHP_TANGENT_PASSED }
 #define ROW_OF_REFUSED(...)                                                              \
     { .kind = PITHP_TANGENT_REFUSED }
+#define ROW_OF_RULE(...)                                                                 \
+    { .kind = PITHP_TANGENT_RULE }
 #define ROW_OF_FLOW(...)                                                                 \
     { .kind = PITHP_TANGENT_FLOW }
 #define ROW_OF_BY(rule)                                                                  \

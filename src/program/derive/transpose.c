@@ -85,6 +85,8 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
     if (i->result_count && t->linear[i->result] &&
         pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
         return pithp_transpose_control(&t->d, &c, t->cotangents);
+    if (t->linear[i->result] && i->primitive == PITHP_OP_RULE)
+        return pithp_transpose_rule(&t->d, &c, t->cotangents);
     if (ct == PITHP_ABSENT || !t->linear[i->result])
         return true;
     for (int k = i->operand_count; k-- > 0;) {

@@ -45,15 +45,22 @@ void pithp_program_retain(pithp_program *p) {
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 
+static pithp_rule *rule_of(const pithp_instruction *i) {
+    return ((const pithp_rule_params *)i->params)->rule;
+}
+
 void pithp_program_release(pithp_program *p) {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) > 1)
         return;
     pith_runtime *rt = p->runtime;
     for (int64_t i = 0; i < p->constant_count; i++)
         pithp_buffer_release(p->constants[i].buffer, 1);
-    for (int64_t i = 0; i < p->instruction_count; i++)
+    for (int64_t i = 0; i < p->instruction_count; i++) {
         for (int k = 0; k < p->instructions[i].program_count; k++)
             pithp_program_release(p->instructions[i].programs[k]);
+        if (p->instructions[i].primitive == PITHP_OP_RULE)
+            pithp_rule_release(rule_of(&p->instructions[i]));
+    }
 #define RELEASE(list, room) pithp_release(rt, list, (size_t)(room) * sizeof *(list))
     RELEASE(p->values, p->value_room);
     RELEASE(p->inputs, p->input_room);
@@ -307,6 +314,8 @@ static pithp_value append(pith_scope *s,
                (size_t)i.operand_count * sizeof *given->operands);
     for (int k = 0; k < i.program_count; k++)
         pithp_program_retain(i.programs[k]);
+    if (i.primitive == PITHP_OP_RULE)
+        atomic_fetch_add_explicit(&rule_of(&i)->refs, 1, memory_order_relaxed);
     p->operand_count += i.operand_count;
     p->instructions[p->instruction_count++] = i;
     p->has_effects |= pithp_has_effects(&i);

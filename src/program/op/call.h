@@ -107,6 +107,48 @@ typedef struct pithp_kernel_params {
                                               or an int64_t */
 } pithp_kernel_params;
 
+/* A derivative that a user gives. Its functions are recorded by src/trace/derive when a
+ * derivation reaches the row. Programs with a row hold references. */
+typedef struct pithp_rule {
+    atomic_int refs;
+    void (*free)(struct pithp_rule *rule);
+    /* Record a function, as a program with one reference. NULL sets the error.
+     *
+     *     forward mode   bound, primals, tangents without the zeros
+     *                    -> results, their tangents
+     *     reverse mode   bound, primals -> results, residuals; `linear` receives the rule
+     *                    of the row that is linear in the tangents, one reference
+     *     of that row    bound, residuals, cotangents without the zeros
+     *                    -> cotangents of its tangents
+     *
+     * zeros: of each primal, or for the linear row of each result. */
+    struct pithp_program *(*record)(struct pithp_rule *rule,
+                                    pith_scope *s,
+                                    bool reverse,
+                                    const bool *zeros,
+                                    struct pithp_rule **linear);
+    /* Refuse a tangent of a bound operand: sets the error. */
+    void (*refuse)(const struct pithp_rule *rule, pith_scope *s, const char *site, int k);
+    const char *name;          /* of the function that has the rule */
+    bool forward, reverse;     /* the modes that it has */
+    bool linear;               /* tangents of results, to be transposed */
+    int32_t first_count;       /* the first operands: primals, or if linear residuals; */
+    int32_t bound_count;       /* then those of bound trees; */
+    int32_t result_count;      /* then results of the function, or if linear tangents */
+    const pith_spec **results; /* the spec of each result, interned */
+} pithp_rule;
+
+/* rule(operands...): results of a function with a rule, which are the last operands; no
+ * tangent reaches these. Or the linear row, which only derivations make. */
+typedef struct pithp_rule_params {
+    pithp_rule *rule;
+} pithp_rule_params;
+
+static inline void pithp_rule_release(pithp_rule *rule) { /* NULL does nothing */
+    if (rule && atomic_fetch_sub_explicit(&rule->refs, 1, memory_order_acq_rel) == 1)
+        rule->free(rule);
+}
+
 /* checked(operands...): an indexing primitive in mode error. */
 typedef struct pithp_checked_params {
     pithp_primitive primitive;

@@ -20,6 +20,7 @@ typedef enum field_kind {
     FIELD_PRIMITIVE,
     FIELD_KERNEL, /* const pith_kernel_variant * */
     FIELD_DEBUG,  /* const pithp_debug * */
+    FIELD_RULE,   /* pithp_rule * */
     FIELD_NAME,   /* char [PITHP_NAME_BYTES] */
 } field_kind;
 
@@ -127,6 +128,7 @@ FIELDS(checked,
        FIELD(checked, index.unordered, BOOL, ONE),
        FIELD(checked, index.axes, BITS, ONE),
        FIELD(checked, index.repeats, BITS, ONE))
+FIELDS(rule, FIELD(rule, rule, RULE, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
 FIELDS(named, FIELD(named, name, NAME, ONE))
 
@@ -165,6 +167,7 @@ typedef struct description {
 #define RULE_random  DESCRIBED(random)
 #define RULE_kernel  DESCRIBED(kernel)
 #define RULE_checked DESCRIBED(checked)
+#define RULE_rule    DESCRIBED(rule)
 #define RULE_debug   DESCRIBED(debug)
 #define RULE_named   DESCRIBED(named)
 #define RULE_cond                                                                        \
@@ -231,6 +234,8 @@ static size_t size_of(const field *f) {
             return sizeof(const pith_kernel_variant *);
         case FIELD_DEBUG:
             return sizeof(const pithp_debug *);
+        case FIELD_RULE:
+            return sizeof(pithp_rule *);
         case FIELD_I32:
         case FIELD_AXES:
         case FIELD_DIMENSIONS:
@@ -286,6 +291,12 @@ static void print_element(const field *f, const char *at, pithp_string *text) {
             const pithp_debug *debug;
             memcpy(&debug, at, sizeof debug);
             pithp_string_print(text, "\"%s\"", debug->message);
+            break;
+        }
+        case FIELD_RULE: {
+            const pithp_rule *rule;
+            memcpy(&rule, at, sizeof rule);
+            pithp_string_add(text, rule->name);
             break;
         }
         case FIELD_NAME:

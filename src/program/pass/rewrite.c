@@ -7,6 +7,11 @@
 
 #include <string.h>
 
+/* Whether the pass removes the row of a rule: its results are its last operands. */
+static bool drops_rule(const pithp_rebuild *r, const pithp_instruction *i) {
+    return (r->passes & PITHP_PASS_MARKS) && i->primitive == PITHP_OP_RULE;
+}
+
 /* ---- What is live ---- */
 
 static bool must_run(const pithp_rebuild *r, const pithp_instruction *i) {
@@ -33,8 +38,11 @@ static void mark(pithp_rebuild *r, int64_t count, const pithp_value *values) {
         wanted &= !known;
         for (int v = 0; v < i->result_count; v++)
             r->live[i->result + v] = wanted;
-        for (int o = 0; wanted && o < i->operand_count; o++)
-            r->live[pithp_operands(p, i)[o]] = true;
+        for (int o = 0; wanted && o < i->operand_count; o++) {
+            const int result = o - i->operand_count + i->result_count;
+            r->live[pithp_operands(p, i)[o]] |=
+                !drops_rule(r, i) || (result >= 0 && r->wanted[i->result + result]);
+        }
     }
 }
 
@@ -265,6 +273,11 @@ static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
         taken = take_branch(r, i, branch,
                             operands +
                                 pithp_regions_of(i).groups[PITHP_COND_CONSTANTS].first);
+    } else if (drops_rule(r, i)) {
+        const pithp_value *last = operands + i->operand_count - i->result_count;
+        for (int k = 0; k < i->result_count; k++)
+            r->names[i->result + k] = last[k];
+        taken = true;
     } else if (i->program_count && !r->shallow) {
         taken = pithp_rebuild_control(r, i, operands);
     } else {
