@@ -195,6 +195,60 @@ PITH_API const void *pith_stop_gradient_any(pith_scope *s, const void *tree);
  * @return The tree, owned by @p s; after an error the nil of its type. */
 PITH_API const void *pith_non_differentiable_any(pith_scope *s, const void *tree);
 
+/**
+ * A function with a rule for its derivative in forward mode. Reverse mode transposes the
+ * rule, unless the function also has one of pith_custom_vjp.
+ *
+ * The rule is a function of primals and tangents: of one argument itself, of several a
+ * tuple. Tangents are like primals. It returns a record with the members `value`, which
+ * is like the value of @p function, and `tangent`, which is like the value and linear in
+ * the tangents. Leaves of integers have tangents that are not read. A derivation takes
+ * the value of the rule for that of the function.
+ *
+ * The rule is recorded when a derivation reaches a call of the function, once for a call.
+ * It may call the function itself, made once more or bound; where it does, derivatives of
+ * the derivative use the rule again. Derivatives are not taken of what @p function does:
+ * it may launch kernels. Checks in @p function are made. Those in the rule are not.
+ *
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: a function is no function; the rule does not have two parameters.
+ * @par Errors of derivations
+ * PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE: a member is not like the value.
+ * PITH_E_TYPE: the result is no record with these members. PITH_E_DERIVATIVE: a tangent
+ * reaches a tree bound by pith_partial in the function or its rule.
+ */
+PITH_API const pith_function *
+pith_custom_jvp(pith_scope *s, const pith_function *function, const pith_function *rule);
+/**
+ * A function with a rule for reverse mode.
+ *
+ * @param forward A function of the arguments of @p function. It returns a record with the
+ * members `value` and `residual`, any tree that the backward function needs.
+ * @param backward A function of the residual and of a cotangent like the value. It
+ * returns the gradient: a tree like the argument, of several arguments a tuple.
+ *
+ * A derivation takes the value of @p forward for that of the function. Cotangents of
+ * leaves of integers are zeros, and gradients of such leaves are not read. The rest is as
+ * in pith_custom_jvp; a function with both rules uses each for its mode.
+ *
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: a function is no function, or does not have these parameters.
+ * @par Errors of derivations
+ * Those of pith_custom_jvp. PITH_E_DERIVATIVE: a tangent reaches the function in forward
+ * mode, and it has no other rule.
+ */
+PITH_API const pith_function *pith_custom_vjp(pith_scope *s,
+                                              const pith_function *function,
+                                              const pith_function *forward,
+                                              const pith_function *backward);
+/** In a rule, whether a tangent or cotangent is zero as a whole: what it is multiplied
+ * with need not be computed. False outside of rules. */
+PITH_API bool pith_is_zero_tangent(const pith_array *tangent);
+
 PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
@@ -209,6 +263,8 @@ PITH_END
 #    define pith_stop_gradient_any(s, ...) pith_stop_gradient_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_non_differentiable_any(s, ...)                                          \
         pith_non_differentiable_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_custom_jvp(s, ...) pith_custom_jvp(PITH_AT(s), __VA_ARGS__)
+#    define pith_custom_vjp(s, ...) pith_custom_vjp(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 

@@ -429,15 +429,6 @@ pith_status pithp_derivation_checks(pithp_derivation_call *c,
                   : c->s->error.code;
 }
 
-const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec) {
-    pithp_trace *t = pithp_scope_trace(s);
-    pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank};
-    memcpy(params.shape, spec->shape, sizeof params.shape);
-    const pithp_value v =
-        pithp_program_add(s, t->program, PITHP_OP_FULL, 0, NULL, &params, s->site);
-    return v < 0 ? NULL : pithp_trace_array(s, t, v);
-}
-
 const void *pithp_tangent_build(pith_scope *s,
                                 const pithp_structure *like,
                                 const pith_array *const *items) {

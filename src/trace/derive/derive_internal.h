@@ -146,8 +146,6 @@ static inline int64_t pithp_selected_input(const pithp_derivation_call *c,
 /* Traced arrays of values, in memory of the scope. NULL: error set. */
 const pith_array **
 pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values);
-/* A traced array of zeros. NULL: error set. */
-const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec);
 /* Build a tree of tangents or gradients: hooks are for values. NULL: error set. */
 const void *pithp_tangent_build(pith_scope *s,
                                 const pithp_structure *like,
@@ -206,5 +204,22 @@ bool *pithp_split_trim(pith_scope *s, pithp_split *split);
  * first output for the inputs that are reached. NULL: error set. */
 pithp_program *
 pithp_split_join(pith_scope *s, const pithp_program *p, const pithp_split *split);
+
+/* ---- Rules of the user (rule.c, custom.c) ---- */
+
+/* A call of a function with a rule, in a trace. */
+typedef struct pithp_custom_call {
+    const pith_function *function; /* with its base, and the functions of the rule */
+    int tree_count;                /* arguments, then the bound trees */
+    pithp_flat *flats;             /* of these */
+    const pithp_flat *value;       /* of the result */
+} pithp_custom_call;
+
+/* The functions of a rule in a closure's `more`. */
+enum { PITHP_CUSTOM_TANGENT, PITHP_CUSTOM_FORWARD, PITHP_CUSTOM_BACKWARD };
+
+/* The rule of the row of a call, one reference. It holds no arrays, and lives as long as
+ * the programs that have it. NULL: error set. */
+pithp_rule *pithp_custom_rule(pith_scope *s, const pithp_custom_call *call);
 
 #endif

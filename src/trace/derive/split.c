@@ -49,10 +49,11 @@ bool pithp_split_make(pithp_derivation_call *c, bool reverse, pithp_split *split
     pith_scope *s = c->s;
     const pithp_program *p = c->program;
     const bool *moves = c->moves;
-    const pithp_derive_options options = pithp_derivation_options(c);
+    pithp_derive_options options = pithp_derivation_options(c);
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
     *split = (pithp_split){0};
+    options.reverse = reverse;
     const size_t inputs = (size_t)p->input_count;
     split->reached = pithp_scope_allocate(s, 2 * inputs + (size_t)p->output_count + 1);
     if (!split->reached)

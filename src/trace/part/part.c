@@ -49,6 +49,15 @@ pithp_part_capture(pith_scope *s, pithp_captured *captured, const pith_function 
     return s->error.code;
 }
 
+const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec) {
+    pithp_trace *t = pithp_scope_trace(s);
+    pithp_full_params params = {.dtype = spec->dtype, .rank = spec->rank};
+    memcpy(params.shape, spec->shape, sizeof params.shape);
+    const pithp_value v =
+        pithp_program_add(s, t->program, PITHP_OP_FULL, 0, NULL, &params, s->site);
+    return v < 0 ? NULL : pithp_trace_array(s, t, v);
+}
+
 /* ---- The traced call ---- */
 
 /* A sub-program being recorded. */
@@ -57,8 +66,9 @@ typedef struct recording {
     const pith_scope *outer;
     pithp_trace *trace;
     const pithp_part_call *call;
-    const pith_array **captured; /* as inputs of the program */
-    const pith_array *index;     /* if `counts` */
+    const pith_array **captured;                    /* as inputs of the program */
+    const pith_array *index;                        /* if `counts` */
+    const pith_array **items[PITHP_PART_ARGUMENTS]; /* leaves of the arguments */
     const void *arguments[PITHP_PART_ARGUMENTS];
 } recording;
 
@@ -73,22 +83,38 @@ static pith_status make_captured(recording *r) {
     return r->s->error.code;
 }
 
-static pith_status make_argument(recording *r, int a) {
+/* The leaves of an argument that are inputs or known. */
+static pith_status make_inputs(recording *r, int a) {
     const pithp_flat *f = r->call->arguments[a];
     const int64_t count = f->structure.item_count;
-    const bool *known = r->call->known[a];
+    const bool *known = r->call->known[a], *zeros = r->call->zeros[a];
     const pith_spec *const *specs =
         a == 1 && r->call->rows ? r->call->rows : f->structure.specs;
     const pith_array **items =
         pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *items);
-    for (int64_t k = 0; items && k < count; k++)
-        if (!(items[k] = known && known[k] ? f->items[k]
-                                           : pithp_trace_input(r->s, r->trace, specs[k])))
+    for (int64_t k = 0; items && k < count; k++) {
+        if (zeros && zeros[k])
+            continue;
+        items[k] =
+            known && known[k] ? f->items[k] : pithp_trace_input(r->s, r->trace, specs[k]);
+        if (!items[k])
             return r->s->error.code;
-    if (items)
-        r->arguments[a] = pithp_part_build(r->s, f, items);
+    }
+    r->items[a] = items;
     if (a == 0 && r->call->counts && items)
         r->index = items[0];
+    return r->s->error.code;
+}
+
+/* Inputs precede all other values: zeros are made after them. */
+static pith_status make_argument(recording *r, int a) {
+    const pithp_flat *f = r->call->arguments[a];
+    const bool *zeros = r->call->zeros[a];
+    for (int64_t k = 0; zeros && k < f->structure.item_count; k++)
+        if (zeros[k] &&
+            !(r->items[a][k] = pithp_trace_zeros(r->s, f->structure.specs[k])))
+            return r->s->error.code;
+    r->arguments[a] = pithp_part_build(r->s, f, r->items[a]);
     return r->s->error.code;
 }
 
@@ -118,6 +144,8 @@ static const void *call_body(recording *r) {
     pith_scope_set_validation(r->s,
                               false); /* the trees were checked when they were made */
     pith_status rc = make_captured(r);
+    for (int a = 0; a < r->call->argument_count && rc == PITH_OK; a++)
+        rc = make_inputs(r, a);
     for (int a = 0; a < r->call->argument_count && rc == PITH_OK; a++)
         rc = make_argument(r, a);
     if (rc == PITH_OK)

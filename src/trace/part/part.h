@@ -54,6 +54,8 @@ struct pithp_part_call {
     const pithp_flat *arguments[PITHP_PART_ARGUMENTS];
     const bool *known[PITHP_PART_ARGUMENTS]; /* leaves that are passed on as they are, and
                                                 are no inputs; NULL: none */
+    const bool *zeros[PITHP_PART_ARGUMENTS]; /* leaves that are zeros, and no inputs;
+                                                NULL: none */
     const pith_spec **rows; /* row specs of argument 2; NULL: its own specs */
     bool counts;            /* argument 1 is an index, and output 1 the next index */
     /* The parts of the result, in its scope s. NULL: the result is the only one. */
@@ -81,6 +83,8 @@ pith_status
 pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
 void pithp_part_end(pithp_part *part);
 
+/* A traced array of zeros. NULL: error set. */
+const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec);
 /* A tree of s with new leaves. NULL: error set. */
 const void *
 pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const *items);
