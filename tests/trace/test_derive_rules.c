@@ -366,6 +366,71 @@ Test(derive_rules, rules_are_recorded_once_a_program, .init = open_scope) {
     close_scope();
 }
 
+/* ---- What the function does ---- */
+
+/* A function that is cut, with the tangent of the identity. */
+static const pith_array *step(pith_scope *in, const pith_array *x) {
+    pith_check(in, pith_less(in, x, 100.0), "x is large", .level = PITH_CHECK_ALWAYS);
+    return pith_floor(in, x);
+}
+PITH_FUNCTION1(step_of, step, pith_array, pith_array)
+static const Pushed *push_step(pith_scope *in, const pith_array *x, const pith_array *t) {
+    return pith_record(in, Pushed, .value = step(in, x), .tangent = t);
+}
+PITH_FUNCTION2(straight, push_step, Pushed, pith_array, pith_array)
+static const pith_array *climb(pith_scope *in, const pith_array *x) {
+    const pith_function *f = pith_custom_jvp(in, &step_of, &straight);
+    return squares(in, pith_call(in, f, PITH_ITEMS(x)));
+}
+PITH_FUNCTION1(climb_of, climb, pith_array, pith_array)
+
+Test(derive_rules, cuts_and_checks_of_the_function, .init = open_scope) {
+    const pith_function *g = pith_grad(s, &climb_of, NULL);
+    const pith_array *d = pith_call(s, g, PITH_ITEMS(some_x()));
+    pt_ok(s, d);
+    for (int i = 0; i < 3; i++)
+        near(d, i, 2 * floor(xs[i]));
+    pith_call(s, g, PITH_ITEMS(PITH_VECTOR(s, f64, 1, 200, 3)));
+    pt_fails(PITH_E_CHECK, s, pith_wait(s));
+    pt_says("x is large");
+    close_scope();
+}
+
+static const pith_array *more(pith_scope *in, const pith_array *x) {
+    return pith_less(in, pith_sum(in, x, PITH_ALL_AXES), 10.0);
+}
+PITH_FUNCTION1(more_of, more, pith_array, pith_array)
+static const pith_array *grow(pith_scope *in, const pith_array *x) {
+    const pith_array *y = pith_call(in, pushed_sine(in), PITH_ITEMS(x));
+    return pith_add(in, pith_mul(in, x, 2.0), pith_mul(in, y, 0.0625));
+}
+PITH_FUNCTION1(grow_step, grow, pith_array, pith_array)
+static const pith_array *grow_until(pith_scope *in, const pith_array *x) {
+    return pith_while(in, &more_of, &grow_step, x);
+}
+PITH_FUNCTION1(grown_of, grow_until, pith_array, pith_array)
+static const pith_array *grow_five(pith_scope *in, const pith_array *x) {
+    for (int k = 0; k < 3; k++)
+        x = grow(in, x);
+    return x;
+}
+PITH_FUNCTION1(grown_plainly, grow_five, pith_array, pith_array)
+
+Test(derive_rules, rules_work_in_forward_mode_of_loops, .init = open_scope) {
+    const pith_array *x = some_x();
+    const pith_pushed a = pith_jvp(s, &grown_of, PITH_ITEMS(x), ones(), NULL),
+                      b = pith_jvp(s, &grown_plainly, PITH_ITEMS(x), ones(), NULL);
+    const pith_linearized l = pith_linearize(s, &grown_of, PITH_ITEMS(x), NULL);
+    pt_ok(s, a.tangent && b.tangent && l.map);
+    const pith_array *t = pith_call(s, l.map, PITH_ITEMS(ones()));
+    for (int i = 0; i < 3; i++) {
+        near(a.value, i, at(b.value, i));
+        near(a.tangent, i, at(b.tangent, i));
+        near(t, i, at(b.tangent, i));
+    }
+    close_scope();
+}
+
 /* ---- Bound trees ---- */
 
 static const pith_array *scaled(pith_scope *in, const pith_array *x, const Ions *by) {
@@ -499,6 +564,19 @@ Test(derive_rules, results_that_do_not_fit_are_refused, .init = open_scope) {
     pt_fails(PITH_E_ARG, s, pith_custom_vjp(s, &sine_of, &ten, &hundred));
     pt_says("forward: expected a function of 1 tree, got push_ten of 2");
     pt_fails(PITH_E_ARG, s, pith_custom_jvp(s, NULL, &ten));
+    close_scope();
+}
+
+/* Tangents that are not linear cannot be transposed. */
+static const Pushed *push_bent(pith_scope *in, const pith_array *x, const pith_array *t) {
+    return pith_record(in, Pushed, .value = pith_sin(in, x), .tangent = pith_exp(in, t));
+}
+PITH_FUNCTION2(bent_rule, push_bent, Pushed, pith_array, pith_array)
+
+Test(derive_rules, rules_that_are_not_linear_are_refused, .init = open_scope) {
+    const pith_function *f = pith_custom_jvp(s, &sine_of, &bent_rule);
+    pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(some_x()), NULL));
+    pt_says("the tangent of a rule is not linear: exp is not linear in operand 0");
     close_scope();
 }
 

@@ -166,9 +166,9 @@ derive_still(pithp_deriving_flow *f, bool *inputs, bool *outputs, pithp_value *r
         if (!f->i->programs[b]->has_refusals || !pithp_region_yields(&f->r, b))
             continue;
         pithp_flow_inputs(f, b, inputs);
-        pithp_program *derived = pithp_forward(
-            f->d->s, f->i->programs[b], inputs,
-            (pithp_derive_mode){ .reverse = f->d->reverse}, outputs);
+        pithp_program *derived =
+            pithp_forward(f->d->s, f->i->programs[b], inputs,
+                          (pithp_derive_mode){.reverse = f->d->reverse}, outputs);
         fine = derived != NULL;
         pithp_program_release(derived);
     }

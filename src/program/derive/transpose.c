@@ -14,6 +14,14 @@ typedef struct transposition {
     pithp_value *operands;   /* copies of the known operands of an instruction */
 } transposition;
 
+/* Tangents of rows are linear; those of a rule of the user may not be. */
+static pithp_value refuse(pithp_derivation *d, const pithp_moving_call *c, int k) {
+    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                  "the tangent of a rule is not linear: %s is not linear in operand %d",
+                  pithp_ops[c->i->primitive].name, k);
+    return -1;
+}
+
 /* ---- Elementwise rows ---- */
 
 /* The rows that tangent formulas use, in an operand that they are linear in. */
@@ -36,9 +44,7 @@ elementwise(pithp_derivation *d, const pithp_moving_call *c, pithp_value ct, int
         return pithp_derive_3(d, op, c->operands[0], k == 1 ? ct : zero,
                               k == 1 ? zero : ct);
     }
-    pithp_fail_at(d->s, PITH_E_INTERNAL, NULL, c->i->site,
-                  "%s is not linear in operand %d", pithp_ops[op].name, k);
-    return -1;
+    return refuse(d, c, k);
 }
 
 /* The cotangent of operand k, with its spec. */
@@ -54,9 +60,7 @@ cotangent_of(transposition *t, const pithp_moving_call *c, pithp_value ct, int k
         return ct;
     if (row.transpose && pithp_set_has(row.set, c->i->operand_count, k))
         return row.transpose(d, c, ct, k);
-    pithp_fail_at(d->s, PITH_E_INTERNAL, NULL, c->i->site,
-                  "%s is not linear in operand %d", pithp_ops[c->i->primitive].name, k);
-    return -1;
+    return refuse(d, c, k);
 }
 
 /* ---- The walk ---- */

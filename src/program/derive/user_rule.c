@@ -137,10 +137,11 @@ static bool derive_reverse(pithp_derivation *d,
                 *outputs = list ? list + p->input_count : NULL, next = -1;
     if (list && pithp_program_inline(d->s, d->to, p, list, outputs))
         next = add_linear(d, c, linear, outputs + rule->result_count);
-    const bool fine = next >= 0;
+    bool fine = next >= 0;
     for (int k = 0; k < rule->result_count && fine; k++) {
         results[k] = outputs[k];
         tangents[k] = is_float(rule->results[k]) ? next++ : PITHP_ABSENT;
+        fine = pithp_derive_linear(d, tangents[k]);
     }
     pithp_program_release(p);
     pithp_rule_release(linear);

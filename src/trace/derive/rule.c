@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-/* The rule of a call. Structures are in memory of the runtime, and functions in a scope
- * of the rule, with `none` for each bound tree. */
+/* The rule of a call. Structures are in memory of the runtime, and functions made at run
+ * time in a scope of the rule, with `none` for each bound tree. */
 typedef struct custom_rule {
     pithp_rule rule;
     pith_runtime *runtime;
-    pith_scope *store;
+    pith_scope *store; /* NULL: all functions are static */
     const pith_function *functions[PITHP_MORE_BASES];
     int argument_count, tree_count;
     int first_tree[PITHP_MORE_BASES]; /* of a function's among all */
@@ -345,6 +345,10 @@ static void free_custom(pithp_rule *rule) {
 /* The function in the rule's scope, without its bound trees. NULL: error set. */
 static const pith_function *
 keep_function(custom_rule *u, pith_scope *s, const pith_function *f) {
+    if (!f->closure)
+        return f;
+    if (!u->store && !(u->store = pithp_trace_store_open(s)))
+        return NULL;
     const int64_t count = pithp_function_bound(f, 0, NULL);
     const void **trees = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *trees);
     for (int64_t k = 0; trees && k < count; k++)
@@ -414,8 +418,6 @@ static pith_status fill(custom_rule *u, pith_scope *s, const pithp_custom_call *
     u->primals.hooks = u->value.hooks = false;
     for (int64_t k = 0; k < results; k++)
         u->rule.results[k] = u->value.specs[k];
-    if (!(u->store = pithp_trace_store_open(s)))
-        return s->error.code;
     rc = keep_functions(u, s, call->function);
 out:
     return rc;
