@@ -438,14 +438,19 @@ static const pith_array *scaled(pith_scope *in, const pith_array *x, const Ions 
 }
 PITH_FUNCTION2(scaled_of, scaled, pith_array, pith_array, Ions)
 static const Pushed *push_scaled(pith_scope *in, const void *x, const void *t) {
-    const Ions *by = pith_child(x, 1);
-    return pith_record(in, Pushed, .value = scaled(in, pith_child(x, 0), by),
-                       .tangent = pith_mul(in, pith_child(t, 0), by->charge));
+    const pith_array *at_x = pith_child(x, 0), *dx = pith_child(t, 0);
+    const Ions *by = pith_child(x, 1), *dby = pith_child(t, 1);
+    const pith_array *a = pith_mul(in, dx, by->charge),
+                     *b = pith_mul(in, at_x, dby->charge);
+    return pith_record(in, Pushed, .value = scaled(in, at_x, by),
+                       .tangent =
+                           pith_is_zero_tangent(dby->charge) ? a : pith_add(in, a, b));
 }
+PITH_FUNCTION2(scaled_rule, push_scaled, Pushed, void, void)
 static const Pushed *
 push_bound(pith_scope *in, const pith_array *x, const pith_array *t, const Ions *by) {
-    return push_scaled(in, pith_tuple_make(in, PITH_ITEMS(x, by)),
-                       pith_tuple_make(in, PITH_ITEMS(t, by)));
+    return pith_record(in, Pushed, .value = scaled(in, x, by),
+                       .tangent = pith_mul(in, t, by->charge));
 }
 PITH_FUNCTION3(bound_rule, push_bound, Pushed, pith_array, pith_array, Ions)
 
@@ -492,6 +497,24 @@ Test(derive_rules, bound_trees_do_not_move, .init = open_scope) {
                        PITH_ITEMS(some_x(), some_ions())));
     pt_says("charge: ");
     pt_says("scaled has a rule, and a tangent reaches a tree that is bound in it");
+    close_scope();
+}
+
+/* Bound to the function with its rule, they are arguments. */
+static const pith_array *
+bind_argument(pith_scope *in, const pith_array *x, const Ions *by) {
+    const pith_function *f = pith_custom_jvp(in, &scaled_of, &scaled_rule);
+    return squares(in, pith_call(in, pith_partial(in, f, by), PITH_ITEMS(x)));
+}
+PITH_FUNCTION2(bound_argument, bind_argument, pith_array, pith_array, Ions)
+
+Test(derive_rules, trees_bound_to_it_move, .init = open_scope) {
+    const pith_derive_options charges = {.paths = PITH_PATHS("[1].charge")};
+    const pith_array *g = pith_call(s, pith_grad(s, &bound_argument, &charges),
+                                    PITH_ITEMS(some_x(), some_ions()));
+    pt_ok(s, g);
+    for (int i = 0; i < 3; i++)
+        near(g, i, 2 * xs[i] * xs[i] * (i + 1));
     close_scope();
 }
 
