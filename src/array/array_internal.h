@@ -181,6 +181,9 @@ const pith_array *pithp_bind_in_place(pith_scope *s,
  * @param name Of PITHP_OP_NAME, else NULL. NULL: error set. */
 const pith_array *
 pithp_mark(pith_scope *s, pithp_primitive mark, const char *name, const pith_array *a);
+/* x^(1/order), a square root for order 2, whose derivative is 0 where it is 0 (root.c).
+ * NULL: error set. */
+const pith_array *pithp_root(pith_scope *s, const pith_array *x, double order);
 /* Observer of the random numbers drawn by a thread. */
 typedef struct pithp_draw_watch {
     void (*seen)(struct pithp_draw_watch *w,

@@ -214,7 +214,7 @@ static const pith_array *variance(pith_scope *s,
     const double free = (double)count - ddof;
     const pith_array *freedom = pith_like(w, x, free > 0 ? free : 0);
     const pith_array *mean = pith_div(w, sum, freedom);
-    const pith_array *result = root ? pith_sqrt(w, mean) : mean;
+    const pith_array *result = root ? pithp_root(w, mean, 2) : mean;
     return pithp_temporaries_close(s, w,
                                    pith_cast(w, result, pithp_array_spec(a)->dtype));
 }
@@ -247,10 +247,13 @@ const pith_array *pith_logsumexp(pith_scope *s, const pith_array *a, pith_axes a
     const pith_array *top = pith_max_with(w, x, kept, &from);
     const pith_array *base =
         pith_where(w, pith_is_finite(w, top), top, pith_like(w, top, 0));
-    const pith_array *power = pith_exp(w, pith_sub(w, x, base));
+    /* The result does not depend on the base: no derivative goes through it. */
+    const pith_array *still =
+        base ? pithp_mark(w, PITHP_OP_STOP_GRADIENT, NULL, base) : NULL;
+    const pith_array *power = pith_exp(w, pith_sub(w, x, still));
     const pith_array *sum = pith_sum(w, power, kept);
     const pith_array *log = pith_log(w, sum);
-    const pith_array *whole = pith_add(w, log, base);
+    const pith_array *whole = pith_add(w, log, still);
     const pith_array *shaped = pith_reshape(w, whole, shape);
     return pithp_temporaries_close(s, w,
                                    pith_cast(w, shaped, pithp_array_spec(a)->dtype));
@@ -271,14 +274,14 @@ static const pith_array *
 power_norm(pith_scope *s, const pith_array *x, double order, pith_axes axes) {
     if (order == 2) {
         const pith_array *squares = pith_square(s, x);
-        return pith_sqrt(s, pith_sum(s, squares, axes));
+        return pithp_root(s, pith_sum(s, squares, axes), 2);
     }
     const pith_array *size = pith_abs(s, x);
     if (order == 1)
         return pith_sum(s, size, axes);
     const pith_array *powers = pith_pow(s, size, pith_like(s, x, order));
     const pith_array *sum = pith_sum(s, powers, axes);
-    return pith_pow(s, sum, pith_like(s, x, 1 / order));
+    return pithp_root(s, sum, order);
 }
 
 const pith_array *

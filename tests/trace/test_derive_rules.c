@@ -549,6 +549,51 @@ Test(derive_rules, kernels_have_rules_around_their_launch, .init = open_scope) {
     close_scope();
 }
 
+/* ---- Composites with rules ---- */
+
+static const pith_array *norm(pith_scope *in, const pith_array *x) {
+    return pith_norm(in, x, 2, PITH_ALL_AXES);
+}
+PITH_FUNCTION1(norm_of, norm, pith_array, pith_array)
+static const pith_array *norm_3(pith_scope *in, const pith_array *x) {
+    return pith_norm(in, x, 3, PITH_ALL_AXES);
+}
+PITH_FUNCTION1(norm_3_of, norm_3, pith_array, pith_array)
+static const pith_array *spread(pith_scope *in, const pith_array *x) {
+    return pith_std(in, x, PITH_ALL_AXES, 1);
+}
+PITH_FUNCTION1(spread_of, spread, pith_array, pith_array)
+static const pith_array *log_sum(pith_scope *in, const pith_array *x) {
+    return pith_logsumexp(in, x, PITH_ALL_AXES);
+}
+PITH_FUNCTION1(log_sum_of, log_sum, pith_array, pith_array)
+
+Test(derive_rules, norms_have_gradient_0_at_0, .init = open_scope) {
+    const pith_function *const all[] = {&norm_of, &norm_3_of, &spread_of, &log_sum_of};
+    const pith_array *zeros = pith_zeros(s, PITH_F64, PITH_SHAPE(3)), *x = some_x(),
+                     *direction = PITH_VECTOR(s, f64, 1, -2, 0.5);
+    for (int k = 0; k < 4; k++) {
+        const pith_function *g = pith_grad(s, all[k], NULL),
+                            *h = pith_hessian_product(s, all[k], NULL);
+        const pith_array *d = pith_call(s, g, PITH_ITEMS(x)),
+                         *d0 = pith_call(s, g, PITH_ITEMS(zeros)),
+                         *t = pith_jvp(s, g, PITH_ITEMS(x), direction, NULL).tangent;
+        const void *both = pith_call(s, h, PITH_ITEMS(x, direction)),
+                   *both0 = pith_call(s, h, PITH_ITEMS(zeros, direction));
+        pt_ok(s, d && d0 && t && both && both0);
+        cr_assert(pith_tree_equal(s,
+                                  pith_call(s, pith_jit(s, all[k], NULL), PITH_ITEMS(x)),
+                                  pith_call(s, all[k], PITH_ITEMS(x))));
+        for (int i = 0; i < 3; i++) {
+            close_to(d, i, slope(all[k], x, i, 1));
+            near(t, i, at(item(both, 1), i));
+            near(d0, i, k == 3 ? 1.0 / 3 : 0);
+            cr_assert(k == 3 || at(item(both0, 1), i) == 0);
+        }
+    }
+    close_scope();
+}
+
 /* ---- Refused ---- */
 
 static const Pushed *
