@@ -12,6 +12,8 @@ typedef struct transposition {
     pithp_value *names;      /* of values that depend on no tangent: their copies */
     pithp_value *cotangents; /* of linear values: the sum so far, or PITHP_ABSENT */
     pithp_value *operands;   /* copies of the known operands of an instruction */
+    pithp_value *copied;     /* room for the operands of a copy, and */
+    pithp_value *pending;    /* for known values that are to be copied */
 } transposition;
 
 /* Tangents of rows are linear; those of a rule of the user may not be. */
@@ -65,16 +67,39 @@ cotangent_of(transposition *t, const pithp_moving_call *c, pithp_value ct, int k
 
 /* ---- The walk ---- */
 
-static bool copy_known(transposition *t) {
-    pithp_graph_walk w = {t->from, 0, 0};
-    pithp_value v;
-    const pithp_instruction *i;
+/* Copy a known value and its operands before the first use. Values that are computed
+ * again then live as short as possible. */
+static bool copy_known(transposition *t, pithp_value v) {
+    const pithp_program *p = t->from;
+    int64_t count = 0;
+    t->pending[count++] = v;
+    while (count) {
+        const pithp_value next = t->pending[count - 1];
+        const pithp_instruction *i = pithp_maker(p, next);
+        const int64_t before = count;
+        if (t->names[next] >= 0) {
+            count--;
+            continue;
+        }
+        for (int k = i ? i->operand_count : 0; k-- > 0;)
+            if (t->names[pithp_operands(p, i)[k]] < 0)
+                t->pending[count++] = pithp_operands(p, i)[k];
+        if (count == before && !pithp_copy_value(t->d.s, t->d.to, p, i ? i->result : next,
+                                                 i, t->names, t->copied))
+            return false;
+    }
+    return true;
+}
+
+/* Known instructions that report run in any case, and in order. */
+static bool copy_effects(transposition *t) {
+    const pithp_program *p = t->from;
     bool fine = true;
-    while (fine && pithp_graph_next(&w, &v, &i))
-        if (i ? i->result_count && !t->linear[v]
-              : t->from->values[v].origin == PITHP_FROM_CONSTANT)
-            fine =
-                pithp_copy_value(t->d.s, t->d.to, t->from, v, i, t->names, t->operands);
+    for (int64_t n = 0; n < p->instruction_count && fine; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        if (i->result_count && !t->linear[i->result] && pithp_has_effects(i))
+            fine = copy_known(t, i->result);
+    }
     return fine;
 }
 
@@ -82,17 +107,21 @@ static bool copy_known(transposition *t) {
 static bool transpose_instruction(transposition *t, const pithp_instruction *i) {
     const pithp_value ct = i->result_count ? t->cotangents[i->result] : PITHP_ABSENT;
     const pithp_value *of = pithp_operands(t->from, i);
-    for (int k = 0; k < i->operand_count; k++)
-        t->operands[k] = t->linear[of[k]] ? PITHP_ABSENT : t->names[of[k]];
     const pithp_moving_call c = {.i = i, .from = t->from, .operands = t->operands};
+    const bool control = pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS);
     t->d.site = i->site;
-    if (i->result_count && t->linear[i->result] &&
-        pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
-        return pithp_transpose_control(&t->d, &c, t->cotangents);
-    if (t->linear[i->result] && i->primitive == PITHP_OP_RULE)
-        return pithp_transpose_rule(&t->d, &c, t->cotangents);
-    if (ct == PITHP_ABSENT || !t->linear[i->result])
+    if (!i->result_count || !t->linear[i->result] ||
+        (ct == PITHP_ABSENT && !control && i->primitive != PITHP_OP_RULE))
         return true;
+    for (int k = 0; k < i->operand_count; k++) {
+        if (!t->linear[of[k]] && !copy_known(t, of[k]))
+            return false;
+        t->operands[k] = t->linear[of[k]] ? PITHP_ABSENT : t->names[of[k]];
+    }
+    if (control)
+        return pithp_transpose_control(&t->d, &c, t->cotangents);
+    if (i->primitive == PITHP_OP_RULE)
+        return pithp_transpose_rule(&t->d, &c, t->cotangents);
     for (int k = i->operand_count; k-- > 0;) {
         if (!t->linear[of[k]])
             continue;
@@ -108,8 +137,10 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
 static bool begin(transposition *t, const bool *marks) {
     const pithp_program *p = t->from;
     bool fine = true;
-    for (pithp_value v = 0; v < p->value_count; v++)
+    for (pithp_value v = 0; v < p->value_count; v++) {
         t->cotangents[v] = PITHP_ABSENT;
+        t->names[v] = -1;
+    }
     pithp_colour(p, marks, t->linear);
     for (int64_t k = 0; k < p->input_count && fine; k++)
         fine = marks[k] || (t->names[p->inputs[k]] = pithp_program_input(
@@ -135,7 +166,7 @@ static bool add_cotangents(transposition *t) {
 
 static bool run(transposition *t, const bool *marks, bool *reaches) {
     const pithp_program *p = t->from;
-    bool fine = begin(t, marks) && add_cotangents(t) && copy_known(t);
+    bool fine = begin(t, marks) && add_cotangents(t) && copy_effects(t);
     for (int64_t n = p->instruction_count; n-- > 0 && fine;)
         fine = transpose_instruction(t, &p->instructions[n]);
     for (int64_t k = 0; k < p->input_count && fine; k++) {
@@ -152,7 +183,8 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                                        bool *reaches) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
-    const size_t bytes = (2 * n + most) * sizeof(pithp_value) + n * sizeof(bool);
+    const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
+    const size_t bytes = counts * sizeof(pithp_value) + n * sizeof(bool);
     pithp_value *memory = pithp_allocate(s->runtime, bytes);
     if (!memory) {
         pithp_fail_memory(s, bytes);
@@ -163,7 +195,9 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                        .names = memory,
                        .cotangents = memory + n,
                        .operands = memory + 2 * n,
-                       .linear = (bool *)(memory + 2 * n + most)};
+                       .copied = memory + 2 * n + most,
+                       .pending = memory + 2 * n + 2 * most,
+                       .linear = (bool *)(memory + counts)};
     const bool fine = t.d.to && run(&t, marks, reaches);
     pithp_release(s->runtime, memory, bytes);
     if (fine) {
