@@ -126,7 +126,8 @@ PITH_API const pith_function *pith_value_and_grad(pith_scope *s,
  * value: a function of one tree like the selected part, or of a tuple if several are
  * selected. The map computes what depends on the tangent alone. What else it needs is
  * bound in it: arrays that are leaves of the primals are shared with them, and donating
- * these is refused. pith_keep moves the map to an outer scope.
+ * these is refused. Of elementwise operations the map computes values again, with the
+ * same bits, if this keeps fewer bytes. pith_keep moves the map to an outer scope.
  *
  * @return Value, aux and map, owned by @p s.
  *

@@ -119,6 +119,7 @@ typedef struct derived {
 } derived;
 
 static const pithp_derive_options zeros = {.cuts_are_zero = true};
+static const pithp_derive_options fewest = {.cuts_are_zero = true, .fewest_bytes = true};
 
 static void begin(derived *d) {
     const pithp_program *p = d->p;
@@ -354,10 +355,10 @@ static bool check_transpose(derived *d,
 }
 
 /* The map has the tangents of forward mode, bit by bit. */
-static bool check_map(derived *d, bool reverse) {
+static bool check_map(derived *d, bool reverse, const pithp_derive_options *options) {
     pithp_linearization l;
     bool *moves = calloc((size_t)d->p->output_count + 1, 1);
-    const bool made = pithp_program_linearize(d->s, d->p, d->moving, &zeros, moves, &l);
+    const bool made = pithp_program_linearize(d->s, d->p, d->moving, options, moves, &l);
     bool fine = made || fails("linearization");
     if (fine) {
         arrays values = run(d->s, l.forward, d->x.at);
@@ -403,7 +404,7 @@ static bool check_program(pith_scope *s,
         fine && first ? pithp_program_optimise(s, p, PITHP_PASS_ALL) : NULL;
     fine =
         fine && (!better || check_same_tangents(&d, better, &zeros, 1e-9, "optimised"));
-    fine = fine && check_map(&d, reverse);
+    fine = fine && check_map(&d, reverse, &zeros) && check_map(&d, reverse, &fewest);
     pithp_program_release(better);
     end(&d);
     return fine;

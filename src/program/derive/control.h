@@ -7,6 +7,8 @@
 /* What derived programs are for, as in pithp_derivation. */
 typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
+    const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
+                          by bytes; NULL: values that cross are kept */
 } pithp_derive_mode;
 
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two

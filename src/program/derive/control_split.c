@@ -172,10 +172,12 @@ bool pithp_split_scan(pithp_deriving_flow *f,
     scan_split p = {
         .f = f, .body = f->i->programs[0], .inputs = inputs, .outputs = outputs};
     pithp_flow_inputs(f, 0, inputs);
-    if (!pithp_split(f->d->s, p.body, inputs,
-                     (pithp_derive_mode){.reverse = f->d->reverse,
-                                         .strong_zero = f->d->strong_zero},
-                     outputs, &p.l))
+    bool *taken = pithp_scope_allocate(f->d->s, (size_t)p.body->input_count + 1);
+    for (int64_t k = 0; taken && k < p.body->input_count; k++)
+        taken[k] = is_taken(&p, k);
+    const pithp_derive_mode mode = {
+        .reverse = f->d->reverse, .strong_zero = f->d->strong_zero, .taken = taken};
+    if (!taken || !pithp_split(f->d->s, p.body, inputs, mode, outputs, &p.l))
         return false;
     p.residuals = pithp_scope_allocate(f->d->s, ((size_t)p.l.residual_count + 1) *
                                                     sizeof *p.residuals);
@@ -341,15 +343,18 @@ bool pithp_split_cond(pithp_deriving_flow *f,
                     .l = pithp_scope_allocate(s, n * sizeof *p.l),
                     .outputs = pithp_scope_allocate(s, n * sizeof *p.outputs),
                     .slots = pithp_scope_allocate(s, n * sizeof *p.slots)};
-    bool fine = p.l && p.outputs && p.slots;
+    const size_t most = (size_t)f->i->operand_count + 1;
+    bool *taken = pithp_scope_allocate(s, most);
+    const pithp_derive_mode mode = {
+        .reverse = f->d->reverse, .strong_zero = f->d->strong_zero, .taken = taken};
+    bool fine = taken && p.l && p.outputs && p.slots;
+    if (fine)
+        memset(taken, 1, most);
     size_t made = 0, residuals = 1;
     for (; made < n && fine; made += fine) {
         pithp_flow_inputs(f, (int)made, inputs);
         fine = (p.outputs[made] = pithp_scope_allocate(s, outs)) &&
-               pithp_split(s, f->i->programs[made], inputs,
-                           (pithp_derive_mode){.reverse = f->d->reverse,
-                                               .strong_zero = f->d->strong_zero},
-                           outputs, &p.l[made]);
+               pithp_split(s, f->i->programs[made], inputs, mode, outputs, &p.l[made]);
         if (!fine)
             break;
         memcpy(p.outputs[made], outputs, (size_t)f->i->result_count);

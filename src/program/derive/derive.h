@@ -20,9 +20,12 @@
 
 /* Options of a derivation; NULL: all members are zero. */
 typedef struct pithp_derive_options {
-    bool cuts_are_zero;       /* an input is not refused because all its paths are cut */
-    bool reverse;             /* of a linearization: the linear program is transposed */
-    bool strong_zero;         /* 0 times anything is 0 in products with tangents */
+    bool cuts_are_zero; /* an input is not refused because all its paths are cut */
+    bool reverse;       /* of a linearization: the linear program is transposed */
+    bool strong_zero;   /* 0 times anything is 0 in products with tangents */
+    bool fewest_bytes;  /* of a linearization: elementwise residuals are computed again by
+                           the linear program if this keeps fewer bytes. Programs of loops
+                           and branches always choose so */
     const char *const *names; /* of each input, for messages; NULL: its number */
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */

@@ -1,5 +1,5 @@
 /* Linearization: a program in forward mode is split into the instructions that depend on
- * no tangent, and those that do. Values that cross are residuals. */
+ * no tangent, and those that do. Values that cross are residuals, or computed again. */
 #include "program/derive/split.h"
 
 #include "program/derive/control.h"
@@ -64,7 +64,8 @@ typedef struct split {
     const pithp_program *from;
     int64_t primal_count; /* inputs that are no tangents */
     bool *linear, *crosses;
-    pithp_value *forward_names, *linear_names, *operands;
+    bool *again; /* values that the linear program computes once more */
+    pithp_value *forward_names, *linear_names, *residual_names, *operands;
     pithp_linearization *to;
 } split;
 
@@ -90,14 +91,34 @@ static bool add_inputs(split *p) {
                     p->s, p->to->forward, pithp_value_spec(from, from->inputs[k]))) >= 0;
     for (pithp_value v = 0; v < from->value_count && fine; v++)
         if (p->crosses[v]) {
-            fine = (p->linear_names[v] = pithp_program_input(
-                        p->s, p->to->linear, pithp_value_spec(from, v))) >= 0;
+            p->residual_names[v] =
+                pithp_program_input(p->s, p->to->linear, pithp_value_spec(from, v));
+            fine = (p->linear_names[v] = p->residual_names[v]) >= 0;
             p->to->residual_count++;
         }
     for (int64_t k = p->primal_count; k < from->input_count && fine; k++)
         fine = (p->linear_names[from->inputs[k]] = pithp_program_input(
                     p->s, p->to->linear, pithp_value_spec(from, from->inputs[k]))) >= 0;
     return fine;
+}
+
+/* Add a constant or an instruction to the linear program. Results that cross are there
+ * already. */
+static bool add_to_linear(split *p, pithp_value v, const pithp_instruction *i) {
+    const bool fine = pithp_copy_value(p->s, p->to->linear, p->from, v, i,
+                                       p->linear_names, p->operands);
+    for (int k = 0; i && k < i->result_count; k++)
+        if (p->crosses[v + k])
+            p->linear_names[v + k] = p->residual_names[v + k];
+    return fine;
+}
+
+/* Whether the linear program computes a result once more. */
+static bool is_again(const split *p, const pithp_instruction *i) {
+    bool any = false;
+    for (int k = 0; k < i->result_count; k++)
+        any |= p->again[i->result + k];
+    return any;
 }
 
 static bool add_values(split *p) {
@@ -112,9 +133,8 @@ static bool add_values(split *p) {
         if (!i || !is_linear)
             fine = pithp_copy_value(p->s, p->to->forward, p->from, v, i, p->forward_names,
                                     p->operands);
-        if (fine && (!i || is_linear))
-            fine = pithp_copy_value(p->s, p->to->linear, p->from, v, i, p->linear_names,
-                                    p->operands);
+        if (fine && (!i || is_linear || is_again(p, i)))
+            fine = add_to_linear(p, v, i);
     }
     return fine;
 }
@@ -139,10 +159,11 @@ static bool split_program(pith_scope *s,
                           const pithp_program *jvp,
                           int64_t primal_count,
                           int64_t output_count,
+                          const bool *taken,
                           pithp_linearization *result) {
     const size_t n = (size_t)jvp->value_count + 1,
                  most = (size_t)pithp_most_operands(jvp);
-    const size_t bytes = (2 * n + most) * sizeof(pithp_value) + 2 * n * sizeof(bool);
+    const size_t bytes = (3 * n + most) * sizeof(pithp_value) + 3 * n * sizeof(bool);
     pithp_value *memory = pithp_allocate(s->runtime, bytes);
     if (!memory) {
         pithp_fail_memory(s, bytes);
@@ -153,17 +174,20 @@ static bool split_program(pith_scope *s,
                .primal_count = primal_count,
                .forward_names = memory,
                .linear_names = memory + n,
-               .operands = memory + 2 * n,
-               .linear = (bool *)(memory + 2 * n + most),
+               .residual_names = memory + 2 * n,
+               .operands = memory + 3 * n,
+               .linear = (bool *)(memory + 3 * n + most),
                .to = result};
     p.crosses = p.linear + n;
+    p.again = p.crosses + n;
     /* It holds the moving inputs until they are coloured. */
     for (int64_t k = 0; k < jvp->input_count; k++)
         p.crosses[k] = k >= primal_count;
     pithp_colour(jvp, p.crosses, p.linear);
-    memset(p.crosses, 0, n * sizeof(bool));
+    memset(p.crosses, 0, 2 * n * sizeof(bool));
     find_residuals(&p);
-    const bool fine = add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);
+    const bool fine = (!taken || pithp_choose_kept(s, jvp, taken, p.crosses, p.again)) &&
+                      add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);
     pithp_release(s->runtime, memory, bytes);
     return fine;
 }
@@ -175,13 +199,21 @@ bool pithp_program_linearize(pith_scope *s,
                              bool *moves,
                              pithp_linearization *result) {
     pithp_derive_mode mode = {.split = true};
+    *result = (pithp_linearization){NULL, NULL, 0};
+    if (!pithp_program_check_cuts(s, p, moving, options))
+        return false;
     if (options) {
         mode.reverse = options->reverse;
         mode.strong_zero = options->strong_zero;
     }
-    *result = (pithp_linearization){NULL, NULL, 0};
-    return pithp_program_check_cuts(s, p, moving, options) &&
-           pithp_split(s, p, moving, mode, moves, result);
+    if (options && options->fewest_bytes) {
+        bool *taken = pithp_scope_allocate(s, (size_t)p->input_count + 1);
+        if (!taken)
+            return false;
+        memset(taken, 1, (size_t)p->input_count + 1);
+        mode.taken = taken;
+    }
+    return pithp_split(s, p, moving, mode, moves, result);
 }
 
 bool pithp_split(pith_scope *s,
@@ -193,9 +225,10 @@ bool pithp_split(pith_scope *s,
     *result = (pithp_linearization){NULL, NULL, 0};
     mode.split = true;
     pithp_program *jvp = pithp_forward(s, p, moving, mode, moves);
-    const bool fine = jvp && (result->forward = pithp_program_make(s)) &&
-                      (result->linear = pithp_program_make(s)) &&
-                      split_program(s, jvp, p->input_count, p->output_count, result);
+    const bool fine =
+        jvp && (result->forward = pithp_program_make(s)) &&
+        (result->linear = pithp_program_make(s)) &&
+        split_program(s, jvp, p->input_count, p->output_count, mode.taken, result);
     pithp_program_release(jvp);
     if (fine) {
         PITHP_VERIFY(result->forward);

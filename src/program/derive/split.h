@@ -16,6 +16,19 @@ bool pithp_copy_value(pith_scope *s,
                       const pithp_instruction *i,
                       pithp_value *names,
                       pithp_value *operands);
+/* Choose what is kept of the values that cross from a forward to a linear program, by
+ * bytes: an elementwise value may be computed again from others. The results have the
+ * same bits.
+ *
+ * @param taken Of each input, whether keeping it takes no bytes.
+ * @param crosses The values that the linear program reads; set: those that are kept.
+ * @param again Set, added to what it has: values that the linear program computes.
+ * False sets the error. */
+bool pithp_choose_kept(pith_scope *s,
+                       const pithp_program *p,
+                       const bool *taken,
+                       bool *crosses,
+                       bool *again);
 /* The greatest number of operands of an instruction, at least 1. */
 int pithp_most_operands(const pithp_program *p);
 

@@ -193,9 +193,13 @@ typedef struct pithp_split {
     bool *moves;   /* by output of the program, likewise */
 } pithp_split;
 
-/* Split the recorded program: tangents of its value. False: error set, and nothing is to
- * be released. */
-bool pithp_split_make(pithp_derivation_call *c, bool reverse, pithp_split *split);
+/* Split the recorded program: tangents of its value. map: linear is the program of a map,
+ * whose residuals take memory until the map's end. False: error set, and nothing is to be
+ * released. */
+bool pithp_split_make(pithp_derivation_call *c,
+                      bool reverse,
+                      bool map,
+                      pithp_split *split);
 void pithp_split_end(pithp_split *split);
 /* Drop the residuals that linear does not read. Sets for each, in memory of the scope,
  * whether it stays. NULL: error set. */

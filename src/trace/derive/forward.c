@@ -118,7 +118,7 @@ static pith_status check_gradient_cuts(pithp_derivation_call *c, const pithp_pro
 
 static const void *multiply(pithp_derivation_call *c) {
     pithp_split split;
-    if (!pithp_split_make(c, true, &split))
+    if (!pithp_split_make(c, true, false, &split))
         return NULL;
     pithp_program *joined = pithp_split_join(c->s, c->program, &split),
                   *better = joined ? pithp_program_optimise(c->s, joined, PITHP_PASS_ALL)

@@ -7,7 +7,7 @@
 static pithp_value *add_gradient(pithp_derivation_call *c, bool **reached) {
     pithp_split split;
     pithp_value *outputs = NULL;
-    if (!pithp_split_make(c, true, &split))
+    if (!pithp_split_make(c, true, false, &split))
         return NULL;
     pithp_program *joined = pithp_split_join(c->s, c->program, &split);
     if (joined)

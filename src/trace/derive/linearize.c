@@ -173,7 +173,7 @@ static const void *add_split(pithp_derivation_call *c, pithp_split *split, bool 
 
 static const void *derive_map(pithp_derivation_call *c, bool reverse) {
     pithp_split split;
-    if (!pithp_split_make(c, reverse, &split))
+    if (!pithp_split_make(c, reverse, true, &split))
         return NULL;
     const void *result = add_split(c, &split, reverse);
     pithp_split_end(&split);

@@ -45,13 +45,18 @@ static bool transpose(pith_scope *s, pithp_split *split, bool *by_tangent) {
     return true;
 }
 
-bool pithp_split_make(pithp_derivation_call *c, bool reverse, pithp_split *split) {
+bool pithp_split_make(pithp_derivation_call *c,
+                      bool reverse,
+                      bool map,
+                      pithp_split *split) {
     pith_scope *s = c->s;
     const pithp_program *p = c->program;
     const bool *moves = c->moves;
     pithp_derive_options options = pithp_derivation_options(c);
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
+    /* The residuals of a linear function do not depend on its argument, as they are. */
+    options.fewest_bytes = map && !c->derived->kind->linear;
     *split = (pithp_split){0};
     options.reverse = reverse;
     const size_t inputs = (size_t)p->input_count;
