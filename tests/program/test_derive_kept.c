@@ -180,3 +180,91 @@ SCOPED(a_long_chain_is_cut_too) {
     end(&l);
     pithp_program_release(p);
 }
+
+/* ---- Groups and stages ---- */
+
+/* Instructions of a row after passes. */
+static int64_t
+count_after(pith_scope *s, const pithp_program *p, unsigned passes, pithp_primitive op) {
+    pithp_program *better = pithp_program_optimise(s, p, passes);
+    pt_ok(s, better);
+    const int64_t count = pithp_program_instructions(better, op);
+    pithp_program_release(better);
+    return count;
+}
+
+SCOPED(stages_are_not_merged) {
+    const pithp_value x = graph_input(s, p, PITH_F64, N);
+    for (int k = 0; k < 4; k++) {
+        p->remat.stage = p->stages = (uint16_t)(k / 2);
+        pithp_program_output(s, p, op1(s, p, PITHP_OP_EXP, x));
+    }
+    cr_assert(count_after(s, p, PITHP_PASS_ALL, PITHP_OP_EXP) == 2);
+    cr_assert(count_after(s, p, PITHP_PASS_RUN, PITHP_OP_EXP) == 2);
+    pithp_program_release(p);
+}
+
+SCOPED(groups_are_merged_in_programs_that_run_alone) {
+    const pithp_value x = graph_input(s, p, PITH_F64, N);
+    for (int k = 0; k < 4; k++) {
+        p->remat.group = p->groups = k / 2;
+        pithp_program_output(s, p, op1(s, p, PITHP_OP_EXP, x));
+    }
+    cr_assert(count_after(s, p, PITHP_PASS_ALL, PITHP_OP_EXP) == 2);
+    cr_assert(count_after(s, p, PITHP_PASS_RUN, PITHP_OP_EXP) == 1);
+    pithp_program_release(p);
+}
+
+/* x -> exp(sin(x)), with sin in group 1. */
+static pithp_program *part(pith_scope *s) {
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = graph_input(s, p, PITH_F64, N);
+    p->remat.group = p->groups = 1;
+    const pithp_value y = op1(s, p, PITHP_OP_SIN, x);
+    p->remat.group = 0;
+    pithp_program_output(s, p, op1(s, p, PITHP_OP_EXP, y));
+    return p;
+}
+
+SCOPED(groups_of_inlined_programs_are_new) {
+    static const int32_t wanted[] = {1, 0, 2, 0, 3, 3};
+    pithp_program *inner = part(s);
+    pithp_value x = graph_input(s, p, PITH_F64, N);
+    for (int k = 0; k < 3; k++) {
+        p->remat.group = k == 2 ? ++p->groups : 0;
+        pt_ok(s, pithp_program_inline(s, p, inner, &x, &x));
+    }
+    pithp_program_output(s, p, x);
+    pithp_program *same = pithp_program_optimise(s, p, PITHP_PASS_ALL);
+    cr_assert(p->instruction_count == 6 && same->instruction_count == 6);
+    for (int k = 0; k < 6; k++) {
+        cr_assert(p->instructions[k].remat.group == wanted[k]);
+        cr_assert(same->instructions[k].remat.group == wanted[k]);
+    }
+    pithp_program_release(same);
+    pithp_program_release(inner);
+    pithp_program_release(p);
+}
+
+/* A cond with a known index becomes its branch: in the group of the cond, or with groups
+ * of its own. */
+SCOPED(groups_of_branches) {
+    pithp_value x = graph_input(s, p, PITH_F64, N);
+    const pithp_value zero = graph_integer(s, p, 0);
+    p->groups = 1;
+    for (int k = 0; k < 2; k++) {
+        pithp_program *branches[2] = {part(s), part(s)};
+        p->remat.group = k;
+        x = graph_control(s, p, PITHP_OP_COND, NULL, 2, (pithp_value[]){zero, x}, 2,
+                          branches);
+    }
+    pithp_program_output(s, p, x);
+    pithp_program *better = pithp_program_optimise(s, p, PITHP_PASS_ALL);
+    static const int32_t wanted[] = {2, 0, 1, 1};
+    cr_assert(better->instruction_count == 4);
+    for (int k = 0; k < 4; k++)
+        cr_assert(better->instructions[k].remat.group == wanted[k], "%d: group %d", k,
+                  better->instructions[k].remat.group);
+    pithp_program_release(better);
+    pithp_program_release(p);
+}

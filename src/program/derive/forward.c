@@ -196,6 +196,7 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     const bool moves = find_operands(f, i) && (i->result_count || pithp_has_refusals(i));
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
+    f->d.to->remat = i->remat;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
         return derive_control(f, &c);
     if (moves && i->primitive == PITHP_OP_RULE)
@@ -203,6 +204,7 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
                                  f->tangents + i->result);
     if (!copy(f, i->result, i))
         return false;
+    f->d.to->remat.kept = false;
     if (!moves)
         return true;
     const pith_spec *spec = pithp_value_spec(f->from, i->result);
@@ -235,12 +237,14 @@ static bool walk(forward *f) {
     pithp_value v;
     const pithp_instruction *i;
     bool fine = true;
+    pithp_program_take_groups(f->d.to, f->from);
     while (fine && pithp_graph_next(&w, &v, &i)) {
         if (i)
             fine = derive_instruction(f, i);
         else if (f->from->values[v].origin == PITHP_FROM_CONSTANT)
             fine = copy(f, v, NULL);
     }
+    f->d.to->remat = (pithp_remat){0};
     return fine;
 }
 

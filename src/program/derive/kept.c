@@ -1,10 +1,11 @@
-/* Rematerialisation: the values that a linearization keeps for its linear program, as a
- * minimum cut. The nodes of the cut are values: known operands of linear instructions,
- * and what they are made of by elementwise instructions and data movement. A value that
- * is cut is kept and costs its bytes. A value between the cut and a linear instruction is
- * computed again, with the same bits, and costs a quarter of its bytes if it is a
- * transcendental function; other rows are free. Of equal cuts the one next to the linear
- * instructions is taken, with the fewest values to compute again. */
+/* Rematerialisation: the values that a linearization keeps for its linear program. Groups
+ * of instructions (pithp_remat) keep what they read from others. The rest is a choice by
+ * bytes: a minimum cut. The nodes of the cut are values: known operands of linear
+ * instructions, and what they are made of by elementwise instructions and data movement.
+ * A value that is cut is kept and costs its bytes. A value between the cut and a linear
+ * instruction is computed again, with the same bits, and costs a quarter of its bytes if
+ * it is a transcendental function; other rows are free. Of equal cuts the one next to the
+ * linear instructions is taken, with the fewest values to compute again. */
 #include "program/derive/split.h"
 
 #include <string.h>
@@ -36,16 +37,50 @@ static const int64_t unlimited = INT64_MAX / 4;
 
 /* Whether an instruction is computed again at the cost of its elements. */
 static bool is_cheap(const pithp_instruction *i) {
-    if (!pithp_is_lowered(i->primitive) || pithp_has_effects(i) || pithp_has_refusals(i))
+    const bool mark = pithp_op_has(i->primitive, PITHP_TRAIT_MARK);
+    if (!pithp_is_lowered(i->primitive) || pithp_has_effects(i) ||
+        pithp_has_refusals(i) || (i->remat.kept && !mark))
         return false;
-    return pithp_op_has(i->primitive, PITHP_TRAIT_POINTWISE) ||
+    return mark || pithp_op_has(i->primitive, PITHP_TRAIT_POINTWISE) ||
            pithp_op_has(i->primitive, PITHP_TRAIT_VIEW) ||
-           pithp_op_has(i->primitive, PITHP_TRAIT_MARK) ||
            pithp_ops[i->primitive].arity == 0;
 }
 
 static int64_t bytes_of(const pithp_program *p, pithp_value v) {
     return (int64_t)pithp_value_spec(p, v)->bytes;
+}
+
+/* ---- Groups ---- */
+
+/* Whether a reader of a group computes the results of an instruction again. */
+static bool is_of_group(const pithp_instruction *i, int32_t group) {
+    return i && group && i->remat.group == group && !i->remat.kept &&
+           !pithp_has_effects(i) && !pithp_has_refusals(i);
+}
+
+/* All readers of a value come after it: one walk back meets them first. Both programs can
+ * have constants. */
+void pithp_keep_groups(const pithp_program *p,
+                       const bool *linear,
+                       bool *crosses,
+                       bool *again) {
+    for (int64_t n = p->instruction_count; n-- > 0;) {
+        const pithp_instruction *i = &p->instructions[n];
+        bool reads = i->result_count && linear[i->result];
+        for (int k = 0; k < i->result_count; k++) {
+            again[i->result + k] &= !crosses[i->result + k];
+            reads |= again[i->result + k];
+        }
+        for (int k = 0; reads && k < i->operand_count; k++) {
+            const pithp_value v = pithp_operands(p, i)[k];
+            if (linear[v] || p->values[v].origin == PITHP_FROM_CONSTANT)
+                continue;
+            if (is_of_group(pithp_maker(p, v), i->remat.group))
+                again[v] = true;
+            else
+                crosses[v] = true;
+        }
+    }
 }
 
 /* ---- The graph ---- */
@@ -58,7 +93,9 @@ static void add_edge(cut *c, int32_t from, int32_t to, int64_t room) {
 }
 
 /* Number the values of the cut: those that cross, and operands of cheap instructions that
- * make values of the cut. Returns a bound for the number of edges. */
+ * make values of the cut. Values that groups compute again cost their bytes as others: if
+ * the argument of one group came from them, all groups would be one chain, alive at once.
+ * Returns a bound for the number of edges. */
 static int64_t number_values(cut *c, const bool *crosses, int32_t *count) {
     const pithp_program *p = c->p;
     int64_t edges = 0;

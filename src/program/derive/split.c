@@ -45,6 +45,7 @@ bool pithp_copy_value(pith_scope *s,
         .programs = i->programs,
         .site = i->site,
         .spec = i->result_count == 1 ? pithp_value_spec(from, i->result) : NULL};
+    to->remat = i->remat;
     const pithp_value first = pithp_program_add_many(s, to, &copy);
     for (int k = 0; k < i->result_count; k++)
         names[i->result + k] = first + k;
@@ -69,20 +70,6 @@ typedef struct split {
     pithp_linearization *to;
 } split;
 
-/* Known operands of linear instructions, without constants, which both sides can have. */
-static void find_residuals(split *p) {
-    for (int64_t n = 0; n < p->from->instruction_count; n++) {
-        const pithp_instruction *i = &p->from->instructions[n];
-        if (!i->result_count || !p->linear[i->result])
-            continue;
-        for (int k = 0; k < i->operand_count; k++) {
-            const pithp_value v = pithp_operands(p->from, i)[k];
-            if (!p->linear[v] && p->from->values[v].origin != PITHP_FROM_CONSTANT)
-                p->crosses[v] = true;
-        }
-    }
-}
-
 static bool add_inputs(split *p) {
     const pithp_program *from = p->from;
     bool fine = true;
@@ -102,17 +89,6 @@ static bool add_inputs(split *p) {
     return fine;
 }
 
-/* Add a constant or an instruction to the linear program. Results that cross are there
- * already. */
-static bool add_to_linear(split *p, pithp_value v, const pithp_instruction *i) {
-    const bool fine = pithp_copy_value(p->s, p->to->linear, p->from, v, i,
-                                       p->linear_names, p->operands);
-    for (int k = 0; i && k < i->result_count; k++)
-        if (p->crosses[v + k])
-            p->linear_names[v + k] = p->residual_names[v + k];
-    return fine;
-}
-
 /* Whether the linear program computes a result once more. */
 static bool is_again(const split *p, const pithp_instruction *i) {
     bool any = false;
@@ -121,11 +97,29 @@ static bool is_again(const split *p, const pithp_instruction *i) {
     return any;
 }
 
+/* Add a constant or an instruction to the linear program. Results that cross are there
+ * already. */
+static bool add_to_linear(split *p, pithp_value v, const pithp_instruction *i) {
+    pithp_program *to = p->to->linear;
+    const bool fine =
+        pithp_copy_value(p->s, to, p->from, v, i, p->linear_names, p->operands);
+    if (fine && i && is_again(p, i)) {
+        to->stages = (uint16_t)(p->from->stages + 1);
+        to->instructions[to->instruction_count - 1].remat.stage = to->stages;
+    }
+    for (int k = 0; i && k < i->result_count; k++)
+        if (p->crosses[v + k])
+            p->linear_names[v + k] = p->residual_names[v + k];
+    return fine;
+}
+
 static bool add_values(split *p) {
     pithp_graph_walk w = {p->from, 0, 0};
     pithp_value v;
     const pithp_instruction *i;
     bool fine = true;
+    pithp_program_take_groups(p->to->forward, p->from);
+    pithp_program_take_groups(p->to->linear, p->from);
     while (fine && pithp_graph_next(&w, &v, &i)) {
         if (!i && p->from->values[v].origin == PITHP_FROM_INPUT)
             continue;
@@ -136,6 +130,7 @@ static bool add_values(split *p) {
         if (fine && (!i || is_linear || is_again(p, i)))
             fine = add_to_linear(p, v, i);
     }
+    p->to->forward->remat = p->to->linear->remat = (pithp_remat){0};
     return fine;
 }
 
@@ -185,7 +180,7 @@ static bool split_program(pith_scope *s,
         p.crosses[k] = k >= primal_count;
     pithp_colour(jvp, p.crosses, p.linear);
     memset(p.crosses, 0, 2 * n * sizeof(bool));
-    find_residuals(&p);
+    pithp_keep_groups(jvp, p.linear, p.crosses, p.again);
     const bool fine = (!taken || pithp_choose_kept(s, jvp, taken, p.crosses, p.again)) &&
                       add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);
     pithp_release(s->runtime, memory, bytes);

@@ -7,8 +7,8 @@
 
 /* Set for each value whether it depends on a marked input. */
 void pithp_colour(const pithp_program *p, const bool *inputs, bool *linear);
-/* Copy a constant or an instruction whose operands have names; sets the names of its
- * results. False sets the error. */
+/* Copy a constant or an instruction whose operands have names, with its group and stage;
+ * sets the names of its results. False sets the error. */
 bool pithp_copy_value(pith_scope *s,
                       pithp_program *to,
                       const pithp_program *from,
@@ -27,6 +27,13 @@ bool pithp_copy_value(pith_scope *s,
 bool pithp_choose_kept(pith_scope *s,
                        const pithp_program *p,
                        const bool *taken,
+                       bool *crosses,
+                       bool *again);
+/* Of a program with groups, mark the operands of linear instructions that cross, and the
+ * values that the linear program computes again: instructions of the group of the reader,
+ * of which only what enters the group crosses. */
+void pithp_keep_groups(const pithp_program *p,
+                       const bool *linear,
                        bool *crosses,
                        bool *again);
 /* The greatest number of operands of an instruction, at least 1. */

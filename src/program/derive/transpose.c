@@ -118,6 +118,8 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
             return false;
         t->operands[k] = t->linear[of[k]] ? PITHP_ABSENT : t->names[of[k]];
     }
+    t->d.to->remat = i->remat;
+    t->d.to->remat.kept = false;
     if (control)
         return pithp_transpose_control(&t->d, &c, t->cotangents);
     if (i->primitive == PITHP_OP_RULE)
@@ -167,8 +169,10 @@ static bool add_cotangents(transposition *t) {
 static bool run(transposition *t, const bool *marks, bool *reaches) {
     const pithp_program *p = t->from;
     bool fine = begin(t, marks) && add_cotangents(t) && copy_effects(t);
+    pithp_program_take_groups(t->d.to, p);
     for (int64_t n = p->instruction_count; n-- > 0 && fine;)
         fine = transpose_instruction(t, &p->instructions[n]);
+    t->d.to->remat = (pithp_remat){0};
     for (int64_t k = 0; k < p->input_count && fine; k++) {
         const pithp_value ct = marks[k] ? t->cotangents[p->inputs[k]] : PITHP_ABSENT;
         reaches[k] = ct >= 0;

@@ -295,7 +295,8 @@ static pithp_value append(pith_scope *s,
                            .result_count = result_count,
                            .result = (pithp_value)p->value_count,
                            .program_count = call->program_count,
-                           .site = given->site};
+                           .site = given->site,
+                           .remat = p->remat};
     for (int k = 0; k < result_count; k++) {
         const pith_spec *spec =
             given->spec ? given->spec : result_spec(s, call, &specs[k]);

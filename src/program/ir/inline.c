@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+int32_t pithp_program_take_groups(pithp_program *to, const pithp_program *from) {
+    const int32_t first = to->groups;
+    to->groups += from->groups;
+    if (from->stages > to->stages)
+        to->stages = from->stages;
+    return first;
+}
+
 /* Copy an instruction. Its specs are copied too, so nothing is inferred again. */
 static bool take_instruction(pith_scope *s,
                              pithp_program *to,
@@ -59,15 +67,20 @@ bool pithp_program_inline(pith_scope *s,
     pithp_graph_walk w = {from, 0, 0};
     pithp_value v;
     const pithp_instruction *i;
+    const pithp_remat around = to->remat;
+    const int32_t first = pithp_program_take_groups(to, from);
     bool fine = true;
     while (fine && pithp_graph_next(&w, &v, &i)) {
-        if (i)
+        if (i) {
+            to->remat = pithp_remat_within(around, first, i->remat);
             fine = take_instruction(s, to, from, i, names);
-        else if (from->values[v].origin == PITHP_FROM_INPUT)
+        } else if (from->values[v].origin == PITHP_FROM_INPUT) {
             names[v] = inputs[from->values[v].at];
-        else
+        } else {
             fine = (names[v] = take_constant(s, to, from, v)) >= 0;
+        }
     }
+    to->remat = around;
     for (int64_t k = 0; fine && k < from->output_count; k++)
         outputs[k] = names[from->outputs[k]];
     pithp_release(s->runtime, names, bytes);
@@ -92,11 +105,16 @@ static bool add_instructions(pith_scope *s,
                              pithp_value *names) {
     pithp_value v;
     const pithp_instruction *i;
-    while (pithp_graph_next(&w, &v, &i))
+    pithp_program_take_groups(to, w.program);
+    while (pithp_graph_next(&w, &v, &i)) {
+        if (i)
+            to->remat = i->remat;
         if (i ? !knows_operands(w.program, i, names) ||
                     !take_instruction(s, to, w.program, i, names)
               : (names[v] = take_constant(s, to, w.program, v)) < 0)
             return false;
+    }
+    to->remat = (pithp_remat){0};
     return true;
 }
 

@@ -42,6 +42,16 @@ typedef struct pithp_constant {
     pithp_buffer *buffer; /* the buffer of data, with a reference; NULL: a literal */
 } pithp_constant;
 
+/* Rematerialisation: what a derivation keeps of an instruction, and whether it is
+ * computed again. */
+typedef struct pithp_remat {
+    int32_t group; /* instructions of which a derivation keeps what they read from others,
+                      from 1; 0: no group */
+    uint16_t stage; /* equal calls of different stages are not merged: those that a
+                       derivation computes again have one of their own */
+    bool kept;      /* a derivation keeps the results, although there is a group */
+} pithp_remat;
+
 typedef struct pithp_instruction {
     pithp_primitive primitive;
     int32_t operand_count;
@@ -53,6 +63,7 @@ typedef struct pithp_instruction {
     struct pithp_program *
         *programs;    /* one reference each; the array belongs to the program; or NULL */
     const char *site; /* call site; NULL: unknown */
+    pithp_remat remat;
 } pithp_instruction;
 
 typedef struct pithp_program {
@@ -72,6 +83,9 @@ typedef struct pithp_program {
     bool has_effects;  /* an instruction must run even if its results are unused */
     bool has_marks;    /* there is an identity mark, */
     bool has_refusals; /* one that refuses tangents; both with nested programs */
+    pithp_remat remat; /* of the instructions that are added */
+    int32_t groups;    /* the greatest group, and */
+    uint16_t stages;   /* the greatest stage, without those of nested programs */
 } pithp_program;
 
 static inline const pithp_value *pithp_operands(const pithp_program *p,
@@ -169,6 +183,22 @@ pithp_value pithp_program_add_many(pith_scope *s,
                                    pithp_program *p,
                                    const pithp_new_instruction *instruction);
 bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value);
+/* Take over groups and stages of another program, whose group 1 becomes the result + 1.
+ */
+int32_t pithp_program_take_groups(pithp_program *to, const pithp_program *from);
+/* The remat of an instruction that is taken over: a group around it wins. */
+static inline pithp_remat
+pithp_remat_within(pithp_remat around, int32_t first, pithp_remat inner) {
+    if (inner.group)
+        inner.group += first;
+    if (around.group) {
+        inner.group = around.group;
+        inner.kept = false;
+    }
+    if (around.stage > inner.stage)
+        inner.stage = around.stage;
+    return inner;
+}
 /* Inlining: add the instructions of another program, with values of `to` as its inputs.
  * Sets `outputs` to the values of its outputs. False sets the error. */
 bool pithp_program_inline(pith_scope *s,
@@ -177,7 +207,8 @@ bool pithp_program_inline(pith_scope *s,
                           const pithp_value *inputs,
                           pithp_value *outputs);
 /* Outlining: make a program of the instructions added since `since`, with earlier values
- * as inputs. NULL: they read other earlier values, or the error is set. */
+ * as inputs. NULL: they read other earlier
+ * values, or the error is set. */
 pithp_program *pithp_program_extract(pith_scope *s,
                                      pithp_graph_walk since,
                                      int64_t input_count,

@@ -126,6 +126,9 @@ static pith_status verify_instruction(const pithp_program *p,
             return wrong(why, "%%%d: operand %d is %%%d, which is not defined before",
                          i->result, k, v);
     }
+    if (i->remat.group < 0 || i->remat.group > p->groups || i->remat.stage > p->stages)
+        return wrong(why, "%%%d: group %d or stage %d beyond the program's", i->result,
+                     i->remat.group, i->remat.stage);
     const pith_spec *few[PITHP_FEW_OPERANDS], **specs = few;
     const size_t bytes = (size_t)i->operand_count * sizeof *specs;
     if (i->operand_count > PITHP_FEW_OPERANDS)

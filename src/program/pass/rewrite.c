@@ -66,12 +66,20 @@ static bool same_programs(const pithp_instruction *i, const pithp_proposal *c) {
     return same;
 }
 
+/* Whether an instruction may stand for a new one. Derivations tell groups apart. */
+static bool is_of_stage(const pithp_rebuild *r, const pithp_instruction *i) {
+    const pithp_remat now = r->to->remat;
+    return i->remat.stage == now.stage &&
+           ((r->passes & PITHP_PASS_MARKS) || i->remat.group == now.group);
+}
+
 static bool
-is_call(const pithp_program *p, pithp_value v, const pithp_proposal *c, size_t bytes) {
+is_call(const pithp_rebuild *r, pithp_value v, const pithp_proposal *c, size_t bytes) {
+    const pithp_program *p = r->to;
     const pithp_instruction *i = pithp_maker(p, v);
-    return i && i->primitive == c->primitive && i->operand_count == c->count &&
-           i->result == v && (!c->spec || p->values[v].spec == c->spec) &&
-           same_programs(i, c) &&
+    return i && is_of_stage(r, i) && i->primitive == c->primitive &&
+           i->operand_count == c->count && i->result == v &&
+           (!c->spec || p->values[v].spec == c->spec) && same_programs(i, c) &&
            (!c->count || !memcmp(pithp_operands(p, i), c->operands,
                                  (size_t)c->count * sizeof *c->operands)) &&
            (!bytes || !memcmp(i->params, c->params, bytes));
@@ -81,7 +89,7 @@ is_call(const pithp_program *p, pithp_value v, const pithp_proposal *c, size_t b
 static pithp_value *find_call(pithp_rebuild *r, const pithp_proposal *c) {
     const size_t bytes = pithp_params_bytes(c->primitive);
     uint64_t at = hash_call(c, bytes) & r->known.mask;
-    while (r->known.slots[at] >= 0 && !is_call(r->to, r->known.slots[at], c, bytes))
+    while (r->known.slots[at] >= 0 && !is_call(r, r->known.slots[at], c, bytes))
         at = (at + 1) & r->known.mask;
     return &r->known.slots[at];
 }
@@ -173,8 +181,10 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
                                          .spec = is_alone(c) ? c->spec : NULL};
     const bool shared = (r->passes & PITHP_PASS_COMMON) && may_be_shared(c);
     pithp_value *slot = shared ? find_call(r, c) : NULL;
-    if (slot && *slot >= 0)
+    if (slot && *slot >= 0) {
+        r->to->instructions[r->to->values[*slot].at].remat.kept |= r->to->remat.kept;
         return *slot;
+    }
     const pithp_value v = pithp_program_add_many(r->s, r->to, &given);
     if (slot)
         *slot = v;
@@ -305,12 +315,16 @@ bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *va
     pithp_graph_walk walk = {.program = p};
     const pithp_instruction *i;
     pithp_value v;
+    const pithp_remat around = r->to->remat;
+    const int32_t first = pithp_program_take_groups(r->to, p);
     bool fine = true;
     mark(r, count, values);
     while (fine && pithp_graph_next(&walk, &v, &i)) {
         const pithp_value_info *n = &p->values[v];
         if (i ? i->result_count && r->names[v] >= 0 : r->names[v] >= 0)
             continue;
+        if (i)
+            r->to->remat = pithp_remat_within(around, first, i->remat);
         if (i && is_live(r, i))
             fine = take_instruction(r, i);
         else if (!i && n->origin == PITHP_FROM_INPUT)
@@ -318,6 +332,7 @@ bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *va
         else if (!i && r->live[v])
             fine = (r->names[v] = take_constant(r, &p->constants[n->at])) >= 0;
     }
+    r->to->remat = around;
     return fine;
 }
 
