@@ -250,6 +250,53 @@ PITH_API const pith_function *pith_custom_vjp(pith_scope *s,
  * with need not be computed. False outside of rules. */
 PITH_API bool pith_is_zero_tangent(const pith_array *tangent);
 
+/** A list of names: PITH_NAMES("density", "forces"). */
+#define PITH_NAMES(...) PITH_ARRAY_(const char *, __VA_ARGS__, NULL)
+
+/** Results inside a function that derivations keep although it is recomputed. */
+typedef enum pith_kept {
+    PITH_KEPT_NAMED,    /**< those that pith_name_kept named, and options list */
+    PITH_KEPT_PRODUCTS, /**< those of products of matrices too */
+} pith_kept;
+
+/** Options of pith_recompute; zero is the default. */
+typedef struct pith_recompute_options {
+    pith_kept keep PITH_DEFAULT; /**< PITH_KEPT_NAMED */
+    /** Names of pith_name_kept: these results are kept. NULL terminates the list; NULL
+     * instead of a list: none. */
+    const char *const *names PITH_DEFAULT;
+} pith_recompute_options;
+
+/**
+ * A function that is computed again by the backward half of derivatives: of its values
+ * only arguments and bound trees are kept for it, and what the options say. Value and
+ * gradient have the same bits. Without a derivation the function is as @p function.
+ *
+ * Checks are made once, by the computation of the value. A function that is recomputed
+ * inside another one belongs to the outer one, with its options.
+ *
+ * @param options NULL for the defaults; copied.
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p function is no function; options->keep is invalid; a name is empty, or
+ * longer than 63 bytes.
+ */
+PITH_API const pith_function *pith_recompute(pith_scope *s,
+                                             const pith_function *function,
+                                             const pith_recompute_options *options);
+/** A tree whose leaves have a name for pith_recompute: the same values. */
+#define pith_name_kept(s, tree, name)                                                    \
+    ((__typeof__(tree))pith_name_kept_any((s), (tree), (name)))
+/** As pith_name_kept, for trees of any type.
+ *
+ * @return The tree, owned by @p s; after an error the nil of its type.
+ *
+ * @par Errors
+ * PITH_E_ARG: the name is empty, or longer than 63 bytes. */
+PITH_API const void *
+pith_name_kept_any(pith_scope *s, const void *tree, const char *name);
+
 PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
@@ -264,8 +311,10 @@ PITH_END
 #    define pith_stop_gradient_any(s, ...) pith_stop_gradient_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_non_differentiable_any(s, ...)                                          \
         pith_non_differentiable_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_custom_jvp(s, ...) pith_custom_jvp(PITH_AT(s), __VA_ARGS__)
-#    define pith_custom_vjp(s, ...) pith_custom_vjp(PITH_AT(s), __VA_ARGS__)
+#    define pith_custom_jvp(s, ...)    pith_custom_jvp(PITH_AT(s), __VA_ARGS__)
+#    define pith_custom_vjp(s, ...)    pith_custom_vjp(PITH_AT(s), __VA_ARGS__)
+#    define pith_recompute(s, ...)     pith_recompute(PITH_AT(s), __VA_ARGS__)
+#    define pith_name_kept_any(s, ...) pith_name_kept_any(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 

@@ -28,6 +28,11 @@ static pith_status derive(const pith_open_options *options) {
             pt_again(s, pith_jvp(s, &wave_of, PITH_ITEMS(x, a), a, &by_path).tangent);
         if (!pith_failed(s))
             pt_again(s, map_of(x, a));
+        const pith_recompute_options named = {.names = PITH_NAMES("x")};
+        if (!pith_failed(s))
+            pt_again(s,
+                     pith_call(s, pith_grad(s, pith_recompute(s, &wave_of, &named), NULL),
+                               PITH_ITEMS(x, a)));
     }
     const pith_status code = pith_code(s);
     pith_clear(s);

@@ -40,6 +40,8 @@ const pith_function *pithp_derived_make(pith_scope *s,
                                         const pith_function *like,
                                         const void *tangent,
                                         const pith_derive_options *options);
+/* Copy a list of texts to memory of s. */
+pith_status pithp_derive_copy_texts(pith_scope *s, const char *const **texts);
 /* Compile it, with the static arguments of f. NULL does nothing. NULL: error set. */
 const pith_function *pithp_derived_compile(pith_scope *s,
                                            const pith_function *derived,
@@ -53,6 +55,9 @@ pith_status pithp_derive_check(pith_scope *s,
 /* The type of the gradient of f: that of the selected argument, or NULL. */
 const pith_type *(*pithp_gradient_type(const pith_function *f,
                                        const pith_derive_options *o))(void);
+
+/* Check a name of pith_name_kept. */
+pith_status pithp_name_check(pith_scope *s, const char *function, const char *name);
 
 /* ---- Calls (call.c) ---- */
 

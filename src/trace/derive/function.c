@@ -6,12 +6,11 @@
 
 /* ---- Closures ---- */
 
-/* Copy the paths to memory of s. */
-static pith_status copy_paths(pith_scope *s, pithp_closure *closure) {
-    pith_derive_options *o = &((pithp_derived *)(void *)closure)->options;
+pith_status pithp_derive_copy_texts(pith_scope *s, const char *const **texts) {
+    const char *const *from = *texts;
     size_t count = 0, bytes = 0;
-    for (; o->paths && o->paths[count]; count++)
-        bytes += strlen(o->paths[count]) + 1;
+    for (; from && from[count]; count++)
+        bytes += strlen(from[count]) + 1;
     if (!count)
         return PITH_OK;
     const char **copy = pithp_scope_allocate(s, (count + 1) * sizeof *copy + bytes);
@@ -19,12 +18,16 @@ static pith_status copy_paths(pith_scope *s, pithp_closure *closure) {
         return s->error.code;
     char *at = (char *)(copy + count + 1);
     for (size_t i = 0; i < count; i++) {
-        copy[i] = strcpy(at, o->paths[i]);
+        copy[i] = strcpy(at, from[i]);
         at += strlen(at) + 1;
     }
     copy[count] = NULL;
-    o->paths = copy;
+    *texts = copy;
     return PITH_OK;
+}
+
+static pith_status copy_paths(pith_scope *s, pithp_closure *closure) {
+    return pithp_derive_copy_texts(s, &((pithp_derived *)(void *)closure)->options.paths);
 }
 
 static void add_identity(const pithp_closure *closure, pithp_string *text) {

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-static const void *mark(pith_scope *s, const void *tree, pithp_primitive op) {
+/* name: of PITHP_OP_NAME, which marks leaves of any dtype; else NULL. */
+static const void *
+mark(pith_scope *s, const void *tree, pithp_primitive op, const char *name) {
     pithp_flat f;
     if (pithp_tree_check(s, tree, pithp_function_of(s, "pith_stop_gradient"), "tree") !=
             PITH_OK ||
@@ -12,8 +14,8 @@ static const void *mark(pith_scope *s, const void *tree, pithp_primitive op) {
     bool any = false;
     for (int64_t k = 0; k < f.structure.item_count && !pith_failed(s); k++)
         if (pithp_trace_has(s, f.items[k]) &&
-            pith_dtype_is_float(f.structure.specs[k]->dtype)) {
-            f.items[k] = pithp_mark(s, op, NULL, f.items[k]);
+            (name || pith_dtype_is_float(f.structure.specs[k]->dtype))) {
+            f.items[k] = pithp_mark(s, op, name, f.items[k]);
             any = true;
         }
     const void *marked = tree;
@@ -29,10 +31,17 @@ static const void *mark(pith_scope *s, const void *tree, pithp_primitive op) {
 }
 
 const void *pith_stop_gradient_any(pith_scope *s, const void *tree) {
-    return pithp_enter(s) ? mark(s, tree, PITHP_OP_STOP_GRADIENT) : pithp_nil_for(tree);
+    return pithp_enter(s) ? mark(s, tree, PITHP_OP_STOP_GRADIENT, NULL)
+                          : pithp_nil_for(tree);
 }
 
 const void *pith_non_differentiable_any(pith_scope *s, const void *tree) {
-    return pithp_enter(s) ? mark(s, tree, PITHP_OP_NON_DIFFERENTIABLE)
+    return pithp_enter(s) ? mark(s, tree, PITHP_OP_NON_DIFFERENTIABLE, NULL)
                           : pithp_nil_for(tree);
+}
+
+const void *pith_name_kept_any(pith_scope *s, const void *tree, const char *name) {
+    if (!pithp_enter(s) || pithp_name_check(s, "pith_name_kept", name) != PITH_OK)
+        return pithp_nil_for(tree);
+    return mark(s, tree, PITHP_OP_NAME, name);
 }
