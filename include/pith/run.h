@@ -7,6 +7,7 @@
 
 #include <pith/assert.h>
 #include <pith/checkpoint.h>
+#include <pith/derive.h>
 #include <pith/lens.h>
 #include <pith/run_advance.h>
 #include <pith/run_chunked.h>
@@ -384,14 +385,64 @@ PITH_API pith_bench_result pith_bench(pith_scope *s,
                                       const void *const *arguments,
                                       const pith_bench_options *options);
 
+/** Options of pith_check_gradient; zero is the default. */
+typedef struct pith_gradient_check {
+    /** 1: first derivatives; 2: second derivatives too, those of the gradient. 0: 1. */
+    int order PITH_DEFAULT;
+    /** Relative tolerance, of the largest derivative in a leaf of the value. 0: by dtype,
+     * 1e-7 (f64), 1e-3 (f32), 3e-2 (f16), 1e-1 (bf16). */
+    double rtol PITH_DEFAULT;
+    double atol PITH_DEFAULT; /**< absolute tolerance; 0: none */
+    /** Step of the differences for elements of size 1, reduced to a power of two. It is
+     * smaller for a leaf of smaller elements. 0: by dtype, 2^-11 (f64), 2^-6 (f32), 2^-3
+     * (f16), 2^-2 (bf16). */
+    double step PITH_DEFAULT;
+    /** Key of the random directions. NULL: that of seed 0. */
+    const pith_array *key PITH_DEFAULT;
+    /** Selection and other options of the derivatives; NULL: argument 0. */
+    const pith_derive_options *derive PITH_DEFAULT;
+} pith_gradient_check;
+
+/**
+ * Check the derivatives of a function at its arguments: a test of rules, of kernels with
+ * rules, and of functions with pith_stop_gradient.
+ *
+ * Each selected float leaf moves alone, along a random direction. The tangent of the
+ * value by forward mode is compared with central differences of two steps, extrapolated
+ * (Richardson). Reverse mode is compared with forward mode: the gradient times the
+ * direction, and a random cotangent times the tangent. The function is called four times
+ * for each leaf. The bound of differences is rtol, atol, and the rounding of the value
+ * divided by the step. The bound of products is rtol of the sum of their magnitudes, and
+ * atol.
+ *
+ * Differences belong to a smooth function. At a point with a kink within the step they
+ * differ from any derivative, and the message says so; a smaller step or another point
+ * helps.
+ *
+ * @return Whether the check passed.
+ *
+ * @par Errors
+ * PITH_E_CHECK: a derivative is wrong: the path is that of the selected leaf with the
+ * largest error relative to its bound, and the message has both numbers and the bound.
+ * PITH_E_ARG: an option is invalid. PITH_E_STRUCTURE: the structure of the value depends
+ * on the arguments. PITH_E_TRACED: a function is traced. Also all errors of pith_vjp and
+ * pith_jvp, and with order 2 of pith_grad.
+ */
+PITH_API bool pith_check_gradient(pith_scope *s,
+                                  const pith_function *function,
+                                  int64_t count,
+                                  const void *const *arguments,
+                                  const pith_gradient_check *options);
+
 PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_run_any(s, ...)       pith_run_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_propagate_any(s, ...) pith_propagate_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_at_lens_any(s, ...)   pith_at_lens_any(PITH_AT(s), __VA_ARGS__)
-#    define pith_bench(s, ...)         pith_bench(PITH_AT(s), __VA_ARGS__)
+#    define pith_run_any(s, ...)        pith_run_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_propagate_any(s, ...)  pith_propagate_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_at_lens_any(s, ...)    pith_at_lens_any(PITH_AT(s), __VA_ARGS__)
+#    define pith_bench(s, ...)          pith_bench(PITH_AT(s), __VA_ARGS__)
+#    define pith_check_gradient(s, ...) pith_check_gradient(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 

@@ -1,0 +1,57 @@
+/* Within pith_check_gradient: the comparisons of one order, and the check of a leaf. */
+#ifndef PITHP_RUN_CHECK_GRADIENT_H
+#define PITHP_RUN_CHECK_GRADIENT_H
+
+#include "run/run_internal.h"
+
+/* A leaf that is selected, in the order of the leaves of the gradient. */
+typedef struct pithp_checked_leaf {
+    int argument;
+    int64_t leaf;
+} pithp_checked_leaf;
+
+/* A comparison, and the one with the largest excess over its bound. */
+typedef struct pithp_comparison {
+    double ratio; /* of error and bound if that is exceeded; else 0 */
+    pithp_checked_leaf leaf;
+    int64_t output, element; /* leaf of the value, and its element; -1: of the products of
+                                reverse and forward mode */
+    double got, wanted, bound;
+    bool unsteady; /* differences of two steps differ by more than the bound */
+} pithp_comparison;
+
+typedef struct pithp_gradient_checking {
+    pith_scope *s;
+    const pith_function *f; /* the value alone is its result */
+    const void *const *given;
+    const pith_gradient_check *options;
+    pith_derive_options derive; /* without aux */
+    const pith_array *key;
+    int64_t draws; /* made from the key */
+    int argument_count;
+    pithp_flat arguments[PITHP_MOST_PARAMETERS];
+    pithp_checked_leaf *selected;
+    int64_t selected_count;
+    double **cotangent; /* of the value, by leaf; NULL: integers */
+    pithp_comparison worst;
+} pithp_gradient_checking;
+
+/* Elements of a leaf as numbers, in memory of s. NULL: error set. */
+double *pithp_gradient_read(pith_scope *s, const pith_array *a);
+/* A leaf of s with these elements. NULL: error set. */
+const pith_array *
+pithp_gradient_write(pith_scope *s, const pith_spec *spec, const double *values);
+/* A tree that is not validated: a tangent, or a value beside a valid one. NULL: error
+ * set. */
+const void *pithp_gradient_build(pith_scope *s,
+                                 const pithp_structure *like,
+                                 const pith_array *const *items);
+/* Numbers between 1/2 and 1, and their negatives. NULL: error set. */
+double *pithp_gradient_draw(pithp_gradient_checking *c, pith_scope *s, int64_t count);
+/* Compare the derivatives by the selected leaf k. gradient: of the product of value and
+ * cotangent. False: error set. */
+bool pithp_gradient_check_leaf(pithp_gradient_checking *c,
+                               const pithp_flat *gradient,
+                               int64_t k);
+
+#endif
