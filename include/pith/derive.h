@@ -179,6 +179,29 @@ PITH_API const pith_function *pith_hessian_product(pith_scope *s,
                                                    const pith_function *function,
                                                    const pith_derive_options *options);
 
+/**
+ * The residuals of a function: the arrays that the map of pith_vjp, and the backward half
+ * of a gradient, need of the computation of the value. One line for each, with its bytes,
+ * its dtype and shape, and the operation and source line that make it, or the leaf of the
+ * arguments that it is; then the total. The program is recorded if it is not cached, and
+ * not run.
+ *
+ *     8000 bytes, f64[1000]: sin at melt.c:41
+ *     8000 bytes, f64[1000]: argument [0].position, not copied
+ *     8000 bytes in all, and 8000 bytes not copied
+ *
+ * @return Text owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_TRACED: a function is being traced. Those of pith_vjp, except those of running
+ * the function.
+ */
+PITH_API const char *pith_residual_text(pith_scope *s,
+                                        const pith_function *function,
+                                        int64_t count,
+                                        const void *const *arguments,
+                                        const pith_derive_options *options);
+
 /** A tree as a constant of derivations: the same values, whose tangents are 0. */
 #define pith_stop_gradient(s, tree)                                                      \
     ((__typeof__(tree))pith_stop_gradient_any((s), (tree)))
@@ -308,6 +331,7 @@ PITH_END
 #    define pith_vjp(s, ...)               pith_vjp(PITH_AT(s), __VA_ARGS__)
 #    define pith_linear_transpose(s, ...)  pith_linear_transpose(PITH_AT(s), __VA_ARGS__)
 #    define pith_hessian_product(s, ...)   pith_hessian_product(PITH_AT(s), __VA_ARGS__)
+#    define pith_residual_text(s, ...)     pith_residual_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_stop_gradient_any(s, ...) pith_stop_gradient_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_non_differentiable_any(s, ...)                                          \
         pith_non_differentiable_any(PITH_AT(s), __VA_ARGS__)

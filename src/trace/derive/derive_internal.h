@@ -184,6 +184,10 @@ const pith_function *pithp_map_make(pith_scope *s,
                                     const char *name,
                                     const void *residuals);
 
+/* The kind of pith_vjp (linearize.c): its programs have a pithp_linear attached, and the
+ * outputs value, residuals and aux. */
+extern const pithp_derived_kind pithp_vjp_kind;
+
 /* ---- Programs (split.c) ---- */
 
 /* A program in two, with one reference each: `forward` has the residuals as its last

@@ -193,7 +193,7 @@ static const pithp_derived_kind linearize_kind = {.function = "pith_linearize",
 static const pithp_derived_kind transpose_kind = {.function = "pith_linear_transpose",
                                                   .linear = true,
                                                   .derive = pull_map};
-static const pithp_derived_kind vjp_kind = {.function = "pith_vjp", .derive = pull_map};
+const pithp_derived_kind pithp_vjp_kind = {.function = "pith_vjp", .derive = pull_map};
 
 /* ---- Calls ---- */
 
@@ -328,7 +328,7 @@ pith_linearized pith_vjp(pith_scope *s,
     pith_derive_options o;
     if (!pithp_enter(s) || !check(s, "pith_vjp", function, count, primals, options, &o))
         return (pith_linearized){NULL, NULL, NULL};
-    return linearize(s, &vjp_kind, function, primals, &o);
+    return linearize(s, &pithp_vjp_kind, function, primals, &o);
 }
 
 /* A tree of zeros. NULL: error set. */
