@@ -50,6 +50,13 @@ typedef struct pith_derive_options {
     /** In products with tangents and cotangents 0 times anything is 0, so that infinities
      * and NaN of a branch that pith_where does not take cannot reach a derivative. */
     bool strong_zero PITH_DEFAULT;
+    /** Check derivatives for NaN and infinity. The first one that belongs to a finite
+     * value is PITH_E_CHECK, with the source line of the call, its operation and operand,
+     * the element, and the value of the operand there. In forward mode it is the tangent
+     * of a result, in reverse mode the cotangent of an operand. Of loops and branches the
+     * results and operands are checked, not the calls inside. The values that are checked
+     * are kept for it. */
+    bool find_nonfinite PITH_DEFAULT;
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
 } pith_derive_options;
 

@@ -51,25 +51,30 @@ find_or_add(pith_runtime *rt, pithp_tree_room *room, const char *text) {
     return made->text;
 }
 
+const char *pithp_report_name(pith_scope *s, const pithp_string *text) {
+    pith_runtime *rt = s->runtime;
+    pithp_tree_room *room = pithp_tree_room_of(s);
+    const char *name = NULL;
+    if (!room)
+        return NULL;
+    pthread_mutex_lock(&rt->lock);
+    if (!text->failed)
+        name = find_or_add(rt, room, text->bytes);
+    pthread_mutex_unlock(&rt->lock);
+    if (!name)
+        pithp_fail_memory(s, text->length);
+    return name;
+}
+
 const char *pithp_leaf_name(pith_scope *s,
                             const char *function,
                             const pithp_structure *t,
                             int64_t item) {
-    pith_runtime *rt = s->runtime;
-    pithp_tree_room *room = pithp_tree_room_of(s);
-    const char *name = NULL;
     pithp_string text;
-    if (!room)
-        return NULL;
-    pithp_string_begin(&text, rt);
+    pithp_string_begin(&text, s->runtime);
     pithp_string_print(&text, "%s\n", function);
-    pithp_structure_path(rt, t, item, &text);
-    pthread_mutex_lock(&rt->lock);
-    if (!text.failed)
-        name = find_or_add(rt, room, text.bytes);
-    pthread_mutex_unlock(&rt->lock);
-    if (!name)
-        pithp_fail_memory(s, text.length);
+    pithp_structure_path(s->runtime, t, item, &text);
+    const char *name = pithp_report_name(s, &text);
     pithp_string_end(&text);
     return name;
 }

@@ -74,6 +74,9 @@ pith_status pithp_item_fail(pith_scope *s,
                             const char *format,
                             ...) PITH_FORMAT(5, 6);
 void pithp_item_prefix(pith_scope *s, const pithp_structure *t, int64_t item);
+/* A copy of a text that lives as long as the runtime, for reports; one for equal texts.
+ * NULL sets the error. */
+const char *pithp_report_name(pith_scope *s, const pithp_string *text);
 /* "function\npath" of an item, for pith_scope.leaf; lives as long as the runtime. NULL
  * sets the error. */
 const char *pithp_leaf_name(pith_scope *s,

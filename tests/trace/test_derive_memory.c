@@ -33,6 +33,13 @@ static pith_status derive(const pith_open_options *options) {
             pt_again(s,
                      pith_call(s, pith_grad(s, pith_recompute(s, &wave_of, &named), NULL),
                                PITH_ITEMS(x, a)));
+        const pith_derive_options finding = {.find_nonfinite = true};
+        if (!pith_failed(s))
+            pt_again(s, pith_call(s, pith_grad(s, &wave_of, &finding), PITH_ITEMS(x, a)));
+        if (!pith_failed(s))
+            pt_again(s, pith_linearize(s, &wave_of, PITH_ITEMS(x, a), &finding).value);
+        if (!pith_failed(s))
+            pt_again(s, pith_residual_text(s, &wave_of, PITH_ITEMS(x, a), NULL));
     }
     const pith_status code = pith_code(s);
     pith_clear(s);

@@ -9,6 +9,7 @@ typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
+    pithp_derive_watches *watches; /* receives them, or NULL */
 } pithp_derive_mode;
 
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two

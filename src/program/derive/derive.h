@@ -18,6 +18,30 @@
 
 #include "program/ir/program.h"
 
+/* Watches: values of a derivation that callers examine, for example for NaN. Tangents of
+ * the results of instructions are watched in forward mode and in linear programs, and in
+ * transposed programs the cotangents of their operands. Of control flow those of the
+ * whole instruction are watched, not those inside. */
+typedef enum pithp_derive_watched {
+    PITHP_WATCH_TANGENTS,
+    PITHP_WATCH_COTANGENTS
+} pithp_derive_watched;
+typedef struct pithp_derive_watch {
+    pithp_primitive row;
+    int operand; /* whose cotangent it is, or that moves; -1: none has the shape */
+    const char *site;
+    const pith_spec *spec;
+    pithp_value derivative, guard, shown; /* in the program that is made */
+} pithp_derive_watch;
+/* The last outputs of derived programs are three for each watch: the derivative; the
+ * value that it belongs to; and the value of the operand, or that value again. */
+typedef struct pithp_derive_watches {
+    pithp_derive_watched watched;
+    int64_t count, room;
+    pithp_derive_watch *list; /* in memory of the scope */
+} pithp_derive_watches;
+enum { PITHP_WATCH_OUTPUTS = 3 };
+
 /* Options of a derivation; NULL: all members are zero. */
 typedef struct pithp_derive_options {
     bool cuts_are_zero; /* an input is not refused because all its paths are cut */
@@ -29,6 +53,7 @@ typedef struct pithp_derive_options {
     const char *const *names; /* of each input, for messages; NULL: its number */
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */
+    pithp_derive_watches *watches; /* receives the watches; NULL: none */
 } pithp_derive_options;
 
 /* Forward mode.
@@ -79,5 +104,12 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                                        const pithp_program *linear,
                                        const bool *marks,
                                        bool *reaches);
+/* The same for a program whose last outputs belong to watches of cotangents, which have
+ * no cotangents. Watches whose operand no output depends on are dropped. */
+pithp_program *pithp_program_transpose_watched(pith_scope *s,
+                                               const pithp_program *linear,
+                                               const bool *marks,
+                                               bool *reaches,
+                                               pithp_derive_watches *watches);
 
 #endif

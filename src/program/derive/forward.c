@@ -8,11 +8,12 @@
 typedef struct forward {
     pithp_derivation d;
     const pithp_program *from;
-    pithp_value *names;    /* of each value of from: its copy; */
-    pithp_value *tangents; /* its tangent, or PITHP_ABSENT */
-    pithp_value *operands; /* copies of the operands of an instruction, and */
-    pithp_value *moving;   /* their tangents */
-    pithp_value *scratch;  /* as many for a rule */
+    pithp_value *names;            /* of each value of from: its copy; */
+    pithp_value *tangents;         /* its tangent, or PITHP_ABSENT */
+    pithp_value *operands;         /* copies of the operands of an instruction, and */
+    pithp_value *moving;           /* their tangents */
+    pithp_value *scratch;          /* as many for a rule */
+    pithp_derive_watches *watches; /* or NULL */
 } forward;
 
 bool pithp_set_has(pithp_operand_set set, int count, int k) {
@@ -163,6 +164,82 @@ pithp_value pithp_tangent_kernel(pithp_derivation *d, const pithp_moving_call *c
     return -1;
 }
 
+/* ---- Watches ---- */
+
+static bool add_watch(forward *f, const pithp_derive_watch *watch) {
+    pithp_derive_watches *w = f->watches;
+    if (!watch->spec->count || watch->spec->rank > PITH_MAX_RANK)
+        return true;
+    if (w->count == w->room) {
+        const int64_t room = 2 * w->room + 16;
+        pithp_derive_watch *more =
+            pithp_scope_allocate(f->d.s, (size_t)room * sizeof *more);
+        if (!more)
+            return false;
+        if (w->count)
+            memcpy(more, w->list, (size_t)w->count * sizeof *more);
+        w->list = more;
+        w->room = room;
+    }
+    w->list[w->count++] = *watch;
+    return true;
+}
+
+/* The tangent of each operand passes a mark, whose cotangent is that of the operand. */
+static bool watch_operands(forward *f, const pithp_instruction *i) {
+    static const pithp_named_params params = {"watched"};
+    if (!f->watches || f->watches->watched != PITHP_WATCH_COTANGENTS)
+        return true;
+    for (int k = 0; k < i->operand_count; k++) {
+        if (f->moving[k] < 0)
+            continue;
+        const pithp_value v = pithp_program_add(f->d.s, f->d.to, PITHP_OP_NAME, 1,
+                                                &f->moving[k], &params, i->site);
+        const pithp_derive_watch watch = {i->primitive,
+                                          k,
+                                          i->site,
+                                          pithp_derived_spec(&f->d, f->operands[k]),
+                                          v,
+                                          f->operands[k],
+                                          f->operands[k]};
+        if (v < 0 || !pithp_derive_linear(&f->d, v) || !add_watch(f, &watch))
+            return false;
+        f->moving[k] = v;
+    }
+    return true;
+}
+
+/* The first operand that moves, elementwise at the elements of the result. */
+static bool
+find_shown(forward *f, const pithp_instruction *i, pithp_derive_watch *watch) {
+    if (!pithp_is_elementwise(i->primitive))
+        return true;
+    for (int k = 0; k < i->operand_count; k++) {
+        if (f->moving[k] < 0)
+            continue;
+        pith_spec spec = *watch->spec;
+        spec.dtype = pithp_derived_spec(&f->d, f->operands[k])->dtype;
+        watch->operand = k;
+        watch->shown = pithp_derive_broadcast(&f->d, f->operands[k], &spec);
+        return watch->shown >= 0;
+    }
+    return true;
+}
+
+static bool watch_results(forward *f, const pithp_instruction *i) {
+    if (!f->watches || f->watches->watched != PITHP_WATCH_TANGENTS)
+        return true;
+    for (int k = 0; k < i->result_count; k++) {
+        const pithp_value v = i->result + k, t = f->tangents[v];
+        pithp_derive_watch watch = {
+            i->primitive, -1,         i->site, pithp_value_spec(f->from, v), t,
+            f->names[v],  f->names[v]};
+        if (t >= 0 && (!find_shown(f, i, &watch) || !add_watch(f, &watch)))
+            return false;
+    }
+    return true;
+}
+
 /* ---- The walk ---- */
 
 /* A copy moves if its rule says so, below. */
@@ -197,11 +274,14 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     f->d.to->remat = i->remat;
+    if (moves && !watch_operands(f, i))
+        return false;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
-        return derive_control(f, &c);
+        return derive_control(f, &c) && watch_results(f, i);
     if (moves && i->primitive == PITHP_OP_RULE)
         return pithp_derive_rule(&f->d, &c, f->names + i->result,
-                                 f->tangents + i->result);
+                                 f->tangents + i->result) &&
+               watch_results(f, i);
     if (!copy(f, i->result, i))
         return false;
     f->d.to->remat.kept = false;
@@ -211,7 +291,7 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     c.result = f->names[i->result];
     f->d.dtype = spec->dtype;
     f->tangents[i->result] = pithp_derive_broadcast(&f->d, tangent_of(&f->d, &c), spec);
-    return f->tangents[i->result] != -1;
+    return f->tangents[i->result] != -1 && watch_results(f, i);
 }
 
 /* Inputs first, then tangents of those that move. */
@@ -258,6 +338,12 @@ static bool add_outputs(forward *f, bool *moves) {
         fine = !moves[k] ||
                pithp_program_output(f->d.s, f->d.to, f->tangents[p->outputs[k]]);
     }
+    for (int64_t k = 0; f->watches && k < f->watches->count && fine; k++) {
+        const pithp_derive_watch *w = &f->watches->list[k];
+        fine = pithp_program_output(f->d.s, f->d.to, w->derivative) &&
+               pithp_program_output(f->d.s, f->d.to, w->guard) &&
+               pithp_program_output(f->d.s, f->d.to, w->shown);
+    }
     return fine;
 }
 
@@ -266,7 +352,8 @@ pithp_program *pithp_program_jvp(pith_scope *s,
                                  const bool *moving,
                                  const pithp_derive_options *options,
                                  bool *moves) {
-    const pithp_derive_mode mode = {.strong_zero = options && options->strong_zero};
+    const pithp_derive_mode mode = {.strong_zero = options && options->strong_zero,
+                                    .watches = options ? options->watches : NULL};
     return pithp_program_check_cuts(s, p, moving, options)
                ? pithp_forward(s, p, moving, mode, moves)
                : NULL;
@@ -295,7 +382,8 @@ pithp_program *pithp_forward(pith_scope *s,
                  .tangents = memory + values,
                  .operands = memory + 2 * values,
                  .moving = memory + 2 * values + most,
-                 .scratch = memory + 2 * values + 2 * most};
+                 .scratch = memory + 2 * values + 2 * most,
+                 .watches = mode.watches};
     const bool fine =
         f.d.to && add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
     pithp_derive_end(&f.d);

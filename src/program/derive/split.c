@@ -70,6 +70,16 @@ typedef struct split {
     pithp_linearization *to;
 } split;
 
+/* The linear program returns known values that belong to watches. Constants both sides
+ * can have. */
+static void keep_watched(split *p, int64_t output_count) {
+    for (int64_t k = output_count; k < p->from->output_count; k++) {
+        const pithp_value v = p->from->outputs[k];
+        if (!p->linear[v] && p->from->values[v].origin != PITHP_FROM_CONSTANT)
+            p->crosses[v] = true;
+    }
+}
+
 static bool add_inputs(split *p) {
     const pithp_program *from = p->from;
     bool fine = true;
@@ -180,6 +190,7 @@ static bool split_program(pith_scope *s,
         p.crosses[k] = k >= primal_count;
     pithp_colour(jvp, p.crosses, p.linear);
     memset(p.crosses, 0, 2 * n * sizeof(bool));
+    keep_watched(&p, output_count);
     pithp_keep_groups(jvp, p.linear, p.crosses, p.again);
     const bool fine = (!taken || pithp_choose_kept(s, jvp, taken, p.crosses, p.again)) &&
                       add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);
@@ -200,6 +211,7 @@ bool pithp_program_linearize(pith_scope *s,
     if (options) {
         mode.reverse = options->reverse;
         mode.strong_zero = options->strong_zero;
+        mode.watches = options->watches;
     }
     if (options && options->fewest_bytes) {
         bool *taken = pithp_scope_allocate(s, (size_t)p->input_count + 1);

@@ -14,6 +14,7 @@ typedef struct transposition {
     pithp_value *operands;   /* copies of the known operands of an instruction */
     pithp_value *copied;     /* room for the operands of a copy, and */
     pithp_value *pending;    /* for known values that are to be copied */
+    int64_t output_count;    /* without those of watches */
 } transposition;
 
 /* Tangents of rows are linear; those of a rule of the user may not be. */
@@ -155,10 +156,10 @@ static bool add_cotangents(transposition *t) {
     const pithp_program *p = t->from;
     const pithp_value first = (pithp_value)t->d.to->value_count;
     bool fine = true;
-    for (int64_t k = 0; k < p->output_count && fine; k++)
+    for (int64_t k = 0; k < t->output_count && fine; k++)
         fine =
             pithp_program_input(t->d.s, t->d.to, pithp_value_spec(p, p->outputs[k])) >= 0;
-    for (int64_t k = p->output_count; k-- > 0 && fine;) {
+    for (int64_t k = t->output_count; k-- > 0 && fine;) {
         pithp_value *ct = &t->cotangents[p->outputs[k]];
         if (t->linear[p->outputs[k]])
             fine = (*ct = pithp_derive_sum(&t->d, *ct, first + (pithp_value)k)) != -1;
@@ -181,10 +182,42 @@ static bool run(transposition *t, const bool *marks, bool *reaches) {
     return fine;
 }
 
+/* Watches of cotangents become outputs. */
+static bool add_watches(transposition *t, pithp_derive_watches *watches) {
+    const pithp_value *of = t->from->outputs + t->output_count;
+    int64_t kept = 0;
+    bool fine = true;
+    for (int64_t k = 0; k < watches->count && fine; k++, of += PITHP_WATCH_OUTPUTS) {
+        const pithp_value ct = t->cotangents[of[0]];
+        if (ct < 0)
+            continue;
+        if (!copy_known(t, of[1]) || !copy_known(t, of[2]))
+            return false;
+        pithp_derive_watch *w = &watches->list[kept++];
+        *w = watches->list[k];
+        w->derivative = ct;
+        w->guard = t->names[of[1]];
+        w->shown = t->names[of[2]];
+        fine = pithp_program_output(t->d.s, t->d.to, w->derivative) &&
+               pithp_program_output(t->d.s, t->d.to, w->guard) &&
+               pithp_program_output(t->d.s, t->d.to, w->shown);
+    }
+    watches->count = kept;
+    return fine;
+}
+
 pithp_program *pithp_program_transpose(pith_scope *s,
                                        const pithp_program *linear,
                                        const bool *marks,
                                        bool *reaches) {
+    return pithp_program_transpose_watched(s, linear, marks, reaches, NULL);
+}
+
+pithp_program *pithp_program_transpose_watched(pith_scope *s,
+                                               const pithp_program *linear,
+                                               const bool *marks,
+                                               bool *reaches,
+                                               pithp_derive_watches *watches) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
     const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
@@ -201,8 +234,12 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                        .operands = memory + 2 * n,
                        .copied = memory + 2 * n + most,
                        .pending = memory + 2 * n + 2 * most,
-                       .linear = (bool *)(memory + counts)};
-    const bool fine = t.d.to && run(&t, marks, reaches);
+                       .linear = (bool *)(memory + counts),
+                       .output_count =
+                           linear->output_count -
+                           (watches ? watches->count * PITHP_WATCH_OUTPUTS : 0)};
+    const bool fine =
+        t.d.to && run(&t, marks, reaches) && (!watches || add_watches(&t, watches));
     pithp_release(s->runtime, memory, bytes);
     if (fine) {
         PITHP_VERIFY(t.d.to);

@@ -114,11 +114,14 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c);
 pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
                                         const pithp_program *p,
                                         const bool *results);
-/* The options of its derivations in src/program: cuts were checked. */
+/* The options of its derivations in src/program: cuts were checked. watches: used if the
+ * options ask for it. */
 static inline pithp_derive_options
-pithp_derivation_options(const pithp_derivation_call *c) {
+pithp_derivation_options(const pithp_derivation_call *c, pithp_derive_watches *watches) {
     return (pithp_derive_options){.cuts_are_zero = true,
-                                  .strong_zero = c->derived->options.strong_zero};
+                                  .strong_zero = c->derived->options.strong_zero,
+                                  .watches = c->derived->options.find_nonfinite ? watches
+                                                                                : NULL};
 }
 /* Add a program to the trace: values of its outputs, in memory of the scope. NULL: error
  * set. */
@@ -161,6 +164,20 @@ const void *pithp_derivation_tuple(pithp_derivation_call *c,
                                    const void *b,
                                    const pithp_value *outputs);
 
+/* ---- Watches (watch.c) ---- */
+
+/* Record a check for each watch, whose values are `outputs` of a program in the trace: an
+ * error where a derivative is NaN or infinite and the value is finite. `function` lives
+ * as long as the runtime. */
+pith_status pithp_watches_check(pith_scope *s,
+                                const char *function,
+                                const pithp_derive_watches *watches,
+                                const pithp_value *outputs);
+/* Number of these outputs. */
+static inline int64_t pithp_watches_outputs(const pithp_derive_watches *watches) {
+    return watches->count * PITHP_WATCH_OUTPUTS;
+}
+
 /* ---- Linear maps (map.c) ---- */
 
 /* The program of a linear map: residuals and leaves of the argument to leaves of the
@@ -172,6 +189,7 @@ typedef struct pithp_linear {
     const char *function; /* that made it */
     pithp_program *program;
     int64_t residual_count;
+    pithp_derive_watches watches; /* of its last outputs; the list is of the map */
     pithp_structure argument, result;
     int64_t *inputs;  /* by leaf of the argument: its input after the residuals, or -1 */
     int64_t *outputs; /* by leaf of the result: its output; -1: zeros */
@@ -200,6 +218,8 @@ typedef struct pithp_split {
     bool *reached; /* by input of the program, in memory of the scope: whether linear has
                       a tangent or a cotangent of it */
     bool *moves;   /* by output of the program, likewise */
+    pithp_derive_watches
+        watches; /* of the last outputs of linear, in memory of the scope */
 } pithp_split;
 
 /* Split the recorded program: tangents of its value. map: linear is the program of a map,
@@ -214,7 +234,8 @@ void pithp_split_end(pithp_split *split);
  * whether it stays. NULL: error set. */
 bool *pithp_split_trim(pith_scope *s, pithp_split *split);
 /* A split in reverse as one program: inputs of p -> its outputs, then gradients of the
- * first output for the inputs that are reached. NULL: error set. */
+ * first output for the inputs that are reached, then those of watches. NULL: error set.
+ */
 pithp_program *
 pithp_split_join(pith_scope *s, const pithp_program *p, const pithp_split *split);
 

@@ -11,12 +11,17 @@
 /* Add a program in forward mode. `moves`: by its outputs. NULL: error set. */
 static pithp_value *
 add_forward(pithp_derivation_call *c, const pithp_program *p, bool *moves) {
-    const pithp_derive_options options = pithp_derivation_options(c);
+    pithp_derive_watches watches = {.watched = PITHP_WATCH_TANGENTS};
+    const pithp_derive_options options = pithp_derivation_options(c, &watches);
     pithp_program *jvp = pithp_program_jvp(c->s, p, c->moves, &options, moves);
     const pithp_value *inputs = jvp ? pithp_derivation_tangents(c) : NULL;
     pithp_value *outputs = inputs ? pithp_derivation_add(c, jvp, inputs) : NULL;
+    const bool fine = outputs && pithp_derivation_checks(c, outputs) == PITH_OK &&
+                      pithp_watches_check(c->s, c->function, &watches,
+                                          outputs + jvp->output_count -
+                                              pithp_watches_outputs(&watches)) == PITH_OK;
     pithp_program_release(jvp);
-    return outputs && pithp_derivation_checks(c, outputs) == PITH_OK ? outputs : NULL;
+    return fine ? outputs : NULL;
 }
 
 static const void *push(pithp_derivation_call *c) {
@@ -106,13 +111,17 @@ static const void *product_of(pithp_derivation_call *c,
     return pithp_derivation_gradient(c, moved, of);
 }
 
-/* Check cuts before the gradient, whose values are the last outputs. */
-static pith_status check_gradient_cuts(pithp_derivation_call *c, const pithp_program *p) {
+/* Check cuts before the gradient, whose values are the last outputs but those of watches.
+ */
+static pith_status check_gradient_cuts(pithp_derivation_call *c,
+                                       const pithp_program *p,
+                                       const pithp_derive_watches *watches) {
+    const int64_t last = p->output_count - pithp_watches_outputs(watches);
     bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1);
     if (!results)
         return c->s->error.code;
     for (int64_t k = 0; k < p->output_count; k++)
-        results[k] = k >= c->program->output_count;
+        results[k] = k >= c->program->output_count && k < last;
     return pithp_derivation_check_cuts(c, p, results);
 }
 
@@ -125,7 +134,7 @@ static const void *multiply(pithp_derivation_call *c) {
                                    : NULL;
     bool *moves =
         better ? pithp_scope_allocate(c->s, (size_t)better->output_count + 1) : NULL;
-    const bool fine = moves && check_gradient_cuts(c, better) == PITH_OK;
+    const bool fine = moves && check_gradient_cuts(c, better, &split.watches) == PITH_OK;
     const pithp_value *outputs = fine ? add_forward(c, better, moves) : NULL;
     const void *result = NULL;
     if (outputs) {

@@ -33,8 +33,8 @@ static pith_status copy_paths(pith_scope *s, pithp_closure *closure) {
 static void add_identity(const pithp_closure *closure, pithp_string *text) {
     const pithp_derived *d = (const pithp_derived *)(const void *)closure;
     const pith_derive_options *o = &d->options;
-    const unsigned flags[] = {o->arguments, o->aux, o->skip_integers, o->strong_zero,
-                              o->cuts};
+    const unsigned flags[] = {o->arguments,      o->aux, o->skip_integers, o->strong_zero,
+                              o->find_nonfinite, o->cuts};
     pithp_string_add_n(text, (const char *)&d->kind, sizeof d->kind);
     pithp_string_add_n(text, (const char *)flags, sizeof flags);
     for (int i = 0; o->paths && o->paths[i]; i++)

@@ -13,9 +13,14 @@ static pithp_value *add_gradient(pithp_derivation_call *c, bool **reached) {
     if (joined)
         outputs = pithp_derivation_add(c, joined, c->inputs);
     *reached = split.reached;
+    const bool fine =
+        outputs && pithp_derivation_checks(c, outputs) == PITH_OK &&
+        pithp_watches_check(c->s, c->function, &split.watches,
+                            outputs + joined->output_count -
+                                pithp_watches_outputs(&split.watches)) == PITH_OK;
     pithp_program_release(joined);
     pithp_split_end(&split);
-    return outputs && pithp_derivation_checks(c, outputs) == PITH_OK ? outputs : NULL;
+    return fine ? outputs : NULL;
 }
 
 static const void *derive_gradient(pithp_derivation_call *c, bool with_value) {

@@ -12,6 +12,8 @@ static void free_linear(pithp_attached *attached) {
     pith_runtime *rt = l->runtime;
     pithp_release(rt, l->inputs, (size_t)l->argument.item_count * sizeof *l->inputs);
     pithp_release(rt, l->outputs, (size_t)l->result.item_count * sizeof *l->outputs);
+    pithp_release(rt, l->watches.list,
+                  (size_t)l->watches.count * sizeof(pithp_derive_watch));
     pithp_structure_release(rt, &l->argument);
     pithp_structure_release(rt, &l->result);
     pithp_program_release(l->program);
@@ -88,6 +90,19 @@ static pith_status describe(pithp_derivation_call *c,
     return PITH_OK;
 }
 
+static pith_status
+copy_watches(pith_scope *s, pithp_linear *l, const pithp_derive_watches *watches) {
+    const size_t bytes = (size_t)watches->count * sizeof *watches->list;
+    l->watches.list = pithp_allocate(s->runtime, bytes);
+    if (bytes && !l->watches.list)
+        return pithp_fail_memory(s, bytes);
+    if (bytes)
+        memcpy(l->watches.list, watches->list, bytes);
+    l->watches.watched = watches->watched;
+    l->watches.count = watches->count;
+    return PITH_OK;
+}
+
 static pithp_attached *make_linear(pithp_derivation_call *c,
                                    const pithp_split *split,
                                    int64_t residuals,
@@ -106,7 +121,8 @@ static pithp_attached *make_linear(pithp_derivation_call *c,
                         .residual_count = residuals};
     atomic_init(&l->attached.refs, 1);
     pithp_program_retain(l->program);
-    if (describe(c, l, split, reverse) == PITH_OK) {
+    if (describe(c, l, split, reverse) == PITH_OK &&
+        copy_watches(c->s, l, &split->watches) == PITH_OK) {
         l->attached.bytes = sizeof *l + pithp_program_bytes(l->program);
         return &l->attached;
     }

@@ -82,7 +82,10 @@ static const void *apply(pith_scope *s,
         read_leaves(s, f, &flats[1], l->inputs, inputs + l->residual_count) != PITH_OK)
         return NULL;
     pithp_value *outputs = inputs + p->input_count;
-    return pithp_program_inline(s, pithp_scope_trace(s)->program, p, inputs, outputs)
+    return pithp_program_inline(s, pithp_scope_trace(s)->program, p, inputs, outputs) &&
+                   pithp_watches_check(s, l->function, &l->watches,
+                                       outputs + p->output_count -
+                                           pithp_watches_outputs(&l->watches)) == PITH_OK
                ? build_result(s, l, outputs)
                : NULL;
 }

@@ -6,9 +6,9 @@
 
 /* ---- Making ---- */
 
-/* A program with the first outputs of another. NULL: error set. */
+/* A program with the first and the last outputs of another. NULL: error set. */
 static pithp_program *
-first_outputs(pith_scope *s, const pithp_program *from, int64_t count) {
+some_outputs(pith_scope *s, const pithp_program *from, int64_t count, int64_t last) {
     const size_t n = (size_t)(from->input_count + from->output_count) + 1;
     pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs),
                 *outputs = inputs + from->input_count;
@@ -18,8 +18,9 @@ first_outputs(pith_scope *s, const pithp_program *from, int64_t count) {
         fine = (inputs[k] = pithp_program_input(
                     s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
     fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
-    for (int64_t k = 0; k < count && fine; k++)
-        fine = pithp_program_output(s, to, outputs[k]);
+    for (int64_t k = 0; k < from->output_count && fine; k++)
+        fine = (k >= count && k < from->output_count - last) ||
+               pithp_program_output(s, to, outputs[k]);
     if (fine)
         return to;
     pithp_program_release(to);
@@ -35,8 +36,8 @@ static bool transpose(pith_scope *s, pithp_split *split, bool *by_tangent) {
         return false;
     memset(marks, 0, (size_t)residuals);
     memset(marks + residuals, 1, (size_t)(inputs - residuals));
-    pithp_program *transposed =
-        pithp_program_transpose(s, split->linear, marks, marks + inputs);
+    pithp_program *transposed = pithp_program_transpose_watched(
+        s, split->linear, marks, marks + inputs, &split->watches);
     if (!transposed)
         return false;
     memcpy(by_tangent, marks + inputs + residuals, (size_t)(inputs - residuals));
@@ -52,13 +53,14 @@ bool pithp_split_make(pithp_derivation_call *c,
     pith_scope *s = c->s;
     const pithp_program *p = c->program;
     const bool *moves = c->moves;
-    pithp_derive_options options = pithp_derivation_options(c);
+    pithp_derive_options options = pithp_derivation_options(c, &split->watches);
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
     /* The residuals of a linear function do not depend on its argument, as they are. */
     options.fewest_bytes = map && !c->derived->kind->linear;
-    *split = (pithp_split){0};
     options.reverse = reverse;
+    *split = (pithp_split){.watches.watched =
+                               reverse ? PITHP_WATCH_COTANGENTS : PITHP_WATCH_TANGENTS};
     const size_t inputs = (size_t)p->input_count;
     split->reached = pithp_scope_allocate(s, 2 * inputs + (size_t)p->output_count + 1);
     if (!split->reached)
@@ -71,7 +73,8 @@ bool pithp_split_make(pithp_derivation_call *c,
         tangents += split->moves[k];
     split->forward = l.forward;
     split->residual_count = l.residual_count;
-    split->linear = first_outputs(s, l.linear, tangents);
+    split->linear =
+        some_outputs(s, l.linear, tangents, pithp_watches_outputs(&split->watches));
     pithp_program_release(l.linear);
     memset(by_tangent, 1, inputs);
     if (!split->linear || (reverse && !transpose(s, split, by_tangent))) {

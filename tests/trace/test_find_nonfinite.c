@@ -1,0 +1,150 @@
+/* .find_nonfinite: the first NaN or infinity of a derivative is an error with its call.
+ */
+#include "derive_test.h"
+
+enum { ROOT_LINE = __LINE__ + 2 };
+static const pith_array *root(pith_scope *in, const pith_array *x) {
+    return pith_sqrt(in, x);
+}
+static const pith_array *length(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, root(in, pith_mul(in, x, pith_mul(in, x, x))), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(length_of, length, pith_array, pith_array)
+
+/* The branch that is not taken has the derivative 0 times infinity. */
+static const pith_array *guarded(pith_scope *in, const pith_array *x) {
+    const pith_array *inside = pith_greater(in, x, pith_f64(in, 0));
+    return pith_sum(in, pith_where(in, inside, root(in, x), pith_mul(in, x, 0.0)),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION1(guarded_of, guarded, pith_array, pith_array)
+
+/* The value is infinite too. */
+static const pith_array *inverse(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_div(in, pith_f64(in, 1), x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(inverse_of, inverse, pith_array, pith_array)
+
+static const pith_array *grow(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return pith_add(in, root(in, x), pith_f64(in, 1));
+}
+PITH_FUNCTION2(grow_step, grow, pith_array, pith_array, pith_array)
+static const pith_array *looped(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_fori(in, 0, 3, &grow_step, x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(looped_of, looped, pith_array, pith_array)
+
+static const pith_derive_options finding = {.find_nonfinite = true};
+
+static const pith_array *table(void) {
+    static const double values[] = {1, 4, 9, 0.25, 0, 16};
+    return pith_array_copy(s, PITH_F64, PITH_SHAPE(2, 3), values);
+}
+/* Checks without a collector are examined when a call waits. */
+static void wait_for(const void *tree) {
+    (void)tree;
+    pith_wait(s);
+}
+static void fails_at_root(const char *what) {
+    char site[80];
+    snprintf(site, sizeof site, "test_find_nonfinite.c:%d", ROOT_LINE);
+    cr_assert(strstr(pt_error.message, what), "%s", pt_error.message);
+    cr_assert(strstr(pt_error.site, site), "%s", pt_error.site);
+}
+
+/* ---- Reverse mode ---- */
+
+Test(find_nonfinite, gradients_name_the_operand, .init = open_scope) {
+    const pith_function *g = pith_grad(s, &length_of, &finding);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(table()))));
+    fails_at_root("pith_grad: sqrt: the cotangent of operand 0 is Infinity at element "
+                  "[1, 1], where the operand is 0");
+    pt_ok(s, pith_call(s, g, PITH_ITEMS(pith_add(s, table(), 1.0))));
+    close_scope();
+}
+
+Test(find_nonfinite, gradients_are_the_same_bits, .init = open_scope) {
+    const pith_array *x = pith_add(s, table(), 0.5);
+    cr_assert(pith_tree_equal(
+        s, pith_call(s, pith_grad(s, &length_of, &finding), PITH_ITEMS(x)),
+        pith_call(s, pith_grad(s, &length_of, NULL), PITH_ITEMS(x))));
+    const void *product =
+        pith_call(s, pith_hessian_product(s, &length_of, &finding), PITH_ITEMS(x, x));
+    cr_assert(pith_tree_equal(
+        s, product,
+        pith_call(s, pith_hessian_product(s, &length_of, NULL), PITH_ITEMS(x, x))));
+    const pith_function *gg = pith_grad(s, pith_grad(s, &inverse_of, &finding), &finding);
+    near(pith_call(s, gg, PITH_ITEMS(pith_f64(s, 2))), 0, 0.25);
+    close_scope();
+}
+
+Test(find_nonfinite, maps_are_checked_where_they_are_called, .init = open_scope) {
+    const pith_linearized v = pith_vjp(s, &length_of, PITH_ITEMS(table()), &finding),
+                          l = pith_linearize(s, &length_of, PITH_ITEMS(table()),
+                                             &finding);
+    pt_ok(s, v.map && l.map);
+    const pith_array *one = pith_f64(s, 1);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, v.map, PITH_ITEMS(one))));
+    fails_at_root("pith_vjp: sqrt: the cotangent of operand 0 is Infinity");
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, l.map, PITH_ITEMS(table()))));
+    fails_at_root("pith_linearize: sqrt: the tangent of the result is ");
+    close_scope();
+}
+
+Test(find_nonfinite, the_first_one_in_reverse_order_is_named, .init = open_scope) {
+    const pith_function *g = pith_grad(s, &guarded_of, &finding);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(pith_f64(s, 0)))));
+    fails_at_root("pith_grad: sqrt: the cotangent of operand 0 is NaN, where the operand "
+                  "is 0");
+    const pith_derive_options strong = {.find_nonfinite = true, .strong_zero = true};
+    pt_ok(s,
+          pith_call(s, pith_grad(s, &guarded_of, &strong), PITH_ITEMS(pith_f64(s, 0))));
+    pith_wait(s);
+    close_scope();
+}
+
+/* ---- Forward mode ---- */
+
+Test(find_nonfinite, tangents_name_the_result, .init = open_scope) {
+    const pith_array *x = PITH_VECTOR(s, f64, 2, 0, 0.0625);
+    pt_fails(PITH_E_CHECK, s,
+             wait_for(pith_jvp(s, &length_of, PITH_ITEMS(x), x, &finding).tangent));
+    fails_at_root("pith_jvp: sqrt: the tangent of the result is ");
+    cr_assert(strstr(pt_error.message, " at element [1], where operand 0 is 0"));
+    close_scope();
+}
+
+/* ---- Values ---- */
+
+/* 1 / 0 is infinite itself; the operand is finite, so its cotangent is found. A tangent
+ * of a result that is infinite is not. */
+Test(find_nonfinite, infinite_values_are_no_error, .init = open_scope) {
+    const pith_array *x = pith_f64(s, 0), *one = pith_f64(s, 1);
+    pt_ok(s, pith_jvp(s, &inverse_of, PITH_ITEMS(x), one, &finding).tangent);
+    pith_wait(s);
+    const pith_array *huge = pith_f64(s, (double)INFINITY);
+    pt_ok(s, pith_call(s, pith_grad(s, &length_of, &finding), PITH_ITEMS(huge)));
+    pith_wait(s);
+    close_scope();
+}
+
+/* The value of an operand is shown with all its digits. */
+Test(find_nonfinite, operands_have_their_values, .init = open_scope) {
+    const pith_array *x = PITH_VECTOR(s, f64, 1, -0.123456789012345, 1e-300);
+    const pith_function *g = pith_grad(s, &length_of, &finding);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(x))));
+    fails_at_root("at element [1], where the operand is -0.001881676");
+    close_scope();
+}
+
+Test(find_nonfinite, loops_are_checked_as_a_whole, .init = open_scope) {
+    const pith_function *g = pith_grad(s, &looped_of, &finding);
+    pt_fails(PITH_E_CHECK, s,
+             wait_for(pith_call(s, g, PITH_ITEMS(PITH_VECTOR(s, f64, 1, 0)))));
+    cr_assert(strstr(pt_error.message, "pith_grad: scan: the cotangent of operand"), "%s",
+              pt_error.message);
+    cr_assert(
+        strstr(pt_error.message, "is Infinity at element [1], where the operand is 0"));
+    close_scope();
+}
