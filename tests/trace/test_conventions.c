@@ -1,0 +1,154 @@
+/* Derivatives at kinks and borders, in reverse and in forward mode: the list of
+ * docs/concepts/derivatives.md, with a test for each row. */
+#include "derive_test.h"
+
+enum { MOST = 4 };
+
+static void same(const char *what, int k, double got, double wanted) {
+    cr_assert(got == wanted || (isnan(got) && isnan(wanted)) ||
+                  fabs(got - wanted) <= 1e-15 * fabs(wanted),
+              "%s, element %d: %.17g, expected %.17g", what, k, got, wanted);
+}
+
+/* The gradient of f at x, and the tangents along each element. Those of the other
+ * elements are 0, which infinite derivatives must not turn into NaN. */
+static void
+gradient_is(const pith_function *f, int n, const double *x, const double *wanted) {
+    const pith_array *at_x = pith_array_copy(s, PITH_F64, PITH_SHAPE(n), x);
+    const pith_array *g = pith_call(s, pith_grad(s, f, NULL), PITH_ITEMS(at_x));
+    for (int k = 0; k < n; k++) {
+        double along[MOST] = {0};
+        along[k] = 1;
+        const pith_array *t = pith_array_copy(s, PITH_F64, PITH_SHAPE(n), along);
+        same(f->name, k, at(g, k), wanted[k]);
+        const pith_derive_options strong = {.strong_zero = true};
+        same(f->name, k, at(pith_jvp(s, f, PITH_ITEMS(at_x), t, &strong).tangent, 0),
+             wanted[k]);
+    }
+    pt_ok(s);
+}
+
+/* Element k of x, f64[]. */
+static const pith_array *part(pith_scope *in, const pith_array *x, int64_t k) {
+    return pith_take(in, x, pith_i64(in, k), NULL);
+}
+/* The sum of x with weights of 1, 10, 100, 1000. */
+static const pith_array *weigh(pith_scope *in, const pith_array *x) {
+    const int64_t n = pith_array_spec(x)->shape[0];
+    const pith_array *weights =
+        pith_array_copy(in, PITH_F64, PITH_SHAPE(n), (const double[]){1, 10, 100, 1000});
+    return pith_sum(in, pith_mul(in, x, weights), PITH_ALL_AXES);
+}
+
+/* CONVENTION(function of x f64[n], its expression) */
+#define CONVENTION(name, ...)                                                            \
+    static const pith_array *name(pith_scope *in, const pith_array *x) {                 \
+        return __VA_ARGS__;                                                              \
+    }                                                                                    \
+    PITH_FUNCTION1(name##_of, name, pith_array, pith_array)
+#define IS(name, x, ...)                                                                 \
+    gradient_is(&name##_of, (int)(sizeof(double[]) x / sizeof(double)),                  \
+                (const double[])x, (const double[])__VA_ARGS__)
+#define LIST(...)                                                                        \
+    { __VA_ARGS__ }
+
+/* ---- Maxima and minima ---- */
+
+CONVENTION(maximum, pith_maximum(in, part(in, x, 0), part(in, x, 1)))
+CONVENTION(minimum, pith_minimum(in, part(in, x, 0), part(in, x, 1)))
+CONVENTION(clip, pith_clip(in, part(in, x, 0), part(in, x, 1), part(in, x, 2)))
+Test(conventions, equal_operands_share, .init = open_scope) {
+    IS(maximum, LIST(3, 3), LIST(0.5, 0.5));
+    IS(minimum, LIST(3, 3), LIST(0.5, 0.5));
+    IS(clip, LIST(1, 1, 2), LIST(0.5, 0.5, 0));
+    IS(clip, LIST(2, 1, 2), LIST(0.5, 0, 0.5));
+    IS(clip, LIST(3, 1, 2), LIST(0, 0, 1));
+    close_scope();
+}
+
+CONVENTION(max_of, pith_max(in, x, PITH_ALL_AXES))
+CONVENTION(min_of, pith_min(in, x, PITH_ALL_AXES))
+static const pith_array *ids(pith_scope *in) {
+    return PITH_VECTOR(in, i64, 0, 0, 1, 0);
+}
+CONVENTION(segment_max, weigh(in, pith_segment_max(in, x, ids(in), 2, NULL)))
+CONVENTION(scatter_max,
+           weigh(in, pith_scatter_max(in, PITH_VECTOR(in, f64, 5, 0), ids(in), x, NULL)))
+Test(conventions, equal_elements_share, .init = open_scope) {
+    const double third = 1. / 3;
+    IS(max_of, LIST(5, 5, 1, 5), LIST(third, third, 0, third));
+    IS(min_of, LIST(5, 1, 1, 5), LIST(0, 0.5, 0.5, 0));
+    IS(segment_max, LIST(5, 5, 1, 2), LIST(0.5, 0.5, 10, 0));
+    IS(scatter_max, LIST(5, 5, 1, 2), LIST(third, third, 10, 0)); /* with the element */
+    close_scope();
+}
+
+CONVENTION(cummax, weigh(in, pith_cummax(in, x, 0, NULL)))
+CONVENTION(cummin, weigh(in, pith_cummin(in, x, 0, NULL)))
+Test(conventions, the_first_of_equal_running_extremes, .init = open_scope) {
+    IS(cummax, LIST(1, 3, 3, 2), LIST(1, 1110, 0, 0));
+    IS(cummin, LIST(3, 1, 1, 2), LIST(1, 1110, 0, 0));
+    close_scope();
+}
+
+CONVENTION(sorted, weigh(in, pith_sort(in, x, 0, NULL)))
+Test(conventions, sorts_are_stable, .init = open_scope) {
+    IS(sorted, LIST(2, 1, 2, 1), LIST(100, 1, 1000, 10));
+    close_scope();
+}
+
+/* ---- Kinks ---- */
+
+CONVENTION(magnitude, weigh(in, pith_abs(in, x)))
+CONVENTION(hypot_of, pith_hypot(in, part(in, x, 0), part(in, x, 1)))
+Test(conventions, kinks_at_0_have_0, .init = open_scope) {
+    IS(magnitude, LIST(0, -0.0, 2, -2), LIST(0, 0, 100, -1000));
+    IS(hypot_of, LIST(0, 0), LIST(0, 0));
+    IS(hypot_of, LIST(3, -4), LIST(0.6, -0.8));
+    close_scope();
+}
+
+CONVENTION(norm, pith_norm(in, x, 2, PITH_ALL_AXES))
+CONVENTION(deviation, pith_std(in, x, PITH_ALL_AXES, 0))
+Test(conventions, kinks_of_composed_functions_at_0_have_0, .init = open_scope) {
+    IS(norm, LIST(0, 0), LIST(0, 0));
+    IS(norm, LIST(3, -4), LIST(0.6, -0.8));
+    IS(deviation, LIST(2, 2), LIST(0, 0));
+    IS(deviation, LIST(1, 3), LIST(-0.5, 0.5));
+    close_scope();
+}
+
+/* ---- Borders of domains ---- */
+
+CONVENTION(root, weigh(in, pith_sqrt(in, x)))
+CONVENTION(logarithm, weigh(in, pith_log(in, x)))
+CONVENTION(angle, pith_atan2(in, part(in, x, 0), part(in, x, 1)))
+Test(conventions, borders_have_limits, .init = open_scope) {
+    const double infinity = (double)INFINITY;
+    IS(root, LIST(0, 4), LIST(infinity, 2.5));
+    IS(logarithm, LIST(0, 2), LIST(infinity, 5));
+    IS(angle, LIST(0, 0), LIST((double)NAN, (double)NAN));
+    close_scope();
+}
+
+CONVENTION(power, pith_pow(in, part(in, x, 0), part(in, x, 1)))
+Test(conventions, powers_of_and_with_0, .init = open_scope) {
+    const double infinity = (double)INFINITY;
+    IS(power, LIST(0, 0), LIST(0, -infinity));
+    IS(power, LIST(3, 0), LIST(0, log(3)));
+    IS(power, LIST(0, 1), LIST(1, 0));
+    IS(power, LIST(0, 2), LIST(0, 0));
+    IS(power, LIST(0, 0.5), LIST(infinity, 0));
+    close_scope();
+}
+
+/* ---- Products ---- */
+
+CONVENTION(product, pith_prod(in, x, PITH_ALL_AXES))
+CONVENTION(products, weigh(in, pith_cumprod(in, x, 0, NULL)))
+Test(conventions, products_with_zeros_are_exact, .init = open_scope) {
+    IS(product, LIST(2, 0, 3), LIST(0, 6, 0));
+    IS(product, LIST(2, 0, 0), LIST(0, 0, 0));
+    IS(products, LIST(2, 0, 3), LIST(1, 20 + 600, 0));
+    close_scope();
+}
