@@ -148,3 +148,64 @@ Test(find_nonfinite, loops_are_checked_as_a_whole, .init = open_scope) {
         strstr(pt_error.message, "is Infinity at element [1], where the operand is 0"));
     close_scope();
 }
+
+/* ---- Dtypes and surroundings ---- */
+
+Test(find_nonfinite, every_float_dtype_is_checked, .init = open_scope) {
+    static const pith_dtype dtypes[] = {PITH_F32, PITH_F16, PITH_BF16};
+    const pith_function *g = pith_grad(s, &length_of, &finding);
+    for (int k = 0; k < 3; k++) {
+        const pith_array *x = pith_cast(s, PITH_VECTOR(s, f64, 1, -0.5), dtypes[k]);
+        pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(x))));
+        fails_at_root("sqrt: the cotangent of operand 0 is NaN at element [1], where the "
+                      "operand is -0.125");
+        x = pith_cast(s, PITH_VECTOR(s, f64, 1, 0.5), dtypes[k]);
+        pt_ok(s, pith_call(s, g, PITH_ITEMS(x)));
+        pith_wait(s);
+        pt_ok(s);
+    }
+    close_scope();
+}
+
+/* A step of a run whose gradient is checked, with a collector and in a loop. */
+static const pith_array *descend(pith_scope *in, const pith_array *x) {
+    const pith_array *slope =
+        pith_call(in, pith_grad(in, &length_of, &finding), PITH_ITEMS(x));
+    return pith_sub(in, x, pith_mul(in, slope, 0.25));
+}
+PITH_FUNCTION1(descend_step, descend, pith_array, pith_array)
+static const pith_array *
+descend_row(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return descend(in, x);
+}
+PITH_FUNCTION2(descend_body, descend_row, pith_array, pith_array, pith_array)
+static const pith_array *descend_twice(pith_scope *in, const pith_array *x) {
+    return pith_fori(in, 0, 2, &descend_body, x);
+}
+PITH_FUNCTION1(descend_loop, descend_twice, pith_array, pith_array)
+
+Test(find_nonfinite, steps_and_loops_are_checked, .init = open_scope) {
+    const pith_array *bad = PITH_VECTOR(s, f64, 1, 0), *good = PITH_VECTOR(s, f64, 9, 4);
+    const pith_function *const steps[] = {&descend_step, pith_jit(s, &descend_step, NULL),
+                                          pith_jit(s, &descend_loop, NULL)};
+    for (int k = 0; k < 3; k++) {
+        pt_fails(PITH_E_CHECK, s, pith_propagate_any(s, NULL, steps[k], bad, NULL));
+        fails_at_root("pith_grad: sqrt: the cotangent of operand 0 is ");
+        pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, steps[k], PITH_ITEMS(bad))));
+        pt_ok(s, pith_propagate_any(s, NULL, steps[k], good, NULL));
+    }
+    close_scope();
+}
+
+/* A cotangent that is NaN already is found at the last call. */
+Test(find_nonfinite, infinite_cotangents_are_found_at_once, .init = open_scope) {
+    const pith_linearized v =
+        pith_vjp(s, &length_of, PITH_ITEMS(PITH_VECTOR(s, f64, 4, 9)), &finding);
+    const pith_array *ct = pith_f64(s, (double)NAN);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, v.map, PITH_ITEMS(ct))));
+    cr_assert(
+        strstr(pt_error.message, "pith_vjp: sum: the cotangent of operand 0 is NaN"),
+        "%s", pt_error.message);
+    close_scope();
+}
