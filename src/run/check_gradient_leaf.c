@@ -320,6 +320,10 @@ bool pithp_gradient_check_leaf(pithp_gradient_checking *c,
     pith_scope *s = pith_scope_open_in(c->s);
     direction d;
     pithp_flat flat;
+    if (!pithp_scope_writable(s)) {
+        pithp_fail_memory(c->s, PITHP_BLOCK_BYTES);
+        return false;
+    }
     const void *t = direct(c, s, a, &d) ? tangent_tree(s, gradient, k, &d) : NULL,
                *pushed = t ? pith_jvp(s, c->f, c->argument_count, c->given, t, &c->derive)
                                  .tangent

@@ -1,4 +1,5 @@
 /* pith_check_gradient: right derivatives pass, wrong ones are found with their leaf. */
+#include "fail_allocator.h"
 #include "scope_test.h"
 
 typedef struct {
@@ -187,4 +188,26 @@ Test(check_gradient, wrong_arguments_are_refused, .init = open_scope) {
     pt_fails(PITH_E_DTYPE, s,
              pith_check_gradient(s, &wave_of, PITH_ITEMS(pith_i64(s, 1)), NULL));
     close_scope();
+}
+
+/* ---- Memory ---- */
+
+static pith_status check_once(const pith_open_options *options) {
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_gradient_check o = {.order = 2};
+    const pith_array *x = PITH_VECTOR(s, f64, 0.5, -1.25);
+    if (!pith_failed(s))
+        pt_again(s, pith_check_gradient(s, &wave_of, PITH_ITEMS(x), &o));
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(check_gradient, every_failure_of_memory_is_survived) {
+    const pt_failures failures = pt_fail_each(check_once);
+    cr_assert(failures.allocations > 50, "%d allocations, %d errors",
+              failures.allocations, failures.errors);
 }
