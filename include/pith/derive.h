@@ -193,7 +193,7 @@ PITH_API const pith_function *pith_hessian_product(pith_scope *s,
  * arguments that it is; then the total. The program is recorded if it is not cached, and
  * not run.
  *
- *     8000 bytes, f64[1000]: sin at melt.c:41
+ *     8000 bytes, f64[1000]: cumsum at melt.c:41
  *     8000 bytes, f64[1000]: argument [0].position, not copied
  *     8000 bytes in all, and 8000 bytes not copied
  *
