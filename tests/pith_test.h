@@ -155,6 +155,19 @@ static inline void pt_close(pith_runtime *rt) {
         pt_no_leak(&pt_default_heap);
 }
 
+/* Test(suite, name) with a scope s, which the test must leave without an error. */
+#define PT_SCOPED(suite, name)                                                           \
+    static void name(pith_scope *s);                                                     \
+    Test(suite, name) {                                                                  \
+        pith_runtime *rt = pt_open();                                                    \
+        pith_scope *s = pith_scope_open(rt);                                             \
+        name(s);                                                                         \
+        pt_ok(s);                                                                        \
+        pith_scope_close(s);                                                             \
+        pt_close(rt);                                                                    \
+    }                                                                                    \
+    static void name(pith_scope *s)
+
 /* ---- Files ---- */
 
 /* A new folder for a test's files, in TMPDIR or where the system has its temporary ones.

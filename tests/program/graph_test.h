@@ -11,19 +11,6 @@
 
 enum { GRAPH_MOST = 32 };
 
-/* Test(suite, name) with a scope s, which the test must leave without an error. */
-#define GRAPH_SCOPED(suite, name)                                                        \
-    static void name(pith_scope *s);                                                     \
-    Test(suite, name) {                                                                  \
-        pith_runtime *rt = pt_open();                                                    \
-        pith_scope *s = pith_scope_open(rt);                                             \
-        name(s);                                                                         \
-        pt_ok(s);                                                                        \
-        pith_scope_close(s);                                                             \
-        pt_close(rt);                                                                    \
-    }                                                                                    \
-    static void name(pith_scope *s)
-
 /* n >= 0: a vector, else a scalar. */
 static PT_UNUSED const pith_spec *graph_spec(pith_scope *s, pith_dtype dtype, int64_t n) {
     return pithp_spec(s, dtype, n >= 0, &n);

@@ -372,7 +372,7 @@ static void finish(one_call *c, pithp_primitive op, const void *params) {
     pithp_program_release(c->p);
 }
 
-#define SCOPED(name) GRAPH_SCOPED(derive, name)
+#define SCOPED(name) PT_SCOPED(derive, name)
 
 static void unary(pith_scope *s, pithp_primitive op, const void *params) {
     one_call c = call_on(s, 3, wide);

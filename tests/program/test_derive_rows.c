@@ -69,7 +69,7 @@ static void same(const char *what, const double *got, const double *wanted, int 
                   "%s, %d: %.17g, expected %.17g", what, k, got[k], wanted[k]);
 }
 
-#define SCOPED(name) GRAPH_SCOPED(derive_rows, name)
+#define SCOPED(name) PT_SCOPED(derive_rows, name)
 
 /* ---- Along an axis ---- */
 

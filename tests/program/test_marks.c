@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define SCOPED(name) GRAPH_SCOPED(marks, name)
+#define SCOPED(name) PT_SCOPED(marks, name)
 
 static const pithp_named_params forces = {"forces"};
 

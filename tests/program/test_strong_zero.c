@@ -9,7 +9,7 @@ enum { N = 5 };
 
 static const pithp_derive_options strong = {.strong_zero = true};
 
-#define SCOPED(name) GRAPH_SCOPED(strong_zero, name)
+#define SCOPED(name) PT_SCOPED(strong_zero, name)
 
 static void run(pith_scope *s,
                 pithp_program *p,

@@ -7,17 +7,7 @@
 
 enum { COUNT = 64 };
 
-#define SCOPED(name)                                                                     \
-    static void name(pith_scope *s);                                                     \
-    Test(derive_kept, name) {                                                            \
-        pith_runtime *rt = pt_open();                                                    \
-        pith_scope *s = pith_scope_open(rt);                                             \
-        name(s);                                                                         \
-        pt_ok(s);                                                                        \
-        pith_scope_close(s);                                                             \
-        pt_close(rt);                                                                    \
-    }                                                                                    \
-    static void name(pith_scope *s)
+#define SCOPED(name) PT_SCOPED(derive_kept, name)
 
 static const pith_array *some_x(pith_scope *s) {
     double values[COUNT];
