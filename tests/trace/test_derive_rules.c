@@ -641,10 +641,26 @@ static const Pushed *push_bent(pith_scope *in, const pith_array *x, const pith_a
 }
 PITH_FUNCTION2(bent_rule, push_bent, Pushed, pith_array, pith_array)
 
+/* Linear in each operand of a call, and not in both. */
+static int bend;
+static const Pushed *push_both(pith_scope *in, const pith_array *x, const pith_array *t) {
+    const pith_array *positive = pith_greater(in, t, 0.0);
+    return pith_record(in, Pushed, .value = pith_sin(in, x),
+                       .tangent = bend == 0   ? pith_mul(in, t, t)
+                                  : bend == 1 ? pith_where(in, positive, t, 0.0)
+                                              : pith_div(in, t, t));
+}
+PITH_FUNCTION2(both_rule, push_both, Pushed, pith_array, pith_array)
+
 Test(derive_rules, rules_that_are_not_linear_are_refused, .init = open_scope) {
     const pith_function *f = pith_custom_jvp(s, &sine_of, &bent_rule);
     pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(some_x()), NULL));
     pt_says("the tangent of a rule is not linear: exp is not linear in operand 0");
+    for (bend = 0; bend < 3; bend++) {
+        f = pith_custom_jvp(s, &sine_of, &both_rule);
+        pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(some_x()), NULL));
+        pt_says("the tangent of a rule is not linear");
+    }
     close_scope();
 }
 

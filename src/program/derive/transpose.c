@@ -50,6 +50,23 @@ elementwise(pithp_derivation *d, const pithp_moving_call *c, pithp_value ct, int
     return refuse(d, c, k);
 }
 
+/* The operand by which a call is not linear in its linear operands together, or -1. */
+static int not_linear(const pithp_moving_call *c) {
+    const pithp_primitive op = c->i->primitive;
+    const pithp_tangent_row row = pithp_tangent_of(op);
+    const bool product = op == PITHP_OP_MUL || op == PITHP_OP_MUL_STRONG ||
+                         row.kind == PITHP_TANGENT_BILINEAR;
+    int before = 0;
+    for (int k = 0; k < c->i->operand_count; k++) {
+        if (c->operands[k] != PITHP_ABSENT)
+            continue;
+        if ((op == PITHP_OP_WHERE && k == 0) || (product && before++) ||
+            (row.transpose && !pithp_set_has(row.set, c->i->operand_count, k)))
+            return k;
+    }
+    return -1;
+}
+
 /* The cotangent of operand k, with its spec. */
 static pithp_value
 cotangent_of(transposition *t, const pithp_moving_call *c, pithp_value ct, int k) {
@@ -125,6 +142,8 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
         return pithp_transpose_control(&t->d, &c, t->cotangents);
     if (i->primitive == PITHP_OP_RULE)
         return pithp_transpose_rule(&t->d, &c, t->cotangents);
+    if (not_linear(&c) >= 0)
+        return refuse(&t->d, &c, not_linear(&c)) >= 0;
     for (int k = i->operand_count; k-- > 0;) {
         if (!t->linear[of[k]])
             continue;

@@ -50,7 +50,7 @@ static pithp_value *list_inputs(pithp_derivation *d,
     return list;
 }
 
-/* ---- Forward mode ---- */
+/* ---- Results ---- */
 
 /* The tangents that depend on a tangent of a primal: others are zero. */
 static bool take_tangents(pithp_derivation *d,
@@ -74,26 +74,6 @@ static bool take_tangents(pithp_derivation *d,
             return false;
     }
     return true;
-}
-
-static bool derive_forward(pithp_derivation *d,
-                           const pithp_moving_call *c,
-                           const bool *zeros,
-                           pithp_value *results,
-                           pithp_value *tangents) {
-    pithp_rule *rule = rule_of(c);
-    pithp_program *p = rule->record(rule, d->s, false, zeros, NULL);
-    pithp_value *list =
-        p ? list_inputs(d, rule, c->operands, rule->first_count, c->tangents, p) : NULL;
-    bool fine = list;
-    if (fine) {
-        pithp_value *outputs = list + p->input_count;
-        fine = pithp_program_inline(d->s, d->to, p, list, outputs) &&
-               take_tangents(d, rule, p, outputs, tangents);
-        memcpy(results, outputs, (size_t)rule->result_count * sizeof *results);
-    }
-    pithp_program_release(p);
-    return fine;
 }
 
 /* ---- Reverse mode ---- */
@@ -145,6 +125,139 @@ static bool derive_reverse(pithp_derivation *d,
     }
     pithp_program_release(p);
     pithp_rule_release(linear);
+    return fine;
+}
+
+/* ---- Tangents that are transposed ---- */
+
+/* Copying the program of a tangent so that it can be transposed. */
+typedef struct tangent_copy {
+    pithp_derivation d; /* of rows with rules */
+    const pithp_program *from;
+    bool *linear;
+    pithp_value *names, *operands, *tangents, *results;
+} tangent_copy;
+
+/* A row with a rule that is applied to tangents: its linear row, or without a rule for
+ * reverse mode the value that it marks. */
+static bool copy_rule(tangent_copy *t, const pithp_instruction *i) {
+    const pithp_rule *rule = ((const pithp_rule_params *)i->params)->rule;
+    const pithp_value *of = pithp_operands(t->from, i);
+    const pithp_moving_call c = {
+        .i = i, .from = t->from, .operands = t->operands, .tangents = t->tangents};
+    bool *zeros = pithp_scope_allocate(t->d.s, (size_t)rule->first_count + 1);
+    const int values = i->operand_count - i->result_count;
+    bool bound = false;
+    for (int k = 0; k < i->operand_count; k++) {
+        t->operands[k] = t->names[of[k]];
+        t->tangents[k] = t->linear[of[k]] ? t->names[of[k]] : PITHP_ABSENT;
+        bound |= t->linear[of[k]] && k >= rule->first_count && k < values;
+    }
+    for (int k = 0; k < i->result_count; k++)
+        t->names[i->result + k] = t->operands[values + k];
+    if (!zeros || !rule->reverse || bound)
+        return zeros;
+    for (int k = 0; k < rule->first_count; k++)
+        zeros[k] = t->tangents[k] < 0;
+    t->d.site = i->site;
+    if (!derive_reverse(&t->d, &c, zeros, t->results, t->names + i->result))
+        return false;
+    for (int k = 0; k < i->result_count; k++)
+        if (t->names[i->result + k] < 0)
+            t->names[i->result + k] = t->results[k];
+    return true;
+}
+
+static bool copy_tangent(tangent_copy *t) {
+    const pithp_program *p = t->from;
+    pithp_graph_walk w = {p, 0, 0};
+    pithp_value v;
+    const pithp_instruction *i;
+    bool fine = true;
+    while (fine && pithp_graph_next(&w, &v, &i)) {
+        const bool linear = i && i->result_count && t->linear[v];
+        if (!i && p->values[v].origin == PITHP_FROM_INPUT)
+            fine = (t->names[v] = pithp_program_input(t->d.s, t->d.to,
+                                                      pithp_value_spec(p, v))) >= 0;
+        else if (linear && i->primitive == PITHP_OP_RULE)
+            fine = copy_rule(t, i);
+        else if (linear && i->primitive == PITHP_OP_STOP_GRADIENT)
+            t->names[v] = t->names[pithp_operands(p, i)[0]];
+        else
+            fine = pithp_copy_value(t->d.s, t->d.to, p, v, i, t->names, t->operands);
+    }
+    for (int64_t k = 0; k < p->output_count && fine; k++)
+        fine = pithp_program_output(t->d.s, t->d.to, t->names[p->outputs[k]]);
+    return fine;
+}
+
+static bool has_linear_rows(const pithp_program *p, const bool *linear) {
+    for (int64_t k = 0; k < p->instruction_count; k++)
+        if (p->instructions[k].primitive == PITHP_OP_RULE &&
+            linear[p->instructions[k].result])
+            return true;
+    return false;
+}
+
+/* The program of a tangent for reverse mode. A function with a rule may be applied to
+ * tangents if it is linear; only its linear row can be transposed. Consumes a reference
+ * to p. NULL: error set. */
+static pithp_program *
+with_linear_rows(pithp_derivation *d, const pithp_rule *rule, pithp_program *p) {
+    const size_t n = (size_t)(p->input_count + p->value_count) + 1,
+                 most = (size_t)pithp_most_operands(p);
+    bool *linear = pithp_scope_allocate(d->s, n);
+    pithp_value *memory = pithp_scope_allocate(d->s, (2 * n + 2 * most) * sizeof *memory);
+    if (!linear || !memory) {
+        pithp_program_release(p);
+        return NULL;
+    }
+    bool *inputs = linear + p->value_count;
+    for (int64_t k = 0; k < p->input_count; k++)
+        inputs[k] = k >= rule->first_count + rule->bound_count;
+    pithp_colour(p, inputs, linear);
+    if (!has_linear_rows(p, linear))
+        return p;
+    tangent_copy t = {
+        .d = {.s = d->s, .to = pithp_program_make(d->s), .split = true, .reverse = true},
+        .from = p,
+        .linear = linear,
+        .names = memory,
+        .operands = memory + n,
+        .tangents = memory + n + most,
+        .results = memory + n + 2 * most};
+    if (t.d.to)
+        pithp_program_take_groups(t.d.to, p);
+    const bool fine = t.d.to && copy_tangent(&t);
+    pithp_derive_end(&t.d);
+    pithp_program_release(p);
+    if (fine)
+        return t.d.to;
+    pithp_program_release(t.d.to);
+    return NULL;
+}
+
+/* ---- Forward mode ---- */
+
+static bool derive_forward(pithp_derivation *d,
+                           const pithp_moving_call *c,
+                           const bool *zeros,
+                           pithp_value *results,
+                           pithp_value *tangents) {
+    pithp_rule *rule = rule_of(c);
+    pithp_program *p = rule->record(rule, d->s, false, zeros, NULL);
+    if (p && d->reverse)
+        p = with_linear_rows(d, rule, p);
+    pithp_value *list =
+        p ? list_inputs(d, rule, c->operands, rule->first_count, c->tangents, p) : NULL;
+    bool fine = list;
+    if (fine) {
+        pithp_value *outputs = list + p->input_count;
+        fine = pithp_program_inline(d->s, d->to, p, list, outputs) &&
+               take_tangents(d, rule, p, outputs, tangents);
+        memcpy(results, outputs, (size_t)rule->result_count * sizeof *results);
+    }
+    pithp_program_release(p);
     return fine;
 }
 
@@ -203,6 +316,13 @@ bool pithp_transpose_rule(pithp_derivation *d,
     }
     if (!any)
         return true;
+    for (int k = 0; k < first; k++)
+        if (!rule->linear || c->operands[k] == PITHP_ABSENT) {
+            pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                          "the tangent of a rule is not linear: it has %s of a tangent",
+                          rule->name);
+            return false;
+        }
     pithp_program *p = rule->record(rule, d->s, true, zeros, NULL);
     pithp_value *list =
         p ? list_inputs(d, rule, c->operands, rule->result_count, ct, p) : NULL;
