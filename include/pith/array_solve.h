@@ -5,6 +5,8 @@
  * Results, scopes and errors: see array.h. Floats only; f16 and bf16 are computed in f32.
  * The functions are composed of other operations. Some run once for each row or column,
  * for all matrices of a batch at once. They suit matrices of up to about a hundred rows.
+ * Their derivatives are triangular solves and products. The gradient of a triangle that
+ * is not read is 0.
  */
 #ifndef PITH_ARRAY_SOLVE_H
 #define PITH_ARRAY_SOLVE_H
