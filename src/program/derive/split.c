@@ -70,6 +70,28 @@ typedef struct split {
     pithp_linearization *to;
 } split;
 
+/* Whether an instruction belongs to the linear program. One without results, a message or
+ * checks, does if it reads a tangent. */
+static bool is_linear(const split *p, const pithp_instruction *i) {
+    bool any = false;
+    for (int k = 0; !i->result_count && k < i->operand_count; k++)
+        any |= p->linear[pithp_operands(p->from, i)[k]];
+    return i->result_count ? p->linear[i->result] : any;
+}
+
+/* The linear program reads operands of instructions without results. */
+static void keep_for_effects(split *p) {
+    for (int64_t n = 0; n < p->from->instruction_count; n++) {
+        const pithp_instruction *i = &p->from->instructions[n];
+        for (int k = 0; !i->result_count && is_linear(p, i) && k < i->operand_count;
+             k++) {
+            const pithp_value v = pithp_operands(p->from, i)[k];
+            if (!p->linear[v] && p->from->values[v].origin != PITHP_FROM_CONSTANT)
+                p->crosses[v] = true;
+        }
+    }
+}
+
 /* The linear program returns known values that belong to watches. Constants both sides
  * can have. */
 static void keep_watched(split *p, int64_t output_count) {
@@ -133,11 +155,11 @@ static bool add_values(split *p) {
     while (fine && pithp_graph_next(&w, &v, &i)) {
         if (!i && p->from->values[v].origin == PITHP_FROM_INPUT)
             continue;
-        const bool is_linear = i && i->result_count && p->linear[v];
-        if (!i || !is_linear)
+        const bool linear = i && is_linear(p, i);
+        if (!linear)
             fine = pithp_copy_value(p->s, p->to->forward, p->from, v, i, p->forward_names,
                                     p->operands);
-        if (fine && (!i || is_linear || is_again(p, i)))
+        if (fine && (!i || linear || is_again(p, i)))
             fine = add_to_linear(p, v, i);
     }
     p->to->forward->remat = p->to->linear->remat = (pithp_remat){0};
@@ -191,6 +213,7 @@ static bool split_program(pith_scope *s,
     pithp_colour(jvp, p.crosses, p.linear);
     memset(p.crosses, 0, 2 * n * sizeof(bool));
     keep_watched(&p, output_count);
+    keep_for_effects(&p);
     pithp_keep_groups(jvp, p.linear, p.crosses, p.again);
     const bool fine = (!taken || pithp_choose_kept(s, jvp, taken, p.crosses, p.again)) &&
                       add_inputs(&p) && add_values(&p) && add_outputs(&p, output_count);

@@ -45,8 +45,22 @@ void pithp_program_retain(pithp_program *p) {
     atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
 }
 
-static pithp_rule *rule_of(const pithp_instruction *i) {
-    return ((const pithp_rule_params *)i->params)->rule;
+/* References that parameters hold. */
+static void retain_params(const pithp_instruction *i) {
+    if (i->primitive == PITHP_OP_RULE)
+        atomic_fetch_add_explicit(&((const pithp_rule_params *)i->params)->rule->refs, 1,
+                                  memory_order_relaxed);
+    if (i->primitive == PITHP_OP_EXPOSE)
+        atomic_fetch_add_explicit(
+            &((const pithp_expose_params *)i->params)->exposed->refs, 1,
+            memory_order_relaxed);
+}
+
+static void release_params(const pithp_instruction *i) {
+    if (i->primitive == PITHP_OP_RULE)
+        pithp_rule_release(((const pithp_rule_params *)i->params)->rule);
+    if (i->primitive == PITHP_OP_EXPOSE)
+        pithp_exposed_release(((const pithp_expose_params *)i->params)->exposed);
 }
 
 void pithp_program_release(pithp_program *p) {
@@ -58,8 +72,7 @@ void pithp_program_release(pithp_program *p) {
     for (int64_t i = 0; i < p->instruction_count; i++) {
         for (int k = 0; k < p->instructions[i].program_count; k++)
             pithp_program_release(p->instructions[i].programs[k]);
-        if (p->instructions[i].primitive == PITHP_OP_RULE)
-            pithp_rule_release(rule_of(&p->instructions[i]));
+        release_params(&p->instructions[i]);
     }
 #define RELEASE(list, room) pithp_release(rt, list, (size_t)(room) * sizeof *(list))
     RELEASE(p->values, p->value_room);
@@ -315,8 +328,7 @@ static pithp_value append(pith_scope *s,
                (size_t)i.operand_count * sizeof *given->operands);
     for (int k = 0; k < i.program_count; k++)
         pithp_program_retain(i.programs[k]);
-    if (i.primitive == PITHP_OP_RULE)
-        atomic_fetch_add_explicit(&rule_of(&i)->refs, 1, memory_order_relaxed);
+    retain_params(&i);
     p->operand_count += i.operand_count;
     p->instructions[p->instruction_count++] = i;
     p->has_effects |= pithp_has_effects(&i);

@@ -149,6 +149,30 @@ static inline void pithp_rule_release(pithp_rule *rule) { /* NULL does nothing *
         rule->free(rule);
 }
 
+/* A check that was recorded while a program was derived: that of a rule of the user.
+ * Programs with a row hold references. */
+typedef struct pithp_exposed {
+    atomic_int refs;
+    void (*free)(struct pithp_exposed *e);
+    int32_t count; /* of its values */
+    /* The bits of the elements of value k where the check passes. */
+    uint64_t (*neutral)(const struct pithp_exposed *e, int32_t k);
+    /* Record how a loop merges its values: the values before and in an iteration -> those
+     * after it. A program with one reference; NULL sets the error. */
+    struct pithp_program *(*merge)(const struct pithp_exposed *e, pith_scope *s);
+} pithp_exposed;
+
+/* expose(values...): values of a check; no results. They become outputs of the program
+ * before it runs (derive/lift.h). */
+typedef struct pithp_expose_params {
+    pithp_exposed *exposed;
+} pithp_expose_params;
+
+static inline void pithp_exposed_release(pithp_exposed *e) { /* NULL does nothing */
+    if (e && atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) == 1)
+        e->free(e);
+}
+
 /* checked(operands...): an indexing primitive in mode error. */
 typedef struct pithp_checked_params {
     pithp_primitive primitive;

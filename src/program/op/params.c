@@ -18,10 +18,11 @@ typedef enum field_kind {
     FIELD_DIMENSIONS, /* int32_t each */
     FIELD_BYTES,      /* int8_t each */
     FIELD_PRIMITIVE,
-    FIELD_KERNEL, /* const pith_kernel_variant * */
-    FIELD_DEBUG,  /* const pithp_debug * */
-    FIELD_RULE,   /* pithp_rule * */
-    FIELD_NAME,   /* char [PITHP_NAME_BYTES] */
+    FIELD_KERNEL,  /* const pith_kernel_variant * */
+    FIELD_DEBUG,   /* const pithp_debug * */
+    FIELD_RULE,    /* pithp_rule * */
+    FIELD_EXPOSED, /* pithp_exposed * */
+    FIELD_NAME,    /* char [PITHP_NAME_BYTES] */
 } field_kind;
 
 /* Number of elements of an array field. */
@@ -130,6 +131,7 @@ FIELDS(checked,
        FIELD(checked, index.repeats, BITS, ONE))
 FIELDS(rule, FIELD(rule, rule, RULE, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
+FIELDS(expose, FIELD(expose, exposed, EXPOSED, ONE))
 FIELDS(named, FIELD(named, name, NAME, ONE))
 
 typedef struct description {
@@ -169,6 +171,7 @@ typedef struct description {
 #define RULE_checked DESCRIBED(checked)
 #define RULE_rule    DESCRIBED(rule)
 #define RULE_debug   DESCRIBED(debug)
+#define RULE_expose  DESCRIBED(expose)
 #define RULE_named   DESCRIBED(named)
 #define RULE_cond                                                                        \
     { 0 }
@@ -236,6 +239,8 @@ static size_t size_of(const field *f) {
             return sizeof(const pithp_debug *);
         case FIELD_RULE:
             return sizeof(pithp_rule *);
+        case FIELD_EXPOSED:
+            return sizeof(pithp_exposed *);
         case FIELD_I32:
         case FIELD_AXES:
         case FIELD_DIMENSIONS:
@@ -299,6 +304,9 @@ static void print_element(const field *f, const char *at, pithp_string *text) {
             pithp_string_add(text, rule->name);
             break;
         }
+        case FIELD_EXPOSED:
+            pithp_string_add(text, "checks");
+            break;
         case FIELD_NAME:
             pithp_string_print(text, "\"%s\"", at);
             break;

@@ -1,5 +1,5 @@
 /* Functions with derivatives of the user: the row is the identity of the last operands,
- * which only derivations see. */
+ * which only derivations see. Checks of rules, which derivations alone record. */
 #include "program/op/rules.h"
 
 int pithp_count_rule(const pithp_call *call) {
@@ -22,4 +22,19 @@ pithp_infer_rule(const pithp_call *call, pith_spec *results, pithp_refusal *refu
             return pithp_refuse(call, refusal, PITH_E_SHAPE,
                                 "operand %d is not like the result", known + k);
     return PITH_OK;
+}
+
+int pithp_count_expose(const pithp_call *call) {
+    (void)call;
+    return 0;
+}
+
+pith_status
+pithp_infer_expose(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
+    const int count = ((const pithp_expose_params *)call->params)->exposed->count;
+    (void)results;
+    return call->operand_count == count
+               ? PITH_OK
+               : pithp_refuse(call, refusal, PITH_E_ARG, "expected %d operands, got %d",
+                              count, call->operand_count);
 }

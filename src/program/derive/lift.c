@@ -1,0 +1,339 @@
+#include "program/derive/lift.h"
+
+#include "program/derive/split.h"
+#include "program/ir/region.h"
+
+#include <string.h>
+
+typedef struct lifting {
+    pith_scope *s;
+    const pithp_program *from;
+    pithp_program *to;
+    pithp_value *names, *operands;
+    pithp_value *values; /* of the rows that were lifted */
+    int64_t value_count;
+    pithp_lifted_list *lifted;
+} lifting;
+
+/* The number of rows in a program, with nested programs, and of their values. */
+static void count_rows(const pithp_program *p, int64_t *rows, int64_t *values) {
+    for (int64_t n = 0; p->has_effects && n < p->instruction_count; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        if (i->primitive == PITHP_OP_EXPOSE) {
+            ++*rows;
+            *values += i->operand_count;
+        }
+        for (int b = 0; b < i->program_count; b++)
+            count_rows(i->programs[b], rows, values);
+    }
+}
+
+static void add_lifted(pithp_lifted_list *lifted, pithp_exposed *exposed, bool nested) {
+    atomic_fetch_add_explicit(&exposed->refs, 1, memory_order_relaxed);
+    lifted->list[lifted->count++] = (pithp_lifted){exposed, nested};
+    lifted->value_count += exposed->count;
+}
+
+/* An array of a passing value. */
+static pithp_value add_neutral(pith_scope *s,
+                               pithp_program *p,
+                               const pithp_exposed *e,
+                               int32_t k,
+                               const pith_spec *spec) {
+    pithp_full_params params = {
+        .dtype = spec->dtype, .rank = spec->rank, .value = e->neutral(e, k)};
+    memcpy(params.shape, spec->shape, sizeof params.shape);
+    return pithp_program_add(s, p, PITHP_OP_FULL, 0, NULL, &params, NULL);
+}
+
+/* ---- Nested programs ---- */
+
+typedef struct nested_lift {
+    lifting *l;
+    const pithp_instruction *i;
+    pithp_regions r;
+    pithp_program **lifted;   /* the programs, lifted */
+    pithp_lifted_list *lists; /* of each */
+    const pith_spec **specs;  /* of all values that were lifted */
+    int64_t value_count;
+} nested_lift;
+
+/* Add the passing values of a list. */
+static bool add_neutrals(pith_scope *s,
+                         pithp_program *p,
+                         const pithp_lifted_list *list,
+                         const pith_spec *const *specs,
+                         pithp_value *values) {
+    for (int64_t n = 0; n < list->count; n++)
+        for (int32_t k = 0; k < list->list[n].exposed->count; k++)
+            if ((*values++ = add_neutral(s, p, list->list[n].exposed, k, *specs++)) < 0)
+                return false;
+    return true;
+}
+
+/* A branch with the values of all branches as further outputs. */
+static bool extend_branch(const nested_lift *n, int b, pithp_program *to) {
+    const pithp_program *from = n->lifted[b];
+    pith_scope *s = n->l->s;
+    const int64_t results = n->i->result_count;
+    const size_t most = (size_t)(from->input_count + from->output_count) + 1;
+    pithp_value *inputs = pithp_scope_allocate(s, most * sizeof *inputs),
+                *others = pithp_scope_allocate(s, ((size_t)n->value_count + 1) *
+                                                      sizeof *others);
+    bool fine = inputs && others;
+    for (int64_t k = 0; k < from->input_count && fine; k++)
+        fine = (inputs[k] = pithp_program_input(
+                    s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    pithp_value *outputs = inputs + from->input_count;
+    fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
+    for (int64_t k = 0; k < results && fine; k++)
+        fine = pithp_program_output(s, to, outputs[k]);
+    const pith_spec *const *specs = n->specs;
+    for (int other = 0; other < n->i->program_count && fine; other++) {
+        const int64_t count = n->lists[other].value_count;
+        fine = other == b || add_neutrals(s, to, &n->lists[other], specs, others);
+        for (int64_t k = 0; k < count && fine; k++)
+            fine = pithp_program_output(s, to,
+                                        other == b ? outputs[results + k] : others[k]);
+        specs += count;
+    }
+    return fine;
+}
+
+/* Merge the values of an iteration with those before it. */
+static bool merge(const nested_lift *n,
+                  pithp_program *to,
+                  const pithp_value *before,
+                  const pithp_value *now,
+                  pithp_value *merged) {
+    pith_scope *s = n->l->s;
+    const pithp_lifted_list *list = &n->lists[n->i->program_count - 1];
+    bool fine = true;
+    for (int64_t k = 0; k < list->count && fine; k++) {
+        const pithp_exposed *e = list->list[k].exposed;
+        const size_t count = (size_t)e->count;
+        pithp_value *both = pithp_scope_allocate(s, (2 * count + 1) * sizeof *both);
+        pithp_program *p = both ? e->merge(e, s) : NULL;
+        if (p) {
+            memcpy(both, before, count * sizeof *both);
+            memcpy(both + count, now, count * sizeof *both);
+        }
+        fine = p && pithp_program_inline(s, to, p, both, merged);
+        pithp_program_release(p);
+        before += count, now += count, merged += count;
+    }
+    return fine;
+}
+
+/* A program of a loop with the values as further carries, of which it is the body or the
+ * condition. */
+static bool extend_loop(const nested_lift *n, int b, pithp_program *to) {
+    const pithp_program *from = n->lifted[b];
+    pith_scope *s = n->l->s;
+    const bool body = b == n->i->program_count - 1;
+    const int64_t carries = n->r.carries.count, more = n->value_count,
+                  at = pithp_region_first_carry(&n->r, b) + carries;
+    const size_t most = (size_t)(from->input_count + from->output_count + 2 * more) + 1;
+    pithp_value *inputs = pithp_scope_allocate(s, most * sizeof *inputs),
+                *outputs = inputs + from->input_count,
+                *before = outputs + from->output_count, *merged = before + more;
+    bool fine = inputs;
+    for (int64_t k = 0; k <= from->input_count && fine; k++) {
+        for (int64_t j = 0; k == at && j < more && fine; j++)
+            fine = (before[j] = pithp_program_input(s, to, n->specs[j])) >= 0;
+        if (fine && k < from->input_count)
+            fine = (inputs[k] = pithp_program_input(
+                        s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    }
+    fine = fine && pithp_program_inline(s, to, from, inputs, outputs) &&
+           (!body || merge(n, to, before, outputs + n->i->result_count, merged));
+    const int64_t results = body ? n->i->result_count : from->output_count;
+    for (int64_t k = 0; k <= results && fine; k++) {
+        for (int64_t j = 0; body && k == carries && j < more && fine; j++)
+            fine = pithp_program_output(s, to, merged[j]);
+        if (fine && k < results)
+            fine = pithp_program_output(s, to, outputs[k]);
+    }
+    return fine;
+}
+
+static pithp_program *extend(const nested_lift *n, int b) {
+    pithp_program *to = pithp_program_make(n->l->s);
+    if (to && (n->i->primitive == PITHP_OP_COND ? extend_branch(n, b, to)
+                                                : extend_loop(n, b, to)))
+        return to;
+    pithp_program_release(to);
+    return NULL;
+}
+
+/* The operands, with passing values as further carries. */
+static pithp_value *list_operands(const nested_lift *n, int *count) {
+    const lifting *l = n->l;
+    const bool loop = n->i->primitive != PITHP_OP_COND;
+    const int64_t more = loop ? n->value_count : 0;
+    const int at = n->r.carries.first + n->r.carries.count;
+    pithp_value *list = pithp_scope_allocate(
+        l->s, (size_t)(n->i->operand_count + more + 1) * sizeof *list);
+    *count = 0;
+    for (int k = 0; list && k <= n->i->operand_count; k++) {
+        if (loop && k == at) {
+            if (!add_neutrals(l->s, l->to, &n->lists[n->i->program_count - 1], n->specs,
+                              list + *count))
+                return NULL;
+            *count += (int)more;
+        }
+        if (k < n->i->operand_count)
+            list[(*count)++] = l->names[pithp_operands(l->from, n->i)[k]];
+    }
+    return list;
+}
+
+/* The instruction with more results; the values of its rows are among these. */
+static bool add_extended(const nested_lift *n, pithp_program **programs) {
+    lifting *l = n->l;
+    int count, counts[PITHP_OPERAND_GROUPS];
+    union {
+        pithp_while_params as_while;
+        pithp_loop_params as_loop;
+    } params;
+    const size_t bytes = pithp_params_bytes(n->i->primitive);
+    const bool loop = n->i->primitive != PITHP_OP_COND;
+    const pithp_value *list = list_operands(n, &count);
+    if (!list)
+        return false;
+    if (bytes)
+        memcpy(&params, n->i->params, bytes);
+    for (int g = 0; g < PITHP_OPERAND_GROUPS; g++)
+        counts[g] =
+            n->r.groups[g].count + (loop && n->r.groups[g].role == PITHP_OPERAND_CARRY
+                                        ? (int)n->value_count
+                                        : 0);
+    pithp_regions_resize(n->i->primitive, &params, counts);
+    l->to->remat = n->i->remat;
+    const pithp_new_instruction made = {.primitive = n->i->primitive,
+                                        .operand_count = count,
+                                        .operands = list,
+                                        .params = bytes ? &params : NULL,
+                                        .program_count = n->i->program_count,
+                                        .programs = programs,
+                                        .site = n->i->site};
+    const pithp_value first = pithp_program_add_many(l->s, l->to, &made);
+    const int before = loop ? n->r.carries.count : n->i->result_count;
+    for (int k = 0; k < n->i->result_count; k++)
+        l->names[n->i->result + k] =
+            first + k + (k < before ? 0 : (pithp_value)n->value_count);
+    for (int64_t k = 0; k < n->value_count; k++)
+        l->values[l->value_count++] = first + before + (pithp_value)k;
+    for (int b = 0; b < n->i->program_count; b++)
+        for (int64_t k = 0; k < n->lists[b].count; k++)
+            add_lifted(l->lifted, n->lists[b].list[k].exposed, true);
+    return first >= 0;
+}
+
+/* Lift the programs of control flow, of which the condition of a loop has no rows. */
+static bool lift_programs(nested_lift *n, pithp_program **extended) {
+    pith_scope *s = n->l->s;
+    const int count = n->i->program_count;
+    int64_t next = 0;
+    for (int b = 0; b < count; b++)
+        if (!(n->lifted[b] = pithp_program_lift(s, n->i->programs[b], &n->lists[b])))
+            return false;
+    for (int b = 0; b < count; b++)
+        n->value_count += n->lists[b].value_count;
+    n->specs = pithp_scope_allocate(s, ((size_t)n->value_count + 1) * sizeof *n->specs);
+    for (int b = 0; n->specs && b < count; b++) {
+        const pithp_program *p = n->lifted[b];
+        const int64_t first = p->output_count - n->lists[b].value_count;
+        for (int64_t k = 0; k < n->lists[b].value_count; k++)
+            n->specs[next++] = pithp_value_spec(p, p->outputs[first + k]);
+    }
+    for (int b = 0; n->specs && b < count; b++)
+        if (!(extended[b] = extend(n, b)))
+            return false;
+    return n->specs;
+}
+
+static bool lift_control(lifting *l, const pithp_instruction *i) {
+    const size_t count = (size_t)i->program_count;
+    nested_lift n = {.l = l, .i = i, .r = pithp_regions_of(i)};
+    n.lifted = pithp_scope_allocate(l->s, 2 * count * sizeof *n.lifted);
+    n.lists = pithp_scope_allocate(l->s, count * sizeof *n.lists);
+    if (!n.lifted || !n.lists)
+        return false;
+    memset(n.lifted, 0, 2 * count * sizeof *n.lifted);
+    memset(n.lists, 0, count * sizeof *n.lists);
+    const bool fine =
+        lift_programs(&n, n.lifted + count) && add_extended(&n, n.lifted + count);
+    for (size_t k = 0; k < 2 * count; k++)
+        pithp_program_release(n.lifted[k]);
+    for (size_t k = 0; k < count; k++)
+        pithp_lifted_end(&n.lists[k]);
+    return fine;
+}
+
+/* ---- Programs ---- */
+
+static bool lift_instruction(lifting *l, pithp_value v, const pithp_instruction *i) {
+    int64_t rows = 0, values = 0;
+    for (int b = 0; i && b < i->program_count; b++)
+        count_rows(i->programs[b], &rows, &values);
+    if (rows)
+        return lift_control(l, i);
+    if (!i || i->primitive != PITHP_OP_EXPOSE)
+        return pithp_copy_value(l->s, l->to, l->from, v, i, l->names, l->operands);
+    for (int k = 0; k < i->operand_count; k++)
+        l->values[l->value_count++] = l->names[pithp_operands(l->from, i)[k]];
+    add_lifted(l->lifted, ((const pithp_expose_params *)i->params)->exposed, false);
+    return true;
+}
+
+static bool lift_all(lifting *l) {
+    pithp_graph_walk w = {l->from, 0, 0};
+    pithp_value v;
+    const pithp_instruction *i;
+    bool fine = true;
+    pithp_program_take_groups(l->to, l->from);
+    while (fine && pithp_graph_next(&w, &v, &i))
+        if (!i && l->from->values[v].origin == PITHP_FROM_INPUT)
+            fine = (l->names[v] = pithp_program_input(l->s, l->to,
+                                                      pithp_value_spec(l->from, v))) >= 0;
+        else
+            fine = lift_instruction(l, v, i);
+    l->to->remat = (pithp_remat){0};
+    for (int64_t k = 0; k < l->from->output_count && fine; k++)
+        fine = pithp_program_output(l->s, l->to, l->names[l->from->outputs[k]]);
+    for (int64_t k = 0; k < l->value_count && fine; k++)
+        fine = pithp_program_output(l->s, l->to, l->values[k]);
+    return fine;
+}
+
+pithp_program *
+pithp_program_lift(pith_scope *s, pithp_program *p, pithp_lifted_list *lifted) {
+    int64_t rows = 0, values = 0;
+    *lifted = (pithp_lifted_list){0};
+    count_rows(p, &rows, &values);
+    if (!rows) {
+        pithp_program_retain(p);
+        return p;
+    }
+    const size_t n = (size_t)(p->value_count + pithp_most_operands(p) + values) + 1;
+    lifting l = {.s = s, .from = p, .lifted = lifted, .to = pithp_program_make(s)};
+    l.names = pithp_scope_allocate(s, n * sizeof *l.names);
+    lifted->list = pithp_scope_allocate(s, (size_t)rows * sizeof *lifted->list);
+    if (l.to && l.names && lifted->list) {
+        l.operands = l.names + p->value_count;
+        l.values = l.operands + pithp_most_operands(p);
+        if (lift_all(&l)) {
+            PITHP_VERIFY(l.to);
+            return l.to;
+        }
+    }
+    pithp_program_release(l.to);
+    return NULL;
+}
+
+void pithp_lifted_end(pithp_lifted_list *lifted) {
+    for (int64_t k = 0; k < lifted->count; k++)
+        pithp_exposed_release(lifted->list[k].exposed);
+    *lifted = (pithp_lifted_list){0};
+}
