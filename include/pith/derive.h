@@ -239,7 +239,8 @@ PITH_API const void *pith_non_differentiable_any(pith_scope *s, const void *tree
  * The rule is recorded when a derivation reaches a call of the function, once for a call.
  * It may call the function itself, made once more or bound; where it does, derivatives of
  * the derivative use the rule again. Derivatives are not taken of what @p function does:
- * it may launch kernels. Checks in @p function are made. Those in the rule are not.
+ * it may launch kernels. Checks in @p function and in the rule are made with the value.
+ * One that both have, at one source line, is made once.
  *
  * @return The function, owned by @p s, or NULL.
  *
@@ -262,7 +263,8 @@ pith_custom_jvp(pith_scope *s, const pith_function *function, const pith_functio
  *
  * A derivation takes the value of @p forward for that of the function. Cotangents of
  * leaves of integers are zeros, and gradients of such leaves are not read. The rest is as
- * in pith_custom_jvp; a function with both rules uses each for its mode.
+ * in pith_custom_jvp; a function with both rules uses each for its mode. Checks in
+ * @p backward are made where the map is called.
  *
  * @return The function, owned by @p s, or NULL.
  *

@@ -15,6 +15,19 @@ typedef struct pithp_checks pithp_checks;
 bool pithp_checks_take(pith_scope *s, pithp_trace *t, bool part, pithp_checks **checks);
 /* Number of these outputs; NULL: 0. */
 int64_t pithp_checks_values(const pithp_checks *c);
+/* Number of checks; and the first value of check i, and their number. */
+int64_t pithp_checks_count(const pithp_checks *c);
+int64_t pithp_checks_first(const pithp_checks *c, int64_t i, int64_t *count);
+/* The spec of a value. */
+const pith_spec *pithp_checks_spec(const pithp_checks *c, int64_t value);
+/* The call sites of the checks that the trace of s has recorded since it had `from` of
+ * them, in memory of s; NULL for one without. NULL: error set. */
+const char **pithp_checks_sites(pith_scope *s, int64_t from, int64_t *count);
+/* The number of checks that the trace of s has recorded. */
+int64_t pithp_checks_mark(pith_scope *s);
+/* Drop a check for each site in a list, if there is one; their sites are set to NULL.
+ * kept: set for each value of the list before. */
+void pithp_checks_drop(pithp_checks *c, int64_t count, const char **sites, bool *kept);
 /* Record later checks of the trace of s in a separate list. False: error set. */
 bool pithp_checks_begin(pith_scope *s);
 /* End that list and return it, detached from the trace; or NULL. *asked: a recorded
@@ -29,6 +42,12 @@ pith_status pithp_checks_replay(pith_scope *s,
                                 pithp_checks *c,
                                 const pith_array *const *values,
                                 bool part);
+/* The same for check i alone. values: its own. */
+pith_status pithp_checks_replay_one(pith_scope *s,
+                                    pithp_checks *c,
+                                    int64_t i,
+                                    const pith_array *const *values,
+                                    bool part);
 /* Whether a value is a flag: a predicate of one bool. */
 bool pithp_checks_is_flag(const pithp_checks *c, int64_t value);
 /* Fix the layout of the values of all runs: byte offsets in one buffer, or separate
@@ -83,6 +102,12 @@ bool pithp_checks_merge(pith_scope *s,
                         const pithp_checks *c,
                         const pithp_checks_step *step,
                         const pith_array **kept);
+/* The same for the values of check i alone. */
+bool pithp_checks_merge_one(pith_scope *s,
+                            const pithp_checks *c,
+                            int64_t i,
+                            const pithp_checks_step *step,
+                            const pith_array **kept);
 /* Whether all checks pass: bool []. */
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,

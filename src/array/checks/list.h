@@ -115,8 +115,6 @@ pith_status pithp_checks_add(pith_scope *s,
                              int64_t count,
                              const pith_array *const *values,
                              const pith_array *const *leaves);
-/* Number of entries. */
-int64_t pithp_checks_mark(pith_scope *s);
 /* The conjunction of the checks recorded so far. NULL: error set. */
 const pith_array *pithp_checks_so_far(pith_scope *s);
 

@@ -145,6 +145,14 @@ static bool merge_entry(pith_scope *s,
     return counts;
 }
 
+bool pithp_checks_merge_one(pith_scope *s,
+                            const pithp_checks *c,
+                            int64_t i,
+                            const pithp_checks_step *step,
+                            const pith_array **kept) {
+    return merge_entry(s, c, &c->list[i], step, kept);
+}
+
 bool pithp_checks_merge(pith_scope *s,
                         const pithp_checks *c,
                         const pithp_checks_step *step,

@@ -54,6 +54,19 @@ int64_t pithp_checks_values(const pithp_checks *c) {
     return c ? c->value_count : 0;
 }
 
+int64_t pithp_checks_count(const pithp_checks *c) {
+    return c->count;
+}
+
+int64_t pithp_checks_first(const pithp_checks *c, int64_t i, int64_t *count) {
+    *count = c->list[i].count;
+    return c->list[i].first;
+}
+
+const pith_spec *pithp_checks_spec(const pithp_checks *c, int64_t value) {
+    return c->values[value].spec;
+}
+
 void pithp_checks_retain(pithp_checks *c) {
     if (c)
         atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
@@ -210,6 +223,52 @@ int64_t pithp_checks_mark(pith_scope *s) {
     return c ? c->count : 0;
 }
 
+/* ---- Checks that repeat others ---- */
+
+const char **pithp_checks_sites(pith_scope *s, int64_t from, int64_t *count) {
+    const pithp_checks *c = pithp_scope_trace(s)->checks;
+    *count = c ? c->count - from : 0;
+    const char **sites = pithp_scope_allocate(s, (size_t)(*count + 1) * sizeof *sites);
+    for (int64_t k = 0; sites && k < *count; k++)
+        sites[k] = c->list[from + k].site;
+    return sites;
+}
+
+/* Whether a site is in the list, from which it is taken. */
+static bool take_site(const char *site, int64_t count, const char **sites) {
+    for (int64_t k = 0; site && k < count; k++)
+        if (sites[k] && strcmp(site, sites[k]) == 0) {
+            sites[k] = NULL;
+            return true;
+        }
+    return false;
+}
+
+void pithp_checks_drop(pithp_checks *c, int64_t count, const char **sites, bool *kept) {
+    int64_t entries = 0, values = 0;
+    for (int64_t i = 0; i < c->count; i++) {
+        pithp_recorded r = c->list[i];
+        const bool drops = take_site(r.site, count, sites);
+        for (int64_t k = 0; k < r.count; k++)
+            kept[r.first + k] = !drops;
+        if (drops) {
+            c->check_count -= r.kind == PITHP_RECORDED_CHECK;
+            c->guard_count -= r.kind == PITHP_RECORDED_GUARD;
+            continue;
+        }
+        for (int64_t k = 0; k < r.count; k++) {
+            c->values[values + k] = c->values[r.first + k];
+            c->values[values + k].place = ~(values + k);
+        }
+        r.first = values;
+        values += r.count;
+        c->list[entries++] = r;
+    }
+    c->count = entries;
+    c->value_count = c->apart_count = values;
+    c->unflagged = c->count - c->guard_count;
+}
+
 /* ---- Replay into another trace ---- */
 
 /* Copy the data of the upper room's entry. */
@@ -223,12 +282,13 @@ static pith_status copy_data(pith_scope *s, pithp_checks *to, pithp_recorded *r)
     return PITH_OK;
 }
 
-pith_status pithp_checks_replay(pith_scope *s,
-                                pithp_checks *from,
-                                const pith_array *const *values,
-                                bool part) {
-    if (!from)
-        return PITH_OK;
+/* values: of the first of these entries, and of those after it. */
+static pith_status replay(pith_scope *s,
+                          pithp_checks *from,
+                          int64_t first_entry,
+                          int64_t count,
+                          const pith_array *const *values,
+                          bool part) {
     pithp_checks *to = pithp_checks_of(s);
     void *inner =
         to ? grown(s, to->inner, sizeof *to->inner, to->inner_count, 1, &to->inner_room)
@@ -240,7 +300,7 @@ pith_status pithp_checks_replay(pith_scope *s,
     to->inner[to->inner_count++] = from;
     to->has_parts |= part || from->has_parts;
     pith_status rc = PITH_OK;
-    for (int64_t i = 0; i < from->count && rc == PITH_OK; i++) {
+    for (int64_t i = first_entry; i < first_entry + count && rc == PITH_OK; i++) {
         pithp_recorded *r = next_entry(s, to);
         if (!r)
             return s->error.code;
@@ -251,8 +311,24 @@ pith_status pithp_checks_replay(pith_scope *s,
         if (r->methods)
             rc = copy_data(s, to, r);
         if (rc == PITH_OK)
-            rc = add_values(s, to, r->count, values + from->list[i].first);
+            rc = add_values(s, to, r->count, values);
+        values += from->list[i].count;
         finish(to, r, rc);
     }
     return rc;
+}
+
+pith_status pithp_checks_replay(pith_scope *s,
+                                pithp_checks *from,
+                                const pith_array *const *values,
+                                bool part) {
+    return from ? replay(s, from, 0, from->count, values, part) : PITH_OK;
+}
+
+pith_status pithp_checks_replay_one(pith_scope *s,
+                                    pithp_checks *from,
+                                    int64_t i,
+                                    const pith_array *const *values,
+                                    bool part) {
+    return replay(s, from, i, 1, values, part);
 }

@@ -282,6 +282,7 @@ static void end(pithp_derivation_call *c) {
     for (int i = 0; i < c->selected_count; i++)
         pithp_flat_end(&c->selected[i].flat);
     pithp_program_release(c->program);
+    pithp_rule_checks_end(&c->rule_checks);
     if (c->recorded)
         pithp_part_end(&c->part);
 }
@@ -335,11 +336,11 @@ pithp_derived_call(const pith_function *self, pith_scope *s, const void *const *
 /* ---- Derived programs in the trace ---- */
 
 pithp_value *pithp_derivation_add(pithp_derivation_call *c,
-                                  const pithp_program *p,
+                                  pithp_program *p,
                                   const pithp_value *inputs) {
     pithp_value *outputs =
         pithp_scope_allocate(c->s, ((size_t)p->output_count + 1) * sizeof *outputs);
-    return outputs && pithp_program_inline(c->s, c->trace->program, p, inputs, outputs)
+    return outputs && pithp_rule_checks_inline(c->s, p, inputs, outputs, &c->rule_checks)
                ? outputs
                : NULL;
 }
@@ -425,8 +426,9 @@ pith_status pithp_derivation_checks(pithp_derivation_call *c,
     const pith_array **arrays =
         pithp_trace_arrays(c->s, pithp_checks_values(c->part.checks),
                            outputs + c->value_count + c->aux_count);
-    return arrays ? pithp_checks_replay(c->s, c->part.checks, arrays, false)
-                  : c->s->error.code;
+    return arrays && pithp_checks_replay(c->s, c->part.checks, arrays, false) == PITH_OK
+               ? pithp_rule_checks_record(c->s, &c->rule_checks)
+               : c->s->error.code;
 }
 
 const void *pithp_tangent_build(pith_scope *s,

@@ -87,7 +87,12 @@ static const void *call_base(custom_call *c) {
         if (!(c->trees[t] = without_tangents(c->s, &c->c.flats[t])))
             return NULL;
     const pith_function *f = pithp_function_rebind(c->s, base, c->trees + base->arity);
-    return f ? (pith_call)(pithp_on_behalf(c->s), f, base->arity, c->trees) : NULL;
+    const int64_t checks = pithp_checks_mark(c->s);
+    const void *value =
+        f ? (pith_call)(pithp_on_behalf(c->s), f, base->arity, c->trees) : NULL;
+    if (value && !(c->c.sites = pithp_checks_sites(c->s, checks, &c->c.site_count)))
+        return NULL;
+    return value;
 }
 
 /* Add the row. NULL: error set. */

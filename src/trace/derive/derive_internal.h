@@ -9,6 +9,7 @@
 #include "pith/derive.h"
 
 #include "program/derive/derive.h"
+#include "trace/derive/rule_checks.h"
 #include "trace/part/part.h"
 
 /* ---- Functions (function.c) ---- */
@@ -92,6 +93,7 @@ typedef struct pithp_derivation_call {
     bool *moves;                    /* by input of the program */
     pithp_value *inputs;            /* by input of the program: in the trace */
     int64_t value_count, aux_count; /* outputs; then those of checks */
+    pithp_rule_checks rule_checks;  /* of the program that was added */
     pithp_attached *attached;       /* made by the derivation, one reference; or NULL */
 } pithp_derivation_call;
 
@@ -126,9 +128,10 @@ pithp_derivation_options(const pithp_derivation_call *c, pithp_derive_watches *w
 /* Add a program to the trace: values of its outputs, in memory of the scope. NULL: error
  * set. */
 pithp_value *pithp_derivation_add(pithp_derivation_call *c,
-                                  const pithp_program *p,
+                                  pithp_program *p,
                                   const pithp_value *inputs);
-/* Replay the checks of the program, whose outputs these are. */
+/* Replay the checks of the program, whose outputs these are, and then those of rules in
+ * the program that was added. */
 pith_status pithp_derivation_checks(pithp_derivation_call *c, const pithp_value *outputs);
 /* The value or aux of outputs of the program. NULL: error set. */
 const void *pithp_derivation_value(pithp_derivation_call *c, const pithp_value *outputs);
@@ -247,6 +250,8 @@ typedef struct pithp_custom_call {
     int tree_count;                /* arguments, then the bound trees */
     pithp_flat *flats;             /* of these */
     const pithp_flat *value;       /* of the result */
+    const char **sites;            /* of the checks that the function makes */
+    int64_t site_count;
 } pithp_custom_call;
 
 /* The functions of a rule in a closure's `more`. */

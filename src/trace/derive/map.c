@@ -74,7 +74,8 @@ static const void *apply(pith_scope *s,
                          const pithp_linear *l,
                          const void *argument,
                          const pithp_flat flats[2]) {
-    const pithp_program *p = l->program;
+    pithp_program *p = l->program;
+    pithp_rule_checks checks = {{0}, NULL};
     const size_t n = (size_t)(p->input_count + p->output_count) + 1;
     pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs);
     if (!inputs || check_argument(s, f, l, argument, &flats[1]) != PITH_OK ||
@@ -82,8 +83,10 @@ static const void *apply(pith_scope *s,
         read_leaves(s, f, &flats[1], l->inputs, inputs + l->residual_count) != PITH_OK)
         return NULL;
     pithp_value *outputs = inputs + p->input_count;
-    return pithp_program_inline(s, pithp_scope_trace(s)->program, p, inputs, outputs) &&
-                   pithp_watches_check(s, l->function, &l->watches,
+    const bool fine = pithp_rule_checks_inline(s, p, inputs, outputs, &checks) &&
+                      pithp_rule_checks_record(s, &checks) == PITH_OK;
+    pithp_rule_checks_end(&checks);
+    return fine && pithp_watches_check(s, l->function, &l->watches,
                                        outputs + p->output_count -
                                            pithp_watches_outputs(&l->watches)) == PITH_OK
                ? build_result(s, l, outputs)

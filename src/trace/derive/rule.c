@@ -16,6 +16,8 @@ typedef struct custom_rule {
     pithp_structure *trees;           /* the arguments, then the bound trees */
     pithp_structure primals;          /* the argument, or a tuple of several */
     pithp_structure value;
+    const char **sites; /* of the checks that the function itself makes */
+    int64_t site_count;
 } custom_rule;
 
 /* The rule of the linear row: the transposed map of one derivation. */
@@ -114,6 +116,19 @@ add_argument(recorded *r, const pithp_structure *t, const bool *zeros) {
     return PITH_OK;
 }
 
+/* The checks of a function of the rule, without those that the function itself makes:
+ * the value is computed by both. A backward function is called apart. */
+static pith_status expose_checks(recorded *r) {
+    const custom_rule *u = r->rule;
+    const int64_t count = r->which == PITHP_CUSTOM_BACKWARD ? 0 : u->site_count;
+    const char **sites = pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *sites);
+    if (sites && count)
+        memcpy(sites, u->sites, (size_t)count * sizeof *sites);
+    if (sites)
+        pithp_rule_checks_expose(r->s, r->part.program, r->part.checks, count, sites);
+    return r->s->error.code;
+}
+
 /* pithp_part_end is required if `part.scope` is set. */
 static pith_status record(recorded *r) {
     pithp_captured captured = {.count = r->rule->rule.bound_count};
@@ -127,7 +142,10 @@ static pith_status record(recorded *r) {
     r->call.body = rebind(r);
     r->call.split = r->members ? split_record : NULL;
     r->call.alone = r;
-    return r->call.body ? pithp_part_record(r->s, &r->part, &r->call) : r->s->error.code;
+    if (!r->call.body)
+        return r->s->error.code;
+    rc = pithp_part_record(r->s, &r->part, &r->call);
+    return rc == PITH_OK ? expose_checks(r) : rc;
 }
 
 /* Check that a returned tree is like a structure. */
@@ -337,6 +355,7 @@ static void free_custom(pithp_rule *rule) {
                   ((size_t)u->rule.result_count + 1) * sizeof *u->rule.results);
     pithp_structure_release(rt, &u->primals);
     pithp_structure_release(rt, &u->value);
+    pithp_release(rt, u->sites, (size_t)u->site_count * sizeof *u->sites);
     if (u->store)
         pithp_trace_store_close(rt, u->store);
     pithp_release(rt, u, sizeof *u);
@@ -395,6 +414,18 @@ keep_primals(custom_rule *u, pith_scope *s, const pithp_custom_call *call) {
     return rc;
 }
 
+static pith_status
+keep_sites(custom_rule *u, pith_scope *s, const pithp_custom_call *call) {
+    const size_t bytes = (size_t)call->site_count * sizeof *u->sites;
+    if (!bytes)
+        return PITH_OK;
+    if (!(u->sites = pithp_allocate(s->runtime, bytes)))
+        return pithp_fail_memory(s, bytes);
+    u->site_count = call->site_count;
+    memcpy(u->sites, call->sites, bytes);
+    return PITH_OK;
+}
+
 static pith_status fill(custom_rule *u, pith_scope *s, const pithp_custom_call *call) {
     pith_status rc;
     const int64_t results = call->value->structure.item_count;
@@ -416,6 +447,7 @@ static pith_status fill(custom_rule *u, pith_scope *s, const pithp_custom_call *
     PITH_TRY(keep_primals(u, s, call));
     PITH_TRY(pithp_structure_copy(s, &u->value, &call->value->structure));
     u->primals.hooks = u->value.hooks = false;
+    PITH_TRY(keep_sites(u, s, call));
     for (int64_t k = 0; k < results; k++)
         u->rule.results[k] = u->value.specs[k];
     rc = keep_functions(u, s, call->function);

@@ -1,0 +1,34 @@
+/* Checks in the functions of rules. They are recorded while a program is derived, and
+ * belong to the trace that the derived program is added to. */
+#ifndef PITH_TRACE_DERIVE_RULE_CHECKS_H
+#define PITH_TRACE_DERIVE_RULE_CHECKS_H
+
+#include "array/checks/checks.h"
+#include "program/derive/lift.h"
+
+/* Those of a derived program, with their values in the trace. */
+typedef struct pithp_rule_checks {
+    pithp_lifted_list lifted;
+    const pithp_value *values; /* in memory of the scope */
+} pithp_rule_checks;
+
+/* Make rows of the last outputs of a program that was recorded, the values of its checks.
+ * Those that repeat a check at one of the sites, which are set to NULL, are dropped. The
+ * program has no other user yet. False sets the error. */
+bool pithp_rule_checks_expose(pith_scope *s,
+                              pithp_program *p,
+                              pithp_checks *checks,
+                              int64_t site_count,
+                              const char **sites);
+/* Add a derived program to the trace of s. checks: receives those of rules, which are to
+ * be ended in any case. False sets the error. */
+bool pithp_rule_checks_inline(pith_scope *s,
+                              pithp_program *p,
+                              const pithp_value *inputs,
+                              pithp_value *outputs,
+                              pithp_rule_checks *checks);
+/* Record them in the trace of s. */
+pith_status pithp_rule_checks_record(pith_scope *s, const pithp_rule_checks *checks);
+void pithp_rule_checks_end(pithp_rule_checks *checks);
+
+#endif
