@@ -1,11 +1,22 @@
 /* Derivation of programs: forward mode against differences, the map of a linearization
  * against forward mode, its transpose by the dot product. */
 #include "graph_test.h"
-#include "program/derive/derive.h"
+#include "program/derive/rules.h"
 
 #include <math.h>
 
 enum { MOST = 512 };
+
+/* The rows whose derivatives were tested by this process. */
+static bool met[PITHP_PRIMITIVE_COUNT];
+
+static void meet(const pithp_program *p) {
+    for (int64_t n = 0; n < p->instruction_count; n++) {
+        met[p->instructions[n].primitive] = true;
+        for (int b = 0; b < p->instructions[n].program_count; b++)
+            meet(p->instructions[n].programs[b]);
+    }
+}
 
 static const pithp_derive_options zeros = {.cuts_are_zero = true};
 
@@ -104,6 +115,7 @@ static void check_forward(pith_scope *s,
     static arrays t, wanted;
     bool moving[GRAPH_MOST], moves[GRAPH_MOST];
     *in = *x;
+    meet(p);
     choose(p, in, &t, moving);
     pithp_program *jvp = pithp_program_jvp(s, p, moving, &zeros, moves);
     pt_ok(s, jvp);
@@ -304,8 +316,9 @@ static void elementwise_row(pith_scope *s, pithp_primitive op) {
     pithp_program_release(p);
 }
 
-Test(derive, elementwise_rows) {
-    pith_runtime *rt = pt_open();
+#define SCOPED(name) PT_SCOPED(derive, name)
+
+SCOPED(elementwise_rows) {
     static const pithp_primitive ops[] = {
 #define PITHP_ELEMENTWISE(ENUM, text, arity, types, result, real, integer, traits, KIND, \
                           ...)                                                           \
@@ -317,12 +330,11 @@ Test(derive, elementwise_rows) {
 #include "program/op/primitives.def"
     };
     for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
-        pith_scope *s = pith_scope_open(rt);
-        elementwise_row(s, ops[k]);
-        pt_ok(s);
-        pith_scope_close(s);
+        pith_scope *own = pith_scope_open_in(s);
+        elementwise_row(own, ops[k]);
+        pt_ok(own);
+        pith_scope_close(own);
     }
-    pt_close(rt);
 }
 
 /* ---- Structural rows ---- */
@@ -371,8 +383,6 @@ static void finish(one_call *c, pithp_primitive op, const void *params) {
     check(c->s, c->p, &x, pithp_ops[op].name);
     pithp_program_release(c->p);
 }
-
-#define SCOPED(name) PT_SCOPED(derive, name)
 
 static void unary(pith_scope *s, pithp_primitive op, const void *params) {
     one_call c = call_on(s, 3, wide);
@@ -696,31 +706,68 @@ SCOPED(a_scan_in_a_cond_in_a_scan) {
 
 /* ---- Refusals and cuts ---- */
 
-/* f(x) derived in forward mode; NULL: refused. */
-static pithp_program *forward_of(pith_scope *s, pithp_primitive op, bool *moves) {
+/* f(x, ...) derived in forward mode; NULL: refused. */
+static pithp_program *
+forward_of(pith_scope *s, pithp_primitive op, const void *params, bool *moves) {
     pithp_program *p = pithp_program_make(s);
-    const pithp_value x = graph_input(s, p, PITH_F64, 3);
-    pithp_program_output(s, p,
-                         graph_op(s, p, op, x, op == PITHP_OP_NEXTAFTER ? x : -1, NULL));
+    pithp_value operands[3];
+    static const bool moving[3] = {true, true, true};
+    for (int k = 0; k < pithp_ops[op].arity; k++)
+        operands[k] = graph_input(s, p, PITH_F64, 3);
+    const pithp_value y =
+        pithp_program_add(s, p, op, pithp_ops[op].arity, operands, params, "here:1");
+    pithp_program_output(s, p, y);
     pt_ok(s);
-    pithp_program *jvp = pithp_program_jvp(s, p, &(bool){true}, &zeros, moves);
+    meet(p);
+    pithp_program *jvp = pithp_program_jvp(s, p, moving, &zeros, moves);
     pithp_program_release(p);
     return jvp;
 }
 
-SCOPED(a_row_without_a_derivative_is_refused_with_its_line) {
-    bool moves;
-    pt_fails(PITH_E_DERIVATIVE, s, forward_of(s, PITHP_OP_NEXTAFTER, &moves));
-    pt_says("nextafter has no derivative");
-    pt_says("here:1");
+SCOPED(rows_without_a_derivative_are_refused_with_their_line) {
+    static const pithp_primitive ops[] = {PITHP_OP_NEXTAFTER,
+                                          PITHP_OP_NON_DIFFERENTIABLE};
+    for (int k = 0; k < 2; k++) {
+        bool moves;
+        pt_fails(PITH_E_DERIVATIVE, s, forward_of(s, ops[k], NULL, &moves));
+        pt_says("here:1");
+        if (k == 0)
+            pt_says("nextafter has no derivative");
+    }
 }
 
-SCOPED(a_cut_does_not_move) {
+static void stays(pith_scope *s, pithp_primitive op, const void *params) {
     bool moves = true;
-    pithp_program *jvp = forward_of(s, PITHP_OP_FLOOR, &moves);
+    pithp_program *jvp = forward_of(s, op, params, &moves);
     pt_ok(s, jvp);
-    cr_assert(!moves && jvp->output_count == 1);
+    cr_assert(!moves && jvp->output_count == 1, "%s moves", pithp_ops[op].name);
     pithp_program_release(jvp);
+}
+
+SCOPED(cuts_do_not_move) {
+    static const pithp_primitive ops[] = {
+#define PITHP_ELEMENTWISE(ENUM, text, arity, types, result, real, integer, traits, KIND, \
+                          ...)                                                           \
+    KIND##_ROW(ENUM)
+#undef EACH_ROW
+#undef CUT_ROW
+#define EACH_ROW(ENUM)
+#define CUT_ROW(ENUM) PITHP_OP_##ENUM,
+#include "program/op/primitives.def"
+    };
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        stays(s, ops[k], NULL);
+    static const pithp_primitive reductions_of[] = {PITHP_OP_ANY, PITHP_OP_ALL,
+                                                    PITHP_OP_ARGMIN, PITHP_OP_ARGMAX};
+    for (int k = 0; k < 4; k++)
+        stays(s, reductions_of[k], &(pithp_reduce_params){1});
+    stays(s, PITHP_OP_ARGSORT, &(pithp_sort_params){0, false});
+    stays(s, PITHP_OP_SEARCH_SORTED, &(pithp_search_params){0});
+    stays(s, PITHP_OP_STOP_GRADIENT, NULL);
+}
+
+SCOPED(names_are_passed) {
+    unary(s, PITHP_OP_NAME, &(pithp_named_params){"x"});
 }
 
 /* A gather in mode error: its report is made once, by the values. */
@@ -742,4 +789,78 @@ SCOPED(a_checked_gather) {
     check_forward(s, p, &x, "checked take", &in, &all);
     check(s, p, &x, "checked take");
     pithp_program_release(p);
+}
+
+/* ---- All rows ---- */
+
+/* A row with a rule has a test above. Kernels and functions with rules are those of a
+ * user: tests/trace/test_derive_rules.c. */
+SCOPED(every_rule_has_its_test) {
+    static void (*const tests[])(pith_scope *) = {
+        elementwise_rows,
+        views,
+        joins,
+        reductions,
+        cumulative,
+        recurrences,
+        products,
+        gathers_and_scatters,
+        along_an_axis,
+        dynamic_slices,
+        a_while,
+        a_scan,
+        a_cond,
+        rows_without_a_derivative_are_refused_with_their_line,
+        cuts_do_not_move,
+        names_are_passed,
+        a_checked_gather,
+    };
+    memset(met, 0, sizeof met);
+    for (size_t k = 0; k < sizeof tests / sizeof *tests; k++)
+        tests[k](s);
+    for (int p = 0; p < PITHP_PRIMITIVE_COUNT; p++) {
+        const pithp_primitive op = (pithp_primitive)p;
+        cr_assert(met[p] || pithp_tangent_of(op).kind == PITHP_TANGENT_NONE ||
+                      op == PITHP_OP_KERNEL || op == PITHP_OP_RULE,
+                  "the derivative of %s has no test", pithp_ops[p].name);
+    }
+}
+
+/* Rows without a rule have no derivative that could be lost: elementwise ones refuse
+ * floats, and others have no float operands, or no results. */
+SCOPED(rows_without_a_rule_take_no_floats) {
+    static const pithp_primitive others[] = {
+        PITHP_OP_FULL,
+        PITHP_OP_IOTA,
+        PITHP_OP_SCATTER_AND,
+        PITHP_OP_SCATTER_OR,
+        PITHP_OP_THREEFRY,
+        PITHP_OP_FOLD_IN,
+        PITHP_OP_RANDOM_SPLIT,
+        PITHP_OP_RANDOM_BITS,
+        PITHP_OP_RANDOM_UNIFORM,
+        PITHP_OP_RANDOM_NORMAL,
+        PITHP_OP_RANDOM_INTEGERS,
+        PITHP_OP_DEBUG,
+        PITHP_OP_EXPOSE,
+    };
+    for (int n = 0; n < PITHP_PRIMITIVE_COUNT; n++) {
+        const pithp_primitive op = (pithp_primitive)n;
+        bool known = false;
+        if (pithp_tangent_of(op).kind != PITHP_TANGENT_NONE)
+            continue;
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            known |= others[k] == op;
+        if (!pithp_is_elementwise(op)) {
+            cr_assert(known, "%s has no derivative: does it take floats?",
+                      pithp_ops[op].name);
+            continue;
+        }
+        pithp_program *p = pithp_program_make(s);
+        const pithp_value x = graph_input(s, p, PITH_F64, 3), operands[3] = {x, x, x};
+        pt_fails(
+            PITH_E_DTYPE, s,
+            pithp_program_add(s, p, op, pithp_ops[op].arity, operands, NULL, "here:1"));
+        pithp_program_release(p);
+    }
 }
