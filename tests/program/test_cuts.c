@@ -264,7 +264,7 @@ Test(cuts, a_limit) {
     const pithp_value operands[3] = {graph_input(b.s, b.p, PITH_F64, -1),
                                      graph_input(b.s, b.p, PITH_F64, -1),
                                      graph_input(b.s, b.p, PITH_F64, -1)};
-    const pithp_while_params params = {1, 1};
+    const pithp_while_params params = {1, 1, 0};
     out(&b, graph_control(b.s, b.p, PITHP_OP_WHILE, &params, 3, operands, 2, programs));
     expect_cut(&b, "x: every path", "by lt at g.c:1");
     end(&b);

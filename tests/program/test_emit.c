@@ -165,8 +165,8 @@ Test(emit, whiles_of_small_steps_are_compiled_whole) {
             input(&b, PITH_I64, 0, NULL, &limit), input(&b, PITH_F64, 1, &n, c),
             input(&b, PITH_F64, 1, &n, a), input(&b, PITH_I64, 0, NULL, &start),
             input(&b, PITH_F64, 1, &n, stays)};
-        const pithp_value v =
-            control(&b, PITHP_OP_WHILE, &(pithp_while_params){1, 1}, 5, in, 2, programs);
+        const pithp_value v = control(&b, PITHP_OP_WHILE, &(pithp_while_params){1, 1, 0},
+                                      5, in, 2, programs);
         for (int k = 0; k < 3; k++)
             pithp_program_output(b.s, b.p, v + k);
         expect_compiled_loop(&b);

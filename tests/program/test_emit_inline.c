@@ -405,7 +405,7 @@ Test(emit_inline, loops_in_loops_are_laid_out, .timeout = 100) {
         const pithp_value none = pithp_program_literal(b.s, y.p, number, &zero),
                           some = pithp_program_literal(b.s, y.p, number, &one);
         const pithp_value looped =
-            body_control(&y, PITHP_OP_WHILE, &(pithp_while_params){1, 1}, 5,
+            body_control(&y, PITHP_OP_WHILE, &(pithp_while_params){1, 1, 0}, 5,
                          (const pithp_value[]){y.step, some, none, swapped, second}, 2,
                          (pithp_program *[]){below, again});
         const pithp_value outputs[] = {swapped, swapped + 1, swapped + 2, swapped + 3,

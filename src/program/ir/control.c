@@ -182,6 +182,18 @@ check_while(const pithp_call *call, const pithp_regions *r, pithp_refusal *refus
     return rc;
 }
 
+static pith_status check_record(const pithp_call *call,
+                                const pithp_while_params *w,
+                                pithp_refusal *refusal) {
+    static const pith_spec rows = {.dtype = PITH_I64, .count = 1, .bytes = 8};
+    if (w->most > 0 && call->programs[1]->output_count)
+        return check_same(call, "the rows of the record", 0, &rows,
+                          output_spec(call->programs[1], 0), refusal);
+    return pithp_refuse(
+        call, refusal, PITH_E_ARG,
+        "expected a record of 1 row or more, and a carry that counts them");
+}
+
 pith_status
 pithp_infer_while(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
     const pithp_while_params *w = call->params;
@@ -198,6 +210,8 @@ pithp_infer_while(const pithp_call *call, pith_spec *results, pithp_refusal *ref
         rc = check_inputs(call, &r, 0, "the condition", refusal);
     if (rc == PITH_OK)
         rc = check_inputs(call, &r, 1, "the body", refusal);
+    if (rc == PITH_OK && w->most)
+        rc = check_record(call, w, refusal);
     if (rc == PITH_OK)
         rc = check_same(call, "the condition's result", 0, &truth,
                         output_spec(call->programs[0], 0), refusal);

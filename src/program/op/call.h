@@ -84,6 +84,10 @@ pithp_infer(const pithp_call *call, pith_spec *result, pithp_refusal *refusal);
  * the next carries. The results are the last carries. */
 typedef struct pithp_while_params {
     int32_t cond_operands, body_operands;
+    /* Rows of the record that reverse mode makes of the loop; 0: none. A loop with a
+     * record counts the rows in its first carry, an i64 [] that begins at 0: a marked
+     * constant until a derivation makes the record. Programs that run have no records. */
+    int64_t most;
 } pithp_while_params;
 
 /* scan(constants..., carries..., xs...): for i = 0, 1, ... length - 1, programs[0](

@@ -107,7 +107,8 @@ FIELDS(random,
        FIELD(random, greatest, BITS, ONE))
 FIELDS(while,
        FIELD(while, cond_operands, I32, ONE),
-       FIELD(while, body_operands, I32, ONE))
+       FIELD(while, body_operands, I32, ONE),
+       FIELD(while, most, EXTENTS, ONE))
 FIELDS(loop,
        FIELD(loop, length, EXTENTS, ONE),
        FIELD(loop, constants, I32, ONE),

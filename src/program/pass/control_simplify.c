@@ -155,6 +155,8 @@ static bool find_needed(narrowing *n) {
     const pithp_flow *f = n->f;
     const int first = n->regions.carries.first, carries = n->regions.carries.count;
     memcpy(n->needed, f->wanted, (size_t)f->result_count * sizeof *n->needed);
+    if (f->primitive == PITHP_OP_WHILE && f->params.as_while.most)
+        n->needed[0] = true; /* derivations find the rows of the record there */
     for (bool changed = true; changed;) {
         changed = false;
         memset(n->read, false, (size_t)f->operand_count * sizeof *n->read);
@@ -388,6 +390,8 @@ static bool begin_flow(pithp_flow *f, const pithp_instruction *i) {
     memset(&f->params, 0, sizeof f->params);
     if (i->params) /* with its zeros between members */
         memcpy(&f->params, i->params, pithp_params_bytes(i->primitive));
+    if (f->primitive == PITHP_OP_WHILE && f->r->passes & PITHP_PASS_MARKS)
+        f->params.as_while.most = 0;
     f->result_count = f->first_count = i->result_count;
     f->now = pithp_scope_allocate(s, results * sizeof *f->now);
     f->instead = pithp_scope_allocate(s, results * sizeof *f->instead);
