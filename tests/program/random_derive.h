@@ -463,31 +463,50 @@ static inline pithp_value draw_scan(drawing *d) {
     return v;
 }
 
-/* i = 0; while (i < n) carry = body(constant, carry), i = i + 1 */
+/* The inputs of a program of a while after the constants: rows if there is a record, the
+ * carry, i. Returns i, and sets the rows. */
+static inline pithp_value add_carries(drawing *d,
+                                      bool recorded,
+                                      const pith_spec *carry,
+                                      const pith_spec *count,
+                                      pithp_value *rows) {
+    *rows = recorded ? pithp_program_input(d->s, d->p, count) : -1;
+    d->list[d->count++] = pithp_program_input(d->s, d->p, carry);
+    return pithp_program_input(d->s, d->p, count);
+}
+
+/* i = 0; while (i < n) carry = body(constant, carry), i = i + 1; half of them with a
+ * record. */
 static inline pithp_value draw_while(drawing *d) {
     const pith_spec *count = pithp_spec(d->s, PITH_I64, 0, NULL);
     const pithp_value carry = pick(d);
-    const pith_spec *specs[2] = {spec_of(d, pick(d)), spec_of(d, carry)};
-    pithp_value constant = carry;
+    const pith_spec *constant_spec = spec_of(d, pick(d)), *spec = spec_of(d, carry);
+    pithp_value constant = carry, rows;
     for (int k = 0; k < d->count; k++)
-        if (spec_of(d, d->list[k]) == specs[0])
+        if (spec_of(d, d->list[k]) == constant_spec)
             constant = d->list[k];
     const int64_t one = 1, zero = 0;
-    drawing test = begin_body(d, 1, &specs[1]), body = begin_body(d, 2, specs);
-    d->has_while = true;
-    const pithp_value n = pithp_program_input(d->s, test.p, count),
-                      i = pithp_program_input(d->s, body.p, count);
+    const bool recorded = below(d, 2);
+    drawing test = begin_body(d, 0, NULL), body = begin_body(d, 1, &constant_spec);
+    d->has_while |= !recorded;
+    const pithp_value n = add_carries(&test, recorded, spec, count, &rows),
+                      i = add_carries(&body, recorded, spec, count, &rows);
     give(&test, call2(&test, PITHP_OP_LT, n, integers(&test, 0, NULL, 0, 3)));
     body.depth = DRAWN_DEEPEST;
+    if (recorded)
+        give(&body, call1(&body, PITHP_OP_STOP_GRADIENT, rows));
     draw_steps(&body, 1 + below(d, 4));
-    give(&body, squashed(&body, last_of(&body, specs[1])));
+    give(&body, squashed(&body, last_of(&body, spec)));
     give(&body,
          call2(&body, PITHP_OP_ADD, i, pithp_program_literal(d->s, body.p, count, &one)));
-    const pithp_value operands[3] = {constant, carry,
-                                     pithp_program_literal(d->s, d->p, count, &zero)};
-    const pithp_while_params params = {.body_operands = 1};
+    const pithp_value none = pithp_program_literal(d->s, d->p, count, &zero),
+                      operands[4] = {constant, recorded ? none : carry,
+                                     recorded ? carry : none, none};
+    const pithp_while_params params = {.body_operands = 1, .most = recorded ? 4 : 0};
     pithp_program *programs[2] = {test.p, body.p};
-    return add_regions(d, PITHP_OP_WHILE, 3, operands, &params, 2, programs);
+    const pithp_value v =
+        add_regions(d, PITHP_OP_WHILE, 3 + recorded, operands, &params, 2, programs);
+    return v < 0 ? v : v + recorded;
 }
 
 /* ---- Programs ---- */

@@ -18,7 +18,7 @@ static void meet(const pithp_program *p) {
     }
 }
 
-static const pithp_derive_options zeros = {.cuts_are_zero = true};
+static pithp_derive_options zeros = {.cuts_are_zero = true};
 
 /* Inputs, directions and results of a run, as doubles. */
 typedef struct arrays {
@@ -570,6 +570,67 @@ SCOPED(a_while) {
         x.at[0][k] = 0.3 + k;
     check_forward(s, p, &x, "while", &in, &all);
     pithp_program_release(p);
+}
+
+/* rows, i, x, y, z -> the marked constant, i + 1, sin(x) y c, x, z: while i < length. */
+static pithp_program *a_recorded_program(pith_scope *s, int64_t length, int64_t most) {
+    const int64_t n = 3;
+    pithp_program *programs[2] = {pithp_program_make(s), pithp_program_make(s)};
+    for (int k = 0; k < 2; k++) {
+        pithp_program *q = programs[k];
+        const pithp_value c = k ? graph_input(s, q, PITH_F64, -1) : -1;
+        const pithp_value rows = graph_input(s, q, PITH_I64, -1);
+        const pithp_value i = graph_input(s, q, PITH_I64, -1);
+        const pithp_value a = graph_input(s, q, PITH_F64, n);
+        const pithp_value b = graph_input(s, q, PITH_F64, n);
+        const pithp_value z = graph_input(s, q, PITH_F64, -1);
+        if (k == 0) {
+            pithp_program_output(s, q, at_index(s, q, i, length));
+            continue;
+        }
+        pithp_program_output(s, q,
+                             graph_op(s, q, PITHP_OP_STOP_GRADIENT, rows, -1, NULL));
+        pithp_program_output(s, q,
+                             graph_op2(s, q, PITHP_OP_ADD, i, graph_integer(s, q, 1)));
+        pithp_value v =
+            graph_op2(s, q, PITHP_OP_MUL, graph_op(s, q, PITHP_OP_SIN, a, -1, NULL), b);
+        v = graph_op2(s, q, PITHP_OP_MUL, v, graph_op2(s, q, PITHP_OP_MUL, c, z));
+        pithp_program_output(s, q, graph_op2(s, q, PITHP_OP_ADD, v, b));
+        pithp_program_output(s, q, a);
+        pithp_program_output(s, q, z);
+    }
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value a = graph_input(s, p, PITH_F64, n),
+                      c = graph_input(s, p, PITH_F64, -1);
+    const pithp_value z = graph_input(s, p, PITH_F64, -1);
+    const double ones[3] = {1, 2, 3};
+    const pithp_value operands[6] = {
+        c,
+        graph_integer(s, p, 0),
+        graph_integer(s, p, 0),
+        a,
+        pithp_program_literal(s, p, graph_spec(s, PITH_F64, n), ones),
+        z};
+    const pithp_while_params params = {.body_operands = 1, .most = most};
+    const pithp_value v =
+        graph_control(s, p, PITHP_OP_WHILE, &params, 6, operands, 2, programs);
+    for (int k = 0; k < 5; k++)
+        pithp_program_output(s, p, v + k);
+    return p;
+}
+
+SCOPED(a_recorded_while) {
+    static arrays x;
+    for (int64_t length = 0; length < 6; length++) {
+        pithp_program *p = a_recorded_program(s, length, length < 4 ? 4 : length);
+        zeros.reverse = true;
+        for (int k = 0; k < 3; k++)
+            for (int n = 0; n < 3; n++)
+                x.at[k][n] = draw(-1, 1);
+        check(s, p, &x, "recorded while");
+        pithp_program_release(p);
+    }
+    zeros.reverse = false;
 }
 
 /* constants c; carry h -> h tanh(c) + x[i]; out h * x[i], and an integer. */

@@ -118,8 +118,10 @@ typedef struct derived {
     arrays forward; /* the outputs of forward mode */
 } derived;
 
-static const pithp_derive_options zeros = {.cuts_are_zero = true};
-static const pithp_derive_options fewest = {.cuts_are_zero = true, .fewest_bytes = true};
+static const pithp_derive_options zeros = {.cuts_are_zero = true, .reverse = true};
+static const pithp_derive_options fewest = {.cuts_are_zero = true,
+                                            .fewest_bytes = true,
+                                            .reverse = true};
 
 static void begin(derived *d) {
     const pithp_program *p = d->p;

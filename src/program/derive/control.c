@@ -2,7 +2,7 @@
  * values. In a linearization there are two: the first also has the residuals of its
  * programs as results, the second is linear in the tangents. */
 #include "program/derive/arrange.h"
-#include "program/derive/flow.h"
+#include "program/derive/record.h"
 
 #include <string.h>
 
@@ -142,8 +142,8 @@ static bool derive_forward(pithp_deriving_flow *f,
     return first >= 0;
 }
 
-/* The instruction itself. A while is not split: its linear one computes the values once
- * more. */
+/* The instruction itself. A while without a record is not split: its linear one computes
+ * the values once more. */
 static bool copy_instruction(const pithp_deriving_flow *f, pithp_value *results) {
     const pithp_new_instruction copy = {.primitive = f->i->primitive,
                                         .operand_count = f->i->operand_count,
@@ -215,6 +215,8 @@ bool pithp_derive_control(pithp_derivation *d,
         return pithp_split_scan(&f, inputs, outputs, results, tangents);
     if (d->split && c->i->primitive == PITHP_OP_COND)
         return pithp_split_cond(&f, inputs, outputs, results, tangents);
+    if (d->split && d->reverse && pithp_has_record(c->i))
+        return pithp_split_while(&f, inputs, outputs, results, tangents);
     return derive_forward(&f, inputs, outputs, results, tangents) &&
            (!d->split || copy_instruction(&f, results));
 }

@@ -31,6 +31,12 @@ pithp_flow_inputs(const pithp_deriving_flow *f, int program, bool *inputs) {
         inputs[k] = f->moving[pithp_region_operand(&f->r, program, (int)k)];
 }
 
+/* Whether an instruction is a while with a record. */
+static inline bool pithp_has_record(const pithp_instruction *i) {
+    return i->primitive == PITHP_OP_WHILE &&
+           ((const pithp_while_params *)i->params)->most > 0;
+}
+
 /* In two instructions. inputs, outputs: scratch. False sets the error. */
 bool pithp_split_scan(pithp_deriving_flow *f,
                       bool *inputs,

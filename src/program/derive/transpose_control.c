@@ -1,8 +1,7 @@
-/* Transposition of control flow: a cond of transposed branches, and a scan in the other
+/* Transposition of control flow: a cond of transposed branches, and a loop in the other
  * direction, whose carries are the cotangents of carries and of constants. */
 #include "program/derive/arrange.h"
-#include "program/derive/control.h"
-#include "program/ir/region.h"
+#include "program/derive/record.h"
 
 #include <string.h>
 
@@ -37,11 +36,13 @@ static bool has_cotangent(const turning *t) {
     return any;
 }
 
-/* Transpose the programs. Carries are linear whatever they begin as. */
+/* Transpose the programs. Carries are linear whatever they begin as, without the one that
+ * counts in a while. */
 static bool transpose_programs(turning *t) {
+    const bool counts = t->i->primitive == PITHP_OP_WHILE;
     for (int k = 0; k < t->r.carries.count; k++)
-        t->marks[t->r.carries.first + k] = true;
-    for (int b = 0; b < t->i->program_count; b++) {
+        t->marks[t->r.carries.first + k] = k >= counts;
+    for (int b = counts; b < t->i->program_count; b++) {
         const pithp_program *p = t->i->programs[b];
         bool *marks = pithp_scope_allocate(t->d->s, 2 * (size_t)p->input_count + 1);
         if (!marks)
@@ -214,6 +215,46 @@ static bool turn_scan(turning *t, pithp_value *list, pithp_program **programs) {
     return fine;
 }
 
+/* ---- while ---- */
+
+static bool turn_while(turning *t) {
+    const pithp_turned_loop loop = {.d = t->d,
+                                    .c = t->c,
+                                    .regions = &t->r,
+                                    .marks = t->marks,
+                                    .reaches = t->reaches,
+                                    .inputs = t->inputs[1],
+                                    .transposed = t->programs[1],
+                                    .results = t->cotangents + t->i->result};
+    pithp_value next = pithp_turn_while(&loop);
+    bool fine = next >= 0;
+    for (int k = 1; k < t->r.carries.count && fine; k++, next++) {
+        const int operand = t->r.carries.first + k;
+        fine = t->c->operands[operand] != PITHP_ABSENT || give(t, operand, next);
+    }
+    for (int k = 1; k < t->r.carries.first && fine; k++)
+        fine = !t->reaches[k] || give(t, k, next++);
+    return fine;
+}
+
+/* A while without a record: name what decides how often it runs. */
+static void refuse_while(pith_scope *s, const pithp_instruction *i) {
+    const pithp_program *cond = i->programs[0];
+    const pithp_instruction *last = pithp_maker(cond, cond->outputs[0]);
+    if (pithp_is_range(i))
+        pithp_fail_at(s, PITH_E_DERIVATIVE, NULL, i->site,
+                      "a loop with a traced upper bound has no derivative in reverse "
+                      "mode: use pith_fori_with and .most, or bounds that are known");
+    else
+        pithp_fail_at(s, PITH_E_DERIVATIVE, NULL, i->site,
+                      "a while has no derivative in reverse mode, because its number of "
+                      "iterations is traced (%s%s%s): use pith_while_recorded, or a loop "
+                      "with known bounds",
+                      last ? pithp_ops[last->primitive].name : "a carry",
+                      last && last->site ? " at " : "",
+                      last && last->site ? pithp_site_name(last->site) : "");
+}
+
 bool pithp_transpose_control(pithp_derivation *d,
                              const pithp_moving_call *c,
                              pithp_value *cotangents) {
@@ -222,10 +263,8 @@ bool pithp_transpose_control(pithp_derivation *d,
     t.cotangents = cotangents;
     if (!has_cotangent(&t))
         return true;
-    if (c->i->primitive == PITHP_OP_WHILE) {
-        pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
-                      "a while has no derivative in reverse mode: the number of its "
-                      "iterations is unknown");
+    if (c->i->primitive == PITHP_OP_WHILE && !pithp_is_counted(c->i)) {
+        refuse_while(d->s, c->i);
         return false;
     }
     t.marks = pithp_scope_allocate(d->s, 2 * n + 1);
@@ -243,7 +282,9 @@ bool pithp_transpose_control(pithp_derivation *d,
     const bool fine =
         transpose_programs(&t) &&
         (c->i->primitive == PITHP_OP_COND ? turn_cond(&t, list, t.programs + programs)
-                                          : turn_scan(&t, list, t.programs + programs));
+         : c->i->primitive == PITHP_OP_WHILE
+             ? turn_while(&t)
+             : turn_scan(&t, list, t.programs + programs));
     for (size_t k = 0; k < programs; k++)
         pithp_program_release(t.programs[k]);
     return fine;
