@@ -1,4 +1,5 @@
 /* Guards: fixes for launches in which pith_require_capacity found a size too small. */
+#include "array/checks/length.h"
 #include "assert/recorded.h"
 
 #include <string.h>
@@ -53,6 +54,8 @@ static const pith_array *number(pith_scope *owner, int64_t value) {
 pith_status pithp_guard_apply(pith_scope *s, pith_scope *owner, pith_assertion *a) {
     int64_t need = 0;
     const char *size = pithp_kernel_lacks(a->of, &need);
+    if (!size)
+        size = pithp_length_lacks(a->of, &need);
     const pithp_guard *g = a->of->guards;
     while (size && g && strcmp(g->name, size) != 0)
         g = g->next;

@@ -1,0 +1,26 @@
+/* Reports of lengths: whether the rows of a record suffice for the iterations of a loop.
+ */
+#ifndef PITH_ARRAY_CHECK_LENGTH_H
+#define PITH_ARRAY_CHECK_LENGTH_H
+
+#include "array/checks/checks.h"
+#include "gpu/collect.h"
+
+/* A record of a loop. */
+typedef struct pithp_record {
+    const char *function; /* name of the user's call, a literal */
+    const char *name;     /* of its guard; NULL: none */
+    int64_t most;         /* rows, at least 1 */
+    bool suffices;        /* the loop has no more iterations: there is no check */
+} pithp_record;
+
+/* Record the check that a record has enough rows. rows: i64 [], of the trace of s. */
+pith_status
+pithp_trace_length(pith_scope *s, const pithp_record *record, const pith_array *rows);
+/* Values of a loop do not depend on its record, so that later checks count after a record
+ * was too small. Results of a derivation do: mark its checks. c may be NULL. */
+void pithp_lengths_lose(pithp_checks *c);
+/* As pithp_kernel_lacks, for the name of a record. */
+const char *pithp_length_lacks(const pithp_check_slot *slot, int64_t *need);
+
+#endif
