@@ -16,18 +16,35 @@
 
 #include <pith/tree.h>
 
-/** Options of pith_scan; zero is the default. */
+/** Options of pith_scan and pith_fori_with; zero is the default. A function refuses
+ * members that it does not use (PITH_E_ARG). */
 typedef struct pith_loop_options {
-    /** Number of iterations. 0: the extent of the first axis of the leaves of xs, or no
-     * iterations if xs has no leaves. Must agree with the leaves. Negative: PITH_E_ARG.
+    /** pith_scan: number of iterations. 0: the extent of the first axis of the leaves of
+     * xs, or no iterations if xs has no leaves. Must agree with the leaves. Negative:
+     * PITH_E_ARG.
      */
     int64_t length PITH_DEFAULT;
-    bool reverse PITH_DEFAULT; /**< from the last row to the first; outputs keep the order
-                                  of rows */
+    bool reverse PITH_DEFAULT; /**< pith_scan: from the last row to the first; outputs
+                                  keep the order of rows */
     /** Unroll factor of compiled code: a hint that changes no result. 0: 1. Negative:
      * PITH_E_ARG. */
     int unroll PITH_DEFAULT;
+    /** pith_fori_with: rows of the record of a loop with traced bounds, as in
+     * pith_record_options. 0: no record. Negative: PITH_E_ARG. */
+    int64_t most PITH_DEFAULT;
+    /** pith_fori_with: name of the record, as in pith_record_options; copied. */
+    const char *name PITH_DEFAULT;
 } pith_loop_options;
+
+/** Options of pith_while_recorded. */
+typedef struct pith_record_options {
+    /** Rows of the record: the greatest number of iterations that a derivation in reverse
+     * mode can go back through; at least 1. */
+    int64_t most PITH_DEFAULT;
+    /** Name of the record in messages and for pith_capacity_guard; copied. NULL: no name.
+     */
+    const char *name PITH_DEFAULT;
+} pith_record_options;
 
 PITH_BEGIN
 
@@ -92,6 +109,34 @@ PITH_API const void *pith_while_passing(pith_scope *s,
                                         const pith_function *body,
                                         const void *init);
 /**
+ * As pith_while, with a derivative in reverse mode. Each iteration of a derived loop
+ * writes what its derivative needs as one row of a record, and the derivative runs from
+ * the last row to the first. The record has options->most rows. A loop that is not
+ * derived in reverse mode makes no record: its values, and its tangents in forward mode,
+ * are those of pith_while.
+ *
+ * If a derived loop has more iterations than rows, it runs to its end, and its value is
+ * that of pith_while. The derivation fails with PITH_E_CAPACITY at a synchronising call
+ * or in a collector, and its gradients are unspecified. The message has the rows and the
+ * number of iterations. A pith_capacity_guard with options->name repairs the failure.
+ *
+ * @param options `most` and, if a guard repairs the record, `name`.
+ *
+ * @par Errors
+ * PITH_E_ARG: there are no options, or options->most is below 1. Those of pith_while.
+ */
+PITH_API const void *pith_while_recorded(pith_scope *s,
+                                         const pith_function *cond,
+                                         const pith_function *body,
+                                         const void *init,
+                                         const pith_record_options *options);
+/** As pith_while_recorded, ending as pith_while_passing does. */
+PITH_API const void *pith_while_recorded_passing(pith_scope *s,
+                                                 const pith_function *cond,
+                                                 const pith_function *body,
+                                                 const void *init,
+                                                 const pith_record_options *options);
+/**
  * Counted loop for i = lower, lower + 1, ... upper - 1: carry = body(i, carry).
  *
  * @param body A function of i (i64, rank 0) and the carry.
@@ -115,6 +160,24 @@ PITH_API const void *pith_fori_between(pith_scope *s,
                                        const pith_array *upper,
                                        const pith_function *body,
                                        const void *init);
+/**
+ * As pith_fori_between, with options. If both bounds are known while the loop is
+ * recorded, it has a derivative in reverse mode as pith_fori does. If a bound is traced,
+ * it has one with options->most above 0, as pith_while_recorded does.
+ *
+ * @param options `unroll`, for known bounds; `most` and `name`, for traced bounds. NULL
+ * for the defaults.
+ *
+ * @par Errors
+ * PITH_E_ARG: options->unroll or options->most is negative; options->length or
+ * options->reverse is set, which pith_scan uses. Those of pith_fori_between.
+ */
+PITH_API const void *pith_fori_with(pith_scope *s,
+                                    const pith_array *lower,
+                                    const pith_array *upper,
+                                    const pith_function *body,
+                                    const void *init,
+                                    const pith_loop_options *options);
 /**
  * As pith_fori, but the loop also ends after the first iteration in which a check of the
  * body fails. To know the number of iterations, count them in the carry.
@@ -150,7 +213,8 @@ PITH_API const void *pith_fori_between_passing(pith_scope *s,
  *
  * @par Errors
  * PITH_E_SHAPE: leaves of xs differ in their first extent, or have rank 0. PITH_E_ARG: xs
- * has no leaves and there are no options. PITH_E_TYPE: the body returns neither such a
+ * has no leaves and there are no options; options->most or options->name is set, which
+ * pith_fori_with uses. PITH_E_TYPE: the body returns neither such a
  * record nor, if allowed, a carry. Those of carries and functions.
  */
 PITH_API const void *pith_scan(pith_scope *s,
@@ -178,13 +242,17 @@ PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
-#    define pith_cond(s, ...)          pith_cond(PITH_AT(s), __VA_ARGS__)
-#    define pith_switch(s, ...)        pith_switch(PITH_AT(s), __VA_ARGS__)
-#    define pith_while(s, ...)         pith_while(PITH_AT(s), __VA_ARGS__)
-#    define pith_while_passing(s, ...) pith_while_passing(PITH_AT(s), __VA_ARGS__)
-#    define pith_fori(s, ...)          pith_fori(PITH_AT(s), __VA_ARGS__)
-#    define pith_fori_between(s, ...)  pith_fori_between(PITH_AT(s), __VA_ARGS__)
-#    define pith_fori_passing(s, ...)  pith_fori_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_cond(s, ...)           pith_cond(PITH_AT(s), __VA_ARGS__)
+#    define pith_switch(s, ...)         pith_switch(PITH_AT(s), __VA_ARGS__)
+#    define pith_while(s, ...)          pith_while(PITH_AT(s), __VA_ARGS__)
+#    define pith_while_passing(s, ...)  pith_while_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_while_recorded(s, ...) pith_while_recorded(PITH_AT(s), __VA_ARGS__)
+#    define pith_while_recorded_passing(s, ...)                                          \
+        pith_while_recorded_passing(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori(s, ...)         pith_fori(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori_between(s, ...) pith_fori_between(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori_with(s, ...)    pith_fori_with(PITH_AT(s), __VA_ARGS__)
+#    define pith_fori_passing(s, ...) pith_fori_passing(PITH_AT(s), __VA_ARGS__)
 #    define pith_fori_between_passing(s, ...)                                            \
         pith_fori_between_passing(PITH_AT(s), __VA_ARGS__)
 #    define pith_scan(s, ...)         pith_scan(PITH_AT(s), __VA_ARGS__)

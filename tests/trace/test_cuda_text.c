@@ -75,6 +75,26 @@ static const State *frog(pith_scope *s, const State *a) {
 }
 PITH_FUNCTION1(frog_step, frog, State, State)
 
+/* The gradient of a loop with a record. */
+static const pith_array *is_short(pith_scope *s, const State *a) {
+    return pith_less(s, a->count, pith_i32(s, 50));
+}
+static const State *fall(pith_scope *s, const State *a) {
+    State next = *a;
+    next.count = pith_add(s, a->count, pith_i32(s, 1));
+    next.v = pith_sub(s, a->v, pith_sin(s, a->x));
+    next.x = pith_add(s, a->x, next.v);
+    return pith_freeze(s, State, &next);
+}
+PITH_FUNCTION1(is_short_test, is_short, pith_array, State)
+PITH_FUNCTION1(fall_step, fall, State, State)
+static const pith_array *fallen(pith_scope *s, const State *a) {
+    const State *last = pith_while_recorded(s, &is_short_test, &fall_step, a,
+                                            &(pith_record_options){.most = 64});
+    return last ? pith_sum(s, last->x, PITH_ALL_AXES) : NULL;
+}
+PITH_FUNCTION1(fallen_of, fallen, pith_array, State)
+
 static const State *chatty_leap(pith_scope *s, const pith_array *i, const State *a) {
     pith_debug_every(s, 10, "at {i}: {x}", {"i", i}, {"x", a->x});
     return leap(s, i, a);
@@ -209,6 +229,10 @@ Test(cuda_text, whole_programs_compile_without_a_word, .timeout = 300) {
         pt_ok(s, text);
         compile(all[k].label, text);
     }
+    const char *recorded = text_of(pith_grad(
+        s, &fallen_of, &(pith_derive_options){.paths = PITH_PATHS("[0].x", "[0].v")}));
+    pt_ok(s, recorded);
+    compile("recorded", recorded);
     const char *leaves = text_of_leaves(&decay_step);
     pt_ok(s, leaves);
     cr_assert(strstr(leaves, "M_MANY(pith_step_0,") && !strstr(leaves, "pith_step_1"));

@@ -15,6 +15,24 @@ static const pith_array *map_of(const pith_array *x, const pith_array *a) {
     return pith_call(s, v.map, PITH_ITEMS(a));
 }
 
+/* A loop with a record. */
+static const pith_array *is_low(pith_scope *in, const pith_array *x) {
+    return pith_any(in, pith_less(in, x, 9), PITH_ALL_AXES);
+}
+static const pith_array *
+higher(pith_scope *in, const pith_array *x, const pith_array *a) {
+    return pith_add(in, x, pith_mul(in, a, pith_add(in, pith_sin(in, x), 2)));
+}
+PITH_FUNCTION1(is_low_test, is_low, pith_array, pith_array)
+PITH_FUNCTION2(higher_of, higher, pith_array, pith_array, pith_array)
+static const pith_array *climb(pith_scope *in, const pith_array *x, const pith_array *a) {
+    const pith_array *last =
+        pith_while_recorded(in, &is_low_test, pith_partial(in, &higher_of, a), x,
+                            &(pith_record_options){.most = 40, .name = "memory"});
+    return pith_failed(in) ? NULL : pith_sum(in, last, PITH_ALL_AXES);
+}
+PITH_FUNCTION2(climb_of, climb, pith_array, pith_array, pith_array)
+
 static pith_status derive(const pith_open_options *options) {
     static const char *const path[] = {"[1]", NULL};
     rt = pith_open(options);
@@ -28,6 +46,8 @@ static pith_status derive(const pith_open_options *options) {
             pt_again(s, pith_jvp(s, &wave_of, PITH_ITEMS(x, a), a, &by_path).tangent);
         if (!pith_failed(s))
             pt_again(s, map_of(x, a));
+        if (!pith_failed(s))
+            pt_again(s, pith_call(s, pith_grad(s, &climb_of, NULL), PITH_ITEMS(x, a)));
         const pith_recompute_options named = {.names = PITH_NAMES("x")};
         if (!pith_failed(s))
             pt_again(s,

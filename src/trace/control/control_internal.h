@@ -4,7 +4,7 @@
 
 #include "pith/control.h"
 
-#include "array/checks/checks.h"
+#include "array/checks/length.h"
 #include "gpu/collect.h"
 #include "program/ir/program.h"
 #include "trace/part/part.h"
@@ -98,12 +98,18 @@ bool pithp_control_add_filled(pith_scope *s,
 /* Add an instruction to the trace of s; returns its results, in memory of s. NULL: error
  * set. */
 const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given);
+/* Add a while, with a record unless that is NULL: then its check is recorded, too. Returns
+ * the results of the loop itself. NULL: error set. */
+const pith_array **pithp_control_add_while(pith_scope *s,
+                                           const pithp_new_instruction *given,
+                                           const pithp_record *record);
 /* A while loop whose condition makes checks, or that ends at a failed check. */
 typedef struct pithp_checked_while {
     const char *function;
     const pithp_captured *of_cond, *of_body;
     const pithp_part *cond, *body;
     const pithp_flat *carry;
+    const pithp_record *record; /* NULL: none */
     bool stops;
 } pithp_checked_while;
 /* The final carry; its checks are recorded in the trace of s. NULL: error set. */

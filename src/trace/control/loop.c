@@ -11,9 +11,12 @@ typedef struct loop {
     const pith_function *body;
     const pith_array *lower, *upper;
     const void *init;
-    pithp_flat carry;    /* of init */
-    bool stops;          /* ends at a failed check */
-    pithp_ending ending; /* of an eager loop */
+    const pithp_record *record; /* of a traced loop; NULL: none */
+    pithp_flat carry;           /* of init */
+    bool counts;                /* known bounds of a range are found */
+    int unroll;                 /* of a scan; 0: 1 */
+    bool stops;                 /* ends at a failed check */
+    pithp_ending ending;        /* of an eager loop */
 } loop;
 
 /* Check that the body's result is like its operand. */
@@ -104,6 +107,7 @@ static const void *run_range(pith_scope *s, loop *l, int64_t from, uint64_t coun
 typedef struct recorded {
     pith_scope *s;
     const loop *l;
+    const pithp_record *record; /* of a while; NULL: none */
     pithp_captured of_cond, of_body;
     pithp_part cond, body;
     int made; /* 1: body; 2: also cond */
@@ -221,8 +225,10 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
     pithp_program *programs[2] = {cond ? *cond : NULL, r->body.program};
     const pithp_while_params as_while = {.cond_operands = cond_operands,
                                          .body_operands = fixed - cond_operands};
-    const pithp_loop_params as_scan = {
-        .length = length, .constants = fixed, .carries = o.count - fixed, .unroll = 1};
+    const pithp_loop_params as_scan = {.length = length,
+                                       .constants = fixed,
+                                       .carries = o.count - fixed,
+                                       .unroll = l->unroll > 0 ? l->unroll : 1};
     const bool scans = length >= 0;
     const pithp_new_instruction given = {
         .primitive = scans ? PITHP_OP_SCAN : PITHP_OP_WHILE,
@@ -232,7 +238,8 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
         .program_count = scans ? 1 : 2,
         .programs = scans ? programs + 1 : programs,
         .site = s->site};
-    const pith_array **made = pithp_control_add(s, &given);
+    const pith_array **made = scans ? pithp_control_add(s, &given)
+                                    : pithp_control_add_while(s, &given, r->record);
     return made && pithp_checks_replay(s, r->body.checks, made + carries, true) == PITH_OK
                ? made
                : NULL;
@@ -246,7 +253,7 @@ static void end_parts(recorded *r) {
 }
 
 static const void *record_while(pith_scope *s, const loop *l) {
-    recorded r = {.s = s, .l = l};
+    recorded r = {.s = s, .l = l, .record = l->record};
     const void *result = NULL;
     if (record_body(&r) == PITH_OK && record_cond(&r) == PITH_OK) {
         const pithp_checked_while w = {.function = l->function,
@@ -255,6 +262,7 @@ static const void *record_while(pith_scope *s, const loop *l) {
                                        .cond = &r.cond,
                                        .body = &r.body,
                                        .carry = &l->carry,
+                                       .record = r.record,
                                        .stops = l->stops};
         const pith_array **made = r.cond.checks || (l->stops && r.body.checks)
                                       ? pithp_control_add_checked(s, &w)
@@ -265,10 +273,12 @@ static const void *record_while(pith_scope *s, const loop *l) {
     return result;
 }
 
-/* Record a range from `index`; length < 0: a traced range, which ends at upper. */
+/* Record a range from `index`; length < 0: a traced range, which ends at upper. A range
+ * of known length that may end early has a record of that length. */
 static const void *
 record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t length) {
-    recorded r = {.s = s, .l = l};
+    const pithp_record all = {.function = l->function, .most = length, .suffices = true};
+    recorded r = {.s = s, .l = l, .record = length > 0 ? &all : l->record};
     const void *result = NULL;
     if (pithp_flat_make(s, &r.index, index, NULL, NULL) != PITH_OK)
         return NULL;
@@ -337,6 +347,46 @@ const void *pith_while_passing(pith_scope *s,
                              .stops = true});
 }
 
+static const void *repeat_recorded(pith_scope *s, loop *l, const pith_record_options *o) {
+    const pithp_record record = {
+        .function = l->function, .name = o ? o->name : NULL, .most = o ? o->most : 0};
+    if (!pithp_enter_as(s, l->function))
+        return pithp_nil_for(l->init);
+    if (record.most < 1) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: options: expected a record of 1 row or more, got %lld",
+                   l->function, (long long)record.most);
+        return pithp_nil_for(l->init);
+    }
+    l->record = &record;
+    return repeat(s, l);
+}
+
+const void *pith_while_recorded(pith_scope *s,
+                                const pith_function *cond,
+                                const pith_function *body,
+                                const void *init,
+                                const pith_record_options *options) {
+    PITHP_IN_FLIGHT(s, "pith_while_recorded");
+    loop l = {
+        .function = "pith_while_recorded", .cond = cond, .body = body, .init = init};
+    return repeat_recorded(s, &l, options);
+}
+
+const void *pith_while_recorded_passing(pith_scope *s,
+                                        const pith_function *cond,
+                                        const pith_function *body,
+                                        const void *init,
+                                        const pith_record_options *options) {
+    PITHP_IN_FLIGHT(s, "pith_while_recorded_passing");
+    loop l = {.function = "pith_while_recorded_passing",
+              .cond = cond,
+              .body = body,
+              .init = init,
+              .stops = true};
+    return repeat_recorded(s, &l, options);
+}
+
 /* A range with known bounds. */
 static const void *repeat_known(pith_scope *s, loop *l, int64_t lower, int64_t upper) {
     if (!begin(s, l, 2))
@@ -382,6 +432,16 @@ static bool bounds_fit(pith_scope *s, const loop *l) {
     return a == b;
 }
 
+/* A traced range with bounds that are known. */
+static const void *record_known(pith_scope *s, loop *l) {
+    int64_t from, to;
+    if (pithp_control_read(s, l->lower, l->function, "lower", &from) != PITH_OK ||
+        pithp_control_read(s, l->upper, l->function, "upper", &to) != PITH_OK)
+        return NULL;
+    const uint64_t count = count_between(pithp_array_spec(l->lower)->dtype, from, to);
+    return record_range(s, l, l->lower, count < INT64_MAX ? (int64_t)count : INT64_MAX);
+}
+
 static const void *repeat_between(pith_scope *s, loop *l) {
     int64_t from, to;
     if (!begin(s, l, 2))
@@ -389,7 +449,10 @@ static const void *repeat_between(pith_scope *s, loop *l) {
     if (!bounds_fit(s, l))
         return end(l, NULL);
     if (pithp_scope_trace(s))
-        return end(l, record_range(s, l, l->lower, -1));
+        return end(l, l->counts && !pithp_array_is_traced(l->lower) &&
+                              !pithp_array_is_traced(l->upper)
+                          ? record_known(s, l)
+                          : record_range(s, l, l->lower, -1));
     if (pithp_control_read(s, l->lower, l->function, "lower", &from) != PITH_OK ||
         pithp_control_read(s, l->upper, l->function, "upper", &to) != PITH_OK)
         return end(l, NULL);
@@ -422,4 +485,40 @@ const void *pith_fori_between_passing(pith_scope *s,
                                      .upper = upper,
                                      .init = init,
                                      .stops = true});
+}
+
+/* ---- A range with options ---- */
+
+static bool options_fit(pith_scope *s, const loop *l, const pith_loop_options *o) {
+    if (o->length || o->reverse)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: length and reverse are options of %s",
+                   l->function, "pith_scan");
+    else if (o->unroll < 0 || o->most < 0)
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: unroll and most must not be negative",
+                   l->function);
+    return s->error.code == PITH_OK;
+}
+
+const void *pith_fori_with(pith_scope *s,
+                           const pith_array *lower,
+                           const pith_array *upper,
+                           const pith_function *body,
+                           const void *init,
+                           const pith_loop_options *options) {
+    PITHP_IN_FLIGHT(s, "pith_fori_with");
+    static const pith_loop_options defaults;
+    const pith_loop_options *o = options ? options : &defaults;
+    const pithp_record record = {
+        .function = "pith_fori_with", .name = o->name, .most = o->most};
+    loop l = {.function = "pith_fori_with",
+              .body = body,
+              .lower = lower,
+              .upper = upper,
+              .init = init,
+              .counts = true,
+              .unroll = o->unroll,
+              .record = o->most > 0 ? &record : NULL};
+    if (!pithp_enter_as(s, l.function) || !options_fit(s, &l, o))
+        return pithp_nil_for(init);
+    return repeat_between(s, &l);
 }

@@ -318,7 +318,7 @@ const pith_array **pithp_control_add_checked(pith_scope *s,
                                              .program_count = 2,
                                              .programs = programs,
                                              .site = s->site};
-        made = pithp_control_add(s, &given);
+        made = pithp_control_add_while(s, &given, w->record);
     }
     pithp_program_release(programs[0]);
     pithp_program_release(programs[1]);

@@ -322,6 +322,11 @@ static const void *repeat(scan *c, const pith_loop_options *options, const void 
                    c->function);
         return pithp_nil_for(c->init);
     }
+    if (o->most || o->name) {
+        pithp_fail(c->s, PITH_E_ARG, NULL, "%s: most and name are options of %s",
+                   c->function, "pith_fori_with");
+        return pithp_nil_for(c->init);
+    }
     c->reverse = o->reverse;
     c->unroll = o->unroll;
     c->counts = options != NULL;

@@ -426,6 +426,7 @@ pith_status pithp_derivation_checks(pithp_derivation_call *c,
     const pith_array **arrays =
         pithp_trace_arrays(c->s, pithp_checks_values(c->part.checks),
                            outputs + c->value_count + c->aux_count);
+    pithp_lengths_lose(c->part.checks);
     return arrays && pithp_checks_replay(c->s, c->part.checks, arrays, false) == PITH_OK
                ? pithp_rule_checks_record(c->s, &c->rule_checks)
                : c->s->error.code;

@@ -8,6 +8,7 @@
 
 #include "pith/derive.h"
 
+#include "array/checks/length.h"
 #include "program/derive/derive.h"
 #include "trace/derive/rule_checks.h"
 #include "trace/part/part.h"
