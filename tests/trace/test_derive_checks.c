@@ -225,6 +225,35 @@ Test(derive_checks, in_loops_the_first_failure_counts, .init = open_scope) {
     close_scope();
 }
 
+static const pith_array *is_low(pith_scope *in, const pith_array *x) {
+    return pith_less(in, x, 1.9);
+}
+PITH_FUNCTION1(is_low_of, is_low, pith_array, pith_array)
+static const pith_array *rise(pith_scope *in, const pith_array *x) {
+    return turn(in, NULL, x);
+}
+PITH_FUNCTION1(rise_of, rise, pith_array, pith_array)
+static const pith_array *risen(pith_scope *in, const pith_array *x) {
+    return pith_while_recorded(in, &is_low_of, &rise_of, x,
+                               &(pith_record_options){.most = 5, .name = "turns"});
+}
+PITH_FUNCTION1(risen_of, risen, pith_array, pith_array)
+
+Test(derive_checks, in_loops_with_a_record, .init = open_scope) {
+    looped = &pulled_of;
+    const pith_array *g =
+        pith_call(s, pith_grad(s, &risen_of, NULL), PITH_ITEMS(some_x()));
+    near(g, 0, at(pith_call(s, pith_grad(s, &turns_of, NULL), PITH_ITEMS(some_x())), 0));
+    renew();
+    most_of_primal = 0.9;
+    fails_with(pith_grad(s, &risen_of, NULL), some_x(), "primal 0.958");
+    renew();
+    most_of_cotangent = 1.5;
+    fails_with(pith_grad(s, &risen_of, NULL), some_x(), "cotangent 2");
+    reset();
+    close_scope();
+}
+
 Test(derive_checks, of_branches_that_are_not_taken_pass, .init = open_scope) {
     looped = &pulled_of;
     makes(pith_grad(s, &choice_of, NULL), some_x(), 3);
