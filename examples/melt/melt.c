@@ -5,11 +5,10 @@
 
 #include <stdlib.h>
 
-PITH_FUNCTION1(verlet_step, melt_verlet, Sim, Sim)
-
 /* The step of the run, compiled unless the options say otherwise. */
 static const pith_function *step_of(pith_scope *s, const Options *o) {
-    return o->jit && !pith_failed(s) ? pith_jit(s, &verlet_step, NULL) : &verlet_step;
+    const pith_function *step = melt_step(o);
+    return o->jit && !pith_failed(s) ? pith_jit(s, step, NULL) : step;
 }
 
 /* The state of a checkpoint, with the changes that the options ask for. */

@@ -61,6 +61,8 @@ typedef struct {
     double dt, cutoff, skin, compression;
     int64_t seed;
     bool dt_given, compression_given, fixed_capacity, seed_given, jit;
+    bool gradient;  /* forces from the energy by reverse differentiation */
+    bool recompute; /* of the energy only its arguments are kept */
     int threads;
     pith_dtype real; /* PITH_F64 or PITH_F32 */
 } Options;
@@ -78,8 +80,18 @@ const Sim *
 melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o);
 /* Compute neighbour lists and forces of the current atoms. */
 const Sim *melt_begin(pith_scope *s, const Sim *in);
-/* One step of velocity Verlet. */
+/* One step of velocity Verlet, with forces of the kernel. */
 const Sim *melt_verlet(pith_scope *s, const Sim *in);
+/* The step of the options: melt_verlet, or the same with melt_forces. */
+const pith_function *melt_step(const Options *o);
+
+/* ---- energy.c ---- */
+
+/* The potential energy by array operations over the neighbour lists: a scalar. */
+const pith_array *melt_energy(pith_scope *s, const Sim *sim);
+/* The negative gradient of melt_energy with respect to the positions. With recompute the
+ * backward half computes values of the energy again: the same bits. */
+const pith_array *melt_forces(pith_scope *s, const Sim *sim, bool recompute);
 
 /* ---- lattice.c, data.c: initial atoms ---- */
 

@@ -28,6 +28,10 @@ static const char help[] =
     "  --precision P        double or single (double)\n"
     "  --seed N             draw velocities of a Maxwell-Boltzmann distribution at\n"
     "                       temperature 1.44 with the key of N; other N, other velocities\n"
+    "  --forces F           kernel: forces of a kernel in C (the default); grad: the gradient\n"
+    "                       of the energy, an array expression, by reverse differentiation\n"
+    "  --recompute          with --forces grad: keep no value of the energy for the backward\n"
+    "                       half; the same bits\n"
     "  --jit on|off         run a step as one compiled function (on): the same bits\n"
     "  --thermo N           steps between rows of the table (100); the first and last are shown\n"
     "  --save FILE          save checkpoints there, the last one when the run ends\n"
@@ -119,6 +123,10 @@ Options melt_options(int argc, char **argv) {
             o.fixed_capacity = true;
             continue;
         }
+        if (is(option, "--recompute")) {
+            o.recompute = true;
+            continue;
+        }
         if (is(option, "--data"))
             o.data = of_state = name(option, value);
         else if (is(option, "--resume"))
@@ -159,6 +167,8 @@ Options melt_options(int argc, char **argv) {
             of_state = option;
         else if (is(option, "--jit"))
             o.jit = is(one_of(option, value, "on", "off"), "on");
+        else if (is(option, "--forces"))
+            o.gradient = is(one_of(option, value, "kernel", "grad"), "grad");
         else if (is(option, "--device"))
             o.device = one_of(option, value, "host", "cuda");
         else if (is(option, "--precision")) {
@@ -182,6 +192,8 @@ Options melt_options(int argc, char **argv) {
         refuse("--dump-every", "--dump FILE with it", "none");
     if (o.dump && !o.dump_every)
         o.dump_every = 100;
+    if (o.recompute && !o.gradient)
+        refuse("--recompute", "--forces grad with it", "--forces kernel");
     if (o.steps_per_launch > 1 && !o.jit)
         refuse("--steps-per-launch", "--jit on with it", "--jit off");
     return o;

@@ -50,14 +50,36 @@ build_lists(pith_scope *s, const Sim *sim, const pith_array *box, Atoms *atoms) 
 }
 
 /* The state with new forces, and velocities after the second half of the kick. */
-static const Sim *kick(pith_scope *s, Sim next, Atoms atoms, double dt) {
+typedef const Sim *kick_function(pith_scope *s, const Sim *in, double dt);
+
+static const Sim *with_atoms(pith_scope *s, const Sim *in, const Atoms *atoms) {
+    Sim next = *in;
+    next.atoms = pith_freeze(s, Atoms, atoms);
+    return pith_freeze(s, Sim, &next);
+}
+
+static const Sim *kick_by_kernel(pith_scope *s, const Sim *in, double dt) {
+    Atoms atoms = *in->atoms;
     const melt_force_result result =
-        pith_launch(s, melt_force, atoms.position, atoms.velocity, next.lists->neighbour,
-                    next.lists->count, next.box, next.cutoff, dt);
+        pith_launch(s, melt_force, atoms.position, atoms.velocity, in->lists->neighbour,
+                    in->lists->count, in->box, in->cutoff, dt);
     atoms.velocity = result.kicked;
     atoms.force = result.force;
-    next.atoms = pith_freeze(s, Atoms, &atoms);
-    return pith_freeze(s, Sim, &next);
+    return with_atoms(s, in, &atoms);
+}
+
+static const Sim *
+kick_with(pith_scope *s, const Sim *in, double dt, const pith_array *force) {
+    Atoms atoms = *in->atoms;
+    atoms.force = force;
+    atoms.velocity = pith_add(s, atoms.velocity, pith_mul(s, dt / 2, force));
+    return with_atoms(s, in, &atoms);
+}
+static const Sim *kick_by_gradient(pith_scope *s, const Sim *in, double dt) {
+    return kick_with(s, in, dt, melt_forces(s, in, false));
+}
+static const Sim *kick_recomputing(pith_scope *s, const Sim *in, double dt) {
+    return kick_with(s, in, dt, melt_forces(s, in, true));
 }
 
 /* The state with new neighbour lists of its atoms. */
@@ -76,7 +98,7 @@ static const Sim *leave(pith_scope *s, const Sim *in) {
 }
 PITH_FUNCTION1(leave_step, leave, Sim, Sim)
 
-const Sim *melt_verlet(pith_scope *s, const Sim *in) {
+static const Sim *verlet(pith_scope *s, const Sim *in, kick_function *kick) {
     const Atoms *atoms = in->atoms;
     const double scale = 1 - in->compression * in->dt;
     Sim next = *in;
@@ -93,14 +115,39 @@ const Sim *melt_verlet(pith_scope *s, const Sim *in) {
     const Sim *listed =
         pith_cond(s, pith_cast(s, drift.stale, PITH_BOOL), &list_anew_step, &leave_step,
                   pith_freeze(s, Sim, &next));
-    return kick(s, *listed, *listed->atoms, in->dt);
+    return kick(s, listed, in->dt);
+}
+
+const Sim *melt_verlet(pith_scope *s, const Sim *in) {
+    return verlet(s, in, kick_by_kernel);
+}
+PITH_FUNCTION1(verlet_step, melt_verlet, Sim, Sim)
+
+static const Sim *verlet_by_gradient(pith_scope *s, const Sim *in) {
+    return verlet(s, in, kick_by_gradient);
+}
+PITH_FUNCTION1(verlet_by_gradient_step, verlet_by_gradient, Sim, Sim)
+
+static const Sim *verlet_recomputing(pith_scope *s, const Sim *in) {
+    return verlet(s, in, kick_recomputing);
+}
+PITH_FUNCTION1(verlet_recomputing_step, verlet_recomputing, Sim, Sim)
+
+const pith_function *melt_step(const Options *o) {
+    return !o->gradient   ? &verlet_step
+           : o->recompute ? &verlet_recomputing_step
+                          : &verlet_by_gradient_step;
 }
 
 const Sim *melt_begin(pith_scope *s, const Sim *in) {
-    const Sim *listed = list_anew(s, in);
-    return kick(s, *listed, *listed->atoms, 0);
+    return kick_by_kernel(s, list_anew(s, in), 0);
 }
 PITH_FUNCTION1(begin_step, melt_begin, Sim, Sim)
+
+static const Sim *begin_by_gradient(pith_scope *s, const Sim *in) {
+    return kick_by_gradient(s, list_anew(s, in), 0);
+}
+PITH_FUNCTION1(begin_by_gradient_step, begin_by_gradient, Sim, Sim)
 
 const Sim *
 melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o) {
@@ -132,6 +179,7 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     sim.compression = o->compression;
     sim.fixed_capacity = o->fixed_capacity;
     return pith_propagate(
-        s, Sim, &begin_step, pith_freeze(s, Sim, &sim),
+        s, Sim, o->gradient ? &begin_by_gradient_step : &begin_step,
+        pith_freeze(s, Sim, &sim),
         &(pith_propagate_options){.first_step = -1, .repaired = melt_repaired});
 }

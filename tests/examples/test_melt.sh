@@ -68,6 +68,19 @@ same_table() {
     cmp table-a table-b || fail "the tables differ"
 }
 
+# close_table A B LIMIT: two runs printed the same steps, and numbers that agree to LIMIT, relatively.
+close_table() {
+    awk -v limit="$3" '
+        function off(a, b) { d = a - b; if (d < 0) d = -d; if (b < 0) b = -b; return b ? d / b : d }
+        FNR == NR { if ($1 ~ /^[0-9]+$/) { expected++; for (i = 2; i <= 6; i++) ref[$1, i] = $i } next }
+        $1 ~ /^[0-9]+$/ {
+            rows++
+            for (i = 2; i <= 6; i++)
+                if (!(($1, i) in ref) || off($i, ref[$1, i]) > limit) { print "step", $1, "column", i, $i, ref[$1, i]; bad = 1 }
+        }
+        END { exit bad || rows != expected || !rows }' "$1" "$2" || fail "the tables $1 and $2 differ"
+}
+
 # A data file of n^3 cubes, as a LAMMPS user writes it, from lines of the head on.
 write_head() {
     printf 'small\n\n%s\n1 atom types\n\n0 %s xlo xhi\n0 %s ylo yhi\n0 %s zlo zhi\n\n' "$1" "$2" "$2" "$2"
@@ -256,6 +269,30 @@ jit) # compiled or not, step by step or several at once: the same bits, also whe
     "$melt" --resume stopped.json --steps $((300 - step)) --steps-per-launch 20 --save stopped.json --device host >run.txt 2>err
     "$pith" diff --bits undisturbed.json stopped.json >diff.txt || fail "stopped at $step: $(cat diff.txt)"
     refused ".lists.max_neighbours: " "$melt" --jit on --compress 0.15 --steps 1000 --resume part.json --fixed-capacity --device host
+    ;;
+grad) # forces by reverse differentiation: the table of the kernel's, and the same bits in every way
+    run="$melt --steps 250 --thermo 10 --device host"
+    $run >kernel.txt 2>err
+    $run --forces grad --save kept.json >grad.txt 2>err
+    close_table kernel.txt grad.txt 1e-8
+    $run --forces grad --recompute --save recomputed.json >recomputed.txt 2>err
+    $run --forces grad --jit off --save off.json >off.txt 2>err
+    $run --forces grad --initial-capacity 2 --save grown.json >grown.txt 2>err
+    grew max_cells max_neighbours
+    $run --forces grad --recompute --steps-per-launch 10 --threads 1 --initial-capacity 2 --save loop.json >loop.txt 2>err
+    for way in recomputed off grown loop; do
+        same_table grad.txt $way.txt
+        "$pith" diff --bits kept.json $way.json >diff.txt || fail "$way: $(cat diff.txt)"
+    done
+    # a checkpoint goes on with either
+    "$melt" --resume kept.json --steps 10 --thermo 1 --device host >kernel.txt
+    "$melt" --resume kept.json --steps 10 --thermo 1 --forces grad --device host >grad.txt
+    close_table kernel.txt grad.txt 1e-8
+    "$melt" --precision single --forces grad --steps 100 --thermo 10 --device host >got.txt 2>err
+    awk '$1 == 0 { e = $5 } $1 ~ /^[0-9]+$/ { d = $5 - e; if (d < -0.02 || d > 0.02) exit 1; n++ } END { exit n != 11 }' got.txt ||
+        fail "$(cat got.txt)"
+    refused "--forces: expected kernel or grad, got both" "$melt" --forces both
+    refused "--recompute: expected --forces grad with it, got --forces kernel" "$melt" --recompute
     ;;
 seed) # velocities drawn with keys
     final 0 a.json --seed 7 2>err
