@@ -1,6 +1,6 @@
 /* Fusion clustering: assignment of instructions to fused steps. */
 #include "program/op/thresholds.h"
-#include "program/plan/plan.h"
+#include "program/plan/fuse_steps.h"
 
 #include <string.h>
 
@@ -26,9 +26,9 @@ static pithp_step *add_step(pithp_planning *g, pithp_plan_step_kind kind) {
     return step;
 }
 
-/* Whether an operand is read elementwise, so that its producer may be in the same step.
- */
-static bool is_direct(const pithp_planning *g, pithp_value operand, const pith_spec *to) {
+bool pithp_plan_is_direct(const pithp_planning *g,
+                          pithp_value operand,
+                          const pith_spec *to) {
     return !g->is_virtual[operand] && g->root[operand] == operand &&
            pithp_same_shape(g->p->values[operand].spec, to);
 }
@@ -43,7 +43,8 @@ static int32_t cluster_of(const pithp_planning *g, int32_t v) {
 
 static void join_clusters(pithp_planning *g, const pithp_instruction *i) {
     for (int o = 0; o < i->operand_count; o++)
-        if (is_direct(g, pithp_operands(g->p, i)[o], g->p->values[i->result].spec))
+        if (pithp_plan_is_direct(g, pithp_operands(g->p, i)[o],
+                                 g->p->values[i->result].spec))
             g->cluster[cluster_of(g, pithp_operands(g->p, i)[o])] =
                 cluster_of(g, i->result);
 }
@@ -91,7 +92,7 @@ earliest(const pithp_planning *g, const pithp_instruction *i, bool *joins) {
     int32_t direct = -1, before = -1; /* their last steps */
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
-        int32_t *last = is_direct(g, v, spec) ? &direct : &before;
+        int32_t *last = pithp_plan_is_direct(g, v, spec) ? &direct : &before;
         const pithp_bases from = pithp_plan_bases(g, v);
         for (int b = 0; b < from.count; b++) {
             const int32_t step = g->is_virtual[from.list[b]] ? -1 : g->step[from.list[b]];
@@ -119,13 +120,13 @@ static int new_staged(const pithp_planning *g, const pithp_instruction *i, int32
     int count = 0;
     for (int o = 0; o < i->operand_count; o++) {
         const pithp_value v = pithp_operands(g->p, i)[o];
-        if (!is_direct(g, v, spec) && g->staged_in[v] != step)
+        if (!pithp_plan_is_direct(g, v, spec) && g->staged_in[v] != step)
             count += pithp_plan_reads(g, v);
     }
     return count;
 }
 
-static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
+bool pithp_plan_takes(const pithp_planning *g, const pithp_instruction *i, int32_t at) {
     const pithp_step *step = &g->plan->steps[at];
     return step->kind == PITHP_STEP_FUSED && step->members &&
            step->members < PITHP_FUSED_OPS &&
@@ -133,13 +134,13 @@ static bool takes(const pithp_planning *g, const pithp_instruction *i, int32_t a
            step->staged + new_staged(g, i, at) <= PITHP_FUSED_STAGED;
 }
 
-/* Count the reads of a new member. */
-static void count_reads(pithp_planning *g, const pithp_instruction *i, int32_t at) {
+void pithp_plan_count_reads(pithp_planning *g, const pithp_instruction *i, int32_t at) {
     pithp_step *step = &g->plan->steps[at];
     step->reads += new_reads(g, i, at) + 1; /* and perhaps its result */
     step->staged += new_staged(g, i, at);
     for (int o = 0; o < i->operand_count; o++)
-        if (!is_direct(g, pithp_operands(g->p, i)[o], g->p->values[i->result].spec))
+        if (!pithp_plan_is_direct(g, pithp_operands(g->p, i)[o],
+                                  g->p->values[i->result].spec))
             g->staged_in[pithp_operands(g->p, i)[o]] = at;
 }
 
@@ -160,14 +161,14 @@ static int32_t find_step(const pithp_planning *g, const pithp_instruction *i) {
     bool joins;
     const int32_t last = (int32_t)g->plan->step_count - 1;
     int32_t first = earliest(g, i, &joins);
-    if (joins && takes(g, i, first))
+    if (joins && pithp_plan_takes(g, i, first))
         return first;
     first += joins;
     const int32_t own = g->cluster_step[cluster_of(g, i->result)];
-    if (own >= first && takes(g, i, own))
+    if (own >= first && pithp_plan_takes(g, i, own))
         return own;
     for (int32_t k = last; k >= first && k > last - PITHP_FUSE_LOOK_BACK; k--)
-        if (takes(g, i, k) && suits(g, i, k))
+        if (pithp_plan_takes(g, i, k) && suits(g, i, k))
             return k;
     return -1;
 }
@@ -188,7 +189,7 @@ static bool place_fused(pithp_planning *g, const pithp_instruction *i) {
         step->first = i->result;
     step->last = i->result;
     g->next[i->result] = -1;
-    count_reads(g, i, at);
+    pithp_plan_count_reads(g, i, at);
     g->step[i->result] = at;
     g->cluster_step[cluster_of(g, i->result)] = at;
     return true;

@@ -106,6 +106,7 @@ static bool prepare_calls(pithp_planning *g) {
 static bool (*const passes[])(pithp_planning *g) = {
     pithp_plan_views,       /* views that are read in place */
     pithp_plan_fuse_steps,  /* clusters, and the steps that fuse them */
+    pithp_plan_sink,        /* values to the step that reads them */
     pithp_plan_uses,        /* def-use lists and liveness */
     pithp_plan_fuse_rows,   /* row-wise fusion */
     pithp_plan_fuse_inputs, /* producers into reductions, gathers into consumers */

@@ -433,6 +433,8 @@ bool pithp_plan_fuse_rows(pithp_planning *g);
 
 /* Fusion clustering: assign instructions to steps. */
 bool pithp_plan_fuse_steps(pithp_planning *g);
+/* Sinking: compute large values in the fused step that alone reads them. */
+bool pithp_plan_sink(pithp_planning *g);
 /* Def-use lists and liveness: the steps that use each value, and which values have
  * memory. */
 bool pithp_plan_uses(pithp_planning *g);
