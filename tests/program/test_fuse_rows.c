@@ -236,3 +236,61 @@ Test(fuse_rows, inputs_are_overwritten_where_no_row_needs_them, .timeout = 100) 
             end(&b);
         }
 }
+
+/* ---- Gathers in a band ---- */
+
+/* Sums of the rows of take(v, index) - w and of its squares. way 1: the taken elements
+ * are an output, and have memory; 2: another step reads them too; 3: the index is one of
+ * another gather. */
+static void taken(pith_dtype dtype, pith_dtype index_dtype, int64_t inner, int way) {
+    enum { ROWS = 90, LENGTH = 120, FROM = 50 };
+    static char index[ROWS * LENGTH * 8];
+    bench b = begin();
+    make_memory(&b, dtype);
+    const int64_t size = (int64_t)pith_dtype_size(index_dtype), each = LENGTH / inner;
+    const int64_t shape[3] = {ROWS, each, inner}, from[2] = {FROM, inner};
+    for (int64_t k = 0; k < ROWS * each; k++) {
+        const int64_t i = (k * 31) % (FROM + 20) - 10; /* some are out of range */
+        memcpy(index + k * size, &i, (size_t)size);
+    }
+    const int rank = inner > 1 ? 3 : 2;
+    const pithp_value v = input(&b, dtype, rank - 1, from, x),
+                      w = input(&b, dtype, rank, shape, y);
+    pithp_value at = input(&b, index_dtype, 2, shape, index);
+    const pithp_index_params params = {.mode = PITHP_INDEX_CLIP, .fill = 1};
+    if (way == 3) {
+        const pithp_value numbers = input(&b, index_dtype, 1, &from[0], index);
+        at = pithp_program_add(b.s, b.p, PITHP_OP_TAKE, 2,
+                               (const pithp_value[]){numbers, at}, &params, NULL);
+    }
+    const pithp_value got = pithp_program_add(
+        b.s, b.p, PITHP_OP_TAKE, 2, (const pithp_value[]){v, at}, &params, NULL);
+    pt_ok(b.s, got >= 0);
+    const pithp_value apart = op(&b, PITHP_OP_SUB, 2, got, w);
+    const pithp_value squares = op(&b, PITHP_OP_MUL, 2, apart, apart);
+    pithp_program_output(b.s, b.p, kept(&b, PITHP_OP_SUM, apart, rank - 1, rank, shape));
+    pithp_program_output(b.s, b.p,
+                         kept(&b, PITHP_OP_SUM, squares, rank - 1, rank, shape));
+    if (way == 1)
+        pithp_program_output(b.s, b.p, got);
+    if (way == 2) {
+        const pithp_reverse_params turned = {1};
+        pithp_program_output(
+            b.s, b.p,
+            pithp_program_add(b.s, b.p, PITHP_OP_REVERSE, 1, &got, &turned, NULL));
+    }
+    /* the gather, one step of elementwise work and two reductions */
+    expect_bands(&b, "taken", 1, way == 1 || way == 2 ? 3 : 4);
+    free_memory();
+    end(&b);
+}
+
+Test(fuse_rows, gathers_are_in_the_band_that_reads_them, .timeout = 300) {
+    use_cache();
+    for (int way = 0; way < 4; way++)
+        taken(PITH_F64, PITH_I32, 1, way);
+    taken(PITH_F32, PITH_I64, 1, 0);
+    taken(PITH_BF16, PITH_I16, 1, 0);
+    taken(PITH_F64, PITH_I64, 3, 0);
+    taken(PITH_F32, PITH_U8, 4, 1);
+}

@@ -1,5 +1,6 @@
 /* Row-wise fusion at run time: the members of a band, a few rows at a time. */
 #include "program/exec/exec.h"
+#include "program/host/gather.h"
 #include "program/plan/fuse_rows.h"
 
 #include <string.h>
@@ -13,11 +14,14 @@ static char **data_of(pithp_band_member *m, int external) {
     pithp_fused_args *fused = loop_args(m);
     pithp_fused_reduce_args *made = loop_args(m);
     pithp_reduce_args *reduce = loop_args(m);
+    pithp_index_args *take = loop_args(m);
     switch (m->doing) {
         case PITHP_BAND_FUSES:
             return &fused->data[external];
         case PITHP_BAND_REDUCES:
             return external ? &reduce->to : (char **)(void *)&reduce->from;
+        case PITHP_BAND_TAKES:
+            return &take->to;
         case PITHP_BAND_MAP_REDUCES:
             break;
     }
@@ -32,7 +36,8 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
     static const pithp_host_loop *const loops[] = {
         [PITHP_BAND_FUSES] = pithp_fused_loops,
         [PITHP_BAND_REDUCES] = pithp_reduce_row_loops,
-        [PITHP_BAND_MAP_REDUCES] = pithp_reduce_fused_loops};
+        [PITHP_BAND_MAP_REDUCES] = pithp_reduce_fused_loops,
+        [PITHP_BAND_TAKES] = pithp_take_loops};
     pithp_band_args a;
     _Alignas(64) char buffers[PITHP_BAND_BUFFER_BYTES];
     memcpy(&a, args,
@@ -124,6 +129,25 @@ static size_t bind_reduction(const band_binding *x, pithp_band_member *m, int64_
     return sizeof *args;
 }
 
+static size_t bind_take(const band_binding *x, pithp_band_member *m, int64_t k) {
+    const pithp_step *step = &x->r->plan->steps[k];
+    const pithp_instruction *i = step->call;
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+    const void *operands[2];
+    for (int o = 0; o < 2; o++)
+        operands[o] = pithp_address(x->r, pithp_operands(x->r->plan->program, i)[o]);
+    m->args = pithp_band_args_at(2);
+    pithp_index_args *args = loop_args(m);
+    *args = pithp_index_args_of(&call, &(pithp_memory){.operands = operands}, 1,
+                                call.operands[1]->count);
+    args->to = step->unmaterialised >= 0 ? NULL : pithp_address(x->r, i->result);
+    m->doing = PITHP_BAND_TAKES;
+    m->each = step->spec->count / args->inner / x->view.outer;
+    note_buffer(x, m, 0, i->result);
+    return sizeof *args;
+}
+
 /* Bind compiled map-reduce code: a fused step and the next step, which reduces it. */
 static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k], *reduction = step + 1;
@@ -142,9 +166,10 @@ static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64
     return offsetof(pithp_fused_reduce_args, state) + args->state_bytes;
 }
 
-/* The view of the first reduction, which is the first or second step. */
-static pithp_reduce_view view_of(const pithp_step *first) {
-    const pithp_step *step = first->call ? first : first + 1;
+/* The view of the first reduction: before it are gathers, and a fused step. */
+static pithp_reduce_view view_of(const pithp_step *step) {
+    while (step->kind == PITHP_STEP_FUSED || pithp_is_band_take(step))
+        step++;
     const pithp_call call =
         pithp_call_of(step->call->primitive, 1, step->specs, step->call->params);
     return pithp_reduce_view_of(&call);
@@ -163,9 +188,10 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
             (pithp_band_member *)(void *)(x.args.members + x.args.bytes);
         const bool map_reduces = r->code && r->code->steps[k].map_reduces;
         *m = (pithp_band_member){.doing = PITHP_BAND_FUSES};
-        const size_t args = steps[k].kind != PITHP_STEP_FUSED ? bind_reduction(&x, m, k)
-                            : map_reduces                     ? bind_map_reduce(&x, m, k)
-                                                              : bind_fused(&x, m, k);
+        const size_t args = pithp_is_band_take(&steps[k])       ? bind_take(&x, m, k)
+                            : steps[k].kind != PITHP_STEP_FUSED ? bind_reduction(&x, m, k)
+                            : map_reduces ? bind_map_reduce(&x, m, k)
+                                          : bind_fused(&x, m, k);
         m->bytes = m->args + pithp_band_aligned(args);
         x.args.bytes += m->bytes;
         x.args.member_count++;

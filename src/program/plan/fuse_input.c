@@ -82,8 +82,7 @@ static void choose_reduced(pithp_planning *g, int32_t k) {
     prolong(g, from, k);
 }
 
-/* Row length of a gather, in elements; 0: it cannot run block by block. */
-static int64_t gathered_row(const pithp_planning *g, const pithp_instruction *i) {
+int64_t pithp_plan_gathered_row(const pithp_planning *g, const pithp_instruction *i) {
     const pith_spec *specs[PITHP_MAX_RANK + 2];
     if (i->primitive != PITHP_OP_TAKE || i->operand_count != 2)
         return 0;
@@ -107,8 +106,7 @@ static bool has_base(const pithp_planning *g, pithp_value v, pithp_value base) {
     return false;
 }
 
-/* Whether a step is the only reader of a value, and reads it elementwise. */
-static bool is_read_flat(const pithp_planning *g, pithp_value u, int32_t k) {
+bool pithp_plan_is_read_flat(const pithp_planning *g, pithp_value u, int32_t k) {
     const pithp_step *step = &g->plan->steps[k];
     bool flat = g->first_reader[u] == k && g->last_use[u] == k && !g->is_output[u];
     for (pithp_value v = step->first; v >= 0 && flat; v = g->next[v]) {
@@ -148,8 +146,8 @@ static void choose_gathers(pithp_planning *g, int32_t k) {
          n = next_call(g, k, n)) {
         pithp_step *from = &g->plan->steps[n];
         const pithp_instruction *i = from->call;
-        const int64_t own = gathered_row(g, i);
-        if (!own || (row && own != row) || !is_read_flat(g, i->result, k))
+        const int64_t own = pithp_plan_gathered_row(g, i);
+        if (!own || (row && own != row) || !pithp_plan_is_read_flat(g, i->result, k))
             continue;
         row = own;
         step->gathers[step->gather_count++] = n;
@@ -191,7 +189,7 @@ bool pithp_plan_fuse_inputs(pithp_planning *g) {
     for (int64_t k = 0; k < plan->step_count && plan->runs_fused; k++) {
         const pithp_instruction *i = plan->steps[k].call;
         reduced |= i && reduces(g, i);
-        gather |= i && !plan->scheduled && gathered_row(g, i) > 0;
+        gather |= i && !plan->scheduled && pithp_plan_gathered_row(g, i) > 0;
     }
     if (!reduced && !gather)
         return true;

@@ -12,4 +12,9 @@ enum {
     PITHP_MOST_READS_TAKING = 300,
 };
 
+/* Row length of a gather, in elements; 0: it cannot run block by block. */
+int64_t pithp_plan_gathered_row(const pithp_planning *g, const pithp_instruction *i);
+/* Whether a step is the only reader of a value, and reads it elementwise. */
+bool pithp_plan_is_read_flat(const pithp_planning *g, pithp_value u, int32_t k);
+
 #endif

@@ -1,14 +1,16 @@
 /* Row-wise fusion (bands): neighbouring steps that work row by row, some of them
  * reductions of rows, run a few rows at a time: a softmax reads its operand once, and
  * values between its steps stay in cache. The order within a row is that of the steps, so
- * bits are the same.
+ * bits are the same. A band may begin with gathers that its first fused step reads.
  *
  * A band has `rows` rows of `length` elements. Its steps have as many elements, or one a
  * row, and read values of the band at the current row. */
 #include "program/plan/fuse_rows.h"
 
+#include "program/host/gather.h"
 #include "program/host/reduce.h"
 #include "program/op/thresholds.h"
+#include "program/plan/fuse_input.h"
 
 #include <string.h>
 
@@ -80,7 +82,8 @@ static size_t bytes_of(const pithp_step *step) {
     return pithp_band_args_at(memories) +
            pithp_band_aligned(fused ? sizeof(pithp_fused_args) +
                                           (size_t)memories * sizeof(char *)
-                                    : sizeof(pithp_reduce_args));
+                              : pithp_is_band_take(step) ? sizeof(pithp_index_args)
+                                                         : sizeof(pithp_reduce_args));
 }
 
 /* Whether a fused step works row by row and, unless it begins the band, reads values of
@@ -123,6 +126,22 @@ static bool fits(const band *b, int32_t k) {
     return !step->band && !step->runs_in_consumer &&
            b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members &&
            (step->kind != PITHP_STEP_FUSED ? reduction_fits(b, k) : fused_fits(b, k));
+}
+
+/* Whether step k, before the band, gathers elements for its first fused step alone. */
+static bool take_fits(const band *b, int32_t reader, int32_t k) {
+    const pithp_planning *g = b->g;
+    const pithp_step *step = &g->plan->steps[k];
+    if (step->kind != PITHP_STEP_CALL || step->band || step->runs_in_consumer)
+        return false;
+    bool before = true; /* operands are made before the band */
+    for (int o = 0; o < step->call->operand_count; o++)
+        before &= !is_made(b, pithp_operands(g->p, step->call)[o], reader);
+    const int64_t row = pithp_plan_gathered_row(g, step->call);
+    return row && b->length % row == 0 && before &&
+           step->spec->count == b->rows * b->length &&
+           pithp_plan_is_read_flat(g, step->call->result, reader) &&
+           b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members;
 }
 
 /* ---- Planning: memory ---- */
@@ -184,7 +203,8 @@ static void make_band(const band *b) {
             step[-1].fused_reduction = k;
         if (step->kind != PITHP_STEP_FUSED) {
             prolong_all(b, step->call);
-            step->produced = g->root[pithp_operands(g->p, step->call)[0]];
+            if (!pithp_is_band_take(step))
+                step->produced = g->root[pithp_operands(g->p, step->call)[0]];
         }
         for (pithp_value v = step->first; step->kind == PITHP_STEP_FUSED && v >= 0;
              v = g->next[v])
@@ -192,8 +212,8 @@ static void make_band(const band *b) {
     }
 }
 
-/* Form a band around a reduction: the step before it, if that makes its operand, and all
- * fitting steps after it. Returns the step after the band. */
+/* Form a band around a reduction: the step before it, if that makes its operand, gathers
+ * before that, and all fitting steps after it. Returns the step after the band. */
 static int32_t band_about(pithp_planning *g, int32_t k) {
     band b = {.g = g, .first = k, .end = k};
     reduces_rows(g, k, &b.rows, &b.length);
@@ -207,6 +227,11 @@ static int32_t band_about(pithp_planning *g, int32_t k) {
     while (b.end < g->plan->step_count && fits(&b, b.end));
     if (b.end - b.first < 2)
         return k + 1;
+    for (const int32_t reader = b.first;
+         b.first > 0 && g->plan->steps[reader].kind == PITHP_STEP_FUSED &&
+         take_fits(&b, reader, b.first - 1);
+         b.first--)
+        b.bytes += bytes_of(&g->plan->steps[b.first - 1]);
     make_band(&b);
     return b.end;
 }

@@ -12,8 +12,8 @@ enum {
 };
 
 /* A buffered operand or result. `external` is an external of a fused step; 0 for the
- * operand and 1 for the result of a reduction. Map-reduce code numbers the externals,
- * then the result. */
+ * operand and 1 for the result of a reduction; 0 for the result of a gather. Map-reduce
+ * code numbers the externals, then the result. */
 typedef struct pithp_band_buffered {
     uint16_t external, buffer;
 } pithp_band_buffered;
@@ -25,7 +25,8 @@ typedef struct pithp_band_buffered {
 typedef enum pithp_band_doing {
     PITHP_BAND_FUSES,
     PITHP_BAND_REDUCES,
-    PITHP_BAND_MAP_REDUCES
+    PITHP_BAND_MAP_REDUCES,
+    PITHP_BAND_TAKES
 } pithp_band_doing;
 typedef struct pithp_band_member {
     size_t bytes; /* with all that follows */
@@ -47,6 +48,11 @@ typedef struct pithp_band_args {
     _Alignas(PITHP_BAND_ALIGN) char members[PITHP_LAUNCH_ARGS - 256];
 } pithp_band_args;
 _Static_assert(sizeof(pithp_band_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
+
+/* Whether a step of a band is a gather. */
+static inline bool pithp_is_band_take(const pithp_step *step) {
+    return step->kind == PITHP_STEP_CALL && step->call->primitive == PITHP_OP_TAKE;
+}
 
 static inline size_t pithp_band_aligned(size_t bytes) {
     return (bytes + PITHP_BAND_ALIGN - 1) / PITHP_BAND_ALIGN * PITHP_BAND_ALIGN;
