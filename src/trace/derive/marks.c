@@ -3,12 +3,17 @@
 
 #include <string.h>
 
+static const char *function_of(pithp_primitive op) {
+    return op == PITHP_OP_NAME            ? "pith_name_kept"
+           : op == PITHP_OP_STOP_GRADIENT ? "pith_stop_gradient"
+                                          : "pith_non_differentiable";
+}
+
 /* name: of PITHP_OP_NAME, which marks leaves of any dtype; else NULL. */
 static const void *
 mark(pith_scope *s, const void *tree, pithp_primitive op, const char *name) {
     pithp_flat f;
-    if (pithp_tree_check(s, tree, pithp_function_of(s, "pith_stop_gradient"), "tree") !=
-            PITH_OK ||
+    if (pithp_tree_check(s, tree, function_of(op), "tree") != PITH_OK ||
         pithp_flat_make(s, &f, tree, NULL, NULL) != PITH_OK)
         return pithp_nil_for(tree);
     bool any = false;
