@@ -365,6 +365,14 @@ static pith_status tangent_parts(pithp_derivation_call *c, const void **parts) {
     return PITH_OK;
 }
 
+/* In a tuple of tangents the path of an error begins with the item. */
+static void prefix_item(const pithp_derivation_call *c, int item) {
+    char text[16];
+    snprintf(text, sizeof text, "[%d]", item);
+    if (c->selected_count > 1)
+        pithp_error_prefix(c->s, text);
+}
+
 /* Set the tangents of the inputs that a part is; values: by input of the program. */
 static pith_status read_tangent(pithp_derivation_call *c,
                                 const pithp_selected *part,
@@ -401,8 +409,10 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c) {
     if (!all || !parts || tangent_parts(c, parts) != PITH_OK)
         return NULL;
     for (int p = 0; p < c->selected_count; p++)
-        if (read_tangent(c, &c->selected[p], parts[p], by_input) != PITH_OK)
+        if (read_tangent(c, &c->selected[p], parts[p], by_input) != PITH_OK) {
+            prefix_item(c, p);
             return NULL;
+        }
     memcpy(all, c->inputs, (size_t)inputs * sizeof *all);
     int64_t n = inputs;
     for (int64_t k = 0; k < inputs; k++)
