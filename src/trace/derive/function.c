@@ -106,19 +106,30 @@ static bool contains(const char *a, const char *b) {
     return !strncmp(a, b, n) && (!b[n] || b[n] == '.' || b[n] == '[');
 }
 
+/* A path in its only spelling, and its argument. */
+typedef struct normal_path {
+    int argument;
+    const char *inside;
+} normal_path;
+
+static bool overlap(const normal_path *a, const normal_path *b) {
+    return a->argument == b->argument &&
+           (contains(a->inside, b->inside) || contains(b->inside, a->inside));
+}
+
 static pith_status check_path(pith_scope *s,
                               const char *function,
                               const pith_function *f,
-                              const char *path) {
-    int argument;
-    const char *inside = pithp_jit_path(path, f->arity, &argument);
-    if (!inside)
+                              const char *path,
+                              normal_path *normal) {
+    normal->inside = pithp_jit_path(path, f->arity, &normal->argument);
+    if (!normal->inside)
         return pithp_fail(s, PITH_E_PATH, NULL,
                           "%s: %s: the path '%s' names no argument: expected [0] to "
                           "[%d], and a path in it",
                           function, f->name, path, f->arity - 1);
-    if (*inside)
-        pith_path_normal(pithp_on_behalf(s), inside);
+    if (*normal->inside)
+        normal->inside = pith_path_normal(pithp_on_behalf(s), normal->inside);
     return s->error.code;
 }
 
@@ -126,14 +137,20 @@ static pith_status check_paths(pith_scope *s,
                                const char *function,
                                const pith_function *f,
                                const char *const *paths) {
-    if (!paths[0])
+    size_t count = 0;
+    while (paths[count])
+        count++;
+    if (!count)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: no path is selected", function,
                           f->name);
-    for (int i = 0; paths[i]; i++) {
-        if (check_path(s, function, f, paths[i]) != PITH_OK)
+    normal_path *normal = pithp_scope_allocate(s, count * sizeof *normal);
+    if (!normal)
+        return s->error.code;
+    for (size_t i = 0; i < count; i++) {
+        if (check_path(s, function, f, paths[i], &normal[i]) != PITH_OK)
             return s->error.code;
-        for (int k = 0; k < i; k++)
-            if (contains(paths[i], paths[k]) || contains(paths[k], paths[i]))
+        for (size_t k = 0; k < i; k++)
+            if (overlap(&normal[i], &normal[k]))
                 return pithp_fail(s, PITH_E_ARG, NULL,
                                   "%s: %s: the paths '%s' and '%s' select a part twice",
                                   function, f->name, paths[k], paths[i]);
