@@ -152,3 +152,52 @@ Test(conventions, products_with_zeros_are_exact, .init = open_scope) {
     IS(products, LIST(2, 0, 3), LIST(1, 20 + 600, 0));
     close_scope();
 }
+
+/* ---- Second derivatives ---- */
+
+static const pith_function *twice_of;
+static const pith_array *
+product_with(pith_scope *in, const pith_array *x, const pith_array *t) {
+    const pith_array *g = pith_call(in, pith_grad(in, twice_of, NULL), PITH_ITEMS(x));
+    return pith_sum(in, pith_mul(in, g, t), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(product_with_of, product_with, pith_array, pith_array, pith_array)
+
+/* The Hessian of f at x along t, by forward over reverse and by reverse over reverse. */
+static void hessian_is(const pith_function *f,
+                       const double x[2],
+                       const double t[2],
+                       const double wanted[2]) {
+    const pith_array *at_x = pith_array_copy(s, PITH_F64, PITH_SHAPE(2), x),
+                     *along = pith_array_copy(s, PITH_F64, PITH_SHAPE(2), t);
+    const void *both =
+        pith_call(s, pith_hessian_product(s, f, NULL), PITH_ITEMS(at_x, along));
+    pt_ok(s, both);
+    twice_of = f;
+    pith_jit_clear(rt);
+    const pith_array *reverse =
+        pith_call(s, pith_grad(s, &product_with_of, NULL), PITH_ITEMS(at_x, along));
+    pt_ok(s, reverse);
+    for (int k = 0; k < 2; k++) {
+        same(f->name, k, at(item(both, 1), k), wanted[k]);
+        same(f->name, k, at(reverse, k), wanted[k]);
+    }
+}
+#define HESSIAN_IS(name, x, t, ...)                                                      \
+    hessian_is(&name##_of, (const double[])x, (const double[])t,                         \
+               (const double[])__VA_ARGS__)
+
+CONVENTION(log_of_sum, pith_logaddexp(in, part(in, x, 0), part(in, x, 1)))
+Test(conventions, second_derivatives_of_powers, .init = open_scope) {
+    HESSIAN_IS(power, LIST(2, 0), LIST(0, 1), LIST(0.5, log(2) * log(2)));
+    HESSIAN_IS(power, LIST(2, 0), LIST(1, 0), LIST(0, 0.5));
+    HESSIAN_IS(power, LIST(0, 2), LIST(1, 0), LIST(2, 0));
+    HESSIAN_IS(power, LIST(0, 3), LIST(1, 1), LIST(0, 0));
+    close_scope();
+}
+/* Forward over reverse and reverse over reverse agree also where a rule chooses. */
+Test(conventions, second_derivatives_where_rules_choose, .init = open_scope) {
+    HESSIAN_IS(hypot_of, LIST(0, 0), LIST(1, 1), LIST(0, 0));
+    HESSIAN_IS(log_of_sum, LIST((double)INFINITY, 1), LIST(1, 1), LIST(0, 0));
+    close_scope();
+}
