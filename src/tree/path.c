@@ -489,8 +489,12 @@ static const void **find_field(const void *node,
         pithp_string_print(&name, ".%s", step->name);
         slot = slot_named(node_def, name.bytes, &begins);
     }
-    if (slot < 0)
+    if (name.failed) {
+        r->name.failed = true;
+        slot = -1;
+    } else if (slot < 0) {
         pithp_path_explain_field(why, node_def->type, name.bytes);
+    }
     pithp_string_end(&name);
     return slot < 0 ? NULL : pithp_slot(node, node_def, slot);
 }
@@ -548,11 +552,15 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
         } else {
             slot = find_slot(node, pithp_node_def_of(node), &r, &step, &why);
         }
-        if (!slot) {
+        if (!slot && !r.name.failed) {
             pithp_string_add_n(&to, path, step.end);
-            pithp_fail(s, PITH_E_PATH, to.bytes, "%s", why.bytes);
-            break;
+            if (why.failed || to.failed)
+                pithp_fail_memory(s, why.length + to.length);
+            else
+                pithp_fail(s, PITH_E_PATH, to.bytes, "%s", why.bytes);
         }
+        if (!slot)
+            break;
         node = *slot;
     }
     if (r.error || r.name.failed)

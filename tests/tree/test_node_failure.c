@@ -114,3 +114,37 @@ Test(node_failure, of_each_allocation_is_survived) {
     cr_assert_gt(f.errors, 1);
     cr_assert_gt(f.survived, 50);
 }
+
+/* ---- Parts by path ---- */
+
+/* A part that is there is found, one that is not is an error of its own. */
+static pith_status look_up(const pith_open_options *options) {
+    pith_runtime *rt = pith_open(options);
+    pith_scope *s = pith_scope_open(rt);
+    const Part *part = NULL;
+    const Whole *whole = NULL;
+    if (!pith_failed(s)) {
+        const pith_array *x = NULL;
+        pt_again(s, (x = pith_zeros(s, PITH_F64, PITH_SHAPE(4))));
+        if (!pith_failed(s))
+            pt_again(s, pith_is(Part, part = pith_freeze(s, Part, &(Part){x, NULL})));
+        if (!pith_failed(s))
+            pt_again(s, pith_is(Whole, whole = pith_freeze(s, Whole, &(Whole){x, part})));
+        if (!pith_failed(s))
+            pt_again(s, pith_tree_at(s, whole, ".parts.x"));
+    }
+    pith_status code = pith_code(s);
+    if (code == PITH_OK) {
+        cr_assert(!pith_tree_at(s, whole, ".parts.y"));
+        code = pith_code(s) == PITH_E_PATH ? PITH_OK : pith_code(s);
+    }
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(node_failure, parts_by_path_are_found_or_out_of_memory) {
+    const pt_failures f = pt_fail_each(look_up);
+    cr_assert_gt(f.errors, 1);
+}
