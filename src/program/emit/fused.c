@@ -214,14 +214,20 @@ static int32_t block_of(const pithp_step_text *x) {
     int32_t kept = 0;
     for (int k = 0; k < x->a->op_count; k++)
         kept += x->crosses[k];
-    return kept <= PITHP_SEGMENT_KEPT
-               ? PITHP_SEGMENT_BLOCK
-               : PITHP_SEGMENT_BLOCK * PITHP_SEGMENT_KEPT / kept /
-                     PITHP_FUSED_LEAST_BLOCK * PITHP_FUSED_LEAST_BLOCK;
+    if (kept <= PITHP_SEGMENT_KEPT)
+        return PITHP_SEGMENT_BLOCK;
+    const int32_t fits = PITHP_SEGMENT_BLOCK * PITHP_SEGMENT_KEPT / kept;
+    return fits < PITHP_FUSED_LEAST_BLOCK
+               ? PITHP_FUSED_LEAST_BLOCK
+               : fits / PITHP_FUSED_LEAST_BLOCK * PITHP_FUSED_LEAST_BLOCK;
 }
-_Static_assert(PITHP_SEGMENT_BLOCK *PITHP_SEGMENT_KEPT / PITHP_FUSED_OPS >=
-                   PITHP_FUSED_LEAST_BLOCK,
-               "a block is never empty");
+
+/* The share of an op in the work of a segment. */
+static int work_of(const pithp_fused_op *op) {
+    const bool is_half = pith_dtype_is_float((pith_dtype)op->dtype) &&
+                         pith_dtype_size((pith_dtype)op->dtype) == 2;
+    return is_half || pithp_op_calls_maths(op) ? PITHP_SEGMENT_CALL : 1;
+}
 
 /* Record that op k reads its operand o. */
 static void note_read(pithp_step_text *x, int k, int o) {
@@ -243,14 +249,14 @@ static void note_read(pithp_step_text *x, int k, int o) {
 void pithp_step_text_begin(pithp_step_text *x,
                            pithp_string *t,
                            const pithp_fused_step *a) {
-    int length = 0;
+    int work = 0;
     clear(x, t, a);
     for (int k = 0; k < a->op_count; k++) {
         const pithp_fused_op *op = &a->ops[k];
         const bool alone = is_scalar(op);
-        const bool ends =
-            k > 0 && (alone || is_scalar(op - 1) || length == PITHP_SEGMENT_OPS);
-        length = ends ? 1 : length + 1;
+        const bool ends = k > 0 && (alone || is_scalar(op - 1) ||
+                                    work + work_of(op) > PITHP_SEGMENT_WORK);
+        work = (ends ? 0 : work) + work_of(op);
         x->segment[k] = (int16_t)(k ? x->segment[k - 1] + ends : 0);
         for (int o = 0; o < arity_of(op); o++)
             note_read(x, k, o);
