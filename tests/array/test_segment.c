@@ -98,6 +98,44 @@ Test(segment, sums_of_long_sorted_runs_keep_the_order_of_elements) {
     pt_close(rt);
 }
 
+/* Rows of a few elements, of repeated and of invalid indices. */
+static void sum_rows(pith_scope *s, pith_dtype dtype, int width) {
+    enum { ROWS = 5000, PLACES = 37, MOST = 6 };
+    static double data[ROWS * MOST];
+    static int64_t ids[ROWS];
+    double want[PLACES * MOST] = {0}, got[PLACES * MOST];
+    for (int i = 0; i < ROWS; i++) {
+        ids[i] = i % 7 ? below(PLACES + 4) - 2 : i / 100 % PLACES; /* from -2 */
+        for (int k = 0; k < width; k++) {
+            const float x = (float)(below(2000001) - 1000000) / 7;
+            data[i * width + k] = dtype == PITH_F32 ? (double)x : (double)x / 3;
+            if (ids[i] < -PLACES || ids[i] >= PLACES)
+                continue;
+            double *sum = &want[(ids[i] < 0 ? ids[i] + PLACES : ids[i]) * width + k];
+            *sum += data[i * width + k];
+            *sum = dtype == PITH_F32 ? (double)(float)*sum : *sum;
+        }
+    }
+    const pith_array *x = pith_array_copy(s, PITH_F64, PITH_SHAPE(ROWS, width), data),
+                     *at = pith_array_copy(s, PITH_I64, PITH_SHAPE(ROWS), ids),
+                     *into = pith_zeros(s, dtype, PITH_SHAPE(PLACES, width));
+    const pith_array *sum = pith_scatter_add(s, into, at, pith_cast(s, x, dtype), NULL);
+    pt_ok(s, pith_read(s, pith_cast(s, sum, PITH_F64), got,
+                       (size_t)(PLACES * width) * sizeof *got));
+    cr_assert(!memcmp(got, want, (size_t)(PLACES * width) * sizeof *got));
+}
+Test(segment, sums_of_short_rows_keep_their_order) {
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (int width = 1; width <= 6; width++) {
+        sum_rows(s, PITH_F32, width);
+        sum_rows(s, PITH_F64, width);
+    }
+    pt_ok(s);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 Test(segment, without_rows_gives_what_changes_nothing) {
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);

@@ -178,6 +178,39 @@ static void scatter_points(pithp_isa isa,
         i += add(to, from + i * a->size, where + i, n - i, INT64_MAX);
 }
 
+/* Sums of rows of a few elements: a call for each row takes longer than its sums. */
+#define SUMS_OF_ROWS(dt, width)                                                          \
+    static void add_rows_##dt##_##width(char *to, const char *from,                      \
+                                        const int64_t *where, int64_t n) {               \
+        const dt *x = (const void *)from;                                                \
+        for (int64_t i = 0; i < n; i++, x += width) {                                    \
+            if (where[i] < 0)                                                            \
+                continue;                                                                \
+            dt *d = (dt *)(void *)to + where[i] * width;                                 \
+            _Pragma("GCC unroll 4") for (int k = 0; k < width; k++) d[k] += x[k];        \
+        }                                                                                \
+    }
+SUMS_OF_ROWS(f32, 2)
+SUMS_OF_ROWS(f32, 3)
+SUMS_OF_ROWS(f32, 4)
+SUMS_OF_ROWS(f64, 2)
+SUMS_OF_ROWS(f64, 3)
+SUMS_OF_ROWS(f64, 4)
+
+typedef void (*row_sums)(char *to, const char *from, const int64_t *where, int64_t n);
+#define WIDTHS(dt)                                                                       \
+    { [2] = add_rows_##dt##_2, [3] = add_rows_##dt##_3, [4] = add_rows_##dt##_4 }
+enum { NARROW = 4 };
+static const row_sums sums_of_rows[PITH_DTYPE_COUNT][NARROW + 1] =
+    {[PITH_F32] = WIDTHS(f32), [PITH_F64] = WIDTHS(f64)};
+
+/* The sums for rows of `inner` elements, or NULL. */
+static row_sums row_sums_of(const pithp_index_args *a) {
+    return a->combine == PITHP_OP_ADD && a->inner <= NARROW
+               ? sums_of_rows[a->dtype][a->inner]
+               : NULL;
+}
+
 /* n rows of `width` elements, at a distance of `inner` on both sides. */
 static void scatter_rows(pithp_isa isa,
                          const pithp_index_args *a,
@@ -187,8 +220,11 @@ static void scatter_rows(pithp_isa isa,
                          int64_t n,
                          int64_t width) {
     const int64_t bytes = a->inner * a->size;
+    const row_sums sums = width == a->inner ? row_sums_of(a) : NULL;
     if (a->inner == 1) {
         scatter_points(isa, a, to, from, where, n, true);
+    } else if (sums) {
+        sums(to, from, where, n);
     } else if (a->combine == PITHP_OP_WHERE) {
         for (int64_t i = 0; i < n; i++)
             if (where[i] >= 0)
