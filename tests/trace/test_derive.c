@@ -615,3 +615,19 @@ Test(derive, zeros_are_strong_if_asked, .init = open_scope) {
     }
     close_scope();
 }
+
+/* The sum of the entries of a product of three matrices. */
+static const pith_array *products(pith_scope *in, const pith_array *x) {
+    const pith_array *y = pith_matmul(in, pith_matmul(in, x, x), x);
+    return pith_sum(in, pith_square(in, y), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(products_of, products, pith_array, pith_array)
+
+Test(derive, gradients_of_products_move_no_matrix, .init = open_scope) {
+    const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(5, 5));
+    const void *given[] = {x};
+    const char *text = pith_program_text(s, pith_grad(s, &products_of, NULL), 1, given);
+    pt_ok(s, text);
+    cr_assert(strstr(text, "dot_general") && !strstr(text, "transpose"), "%s", text);
+    close_scope();
+}

@@ -180,9 +180,9 @@ static int free_dimensions(const pithp_dot_params *p, int side, int rank, int8_t
     return count;
 }
 
-/* The cotangent contracts with the free dimensions of the other operand. What comes out
- * has the batch, the operand's free and the other's contracted dimensions, in an order
- * that a transposition mends. */
+/* The cotangent contracts with the free dimensions of the other operand. The result has
+ * the batch, the operand's free and the other's contracted dimensions. The operands are
+ * in the order that gives the cotangent of a matrix without a transposition. */
 RULE(product) {
     const pithp_dot_params *p = c->i->params;
     const pith_spec *mine = spec_of(c, k), *other = spec_of(c, 1 - k);
@@ -191,14 +191,14 @@ RULE(product) {
     const int other_count = free_dimensions(p, 1 - k, other->rank, other_free);
     pithp_dot_params dot = {.contracts = other_count, .batches = p->batches};
     for (int n = 0; n < other_count; n++) {
-        dot.contract[0][n] = (int8_t)(p->batches + n + (k ? 0 : my_count));
-        dot.contract[1][n] = other_free[n];
+        dot.contract[k][n] = (int8_t)(p->batches + n + (k ? 0 : my_count));
+        dot.contract[1 - k][n] = other_free[n];
     }
     for (int n = 0; n < p->batches && n < PITHP_MAX_RANK; n++) { /* as compilers know */
-        dot.batch[0][n] = (int8_t)n;
-        dot.batch[1][n] = p->batch[1 - k][n];
+        dot.batch[k][n] = (int8_t)n;
+        dot.batch[1 - k][n] = p->batch[1 - k][n];
     }
-    const pithp_value operands[2] = {ct, c->operands[1 - k]};
+    const pithp_value operands[2] = {k ? c->operands[0] : ct, k ? ct : c->operands[1]};
     const pithp_value v = pithp_derive_call(d, PITHP_OP_DOT_GENERAL, 2, operands, &dot);
     /* the other's remaining dimensions are its contracted ones in ascending order */
     pithp_transpose_params order = {{0}};
@@ -206,7 +206,8 @@ RULE(product) {
     for (int n = 0; n < p->batches; n++)
         order.permutation[p->batch[k][n]] = next++;
     for (int n = 0; n < my_count; n++)
-        order.permutation[my_free[n]] = next++;
+        order.permutation[my_free[n]] = (k ? p->contracts : 0) + next++;
+    next = p->batches + (k ? 0 : my_count);
     for (int n = 0; n < other->rank; n++)
         for (int i = 0; i < p->contracts; i++)
             if (p->contract[1 - k][i] == n)
