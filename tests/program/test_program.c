@@ -337,6 +337,10 @@ Test(program, rules_of_algebra_apply) {
     expect_text(after(&b, op(&b, PITHP_OP_SUB, squared, nil, NULL), passes), only_square);
     expect_text(after(&b, op(&b, PITHP_OP_ADD, i, number(&b, PITH_I32, 0), NULL), passes),
                 nothing_i);
+    const pithp_value same =
+        op(&b, PITHP_OP_MUL, one, x, NULL); /* but a signalling NaN */
+    expect_text(after(&b, op(&b, PITHP_OP_SUB, same, x, NULL), passes),
+                INPUT "  %2 = sub %0, %0 : f64[8]\n  return %2\n}\n");
     expect_text(after(&b,
                       op(&b, PITHP_OP_NEG, op(&b, PITHP_OP_NEG, x, -1, NULL), -1, NULL),
                       passes),
@@ -367,6 +371,8 @@ Test(program, what_would_change_a_bit_stays) {
     const pithp_value stays[] = {
         op(&b, PITHP_OP_ADD, squared, number(&b, PITH_F64, 0), NULL), /* -0 */
         op(&b, PITHP_OP_MUL, x, number(&b, PITH_F64, 1), NULL),       /* signalling NaN */
+        op(&b, PITHP_OP_MAX, op(&b, PITHP_OP_MUL, x, number(&b, PITH_F64, 1), NULL),
+           squared, NULL),                                            /* the same */
         op(&b, PITHP_OP_MUL, squared, number(&b, PITH_F64, 0), NULL), /* NaN, infinity */
         cast(&b, cast(&b, i, PITH_F32), PITH_I32),                    /* rounds */
         cast(&b, cast(&b, i, PITH_F64), PITH_I8),                     /* saturates */

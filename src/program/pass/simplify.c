@@ -5,7 +5,8 @@
  *      x, for integers and bool.
  *   2. x * 1, x / 1, x - 0, x + (-0) are x, for f32 and f64, where x is the result of
  *      arithmetic: then it is no signalling NaN, which arithmetic would make quiet.
- *      x + 0 is not x: it is 0 where x is -0.
+ *      x + 0 is not x: it is 0 where x is -0. For any x, arithmetic on one of them is
+ *      arithmetic on x, since it makes NaN quiet itself.
  *   3. -(-x), ~~x, !!x (of bool), |-x| and ||x|| (of f32, f64 and signed integers).
  *   4. min(x, x), max(x, x), x & x, x | x are x.
  *   5. where(c, x, y) is x or y where c is known, and x where y is x.
@@ -116,8 +117,29 @@ static bool give(const pithp_program *p,
     return true;
 }
 
+/* The operand x of v = `x op c` with a neutral c, or v itself. */
+static pithp_value without_neutral(const pithp_program *p, pithp_value v) {
+    const pithp_instruction *i = pithp_maker(p, v);
+    if (!i || i->operand_count != 2 || !pithp_is_elementwise(i->primitive))
+        return v;
+    const pithp_value *of = pithp_operands(p, i);
+    const bool exchange = pithp_op_has(i->primitive, PITHP_TRAIT_COMMUTATIVE);
+    for (int k = 0; k < 1 + exchange; k++)
+        if (is_neutral(p, i->primitive, of[1 - k]) &&
+            pithp_value_spec(p, of[k]) == pithp_value_spec(p, v))
+            return of[k];
+    return v;
+}
+
 static bool
 simplify_binary(const pithp_program *p, pithp_proposal *call, pithp_value *same) {
+    if (pithp_op_has(call->primitive, PITHP_TRAIT_QUIET) && !is_half(call->spec->dtype)) {
+        const pithp_value a = without_neutral(p, call->operands[0]),
+                          b = without_neutral(p, call->operands[1]);
+        call->new_operands[0] = a;
+        call->new_operands[1] = b;
+        call->operands = call->new_operands;
+    }
     const pithp_value x = call->operands[0], y = call->operands[1];
     const pith_dtype dtype = pithp_value_spec(p, x)->dtype;
     const bool exchange = pithp_op_has(call->primitive, PITHP_TRAIT_COMMUTATIVE);
