@@ -239,10 +239,19 @@ pithp_value pithp_derive_indexed(pithp_derivation *d,
     return pithp_derive_call(d, op, arrays + 1 + (last != PITHP_ABSENT), operands, &p);
 }
 
+/* The sum of negative updates is 0 minus that of the updates, bit for bit: a sum that
+ * begins with 0 is never -0. The smaller array changes its sign. */
 RULE(take) {
-    const pithp_value zeros = pithp_derive_zeros(d, spec_of(c, k));
-    return pithp_derive_indexed(d, c, c->i->operand_count - 1, PITHP_OP_SCATTER_ADD,
-                                zeros, ct);
+    const pith_spec *spec = spec_of(c, k);
+    const pithp_instruction *made = pithp_maker(d->to, ct);
+    const bool negative = made && made->primitive == PITHP_OP_NEG &&
+                          pithp_value_spec(d->to, ct)->count > spec->count;
+    const pithp_value zeros = pithp_derive_zeros(d, spec),
+                      updates = negative ? pithp_operands(d->to, made)[0] : ct;
+    const pithp_value sum = pithp_derive_indexed(d, c, c->i->operand_count - 1,
+                                                 PITHP_OP_SCATTER_ADD, zeros, updates);
+    return negative ? pithp_derive_2(d, PITHP_OP_SUB, pithp_derive_number(d, 0), sum)
+                    : sum;
 }
 
 RULE(scatter_add) {
