@@ -119,30 +119,29 @@ pith_status pithp_copies_add(pithp_copies *p,
     return PITH_OK;
 }
 
-pith_status
-pithp_copies_add_move(pithp_copies *p, const char *name, const pithp_move *move) {
-    pithp_move m;
+pith_status pithp_copies_add_move(pithp_copies *p, const char *name, pithp_move *m) {
     int64_t outer = 1;
-    pithp_move_simplify(&m, move);
-    const int last = m.rank - 1;
+    pithp_move_simplify(m);
+    const int last = m->rank - 1;
     for (int d = 0; d < last - 1; d++)
-        outer *= m.shape[d];
-    if (m.to_stride[last] != m.size || m.from_stride[last] != m.size ||
+        outer *= m->shape[d];
+    if (m->to_stride[last] != m->size || m->from_stride[last] != m->size ||
         outer > PITHP_COPY_MANY_COPIES) {
         const pithp_sink sink = pithp_scope_sink(p->s);
-        return pithp_launch_move(&sink, name, move);
+        return pithp_launch_move(&sink, name, m);
     }
-    const int64_t rows = last > 0 ? m.shape[last - 1] : 1;
+    const int64_t rows = last > 0 ? m->shape[last - 1] : 1;
     for (int64_t i = 0; i < outer; i++) {
         int64_t rest = i, to = 0, from = 0;
         for (int d = last - 2; d >= 0; d--) {
-            to += rest % m.shape[d] * m.to_stride[d];
-            from += rest % m.shape[d] * m.from_stride[d];
-            rest /= m.shape[d];
+            to += rest % m->shape[d] * m->to_stride[d];
+            from += rest % m->shape[d] * m->from_stride[d];
+            rest /= m->shape[d];
         }
-        const pith_status rc = pithp_copies_add(
-            p, m.to + to, m.from + from, rows, m.shape[last] * m.size,
-            last > 0 ? m.to_stride[last - 1] : 0, last > 0 ? m.from_stride[last - 1] : 0);
+        const pith_status rc = pithp_copies_add(p, m->to + to, m->from + from, rows,
+                                                m->shape[last] * m->size,
+                                                last > 0 ? m->to_stride[last - 1] : 0,
+                                                last > 0 ? m->from_stride[last - 1] : 0);
         if (rc != PITH_OK)
             return rc;
     }

@@ -22,10 +22,9 @@ pith_status pithp_copies_add(pithp_copies *p,
                              int64_t row_bytes,
                              int64_t to_pitch,
                              int64_t from_pitch);
-/* Add a strided move as copies of rows. A move that needs too many of them runs at once,
- * in a launch of its own. */
-pith_status
-pithp_copies_add_move(pithp_copies *p, const char *name, const pithp_move *move);
+/* Add a strided move, which is simplified, as copies of rows. A move that needs too many
+ * of them runs at once, in a launch of its own. */
+pith_status pithp_copies_add_move(pithp_copies *p, const char *name, pithp_move *move);
 /* Run all copies of the list; their destinations do not overlap. */
 pith_status pithp_copies_run(pithp_copies *p, const char *name);
 void pithp_copies_end(pithp_copies *p);

@@ -187,12 +187,11 @@ static const pithp_host_loop rows_loops[PITHP_ISA_COUNT] = {move_rows};
 static const pithp_host_loop tiles_loops[PITHP_ISA_COUNT] = {move_tiles};
 static const pithp_host_loop fill_loops[PITHP_ISA_COUNT] = {fill};
 
-void pithp_move_simplify(pithp_move *to, const pithp_move *m) {
-    int64_t *const stride[] = {to->to_stride, to->from_stride};
-    *to = *m;
-    to->rank = pithp_coalesce(to->rank, to->shape, 2, stride, 0, NULL);
-    if (to->shape[0] == 1) /* a single element */
-        to->to_stride[0] = to->from_stride[0] = to->size;
+void pithp_move_simplify(pithp_move *m) {
+    int64_t *const stride[] = {m->to_stride, m->from_stride};
+    m->rank = pithp_coalesce(m->rank, m->shape, 2, stride, 0, NULL);
+    if (m->shape[0] == 1) /* a single element */
+        m->to_stride[0] = m->from_stride[0] = m->size;
 }
 
 /* Whether tiles pay off. If so, moves the dimension that is contiguous in `from` to the
@@ -221,9 +220,9 @@ static bool make_tiled(pithp_move *m) {
 
 pith_status
 pithp_launch_move(const pithp_sink *sink, const char *name, const pithp_move *move) {
-    pithp_move m;
+    pithp_move m = *move;
     int64_t count = 1;
-    pithp_move_simplify(&m, move);
+    pithp_move_simplify(&m);
     for (int d = 0; d < m.rank; d++)
         count *= m.shape[d];
     if (count == 0)

@@ -18,7 +18,7 @@ typedef struct pithp_move {
 
 /* Coalesce: drop extents of 1 and merge neighbours that both sides access as one
  * dimension; the rank is at least 1. */
-void pithp_move_simplify(pithp_move *to, const pithp_move *move);
+void pithp_move_simplify(pithp_move *move);
 /* Copy all elements; the two views do not overlap. */
 pith_status
 pithp_launch_move(const pithp_sink *sink, const char *name, const pithp_move *move);

@@ -71,42 +71,6 @@ static void gather(void *to, const char *from, int32_t size, int64_t stride, int
         repeat(to, from, size, stride, 1, n);
 }
 
-int pithp_coalesce(int rank,
-                   int64_t *shape,
-                   int walks,
-                   int64_t *const *stride,
-                   unsigned cut,
-                   int *to) {
-    int count = 0;
-    for (int d = 0; d < rank; d++) {
-        const int64_t extent = shape[d];
-        if (to)
-            to[d] = -1;
-        if (extent == 1)
-            continue;
-        bool joins = count > 0 && !(cut >> d & 1);
-        for (int k = 0; k < walks && joins; k++)
-            joins = stride[k][count - 1] == stride[k][d] * extent;
-        const int at = joins ? count - 1 : count++;
-        shape[at] = joins ? shape[at] * extent : extent;
-        for (int k = 0; k < walks; k++)
-            stride[k][at] = stride[k][d];
-        if (to)
-            to[d] = at;
-    }
-    for (int d = count; d < rank; d++) {
-        shape[d] = 0;
-        for (int k = 0; k < walks; k++)
-            stride[k][d] = 0;
-    }
-    if (count == 0) {
-        shape[count++] = 1;
-        for (int k = 0; k < walks; k++)
-            stride[k][0] = 0;
-    }
-    return count;
-}
-
 void pithp_broadcast_strides(int rank,
                              int64_t *stride,
                              int operand_rank,
