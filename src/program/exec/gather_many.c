@@ -53,16 +53,21 @@ static void gather_elements(const pithp_cuda_gather_many_args *a,
                             const int64_t *where,
                             int64_t begin,
                             int64_t end) {
-    int64_t row = begin / p->inner, column = begin % p->inner;
-    for (int64_t i = begin; i < end; row++, column = 0) {
+    const int64_t row = begin / p->inner;
+    int64_t column = begin % p->inner, k = row % a->positions; /* no division per row */
+    int64_t outer = row / a->positions * p->extent;
+    for (int64_t i = begin; i < end; column = 0) {
         const int64_t left = p->inner - column, n = left < end - i ? left : end - i;
-        const int64_t at = where[row % a->positions];
-        const int64_t from = (row / a->positions * p->extent + at) * p->inner + column;
+        const int64_t at = where[k], from = (outer + at) * p->inner + column;
         if (at < 0)
             fill_row(p->to + i * p->size, p, n);
         else
             memcpy(p->to + i * p->size, p->from + from * p->size, (size_t)(n * p->size));
         i += n;
+        if (++k == a->positions) {
+            k = 0;
+            outer += p->extent;
+        }
     }
 }
 
