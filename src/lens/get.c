@@ -111,8 +111,17 @@ static inline const void *look_straight(const pithp_lens_part *path, const void 
     return node;
 }
 
-const void *pith_lens_get(pith_scope *s, const pith_lens *lens, const void *root) {
+/* Not inline, so that a direct lens needs few registers. */
+static __attribute__((noinline)) const void *
+look_checked(pith_scope *s, const pith_lens *lens, const void *root) {
     static const char function[] = "pith_lens_get";
+    if (pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
+        pithp_lens_check_root(s, lens, root, function) != PITH_OK)
+        return NULL;
+    return pithp_lens_look(s, lens->parts, lens->part_count, root);
+}
+
+const void *pith_lens_get(pith_scope *s, const pith_lens *lens, const void *root) {
     if (PITHP_UNLIKELY(!pithp_enter(s)))
         return NULL;
     if (PITHP_LIKELY(pithp_lens_is_direct(s, lens, root))) {
@@ -120,8 +129,5 @@ const void *pith_lens_get(pith_scope *s, const pith_lens *lens, const void *root
         if (PITHP_LIKELY(found != NULL))
             return found;
     }
-    if (pithp_lens_check(s, lens, function, "lens") != PITH_OK ||
-        pithp_lens_check_root(s, lens, root, function) != PITH_OK)
-        return NULL;
-    return pithp_lens_look(s, lens->parts, lens->part_count, root);
+    return look_checked(s, lens, root);
 }
