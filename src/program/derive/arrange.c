@@ -1,6 +1,8 @@
 /* Nested programs made from others. */
 #include "program/derive/arrange.h"
 
+#include <string.h>
+
 bool pithp_arrange_begin(pithp_arrangement *a,
                          pith_scope *s,
                          const pithp_program *p,
@@ -16,6 +18,7 @@ bool pithp_arrange_begin(pithp_arrangement *a,
     a->outputs = (pithp_chosen *)(void *)memory;
     a->inputs = (int64_t *)(void *)(a->outputs + outputs);
     a->specs = (const pith_spec **)(void *)(a->inputs + p->input_count);
+    memset(a->inputs, 0xFF, (size_t)p->input_count * sizeof *a->inputs);
     return true;
 }
 
@@ -52,7 +55,11 @@ static bool add_values(pithp_arrangement *a, pithp_program *to, pithp_value *mem
     for (int64_t k = 0; k < a->input_count && fine; k++)
         fine = (all[k] = pithp_program_input(a->s, to, a->specs[k])) >= 0;
     for (int64_t k = 0; k < p->input_count; k++)
-        in[k] = all[a->inputs[k]];
+        if (a->inputs[k] >= 0)
+            in[k] = all[a->inputs[k]];
+        else if (fine)
+            fine =
+                (in[k] = pithp_derive_zeros(&d, pithp_value_spec(p, p->inputs[k]))) >= 0;
     fine = fine && pithp_program_inline(a->s, to, p, in, out);
     for (int64_t k = 0; k < a->output_count && fine; k++) {
         const pithp_value v = output_of(&d, &a->outputs[k], all, out);

@@ -17,7 +17,7 @@ typedef struct pithp_arrangement {
     const pithp_program *p;
     int64_t input_count, output_count;
     const pith_spec **specs; /* of each input */
-    int64_t *inputs;         /* of each input of p: its number among the inputs */
+    int64_t *inputs; /* of each input of p: its number among the inputs; -1: zeros */
     pithp_chosen *outputs;
 } pithp_arrangement;
 

@@ -57,6 +57,15 @@ bool pithp_program_moves(pith_scope *s,
                          const bool *inputs,
                          bool *outputs);
 
+/* pithp_program_transpose with sums, so that cotangents from iterations are added one by
+ * one: after the cotangents of outputs, the result has an input for each input of linear
+ * that `sums` marks, and the cotangent of this one is added to it. sums: marked inputs;
+ * NULL: none. */
+pithp_program *pithp_transpose_onto(pith_scope *s,
+                                    const pithp_program *linear,
+                                    const bool *marks,
+                                    const bool *sums,
+                                    bool *reaches);
 /* Add the transpose of control flow, and the cotangents of its operands to those of the
  * values of c->from. False sets the error. */
 bool pithp_transpose_control(pithp_derivation *d,

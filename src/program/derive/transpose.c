@@ -8,6 +8,8 @@
 typedef struct transposition {
     pithp_derivation d;
     const pithp_program *from;
+    const bool
+        *sums; /* inputs whose cotangent begins as an input of the result; or NULL */
     bool *linear;
     pithp_value *names;      /* of values that depend on no tangent: their copies */
     pithp_value *cotangents; /* of linear values: the sum so far, or PITHP_ABSENT */
@@ -170,7 +172,8 @@ static bool begin(transposition *t, const bool *marks) {
     return fine;
 }
 
-/* One cotangent for each output; an output may be a value that others are too. */
+/* One cotangent for each output; an output may be a value that others are too. Then the
+ * sums, which other cotangents are added to. */
 static bool add_cotangents(transposition *t) {
     const pithp_program *p = t->from;
     const pithp_value first = (pithp_value)t->d.to->value_count;
@@ -178,12 +181,23 @@ static bool add_cotangents(transposition *t) {
     for (int64_t k = 0; k < t->output_count && fine; k++)
         fine =
             pithp_program_input(t->d.s, t->d.to, pithp_value_spec(p, p->outputs[k])) >= 0;
+    for (int64_t k = 0; t->sums && k < p->input_count && fine; k++) {
+        const pithp_value v = p->inputs[k];
+        if (t->sums[k])
+            fine = (t->cotangents[v] = pithp_program_input(t->d.s, t->d.to,
+                                                           pithp_value_spec(p, v))) >= 0;
+    }
     for (int64_t k = t->output_count; k-- > 0 && fine;) {
         pithp_value *ct = &t->cotangents[p->outputs[k]];
         if (t->linear[p->outputs[k]])
             fine = (*ct = pithp_derive_sum(&t->d, *ct, first + (pithp_value)k)) != -1;
     }
     return fine;
+}
+
+/* A sum that nothing was added to. A cotangent of an output alone is no sum. */
+static bool is_input(const transposition *t, pithp_value ct) {
+    return t->d.to->values[ct].origin == PITHP_FROM_INPUT;
 }
 
 static bool run(transposition *t, const bool *marks, bool *reaches) {
@@ -195,8 +209,8 @@ static bool run(transposition *t, const bool *marks, bool *reaches) {
     t->d.to->remat = (pithp_remat){0};
     for (int64_t k = 0; k < p->input_count && fine; k++) {
         const pithp_value ct = marks[k] ? t->cotangents[p->inputs[k]] : PITHP_ABSENT;
-        reaches[k] = ct >= 0;
-        fine = ct < 0 || pithp_program_output(t->d.s, t->d.to, ct);
+        reaches[k] = ct >= 0 && !(t->sums && t->sums[k] && is_input(t, ct));
+        fine = !reaches[k] || pithp_program_output(t->d.s, t->d.to, ct);
     }
     return fine;
 }
@@ -225,18 +239,12 @@ static bool add_watches(transposition *t, pithp_derive_watches *watches) {
     return fine;
 }
 
-pithp_program *pithp_program_transpose(pith_scope *s,
-                                       const pithp_program *linear,
-                                       const bool *marks,
-                                       bool *reaches) {
-    return pithp_program_transpose_watched(s, linear, marks, reaches, NULL);
-}
-
-pithp_program *pithp_program_transpose_watched(pith_scope *s,
-                                               const pithp_program *linear,
-                                               const bool *marks,
-                                               bool *reaches,
-                                               pithp_derive_watches *watches) {
+static pithp_program *transpose(pith_scope *s,
+                                const pithp_program *linear,
+                                const bool *marks,
+                                const bool *sums,
+                                bool *reaches,
+                                pithp_derive_watches *watches) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
     const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
@@ -248,6 +256,7 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
     }
     transposition t = {.d = {.s = s, .to = pithp_program_make(s)},
                        .from = linear,
+                       .sums = sums,
                        .names = memory,
                        .cotangents = memory + n,
                        .operands = memory + 2 * n,
@@ -266,4 +275,27 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
     }
     pithp_program_release(t.d.to);
     return NULL;
+}
+
+pithp_program *pithp_program_transpose(pith_scope *s,
+                                       const pithp_program *linear,
+                                       const bool *marks,
+                                       bool *reaches) {
+    return transpose(s, linear, marks, NULL, reaches, NULL);
+}
+
+pithp_program *pithp_program_transpose_watched(pith_scope *s,
+                                               const pithp_program *linear,
+                                               const bool *marks,
+                                               bool *reaches,
+                                               pithp_derive_watches *watches) {
+    return transpose(s, linear, marks, NULL, reaches, watches);
+}
+
+pithp_program *pithp_transpose_onto(pith_scope *s,
+                                    const pithp_program *linear,
+                                    const bool *marks,
+                                    const bool *sums,
+                                    bool *reaches) {
+    return transpose(s, linear, marks, sums, reaches, NULL);
 }

@@ -36,6 +36,16 @@ static bool has_cotangent(const turning *t) {
     return any;
 }
 
+static bool is_in(const turning *t, int g, int k) {
+    const pithp_operand_group *group = &t->r.groups[g];
+    return k >= group->first && k < group->first + group->count;
+}
+
+/* Whether the cotangent of an operand is a sum over iterations. */
+static bool has_sum(const turning *t, int k) {
+    return t->i->primitive == PITHP_OP_SCAN && is_in(t, PITHP_SCAN_CONSTANTS, k);
+}
+
 /* Transpose the programs. Carries are linear whatever they begin as, without the one that
  * counts in a while. */
 static bool transpose_programs(turning *t) {
@@ -44,13 +54,17 @@ static bool transpose_programs(turning *t) {
         t->marks[t->r.carries.first + k] = k >= counts;
     for (int b = counts; b < t->i->program_count; b++) {
         const pithp_program *p = t->i->programs[b];
-        bool *marks = pithp_scope_allocate(t->d->s, 2 * (size_t)p->input_count + 1);
+        const size_t n = (size_t)p->input_count;
+        bool *marks = pithp_scope_allocate(t->d->s, 3 * n + 1), *sums = marks + 2 * n;
         if (!marks)
             return false;
-        for (int64_t k = 0; k < p->input_count; k++)
-            marks[k] = t->marks[pithp_region_operand(&t->r, b, (int)k)];
-        t->inputs[b] = marks + p->input_count;
-        t->programs[b] = pithp_program_transpose(t->d->s, p, marks, t->inputs[b]);
+        for (int k = 0; k < p->input_count; k++) {
+            const int operand = pithp_region_operand(&t->r, b, k);
+            marks[k] = t->marks[operand];
+            sums[k] = marks[k] && has_sum(t, operand);
+        }
+        t->inputs[b] = marks + n;
+        t->programs[b] = pithp_transpose_onto(t->d->s, p, marks, sums, t->inputs[b]);
         if (!t->programs[b])
             return false;
         for (int64_t k = 0; k < p->input_count; k++)
@@ -128,34 +142,29 @@ static bool turn_cond(turning *t, pithp_value *list, pithp_program **programs) {
 
 /* ---- scan ---- */
 
-static bool is_in(const turning *t, int g, int k) {
-    const pithp_operand_group *group = &t->r.groups[g];
-    return k >= group->first && k < group->first + group->count;
-}
-
 /* The body: known constants; cotangents of carries, sums for constants; known elements of
  * xs, cotangents of outputs. */
 static pithp_program *turned_body(const turning *t) {
     const pithp_program *from = t->programs[0], *body = t->i->programs[0];
     const int carries = t->r.carries.count, n = t->i->operand_count;
     const int64_t outs = body->output_count;
-    int64_t known = 0, sums = 0;
+    int64_t known = 0, next = 0, sums;
     pithp_arrangement a;
     for (int k = 0; k < n; k++)
         known += !t->marks[k];
+    sums = known + outs;
     if (!pithp_arrange_begin(&a, t->d->s, from, from->input_count + n, 2 * (int64_t)n))
         return NULL;
-    int64_t next = 0;
     for (int k = 0; k < n; k++)
         if (is_in(t, PITHP_SCAN_CONSTANTS, k) && !t->marks[k])
             pithp_arrange_input(&a, pithp_value_spec(body, body->inputs[k]), next++);
     for (int k = 0; k < carries; k++)
         pithp_arrange_input(&a, pithp_value_spec(body, body->outputs[k]), known + k);
     for (int k = 0; k < n; k++)
-        if (is_in(t, PITHP_SCAN_CONSTANTS, k) && t->reaches[k]) {
-            const int64_t at =
-                pithp_arrange_input(&a, pithp_value_spec(body, body->inputs[k]), -1);
-            sums = sums ? sums : at;
+        if (is_in(t, PITHP_SCAN_CONSTANTS, k) && t->marks[k]) {
+            if (t->reaches[k])
+                pithp_arrange_input(&a, pithp_value_spec(body, body->inputs[k]), sums);
+            sums++;
         }
     for (int k = 0; k < n; k++)
         if (is_in(t, PITHP_SCAN_XS, k) && !t->marks[k])
@@ -169,11 +178,32 @@ static pithp_program *turned_body(const turning *t) {
     }
     for (int k = 0; k < n; k++)
         if (is_in(t, PITHP_SCAN_CONSTANTS, k) && t->reaches[k])
-            pithp_arrange_sum(&a, output_for(t, 0, k), sums++);
+            pithp_arrange_output(&a, output_for(t, 0, k), NULL);
     for (int k = 0; k < n; k++)
         if (is_in(t, PITHP_SCAN_XS, k) && t->reaches[k])
             pithp_arrange_output(&a, output_for(t, 0, k), NULL);
     return pithp_arrange(&a);
+}
+
+/* The sum for a constant begins at the cotangent so far, unless another sum does. */
+static bool begins(const turning *t, int k) {
+    const pithp_value *of = pithp_operands(t->c->from, t->i);
+    bool first = t->cotangents[of[k]] != PITHP_ABSENT;
+    for (int j = 0; j < k; j++)
+        first &= !(has_sum(t, j) && t->reaches[j] && of[j] == of[k]);
+    return first;
+}
+
+static pithp_value first_sum(const turning *t, int k) {
+    return begins(t, k) ? t->cotangents[pithp_operands(t->c->from, t->i)[k]]
+                        : pithp_derive_zeros(t->d, operand_spec(t, k));
+}
+
+static bool take_sum(turning *t, int k, pithp_value sum) {
+    if (!begins(t, k))
+        return give(t, k, sum);
+    t->cotangents[pithp_operands(t->c->from, t->i)[k]] = sum;
+    return true;
 }
 
 static bool turn_scan(turning *t, pithp_value *list, pithp_program **programs) {
@@ -188,7 +218,7 @@ static bool turn_scan(turning *t, pithp_value *list, pithp_program **programs) {
         list[count++] = cotangent(t, k);
     for (int k = 0; k < n; k++)
         if (is_in(t, PITHP_SCAN_CONSTANTS, k) && t->reaches[k])
-            list[count++] = pithp_derive_zeros(t->d, operand_spec(t, k));
+            list[count++] = first_sum(t, k);
     loop.carries = count - loop.constants;
     for (int k = 0; k < n; k++)
         if (is_in(t, PITHP_SCAN_XS, k) && !t->marks[k])
@@ -206,7 +236,7 @@ static bool turn_scan(turning *t, pithp_value *list, pithp_program **programs) {
     for (int g = PITHP_SCAN_CONSTANTS; g <= PITHP_SCAN_XS && fine; g++)
         for (int k = 0; k < n && fine; k++)
             if (g != PITHP_SCAN_CARRIES && is_in(t, g, k) && t->reaches[k])
-                fine = give(t, k, next++);
+                fine = has_sum(t, k) ? take_sum(t, k, next++) : give(t, k, next++);
     for (int k = 0; k < carries && fine; k++) {
         const int operand = t->r.carries.first + k;
         fine = t->c->operands[operand] != PITHP_ABSENT || /* zeros: known */
