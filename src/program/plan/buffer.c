@@ -93,6 +93,19 @@ static bool place_value(workspace *w, pithp_value v) {
     return at >= 0;
 }
 
+/* Results that later steps read, or those that none does: their memory is at the end, and
+ * leaves no gap below what stays. */
+static bool place_results_of(workspace *w, int32_t number, bool unused) {
+    const pithp_step *step = &w->g->plan->steps[number];
+    for (int k = 0; k < step->call->result_count; k++) {
+        const pithp_value v = step->call->result + k;
+        if (v != step->unmaterialised && (w->g->last_use[v] <= number) == unused &&
+            !place_value(w, v))
+            return false;
+    }
+    return true;
+}
+
 static bool place_step(workspace *w, int32_t number) {
     pithp_step *step = &w->g->plan->steps[number];
     if (number >= w->apart) /* concurrent steps share no memory */
@@ -104,9 +117,8 @@ static bool place_step(workspace *w, int32_t number) {
                 return false;
         return true;
     }
-    for (int k = 0; k < step->call->result_count; k++)
-        if (step->call->result + k != step->unmaterialised &&
-            !place_value(w, step->call->result + k))
+    for (int unused = 0; unused < 2; unused++)
+        if (!place_results_of(w, number, unused))
             return false;
     if (step->temporary_bytes) {
         step->temporary = take_piece(w, (int32_t)w->g->p->value_count + number,
