@@ -34,6 +34,12 @@ typedef struct pith_loop_options {
     int64_t most PITH_DEFAULT;
     /** pith_fori_with: name of the record, as in pith_record_options; copied. */
     const char *name PITH_DEFAULT;
+    /** Most bytes that are kept for the backward half of a derivative of this loop.
+     * Carries are kept for some steps, and the steps between them are computed again, as
+     * often as the budget needs. Results and derivatives have the same bits. What one
+     * step needs is not counted. 0: no limit. A derivative with a budget that is too
+     * small is PITH_E_MEMORY, with the least that is enough. */
+    size_t kept_bytes PITH_DEFAULT;
 } pith_loop_options;
 
 /** Options of pith_while_recorded. */
@@ -165,12 +171,13 @@ PITH_API const void *pith_fori_between(pith_scope *s,
  * recorded, it has a derivative in reverse mode as pith_fori does. If a bound is traced,
  * it has one with options->most above 0, as pith_while_recorded does.
  *
- * @param options `unroll`, for known bounds; `most` and `name`, for traced bounds. NULL
- * for the defaults.
+ * @param options `unroll` and `kept_bytes`, for known bounds; `most` and `name`, for
+ * traced bounds. NULL for the defaults.
  *
  * @par Errors
  * PITH_E_ARG: options->unroll or options->most is negative; options->length or
- * options->reverse is set, which pith_scan uses. Those of pith_fori_between.
+ * options->reverse is set, which pith_scan uses; options->kept_bytes is set and a bound
+ * is traced. Those of pith_fori_between.
  */
 PITH_API const void *pith_fori_with(pith_scope *s,
                                     const pith_array *lower,

@@ -97,6 +97,9 @@ typedef struct pith_program_costs {
     size_t output_bytes;  /**< bytes of the arrays that a call makes */
     size_t workspace_bytes; /**< bytes of temporary memory during a call */
     size_t program_bytes;   /**< bytes of the program and its constants, estimated */
+    size_t kept_bytes;      /**< of derivatives: bytes that the forward half keeps for the
+                               backward half, without arguments. They are part of the
+                               workspace, or of the map of pith_linearize and pith_vjp */
 } pith_program_costs;
 
 /**

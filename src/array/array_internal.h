@@ -253,6 +253,7 @@ typedef struct pithp_trace {
     pithp_error refused;         /* first PITH_E_TRACED, cleared or in an outer scope */
     struct pithp_checks *checks; /* recorded checks (array/checks/checks.h); NULL: none */
     pithp_attached *attached;    /* for the cached program; NULL: none */
+    size_t kept_bytes;           /* that derivations keep for backward halves */
     /* The function's scope with its original settings, and the call that changed them
      * without restoring; function NULL: none. */
     const pith_scope *scope;

@@ -9,6 +9,12 @@
 
 enum { PITHP_ABSENT = -2 };
 
+/* A budget of a derivation for its loops. */
+typedef struct pithp_kept {
+    int levels;   /* most levels of the nest of a loop */
+    size_t bytes; /* added: what the loops keep */
+} pithp_kept;
+
 typedef struct pithp_derivation {
     pith_scope *s;
     pithp_program *to;
@@ -16,6 +22,7 @@ typedef struct pithp_derivation {
     pith_dtype dtype; /* of its result */
     bool split;       /* control flow becomes two instructions, one without tangents */
     bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
+    pithp_kept *kept; /* for loops without a budget of their own; or NULL */
     bool strong_zero; /* products with tangents are those in which 0 wins: then of each */
     bool *linear;     /* value of `to`, below the room, whether it depends on a tangent */
     int64_t linear_room;

@@ -2,6 +2,7 @@
  * values. In a linearization there are two: the first also has the residuals of its
  * programs as results, the second is linear in the tangents. */
 #include "program/derive/arrange.h"
+#include "program/derive/nest.h"
 #include "program/derive/record.h"
 
 #include <string.h>
@@ -211,6 +212,9 @@ bool pithp_derive_control(pithp_derivation *d,
     }
     if (!any)
         return derive_still(&f, inputs, outputs, results);
+    if (d->split && c->i->primitive == PITHP_OP_SCAN &&
+        (d->kept || ((const pithp_loop_params *)c->i->params)->kept_bytes))
+        return pithp_split_nested(&f, results, tangents);
     if (d->split && c->i->primitive == PITHP_OP_SCAN)
         return pithp_split_scan(&f, inputs, outputs, results, tangents);
     if (d->split && c->i->primitive == PITHP_OP_COND)

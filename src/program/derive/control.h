@@ -7,6 +7,7 @@
 /* What derived programs are for, as in pithp_derivation. */
 typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
+    pithp_kept *kept;  /* for loops that are in no other; or NULL */
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
     pithp_derive_watches *watches; /* receives them, or NULL */

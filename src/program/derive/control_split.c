@@ -345,8 +345,10 @@ bool pithp_split_cond(pithp_deriving_flow *f,
                     .slots = pithp_scope_allocate(s, n * sizeof *p.slots)};
     const size_t most = (size_t)f->i->operand_count + 1;
     bool *taken = pithp_scope_allocate(s, most);
-    const pithp_derive_mode mode = {
-        .reverse = f->d->reverse, .strong_zero = f->d->strong_zero, .taken = taken};
+    const pithp_derive_mode mode = {.reverse = f->d->reverse,
+                                    .kept = f->d->kept,
+                                    .strong_zero = f->d->strong_zero,
+                                    .taken = taken};
     bool fine = taken && p.l && p.outputs && p.slots;
     if (fine)
         memset(taken, 1, most);

@@ -50,6 +50,8 @@ typedef struct pithp_derive_options {
     bool fewest_bytes;  /* of a linearization: elementwise residuals are computed again by
                            the linear program if this keeps fewer bytes. Programs of loops
                            and branches always choose so */
+    size_t kept_bytes;  /* of a linearization: most bytes that loops keep for the linear
+                           program; 0: no limit */
     const char *const *names; /* of each input, for messages; NULL: its number */
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */

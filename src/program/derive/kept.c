@@ -55,7 +55,7 @@ static int64_t bytes_of(const pithp_program *p, pithp_value v) {
 /* Whether a reader of a group computes the results of an instruction again. */
 static bool is_of_group(const pithp_instruction *i, int32_t group) {
     return i && group && i->remat.group == group && !i->remat.kept &&
-           !pithp_has_effects(i) && !pithp_has_refusals(i);
+           (i->remat.whole || (!pithp_has_effects(i) && !pithp_has_refusals(i)));
 }
 
 /* All readers of a value come after it: one walk back meets them first. Both programs can

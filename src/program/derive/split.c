@@ -2,7 +2,7 @@
  * no tangent, and those that do. Values that cross are residuals, or computed again. */
 #include "program/derive/split.h"
 
-#include "program/derive/control.h"
+#include "program/derive/nest.h"
 
 #include <string.h>
 
@@ -129,13 +129,31 @@ static bool is_again(const split *p, const pithp_instruction *i) {
     return any;
 }
 
+/* Add control flow to the linear program, without what it does beside its values. */
+static bool copy_quiet(split *p, const pithp_instruction *i) {
+    pithp_instruction quiet = *i;
+    bool fine = (quiet.programs = pithp_scope_allocate(p->s, (size_t)i->program_count *
+                                                                 sizeof *quiet.programs));
+    int made = 0;
+    for (; made < i->program_count && fine; made += fine)
+        fine = (quiet.programs[made] = pithp_quiet(p->s, i->programs[made]));
+    fine = fine && pithp_copy_value(p->s, p->to->linear, p->from, i->result, &quiet,
+                                    p->linear_names, p->operands);
+    for (int k = 0; k < made; k++)
+        pithp_program_release(quiet.programs[k]);
+    return fine;
+}
+
 /* Add a constant or an instruction to the linear program. Results that cross are there
  * already. */
 static bool add_to_linear(split *p, pithp_value v, const pithp_instruction *i) {
     pithp_program *to = p->to->linear;
+    const bool again = i && is_again(p, i);
     const bool fine =
-        pithp_copy_value(p->s, to, p->from, v, i, p->linear_names, p->operands);
-    if (fine && i && is_again(p, i)) {
+        again && (pithp_has_effects(i) || pithp_has_refusals(i))
+            ? copy_quiet(p, i)
+            : pithp_copy_value(p->s, to, p->from, v, i, p->linear_names, p->operands);
+    if (fine && again) {
         to->stages = (uint16_t)(p->from->stages + 1);
         to->instructions[to->instruction_count - 1].remat.stage = to->stages;
     }
@@ -221,6 +239,38 @@ static bool split_program(pith_scope *s,
     return fine;
 }
 
+/* Split with the fewest levels of nested loops that keep within the budget. */
+static bool split_within(pith_scope *s,
+                         const pithp_program *p,
+                         const bool *moving,
+                         pithp_derive_mode mode,
+                         const pithp_derive_options *options,
+                         bool *moves,
+                         pithp_linearization *result) {
+    size_t least = SIZE_MAX;
+    for (int levels = 1; levels <= PITHP_MOST_LEVELS; levels++) {
+        pithp_kept kept = {levels, 0};
+        mode.kept = &kept;
+        if (options->watches)
+            options->watches->count = 0;
+        if (!pithp_split(s, p, moving, mode, moves, result))
+            return false;
+        if (kept.bytes <= options->kept_bytes)
+            return true;
+        pithp_program_release(result->forward);
+        pithp_program_release(result->linear);
+        *result = (pithp_linearization){NULL, NULL, 0};
+        if (kept.bytes >= least)
+            break;
+        least = kept.bytes;
+    }
+    pithp_fail(s, PITH_E_MEMORY, NULL,
+               "the backward half of the loops keeps %zu bytes at least, and .kept_bytes "
+               "is %zu",
+               least, options->kept_bytes);
+    return false;
+}
+
 bool pithp_program_linearize(pith_scope *s,
                              const pithp_program *p,
                              const bool *moving,
@@ -243,7 +293,9 @@ bool pithp_program_linearize(pith_scope *s,
         memset(taken, 1, (size_t)p->input_count + 1);
         mode.taken = taken;
     }
-    return pithp_split(s, p, moving, mode, moves, result);
+    return options && options->kept_bytes
+               ? split_within(s, p, moving, mode, options, moves, result)
+               : pithp_split(s, p, moving, mode, moves, result);
 }
 
 bool pithp_split(pith_scope *s,

@@ -36,6 +36,9 @@ void pithp_keep_groups(const pithp_program *p,
                        const bool *linear,
                        bool *crosses,
                        bool *again);
+/* A program that computes the same values, and neither prints nor refuses tangents: for
+ * values that are computed again. NULL sets the error. */
+pithp_program *pithp_quiet(pith_scope *s, const pithp_program *p);
 /* The greatest number of operands of an instruction, at least 1. */
 int pithp_most_operands(const pithp_program *p);
 

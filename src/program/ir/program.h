@@ -50,6 +50,8 @@ typedef struct pithp_remat {
     uint16_t stage; /* equal calls of different stages are not merged: those that a
                        derivation computes again have one of their own */
     bool kept;      /* a derivation keeps the results, although there is a group */
+    bool whole; /* control flow of a group, computed again although it prints or refuses
+                   tangents: without that */
 } pithp_remat;
 
 typedef struct pithp_instruction {

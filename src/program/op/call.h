@@ -96,8 +96,10 @@ typedef struct pithp_while_params {
 typedef struct pithp_loop_params {
     int64_t length;
     int32_t constants, carries;
-    int32_t unroll; /* unroll factor: a hint */
-    bool reverse;   /* i = length - 1, ... 0 */
+    int32_t unroll;     /* unroll factor: a hint */
+    bool reverse;       /* i = length - 1, ... 0 */
+    int64_t kept_bytes; /* most bytes that a derivation keeps for its backward half; 0: no
+                           limit */
 } pithp_loop_params;
 
 /* ---- Instructions whose last result is a report, u64[4]: a pith_report, 0 if all checks

@@ -114,7 +114,8 @@ FIELDS(loop,
        FIELD(loop, constants, I32, ONE),
        FIELD(loop, carries, I32, ONE),
        FIELD(loop, unroll, I32, ONE),
-       FIELD(loop, reverse, BOOL, ONE))
+       FIELD(loop, reverse, BOOL, ONE),
+       FIELD(loop, kept_bytes, EXTENTS, ONE))
 
 FIELDS(kernel,
        FIELD(kernel, kernel, KERNEL, ONE),

@@ -15,6 +15,7 @@ typedef struct loop {
     pithp_flat carry;           /* of init */
     bool counts;                /* known bounds of a range are found */
     int unroll;                 /* of a scan; 0: 1 */
+    size_t kept_bytes;          /* of a scan; 0: no limit */
     bool stops;                 /* ends at a failed check */
     pithp_ending ending;        /* of an eager loop */
 } loop;
@@ -228,8 +229,14 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
     const pithp_loop_params as_scan = {.length = length,
                                        .constants = fixed,
                                        .carries = o.count - fixed,
-                                       .unroll = l->unroll > 0 ? l->unroll : 1};
+                                       .unroll = l->unroll > 0 ? l->unroll : 1,
+                                       .kept_bytes = (int64_t)l->kept_bytes};
     const bool scans = length >= 0;
+    if (!scans && l->kept_bytes) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: kept_bytes needs bounds that are known",
+                   l->function);
+        return NULL;
+    }
     const pithp_new_instruction given = {
         .primitive = scans ? PITHP_OP_SCAN : PITHP_OP_WHILE,
         .operand_count = o.count,
@@ -517,6 +524,7 @@ const void *pith_fori_with(pith_scope *s,
               .init = init,
               .counts = true,
               .unroll = o->unroll,
+              .kept_bytes = o->kept_bytes < INT64_MAX ? o->kept_bytes : INT64_MAX,
               .record = o->most > 0 ? &record : NULL};
     if (!pithp_enter_as(s, l.function) || !options_fit(s, &l, o))
         return pithp_nil_for(init);

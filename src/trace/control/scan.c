@@ -12,6 +12,7 @@ typedef struct scan {
     int64_t length;
     bool reverse;
     int unroll;
+    size_t kept_bytes;
     bool counts;            /* options give the length if xs has no leaves */
     bool stacks;            /* outputs are requested */
     bool stops;             /* ends at a failed check */
@@ -253,7 +254,8 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
                                       .constants = (int32_t)captured->count,
                                       .carries = (int32_t)(carries + checked),
                                       .unroll = c->unroll > 0 ? c->unroll : 1,
-                                      .reverse = c->reverse};
+                                      .reverse = c->reverse,
+                                      .kept_bytes = (int64_t)c->kept_bytes};
     const pithp_new_instruction given = {.primitive = PITHP_OP_SCAN,
                                          .operand_count = o.count,
                                          .operands = o.values,
@@ -329,6 +331,7 @@ static const void *repeat(scan *c, const pith_loop_options *options, const void 
     }
     c->reverse = o->reverse;
     c->unroll = o->unroll;
+    c->kept_bytes = o->kept_bytes < INT64_MAX ? o->kept_bytes : INT64_MAX;
     c->counts = options != NULL;
     c->stacks = outs != NULL;
     const void *last = scan_trees(c, o->length);

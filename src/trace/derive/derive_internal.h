@@ -236,12 +236,11 @@ bool pithp_split_make(pithp_derivation_call *c,
 void pithp_split_end(pithp_split *split);
 /* Drop the residuals that linear does not read. Sets for each, in memory of the scope,
  * whether it stays. NULL: error set. */
-bool *pithp_split_trim(pith_scope *s, pithp_split *split);
+bool *pithp_split_trim(pithp_derivation_call *c, pithp_split *split);
 /* A split in reverse as one program: inputs of p -> its outputs, then gradients of the
  * first output for the inputs that are reached, then those of watches. NULL: error set.
  */
-pithp_program *
-pithp_split_join(pith_scope *s, const pithp_program *p, const pithp_split *split);
+pithp_program *pithp_split_join(pithp_derivation_call *c, const pithp_split *split);
 
 /* ---- Rules of the user (rule.c, custom.c) ---- */
 

@@ -129,7 +129,7 @@ static const void *multiply(pithp_derivation_call *c) {
     pithp_split split;
     if (!pithp_split_make(c, true, false, &split))
         return NULL;
-    pithp_program *joined = pithp_split_join(c->s, c->program, &split),
+    pithp_program *joined = pithp_split_join(c, &split),
                   *better = joined ? pithp_program_optimise(c->s, joined, PITHP_PASS_ALL)
                                    : NULL;
     bool *moves =

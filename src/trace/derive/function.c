@@ -37,6 +37,7 @@ static void add_identity(const pithp_closure *closure, pithp_string *text) {
                               o->find_nonfinite, o->cuts};
     pithp_string_add_n(text, (const char *)&d->kind, sizeof d->kind);
     pithp_string_add_n(text, (const char *)flags, sizeof flags);
+    pithp_string_add_n(text, (const char *)&o->kept_bytes, sizeof o->kept_bytes);
     for (int i = 0; o->paths && o->paths[i]; i++)
         pithp_string_add_n(text, o->paths[i], strlen(o->paths[i]) + 1);
     pithp_string_add_n(text, "", 1);

@@ -9,7 +9,7 @@ static pithp_value *add_gradient(pithp_derivation_call *c, bool **reached) {
     pithp_value *outputs = NULL;
     if (!pithp_split_make(c, true, false, &split))
         return NULL;
-    pithp_program *joined = pithp_split_join(c->s, c->program, &split);
+    pithp_program *joined = pithp_split_join(c, &split);
     if (joined)
         outputs = pithp_derivation_add(c, joined, c->inputs);
     *reached = split.reached;

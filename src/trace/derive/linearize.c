@@ -170,7 +170,7 @@ check_linear(pithp_derivation_call *c, const pithp_split *split, const bool *sta
 /* A tuple of the value, the residuals and perhaps aux. */
 static const void *add_split(pithp_derivation_call *c, pithp_split *split, bool reverse) {
     int64_t residuals = 0;
-    const bool *stays = pithp_split_trim(c->s, split), linear = c->derived->kind->linear;
+    const bool *stays = pithp_split_trim(c, split), linear = c->derived->kind->linear;
     if (!stays || (linear && check_linear(c, split, stays) != PITH_OK))
         return NULL;
     pithp_value *outputs = pithp_derivation_add(c, split->forward, c->inputs);

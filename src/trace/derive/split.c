@@ -57,6 +57,7 @@ bool pithp_split_make(pithp_derivation_call *c,
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
     /* The residuals of a linear function do not depend on its argument, as they are. */
+    options.kept_bytes = c->derived->options.kept_bytes;
     options.fewest_bytes = map && !c->derived->kind->linear;
     options.reverse = reverse;
     *split = (pithp_split){.watches.watched =
@@ -102,6 +103,16 @@ static void mark_read(const pithp_program *p, int64_t residuals, bool *read) {
             read[p->outputs[k]] = true;
 }
 
+/* Count residuals that stay: those that the forward program makes. */
+static void
+count_kept(pithp_derivation_call *c, const pithp_split *split, const bool *stays) {
+    const pithp_program *p = split->forward;
+    const pithp_value *residuals = p->outputs + p->output_count - split->residual_count;
+    for (int64_t k = 0; k < split->residual_count; k++)
+        if (stays[k] && p->values[residuals[k]].origin == PITHP_FROM_INSTRUCTION)
+            c->trace->kept_bytes += pithp_value_spec(p, residuals[k])->bytes;
+}
+
 /* The linear program without the inputs that are not read. */
 static bool drop_inputs(pith_scope *s,
                         const pithp_program *from,
@@ -124,7 +135,8 @@ static bool drop_inputs(pith_scope *s,
     return fine;
 }
 
-bool *pithp_split_trim(pith_scope *s, pithp_split *split) {
+bool *pithp_split_trim(pithp_derivation_call *c, pithp_split *split) {
+    pith_scope *s = c->s;
     const int64_t residuals = split->residual_count;
     bool *read = pithp_scope_allocate(s, (size_t)residuals + 1);
     pithp_program *better =
@@ -143,6 +155,7 @@ bool *pithp_split_trim(pith_scope *s, pithp_split *split) {
         return NULL;
     pithp_program_release(split->linear);
     split->linear = trimmed;
+    count_kept(c, split, read);
     return read;
 }
 
@@ -173,19 +186,25 @@ static bool join(pith_scope *s,
     return fine;
 }
 
-pithp_program *
-pithp_split_join(pith_scope *s, const pithp_program *p, const pithp_split *split) {
+pithp_program *pithp_split_join(pithp_derivation_call *c, const pithp_split *split) {
+    pith_scope *s = c->s;
+    const pithp_program *p = c->program;
     const size_t n = (size_t)(p->input_count + split->forward->output_count + 1 +
                               split->linear->output_count);
     pithp_value *inputs = pithp_scope_allocate(s, (n + 1) * sizeof *inputs);
-    pithp_program *to = inputs ? pithp_program_make(s) : NULL;
+    bool *read = pithp_scope_allocate(s, (size_t)split->residual_count + 1);
+    pithp_program *to = inputs && read ? pithp_program_make(s) : NULL;
     bool fine = to;
     for (int64_t k = 0; k < p->input_count && fine; k++)
         fine = (inputs[k] =
                     pithp_program_input(s, to, pithp_value_spec(p, p->inputs[k]))) >= 0;
     fine = fine && join(s, p, split, to, inputs, inputs + p->input_count);
-    if (fine)
+    if (fine) {
+        memset(read, 0, (size_t)split->residual_count + 1);
+        mark_read(split->linear, split->residual_count, read);
+        count_kept(c, split, read);
         return to;
+    }
     pithp_program_release(to);
     return NULL;
 }

@@ -250,6 +250,7 @@ typedef struct pithp_jit_program {
     pithp_program *part;  /* inner trace; NULL: a program, which has the members below */
     pithp_checks *checks; /* NULL: no checks */
     pithp_attached *attached; /* by the function; NULL: nothing */
+    size_t kept_bytes;        /* that derivations in it keep for backward halves */
     pithp_executable *executable;
     const pithp_plan *plan; /* of the executable */
     pithp_jit_outputs outputs;

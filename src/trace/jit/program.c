@@ -118,6 +118,7 @@ pith_program_costs pith_program_cost(pith_scope *s,
             p->outputs.leaves[k].source == PITHP_LEAF_HELD)
             costs.output_bytes += p->outputs.leaves[k].spec->bytes;
     costs.operations = pithp_program_operations(program);
+    costs.kept_bytes = p->kept_bytes;
     costs.program_bytes = p->bytes;
     pithp_replay_costs replayed;
     if (pithp_replay_cost(s, p->executable->replay, plan, &replayed)) {

@@ -308,6 +308,7 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     if ((p->attached = t->attached) != NULL)
         p->bytes += p->attached->bytes;
     t->attached = NULL;
+    p->kept_bytes = t->kept_bytes;
     pithp_program *recorded = pithp_trace_end(s, t);
     if (rc == PITH_OK)
         rc = plan_program(s, c, p, recorded);

@@ -1,0 +1,293 @@
+/* Derivation of a scan with a budget: the nest with the fewest levels whose plan keeps
+ * within it. The measure is the workspace of the planned gradient of the loop alone. */
+#include "program/derive/nest.h"
+#include "program/pass/pass.h"
+#include "program/plan/plan.h"
+
+#include <string.h>
+
+typedef struct choosing {
+    pith_scope *s; /* errors and results */
+    const pithp_deriving_flow *f;
+    bool *moving, *moves; /* of the operands; of the results */
+    pithp_derive_mode mode;
+} choosing;
+
+/* ---- Measure ---- */
+
+/* Bytes of the residuals that the forward program makes. */
+static size_t made_bytes(const pithp_linearization *l) {
+    const pithp_program *p = l->forward;
+    size_t bytes = 0;
+    for (int64_t k = p->output_count - l->residual_count; k < p->output_count; k++)
+        if (p->values[p->outputs[k]].origin == PITHP_FROM_INSTRUCTION)
+            bytes += pithp_value_spec(p, p->outputs[k])->bytes;
+    return bytes;
+}
+
+/* Inline a program; its outputs become those of `to`, but the last `hidden` ones. */
+static bool add_part(pith_scope *s,
+                     pithp_program *to,
+                     const pithp_program *part,
+                     const pithp_value *inputs,
+                     pithp_value *outputs,
+                     int64_t hidden) {
+    bool fine = pithp_program_inline(s, to, part, inputs, outputs);
+    for (int64_t k = 0; k < part->output_count - hidden && fine; k++)
+        fine = pithp_program_output(s, to, outputs[k]);
+    return fine;
+}
+
+/* The loop and its linear or transposed program as one. NULL: error set. */
+static pithp_program *
+join(pith_scope *s, const pithp_linearization *l, const pithp_program *transposed) {
+    const pithp_program *forward = l->forward;
+    const int64_t cotangents = transposed->input_count - l->residual_count,
+                  values = forward->output_count - l->residual_count;
+    const size_t n = (size_t)(forward->input_count + cotangents + forward->output_count +
+                              transposed->output_count);
+    pithp_value *in = pithp_scope_allocate(s, (2 * n + 1) * sizeof *in);
+    pithp_program *to = in ? pithp_program_make(s) : NULL;
+    bool fine = to;
+    if (!fine)
+        return NULL;
+    pithp_value *out = in + forward->input_count, *cts = out + forward->output_count,
+                *gradients = cts + cotangents;
+    for (int64_t k = 0; k < forward->input_count && fine; k++)
+        fine = (in[k] = pithp_program_input(
+                    s, to, pithp_value_spec(forward, forward->inputs[k]))) >= 0;
+    for (int64_t k = 0; k < cotangents && fine; k++)
+        fine = (cts[k] = pithp_program_input(
+                    s, to,
+                    pithp_value_spec(transposed,
+                                     transposed->inputs[l->residual_count + k]))) >= 0;
+    fine = fine && add_part(s, to, forward, in, out, l->residual_count) &&
+           add_part(s, to, transposed, out + values, gradients, 0);
+    if (fine)
+        return to;
+    pithp_program_release(to);
+    return NULL;
+}
+
+static pithp_program *transpose(pith_scope *s, const pithp_linearization *l) {
+    const size_t inputs = (size_t)l->linear->input_count;
+    bool *marks = pithp_scope_allocate(s, 2 * inputs + 1);
+    if (!marks)
+        return NULL;
+    memset(marks, 1, inputs);
+    memset(marks, 0, (size_t)l->residual_count);
+    return pithp_program_transpose(s, l->linear, marks, marks + inputs);
+}
+
+/* The workspace of a run: of the gradient, or without reverse of the tangents. */
+static size_t planned_bytes(pith_scope *s, const pithp_linearization *l, bool reverse) {
+    pithp_program *transposed = reverse ? transpose(s, l) : NULL, *better = NULL,
+                  *joined = transposed || !reverse
+                                ? join(s, l, reverse ? transposed : l->linear)
+                                : NULL;
+    size_t bytes = 0;
+    if (joined)
+        better = pithp_program_optimise(s, joined, PITHP_PASS_RUN);
+    pithp_plan *plan = better ? pithp_plan_make_for(s, better, PITHP_PLAN_FUSED) : NULL;
+    if (plan)
+        bytes = plan->workspace_bytes;
+    pithp_plan_free(plan);
+    pithp_program_release(better);
+    pithp_program_release(joined);
+    pithp_program_release(transposed);
+    return bytes;
+}
+
+/* Set the workspace of a nest, and the bytes of its residuals. kept is NULL if they are
+ * not wanted. False sets the error. */
+static bool
+measure(const choosing *c, const pithp_nest nests[2], size_t *workspace, size_t *kept) {
+    pith_scope *work = pith_scope_open_in(c->s);
+    if (!pithp_scope_writable(work)) {
+        pithp_fail_memory(c->s, PITHP_BLOCK_BYTES);
+        return false;
+    }
+    pithp_linearization l = {NULL, NULL, 0};
+    pithp_program *p = pithp_nest_make(work, c->f->i, nests);
+    if (p && pithp_split(work, p, c->moving, c->mode, c->moves, &l)) {
+        if (kept)
+            *kept = made_bytes(&l);
+        *workspace = planned_bytes(work, &l, c->mode.reverse);
+    }
+    pithp_program_release(p);
+    pithp_program_release(l.forward);
+    pithp_program_release(l.linear);
+    pith_scope_close(work); /* its error moves to the outer scope */
+    return c->s->error.code == PITH_OK;
+}
+
+/* ---- Choice ---- */
+
+static int64_t carry_bytes(const pithp_deriving_flow *f) {
+    int64_t bytes = 0;
+    for (int k = 0; k < f->r.carries.count; k++)
+        bytes += (int64_t)pithp_flow_operand_spec(f, f->r.carries.first + k)->bytes;
+    return bytes;
+}
+
+/* A search for the nest with the least work whose plan, without what one step needs,
+ * keeps within a budget. Nests are tried in the order of their work. */
+typedef struct search {
+    const choosing *c;
+    pithp_nest *nests; /* the best two; the second with 0 levels: one */
+    int64_t length;
+    pithp_nest_costs costs;
+    bool rows; /* xs or outputs, which are cut for several parts */
+    size_t budget, step;
+    size_t least; /* bytes of the best */
+} search;
+
+static bool is_found(const search *x) {
+    return x->least <= x->budget;
+}
+
+/* Take nests if they keep fewer bytes. False sets the error. */
+static bool try_nests(search *x, pithp_nest first, pithp_nest second) {
+    const pithp_nest nests[2] = {first, second};
+    size_t workspace;
+    if (!first.levels)
+        return true;
+    if (!measure(x->c, nests, &workspace, NULL))
+        return false;
+    const size_t kept = workspace > x->step ? workspace - x->step : 0;
+    if (kept < x->least) {
+        x->least = kept;
+        x->nests[0] = first;
+        x->nests[1] = second;
+    }
+    return true;
+}
+
+/* The first steps with this number of levels, the others with one less. */
+static bool try_mixed(search *x, int levels, int quarters) {
+    pithp_nest_costs costs = x->costs;
+    const int64_t many = x->length / 4 * quarters;
+    const pithp_nest second = pithp_nest_choose(levels - 1, x->length - many, &costs);
+    if (!many || !second.levels)
+        return true;
+    costs.beside = second.bytes;
+    const pithp_nest first = pithp_nest_choose(levels, many, &costs);
+    return (size_t)first.bytes > x->budget || try_nests(x, first, second);
+}
+
+/* All chunks of the highest level but the last, whose steps need one level less. */
+static bool try_last(search *x, int levels) {
+    pithp_nest first = pithp_nest_choose(levels, x->length, &x->costs);
+    if (!first.levels)
+        return true;
+    for (int k = 1; k < levels; k++)
+        first.counts[k] = 0;
+    first.counts[levels]--;
+    first.length = first.counts[levels] * first.sizes[levels];
+    const pithp_nest second =
+        pithp_nest_choose(levels - 1, x->length - first.length, &x->costs);
+    return !second.levels || try_nests(x, first, second);
+}
+
+static bool try_levels(search *x, int levels) {
+    const pithp_nest none = {0};
+    for (int quarters = 1; quarters < 4 && !x->rows && !is_found(x); quarters++)
+        if (!try_mixed(x, levels, quarters))
+            return false;
+    if (!x->rows && !is_found(x) && !try_last(x, levels))
+        return false;
+    x->costs.even = x->rows;
+    if (!is_found(x) &&
+        !try_nests(x, pithp_nest_choose(levels, x->length, &x->costs), none))
+        return false;
+    x->costs.even = false;
+    return is_found(x) || !x->rows ||
+           try_nests(x, pithp_nest_choose(levels, x->length, &x->costs), none);
+}
+
+/* Set the nests for a budget, or those of some levels that keep the fewest bytes. False
+ * sets the error. */
+static bool choose(const choosing *c, pithp_nest nests[2]) {
+    const pithp_loop_params *loop = c->f->i->params;
+    pithp_kept *kept = loop->kept_bytes ? NULL : c->f->d->kept;
+    const int most = kept ? kept->levels : PITHP_MOST_LEVELS;
+    search x = {.c = c,
+                .nests = nests,
+                .length = loop->length,
+                .costs = {.carry = carry_bytes(c->f)},
+                .rows = c->f->i->operand_count > loop->constants + loop->carries ||
+                        c->f->i->result_count > loop->carries,
+                .budget = kept ? 0 : (size_t)loop->kept_bytes};
+    size_t workspace;
+    nests[0] = pithp_nest_choose(1, x.length, &x.costs);
+    if (!measure(c, nests, &workspace, &x.least))
+        return false;
+    x.step = workspace > x.least ? workspace - x.least : 0;
+    x.costs.residual = x.length ? (int64_t)x.least / x.length : 0;
+    for (int levels = 2; levels <= most && !is_found(&x); levels++)
+        if (!try_levels(&x, levels))
+            return false;
+    if (kept)
+        kept->bytes += x.least;
+    if (kept || is_found(&x))
+        return true;
+    pithp_fail_at(c->s, PITH_E_MEMORY, NULL, c->f->i->site,
+                  "the backward half of the loop keeps %zu bytes at least, and "
+                  ".kept_bytes is %zu",
+                  x.least, x.budget);
+    return false;
+}
+
+/* ---- Derivation ---- */
+
+/* Add the nest in two halves, and name its results. */
+static bool add_nest(const choosing *c,
+                     const pithp_nest nests[2],
+                     pithp_value *results,
+                     pithp_value *tangents) {
+    const pithp_deriving_flow *f = c->f;
+    pith_scope *s = c->s;
+    const int n = f->i->operand_count, m = f->i->result_count;
+    pithp_value *in =
+                    pithp_scope_allocate(s, 2 * ((size_t)n + (size_t)m + 1) * sizeof *in),
+                *out = in + 2 * n;
+    pithp_program *p = in ? pithp_nest_make(s, f->i, nests) : NULL,
+                  *jvp = p ? pithp_forward(s, p, c->moving, c->mode, c->moves) : NULL;
+    int count = n;
+    for (int k = 0; k < n && jvp; k++) {
+        in[k] = f->c->operands[k];
+        if (c->moving[k])
+            in[count++] = f->c->tangents[k];
+    }
+    const bool fine = jvp && pithp_program_inline(s, f->d->to, jvp, in, out);
+    pithp_program_release(jvp);
+    pithp_program_release(p);
+    count = m;
+    for (int k = 0; k < m && fine; k++) {
+        results[k] = out[k];
+        tangents[k] = c->moves[k] ? out[count++] : PITHP_ABSENT;
+    }
+    return fine;
+}
+
+bool pithp_split_nested(pithp_deriving_flow *f,
+                        pithp_value *results,
+                        pithp_value *tangents) {
+    const size_t n = (size_t)f->i->operand_count + 1, m = (size_t)f->i->result_count + 1;
+    bool *memory = pithp_scope_allocate(f->d->s, 2 * n + m), *taken = memory + n + m;
+    choosing c = {.s = f->d->s,
+                  .f = f,
+                  .moving = memory,
+                  .moves = memory + n,
+                  .mode = {.split = true,
+                           .reverse = f->d->reverse,
+                           .strong_zero = f->d->strong_zero,
+                           .taken = taken}};
+    pithp_nest nests[2] = {{0}, {0}};
+    if (!memory)
+        return false;
+    memset(taken, 1, n);
+    for (int k = 0; k < f->i->operand_count; k++)
+        c.moving[k] = f->c->tangents[k] >= 0;
+    return choose(&c, nests) && add_nest(&c, nests, results, tangents);
+}

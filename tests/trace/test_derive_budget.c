@@ -1,0 +1,344 @@
+/* Nested recomputation of loops (pith_loop_options.kept_bytes): bits of gradients, peaks
+ * and work for many budgets. */
+#include "pith/pith.h"
+
+#include "pith_test.h"
+
+enum { WIDE = 512, ONE = WIDE * 8, BUDGETS = 20 };
+
+static pith_loop_options options, inner_options;
+
+typedef struct {
+    const pith_array *carry, *out;
+} Turn;
+PITH_NODE(Turn, PITH_LEAF(carry, "f64[...]"), PITH_LEAF(out, "f64[...]"))
+
+/* ---- Loops ---- */
+
+/* The constant w has two uses. */
+static const pith_array *
+step(pith_scope *s, const pith_array *x, const void *row, const pith_array *w) {
+    (void)row;
+    return pith_mul(s, pith_sin(s, pith_add(s, x, w)), w);
+}
+PITH_FUNCTION3(step_of, step, pith_array, pith_array, void, pith_array)
+
+static const pith_array *steps(pith_scope *s, const pith_array *w) {
+    const pith_function *f = pith_partial(s, &step_of, w);
+    return pith_scan(s, f, w, NULL, NULL, &options);
+}
+static const pith_array *plain(pith_scope *s, const pith_array *w, const void *xs) {
+    (void)xs;
+    const pith_array *x = pith_mul(s, steps(s, w), w); /* w is used after the loop too */
+    return pith_sum(s, x, PITH_ALL_AXES);
+}
+PITH_FUNCTION2(plain_of, plain, pith_array, pith_array, void)
+
+static const Turn *
+turn(pith_scope *s, const pith_array *x, const pith_array *row, const pith_array *w) {
+    x = pith_mul(s, pith_sin(s, pith_add(s, x, w)), pith_add(s, w, row));
+    return pith_freeze(s, Turn, &(Turn){x, pith_mul(s, x, row)});
+}
+PITH_FUNCTION3(turn_of, turn, Turn, pith_array, pith_array, pith_array)
+
+static const pith_array *rows(pith_scope *s, const pith_array *w, const pith_array *xs) {
+    const void *outs;
+    const pith_array *x =
+        pith_scan(s, pith_partial(s, &turn_of, w), w, xs, &outs, &options);
+    return outs ? pith_add(s, pith_sum(s, x, PITH_ALL_AXES),
+                           pith_sum(s, outs, PITH_ALL_AXES))
+                : NULL;
+}
+PITH_FUNCTION2(rows_of, rows, pith_array, pith_array, pith_array)
+
+/* A loop in the branch of a cond, in a loop. */
+static const pith_array *as_it_is(pith_scope *s, const pith_array *w) {
+    (void)s;
+    return w;
+}
+PITH_FUNCTION1(as_it_is_of, as_it_is, pith_array, pith_array)
+PITH_FUNCTION1(steps_of, steps, pith_array, pith_array)
+
+static const pith_array *
+branch(pith_scope *s, const pith_array *x, const void *row, const pith_array *w) {
+    (void)row;
+    const pith_array *less = pith_less(s, pith_sum(s, x, PITH_ALL_AXES), 80.0);
+    return pith_mul(s, pith_cond(s, less, &steps_of, &as_it_is_of, x), w);
+}
+PITH_FUNCTION3(branch_of, branch, pith_array, pith_array, void, pith_array)
+
+static const pith_array *nested(pith_scope *s, const pith_array *w, const void *xs) {
+    (void)xs;
+    const pith_array *x =
+        pith_scan(s, pith_partial(s, &branch_of, w), w, NULL, NULL, &inner_options);
+    return pith_sum(s, x, PITH_ALL_AXES);
+}
+PITH_FUNCTION2(nested_of, nested, pith_array, pith_array, void)
+
+/* ---- Runs ---- */
+
+static pith_runtime *rt;
+static pith_scope *s;
+
+static void begin(int threads) {
+    rt = pith_open(&(pith_open_options){.device = "host", .threads = threads});
+    s = pith_scope_open(rt);
+    pt_ok(s);
+}
+static void end(void) {
+    pt_ok(s);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+static const pith_array *numbers(int64_t n, double from, double by) {
+    return pith_add(s, pith_mul(s, pith_arange(s, PITH_F64, n), by), from);
+}
+
+typedef struct result {
+    const void *gradient; /* of s; NULL: the budget is too small */
+    size_t peak;          /* beyond arguments */
+    int64_t operations;
+} result;
+
+static result
+run(const pith_function *f, bool both, const pith_array *w, const pith_array *xs) {
+    pith_scope *in = pith_scope_open(rt);
+    const pith_derive_options o = {.arguments = both ? 3 : 1};
+    const void *arguments[2] = {w, xs};
+    result r = {NULL, 0, 0};
+    pith_jit_clear(rt);
+    const pith_function *g = pith_grad(in, f, &o);
+    const void *gradient = pith_call(in, g, 2, arguments);
+    if (gradient) {
+        r.operations = pith_program_cost(in, g, 2, arguments).operations;
+        r.peak = pith_measure_peak(in, g, 2, arguments);
+        pt_ok(in);
+        r.gradient = pith_keep(s, gradient);
+    } else {
+        cr_assert(pith_code(in) == PITH_E_MEMORY, "%s", pith_message(in));
+        cr_assert(strstr(pith_message(in), "bytes at least"), "%s", pith_message(in));
+        pith_clear(in);
+    }
+    pith_scope_close(in);
+    return r;
+}
+
+/* The gradient has the same bits for each budget; a smaller one has no larger peak and no
+ * fewer operations, and if the loop is alone each peak is within it and what one step
+ * needs. Returns the number of budgets that are enough. */
+static int check(const pith_function *f,
+                 bool both,
+                 const pith_array *w,
+                 const pith_array *xs,
+                 size_t *budget,
+                 size_t all,
+                 bool alone) {
+    *budget = 0;
+    const result whole = run(f, both, w, xs);
+    result last = whole;
+    int enough = 0;
+    pt_ok(s, whole.gradient);
+    for (int k = 1; k <= BUDGETS; k++) {
+        *budget = all * 21 / (size_t)(20 * k);
+        const result r = run(f, both, w, xs);
+        cr_assert(!r.gradient || last.gradient, "budget %zu", *budget);
+        if (r.gradient) {
+            enough++;
+            cr_assert(pith_tree_equal(s, r.gradient, whole.gradient), "budget %zu",
+                      *budget);
+            cr_assert(r.peak <= last.peak && r.operations >= last.operations,
+                      "budget %zu", *budget);
+            cr_assert(!alone || r.peak + all <= *budget + whole.peak ||
+                          r.peak == whole.peak,
+                      "budget %zu: peak %zu of %zu", *budget, r.peak, whole.peak);
+        }
+        last = r;
+    }
+    *budget = 0;
+    return enough;
+}
+
+/* ---- Tests ---- */
+
+static void check_plain(void) {
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    const pith_none *none = pith_none_make(s);
+    static const struct {
+        int64_t length;
+        int enough;
+    } loops[] = {{0, 1}, {1, 1}, {2, 1}, {7, 1}, {60, 3}, {97, 4}, {500, 14}};
+    for (int backwards = 0; backwards < 2; backwards++)
+        for (size_t k = 0; k < sizeof loops / sizeof *loops; k++) {
+            const int64_t n = loops[k].length;
+            options = (pith_loop_options){.length = n, .reverse = backwards};
+            const int enough = check(&plain_of, false, w, (const void *)none,
+                                     &options.kept_bytes, (size_t)n * ONE, true);
+            cr_assert(enough >= loops[k].enough, "%d steps: %d", (int)n, enough);
+        }
+}
+
+Test(derive_budget, interpreted) {
+    setenv("PITH_JIT", "off", 1);
+    begin(1);
+    check_plain();
+    end();
+}
+
+Test(derive_budget, compiled) {
+    setenv("PITH_JIT", "wait", 1);
+    begin(2);
+    check_plain();
+    end();
+}
+
+Test(derive_budget, rows_and_outputs) {
+    for (int k = 0; k < 4; k++) {
+        begin(1 + k % 2);
+        const int64_t n = k < 2 ? 96 : 97;
+        options = (pith_loop_options){.length = n, .reverse = k % 2};
+        const pith_array *xs =
+            pith_reshape(s, numbers(n * WIDE, 0, 1e-5), PITH_SHAPE(n, WIDE));
+        const int enough = check(&rows_of, true, numbers(WIDE, 0.25, 1e-3), xs,
+                                 &options.kept_bytes, (size_t)n * ONE, true);
+        cr_assert(enough >= (n == 96 ? 5 : 1), "%d rows: %d", (int)n, enough);
+        end();
+    }
+}
+
+Test(derive_budget, a_loop_in_a_branch_in_a_loop) {
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    const void *none = pith_none_make(s);
+    options = (pith_loop_options){.length = 30};
+    inner_options = (pith_loop_options){.length = 40};
+    const int inner =
+        check(&nested_of, false, w, none, &options.kept_bytes, 30 * ONE, false);
+    const int outer = check(&nested_of, false, w, none, &inner_options.kept_bytes,
+                            40 * 33 * ONE, false);
+    options.kept_bytes = 20 * ONE;
+    const int both = check(&nested_of, false, w, none, &inner_options.kept_bytes,
+                           40 * 20 * ONE, false);
+    cr_assert(inner >= 2 && outer >= 10 && both >= 8, "%d, %d, %d", inner, outer, both);
+    end();
+}
+
+/* ---- Budgets of derivations ---- */
+
+/* Two loops. */
+static const pith_array *twice(pith_scope *in, const pith_array *w, const void *xs) {
+    return pith_add(in, plain(in, w, xs), plain(in, pith_sin(in, w), xs));
+}
+PITH_FUNCTION2(twice_of, twice, pith_array, pith_array, void)
+
+Test(derive_budget, of_a_derivation) {
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    const void *arguments[2] = {w, pith_none_make(s)};
+    options = (pith_loop_options){.length = 100};
+    const void *whole = NULL;
+    size_t peaks[3], kept[3];
+    for (int k = 0; k < 3; k++) {
+        const pith_derive_options o = {.kept_bytes =
+                                           (size_t)(k ? 140 - 40 * k : 0) * ONE};
+        pith_scope *in = pith_scope_open_in(s);
+        const pith_function *g = pith_grad(in, &twice_of, &o);
+        const void *gradient = pith_call(in, g, 2, arguments);
+        peaks[k] = pith_measure_peak(in, g, 2, arguments);
+        kept[k] = pith_program_cost(in, g, 2, arguments).kept_bytes;
+        pt_ok(in, gradient);
+        if (!whole)
+            whole = pith_keep(s, gradient);
+        cr_assert(pith_tree_equal(s, gradient, whole));
+        pith_scope_close(in);
+    }
+    cr_assert(peaks[0] >= 200 * ONE && peaks[1] < 120 * ONE && peaks[2] <= peaks[1],
+              "%zu, %zu, %zu", peaks[0] / ONE, peaks[1] / ONE, peaks[2] / ONE);
+    cr_assert(kept[0] >= 200 * ONE && kept[1] < 60 * ONE && kept[1] > 0, "%zu, %zu, %zu",
+              kept[0] / ONE, kept[1] / ONE, kept[2] / ONE);
+    const pith_derive_options one = {.kept_bytes = 1};
+    pt_fails(PITH_E_MEMORY, s, pith_call(s, pith_grad(s, &twice_of, &one), 2, arguments));
+    pt_says(".kept_bytes is 1");
+    end();
+}
+
+/* ---- What is in a body ---- */
+
+static const pith_array *
+talks(pith_scope *in, const pith_array *x, const void *row, const pith_array *w) {
+    (void)row;
+    pith_non_differentiable(in, pith_stop_gradient(in, x));
+    pith_check(in, pith_less(in, pith_sum(in, x, PITH_ALL_AXES), 1e6), "x is too large");
+    const pith_array *at = pith_argsort(in, pith_stop_gradient(in, x), 0, NULL);
+    return pith_mul(in, pith_sin(in, pith_add(in, x, w)), pith_take(in, w, at, NULL));
+}
+PITH_FUNCTION3(talks_of, talks, pith_array, pith_array, void, pith_array)
+
+static const pith_array *talk(pith_scope *in, const pith_array *w, const void *xs) {
+    (void)xs;
+    const pith_function *f = pith_partial(in, &talks_of, w);
+    return pith_sum(in, pith_scan(in, f, w, NULL, NULL, &options), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(talk_of, talk, pith_array, pith_array, void)
+
+Test(derive_budget, checks_marks_and_indices_in_a_body) {
+    begin(1);
+    options = (pith_loop_options){.length = 96};
+    const int enough =
+        check(&talk_of, false, numbers(WIDE, 0.25, 1e-3), (const void *)pith_none_make(s),
+              &options.kept_bytes, (size_t)96 * 2 * ONE, false);
+    cr_assert(enough >= 5, "%d", enough);
+    end();
+}
+
+/* ---- Higher orders, maps and errors ---- */
+
+static const pith_array *alone(pith_scope *in, const pith_array *w) {
+    return plain(in, w, NULL);
+}
+PITH_FUNCTION1(alone_of, alone, pith_array, pith_array)
+
+Test(derive_budget, higher_orders_and_maps) {
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3), *v = numbers(WIDE, 1, -1e-3);
+    const void *products[2], *slopes[2], *pulled[2], *pushed[2];
+    for (int k = 0; k < 2; k++) {
+        options = (pith_loop_options){.length = 50, .kept_bytes = (size_t)k * 25 * ONE};
+        pith_jit_clear(rt);
+        products[k] =
+            pith_call(s, pith_hessian_product(s, &alone_of, NULL), PITH_ITEMS(w, v));
+        slopes[k] =
+            pith_jvp(s, pith_grad(s, &alone_of, NULL), PITH_ITEMS(w), v, NULL).tangent;
+        pulled[k] = pith_call(s, pith_vjp(s, &alone_of, PITH_ITEMS(w), NULL).map,
+                              PITH_ITEMS(pith_f64(s, 1)));
+        pushed[k] = pith_call(s, pith_linearize(s, &alone_of, PITH_ITEMS(w), NULL).map,
+                              PITH_ITEMS(v));
+        pt_ok(s, products[k] && slopes[k] && pulled[k] && pushed[k]);
+    }
+    cr_assert(pith_tree_equal(s, products[0], products[1]));
+    cr_assert(pith_tree_equal(s, slopes[0], slopes[1]));
+    cr_assert(pith_tree_equal(s, pulled[0], pulled[1]));
+    cr_assert(pith_tree_equal(s, pushed[0], pushed[1]));
+    end();
+}
+
+/* The least that is enough is enough, and one byte less is not. */
+Test(derive_budget, the_least_budget_is_named) {
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    options = (pith_loop_options){.length = 64, .kept_bytes = 1};
+    pt_fails(PITH_E_MEMORY, s,
+             pith_call(s, pith_grad(s, &alone_of, NULL), PITH_ITEMS(w)));
+    pt_says("test_derive_budget.c");
+    const char *text = strstr(pt_error.message, "keeps ");
+    cr_assert(text);
+    const size_t least = strtoull(text + 6, NULL, 10);
+    for (int k = 0; k < 2; k++) {
+        options.kept_bytes = least - (size_t)k;
+        pith_jit_clear(rt);
+        const void *got = pith_call(s, pith_grad(s, &alone_of, NULL), PITH_ITEMS(w));
+        cr_assert(k == !got);
+        pith_clear(s);
+    }
+    end();
+}
