@@ -17,7 +17,7 @@
 #ifndef PITH_MEMORY_HINT_H
 #define PITH_MEMORY_HINT_H
 
-#include <pith/tree.h>
+#include <pith/derive.h>
 
 /** Bytes of a computation. */
 typedef struct pith_memory_hint {
@@ -135,6 +135,23 @@ PITH_API pith_memory_hint pith_hint_operation(pith_scope *s,
 PITH_API pith_memory_hint pith_hint_gradient(pith_scope *s,
                                              pith_memory_hint hint,
                                              double factor);
+/**
+ * Make the exact hint of the gradient of a function (pith_grad) for arguments with a
+ * number of samples: the workspace of the compiled gradient and its results, divided by
+ * @p samples and rounded up, as bytes per sample. The function is recorded, and not run.
+ *
+ * @param options NULL for the defaults; with kept_bytes the hint is that of a smaller
+ *        gradient.
+ *
+ * @par Errors
+ * PITH_E_ARG: @p samples is not positive. Those of pith_grad and of its calls.
+ */
+PITH_API pith_memory_hint pith_hint_gradient_exact(pith_scope *s,
+                                                   const pith_function *function,
+                                                   int64_t count,
+                                                   const void *const *arguments,
+                                                   int64_t samples,
+                                                   const pith_derive_options *options);
 /** Add two hints, each part separately. */
 PITH_API pith_memory_hint pith_hint_add(pith_scope *s,
                                         pith_memory_hint a,
@@ -226,6 +243,8 @@ PITH_END
 #    define pith_hint_broadcast(s, ...)    pith_hint_broadcast(PITH_AT(s), __VA_ARGS__)
 #    define pith_hint_operation(s, ...)    pith_hint_operation(PITH_AT(s), __VA_ARGS__)
 #    define pith_hint_gradient(s, ...)     pith_hint_gradient(PITH_AT(s), __VA_ARGS__)
+#    define pith_hint_gradient_exact(s, ...)                                             \
+        pith_hint_gradient_exact(PITH_AT(s), __VA_ARGS__)
 #    define pith_hint_add(s, ...)          pith_hint_add(PITH_AT(s), __VA_ARGS__)
 #    define pith_hint_sum(s, ...)          pith_hint_sum(PITH_AT(s), __VA_ARGS__)
 #    define pith_hint_scaled(s, ...)       pith_hint_scaled(PITH_AT(s), __VA_ARGS__)

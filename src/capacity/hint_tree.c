@@ -115,6 +115,35 @@ size_t pith_tree_device_bytes(pith_scope *s, const void *tree) {
     return fine ? bytes : SIZE_MAX;
 }
 
+pith_memory_hint pith_hint_gradient_exact(pith_scope *s,
+                                          const pith_function *function,
+                                          int64_t count,
+                                          const void *const *arguments,
+                                          int64_t samples,
+                                          const pith_derive_options *options) {
+    size_t bytes = 0;
+    if (!pithp_enter(s))
+        return no_hint;
+    if (samples <= 0) {
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_hint_gradient_exact: expected a positive number of samples, got "
+                   "%lld",
+                   (long long)samples);
+        return no_hint;
+    }
+    pith_scope *work = pith_scope_open_in(s);
+    const pith_function *gradient = (pith_grad)(pithp_on_behalf(work), function, options);
+    const pith_program_costs costs =
+        (pith_program_cost)(pithp_on_behalf(work), gradient, count, arguments);
+    if (pithp_add_overflows(costs.workspace_bytes, costs.output_bytes, &bytes))
+        bytes = SIZE_MAX;
+    pith_scope_close(work); /* its error moves to s */
+    return pith_failed(s)
+               ? no_hint
+               : (pith_memory_hint){.per_sample = bytes / (size_t)samples +
+                                                  (bytes % (size_t)samples != 0)};
+}
+
 size_t pith_measure_peak(pith_scope *s,
                          const pith_function *function,
                          int64_t count,

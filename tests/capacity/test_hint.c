@@ -460,3 +460,25 @@ Test(hint, the_peak_of_a_call_is_measured) {
     cr_assert(pith_memory_about(rt).live == before.live);
     close_all();
 }
+
+static const pith_array *sum_of_sines(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_sin(in, pith_cumsum(in, x, 0, NULL)), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(sines, sum_of_sines, pith_array, pith_array)
+
+Test(hint, of_a_gradient_is_its_peak) {
+    open_all();
+    const pith_array *x = pith_zeros(s, PITH_F64, PITH_SHAPE(100000));
+    const pith_function *g = pith_grad(s, &sines, NULL);
+    pt_ok(s, pith_call(s, g, PITH_ITEMS(x)));
+    const size_t peak = pith_measure_peak(s, g, PITH_ITEMS(x));
+    pith_memory_hint hint =
+        pith_hint_gradient_exact(s, &sines, PITH_ITEMS(x), 1000, NULL);
+    pt_ok(s);
+    cr_assert(hint.per_sample == (peak + 999) / 1000 && hint.persistent == 0,
+              "%zu of %zu", hint.per_sample, peak);
+    pt_fails(PITH_E_ARG, s, pith_hint_gradient_exact(s, &sines, PITH_ITEMS(x), 0, NULL));
+    pt_fails(PITH_E_SHAPE, s,
+             pith_hint_gradient_exact(s, &triple, PITH_ITEMS(x), 1, NULL));
+    close_all();
+}
