@@ -2,6 +2,7 @@
  * by liveness: values with disjoint lifetimes share memory. */
 #include "program/plan/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- The workspace ---- */
@@ -9,6 +10,13 @@
 typedef struct piece {
     size_t offset, bytes; /* bytes: not 0 */
 } piece;
+
+/* A buffer, and the steps from the first to the one before the last that it is live in.
+ */
+typedef struct lifetime {
+    size_t bytes, offset; /* bytes: 0: no buffer */
+    int32_t first, last, buffer;
+} lifetime;
 
 /* Buffers are numbered: those of values, then the temporaries of steps. */
 typedef struct workspace {
@@ -19,6 +27,8 @@ typedef struct workspace {
     int32_t *ending; /* per step: the first buffer whose last use it is, or -1 */
     int32_t *next;   /* per buffer: the next one with that last use, or -1 */
     size_t *offset;  /* per buffer */
+    lifetime *lives; /* per buffer */
+    int32_t now;     /* the step that is placed */
     int32_t ended;   /* live ranges that end before this step are released */
     int32_t apart;   /* no live range ends before this step */
     size_t bytes;
@@ -41,8 +51,10 @@ static void end_piece(workspace *w, size_t offset) {
 
 static void end_pieces(workspace *w, int32_t before) {
     for (; w->ended < before; w->ended++)
-        for (int32_t k = w->ending[w->ended]; k >= 0; k = w->next[k])
+        for (int32_t k = w->ending[w->ended]; k >= 0; k = w->next[k]) {
             end_piece(w, w->offset[k]);
+            w->lives[k].last = before;
+        }
 }
 
 static void add_piece(workspace *w, int64_t k, piece x) {
@@ -74,6 +86,7 @@ static int64_t take_piece(workspace *w, int32_t buffer, size_t bytes, int32_t la
     if (bytes) {
         add_piece(w, k, (piece){at, bytes});
         w->offset[buffer] = at;
+        w->lives[buffer] = (lifetime){bytes, at, w->now, INT32_MAX, buffer};
         last = last < w->ended ? w->ended : last;
         if (last < w->g->plan->step_count) {
             w->next[buffer] = w->ending[last];
@@ -108,6 +121,7 @@ static bool place_results_of(workspace *w, int32_t number, bool unused) {
 
 static bool place_step(workspace *w, int32_t number) {
     pithp_step *step = &w->g->plan->steps[number];
+    w->now = number;
     if (number >= w->apart) /* concurrent steps share no memory */
         end_pieces(w, number);
     w->apart = step->concurrent_until > w->apart ? step->concurrent_until : w->apart;
@@ -128,11 +142,72 @@ static bool place_step(workspace *w, int32_t number) {
     return true;
 }
 
+/* ---- A better layout ---- */
+
+enum { MOST_SORTED = 512 }; /* buffers: the layout takes their square */
+
+static int compare_lives(const void *a, const void *b) {
+    const lifetime *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return x->buffer < y->buffer ? -1 : x->buffer > y->buffer;
+}
+
+/* Place a buffer into the lowest gap among the first `count`, which are sorted by their
+ * offsets. Returns its end. */
+static size_t place_sorted(lifetime *lives, int64_t count) {
+    lifetime x = lives[count];
+    int64_t k;
+    x.offset = 0;
+    for (k = 0; k < count; k++) {
+        const lifetime *y = &lives[k];
+        if (y->first >= x.last || x.first >= y->last || y->offset + y->bytes <= x.offset)
+            continue;
+        if (y->offset >= x.offset + x.bytes)
+            break;
+        x.offset = y->offset + y->bytes;
+    }
+    for (k = count; k > 0 && lives[k - 1].offset > x.offset; k--)
+        lives[k] = lives[k - 1];
+    lives[k] = x;
+    return x.offset + x.bytes;
+}
+
+/* Steps of loops have large temporaries, for which first fit leaves gaps: place the
+ * largest buffers first if this needs less memory. */
+static void place_by_size(workspace *w, int64_t buffers) {
+    pithp_plan *plan = w->g->plan;
+    const int64_t values = w->g->p->value_count;
+    int64_t count = 0;
+    size_t bytes = 0;
+    for (int64_t k = 0; k < buffers; k++)
+        if (w->lives[k].bytes)
+            w->lives[count++] = w->lives[k];
+    if (!plan->has_plans || count > MOST_SORTED)
+        return;
+    qsort(w->lives, (size_t)count, sizeof *w->lives, compare_lives);
+    for (int64_t k = 0; k < count; k++) {
+        const size_t end = place_sorted(w->lives, k);
+        bytes = end > bytes ? end : bytes;
+    }
+    if (bytes >= w->bytes)
+        return;
+    w->bytes = bytes;
+    for (int64_t k = 0; k < count; k++) {
+        const lifetime *x = &w->lives[k];
+        if (x->buffer < values)
+            plan->places[x->buffer].at = (int64_t)x->offset;
+        else
+            plan->steps[x->buffer - values].temporary = (int64_t)x->offset;
+    }
+}
+
 static bool place_results(pithp_planning *g) {
     const size_t steps = (size_t)g->plan->step_count,
                  buffers = (size_t)g->p->value_count + steps;
-    const size_t bytes = buffers * (sizeof(piece) + sizeof(size_t) + sizeof(int32_t)) +
-                         steps * sizeof(int32_t);
+    const size_t each =
+                     sizeof(lifetime) + sizeof(piece) + sizeof(size_t) + sizeof(int32_t),
+                 bytes = buffers * each + steps * sizeof(int32_t);
     workspace w = {.g = g};
     bool placed = true;
     if (!steps)
@@ -142,12 +217,16 @@ static bool place_results(pithp_planning *g) {
         pithp_fail_memory(g->s, bytes);
         return false;
     }
-    w.offset = (size_t *)(w.pieces + buffers);
+    w.lives = (lifetime *)(w.pieces + buffers);
+    w.offset = (size_t *)(w.lives + buffers);
+    memset(w.lives, 0, buffers * sizeof *w.lives);
     w.next = (int32_t *)(w.offset + buffers);
     w.ending = w.next + buffers;
     memset(w.ending, -1, steps * sizeof *w.ending);
     for (int32_t k = 0; k < g->plan->step_count && placed; k++)
         placed = place_step(&w, k);
+    if (placed)
+        place_by_size(&w, (int64_t)buffers);
     pithp_release(g->s->runtime, w.pieces, bytes);
     g->plan->workspace_bytes = w.bytes;
     return placed;
