@@ -53,11 +53,11 @@ function good(type, name, kind) {
     if (kind == "R") return "g->runtime"
     if (kind == "F") { return type ~ /_(leaf|fold)_function$/ || type ~ /_(getter|setter|modifier)$/ ? "GOOD_" substr(type, match(type, /(leaf|fold|getter|setter|modifier)/), RLENGTH) : "NULL" }
     if (kind == "I") return type == "pith_lens**" ? "g->lenses" : "g->items"
-    if (type == "pith_array*" && of ~ /^pith_(cond|switch|fori_between|fori_between_passing)$/) return of == "pith_cond" ? "g->flag" : "g->number"
+    if (type == "pith_array*" && of ~ /^pith_(cond|switch|fori_between|fori_between_passing|fori_with)$/) return of == "pith_cond" ? "g->flag" : "g->number"
     if (type == "pith_function*" && name == "cond") return "g->test"
     if (type == "pith_function*" && of ~ /^pith_scan/) return "g->of_row"
     if (type == "pith_function*" && name == "body" && of !~ /^pith_while/) return "g->of_two"
-    if (type == "pith_function*" && of == "pith_partial") return "g->of_two"
+    if (type == "pith_function*" && (of == "pith_partial" || name ~ /^(rule|backward)$/)) return "g->of_two"
     if (type == "pith_function**") return "g->functions"
     # Integers where the parameter or the function wants them.
     if (type == "pith_array*" && (name ~ /^(index|at|starts|ids|data)$/ || takes_integers(of, name)))
