@@ -59,8 +59,9 @@ typedef struct pith_derive_options {
     bool find_nonfinite PITH_DEFAULT;
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
     /** Most bytes that loops keep for the backward half, together: their steps are
-     * computed again, as by pith_loop_options.kept_bytes. Loops with a budget of their own
-     * and loops inside of loops do not count. 0: no limit. Forward mode keeps nothing. */
+     * computed again, as by pith_loop_options.kept_bytes. Loops with a budget of their
+     * own and loops inside of loops do not count. 0: no limit. Forward mode keeps
+     * nothing. */
     size_t kept_bytes PITH_DEFAULT;
 } pith_derive_options;
 

@@ -31,7 +31,8 @@ enum { CASES = sizeof cases / sizeof *cases, MOST = 256 };
 #define OTHERS(X)                                                                        \
     X(clip)                                                                              \
     X(where)                                                                             \
-    X(mul_sum) X(div_all) X(var) X(std) X(norm) X(sort) X(top_k) X(take) X(take_along)   \
+    X(mul_sum)                                                                           \
+    X(div_all) X(var) X(std) X(norm) X(sort) X(top_k) X(take) X(take_along)              \
         X(dynamic_slice) X(dynamic_update) X(slice) X(pad) X(flip) X(transpose)          \
             X(reshape) X(broadcast) X(concatenate) X(stack) X(roll) X(tile) X(repeat)    \
                 X(diff) X(tril) X(dot_general) X(cholesky) X(solve_triangular) X(chosen) \

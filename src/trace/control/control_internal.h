@@ -98,8 +98,8 @@ bool pithp_control_add_filled(pith_scope *s,
 /* Add an instruction to the trace of s; returns its results, in memory of s. NULL: error
  * set. */
 const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction *given);
-/* Add a while, with a record unless that is NULL: then its check is recorded, too. Returns
- * the results of the loop itself. NULL: error set. */
+/* Add a while, with a record unless that is NULL: then its check is recorded, too.
+ * Returns the results of the loop itself. NULL: error set. */
 const pith_array **pithp_control_add_while(pith_scope *s,
                                            const pithp_new_instruction *given,
                                            const pithp_record *record);
