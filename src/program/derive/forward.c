@@ -246,7 +246,7 @@ static bool watch_results(forward *f, const pithp_instruction *i) {
 static bool copy(forward *f, pithp_value v, const pithp_instruction *i) {
     for (int k = 0; k < (i ? i->result_count : 1); k++)
         f->tangents[v + k] = PITHP_ABSENT;
-    return pithp_copy_value(f->d.s, f->d.to, f->from, v, i, f->names, f->operands);
+    return pithp_copy_value(f->d.s, f->d.to, f->from, v, i, f->names);
 }
 
 /* The copies and tangents of the operands; whether one moves. */

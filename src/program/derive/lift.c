@@ -9,7 +9,7 @@ typedef struct lifting {
     pith_scope *s;
     const pithp_program *from;
     pithp_program *to;
-    pithp_value *names, *operands;
+    pithp_value *names;
     pithp_value *values; /* of the rows that were lifted */
     int64_t value_count;
     pithp_lifted_list *lifted;
@@ -280,7 +280,7 @@ static bool lift_instruction(lifting *l, pithp_value v, const pithp_instruction 
     if (rows)
         return lift_control(l, i);
     if (!i || i->primitive != PITHP_OP_EXPOSE)
-        return pithp_copy_value(l->s, l->to, l->from, v, i, l->names, l->operands);
+        return pithp_copy_value(l->s, l->to, l->from, v, i, l->names);
     for (int k = 0; k < i->operand_count; k++)
         l->values[l->value_count++] = l->names[pithp_operands(l->from, i)[k]];
     add_lifted(l->lifted, ((const pithp_expose_params *)i->params)->exposed, false);
@@ -316,13 +316,12 @@ pithp_program_lift(pith_scope *s, pithp_program *p, pithp_lifted_list *lifted) {
         pithp_program_retain(p);
         return p;
     }
-    const size_t n = (size_t)(p->value_count + pithp_most_operands(p) + values) + 1;
+    const size_t n = (size_t)(p->value_count + values) + 1;
     lifting l = {.s = s, .from = p, .lifted = lifted, .to = pithp_program_make(s)};
     l.names = pithp_scope_allocate(s, n * sizeof *l.names);
     lifted->list = pithp_scope_allocate(s, (size_t)rows * sizeof *lifted->list);
     if (l.to && l.names && lifted->list) {
-        l.operands = l.names + p->value_count;
-        l.values = l.operands + pithp_most_operands(p);
+        l.values = l.names + p->value_count;
         if (lift_all(&l)) {
             PITHP_VERIFY(l.to);
             return l.to;

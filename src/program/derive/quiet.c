@@ -5,7 +5,7 @@ typedef struct quieting {
     pith_scope *s;
     const pithp_program *from;
     pithp_program *to;
-    pithp_value *names, *operands;
+    pithp_value *names;
 } quieting;
 
 static bool copy_flow(quieting *q, const pithp_instruction *i) {
@@ -15,8 +15,7 @@ static bool copy_flow(quieting *q, const pithp_instruction *i) {
     int made = 0;
     for (; made < i->program_count && fine; made += fine)
         fine = (quiet.programs[made] = pithp_quiet(q->s, i->programs[made]));
-    fine = fine && pithp_copy_value(q->s, q->to, q->from, i->result, &quiet, q->names,
-                                    q->operands);
+    fine = fine && pithp_copy_value(q->s, q->to, q->from, i->result, &quiet, q->names);
     for (int k = 0; k < made; k++)
         pithp_program_release(quiet.programs[k]);
     return fine;
@@ -35,17 +34,16 @@ static bool copy(quieting *q, pithp_value v, const pithp_instruction *i) {
     }
     return i && i->program_count && (pithp_has_effects(i) || pithp_has_refusals(i))
                ? copy_flow(q, i)
-               : pithp_copy_value(q->s, q->to, p, v, i, q->names, q->operands);
+               : pithp_copy_value(q->s, q->to, p, v, i, q->names);
 }
 
 pithp_program *pithp_quiet(pith_scope *s, const pithp_program *p) {
-    const size_t count = (size_t)p->value_count + (size_t)pithp_most_operands(p) + 1;
+    const size_t count = (size_t)p->value_count + 1;
     quieting q = {.s = s, .from = p, .to = pithp_program_make(s)};
     pithp_graph_walk w = {p, 0, 0};
     pithp_value v;
     const pithp_instruction *i;
     bool fine = q.to && (q.names = pithp_scope_allocate(s, count * sizeof *q.names));
-    q.operands = q.names + p->value_count;
     if (fine)
         pithp_program_take_groups(q.to, p);
     while (fine && pithp_graph_next(&w, &v, &i))

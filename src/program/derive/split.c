@@ -25,31 +25,10 @@ bool pithp_copy_value(pith_scope *s,
                       const pithp_program *from,
                       pithp_value v,
                       const pithp_instruction *i,
-                      pithp_value *names,
-                      pithp_value *operands) {
-    if (!i) {
-        const pithp_constant *c = &from->constants[from->values[v].at];
-        const pith_spec *spec = pithp_value_spec(from, v);
-        names[v] = c->buffer ? pithp_program_constant(s, to, spec, c->buffer, c->data)
-                             : pithp_program_literal(s, to, spec, c->data);
-        return names[v] >= 0;
-    }
-    for (int k = 0; k < i->operand_count; k++)
-        operands[k] = names[pithp_operands(from, i)[k]];
-    const pithp_new_instruction copy = {
-        .primitive = i->primitive,
-        .operand_count = i->operand_count,
-        .operands = operands,
-        .params = i->params,
-        .program_count = i->program_count,
-        .programs = i->programs,
-        .site = i->site,
-        .spec = i->result_count == 1 ? pithp_value_spec(from, i->result) : NULL};
-    to->remat = i->remat;
-    const pithp_value first = pithp_program_add_many(s, to, &copy);
-    for (int k = 0; k < i->result_count; k++)
-        names[i->result + k] = first + k;
-    return first >= 0;
+                      pithp_value *names) {
+    if (i)
+        to->remat = i->remat;
+    return pithp_program_copy(s, to, from, v, i, names);
 }
 
 int pithp_most_operands(const pithp_program *p) {
@@ -66,7 +45,7 @@ typedef struct split {
     int64_t primal_count; /* inputs that are no tangents */
     bool *linear, *crosses;
     bool *again; /* values that the linear program computes once more */
-    pithp_value *forward_names, *linear_names, *residual_names, *operands;
+    pithp_value *forward_names, *linear_names, *residual_names;
     pithp_linearization *to;
 } split;
 
@@ -138,7 +117,7 @@ static bool copy_quiet(split *p, const pithp_instruction *i) {
     for (; made < i->program_count && fine; made += fine)
         fine = (quiet.programs[made] = pithp_quiet(p->s, i->programs[made]));
     fine = fine && pithp_copy_value(p->s, p->to->linear, p->from, i->result, &quiet,
-                                    p->linear_names, p->operands);
+                                    p->linear_names);
     for (int k = 0; k < made; k++)
         pithp_program_release(quiet.programs[k]);
     return fine;
@@ -149,10 +128,9 @@ static bool copy_quiet(split *p, const pithp_instruction *i) {
 static bool add_to_linear(split *p, pithp_value v, const pithp_instruction *i) {
     pithp_program *to = p->to->linear;
     const bool again = i && is_again(p, i);
-    const bool fine =
-        again && (pithp_has_effects(i) || pithp_has_refusals(i))
-            ? copy_quiet(p, i)
-            : pithp_copy_value(p->s, to, p->from, v, i, p->linear_names, p->operands);
+    const bool fine = again && (pithp_has_effects(i) || pithp_has_refusals(i))
+                          ? copy_quiet(p, i)
+                          : pithp_copy_value(p->s, to, p->from, v, i, p->linear_names);
     if (fine && again) {
         to->stages = (uint16_t)(p->from->stages + 1);
         to->instructions[to->instruction_count - 1].remat.stage = to->stages;
@@ -175,8 +153,8 @@ static bool add_values(split *p) {
             continue;
         const bool linear = i && is_linear(p, i);
         if (!linear)
-            fine = pithp_copy_value(p->s, p->to->forward, p->from, v, i, p->forward_names,
-                                    p->operands);
+            fine =
+                pithp_copy_value(p->s, p->to->forward, p->from, v, i, p->forward_names);
         if (fine && (!i || linear || is_again(p, i)))
             fine = add_to_linear(p, v, i);
     }
@@ -207,8 +185,7 @@ static bool split_program(pith_scope *s,
                           const bool *taken,
                           pithp_linearization *result) {
     const size_t n = (size_t)jvp->value_count + 1,
-                 most = (size_t)pithp_most_operands(jvp);
-    const size_t bytes = (3 * n + most) * sizeof(pithp_value) + 3 * n * sizeof(bool);
+                 bytes = 3 * n * (sizeof(pithp_value) + sizeof(bool));
     pithp_value *memory = pithp_allocate(s->runtime, bytes);
     if (!memory) {
         pithp_fail_memory(s, bytes);
@@ -220,8 +197,7 @@ static bool split_program(pith_scope *s,
                .forward_names = memory,
                .linear_names = memory + n,
                .residual_names = memory + 2 * n,
-               .operands = memory + 3 * n,
-               .linear = (bool *)(memory + 3 * n + most),
+               .linear = (bool *)(memory + 3 * n),
                .to = result};
     p.crosses = p.linear + n;
     p.again = p.crosses + n;

@@ -14,8 +14,7 @@ bool pithp_copy_value(pith_scope *s,
                       const pithp_program *from,
                       pithp_value v,
                       const pithp_instruction *i,
-                      pithp_value *names,
-                      pithp_value *operands);
+                      pithp_value *names);
 /* Choose what is kept of the values that cross from a forward to a linear program, by
  * bytes: an elementwise value may be computed again from others. The results have the
  * same bits.

@@ -14,8 +14,7 @@ typedef struct transposition {
     pithp_value *names;      /* of values that depend on no tangent: their copies */
     pithp_value *cotangents; /* of linear values: the sum so far, or PITHP_ABSENT */
     pithp_value *operands;   /* copies of the known operands of an instruction */
-    pithp_value *copied;     /* room for the operands of a copy, and */
-    pithp_value *pending;    /* for known values that are to be copied */
+    pithp_value *pending;    /* known values that are to be copied */
     int64_t output_count;    /* without those of watches */
 } transposition;
 
@@ -104,8 +103,8 @@ static bool copy_known(transposition *t, pithp_value v) {
         for (int k = i ? i->operand_count : 0; k-- > 0;)
             if (t->names[pithp_operands(p, i)[k]] < 0)
                 t->pending[count++] = pithp_operands(p, i)[k];
-        if (count == before && !pithp_copy_value(t->d.s, t->d.to, p, i ? i->result : next,
-                                                 i, t->names, t->copied))
+        if (count == before &&
+            !pithp_copy_value(t->d.s, t->d.to, p, i ? i->result : next, i, t->names))
             return false;
     }
     return true;
@@ -247,7 +246,7 @@ static pithp_program *transpose(pith_scope *s,
                                 pithp_derive_watches *watches) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
-    const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
+    const size_t counts = 2 * n + most + (size_t)linear->operand_count + 1;
     const size_t bytes = counts * sizeof(pithp_value) + n * sizeof(bool);
     pithp_value *memory = pithp_allocate(s->runtime, bytes);
     if (!memory) {
@@ -260,8 +259,7 @@ static pithp_program *transpose(pith_scope *s,
                        .names = memory,
                        .cotangents = memory + n,
                        .operands = memory + 2 * n,
-                       .copied = memory + 2 * n + most,
-                       .pending = memory + 2 * n + 2 * most,
+                       .pending = memory + 2 * n + most,
                        .linear = (bool *)(memory + counts),
                        .output_count =
                            linear->output_count -

@@ -184,7 +184,7 @@ static bool copy_tangent(tangent_copy *t) {
         else if (linear && i->primitive == PITHP_OP_STOP_GRADIENT)
             t->names[v] = t->names[pithp_operands(p, i)[0]];
         else
-            fine = pithp_copy_value(t->d.s, t->d.to, p, v, i, t->names, t->operands);
+            fine = pithp_copy_value(t->d.s, t->d.to, p, v, i, t->names);
     }
     for (int64_t k = 0; k < p->output_count && fine; k++)
         fine = pithp_program_output(t->d.s, t->d.to, t->names[p->outputs[k]]);

@@ -11,8 +11,8 @@ int32_t pithp_program_take_groups(pithp_program *to, const pithp_program *from) 
     return first;
 }
 
-/* Copy an instruction. Its specs are copied too, so nothing is inferred again. */
-static bool take_instruction(pith_scope *s,
+/* Specs are copied too, so nothing is inferred again. */
+static bool copy_instruction(pith_scope *s,
                              pithp_program *to,
                              const pithp_program *from,
                              const pithp_instruction *i,
@@ -43,14 +43,19 @@ static bool take_instruction(pith_scope *s,
     return first >= 0;
 }
 
-static pithp_value take_constant(pith_scope *s,
-                                 pithp_program *to,
-                                 const pithp_program *from,
-                                 pithp_value v) {
+bool pithp_program_copy(pith_scope *s,
+                        pithp_program *to,
+                        const pithp_program *from,
+                        pithp_value v,
+                        const pithp_instruction *i,
+                        pithp_value *names) {
+    if (i)
+        return copy_instruction(s, to, from, i, names);
     const pithp_constant *c = &from->constants[from->values[v].at];
     const pith_spec *spec = pithp_value_spec(from, v);
-    return c->buffer ? pithp_program_constant(s, to, spec, c->buffer, c->data)
-                     : pithp_program_literal(s, to, spec, c->data);
+    names[v] = c->buffer ? pithp_program_constant(s, to, spec, c->buffer, c->data)
+                         : pithp_program_literal(s, to, spec, c->data);
+    return names[v] >= 0;
 }
 
 bool pithp_program_inline(pith_scope *s,
@@ -73,11 +78,11 @@ bool pithp_program_inline(pith_scope *s,
     while (fine && pithp_graph_next(&w, &v, &i)) {
         if (i) {
             to->remat = pithp_remat_within(around, first, i->remat);
-            fine = take_instruction(s, to, from, i, names);
+            fine = pithp_program_copy(s, to, from, v, i, names);
         } else if (from->values[v].origin == PITHP_FROM_INPUT) {
             names[v] = inputs[from->values[v].at];
         } else {
-            fine = (names[v] = take_constant(s, to, from, v)) >= 0;
+            fine = pithp_program_copy(s, to, from, v, NULL, names);
         }
     }
     to->remat = around;
@@ -109,9 +114,8 @@ static bool add_instructions(pith_scope *s,
     while (pithp_graph_next(&w, &v, &i)) {
         if (i)
             to->remat = i->remat;
-        if (i ? !knows_operands(w.program, i, names) ||
-                    !take_instruction(s, to, w.program, i, names)
-              : (names[v] = take_constant(s, to, w.program, v)) < 0)
+        if ((i && !knows_operands(w.program, i, names)) ||
+            !pithp_program_copy(s, to, w.program, v, i, names))
             return false;
     }
     to->remat = (pithp_remat){0};

@@ -201,6 +201,14 @@ pithp_remat_within(pithp_remat around, int32_t first, pithp_remat inner) {
         inner.stage = around.stage;
     return inner;
 }
+/* Add a copy of an instruction whose operands have names or, if it is NULL, of the
+ * constant v. Sets the names of its results. False sets the error. */
+bool pithp_program_copy(pith_scope *s,
+                        pithp_program *to,
+                        const pithp_program *from,
+                        pithp_value v,
+                        const pithp_instruction *i,
+                        pithp_value *names);
 /* Inlining: add the instructions of another program, with values of `to` as its inputs.
  * Sets `outputs` to the values of its outputs. False sets the error. */
 bool pithp_program_inline(pith_scope *s,
