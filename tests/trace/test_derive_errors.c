@@ -168,6 +168,11 @@ Test(derive_errors, selections, .init = begin) {
                  ways[k].call(&trap_of, ions, by, ions, PATHS("[0].width")));
         pt_says("'width' is a static of Ions, not a node");
     }
+    const Ions *bare = ions_of(2, false, false, 3);
+    EACH_FAILS(PITH_E_PATH, "[0].charge: ", &trap_of, bare, by, bare,
+               PATHS("[0].position", "[0].charge"));
+    EACH_FAILS(PITH_E_PATH, "expected a part to differentiate, which is absent", &trap_of,
+               bare, by, bare, PATHS("[0].charge"));
     end();
 }
 

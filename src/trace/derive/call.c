@@ -29,6 +29,10 @@ static pith_status select_path(pithp_derivation_call *c, const char *path, bool 
     const int64_t count = c->arguments[i].structure.item_count;
     memset(marks, 0, (size_t)count);
     const void *node = pithp_jit_mark_part(c->s, i, c->given[i], inside, marks);
+    if (!node && c->s->error.code == PITH_OK)
+        pithp_fail(c->s, PITH_E_PATH, path,
+                   "%s: %s: expected a part to differentiate, which is absent",
+                   c->function, c->f->name);
     if (!node)
         return c->s->error.code;
     int64_t first = 0;
