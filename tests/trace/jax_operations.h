@@ -46,20 +46,17 @@ static pith_axes jax_all(const jax_call *c) {
 
 /* ---- Elementwise functions ---- */
 
-#define JAX_UNARY(X)                                                                     \
-    X(neg)                                                                               \
-    X(abs)                                                                               \
-    X(sign)                                                                              \
-    X(square) X(floor) X(ceil) X(round) X(trunc) X(reciprocal) X(sqrt) X(rsqrt) X(cbrt)  \
-        X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sin) X(cos) X(tan)    \
-            X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh)   \
-                X(erf) X(erfc) X(erf_inv) X(lgamma) X(digamma) X(tgamma) X(logistic)
-#define JAX_BINARY(X)                                                                    \
-    X(add)                                                                               \
-    X(sub)                                                                               \
-    X(mul)                                                                               \
-    X(div) X(maximum) X(minimum) X(atan2) X(hypot) X(logaddexp) X(copysign) X(fmod)      \
-        X(remainder) X(pow) X(matmul)
+/* clang-format off */
+#define JAX_UNARY(X) \
+    X(neg) X(abs) X(sign) X(square) X(floor) X(ceil) X(round) X(trunc) X(reciprocal) \
+    X(sqrt) X(rsqrt) X(cbrt) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) \
+    X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) \
+    X(acosh) X(atanh) X(erf) X(erfc) X(erf_inv) X(lgamma) X(digamma) X(tgamma) \
+    X(logistic)
+#define JAX_BINARY(X) \
+    X(add) X(sub) X(mul) X(div) X(maximum) X(minimum) X(atan2) X(hypot) X(logaddexp) \
+    X(copysign) X(fmod) X(remainder) X(pow) X(matmul)
+/* clang-format on */
 #define JAX_DEFINE_UNARY(name)                                                           \
     JAX(name) {                                                                          \
         return pith_##name(in, c->x);                                                    \

@@ -28,26 +28,27 @@ static const jax_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST = 256 };
 
-#define OTHERS(X)                                                                        \
-    X(clip)                                                                              \
-    X(where)                                                                             \
-    X(mul_sum)                                                                           \
-    X(div_all) X(var) X(std) X(norm) X(sort) X(top_k) X(take) X(take_along)              \
-        X(dynamic_slice) X(dynamic_update) X(slice) X(pad) X(flip) X(transpose)          \
-            X(reshape) X(broadcast) X(concatenate) X(stack) X(roll) X(tile) X(repeat)    \
-                X(diff) X(tril) X(dot_general) X(cholesky) X(solve_triangular) X(chosen) \
-                    X(safe) X(nested) X(switched) X(scan_sum) X(scan_constant)           \
-                        X(scan_fixpoint) X(scan_forward) X(scan_scan) X(scan_cond)       \
-                            X(scan_gradient) X(counted) X(while_newton) X(while_growing) \
-                                X(while_until) X(rule_loop) X(rule_branch) X(rule_clip)  \
-                                    X(remat_loop) X(remat_rule)
+/* clang-format off */
+#define OTHERS(X) \
+    X(clip) X(where) X(mul_sum) X(div_all) X(var) X(std) X(norm) X(sort) X(top_k) \
+    X(take) X(take_along) X(dynamic_slice) X(dynamic_update) X(slice) X(pad) X(flip) \
+    X(transpose) X(reshape) X(broadcast) X(concatenate) X(stack) X(roll) X(tile) \
+    X(repeat) X(diff) X(tril) X(dot_general) X(cholesky) X(solve_triangular) X(chosen) \
+    X(safe) X(nested) X(switched) X(scan_sum) X(scan_constant) X(scan_fixpoint) \
+    X(scan_forward) X(scan_scan) X(scan_cond) X(scan_gradient) X(counted) \
+    X(while_newton) X(while_growing) X(while_until) X(rule_loop) X(rule_branch) \
+    X(rule_clip) X(remat_loop) X(remat_rule)
+/* clang-format on */
 #define FUNCTION(name) {#name, name##_jax},
 static const struct {
     const char *name;
     const pith_array *(*run)(pith_scope *in, const jax_call *c);
-} functions[] = {JAX_UNARY(FUNCTION) JAX_BINARY(FUNCTION) JAX_REDUCTIONS(FUNCTION)
-                     JAX_CUMULATIVE(FUNCTION) JAX_SCATTERS(FUNCTION)
-                         JAX_SEGMENTS(FUNCTION) OTHERS(FUNCTION)};
+    /* clang-format off */
+} functions[] = {
+    JAX_UNARY(FUNCTION) JAX_BINARY(FUNCTION) JAX_REDUCTIONS(FUNCTION)
+    JAX_CUMULATIVE(FUNCTION) JAX_SCATTERS(FUNCTION) JAX_SEGMENTS(FUNCTION) OTHERS(FUNCTION)
+};
+/* clang-format on */
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* ---- The function of a case ---- */
