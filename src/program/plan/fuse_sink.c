@@ -149,8 +149,20 @@ static void remove_empty(pithp_planning *g) {
         plan->steps[k].concurrent_until = 0;
 }
 
+/* Whether any value is large enough: most plans end here. */
+static bool has_large_values(const pithp_planning *g) {
+    for (int64_t n = 0; n < g->p->instruction_count; n++) {
+        const pithp_instruction *i = &g->p->instructions[n];
+        const int32_t k = i->result_count ? g->step[i->result] : -1;
+        if (k >= 0 && g->plan->steps[k].kind == PITHP_STEP_FUSED &&
+            g->p->values[i->result].spec->count >= PITHP_INPUT_LEAST_ELEMENTS)
+            return true;
+    }
+    return false;
+}
+
 bool pithp_plan_sink(pithp_planning *g) {
-    if (!g->plan->runs_fused || g->plan->scheduled)
+    if (!g->plan->runs_fused || g->plan->scheduled || !has_large_values(g))
         return true;
     clear(g);
     for (int32_t k = (int32_t)g->plan->step_count; k-- > 0;)
