@@ -246,8 +246,9 @@ RULE(take) {
     const pithp_instruction *made = pithp_maker(d->to, ct);
     const bool negative = made && made->primitive == PITHP_OP_NEG &&
                           pithp_value_spec(d->to, ct)->count > spec->count;
-    const pithp_value zeros = pithp_derive_zeros(d, spec),
-                      updates = negative ? pithp_operands(d->to, made)[0] : ct;
+    /* before calls are added, which move the program's lists */
+    const pithp_value updates = negative ? pithp_operands(d->to, made)[0] : ct;
+    const pithp_value zeros = pithp_derive_zeros(d, spec);
     const pithp_value sum = pithp_derive_indexed(d, c, c->i->operand_count - 1,
                                                  PITHP_OP_SCATTER_ADD, zeros, updates);
     return negative ? pithp_derive_2(d, PITHP_OP_SUB, pithp_derive_number(d, 0), sum)
