@@ -135,5 +135,18 @@ static inline void bench_check(pith_scope *s) {
 static inline const char *bench_only(int argc, char **argv) {
     return argc > 2 && strcmp(argv[1], "--only") == 0 ? argv[2] : NULL;
 }
+/* Open a runtime whose functions are compiled as PITH_JIT says, for some rows. */
+static inline void bench_compiled(const char *jit,
+                                  void (*rows)(pith_scope *, const char *),
+                                  const char *only) {
+    setenv("PITH_JIT", jit, 1);
+    pith_runtime *rt =
+        pith_open(&(pith_open_options){.device = bench_device(), .threads = 1});
+    pith_scope *s = pith_scope_open(rt);
+    rows(s, only);
+    bench_check(s);
+    pith_scope_close(s);
+    pith_close(rt);
+}
 
 #endif

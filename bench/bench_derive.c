@@ -356,24 +356,12 @@ static void checks(pith_scope *s, const char *only) {
               (bench_entry[]){{"pith", collect, &with}, {"none", collect, &none}});
 }
 
-/* Open a runtime whose functions are compiled as PITH_JIT says, for some rows. */
-static void
-measure(const char *jit, void (*rows)(pith_scope *, const char *), const char *only) {
-    setenv("PITH_JIT", jit, 1);
-    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
-    pith_scope *s = pith_scope_open(rt);
-    rows(s, only);
-    bench_check(s);
-    pith_scope_close(s);
-    pith_close(rt);
-}
-
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
-    measure("wait", derivatives, only);
-    measure("wait", scans, only);
-    measure("wait", calls, only);
-    measure("wait", checks, only);
-    measure("async", first_rows, only);
+    bench_compiled("wait", derivatives, only);
+    bench_compiled("wait", scans, only);
+    bench_compiled("wait", calls, only);
+    bench_compiled("wait", checks, only);
+    bench_compiled("async", first_rows, only);
     return 0;
 }

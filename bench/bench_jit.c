@@ -357,24 +357,11 @@ static void retraces(pith_scope *s, const char *only) {
     retraces_of_calls(s, only);
 }
 
-/* Open a runtime whose steps are compiled as PITH_JIT says, for some rows. */
-static void
-measure(const char *jit, void (*rows)(pith_scope *, const char *), const char *only) {
-    setenv("PITH_JIT", jit, 1);
-    pith_runtime *rt =
-        pith_open(&(pith_open_options){.device = bench_device(), .threads = 1});
-    pith_scope *s = pith_scope_open(rt);
-    rows(s, only);
-    bench_check(s);
-    pith_scope_close(s);
-    pith_close(rt);
-}
-
 int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
-    measure("wait", calls, only);
-    measure("wait", loops, only);
-    measure("wait", optimiser, only);
-    measure("async", retraces, only);
+    bench_compiled("wait", calls, only);
+    bench_compiled("wait", loops, only);
+    bench_compiled("wait", optimiser, only);
+    bench_compiled("async", retraces, only);
     return 0;
 }
