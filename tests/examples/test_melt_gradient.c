@@ -66,58 +66,42 @@ static const Sim *after(pith_scope *s, const Sim *sim, const Options *o, int64_t
                           &(pith_propagate_options){.steps = steps});
 }
 
-Test(melt_gradient, forces_are_those_of_the_kernel) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt);
+#define SCOPED(name) PT_SCOPED(melt_gradient, name)
+
+SCOPED(forces_are_those_of_the_kernel) {
     const Options o = options_of(PITH_F64, 2.5);
     const Sim *sim = gas(s, 8, 1.06, &o);
     for (int k = 0; k < 4; k++) {
         agree(s, sim, 1e-12);
         sim = after(s, sim, &o, 15);
     }
-    pith_scope_close(s);
-    pith_close(rt);
 }
 
 /* In a box shorter than twice the cutoff a pair may be near in several images. */
-Test(melt_gradient, every_image_of_a_pair_counts) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt);
+SCOPED(every_image_of_a_pair_counts) {
     const Options o = options_of(PITH_F64, 2.5);
     const Sim *sim = gas(s, 3, 1.1, &o);
     cr_assert(sim && pith_read_f64(s, pith_max(s, sim->box, PITH_ALL_AXES)) < 2 * 2.5);
     agree(s, sim, 1e-12);
-    pith_scope_close(s);
-    pith_close(rt);
 }
 
-Test(melt_gradient, single_precision_agrees_to_its_precision) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt);
+SCOPED(single_precision_agrees_to_its_precision) {
     const Options o = options_of(PITH_F32, 2.5);
     agree(s, gas(s, 6, 1.06, &o), 1e-4);
-    pith_scope_close(s);
-    pith_close(rt);
 }
 
 /* Atoms without neighbours, and a single one: forces are 0, not NaN. */
-Test(melt_gradient, atoms_without_neighbours_have_no_force) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt);
+SCOPED(atoms_without_neighbours_have_no_force) {
     const Options o = options_of(PITH_F64, 1.5);
     for (int64_t cells = 1; cells < 4; cells += 2) {
         const pith_array *f = melt_forces(s, gas(s, cells, 4, &o), false);
         pt_ok(s);
         cr_assert_eq(pith_read_f64(s, pith_max(s, pith_abs(s, f), PITH_ALL_AXES)), 0);
     }
-    pith_scope_close(s);
-    pith_close(rt);
 }
 
 /* The energy is that of the kernel, which the table shows. */
-Test(melt_gradient, the_energy_is_that_of_the_kernel) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt);
+SCOPED(the_energy_is_that_of_the_kernel) {
     const Options o = options_of(PITH_F64, 2.5);
     const Sim *sim = gas(s, 8, 1.06, &o);
     const pith_array *of_atoms =
@@ -126,14 +110,10 @@ Test(melt_gradient, the_energy_is_that_of_the_kernel) {
             .energy;
     pt_close_64(pith_read_f64(s, melt_energy(s, sim)),
                 pith_read_f64(s, pith_sum(s, of_atoms, PITH_ALL_AXES)), 1e-13);
-    pith_scope_close(s);
-    pith_close(rt);
 }
 
 /* A run by gradients has the atoms of one by the kernel, also if its lists grow. */
-Test(melt_gradient, runs_agree) {
-    pith_runtime *rt = pt_open();
-    pith_scope *s = pith_scope_open(rt);
+SCOPED(runs_agree) {
     const Options kernel = options_of(PITH_F64, 2.5);
     Options gradient = kernel;
     gradient.gradient = true;
@@ -143,6 +123,4 @@ Test(melt_gradient, runs_agree) {
     cr_assert(pith_tree_equal(s, a->atoms->id, b->atoms->id));
     cr_assert(difference(s, a, b->atoms->force) <= 1e-10, "%g",
               difference(s, a, b->atoms->force));
-    pith_scope_close(s);
-    pith_close(rt);
 }

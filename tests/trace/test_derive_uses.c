@@ -4,22 +4,6 @@
  * recomputation. */
 #include "derive_modes.h"
 
-static const pith_array *some_x(void) {
-    return PITH_VECTOR(s, f64, 0.5, -1.25, 2, 0.75);
-}
-static const pith_array *total(pith_scope *in, const pith_array *x) {
-    return pith_sum(in, x, PITH_ALL_AXES);
-}
-
-/* FUNCTION(name, expression of x): name_of is a function of an array. */
-#define FUNCTION(name, ...)                                                              \
-    static const pith_array *name(pith_scope *in, const pith_array *x) {                 \
-        (void)in, (void)x;                                                               \
-        return __VA_ARGS__;                                                              \
-    }                                                                                    \
-    PITH_FUNCTION1(name##_of, name, pith_array, pith_array)
-#define IN(text, ...) pith_expression(in, text, PITH_BIND(__VA_ARGS__))
-
 typedef struct {
     const void *value, *aux;
 } Valued;
