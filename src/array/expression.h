@@ -112,6 +112,7 @@ typedef struct pithp_leaf_operands {
     int operand_count;
     const pith_array *const *operands; /* [count][operand_count] */
     int64_t *order;                    /* [count]: set by pithp_leaf_operands_sort */
+    int64_t *refused; /* set by pithp_expression_join: the leaf that has the error */
 } pithp_leaf_operands;
 
 /* Choose an order in which leaves with the same kernel are adjacent: they become one

@@ -144,7 +144,11 @@ static bool add_outputs(pith_scope *s,
         const pith_array *made =
             pithp_expression_record(s, e, inputs + i * x->operand_count, like->dtype);
         made = made ? pithp_broadcast(s, made, like->rank, like->shape, &fits) : NULL;
-        if (!made || !pithp_program_output(s, t->program, pithp_trace_value(s, t, made)))
+        if (!made) {
+            *x->refused = x->order[i];
+            return false;
+        }
+        if (!pithp_program_output(s, t->program, pithp_trace_value(s, t, made)))
             return false;
     }
     return true;

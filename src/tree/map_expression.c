@@ -169,6 +169,8 @@ static pith_status run_joined(call *c,
     const pithp_structure *t = &c->zip.first.structure;
     pithp_fused_code *code;
     pith_status rc = pithp_expression_join(c->s, &c->expression, leaves, &code);
+    if (rc != PITH_OK && *leaves->refused >= 0)
+        pithp_item_prefix(c->s, t, *leaves->refused);
     *done = code || rc != PITH_OK;
     if (!code)
         return rc;
@@ -196,7 +198,8 @@ static pith_status map_joined(call *c, const pith_array **results, bool *done) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; i < count && rc == PITH_OK; i++)
         rc = operands_at(c, i, operands + i * width);
-    const pithp_leaf_operands leaves = {count, width, operands, order};
+    int64_t refused = -1;
+    const pithp_leaf_operands leaves = {count, width, operands, order, &refused};
     if (rc == PITH_OK) {
         pithp_leaf_operands_sort(&leaves);
         rc = run_joined(c, &leaves, results, done);

@@ -182,3 +182,20 @@ Test(map_joined, survives_failing_allocations, .timeout = 120) {
     pith_close(b.host);
     cr_assert_eq(fake_cuda_alive(), 0, "%d things are left", fake_cuda_alive());
 }
+
+/* Whether it is evaluated leaf by leaf, as at first, or as one program. */
+Test(map_joined, names_the_leaf_that_is_refused) {
+    static const char *const modes[] = {"async", "wait"};
+    for (int m = 0; m < 2; m++) {
+        bench b = begin(modes[m]);
+        const void *list[] = {pith_i64(b.on, 1), pith_i64(b.on, 2), pith_f64(b.on, 3)};
+        const void *tree = pith_list_make(b.on, 3, list);
+        for (int again = 0; again < 3; again++) {
+            pt_fails(PITH_E_DTYPE, b.on,
+                     pith_tree_map_expression(b.on, "a & 1", PITH_ITEMS(tree), 0, NULL));
+            cr_assert_str_eq(pt_error.path, "[2]");
+            pt_says("expected integers, got f64");
+        }
+        end(&b);
+    }
+}
