@@ -156,29 +156,32 @@ Test(index, gives_the_golden_values) {
     cr_expect(ran > 150, "only %d cases ran", ran);
 }
 
-/* Many repeated indices: the last update wins, and sums run in the order of updates. */
-Test(index, combines_repeated_indices_in_order) {
-    enum { N = 50, M = 3000, K = 7 };
-    static double x[N * K], updates[M * K], set[N * K], sum[N * K];
-    static int32_t index[M];
-    uint32_t seed = 7;
-    for (int i = 0; i < N * K; i++)
-        set[i] = sum[i] = x[i] = i * 0.1;
-    for (int i = 0; i < M; i++) {
-        seed = seed * 1664525 + 1013904223;
-        index[i] = (int32_t)(seed >> 16) % (2 * N + 20) - N - 10; /* some out of range */
-        const int row = index[i] < 0 ? index[i] + N : index[i];
-        for (int k = 0; k < K; k++) {
-            updates[i * K + k] = sin(i * 7 + k) * (i % 5 ? 1 : 1e6);
-            if (row >= 0 && row < N) {
+/* m updates of n rows: the last update wins, and sums run in the order of updates. */
+static void combine_in_order(int64_t n, int64_t m) {
+    enum { K = 3 };
+    const size_t x_bytes = (size_t)n * K * sizeof(double),
+                 update_bytes = (size_t)m * K * sizeof(double);
+    double *x = malloc(x_bytes), *updates = malloc(update_bytes), *set = malloc(x_bytes),
+           *sum = malloc(x_bytes);
+    int32_t *index = malloc((size_t)m * sizeof *index);
+    uint64_t seed = 7;
+    for (int64_t i = 0; i < n * K; i++)
+        set[i] = sum[i] = x[i] = (double)i * 0.1;
+    for (int64_t i = 0; i < m; i++) {
+        seed = seed * 6364136223846793005 + 1442695040888963407;
+        index[i] = (int32_t)((int64_t)(seed >> 33) % (2 * n + 20) - n - 10);
+        const int64_t row = index[i] < 0 ? index[i] + n : index[i];
+        for (int64_t k = 0; k < K; k++) {
+            updates[i * K + k] = sin((double)(i * 7 + k)) * (i % 5 ? 1 : 1e6);
+            if (row >= 0 && row < n) { /* some are out of range */
                 set[row * K + k] = updates[i * K + k];
                 sum[row * K + k] += updates[i * K + k];
             }
         }
     }
-    const pith_spec xs = {PITH_F64, 2, N * K, sizeof x, {N, K}},
-                    is = {PITH_I32, 1, M, sizeof index, {M}},
-                    us = {PITH_F64, 2, M * K, sizeof updates, {M, K}};
+    const pith_spec xs = {PITH_F64, 2, n * K, x_bytes, {n, K}},
+                    is = {PITH_I32, 1, m, (size_t)m * sizeof *index, {m}},
+                    us = {PITH_F64, 2, m * K, update_bytes, {m, K}};
     const pithp_index_params params = {.mode = PITHP_INDEX_DROP};
     for (int add = 0; add < 2; add++) {
         call c = {.primitive = add ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
@@ -187,9 +190,21 @@ Test(index, combines_repeated_indices_in_order) {
                   .data = {x, index, updates},
                   .params = &params};
         cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
-        cr_assert(memcmp(c.out, add ? sum : set, sizeof x) == 0);
+        cr_assert(memcmp(c.out, add ? sum : set, x_bytes) == 0, "%lld rows, %lld updates",
+                  (long long)n, (long long)m);
         call_free(&c);
     }
+    free(x), free(updates), free(set), free(sum), free(index);
+}
+
+/* Few and many: on a device offsets are sorted by merges, or by one, two or three digits.
+ */
+Test(index, combines_repeated_indices_in_order) {
+    combine_in_order(50, 3000);
+    combine_in_order(50, 70000);
+    combine_in_order(255, 9000); /* an offset more for those out of range */
+    combine_in_order(300, 70000);
+    combine_in_order(100000, 140000);
 }
 
 /* The place of an index by the meaning of its mode; -1: none. */

@@ -218,17 +218,18 @@ Test(order, refuses_other_recurrences) {
  * with their signs of zero and payloads, places stable. */
 Test(order, sorts_lines_for_many_threads) {
     enum { N = 70001 };
-    static const pith_dtype dtypes[] = {PITH_I32, PITH_U32, PITH_F32,
-                                        PITH_I64, PITH_U64, PITH_F64};
+    static const pith_dtype dtypes[] = {PITH_I8,  PITH_U8,  PITH_I16, PITH_F16, PITH_I32,
+                                        PITH_U32, PITH_F32, PITH_I64, PITH_U64, PITH_F64};
+    enum { DTYPES = PITHP_COUNT(dtypes) };
     static uint64_t x[N], sorted[N];
     static uint8_t seen[N];
-    for (int k = 0; k < 24; k++) {
-        const pith_dtype dtype = dtypes[k % 6];
+    for (int k = 0; k < 4 * DTYPES; k++) {
+        const pith_dtype dtype = dtypes[k % DTYPES];
         const size_t size = pith_dtype_size(dtype);
-        const pithp_sort_params p = {0, k / 6 % 2};
+        const pithp_sort_params p = {0, k / DTYPES % 2};
         for (int i = 0; i < N; i++) {
             const uint64_t bits =
-                k < 12 ? (uint64_t)noise() << 32 | noise() : noise() % 50;
+                k < 2 * DTYPES ? (uint64_t)noise() << 32 | noise() : noise() % 50;
             memcpy((char *)x + (size_t)i * size, &bits, size);
         }
         const pith_spec spec = {dtype, 1, N, N * size, {N}};
@@ -266,10 +267,34 @@ Test(order, sorts_lines_for_many_threads) {
     }
 }
 
+/* So long that a device sorts keys of 64 bits digit by digit. */
+Test(order, sorts_a_very_long_line) {
+    enum { N = 524288 + 5 };
+    uint64_t *x = malloc(N * sizeof *x);
+    for (int64_t i = 0; i < N; i++)
+        x[i] = i % 3 ? (uint64_t)noise() << 32 | noise() : noise() % 1000;
+    const pith_spec spec = {PITH_U64, 1, N, N * sizeof *x, {N}};
+    const pithp_sort_params p = {0, false};
+    call c = {.primitive = PITHP_OP_ARGSORT,
+              .count = 1,
+              .specs = {&spec},
+              .data = {x},
+              .params = &p,
+              .split = 3};
+    cr_assert(call_run(&c) == PITH_OK);
+    const int64_t *at = c.out;
+    for (int64_t i = 1; i < N; i++)
+        cr_assert(x[at[i - 1]] < x[at[i]] ||
+                      (x[at[i - 1]] == x[at[i]] && at[i - 1] < at[i]),
+                  "element %lld", (long long)i);
+    call_free(&c);
+    free(x);
+}
+
 /* Lines of [3, length, 2], around the lengths at which work is cut in another way. */
 Test(order, sorts_lines_beside_each_other) {
-    static const int64_t lengths[] = {511, 512, 513, 2047, 2048, 2049, 4096, 6001};
-    static float x[3 * 6001 * 2];
+    static const int64_t lengths[] = {511, 512, 513, 2047, 2048, 2049, 4096, 6001, 69633};
+    static float x[3 * 69633 * 2];
     for (int k = 0; k < 2 * PITHP_COUNT(lengths); k++) {
         const int64_t n = lengths[k / 2], count = 6 * n;
         const pithp_sort_params p = {1, k % 2};

@@ -93,15 +93,20 @@ pith_status pithp_cuda_lower_reduce_of(const pithp_call *call,
                                        const pithp_cuda_producer *producer);
 size_t pithp_cuda_temporary_reduce_of(const pithp_call *call, const pith_spec *result);
 
-/* Sort one line of u64 keys. After the launches *keys and *indices (the indices) are
- * sorted. temporary: 32 bytes a key. */
+/* Sort one line of keys, u32 if `narrow` is set, else u64, of which only the lowest bits
+ * are set. After the launches *keys and *indices are sorted; indices are u32 if `count`
+ * fits. */
 pith_status pithp_cuda_launch_sort(const pithp_sink *sink,
                                    const char *name,
-                                   const uint64_t *from,
+                                   const void *from,
                                    int64_t count,
+                                   bool narrow,
+                                   int bits,
                                    void *temporary,
-                                   const uint64_t **keys,
-                                   const int64_t **indices);
+                                   const void **keys,
+                                   const void **indices);
+/* Bytes of `temporary`. */
+size_t pithp_cuda_sort_bytes(int64_t count, bool narrow, int bits);
 
 /* ---- Programs of one elementwise operation ---- */
 

@@ -127,12 +127,40 @@ static const int32_t operations[PITHP_ELEMENTWISE_COUNT] = {
     [PITHP_OP_BITWISE_OR] = M_SCATTER_OR,
 };
 
+/* The offsets of a scatter. */
+typedef struct offsets {
+    uint64_t beyond; /* of positions out of range: greater than others */
+    int bits;        /* of that */
+    bool narrow;     /* offsets and positions fit u32 */
+    size_t bytes;    /* of the offsets, a multiple of 8 */
+} offsets;
+
+static offsets offsets_of(const pithp_call *call) {
+    const pithp_index_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    const int64_t count = call->operands[1]->count;
+    offsets o = {.beyond = 1};
+    for (int k = 0; k < call->operand_count - 2; k++)
+        o.beyond *= (uint64_t)x->shape[p->axis + k];
+    o.narrow = o.beyond < UINT32_MAX && count <= (int64_t)UINT32_MAX;
+    if (!o.narrow)
+        o.beyond = UINT64_MAX;
+    while (o.bits < 64 && o.beyond >> o.bits)
+        o.bits++;
+    o.bytes =
+        ((size_t)count * (o.narrow ? sizeof(uint32_t) : sizeof(uint64_t)) + 7) / 8 * 8;
+    return o;
+}
+
 /* Offsets, and temporary memory to sort them. */
 size_t pithp_cuda_temporary_scatter(const pithp_call *call, const pith_spec *result) {
-    static const size_t words[] = {
-        [SORTED] = 5, [ASCENDS] = 1, [UNIQUE] = 0, [ATOMIC] = 0};
+    const int64_t count = call->operands[1]->count;
+    const way how = way_of(call);
     (void)result;
-    return (size_t)call->operands[1]->count * words[way_of(call)] * sizeof(int64_t);
+    if (how == UNIQUE || how == ATOMIC)
+        return 0;
+    const offsets o = offsets_of(call);
+    return o.bytes + (how == SORTED ? pithp_cuda_sort_bytes(count, o.narrow, o.bits) : 0);
 }
 
 pith_status pithp_cuda_lower_scatter(const pithp_call *call,
@@ -155,11 +183,14 @@ pith_status pithp_cuda_lower_scatter(const pithp_call *call,
     if (how == UNIQUE || how == ATOMIC)
         return launch(sink, PITHP_CUDA_scatter_free, name, &a,
                       a.outer * a.count * a.inner);
+    const offsets o = offsets_of(call);
+    a.narrow = o.narrow;
+    a.beyond = how == SORTED ? o.beyond : UINT64_MAX;
     rc = pithp_cuda_launch(sink, PITHP_CUDA_offsets, name, &a, sizeof a, a.count);
-    a.keys = (const uint64_t *)(const void *)a.offsets;
+    a.keys = a.offsets;
     if (!rc && how == SORTED)
-        rc = pithp_cuda_launch_sort(sink, name, (const uint64_t *)(const void *)a.offsets,
-                                    a.count, a.offsets + a.count, &a.keys, &a.positions);
+        rc = pithp_cuda_launch_sort(sink, name, a.offsets, a.count, o.narrow, o.bits,
+                                    (char *)a.offsets + o.bytes, &a.keys, &a.positions);
     return rc ? rc
               : launch(sink, PITHP_CUDA_scatter, name, &a, a.outer * a.count * a.inner);
 }

@@ -1,9 +1,10 @@
 /* Lowering of scans, recurrences and sorts for CUDA.
  *
  * A scan combines elements in blocks and groups, in the order of host/scan.c: reduce,
- * then scan. A sort is a merge sort. It sorts tiles, which may have several short lines
- * side by side, then merges them. It sorts keys as wide as elements together with
- * indices, so that results are the original elements. */
+ * then scan. A sort is a merge sort, which sorts tiles, several short lines side by side
+ * in one, then merges them; or, for long lines of short keys, a radix sort. Both sort
+ * keys as wide as elements together with indices, so that results are the original
+ * elements, and are stable, so that there is one result. */
 #include "program/cuda/cuda.h"
 #include "program/host/reduce.h"
 #include "program/source/args/library.h"
@@ -12,9 +13,11 @@
 
 enum {
     CHAINS = 32, /* blocks, or groups, scanned by a block of threads */
-    TILE = 2048,
+    TILE = PITHP_SORT_TILE,
     LEAST_RUN =
-        TILE / M_BLOCK /* slots of a line in a tile, at least: those of one thread */
+        TILE / M_BLOCK, /* slots of a line in a tile, at least: those of one thread */
+    RADIX_BITS = 8,
+    SUMMED = 4 /* digits summed by a block of threads */
 };
 
 /* [outer, length, inner] around an axis. */
@@ -111,31 +114,55 @@ pith_status pithp_cuda_lower_cumlinear(const pithp_call *call,
                              ceil_div(a.outer * a.inner, CHAINS) * M_BLOCK);
 }
 
-/* Whether indices along lines of this length fit u32. */
+/* ---- Sorts ---- */
+
+/* Whether indices along lines of this length fit u32, and counts of keys do. */
 static bool is_narrow(int64_t length) {
-    return length <= (int64_t)UINT32_MAX + 1;
+    return length <= (int64_t)UINT32_MAX;
 }
 
-/* Keys and indices, and those of the next merge. */
-size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
-    const pithp_sort_params *p = call->params;
-    const pith_spec *x = call->operands[0];
-    const size_t index_size =
-        is_narrow(x->shape[p->axis]) ? sizeof(uint32_t) : sizeof(int64_t);
-    return (size_t)result->count * 2 * (pith_dtype_size(x->dtype) + index_size);
+static int passes_of(int bits) {
+    return (bits + RADIX_BITS - 1) / RADIX_BITS;
 }
 
-/* The array with the greatest alignment comes first. */
-static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int64_t count) {
-    const size_t index_size = a->wide ? sizeof(int64_t) : sizeof(uint32_t);
-    const size_t indices = (size_t)count * index_size,
-                 keys = (size_t)count * (size_t)a->size;
-    const bool keys_first = (size_t)a->size > index_size;
+/* Whether lines are sorted by the lowest bits of keys, which have no others. A pass of
+ * three launches takes as long as a merge: 1e6 keys of 64 bits, 0.26 ms instead of 0.32.
+ */
+static bool is_by_radix(int64_t length, int bits) {
+    int merges = 0;
+    for (int64_t run = TILE; run < length; run *= 2)
+        merges++;
+    return is_narrow(length) && passes_of(bits) < merges;
+}
+
+/* Of keys and indices, and those of the next merge or pass; and of counts of digits. */
+static size_t bytes_of_sort(int64_t lines, int64_t length, int size, int bits) {
+    const size_t count = (size_t)(lines * length),
+                 index_size = is_narrow(length) ? sizeof(uint32_t) : sizeof(int64_t),
+                 tables = (size_t)(lines * (ceil_div(length, TILE) + 1));
+    return count * 2 * ((size_t)size + index_size) +
+           (is_by_radix(length, bits) ? tables * PITHP_RADIX * sizeof(uint32_t) : 0);
+}
+
+/* The arrays with the greatest alignment come first, and u32 before smaller keys. */
+static void set_temporary(pithp_cuda_sort_args *a, void *temporary, int bits) {
+    const int64_t lines = a->outer * a->inner;
+    const size_t count = (size_t)(lines * a->length), size = (size_t)a->size,
+                 index_size = a->wide ? sizeof(int64_t) : sizeof(uint32_t),
+                 keys = 2 * count * size, indices = 2 * count * index_size,
+                 counts = is_by_radix(a->length, bits)
+                              ? (size_t)(lines * ceil_div(a->length, TILE)) * PITHP_RADIX
+                              : 0;
+    const size_t totals = counts ? (size_t)lines * PITHP_RADIX : 0,
+                 tables = (counts + totals) * sizeof(uint32_t);
+    const bool keys_first = size > index_size;
     char *const at = temporary;
-    a->keys = keys_first ? at : at + 2 * indices;
-    a->indices = keys_first ? at + 2 * keys : at;
-    a->next_keys = (char *)a->keys + keys;
-    a->next_indices = (char *)a->indices + indices;
+    a->keys = keys_first ? at : at + indices + tables;
+    a->indices = keys_first ? at + keys : at;
+    a->counts = (uint32_t *)(void *)((char *)a->indices + indices);
+    a->totals = a->counts + counts;
+    a->next_keys = (char *)a->keys + keys / 2;
+    a->next_indices = (char *)a->indices + indices / 2;
 }
 
 /* Slots of a line in a tile: the length, rounded up to a power of two, or the tile. */
@@ -146,59 +173,108 @@ static int64_t run_of(int64_t length) {
     return run;
 }
 
-/* The tile kernel for keys of this size in bytes. */
-static pithp_cuda_kernel_id tiles_of(int32_t size) {
-    return size == 1   ? PITHP_CUDA_sort_tiles_u8
-           : size == 2 ? PITHP_CUDA_sort_tiles_u16
-           : size == 4 ? PITHP_CUDA_sort_tiles_u32
-                       : PITHP_CUDA_sort_tiles_u64;
+/* The kernel for keys of a size in bytes, among those for u8, u16, u32 and u64. */
+static pithp_cuda_kernel_id for_size(pithp_cuda_kernel_id of_bytes, int32_t size) {
+    return (pithp_cuda_kernel_id)((int)of_bytes + (size == 1   ? 0
+                                                   : size == 2 ? 1
+                                                   : size == 4 ? 2
+                                                               : 3));
 }
 
-static pithp_cuda_kernel_id merge_of(int32_t size) {
-    return size == 1   ? PITHP_CUDA_sort_merge_u8
-           : size == 2 ? PITHP_CUDA_sort_merge_u16
-           : size == 4 ? PITHP_CUDA_sort_merge_u32
-                       : PITHP_CUDA_sort_merge_u64;
+/* What was made next is sorted further. */
+static void turn(pithp_cuda_sort_args *a) {
+    const pithp_cuda_sort_args made = *a;
+    a->keys = made.next_keys;
+    a->next_keys = made.keys;
+    a->indices = made.next_indices;
+    a->next_indices = made.indices;
 }
 
 static pith_status
-launch_sorting(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
+launch_merges(pithp_cuda_sort_args *a, const char *name, const pithp_sink *sink) {
     const int64_t lines = a->outer * a->inner, tiles = ceil_div(a->length, TILE);
     a->run = run_of(a->length);
     pith_status rc = pithp_cuda_launch(
-        sink, tiles_of(a->size), name, a, sizeof *a,
+        sink, for_size(PITHP_CUDA_sort_tiles_u8, a->size), name, a, sizeof *a,
         (tiles > 1 ? lines * tiles : ceil_div(lines, TILE / a->run)) * M_BLOCK);
     for (; !rc && a->run < a->length; a->run *= 2) {
-        rc = pithp_cuda_launch(sink, merge_of(a->size), name, a, sizeof *a,
-                               lines * tiles * M_BLOCK);
-        const pithp_cuda_sort_args merged = *a;
-        a->keys = merged.next_keys;
-        a->next_keys = merged.keys;
-        a->indices = merged.next_indices;
-        a->next_indices = merged.indices;
+        rc = pithp_cuda_launch(sink, for_size(PITHP_CUDA_sort_merge_u8, a->size), name, a,
+                               sizeof *a, lines * tiles * M_BLOCK);
+        turn(a);
     }
     return rc;
 }
 
+static pith_status launch_passes(pithp_cuda_sort_args *a,
+                                 int bits,
+                                 const char *name,
+                                 const pithp_sink *sink) {
+    const int64_t lines = a->outer * a->inner,
+                  by_tile = lines * ceil_div(a->length, TILE) * M_BLOCK,
+                  by_digit = lines * (PITHP_RADIX / SUMMED) * M_BLOCK;
+    pith_status rc = PITH_OK;
+    for (a->shift = 0; !rc && a->shift < bits; a->shift += RADIX_BITS) {
+        rc = pithp_cuda_launch(sink, for_size(PITHP_CUDA_radix_count_u8, a->size), name,
+                               a, sizeof *a, by_tile);
+        if (!rc)
+            rc = pithp_cuda_launch(sink, PITHP_CUDA_radix_sum, name, a, sizeof *a,
+                                   by_digit);
+        if (!rc)
+            rc = pithp_cuda_launch(sink, for_size(PITHP_CUDA_radix_move_u8, a->size),
+                                   name, a, sizeof *a, by_tile);
+        turn(a);
+    }
+    return rc;
+}
+
+static pith_status launch_sorting(pithp_cuda_sort_args *a,
+                                  int bits,
+                                  const char *name,
+                                  const pithp_sink *sink) {
+    return is_by_radix(a->length, bits) ? launch_passes(a, bits, name, sink)
+                                        : launch_merges(a, name, sink);
+}
+
+size_t pithp_cuda_sort_bytes(int64_t count, bool narrow, int bits) {
+    return bytes_of_sort(1, count, narrow ? sizeof(uint32_t) : sizeof(uint64_t), bits);
+}
+
 pith_status pithp_cuda_launch_sort(const pithp_sink *sink,
                                    const char *name,
-                                   const uint64_t *from,
+                                   const void *from,
                                    int64_t count,
+                                   bool narrow,
+                                   int bits,
                                    void *temporary,
-                                   const uint64_t **keys,
-                                   const int64_t **indices) {
+                                   const void **keys,
+                                   const void **indices) {
     pithp_cuda_sort_args a = {.from = from,
                               .outer = 1,
                               .length = count,
                               .inner = 1,
-                              .dtype = PITH_U64,
-                              .size = sizeof *from,
-                              .wide = true};
-    set_temporary(&a, temporary, count);
-    const pith_status rc = launch_sorting(&a, name, sink);
+                              .dtype = narrow ? PITH_U32 : PITH_U64,
+                              .size = narrow ? sizeof(uint32_t) : sizeof(uint64_t),
+                              .wide = !is_narrow(count)};
+    set_temporary(&a, temporary, bits);
+    const pith_status rc = launch_sorting(&a, bits, name, sink);
     *keys = a.keys;
     *indices = a.indices;
     return rc;
+}
+
+/* Bits of the keys of a dtype. */
+static int bits_of(pith_dtype dtype) {
+    return 8 * (int)pith_dtype_size(dtype);
+}
+
+size_t pithp_cuda_temporary_sort(const pithp_call *call, const pith_spec *result) {
+    const pithp_sort_params *p = call->params;
+    const pith_spec *x = call->operands[0];
+    const int64_t length = x->shape[p->axis];
+    return result->count == 0
+               ? 0
+               : bytes_of_sort(result->count / length, length,
+                               (int)pith_dtype_size(x->dtype), bits_of(x->dtype));
 }
 
 pith_status pithp_cuda_lower_sort(const pithp_call *call,
@@ -217,9 +293,9 @@ pith_status pithp_cuda_lower_sort(const pithp_call *call,
                               .wide = !is_narrow(x->shape[p->axis])};
     if (result->count == 0)
         return PITH_OK;
-    set_temporary(&a, memory->temporary, x->count);
     view(x, p->axis, &a.outer, &a.length, &a.inner);
-    const pith_status rc = launch_sorting(&a, name, sink);
+    set_temporary(&a, memory->temporary, bits_of(x->dtype));
+    const pith_status rc = launch_sorting(&a, bits_of(x->dtype), name, sink);
     return rc ? rc
               : pithp_cuda_launch(sink, PITHP_CUDA_sort_end, name, &a, sizeof a,
                                   x->count);

@@ -19,14 +19,19 @@
 #ifndef PITH_PROGRAM_SOURCE_SHELL_H
 #define PITH_PROGRAM_SOURCE_SHELL_H
 
+/* Redefined around a kernel: M_RESIDENT(n) bounds its registers so that a multiprocessor
+ * has room for n blocks of threads. */
+#define M_BOUNDS
+
 #ifdef __CUDACC__
-#    define M_THREAD_ (blockIdx.x * (i64)blockDim.x + threadIdx.x)
+#    define M_RESIDENT(n) __launch_bounds__(M_BLOCK, n)
+#    define M_THREAD_     (blockIdx.x * (i64)blockDim.x + threadIdx.x)
 #    define M_BY_VALUE_(kernel, thread, args)                                            \
-        extern "C" __global__ void kernel(const __grid_constant__ args a) {              \
+        extern "C" __global__ void M_BOUNDS kernel(const __grid_constant__ args a) {     \
             thread(&a, M_THREAD_);                                                       \
         }
 #    define M_BY_ADDRESS_(kernel, thread, args)                                          \
-        extern "C" __global__ void kernel(const args *__restrict__ a) {                  \
+        extern "C" __global__ void M_BOUNDS kernel(const args *__restrict__ a) {         \
             thread(a, M_THREAD_);                                                        \
         }
 #    if defined(M_INDIRECT) /* arguments in device memory */

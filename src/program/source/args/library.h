@@ -88,6 +88,9 @@ typedef struct pithp_cuda_cumlinear_args {
 
 /* A sort of the lines of [outer, length, inner] along the middle. Keys and indices of a
  * line are contiguous. */
+/* Keys of a tile of a sort, and values of a digit of a radix sort. */
+enum { PITHP_SORT_TILE = 2048, PITHP_RADIX = 256 };
+
 typedef struct pithp_cuda_sort_args {
     const void *from;
     void *to;
@@ -96,11 +99,15 @@ typedef struct pithp_cuda_sort_args {
     void *keys, *next_keys;       /* with the width of elements */
     void *indices, *next_indices; /* i64 if wide is set, else u32: indices along the line,
                                    in key order */
-    int32_t dtype, size;          /* dtype and bytes of an element */
+    uint32_t *counts; /* radix, [line, tile, digit]: keys with the digit in the tile, then
+                         in the tiles before it */
+    uint32_t *totals; /* [line, digit]: keys with the digit */
+    int32_t dtype, size; /* dtype and bytes of an element */
     int32_t descending;
     int32_t argsort;
     int32_t wide;
-    int32_t unused;
+    int32_t shift; /* radix: the lowest bit of the digit; in the first pass, 0, keys are
+                      those of elements, in their order */
 } pithp_cuda_sort_args;
 
 typedef struct pithp_cuda_search_args {
@@ -171,16 +178,19 @@ typedef struct pithp_cuda_index_args {
     pithp_cuda_report *report; /* mode error */
     uint64_t fill;
     int64_t outer, count, inner;
-    int64_t pitch;            /* elements between outer indices of the indexed array */
-    int64_t *offsets;         /* of positions, in rows of inner; -1: out of range */
-    const uint64_t *keys;     /* scatter: sorted offsets */
-    const int64_t *positions; /* scatter: positions in key order; NULL: 0, 1, ... */
+    int64_t pitch;         /* elements between outer indices of the indexed array */
+    void *offsets;         /* of positions, in rows of inner; out of range: `beyond` */
+    const void *keys;      /* scatter: sorted offsets */
+    const void *positions; /* scatter: positions in key order; NULL: 0, 1, ... */
+    uint64_t beyond;       /* greater than all offsets */
     int32_t size, dtype, index_dtype;
     int32_t arrays;
     int32_t mode; /* pithp_index_mode */
     int32_t no_negative;
     int32_t operation; /* scatter: M_SCATTER_SET to M_SCATTER_OR */
     int32_t meet;      /* scatter_free: positions may repeat an offset */
+    int32_t narrow;    /* offsets, keys and positions are u32, else u64 and i64 */
+    int32_t unused;
     const void *index[PITHP_CUDA_RANK];
     int64_t extent[PITHP_CUDA_RANK];
     uint64_t note[PITHP_CUDA_RANK]; /* pithp_index_note */

@@ -114,8 +114,14 @@ M_KERNEL(pithp_k_take_along, pithp_cuda_index_args) {
 }
 
 M_KERNEL(pithp_k_offsets, pithp_cuda_index_args) {
-    if (t < a->count)
-        a->offsets[t] = m_offset(a, t);
+    if (t >= a->count)
+        return;
+    const i64 offset = m_offset(a, t);
+    const u64 key = offset < 0 ? a->beyond : (u64)offset;
+    if (a->narrow)
+        ((u32 *)a->offsets)[t] = (u32)key;
+    else
+        ((u64 *)a->offsets)[t] = key;
 }
 
 /* ---- Scatters ---- */
@@ -170,18 +176,28 @@ M_FN void m_join(const pithp_cuda_index_args *a, i64 i, i64 j) {
     switch (a->dtype) { M_DTYPES(M_JOIN_ONE) }
 }
 
+/* `narrow` is a->narrow, a constant of each of two copies of the code. The greatest key
+ * of either width is the greatest u64. */
+M_FN u64 m_key(const pithp_cuda_index_args *a, i32 narrow, i64 k) {
+    if (!narrow)
+        return ((const u64 *)a->keys)[k];
+    const u32 key = ((const u32 *)a->keys)[k];
+    return key == ~(u32)0 ? ~(u64)0 : key;
+}
 /* The update of key k. */
-M_FN i64 m_update_of(const pithp_cuda_index_args *a, i64 k) {
-    return a->positions ? a->positions[k] : k;
+M_FN i64 m_update_of(const pithp_cuda_index_args *a, i32 narrow, i64 k) {
+    return !a->positions ? k
+           : narrow      ? (i64)((const u32 *)a->positions)[k]
+                         : ((const i64 *)a->positions)[k];
 }
 
 /* Number of keys among the next M_JOIN_AHEAD, from j on, that continue the run of `key`.
  */
 #define M_JOIN_AHEAD 8
-M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
+M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i32 narrow, i64 j, u64 key) {
     i32 n = 0, whole = 1;
     M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {
-        whole = whole && j + e < a->count && a->keys[j + e] == key;
+        whole = whole && j + e < a->count && m_key(a, narrow, j + e) == key;
         n += whole;
     }
     return n;
@@ -194,24 +210,29 @@ M_FN i32 m_run_goes_on(const pithp_cuda_index_args *a, i64 j, u64 key) {
     case M_DTYPE_##NAME: {                                                               \
         const type *const updates = (const type *)(const void *)a->from;                 \
         type x = ((const type *)(const void *)a->to)[i];                                 \
-        i32 n = m_run_goes_on(a, k, key);                                                \
+        i32 n = m_run_goes_on(a, narrow, k, key);                                        \
         for (i64 j = k; n > 0; j += M_JOIN_AHEAD) {                                      \
             type y[M_JOIN_AHEAD];                                                        \
             M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
-                const i64 row = from + m_update_of(a, e < n ? j + e : j);                \
+                const i64 row = from + m_update_of(a, narrow, e < n ? j + e : j);        \
                 y[e] = updates[row * a->inner + column];                                 \
             }                                                                            \
             M_UNROLL for (i32 e = 0; e < M_JOIN_AHEAD; e++) {                            \
                 if (e < n)                                                               \
                     x = m_join_##type(a->operation, x, y[e]);                            \
             }                                                                            \
-            n = n < M_JOIN_AHEAD ? 0 : m_run_goes_on(a, j + M_JOIN_AHEAD, key);          \
+            n = n < M_JOIN_AHEAD ? 0 : m_run_goes_on(a, narrow, j + M_JOIN_AHEAD, key);  \
         }                                                                                \
         ((type *)(void *)a->to)[i] = x;                                                  \
         break;                                                                           \
     }
-M_FN void m_join_run(const pithp_cuda_index_args *a, i64 i, i64 k, i64 from, i64 column) {
-    const u64 key = a->keys[k];
+M_FN void m_join_run(const pithp_cuda_index_args *a,
+                     i32 narrow,
+                     i64 i,
+                     i64 k,
+                     i64 from,
+                     i64 column) {
+    const u64 key = m_key(a, narrow, k);
     switch (a->dtype) { M_DTYPES(M_JOIN_RUN) }
 }
 
@@ -236,45 +257,57 @@ M_FN i64 m_turn(const pithp_cuda_index_args *a) {
 /* Binary search: the first position of the key in low .. high - 1, or -1. Keys out of
  * range sort last after the turn. Before it they sort first, which `lift` 1 gives by
  * wrapping. */
-M_FN i64
-m_find_key(const pithp_cuda_index_args *a, i64 low, i64 high, u64 key, u64 lift) {
+M_FN i64 m_find_key(const pithp_cuda_index_args *a,
+                    i32 narrow,
+                    i64 low,
+                    i64 high,
+                    u64 key,
+                    u64 lift) {
     const i64 end = high;
     while (low < high) {
         const i64 middle = low + (high - low) / 2;
-        if (a->keys[middle] + lift < key + lift)
+        if (m_key(a, narrow, middle) + lift < key + lift)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < end && a->keys[low] == key ? low : -1;
+    return low < end && m_key(a, narrow, low) == key ? low : -1;
 }
 
 /* Positions with equal offset are consecutive in keys, in order. The thread of the first
  * one (set: of the last one) combines them all, including those after the turn. */
-M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
+M_FN void m_scatter(const pithp_cuda_index_args *a, i32 narrow, i64 t) {
     const i64 column = t % a->inner, row = t / a->inner, k = row % a->count,
               outer = row / a->count;
-    if (outer >= a->outer || a->keys[k] == ~(u64)0)
+    if (outer >= a->outer || m_key(a, narrow, k) == a->beyond)
         return;
     const i64 turn = m_turn(a);
-    const u64 key = a->keys[k];
+    const u64 key = m_key(a, narrow, k);
     const i64 to = outer * a->pitch + (i64)key * a->inner + column;
     const i64 from = outer * a->count;
     if (a->operation == M_SCATTER_SET) {
-        if ((k + 1 == a->count || a->keys[k + 1] != key) &&
-            (k >= turn || m_find_key(a, turn, a->count, key, 0) < 0))
+        if ((k + 1 == a->count || m_key(a, narrow, k + 1) != key) &&
+            (k >= turn || m_find_key(a, narrow, turn, a->count, key, 0) < 0))
             m_move(a->to + to * a->size,
-                   a->from + ((from + m_update_of(a, k)) * a->inner + column) * a->size,
+                   a->from +
+                       ((from + m_update_of(a, narrow, k)) * a->inner + column) * a->size,
                    a->size);
         return;
     }
-    if ((k > 0 && a->keys[k - 1] == key) ||
-        (k >= turn && m_find_key(a, 0, turn, key, 1) >= 0))
+    if ((k > 0 && m_key(a, narrow, k - 1) == key) ||
+        (k >= turn && m_find_key(a, narrow, 0, turn, key, 1) >= 0))
         return;
-    m_join_run(a, to, k, from, column);
-    const i64 again = k < turn ? m_find_key(a, turn, a->count, key, 0) : -1;
-    if (again >= 0 && a->keys[again - 1] != key) /* else it was the same run */
-        m_join_run(a, to, again, from, column);
+    m_join_run(a, narrow, to, k, from, column);
+    const i64 again = k < turn ? m_find_key(a, narrow, turn, a->count, key, 0) : -1;
+    if (again >= 0 && m_key(a, narrow, again - 1) != key) /* else it was the same run */
+        m_join_run(a, narrow, to, again, from, column);
+}
+
+M_KERNEL(pithp_k_scatter, pithp_cuda_index_args) {
+    if (a->narrow)
+        m_scatter(a, 1, t);
+    else
+        m_scatter(a, 0, t);
 }
 
 /* m_join for concurrent threads at element i, by atomics. The result does not depend on

@@ -1,7 +1,8 @@
 /* Sort and binary search kernels.
  *
- * Merge sort: each block of threads sorts a tile, then tiles are merged pairwise. It
- * sorts keys, as wide as elements, together with the indices of elements. */
+ * Merge sort: each block of threads sorts a tile, then tiles are merged pairwise. Radix
+ * sort (radix.h): for long lines of short keys. Both sort keys, as wide as elements,
+ * together with the indices of elements. */
 #ifndef PITH_PROGRAM_SOURCE_CUDA_SORT_H
 #define PITH_PROGRAM_SOURCE_CUDA_SORT_H
 
@@ -28,7 +29,7 @@ M_FN void m_store_index(void *indices, i32 wide, i64 i, i64 index) {
         ((u32 *)indices)[i] = (u32)index;
 }
 
-#define M_SORT_TILE 2048
+#define M_SORT_TILE PITHP_SORT_TILE
 #define M_SORT_EACH (M_SORT_TILE / M_BLOCK)
 
 /* Line of slot i of a tile, or -1. A tile is a subrange of a line. If lines are short it
@@ -53,18 +54,25 @@ M_FN i32 m_tile_steps(i64 run) {
     return steps;
 }
 
+#include "program/source/cuda/radix.h"
+/* clang-format off */
 #define M_KEY u8
 #include "program/source/cuda/sort_by.h"
+#include "program/source/cuda/radix_by.h"
 #undef M_KEY
 #define M_KEY u16
 #include "program/source/cuda/sort_by.h"
+#include "program/source/cuda/radix_by.h"
 #undef M_KEY
 #define M_KEY u32
 #include "program/source/cuda/sort_by.h"
+#include "program/source/cuda/radix_by.h"
 #undef M_KEY
 #define M_KEY u64
 #include "program/source/cuda/sort_by.h"
+#include "program/source/cuda/radix_by.h"
 #undef M_KEY
+/* clang-format on */
 
 M_KERNEL(pithp_k_sort_end, pithp_cuda_sort_args) {
     const i64 line = t / a->length, i = t % a->length;
