@@ -400,7 +400,9 @@ PITH_API const void *pith_lens_set_text_with(pith_scope *s,
  *         pith_call(s, pith_grad(s, f, NULL), PITH_ITEMS(sim->atoms->position, sim));
  *
  * Any lens that can be set has such a function, merges and traversals included: then the
- * focus is a tuple or a list.
+ * focus is a tuple or a list. Trees that the lens holds (pith_lens_at,
+ * pith_lens_constant) are bound as by pith_partial: they may be traced, and lenses that
+ * differ only in them share a program.
  *
  * @return The function, owned by @p s, or NULL.
  *

@@ -108,9 +108,11 @@ struct pithp_lens_kind {
                         const void *node,
                         pithp_lens_finds *finds);
     void (*text)(pithp_string *t, const pithp_lens_part *part); /* append how it reads */
-    /* Append what it does, as bytes: equal bytes for parts that do the same. NULL: it
-     * holds arrays, which are not compared. */
+    /* Append what it does, as bytes: equal bytes for parts that do the same, apart from
+     * trees that they hold. NULL: that follows from its kind and count. */
     void (*identity)(pithp_string *t, const pithp_lens_part *part);
+    /* Where the part points to a tree of the user's. NULL: it holds no tree. */
+    const void **(*held)(pithp_lens_part *part);
 };
 /* Kinds that several files make or look for; kind/ has the others. */
 extern const pithp_lens_kind pithp_lens_path_kind;
@@ -196,6 +198,16 @@ pith_status pithp_lens_check_root(pith_scope *s,
                                   const pith_lens *lens,
                                   const void *root,
                                   const char *function);
+
+/* ---- Trees that lenses hold (held.c) ---- */
+
+/* List the trees of a lens in the order of its parts, up to `room`. Returns their total
+ * count. */
+int64_t pithp_lens_held(const pith_lens *lens, int64_t room, const void **trees);
+/* A copy in s that holds other trees. trees NULL: none, for a lens that is only to be
+ * copied in this way. NULL sets the error. */
+const pith_lens *
+pithp_lens_with_held(pith_scope *s, const pith_lens *lens, const void *const *trees);
 
 /* ---- Resolving (path.c, get.c) ---- */
 

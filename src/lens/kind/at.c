@@ -30,12 +30,25 @@ static void at_text(pithp_string *t, const pithp_lens_part *part) {
                        pithp_spec_print(pithp_array_spec(part->at.index), spec));
 }
 
+static void add_identity(pithp_string *t, const pithp_lens_part *part) {
+    const pith_scatter_options *o = &part->at.options;
+    const int numbers[] = {o->axis, (int)o->mode, o->unique, o->sorted, part->at.fills};
+    pithp_string_add_n(t, (const char *)numbers, sizeof numbers);
+    pithp_string_add_n(t, (const char *)&part->at.fill, sizeof part->at.fill);
+}
+
+static const void **held_index(pithp_lens_part *part) {
+    return (const void **)&part->at.index;
+}
+
 static const pithp_lens_kind at_kind = {.leaves = true,
                                         .copy = copy_at,
                                         .get = get_at,
                                         .set = pithp_lens_expand_computed,
                                         .make = make_at,
-                                        .text = at_text};
+                                        .text = at_text,
+                                        .identity = add_identity,
+                                        .held = held_index};
 
 const pith_lens *pith_lens_at(pith_scope *s,
                               const pith_lens *lens,

@@ -30,10 +30,15 @@ static void constant_text(pithp_string *t, const pithp_lens_part *part) {
     pithp_string_add(t, ")");
 }
 
+static const void **held_constant(pithp_lens_part *part) {
+    return &part->constant;
+}
+
 static const pithp_lens_kind constant_kind = {.copy = copy_constant,
                                               .get = get_constant,
                                               .set = set_constant,
-                                              .text = constant_text};
+                                              .text = constant_text,
+                                              .held = held_constant};
 
 const pith_lens *pith_lens_constant(pith_scope *s, const void *value) {
     if (!pithp_enter(s) ||
