@@ -372,17 +372,21 @@ Test(derive_errors, what_has_no_derivative, .init = begin) {
     for (int k = 0; k < WAYS; k++) {
         const void *along =
             ways[k].call == by_jvp || ways[k].call == by_hessian ? bare : NULL;
-        WAY_FAILS(k, PITH_E_DERIVATIVE, "every path to the result is cut, by floor at ",
-                  &floors_of, bare, by, along, NULL);
+        WAY_FAILS(k, PITH_E_DERIVATIVE,
+                  ": floors: every path to the result is cut, by floor at ", &floors_of,
+                  bare, by, along, NULL);
         cr_assert_str_eq(pt_error.path, "[0].position");
-        pt_fails(PITH_E_DERIVATIVE, s, ways[k].call(&next_of, bare, by, along, NULL));
-        pt_says("nextafter has no derivative, and a tangent reaches it (");
-        pt_fails(PITH_E_DERIVATIVE, s, ways[k].call(&marked_of, bare, by, along, NULL));
+        WAY_FAILS(k, PITH_E_DERIVATIVE,
+                  ": next: nextafter has no derivative, and a tangent reaches it (",
+                  &next_of, bare, by, along, NULL);
+        WAY_FAILS(k, PITH_E_DERIVATIVE, ": marked: a tangent reaches a value that is ",
+                  &marked_of, bare, by, along, NULL);
         pt_says("marked as non-differentiable (");
         if (!ways[k].forward || ways[k].scalar) {
             char site[48];
-            pt_fails(PITH_E_DERIVATIVE, s, ways[k].call(&loop_of, bare, by, along, NULL));
-            pt_says("a while has no derivative in reverse mode");
+            WAY_FAILS(k, PITH_E_DERIVATIVE,
+                      ": loop: a while has no derivative in reverse mode", &loop_of, bare,
+                      by, along, NULL);
             snprintf(site, sizeof site, "test_derive_errors.c:%d", line);
             pt_says(site);
         } else

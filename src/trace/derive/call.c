@@ -217,6 +217,16 @@ static const char **input_names(const pithp_derivation_call *c) {
     return names;
 }
 
+/* Begin a refusal, of which only the call is known, with the names of the derivative and
+ * the function. */
+static pith_status name_function(pithp_derivation_call *c) {
+    const pith_status code = c->s->error.code;
+    if ((code == PITH_E_DERIVATIVE || code == PITH_E_MEMORY) && !c->named)
+        pithp_error_context(c->s, "%s: %s", c->function, c->f->name);
+    c->named = true;
+    return code;
+}
+
 /* Paths are found only for the message. */
 pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
                                         const pithp_program *p,
@@ -235,8 +245,7 @@ pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
     if (!cut || !(o.names = input_names(c)))
         return c->s->error.code;
     pithp_program_check_cuts(c->s, p, c->moves, &o);
-    pithp_error_context(c->s, "%s: %s", c->function, c->f->name);
-    return c->s->error.code;
+    return name_function(c);
 }
 
 /* Check cuts before the leaves of the value that have tangents. */
@@ -298,7 +307,10 @@ static const void *derive(pithp_derivation_call *c) {
     PITH_TRY(mark_moving(c));
     PITH_TRY(mark_known(c));
     PITH_TRY(record(c));
-    return c->derived->kind->derive(c);
+    const void *result = c->derived->kind->derive(c);
+    if (!result)
+        name_function(c);
+    return result;
 out:
     return NULL;
 }

@@ -90,6 +90,7 @@ typedef struct pithp_derivation_call {
     pithp_captured captured;
     pithp_part part;
     bool recorded;                  /* part is to be ended */
+    bool named;                     /* the error names the function */
     pithp_program *program;         /* the optimised program of part, one reference */
     bool *moves;                    /* by input of the program */
     pithp_value *inputs;            /* by input of the program: in the trace */
