@@ -40,8 +40,11 @@ forward_program(const pithp_deriving_flow *f, int b, bool *inputs, bool *outputs
     pithp_flow_inputs(f, b, inputs);
     if (!yields)
         memset(inputs, 0, (size_t)p->input_count * sizeof *inputs);
-    pithp_program *jvp = pithp_forward(
-        s, p, inputs, (pithp_derive_mode){.strong_zero = f->d->strong_zero}, outputs);
+    pithp_program *jvp =
+        pithp_forward(s, p, inputs,
+                      (pithp_derive_mode){.strong_zero = f->d->strong_zero,
+                                          .direct = f->d->dependent != NULL},
+                      outputs);
     if (!jvp ||
         !pithp_arrange_begin(&a, s, jvp, 2 * p->input_count, 2 * p->output_count)) {
         pithp_program_release(jvp);
@@ -169,7 +172,9 @@ derive_still(pithp_deriving_flow *f, bool *inputs, bool *outputs, pithp_value *r
         pithp_flow_inputs(f, b, inputs);
         pithp_program *derived =
             pithp_forward(f->d->s, f->i->programs[b], inputs,
-                          (pithp_derive_mode){.reverse = f->d->reverse}, outputs);
+                          (pithp_derive_mode){.reverse = f->d->reverse,
+                                              .direct = f->d->dependent != NULL},
+                          outputs);
         fine = derived != NULL;
         pithp_program_release(derived);
     }
@@ -203,7 +208,8 @@ bool pithp_derive_control(pithp_derivation *d,
     for (int k = 0; k < c->i->operand_count; k++)
         f.moving[k] = c->tangents[k] >= 0;
     bool *inputs = memory + 2 * most, *outputs = memory + 3 * most;
-    if (!pithp_control_moves(d->s, c->i, f.moving, f.moves))
+    if (!(d->dependent ? pithp_linear_moves(d, c, f.moving, f.moves)
+                       : pithp_control_moves(d->s, c->i, f.moving, f.moves)))
         return false;
     bool any = false;
     for (int k = 0; k < c->i->result_count; k++) {

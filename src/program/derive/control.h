@@ -7,6 +7,7 @@
 /* What derived programs are for, as in pithp_derivation. */
 typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
+    bool direct;       /* the program is linear in its moving inputs (linear.c) */
     pithp_kept *kept;  /* for loops that are in no other; or NULL */
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
@@ -39,6 +40,12 @@ bool pithp_derive_rule(pithp_derivation *d,
                        const pithp_moving_call *c,
                        pithp_value *results,
                        pithp_value *tangents);
+/* The same in a program that is linear in its moving inputs: the linear row of the rule
+ * on tangents (user_rule.c). */
+bool pithp_linear_rule(pithp_derivation *d,
+                       const pithp_moving_call *c,
+                       pithp_value *results,
+                       pithp_value *tangents);
 /* Find the results of control flow that move with marked operands, and mark carries that
  * come to move, as a fixed point. False sets the error. */
 bool pithp_control_moves(pith_scope *s,
@@ -57,6 +64,29 @@ bool pithp_program_moves(pith_scope *s,
                          const pithp_program *p,
                          const bool *inputs,
                          bool *outputs);
+
+/* ---- Linear programs (linear.c) ---- */
+
+/* Which values of a program depend on moving inputs, in memory of the scope. NULL: error
+ * set. */
+const uint64_t *
+pithp_dependent(pith_scope *s, const pithp_program *p, const bool *moving);
+/* An operand with a tangent in which the row is not linear, jointly with the others; or
+ * -1. */
+int pithp_not_linear(const pithp_moving_call *c);
+/* Set an error that names the row and the operand. Returns -1. */
+pithp_value
+pithp_refuse_nonlinear(pithp_derivation *d, const pithp_moving_call *c, int k);
+/* The row on the tangents of its operands: the tangent of the result. -1: error set. */
+pithp_value pithp_linear_row(pithp_derivation *d, const pithp_moving_call *c);
+/* Find the moving results and carries of control flow. False sets the error: a tangent
+ * decides how often a loop runs. */
+bool pithp_linear_moves(pithp_derivation *d,
+                        const pithp_moving_call *c,
+                        bool *operands,
+                        bool *results);
+
+/* ---- Transposition ---- */
 
 /* pithp_program_transpose with sums, so that cotangents from iterations are added one by
  * one: after the cotangents of outputs, the result has an input for each input of linear

@@ -269,11 +269,35 @@ static bool derive_control(forward *f, const pithp_moving_call *c) {
     return fine;
 }
 
+/* The rules of linear programs (linear.c): the value that moves becomes zeros. What an
+ * instruction without results reports of tangents is left to forward mode. */
+static bool derive_linear(forward *f, const pithp_moving_call *c) {
+    const pithp_instruction *i = c->i;
+    pithp_value *name = &f->names[i->result], *tangent = &f->tangents[i->result];
+    if (!i->result_count)
+        return true;
+    if (pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
+        return derive_control(f, c);
+    if (i->primitive == PITHP_OP_RULE)
+        return pithp_linear_rule(&f->d, c, name, tangent);
+    f->d.dtype = pithp_value_spec(f->from, i->result)->dtype;
+    *tangent = pithp_linear_row(&f->d, c);
+    if (*tangent < 0)
+        return false;
+    if (i->primitive == PITHP_OP_CHECKED)
+        return pithp_copy_value(f->d.s, f->d.to, f->from, i->result, i, f->names);
+    *name = pithp_derive_zeros(&f->d, pithp_value_spec(f->from, i->result));
+    return *name >= 0;
+}
+
 static bool derive_instruction(forward *f, const pithp_instruction *i) {
-    const bool moves = find_operands(f, i) && (i->result_count || pithp_has_refusals(i));
+    const bool any = find_operands(f, i),
+               moves = any && (i->result_count || pithp_has_refusals(i));
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     f->d.to->remat = i->remat;
+    if (any && f->d.dependent)
+        return derive_linear(f, &c);
     if (moves && !watch_operands(f, i))
         return false;
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
@@ -385,8 +409,10 @@ pithp_program *pithp_forward(pith_scope *s,
                  .moving = memory + 2 * values + most,
                  .scratch = memory + 2 * values + 2 * most,
                  .watches = mode.watches};
-    const bool fine =
-        f.d.to && add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
+    if (mode.direct)
+        f.d.dependent = pithp_dependent(s, p, moving);
+    const bool fine = f.d.to && (!mode.direct || f.d.dependent) &&
+                      add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
     pithp_derive_end(&f.d);
     pithp_release(s->runtime, memory, bytes);
     if (fine) {

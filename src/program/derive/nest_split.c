@@ -282,6 +282,7 @@ bool pithp_split_nested(pithp_deriving_flow *f,
                   .mode = {.split = true,
                            .reverse = f->d->reverse,
                            .strong_zero = f->d->strong_zero,
+                           .direct = f->d->dependent != NULL,
                            .taken = taken}};
     pithp_nest nests[2] = {{0}, {0}};
     if (!memory)

@@ -271,6 +271,7 @@ bool pithp_split_while(pithp_deriving_flow *f,
     if (!taken || !pithp_split(d->s, p.body, inputs,
                                (pithp_derive_mode){.reverse = d->reverse,
                                                    .strong_zero = d->strong_zero,
+                                                   .direct = d->dependent != NULL,
                                                    .taken = taken},
                                outputs, &p.l))
         return false;

@@ -13,18 +13,11 @@ typedef struct transposition {
     bool *linear;
     pithp_value *names;      /* of values that depend on no tangent: their copies */
     pithp_value *cotangents; /* of linear values: the sum so far, or PITHP_ABSENT */
-    pithp_value *operands;   /* copies of the known operands of an instruction */
+    pithp_value *operands;   /* copies of the known operands of an instruction; */
+    pithp_value *moving;     /* whether the others are there: not PITHP_ABSENT */
     pithp_value *pending;    /* known values that are to be copied */
     int64_t output_count;    /* without those of watches */
 } transposition;
-
-/* Tangents of rows are linear; those of a rule of the user may not be. */
-static pithp_value refuse(pithp_derivation *d, const pithp_moving_call *c, int k) {
-    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
-                  "the tangent of a rule is not linear: %s is not linear in operand %d",
-                  pithp_ops[c->i->primitive].name, k);
-    return -1;
-}
 
 /* ---- Elementwise rows ---- */
 
@@ -48,24 +41,7 @@ elementwise(pithp_derivation *d, const pithp_moving_call *c, pithp_value ct, int
         return pithp_derive_3(d, op, c->operands[0], k == 1 ? ct : zero,
                               k == 1 ? zero : ct);
     }
-    return refuse(d, c, k);
-}
-
-/* The operand by which a call is not linear in its linear operands together, or -1. */
-static int not_linear(const pithp_moving_call *c) {
-    const pithp_primitive op = c->i->primitive;
-    const pithp_tangent_row row = pithp_tangent_of(op);
-    const bool product = op == PITHP_OP_MUL || op == PITHP_OP_MUL_STRONG ||
-                         row.kind == PITHP_TANGENT_BILINEAR;
-    int before = 0;
-    for (int k = 0; k < c->i->operand_count; k++) {
-        if (c->operands[k] != PITHP_ABSENT)
-            continue;
-        if ((op == PITHP_OP_WHERE && k == 0) || (product && before++) ||
-            (row.transpose && !pithp_set_has(row.set, c->i->operand_count, k)))
-            return k;
-    }
-    return -1;
+    return pithp_refuse_nonlinear(d, c, k);
 }
 
 /* The cotangent of operand k, with its spec. */
@@ -81,7 +57,7 @@ cotangent_of(transposition *t, const pithp_moving_call *c, pithp_value ct, int k
         return ct;
     if (row.transpose && pithp_set_has(row.set, c->i->operand_count, k))
         return row.transpose(d, c, ct, k);
-    return refuse(d, c, k);
+    return pithp_refuse_nonlinear(d, c, k);
 }
 
 /* ---- The walk ---- */
@@ -126,7 +102,8 @@ static bool copy_effects(transposition *t) {
 static bool transpose_instruction(transposition *t, const pithp_instruction *i) {
     const pithp_value ct = i->result_count ? t->cotangents[i->result] : PITHP_ABSENT;
     const pithp_value *of = pithp_operands(t->from, i);
-    const pithp_moving_call c = {.i = i, .from = t->from, .operands = t->operands};
+    const pithp_moving_call c = {
+        .i = i, .from = t->from, .operands = t->operands, .tangents = t->moving};
     const bool control = pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS);
     t->d.site = i->site;
     if (!i->result_count || !t->linear[i->result] ||
@@ -136,6 +113,7 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
         if (!t->linear[of[k]] && !copy_known(t, of[k]))
             return false;
         t->operands[k] = t->linear[of[k]] ? PITHP_ABSENT : t->names[of[k]];
+        t->moving[k] = t->linear[of[k]] ? 0 : PITHP_ABSENT;
     }
     t->d.to->remat = i->remat;
     t->d.to->remat.kept = false;
@@ -143,8 +121,9 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
         return pithp_transpose_control(&t->d, &c, t->cotangents);
     if (i->primitive == PITHP_OP_RULE)
         return pithp_transpose_rule(&t->d, &c, t->cotangents);
-    if (not_linear(&c) >= 0)
-        return refuse(&t->d, &c, not_linear(&c)) >= 0;
+    const int wrong = pithp_not_linear(&c);
+    if (wrong >= 0) /* tangents of rows are linear; those of a rule may not be */
+        return pithp_refuse_nonlinear(&t->d, &c, wrong) >= 0;
     for (int k = i->operand_count; k-- > 0;) {
         if (!t->linear[of[k]])
             continue;
@@ -246,7 +225,7 @@ static pithp_program *transpose(pith_scope *s,
                                 pithp_derive_watches *watches) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
-    const size_t counts = 2 * n + most + (size_t)linear->operand_count + 1;
+    const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
     const size_t bytes = counts * sizeof(pithp_value) + n * sizeof(bool);
     pithp_value *memory = pithp_allocate(s->runtime, bytes);
     if (!memory) {
@@ -259,7 +238,8 @@ static pithp_program *transpose(pith_scope *s,
                        .names = memory,
                        .cotangents = memory + n,
                        .operands = memory + 2 * n,
-                       .pending = memory + 2 * n + most,
+                       .moving = memory + 2 * n + most,
+                       .pending = memory + 2 * n + 2 * most,
                        .linear = (bool *)(memory + counts),
                        .output_count =
                            linear->output_count -

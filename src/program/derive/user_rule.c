@@ -50,6 +50,17 @@ static pithp_value *list_inputs(pithp_derivation *d,
     return list;
 }
 
+/* Whether a tangent reaches a bound tree, which sets the error. */
+static bool refuse_bound(pithp_derivation *d, const pithp_moving_call *c) {
+    const pithp_rule *rule = rule_of(c);
+    for (int k = 0; k < rule->bound_count; k++)
+        if (c->tangents[rule->first_count + k] >= 0) {
+            rule->refuse(rule, d->s, c->i->site, k);
+            return true;
+        }
+    return false;
+}
+
 /* ---- Results ---- */
 
 /* The tangents that depend on a tangent of a primal: others are zero. */
@@ -77,6 +88,13 @@ static bool take_tangents(pithp_derivation *d,
 }
 
 /* ---- Reverse mode ---- */
+
+static bool refuse_nonlinear(pithp_derivation *d, const pithp_moving_call *c) {
+    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                  "the tangent of a rule is not linear: it has %s of a tangent",
+                  rule_of(c)->name);
+    return false;
+}
 
 /* Add the row that is linear in the tangents of primals; `residuals`: its first operands.
  * Returns its first result. */
@@ -106,6 +124,25 @@ static pithp_value add_linear(pithp_derivation *d,
     return pithp_program_add_many(d->s, d->to, &row);
 }
 
+/* Of a rule that is applied to tangents: the backward function must not read one. */
+static bool
+check_residuals(pithp_derivation *d, const pithp_moving_call *c, const pithp_program *p) {
+    const pithp_rule *rule = rule_of(c);
+    bool *inputs =
+             pithp_scope_allocate(d->s, (size_t)(p->input_count + p->output_count) + 1),
+         *outputs = inputs + p->input_count, any = false;
+    if (!inputs)
+        return false;
+    memset(inputs, 0, (size_t)p->input_count);
+    for (int k = 0; k < rule->first_count; k++)
+        inputs[rule->bound_count + k] = c->tangents[k] >= 0;
+    if (!pithp_program_reach(d->s, p, inputs, outputs))
+        return false;
+    for (int64_t k = rule->result_count; k < p->output_count; k++)
+        any |= outputs[k];
+    return !any || refuse_nonlinear(d, c);
+}
+
 static bool derive_reverse(pithp_derivation *d,
                            const pithp_moving_call *c,
                            const bool *zeros,
@@ -113,7 +150,8 @@ static bool derive_reverse(pithp_derivation *d,
                            pithp_value *tangents) {
     pithp_rule *rule = rule_of(c), *linear = NULL;
     pithp_program *p = rule->record(rule, d->s, true, zeros, &linear);
-    pithp_value *list = p ? list_inputs(d, rule, c->operands, 0, NULL, p) : NULL,
+    const bool fits = p && (!d->dependent || check_residuals(d, c, p));
+    pithp_value *list = fits ? list_inputs(d, rule, c->operands, 0, NULL, p) : NULL,
                 *outputs = list ? list + p->input_count : NULL, next = -1;
     if (list && pithp_program_inline(d->s, d->to, p, list, outputs))
         next = add_linear(d, c, linear, outputs + rule->result_count);
@@ -128,116 +166,126 @@ static bool derive_reverse(pithp_derivation *d,
     return fine;
 }
 
-/* ---- Tangents that are transposed ---- */
+/* ---- Forward mode ---- */
 
-/* Copying the program of a tangent so that it can be transposed. */
-typedef struct tangent_copy {
-    pithp_derivation d; /* of rows with rules */
-    const pithp_program *from;
-    bool *linear;
-    pithp_value *names, *operands, *tangents, *results;
-} tangent_copy;
+/* The inputs of the program of a tangent that are tangents. NULL: error set. */
+static bool *
+mark_tangents(pith_scope *s, const pithp_rule *rule, const pithp_program *p) {
+    bool *inputs = pithp_scope_allocate(s, (size_t)p->input_count + 1);
+    for (int64_t k = 0; inputs && k < p->input_count; k++)
+        inputs[k] = k >= rule->first_count + rule->bound_count;
+    return inputs;
+}
 
-/* A row with a rule that is applied to tangents: its linear row, or without a rule for
- * reverse mode the value that it marks. */
-static bool copy_rule(tangent_copy *t, const pithp_instruction *i) {
-    const pithp_rule *rule = ((const pithp_rule_params *)i->params)->rule;
-    const pithp_value *of = pithp_operands(t->from, i);
-    const pithp_moving_call c = {
-        .i = i, .from = t->from, .operands = t->operands, .tangents = t->tangents};
-    bool *zeros = pithp_scope_allocate(t->d.s, (size_t)rule->first_count + 1);
-    const int values = i->operand_count - i->result_count;
-    bool bound = false;
-    for (int k = 0; k < i->operand_count; k++) {
-        t->operands[k] = t->names[of[k]];
-        t->tangents[k] = t->linear[of[k]] ? t->names[of[k]] : PITHP_ABSENT;
-        bound |= t->linear[of[k]] && k >= rule->first_count && k < values;
-    }
-    for (int k = 0; k < i->result_count; k++)
-        t->names[i->result + k] = t->operands[values + k];
-    if (!zeros || !rule->reverse || bound)
-        return zeros;
-    for (int k = 0; k < rule->first_count; k++)
-        zeros[k] = t->tangents[k] < 0;
-    t->d.site = i->site;
-    if (!derive_reverse(&t->d, &c, zeros, t->results, t->names + i->result))
+/* Whether the program of a tangent is to be split apart from others: control flow may
+ * carry tangents beside values, and rules that are applied to tangents can be transposed
+ * only as linear rows. False may set the error. */
+static bool
+is_to_split(const pithp_derivation *d, const pithp_program *p, const bool *inputs) {
+    bool any = false, *linear = pithp_scope_allocate(d->s, (size_t)p->value_count + 1);
+    if (!linear || !d->split)
         return false;
-    for (int k = 0; k < i->result_count; k++)
-        if (t->names[i->result + k] < 0)
-            t->names[i->result + k] = t->results[k];
+    pithp_colour(p, inputs, linear);
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        any |= ((d->reverse && i->primitive == PITHP_OP_RULE) ||
+                pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS)) &&
+               i->result_count && linear[i->result];
+    }
+    return any;
+}
+
+/* Add the program of a tangent in two halves: what depends on no tangent, and what is
+ * linear in tangents. */
+static bool add_halves(pithp_derivation *d,
+                       const pithp_moving_call *c,
+                       const pithp_program *p,
+                       const pithp_linearization *l,
+                       pithp_value *outputs,
+                       pithp_value *linear_outputs) {
+    const pithp_rule *rule = rule_of(c);
+    const int64_t known = rule->first_count + rule->bound_count;
+    pithp_value *list =
+                    list_inputs(d, rule, c->operands, rule->first_count, c->tangents, p),
+                *in = pithp_scope_allocate(d->s, ((size_t)l->linear->input_count + 1) *
+                                                     sizeof *in);
+    if (!list || !in)
+        return false;
+    memcpy(in + l->residual_count, list + known,
+           (size_t)(p->input_count - known) * sizeof *in);
+    for (int64_t k = known; k < p->input_count; k++) /* not read */
+        if ((list[k] = pithp_derive_zeros(d, pithp_value_spec(p, p->inputs[k]))) < 0)
+            return false;
+    if (!pithp_program_inline(d->s, d->to, l->forward, list, outputs))
+        return false;
+    memcpy(in, outputs + p->output_count, (size_t)l->residual_count * sizeof *in);
+    return pithp_program_inline(d->s, d->to, l->linear, in, linear_outputs);
+}
+
+/* Name the tangents of results among the outputs of the linear half. */
+static bool name_tangents(pithp_derivation *d,
+                          const pithp_moving_call *c,
+                          const bool *moves,
+                          const pithp_value *next,
+                          pithp_value *tangents) {
+    const pithp_rule *rule = rule_of(c);
+    for (int k = 0; k < 2 * rule->result_count; k++) {
+        const bool value = k < rule->result_count;
+        if (value && moves[k]) {
+            pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                          "the value that the rule of %s returns depends on a tangent",
+                          rule->name);
+            return false;
+        }
+        if (!value)
+            tangents[k - rule->result_count] = moves[k] ? *next : PITHP_ABSENT;
+        next += moves[k];
+        if (!value && !pithp_derive_linear(d, tangents[k - rule->result_count]))
+            return false;
+    }
     return true;
 }
 
-static bool copy_tangent(tangent_copy *t) {
-    const pithp_program *p = t->from;
-    pithp_graph_walk w = {p, 0, 0};
-    pithp_value v;
-    const pithp_instruction *i;
-    bool fine = true;
-    while (fine && pithp_graph_next(&w, &v, &i)) {
-        const bool linear = i && i->result_count && t->linear[v];
-        if (!i && p->values[v].origin == PITHP_FROM_INPUT)
-            fine = (t->names[v] = pithp_program_input(t->d.s, t->d.to,
-                                                      pithp_value_spec(p, v))) >= 0;
-        else if (linear && i->primitive == PITHP_OP_RULE)
-            fine = copy_rule(t, i);
-        else if (linear && i->primitive == PITHP_OP_STOP_GRADIENT)
-            t->names[v] = t->names[pithp_operands(p, i)[0]];
-        else
-            fine = pithp_copy_value(t->d.s, t->d.to, p, v, i, t->names);
-    }
-    for (int64_t k = 0; k < p->output_count && fine; k++)
-        fine = pithp_program_output(t->d.s, t->d.to, t->names[p->outputs[k]]);
+static bool derive_split(pithp_derivation *d,
+                         const pithp_moving_call *c,
+                         const pithp_program *p,
+                         const bool *inputs,
+                         pithp_value *results,
+                         pithp_value *tangents) {
+    const pithp_rule *rule = rule_of(c);
+    const pithp_derive_mode mode = {.split = true, .reverse = d->reverse, .direct = true};
+    pithp_linearization l;
+    bool *moves = pithp_scope_allocate(d->s, (size_t)p->output_count + 1);
+    if (!moves || !pithp_split(d->s, p, inputs, mode, moves, &l))
+        return false;
+    const size_t count = (size_t)(l.forward->output_count + l.linear->output_count) + 1;
+    pithp_value *outputs = pithp_scope_allocate(d->s, count * sizeof *outputs),
+                *linear_outputs = outputs + l.forward->output_count;
+    const bool fine = outputs && add_halves(d, c, p, &l, outputs, linear_outputs) &&
+                      name_tangents(d, c, moves, linear_outputs, tangents);
+    if (fine)
+        memcpy(results, outputs, (size_t)rule->result_count * sizeof *results);
+    pithp_program_release(l.forward);
+    pithp_program_release(l.linear);
     return fine;
 }
 
-static bool has_linear_rows(const pithp_program *p, const bool *linear) {
-    for (int64_t k = 0; k < p->instruction_count; k++)
-        if (p->instructions[k].primitive == PITHP_OP_RULE &&
-            linear[p->instructions[k].result])
-            return true;
-    return false;
+static bool derive_whole(pithp_derivation *d,
+                         const pithp_moving_call *c,
+                         const pithp_program *p,
+                         pithp_value *results,
+                         pithp_value *tangents) {
+    const pithp_rule *rule = rule_of(c);
+    pithp_value *list =
+        list_inputs(d, rule, c->operands, rule->first_count, c->tangents, p);
+    if (!list)
+        return false;
+    const pithp_value *outputs = list + p->input_count;
+    const bool fine = pithp_program_inline(d->s, d->to, p, list, list + p->input_count) &&
+                      take_tangents(d, rule, p, outputs, tangents);
+    memcpy(results, outputs, (size_t)rule->result_count * sizeof *results);
+    return fine;
 }
-
-/* The program of a tangent for reverse mode. A function with a rule may be applied to
- * tangents if it is linear; only its linear row can be transposed. Consumes a reference
- * to p. NULL: error set. */
-static pithp_program *
-with_linear_rows(pithp_derivation *d, const pithp_rule *rule, pithp_program *p) {
-    const size_t n = (size_t)(p->input_count + p->value_count) + 1,
-                 most = (size_t)pithp_most_operands(p);
-    bool *linear = pithp_scope_allocate(d->s, n);
-    pithp_value *memory = pithp_scope_allocate(d->s, (2 * n + 2 * most) * sizeof *memory);
-    if (!linear || !memory) {
-        pithp_program_release(p);
-        return NULL;
-    }
-    bool *inputs = linear + p->value_count;
-    for (int64_t k = 0; k < p->input_count; k++)
-        inputs[k] = k >= rule->first_count + rule->bound_count;
-    pithp_colour(p, inputs, linear);
-    if (!has_linear_rows(p, linear))
-        return p;
-    tangent_copy t = {
-        .d = {.s = d->s, .to = pithp_program_make(d->s), .split = true, .reverse = true},
-        .from = p,
-        .linear = linear,
-        .names = memory,
-        .operands = memory + n,
-        .tangents = memory + n + most,
-        .results = memory + n + 2 * most};
-    if (t.d.to)
-        pithp_program_take_groups(t.d.to, p);
-    const bool fine = t.d.to && copy_tangent(&t);
-    pithp_derive_end(&t.d);
-    pithp_program_release(p);
-    if (fine)
-        return t.d.to;
-    pithp_program_release(t.d.to);
-    return NULL;
-}
-
-/* ---- Forward mode ---- */
 
 static bool derive_forward(pithp_derivation *d,
                            const pithp_moving_call *c,
@@ -246,19 +294,58 @@ static bool derive_forward(pithp_derivation *d,
                            pithp_value *tangents) {
     pithp_rule *rule = rule_of(c);
     pithp_program *p = rule->record(rule, d->s, false, zeros, NULL);
-    if (p && d->reverse)
-        p = with_linear_rows(d, rule, p);
-    pithp_value *list =
-        p ? list_inputs(d, rule, c->operands, rule->first_count, c->tangents, p) : NULL;
-    bool fine = list;
-    if (fine) {
-        pithp_value *outputs = list + p->input_count;
-        fine = pithp_program_inline(d->s, d->to, p, list, outputs) &&
-               take_tangents(d, rule, p, outputs, tangents);
-        memcpy(results, outputs, (size_t)rule->result_count * sizeof *results);
-    }
+    const bool *inputs = p ? mark_tangents(d->s, rule, p) : NULL;
+    const bool split = inputs && is_to_split(d, p, inputs);
+    bool fine = inputs && d->s->error.code == PITH_OK;
+    fine = fine && (split ? derive_split(d, c, p, inputs, results, tangents)
+                          : derive_whole(d, c, p, results, tangents));
     pithp_program_release(p);
     return fine;
+}
+
+/* ---- Rules that are applied to tangents ---- */
+
+/* The row on tangents. */
+static bool add_on_tangents(pithp_derivation *d,
+                            const pithp_moving_call *c,
+                            pithp_value *results,
+                            pithp_value *tangents) {
+    const int values = c->i->operand_count - c->i->result_count;
+    for (int k = 0; k < c->i->operand_count; k++)
+        c->scratch[k] = c->tangents[k] >= 0 ? c->tangents[k] : c->operands[k];
+    const pithp_moving_call row = {.i = c->i, .operands = c->scratch};
+    if (!keep_row(d, &row, tangents))
+        return false;
+    for (int k = 0; k < c->i->result_count; k++) {
+        const bool moves = c->tangents[values + k] >= 0;
+        results[k] = moves ? c->operands[values + k] : tangents[k];
+        tangents[k] = moves ? tangents[k] : PITHP_ABSENT;
+    }
+    return true;
+}
+
+/* For reverse mode its linear row, or without a rule for that mode the value that it
+ * marks. */
+bool pithp_linear_rule(pithp_derivation *d,
+                       const pithp_moving_call *c,
+                       pithp_value *results,
+                       pithp_value *tangents) {
+    pithp_rule *rule = rule_of(c);
+    const int values = c->i->operand_count - c->i->result_count;
+    bool any = false, *zeros = pithp_scope_allocate(d->s, (size_t)rule->first_count + 1);
+    for (int k = 0; zeros && k < rule->first_count; k++) {
+        zeros[k] = c->tangents[k] < 0;
+        any |= !zeros[k];
+    }
+    for (int k = 0; k < c->i->result_count; k++) {
+        results[k] = c->operands[values + k];
+        tangents[k] = c->tangents[values + k];
+    }
+    if (zeros && !d->reverse)
+        return add_on_tangents(d, c, results, tangents);
+    if (!zeros || !rule->reverse || !any)
+        return zeros;
+    return !refuse_bound(d, c) && derive_reverse(d, c, zeros, results, tangents);
 }
 
 /* ---- Both ---- */
@@ -283,11 +370,8 @@ bool pithp_derive_rule(pithp_derivation *d,
         tangents[k] = PITHP_ABSENT;
     if (rule->linear)
         return refuse_mode(d, c);
-    for (int k = 0; k < rule->bound_count; k++)
-        if (c->tangents[rule->first_count + k] >= 0) {
-            rule->refuse(rule, d->s, c->i->site, k);
-            return false;
-        }
+    if (refuse_bound(d, c))
+        return false;
     for (int k = 0; k < rule->first_count; k++) {
         zeros[k] = c->tangents[k] < 0;
         any |= !zeros[k];
@@ -317,12 +401,8 @@ bool pithp_transpose_rule(pithp_derivation *d,
     if (!any)
         return true;
     for (int k = 0; k < first; k++)
-        if (!rule->linear || c->operands[k] == PITHP_ABSENT) {
-            pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
-                          "the tangent of a rule is not linear: it has %s of a tangent",
-                          rule->name);
-            return false;
-        }
+        if (!rule->linear || c->operands[k] == PITHP_ABSENT)
+            return refuse_nonlinear(d, c);
     pithp_program *p = rule->record(rule, d->s, true, zeros, NULL);
     pithp_value *list =
         p ? list_inputs(d, rule, c->operands, rule->result_count, ct, p) : NULL;

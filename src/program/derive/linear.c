@@ -1,0 +1,126 @@
+/* Linear programs, such as the tangent of a rule of the user. They are not derived: a
+ * value that depends on a moving input is the tangent itself, and the row that makes it
+ * is applied to tangents. In place of the value there are zeros, which nothing reads. So
+ * the program can be split like a derived one, and then be transposed. */
+#include "program/derive/control.h"
+#include "program/ir/region.h"
+
+#include <string.h>
+
+const uint64_t *
+pithp_dependent(pith_scope *s, const pithp_program *p, const bool *moving) {
+    const size_t bytes = ((size_t)p->value_count + 1) * sizeof(uint64_t);
+    uint64_t *marks = pithp_scope_allocate(s, bytes);
+    if (!marks)
+        return NULL;
+    memset(marks, 0, bytes);
+    for (int64_t k = 0; k < p->input_count; k++)
+        marks[p->inputs[k]] = moving[k];
+    return pithp_program_follow(s, p, marks) ? marks : NULL;
+}
+
+/* ---- Rows ---- */
+
+static bool is_float(const pithp_program *p, pithp_value v) {
+    return pith_dtype_is_float(pithp_value_spec(p, v)->dtype);
+}
+
+/* The elementwise rows that are linear in operand k. */
+static bool elementwise_is_linear(pithp_primitive op, int k) {
+    switch ((int)op) {
+        case PITHP_OP_ADD:
+        case PITHP_OP_SUB:
+        case PITHP_OP_NEG:
+        case PITHP_OP_MUL:
+        case PITHP_OP_MUL_STRONG:
+            return true;
+        case PITHP_OP_DIV:
+        case PITHP_OP_DIV_STRONG:
+        case PITHP_OP_LDEXP:
+            return k == 0;
+        case PITHP_OP_WHERE:
+            return k > 0;
+        default:
+            return false;
+    }
+}
+
+static bool is_linear_in(const pithp_moving_call *c, int k) {
+    const pithp_primitive op = c->i->primitive;
+    const pithp_tangent_row row = pithp_tangent_of(op);
+    if (!is_float(c->from, pithp_operands(c->from, c->i)[k]) ||
+        !is_float(c->from, c->i->result))
+        return false;
+    if (pithp_is_elementwise(op))
+        return elementwise_is_linear(op, k);
+    return row.kind == PITHP_TANGENT_PASSED ||
+           (row.transpose && pithp_set_has(row.set, c->i->operand_count, k));
+}
+
+int pithp_not_linear(const pithp_moving_call *c) {
+    const pithp_primitive op = c->i->primitive;
+    const bool product = op == PITHP_OP_MUL || op == PITHP_OP_MUL_STRONG ||
+                         pithp_tangent_of(op).kind == PITHP_TANGENT_BILINEAR;
+    int before = 0;
+    for (int k = 0; k < c->i->operand_count; k++)
+        if (c->tangents[k] >= 0 && (!is_linear_in(c, k) || (product && before++)))
+            return k;
+    return -1;
+}
+
+pithp_value
+pithp_refuse_nonlinear(pithp_derivation *d, const pithp_moving_call *c, int k) {
+    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                  "the tangent of a rule is not linear: %s is not linear in operand %d",
+                  pithp_ops[c->i->primitive].name, k);
+    return -1;
+}
+
+pithp_value pithp_linear_row(pithp_derivation *d, const pithp_moving_call *c) {
+    pithp_instruction inner = *c->i;
+    pithp_moving_call call = *c;
+    if (c->i->primitive == PITHP_OP_STOP_GRADIENT) /* the identity */
+        return c->tangents[0];
+    if (c->i->primitive == PITHP_OP_CHECKED) { /* its report belongs to values alone */
+        const pithp_checked_params *params = c->i->params;
+        inner.primitive = params->primitive;
+        inner.params = &params->index;
+    }
+    call.i = &inner;
+    const int wrong = pithp_not_linear(&call);
+    if (wrong >= 0)
+        return pithp_refuse_nonlinear(d, &call, wrong);
+    for (int k = 0; k < inner.operand_count; k++)
+        c->scratch[k] = c->tangents[k] >= 0 ? c->tangents[k] : c->operands[k];
+    return pithp_derive_call(d, inner.primitive, inner.operand_count, c->scratch,
+                             inner.params);
+}
+
+/* ---- Control flow ---- */
+
+/* Whether the condition of a while reads an operand that moves. */
+static bool decides(pith_scope *s, const pithp_instruction *i, const bool *operands) {
+    const pithp_regions r = pithp_regions_of(i);
+    const pithp_program *cond = i->programs[0];
+    bool *inputs = pithp_scope_allocate(s, (size_t)cond->input_count + 1), result = true;
+    for (int64_t k = 0; inputs && k < cond->input_count; k++)
+        inputs[k] = operands[pithp_region_operand(&r, 0, (int)k)];
+    return !inputs || !pithp_program_reach(s, cond, inputs, &result) || result;
+}
+
+bool pithp_linear_moves(pithp_derivation *d,
+                        const pithp_moving_call *c,
+                        bool *operands,
+                        bool *results) {
+    const pithp_regions r = pithp_regions_of(c->i);
+    for (int k = 0; k < c->i->result_count; k++)
+        results[k] = d->dependent[c->i->result + k] != 0;
+    for (int k = 0; k < r.carries.count; k++)
+        operands[r.carries.first + k] |= results[k];
+    if (c->i->primitive != PITHP_OP_WHILE || !decides(d->s, c->i, operands))
+        return true;
+    pithp_fail_at(
+        d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+        "the tangent of a rule is not linear: it decides how often a loop runs");
+    return false;
+}
