@@ -1,17 +1,7 @@
 /* Checks in the functions of rules: each is made once, by the forward computation; those
  * of a backward function where the map is called. */
-#include "derive_test.h"
 #include "fail_allocator.h"
-
-typedef struct {
-    const pith_array *value, *tangent;
-} Pushed;
-PITH_NODE(Pushed, PITH_LEAF(value, "f64[...]"), PITH_LEAF(tangent, "f64[...]"))
-typedef struct {
-    const pith_array *value;
-    const void *residual;
-} Kept;
-PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_TREE(residual))
+#include "rule_test.h"
 
 /* ---- A sine with checks ---- */
 
@@ -294,6 +284,103 @@ Test(derive_checks, of_derivatives_of_derivatives, .init = open_scope) {
     close_scope();
 }
 
+/* ---- Several checks at one site ---- */
+
+/* Checks of x and 2 x. */
+static const pith_array *twice(pith_scope *in, const pith_array *x) {
+    at_most(in, x, most_of_value, "value");
+    at_most(in, pith_mul(in, x, 2.0), most_of_value, "value");
+    return pith_sin(in, x);
+}
+PITH_FUNCTION1(twice_of, twice, pith_array, pith_array)
+/* One of 3 x, at the same site and before those of the function. */
+static const Pushed *
+push_twice(pith_scope *in, const pith_array *x, const pith_array *t) {
+    at_most(in, pith_mul(in, x, 3.0), most_of_value, "value");
+    return pith_record(in, Pushed, .value = twice(in, x),
+                       .tangent = pith_mul(in, pith_cos(in, x), t));
+}
+PITH_FUNCTION2(push_twice_of, push_twice, Pushed, pith_array, pith_array)
+static const pith_array *pushed_twice(pith_scope *in, const pith_array *x) {
+    return pith_call(in, pith_custom_jvp(in, &twice_of, &push_twice_of), PITH_ITEMS(x));
+}
+PITH_FUNCTION1(pushed_twice_of, pushed_twice, pith_array, pith_array)
+
+/* The same in a loop; the rule carries the tangent beside the value. */
+static const pith_array *
+turn_twice(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return twice(in, pith_mul(in, x, 1.5));
+}
+PITH_FUNCTION2(turn_twice_of, turn_twice, pith_array, pith_array, pith_array)
+static const pith_array *turns_twice(pith_scope *in, const pith_array *x) {
+    return pith_fori(in, 0, 3, &turn_twice_of, x);
+}
+PITH_FUNCTION1(turns_twice_of, turns_twice, pith_array, pith_array)
+static const Pushed *turn_both(pith_scope *in, const pith_array *i, const Pushed *c) {
+    const pith_array *x = pith_mul(in, c->value, 1.5);
+    at_most(in, pith_mul(in, x, 3.0), most_of_value, "value");
+    return pith_record(in, Pushed, .value = turn_twice(in, i, c->value),
+                       .tangent =
+                           pith_mul(in, pith_cos(in, x), pith_mul(in, c->tangent, 1.5)));
+}
+PITH_FUNCTION2(turn_both_of, turn_both, Pushed, pith_array, Pushed)
+static const Pushed *
+push_turns(pith_scope *in, const pith_array *x, const pith_array *t) {
+    return pith_fori(in, 0, 3, &turn_both_of,
+                     pith_record(in, Pushed, .value = x, .tangent = t));
+}
+PITH_FUNCTION2(push_turns_of, push_turns, Pushed, pith_array, pith_array)
+static const pith_array *pushed_turns(pith_scope *in, const pith_array *x) {
+    return pith_call(in, pith_custom_jvp(in, &turns_twice_of, &push_turns_of),
+                     PITH_ITEMS(x));
+}
+PITH_FUNCTION1(pushed_turns_of, pushed_turns, pith_array, pith_array)
+
+Test(derive_checks, at_one_site_are_told_apart, .init = open_scope) {
+    const pith_function *const functions[] = {&pushed_twice_of, &pushed_turns_of};
+    for (int k = 0; k < 2; k++) {
+        makes(pith_jit(s, functions[k], NULL), some_x(), 2);
+        makes(pith_grad(s, functions[k], NULL), some_x(), 3);
+        renew();
+        /* The function checks at most 1 and 2.56, and the rule 1.5 and 3.067. */
+        most_of_value = k ? 3 : 1.25;
+        pt_ok(s, pith_call(s, pith_jit(s, functions[k], NULL), PITH_ITEMS(some_x())));
+        fails_with(pith_grad(s, functions[k], NULL), some_x(),
+                   k ? "value 3.067" : "value 1.5");
+        FAILS(pith_jvp(s, functions[k], PITH_ITEMS(some_x()), some_x(), NULL),
+              k ? "value 3.067" : "value 1.5");
+        renew();
+        most_of_value = 0.6;
+        fails_with(pith_grad(s, functions[k], NULL), some_x(),
+                   k ? "value 0.75" : "value 1");
+        renew();
+    }
+    reset();
+    close_scope();
+}
+
+/* The rule checks its tangent where the function checks its argument. */
+static const Pushed *
+push_checked(pith_scope *in, const pith_array *x, const pith_array *t) {
+    at_most(in, t, most_of_value, "value");
+    return pith_record(in, Pushed, .value = pith_sin(in, x),
+                       .tangent = pith_mul(in, pith_cos(in, x), t));
+}
+PITH_FUNCTION2(push_checked_of, push_checked, Pushed, pith_array, pith_array)
+static const pith_array *checked(pith_scope *in, const pith_array *x) {
+    return pith_call(in, pith_custom_jvp(in, &sine_of, &push_checked_of), PITH_ITEMS(x));
+}
+PITH_FUNCTION1(checked_of, checked, pith_array, pith_array)
+
+Test(derive_checks, of_other_values_are_made, .init = open_scope) {
+    FAILS(pith_jvp(s, &checked_of, PITH_ITEMS(some_x()), pith_f64(s, 200), NULL),
+          "value 200");
+    near(pith_call(s, pith_grad(s, &checked_of, NULL), PITH_ITEMS(some_x())), 0,
+         cos(0.5));
+    close_scope();
+}
+
 /* ---- Memory ---- */
 
 static pith_status derive(const pith_open_options *options) {
@@ -305,6 +392,8 @@ static pith_status derive(const pith_open_options *options) {
         pt_again(s, pith_call(s, pith_grad(s, &turns_of, NULL), PITH_ITEMS(x)));
     if (!pith_failed(s))
         pt_again(s, pith_call(s, pith_grad(s, &choice_of, NULL), PITH_ITEMS(x)));
+    if (!pith_failed(s))
+        pt_again(s, pith_call(s, pith_grad(s, &pushed_turns_of, NULL), PITH_ITEMS(x)));
     const pith_status code = pith_code(s);
     pith_clear(s);
     pith_scope_close(s);

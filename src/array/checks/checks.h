@@ -20,14 +20,27 @@ int64_t pithp_checks_count(const pithp_checks *c);
 int64_t pithp_checks_first(const pithp_checks *c, int64_t i, int64_t *count);
 /* The spec of a value. */
 const pith_spec *pithp_checks_spec(const pithp_checks *c, int64_t value);
-/* The call sites of the checks that the trace of s has recorded since it had `from` of
- * them, in memory of s; NULL for one without. NULL: error set. */
-const char **pithp_checks_sites(pith_scope *s, int64_t from, int64_t *count);
+/* What tells a check from others: its call site, or NULL, and a hash of its values as
+ * expressions. */
+typedef struct pithp_check_id {
+    const char *site;
+    uint64_t values;
+} pithp_check_id;
+/* Those of a list from check `from` on, in memory of s. hashes: of the values of the
+ * program that recorded them. NULL: error set. */
+pithp_check_id *pithp_checks_ids(pith_scope *s,
+                                 const pithp_checks *c,
+                                 int64_t from,
+                                 const uint64_t *hashes);
 /* The number of checks that the trace of s has recorded. */
 int64_t pithp_checks_mark(pith_scope *s);
-/* Drop a check for each site in a list, if there is one; their sites are set to NULL.
- * kept: set for each value of the list before. */
-void pithp_checks_drop(pithp_checks *c, int64_t count, const char **sites, bool *kept);
+/* Drop the checks, of which `own` tells, that are in another list, each once: their sites
+ * there are set to NULL. kept: set for each value of the list before. */
+void pithp_checks_drop(pithp_checks *c,
+                       const pithp_check_id *own,
+                       int64_t count,
+                       pithp_check_id *others,
+                       bool *kept);
 /* Record later checks of the trace of s in a separate list. False: error set. */
 bool pithp_checks_begin(pith_scope *s);
 /* End that list and return it, detached from the trace; or NULL. *asked: a recorded

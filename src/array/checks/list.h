@@ -47,7 +47,9 @@ struct pithp_recorded {
 
 typedef struct pithp_recorded_value {
     int32_t value; /* its index in the program of the trace */
-    bool is_flag;  /* a predicate of one bool */
+    int32_t
+        recorded; /* the same when it was recorded: later it may pass if others fail */
+    bool is_flag; /* a predicate of one bool */
     const pith_spec *spec;
     int64_t place; /* offset in the buffer of a run, or ~index of a separate value */
 } pithp_recorded_value;

@@ -126,8 +126,11 @@ static pith_status add_values(pith_scope *s,
         const int32_t v = pithp_trace_value(s, pithp_scope_trace(s), arrays[i]);
         if (v < 0)
             return s->error.code;
-        c->values[c->value_count] = (pithp_recorded_value){
-            .value = v, .spec = pithp_array_spec(arrays[i]), .place = ~c->value_count};
+        c->values[c->value_count] =
+            (pithp_recorded_value){.value = v,
+                                   .recorded = v,
+                                   .spec = pithp_array_spec(arrays[i]),
+                                   .place = ~c->value_count};
         c->value_count++;
     }
     return PITH_OK;
@@ -225,30 +228,43 @@ int64_t pithp_checks_mark(pith_scope *s) {
 
 /* ---- Checks that repeat others ---- */
 
-const char **pithp_checks_sites(pith_scope *s, int64_t from, int64_t *count) {
-    const pithp_checks *c = pithp_scope_trace(s)->checks;
-    *count = c ? c->count - from : 0;
-    const char **sites = pithp_scope_allocate(s, (size_t)(*count + 1) * sizeof *sites);
-    for (int64_t k = 0; sites && k < *count; k++)
-        sites[k] = c->list[from + k].site;
-    return sites;
+pithp_check_id *pithp_checks_ids(pith_scope *s,
+                                 const pithp_checks *c,
+                                 int64_t from,
+                                 const uint64_t *hashes) {
+    const int64_t count = pithp_checks_count(c) - from;
+    pithp_check_id *ids = pithp_scope_allocate(s, (size_t)(count + 1) * sizeof *ids);
+    for (int64_t i = 0; ids && i < count; i++) {
+        const pithp_recorded *r = &c->list[from + i];
+        uint64_t hash = (uint64_t)r->kind;
+        for (int64_t k = 0; k < r->count; k++)
+            hash = pithp_hash(hash, &hashes[c->values[r->first + k].recorded],
+                              sizeof *hashes);
+        ids[i] = (pithp_check_id){r->site, hash};
+    }
+    return ids;
 }
 
-/* Whether a site is in the list, from which it is taken. */
-static bool take_site(const char *site, int64_t count, const char **sites) {
-    for (int64_t k = 0; site && k < count; k++)
-        if (sites[k] && strcmp(site, sites[k]) == 0) {
-            sites[k] = NULL;
+/* Whether a check is in the list, from which it is taken. */
+static bool take(const pithp_check_id *id, int64_t count, pithp_check_id *list) {
+    for (int64_t k = 0; id->site && k < count; k++)
+        if (list[k].site && list[k].values == id->values &&
+            strcmp(id->site, list[k].site) == 0) {
+            list[k].site = NULL;
             return true;
         }
     return false;
 }
 
-void pithp_checks_drop(pithp_checks *c, int64_t count, const char **sites, bool *kept) {
+void pithp_checks_drop(pithp_checks *c,
+                       const pithp_check_id *own,
+                       int64_t count,
+                       pithp_check_id *others,
+                       bool *kept) {
     int64_t entries = 0, values = 0;
     for (int64_t i = 0; i < c->count; i++) {
         pithp_recorded r = c->list[i];
-        const bool drops = take_site(r.site, count, sites);
+        const bool drops = take(&own[i], count, others);
         for (int64_t k = 0; k < r.count; k++)
             kept[r.first + k] = !drops;
         if (drops) {

@@ -280,5 +280,12 @@ void pithp_program_text(const pithp_program *p, pithp_string *text);
  * in order with their nested programs, and outputs. Call sites are ignored. */
 uint64_t pithp_program_hash(const pithp_program *p);
 bool pithp_program_equal(const pithp_program *a, const pithp_program *b);
+/* Hash the results of instructions from number `first` on, and constants, as expressions
+ * of the values before, whose hashes are set. Equal expressions have equal hashes, in
+ * different programs too. False sets the error. */
+bool pithp_program_expressions(pith_scope *s,
+                               const pithp_program *p,
+                               int64_t first,
+                               uint64_t *hashes);
 
 #endif

@@ -13,7 +13,8 @@ typedef struct custom_call {
     pithp_flat value;
     bool has_value; /* it is to be ended */
     int64_t operand_count;
-    const pith_array **operands; /* leaves of the trees, then of the value */
+    const pith_array **operands;            /* leaves of the trees, then of the value */
+    int64_t first_check, first_instruction; /* of the function, in the trace */
 } custom_call;
 
 static bool is_moving(const pith_scope *s, const pith_array *a) {
@@ -83,16 +84,43 @@ static const void *call_base(custom_call *c) {
     const pithp_closure *closure = c->c.function->closure;
     const pith_function *base = closure->base;
     const int64_t bound = pithp_function_bound(base, 0, NULL);
+    c->first_check = pithp_checks_mark(c->s);
+    c->first_instruction = pithp_scope_trace(c->s)->program->instruction_count;
     for (int t = 0; t < base->arity + bound; t++)
         if (!(c->trees[t] = without_tangents(c->s, &c->c.flats[t])))
             return NULL;
     const pith_function *f = pithp_function_rebind(c->s, base, c->trees + base->arity);
-    const int64_t checks = pithp_checks_mark(c->s);
-    const void *value =
-        f ? (pith_call)(pithp_on_behalf(c->s), f, base->arity, c->trees) : NULL;
-    if (value && !(c->c.sites = pithp_checks_sites(c->s, checks, &c->c.site_count)))
-        return NULL;
-    return value;
+    return f ? (pith_call)(pithp_on_behalf(c->s), f, base->arity, c->trees) : NULL;
+}
+
+/* Find what tells the checks of the function from others. Values before the call are
+ * hashed by their numbers. */
+static pith_status identify_checks(custom_call *c) {
+    pith_scope *s = c->s;
+    pithp_trace *t = pithp_scope_trace(s);
+    const size_t operands = (size_t)c->operand_count + 1;
+    c->c.check_count = pithp_checks_mark(s) - c->first_check;
+    if (!c->c.check_count)
+        return PITH_OK;
+    pithp_value *values = pithp_scope_allocate(s, operands * sizeof *values);
+    uint64_t *of_operands = pithp_scope_allocate(s, operands * sizeof *of_operands);
+    if (!values || !of_operands)
+        return s->error.code;
+    for (int64_t k = 0; k < c->operand_count; k++) /* a constant is a new value */
+        if ((values[k] = pithp_trace_value(s, t, c->operands[k])) < 0)
+            return s->error.code;
+    const int64_t count = t->program->value_count;
+    uint64_t *hashes = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *hashes);
+    for (int64_t v = 0; hashes && v < count; v++)
+        hashes[v] = pithp_hash(1, &v, sizeof v);
+    if (!hashes ||
+        !pithp_program_expressions(s, t->program, c->first_instruction, hashes))
+        return s->error.code;
+    for (int64_t k = 0; k < c->operand_count; k++)
+        of_operands[k] = hashes[values[k]];
+    c->c.operands = of_operands;
+    c->c.checks = pithp_checks_ids(s, t->checks, c->first_check, hashes);
+    return s->error.code;
 }
 
 /* Add the row. NULL: error set. */
@@ -131,6 +159,8 @@ static const void *mark_value(custom_call *c, const void *value) {
         return NULL;
     if (!moving)
         return value;
+    if (identify_checks(c) != PITH_OK)
+        return NULL;
     pithp_rule *rule = pithp_custom_rule(c->s, &c->c);
     const void *result = rule ? add_row(c, rule) : NULL;
     pithp_rule_release(rule);

@@ -251,8 +251,10 @@ typedef struct pithp_custom_call {
     int tree_count;                /* arguments, then the bound trees */
     pithp_flat *flats;             /* of these */
     const pithp_flat *value;       /* of the result */
-    const char **sites;            /* of the checks that the function makes */
-    int64_t site_count;
+    const pithp_check_id *checks;  /* that the function makes */
+    int64_t check_count;
+    const uint64_t *operands; /* of each leaf of the trees: its hash among their values;
+                                 NULL without checks */
 } pithp_custom_call;
 
 /* The functions of a rule in a closure's `more`. */

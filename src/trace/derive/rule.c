@@ -16,8 +16,10 @@ typedef struct custom_rule {
     pithp_structure *trees;           /* the arguments, then the bound trees */
     pithp_structure primals;          /* the argument, or a tuple of several */
     pithp_structure value;
-    const char **sites; /* of the checks that the function itself makes */
-    int64_t site_count;
+    pithp_check_id *checks; /* that the function itself makes */
+    int64_t check_count;
+    uint64_t
+        *operands; /* hashes of the operands among their values; NULL without checks */
 } custom_rule;
 
 /* The rule of the linear row: the transposed map of one derivation. */
@@ -116,16 +118,29 @@ add_argument(recorded *r, const pithp_structure *t, const bool *zeros) {
     return PITH_OK;
 }
 
+/* The hashes of the inputs of a recorded function: bound leaves, leaves of arguments, and
+ * others, which the function itself does not have. NULL: error set. */
+static const uint64_t *hash_inputs(recorded *r) {
+    const custom_rule *u = r->rule;
+    const int64_t count = r->part.program->input_count, bound = u->rule.bound_count,
+                  first = u->rule.first_count;
+    uint64_t *hashes = pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *hashes);
+    for (int64_t k = 0; hashes && k < count; k++)
+        hashes[k] = k < bound           ? u->operands[first + k]
+                    : k < bound + first ? u->operands[k - bound]
+                                        : pithp_hash(UINT64_MAX, &k, sizeof k);
+    return hashes;
+}
+
 /* The checks of a function of the rule, without those that the function itself makes:
  * the value is computed by both. A backward function is called apart. */
 static pith_status expose_checks(recorded *r) {
     const custom_rule *u = r->rule;
-    const int64_t count = r->which == PITHP_CUSTOM_BACKWARD ? 0 : u->site_count;
-    const char **sites = pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *sites);
-    if (sites && count)
-        memcpy(sites, u->sites, (size_t)count * sizeof *sites);
-    if (sites)
-        pithp_rule_checks_expose(r->s, r->part.program, r->part.checks, count, sites);
+    const int64_t count = r->which == PITHP_CUSTOM_BACKWARD ? 0 : u->check_count;
+    const uint64_t *inputs = count ? hash_inputs(r) : NULL;
+    if (!count || inputs)
+        pithp_rule_checks_expose(r->s, r->part.program, r->part.checks, inputs, count,
+                                 u->checks);
     return r->s->error.code;
 }
 
@@ -345,6 +360,10 @@ static void refuse_bound(const pithp_rule *rule, pith_scope *s, const char *site
                       u->rule.name);
 }
 
+static size_t operand_bytes(const custom_rule *u) {
+    return (size_t)(u->rule.first_count + u->rule.bound_count + 1) * sizeof *u->operands;
+}
+
 static void free_custom(pithp_rule *rule) {
     custom_rule *u = (custom_rule *)(void *)rule;
     pith_runtime *rt = u->runtime;
@@ -355,7 +374,8 @@ static void free_custom(pithp_rule *rule) {
                   ((size_t)u->rule.result_count + 1) * sizeof *u->rule.results);
     pithp_structure_release(rt, &u->primals);
     pithp_structure_release(rt, &u->value);
-    pithp_release(rt, u->sites, (size_t)u->site_count * sizeof *u->sites);
+    pithp_release(rt, u->checks, (size_t)u->check_count * sizeof *u->checks);
+    pithp_release(rt, u->operands, operand_bytes(u));
     if (u->store)
         pithp_trace_store_close(rt, u->store);
     pithp_release(rt, u, sizeof *u);
@@ -415,14 +435,17 @@ keep_primals(custom_rule *u, pith_scope *s, const pithp_custom_call *call) {
 }
 
 static pith_status
-keep_sites(custom_rule *u, pith_scope *s, const pithp_custom_call *call) {
-    const size_t bytes = (size_t)call->site_count * sizeof *u->sites;
+keep_checks(custom_rule *u, pith_scope *s, const pithp_custom_call *call) {
+    const size_t bytes = (size_t)call->check_count * sizeof *u->checks;
     if (!bytes)
         return PITH_OK;
-    if (!(u->sites = pithp_allocate(s->runtime, bytes)))
-        return pithp_fail_memory(s, bytes);
-    u->site_count = call->site_count;
-    memcpy(u->sites, call->sites, bytes);
+    u->checks = pithp_allocate(s->runtime, bytes);
+    u->operands = pithp_allocate(s->runtime, operand_bytes(u));
+    u->check_count = call->check_count;
+    if (!u->checks || !u->operands)
+        return pithp_fail_memory(s, bytes + operand_bytes(u));
+    memcpy(u->checks, call->checks, bytes);
+    memcpy(u->operands, call->operands, operand_bytes(u) - sizeof *u->operands);
     return PITH_OK;
 }
 
@@ -447,7 +470,7 @@ static pith_status fill(custom_rule *u, pith_scope *s, const pithp_custom_call *
     PITH_TRY(keep_primals(u, s, call));
     PITH_TRY(pithp_structure_copy(s, &u->value, &call->value->structure));
     u->primals.hooks = u->value.hooks = false;
-    PITH_TRY(keep_sites(u, s, call));
+    PITH_TRY(keep_checks(u, s, call));
     for (int64_t k = 0; k < results; k++)
         u->rule.results[k] = u->value.specs[k];
     rc = keep_functions(u, s, call->function);

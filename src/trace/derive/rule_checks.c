@@ -105,11 +105,38 @@ static bool add_row(pith_scope *s,
     return fine;
 }
 
+/* Drop the checks that are among others. kept: set for each value. False sets the
+ * error. */
+static bool drop_others(pith_scope *s,
+                        const pithp_program *p,
+                        pithp_checks *checks,
+                        const uint64_t *inputs,
+                        int64_t other_count,
+                        const pithp_check_id *others,
+                        bool *kept) {
+    const size_t count = (size_t)other_count;
+    pithp_check_id *left = pithp_scope_allocate(s, (count + 1) * sizeof *left);
+    uint64_t *hashes =
+        pithp_scope_allocate(s, ((size_t)p->value_count + 1) * sizeof *hashes);
+    if (!left || !hashes)
+        return false;
+    memcpy(left, others, count * sizeof *left);
+    for (int64_t k = 0; k < p->input_count; k++)
+        hashes[p->inputs[k]] = inputs[k];
+    const pithp_check_id *own = pithp_program_expressions(s, p, 0, hashes)
+                                    ? pithp_checks_ids(s, checks, 0, hashes)
+                                    : NULL;
+    if (own)
+        pithp_checks_drop(checks, own, other_count, left, kept);
+    return own;
+}
+
 bool pithp_rule_checks_expose(pith_scope *s,
                               pithp_program *p,
                               pithp_checks *checks,
-                              int64_t site_count,
-                              const char **sites) {
+                              const uint64_t *inputs,
+                              int64_t other_count,
+                              const pithp_check_id *others) {
     const int64_t count = pithp_checks_values(checks);
     if (!checks)
         return true;
@@ -119,7 +146,9 @@ bool pithp_rule_checks_expose(pith_scope *s,
     if (!kept || !values)
         return false;
     int64_t next = 0;
-    pithp_checks_drop(checks, site_count, sites, kept);
+    memset(kept, 1, (size_t)count);
+    if (other_count && !drop_others(s, p, checks, inputs, other_count, others, kept))
+        return false;
     for (int64_t k = 0; k < count; k++)
         if (kept[k])
             values[next++] = p->outputs[p->output_count + k];

@@ -13,13 +13,15 @@ typedef struct pithp_rule_checks {
 } pithp_rule_checks;
 
 /* Make rows of the last outputs of a program that was recorded, the values of its checks.
- * Those that repeat a check at one of the sites, which are set to NULL, are dropped. The
- * program has no other user yet. False sets the error. */
+ * Those that are among others, which are made elsewhere, are dropped. The program has no
+ * other user yet. inputs: the hashes of its inputs among the values of the others. False
+ * sets the error. */
 bool pithp_rule_checks_expose(pith_scope *s,
                               pithp_program *p,
                               pithp_checks *checks,
-                              int64_t site_count,
-                              const char **sites);
+                              const uint64_t *inputs,
+                              int64_t other_count,
+                              const pithp_check_id *others);
 /* Add a derived program to the trace of s. checks: receives those of rules, which are to
  * be ended in any case. False sets the error. */
 bool pithp_rule_checks_inline(pith_scope *s,
