@@ -58,6 +58,8 @@ bool pithp_split_make(pithp_derivation_call *c,
     int64_t tangents = 0, next = 0;
     /* The residuals of a linear function do not depend on its argument, as they are. */
     options.kept_bytes = c->derived->options.kept_bytes;
+    /* A gradient runs as one program. Its plan fuses elementwise residuals with their
+     * readers already: a choice by bytes computes more and does not lower the peak. */
     options.fewest_bytes = map && !c->derived->kind->linear;
     options.reverse = reverse;
     *split = (pithp_split){.watches.watched =
