@@ -206,6 +206,36 @@ Test(derive_budget, rows_and_outputs) {
     }
 }
 
+/* Rows that do not move, and no outputs: a part of the loop reads its rows where they
+ * are, so that a prime length needs no more than others. */
+static const pith_array *turn_still(pith_scope *in,
+                                    const pith_array *x,
+                                    const pith_array *row,
+                                    const pith_array *w) {
+    return turn(in, x, row, w)->carry;
+}
+PITH_FUNCTION3(turn_still_of, turn_still, pith_array, pith_array, pith_array, pith_array)
+static const pith_array *
+still_rows(pith_scope *in, const pith_array *w, const pith_array *xs) {
+    const pith_function *f = pith_partial(in, &turn_still_of, w);
+    return pith_sum(in, pith_scan(in, f, w, xs, NULL, &options), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(still_rows_of, still_rows, pith_array, pith_array, pith_array)
+
+Test(derive_budget, rows_of_prime_length) {
+    for (int k = 0; k < 4; k++) {
+        setenv("PITH_JIT", k < 2 ? "off" : "wait", 1);
+        begin(1 + k % 2);
+        options = (pith_loop_options){.reverse = k % 2};
+        const pith_array *xs =
+            pith_reshape(s, numbers(97 * WIDE, 0, 1e-5), PITH_SHAPE(97, WIDE));
+        const int enough = check(&still_rows_of, false, numbers(WIDE, 0.25, 1e-3), xs,
+                                 &options.kept_bytes, (size_t)97 * ONE, true);
+        cr_assert(enough >= 4, "%d", enough);
+        end();
+    }
+}
+
 Test(derive_budget, a_loop_in_a_branch_in_a_loop) {
     begin(1);
     const pith_array *w = numbers(WIDE, 0.25, 1e-3);

@@ -166,6 +166,8 @@ void pithp_frame_address(const pithp_frame *f, pithp_value v) {
         case PITHP_NOWHERE:
             PITH_ASSERT(false);
     }
+    if (place.offset)
+        pithp_string_print(t, " + %lld", (long long)place.offset);
 }
 
 /* ---- Steps ---- */

@@ -21,12 +21,12 @@ typedef struct pithp_exec {
 } pithp_exec;
 
 /* The device address of a storage. */
-static inline void *pithp_place_address(const pithp_exec *r, pithp_place place) {
+static inline char *pithp_place_start(const pithp_exec *r, pithp_place place) {
     switch (place.store) {
         case PITHP_IN_INPUT:
-            return (void *)(uintptr_t)r->inputs[place.at];
+            return (char *)(uintptr_t)r->inputs[place.at];
         case PITHP_IN_CONSTANT:
-            return (void *)(uintptr_t)r->plan->program->constants[place.at].data;
+            return (char *)(uintptr_t)r->plan->program->constants[place.at].data;
         case PITHP_IN_LITERALS:
             return (char *)r->plan->literals->data + place.at;
         case PITHP_IN_WORKSPACE:
@@ -34,11 +34,15 @@ static inline void *pithp_place_address(const pithp_exec *r, pithp_place place) 
         case PITHP_IN_OUTPUT:
             return r->outputs[place.at];
         case PITHP_FORWARDED:
-            return (void *)(uintptr_t)r->forwarded[place.at];
+            return (char *)(uintptr_t)r->forwarded[place.at];
         case PITHP_NOWHERE:
             break;
     }
     return NULL;
+}
+static inline void *pithp_place_address(const pithp_exec *r, pithp_place place) {
+    char *start = pithp_place_start(r, place);
+    return place.offset ? start + place.offset : start;
 }
 /* The device address of a value that has memory. */
 static inline void *pithp_address(const pithp_exec *r, pithp_value v) {

@@ -102,7 +102,7 @@ static bool place_value(workspace *w, pithp_value v) {
     if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT)
         return true;
     const int64_t at = take_piece(w, v, g->p->values[v].spec->bytes, g->last_use[v]);
-    *place = (pithp_place){PITHP_IN_WORKSPACE, at};
+    *place = (pithp_place){.store = PITHP_IN_WORKSPACE, .at = at};
     return at >= 0;
 }
 
@@ -260,7 +260,8 @@ static size_t lay_literals(const pithp_planning *g) {
     size_t all = 0, bytes;
     for (int64_t v = 0; v < g->p->value_count; v++)
         if (literal_of(g, (pithp_value)v, &bytes)) {
-            g->plan->places[v] = (pithp_place){PITHP_IN_LITERALS, (int64_t)all};
+            g->plan->places[v] =
+                (pithp_place){.store = PITHP_IN_LITERALS, .at = (int64_t)all};
             all += literal_bytes(bytes);
         }
     return all;
@@ -322,29 +323,44 @@ static bool place_literals(pithp_planning *g) {
 
 /* ---- All values ---- */
 
+/* A value that shares the memory of its operand, or with an update in place that of a
+ * result. */
+static void share_place(const pithp_planning *g, pithp_value v) {
+    const pithp_instruction *i = pithp_maker(g->p, v);
+    pithp_place *places = g->plan->places;
+    if (g->root[v] == v)
+        return;
+    places[v] = places[g->root[v]];
+    if (i->primitive == PITHP_OP_RESHAPE || i->primitive == PITHP_OP_SLICE)
+        places[v].offset = places[pithp_operands(g->p, i)[0]].offset;
+    if (i->primitive == PITHP_OP_SLICE)
+        places[v].offset += pithp_part_offset(g->p, i);
+}
+
 bool pithp_plan_buffers(pithp_planning *g) {
     const pithp_program *p = g->p;
     pithp_place *places = g->plan->places;
     for (int64_t v = 0; v < p->value_count; v++) {
         const pithp_value_info *n = &p->values[v];
-        places[v] = n->origin == PITHP_FROM_INPUT ? (pithp_place){PITHP_IN_INPUT, n->at}
+        places[v] = n->origin == PITHP_FROM_INPUT
+                        ? (pithp_place){.store = PITHP_IN_INPUT, .at = n->at}
                     : n->origin == PITHP_FROM_CONSTANT
-                        ? (pithp_place){PITHP_IN_CONSTANT, n->at}
-                        : (pithp_place){PITHP_NOWHERE, 0};
+                        ? (pithp_place){.store = PITHP_IN_CONSTANT, .at = n->at}
+                        : (pithp_place){.store = PITHP_NOWHERE, .at = 0};
     }
     for (int64_t k = p->output_count; k-- > 0;) {
         const pithp_value root = g->root[p->outputs[k]];
         if (pithp_maker(p, root))
-            places[root] = (pithp_place){PITHP_IN_OUTPUT, k};
+            places[root] = (pithp_place){.store = PITHP_IN_OUTPUT, .at = k};
     }
     if (!place_literals(g) || !place_results(g))
         return false;
     for (int64_t v = 0; v < p->value_count; v++)
         if (g->forwarded[v] >= 0) {
             g->plan->forwarded_places[g->forwarded[v]] = places[v];
-            places[v] = (pithp_place){PITHP_FORWARDED, g->forwarded[v]};
+            places[v] = (pithp_place){.store = PITHP_FORWARDED, .at = g->forwarded[v]};
         }
     for (int64_t v = 0; v < p->value_count; v++)
-        places[v] = places[g->root[v]];
+        share_place(g, (pithp_value)v);
     return true;
 }

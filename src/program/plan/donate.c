@@ -64,8 +64,8 @@ static void look_at_fused(const reusing *x,
                 note_read(x, step, number, k, e, band_end);
         }
         const int to = a->ops[k].to - a->temporary_count;
-        const pithp_place place =
-            to < 0 ? (pithp_place){PITHP_NOWHERE, 0} : place_of(x, step, to);
+        const pithp_place place = to < 0 ? (pithp_place){.store = PITHP_NOWHERE, .at = 0}
+                                         : place_of(x, step, to);
         if (place.store == PITHP_IN_OUTPUT) {
             x->made[place.at] = number;
             x->made_by[place.at] = k;

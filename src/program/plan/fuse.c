@@ -236,7 +236,7 @@ static bool place_call(pithp_planning *g, const pithp_instruction *i) {
 }
 
 static bool place(pithp_planning *g, const pithp_instruction *i) {
-    if (i->primitive == PITHP_OP_RESHAPE) {
+    if (i->result_count && g->root[i->result] != i->result) {
         g->step[i->result] = g->step[pithp_operands(g->p, i)[0]];
         return true;
     }
@@ -304,10 +304,12 @@ bool pithp_plan_fuse_steps(pithp_planning *g) {
     waiting w = {-1, -1};
     const pithp_instruction *i;
     pithp_value v;
+    pithp_plan_parts(g);
     for (v = 0; v < p->value_count; v++) {
         i = pithp_maker(p, v);
         g->root[v] = v;
-        if (i && !g->is_virtual[v] && i->primitive == PITHP_OP_RESHAPE)
+        if (i && !g->is_virtual[v] &&
+            (i->primitive == PITHP_OP_RESHAPE || pithp_plan_is_part(g, i)))
             g->root[v] = g->root[pithp_operands(p, i)[0]];
         g->step[v] = g->staged_in[v] = -1;
     }

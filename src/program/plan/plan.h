@@ -141,7 +141,8 @@ typedef enum pithp_store {
 
 typedef struct pithp_place {
     pithp_store store;
-    int64_t at; /* number, or offset in bytes */
+    int64_t at;     /* number, or offset in bytes */
+    int64_t offset; /* bytes from there on, of a part of an array */
 } pithp_place;
 
 /* Forwarding: a branch may forward one of its operands, and a loop its initial carry. The
@@ -361,6 +362,7 @@ typedef struct pithp_planning {
     int32_t *depth;   /* length of the chain of views */
     /* Fusion: */
     pithp_value *root; /* the value whose memory it shares: a reshape's operand */
+    bool *is_part;     /* not virtual, and only loops read it, as rows */
     int32_t *step;     /* step that makes it; -1: an input or constant */
     pithp_value *next; /* member of its fused step, or -1 */
     int32_t *cluster;  /* disjoint-set forest of values that fused instructions read and
@@ -449,6 +451,12 @@ static inline const pithp_instruction *pithp_step_next(const pithp_planning *g,
 }
 /* View propagation: choose the virtual values. */
 bool pithp_plan_views(pithp_planning *g);
+/* Sub-buffer aliasing: find values that only loops read, as rows. */
+void pithp_plan_parts(pithp_planning *g);
+/* Whether the result of an instruction is a part of its operand's memory, and the offset
+ * of this part. */
+bool pithp_plan_is_part(const pithp_planning *g, const pithp_instruction *i);
+int64_t pithp_part_offset(const pithp_program *p, const pithp_instruction *i);
 /* The view of v, which has no pieces, over its own shape. */
 pithp_view pithp_plan_view(const pithp_planning *g, pithp_value v);
 /* The pieces of v (one if it is not pieced), which cover its shape. False: too many for a
