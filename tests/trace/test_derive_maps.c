@@ -270,6 +270,79 @@ Test(derive_maps, linear_functions_are_transposed, .init = open_scope) {
     close_scope();
 }
 
+/* A call at which a tangent ends makes a function that is not linear, also where others
+ * go on. */
+static int end;
+static const pith_array *with_end(pith_scope *in, const pith_array *x) {
+    switch (end) {
+        case 0:
+            return pith_add(in, x, pith_floor(in, x));
+        case 1:
+            return pith_where(in, pith_greater(in, x, 0.0), x, 0.0);
+        default:
+            return pith_add(in, x, pith_cast(in, pith_cast(in, x, PITH_I64), PITH_F64));
+    }
+}
+PITH_FUNCTION1(with_end_of, with_end, pith_array, pith_array)
+static const pith_array *
+floors(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return pith_floor(in, x);
+}
+PITH_FUNCTION2(floors_of, floors, pith_array, pith_array, pith_array)
+static const pith_array *ending_loop(pith_scope *in, const pith_array *x) {
+    return pith_add(in, x, pith_fori(in, 0, 3, &floors_of, x));
+}
+PITH_FUNCTION1(ending_loop_of, ending_loop, pith_array, pith_array)
+
+Test(derive_maps, functions_with_cuts_are_not_linear, .init = open_scope) {
+    for (end = 0; end < 4; end++) {
+        const pith_function *f = end < 3 ? &with_end_of : &ending_loop_of;
+        pith_jit_clear(rt);
+        pt_fails(PITH_E_ARG, s, pith_linear_transpose(s, f, some_x()));
+        pt_says("pith_linear_transpose: ");
+        pt_says(": the function is not linear: ");
+        pt_says("test_derive_maps.c:");
+    }
+    end = 0;
+    close_scope();
+}
+
+/* Three times x, with a rule whose gradient is ten times as large. */
+typedef struct {
+    const pith_array *value;
+    const void *residual;
+} Kept;
+PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_TREE(residual))
+static const pith_array *triple(pith_scope *in, const pith_array *x) {
+    return pith_mul(in, x, 3.0);
+}
+PITH_FUNCTION1(triple_of, triple, pith_array, pith_array)
+static const Kept *keep_nothing(pith_scope *in, const pith_array *x) {
+    return pith_record(in, Kept, .value = triple(in, x), .residual = pith_none_make(in));
+}
+PITH_FUNCTION1(keep_of, keep_nothing, Kept, pith_array)
+static const pith_array *
+pull_triple(pith_scope *in, const void *nothing, const pith_array *ct) {
+    (void)nothing;
+    return pith_mul(in, ct, 30.0);
+}
+PITH_FUNCTION2(pull_of, pull_triple, pith_array, void, pith_array)
+static const pith_array *ruled(pith_scope *in, const pith_array *x) {
+    const pith_function *f = pith_custom_vjp(in, &triple_of, &keep_of, &pull_of);
+    return pith_add(in, x, pith_call(in, f, PITH_ITEMS(x)));
+}
+PITH_FUNCTION1(ruled_of, ruled, pith_array, pith_array)
+
+Test(derive_maps, linear_functions_with_rules_are_transposed, .init = open_scope) {
+    const pith_function *t = pith_linear_transpose(s, &ruled_of, some_x());
+    pt_ok(s, t);
+    const pith_array *x = pith_call(s, t, PITH_ITEMS(PITH_VECTOR(s, f64, 1, 2, 3, 4)));
+    for (int i = 0; i < 4; i++)
+        near(x, i, 31 * (i + 1));
+    close_scope();
+}
+
 /* ---- Aux, and memory ---- */
 
 typedef struct {

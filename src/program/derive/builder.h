@@ -22,6 +22,7 @@ typedef struct pithp_derivation {
     pith_dtype dtype; /* of its result */
     bool split;       /* control flow becomes two instructions, one without tangents */
     bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
+    bool no_cuts;     /* refuse rows at which a tangent ends */
     pithp_kept *kept; /* for loops without a budget of their own; or NULL */
     const uint64_t *dependent; /* the program is linear (linear.c): of each of its values,
                                   nonzero if it depends on a moving input; or NULL */

@@ -40,11 +40,9 @@ forward_program(const pithp_deriving_flow *f, int b, bool *inputs, bool *outputs
     pithp_flow_inputs(f, b, inputs);
     if (!yields)
         memset(inputs, 0, (size_t)p->input_count * sizeof *inputs);
-    pithp_program *jvp =
-        pithp_forward(s, p, inputs,
-                      (pithp_derive_mode){.strong_zero = f->d->strong_zero,
-                                          .direct = f->d->dependent != NULL},
-                      outputs);
+    pithp_derive_mode mode = pithp_mode_in(f->d);
+    mode.reverse = false;
+    pithp_program *jvp = pithp_forward(s, p, inputs, mode, outputs);
     if (!jvp ||
         !pithp_arrange_begin(&a, s, jvp, 2 * p->input_count, 2 * p->output_count)) {
         pithp_program_release(jvp);
@@ -167,14 +165,12 @@ static bool
 derive_still(pithp_deriving_flow *f, bool *inputs, bool *outputs, pithp_value *results) {
     bool fine = true;
     for (int b = 0; b < f->i->program_count && fine; b++) {
-        if (!f->i->programs[b]->has_refusals || !pithp_region_yields(&f->r, b))
+        const bool refuses = f->i->programs[b]->has_refusals || f->d->no_cuts;
+        if (!refuses || !pithp_region_yields(&f->r, b))
             continue;
         pithp_flow_inputs(f, b, inputs);
-        pithp_program *derived =
-            pithp_forward(f->d->s, f->i->programs[b], inputs,
-                          (pithp_derive_mode){.reverse = f->d->reverse,
-                                              .direct = f->d->dependent != NULL},
-                          outputs);
+        pithp_program *derived = pithp_forward(f->d->s, f->i->programs[b], inputs,
+                                               pithp_mode_in(f->d), outputs);
         fine = derived != NULL;
         pithp_program_release(derived);
     }

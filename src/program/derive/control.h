@@ -7,12 +7,21 @@
 /* What derived programs are for, as in pithp_derivation. */
 typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
-    bool direct;       /* the program is linear in its moving inputs (linear.c) */
+    bool direct; /* the program is linear in its moving inputs (linear.c) */
+    bool no_cuts;
     pithp_kept *kept;  /* for loops that are in no other; or NULL */
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
     pithp_derive_watches *watches; /* receives them, or NULL */
 } pithp_derive_mode;
+
+/* The mode of the programs of control flow in a derivation. */
+static inline pithp_derive_mode pithp_mode_in(const pithp_derivation *d) {
+    return (pithp_derive_mode){.reverse = d->reverse,
+                               .strong_zero = d->strong_zero,
+                               .direct = d->dependent != NULL,
+                               .no_cuts = d->no_cuts};
+}
 
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two
  * instructions for one of control flow. */

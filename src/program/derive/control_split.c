@@ -175,10 +175,8 @@ bool pithp_split_scan(pithp_deriving_flow *f,
     bool *taken = pithp_scope_allocate(f->d->s, (size_t)p.body->input_count + 1);
     for (int64_t k = 0; taken && k < p.body->input_count; k++)
         taken[k] = is_taken(&p, k);
-    const pithp_derive_mode mode = {.reverse = f->d->reverse,
-                                    .strong_zero = f->d->strong_zero,
-                                    .direct = f->d->dependent != NULL,
-                                    .taken = taken};
+    pithp_derive_mode mode = pithp_mode_in(f->d);
+    mode.taken = taken;
     if (!taken || !pithp_split(f->d->s, p.body, inputs, mode, outputs, &p.l))
         return false;
     p.residuals = pithp_scope_allocate(f->d->s, ((size_t)p.l.residual_count + 1) *
@@ -347,11 +345,9 @@ bool pithp_split_cond(pithp_deriving_flow *f,
                     .slots = pithp_scope_allocate(s, n * sizeof *p.slots)};
     const size_t most = (size_t)f->i->operand_count + 1;
     bool *taken = pithp_scope_allocate(s, most);
-    const pithp_derive_mode mode = {.reverse = f->d->reverse,
-                                    .direct = f->d->dependent != NULL,
-                                    .kept = f->d->kept,
-                                    .strong_zero = f->d->strong_zero,
-                                    .taken = taken};
+    pithp_derive_mode mode = pithp_mode_in(f->d);
+    mode.kept = f->d->kept;
+    mode.taken = taken;
     bool fine = taken && p.l && p.outputs && p.slots;
     if (fine)
         memset(taken, 1, most);

@@ -44,14 +44,16 @@ enum { PITHP_WATCH_OUTPUTS = 3 };
 
 /* Options of a derivation; NULL: all members are zero. */
 typedef struct pithp_derive_options {
-    bool cuts_are_zero; /* an input is not refused because all its paths are cut */
-    bool reverse;       /* of a linearization: the linear program is transposed */
-    bool strong_zero;   /* 0 times anything is 0 in products with tangents */
-    bool fewest_bytes;  /* of a linearization: elementwise residuals are computed again by
-                           the linear program if this keeps fewer bytes. Programs of loops
-                           and branches always choose so */
-    size_t kept_bytes;  /* of a linearization: most bytes that loops keep for the linear
-                           program; 0: no limit */
+    bool cuts_are_zero;      /* an input is not refused because all its paths are cut */
+    bool reverse;            /* of a linearization: the linear program is transposed */
+    bool function_is_linear; /* calls that are constant almost everywhere are refused:
+                                PITH_E_ARG */
+    bool strong_zero;        /* 0 times anything is 0 in products with tangents */
+    bool fewest_bytes; /* of a linearization: elementwise residuals are computed again by
+                          the linear program if this keeps fewer bytes. Programs of loops
+                          and branches always choose so */
+    size_t kept_bytes; /* of a linearization: most bytes that loops keep for the linear
+                          program; 0: no limit */
     const char *const *names; /* of each input, for messages; NULL: its number */
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */

@@ -61,12 +61,32 @@ on(pithp_derivation *d, const pithp_moving_call *c, const pithp_value *operands)
     return pithp_derive_call(d, c->i->primitive, c->i->operand_count, operands, params);
 }
 
+/* The row is constant almost everywhere. */
+static pithp_value ends(pithp_derivation *d, const pithp_moving_call *c) {
+    if (!d->no_cuts)
+        return PITHP_ABSENT;
+    pithp_fail_at(d->s, PITH_E_ARG, NULL, c->i->site,
+                  "the function is not linear: %s is constant almost everywhere",
+                  pithp_ops[c->i->primitive].name);
+    return -1;
+}
+
+/* Whether this matters, and the row is constant in an operand that moves. */
+static bool is_cut(const pithp_derivation *d,
+                   const pithp_tangent_row *row,
+                   const pithp_moving_call *c) {
+    bool cut = false;
+    for (int k = 0; d->no_cuts && k < c->i->operand_count; k++)
+        cut |= c->tangents[k] >= 0 && (row->cut >> k & 1);
+    return cut;
+}
+
 static pithp_value
 linear_in(pithp_derivation *d, const pithp_tangent_row *row, const pithp_moving_call *c) {
     pithp_value *operands = c->scratch;
     const int n = c->i->operand_count;
     if (!pith_dtype_is_float(d->dtype))
-        return PITHP_ABSENT; /* a cast: cut */
+        return ends(d, c); /* a cast: cut */
     for (int k = 0; k < n; k++) {
         operands[k] = c->operands[k];
         if (pithp_set_has(row->set, n, k))
@@ -106,6 +126,7 @@ static pithp_value tangent_of(pithp_derivation *d, const pithp_moving_call *c) {
     switch (row.kind) {
         case PITHP_TANGENT_NONE:
         case PITHP_TANGENT_CUT:
+            return ends(d, c);
         case PITHP_TANGENT_STOPPED:
             return PITHP_ABSENT;
         case PITHP_TANGENT_PASSED:
@@ -113,8 +134,9 @@ static pithp_value tangent_of(pithp_derivation *d, const pithp_moving_call *c) {
         case PITHP_TANGENT_REFUSED:
             return refuse(d, c->i);
         case PITHP_TANGENT_EACH:
-            return pith_dtype_is_float(d->dtype) ? sum_of_terms(d, &row, c)
-                                                 : PITHP_ABSENT;
+            return pith_dtype_is_float(d->dtype) && !is_cut(d, &row, c)
+                       ? sum_of_terms(d, &row, c)
+                       : ends(d, c);
         case PITHP_TANGENT_LINEAR:
             return linear_in(d, &row, c);
         case PITHP_TANGENT_BILINEAR:
@@ -401,6 +423,7 @@ pithp_program *pithp_forward(pith_scope *s,
                        .split = mode.split,
                        .reverse = mode.reverse,
                        .strong_zero = mode.strong_zero,
+                       .no_cuts = mode.no_cuts,
                        .kept = mode.kept},
                  .from = p,
                  .names = memory,

@@ -279,15 +279,13 @@ bool pithp_split_nested(pithp_deriving_flow *f,
                   .f = f,
                   .moving = memory,
                   .moves = memory + n,
-                  .mode = {.split = true,
-                           .reverse = f->d->reverse,
-                           .strong_zero = f->d->strong_zero,
-                           .direct = f->d->dependent != NULL,
-                           .taken = taken}};
+                  .mode = pithp_mode_in(f->d)};
     pithp_nest nests[2] = {{0}, {0}};
     if (!memory)
         return false;
     memset(taken, 1, n);
+    c.mode.split = true;
+    c.mode.taken = taken;
     for (int k = 0; k < f->i->operand_count; k++)
         c.moving[k] = f->c->tangents[k] >= 0;
     return choose(&c, nests) && add_nest(&c, nests, results, tangents);

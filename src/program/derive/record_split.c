@@ -268,12 +268,9 @@ bool pithp_split_while(pithp_deriving_flow *f,
     pithp_flow_inputs(f, 1, inputs);
     for (int64_t k = 0; taken && k < p.body->input_count; k++)
         taken[k] = constant_of(&p, k) >= 0;
-    if (!taken || !pithp_split(d->s, p.body, inputs,
-                               (pithp_derive_mode){.reverse = d->reverse,
-                                                   .strong_zero = d->strong_zero,
-                                                   .direct = d->dependent != NULL,
-                                                   .taken = taken},
-                               outputs, &p.l))
+    pithp_derive_mode mode = pithp_mode_in(d);
+    mode.taken = taken;
+    if (!taken || !pithp_split(d->s, p.body, inputs, mode, outputs, &p.l))
         return false;
     const bool fine = find_residuals(&p) && add_first(&p) && add_second(&p, tangents);
     for (int k = 0; k < f->i->result_count; k++)

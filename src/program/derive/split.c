@@ -259,6 +259,7 @@ bool pithp_program_linearize(pith_scope *s,
         return false;
     if (options) {
         mode.reverse = options->reverse;
+        mode.no_cuts = options->function_is_linear;
         mode.strong_zero = options->strong_zero;
         mode.watches = options->watches;
     }

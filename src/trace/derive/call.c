@@ -221,7 +221,9 @@ static const char **input_names(const pithp_derivation_call *c) {
  * the function. */
 static pith_status name_function(pithp_derivation_call *c) {
     const pith_status code = c->s->error.code;
-    if ((code == PITH_E_DERIVATIVE || code == PITH_E_MEMORY) && !c->named)
+    const bool refused = code == PITH_E_DERIVATIVE || code == PITH_E_MEMORY ||
+                         (code == PITH_E_ARG && c->derived->kind->linear);
+    if (refused && !c->named)
         pithp_error_context(c->s, "%s: %s", c->function, c->f->name);
     c->named = true;
     return code;

@@ -161,8 +161,7 @@ check_linear(pithp_derivation_call *c, const pithp_split *split, const bool *sta
         const pithp_instruction *maker =
             pithp_maker(split->forward, split->forward->outputs[first + k]);
         return pithp_fail_at(c->s, PITH_E_ARG, NULL, maker ? maker->site : NULL,
-                             "%s: %s: the function is not linear", c->function,
-                             c->f->name);
+                             "the function is not linear");
     }
     return PITH_OK;
 }

@@ -62,6 +62,7 @@ bool pithp_split_make(pithp_derivation_call *c,
      * readers already: a choice by bytes computes more and does not lower the peak. */
     options.fewest_bytes = map && !c->derived->kind->linear;
     options.reverse = reverse;
+    options.function_is_linear = c->derived->kind->linear;
     *split = (pithp_split){.watches.watched =
                                reverse ? PITHP_WATCH_COTANGENTS : PITHP_WATCH_TANGENTS};
     const size_t inputs = (size_t)p->input_count;
