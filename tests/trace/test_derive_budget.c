@@ -4,6 +4,8 @@
 
 #include "pith_test.h"
 
+#include <math.h>
+
 enum { WIDE = 512, ONE = WIDE * 8, BUDGETS = 20 };
 
 static pith_loop_options options, inner_options;
@@ -234,6 +236,42 @@ Test(derive_budget, rows_of_prime_length) {
         cr_assert(enough >= 4, "%d", enough);
         end();
     }
+}
+
+/* Gradients of rows that are -0 stay so where they are joined from parts. */
+static const pith_array *turn_zero(pith_scope *in,
+                                   const pith_array *x,
+                                   const pith_array *row,
+                                   const pith_array *w) {
+    const pith_array *zero = pith_mul(in, pith_sum(in, row, PITH_ALL_AXES), -0.0);
+    return pith_mul(in, pith_add(in, pith_sin(in, pith_add(in, x, w)), zero), w);
+}
+PITH_FUNCTION3(turn_zero_of, turn_zero, pith_array, pith_array, pith_array, pith_array)
+static const pith_array *
+zero_rows(pith_scope *in, const pith_array *w, const pith_array *xs) {
+    const pith_function *f = pith_partial(in, &turn_zero_of, w);
+    return pith_sum(in, pith_scan(in, f, w, xs, NULL, &options), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(zero_rows_of, zero_rows, pith_array, pith_array, pith_array)
+
+Test(derive_budget, zeros_keep_their_sign) {
+    enum { STEPS = 97, ROW = 4 };
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3),
+                     *xs = pith_reshape(s, numbers(STEPS * ROW, 0, 1e-5),
+                                        PITH_SHAPE(STEPS, ROW));
+    for (int k = 0; k < 3; k++) {
+        double got[STEPS * ROW];
+        options = (pith_loop_options){.kept_bytes = (size_t)(k * 30) * ONE};
+        const result r = run(&zero_rows_of, true, w, xs);
+        pt_ok(s, r.gradient);
+        pt_ok(s, pith_read(s, pith_child(r.gradient, 1), got, sizeof got));
+        for (int i = 0; i < STEPS * ROW; i++)
+            cr_assert(got[i] == 0 && signbit(got[i]), "%d of budget %d: %g", i, k,
+                      got[i]);
+    }
+    options.kept_bytes = 0;
+    end();
 }
 
 Test(derive_budget, a_loop_in_a_branch_in_a_loop) {

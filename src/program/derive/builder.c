@@ -118,10 +118,69 @@ pithp_value pithp_derive_number(pithp_derivation *d, double x) {
     return pithp_program_literal(d->s, d->to, pithp_spec(d->s, d->dtype, 0, NULL), &bits);
 }
 
+/* ---- Sums ---- */
+
+/* Zeros around a part along one axis: the cotangent of a slice. */
+typedef struct padded_part {
+    const pithp_pad_params *pad;
+    pithp_value part;
+    int axis;
+} padded_part;
+
+/* Whether a value is such zeros. */
+static bool is_padded(const pithp_program *p, pithp_value v, padded_part *x) {
+    const pithp_instruction *i = pithp_maker(p, v);
+    if (!i || i->primitive != PITHP_OP_PAD)
+        return false;
+    const pithp_value *of = pithp_operands(p, i);
+    const pith_spec *spec = pithp_value_spec(p, v);
+    const char *fill = pithp_literal_of(p, of[1]);
+    bool fits = fill;
+    for (size_t k = 0; fits && k < pith_dtype_size(spec->dtype); k++)
+        fits = !fill[k];
+    *x = (padded_part){i->params, of[0], -1};
+    for (int n = 0; n < spec->rank && fits; n++) {
+        const pithp_pad_params *pad = x->pad;
+        fits = pad->low[n] >= 0 && pad->high[n] >= 0 && !pad->interior[n];
+        if (pad->low[n] || pad->high[n]) {
+            fits &= x->axis < 0;
+            x->axis = n;
+        }
+    }
+    return fits && x->axis >= 0;
+}
+
+/* Parts of one array side by side: their sum is both, and nothing is added to zeros.
+ * PITHP_ABSENT: they are no such parts. */
+static pithp_value join_parts(pithp_derivation *d, pithp_value a, pithp_value b) {
+    padded_part x, y;
+    if (!is_padded(d->to, a, &x) || !is_padded(d->to, b, &y) || x.axis != y.axis)
+        return PITHP_ABSENT;
+    const int axis = x.axis;
+    if (x.pad->low[axis] > y.pad->low[axis]) {
+        const padded_part first = y;
+        y = x;
+        x = first;
+    }
+    if (x.pad->low[axis] + pithp_derived_spec(d, x.part)->shape[axis] != y.pad->low[axis])
+        return PITHP_ABSENT;
+    pithp_pad_params pad = *x.pad;
+    pad.high[axis] = y.pad->high[axis];
+    const pithp_concatenate_params join = {.axis = axis};
+    const pithp_value both = pithp_derive_call(
+        d, PITHP_OP_CONCATENATE, 2, (const pithp_value[]){x.part, y.part}, &join);
+    return pad.low[axis] || pad.high[axis]
+               ? pithp_derive_call(d, PITHP_OP_PAD, 2,
+                                   (const pithp_value[]){both, pithp_derive_number(d, 0)},
+                                   &pad)
+               : both;
+}
+
 pithp_value pithp_derive_sum(pithp_derivation *d, pithp_value a, pithp_value b) {
-    if (a == PITHP_ABSENT)
-        return b;
-    return b == PITHP_ABSENT ? a : pithp_derive_2(d, PITHP_OP_ADD, a, b);
+    if (a < 0 || b < 0)
+        return a == PITHP_ABSENT ? b : b == PITHP_ABSENT ? a : -1;
+    const pithp_value joined = join_parts(d, a, b);
+    return joined == PITHP_ABSENT ? pithp_derive_2(d, PITHP_OP_ADD, a, b) : joined;
 }
 
 pithp_value pithp_derive_zeros(pithp_derivation *d, const pith_spec *spec) {
