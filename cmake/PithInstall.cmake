@@ -19,13 +19,16 @@ if(BUILD_SHARED_LIBS)
 else()
     set(pith_default_kind static)
 endif()
+file(RELATIVE_PATH pith_include_from_cmake /prefix/${pith_cmake_dir} /prefix/${CMAKE_INSTALL_INCLUDEDIR})
+set(pith_sources ${CMAKE_INSTALL_DATADIR}/pith/src)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pithConfig.cmake.in
-    ${PROJECT_BINARY_DIR}/package/pithConfig.cmake INSTALL_DESTINATION ${pith_cmake_dir})
+    ${PROJECT_BINARY_DIR}/package/pithConfig.cmake INSTALL_DESTINATION ${pith_cmake_dir} PATH_VARS pith_sources)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/pithConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
     ${PROJECT_BINARY_DIR}/package/pithConfig.cmake
     ${PROJECT_BINARY_DIR}/package/pithConfigVersion.cmake
     ${PROJECT_SOURCE_DIR}/cmake/PithKernels.cmake
+    ${PROJECT_SOURCE_DIR}/cmake/PithMpi.cmake
     DESTINATION ${pith_cmake_dir})
 
 install(FILES ${PROJECT_SOURCE_DIR}/cmake/pith.mk DESTINATION ${CMAKE_INSTALL_DATADIR}/pith)

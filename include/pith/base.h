@@ -69,7 +69,9 @@
     X(E_OVERFLOW, 19, "size overflows")                                                  \
     X(E_CALLBACK, 20, "callback failed")                                                 \
     X(E_INTERNAL, 21, "internal error")                                                  \
-    X(E_DERIVATIVE, 22, "no derivative")
+    X(E_DERIVATIVE, 22, "no derivative")                                                 \
+    X(E_DIVERGED, 23, "ranks diverge")                                                   \
+    X(E_PEER, 24, "another rank failed")
 
 /** Error codes; 0 is success. The values are stable. */
 typedef enum pith_status {

@@ -19,6 +19,7 @@
 #include <pith/lens.h>
 #include <pith/memory.h>
 #include <pith/memory_hint.h>
+#include <pith/mesh.h>
 #include <pith/run.h>
 #include <pith/run_advance.h>
 #include <pith/run_chunked.h>

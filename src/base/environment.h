@@ -3,6 +3,7 @@
 #define PITH_BASE_ENVIRONMENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Whether the process has rights that its caller lacks (AT_SECURE: setuid, setgid, file
  * capabilities). The environment is then untrusted input: no variable is read, no
@@ -11,6 +12,14 @@ bool pithp_secure_execution(void);
 
 /* As getenv, but NULL under secure execution. */
 const char *pithp_environment(const char *name);
+
+/* The variables PITH_* that all ranks of a job share, as "NAME=value" texts in the order
+ * of their names, each ended by a zero, the list by an empty one, and the rest of the
+ * memory zeros. Those that only pith_open reads, and those of joining, are left out. */
+void pithp_environment_settings(char *list, size_t bytes);
+/* From here on the variables of such a list hold, and no others of their kind. False:
+ * memory is short. */
+bool pithp_environment_replace(const char *list);
 
 /* Why run-time compilation is off under secure execution: one sentence for logs and
  * errors. */

@@ -57,7 +57,8 @@ typedef struct pithp_backend {
     int version; /* PITHP_BACKEND_VERSION */
     const char *kind;
     bool addressable; /* the host can access device memory directly */
-    /* d->total: the memory granted by the user, 0: no limit. */
+    /* d->total: the memory granted by the user, 0: no limit. ordinal -1: the backend
+     * chooses, and sets d->ordinal. */
     pith_status (*open)(pithp_device *d, int ordinal, int threads, pithp_error *e);
     void (*close)(pithp_device *d);
     /* Make the device current on the calling thread, for user functions that work on it.
@@ -168,6 +169,8 @@ typedef struct pithp_backend {
 enum { PITHP_BACKEND_VERSION = 1 };
 
 extern const pithp_backend pithp_backend_host;
+/* Take an older instruction set, before anything is compiled. */
+void pithp_host_take_isa(pithp_device *d, pithp_isa isa);
 /* NULL if the library was built without CUDA. */
 extern const pithp_backend *const pithp_backend_cuda;
 
@@ -187,7 +190,8 @@ struct pithp_device {
     pith_runtime *runtime;
     void *state; /* of the backend */
     char name[128];
-    int ordinal; /* within its backend */
+    unsigned char uuid[16]; /* CUDA: of the device, also where it has another ordinal */
+    int ordinal;            /* within its backend */
     int threads;
     pithp_isa isa;  /* selects the host loops */
     int arch;       /* CUDA: 10 major + minor of the compute capability */

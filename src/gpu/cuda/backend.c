@@ -1,4 +1,5 @@
 /* CUDA backend: device selection, refusal with reasons, and the table of operations. */
+#include "base/launcher.h"
 #include "gpu/cuda/cuda_internal.h"
 #include "gpu/cuda/fill.h"
 
@@ -66,6 +67,8 @@ static pith_status examine(pithp_device *d, pithp_error *e) {
         return pithp_cuda_fail(d, code, e, "cannot read the device's name");
     snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, properties.name);
     state->total = properties.totalGlobalMem;
+    _Static_assert(sizeof d->uuid == sizeof properties.uuid, "a UUID has 16 bytes");
+    memcpy(d->uuid, &properties.uuid, sizeof d->uuid);
 out:
     return rc;
 }
@@ -86,6 +89,10 @@ static pith_status open_cuda(pithp_device *d, int ordinal, int threads, pithp_er
     (void)threads;
     const pithp_cuda_machine machine = ask_machine();
     char reason[256];
+    if (ordinal < 0) {
+        const pithp_job job = pithp_job_about();
+        d->ordinal = ordinal = pithp_cuda_ordinal(&machine, job.local_rank);
+    }
     if (pithp_cuda_refused(&machine, ordinal, reason, sizeof reason))
         return refuse(e, ordinal, reason);
 

@@ -47,6 +47,10 @@ bool pithp_cuda_refused(const pithp_cuda_machine *m,
     return text[0] != 0;
 }
 
+int pithp_cuda_ordinal(const pithp_cuda_machine *m, int64_t local_rank) {
+    return m->devices > 1 && local_rank > 0 ? (int)(local_rank % m->devices) : 0;
+}
+
 pith_status pithp_cuda_status(int code) {
     static const struct {
         int code;

@@ -28,6 +28,10 @@ bool pithp_cuda_refused(const pithp_cuda_machine *machine,
                         char *text,
                         size_t room);
 
+/* The device of a process that names none: device 0; in a job with several devices that
+ * of its rank within the node (-1: no job). */
+int pithp_cuda_ordinal(const pithp_cuda_machine *machine, int64_t local_rank);
+
 /* Codes that refuse one call and leave the device usable: X(name, value, status). After
  * any other code the process cannot use the device. */
 #define PITHP_CUDA_REFUSAL_LIST(X)                                                       \

@@ -85,6 +85,12 @@ static void close_host(pithp_device *d) {
     d->state = NULL;
 }
 
+void pithp_host_take_isa(pithp_device *d, pithp_isa isa) {
+    d->isa = isa;
+    if (d->backend == &pithp_backend_host)
+        snprintf(d->name, sizeof d->name, "%s", pithp_host_isa_name(isa));
+}
+
 static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_error *e) {
     (void)ordinal;
     pithp_host_settings settings;

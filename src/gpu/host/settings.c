@@ -1,6 +1,7 @@
 /* Host settings: threads, instruction set, memory limit and deferred execution. */
 #include "base/bytes.h"
 #include "base/environment.h"
+#include "base/launcher.h"
 #include "gpu/host/host.h"
 
 #include <errno.h>
@@ -89,6 +90,12 @@ static int cores(void) {
     return online < 1 ? 1 : (int)online;
 }
 
+/* Those of them that are due to this rank of a job. */
+static int cores_of_rank(void) {
+    const pithp_job job = pithp_job_about();
+    return pithp_job_threads(&job, cores(), (int)sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 static pith_status read_threads(int *threads, int asked, pithp_error *e) {
     const char *wish = pithp_environment("PITH_THREADS");
     long number = asked;
@@ -101,7 +108,7 @@ static pith_status read_threads(int *threads, int asked, pithp_error *e) {
             return PITH_E_ARG;
         }
     } else if (!asked) {
-        number = cores();
+        number = cores_of_rank();
     }
     *threads = number > MOST_THREADS ? MOST_THREADS : (int)number;
     return PITH_OK;

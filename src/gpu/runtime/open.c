@@ -136,7 +136,8 @@ pith_runtime *pithp_open_backend(const pithp_backend *backend,
     return rt;
 }
 
-/* Parse "host", "cuda" or "cuda:1"; *backend is NULL for a backend that was not built. */
+/* Parse "host", "cuda" or "cuda:1"; *backend is NULL for a backend that was not built,
+ * *ordinal -1 where the name has none. */
 static bool parse_device(const char *name, const pithp_backend **backend, int *ordinal) {
     *ordinal = 0;
     if (strcmp(name, "host") == 0) {
@@ -144,6 +145,7 @@ static bool parse_device(const char *name, const pithp_backend **backend, int *o
         return true;
     }
     *backend = pithp_backend_cuda;
+    *ordinal = -1;
     if (strcmp(name, "cuda") == 0)
         return true;
     if (strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9')
@@ -177,7 +179,7 @@ open_named(pith_runtime *rt, const char *name, const pith_open_options *options)
 static void open_best(pith_runtime *rt, const pith_open_options *options) {
     pithp_error e;
     if (pithp_backend_cuda && !pithp_secure_execution()) {
-        const pith_status rc = open_device(rt, pithp_backend_cuda, 0, options, &e);
+        const pith_status rc = open_device(rt, pithp_backend_cuda, -1, options, &e);
         if (rc == PITH_OK)
             return;
         if (rc != PITH_E_UNSUPPORTED) { /* a device exists but does not work */

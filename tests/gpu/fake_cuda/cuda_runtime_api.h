@@ -83,6 +83,9 @@ typedef struct dim3 {
 
 struct cudaDeviceProp {
     char name[256];
+    struct {
+        char bytes[16];
+    } uuid;
     size_t totalGlobalMem;
 };
 struct cudaFuncAttributes {

@@ -12,6 +12,7 @@ clang=$(command -v clang clang-14 | head -1) || clang=
 if [ -n "$clang" ]; then
     cd "$1"
     for header in include/pith/*.h; do
+        [ "$header" != include/pith/mpi.h ] || continue # needs an MPI
         "$clang" -Wdocumentation -Werror=documentation -fsyntax-only -x c -std=c17 -Iinclude \
             -Wno-pragma-once-outside-header "$header" || exit 1
     done

@@ -27,6 +27,7 @@ BEGIN {
     room_of_header["jit"] = "trace"
     room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"
+    room_of_header["mpi"] = "mesh"
     room_of_header["runtime"] = "gpu"
     room_of_header["kernel"] = "gpu" # the text of kernels, and what makes it
     room_of_header["kernel_checked"] = "gpu"
@@ -86,6 +87,10 @@ FNR == 1 {
 
     if (name ~ /^(cuda[a-z_A-Z0-9]*|nvrtc|cub\/.*|cublas.*)\.(h|cuh)$/ && FILENAME !~ /^src\/gpu\/(cuda|compile)\// && !inside)
         complain(name " belongs to src/gpu/cuda and src/gpu/compile")
+    if (name ~ /^mpi[a-z]*\.h$/ && FILENAME !~ /^(src\/mesh\/mpi\/|include\/pith\/mpi\.h$)/)
+        complain(name " belongs to src/mesh/mpi and to include/pith/mpi.h")
+    if (name ~ /^nccl[a-z_]*\.h$/)
+        complain(name ": NCCL is opened at run time, with declarations of our own")
     if (name ~ /^jansson(_config)?\.h$/ && FILENAME !~ /^(src\/checkpoint|tools\/oracle)\//)
         complain(name " belongs to src/checkpoint and to the reader of golden cases, tools/oracle")
 

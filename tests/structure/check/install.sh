@@ -30,6 +30,7 @@ for kind in static shared; do
         -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" \
         -DCMAKE_C_FLAGS="$flags" -DCMAKE_CXX_FLAGS="$flags" || fail "configure, $kind"
     quietly "$cmake" --build "$work/$kind" || fail "build, $kind"
+    ! command -v mpicc >/dev/null || ls "$work/$kind"/libpith_mpi-*.so >"$work/log" 2>&1 || fail "no plugin for MPI, $kind"
     for program in program_c program_cc program_kernels; do
         quietly "$work/$kind/$program" || fail "$program, $kind"
     done

@@ -1,0 +1,113 @@
+/* Groups of ranks: their links, made by the first collective along their axes, and the
+ * moves of data between their ranks. */
+#include "mesh/world.h"
+
+#include <string.h>
+
+/* The link of a group, made by all ranks of the world. NULL: the job ends. */
+static pithp_transport_link *link_of(pith_scope *s, pithp_mesh_group *g) {
+    pithp_world *w = g->world;
+    if (g->link || w->broken)
+        return w->broken ? NULL : g->link;
+    /* The colour numbers the ranks along the other axes. */
+    int64_t colour = 0;
+    bool ordered = g->size == w->joined.size;
+    for (int axis = 0; axis < g->mesh->count; axis++) {
+        bool inside = false;
+        for (int i = 0; i < g->list.count; i++)
+            inside |= g->list.axes[i] == axis;
+        if (!inside)
+            colour = colour * g->mesh->axes[axis].size + g->mesh->axes[axis].rank;
+    }
+    for (int i = 1; i < g->list.count; i++)
+        ordered &= g->list.axes[i] > g->list.axes[i - 1];
+    if (ordered)
+        return g->link = w->joined.all;
+    pithp_transport_trouble t = {.code = PITH_OK};
+    if (w->transport->split(w->joined.all, colour, g->rank, &g->link, &t) != PITH_OK) {
+        g->link = NULL;
+        pithp_world_break(w, s, &t);
+    }
+    return g->link;
+}
+
+/* Call a function of the transport on the link of a group of several ranks. */
+#define MOVE(function, ...)                                                              \
+    do {                                                                                 \
+        pithp_transport_link *link_ = link_of(s, g);                                     \
+        pithp_transport_trouble t_ = {.code = PITH_OK};                                  \
+        if (link_ && g->world->transport->function(link_, __VA_ARGS__, &t_) != PITH_OK)  \
+            pithp_world_break(g->world, s, &t_);                                         \
+    } while (0)
+
+static void copy_bytes(void *to, const void *from, size_t bytes) {
+    if (bytes && to != from)
+        memcpy(to, from, bytes);
+}
+
+void pithp_mesh_group_reduce(pith_scope *s,
+                             pithp_mesh_group *g,
+                             pithp_combine how,
+                             pith_dtype dtype,
+                             void *data,
+                             int64_t count) {
+    if (g->size > 1)
+        MOVE(reduce, how, dtype, data, count);
+}
+
+void pithp_mesh_group_scan(pith_scope *s,
+                           pithp_mesh_group *g,
+                           pith_dtype dtype,
+                           const void *from,
+                           void *to,
+                           int64_t count) {
+    if (count)
+        memset(to, 0, (size_t)count * pith_dtype_size(dtype));
+    if (g->size > 1)
+        MOVE(scan, dtype, from, to, count);
+}
+
+void pithp_mesh_group_broadcast(pith_scope *s,
+                                pithp_mesh_group *g,
+                                int64_t root,
+                                void *data,
+                                size_t bytes) {
+    if (g->size > 1)
+        MOVE(broadcast, root, data, bytes);
+}
+
+void pithp_mesh_group_gather(pith_scope *s,
+                             pithp_mesh_group *g,
+                             const void *from,
+                             void *to,
+                             size_t bytes) {
+    if (g->size > 1)
+        MOVE(gather, from, to, bytes);
+    else
+        copy_bytes(to, from, bytes);
+}
+
+void pithp_mesh_group_transpose(pith_scope *s,
+                                pithp_mesh_group *g,
+                                const void *from,
+                                void *to,
+                                size_t bytes) {
+    if (g->size > 1)
+        MOVE(transpose, from, to, bytes);
+    else
+        copy_bytes(to, from, bytes);
+}
+
+void pithp_mesh_group_exchange(pith_scope *s,
+                               pithp_mesh_group *g,
+                               int sends,
+                               const pithp_parcel *send,
+                               int receives,
+                               const pithp_parcel *receive) {
+    if (g->size > 1) {
+        MOVE(exchange, sends, send, receives, receive);
+        return;
+    }
+    for (int i = 0; i < sends && i < receives; i++)
+        copy_bytes(receive[i].data, send[i].data, send[i].bytes);
+}

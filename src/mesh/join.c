@@ -1,0 +1,323 @@
+/* Joining: which transport, what all ranks must have in common, and what rank 0 decides
+ * for all of them. */
+#include "base/environment.h"
+#include "gpu/gpu_internal.h"
+#include "mesh/world.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMEOUT_SECONDS = 300, SETTINGS_BYTES = 16384 };
+
+/* ---- Options ---- */
+
+/* The transport that an option or PITH_MESH names; NULL: none is named. */
+static pith_status named_transport(pith_scope *s, const char *option, const char **name) {
+    const char *variable = pithp_environment("PITH_MESH");
+    *name = option ? option : variable && variable[0] ? variable : NULL;
+    if (!*name || strcmp(*name, "mpi") == 0 || strcmp(*name, "self") == 0)
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is \"%.40s\", expected mpi or self",
+                      s->function, option ? "transport" : "PITH_MESH", *name);
+}
+
+static pith_status read_timeout(pith_scope *s, double option, int64_t *ns) {
+    const char *text = pithp_environment("PITH_MESH_TIMEOUT");
+    double seconds = option != 0 ? option : TIMEOUT_SECONDS;
+    char *end = NULL;
+    if (option == 0 && text && text[0]) {
+        seconds = strtod(text, &end);
+        if (*end || !isfinite(seconds) || seconds == 0)
+            return pithp_fail(s, PITH_E_ARG, NULL,
+                              "%s: PITH_MESH_TIMEOUT is \"%.40s\", expected seconds, "
+                              "negative for no limit",
+                              s->function, text);
+    }
+    if (isnan(seconds))
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: timeout is NaN", s->function);
+    *ns = seconds < 0 ? -1 : seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
+    return PITH_OK;
+}
+
+/* ---- The transport ---- */
+
+static pith_status choose_transport(pith_scope *s,
+                                    const pithp_join *how,
+                                    const pithp_job *job,
+                                    const char *option,
+                                    const pithp_transport **transport) {
+    const char *name = NULL;
+    *transport = how->transport;
+    if (how->transport || named_transport(s, option, &name) != PITH_OK)
+        return s->error.code;
+    const bool alone = job->size == 1 || !job->launcher;
+    if (!how->communicator && (name ? strcmp(name, "self") == 0 : alone))
+        return PITH_OK;
+    pithp_error e;
+    *transport = pithp_plugin_find(job, how->library, &e);
+    return *transport ? PITH_OK
+                      : pithp_fail(s, e.code, NULL, "%s: %s", s->function, e.text);
+}
+
+/* The engine finds as many ranks as the launcher started: a program under the launcher of
+ * another MPI would else run several times alone. */
+static pith_status
+check_size(pith_scope *s, const pithp_job *job, const pithp_joined *j) {
+    if (job->size < 1 || job->size == j->size)
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
+                      "%s: %s started %" PRId64 " processes (%s), but %s finds %" PRId64
+                      ": the program needs the launcher of its MPI",
+                      s->function, job->launcher, job->size, job->variable, j->library,
+                      j->size);
+}
+
+/* ---- What ranks have in common ---- */
+
+static const char *byte_order(void) {
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first ? "little-endian" : "big-endian";
+}
+
+/* All take the least instruction set, so that equal work has equal bits. */
+static void take_isa(pith_scope *s, pithp_device *d, uint64_t least) {
+    if ((uint64_t)d->isa == least)
+        return;
+    if (atomic_load(&d->compiler))
+        pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
+                   "%s: another rank has an older processor: open the mesh before "
+                   "functions are compiled",
+                   s->function);
+    else
+        pithp_host_take_isa(d, (pithp_isa)least);
+}
+
+/* The settings of rank 0 for all. */
+static void take_settings(pith_scope *s, pithp_world *w, const char *own) {
+    char text[SETTINGS_BYTES];
+    if (!pithp_collective_begin(
+            s, &(pithp_intent){.operation = s->function, .what = "settings"}))
+        return;
+    memcpy(text, own, SETTINGS_BYTES);
+    pithp_transport_trouble t = {.code = PITH_OK};
+    if (w->transport->broadcast(w->joined.all, 0, text, SETTINGS_BYTES, &t) != PITH_OK) {
+        pithp_world_break(w, s, &t);
+    } else if (memcmp(text, own, SETTINGS_BYTES) != 0) {
+        pithp_log(s->runtime, PITH_LOG_WARNING,
+                  "rank %" PRId64
+                  " on %s: the settings PITH_* differ from those of rank 0, "
+                  "which hold",
+                  w->joined.rank, w->host);
+        if (!pithp_environment_replace(text))
+            pithp_fail_memory(s, SETTINGS_BYTES);
+    }
+    pithp_collective_end(s);
+}
+
+/* Compare what must be equal, take the least of what may differ, and the settings of rank
+ * 0. */
+static void compare_ranks(pith_scope *s, pithp_world *w, int64_t *timeout_ns) {
+    char id[48], what[PITHP_WHAT_BYTES], settings[SETTINGS_BYTES];
+    pithp_device *d = pithp_runtime_device(s->runtime); /* NULL: s has failed */
+    pithp_environment_settings(settings, SETTINGS_BYTES);
+    pithp_program_id(id, sizeof id);
+    snprintf(what, sizeof what, "pith %s, program %.40s, %s, device %s", pith_version(),
+             id[0] ? id : "unknown", byte_order(), pith_device_kind(s->runtime));
+    const uint64_t digest = pithp_hash(0, settings, SETTINGS_BYTES);
+    pithp_ballot ballot = {.least = {d ? (uint64_t)d->isa : UINT64_MAX, digest, ~digest}};
+    const pithp_intent intent = {.operation = s->function, .what = what};
+    if (!pithp_agree_with(w, s, &intent, &ballot))
+        return;
+    pithp_transport_trouble t = {.code = PITH_OK};
+    if (w->transport->broadcast(w->joined.all, 0, timeout_ns, sizeof *timeout_ns, &t) !=
+        PITH_OK)
+        pithp_world_break(w, s, &t);
+    pithp_collective_end(s);
+    take_isa(s, d, ballot.least[0]);
+    if (ballot.least[1] != ~ballot.least[2])
+        take_settings(s, w, settings);
+}
+
+/* Two ranks of a node with one GPU, by its UUID. */
+static void compare_devices(pith_scope *s, pithp_world *w, bool may_share) {
+    const pithp_device *d = pithp_runtime_device(s->runtime);
+    uint64_t own[2] = {0, 0};
+    if (d)
+        memcpy(own, d->uuid, sizeof own);
+    for (int i = 0; w->has_watch_memory && i < 2; i++)
+        atomic_store(&w->own->device[i], own[i]);
+    if (!pithp_collective_begin(
+            s, &(pithp_intent){.operation = s->function, .what = "devices"}))
+        return;
+    pithp_collective_end(s);
+    for (int64_t i = 0;
+         w->has_watch_memory && (own[0] | own[1]) && i < w->joined.node_rank; i++) {
+        pithp_rank_state *other = pithp_world_state(w, i);
+        if (!may_share && atomic_load(&other->device[0]) == own[0] &&
+            atomic_load(&other->device[1]) == own[1])
+            pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
+                       "%s: ranks %" PRId64 " and %" PRId64
+                       " on %s have one GPU, %s: start "
+                       "fewer ranks, or set .share_device",
+                       s->function, (int64_t)atomic_load(&other->rank), w->joined.rank,
+                       w->host, w->device);
+    }
+}
+
+/* ---- Joining ---- */
+
+static void runtime_closing(pith_runtime *rt) {
+    pithp_world_free(pithp_world_of(rt));
+    rt->room[PITHP_ROOM_MESH] = NULL;
+}
+static void threads_joining(pith_runtime *rt) {
+    pithp_world_leave(pithp_world_of(rt));
+}
+static const pithp_room_hooks hooks = {.threads_joining = threads_joining,
+                                       .runtime_closing = runtime_closing};
+
+void pithp_world_free(pithp_world *w) {
+    pith_runtime *rt = w->runtime;
+    while (w->meshes) {
+        pith_mesh *m = w->meshes;
+        w->meshes = m->next;
+        pithp_mesh_groups_free(rt, m);
+        pithp_release(rt, m, sizeof *m);
+    }
+    pthread_mutex_destroy(&w->lock);
+    if (!w->spare)
+        pithp_release(rt, w, sizeof *w);
+}
+
+/* Links of groups, then the world's. */
+static void close_links(pithp_world *w) {
+    for (pith_mesh *m = w->meshes; m; m = m->next)
+        for (pithp_mesh_group *g = m->groups; g; g = g->next) {
+            if (g->link && g->link != w->joined.all)
+                w->transport->drop(g->link);
+            g->link = NULL;
+        }
+    w->transport->close(w->joined.all);
+}
+
+void pithp_world_leave(pithp_world *w) {
+    if (!w->transport || w->forked)
+        return;
+    pithp_ballot ballot = {.closing = true};
+    const pithp_intent intent = {.operation = "pith_close"};
+    while (w->joined.size > 1 && !w->broken && !ballot.all_close)
+        if (pithp_agree_with(w, NULL, &intent, &ballot))
+            pthread_mutex_unlock(&w->lock);
+    if (w->own)
+        atomic_store(&w->own->phase, PITHP_PHASE_CLOSED);
+    pithp_mesh_watch_stop(w);
+    pithp_exit_forget(w);
+    close_links(w);
+}
+
+/* A world in memory of the runtime, or in `spare`, with the error set: this rank then
+ * takes part in joining only, so that no other rank waits for it. NULL: not even that. */
+static pithp_world *make_world(pith_scope *s, pithp_world *spare) {
+    pithp_world *w = pithp_allocate(s->runtime, sizeof *w);
+    if (!w) {
+        pithp_fail_memory(s, sizeof *w);
+        w = spare;
+    }
+    *w = (pithp_world){.runtime = s->runtime,
+                       .spare = w == spare,
+                       .watch = {.wake = -1},
+                       .joined = {.size = 1, .node_size = 1, .nodes = 1}};
+    if (pthread_mutex_init(&w->lock, NULL) != 0) {
+        if (w != spare)
+            pithp_release(s->runtime, w, sizeof *w);
+        pithp_fail_memory(s, sizeof w->lock);
+        return NULL;
+    }
+    const pithp_device *d = pithp_runtime_device(s->runtime);
+    if (d && strcmp(d->backend->kind, "host") != 0)
+        snprintf(w->device, sizeof w->device, "%s:%d", d->backend->kind, d->ordinal);
+    else
+        snprintf(w->device, sizeof w->device, "%s", d ? "host" : "none");
+    if (gethostname(w->host, sizeof w->host - 1) != 0)
+        snprintf(w->host, sizeof w->host, "unknown");
+    return w;
+}
+
+/* Connect to the other ranks. */
+static pith_status connect_world(pith_scope *s,
+                                 pithp_world *w,
+                                 const pithp_join *how,
+                                 const pithp_job *job) {
+    pithp_transport_trouble t = {.code = PITH_OK};
+    const pithp_joining joining = {.communicator = how->communicator,
+                                   .shared_bytes = sizeof(pithp_rank_state),
+                                   .closure = how->closure};
+    if (w->transport->open(&joining, &w->joined, &t) != PITH_OK)
+        return pithp_fail(s, t.code, NULL, "%s: %s", s->function, t.text);
+    w->own = w->transport->shared(w->joined.all, w->joined.node_rank);
+    w->has_watch_memory = w->own != NULL;
+    if (w->own)
+        pithp_state_begin(w->own, w->joined.rank);
+    return how->communicator || how->transport ? PITH_OK : check_size(s, job, &w->joined);
+}
+
+/* Join a connected world; its ranks fail together. */
+static void unite(pith_scope *s, pithp_world *w, const pith_mesh_options *options) {
+    pith_runtime *rt = s->runtime;
+    __atomic_store_n((pithp_world **)&rt->room[PITHP_ROOM_MESH], w, __ATOMIC_RELEASE);
+    int64_t timeout_ns = (int64_t)TIMEOUT_SECONDS * 1000000000;
+    read_timeout(s, options->timeout, &timeout_ns);
+    w->timeout_ns = timeout_ns;
+    if (!w->transport || w->joined.size == 1)
+        return;
+    if (pithp_mesh_watch_start(s, w) == PITH_OK)
+        pithp_exit_watch(w);
+    compare_ranks(s, w, &timeout_ns);
+    __atomic_store_n(&w->timeout_ns, timeout_ns, __ATOMIC_RELAXED);
+    compare_devices(s, w, options->share_device);
+    if (pithp_collective_begin(
+            s, &(pithp_intent){.operation = s->function, .what = "joined"}))
+        pithp_collective_end(s);
+}
+
+/* Leave again after joining has failed, on all ranks that were reached. */
+static void give_up(pith_scope *s, pithp_world *w) {
+    s->runtime->room[PITHP_ROOM_MESH] = NULL;
+    if (w->joined.all) {
+        if (w->own)
+            atomic_store(&w->own->phase, PITHP_PHASE_CLOSED);
+        pithp_mesh_watch_stop(w);
+        pithp_exit_forget(w);
+        w->transport->close(w->joined.all);
+    }
+    pithp_world_free(w);
+}
+
+pithp_world *
+pithp_world_join(pith_scope *s, const pithp_join *how, const pith_mesh_options *options) {
+    const pithp_job job = pithp_job_about();
+    pithp_world spare, *w = make_world(s, &spare);
+    if (!w)
+        return NULL;
+    const pithp_error before = s->error;
+    s->error.code = PITH_OK; /* a failed scope joins too, so that no rank waits for it */
+    const bool reached =
+        choose_transport(s, how, &job, options->transport, &w->transport) == PITH_OK &&
+        (!w->transport || connect_world(s, w, how, &job) == PITH_OK);
+    if (before.code != PITH_OK)
+        s->error = before;
+    if (reached)
+        unite(s, w, options);
+    if (s->error.code != PITH_OK) {
+        give_up(s, w);
+        return NULL;
+    }
+    pithp_room_hook(s->runtime, PITHP_ROOM_MESH, &hooks);
+    return w;
+}

@@ -1,0 +1,312 @@
+/* Moves of data over MPI. If a node has no more ranks than cores, waits block, which is
+ * fastest; otherwise they test, give way and sleep, so that 8 ranks on 2 cores progress.
+ *
+ * MPI counts by int. Larger messages have elements of several bytes: a type of 2^k bytes
+ * and a rest (whole_type). */
+#include "mesh/mpi/mpi_internal.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- Waits ---- */
+
+enum { YIELDS = 64, LEAST_SLEEP_NS = 20000, MOST_SLEEP_NS = 400000 };
+
+static pith_status finish(const pithp_transport_link *l,
+                          int count,
+                          MPI_Request *requests,
+                          pithp_transport_trouble *t) {
+    pith_status rc = PITH_OK;
+    if (!l->world->polls) {
+        CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+        return rc;
+    }
+    long ns = LEAST_SLEEP_NS;
+    for (int tests = 0;; tests++) {
+        int done = 0;
+        CHECK(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+        if (done)
+            return rc;
+        if (tests < YIELDS) {
+            sched_yield();
+        } else {
+            const struct timespec pause = {.tv_nsec = ns};
+            nanosleep(&pause, NULL);
+            ns = 2 * ns < MOST_SLEEP_NS ? 2 * ns : MOST_SLEEP_NS;
+        }
+    }
+out:
+    return rc;
+}
+
+/* MPI_X, or MPI_IX and a wait that gives way. */
+#define WAIT_FOR(name, Name, ...)                                                        \
+    do {                                                                                 \
+        if (l->world->polls) {                                                           \
+            MPI_Request request_;                                                        \
+            CHECK(MPI_I##name(__VA_ARGS__, &request_));                                  \
+            if ((rc = finish(l, 1, &request_, t)) != PITH_OK)                            \
+                goto out;                                                                \
+        } else {                                                                         \
+            CHECK(MPI_##Name(__VA_ARGS__));                                              \
+        }                                                                                \
+    } while (0)
+
+/* ---- Types ---- */
+
+static MPI_Datatype type_of(pith_dtype dtype) {
+    switch (dtype) {
+        case PITH_BOOL:
+        case PITH_U8:
+            return MPI_UINT8_T;
+        case PITH_I8:
+            return MPI_INT8_T;
+        case PITH_I16:
+            return MPI_INT16_T;
+        case PITH_I32:
+            return MPI_INT32_T;
+        case PITH_I64:
+            return MPI_INT64_T;
+        case PITH_U16:
+            return MPI_UINT16_T;
+        case PITH_U32:
+            return MPI_UINT32_T;
+        case PITH_U64:
+            return MPI_UINT64_T;
+        case PITH_F32:
+            return MPI_FLOAT;
+        case PITH_F64:
+            return MPI_DOUBLE;
+        case PITH_F16:
+        case PITH_BF16:
+        case PITH_DTYPE_NONE:
+            break;
+    }
+    return MPI_DATATYPE_NULL;
+}
+
+static size_t width_of(pith_dtype dtype) {
+    static const size_t widths[] = {0,
+#define WIDTH(name, NAME, T, bytes, kind) bytes,
+                                    PITH_DTYPE_LIST(WIDTH)
+#undef WIDTH
+    };
+    return widths[dtype];
+}
+
+/* A sum of signed integers wraps, as one of unsigned integers does. */
+static pith_dtype wrapping(pith_dtype dtype) {
+    switch (dtype) {
+        case PITH_I8:
+            return PITH_U8;
+        case PITH_I16:
+            return PITH_U16;
+        case PITH_I32:
+            return PITH_U32;
+        case PITH_I64:
+            return PITH_U64;
+        case PITH_DTYPE_NONE:
+        case PITH_BOOL:
+        case PITH_U8:
+        case PITH_U16:
+        case PITH_U32:
+        case PITH_U64:
+        case PITH_F16:
+        case PITH_BF16:
+        case PITH_F32:
+        case PITH_F64:
+            break;
+    }
+    return dtype;
+}
+
+/* Bytes as a count of a type: MPI_BYTE, or one element of a type made here. */
+typedef struct message {
+    MPI_Datatype type;
+    int count;
+    bool made;
+} message;
+
+static pith_status whole_type(const pithp_transport_link *l,
+                              size_t bytes,
+                              message *m,
+                              pithp_transport_trouble *t) {
+    const size_t most = (size_t)l->world->most, chunks = bytes / most,
+                 rest = bytes % most;
+    pith_status rc = PITH_OK;
+    *m = (message){.type = MPI_BYTE, .count = (int)rest};
+    if (!chunks)
+        return PITH_OK;
+    MPI_Datatype chunk, body;
+    CHECK(MPI_Type_contiguous((int)most, MPI_BYTE, &chunk));
+    CHECK(MPI_Type_contiguous((int)chunks, chunk, &body));
+    const int lengths[] = {1, (int)rest};
+    const MPI_Aint places[] = {0, (MPI_Aint)(chunks * most)};
+    const MPI_Datatype types[] = {body, MPI_BYTE};
+    CHECK(MPI_Type_create_struct(2, lengths, places, types, &m->type));
+    CHECK(MPI_Type_commit(&m->type));
+    MPI_Type_free(&body);
+    MPI_Type_free(&chunk);
+    m->count = 1;
+    m->made = true;
+out:
+    return rc;
+}
+
+static void free_type(message *m) {
+    if (m->made)
+        MPI_Type_free(&m->type);
+}
+
+/* ---- Moves ---- */
+
+pith_status pith_mpi_agree(pithp_transport_link *l,
+                           uint64_t words[PITHP_AGREE_WORDS],
+                           pithp_transport_trouble *t) {
+    /* MPICH 4.0 compares MPI_UINT64_T as signed: the order of signed numbers, moved */
+    const uint64_t sign = UINT64_C(1) << 63;
+    uint64_t moved[PITHP_AGREE_WORDS], least[PITHP_AGREE_WORDS];
+    pith_status rc = PITH_OK;
+    for (int i = 0; i < PITHP_AGREE_WORDS; i++)
+        moved[i] = words[i] ^ sign;
+    WAIT_FOR(allreduce, Allreduce, moved, least, PITHP_AGREE_WORDS, MPI_INT64_T, MPI_MIN,
+             l->comm);
+    for (int i = 0; i < PITHP_AGREE_WORDS; i++)
+        words[i] = least[i] ^ sign;
+out:
+    return rc;
+}
+
+pith_status pith_mpi_reduce(pithp_transport_link *l,
+                            pithp_combine how,
+                            pith_dtype dtype,
+                            void *data,
+                            int64_t count,
+                            pithp_transport_trouble *t) {
+    const MPI_Op op = how == PITHP_COMBINE_SUM   ? MPI_SUM
+                      : how == PITHP_COMBINE_MIN ? MPI_MIN
+                                                 : MPI_MAX;
+    const MPI_Datatype type = type_of(how == PITHP_COMBINE_SUM ? wrapping(dtype) : dtype);
+    const size_t width = width_of(dtype);
+    pith_status rc = PITH_OK;
+    for (int64_t at = 0; at < count; at += l->world->most) {
+        const int64_t n = count - at < l->world->most ? count - at : l->world->most;
+        WAIT_FOR(allreduce, Allreduce, MPI_IN_PLACE, (char *)data + (size_t)at * width,
+                 (int)n, type, op, l->comm);
+    }
+out:
+    return rc;
+}
+
+pith_status pith_mpi_scan(pithp_transport_link *l,
+                          pith_dtype dtype,
+                          const void *from,
+                          void *to,
+                          int64_t count,
+                          pithp_transport_trouble *t) {
+    const MPI_Datatype type = type_of(wrapping(dtype));
+    const size_t width = width_of(dtype);
+    pith_status rc = PITH_OK;
+    for (int64_t at = 0; at < count; at += l->world->most) {
+        const int64_t n = count - at < l->world->most ? count - at : l->world->most;
+        WAIT_FOR(exscan, Exscan, (const char *)from + (size_t)at * width,
+                 (char *)to + (size_t)at * width, (int)n, type, MPI_SUM, l->comm);
+    }
+    if (l->rank == 0 && count) /* MPI leaves it undefined */
+        memset(to, 0, (size_t)count * width);
+out:
+    return rc;
+}
+
+pith_status pith_mpi_broadcast(pithp_transport_link *l,
+                               int64_t root,
+                               void *data,
+                               size_t bytes,
+                               pithp_transport_trouble *t) {
+    message m;
+    pith_status rc = whole_type(l, bytes, &m, t);
+    if (rc != PITH_OK)
+        return rc;
+    WAIT_FOR(bcast, Bcast, data, m.count, m.type, (int)root, l->comm);
+out:
+    free_type(&m);
+    return rc;
+}
+
+pith_status pith_mpi_gather(pithp_transport_link *l,
+                            const void *from,
+                            void *to,
+                            size_t bytes,
+                            pithp_transport_trouble *t) {
+    message m;
+    pith_status rc = whole_type(l, bytes, &m, t);
+    if (rc != PITH_OK)
+        return rc;
+    WAIT_FOR(allgather, Allgather, from, m.count, m.type, to, m.count, m.type, l->comm);
+out:
+    free_type(&m);
+    return rc;
+}
+
+pith_status pith_mpi_transpose(pithp_transport_link *l,
+                               const void *from,
+                               void *to,
+                               size_t bytes,
+                               pithp_transport_trouble *t) {
+    message m;
+    pith_status rc = whole_type(l, bytes, &m, t);
+    if (rc != PITH_OK)
+        return rc;
+    WAIT_FOR(alltoall, Alltoall, from, m.count, m.type, to, m.count, m.type, l->comm);
+out:
+    free_type(&m);
+    return rc;
+}
+
+enum { FEW = 16, TAG = 27 };
+
+/* All messages are started before any is waited for, receives first. */
+static pith_status start(pithp_transport_link *l,
+                         const pithp_parcel *p,
+                         bool sends,
+                         MPI_Request *request,
+                         pithp_transport_trouble *t) {
+    message m;
+    pith_status rc = whole_type(l, p->bytes, &m, t);
+    if (rc != PITH_OK)
+        return rc;
+    if (sends)
+        CHECK(MPI_Isend(p->data, m.count, m.type, (int)p->peer, TAG, l->comm, request));
+    else
+        CHECK(MPI_Irecv(p->data, m.count, m.type, (int)p->peer, TAG, l->comm, request));
+out:
+    free_type(&m); /* MPI keeps it until the message is through */
+    return rc;
+}
+
+pith_status pith_mpi_exchange(pithp_transport_link *l,
+                              int sends,
+                              const pithp_parcel *send,
+                              int receives,
+                              const pithp_parcel *receive,
+                              pithp_transport_trouble *t) {
+    MPI_Request few[FEW], *requests = few;
+    const int count = sends + receives;
+    pith_status rc = PITH_OK;
+    if (count > FEW && !(requests = malloc((size_t)count * sizeof *requests))) {
+        t->code = PITH_E_MEMORY;
+        strcpy(t->text, "out of memory: no room for the requests of an exchange");
+        return t->code;
+    }
+    for (int i = 0; i < receives && rc == PITH_OK; i++)
+        rc = start(l, &receive[i], false, &requests[i], t);
+    for (int i = 0; i < sends && rc == PITH_OK; i++)
+        rc = start(l, &send[i], true, &requests[receives + i], t);
+    if (rc == PITH_OK)
+        rc = finish(l, count, requests, t);
+    if (requests != few)
+        free(requests);
+    return rc;
+}

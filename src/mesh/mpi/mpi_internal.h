@@ -1,0 +1,78 @@
+/* Private interface of the MPI plugin. Its global names begin with pith_mpi_. */
+#ifndef PITH_MESH_MPI_MPI_INTERNAL_H
+#define PITH_MESH_MPI_MPI_INTERNAL_H
+
+#include "mesh/transport.h"
+
+#include <mpi.h>
+
+typedef struct pith_mpi_world pith_mpi_world;
+
+struct pithp_transport_link {
+    MPI_Comm comm;
+    pith_mpi_world *world;
+    int rank, size;
+};
+
+struct pith_mpi_world {
+    pithp_transport_link all;
+    MPI_Comm node;
+    MPI_Win window; /* of the shared memory */
+    void **shared;  /* of each rank of the node; NULL: not shared */
+    int node_rank, node_size;
+    int most;   /* greatest count of an MPI call */
+    bool polls; /* waits give way to other processes */
+};
+
+/* PITH_E_PEER for an error code of MPI. */
+pith_status pith_mpi_check(int code, const char *call, pithp_transport_trouble *t);
+
+/* Within a function with `rc` and the label out. */
+#define CHECK(call)                                                                      \
+    do {                                                                                 \
+        if ((rc = pith_mpi_check((int)(call), #call, t)) != PITH_OK)                     \
+            goto out;                                                                    \
+    } while (0)
+
+/* The moves of the table (move.c). */
+pith_status pith_mpi_agree(pithp_transport_link *l,
+                           uint64_t words[PITHP_AGREE_WORDS],
+                           pithp_transport_trouble *t);
+pith_status pith_mpi_reduce(pithp_transport_link *l,
+                            pithp_combine how,
+                            pith_dtype dtype,
+                            void *data,
+                            int64_t count,
+                            pithp_transport_trouble *t);
+pith_status pith_mpi_scan(pithp_transport_link *l,
+                          pith_dtype dtype,
+                          const void *from,
+                          void *to,
+                          int64_t count,
+                          pithp_transport_trouble *t);
+pith_status pith_mpi_broadcast(pithp_transport_link *l,
+                               int64_t root,
+                               void *data,
+                               size_t bytes,
+                               pithp_transport_trouble *t);
+pith_status pith_mpi_gather(pithp_transport_link *l,
+                            const void *from,
+                            void *to,
+                            size_t bytes,
+                            pithp_transport_trouble *t);
+pith_status pith_mpi_transpose(pithp_transport_link *l,
+                               const void *from,
+                               void *to,
+                               size_t bytes,
+                               pithp_transport_trouble *t);
+pith_status pith_mpi_exchange(pithp_transport_link *l,
+                              int sends,
+                              const pithp_parcel *send,
+                              int receives,
+                              const pithp_parcel *receive,
+                              pithp_transport_trouble *t);
+
+/* The entry of the plugin. */
+__attribute__((visibility("default"))) pithp_transport_entry pith_transport_of_plugin;
+
+#endif

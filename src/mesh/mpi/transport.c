@@ -1,0 +1,291 @@
+/* The transport over MPI, compiled once for each MPI: this is a library of its own, which
+ * needs no symbol of libpith. It calls MPI from one thread at a time
+ * (MPI_THREAD_SERIALIZED) and uses no more than MPI-3.
+ *
+ * MPI_Init and MPI_Finalize run once in a process: a runtime that closes leaves MPI
+ * initialised for the next one, until the process exits. */
+#include "mesh/mpi/mpi_internal.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FINALIZE_SECONDS = 60, END_CODE = 70 };
+
+/* ---- Failures ---- */
+
+pith_status pith_mpi_check(int code, const char *call, pithp_transport_trouble *t) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return PITH_OK;
+    if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
+        snprintf(text, sizeof text, "code %d", code);
+    t->code = PITH_E_PEER;
+    snprintf(t->text, sizeof t->text, "%s: %.300s", call, text);
+    return t->code;
+}
+
+static pith_status
+refuse(pithp_transport_trouble *t, pith_status code, const char *text) {
+    t->code = code;
+    snprintf(t->text, sizeof t->text, "%s", text);
+    return code;
+}
+
+/* ---- The process ---- */
+
+static pid_t initialised_by; /* 0: not by this library */
+
+static void *give_up_waiting(void *closure) {
+    (void)closure;
+    sleep(FINALIZE_SECONDS);
+    static const char line[] = "pith: MPI_Finalize waits for a rank that is gone\n";
+    if (write(STDERR_FILENO, line, sizeof line - 1) >= 0)
+        _exit(END_CODE);
+    _exit(END_CODE);
+}
+
+static void finalize(void) {
+    int finalized = 0;
+    pthread_t thread;
+    if (initialised_by != getpid() || MPI_Finalized(&finalized) != MPI_SUCCESS ||
+        finalized)
+        return;
+    if (pthread_create(&thread, NULL, give_up_waiting, NULL) == 0)
+        pthread_detach(thread);
+    MPI_Finalize();
+}
+
+static pith_status initialise(pithp_transport_trouble *t) {
+    int initialised = 0, finalized = 0, level = MPI_THREAD_SINGLE;
+    pith_status rc = PITH_OK;
+    CHECK(MPI_Initialized(&initialised));
+    CHECK(MPI_Finalized(&finalized));
+    if (finalized)
+        return refuse(t, PITH_E_UNSUPPORTED,
+                      "MPI was finalized: it cannot be used again");
+    if (!initialised) {
+        CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level));
+        initialised_by = getpid();
+        atexit(finalize);
+    }
+    CHECK(MPI_Query_thread(&level));
+    if (level < MPI_THREAD_SERIALIZED && initialised_by)
+        return refuse(t, PITH_E_UNSUPPORTED,
+                      "MPI does not provide MPI_THREAD_SERIALIZED");
+out:
+    return rc;
+}
+
+/* "Open MPI 4.1.4" from "Open MPI v4.1.4, package: ...", "MPICH 4.0.2" from its version
+ * page. */
+static void name_library(char *to, size_t room) {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = 0;
+    static const char mpich[] = "MPICH Version:";
+    char *at = text;
+    if (strncmp(text, mpich, sizeof mpich - 1) == 0) {
+        at += sizeof mpich - 1;
+        at += strspn(at, " \t");
+        snprintf(to, room, "MPICH %.80s", at);
+        return;
+    }
+    if ((at = strstr(text, " v")) && at[2] >= '0' && at[2] <= '9')
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+    snprintf(to, room, "%.100s", text);
+}
+
+/* ---- Ranks and nodes ---- */
+
+/* Whether a node has more ranks than cores: waits then give way to other processes. */
+static pith_status
+find_load(MPI_Comm node, int ranks, bool *polls, pithp_transport_trouble *t) {
+    cpu_set_t own, all;
+    pith_status rc = PITH_OK;
+    memset(&own, 0, sizeof own);
+    if (sched_getaffinity(0, sizeof own, &own) != 0)
+        memset(&own, 0, sizeof own);
+    CHECK(MPI_Allreduce(&own, &all, (int)sizeof own, MPI_BYTE, MPI_BOR, node));
+    *polls = CPU_COUNT(&all) < ranks;
+out:
+    return rc;
+}
+
+/* Number the ranks so that those of a node follow each other, and find the node's. */
+static pith_status find_nodes(MPI_Comm from,
+                              pith_mpi_world *w,
+                              pithp_joined *j,
+                              pithp_transport_trouble *t) {
+    MPI_Comm node = MPI_COMM_NULL;
+    int rank = 0, leader = 0, number[2] = {0, 0};
+    pith_status rc = PITH_OK;
+    CHECK(MPI_Comm_rank(from, &rank));
+    CHECK(MPI_Comm_split_type(from, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node));
+    leader = rank;
+    CHECK(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
+    CHECK(MPI_Comm_split(from, 0, leader, &w->all.comm));
+    CHECK(MPI_Comm_set_errhandler(w->all.comm, MPI_ERRORS_RETURN));
+    CHECK(MPI_Comm_free(&node));
+    CHECK(MPI_Comm_rank(w->all.comm, &w->all.rank));
+    CHECK(MPI_Comm_size(w->all.comm, &w->all.size));
+    CHECK(MPI_Comm_split(w->all.comm, leader, w->all.rank, &w->node));
+    CHECK(MPI_Comm_set_errhandler(w->node, MPI_ERRORS_RETURN));
+    CHECK(MPI_Comm_rank(w->node, &w->node_rank));
+    CHECK(MPI_Comm_size(w->node, &w->node_size));
+    CHECK(find_load(w->node, w->node_size, &w->polls, t));
+    /* the nodes before this one, and all */
+    number[0] = w->node_rank == 0;
+    CHECK(MPI_Scan(number, number + 1, 1, MPI_INT, MPI_SUM, w->all.comm));
+    j->node = number[1] - 1;
+    CHECK(MPI_Allreduce(number, number + 1, 1, MPI_INT, MPI_SUM, w->all.comm));
+    j->nodes = number[1];
+    j->rank = w->all.rank;
+    j->size = w->all.size;
+    j->node_rank = w->node_rank;
+    j->node_size = w->node_size;
+out:
+    return rc;
+}
+
+/* Memory that the node shares. Without it the ranks do not watch each other. */
+static void share_memory(pith_mpi_world *w, size_t bytes) {
+    void *own = NULL;
+    w->shared = calloc((size_t)w->node_size, sizeof *w->shared);
+    const int rc = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, w->node,
+                                           &own, &w->window);
+    int good = rc == MPI_SUCCESS && w->shared, all = 0;
+    if (rc != MPI_SUCCESS)
+        w->window = MPI_WIN_NULL;
+    if (good)
+        memset(own, 0, bytes);
+    for (int i = 0; good && i < w->node_size; i++) {
+        MPI_Aint size = 0;
+        int unit = 0;
+        good = MPI_Win_shared_query(w->window, i, &size, &unit, &w->shared[i]) ==
+               MPI_SUCCESS;
+    }
+    /* also: all memory is zeroed before any rank writes to its own */
+    if (MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, w->node) != MPI_SUCCESS || !all) {
+        free(w->shared);
+        w->shared = NULL;
+    }
+}
+
+static void free_world(pith_mpi_world *w) {
+    if (w->window != MPI_WIN_NULL)
+        MPI_Win_free(&w->window);
+    if (w->node != MPI_COMM_NULL)
+        MPI_Comm_free(&w->node);
+    if (w->all.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&w->all.comm);
+    free(w->shared);
+    free(w);
+}
+
+static pith_status
+open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) {
+    pith_mpi_world *w = NULL;
+    pith_status rc = initialise(t);
+    if (rc != PITH_OK)
+        return rc;
+    w = calloc(1, sizeof *w);
+    if (!w)
+        return refuse(t, PITH_E_MEMORY, "out of memory: no room for a communicator");
+    w->all.world = w;
+    w->all.comm = w->node = MPI_COMM_NULL;
+    w->window = MPI_WIN_NULL;
+    w->most = INT32_MAX;
+    MPI_Comm from = MPI_COMM_WORLD;
+    if (how->communicator)
+        memcpy(&from, how->communicator, sizeof from);
+    rc = find_nodes(from, w, j, t);
+    if (rc != PITH_OK) {
+        free_world(w);
+        return rc;
+    }
+    share_memory(w, how->shared_bytes);
+    name_library(j->library, sizeof j->library);
+    j->all = &w->all;
+    return PITH_OK;
+}
+
+static void close_mpi(pithp_transport_link *all) {
+    int finalized = 0;
+    if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+        free_world(all->world);
+}
+
+static void end_mpi(pithp_transport_link *all, int code) {
+    (void)all;
+    _exit(code);
+}
+
+static void abort_mpi(pithp_transport_link *all, int code) {
+    int finalized = 0;
+    if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+        MPI_Abort(all->comm, code);
+    _exit(code);
+}
+
+static void *shared_mpi(const pithp_transport_link *all, int64_t node_rank) {
+    return all->world->shared ? all->world->shared[node_rank] : NULL;
+}
+
+static pith_status split_mpi(pithp_transport_link *all,
+                             int64_t colour,
+                             int64_t key,
+                             pithp_transport_link **part,
+                             pithp_transport_trouble *t) {
+    pith_status rc = PITH_OK;
+    pithp_transport_link *l = calloc(1, sizeof *l);
+    if (!l)
+        return refuse(t, PITH_E_MEMORY, "out of memory: no room for a communicator");
+    l->world = all->world;
+    CHECK(MPI_Comm_split(all->comm, (int)colour, (int)key, &l->comm));
+    CHECK(MPI_Comm_set_errhandler(l->comm, MPI_ERRORS_RETURN));
+    CHECK(MPI_Comm_rank(l->comm, &l->rank));
+    CHECK(MPI_Comm_size(l->comm, &l->size));
+    *part = l;
+    return PITH_OK;
+out:
+    free(l);
+    return rc;
+}
+
+static void drop_mpi(pithp_transport_link *part) {
+    int finalized = 0;
+    if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+        MPI_Comm_free(&part->comm);
+    free(part);
+}
+
+static const pithp_transport transport = {
+    .version = PITHP_TRANSPORT_VERSION,
+    .name = "mpi",
+    .process = true,
+    .open = open_mpi,
+    .close = close_mpi,
+    .end = end_mpi,
+    .abort = abort_mpi,
+    .shared = shared_mpi,
+    .split = split_mpi,
+    .drop = drop_mpi,
+    .agree = pith_mpi_agree,
+    .reduce = pith_mpi_reduce,
+    .scan = pith_mpi_scan,
+    .broadcast = pith_mpi_broadcast,
+    .gather = pith_mpi_gather,
+    .transpose = pith_mpi_transpose,
+    .exchange = pith_mpi_exchange,
+};
+
+const pithp_transport *pith_transport_of_plugin(void) {
+    return &transport;
+}

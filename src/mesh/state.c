@@ -1,0 +1,50 @@
+/* States of ranks: what the watch threads of a node read about each other. */
+#include "mesh/world.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t pithp_nanoseconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void pithp_state_begin(pithp_rank_state *own, int64_t rank) {
+    atomic_store_explicit(&own->rank, rank, memory_order_relaxed);
+    atomic_store_explicit(&own->process, getpid(), memory_order_relaxed);
+    atomic_store_explicit(&own->since, pithp_nanoseconds(), memory_order_relaxed);
+    atomic_store_explicit(&own->phase, PITHP_PHASE_USER, memory_order_release);
+}
+
+/* As words, which a reader may see while they change: a torn text, but no race. */
+static void set_text(pithp_rank_state *own, const char *operation, const char *site) {
+    union {
+        char text[8 * PITHP_STATE_WORDS];
+        uint64_t words[PITHP_STATE_WORDS];
+    } u;
+    memset(&u, 0, sizeof u);
+    const size_t n = strnlen(operation, 40), room = sizeof u.text - 1;
+    memcpy(u.text, operation, n);
+    if (site) {
+        const char *name = pithp_site_name(site);
+        const size_t most = room - n - 2, length = strnlen(name, most);
+        memcpy(u.text + n, ", ", 2);
+        memcpy(u.text + n + 2, name, length);
+    }
+    for (int i = 0; i < PITHP_STATE_WORDS; i++)
+        atomic_store_explicit(&own->text[i], u.words[i], memory_order_relaxed);
+}
+
+void pithp_state_set(pithp_rank_state *own, const char *operation, const char *site) {
+    if (!own)
+        return;
+    if (operation) {
+        set_text(own, operation, site);
+        atomic_fetch_add_explicit(&own->number, 1, memory_order_relaxed);
+    }
+    atomic_store_explicit(&own->since, pithp_nanoseconds(), memory_order_relaxed);
+    atomic_store_explicit(&own->phase, operation ? PITHP_PHASE_WAITING : PITHP_PHASE_USER,
+                          memory_order_release);
+}

@@ -1,0 +1,228 @@
+/* Watching the ranks of a node: one thread of each process, which makes no call on the
+ * engine, ends the job if the process of a rank is gone or this rank's wait is too long.
+ */
+#include "mesh/world.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PERIOD_MS = 200, LINE_BYTES = 512, REPORT_MS = 1000 };
+
+/* ---- The report ---- */
+
+void pithp_world_report(const pithp_world *w, const char *line) {
+    if (w->transport->report) {
+        w->transport->report(w->joined.all, line);
+        return;
+    }
+    char text[LINE_BYTES + 8];
+    const int n = snprintf(text, sizeof text, "pith: %s\n", line);
+    const size_t bytes = (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+    if (write(STDERR_FILENO, text, bytes) < 0)
+        return; /* stderr is closed */
+}
+
+/* "; ranks 0-4, 6, 7 wait in 1042": the ranks of the node that wait. */
+static void print_waiting(const pithp_world *w, char *text, size_t room) {
+    const int64_t n = w->joined.node_size;
+    uint64_t number = 0;
+    size_t at = 0;
+    int64_t count = 0;
+    text[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t end = i;
+        while (end < n &&
+               atomic_load(&pithp_world_state(w, end)->phase) == PITHP_PHASE_WAITING)
+            end++;
+        if (end == i || at + 64 > room)
+            continue;
+        pithp_rank_state *first = pithp_world_state(w, i);
+        const int64_t from = atomic_load(&first->rank), last = from + end - i - 1;
+        number = atomic_load(&first->number);
+        at += (size_t)snprintf(text + at, room - at, count ? ", %" PRId64 : "%" PRId64,
+                               from);
+        if (last > from)
+            at += (size_t)snprintf(text + at, room - at, "%s%" PRId64,
+                                   last > from + 1 ? "-" : ", ", last);
+        count += end - i;
+        i = end - 1;
+    }
+    if (!count)
+        return;
+    char ranks[LINE_BYTES];
+    snprintf(ranks, sizeof ranks, "%s", text);
+    snprintf(text, room, "; rank%s %.200s wait%s in %" PRIu64, count == 1 ? "" : "s",
+             ranks, count == 1 ? "s" : "", number);
+}
+
+/* "rank 5: in user code since collective 1041 (psum, melt.c:120), 301 s" */
+static void print_state(const pithp_world *w, int64_t node_rank, bool gone, char *line) {
+    pithp_rank_state *state = pithp_world_state(w, node_rank);
+    const uint32_t phase = atomic_load(&state->phase);
+    union {
+        char text[8 * PITHP_STATE_WORDS];
+        uint64_t words[PITHP_STATE_WORDS];
+    } u;
+    for (int i = 0; i < PITHP_STATE_WORDS; i++)
+        u.words[i] = atomic_load_explicit(&state->text[i], memory_order_relaxed);
+    u.text[sizeof u.text - 1] = 0;
+    static const char *const doing[] = {
+        [PITHP_PHASE_JOINING] = "joins",
+        [PITHP_PHASE_USER] = "in user code since",
+        [PITHP_PHASE_WAITING] = "waits in",
+        [PITHP_PHASE_CLOSED] = "closed after",
+        [PITHP_PHASE_LEFT] = "exits without pith_close after",
+    };
+    const bool left = gone && phase != PITHP_PHASE_LEFT;
+    const double seconds =
+        (double)(pithp_nanoseconds() - atomic_load(&state->since)) * 1e-9;
+    int at = snprintf(line, LINE_BYTES, "rank %" PRId64 ": %s",
+                      (int64_t)atomic_load(&state->rank),
+                      left ? "its process ended without pith_close after" : doing[phase]);
+    const uint64_t number = atomic_load(&state->number);
+    if (number)
+        at += snprintf(line + at, LINE_BYTES - (size_t)at,
+                       " collective %" PRIu64 " (%s), %.0f s", number, u.text, seconds);
+    else
+        at += snprintf(line + at, LINE_BYTES - (size_t)at, " the start, %.0f s", seconds);
+    if (phase != PITHP_PHASE_WAITING || gone)
+        print_waiting(w, line + at, LINE_BYTES - (size_t)at);
+}
+
+static void sleep_ms(int64_t ms) {
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+void pithp_world_end(pithp_world *w, int64_t gone, bool may_call) {
+    if (w->has_watch_memory) {
+        _Atomic uint32_t *ending = &pithp_world_state(w, 0)->ending;
+        uint32_t none = PITHP_ENDING_NO;
+        if (atomic_compare_exchange_strong(ending, &none, PITHP_ENDING_REPORTING)) {
+            for (int64_t i = 0; i < w->joined.node_size; i++) {
+                char line[LINE_BYTES];
+                print_state(w, i, i == gone, line);
+                pithp_world_report(w, line);
+            }
+            atomic_store(ending, PITHP_ENDING_REPORTED);
+        }
+        for (int ms = 0; ms < REPORT_MS && atomic_load(ending) != PITHP_ENDING_REPORTED;
+             ms += 10)
+            sleep_ms(10);
+    }
+    (may_call ? w->transport->abort : w->transport->end)(w->joined.all, PITHP_END_CODE);
+}
+
+/* ---- The thread ---- */
+
+/* A descriptor that becomes readable when a process ends; -1: not here. */
+static int open_process(int64_t process) {
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, (pid_t)process, 0);
+#else
+    (void)process;
+    return -1;
+#endif
+}
+
+static bool has_ended(int descriptor) {
+    struct pollfd p = {.fd = descriptor, .events = POLLIN};
+    return descriptor >= 0 && poll(&p, 1, 0) > 0;
+}
+
+/* A rank of the node whose process ended, or will, with the mesh open; -1: none. */
+static int64_t find_gone(const pithp_world *w) {
+    for (int64_t i = 0; i < w->joined.node_size; i++) {
+        if (i == w->joined.node_rank)
+            continue;
+        const uint32_t phase = atomic_load(&pithp_world_state(w, i)->phase);
+        const bool gone = w->transport->gone ? w->transport->gone(w->joined.all, i)
+                                             : has_ended(w->watch.processes[i]);
+        if (phase != PITHP_PHASE_CLOSED && (gone || phase == PITHP_PHASE_LEFT))
+            return i;
+    }
+    return -1;
+}
+
+static bool waits_too_long(const pithp_world *w) {
+    const int64_t most = __atomic_load_n(&w->timeout_ns, __ATOMIC_RELAXED);
+    const uint64_t since = atomic_load(&w->own->since);
+    if (most < 0 || atomic_load(&w->own->phase) != PITHP_PHASE_WAITING)
+        return false;
+    const uint64_t now = pithp_nanoseconds();
+    /* the phase may have changed in between: it is the wait of `since` only if not */
+    return now > since && now - since > (uint64_t)most &&
+           atomic_load(&w->own->since) == since;
+}
+
+static void *watch(void *closure) {
+    pithp_world *w = closure;
+    struct pollfd wake = {.fd = w->watch.wake, .events = POLLIN};
+    while (poll(&wake, 1, PERIOD_MS) <= 0) {
+        const int64_t gone = find_gone(w);
+        if (gone >= 0 || waits_too_long(w)) {
+            pithp_world_end(w, gone, false);
+            break; /* of a job in a test */
+        }
+    }
+    return NULL;
+}
+
+static void close_processes(pithp_world *w) {
+    const size_t bytes = (size_t)w->joined.node_size * sizeof *w->watch.processes;
+    for (int64_t i = 0; w->watch.processes && i < w->joined.node_size; i++)
+        if (w->watch.processes[i] >= 0)
+            close(w->watch.processes[i]);
+    if (w->watch.processes)
+        pithp_release(w->runtime, w->watch.processes, bytes);
+    w->watch.processes = NULL;
+    if (w->watch.wake >= 0)
+        close(w->watch.wake);
+    w->watch.wake = -1;
+}
+
+/* Signals of the program go to its own threads. */
+static int start_thread(pithp_world *w) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&w->watch.thread, NULL, watch, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+pith_status pithp_mesh_watch_start(pith_scope *s, pithp_world *w) {
+    if (!w->has_watch_memory)
+        return PITH_OK;
+    const size_t count = (size_t)w->joined.node_size;
+    w->watch.processes = pithp_allocate(s->runtime, count * sizeof(int));
+    if (!w->watch.processes)
+        return pithp_fail_memory(s, count * sizeof(int));
+    for (size_t i = 0; i < count; i++)
+        w->watch.processes[i] =
+            w->transport->process
+                ? open_process(atomic_load(&pithp_world_state(w, (int64_t)i)->process))
+                : -1;
+    w->watch.wake = eventfd(0, EFD_CLOEXEC);
+    if (w->watch.wake < 0 || start_thread(w) != 0) {
+        close_processes(w);
+        return pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: no room for a thread");
+    }
+    w->watch.running = true;
+    return PITH_OK;
+}
+
+void pithp_mesh_watch_stop(pithp_world *w) {
+    const uint64_t one = 1;
+    if (w->watch.running && write(w->watch.wake, &one, sizeof one) == sizeof one)
+        pthread_join(w->watch.thread, NULL);
+    w->watch.running = false;
+    close_processes(w);
+}

@@ -1,0 +1,156 @@
+/* Private interface of mesh: the world of a runtime, its meshes, and the states of ranks.
+ */
+#ifndef PITH_MESH_WORLD_H
+#define PITH_MESH_WORLD_H
+
+#include "base/launcher.h"
+#include "mesh/mesh_internal.h"
+
+/* ---- States of ranks, in memory that their node shares ---- */
+
+typedef enum pithp_phase {
+    PITHP_PHASE_JOINING, /* zero: shared memory begins so */
+    PITHP_PHASE_USER,    /* in user code */
+    PITHP_PHASE_WAITING, /* in a collective */
+    PITHP_PHASE_CLOSED,  /* has closed its mesh, as all ranks have */
+    PITHP_PHASE_LEFT     /* exits without pith_close */
+} pithp_phase;
+
+enum { PITHP_STATE_WORDS = 14 };
+
+/* Written by its rank, read by the watch threads of the node. */
+typedef struct pithp_rank_state {
+    _Alignas(64) _Atomic uint32_t phase;
+    _Atomic uint32_t ending; /* of the node's first rank: PITHP_ENDING_ */
+    _Atomic int64_t rank, process;
+    _Atomic uint64_t number;                  /* of the collective, or of the last one */
+    _Atomic uint64_t since;                   /* CLOCK_MONOTONIC of the phase, in ns */
+    _Atomic uint64_t text[PITHP_STATE_WORDS]; /* "pith_psum, melt.c:120" */
+    _Atomic uint64_t device[2];               /* UUID of its GPU; 0: the host */
+} pithp_rank_state;
+
+/* Only one rank of a node reports why the job ends. */
+enum { PITHP_ENDING_NO, PITHP_ENDING_REPORTING, PITHP_ENDING_REPORTED };
+
+uint64_t pithp_nanoseconds(void);
+void pithp_state_begin(pithp_rank_state *own, int64_t rank);
+/* This rank waits in a collective, or (operation NULL) is back in user code. */
+void pithp_state_set(pithp_rank_state *own, const char *operation, const char *site);
+
+/* ---- Worlds ---- */
+
+typedef struct pithp_mesh_watch {
+    bool running;
+    pthread_t thread;
+    int wake;       /* an event file descriptor */
+    int *processes; /* file descriptors of the processes of the node's ranks; -1: none */
+} pithp_mesh_watch;
+
+struct pithp_world {
+    pith_runtime *runtime;
+    const pithp_transport *transport; /* NULL: this process alone */
+    pithp_joined joined;
+    pthread_mutex_t lock; /* of the engine: one collective at a time */
+    uint64_t number;      /* of collectives so far */
+    int64_t timeout_ns;   /* negative: none */
+    pithp_rank_state *own;
+    pithp_mesh_watch watch;
+    bool has_watch_memory; /* `own` is seen by the node */
+    bool spare;            /* in no memory of the runtime, while joining fails */
+    bool broken;           /* the engine has failed, and the job ends */
+    bool forked;           /* this process is a child of the rank */
+    pith_mesh *meshes;
+    char device[32], host[64];
+    pithp_world *next; /* in the list of exit.c */
+};
+
+struct pith_mesh {
+    pithp_world *world;
+    int count;
+    struct {
+        char name[PITHP_AXIS_BYTES];
+        int64_t size, rank;
+    } axes[PITHP_MESH_AXES];
+    pithp_mesh_group *groups;
+    pith_mesh *next;
+};
+
+/* The world of a runtime; NULL: not joined. */
+static inline pithp_world *pithp_world_of(const pith_runtime *rt) {
+    return __atomic_load_n((pithp_world *const *)&rt->room[PITHP_ROOM_MESH],
+                           __ATOMIC_ACQUIRE);
+}
+
+/* Sizes and names of the axes of a mesh over `ranks` ranks. */
+pith_status pithp_axes_lay_out(pith_scope *s,
+                               const pith_mesh_axis *axes,
+                               int64_t ranks,
+                               pith_mesh *m);
+/* The numbers of a rank along the axes. */
+void pithp_axes_number(pith_mesh *m, int64_t rank);
+void pithp_mesh_groups_free(pith_runtime *rt, pith_mesh *m);
+
+/* How to join: by a transport of the caller, or the one of the launcher. */
+typedef struct pithp_join {
+    const pithp_transport *transport; /* NULL: find one */
+    const char *library;              /* of the communicator; NULL: none */
+    const void *communicator;
+    void *closure;
+} pithp_join;
+
+/* Join the world and make it the runtime's. NULL: the error of s is set, on all ranks
+ * that were reached. */
+pithp_world *
+pithp_world_join(pith_scope *s, const pithp_join *how, const pith_mesh_options *options);
+void pithp_world_free(pithp_world *w); /* after it was left */
+/* Leave the world, when all ranks do. */
+void pithp_world_leave(pithp_world *w);
+
+/* The states of the node's ranks; NULL: not shared. */
+static inline pithp_rank_state *pithp_world_state(const pithp_world *w,
+                                                  int64_t node_rank) {
+    return w->transport->shared(w->joined.all, node_rank);
+}
+
+/* ---- Agreements, see mesh_internal.h ---- */
+
+/* What a rank gives to an agreement beside its intent, and gets from it. */
+typedef struct pithp_ballot {
+    bool closing;
+    uint64_t least[3]; /* in: a value; out: the least of all ranks */
+    bool all_close;    /* out */
+} pithp_ballot;
+/* pithp_collective_begin with a ballot; s NULL: of pith_close. The lock is held only
+ * after true. */
+bool pithp_agree_with(pithp_world *w,
+                      pith_scope *s,
+                      const pithp_intent *intent,
+                      pithp_ballot *b);
+/* The engine has failed: end the job. */
+void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trouble *t);
+
+/* ---- Ends of waits ---- */
+
+pith_status pithp_mesh_watch_start(pith_scope *s, pithp_world *w);
+void pithp_mesh_watch_stop(pithp_world *w);
+enum { PITHP_END_CODE = 70 }; /* exit code of a job that pith ends: EX_SOFTWARE */
+/* Report the states of the node's ranks, unless another rank does, and end the job. gone:
+ * a rank of the node whose process has ended, or -1. may_call: this thread may call the
+ * engine. */
+void pithp_world_end(pithp_world *w, int64_t gone, bool may_call);
+/* One line to stderr. */
+void pithp_world_report(const pithp_world *w, const char *line);
+/* End the job if this process exits with w open. */
+void pithp_exit_watch(pithp_world *w);
+void pithp_exit_forget(pithp_world *w);
+
+/* ---- Plugins ---- */
+
+/* The table of the MPI that the process has loaded, that started it, or that PITH_MPI
+ * names; or of `library`. NULL: e is set. */
+const pithp_transport *
+pithp_plugin_find(const pithp_job *job, const char *library, pithp_error *e);
+/* The build id of the program in hexadecimal; "" without one. */
+void pithp_program_id(char *text, size_t room);
+
+#endif
