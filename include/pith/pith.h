@@ -7,6 +7,7 @@
 #define PITH_PITH_H
 
 #include <pith/array.h>
+#include <pith/array_collective.h>
 #include <pith/assert.h>
 #include <pith/base.h>
 #include <pith/capacity.h>

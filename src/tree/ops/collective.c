@@ -1,0 +1,127 @@
+/* The sum of trees over ranks: all leaves of a dtype are one message. */
+#include "pith/array_collective.h"
+
+#include "base/in_flight.h"
+#include "mesh/mesh_internal.h"
+#include "tree/tree_internal.h"
+
+#include <string.h>
+
+/* What the ranks compare before any leaf moves: the specs of the leaves in order. */
+static uint64_t digest_of(int64_t count, const pith_array *const *leaves) {
+    uint64_t h = (uint64_t)count;
+    for (int64_t i = 0; i < count; i++) {
+        char text[PITHP_SPEC_TEXT_BYTES];
+        const char *spec =
+            leaves[i] ? pithp_spec_print(pith_array_spec(leaves[i]), text) : "";
+        h = pithp_hash(h, spec, strlen(spec));
+    }
+    return h;
+}
+
+/* Replace the leaves of one dtype by their sums over the ranks. After an error the call
+ * is still made, because the other ranks make it. */
+static void sum_dtype(pith_scope *w,
+                      pith_dtype dtype,
+                      int64_t count,
+                      const pith_array **leaves,
+                      const char *axes,
+                      const pith_collective_options *options) {
+    const pith_array **flat = pithp_scope_allocate(w, (size_t)count * sizeof *flat);
+    int64_t *ends = pithp_scope_allocate(w, (size_t)count * sizeof *ends);
+    int64_t some = 0, end = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const pith_spec *spec = leaves[i] ? pith_array_spec(leaves[i]) : NULL;
+        if (!spec || spec->dtype != dtype)
+            continue;
+        if (flat && ends) {
+            flat[some] = pith_reshape(w, leaves[i], PITH_SHAPE(spec->count));
+            ends[some] = end += spec->count;
+        }
+        some++;
+    }
+    if (!some)
+        return;
+    const pith_array *all = pith_failed(w) ? NULL : pith_concatenate(w, some, flat, 0);
+    const pith_array *sum = pith_psum(w, all, axes, options);
+    const pith_array *const *parts = sum ? pith_split(w, sum, some - 1, ends, 0) : NULL;
+    for (int64_t i = 0, k = 0; parts && i < count; i++) {
+        const pith_spec *spec = leaves[i] ? pith_array_spec(leaves[i]) : NULL;
+        if (!spec || spec->dtype != dtype)
+            continue;
+        pith_shape shape = {.rank = spec->rank};
+        memcpy(shape.extents, spec->shape, sizeof shape.extents);
+        leaves[i] = pith_reshape(w, parts[k++], shape);
+    }
+}
+
+/* The sums of the leaves in w, a child of s. */
+static void sum_leaves(pith_scope *w,
+                       int64_t count,
+                       const pith_array **leaves,
+                       const char *axes,
+                       const pith_collective_options *options) {
+    bool has[PITH_DTYPE_COUNT] = {false};
+    for (int64_t i = 0; i < count; i++)
+        if (leaves[i])
+            has[pith_array_spec(leaves[i])->dtype] = true;
+    /* bool last: its sums are i64, which are summed before */
+    for (int dtype = PITH_DTYPE_COUNT; dtype-- > 1;)
+        if (has[dtype])
+            sum_dtype(w, (pith_dtype)dtype, count, leaves, axes, options);
+}
+
+/* Whether the ranks agree on the tree. */
+static bool
+agree(pith_scope *s, int64_t count, const pith_array *const *leaves, const char *axes) {
+    const pithp_intent intent = {.operation = "pith_tree_psum",
+                                 .what = axes ? axes : "",
+                                 .extra = leaves ? digest_of(count, leaves) : 0};
+    if (!pithp_collective_begin(s, &intent))
+        return false;
+    pithp_collective_end(s);
+    return true;
+}
+
+const void *pith_tree_psum(pith_scope *s,
+                           const void *tree,
+                           const char *axes,
+                           const pith_collective_options *options) {
+    static const char function[] = "pith_tree_psum";
+    PITHP_IN_FLIGHT(s, function);
+    const bool fine = pithp_enter_as(s, function);
+    if (!pithp_scope_writable(s))
+        return NULL;
+    if (s->room[PITHP_ROOM_TRACE]) {
+        pithp_fail(
+            s, PITH_E_UNSUPPORTED, NULL,
+            "%s: collectives are not recorded: call it outside of traced functions",
+            function);
+        return NULL;
+    }
+    pith_scope *w = pith_scope_open_in(s);
+    if (pithp_scope_writable(w)) {
+        w->caller = function;
+    } else { /* take part with the error of s */
+        pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+        agree(s, 0, NULL, axes);
+        return NULL;
+    }
+    const pith_array *const *given = NULL;
+    const pith_treedef *def = fine ? pith_tree_flatten(w, tree, &given) : NULL;
+    const int64_t count = def ? pith_treedef_num_leaves(def) : 0;
+    const pith_array **leaves =
+        def ? pithp_scope_allocate(w, (size_t)(count + 1) * sizeof *leaves) : NULL;
+    if (leaves && count)
+        memcpy(leaves, given, (size_t)count * sizeof *leaves);
+    if (def && !pith_failed(w))
+        pithp_mesh_group_of(w, axes); /* checks them */
+    const void *sum = NULL;
+    if (agree(w, count, leaves, axes)) {
+        sum_leaves(w, count, leaves, axes, options);
+        if (!pith_failed(w))
+            sum = pith_keep(s, pith_tree_unflatten(w, def, count, leaves));
+    }
+    pith_scope_close(w);
+    return pith_failed(s) ? NULL : sum;
+}

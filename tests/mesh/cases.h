@@ -1,0 +1,37 @@
+/* Cases of collectives that run on any number of ranks, over MPI and over threads. Every
+ * rank knows the data of all: what a collective gives is compared with what one rank
+ * computes alone. */
+#ifndef MESH_CASES_H
+#define MESH_CASES_H
+
+#include <pith/pith.h>
+
+typedef struct mesh_test {
+    pith_scope *s; /* with the mesh "x" of all ranks */
+    int64_t rank, size;
+    int failures;
+    const char *name;
+} mesh_test;
+
+typedef struct mesh_case {
+    const char *name;
+    void (*run)(mesh_test *t);
+} mesh_case;
+
+extern const mesh_case mesh_cases[]; /* ended by a NULL name */
+
+/* Run all cases, or those of a name, in scopes of their own within s. Returns the number
+ * of failed checks; lines on stderr tell them. */
+int mesh_run_cases(pith_scope *s, const char *only);
+
+void mesh_failed(mesh_test *t, const char *file, int line, const char *what);
+#define MESH_CHECK(t, ...)                                                               \
+    ((__VA_ARGS__) ? (void)0 : mesh_failed((t), __FILE__, __LINE__, #__VA_ARGS__))
+
+/* The data of a rank, which every rank can make. */
+const pith_array *
+mesh_data(mesh_test *t, int64_t rank, pith_dtype dtype, pith_shape shape);
+bool mesh_equal(mesh_test *t, const pith_array *a, const pith_array *b); /* by bits */
+bool mesh_fails(mesh_test *t, pith_status code, const char *text); /* and clears it */
+
+#endif

@@ -1,0 +1,67 @@
+#!/bin/bash
+# mpi.sh NAME LIBRARY PROGRAM OWN PITH LAUNCHER...: a program of ranks under the launcher of an MPI. LAUNCHER ends
+# with the option that takes the number of ranks. LIBRARY is the name that pith gives the MPI. OWN is a program that
+# uses MPI itself, PITH the pith command.
+set -eu
+name=$1 library=$2 program=$3 own=$4 pith=$5
+shift 5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+export PITH_MESH_TIMEOUT=60
+
+complain() {
+    echo "$name: $1"
+    sed 's/^/    /' "$work/out" "$work/err"
+    bad=1
+}
+
+# Run with $1 ranks; the exit code in $code, the time in $seconds.
+launch() {
+    began=$(date +%s)
+    code=0
+    ranks=$1
+    shift
+    timeout 100 "${launcher[@]}" "$ranks" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
+    seconds=$(($(date +%s) - began))
+}
+launcher=("$@")
+
+# ---- What works ----
+
+for ranks in 1 2 3; do
+    launch $ranks "$program" cases
+    [ $code -eq 0 ] || complain "cases on $ranks ranks: exit code $code"
+    [ "$ranks" = 1 ] || grep -q "^$ranks ranks of $library [0-9]" "$work/out" || complain "not $ranks ranks of $library"
+done
+for what in settings fork; do
+    launch 2 "$program" $what
+    [ $code -eq 0 ] || complain "$what: exit code $code"
+done
+launch 4 "$own"
+[ $code -eq 0 ] || complain "communicators of the program: exit code $code"
+launch 2 "$pith" mesh
+[ $code -eq 0 ] || complain "pith mesh: exit code $code"
+grep -q "^2 ranks on 1 node, mpi: $library [0-9]" "$work/out" && grep -q '^agreement .* us, raw .* us' "$work/out" &&
+    [ "$(grep -c 'MiB\|KiB\|  8 B' "$work/out")" -ge 5 ] || complain "pith mesh: not its table"
+
+# ---- Ranks that do not come ----
+
+# lose HOW LINE: rank 1 is lost; the job ends soon, with an exit code, and says who it waited for.
+lose() {
+    launch 3 "$program" "$1"
+    [ $code -ne 0 ] && [ $code -ne 124 ] || complain "$1: exit code $code"
+    [ $seconds -le 12 ] || complain "$1: $seconds seconds"
+    grep -qE "$2" "$work/err" || complain "$1: no line \"$2\""
+}
+lose exit 'pith: rank 1: exits without pith_close after collective [0-9]+ \(pith_agree, mpi_program.c:'
+export PITH_MESH_TIMEOUT=1
+lose hang 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_program.c:[0-9]+\), [0-9]+ s; ranks 0, 2 wait in '
+lose stop 'pith: rank 1: in user code since collective '
+export PITH_MESH_TIMEOUT=60
+# the launcher may be faster than pith to tell these
+lose _exit '.'
+lose kill '.'
+
+[ $bad -eq 0 ] || exit 1
+echo "$name: as it must be"

@@ -1,0 +1,104 @@
+/* A program of ranks under a launcher of MPI: mpi_program WHAT. mpi.sh says what must
+ * come of it. */
+#include "base/environment.h"
+#include "mesh/cases.h"
+
+#include <pith/pith.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pith_runtime *rt;
+static pith_scope *s;
+
+static pith_mesh_info join(void) {
+    rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    s = pith_scope_open(rt);
+    return pith_mesh_about(pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
+}
+
+static int leave(void) {
+    const bool failed = pith_failed(s);
+    if (failed)
+        fprintf(stderr, "error: %s: %s\n", pith_status_name(pith_code(s)),
+                pith_message(s));
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return failed;
+}
+
+/* All cases, in two runtimes one after the other: MPI is initialised once. */
+static int run_cases(const char *only) {
+    int failures = 0;
+    for (int round = 0; round < 2; round++) {
+        const pith_mesh_info info = join();
+        if (info.size > 0 && strcmp(info.transport, info.size == 1 ? "self" : "mpi") != 0)
+            failures++;
+        failures += mesh_run_cases(s, round ? "sums_of_rows_in_use" : only);
+        if (info.rank == 0 && round == 0)
+            printf("%d ranks of %s\n", (int)info.size, info.library);
+        failures += leave();
+    }
+    return failures != 0;
+}
+
+/* Rank 1 does not come to the second agreement, in one of several ways. */
+static int lose_rank(const char *how) {
+    const pith_mesh_info info = join();
+    pith_agree(s);
+    if (info.rank == 1) {
+        if (strcmp(how, "exit") == 0)
+            exit(0);
+        if (strcmp(how, "_exit") == 0)
+            _exit(0);
+        if (strcmp(how, "kill") == 0)
+            raise(SIGKILL);
+        if (strcmp(how, "stop") == 0)
+            raise(SIGSTOP);
+        sleep(300); /* hang */
+    }
+    pith_agree(s);
+    return leave();
+}
+
+/* The environment of rank 0 holds on all. */
+static int check_settings(void) {
+    const char *rank =
+        getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
+    setenv("PITH_CACHE_BYTES", rank && strcmp(rank, "0") == 0 ? "1MiB" : "2MiB", 1);
+    join();
+    const char *value = pithp_environment("PITH_CACHE_BYTES");
+    const bool good =
+        value && strcmp(value, "1MiB") == 0 && !pithp_environment("PITH_CC");
+    return leave() | !good;
+}
+
+/* A child of a rank is no rank, and its exit is not the rank's. */
+static int fork_child(void) {
+    join();
+    fflush(NULL);
+    if (fork() == 0) {
+        const bool refused = !pith_agree(s) && pith_code(s) == PITH_E_UNSUPPORTED;
+        exit(refused ? 0 : 1);
+    }
+    int status = 1;
+    const bool good = wait(&status) > 0 && status == 0 && pith_agree(s);
+    return leave() | !good;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "cases";
+    if (strcmp(what, "cases") == 0)
+        return run_cases(argc > 2 ? argv[2] : NULL);
+    if (strcmp(what, "settings") == 0)
+        return check_settings();
+    if (strcmp(what, "fork") == 0)
+        return fork_child();
+    if (strcmp(what, "join") == 0)
+        return join(), leave();
+    return lose_rank(what);
+}

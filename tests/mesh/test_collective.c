@@ -1,0 +1,97 @@
+/* Collectives over threads, on 1 to 5 ranks, with delays. */
+#include "mesh/cases.h"
+#include "mesh/fake/fake.h"
+#include "pith_test.h"
+
+static void run_cases(fake_rank *r) {
+    r->failures += mesh_run_cases(r->s, r->closure);
+}
+
+static void passes(const char *only, int size, uint64_t seed) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = size,
+                                 .seed = seed,
+                                 .timeout = 120,
+                                 .closure = (void *)(uintptr_t)only},
+                 run_cases);
+    cr_assert(result.failures == 0 && !result.ended, "%s on %d: %s", only, size,
+              result.report);
+}
+
+#define CASE(name)                                                                       \
+    Test(collective, name) {                                                             \
+        for (int size = 2; size <= 5; size++)                                            \
+            passes(#name, size, (uint64_t)size);                                         \
+    }
+CASE(sums)
+CASE(sums_in_any_order)
+CASE(means_and_extremes)
+CASE(sums_of_rows_in_use)
+CASE(scans)
+CASE(gathers)
+CASE(blocks)
+CASE(permutations)
+CASE(groups)
+CASE(trees)
+CASE(rows)
+CASE(differences)
+CASE(failures)
+CASE(recorded)
+
+/* Work that the host defers is waited for before data move. */
+Test(collective, deferred_work) {
+    setenv("PITH_HOST_ASYNC", "1", 1);
+    passes(NULL, 3, 5);
+}
+
+/* ---- One rank without memory ---- */
+
+enum { FAR = 1000000 }; /* allocations that no runtime makes here */
+
+/* What one rank cannot allocate fails on all, and no rank waits: a call in which it has
+ * memory again succeeds. */
+static void sums_with_little_memory(fake_rank *r) {
+    pt_heap *heap = r->closure;
+    const long long n = atomic_load(&heap->fail_at);
+    FAKE_CHECK(r, pith_agree(r->s) || pith_code(r->s) == PITH_E_ARG);
+    pith_clear(r->s);
+    if (r->rank ==
+        1) /* counted from here: a rank without a scope takes part in nothing */
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+    if (!fake_open(r, r->s, PITH_MESH_AXES({"x", 0})))
+        pith_clear(r->s);
+    FAKE_CHECK(r, fake_open(r, r->s, PITH_MESH_AXES({"x", 0})));
+    for (int call = 0; call < 4; call++) {
+        const pith_array *a = pith_ones(r->s, PITH_F64, PITH_SHAPE(9000));
+        const void *made = call == 0   ? (const void *)pith_psum(r->s, a, NULL, NULL)
+                           : call == 1 ? (const void *)pith_psum_rows(r->s, a, NULL, NULL)
+                           : call == 2 ? pith_tree_psum(r->s, a, NULL, NULL)
+                                       : pith_all_to_all(r->s, a, NULL, 0, 0, NULL);
+        const pith_status code = pith_code(r->s);
+        FAKE_CHECK(r, !made == (code != PITH_OK));
+        FAKE_CHECK(r, code == PITH_OK || code == PITH_E_MEMORY || code == PITH_E_PEER);
+        pith_clear(r->s);
+    }
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+Test(collective, a_rank_without_memory_holds_up_no_other) {
+    bool reached = true;
+    for (int n = 1; reached; n++) {
+        pt_heap heap = {.fail_at = FAR + n};
+        const pith_allocator allocator = pt_allocator(&heap);
+        const pith_open_options little = {
+            .device = "host", .threads = 1, .allocator = &allocator};
+        const fake_result result =
+            fake_run(&(fake_options){.size = 3,
+                                     .timeout = 20,
+                                     .open_late = true,
+                                     .closure = &heap,
+                                     .open = {NULL, &little, NULL}},
+                     sums_with_little_memory);
+        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
+                  result.report);
+        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
+        pt_no_leak(&heap);
+    }
+}
