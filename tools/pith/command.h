@@ -76,6 +76,6 @@ void print_manual(void); /* in roff */
 bool print_completion(const char *shell);
 
 extern const verb show_verb, diff_verb, log_verb, verify_verb, convert_verb, plot_verb,
-    kernels_verb;
+    kernels_verb, mesh_verb;
 
 #endif

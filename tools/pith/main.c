@@ -9,8 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const verb *const verbs[] = {&show_verb,    &diff_verb, &log_verb,     &verify_verb,
-                             &convert_verb, &plot_verb, &kernels_verb, NULL};
+const verb *const verbs[] = {&show_verb,    &diff_verb,    &log_verb,
+                             &verify_verb,  &convert_verb, &plot_verb,
+                             &kernels_verb, &mesh_verb,    NULL};
 
 static const verb *find_verb(const char *name) {
     for (const verb *const *v = verbs; *v; v++)
