@@ -7,7 +7,7 @@
 typedef enum pithp_room {
     PITHP_ROOM_GPU,
     PITHP_ROOM_MEMORY, /* of a scope: the instance that accounts for its arrays */
-    PITHP_ROOM_MESH, /* of a runtime: its world; of a scope: the mesh opened in it */
+    PITHP_ROOM_MESH,   /* of a runtime: its world; of a scope: the mesh opened in it */
     PITHP_ROOM_PROGRAM,
     PITHP_ROOM_ARRAY,
     PITHP_ROOM_TREE,
