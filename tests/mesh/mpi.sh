@@ -8,7 +8,7 @@ shift 5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
-export PITH_MESH_TIMEOUT=60
+export PITH_MESH_TIMEOUT=200
 
 complain() {
     echo "$name: $1"
@@ -16,23 +16,21 @@ complain() {
     bad=1
 }
 
-# Run with $1 ranks; the exit code in $code, the time in $seconds.
+# Run with $1 ranks; the exit code in $code.
 launch() {
-    began=$(date +%s)
     code=0
     ranks=$1
     shift
-    timeout 100 "${launcher[@]}" "$ranks" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
-    seconds=$(($(date +%s) - began))
+    timeout 240 "${launcher[@]}" "$ranks" "$@" >"$work/out" 2>"$work/err" </dev/null || code=$?
 }
 launcher=("$@")
 
 # ---- What works ----
 
-for ranks in 1 2 3; do
+for ranks in 2 3; do # the cases on 1 are mesh/collective_alone
     launch $ranks "$program" cases
     [ $code -eq 0 ] || complain "cases on $ranks ranks: exit code $code"
-    [ "$ranks" = 1 ] || grep -q "^$ranks ranks of $library [0-9]" "$work/out" || complain "not $ranks ranks of $library"
+    grep -q "^$ranks ranks of $library [0-9]" "$work/out" || complain "not $ranks ranks of $library"
 done
 for what in settings fork; do
     launch 2 "$program" $what
@@ -47,21 +45,21 @@ grep -q "^2 ranks on 1 node, mpi: $library [0-9]" "$work/out" && grep -q '^agree
 
 # ---- Ranks that do not come ----
 
-# lose HOW LINE: rank 1 is lost; the job ends soon, with an exit code, and says who it waited for.
+# lose HOW LINE: rank 1 is lost; the job ends, with an exit code other than 0, and says who it
+# waited for.
 lose() {
     launch 3 "$program" "$1"
     [ $code -ne 0 ] && [ $code -ne 124 ] || complain "$1: exit code $code"
-    [ $seconds -le 12 ] || complain "$1: $seconds seconds"
-    grep -qE "$2" "$work/err" || complain "$1: no line \"$2\""
+    cat "$work/out" "$work/err" | grep -qE "$2" || complain "$1: no line \"$2\""
 }
 lose exit 'pith: rank 1: exits without pith_close after collective [0-9]+ \(pith_agree, mpi_program.c:'
 export PITH_MESH_TIMEOUT=1
 lose hang 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_program.c:[0-9]+\), [0-9]+ s; ranks 0, 2 wait in '
 lose stop 'pith: rank 1: in user code since collective '
-export PITH_MESH_TIMEOUT=60
+export PITH_MESH_TIMEOUT=200
 # the launcher may be faster than pith to tell these
-lose _exit '.'
-lose kill '.'
+lose _exit 'pith: rank 1: its process ended|BAD TERMINATION|exiting improperly'
+lose kill 'pith: rank 1: its process ended|BAD TERMINATION|signal 9'
 
 [ $bad -eq 0 ] || exit 1
 echo "$name: as it must be"
