@@ -225,11 +225,16 @@ const pith_array *pith_all_to_all(pith_scope *s,
 static const pith_array *
 pass_on(pithp_collective *c, int64_t to, int64_t from, uint64_t extra) {
     const pith_spec *spec = pithp_collective_fine(c) ? pithp_array_spec(c->a) : NULL;
-    pith_shape shape = {.rank = spec ? spec->rank : 0};
-    if (spec)
+    const pith_array *result = NULL;
+    if (spec && from >= 0) {
+        result = pithp_collective_make(c, spec->rank, spec->shape);
+    } else if (spec) {
+        pith_shape shape = {.rank = spec->rank};
         memcpy(shape.extents, spec->shape, sizeof shape.extents);
-    const pith_array *result = spec ? pith_zeros(c->w, spec->dtype, shape) : NULL;
-    pithp_piece out = pithp_piece_of(c, c->a, true), in = pithp_piece_of(c, result, true);
+        result = pith_zeros(c->w, spec->dtype, shape);
+    }
+    pithp_piece out = pithp_piece_of(c, c->a, true),
+                in = pithp_piece_of(c, result, from < 0);
     if (pithp_collective_agree(c, extra)) {
         const pithp_parcel send = {to, out.data, spec->bytes},
                            receive = {from, in.data, spec->bytes};
