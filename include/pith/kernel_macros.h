@@ -53,6 +53,14 @@
 #define PITH_FIELD_extent(x)      int64_t x;
 #define PITH_FIELD_size(x)        int64_t x;
 
+/* Strides of the arguments in a batch. */
+#define PITH_STRIDE_in(t, x, e)    int64_t x;
+#define PITH_STRIDE_out(t, x, ...) int64_t x;
+#define PITH_STRIDE_inout(t, x, e) int64_t x;
+#define PITH_STRIDE_value(t, x)    int64_t x;
+#define PITH_STRIDE_extent(x)      int64_t x;
+#define PITH_STRIDE_size(x)        int64_t x;
+
 /* Parameters of the body; a size comes with its offset, which identifies it in a report.
  */
 #define PITH_PARAM_in(t, x, e)    , PITH_UNUSED_ const PITH_CTYPE_##t *PITH_RESTRICT_ x
@@ -62,10 +70,16 @@
 #define PITH_PARAM_extent(x)      PITH_PARAM_size(x)
 #define PITH_PARAM_size(x)        , PITH_UNUSED_ int64_t x, PITH_UNUSED_ int pith_offset_##x##_
 
-/* Arguments of a call of the body, from the struct args_ of type pith_args_. */
-#define PITH_PASS_in(t, x, e)    , args_.x
-#define PITH_PASS_out(t, x, ...) , args_.x
-#define PITH_PASS_inout(t, x, e) , args_.x
+/* Arguments of a call of the body, from the struct args_ of type pith_args_. On the host
+ * the library sets the addresses of an entry of a batch. */
+#if PITH_KERNEL_PASS == PITH_PASS_CUDA
+#    define PITH_AT_ENTRY_(x) (args_.x + entry_ * args_.pith_strides_.x)
+#else
+#    define PITH_AT_ENTRY_(x) args_.x
+#endif
+#define PITH_PASS_in(t, x, e)    , PITH_AT_ENTRY_(x)
+#define PITH_PASS_out(t, x, ...) , PITH_AT_ENTRY_(x)
+#define PITH_PASS_inout(t, x, e) , PITH_AT_ENTRY_(x)
 #define PITH_PASS_value(t, x)    , args_.x
 #define PITH_PASS_extent(x)      PITH_PASS_size(x)
 #define PITH_PASS_size(x)        , args_.x, PITH_OFFSET_(pith_args_, x)
@@ -145,11 +159,24 @@
 #define PITH_OVER_THREAD_over(...) PITH_CAT_(PITH_OVER_THREAD_, PITH_COUNT_(__VA_ARGS__))
 #define PITH_OVER_THREAD_2(body, ...)                                                    \
     if (p_ < args_.pith_frame_.n)                                                        \
-        body(p_, p_, args_.pith_frame_.report __VA_ARGS__);
+        body(p_, p_, args_.pith_frame_.report + entry_ __VA_ARGS__);
 #define PITH_OVER_THREAD_4(body, ...)                                                    \
     const int64_t i_ = args_.pith_frame_.m > 0 ? p_ / args_.pith_frame_.m : 0;           \
     if (i_ < args_.pith_frame_.n && args_.pith_frame_.m > 0)                             \
-        body(i_, p_ - i_ * args_.pith_frame_.m, p_, args_.pith_frame_.report __VA_ARGS__);
+        body(i_, p_ - i_ * args_.pith_frame_.m, p_,                                      \
+             args_.pith_frame_.report + entry_ __VA_ARGS__);
+/* The entry of a thread and its index there. The threads of a batch are the indices of
+ * the first entry, then those of the second, and so on. */
+#define PITH_FIND_ENTRY_                                                                 \
+    const int64_t at_ = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;                  \
+    const pith_kernel_frame *const frame_ = &args_.pith_frame_;                          \
+    const int64_t each_ = frame_->n * frame_->m;                                         \
+    const int64_t entry_ = frame_->entries && each_ ? at_ / each_ : 0;                   \
+    const int64_t p_ = at_ - entry_ * each_;                                             \
+    if (entry_ && entry_ >= frame_->entries)                                             \
+        return;                                                                          \
+    if (frame_->taken && !frame_->taken[entry_])                                         \
+        return;
 
 /* ---- The kernel ---- */
 
@@ -167,6 +194,9 @@
     typedef struct name##_args {                                                         \
         pith_kernel_frame pith_frame_;                                                   \
         PITH_EACH_(PITH_FIELD_, __VA_ARGS__)                                             \
+        struct {                                                                         \
+            PITH_EACH_(PITH_STRIDE_, __VA_ARGS__)                                        \
+        } pith_strides_;                                                                 \
         PITH_COUNTS_FIELD_(__VA_ARGS__)                                                  \
     } name##_args;                                                                       \
     PITH_KERNEL_HEAD_(name, over_, __VA_ARGS__);                                         \
@@ -197,6 +227,7 @@
     static void at(const void *given_, int64_t p_) {                                     \
         typedef name##_args pith_args_;                                                  \
         const pith_args_ args_ = *(const pith_args_ *)given_;                            \
+        enum { entry_ = 0 };                                                             \
         PITH_OVER_THREAD_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))       \
     }                                                                                    \
     void symbol(const void *given_, int64_t begin_, int64_t end_) {                      \
@@ -240,14 +271,14 @@
 #    define PITH_KERNEL_SHELL_(name, over_, ...)                                         \
         extern "C" __global__ void PITH_SYMBOL_(name, _cuda)(name##_args args_) {        \
             typedef name##_args pith_args_;                                              \
-            const int64_t p_ = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;           \
+            PITH_FIND_ENTRY_                                                             \
             PITH_OVER_THREAD_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))   \
         }                                                                                \
         extern "C" __global__ void PITH_SYMBOL_(name, _cuda_at)(                         \
             const name##_args *__restrict__ given_) {                                    \
             typedef name##_args pith_args_;                                              \
             const pith_args_ args_ = *given_;                                            \
-            const int64_t p_ = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;           \
+            PITH_FIND_ENTRY_                                                             \
             PITH_OVER_THREAD_##over_(name##_body, PITH_EACH_(PITH_PASS_, __VA_ARGS__))   \
         }                                                                                \
         PITH_CUDA_ENTRY_(PITH_SYMBOL_(name, _cuda_entry), PITH_SYMBOL_(name, _cuda))     \
@@ -349,6 +380,7 @@
                 PITH_OVER_TEXT_##over_,                                                  \
                 {PITH_SYMBOL_(name, _base), PITH_X86_LOOPS_(name)},                      \
                 PITH_CUDA_REFERENCES_(name),                                             \
+                PITH_OFFSET_(pith_args_, pith_strides_),                                 \
                 PITH_COUNTS_OFFSET_};                                                    \
             return &variant_;                                                            \
         }                                                                                \

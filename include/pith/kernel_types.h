@@ -186,10 +186,14 @@ typedef struct pith_report {
  * the argument. */
 #define PITH_REPORT_FIRST_LINE_ 256
 
-/* First member of every argument struct. */
+/* First member of every argument struct. A batch is one launch over the indices of many
+ * entries: the arrays of an entry are at a stride from those of the entry before. */
 typedef struct pith_kernel_frame {
     int64_t n, m;        /* extents of the index space; m is 1 for over(i, n) */
-    pith_report *report; /* in memory of the device */
+    pith_report *report; /* in memory of the device; of a batch that of the first entry */
+    int64_t entries;     /* of a batch; 0: the launch is none */
+    const uint8_t *taken; /* of a batch: whether an entry runs; NULL: all do */
+    const struct pith_kernel_variant *kernel; /* of a batch, for the host; else NULL */
 } pith_kernel_frame;
 
 #if PITH_KERNEL_PASS == PITH_PASS_CUDA
@@ -274,8 +278,10 @@ typedef struct pith_kernel_variant {
     pith_kernel_loop loops[3]; /* x86-64 (or the only one), v3, v4; NULL: not built */
     pith_kernel_entry cuda;    /* the CUDA kernel; NULL: not built */
     pith_kernel_entry cuda_at; /* the same kernel, by the address of its arguments */
-    int32_t counts; /* of a checked kernel: offset in the argument struct of the element
-                       counts of the arguments, int64_t; 0: not checked */
+    int32_t strides; /* offset in the argument struct of the strides of the arguments in
+                        a batch, int64_t: elements between entries, 0: shared */
+    int32_t counts;  /* of a checked kernel: offset in the argument struct of the element
+                        counts of the arguments, int64_t; 0: not checked */
 } pith_kernel_variant;
 
 /* The object with the kernel's name: its variants, NULL if not compiled. */

@@ -36,6 +36,10 @@ typedef struct pithp_check_slot {
     pithp_check_describe
         describe; /* of a launch; its subject lives as long as the runtime */
     const void *subject;
+    pithp_entry of; /* the entry of a batch that a report is about; until `number` is read
+                       the extents of the batch */
+    const int64_t
+        *number; /* in device memory: of the entry among all; NULL: it is known */
     const struct pithp_guard *guards; /* of a launch: possible repairs (src/assert) */
     const char *site;
     const pithp_iteration *iteration; /* iteration that made it; NULL: outside loops, or
@@ -95,6 +99,21 @@ void pithp_looping_end(pithp_looping *l);
 bool pithp_collector_counts_after(const pithp_collector *c,
                                   const pithp_check_slot *failed,
                                   const pithp_check_slot *slot);
+/* As pithp_check_make_of, for an entry whose number among those of a batch of these
+ * extents is not known yet: it is to be copied to *number, zeroed device memory. */
+pith_report *pithp_check_make_later(pith_scope *s,
+                                    pithp_check_describe describe,
+                                    const void *subject,
+                                    const pithp_entry *extents,
+                                    int64_t **number);
+/* Replace the extents of a batch by the index of an entry. */
+static inline void pithp_entry_set(pithp_entry *of, int64_t number) {
+    for (int k = of->rank; k-- > 0;) {
+        const int64_t extent = of->index[k];
+        of->index[k] = number % extent;
+        number /= extent;
+    }
+}
 /* Allocate a zeroed slot of `bytes` bytes, which begins with a pithp_check_slot, in
  * object memory after a header with this descriptor. It is in no collector yet. NULL
  * sets the error. */

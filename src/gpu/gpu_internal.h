@@ -362,6 +362,21 @@ typedef void (*pithp_check_describe)(const void *subject,
                                      const char *site,
                                      pithp_error *e);
 
+/* The entry of a batch that a report is about, along its batch axes; rank 0: unknown, or
+ * no batch. */
+enum { PITHP_ENTRY_RANK = 4 };
+typedef struct pithp_entry {
+    int32_t rank;
+    int64_t index[PITHP_ENTRY_RANK];
+} pithp_entry;
+/* Call `describe`, and add the entry. */
+void pithp_report_describe(pithp_check_describe describe,
+                           const void *subject,
+                           const pithp_entry *of,
+                           const pith_report *report,
+                           const char *site,
+                           pithp_error *e);
+
 /* Make a report for one launch on the scope's stream: zeroed device memory, raised by
  * kernels (pith_require). The collectors of the scope receive it (gpu/collect.h). Without
  * a collector, the next synchronising call examines it; a failure becomes the error of
@@ -369,6 +384,11 @@ typedef void (*pithp_check_describe)(const void *subject,
  * runtime; the call site of the scope is stored. NULL sets the error. */
 pith_report *
 pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subject);
+/* The same for an entry of a batch. */
+pith_report *pithp_check_make_of(pith_scope *s,
+                                 pithp_check_describe describe,
+                                 const void *subject,
+                                 const pithp_entry *of);
 
 /* A predicate: elements that must all be nonzero. */
 typedef struct pithp_predicate {

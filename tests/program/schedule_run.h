@@ -5,6 +5,7 @@
 
 #include "cuda_target.h"
 #include "gpu/compile/compile_internal.h"
+#include "gpu/kernel/kernel_internal.h"
 #include "pith_test.h"
 #include "program/command/command.h"
 #include "program/emit/emit.h"
@@ -38,7 +39,7 @@ schedule_launch(void *closure, const pithp_task *task, void *args) {
             pt_ok(r->s);
             break;
         case PITHP_CODE_USER:
-            launch.loops = task->kernel->loops;
+            launch.loops = pithp_kernel_loops(task->kernel, args);
             break;
     }
     launch.loops[0](args, 0, task->threads);

@@ -314,6 +314,50 @@ Test(cuda_parity, recurrences) {
     cr_assert_gt(compared, 100);
 }
 
+/* ---- Leading axes ---- */
+
+Test(cuda_parity, searches_of_several_arrays) {
+    static const int64_t arrays[] = {3, 2, 40}, many[] = {3, 2, 5, 7}, one[] = {3, 2};
+    const pith_spec sorted = spec_of(PITH_F32, 3, arrays);
+    float elements[240], wanted[210];
+    for (int k = 0; k < 240; k++)
+        elements[k] = (float)(k / 40 + k % 40 / 3); /* with equal ones */
+    for (int k = 0; k < 210; k++)
+        wanted[k] = (float)(k * 37 % 41) / 2 - 2;
+    for (int k = 0; k < 4; k++) {
+        const pith_spec values =
+            k < 2 ? spec_of(PITH_F32, 4, many) : spec_of(PITH_F32, 2, one);
+        const pith_spec *specs[] = {&sorted, &values};
+        const pithp_search_params params = {k % 2};
+        const pithp_call call = pithp_call_of(PITHP_OP_SEARCH_SORTED, 2, specs, &params);
+        compare(&call, (const void *const[]){elements, wanted}, "leading axes");
+    }
+    cr_assert_eq(compared, 4);
+}
+
+/* Starts beyond both ends; an array for each box, or one for all; updates. */
+Test(cuda_parity, boxes_of_several_arrays) {
+    static const int64_t whole[] = {3, 2, 6, 5}, part[] = {3, 2, 4, 3}, at[] = {3, 2, 2};
+    static const int8_t starts[] = {0, 0, -1, 1, 7, -9, 2, 2, -6, -5, 1, 100};
+    const pith_spec x = spec_of(PITH_F64, 4, whole), box = spec_of(PITH_F64, 4, part),
+                    shared = spec_of(PITH_F64, 2, whole + 2),
+                    places = spec_of(PITH_I8, 3, at);
+    const pith_spec *slices[] = {&x, &places}, *of_one[] = {&shared, &places},
+                    *updates[] = {&x, &box, &places};
+    const pithp_dynamic_params own = {{3, 2, 4, 3}}, all = {{4, 3}};
+    double elements[180], boxes[72];
+    fill(&x, elements, 1, false);
+    fill(&box, boxes, 2, false);
+    const pithp_call calls[] = {
+        pithp_call_of(PITHP_OP_DYNAMIC_SLICE, 2, slices, &own),
+        pithp_call_of(PITHP_OP_DYNAMIC_SLICE, 2, of_one, &all),
+        pithp_call_of(PITHP_OP_DYNAMIC_UPDATE_SLICE, 3, updates, NULL)};
+    compare(&calls[0], (const void *const[]){elements, starts}, "own arrays");
+    compare(&calls[1], (const void *const[]){elements, starts}, "one array");
+    compare(&calls[2], (const void *const[]){elements, boxes, starts}, "updates");
+    cr_assert_eq(compared, 3);
+}
+
 static void sort_all(const pith_spec *spec, const void *data, bool special) {
     for (int places = 0; places < 2; places++)
         for (int axis = 0; axis < spec->rank; axis++)

@@ -8,7 +8,7 @@
 
 enum {
     PITHP_KERNEL_NAMES = 32,      /* maximum distinct names in the extents of a kernel */
-    PITHP_KERNEL_ARGS_BYTES = 512 /* of an argument struct */
+    PITHP_KERNEL_ARGS_BYTES = 768 /* of an argument struct */
 };
 
 /* Faults of a checked kernel. In a report the line is fault * PITHP_FAULT_ARGS +
@@ -39,9 +39,15 @@ typedef struct pithp_kernel_name {
 typedef struct pithp_kernel_binding {
     const pith_kernel_variant *kernel;
     const pith_operand *operands;                 /* one per argument */
-    const pith_spec *specs[PITH_KERNEL_MAX_ARGS]; /* of input and output arrays */
-    pith_spec made[PITH_KERNEL_MAX_ARGS];         /* of outputs: dtype, rank and shape */
-    int64_t n, m;                                 /* index ranges */
+    const pith_spec *specs[PITH_KERNEL_MAX_ARGS]; /* of input and output arrays; in a
+                                                     batch of an entry's */
+    pith_spec made[PITH_KERNEL_MAX_ARGS]; /* of outputs: dtype, rank and shape; in a batch
+                                             of mapped inputs, too */
+    bool batched;                         /* one launch runs many entries */
+    bool masked;                          /* only those that a bool [entries] marks */
+    int64_t entries;                      /* of a batch */
+    uint32_t mapped; /* bit i: array argument i has the axis of the entries in front */
+    int64_t n, m;    /* index ranges */
     int name_count;
     pithp_kernel_name names[PITHP_KERNEL_NAMES];
 } pithp_kernel_binding;
@@ -70,8 +76,26 @@ pith_status pithp_kernel_handle(pithp_device *d,
                                 const void **handle,
                                 pithp_error *e);
 
-/* Enqueue a launch; data[i]: address of array argument i. All specs must be set. report:
- * zeroed device memory; NULL: one from pithp_check_make. */
+/* The spec of an entry of a batch, from that of an array with the entries in front.
+ * False: the array has no such axis. */
+bool pithp_kernel_entry(const pith_spec *array, int64_t entries, pith_spec *entry);
+/* The host loops for a launch with these arguments. */
+const pithp_host_loop *pithp_kernel_loops(const pith_kernel_variant *k, const void *args);
+/* How many times the specs of an argument the launch has. */
+static inline int64_t pithp_kernel_times(const pithp_kernel_binding *b, int argument) {
+    return b->mapped >> argument & 1 ? b->entries : 1;
+}
+/* Indices of a launch, and its reports. */
+static inline int64_t pithp_kernel_count(const pithp_kernel_binding *b) {
+    return b->n * b->m * (b->batched ? b->entries : 1);
+}
+static inline int64_t pithp_kernel_reports(const pithp_kernel_binding *b) {
+    return b->batched ? b->entries : 1;
+}
+
+/* Enqueue a launch; data[i]: address of array argument i, and after the arguments the
+ * mask of a batch. All specs must be set. report: zeroed device memory, one for each
+ * entry; NULL: one from pithp_check_make. */
 pith_status pithp_kernel_run(pith_scope *s,
                              const pithp_kernel_binding *b,
                              void *const *data,

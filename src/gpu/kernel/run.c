@@ -127,7 +127,8 @@ fill_outs(pith_scope *s, const pithp_kernel_binding *b, void *const *data) {
         uint64_t pattern;
         const size_t width = pithp_kernel_fill(s, b, i, &pattern);
         if (width)
-            pithp_fill(s, data[i], &pattern, width, b->specs[i]->count);
+            pithp_fill(s, data[i], &pattern, width,
+                       b->specs[i]->count * pithp_kernel_times(b, i));
     }
     return s->error.code;
 }
@@ -165,6 +166,15 @@ static void pack_counts(const pithp_kernel_binding *b, unsigned char *args) {
                   sizeof(int64_t));
 }
 
+/* The elements from an entry of a batch to the next. */
+static void pack_strides(const pithp_kernel_binding *b, unsigned char *args) {
+    const pith_kernel_variant *k = b->kernel;
+    for (int i = 0; i < k->arg_count; i++)
+        if (b->mapped >> i & 1)
+            store(args + k->strides + i * (int)sizeof(int64_t), &b->specs[i]->count,
+                  sizeof(int64_t));
+}
+
 static int64_t grain_of(const pithp_kernel_binding *b, int64_t count) {
     size_t bytes = 0;
     for (int i = 0; i < b->kernel->arg_count; i++)
@@ -184,26 +194,32 @@ pith_status pithp_kernel_pack(const pithp_kernel_binding *b,
                               pithp_launch *launch,
                               pithp_error *e) {
     const pith_kernel_variant *k = b->kernel;
-    const int64_t count = b->n * b->m;
-    const pith_kernel_frame frame = {b->n, b->m, report};
+    const int64_t count = pithp_kernel_count(b);
+    const pith_kernel_frame frame = {.n = b->n,
+                                     .m = b->m,
+                                     .report = report,
+                                     .entries = b->batched ? b->entries : 0,
+                                     .taken = b->masked ? data[k->arg_count] : NULL,
+                                     .kernel = b->batched ? k : NULL};
     if ((size_t)k->args_bytes > PITHP_KERNEL_ARGS_BYTES) {
         pithp_error_set(e, PITH_E_INTERNAL, NULL, NULL, "%s: too many arguments",
                         k->name);
         return PITH_E_INTERNAL;
     }
-    memset(args, 0, PITHP_KERNEL_ARGS_BYTES);
+    memset(args, 0, (size_t)k->args_bytes);
     pack(b, data, args);
     store(args, &frame, sizeof frame);
+    pack_strides(b, args);
     if (k->counts)
         pack_counts(b, args);
     *launch = (pithp_launch){.name = k->name,
-                             .loops = k->loops,
+                             .loops = pithp_kernel_loops(k, args),
                              .args = args,
                              .args_bytes = (size_t)k->args_bytes,
                              .count = count,
-                             .grain = count ? grain_of(b, count) : 1};
-    if (k->counts) /* one call runs all indices and checks the outputs, also for 0 indices
-                    */
+                             .grain = count ? grain_of(b, b->n * b->m) : 1};
+    if (k->counts && !(b->batched && b->entries == 0)) /* one call runs all indices and
+                                       checks the outputs, also for 0 indices */
         launch->count = launch->grain = count ? count : 1;
     return PITH_OK;
 }
@@ -242,7 +258,8 @@ pith_status pithp_kernel_run(pith_scope *s,
     _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES];
     pithp_launch launch;
     pithp_error e;
-    if (fill_outs(s, b, data) != PITH_OK || (b->n * b->m == 0 && !k->counts))
+    if (fill_outs(s, b, data) != PITH_OK || !pithp_kernel_reports(b) ||
+        (b->n * b->m == 0 && !k->counts))
         return s->error.code;
     pithp_device *d = pithp_scope_device(s);
     const bool cuda = d->backend->kernel_find != NULL;

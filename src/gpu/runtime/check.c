@@ -6,6 +6,8 @@
 #include "gpu/memory/manager.h"
 #include "gpu/memory/reclaim.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SLOTS = 64, MOST_BLOCKS = 64 };
@@ -14,6 +16,8 @@ typedef struct {
     pith_scope *scope; /* NULL: not reported */
     pithp_check_describe describe;
     const void *subject;
+    pithp_entry of; /* `numbered`: extents; the next report has the number of the entry */
+    bool numbered;
     const char *site;
     void (*release)(const void *subject); /* NULL: of a launch */
     pithp_predicate predicate;            /* width 0: the report is already written */
@@ -121,13 +125,17 @@ static pithp_check_slot *passed_slot(const pith_scope *s, const pithp_collector 
 static pith_report *collect_launch(pith_scope *s,
                                    pithp_collector *c,
                                    pithp_check_describe describe,
-                                   const void *subject) {
+                                   const void *subject,
+                                   const pithp_entry *of,
+                                   const int64_t *number) {
     pithp_check_slot *slot = passed_slot(s, c);
     const bool again = slot != NULL;
     if (!again && !(slot = pithp_check_slot_make(s, c, launch_tag, sizeof *slot)))
         return NULL;
     slot->describe = describe;
     slot->subject = subject;
+    slot->of = *of;
+    slot->number = number;
     slot->guards = c->guards;
     slot->site = s->site;
     const pith_status rc =
@@ -137,10 +145,17 @@ static pith_report *collect_launch(pith_scope *s,
 
 pith_report *
 pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subject) {
+    return pithp_check_make_of(s, describe, subject, &(pithp_entry){0});
+}
+
+pith_report *pithp_check_make_of(pith_scope *s,
+                                 pithp_check_describe describe,
+                                 const void *subject,
+                                 const pithp_entry *of) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_collector *c = pithp_collector_of(s);
     if (c)
-        return collect_launch(s, c, describe, subject);
+        return collect_launch(s, c, describe, subject, of, NULL);
     block *b = NULL;
     if (last_passed(st)) {
         b = st->pending->current;
@@ -153,8 +168,48 @@ pithp_check_make(pith_scope *s, pithp_check_describe describe, const void *subje
     b->entries[b->used - 1] = (entry){.scope = s->runtime->silent_checks ? NULL : s,
                                       .describe = describe,
                                       .subject = subject,
+                                      .of = *of,
                                       .site = s->site};
     return &b->reports[b->used - 1];
+}
+
+/* Two reports of one block, one after the other; the index of the first, or -1. */
+static int take_two(pith_scope *s, pithp_stream *st, block **b) {
+    *b = block_with_room(s, st);
+    if (*b && (*b)->used + 2 > SLOTS) { /* the last one stays unused */
+        (*b)->entries[(*b)->used++] = (entry){.scope = NULL};
+        *b = block_with_room(s, st);
+    }
+    if (!*b)
+        return -1;
+    (*b)->used += 2;
+    return (*b)->used - 2;
+}
+
+pith_report *pithp_check_make_later(pith_scope *s,
+                                    pithp_check_describe describe,
+                                    const void *subject,
+                                    const pithp_entry *extents,
+                                    int64_t **number) {
+    pithp_collector *c = pithp_collector_of(s);
+    block *b;
+    if (c) {
+        pith_report *second = pithp_collector_report(s, c);
+        *number = (int64_t *)(void *)second;
+        return second ? collect_launch(s, c, describe, subject, extents, *number) : NULL;
+    }
+    const int at = take_two(s, pithp_scope_stream(s), &b);
+    if (at < 0)
+        return NULL;
+    b->entries[at] = (entry){.scope = s->runtime->silent_checks ? NULL : s,
+                             .describe = describe,
+                             .subject = subject,
+                             .of = *extents,
+                             .numbered = true,
+                             .site = s->site};
+    b->entries[at + 1] = (entry){.scope = NULL};
+    *number = (int64_t *)(void *)&b->reports[at + 1];
+    return &b->reports[at];
 }
 
 pith_status pithp_check_pend(pith_scope *s, const pithp_pending *p) {
@@ -177,11 +232,34 @@ pith_status pithp_check_pend(pith_scope *s, const pithp_pending *p) {
     return PITH_OK;
 }
 
+void pithp_report_describe(pithp_check_describe describe,
+                           const void *subject,
+                           const pithp_entry *of,
+                           const pith_report *report,
+                           const char *site,
+                           pithp_error *e) {
+    char path[PITHP_PATH_BYTES], text[PITHP_MESSAGE_BYTES], index[100];
+    size_t length = 0;
+    describe(subject, report, site, e);
+    if (!of->rank)
+        return;
+    for (int k = 0; k < of->rank; k++)
+        length += (size_t)snprintf(index + length, sizeof index - length, "%s%" PRId64,
+                                   k ? ", " : "", of->index[k]);
+    memcpy(path, e->path, sizeof path);
+    memcpy(text, e->text, sizeof text);
+    pithp_error_set(e, e->code, path, site, "%s (entry [%s] of a batch)", text, index);
+}
+
+/* report: the next one is that of the next entry. */
 static void report_failure(const entry *en, const pith_report *report) {
     pithp_error e;
+    pithp_entry of = en->of;
     if (!en->scope || en->scope->error.code != PITH_OK)
         return; /* the first failure stays */
-    en->describe(en->subject, report, en->site, &e);
+    if (en->numbered)
+        pithp_entry_set(&of, (int64_t)report[1].first);
+    pithp_report_describe(en->describe, en->subject, &of, report, en->site, &e);
     pithp_fail_at(en->scope, e.code, e.path, en->site, "%s", e.text);
 }
 

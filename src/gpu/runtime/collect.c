@@ -279,6 +279,12 @@ pith_status pithp_collector_read(pith_scope *s, pithp_collector *c) {
             if (!seen)
                 return s->error.code;
             slot->seen = *seen;
+            if (slot->number && !(seen = look_up(s, pithp_collector_outermost(c),
+                                                 (const void *)slot->number, &im)))
+                return s->error.code;
+            if (slot->number)
+                pithp_entry_set(&slot->of, (int64_t)seen->first);
+            slot->number = NULL;
         }
         if (immediate && !c->ended && slot->width == 0)
             continue; /* a later launch may reuse the slot */

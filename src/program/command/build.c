@@ -156,9 +156,11 @@ typedef struct work {
     const pithp_step *step;
 } work;
 
-static pith_status zero_report(const pithp_sink *sink, void *report) {
-    return pithp_cuda_encoder.fill(sink, "report", report, sizeof(uint64_t), 0,
-                                   sizeof(pith_report) / sizeof(uint64_t));
+static pith_status zero_reports(const pithp_sink *sink, void *reports, int64_t count) {
+    const int64_t words = sizeof(pith_report) / sizeof(uint64_t);
+    return count ? pithp_cuda_encoder.fill(sink, "report", reports, sizeof(uint64_t), 0,
+                                           words * count)
+                 : PITH_OK;
 }
 
 static pith_status
@@ -186,7 +188,7 @@ lower_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) 
     if (i->primitive == PITHP_OP_CHECKED) {
         call = pithp_checked_call(&call);
         memory.report = pithp_false_address(g, w->f, i->result + 1);
-        rc = zero_report(sink, memory.report);
+        rc = zero_reports(sink, memory.report, 1);
     }
     if (rc == PITH_OK)
         rc = pithp_lower_cuda(&call, step->spec, &memory, sink);
@@ -269,12 +271,13 @@ static pith_status prepare(const pithp_scheduling *g,
                            void *made,
                            const void *given) {
     const pith_spec *spec = b->specs[argument];
+    const int64_t times = pithp_kernel_times(b, argument);
     if (b->kernel->args[argument].role == PITH_ROLE_INOUT)
-        return copy_bytes(sink, made, given, spec->bytes);
+        return copy_bytes(sink, made, given, spec->bytes * (size_t)times);
     uint64_t pattern;
     const size_t width = pithp_kernel_fill(g->s, b, argument, &pattern);
     return width ? pithp_cuda_encoder.fill(sink, "fill", made, (int32_t)width, pattern,
-                                           spec->count)
+                                           spec->count * times)
                  : g->s->error.code;
 }
 
@@ -284,7 +287,7 @@ lower_kernel(const pithp_scheduling *g, const pithp_sink *sink, const void *what
     const pithp_kernel_binding *b = &w->step->kernel->binding;
     const pithp_value *operand = pithp_operands(w->f->plan->program, w->step->call);
     pithp_value result = w->step->call->result;
-    void *data[PITH_KERNEL_MAX_ARGS] = {0};
+    void *data[PITH_KERNEL_MAX_ARGS + 1] = {0};
     pith_status rc = PITH_OK;
     for (int i = 0; i < b->kernel->arg_count && rc == PITH_OK; i++) {
         const pith_role role = b->kernel->args[i].role;
@@ -295,11 +298,13 @@ lower_kernel(const pithp_scheduling *g, const pithp_sink *sink, const void *what
         if (pithp_kernel_is_made(role))
             rc = prepare(g, sink, b, i, data[i], given);
     }
+    if (b->masked)
+        data[b->kernel->arg_count] = pithp_false_address(g, w->f, *operand);
     void *report = pithp_false_address(g, w->f, result);
     _Alignas(16) unsigned char args[PITHP_KERNEL_ARGS_BYTES];
     pithp_launch launch;
     if (rc == PITH_OK)
-        rc = zero_report(sink, report);
+        rc = zero_reports(sink, report, pithp_kernel_reports(b));
     if (rc == PITH_OK)
         rc = pithp_kernel_pack(b, data, report, args, &launch, g->e);
     return rc == PITH_OK

@@ -1,6 +1,7 @@
 /* Lowering of calls to CUDA launches. Shape primitives share the host's stride
  * computations; work is partitioned into single elements instead of ranges. */
 #include "program/cuda/cuda.h"
+#include "program/host/boxes.h"
 #include "program/host/pack.h"
 #include "program/source/args/library.h"
 #include "program/source/shell.h"
@@ -109,17 +110,20 @@ static pith_status encode_box(const pithp_call *call,
                               const pithp_sink *sink) {
     const int last = call->operand_count - 1;
     const pith_spec *x = call->operands[0];
+    const pithp_boxes boxes = pithp_boxes_of(call, box);
     pithp_cuda_box_args a = {.to = memory->result,
                              .from = memory->operands[last - 1],
                              .starts = memory->operands[last],
                              .count = box->count,
+                             .box = boxes.box,
+                             .next = boxes.next,
                              .size = (int32_t)pith_dtype_size(x->dtype),
-                             .rank = x->rank,
+                             .rank = boxes.rank,
                              .index_dtype = (int32_t)call->operands[last]->dtype,
                              .update = last == 2};
-    for (int d = 0; d < x->rank; d++) {
-        a.shape[d] = box->shape[d];
-        a.whole[d] = x->shape[d];
+    for (int d = 0; d < a.rank; d++) {
+        a.shape[d] = boxes.shape[d];
+        a.whole[d] = boxes.whole[d];
     }
     return pithp_cuda_launch(sink, PITHP_CUDA_box, pithp_ops[call->primitive].name, &a,
                              sizeof a, a.count);

@@ -7,6 +7,7 @@
  * elements, and are stable, so that there is one result. */
 #include "program/cuda/cuda.h"
 #include "program/host/reduce.h"
+#include "program/host/search.h"
 #include "program/source/args/library.h"
 #include "program/source/scan_order.h"
 #include "program/source/shell.h"
@@ -315,7 +316,8 @@ pith_status pithp_cuda_lower_search(const pithp_call *call,
                                       .values = memory->operands[1],
                                       .to = memory->result,
                                       .count = result->count,
-                                      .sorted_count = call->operands[0]->count,
+                                      .sorted_count = pithp_search_length(call),
+                                      .each = pithp_search_each(call),
                                       .dtype = (int32_t)call->operands[0]->dtype,
                                       .right = p->right};
     return pithp_cuda_launch(sink, PITHP_CUDA_search, "search_sorted", &a, sizeof a,

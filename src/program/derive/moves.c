@@ -88,7 +88,7 @@ static bool is_float(const pithp_program *p, pithp_value v) {
 /* Whether operand k is a primal or bound, or a tangent of the linear row. */
 static bool rule_moves(const pithp_rule *rule, int k) {
     const int known = rule->first_count + rule->bound_count;
-    return rule->linear ? k >= known : k < known;
+    return rule->linear || pithp_rule_passes(rule) ? k >= known : k < known;
 }
 
 bool pithp_operand_moves(const pithp_program *p, const pithp_instruction *i, int k) {

@@ -1,9 +1,9 @@
 /* Tangent columns of the structural and control rows of primitives.def. */
 #include "program/derive/rules.h"
 
-#define PITHP_STRUCTURAL(ENUM, text, arity, rule, traits, combine, KIND, ...)            \
+#define PITHP_STRUCTURAL(ENUM, text, arity, rule, traits, combine, batch, KIND, ...)     \
     DECLARE_##KIND(__VA_ARGS__)
-#define PITHP_CONTROL(ENUM, text, arity, rule, traits, KIND, ...)                        \
+#define PITHP_CONTROL(ENUM, text, arity, rule, traits, batch, KIND, ...)                 \
     DECLARE_##KIND(__VA_ARGS__)
 #define DECLARE_NONE(...)
 #define DECLARE_CUT(...)
@@ -56,9 +56,9 @@
     }
 
 static const pithp_tangent_row rows[PITHP_PRIMITIVE_COUNT - PITHP_ELEMENTWISE_COUNT] = {
-#define PITHP_STRUCTURAL(ENUM, text, arity, rule, traits, combine, KIND, ...)            \
+#define PITHP_STRUCTURAL(ENUM, text, arity, rule, traits, combine, batch, KIND, ...)     \
     [PITHP_OP_##ENUM - PITHP_ELEMENTWISE_COUNT] = ROW_OF_##KIND(__VA_ARGS__),
-#define PITHP_CONTROL(ENUM, text, arity, rule, traits, KIND, ...)                        \
+#define PITHP_CONTROL(ENUM, text, arity, rule, traits, batch, KIND, ...)                 \
     [PITHP_OP_##ENUM - PITHP_ELEMENTWISE_COUNT] = ROW_OF_##KIND(__VA_ARGS__),
 #include "program/op/primitives.def"
 };

@@ -261,10 +261,19 @@ RULE(scatter_add) {
                                          PITHP_ABSENT);
 }
 
+/* An array that boxes share has the sum of their cotangents. */
 RULE(dynamic_slice) {
-    const pithp_value operands[3] = {pithp_derive_zeros(d, spec_of(c, k)), ct,
-                                     c->operands[1]};
-    return pithp_derive_call(d, PITHP_OP_DYNAMIC_UPDATE_SLICE, 3, operands, NULL);
+    const pith_spec *x = spec_of(c, k), *starts = spec_of(c, 1);
+    const int leading = x->rank == starts->shape[starts->rank - 1] ? starts->rank - 1 : 0;
+    const pithp_reduce_params sum = {.axes = (1U << leading) - 1};
+    pith_spec all = *x;
+    all.rank += leading;
+    memcpy(all.shape, starts->shape, (size_t)leading * sizeof *all.shape);
+    memcpy(all.shape + leading, x->shape, (size_t)x->rank * sizeof *all.shape);
+    const pithp_value operands[3] = {pithp_derive_zeros(d, &all), ct, c->operands[1]};
+    const pithp_value v =
+        pithp_derive_call(d, PITHP_OP_DYNAMIC_UPDATE_SLICE, 3, operands, NULL);
+    return leading ? pithp_derive_call(d, PITHP_OP_SUM, 1, &v, &sum) : v;
 }
 
 RULE(dynamic_update_slice) {

@@ -370,6 +370,11 @@ bool pithp_derive_rule(pithp_derivation *d,
         tangents[k] = PITHP_ABSENT;
     if (rule->linear)
         return refuse_mode(d, c);
+    if (pithp_rule_passes(rule)) {
+        for (int k = 0; k < c->i->result_count; k++)
+            tangents[k] = c->tangents[rule->first_count + rule->bound_count + k];
+        return keep_row(d, c, results);
+    }
     if (refuse_bound(d, c))
         return false;
     for (int k = 0; k < rule->first_count; k++) {

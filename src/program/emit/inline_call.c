@@ -2,6 +2,7 @@
  * slices, and data movement. The order and results are those of their host loops. */
 #include "program/emit/inline.h"
 #include "program/emit/reducers.h"
+#include "program/host/boxes.h"
 #include "program/host/gather.h"
 #include "program/host/reduce.h"
 
@@ -197,16 +198,29 @@ static void add_scatter(const call_text *c) {
                            pithp_ops[combine].name, type);
 }
 
+/* The first element of a box in its array; e is the number of the box. */
+static void add_first(const call_text *c, const pithp_boxes *b) {
+    const bool wide = c->call.operands[c->i->operand_count - 1]->dtype == PITH_U64;
+    int64_t step = 1;
+    pithp_string_print(c->t, "        (void)starts;\n        const i64 first = e * %lld",
+                       (long long)b->next);
+    for (int d = b->rank - 1; d >= 0; d--) {
+        pithp_string_print(
+            c->t, " + m_start((i64)starts[e * %d + %d], %lld, %lld, %d) * %lld", b->rank,
+            d, (long long)b->whole[d], (long long)b->shape[d], wide, (long long)step);
+        step *= b->whole[d];
+    }
+    pithp_string_add(c->t, ";\n");
+}
+
 /* dynamic_slice and dynamic_update_slice */
 static void add_box(const call_text *c) {
     const bool updates = c->i->primitive == PITHP_OP_DYNAMIC_UPDATE_SLICE;
-    const int last = c->i->operand_count - 1, rank = c->x->rank;
-    const pith_spec *box = updates ? c->call.operands[1] : c->result;
-    int64_t stride[PITHP_MAX_RANK], step = 1, whole = 1;
-    for (int d = rank - 1; d >= 0; d--) {
-        stride[d] = step;
-        step *= box->shape[d];
-    }
+    const pithp_boxes b =
+        pithp_boxes_of(&c->call, updates ? c->call.operands[1] : c->result);
+    int64_t stride[PITHP_MAX_RANK], around[PITHP_MAX_RANK];
+    pithp_c_strides(b.rank, b.shape, 1, stride);
+    pithp_c_strides(b.rank, b.whole, 1, around);
     add_from(c, "x", 0);
     add_to(c);
     if (updates) {
@@ -216,26 +230,20 @@ static void add_box(const call_text *c) {
                            "            __builtin_memcpy(to, x, %zu);\n",
                            c->result->bytes);
     }
-    add_from(c, "starts", last);
-    pithp_string_add(c->t, "        (void)starts;\n        const i64 first = 0");
-    for (int d = rank - 1; d >= 0; d--) {
-        pithp_string_print(c->t, " + m_start((i64)starts[%d], %lld, %lld, %d) * %lld", d,
-                           (long long)c->x->shape[d], (long long)box->shape[d],
-                           c->call.operands[last]->dtype == PITH_U64, (long long)whole);
-        whole *= c->x->shape[d];
-    }
-    pithp_string_add(c->t, ";\n");
-    int64_t around[PITHP_MAX_RANK];
-    for (int d = rank - 1, at = 1; d >= 0; d--) {
-        around[d] = at;
-        at *= (int)c->x->shape[d];
-    }
-    pithp_inline_loops(c->t, rank, box->shape, true);
+    add_from(c, "starts", c->i->operand_count - 1);
+    pithp_string_print(c->t, "        for (i64 e = 0; e < %lld; e++) {\n",
+                       (long long)b.count);
+    add_first(c, &b);
+    pithp_inline_loops(c->t, b.rank, b.shape, true);
     pithp_string_add(c->t, updates ? "            to[first + " : "            to[");
-    pithp_inline_index(c->t, rank, updates ? around : stride);
+    pithp_inline_index(c->t, b.rank, updates ? around : stride);
+    if (!updates)
+        pithp_string_print(c->t, " + e * %lld", (long long)b.box);
     pithp_string_add(c->t, updates ? "] = box[" : "] = x[first + ");
-    pithp_inline_index(c->t, rank, updates ? stride : around);
-    pithp_string_add(c->t, "];\n");
+    pithp_inline_index(c->t, b.rank, updates ? stride : around);
+    if (updates)
+        pithp_string_print(c->t, " + e * %lld", (long long)b.box);
+    pithp_string_add(c->t, "];\n        }\n");
 }
 
 /* ---- Data movement ---- */

@@ -46,7 +46,9 @@ const void **pithp_inline_library_fill(pith_scope *s,
     if (!pithp_inline_library_fits(plan, step))
         return next;
     const pithp_host_loop *loops =
-        is_kernel(step) ? step->kernel->binding.kernel->loops : draw_of(step).loops;
+        is_kernel(step)
+            ? pithp_kernel_loops(step->kernel->binding.kernel, step->kernel->args)
+            : draw_of(step).loops;
     if (is_kernel(step))
         *next++ = step->kernel->args;
     if (!loops)
@@ -118,12 +120,15 @@ static void add_kernel(const pithp_frame *f, const pithp_step *step) {
             continue;
         add_argument(f, at, (size_t)arg->offset);
         if (at != from && from >= 0 && b->specs[k]->bytes)
-            add_copy(f, from, b->specs[k]->bytes);
+            add_copy(f, from, b->specs[k]->bytes * (size_t)pithp_kernel_times(b, k));
     }
+    if (b->masked)
+        add_argument(f, *given, offsetof(pith_kernel_frame, taken));
     add_argument(f, made, offsetof(pith_kernel_frame, report));
-    pithp_string_print(t, "        __builtin_memset(at, 0, %zu);\n", sizeof(pith_report));
+    pithp_string_print(t, "        __builtin_memset(at, 0, %zu);\n",
+                       sizeof(pith_report) * (size_t)pithp_kernel_reports(b));
     f->x->slot++;
-    add_loop(f, b->n * b->m);
+    add_loop(f, pithp_kernel_count(b));
 }
 
 static void add_draw(const pithp_frame *f, const pithp_step *step) {

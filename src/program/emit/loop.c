@@ -148,6 +148,7 @@ typedef struct control_text {
     const pithp_step *step;
     int number;
     pithp_regions regions;
+    bool is_range; /* only iterations begin..end of the function run */
 } control_text;
 
 static const pith_spec *output_spec(const pithp_plan *plan, int64_t k) {
@@ -344,10 +345,13 @@ static void add_scan(const control_text *l) {
     const pithp_operand_group xs = l->regions.groups[PITHP_SCAN_XS];
     const int n = l->number;
     begin_carries(l);
-    pithp_string_print(l->t,
-                       "        for (i64 t%d = 0; t%d < %lld; t%d++) {\n"
-                       "        const i64 row%d = %lld %s t%d;\n",
-                       n, n, (long long)params->length, n, n,
+    if (l->is_range)
+        pithp_string_print(l->t, "        for (i64 t%d = begin; t%d < end; t%d++) {\n", n,
+                           n, n);
+    else
+        pithp_string_print(l->t, "        for (i64 t%d = 0; t%d < %lld; t%d++) {\n", n, n,
+                           (long long)params->length, n);
+    pithp_string_print(l->t, "        const i64 row%d = %lld %s t%d;\n", n,
                        params->reverse ? (long long)params->length - 1 : 0LL,
                        params->reverse ? "-" : "+", n);
     const pithp_frame f = pithp_frame_open(l->x, l->step->plans[0]);
@@ -414,7 +418,8 @@ static void add_control(const control_text *l, pith_dtype index) {
 
 static control_text
 control_text_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *step) {
-    return (control_text){x, x->t, plan, step, x->frames++, pithp_regions_of(step->call)};
+    return (control_text){
+        x, x->t, plan, step, x->frames++, pithp_regions_of(step->call), false};
 }
 
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
@@ -448,7 +453,8 @@ void pithp_emit_loop(pithp_string *t, const pithp_plan *plan, const pithp_step *
                         .slot = first_slot(step),
                         .timed = timed,
                         .first_entry = step->plans[0]->first_entry};
-    const control_text l = control_text_of(&x, plan, step);
+    control_text l = control_text_of(&x, plan, step);
+    l.is_range = step->ranges > 1;
     const int results = i->operand_count, workspace = results + i->result_count;
     pithp_string_add(t, "(const void *args, i64 begin, i64 end) {\n"
                         "    char *const *const table = (char *const *)args;\n");

@@ -35,8 +35,8 @@ void pithp_loop_fill(pith_scope *s,
                      const void **table);
 
 /* Emit the functions that a loop needs; then the loop's parameters and body, to follow
- * its name: (const void *args, i64 begin, i64 end) { ... } The function ignores begin and
- * end. */
+ * its name: (const void *args, i64 begin, i64 end) { ... } It runs the iterations
+ * begin..end if the step has several ranges, else all. */
 void pithp_emit_loop_functions(pithp_string *t,
                                pithp_emitted_ops *ops,
                                const pithp_step *step);

@@ -15,10 +15,7 @@ static size_t most(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* Control flow records the addresses of its carries. Then come the inputs and outputs of
- * one of its programs and the addresses that the program records, or the table of the
- * compiled loop. */
-static size_t control_pointers(const pithp_executable *x, const pithp_step *step) {
+size_t pithp_range_pointers(const pithp_executable *x, const pithp_step *step) {
     size_t inside = 0;
     for (int k = 0; k < step->call->program_count; k++) {
         const pithp_program *p = step->plans[k]->program;
@@ -27,7 +24,13 @@ static size_t control_pointers(const pithp_executable *x, const pithp_step *step
     }
     if (pithp_loop_fits(x->plan, step))
         inside = most(inside, (size_t)pithp_loop_addresses(step));
-    return inside + (size_t)pithp_carries_of(step->call).count;
+    return inside;
+}
+
+/* Control flow records the addresses of its carries, and those of each range. */
+static size_t control_pointers(const pithp_executable *x, const pithp_step *step) {
+    return (size_t)step->ranges * pithp_range_pointers(x, step) +
+           (size_t)pithp_carries_of(step->call).count;
 }
 
 /* ---- Making ---- */

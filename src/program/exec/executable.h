@@ -26,6 +26,11 @@ typedef struct pithp_executable {
 pithp_executable *pithp_executable_make(pith_scope *s, pithp_program *p, bool fuse);
 void pithp_executable_free(pithp_executable *x); /* NULL does nothing */
 
+/* Addresses that a range of iterations of a step of control flow records: the inputs and
+ * outputs of one of its programs and the addresses that the program records, or the table
+ * of the compiled loop. */
+size_t pithp_range_pointers(const pithp_executable *x, const pithp_step *step);
+
 /* pithp_plan_reuse for all plans that may run. */
 void pithp_executable_reuse(pith_scope *s,
                             pithp_executable *x,

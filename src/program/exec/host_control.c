@@ -206,23 +206,24 @@ static pithp_host_loop loop_of(const frame *f) {
 }
 
 /* Call the code of a loop; if the run is timed, credit the time of its steps. */
-static void run_loop(const frame *f, pithp_host_loop loop) {
+static void run_loop(const frame *f, pithp_host_loop loop, int64_t begin, int64_t end) {
     static const pithp_loop_calls calls = {.step = pithp_step_call, .ticks = pithp_ticks};
     const pithp_exec *r = f->outer;
     pithp_tally tally;
     if (PITHP_LIKELY(!r->watch)) {
         pithp_loop_fill(r->s, f->step, &calls, NULL, f->pointers);
-        loop(f->pointers, 0, 1);
+        loop(f->pointers, begin, end);
         return;
     }
     pithp_loop_fill(r->s, f->step, &calls, &tally, f->pointers);
     pithp_tally_begin(&tally);
-    loop(f->pointers, 0, 1);
+    loop(f->pointers, begin, end);
     pithp_tally_end(&tally, r->watch, f->step);
 }
 
-/* Run all iterations in one call. */
-static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
+/* Run all iterations, or those of a range, in one call. */
+static pith_status
+run_compiled(const frame *f, pithp_host_loop loop, int64_t begin, int64_t end) {
     const pithp_instruction *i = f->step->call;
     const void **at = f->pointers;
     for (int k = 0; k < i->operand_count; k++)
@@ -230,7 +231,7 @@ static pith_status run_compiled(const frame *f, pithp_host_loop loop) {
     for (int k = 0; k < i->result_count; k++)
         *at++ = result_at(f, k);
     *at = f->workspace;
-    run_loop(f, loop);
+    run_loop(f, loop, begin, end);
     if (f->outer->s->error.code != PITH_OK)
         return f->outer->s->error.code;
     for (int k = 0; k < i->result_count; k++) {
@@ -259,7 +260,7 @@ static pith_status run_while(const frame *f) {
     bool continues = true;
     const pithp_host_loop loop = loop_of(f);
     if (loop)
-        return run_compiled(f, loop);
+        return run_compiled(f, loop, 0, 1);
     pith_status rc = begin_carries(f);
     if (rc == PITH_OK)
         rc = evaluate_condition(f, &continues);
@@ -277,19 +278,19 @@ static pith_status run_while(const frame *f) {
     return rc == PITH_OK ? finish(f) : rc;
 }
 
-static pith_status run_scan(const frame *f) {
+static pith_status
+run_iterations(const frame *f, pithp_host_loop loop, int64_t begin, int64_t end) {
     const pithp_instruction *i = f->step->call;
     const pithp_loop_params *l = i->params;
     const pithp_operand_group xs = f->regions.groups[PITHP_SCAN_XS];
     const int carries = f->regions.carries.count;
-    const pithp_host_loop loop = loop_of(f);
     if (loop)
-        return run_compiled(f, loop);
+        return run_compiled(f, loop, begin, end);
     pithp_exec r = program_of(f, 0);
     const pithp_program *p = r.plan->program;
     pith_status rc = begin_carries(f);
     pass_constants(f, 0);
-    for (int64_t t = 0; t < l->length && rc == PITH_OK; t++) {
+    for (int64_t t = begin; t < end && rc == PITH_OK; t++) {
         const size_t at = (size_t)(l->reverse ? l->length - 1 - t : t);
         pass_carries(f, 0);
         for (int k = xs.first; k < xs.first + xs.count; k++) /* operands are inputs */
@@ -306,6 +307,61 @@ static pith_status run_scan(const frame *f) {
             rc = advance(f, &r);
     }
     return rc == PITH_OK ? finish(f) : rc;
+}
+
+/* ---- Ranges of iterations, on threads ---- */
+
+typedef struct ranges {
+    const frame *f;
+    pithp_host_loop loop; /* or NULL */
+    size_t pointers;      /* of a range */
+    pith_scope **scopes;  /* of each range: errors of one are not those of another */
+} ranges;
+
+/* Run the ranges begin..end of a loop: a host loop over ranges. */
+static void run_ranges(const void *args, int64_t begin, int64_t end) {
+    const ranges *all = args;
+    const frame *whole = all->f;
+    const int64_t length = ((const pithp_loop_params *)whole->step->call->params)->length,
+                  count = whole->step->ranges;
+    for (int64_t k = begin; k < end; k++) {
+        pithp_exec outer = *whole->outer;
+        frame f = *whole;
+        outer.s = all->scopes[k];
+        f.outer = &outer;
+        f.workspace += (size_t)k * f.step->programs_bytes;
+        f.pointers += (size_t)k * all->pointers;
+        run_iterations(&f, all->loop, length * k / count, length * (k + 1) / count);
+    }
+}
+
+/* The first error of a range becomes that of the scope. */
+static pith_status share_iterations(const frame *f) {
+    static const pithp_host_loop loops[PITHP_ISA_COUNT] = {run_ranges};
+    pith_scope *s = f->outer->s, *scopes[PITHP_RANGES];
+    const ranges all = {f, loop_of(f), pithp_range_pointers(f->outer->x, f->step),
+                        scopes};
+    const pithp_launch launch = {.name = "scan",
+                                 .loops = loops,
+                                 .args = &all,
+                                 .args_bytes = sizeof all,
+                                 .count = f->step->ranges,
+                                 .grain = 1};
+    int opened = 0;
+    while (opened < f->step->ranges && (scopes[opened] = pith_scope_open_in(s)))
+        opened++;
+    if (opened == f->step->ranges && s->error.code == PITH_OK)
+        pithp_launch_run(s, &launch);
+    for (int k = 0; k < opened; k++)
+        pith_scope_close(scopes[k]);
+    return s->error.code;
+}
+
+static pith_status run_scan(const frame *f) {
+    const int64_t length = ((const pithp_loop_params *)f->step->call->params)->length;
+    return f->step->ranges > 1 && !f->outer->watch
+               ? share_iterations(f)
+               : run_iterations(f, loop_of(f), 0, length);
 }
 
 pith_status pithp_run_control(const pithp_exec *r, const pithp_step *step) {

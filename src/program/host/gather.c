@@ -182,14 +182,25 @@ static void explain(const void *args, int64_t begin, int64_t end) {
 }
 static const pithp_host_loop explain_loops[PITHP_ISA_COUNT] = {explain};
 
-/* Bits of a note; `repeats` is above them. */
-enum { NOTE_UNSIGNED = 1, NOTE_AXIS = 1, NOTE_REPEATS = 5 };
+/* Bits of a note: flags and the axis, then `repeats`, which the positions of an entry
+ * share the rest with. Both fit, or the entry is left out. */
+enum {
+    NOTE_UNSIGNED = 1,
+    NOTE_ENTRIES = 2,
+    NOTE_AXIS = 2,
+    NOTE_REPEATS = 6,
+    NOTE_ENTRY = 32
+};
 _Static_assert(PITHP_MAX_RANK <= 1 << (NOTE_REPEATS - NOTE_AXIS),
                "notes hold every axis");
 
 uint64_t pithp_index_note(const pithp_index_params *p, pith_dtype dtype, int k) {
-    return p->repeats << NOTE_REPEATS | (uint64_t)pithp_index_axis(p, k) << NOTE_AXIS |
-           (dtype == PITH_U64 ? NOTE_UNSIGNED : 0);
+    const uint64_t note = p->repeats << NOTE_REPEATS |
+                          (uint64_t)pithp_index_axis(p, k) << NOTE_AXIS |
+                          (dtype == PITH_U64 ? NOTE_UNSIGNED : 0);
+    return p->entry && p->entry <= UINT32_MAX && !(note >> NOTE_ENTRY)
+               ? note | p->entry << NOTE_ENTRY | NOTE_ENTRIES
+               : note;
 }
 
 void pithp_index_describe(const void *subject,
@@ -197,19 +208,25 @@ void pithp_index_describe(const void *subject,
                           const char *site,
                           pithp_error *e) {
     const char *function = subject, *end = strchrnul(function, '\n');
-    const int axis =
-        (int)(report->what >> NOTE_AXIS) & ((1 << (NOTE_REPEATS - NOTE_AXIS)) - 1);
-    const uint64_t repeats = report->what >> NOTE_REPEATS;
-    char value[24];
-    if (report->what & NOTE_UNSIGNED)
+    const uint64_t entries = report->what & NOTE_ENTRIES ? report->what >> NOTE_ENTRY : 0,
+                   note = entries ? (uint32_t)report->what : report->what,
+                   repeats = note >> NOTE_REPEATS;
+    const int axis = (int)(note >> NOTE_AXIS) & ((1 << (NOTE_REPEATS - NOTE_AXIS)) - 1);
+    uint64_t position = ~report->first;
+    char value[24], entry[40] = "";
+    if (note & NOTE_UNSIGNED)
         snprintf(value, sizeof value, "%" PRIu64, report->need);
     else
         snprintf(value, sizeof value, "%" PRId64, (int64_t)report->need);
+    if (entries) {
+        snprintf(entry, sizeof entry, " of entry %" PRIu64, position / entries);
+        position %= entries;
+    }
     pithp_error_set(e, PITH_E_INDEX, *end ? end + 1 : NULL, site,
                     "%.*s: index %s at position %" PRIu64
-                    " is out of range for axis %d with extent %" PRIu64,
+                    "%s is out of range for axis %d with extent %" PRIu64,
                     (int)(end - function), function, value,
-                    ~report->first / (repeats ? repeats : 1), axis, report->have);
+                    position / (repeats ? repeats : 1), entry, axis, report->have);
 }
 
 /* ---- Single elements ---- */

@@ -1,5 +1,6 @@
 /* search_sorted: branch-free binary search for the number of elements before each value.
  */
+#include "program/host/search.h"
 #include "program/host/vector/vector.h"
 #include "program/op/rules.h"
 
@@ -7,17 +8,21 @@ typedef struct search_args {
     const void *sorted, *values;
     int64_t *to;
     int64_t n;
+    int64_t each; /* adjacent values that search one sorted array */
 } search_args;
 
 pith_status
 pithp_infer_search(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     const pith_spec *sorted = call->operands[0], *values = call->operands[1];
     char first[PITHP_SPEC_TEXT_BYTES], second[PITHP_SPEC_TEXT_BYTES];
-    if (sorted->rank != 1 || sorted->dtype != values->dtype)
+    bool fits = sorted->rank >= 1 && sorted->rank - 1 <= values->rank;
+    for (int d = 0; fits && d < sorted->rank - 1; d++)
+        fits = sorted->shape[d] == values->shape[d];
+    if (!fits || sorted->dtype != values->dtype)
         return pithp_refuse(
-            call, refusal, sorted->rank == 1 ? PITH_E_DTYPE : PITH_E_SHAPE,
-            "expected a sorted array of rank 1 and values of its dtype, "
-            "got %s and %s",
+            call, refusal, fits ? PITH_E_DTYPE : PITH_E_SHAPE,
+            "expected a sorted array of rank 1, or one for each index of leading axes of "
+            "the values, and values of its dtype, got %s and %s",
             pithp_spec_print(sorted, first), pithp_spec_print(values, second));
     return pithp_spec_fill(call, refusal, result, PITH_I64, values->rank, values->shape);
 }
@@ -31,8 +36,13 @@ PITHP_NO_TEMPORARY(search)
 #define SEARCH(name, dt, BEFORE)                                                         \
     static void name##_##dt(const void *args, int64_t begin, int64_t end) {              \
         const search_args *s = args;                                                     \
-        const dt *x = s->sorted;                                                         \
-        for (int64_t i = begin; i < end; i++) {                                          \
+        const dt *x = (const dt *)s->sorted + begin / s->each * s->n;                    \
+        for (int64_t i = begin, rest = s->each - begin % s->each; i < end;               \
+             i++, rest--) {                                                              \
+            if (rest == 0) {                                                             \
+                rest = s->each;                                                          \
+                x += s->n;                                                               \
+            }                                                                            \
             const T_##dt value = LOAD_##dt(((const dt *)s->values)[i]);                  \
             int64_t base = 0, length = s->n;                                             \
             while (length > 0) {                                                         \
@@ -86,7 +96,8 @@ pith_status pithp_lower_search(const pithp_call *call,
     const search_args a = {.sorted = memory->operands[0],
                            .values = memory->operands[1],
                            .to = memory->result,
-                           .n = call->operands[0]->count};
+                           .n = pithp_search_length(call),
+                           .each = pithp_search_each(call)};
     return pithp_launch_loops(sink, "search_sorted",
                               loops[p->right][call->operands[0]->dtype], &a, sizeof a,
                               result->count, 512);

@@ -98,6 +98,9 @@ typedef struct pithp_loop_params {
     int32_t constants, carries;
     int32_t unroll;     /* unroll factor: a hint */
     bool reverse;       /* i = length - 1, ... 0 */
+    bool sequential;    /* of length 1: a batch of it is a loop over the entries. A mark,
+                           which its derivations have too */
+    bool concurrent;    /* iterations may run at the same time, if there are no carries */
     int64_t kept_bytes; /* most bytes that a derivation keeps for its backward half; 0: no
                            limit */
 } pithp_loop_params;
@@ -106,11 +109,17 @@ typedef struct pithp_loop_params {
  * passed. Interpreters run them ---- */
 
 /* kernel(arrays...): operands are its array arguments in order; results are the outs and
- * inouts in order, and the report. */
+ * inouts in order, and the report. In a batch, operands that `mapped` names and all
+ * results have the axis of the entries in front, the report too: u64[entries, 4]. The
+ * last operand of a masked batch, bool [entries], marks the entries that run: results of
+ * the others are undefined, and their reports are 0. */
 typedef struct pithp_kernel_params {
     const pith_kernel_variant *kernel;
     uint64_t values[PITH_KERNEL_MAX_ARGS]; /* bits of the other arguments, each a double
                                               or an int64_t */
+    bool batched, masked;
+    int64_t entries; /* of a batch */
+    uint64_t mapped; /* bit i: argument i is an array with the axis; inouts always */
 } pithp_kernel_params;
 
 /* A derivative that a user gives. Its functions are recorded by src/trace/derive when a
@@ -133,10 +142,19 @@ typedef struct pithp_rule {
                                     bool reverse,
                                     const bool *zeros,
                                     struct pithp_rule **linear);
+    /* Record the rule of a batch: bound, primals -> results, all of which are batched.
+     * batched: of the primals, then of the bound operands; set for those that the program
+     * takes with a batch axis. NULL: none, the function itself is batched. NULL as result
+     * sets the error. */
+    struct pithp_program *(*batch)(struct pithp_rule *rule,
+                                   pith_scope *s,
+                                   int64_t size,
+                                   bool *batched);
     /* Refuse a tangent of a bound operand: sets the error. */
     void (*refuse)(const struct pithp_rule *rule, pith_scope *s, const char *site, int k);
     const char *name;          /* of the function that has the rule */
-    bool forward, reverse;     /* the modes that it has */
+    bool forward, reverse;     /* the modes that it has; without one tangents reach the
+                                  results as they are */
     bool linear;               /* tangents of results, to be transposed */
     int32_t first_count;       /* the first operands: primals, or if linear residuals; */
     int32_t bound_count;       /* then those of bound trees; */
@@ -149,6 +167,12 @@ typedef struct pithp_rule {
 typedef struct pithp_rule_params {
     pithp_rule *rule;
 } pithp_rule_params;
+
+/* Whether it has no rule for derivatives: the tangents of its results are those of the
+ * operands that these are. */
+static inline bool pithp_rule_passes(const pithp_rule *rule) {
+    return !rule->linear && !rule->forward && !rule->reverse;
+}
 
 static inline void pithp_rule_release(pithp_rule *rule) { /* NULL does nothing */
     if (rule && atomic_fetch_sub_explicit(&rule->refs, 1, memory_order_acq_rel) == 1)

@@ -4,12 +4,31 @@
 
 #include "program/op/rules.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-static pith_status
-report_spec(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
-    const int64_t words = sizeof(pith_report) / sizeof(uint64_t);
-    return pithp_spec_fill(call, refusal, result, PITH_U64, 1, &words);
+/* The spec of a result; in a batch of kernels with the axis of the entries. */
+static pith_status result_spec(const pithp_call *call,
+                               const pithp_kernel_binding *batch,
+                               pith_spec *result,
+                               pithp_refusal *refusal,
+                               const pith_spec *entry) {
+    int64_t shape[PITHP_MAX_RANK + 1];
+    const int more = batch && batch->batched;
+    if (more)
+        shape[0] = batch->entries;
+    memcpy(shape + more, entry->shape, (size_t)entry->rank * sizeof *shape);
+    return pithp_spec_fill(call, refusal, result, entry->dtype, entry->rank + more,
+                           shape);
+}
+
+static pith_status report_spec(const pithp_call *call,
+                               const pithp_kernel_binding *batch,
+                               pith_spec *result,
+                               pithp_refusal *refusal) {
+    const pith_spec words = {
+        .dtype = PITH_U64, .rank = 1, .shape = {sizeof(pith_report) / sizeof(uint64_t)}};
+    return result_spec(call, batch, result, refusal, &words);
 }
 
 /* ---- kernel ---- */
@@ -40,6 +59,33 @@ int pithp_count_kernel(const pithp_call *call) {
     return count;
 }
 
+/* The batch of a call. */
+static void take_batch(pithp_kernel_binding *b, const pithp_kernel_params *params) {
+    b->batched = params->batched;
+    b->masked = params->masked;
+    b->entries = params->entries;
+    b->mapped = (uint32_t)params->mapped;
+    for (int i = 0; b->batched && i < b->kernel->arg_count; i++)
+        if (pithp_kernel_is_made(b->kernel->args[i].role))
+            b->mapped |= 1u << i;
+}
+
+/* Replace the spec of a mapped operand by an entry's. */
+static pith_status take_entry(pithp_kernel_binding *b, int argument, pithp_error *e) {
+    const pith_spec *array = b->specs[argument];
+    char text[PITHP_SPEC_TEXT_BYTES];
+    if (!array || !(b->mapped >> argument & 1))
+        return PITH_OK;
+    b->specs[argument] = &b->made[argument];
+    if (pithp_kernel_entry(array, b->entries, &b->made[argument]))
+        return PITH_OK;
+    pithp_error_set(e, PITH_E_SHAPE, NULL, NULL,
+                    "%s: %s: expected %" PRId64 " entries along axis 0, got %s",
+                    b->kernel->name, b->kernel->args[argument].name, b->entries,
+                    pithp_spec_print(array, text));
+    return PITH_E_SHAPE;
+}
+
 pith_status
 pithp_kernel_call_bind(const pithp_call *call, pithp_kernel_call *k, pithp_error *e) {
     const pithp_kernel_params *params = call->params;
@@ -47,13 +93,17 @@ pithp_kernel_call_bind(const pithp_call *call, pithp_kernel_call *k, pithp_error
     int given = 0;
     k->binding.kernel = variant;
     k->binding.operands = k->operands;
+    take_batch(&k->binding, params);
     for (int i = 0; i < variant->arg_count; i++) {
         const bool takes = pithp_kernel_is_given(variant->args[i].role);
         k->operands[i] = operand_of(&variant->args[i], params->values[i]);
         k->binding.specs[i] =
             takes && given < call->operand_count ? call->operands[given] : NULL;
         given += takes;
+        if (takes && take_entry(&k->binding, i, e) != PITH_OK)
+            return e->code;
     }
+    given += params->masked;
     if (given == call->operand_count)
         return pithp_kernel_bind(&k->binding, e);
     pithp_error_set(e, PITH_E_ARG, NULL, NULL, "%s: expected %d arrays, got %d",
@@ -72,10 +122,9 @@ pithp_infer_kernel(const pithp_call *call, pith_spec *results, pithp_refusal *re
     for (int i = 0; i < variant->arg_count && rc == PITH_OK; i++) {
         const pith_spec *spec = k.binding.specs[i];
         if (pithp_kernel_is_made(variant->args[i].role))
-            rc = pithp_spec_fill(call, refusal, results++, spec->dtype, spec->rank,
-                                 spec->shape);
+            rc = result_spec(call, &k.binding, results++, refusal, spec);
     }
-    return rc == PITH_OK ? report_spec(call, results, refusal) : rc;
+    return rc == PITH_OK ? report_spec(call, &k.binding, results, refusal) : rc;
 }
 
 /* ---- checked ---- */
@@ -89,5 +138,5 @@ pith_status
 pithp_infer_checked(const pithp_call *call, pith_spec *results, pithp_refusal *refusal) {
     const pithp_call inner = pithp_checked_call(call);
     const pith_status rc = pithp_infer(&inner, results, refusal);
-    return rc == PITH_OK ? report_spec(call, results + 1, refusal) : rc;
+    return rc == PITH_OK ? report_spec(call, NULL, results + 1, refusal) : rc;
 }

@@ -82,7 +82,8 @@ FIELDS(index,
        FIELD(index, sorted, BOOL, ONE),
        FIELD(index, unordered, BOOL, ONE),
        FIELD(index, axes, BITS, ONE),
-       FIELD(index, repeats, BITS, ONE))
+       FIELD(index, repeats, BITS, ONE),
+       FIELD(index, entry, BITS, ONE))
 FIELDS(dynamic, FIELD(dynamic, shape, EXTENTS, OPERAND_RANK))
 FIELDS(reduce, FIELD(reduce, axes, AXES, ONE))
 FIELDS(scan, FIELD(scan, axis, I32, ONE), FIELD(scan, reverse, BOOL, ONE))
@@ -115,11 +116,17 @@ FIELDS(loop,
        FIELD(loop, carries, I32, ONE),
        FIELD(loop, unroll, I32, ONE),
        FIELD(loop, reverse, BOOL, ONE),
+       FIELD(loop, sequential, BOOL, ONE),
+       FIELD(loop, concurrent, BOOL, ONE),
        FIELD(loop, kept_bytes, EXTENTS, ONE))
 
 FIELDS(kernel,
        FIELD(kernel, kernel, KERNEL, ONE),
-       FIELD(kernel, values, BITS, KERNEL_ARGS))
+       FIELD(kernel, values, BITS, KERNEL_ARGS),
+       FIELD(kernel, batched, BOOL, ONE),
+       FIELD(kernel, masked, BOOL, ONE),
+       FIELD(kernel, entries, EXTENTS, ONE),
+       FIELD(kernel, mapped, BITS, ONE))
 FIELDS(checked,
        FIELD(checked, primitive, PRIMITIVE, ONE),
        FIELD(checked, index.axis, I32, ONE),
@@ -130,7 +137,8 @@ FIELDS(checked,
        FIELD(checked, index.sorted, BOOL, ONE),
        FIELD(checked, index.unordered, BOOL, ONE),
        FIELD(checked, index.axes, BITS, ONE),
-       FIELD(checked, index.repeats, BITS, ONE))
+       FIELD(checked, index.repeats, BITS, ONE),
+       FIELD(checked, index.entry, BITS, ONE))
 FIELDS(rule, FIELD(rule, rule, RULE, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
 FIELDS(expose, FIELD(expose, exposed, EXPOSED, ONE))

@@ -101,6 +101,7 @@ typedef struct pithp_index_params {
     /* For messages, if the caller's array or indices were rearranged: */
     uint64_t axes;    /* byte k: 1 + the caller's axis of index array k; 0: axis + k */
     uint64_t repeats; /* adjacent positions that belong to one of the caller's; 0: 1 */
+    uint64_t entry;   /* positions of an entry of a batch; 0: there is no batch */
 } pithp_index_params;
 
 /* The caller's axis that index array k selects along. */
@@ -111,7 +112,9 @@ static inline int pithp_index_axis(const pithp_index_params *p, int k) {
 /* dynamic_slice(x, starts): a box of extents `shape` of x from starts [rank]. Negative
  * starts count from the end once; then starts are clamped so that the box fits.
  * dynamic_update_slice(x, update, starts): x with the update as that box; no parameters.
- */
+ *
+ * Starts [..., rank] are those of one box for each index of their leading axes, which x
+ * and the box have in front too; a sliced x without them is one for all. */
 typedef struct pithp_dynamic_params {
     int64_t shape[PITHP_MAX_RANK];
 } pithp_dynamic_params;
@@ -142,8 +145,9 @@ typedef struct pithp_sort_params {
     bool descending;
 } pithp_sort_params;
 
-/* search_sorted(sorted [n], values): number of elements less than each value (right: not
- * greater), as i64. NaN equals NaN and is greatest. */
+/* search_sorted(sorted [..., n], values [..., ...]): number of elements less than each
+ * value (right: not greater), as i64. NaN equals NaN and is greatest. Each index of the
+ * leading axes has a sorted array of its own. */
 typedef struct pithp_search_params {
     bool right;
 } pithp_search_params;

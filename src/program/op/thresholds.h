@@ -79,6 +79,16 @@ enum {
     PITHP_DONATE_LOOKED_AT = 64,
 };
 
+/* ---- Batches on the host ---- */
+
+enum {
+    /* Elements of the largest value of an entry from which on entries run one by one, and
+     * of that of a block of smaller ones. Estimates: the values of a block stay in the
+     * second cache, and calls of steps take a small part of the time. */
+    PITHP_BLOCK_ALONE = 1024,
+    PITHP_BLOCK_ELEMENTS = 8192,
+};
+
 /* ---- Planning: input fusion and row-wise fusion ---- */
 
 enum {
@@ -167,6 +177,11 @@ enum {
     /* Minimum elements of a fused step with many instructions; PITHP_GRAIN is divided by
      * their number. Estimate. */
     PITHP_FUSED_LEAST_GRAIN = 512,
+    /* Minimum elementwise operations of a loop whose iterations threads share. Estimate:
+     * waking a thread takes as long as 2^14 of them. */
+    PITHP_RANGE_LEAST_WORK = 1 << 15,
+    /* Ranges of such a loop, at most. */
+    PITHP_RANGES = 64,
     /* Elements moved by launches of many small copies or gathers. Estimate. */
     PITHP_COPY_MANY_GRAIN = 16384,
     PITHP_GATHER_MANY_GRAIN = 16384,

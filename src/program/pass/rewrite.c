@@ -227,7 +227,8 @@ static const pithp_program *known_branch(const pithp_rebuild *r,
     return i->programs[at <= 0 ? 0 : at >= last ? last : (int)at];
 }
 
-/* Inline the branch in place of the cond; its values may exist already. */
+/* Inline the branch of a cond, or the body of a loop of one iteration, in place of the
+ * instruction; its values may exist already. */
 static bool take_branch(pithp_rebuild *r,
                         const pithp_instruction *i,
                         const pithp_program *branch,
@@ -254,6 +255,50 @@ static bool take_branch(pithp_rebuild *r,
     for (int k = 0; k < i->result_count; k++)
         r->names[i->result + k] = inner.names[branch->outputs[k]];
     return true;
+}
+
+/* Whether a scan is a mark that the pass removes. */
+static bool is_marked_once(const pithp_rebuild *r, const pithp_instruction *i) {
+    const pithp_loop_params *l = i->primitive == PITHP_OP_SCAN ? i->params : NULL;
+    return l && l->sequential && l->length == 1 && (r->passes & PITHP_PASS_MARKS);
+}
+
+static pithp_value
+reshape(pithp_rebuild *r, pithp_value v, const pith_spec *like, const char *site) {
+    pithp_reshape_params shape = {.rank = like->rank};
+    memcpy(shape.shape, like->shape, sizeof shape.shape);
+    pithp_proposal c = {.primitive = PITHP_OP_RESHAPE,
+                        .count = 1,
+                        .operands = &v,
+                        .params = &shape,
+                        .spec = like};
+    return v < 0 ? -1 : place(r, &c, site);
+}
+
+/* The only iteration of a scan in place of it. */
+static bool
+take_once(pithp_rebuild *r, const pithp_instruction *i, const pithp_value *operands) {
+    const pithp_regions of = pithp_regions_of(i);
+    const pithp_program *body = i->programs[0];
+    const size_t bytes = ((size_t)i->operand_count + 1) * sizeof(pithp_value);
+    pithp_value *inputs = pithp_scope_allocate(r->s, bytes);
+    bool fine = inputs;
+    for (int k = 0; k < i->operand_count && fine; k++) {
+        const bool row = k >= of.groups[PITHP_SCAN_XS].first;
+        inputs[k] = operands[k];
+        if (row)
+            inputs[k] =
+                reshape(r, operands[k], pithp_value_spec(body, body->inputs[k]), i->site);
+        fine = inputs[k] >= 0;
+    }
+    fine = fine && take_branch(r, i, body, inputs);
+    for (int k = of.carries.count; k < i->result_count && fine; k++) {
+        pithp_value *y = &r->names[i->result + k];
+        if (r->wanted[i->result + k])
+            fine = (*y = reshape(r, *y, pithp_value_spec(r->from, i->result + k),
+                                 i->site)) >= 0;
+    }
+    return fine;
 }
 
 /* Names its results. */
@@ -288,6 +333,8 @@ static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
         for (int k = 0; k < i->result_count; k++)
             r->names[i->result + k] = last[k];
         taken = true;
+    } else if (is_marked_once(r, i) && !r->shallow) {
+        taken = take_once(r, i, operands);
     } else if (i->program_count && !r->shallow) {
         taken = pithp_rebuild_control(r, i, operands);
     } else {
@@ -339,9 +386,13 @@ bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *va
 /* Number of values of a program and of those that may be inlined. */
 static uint64_t count_values(const pithp_program *p) {
     uint64_t count = (uint64_t)p->value_count;
-    for (int64_t k = 0; k < p->instruction_count; k++)
-        for (int b = 0; b < p->instructions[k].program_count; b++)
-            count += count_values(p->instructions[k].programs[b]);
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (i->program_count) /* and reshapes around the body of a scan */
+            count += (uint64_t)i->operand_count + (uint64_t)i->result_count;
+        for (int b = 0; b < i->program_count; b++)
+            count += count_values(i->programs[b]);
+    }
     return count;
 }
 

@@ -38,6 +38,19 @@ static bool make_plans(pithp_planning *g, pithp_step *step) {
     return true;
 }
 
+/* Ranges of iterations that threads of the host run at the same time. */
+static int32_t ranges_of(const pithp_planning *g, const pithp_instruction *i) {
+    const pithp_device *d = pithp_scope_device(g->s);
+    if (i->primitive != PITHP_OP_SCAN || g->plan->scheduled || !g->plan->runs_fused)
+        return 1;
+    const pithp_loop_params *l = i->params;
+    if (!l->concurrent || l->carries || !d->immediate || pithp_has_effects(i) ||
+        pithp_program_operations(i->programs[0]) < PITHP_RANGE_LEAST_WORK / l->length)
+        return 1;
+    const int64_t most = l->length < d->threads ? l->length : d->threads;
+    return most < PITHP_RANGES ? (int32_t)most : PITHP_RANGES;
+}
+
 /* The workspace is that of the programs (one of them runs at a time), then the flag of a
  * condition, then the second buffers of carries. */
 static bool measure(pithp_planning *g, pithp_step *step) {
@@ -58,7 +71,8 @@ static bool measure(pithp_planning *g, pithp_step *step) {
                        pithp_ops[i->primitive].name);
             return false;
         }
-    step->temporary_bytes = pithp_spare_offset(step, c.count);
+    step->ranges = ranges_of(g, i);
+    step->temporary_bytes = (size_t)step->ranges * pithp_spare_offset(step, c.count);
     return true;
 }
 

@@ -5,15 +5,24 @@
 
 /* For compiled loops, which call the kernel themselves. */
 static void pack(pithp_kernel_call *k) {
-    void *const nowhere[PITH_KERNEL_MAX_ARGS] = {0};
+    void *const nowhere[PITH_KERNEL_MAX_ARGS + 1] = {0};
     const pith_kernel_variant *kernel = k->binding.kernel;
     pithp_launch launch;
     pithp_error e;
     k->is_small =
         pithp_kernel_pack(&k->binding, nowhere, NULL, k->args, &launch, &e) == PITH_OK &&
-        launch.count <= launch.grain;
+        launch.count <= launch.grain && pithp_kernel_reports(&k->binding);
     for (int i = 0; i < kernel->arg_count; i++)
         k->is_small &= !kernel->args[i].filled;
+}
+
+/* The complete spec of an output; in a batch an entry's. */
+static const pith_spec *
+made_spec(pithp_kernel_binding *b, int argument, const pith_spec *spec) {
+    if (!b->batched)
+        return spec;
+    pithp_kernel_entry(spec, b->entries, &b->made[argument]);
+    return &b->made[argument];
 }
 
 /* Outs get complete specs. */
@@ -29,7 +38,7 @@ static bool bind(pithp_planning *g, pithp_step *step) {
     }
     for (int i = 0; i < k->binding.kernel->arg_count; i++)
         if (pithp_kernel_is_made(k->binding.kernel->args[i].role))
-            k->binding.specs[i] = g->p->values[result++].spec;
+            k->binding.specs[i] = made_spec(&k->binding, i, g->p->values[result++].spec);
     pack(k);
     return true;
 }

@@ -223,6 +223,8 @@ typedef struct pithp_step {
             int64_t
                 first_program; /* index of the first one among the programs of the plan */
             size_t programs_bytes; /* bytes of their workspace in `temporary` */
+            int32_t ranges; /* of iterations, each with such a workspace, for threads; 1:
+                               iterations run one after the other */
         };
     };
 } pithp_step;

@@ -265,7 +265,8 @@ M_FN i32 M_NAME(m_signbit, f64)(f64 a) {
     }                                                                                    \
     M_FN F M_NAME(m_clip, F)(F a, F b, F c) {                                            \
         const F low = M_MAX_REAL(a, b);                                                  \
-        return (low < c) | (low != low) ? low : c;                                       \
+        /* not low != low: gcc moves it into a choice that it does not vectorise */      \
+        return (low < c) | (a != a) | (b != b) ? low : c;                                \
     }                                                                                    \
     M_FN F M_NAME(m_nextafter, F)(F a, F b, i32 half) {                                  \
         return (a != a) | (b != b) ? a + b : a == b ? b : m_step_##F(a, b, half);        \

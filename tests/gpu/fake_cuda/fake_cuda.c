@@ -5,6 +5,7 @@
 #include "fake_kernels.h"
 #include "fake_queue.h"
 #include "gpu/cuda/fill.h"
+#include "gpu/kernel/kernel_internal.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -98,9 +99,12 @@ const fake_kernel *fake_cuda_kernel(const char *call, const void *handle) {
 
 void fake_cuda_run(const fake_kernel *kernel, const void *args, int64_t threads) {
     const pith_kernel_frame *frame = args;
-    const int64_t all = kernel->is_user ? frame->n * frame->m : threads;
+    const int64_t entries = kernel->is_user && frame->entries ? frame->entries : 1;
+    const int64_t all = kernel->is_user ? frame->n * frame->m * entries : threads;
     fake_cuda.launches++;
-    kernel->loop(args, 0, all < threads ? all : threads);
+    (kernel->is_user && frame->entries
+         ? pithp_kernel_loops(frame->kernel, args)[0]
+         : kernel->loop)(args, 0, all < threads ? all : threads);
 }
 
 fake_launch fake_cuda_launch_of(const char *call_name,

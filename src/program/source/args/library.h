@@ -113,7 +113,8 @@ typedef struct pithp_cuda_sort_args {
 typedef struct pithp_cuda_search_args {
     const void *sorted, *values;
     int64_t *to;
-    int64_t count, sorted_count;
+    int64_t count, sorted_count; /* of a sorted array */
+    int64_t each;                /* adjacent values that search one sorted array */
     int32_t dtype;
     int32_t right; /* count elements equal to the value, too */
 } pithp_cuda_search_args;
@@ -221,12 +222,14 @@ typedef struct pithp_cuda_gather_many_args {
     int32_t no_negative;
 } pithp_cuda_gather_many_args;
 
-/* A box of an array, row by row in C order, copied to or from a position in the array. */
+/* Boxes of arrays, row by row in C order, copied to or from positions in their arrays. */
 typedef struct pithp_cuda_box_args {
     char *to;
     const char *from;
-    const void *starts; /* [rank] */
-    int64_t count;      /* elements of the box */
+    const void *starts; /* [boxes, rank] */
+    int64_t count;      /* elements of all boxes */
+    int64_t box, next;  /* elements of a box, and from its array to the next; 0: one array
+                           for all */
     int32_t size, rank, index_dtype;
     int32_t update; /* `from` is the box */
     int64_t shape[PITHP_CUDA_RANK], whole[PITHP_CUDA_RANK];

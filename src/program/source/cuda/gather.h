@@ -380,9 +380,11 @@ M_KERNEL(pithp_k_scatter_free, pithp_cuda_index_args) {
 M_KERNEL(pithp_k_box, pithp_cuda_box_args) {
     if (t >= a->count)
         return;
-    i64 rest = t, offset = 0, step = 1;
+    const i64 entry = t / a->box;
+    i64 rest = t % a->box, offset = entry * a->next, step = 1;
     for (i32 d = a->rank - 1; d >= 0; d--) {
-        const i64 given = (i64)m_load_number(a->starts, a->index_dtype, d),
+        const i64 given =
+                      (i64)m_load_number(a->starts, a->index_dtype, entry * a->rank + d),
                   start = m_start(given, a->whole[d], a->shape[d],
                                   a->index_dtype == M_DTYPE_U64);
         offset += (start + rest % a->shape[d]) * step;

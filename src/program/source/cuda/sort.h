@@ -108,15 +108,16 @@ M_FN u64 m_search_key(const void *from, i32 dtype, i64 i) {
     }
 }
 
-/* Number of sorted elements before each value. */
+/* Number of elements before each value in its sorted array. */
 M_KERNEL(pithp_k_search, pithp_cuda_search_args) {
     if (t >= a->count)
         return;
     const u64 value = m_search_key(a->values, a->dtype, t);
+    const i64 first = t / a->each * a->sorted_count;
     i64 low = 0, high = a->sorted_count;
     while (low < high) {
         const i64 middle = low + (high - low) / 2;
-        const u64 here = m_search_key(a->sorted, a->dtype, middle);
+        const u64 here = m_search_key(a->sorted, a->dtype, first + middle);
         if (here < value || (a->right && here == value))
             low = middle + 1;
         else

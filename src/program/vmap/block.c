@@ -1,0 +1,73 @@
+/* Blocks: the number of entries that the host runs at a time by itself. */
+#include "gpu/gpu_internal.h"
+#include "program/op/thresholds.h"
+#include "program/vmap/chunk.h"
+
+#include <string.h>
+
+/* The most elements of a value of an instruction, with those of nested programs. */
+static int64_t most_elements(const pithp_program *p, const pithp_instruction *i) {
+    int64_t most = 0;
+    for (int k = 0; k < i->result_count; k++) {
+        const int64_t count = pithp_value_spec(p, i->result + k)->count;
+        most = count > most ? count : most;
+    }
+    for (int b = 0; b < i->program_count; b++)
+        for (int64_t k = 0; k < i->programs[b]->instruction_count; k++) {
+            const int64_t inside =
+                most_elements(i->programs[b], &i->programs[b]->instructions[k]);
+            most = inside > most ? inside : most;
+        }
+    return most;
+}
+
+static bool is_dependent(const pithp_program *p,
+                         const pithp_instruction *i,
+                         const uint64_t *depends) {
+    bool any = false;
+    for (int k = 0; k < i->operand_count; k++)
+        any |= depends[pithp_operands(p, i)[k]] != 0;
+    return any;
+}
+
+/* Elements of an entry: those of its largest value. 0: its program is a chain of calls
+ * that run well for all entries at a time. */
+static int64_t entry_elements(const pithp_program *p, const uint64_t *depends) {
+    bool worthwhile = false;
+    int64_t most = 0;
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (!is_dependent(p, i, depends))
+            continue;
+        const int64_t count = most_elements(p, i);
+        most = count > most ? count : most;
+        worthwhile |= i->primitive == PITHP_OP_KERNEL ||
+                      pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS);
+    }
+    return worthwhile ? most : 0;
+}
+
+int64_t pithp_program_vmap_block(pith_scope *s,
+                                 const pithp_program *p,
+                                 int64_t size,
+                                 const bool *batched) {
+    const pithp_device *d = pithp_scope_device(s);
+    if (!d->immediate || p->has_effects)
+        return INT64_MAX;
+    const size_t bytes = ((size_t)p->value_count + 1) * sizeof(uint64_t);
+    uint64_t *depends = pithp_scope_allocate(s, bytes);
+    if (!depends)
+        return INT64_MAX;
+    memset(depends, 0, bytes);
+    for (int64_t k = 0; k < p->input_count; k++)
+        depends[p->inputs[k]] = batched[k];
+    const int64_t each =
+        pithp_program_follow(s, p, depends) ? entry_elements(p, depends) : 0;
+    if (each == 0)
+        return INT64_MAX;
+    if (each >= PITHP_BLOCK_ALONE)
+        return 1;
+    const int64_t share = (size + d->threads - 1) / d->threads,
+                  block = PITHP_BLOCK_ELEMENTS / each;
+    return share > 0 && share < block ? share : block;
+}

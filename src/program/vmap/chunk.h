@@ -1,0 +1,27 @@
+/* Batches of a bounded number of entries at a time. */
+#ifndef PITH_PROGRAM_VMAP_CHUNK_H
+#define PITH_PROGRAM_VMAP_CHUNK_H
+
+#include "program/vmap/vmap.h"
+
+/* As pithp_program_vmap, for at most `chunk` entries at a time (at least 1): a scan over
+ * chunks, and the entries that remain. What depends on no batched input is computed once.
+ * concurrent: threads of the host run several chunks at the same time. */
+pithp_program *pithp_program_vmap_chunks(pith_scope *s,
+                                         const pithp_program *p,
+                                         int64_t size,
+                                         int64_t chunk,
+                                         bool concurrent,
+                                         const bool *batched,
+                                         bool *outputs_batched);
+
+/* A chunk for the host, whose state stays in the cache while loops, branches and kernels
+ * run; INT64_MAX: all entries at a time are best. Derivatives of such batches would add
+ * up shared parts in another order than on a device: it is for programs that nobody
+ * derives. */
+int64_t pithp_program_vmap_block(pith_scope *s,
+                                 const pithp_program *p,
+                                 int64_t size,
+                                 const bool *batched);
+
+#endif

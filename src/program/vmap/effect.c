@@ -1,0 +1,219 @@
+/* Batching of rows that have an effect: messages, which an entry prints as it does alone,
+ * in the order of the entries; and checks of rules, which pass for entries that do not
+ * take part. */
+#include "program/vmap/control.h"
+
+#include <string.h>
+
+/* ---- Messages ---- */
+
+/* Add the message if `passed`, a bool []. */
+static bool add_if(pithp_batching *in,
+                   const pithp_instruction *i,
+                   pithp_value passed,
+                   const pithp_value *operands) {
+    pith_scope *s = in->s;
+    pithp_program *programs[2] = {pithp_program_make(s), pithp_program_make(s)};
+    const size_t count = (size_t)i->operand_count;
+    pithp_value *list = pithp_scope_allocate(s, (2 * count + 1) * sizeof *list);
+    bool fine = programs[0] && programs[1] && list && passed >= 0;
+    for (size_t k = 0; k < count && fine; k++) {
+        const pith_spec *spec = pithp_batch_spec(in, operands[k]);
+        list[1 + k] = operands[k];
+        list[1 + count + k] = pithp_program_input(s, programs[1], spec);
+        fine = pithp_program_input(s, programs[0], spec) >= 0 && list[1 + count + k] >= 0;
+    }
+    if (fine) {
+        const pithp_new_instruction message = {.primitive = PITHP_OP_DEBUG,
+                                               .operand_count = i->operand_count,
+                                               .operands = list + 1 + count,
+                                               .params = i->params,
+                                               .site = i->site};
+        const pithp_new_instruction cond = {.primitive = PITHP_OP_COND,
+                                            .operand_count = 1 + i->operand_count,
+                                            .operands = list,
+                                            .program_count = 2,
+                                            .programs = programs,
+                                            .site = i->site};
+        list[0] = passed;
+        fine = pithp_program_add_many(s, programs[1], &message) >= 0 &&
+               pithp_program_add_many(s, in->to, &cond) >= 0;
+    }
+    pithp_program_release(programs[0]);
+    pithp_program_release(programs[1]);
+    return fine;
+}
+
+static bool
+add_message(pithp_batching *in, const pithp_instruction *i, const pithp_value *operands) {
+    const pithp_new_instruction message = {.primitive = PITHP_OP_DEBUG,
+                                           .operand_count = i->operand_count,
+                                           .operands = operands,
+                                           .params = i->params,
+                                           .site = i->site};
+    return pithp_program_add_many(in->s, in->to, &message) >= 0;
+}
+
+/* The body of a loop over entries: operands that are shared, the mask, those that are
+ * batched. */
+static pithp_program *message_of_entry(pithp_batching *b, const pithp_batched_call *c) {
+    pithp_batching in = pithp_batching_in(b, pithp_program_make(b->s));
+    const int count = c->i->operand_count;
+    pithp_value *inputs =
+        pithp_scope_allocate(b->s, ((size_t)count + 1) * sizeof *inputs);
+    bool fine = in.to && inputs;
+    pithp_value mask = -1;
+    for (int part = 0; part < 2 && fine; part++) {
+        if (part && b->mask >= 0)
+            fine = (mask = pithp_program_input(
+                        b->s, in.to, pithp_spec(b->s, PITH_BOOL, 0, NULL))) >= 0;
+        for (int k = 0; k < count && fine; k++)
+            if (c->batched[k] == part)
+                fine = (inputs[k] = pithp_program_input(b->s, in.to,
+                                                        pithp_entry_spec(b, c, k))) >= 0;
+    }
+    if (fine &&
+        (b->mask >= 0 ? add_if(&in, c->i, mask, inputs) : add_message(&in, c->i, inputs)))
+        return in.to;
+    pithp_program_release(in.to);
+    return NULL;
+}
+
+static bool print_each(pithp_batching *b, const pithp_batched_call *c) {
+    int count = 0, shared;
+    for (int k = 0; k < c->i->operand_count; k++)
+        if (!c->batched[k])
+            c->scratch[count++] = c->operands[k];
+    shared = count;
+    if (b->mask >= 0)
+        c->scratch[count++] = b->mask;
+    for (int k = 0; k < c->i->operand_count; k++)
+        if (c->batched[k])
+            c->scratch[count++] = c->operands[k];
+    pithp_program *body = message_of_entry(b, c);
+    const pithp_loop_params params = {.length = b->size, .constants = shared};
+    const pithp_new_instruction scan = {.primitive = PITHP_OP_SCAN,
+                                        .operand_count = count,
+                                        .operands = c->scratch,
+                                        .params = &params,
+                                        .program_count = 1,
+                                        .programs = &body,
+                                        .site = c->i->site};
+    const bool fine = body && pithp_program_add_many(b->s, b->to, &scan) >= 0;
+    pithp_program_release(body);
+    return fine;
+}
+
+bool pithp_vmap_debug(pithp_batching *b,
+                      const pithp_batched_call *c,
+                      pithp_value *results,
+                      bool *batched);
+
+/* A message without a batched array is printed once, if an entry takes part. */
+bool pithp_vmap_debug(pithp_batching *b,
+                      const pithp_batched_call *c,
+                      pithp_value *results,
+                      bool *batched) {
+    bool any = false;
+    (void)results, (void)batched;
+    for (int k = 0; k < c->i->operand_count; k++)
+        any |= c->batched[k];
+    return any ? print_each(b, c)
+               : add_if(b, c->i, pithp_batch_any(b, b->mask), c->operands);
+}
+
+/* ---- Checks of rules ---- */
+
+/* A check of all entries. */
+typedef struct batched_check {
+    pithp_exposed exposed;
+    pith_runtime *runtime;
+    pithp_exposed *of; /* the check of an entry, one reference */
+    int64_t size;
+} batched_check;
+
+static const batched_check *check_of(const pithp_exposed *e) {
+    return (const batched_check *)(const void *)e;
+}
+
+static void free_check(pithp_exposed *e) {
+    batched_check *c = (batched_check *)(void *)e;
+    pithp_exposed_release(c->of);
+    pithp_release(c->runtime, c, sizeof *c);
+}
+
+static uint64_t neutral(const pithp_exposed *e, int32_t k) {
+    return check_of(e)->of->neutral(check_of(e)->of, k);
+}
+
+/* As an entry merges, for each entry. */
+static pithp_program *merge(const pithp_exposed *e, pith_scope *s) {
+    const batched_check *c = check_of(e);
+    pithp_program *p = c->of->merge(c->of, s);
+    bool *all = p ? pithp_scope_allocate(s, (size_t)p->input_count + 1) : NULL;
+    pithp_program *made = NULL;
+    if (all) {
+        memset(all, true, (size_t)p->input_count);
+        made = pithp_batch_outputs(s, p, c->size, all, NULL, false, NULL);
+    }
+    pithp_program_release(p);
+    return made;
+}
+
+const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *size) {
+    if (e->free != free_check)
+        return NULL;
+    *size = check_of(e)->size;
+    return check_of(e)->of;
+}
+
+static pithp_exposed *batch_check(pithp_batching *b, pithp_exposed *of) {
+    batched_check *c = pithp_allocate(b->s->runtime, sizeof *c);
+    if (!c) {
+        pithp_fail_memory(b->s, sizeof *c);
+        return NULL;
+    }
+    *c = (batched_check){.exposed = {.free = free_check,
+                                     .count = of->count,
+                                     .neutral = neutral,
+                                     .merge = merge},
+                         .runtime = b->s->runtime,
+                         .of = of,
+                         .size = b->size};
+    atomic_init(&c->exposed.refs, 1);
+    atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
+    return &c->exposed;
+}
+
+bool pithp_vmap_expose(pithp_batching *b,
+                       const pithp_batched_call *c,
+                       pithp_value *results,
+                       bool *batched);
+
+bool pithp_vmap_expose(pithp_batching *b,
+                       const pithp_batched_call *c,
+                       pithp_value *results,
+                       bool *batched) {
+    pithp_exposed *of = ((const pithp_expose_params *)c->i->params)->exposed;
+    pithp_exposed *made = batch_check(b, of);
+    const pithp_expose_params params = {made};
+    bool fine = made;
+    (void)results, (void)batched;
+    for (int k = 0; k < c->i->operand_count && fine; k++) {
+        c->scratch[k] = pithp_batch_operand(b, c, k);
+        if (b->mask >= 0 && c->scratch[k] >= 0)
+            c->scratch[k] = pithp_batch_where(
+                b, b->mask, c->scratch[k], true,
+                pithp_batch_full(b, pithp_entry_spec(b, c, k), of->neutral(of, k)),
+                false);
+        fine = c->scratch[k] >= 0;
+    }
+    const pithp_new_instruction expose = {.primitive = PITHP_OP_EXPOSE,
+                                          .operand_count = c->i->operand_count,
+                                          .operands = c->scratch,
+                                          .params = &params,
+                                          .site = c->i->site};
+    fine = fine && pithp_program_add_many(b->s, b->to, &expose) >= 0;
+    pithp_exposed_release(made);
+    return fine;
+}

@@ -1,0 +1,42 @@
+/* Batches of programs: a program over many entries at once.
+ *
+ * Values that depend on a batched input are batched: they have the entries along axis 0,
+ * in front of their own. Which values are, is tracked and never guessed from extents. The
+ * others are computed once.
+ *
+ *     an entry's value f64[3,4]  ->  in a batch of n  f64[n,3,4]
+ *
+ * The bits of an entry are those of the program alone; those of products are within
+ * their bound. Batched programs are programs like others: they can be derived, and
+ * batched again. */
+#ifndef PITH_PROGRAM_VMAP_VMAP_H
+#define PITH_PROGRAM_VMAP_VMAP_H
+
+#include "program/ir/program.h"
+
+/* Options of a batch; NULL: all members are zero. */
+typedef struct pithp_vmap_options {
+    int64_t chunk; /* most entries that loops run at a time; 0: the library's choice */
+} pithp_vmap_options;
+
+/* A batch: the program of `size` entries. Its inputs are those of p. Batched ones have
+ * an axis of `size` more, in front.
+ *
+ * @param size 0 or more.
+ * @param batched Of each input of p, whether it is batched.
+ * @param outputs_batched Set: of each output of p, whether it is batched. One that
+ *   depends on no batched input is computed once and has no axis more.
+ * @return A program with one reference. NULL sets the error: PITH_E_SHAPE for a value
+ *   whose rank would be above PITH_MAX_RANK, with its call site. */
+pithp_program *pithp_program_vmap(pith_scope *s,
+                                  const pithp_program *p,
+                                  int64_t size,
+                                  const bool *batched,
+                                  const pithp_vmap_options *options,
+                                  bool *outputs_batched);
+
+/* The check of an entry of a batched check (pithp_expose_params), whose values are all
+ * batched, and the size of the batch; NULL: it is no batch. */
+const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *size);
+
+#endif
