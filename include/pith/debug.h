@@ -36,6 +36,10 @@ PITH_BEGIN
  * waits for its results returns. The compiler does not drop, merge or hoist messages. A
  * repeated call (pith_propagate, pith_run) repeats its messages.
  *
+ * In a batch (pith_vmap) every entry prints what it prints alone, in the order of the
+ * entries; in a loop the messages of all entries of an iteration come before those of the
+ * next. A message without an array that depends on the entry is printed once.
+ *
  * The call waits for the values. It changes no bits of results. It is no check: it
  * neither fails nor reports a failure. On CUDA a program with messages is not a graph:
  * the host starts its kernels one by one.

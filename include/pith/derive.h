@@ -63,6 +63,10 @@ typedef struct pith_derive_options {
      * own and loops inside of loops do not count. 0: no limit. Forward mode keeps
      * nothing. */
     size_t kept_bytes PITH_DEFAULT;
+    /** Of Jacobians and Hessians: most columns or rows that are computed at a time, which
+     * bounds the memory for them. 0: chunks that need about 256 MiB. The rest of a
+     * derivation does not read it. */
+    int64_t chunk PITH_DEFAULT;
 } pith_derive_options;
 
 /** A value with its tangent. After an error all are NULL. */
@@ -190,6 +194,60 @@ pith_linear_transpose(pith_scope *s, const pith_function *function, const void *
 PITH_API const pith_function *pith_hessian_product(pith_scope *s,
                                                    const pith_function *function,
                                                    const pith_derive_options *options);
+
+/**
+ * The Jacobian of a function by forward mode, which costs as much as a derivative along
+ * each element of the selected part: a function with the parameters of @p function. Of an
+ * array by an array it is an array with the shape of the value, then the shape of the
+ * argument, and the dtype of the value.
+ *
+ *     f: f64[n,3] -> f64[m]    Jacobian f64[m,n,3]
+ *
+ * If the value is another tree, it is a dict by the paths of the value's leaves; if the
+ * selected part is, each item is a dict by the paths of its leaves (pith_tree_paths; of
+ * several selected parts those of their tuple):
+ *
+ *     pith_dict_get(pith_dict_get(jacobian, ".energy"), ".position")
+ *
+ * The derivatives along all elements are one batch (pith_vmap), or a loop over batches of
+ * options->chunk. A block whose value does not depend on its argument is 0.
+ *
+ * @param options NULL for the defaults; copied. With options->aux the function returns a
+ * tuple of the Jacobian and aux.
+ * @return The function, owned by @p s, or NULL.
+ *
+ * @par Errors
+ * PITH_E_ARG: options->chunk is negative. Those of pith_grad.
+ * @par Errors of calls
+ * PITH_E_SHAPE: a block has more than PITH_MAX_RANK axes. Those of pith_jvp and
+ * pith_vmap.
+ */
+PITH_API const pith_function *pith_jacobian_forward(pith_scope *s,
+                                                    const pith_function *function,
+                                                    const pith_derive_options *options);
+/**
+ * As pith_jacobian_forward, by reverse mode, which costs as much as a gradient of each
+ * element of the value. Blocks have the dtype of the argument.
+ */
+PITH_API const pith_function *pith_jacobian_reverse(pith_scope *s,
+                                                    const pith_function *function,
+                                                    const pith_derive_options *options);
+/**
+ * The matrix of second derivatives of a function whose value is a float of rank 0, by
+ * forward mode over reverse: a function with the parameters of @p function. It is the
+ * Jacobian of the gradient: of an array it has the shape of the argument twice; of
+ * another tree it is a dict by the paths of its leaves of dicts by these paths. With
+ * options->aux the function returns a tuple of the Hessian and aux.
+ *
+ * The product with one direction is much cheaper: pith_hessian_product. Other functions
+ * have the second derivatives pith_jacobian_forward(s, pith_jacobian_reverse(s, f)).
+ *
+ * @par Errors
+ * Those of pith_grad and pith_jacobian_forward.
+ */
+PITH_API const pith_function *pith_hessian(pith_scope *s,
+                                           const pith_function *function,
+                                           const pith_derive_options *options);
 
 /**
  * The residuals of a function: the arrays that the map of pith_vjp, and the backward half
@@ -345,6 +403,9 @@ PITH_END
 #    define pith_vjp(s, ...)               pith_vjp(PITH_AT(s), __VA_ARGS__)
 #    define pith_linear_transpose(s, ...)  pith_linear_transpose(PITH_AT(s), __VA_ARGS__)
 #    define pith_hessian_product(s, ...)   pith_hessian_product(PITH_AT(s), __VA_ARGS__)
+#    define pith_jacobian_forward(s, ...)  pith_jacobian_forward(PITH_AT(s), __VA_ARGS__)
+#    define pith_jacobian_reverse(s, ...)  pith_jacobian_reverse(PITH_AT(s), __VA_ARGS__)
+#    define pith_hessian(s, ...)           pith_hessian(PITH_AT(s), __VA_ARGS__)
 #    define pith_residual_text(s, ...)     pith_residual_text(PITH_AT(s), __VA_ARGS__)
 #    define pith_stop_gradient_any(s, ...) pith_stop_gradient_any(PITH_AT(s), __VA_ARGS__)
 #    define pith_non_differentiable_any(s, ...)                                          \

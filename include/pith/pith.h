@@ -28,5 +28,6 @@
 #include <pith/run_log.h>
 #include <pith/runtime.h>
 #include <pith/tree.h>
+#include <pith/vmap.h>
 
 #endif

@@ -227,13 +227,31 @@ SCATTER(or, OR)
 
 /* ---- Dynamic slices ---- */
 
+/* One start for each axis: the row takes starts of several boxes too. */
+static bool starts_fit(pith_scope *s,
+                       const char *function,
+                       const pith_array *a,
+                       const pith_array *starts) {
+    const pith_spec *x = pithp_array_spec(a);
+    char first[PITHP_SPEC_TEXT_BYTES], second[PITHP_SPEC_TEXT_BYTES];
+    if (!pithp_index_check(s, function, "starts", starts))
+        return false;
+    const pith_spec *spec = pithp_array_spec(starts);
+    if (spec->rank == 1 && spec->shape[0] == x->rank)
+        return true;
+    pithp_fail_function(s, PITH_E_SHAPE, function,
+                        "expected a start for each axis of %s, got %s",
+                        pithp_spec_print(x, first), pithp_spec_print(spec, second));
+    return false;
+}
+
 const pith_array *pith_dynamic_slice(pith_scope *s,
                                      const pith_array *a,
                                      const pith_array *starts,
                                      pith_shape sizes) {
     if (!pithp_enter(s) ||
         pithp_operand_check(s, a, "pith_dynamic_slice", "a") != PITH_OK ||
-        !pithp_index_check(s, "pith_dynamic_slice", "starts", starts))
+        !starts_fit(s, "pith_dynamic_slice", a, starts))
         return NULL;
     const int rank = pithp_array_spec(a)->rank;
     if (sizes.rank != rank) {
@@ -255,7 +273,7 @@ const pith_array *pith_dynamic_update_slice(pith_scope *s,
     static const char function[] = "pith_dynamic_update_slice";
     if (!pithp_enter(s) || pithp_operand_check(s, a, function, "a") != PITH_OK ||
         pithp_operand_check(s, update, function, "update") != PITH_OK ||
-        !pithp_index_check(s, function, "starts", starts))
+        !starts_fit(s, function, a, starts))
         return NULL;
     const pith_dtype dtype = pithp_array_spec(a)->dtype;
     if (pithp_array_spec(update)->dtype != dtype) {

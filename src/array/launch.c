@@ -109,6 +109,8 @@ void pith_kernel_launch(pith_scope *s,
     }
     pithp_kernel_binding b;
     b.operands = operands;
+    b.batched = b.masked = false;
+    b.mapped = 0;
     if (bind(s, &b, kernel, real) != PITH_OK)
         return;
     if (PITHP_UNLIKELY(pithp_scope_trace(s))) { /* it may report */

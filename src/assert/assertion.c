@@ -28,7 +28,8 @@ void pithp_assertion_describe(pithp_stream *st, const pith_assertion *a, pithp_e
     const pithp_check_slot *slot = a->of;
     pithp_string text;
     if (slot->describe) {
-        slot->describe(slot->subject, &slot->seen, slot->site, e);
+        pithp_report_describe(slot->describe, slot->subject, &slot->of, &slot->seen,
+                              slot->site, e);
         if (a->path[0]) {
             char text_of_launch[PITHP_MESSAGE_BYTES];
             memcpy(text_of_launch, e->text, sizeof text_of_launch);

@@ -85,7 +85,7 @@ static pith_assertion *make_one(pith_scope *s,
     pith_assertion *a = NULL;
     if (s->error.code == PITH_OK)
         a = pithp_assertion_again(s, p->owner, p->from, pithp_recorded_assertion(r),
-                                  values, fix_args);
+                                  values + r->has_flag, fix_args);
     if (a)
         a->slot.known = true;
     s->site = site;

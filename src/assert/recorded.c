@@ -40,7 +40,8 @@ static pith_status make_check(pith_scope *s,
     pith_scope *owner = to ? pithp_collector_outermost(to)->scope : NULL;
     const void *fix_args = owner ? pithp_recorded_fix_args(s, owner, r, values) : NULL;
     if (s->error.code == PITH_OK)
-        pithp_check_again(s, c, pithp_recorded_assertion(r), values, fix_args);
+        pithp_check_again(s, c, pithp_recorded_assertion(r), values + r->has_flag,
+                          fix_args);
     return s->error.code;
 }
 
@@ -73,9 +74,17 @@ static pith_status make_guard(pith_scope *s,
 
 /* ---- Recording ---- */
 
+static void set_spec(void *data, const pith_spec *predicate) {
+    pith_assertion *a = data;
+    a->spec = predicate;
+    a->slot.count = predicate->count;
+    a->slot.width = (int32_t)pith_dtype_size(predicate->dtype);
+}
+
 static const pithp_recorded_methods check_methods = {
     .bytes = sizeof(pith_assertion),
     .make = make_check,
+    .set_spec = set_spec,
     .collect_passed = pithp_passed_collect,
 };
 static const pithp_recorded_methods guard_methods = {

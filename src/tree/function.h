@@ -4,7 +4,7 @@
 
 #include "tree/node_def.h"
 
-enum { PITHP_MOST_PARAMETERS = 4, PITHP_MORE_BASES = 3 };
+enum { PITHP_MOST_PARAMETERS = 4, PITHP_MORE_BASES = 4 };
 
 struct pithp_closure;
 

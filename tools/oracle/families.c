@@ -25,13 +25,15 @@ static const struct {
     {"autodiff", oracle_derive_arrays},
     {"autodiff", oracle_derive_loops},
     {"autodiff", oracle_derive_energies},
+    {"batch", oracle_batches},
+    {"batch", oracle_vectorized},
 };
 
 /* Families not implemented yet, and the missing feature. */
 static const struct {
     const char *family, *what;
 } absent[] = {
-    {"batch", "batching (pith_vmap, pith_vectorize)"},
+    {"mesh", "functions over several devices"},
 };
 
 const char *oracle_absent(const char *family) {

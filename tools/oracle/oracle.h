@@ -46,14 +46,15 @@ typedef struct oracle_row {
     /* For operations that do not map arrays to arrays: whether the case passes; otherwise
      * `text` receives the reason. */
     bool (*judge)(pith_scope *s, const golden_json *one, char text[ORACLE_TEXT_BYTES]);
-    /* For derivatives: the function, as a formula of its operands x, y and z or in C, and
-     * the number of its results; 0: 1. */
+    /* For derivatives and batches: the function, as a formula of its operands x, y and z
+     * or in C, and the number of its results; 0: 1. */
     const char *formula;
     void (*function)(pith_scope *s, const pith_array *const *in, const pith_array **out);
     int outputs;
 } oracle_row;
 
 /* Tables end with a row without a name. */
+extern const oracle_row oracle_batches[];
 extern const oracle_row oracle_cast[];
 extern const oracle_row oracle_derive_arrays[];
 extern const oracle_row oracle_derive_elementwise[];
@@ -67,6 +68,7 @@ extern const oracle_row oracle_random[];
 extern const oracle_row oracle_reduce[];
 extern const oracle_row oracle_shape[];
 extern const oracle_row oracle_tree[];
+extern const oracle_row oracle_vectorized[];
 
 /* The missing feature of a family without operations, whose cases are left out; NULL: the
  * family is supported. */
@@ -93,6 +95,9 @@ void oracle_derive(pith_scope *s, const oracle_row *row, oracle_call *call);
 /* A function of the same name: static void name(s, in, out). */
 #define ORACLE_DERIVED(name)                                                             \
     static void name(pith_scope *s, const pith_array *const *in, const pith_array **out)
+
+/* The row's function, mapped by the levels of a case. */
+void oracle_batch(pith_scope *s, const oracle_row *row, oracle_call *call);
 
 /* Set the only result of a handler. */
 void oracle_give(oracle_call *call, const pith_array *result);

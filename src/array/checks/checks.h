@@ -61,6 +61,23 @@ pith_status pithp_checks_replay_one(pith_scope *s,
                                     int64_t i,
                                     const pith_array *const *values,
                                     bool part);
+/* Record the checks of a batch of a program called in the trace of s. batched: of each
+ * value, whether it has the entries along axis 0. A check is one of the batch: the
+ * predicate keeps the axis, arguments are those of the first entry that fails, and fix
+ * arguments too or the greatest of all (batch.c). */
+pith_status pithp_checks_replay_batch(pith_scope *s,
+                                      pithp_checks *c,
+                                      const pith_array *const *values,
+                                      const bool *batched,
+                                      int64_t size);
+/* The same for check i alone, whose values all have the entries along these first axes.
+ * part: as for pithp_checks_replay. */
+pith_status pithp_checks_replay_batch_one(pith_scope *s,
+                                          pithp_checks *c,
+                                          int64_t i,
+                                          const pith_array *const *values,
+                                          int axes,
+                                          bool part);
 /* Whether a value is a flag: a predicate of one bool. */
 bool pithp_checks_is_flag(const pithp_checks *c, int64_t value);
 /* Fix the layout of the values of all runs: byte offsets in one buffer, or separate

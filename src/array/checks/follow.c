@@ -16,12 +16,22 @@ typedef struct group {
 
 enum { SEVERAL = 64 }; /* groups processed at once, one bit each */
 
+/* The instruction that a value comes from: that of a batch in chunks joins them. NULL: an
+ * input or a constant. */
+static const pithp_instruction *origin_of(const pithp_program *p, pithp_value v) {
+    const pithp_instruction *i = pithp_maker(p, v);
+    while (i && (i->primitive == PITHP_OP_RESHAPE || i->primitive == PITHP_OP_SLICE ||
+                 i->primitive == PITHP_OP_CONCATENATE))
+        i = pithp_maker(p, pithp_operands(p, i)[0]);
+    return i;
+}
+
 /* The index of the control-flow instruction of an entry; -1: none. */
 static int64_t
 maker_of(const pithp_program *p, const pithp_checks *c, const pithp_recorded *r) {
     if (!r->of_part || !r->count)
         return -1;
-    const pithp_instruction *made = pithp_maker(p, c->values[r->first].value);
+    const pithp_instruction *made = origin_of(p, c->values[r->first + r->has_flag].value);
     return made && made->program_count ? made - p->instructions : -1;
 }
 
@@ -103,13 +113,14 @@ static bool find_sound(const following *f, int64_t entry, const pith_array **all
     return true;
 }
 
-/* Let an entry pass unless `sound`: its predicate or report, and for a part also its
- * needs, of which the greatest counts. False: error set. */
+/* Let an entry pass unless `sound`: its flag, predicate or report, and for a part also
+ * its needs, of which the greatest counts. False: error set. */
 static bool
 pass_unless(const following *f, const pithp_recorded *r, const pith_array *sound) {
     for (int64_t k = 0; k < r->count; k++) {
         pithp_recorded_value *v = &f->c->values[r->first + k];
-        if (k && !(f->part && pithp_recorded_grows(r, k, v->spec)))
+        if (!pithp_recorded_decides(r, k) &&
+            !(f->part && pithp_recorded_grows(r, k, v->spec)))
             continue;
         const pith_array *either[] = {sound, pithp_trace_array(f->s, f->t, v->value),
                                       pithp_recorded_neutral(f->s, f->c, r, k)};

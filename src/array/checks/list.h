@@ -21,6 +21,8 @@ typedef struct pithp_recorded_methods {
                         pithp_checks *c,
                         const pithp_recorded *r,
                         const pith_array *const *values);
+    /* CHECK: the predicate of the data has another spec. */
+    void (*set_spec)(void *data, const pith_spec *predicate);
     /* CHECK: collect a run in which all checks passed; s has a collector. */
     pith_status (*collect_passed)(pith_scope *s,
                                   pithp_checks *c,
@@ -33,14 +35,21 @@ struct pithp_recorded {
     bool merges;  /* CHECK: fix arguments merge by the maximum; REPORT: words do */
     bool repairs; /* a failure may be repaired, which makes later results meaningless */
     bool of_part; /* its values are results of a control-flow instruction */
+    /* CHECK: the first value is a flag, whether all of the predicate holds; see batch.c
+     */
+    bool has_flag;
     int64_t first, count;
     const char *site;
-    /* CHECK: values are the predicate, the arguments, the leaves of fix arguments. */
+    /* CHECK: values are the flag if it has one, the predicate, the arguments, the leaves
+     * of fix arguments. */
     int64_t leaves; /* of fix arguments */
     /* CHECK and GUARD */
     const pithp_recorded_methods *methods;
     void *data; /* in memory of the list */
-    /* REPORT */
+    /* REPORT: the values are the report and, in a batch, the number of its entry among
+     * entries of these sizes. */
+    int32_t batch_rank;
+    int64_t batch[PITHP_ENTRY_RANK];
     pithp_check_describe describe;
     const void *subject;
 };
@@ -89,6 +98,10 @@ static inline pithp_held pithp_recorded_held(const pithp_checks *c,
                      : (pithp_held){(char *)values->buffer->data + place, values->buffer};
 }
 
+/* Whether value k of an entry is a flag or a predicate; of a report, the report. */
+static inline bool pithp_recorded_decides(const pithp_recorded *r, int64_t k) {
+    return k <= r->has_flag;
+}
 /* Whether value k of an entry, with that spec, is a need, merged by the maximum. */
 bool pithp_recorded_grows(const pithp_recorded *r, int64_t k, const pith_spec *spec);
 /* Value k of a passing entry, in a tracing scope. NULL: error set. */
@@ -103,6 +116,25 @@ pithp_recorded_passed(pith_scope *s, const pithp_recorded *r, const pith_array *
 bool pithp_checks_follow(pith_scope *s, pithp_trace *t, pithp_checks *c, bool part);
 
 /* ---- Recording, in a tracing scope ---- */
+
+/* The list of the trace of s, for copies of entries of another list, which it holds from
+ * now on. part: as for pithp_checks_replay. NULL: error set. */
+pithp_checks *pithp_checks_adopt(pith_scope *s, pithp_checks *from, bool part);
+/* A copy of an entry, with arrays of the trace as its values. */
+typedef struct pithp_recorded_copy {
+    int64_t i; /* of the entry */
+    int64_t count;
+    const pith_array *const *values;
+    bool has_flag;  /* the first value is a flag */
+    int batch_axes; /* of a report in a batch: the number of the entry is the second */
+    const int64_t *batch; /* value; extents of these axes. 0: it is as it is */
+    bool part;            /* as for pithp_checks_replay */
+} pithp_recorded_copy;
+/* Copy an entry of an adopted list. */
+pith_status pithp_checks_copy(pith_scope *s,
+                              pithp_checks *to,
+                              const pithp_checks *from,
+                              const pithp_recorded_copy *copy);
 
 /* The list of the trace of s. NULL: error set. */
 pithp_checks *pithp_checks_of(pith_scope *s);

@@ -39,7 +39,7 @@ bool pithp_checks_repair(const pithp_checks *c) {
 /* The bits of every element of value k of a passing entry. */
 static uint64_t passing_bits(const pithp_checks *c, const pithp_recorded *r, int64_t k) {
     const pith_spec *spec = c->values[r->first + k].spec;
-    if (r->kind == PITHP_RECORDED_CHECK && k == 0)
+    if (r->kind == PITHP_RECORDED_CHECK && pithp_recorded_decides(r, k))
         return 1;
     return pithp_recorded_grows(r, k, spec) ? least_of(spec->dtype) : 0;
 }
@@ -130,10 +130,13 @@ static bool merge_entry(pith_scope *s,
     const int64_t first = r->first;
     if (r->kind == PITHP_RECORDED_GUARD)
         return true;
-    if (r->kind == PITHP_RECORDED_REPORT && r->merges)
-        return (kept[first] = merge_need(s, step, first));
+    const bool merges = r->kind == PITHP_RECORDED_REPORT && r->merges;
+    if (merges && !(kept[first] = merge_need(s, step, first)))
+        return false;
+    if (merges && r->count == 1)
+        return true;
     const pith_array *counts = counting(s, c, r, step);
-    for (int64_t k = 0; counts && k < r->count; k++) {
+    for (int64_t k = merges; counts && k < r->count; k++) {
         const int64_t at = first + k;
         const pith_array *either[] = {counts, step->now[at], step->before[at]};
         kept[at] = pithp_recorded_grows(r, k, c->values[at].spec)

@@ -142,9 +142,9 @@ static pith_status finish(pithp_checks *c, pithp_recorded *r, pith_status rc) {
         r->count = c->value_count - r->first;
         c->count++;
         if (r->kind == PITHP_RECORDED_CHECK) {
-            pithp_recorded_value *predicate = &c->values[r->first];
-            predicate->is_flag =
-                predicate->spec->dtype == PITH_BOOL && predicate->spec->count == 1;
+            pithp_recorded_value *decides = &c->values[r->first];
+            decides->is_flag =
+                decides->spec->dtype == PITH_BOOL && decides->spec->count == 1;
             c->check_count++;
             c->methods = r->methods;
         }
@@ -298,40 +298,73 @@ static pith_status copy_data(pith_scope *s, pithp_checks *to, pithp_recorded *r)
     return PITH_OK;
 }
 
-/* values: of the first of these entries, and of those after it. */
-static pith_status replay(pith_scope *s,
-                          pithp_checks *from,
-                          int64_t first_entry,
-                          int64_t count,
-                          const pith_array *const *values,
-                          bool part) {
+pithp_checks *pithp_checks_adopt(pith_scope *s, pithp_checks *from, bool part) {
     pithp_checks *to = pithp_checks_of(s);
     void *inner =
         to ? grown(s, to->inner, sizeof *to->inner, to->inner_count, 1, &to->inner_room)
            : NULL;
     if (!inner)
-        return s->error.code;
+        return NULL;
     to->inner = inner;
     pithp_checks_retain(from);
     to->inner[to->inner_count++] = from;
     to->has_parts |= part || from->has_parts;
+    return to;
+}
+
+/* The report becomes that of an entry of a batch around its own. */
+static void add_batch(pithp_recorded *r, int axes, const int64_t *sizes) {
+    memmove(r->batch + axes, r->batch, (size_t)r->batch_rank * sizeof *r->batch);
+    memcpy(r->batch, sizes, (size_t)axes * sizeof *sizes);
+    r->batch_rank += axes;
+}
+
+pith_status pithp_checks_copy(pith_scope *s,
+                              pithp_checks *to,
+                              const pithp_checks *from,
+                              const pithp_recorded_copy *copy) {
+    pithp_recorded *r = next_entry(s, to);
+    if (!r)
+        return s->error.code;
+    const int64_t first = r->first;
     pith_status rc = PITH_OK;
-    for (int64_t i = first_entry; i < first_entry + count && rc == PITH_OK; i++) {
-        pithp_recorded *r = next_entry(s, to);
-        if (!r)
-            return s->error.code;
-        const int64_t first = r->first;
-        *r = from->list[i];
-        r->first = first;
-        r->of_part |= part;
-        if (r->methods)
-            rc = copy_data(s, to, r);
-        if (rc == PITH_OK)
-            rc = add_values(s, to, r->count, values);
-        values += from->list[i].count;
-        finish(to, r, rc);
+    *r = from->list[copy->i];
+    r->first = first;
+    r->has_flag = copy->has_flag;
+    r->of_part |= copy->part;
+    if (copy->batch_axes)
+        add_batch(r, copy->batch_axes, copy->batch);
+    else if (copy->count == 1)
+        r->batch_rank = 0;
+    if (r->methods)
+        rc = copy_data(s, to, r);
+    if (rc == PITH_OK && r->kind == PITHP_RECORDED_CHECK)
+        r->methods->set_spec(r->data, pithp_array_spec(copy->values[copy->has_flag]));
+    if (rc == PITH_OK)
+        rc = add_values(s, to, copy->count, copy->values);
+    return finish(to, r, rc);
+}
+
+/* values: of the first of these entries, and of those after it. */
+static pith_status replay(pith_scope *s,
+                          pithp_checks *from,
+                          int64_t first,
+                          int64_t count,
+                          const pith_array *const *values,
+                          bool part) {
+    pithp_checks *to = pithp_checks_adopt(s, from, part);
+    for (int64_t i = first; to && i < first + count; i++) {
+        const pithp_recorded *r = &from->list[i];
+        const pithp_recorded_copy copy = {.i = i,
+                                          .count = r->count,
+                                          .values = values,
+                                          .has_flag = r->has_flag,
+                                          .part = part};
+        if (pithp_checks_copy(s, to, from, &copy) != PITH_OK)
+            break;
+        values += r->count;
     }
-    return rc;
+    return s->error.code;
 }
 
 pith_status pithp_checks_replay(pith_scope *s,

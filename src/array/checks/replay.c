@@ -3,13 +3,40 @@
 #include "array/checks/list.h"
 #include "gpu/collect.h"
 
+#include <string.h>
+
+/* The extents of the batch, of which a report is about an entry. */
+static pithp_entry extents_of(const pithp_recorded *r) {
+    pithp_entry extents = {.rank = r->batch_rank};
+    memcpy(extents.index, r->batch, sizeof extents.index);
+    return extents;
+}
+
+/* On a device that may not be done. */
 static pith_status
-report_again(pith_scope *s, const pithp_recorded *r, const pith_array *report) {
-    if (pithp_scope_device(s)->immediate &&
-        ((const pith_report *)report->data)->first == 0)
+report_later(pith_scope *s, const pithp_recorded *r, const pith_array *const *values) {
+    const pithp_entry extents = extents_of(r);
+    int64_t *number;
+    pith_report *to =
+        pithp_check_make_later(s, r->describe, r->subject, &extents, &number);
+    return to && pithp_copy(s, number, values[1]->data, sizeof *number) == PITH_OK
+               ? pithp_copy(s, to, values[0]->data, sizeof *to)
+               : s->error.code;
+}
+
+static pith_status
+report_again(pith_scope *s, const pithp_recorded *r, const pith_array *const *values) {
+    const bool immediate = pithp_scope_device(s)->immediate;
+    const pith_report *report = values[0]->data;
+    pithp_entry of = extents_of(r);
+    if (immediate && report->first == 0)
         return PITH_OK;
-    pith_report *to = pithp_check_make(s, r->describe, r->subject);
-    return to ? pithp_copy(s, to, report->data, sizeof *to) : s->error.code;
+    if (!immediate && of.rank)
+        return report_later(s, r, values);
+    if (of.rank)
+        pithp_entry_set(&of, *(const int64_t *)values[1]->data);
+    pith_report *to = pithp_check_make_of(s, r->describe, r->subject, &of);
+    return to ? pithp_copy(s, to, report, sizeof *to) : s->error.code;
 }
 
 /* Make all checks of the run that can be observed. After a failed loop, consequences are
@@ -24,7 +51,7 @@ make_all(pith_scope *s, pithp_checks *c, const pith_array *const *values) {
         const pith_array *const *own = values + r->first;
         s->site = r->site;
         if (r->kind == PITHP_RECORDED_REPORT)
-            report_again(s, r, own[0]);
+            report_again(s, r, own);
         else
             r->methods->make(s, c, r, own);
     }

@@ -132,7 +132,7 @@ static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
                              .captured = captured,
                              .argument_count = 2,
                              .arguments = {&c->carry, &c->rows},
-                             .rows = c->row_specs,
+                             .specs = {NULL, c->row_specs},
                              .split = split,
                              .alone = c->stacks ? NULL : c->init};
 }

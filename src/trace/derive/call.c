@@ -270,6 +270,7 @@ static pith_status record(pithp_derivation_call *c) {
                             .body = c->f,
                             .captured = &c->captured,
                             .argument_count = c->argument_count,
+                            .derived = true,
                             .split = c->derived->options.aux ? split_aux : NULL};
     for (int i = 0; i < c->argument_count; i++) {
         call.arguments[i] = &c->arguments[i];
@@ -439,16 +440,6 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c) {
     return all;
 }
 
-const pith_array **
-pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values) {
-    const pith_array **arrays =
-        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *arrays);
-    for (int64_t k = 0; arrays && k < count; k++)
-        if (!(arrays[k] = pithp_trace_array(s, pithp_scope_trace(s), values[k])))
-            return NULL;
-    return arrays;
-}
-
 pith_status pithp_derivation_checks(pithp_derivation_call *c,
                                     const pithp_value *outputs) {
     const pith_array **arrays =
@@ -458,18 +449,6 @@ pith_status pithp_derivation_checks(pithp_derivation_call *c,
     return arrays && pithp_checks_replay(c->s, c->part.checks, arrays, false) == PITH_OK
                ? pithp_rule_checks_record(c->s, &c->rule_checks)
                : c->s->error.code;
-}
-
-const void *pithp_tangent_build(pith_scope *s,
-                                const pithp_structure *like,
-                                const pith_array *const *items) {
-    const bool before = s->no_validation;
-    if (pithp_structure_hold(s, like) != PITH_OK)
-        return NULL;
-    s->no_validation = true;
-    const void *tree = pithp_build(s, like, NULL, items);
-    s->no_validation = before;
-    return tree;
 }
 
 const void *pithp_derivation_value(pithp_derivation_call *c, const pithp_value *outputs) {

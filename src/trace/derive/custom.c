@@ -1,5 +1,8 @@
-/* Functions with derivatives of the user. A call in a trace records the function over
- * arguments without tangents, and a row that gives its results those of the rule. */
+/* Functions with rules of the user for derivatives and batches. A call in a trace records
+ * the function, over arguments without tangents if it has a rule for them, and a row that
+ * gives its results what the rules say. */
+#include "pith/vmap.h"
+
 #include "trace/derive/derive_internal.h"
 
 #include <string.h>
@@ -19,6 +22,10 @@ typedef struct custom_call {
 
 static bool is_moving(const pith_scope *s, const pith_array *a) {
     return pithp_trace_has(s, a) && pith_dtype_is_float(pithp_array_spec(a)->dtype);
+}
+
+static bool has_batch_rule(const pith_function *f) {
+    return ((const pithp_closure *)f->closure)->more[PITHP_CUSTOM_BATCH];
 }
 
 static pith_status
@@ -44,7 +51,8 @@ flatten(custom_call *c, const pith_function *self, const void *const *given) {
     return PITH_OK;
 }
 
-/* List the leaves as operands of the row. Sets whether one may have a tangent. */
+/* List the leaves as operands of the row. Sets whether a rule may concern one: it may
+ * have a tangent or, if there is a rule for batches, a batch axis. */
 static pith_status list_operands(custom_call *c, int64_t more, bool *moving) {
     pith_scope *s = c->s;
     const size_t room = (size_t)(c->operand_count + more) + 1;
@@ -58,7 +66,8 @@ static pith_status list_operands(custom_call *c, int64_t more, bool *moving) {
                 pithp_item_prefix(s, &c->c.flats[t].structure, k);
                 return s->error.code;
             }
-            *moving |= is_moving(s, a);
+            *moving |= is_moving(s, a) ||
+                       (pithp_trace_has(s, a) && has_batch_rule(c->c.function));
             *next++ = a;
         }
     return s->error.code;
@@ -79,14 +88,15 @@ static const void *without_tangents(pith_scope *s, const pithp_flat *f) {
     return items ? pithp_tangent_build(s, &f->structure, items) : NULL;
 }
 
-/* The value of the function, which no tangent reaches. NULL: error set. */
+/* The value of the function, which no tangent reaches if it has a rule for them. NULL:
+ * error set. */
 static const void *call_base(custom_call *c) {
     const pithp_closure *closure = c->c.function->closure;
     const pith_function *base = closure->base;
     const int64_t bound = pithp_function_bound(base, 0, NULL);
     c->first_check = pithp_checks_mark(c->s);
     c->first_instruction = pithp_scope_trace(c->s)->program->instruction_count;
-    for (int t = 0; t < base->arity + bound; t++)
+    for (int t = 0; t < base->arity + bound && pithp_custom_derives(c->c.function); t++)
         if (!(c->trees[t] = without_tangents(c->s, &c->c.flats[t])))
             return NULL;
     const pith_function *f = pithp_function_rebind(c->s, base, c->trees + base->arity);
@@ -153,7 +163,7 @@ static const void *mark_value(custom_call *c, const void *value) {
         return NULL;
     c->has_value = true;
     c->c.value = &c->value;
-    if (!has_float(&c->value))
+    if (!has_float(&c->value) && !has_batch_rule(c->c.function))
         return value;
     if (list_operands(c, c->value.structure.item_count, &moving) != PITH_OK)
         return NULL;
@@ -252,6 +262,16 @@ const pith_function *pith_custom_vjp(pith_scope *s,
         &(pithp_closure){
             .more = {
                 [PITHP_CUSTOM_FORWARD] = forward, [PITHP_CUSTOM_BACKWARD] = backward}});
+}
+
+const pith_function *pith_custom_vmap(pith_scope *s,
+                                      const pith_function *function,
+                                      const pith_function *rule) {
+    static const char *const name = "pith_custom_vmap";
+    if (!pithp_enter(s) || pithp_function_check(s, function, name) != PITH_OK ||
+        check_parameters(s, name, rule, 1, "rule") != PITH_OK)
+        return NULL;
+    return make(s, function, &(pithp_closure){.more = {[PITHP_CUSTOM_BATCH] = rule}});
 }
 
 bool pith_is_zero_tangent(const pith_array *tangent) {

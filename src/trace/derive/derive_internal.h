@@ -42,12 +42,12 @@ const pith_function *pithp_derived_make(pith_scope *s,
                                         const pith_function *like,
                                         const void *tangent,
                                         const pith_derive_options *options);
-/* Copy a list of texts to memory of s. */
-pith_status pithp_derive_copy_texts(pith_scope *s, const char *const **texts);
 /* Compile it, with the static arguments of f. NULL does nothing. NULL: error set. */
 const pith_function *pithp_derived_compile(pith_scope *s,
                                            const pith_function *derived,
                                            const pith_function *f);
+/* Copy a list of texts to memory of s. */
+pith_status pithp_derive_copy_texts(pith_scope *s, const char *const **texts);
 /* Check a function of the user and the options of its derivation; `o` receives them. */
 pith_status pithp_derive_check(pith_scope *s,
                                const char *function,
@@ -156,18 +156,24 @@ static inline int64_t pithp_selected_input(const pithp_derivation_call *c,
                                            int64_t *next) {
     return c->known[part->argument][part->first + leaf] ? -1 : (*next)++;
 }
-/* Traced arrays of values, in memory of the scope. NULL: error set. */
-const pith_array **
-pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values);
-/* Build a tree of tangents or gradients: hooks are for values. NULL: error set. */
-const void *pithp_tangent_build(pith_scope *s,
-                                const pithp_structure *like,
-                                const pith_array *const *items);
+/* The selected part, or the tuple of several. NULL: error set. */
+const void *pithp_derivation_selected(const pithp_derivation_call *c);
+/* Set for each leaf of the selected parts the rank of its input; -1: it has none. */
+void pithp_derivation_rank_leaves(const pithp_derivation_call *c,
+                                  const int64_t *ranks,
+                                  int64_t *to);
 /* A tuple of two trees and aux if the options ask for it. NULL: error set. */
 const void *pithp_derivation_tuple(pithp_derivation_call *c,
                                    const void *a,
                                    const void *b,
                                    const pithp_value *outputs);
+
+/* A tree of tangents or gradients. NULL: error set. */
+static inline const void *pithp_tangent_build(pith_scope *s,
+                                              const pithp_structure *like,
+                                              const pith_array *const *items) {
+    return pithp_part_build_quiet(s, like, items);
+}
 
 /* ---- Watches (watch.c) ---- */
 
@@ -178,6 +184,12 @@ pith_status pithp_watches_check(pith_scope *s,
                                 const char *function,
                                 const pithp_derive_watches *watches,
                                 const pithp_value *outputs);
+/* The same for outputs with columns in front, of the first column that has such a
+ * derivative. */
+pith_status pithp_watches_check_columns(pith_scope *s,
+                                        const char *function,
+                                        const pithp_derive_watches *watches,
+                                        const pithp_value *outputs);
 /* Number of these outputs. */
 static inline int64_t pithp_watches_outputs(const pithp_derive_watches *watches) {
     return watches->count * PITHP_WATCH_OUTPUTS;
@@ -242,6 +254,9 @@ bool *pithp_split_trim(pithp_derivation_call *c, pithp_split *split);
  * first output for the inputs that are reached, then those of watches. NULL: error set.
  */
 pithp_program *pithp_split_join(pithp_derivation_call *c, const pithp_split *split);
+/* The same, optimised, for a derivation of the gradients, whose cuts were checked. NULL:
+ * error set. */
+pithp_program *pithp_split_gradient(pithp_derivation_call *c, const pithp_split *split);
 
 /* ---- Rules of the user (rule.c, custom.c) ---- */
 
@@ -258,7 +273,17 @@ typedef struct pithp_custom_call {
 } pithp_custom_call;
 
 /* The functions of a rule in a closure's `more`. */
-enum { PITHP_CUSTOM_TANGENT, PITHP_CUSTOM_FORWARD, PITHP_CUSTOM_BACKWARD };
+enum {
+    PITHP_CUSTOM_TANGENT,
+    PITHP_CUSTOM_FORWARD,
+    PITHP_CUSTOM_BACKWARD,
+    PITHP_CUSTOM_BATCH
+};
+/* Whether a function has a rule for derivatives, which no tangent enters then. */
+static inline bool pithp_custom_derives(const pith_function *f) {
+    const pithp_closure *c = f->closure;
+    return c->more[PITHP_CUSTOM_TANGENT] || c->more[PITHP_CUSTOM_FORWARD];
+}
 
 /* The rule of the row of a call, one reference. It holds no arrays, and lives as long as
  * the programs that have it. NULL: error set. */

@@ -111,42 +111,23 @@ static const void *product_of(pithp_derivation_call *c,
     return pithp_derivation_gradient(c, moved, of);
 }
 
-/* Check cuts before the gradient, whose values are the last outputs but those of watches.
- */
-static pith_status check_gradient_cuts(pithp_derivation_call *c,
-                                       const pithp_program *p,
-                                       const pithp_derive_watches *watches) {
-    const int64_t last = p->output_count - pithp_watches_outputs(watches);
-    bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1);
-    if (!results)
-        return c->s->error.code;
-    for (int64_t k = 0; k < p->output_count; k++)
-        results[k] = k >= c->program->output_count && k < last;
-    return pithp_derivation_check_cuts(c, p, results);
-}
-
 static const void *multiply(pithp_derivation_call *c) {
     pithp_split split;
     if (!pithp_split_make(c, true, false, &split))
         return NULL;
-    pithp_program *joined = pithp_split_join(c, &split),
-                  *better = joined ? pithp_program_optimise(c->s, joined, PITHP_PASS_ALL)
-                                   : NULL;
-    bool *moves =
-        better ? pithp_scope_allocate(c->s, (size_t)better->output_count + 1) : NULL;
-    const bool fine = moves && check_gradient_cuts(c, better, &split.watches) == PITH_OK;
-    const pithp_value *outputs = fine ? add_forward(c, better, moves) : NULL;
+    pithp_program *p = pithp_split_gradient(c, &split);
+    bool *moves = p ? pithp_scope_allocate(c->s, (size_t)p->output_count + 1) : NULL;
+    const pithp_value *outputs = moves ? add_forward(c, p, moves) : NULL;
     const void *result = NULL;
     if (outputs) {
         const void *gradient = pithp_derivation_gradient(
                        c, split.reached, outputs + c->program->output_count),
                    *product = gradient ? product_of(c, split.reached, moves,
-                                                    outputs + better->output_count)
+                                                    outputs + p->output_count)
                                        : NULL;
         result = product ? pithp_derivation_tuple(c, gradient, product, outputs) : NULL;
     }
-    pithp_program_release(joined);
-    pithp_program_release(better);
+    pithp_program_release(p);
     pithp_split_end(&split);
     return result;
 }

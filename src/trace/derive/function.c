@@ -2,6 +2,7 @@
 #include "trace/derive/derive_internal.h"
 #include "trace/jit/jit_internal.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- Closures ---- */
@@ -38,6 +39,7 @@ static void add_identity(const pithp_closure *closure, pithp_string *text) {
     pithp_string_add_n(text, (const char *)&d->kind, sizeof d->kind);
     pithp_string_add_n(text, (const char *)flags, sizeof flags);
     pithp_string_add_n(text, (const char *)&o->kept_bytes, sizeof o->kept_bytes);
+    pithp_string_add_n(text, (const char *)&o->chunk, sizeof o->chunk);
     for (int i = 0; o->paths && o->paths[i]; i++)
         pithp_string_add_n(text, o->paths[i], strlen(o->paths[i]) + 1);
     pithp_string_add_n(text, "", 1);
@@ -49,38 +51,10 @@ static const pithp_closure_kind closure_kind = {.name = "derive",
                                                 .made = copy_paths,
                                                 .identity = add_identity};
 
-/* The compiled function that f is, perhaps with bound trees; or NULL. */
-static const pithp_jit *compiled_below(const pith_function *f) {
-    for (const pithp_closure *c = f->closure; c; c = c->base->closure) {
-        const pithp_jit_closure *compiled = pithp_jit_closure_of(c->function);
-        if (compiled)
-            return compiled->jit;
-        if (c->kind == &closure_kind)
-            return NULL;
-    }
-    return NULL;
-}
-
 const pith_function *pithp_derived_compile(pith_scope *s,
                                            const pith_function *derived,
                                            const pith_function *f) {
-    const pithp_jit *below = compiled_below(f);
-    pith_jit_options o = {0};
-    int count = 0, kept = 0, argument;
-    while (below && below->static_paths && below->static_paths[count])
-        count++;
-    const char **paths =
-        derived ? pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *paths) : NULL;
-    if (!paths)
-        return NULL;
-    for (int i = 0; i < count; i++)
-        if (pithp_jit_path(below->static_paths[i], f->arity, &argument))
-            paths[kept++] = below->static_paths[i];
-    paths[kept] = NULL;
-    if (below)
-        o.static_arguments = below->static_arguments & ((1u << f->arity) - 1);
-    o.static_paths = kept ? paths : NULL;
-    return (pith_jit)(pithp_on_behalf(s), derived, &o);
+    return derived ? pithp_jit_compile_over(s, derived, f) : NULL;
 }
 
 const pith_function *pithp_derived_make(pith_scope *s,
@@ -101,39 +75,6 @@ const pith_function *pithp_derived_make(pith_scope *s,
 
 /* ---- Options ---- */
 
-/* Whether path a is b, or leads to a part that b is in. */
-static bool contains(const char *a, const char *b) {
-    const size_t n = strlen(a);
-    return !strncmp(a, b, n) && (!b[n] || b[n] == '.' || b[n] == '[');
-}
-
-/* A path in its only spelling, and its argument. */
-typedef struct normal_path {
-    int argument;
-    const char *inside;
-} normal_path;
-
-static bool overlap(const normal_path *a, const normal_path *b) {
-    return a->argument == b->argument &&
-           (contains(a->inside, b->inside) || contains(b->inside, a->inside));
-}
-
-static pith_status check_path(pith_scope *s,
-                              const char *function,
-                              const pith_function *f,
-                              const char *path,
-                              normal_path *normal) {
-    normal->inside = pithp_jit_path(path, f->arity, &normal->argument);
-    if (!normal->inside)
-        return pithp_fail(s, PITH_E_PATH, NULL,
-                          "%s: %s: the path '%s' names no argument: expected [0] to "
-                          "[%d], and a path in it",
-                          function, f->name, path, f->arity - 1);
-    if (*normal->inside)
-        normal->inside = pith_path_normal(pithp_on_behalf(s), normal->inside);
-    return s->error.code;
-}
-
 static pith_status check_paths(pith_scope *s,
                                const char *function,
                                const pith_function *f,
@@ -144,14 +85,14 @@ static pith_status check_paths(pith_scope *s,
     if (!count)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: no path is selected", function,
                           f->name);
-    normal_path *normal = pithp_scope_allocate(s, count * sizeof *normal);
+    pithp_part_path *normal = pithp_scope_allocate(s, count * sizeof *normal);
     if (!normal)
         return s->error.code;
     for (size_t i = 0; i < count; i++) {
-        if (check_path(s, function, f, paths[i], &normal[i]) != PITH_OK)
+        if (pithp_part_path_read(s, function, f, paths[i], &normal[i]) != PITH_OK)
             return s->error.code;
         for (size_t k = 0; k < i; k++)
-            if (overlap(&normal[i], &normal[k]))
+            if (pithp_part_path_overlap(&normal[i], &normal[k]))
                 return pithp_fail(s, PITH_E_ARG, NULL,
                                   "%s: %s: the paths '%s' and '%s' select a part twice",
                                   function, f->name, paths[k], paths[i]);
@@ -168,6 +109,10 @@ pith_status pithp_derive_check(pith_scope *s,
     *o = options ? *options : defaults;
     if (pithp_function_check(s, f, function) != PITH_OK)
         return s->error.code;
+    if (o->chunk < 0)
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: .chunk must not be negative, got %" PRId64, function,
+                          f->name, o->chunk);
     if (o->paths && o->arguments)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: %s: select arguments or paths, not both", function,

@@ -29,9 +29,9 @@ static int64_t *ranks_of(pith_scope *s, int64_t count, const bool *marks) {
     return ranks;
 }
 
-/* Set the rank of each leaf of the selected parts. */
-static void
-rank_leaves(const pithp_derivation_call *c, const int64_t *ranks, int64_t *to) {
+void pithp_derivation_rank_leaves(const pithp_derivation_call *c,
+                                  const int64_t *ranks,
+                                  int64_t *to) {
     for (int p = 0; p < c->selected_count; p++) {
         const pithp_selected *part = &c->selected[p];
         int64_t next = part->input;
@@ -42,8 +42,7 @@ rank_leaves(const pithp_derivation_call *c, const int64_t *ranks, int64_t *to) {
     }
 }
 
-/* The selected part or the tuple of them. NULL: error set. */
-static const void *selected_tree(const pithp_derivation_call *c) {
+const void *pithp_derivation_selected(const pithp_derivation_call *c) {
     const void *nodes[PITHP_MOST_PARAMETERS], **all = nodes;
     if (c->selected_count == 1)
         return c->selected[0].node;
@@ -63,7 +62,7 @@ static pith_status describe(pithp_derivation_call *c,
     pith_scope *s = c->s;
     pithp_structure *of_primals = reverse ? &l->result : &l->argument,
                     *of_value = reverse ? &l->argument : &l->result;
-    const void *tree = selected_tree(c);
+    const void *tree = pithp_derivation_selected(c);
     pithp_flat flat;
     if (!tree || pithp_flat_make(s, &flat, tree, NULL, NULL) != PITH_OK)
         return s->error.code;
@@ -83,7 +82,7 @@ static pith_status describe(pithp_derivation_call *c,
                   *by_value = ranks_of(s, c->value_count, split->moves);
     if (!by_input || !by_value)
         return s->error.code;
-    rank_leaves(c, by_input, reverse ? l->outputs : l->inputs);
+    pithp_derivation_rank_leaves(c, by_input, reverse ? l->outputs : l->inputs);
     if (c->value_count)
         memcpy(reverse ? l->inputs : l->outputs, by_value,
                (size_t)c->value_count * sizeof *by_value);

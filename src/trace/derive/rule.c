@@ -1,5 +1,8 @@
 /* Rules of the user: their functions are recorded when a derivation reaches a call of the
  * function that has them. */
+#include "pith/node.h"
+#include "pith/vmap.h"
+
 #include "trace/derive/derive_internal.h"
 
 #include <string.h>
@@ -48,13 +51,15 @@ typedef struct recorded {
 } recorded;
 
 static const char *made_by(int which) {
-    return which == PITHP_CUSTOM_TANGENT ? "pith_custom_jvp" : "pith_custom_vjp";
+    return which == PITHP_CUSTOM_TANGENT ? "pith_custom_jvp"
+           : which == PITHP_CUSTOM_BATCH ? "pith_custom_vmap"
+                                         : "pith_custom_vjp";
 }
 
 static const char *role_of(int which) {
-    return which == PITHP_CUSTOM_TANGENT   ? "rule"
-           : which == PITHP_CUSTOM_FORWARD ? "forward"
-                                           : "backward";
+    return which == PITHP_CUSTOM_TANGENT || which == PITHP_CUSTOM_BATCH ? "rule"
+           : which == PITHP_CUSTOM_FORWARD                              ? "forward"
+                                                                        : "backward";
 }
 
 static pith_status split_record(pith_scope *s,
@@ -341,6 +346,102 @@ static pithp_program *record_custom(pithp_rule *rule,
     return reverse ? record_forward(u, s, zeros, linear) : record_tangent(u, s, zeros);
 }
 
+/* ---- Batches ---- */
+
+/* A tree like a structure, perhaps with a batch axis in front of each leaf. NULL: error
+ * set. */
+static const void *
+tree_of(pith_scope *s, const pithp_structure *t, bool mapped, int64_t size) {
+    const pith_array **items =
+        pithp_scope_allocate(s, ((size_t)t->item_count + 1) * sizeof *items);
+    for (int64_t k = 0; items && k < t->item_count; k++) {
+        const pith_spec *spec = t->specs[k];
+        int64_t shape[PITHP_MAX_RANK + 1] = {size};
+        memcpy(shape + mapped, spec->shape, (size_t)spec->rank * sizeof *shape);
+        spec = pithp_spec_of_value(s, spec->dtype, spec->rank + mapped, shape);
+        if (!spec || !(items[k] = pithp_trace_zeros(s, spec)))
+            return NULL;
+    }
+    return items ? pithp_part_build_quiet(s, t, items) : NULL;
+}
+
+/* Which arguments are mapped: those with a mapped leaf, all of whose leaves are then. */
+static int64_t find_mapped(const custom_rule *u, bool *batched) {
+    int64_t mapped = 0;
+    for (int i = 0; i < u->argument_count; i++) {
+        const int64_t count = u->trees[i].item_count;
+        for (int64_t k = 0; k < count; k++)
+            mapped |= (int64_t)batched[k] << i;
+        memset(batched, (int)(mapped >> i & 1), (size_t)count);
+        batched += count;
+    }
+    return mapped;
+}
+
+/* The argument of the rule, of which only the structure counts. NULL: error set. */
+static const pith_vmap_call *
+batch_argument(const custom_rule *u, pith_scope *s, int64_t size, int64_t mapped) {
+    const void *trees[PITHP_MOST_PARAMETERS];
+    for (int i = 0; i < u->argument_count; i++)
+        if (!(trees[i] = tree_of(s, &u->trees[i], mapped >> i & 1, size)))
+            return NULL;
+    pith_vmap_call call = pith_initial(pith_vmap_call);
+    call.size = size;
+    call.mapped = mapped;
+    call.arguments = u->argument_count == 1
+                         ? trees[0]
+                         : pith_tuple_make(pithp_on_behalf(s), u->argument_count, trees);
+    return call.arguments ? pith_freeze(pithp_on_behalf(s), pith_vmap_call, &call) : NULL;
+}
+
+/* Check that the result is like the value, with the batch axis in front of each leaf. */
+static pith_status check_batch(recorded *r, int64_t size) {
+    const pithp_returned returned = {r->call.function, role_of(r->which), r->call.body,
+                                     "result"};
+    const void *expected = tree_of(r->s, &r->rule->value, true, size);
+    pithp_flat wanted;
+    if (!expected || pithp_flat_make(r->s, &wanted, expected, NULL, NULL) != PITH_OK)
+        return r->s->error.code;
+    const pith_status rc =
+        pithp_returned_check(r->s, &returned, expected, &wanted, r->part.results[0]);
+    pithp_flat_end(&wanted);
+    return rc;
+}
+
+static pith_status refuse_batched(const custom_rule *u, pith_scope *s) {
+    return pithp_fail(s, PITH_E_ARG, NULL,
+                      "%s has a rule for batches, and a tree that is bound in it is "
+                      "batched; make it an argument",
+                      u->rule.name);
+}
+
+/* rule(call) */
+static pithp_program *
+record_batch(pithp_rule *rule, pith_scope *s, int64_t size, bool *batched) {
+    custom_rule *u = (custom_rule *)(void *)rule;
+    recorded *r = pithp_scope_allocate(s, sizeof *r);
+    pithp_flat flat = {0};
+    if (!r)
+        return NULL;
+    *r = (recorded){.s = s, .rule = u, .which = PITHP_CUSTOM_BATCH};
+    pith_status rc = PITH_OK;
+    for (int k = 0; k < rule->bound_count && rc == PITH_OK; k++)
+        rc = batched[rule->first_count + k] ? refuse_batched(u, s) : PITH_OK;
+    const void *argument =
+        rc == PITH_OK ? batch_argument(u, s, size, find_mapped(u, batched)) : NULL;
+    rc = s->error.code;
+    if (argument && (rc = pithp_flat_make(s, &flat, argument, NULL, NULL)) == PITH_OK) {
+        PITH_TRY(add_argument(r, &flat.structure, NULL));
+        PITH_TRY(record(r));
+        PITH_TRY(check_batch(r, size));
+    }
+out:;
+    pithp_program *p = finish(r, rc);
+    if (argument)
+        pithp_flat_end(&flat);
+    return p;
+}
+
 /* ---- Rules ---- */
 
 static void refuse_bound(const pithp_rule *rule, pith_scope *s, const char *site, int k) {
@@ -410,6 +511,8 @@ static pith_status keep_functions(custom_rule *u, pith_scope *s, const pith_func
             return s->error.code;
     }
     PITH_ASSERT(tree == u->tree_count);
+    if (u->functions[PITHP_CUSTOM_BATCH])
+        u->rule.batch = record_batch;
     u->rule.forward = u->functions[PITHP_CUSTOM_TANGENT];
     u->rule.reverse = u->functions[PITHP_CUSTOM_FORWARD];
     return PITH_OK;

@@ -1,5 +1,6 @@
 #include "trace/derive/rule_checks.h"
 
+#include "program/vmap/vmap.h"
 #include "trace/derive/derive_internal.h"
 
 #include <string.h>
@@ -177,14 +178,26 @@ bool pithp_rule_checks_inline(pith_scope *s,
     return fine;
 }
 
+/* The check of an entry. *axes: batch axes of its values. */
+static const exposed_check *check_of_entry(const pithp_exposed *e, int *axes) {
+    const pithp_exposed *entry;
+    int64_t size;
+    for (*axes = 0; (entry = pithp_exposed_of_entry(e, &size)); e = entry)
+        ++*axes;
+    return check_of(e);
+}
+
 pith_status pithp_rule_checks_record(pith_scope *s, const pithp_rule_checks *checks) {
-    const pithp_value *values = checks->values;
+    pithp_value *values = checks->values;
     for (int64_t k = 0; k < checks->lifted.count; k++) {
         const pithp_lifted *l = &checks->lifted.list[k];
+        int axes;
+        const exposed_check *check = check_of_entry(l->exposed, &axes);
         const pith_array **arrays = pithp_trace_arrays(s, l->exposed->count, values);
-        const exposed_check *check = check_of(l->exposed);
-        if (!arrays || pithp_checks_replay_one(s, check->checks, check->i, arrays,
-                                               l->nested) != PITH_OK)
+        if (!arrays || (axes ? pithp_checks_replay_batch_one(s, check->checks, check->i,
+                                                             arrays, axes, l->nested)
+                             : pithp_checks_replay_one(s, check->checks, check->i, arrays,
+                                                       l->nested)) != PITH_OK)
             break;
         values += l->exposed->count;
     }

@@ -9,7 +9,7 @@
 /* Those of a derived program, with their values in the trace. */
 typedef struct pithp_rule_checks {
     pithp_lifted_list lifted;
-    const pithp_value *values; /* in memory of the scope */
+    pithp_value *values; /* in memory of the scope */
 } pithp_rule_checks;
 
 /* Make rows of the last outputs of a program that was recorded, the values of its checks.

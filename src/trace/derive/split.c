@@ -211,3 +211,30 @@ pithp_program *pithp_split_join(pithp_derivation_call *c, const pithp_split *spl
     pithp_program_release(to);
     return NULL;
 }
+
+/* ---- The gradient as a program to derive ---- */
+
+/* Check cuts before the gradient, whose values are the last outputs but those of watches.
+ */
+static pith_status check_gradient_cuts(pithp_derivation_call *c,
+                                       const pithp_program *p,
+                                       const pithp_derive_watches *watches) {
+    const int64_t last = p->output_count - pithp_watches_outputs(watches);
+    bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1);
+    if (!results)
+        return c->s->error.code;
+    for (int64_t k = 0; k < p->output_count; k++)
+        results[k] = k >= c->program->output_count && k < last;
+    return pithp_derivation_check_cuts(c, p, results);
+}
+
+pithp_program *pithp_split_gradient(pithp_derivation_call *c, const pithp_split *split) {
+    pithp_program *joined = pithp_split_join(c, split),
+                  *better = joined ? pithp_program_optimise(c->s, joined, PITHP_PASS_ALL)
+                                   : NULL;
+    pithp_program_release(joined);
+    if (!better || check_gradient_cuts(c, better, &split->watches) == PITH_OK)
+        return better;
+    pithp_program_release(better);
+    return NULL;
+}

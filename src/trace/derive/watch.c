@@ -121,11 +121,26 @@ static const pith_array *report_of(pith_scope *s, const pith_array *const parts[
     return pith_where(s, any, report, pith_cast(s, pith_i64(s, 0), PITH_U64));
 }
 
+/* The parts in the first column with a derivative that is not finite though its value
+ * is, or in the first column. */
+static void take_column(pith_scope *s, const pith_array *parts[3]) {
+    const int64_t columns = pith_array_spec(parts[0])->shape[0];
+    const pith_array *bad = pith_logical_and(
+        s, pith_is_finite(s, parts[1]), pith_logical_not(s, pith_is_finite(s, parts[0])));
+    const int64_t count = pith_array_spec(parts[0])->count / columns;
+    const pith_array *each = pith_reshape(s, bad, PITH_SHAPE(columns, count)),
+                     *first =
+                         pith_argmax(s, pith_any(s, each, PITH_AXES(1)), PITH_ALL_AXES);
+    for (int k = 0; k < 3; k++)
+        parts[k] = pith_take(s, parts[k], first, &(pith_take_options){.axis = 0});
+}
+
 static pith_status check_one(pith_scope *s,
                              const char *function,
                              const pithp_derive_watches *watches,
                              const pithp_derive_watch *w,
-                             const pithp_value *outputs) {
+                             const pithp_value *outputs,
+                             bool columns) {
     const pith_array **parts = pithp_trace_arrays(s, PITHP_WATCH_OUTPUTS, outputs);
     const char *subject = parts ? subject_of(s, function, watches, w) : NULL;
     for (int k = 0; subject && k < PITHP_WATCH_OUTPUTS; k++) {
@@ -133,6 +148,8 @@ static pith_status check_one(pith_scope *s,
         if (!parts[k])
             return s->error.code;
     }
+    if (subject && columns)
+        take_column(s, parts);
     const pith_array *report = subject ? report_of(s, parts) : NULL;
     const pithp_recorded entry = {.kind = PITHP_RECORDED_REPORT,
                                   .describe = describe,
@@ -141,10 +158,11 @@ static pith_status check_one(pith_scope *s,
     return report ? pithp_checks_add(s, &entry, 1, &report, NULL) : s->error.code;
 }
 
-pith_status pithp_watches_check(pith_scope *s,
-                                const char *function,
-                                const pithp_derive_watches *watches,
-                                const pithp_value *outputs) {
+static pith_status check_all(pith_scope *s,
+                             const char *function,
+                             const pithp_derive_watches *watches,
+                             const pithp_value *outputs,
+                             bool columns) {
     const bool reverse = watches->watched == PITHP_WATCH_COTANGENTS;
     if (!watches->count)
         return PITH_OK;
@@ -152,9 +170,23 @@ pith_status pithp_watches_check(pith_scope *s,
     for (int64_t n = 0; work && n < watches->count && !pith_failed(work); n++) {
         const int64_t k = reverse ? watches->count - 1 - n : n;
         check_one(work, function, watches, &watches->list[k],
-                  outputs + k * PITHP_WATCH_OUTPUTS);
+                  outputs + k * PITHP_WATCH_OUTPUTS, columns);
     }
     if (work)
         pith_scope_close(work); /* its error moves to s */
     return s->error.code;
+}
+
+pith_status pithp_watches_check(pith_scope *s,
+                                const char *function,
+                                const pithp_derive_watches *watches,
+                                const pithp_value *outputs) {
+    return check_all(s, function, watches, outputs, false);
+}
+
+pith_status pithp_watches_check_columns(pith_scope *s,
+                                        const char *function,
+                                        const pithp_derive_watches *watches,
+                                        const pithp_value *outputs) {
+    return check_all(s, function, watches, outputs, true);
 }

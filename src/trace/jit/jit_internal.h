@@ -41,6 +41,10 @@ typedef struct pithp_jit_closure {
 
 /* NULL: not made by pith_jit, or NULL. */
 const pithp_jit_closure *pithp_jit_closure_of(const pith_function *f);
+/* Compile a function made of f that has its parameters first, with the static arguments
+ * of f (compile_over.c). NULL: error set. */
+const pith_function *
+pithp_jit_compile_over(pith_scope *s, const pith_function *made, const pith_function *f);
 /* The program of a call, recorded if not cached, with a reference for the caller. NULL:
  * error set. */
 struct pithp_jit_program *pithp_jit_program_of(pith_scope *s,
@@ -103,8 +107,8 @@ void pithp_jit_call_end(pithp_jit_call *c);
 /* Split the path of an option into its argument and a path in it. NULL: no valid
  * argument. */
 const char *pithp_jit_path(const char *path, int arguments, int *argument);
-/* Mark the leaves of a tree, given as that argument, at and below a path in it. Returns
- * the node there. NULL: error set. */
+/* Mark the leaves of a tree, given as that argument (-1: not an argument), at and below a
+ * path in it. Returns the node there. NULL: it is absent, or the error is set. */
 const void *pithp_jit_mark_part(pith_scope *s,
                                 int argument,
                                 const void *tree,

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* MODE_LEVEL: shift */ };
+enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* MODE_LEVEL: shift */, MODE_DERIVED = 1 << 4 };
 
 uint32_t pithp_jit_modes(pith_scope *s) {
-    return (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
+    const pithp_trace *t = pithp_scope_trace(s);
+    return (t && t->derived ? MODE_DERIVED : 0u) |
+           (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
            (pithp_hooks_run(s) ? MODE_HOOKS : 0u) |
            (uint32_t)s->check_level << MODE_LEVEL;
 }
@@ -24,10 +26,13 @@ void pithp_jit_explain_modes(pithp_string *text, uint32_t was, uint32_t is) {
     if (change & MODE_HOOKS)
         pithp_string_print(text, "%shooks of records %s", text->length ? "\n" : "",
                            is & MODE_HOOKS ? "run" : "are suspended");
-    if (change >> MODE_LEVEL)
+    if (change >> MODE_LEVEL & 3)
         pithp_string_print(text, "%sthe level of checks was %s, is %s",
-                           text->length ? "\n" : "", levels[(was >> MODE_LEVEL) % 3],
-                           levels[(is >> MODE_LEVEL) % 3]);
+                           text->length ? "\n" : "", levels[(was >> MODE_LEVEL & 3) % 3],
+                           levels[(is >> MODE_LEVEL & 3) % 3]);
+    if (change & MODE_DERIVED)
+        pithp_string_print(text, "%sthe program %s be derived", text->length ? "\n" : "",
+                           is & MODE_DERIVED ? "will" : "will not");
 }
 
 /* ---- Named parts ---- */
@@ -92,7 +97,8 @@ const void *pithp_jit_mark_part(pith_scope *s,
     if (!normal) {
         char text[16];
         snprintf(text, sizeof text, "[%d]", argument);
-        pithp_error_prefix(s, text);
+        if (argument >= 0)
+            pithp_error_prefix(s, text);
     } else if (!mark_below(s->runtime, tree, node, normal, marks)) {
         pithp_fail_memory(s, sizeof(pithp_walk_frame));
     }

@@ -58,6 +58,16 @@ const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec) {
     return v < 0 ? NULL : pithp_trace_array(s, t, v);
 }
 
+const pith_array **
+pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values) {
+    const pith_array **arrays =
+        pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *arrays);
+    for (int64_t k = 0; arrays && k < count; k++)
+        if (!(arrays[k] = pithp_trace_array(s, pithp_scope_trace(s), values[k])))
+            return NULL;
+    return arrays;
+}
+
 /* ---- The traced call ---- */
 
 /* A sub-program being recorded. */
@@ -65,6 +75,7 @@ typedef struct recording {
     pith_scope *s; /* tracing */
     const pith_scope *outer;
     pithp_trace *trace;
+    pithp_part *part;
     const pithp_part_call *call;
     const pith_array **captured;                    /* as inputs of the program */
     const pith_array *index;                        /* if `counts` */
@@ -89,7 +100,7 @@ static pith_status make_inputs(recording *r, int a) {
     const int64_t count = f->structure.item_count;
     const bool *known = r->call->known[a], *zeros = r->call->zeros[a];
     const pith_spec *const *specs =
-        a == 1 && r->call->rows ? r->call->rows : f->structure.specs;
+        r->call->specs[a] ? r->call->specs[a] : f->structure.specs;
     const pith_array **items =
         pithp_scope_allocate(r->s, ((size_t)count + 1) * sizeof *items);
     for (int64_t k = 0; items && k < count; k++) {
@@ -115,6 +126,8 @@ static pith_status make_argument(recording *r, int a) {
             !(r->items[a][k] = pithp_trace_zeros(r->s, f->structure.specs[k])))
             return r->s->error.code;
     r->arguments[a] = pithp_part_build(r->s, f, r->items[a]);
+    if (!r->arguments[a] && r->call->specs[a] && r->s->error.code == PITH_E_SHAPE)
+        r->part->refused = 1 + a;
     return r->s->error.code;
 }
 
@@ -215,14 +228,16 @@ pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) 
     part->result_count = 0;
     part->program = NULL;
     part->checks = NULL;
+    part->refused = 0;
     part->scope = pith_scope_open_in(s);
     if (!pithp_scope_writable(part->scope))
         return pithp_fail_memory(s, PITHP_BLOCK_BYTES);
-    recording r = {.s = part->scope, .outer = s, .call = call};
+    recording r = {.s = part->scope, .outer = s, .part = part, .call = call};
     r.s->site = s->site;
     if (pithp_trace_check_depth(r.s, call->function) != PITH_OK ||
         !(r.trace = pithp_trace_begin(r.s)))
         return r.s->error.code;
+    r.trace->derived |= call->derived;
     const void *result = call_body(&r);
     pith_status rc = result ? take_results(&r, part, result) : r.s->error.code;
     part->program = pithp_trace_end(r.s, r.trace);
@@ -242,4 +257,16 @@ pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const 
     if (pithp_structure_hold(s, &like->structure) != PITH_OK)
         return NULL;
     return pithp_build(s, &like->structure, NULL, items);
+}
+
+const void *pithp_part_build_quiet(pith_scope *s,
+                                   const pithp_structure *like,
+                                   const pith_array *const *items) {
+    const bool before = s->no_validation;
+    if (pithp_structure_hold(s, like) != PITH_OK)
+        return NULL;
+    s->no_validation = true;
+    const void *tree = pithp_build(s, like, NULL, items);
+    s->no_validation = before;
+    return tree;
 }

@@ -30,6 +30,24 @@ pith_status pithp_returned_check(pith_scope *s,
                                  const pithp_flat *wanted,
                                  const void *got);
 
+/* ---- Paths of parts of arguments (path.c) ---- */
+
+/* A path in its only spelling. */
+typedef struct pithp_part_path {
+    int argument;
+    const char *inside; /* in memory of the scope, or of the text that was read */
+} pithp_part_path;
+/* Read "[0].atoms.charge", of an argument of f. */
+pith_status pithp_part_path_read(pith_scope *s,
+                                 const char *function,
+                                 const pith_function *f,
+                                 const char *path,
+                                 pithp_part_path *read);
+/* Whether path a is b, or leads to a part that b is in. */
+bool pithp_path_contains(const char *a, const char *b);
+/* Whether a part is in both. */
+bool pithp_part_path_overlap(const pithp_part_path *a, const pithp_part_path *b);
+
 /* ---- Recording (part.c) ---- */
 
 /* Traced leaves of trees bound in functions, captured from the outer trace. */
@@ -56,8 +74,10 @@ struct pithp_part_call {
                                                 are no inputs; NULL: none */
     const bool *zeros[PITHP_PART_ARGUMENTS]; /* leaves that are zeros, and no inputs;
                                                 NULL: none */
-    const pith_spec **rows; /* row specs of argument 2; NULL: its own specs */
-    bool counts;            /* argument 1 is an index, and output 1 the next index */
+    const pith_spec *const *specs[PITHP_PART_ARGUMENTS]; /* of the leaves in the body;
+                                                            NULL: their own */
+    bool counts;  /* argument 1 is an index, and output 1 the next index */
+    bool derived; /* the program will be derived */
     /* The parts of the result, in its scope s. NULL: the result is the only one. */
     pith_status (*split)(pith_scope *s,
                          const pithp_part_call *call,
@@ -73,6 +93,7 @@ typedef struct pithp_part {
     pithp_program *program; /* one reference */
     pithp_checks *checks;   /* of the body; their values are the last outputs; or NULL */
     pithp_value *check_values; /* these outputs */
+    int refused; /* 1 + the argument whose records do not hold `specs`; 0: none */
     int result_count;
     const void *results[PITHP_PART_RESULTS];
     pithp_flat flats[PITHP_PART_RESULTS];
@@ -83,10 +104,17 @@ pith_status
 pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call);
 void pithp_part_end(pithp_part *part);
 
+/* Traced arrays of values, in memory of the scope. NULL: error set. */
+const pith_array **
+pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values);
 /* A traced array of zeros. NULL: error set. */
 const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec);
 /* A tree of s with new leaves. NULL: error set. */
 const void *
 pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const *items);
+/* The same without hooks, which are for values: for tangents, gradients, batches. */
+const void *pithp_part_build_quiet(pith_scope *s,
+                                   const pithp_structure *like,
+                                   const pith_array *const *items);
 
 #endif
