@@ -64,16 +64,14 @@ const Sim *melt_read(pith_scope *s, const Options *o) {
     return o->data ? melt_data(s, o) : melt_lattice(s, o);
 }
 
-/* Velocities of a given temperature without drift, from the Maxwell-Boltzmann
- * distribution for unit masses. */
-static const pith_array *
-draw_with_key(pith_scope *s, int64_t seed, int64_t count, double temperature) {
-    const pith_array *v = pith_random_normal(s, pith_random_key(s, seed), PITH_F64,
-                                             PITH_SHAPE(count, 3), NULL);
+/* Without drift, for unit masses. */
+const pith_array *melt_velocities(pith_scope *s, const pith_array *key, int64_t count) {
+    const pith_array *v =
+        pith_random_normal(s, key, PITH_F64, PITH_SHAPE(count, 3), NULL);
     v = pith_sub(s, v, pith_mean(s, v, PITH_AXES_KEPT(0)));
     const pith_array *square = pith_sum(s, pith_square(s, v), PITH_ALL_AXES);
     const double freedom = count > 1 ? 3 * (double)count - 3 : 1;
-    const pith_array *wanted = pith_f64(s, temperature * freedom);
+    const pith_array *wanted = pith_f64(s, TEMPERATURE * freedom);
     const pith_array *at_rest = pith_equal(s, square, 0); /* one atom */
     square = pith_where(s, at_rest, wanted, square);
     return pith_mul(s, v, pith_sqrt(s, pith_div(s, wanted, square)));
@@ -87,7 +85,7 @@ const Sim *melt_atoms(pith_scope *s,
                       const double lengths[3]) {
     const pith_shape shape = PITH_SHAPE(count, 3);
     const pith_array *given = o->seed_given
-                                  ? draw_with_key(s, o->seed, count, TEMPERATURE)
+                                  ? melt_velocities(s, pith_random_key(s, o->seed), count)
                                   : pith_array_copy(s, PITH_F64, shape, velocity);
     const Atoms atoms = {
         .position = pith_cast(s, pith_array_copy(s, PITH_F64, shape, position), o->real),

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 
 /* The step of the run, compiled unless the options say otherwise. */
-static const pith_function *step_of(pith_scope *s, const Options *o) {
-    const pith_function *step = melt_step(o);
-    return o->jit && !pith_failed(s) ? pith_jit(s, step, NULL) : step;
+static const pith_function *step_of(pith_scope *s, const Options *o, int64_t batch) {
+    if (pith_failed(s))
+        return NULL;
+    const pith_function *step = melt_of_batch(s, melt_step(o), batch);
+    return o->jit ? pith_jit(s, step, NULL) : step;
 }
 
 /* The state of a checkpoint, with the changes that the options ask for. */
@@ -33,7 +35,7 @@ int main(int argc, char **argv) {
 
     Output output = {.options = &options};
     melt_open(s, sim, &output);
-    sim = pith_run(s, Sim, step_of(s, &options), sim,
+    sim = pith_run(s, Sim, step_of(s, &options, output.batch), sim,
                    &(pith_run_options){.steps = options.steps,
                                        .steps_per_launch = options.steps_per_launch,
                                        .first_step = output.first,
@@ -48,6 +50,8 @@ int main(int argc, char **argv) {
                                        .repaired = melt_repaired,
                                        .closure = &output,
                                        .seconds = &output.seconds});
+    if (options.save && output.batch && !pith_failed(s))
+        melt_save_entries(s, sim, &output);
     if (pith_failed(s))
         fprintf(stderr, "melt: %s\n", pith_message(s));
     else

@@ -59,7 +59,7 @@ typedef struct {
     const char *data, *save, *resume, *dump, *log, *status, *device;
     int64_t steps, steps_per_launch, thermo, save_every, dump_every, initial_capacity;
     double dt, cutoff, skin, compression;
-    int64_t seed;
+    int64_t seed, batch;
     bool dt_given, compression_given, fixed_capacity, seed_given, jit;
     bool gradient;  /* forces from the energy by reverse differentiation */
     bool recompute; /* of the energy only its arguments are kept */
@@ -82,8 +82,20 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
 const Sim *melt_begin(pith_scope *s, const Sim *in);
 /* One step of velocity Verlet, with forces of the kernel. */
 const Sim *melt_verlet(pith_scope *s, const Sim *in);
-/* The step of the options: melt_verlet, or the same with melt_forces. */
+/* The step of the options: melt_verlet, or the same with melt_forces; of one melt. */
 const pith_function *melt_step(const Options *o);
+
+/* ---- batch.c: several melts as one state ---- */
+
+/* As many melts as the options say: each leaf gets an axis in front. Of entry k the
+ * velocities are those of the seed of the options plus k. */
+const Sim *melt_batch(pith_scope *s, const Sim *one, const Options *o);
+/* The number of melts in a state; 0: it is one melt, without the axis. */
+int64_t melt_batch_size(const Sim *sim);
+/* A function of one melt for a state of that many. */
+const pith_function *melt_of_batch(pith_scope *s, const pith_function *f, int64_t size);
+/* The melt of an entry: the state of its own run. */
+const Sim *melt_entry(pith_scope *s, const Sim *sim, int64_t entry);
 
 /* ---- energy.c ---- */
 
@@ -110,6 +122,8 @@ const Sim *melt_atoms(pith_scope *s,
                       const double *position,
                       const double *velocity,
                       const double lengths[3]);
+/* Velocities f64[count, 3] of a Maxwell-Boltzmann distribution at temperature 1.44. */
+const pith_array *melt_velocities(pith_scope *s, const pith_array *key, int64_t count);
 
 /* ---- output.c: output of a run ---- */
 
@@ -118,6 +132,7 @@ typedef struct {
     FILE *dump;
     pith_run_log *log; /* NULL: no log */
     double seconds;    /* time of the steps */
+    int64_t batch;     /* number of melts in the state; 0: one, without a batch axis */
     bool headed;       /* the header of the table is printed */
     int64_t first;     /* step of the initial state */
     int64_t dumped;    /* step of the last frame in the dump; -1: none */
@@ -130,6 +145,9 @@ void melt_open(pith_scope *s, const Sim *sim, Output *output);
 /* Write a row of the thermodynamic table and of the log, and a frame of the dump, if they
  * are due. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
+/* Save each melt of a batch as the checkpoint of a run of its own: FILE.json of entry 3
+ * is FILE-3.json. */
+void melt_save_entries(pith_scope *s, const Sim *sim, const Output *output);
 /* Report a capacity that has grown to stderr. */
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *output);
 /* Print the performance, and the reason for the end if not all steps are done. */

@@ -28,6 +28,11 @@ static const char help[] =
     "  --precision P        double or single (double)\n"
     "  --seed N             draw velocities of a Maxwell-Boltzmann distribution at\n"
     "                       temperature 1.44 with the key of N; other N, other velocities\n"
+    "  --batch N            run N melts as one batch: entry k, from 0, is the run of its own\n"
+    "                       with --seed S + k, bit for bit (S: --seed, or 0). The table shows\n"
+    "                       the entry of each row. --save FILE.json saves the batch, which\n"
+    "                       --resume goes on with, and at the end each entry as a checkpoint\n"
+    "                       of its own: FILE-k.json\n"
     "  --forces F           kernel: forces of a kernel in C (the default); grad: the gradient\n"
     "                       of the energy, an array expression, by reverse differentiation\n"
     "  --recompute          with --forces grad: keep no value of the energy for the backward\n"
@@ -48,7 +53,7 @@ static const char help[] =
     "saves one.\n";
 
 #define MOST_STEPS 1000000000000000
-enum { MOST_CAPACITY = 1 << 24, MOST_THREADS = 1024 };
+enum { MOST_CAPACITY = 1 << 24, MOST_THREADS = 1024, MOST_BATCH = 1 << 20 };
 
 static void refuse(const char *option, const char *expected, const char *got) {
     fprintf(stderr, "melt: %s: expected %s, got %s\n", option, expected,
@@ -101,6 +106,15 @@ static const char *name(const char *option, const char *text) {
 
 static bool is(const char *argument, const char *option) {
     return strcmp(argument, option) == 0;
+}
+
+static void check_batch(const Options *o) {
+    if (!o->batch)
+        return;
+    if (o->seed > INT64_MAX - o->batch)
+        refuse("--batch", "seeds of up to 9223372036854775807", "more");
+    if (o->log || o->dump)
+        refuse("--batch", "a run without --log and --dump", o->log ? "--log" : "--dump");
 }
 
 Options melt_options(int argc, char **argv) {
@@ -165,6 +179,8 @@ Options melt_options(int argc, char **argv) {
         else if (is(option, "--seed"))
             o.seed = whole(option, value, 0, INT64_MAX), o.seed_given = true,
             of_state = option;
+        else if (is(option, "--batch"))
+            o.batch = whole(option, value, 1, MOST_BATCH), of_state = option;
         else if (is(option, "--jit"))
             o.jit = is(one_of(option, value, "on", "off"), "on");
         else if (is(option, "--forces"))
@@ -196,5 +212,6 @@ Options melt_options(int argc, char **argv) {
         refuse("--recompute", "--forces grad with it", "--forces kernel");
     if (o.steps_per_launch > 1 && !o.jit)
         refuse("--steps-per-launch", "--jit on with it", "--jit off");
+    check_batch(&o);
     return o;
 }

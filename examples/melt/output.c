@@ -1,13 +1,16 @@
-/* Output of a run: the thermodynamic table, its log, and the performance line. */
+/* Output of a run: the thermodynamic table, its log, the performance line, and the
+ * checkpoints of the entries of a batch. */
 #include "melt.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A row as LAMMPS prints it: reduced units, energies per atom. The log also has the
  * largest number of neighbours of an atom, and the capacity of the lists. */
-static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
+static void
+show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
     const Lists *lists = sim->lists;
     const melt_observe_result of_atoms =
         pith_launch(s, melt_observe, sim->atoms->position, sim->atoms->velocity,
@@ -23,9 +26,11 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
                  freedom = n > 1 ? 3 * n - 3 : 1;
     const double pressure = (2 * kinetic + virial) / (3 * box[0] * box[1] * box[2]);
     if (!output->headed)
-        printf("%10s %18s %18s %18s %18s %18s\n", "Step", "Temp", "PotEng", "KinEng",
-               "TotEng", "Press");
+        printf("%s%10s %18s %18s %18s %18s %18s\n", output->batch ? "     Entry " : "",
+               "Step", "Temp", "PotEng", "KinEng", "TotEng", "Press");
     output->headed = true;
+    if (output->batch)
+        printf("%10" PRId64 " ", entry);
     printf("%10" PRId64 " %18.10g %18.10g %18.10g %18.10g %18.10g\n", step,
            2 * kinetic / freedom, potential / n, kinetic / n, (potential + kinetic) / n,
            pressure);
@@ -47,6 +52,40 @@ static void show_thermo(pith_scope *s, const Sim *sim, int64_t step, Output *out
                                   PITH_LOG_I64("max_cells", lists->max_cells)));
 }
 
+/* The rows of all melts of a batch, one after the other. */
+static void show_batch(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
+    for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
+        pith_scope *in = pith_scope_open_in(s);
+        show_thermo(in, melt_entry(in, sim, k), step, k, output);
+        pith_scope_close(in);
+    }
+}
+
+/* FILE.json of entry 3: FILE-3.json. */
+static char *name_of_entry(const char *file, int64_t entry) {
+    const char *base = strrchr(file, '/'), *end = strrchr(base ? base : file, '.');
+    const size_t room = strlen(file) + 24;
+    const int stem = (int)((end ? end : file + strlen(file)) - file);
+    char *name = malloc(room);
+    if (name)
+        snprintf(name, room, "%.*s-%" PRId64 "%s", stem, file, entry, end ? end : "");
+    return name;
+}
+
+void melt_save_entries(pith_scope *s, const Sim *sim, const Output *output) {
+    const pith_save_options options = {.step = pith_run_outcome(s).step};
+    for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
+        pith_scope *in = pith_scope_open_in(s);
+        char *name = name_of_entry(output->options->save, k);
+        if (name)
+            pith_save(in, melt_entry(in, sim, k), name, &options);
+        else
+            pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the name of a checkpoint");
+        free(name);
+        pith_scope_close(in);
+    }
+}
+
 int64_t melt_show_every(const Options *o) {
     int64_t a = o->thermo, b = o->dump ? o->dump_every : o->thermo;
     while (b) {
@@ -59,8 +98,13 @@ int64_t melt_show_every(const Options *o) {
 
 void melt_open(pith_scope *s, const Sim *sim, Output *output) {
     const Options *o = output->options;
-    const int64_t step = pith_failed(s) ? 0 : pith_read_i64(s, sim->step);
+    output->batch = pith_failed(s) ? 0 : melt_batch_size(sim);
+    const Sim *one = output->batch ? melt_entry(s, sim, 0) : sim;
+    const int64_t step = pith_failed(s) ? 0 : pith_read_i64(s, one->step);
     output->first = step;
+    if (output->batch && (o->log || o->dump))
+        pith_fail(s, PITH_E_ARG, NULL, "%s: a batch has neither --log nor --dump",
+                  o->resume);
     const pith_run_log_options from = {.resume = o->resume, .resume_step = step};
     if (o->log && !pith_failed(s))
         output->log = pith_run_log_open(s, o->log, &from);
@@ -76,8 +120,10 @@ void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     Output *output = closure;
     const Options *o = output->options;
     const int64_t last = output->first + o->steps;
-    if (due(step, output->first, last, o->thermo))
-        show_thermo(s, state, step, output);
+    if (due(step, output->first, last, o->thermo) && output->batch)
+        show_batch(s, state, step, output);
+    else if (due(step, output->first, last, o->thermo))
+        show_thermo(s, state, step, 0, output);
     /* A resumed dump has no frame at its first step, unless one is due. */
     const int64_t first = output->dumped < 0 ? output->first : -1;
     if (o->dump && due(step, first, last, o->dump_every))
@@ -95,8 +141,8 @@ void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
 
 void melt_end(pith_scope *s, const Sim *sim, const Output *output) {
     const pith_run_end end = pith_run_outcome(s);
-    const int64_t atoms = pith_array_spec(sim->lists->count)->count,
-                  steps = end.step - output->first;
+    const int64_t atoms = pith_array_spec(sim->lists->count)->count, /* of all entries */
+        steps = end.step - output->first;
     const double seconds = output->seconds;
     pith_runtime *rt = pith_scope_runtime(s);
     const int threads = pith_device_threads(rt);

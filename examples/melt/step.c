@@ -178,8 +178,10 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     sim.dt = o->dt;
     sim.compression = o->compression;
     sim.fixed_capacity = o->fixed_capacity;
+    const pith_function *begin = o->gradient ? &begin_by_gradient_step : &begin_step;
+    const Sim *first = pith_freeze(s, Sim, &sim);
     return pith_propagate(
-        s, Sim, o->gradient ? &begin_by_gradient_step : &begin_step,
-        pith_freeze(s, Sim, &sim),
+        s, Sim, o->batch ? melt_of_batch(s, begin, o->batch) : begin,
+        o->batch ? melt_batch(s, first, o) : first,
         &(pith_propagate_options){.first_step = -1, .repaired = melt_repaired});
 }

@@ -53,11 +53,16 @@ grew() {
     [ "$(sort -u err | wc -l)" -eq $# ] || fail "something grew twice: $(cat err)"
 }
 
-# alike A B: two checkpoints hold the same bits, but for the room that lists and cells have.
-alike() {
+# same_but_room A B: two checkpoints hold the same bits, but for the room that lists and cells may have.
+same_but_room() {
     "$pith" diff --bits "$1" "$2" >diff.txt || true
     grep -E '^ *[~+-]? *\.' diff.txt | grep -vE '\.lists\.(max_cells|max_neighbours|neighbour)\b' >others.txt || true
     [ ! -s others.txt ] || fail "$1 and $2 differ: $(cat diff.txt)"
+}
+
+# alike A B: two checkpoints hold the same bits, and have other room.
+alike() {
+    same_but_room "$1" "$2"
     grep -q 'max_cells' diff.txt || fail "$1 and $2 have the same room: $(cat diff.txt)"
 }
 
@@ -307,6 +312,61 @@ seed) # velocities drawn with keys
     awk '$1 == 0 { d = $2 - 1.44; exit !(d < 1e-12 && d > -1e-12) }' got.txt || fail "$(cat got.txt)"
     refused "--seed does not go with it" "$melt" --resume a.json --seed 1
     refused "--seed: expected a whole number" "$melt" --seed -1
+    ;;
+batch) # several melts as one state: rows and checkpoint of an entry are those of its own run
+    awk 'BEGIN {
+        print "fcc\n\n32 atoms\n1 atom types\n\n0 3.36 xlo xhi\n0 3.36 ylo yhi\n0 3.36 zlo zhi\n\nAtoms\n"
+        for (i = 0; i < 32; i++) {
+            b = i % 4; x = int(i / 4) % 2; y = int(i / 8) % 2; z = int(i / 16)
+            print i + 1, 1, 1.68 * x + 0.84 * (b == 1 || b == 2), 1.68 * y + 0.84 * (b == 1 || b == 3), 1.68 * z + 0.84 * (b > 1)
+        }
+    }' >fcc.data
+    again="$melt --device host --resume" melt="$melt --data fcc.data --device host --thermo 10" steps=40
+    # as_alone FIRST OPTIONS...: a batch of seeds FIRST to FIRST + 3 against runs of each
+    as_alone() {
+        first=$1
+        shift
+        rm -f all*.json
+        $melt --batch 4 --seed "$first" --steps $steps --save all.json "$@" >all.txt 2>err
+        [ "$(grep -cE '^ +[0-9]' all.txt)" -eq 20 ] || fail "rows: $(cat all.txt)"
+        for k in 0 1 2 3; do
+            $melt --seed $((first + k)) --steps $steps --save own.json "$@" >own.txt 2>err-$k
+            grep -E '^ +[0-9]' own.txt >rows-a
+            awk -v k=$k '$1 == k' all.txt | cut -c 12- >rows-b
+            cmp rows-a rows-b || fail "entry $k of a batch ($*) has other rows"
+            same_but_room own.json all-$k.json
+            [ "$room" = other ] || "$pith" diff --bits own.json all-$k.json >diff.txt || fail "entry $k ($*): $(cat diff.txt)"
+        done
+        ! "$pith" diff --bits all-0.json all-1.json >diff.txt || fail "all entries are alike"
+    }
+    room=same
+    as_alone 7 --initial-capacity 256
+    as_alone 7 --initial-capacity 256 --precision single --threads 1 --steps-per-launch 7
+    as_alone 7 --initial-capacity 256 --forces grad --steps-per-launch 20
+    room=other # entries and runs of their own grow differently
+    as_alone 2 --initial-capacity 2
+    grew max_cells max_neighbours max_neighbours
+    as_alone 2 --initial-capacity 2 --compress 0.05 --jit off
+    # of four entries the second alone overflows: all have room after one more try
+    as_alone 2 --initial-capacity 144
+    grew max_neighbours
+    [ ! -s err-0 ] && [ -s err-1 ] && [ ! -s err-2 ] && [ ! -s err-3 ] || fail "not one alone: $(cat err-?)"
+    cmp err err-1 || fail "the batch grows differently"
+    refused "fixed capacity is too small: have 144, need 152" $melt --batch 4 --seed 2 --initial-capacity 144 --fixed-capacity
+    refused "(entry [1] of a batch)" $melt --batch 4 --seed 2 --dt 10 --initial-capacity 256
+    # a checkpoint of the batch goes on, and so does one of an entry
+    $melt --batch 3 --steps 30 --save part.json >run.txt 2>err
+    $again part.json --steps 30 --save resumed.json >run.txt 2>err
+    $again part-1.json --steps 30 --save alone.json >run.txt 2>err
+    $melt --batch 3 --steps 60 --save whole.json >run.txt 2>err
+    "$pith" diff --bits whole.json resumed.json >diff.txt || fail "resumed: $(cat diff.txt)"
+    "$pith" diff --bits whole-1.json alone.json >diff.txt || fail "an entry resumed alone: $(cat diff.txt)"
+    grep -q '^"step":60,' whole-1.json || fail "the checkpoint of an entry has no step"
+    grep -q 'Performance: .*(96 atoms, 60 steps,' run.txt || fail "$(cat run.txt)"
+    refused "--batch does not go with it" $again part.json --batch 3
+    refused "--batch: expected a run without --log and --dump, got --log" $melt --batch 3 --log x.jsonl
+    refused "a batch has neither --log nor --dump" $again part.json --log x.jsonl
+    refused "--batch: expected a whole number from 1 to" $melt --batch 0
     ;;
 data) # data files: what is read, and what is refused with its line
     { write_head '2 atoms' 6; printf 'Atoms\n\n2 1 1.5 0 0 0 0 0\n1 1 -0.5 0 0\n'; } >two.data
