@@ -202,6 +202,20 @@ static inline __attribute__((always_inline)) A NAME(of_lanes)(A *lanes) {
     return NAME(join)(NAME(none)(), NAME(join)(lanes[0], lanes[1]));
 }
 
+/* All lanes of three columns, which are separated first. */
+static inline void NAME(of_threes)(A *to, const A *lanes) {
+    A x[LANES], y[LANES], z[LANES];
+    PITHP_SIMD
+    for (int j = 0; j < LANES; j++) {
+        x[j] = lanes[3 * j];
+        y[j] = lanes[3 * j + 1];
+        z[j] = lanes[3 * j + 2];
+    }
+    to[0] = NAME(of_lanes)(x);
+    to[1] = NAME(of_lanes)(y);
+    to[2] = NAME(of_lanes)(z);
+}
+
 #if defined(WIDENED) && defined(__AVX512F__)
 #    include "program/host/vector/reduce_row_avx512.h"
 #else
@@ -392,8 +406,11 @@ static void NAME(accumulate)(void *into,
         return;
     }
     const T *x = from;
-    const int64_t n =
-        whole ? NAME(all_groups)(into, x, pitch, count, width, first == 0) : 0;
+    int64_t n = whole ? NAME(all_groups)(into, x, pitch, count, width, first == 0) : 0;
+    if (n && pitch == width && width < STRIP) { /* the rest is a part of a long row */
+        NAME(strip)(into, x + n * width, 0, (count - n) * width, 1, false);
+        return;
+    }
     NAME(each)(into, x + n * pitch, pitch, first + n, count - n, width);
 }
 
@@ -404,7 +421,11 @@ static void NAME(finish)(void *to, void *lanes, int64_t used, int64_t width) {
         out[0] = NAME(of_lanes)(all);
         return;
     }
-    if (width == 3) /* unrolled: vectors in space */
+    if (width == 3 && used == LANES) { /* vectors in space */
+        NAME(of_threes)(out, all);
+        return;
+    }
+    if (width == 3) /* unrolled */
         NAME(combine_rows)(all, 3, used, 3);
     else
         for (int64_t c = 0; c < width; c += STRIP)
