@@ -322,6 +322,23 @@ Test(program, text_shows_values_parameters_and_literals) {
     end(&b);
 }
 
+Test(program, sums_and_products_of_exchanged_operands_are_one) {
+    bench b = begin();
+    const pithp_value x = pithp_program_input(b.s, b.p, line(&b, PITH_F64, 8));
+    const pithp_value y = pithp_program_input(b.s, b.p, line(&b, PITH_F64, 8));
+    static const pithp_primitive kinds[] = {PITHP_OP_MUL, PITHP_OP_ADD, PITHP_OP_MIN};
+    for (int k = 0; k < 3; k++) {
+        const pithp_value one = op(&b, kinds[k], x, y, NULL),
+                          other = op(&b, kinds[k], y, x, NULL);
+        /* zeros of a minimum have the sign of the first */
+        const char *wanted = k < 2 ? "sub %2, %2" : "sub %2, %3";
+        const pithp_value apart = op(&b, PITHP_OP_SUB, one, other, NULL);
+        const char *text = after(&b, apart, PITHP_PASS_ALL);
+        cr_assert(strstr(text, wanted), "%s", text);
+    }
+    end(&b);
+}
+
 #define INPUT "program(%0: f64[8], %1: i32[8]) {\n"
 
 Test(program, rules_of_algebra_apply) {

@@ -144,8 +144,9 @@ pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value v) {
     return *slot;
 }
 
-/* Calls with exchanged operands are equal, except for floats: if both are NaN, the sum
- * has the bits of the first. */
+/* Calls with exchanged operands are equal, except for floats: a minimum of zeros has the
+ * sign of the first, for example. Sums and products of floats are looked up both ways and
+ * keep the order of their operands: they differ only in the payload of a NaN. */
 static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
     if (!(r->passes & PITHP_PASS_COMMON) ||
         !pithp_op_has(c->primitive, PITHP_TRAIT_COMMUTATIVE) ||
@@ -156,6 +157,22 @@ static void order_operands(const pithp_rebuild *r, pithp_proposal *c) {
     c->new_operands[0] = first;
     c->new_operands[1] = second;
     c->operands = c->new_operands;
+}
+
+static pithp_value *find_exchanged(pithp_rebuild *r, const pithp_proposal *c) {
+    pithp_proposal exchanged = *c;
+    exchanged.new_operands[0] = c->operands[1];
+    exchanged.new_operands[1] = c->operands[0];
+    exchanged.operands = exchanged.new_operands;
+    return find_call(r, &exchanged);
+}
+
+static pithp_value *find_either(pithp_rebuild *r, const pithp_proposal *c) {
+    pithp_value *slot = find_call(r, c);
+    if (*slot >= 0 || (c->primitive != PITHP_OP_ADD && c->primitive != PITHP_OP_MUL))
+        return slot;
+    pithp_value *other = find_exchanged(r, c);
+    return *other >= 0 ? other : slot;
 }
 
 static bool may_be_shared(const pithp_proposal *c) {
@@ -180,7 +197,7 @@ pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *
                                          .site = site,
                                          .spec = is_alone(c) ? c->spec : NULL};
     const bool shared = (r->passes & PITHP_PASS_COMMON) && may_be_shared(c);
-    pithp_value *slot = shared ? find_call(r, c) : NULL;
+    pithp_value *slot = shared ? find_either(r, c) : NULL;
     if (slot && *slot >= 0) {
         r->to->instructions[r->to->values[*slot].at].remat.kept |= r->to->remat.kept;
         return *slot;
