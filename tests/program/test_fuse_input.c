@@ -193,7 +193,8 @@ static int count_map_reduces(const bench *b) {
 }
 
 /* way 0: nothing else; 1: the chain is an output; 2: a root follows, in a band; 3: the
- * chain calls a function; 4: the order of rows does not matter; 5: columns of that */
+ * chain calls a function; 4: the order of rows does not matter; 5: columns of that; 6:
+ * another value of the step is an output, and stored by the same loop */
 static void
 map_reduced(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int count) {
     const int64_t shape[2] = {rows, ELEMENTS / rows};
@@ -207,7 +208,10 @@ map_reduced(pith_dtype dtype, int64_t rows, uint32_t axes, int way, int count) {
         c = op(&b, PITHP_OP_SIN, 1, c);
     if (way == 1)
         pithp_program_output(b.s, b.p, c);
-    pithp_value r = reduction(&b, way >= 4 ? PITHP_OP_MAX_OF : PITHP_OP_SUM, c, axes);
+    if (way == 6)
+        pithp_program_output(b.s, b.p, op(&b, PITHP_OP_MUL, 2, c, v));
+    pithp_value r =
+        reduction(&b, way == 4 || way == 5 ? PITHP_OP_MAX_OF : PITHP_OP_SUM, c, axes);
     if (way == 2)
         r = op(&b, PITHP_OP_SQRT, 1, r);
     pithp_program_output(b.s, b.p, r);
@@ -227,6 +231,9 @@ Test(fuse_input, compiled_code_makes_and_reduces_in_one_loop, .timeout = 300) {
         map_reduced(dtypes[d], 5000, 2, 0, 1);
         map_reduced(dtypes[d], 5000, 2, 2, 1);
         map_reduced(dtypes[d], ELEMENTS / 70, 1, 0, 1);
+        for (uint32_t axes = 1; axes <= 3; axes++)
+            map_reduced(dtypes[d], 40, axes, 6, 1);
+        map_reduced(dtypes[d], 5000, 2, 6, 1);
         map_reduced(dtypes[d], 40, 1, 1, 0);
         map_reduced(dtypes[d], 40, 2, 3, 0);
         map_reduced(dtypes[d], 40, 2, 4, 0);

@@ -31,10 +31,11 @@ void pithp_emit_fused(pithp_string *t, const char *name, const pithp_fused_step 
 
 /* Map-reduce fusion in compiled code: one loop computes the elements of a fused step (a
  * producer, or the first steps of a band) and reduces them. It requires that one
- * reduction is their only reader. The loop is M_MAP_REDUCE_ROWS or M_MAP_REDUCE_COLUMNS
- * of source/map_reduce.h. */
+ * reduction is their only reader; the step may store other values. The loop is
+ * M_MAP_REDUCE_ROWS or M_MAP_REDUCE_COLUMNS of source/map_reduce.h. */
 typedef struct pithp_map_reduce {
-    int reducer; /* index into pithp_text_reducers; -1: not fused */
+    int reducer;  /* index into pithp_text_reducers; -1: not fused */
+    int external; /* the step's external that is reduced, and not stored */
     bool rows;
 } pithp_map_reduce;
 pithp_map_reduce pithp_map_reduce_of(const pithp_plan *plan, const pithp_step *step);

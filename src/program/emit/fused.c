@@ -491,13 +491,21 @@ void pithp_step_text_values(const pithp_step_text *x,
         add_op(x, indent, k);
 }
 
+void pithp_step_text_stores(const pithp_step_text *x,
+                            const char *indent,
+                            const pithp_elements *memory,
+                            int except) {
+    for (int k = 0; k < x->a->op_count; k++) {
+        const int e = external_of(x, x->a->ops[k].to);
+        if (e >= 0 && e != except)
+            add_store(x, indent, e, k, memory);
+    }
+}
 void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,
                            const pithp_elements *memory) {
     pithp_step_text_values(x, indent, memory);
-    for (int k = 0; k < x->a->op_count; k++)
-        if (external_of(x, x->a->ops[k].to) >= 0)
-            add_store(x, indent, external_of(x, x->a->ops[k].to), k, memory);
+    pithp_step_text_stores(x, indent, memory, -1);
 }
 
 bool pithp_step_text_writes(const pithp_step_text *x, int external) {

@@ -43,6 +43,7 @@ static int32_t function_of(module *x,
     for (; k >= 0; k = pithp_hash_index_before(&x->index, k)) {
         const function *f = &x->functions[k];
         if (f->step && f->map_reduce.reducer == map_reduce.reducer &&
+            f->map_reduce.external == map_reduce.external &&
             f->map_reduce.rows == map_reduce.rows && pithp_fused_alike(f->step, step))
             break;
     }
