@@ -294,3 +294,54 @@ Test(fuse_rows, gathers_are_in_the_band_that_reads_them, .timeout = 300) {
     taken(PITH_F64, PITH_I64, 3, 0);
     taken(PITH_F32, PITH_U8, 4, 1);
 }
+
+/* ---- Longer rows ---- */
+
+/* Distances of pairs [atoms, near, 3], and sums over the pairs of each atom: the rows of
+ * the band become those of atoms. The sum of all that stands between is delayed. way 1:
+ * what is summed is an output; 2: more follows, one element a row of the band; 3: so does
+ * a sum over the pairs of something else. */
+static void
+pairs(pith_dtype dtype, int64_t atoms, int64_t near, int way, int64_t members) {
+    const int64_t shape[3] = {atoms, near, 3};
+    bench b = begin();
+    make_memory(&b, dtype);
+    const pithp_value v = input(&b, dtype, 3, shape, x),
+                      w = input(&b, dtype, 3, shape, y);
+    const pithp_value apart = op(&b, PITHP_OP_SUB, 2, v, w);
+    const pithp_value r2 =
+        kept(&b, PITHP_OP_SUM, op(&b, PITHP_OP_MUL, 2, apart, apart), 1, 3, shape);
+    const pithp_reduce_params all = {7}, near_of = {2};
+    const pithp_value energy = op(&b, PITHP_OP_MAX, 2, r2, r2);
+    const pithp_value total =
+        pithp_program_add(b.s, b.p, PITHP_OP_SUM, 1, &energy, &all, NULL);
+    pithp_program_output(b.s, b.p, op(&b, PITHP_OP_ADD, 2, total, total));
+    const pithp_value force =
+        op(&b, PITHP_OP_MUL, 2, op(&b, PITHP_OP_MIN, 2, r2, energy), apart);
+    pithp_value sum =
+        pithp_program_add(b.s, b.p, PITHP_OP_SUM, 1, &force, &near_of, NULL);
+    if (way == 1)
+        pithp_program_output(b.s, b.p, force);
+    if (way == 2)
+        sum = op(&b, PITHP_OP_NEG, 1, sum);
+    pithp_program_output(b.s, b.p, sum);
+    if (way == 3)
+        pithp_program_output(
+            b.s, b.p,
+            pithp_program_add(b.s, b.p, PITHP_OP_MAX_OF, 1, &apart, &near_of, NULL));
+    expect_bands(&b, "pairs", 1, members);
+    free_memory();
+    end(&b);
+}
+
+Test(fuse_rows, sums_over_pairs_lengthen_the_rows, .timeout = 300) {
+    static const pith_dtype dtypes[] = {PITH_I8, PITH_I64, PITH_BF16, PITH_F32, PITH_F64};
+    use_cache();
+    for (int d = 0; d < 5; d++) {
+        pairs(dtypes[d], 70, 80, 0, 5);
+        pairs(dtypes[d], 70, 64, d % 2, 5);
+        pairs(dtypes[d], 110, 50, 2, 6);
+        pairs(dtypes[d], 30, 199, 3, 6);
+        pairs(dtypes[d], 3, 1400, 0, 4); /* the row of an atom is too long */
+    }
+}

@@ -19,6 +19,7 @@ static char **data_of(pithp_band_member *m, int external) {
         case PITHP_BAND_FUSES:
             return &fused->data[external];
         case PITHP_BAND_REDUCES:
+        case PITHP_BAND_REDUCES_COLUMNS:
             return external ? &reduce->to : (char **)(void *)&reduce->from;
         case PITHP_BAND_TAKES:
             return &take->to;
@@ -36,6 +37,7 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
     static const pithp_host_loop *const loops[] = {
         [PITHP_BAND_FUSES] = pithp_fused_loops,
         [PITHP_BAND_REDUCES] = pithp_reduce_row_loops,
+        [PITHP_BAND_REDUCES_COLUMNS] = pithp_reduce_column_loops,
         [PITHP_BAND_MAP_REDUCES] = pithp_reduce_fused_loops,
         [PITHP_BAND_TAKES] = pithp_take_loops};
     pithp_band_args a;
@@ -64,28 +66,39 @@ PITHP_LOOPS(run_rows)
 
 typedef struct band_binding {
     const pithp_exec *r;
-    int64_t first, end;     /* steps */
-    pithp_reduce_view view; /* of its reductions */
+    int64_t first, end; /* steps */
+    int64_t rows;
     int32_t buffer_count;
     pithp_value buffered[PITHP_BAND_BUFFERS];
     pithp_band_args args;
 } band_binding;
 
+/* Add the buffer of a value, which is the last one from `offset` on, if it has one. */
+static void add_buffer(band_binding *x, pithp_value v, int64_t *offset) {
+    const pithp_plan *plan = x->r->plan;
+    if (!pithp_is_buffered(plan, v))
+        return;
+    for (int32_t b = 0; b < x->buffer_count; b++)
+        if (x->buffered[b] == v)
+            return;
+    const int64_t bytes = (int64_t)plan->program->values[v].spec->bytes / x->rows;
+    const int32_t number = x->buffer_count++;
+    x->buffered[number] = v;
+    x->args.buffers[number].offset = *offset;
+    x->args.buffers[number].row_bytes = bytes;
+    *offset += pithp_band_buffer_bytes(x->args.at_once, bytes);
+}
+
 /* Lay out the buffers of values without memory. */
 static void lay_out(band_binding *x) {
-    const pithp_plan *plan = x->r->plan;
     int64_t offset = 0;
     for (int64_t k = x->first; k < x->end; k++) {
-        const pithp_value v = plan->steps[k].unmaterialised;
-        if (v < 0)
-            continue;
-        const int64_t bytes =
-            (int64_t)plan->program->values[v].spec->bytes / x->view.outer;
-        const int32_t number = x->buffer_count++;
-        x->buffered[number] = v;
-        x->args.buffers[number].offset = offset;
-        x->args.buffers[number].row_bytes = bytes;
-        offset += pithp_band_buffer_bytes(x->args.at_once, bytes);
+        const pithp_step *step = &x->r->plan->steps[k];
+        if (step->kind != PITHP_STEP_FUSED)
+            add_buffer(x, step->call->result, &offset);
+        else
+            for (int e = 0; e < step->fused->external_count; e++)
+                add_buffer(x, step->operands[e].value, &offset);
     }
 }
 
@@ -101,7 +114,7 @@ static size_t bind_fused(const band_binding *x, pithp_band_member *m, int64_t k)
     const pithp_step *step = &x->r->plan->steps[k];
     const pithp_compiled *code = x->r->code;
     m->args = pithp_band_args_at(step->fused->external_count);
-    m->each = step->spec->count / x->view.outer;
+    m->each = step->spec->count / x->rows;
     for (int e = 0; e < step->fused->external_count; e++)
         note_buffer(x, m, e, step->operands[e].value);
     return pithp_fused_bind(x->r, step, code ? code->steps[k].loops[0] : NULL,
@@ -111,10 +124,11 @@ static size_t bind_fused(const band_binding *x, pithp_band_member *m, int64_t k)
 static pithp_reduce_args reduction_of(const band_binding *x, const pithp_step *step) {
     const pithp_instruction *i = step->call;
     const pithp_call call = pithp_call_of(i->primitive, 1, step->specs, i->params);
+    const pithp_reduce_view view = pithp_reduce_view_of(&call);
     const void *from = pithp_address(x->r, step->produced);
     const pithp_memory memory = {.operands = &from,
                                  .result = pithp_address(x->r, i->result)};
-    return pithp_reduce_args_of(&call, step->spec, &memory, &x->view);
+    return pithp_reduce_args_of(&call, step->spec, &memory, &view);
 }
 
 static size_t bind_reduction(const band_binding *x, pithp_band_member *m, int64_t k) {
@@ -122,8 +136,8 @@ static size_t bind_reduction(const band_binding *x, pithp_band_member *m, int64_
     m->args = pithp_band_args_at(2);
     pithp_reduce_args *args = loop_args(m);
     *args = reduction_of(x, step);
-    m->doing = PITHP_BAND_REDUCES;
-    m->each = 1;
+    m->doing = args->inner == 1 ? PITHP_BAND_REDUCES : PITHP_BAND_REDUCES_COLUMNS;
+    m->each = args->outer / x->rows * args->tiles;
     note_buffer(x, m, 0, step->produced);
     note_buffer(x, m, 1, step->call->result);
     return sizeof *args;
@@ -141,9 +155,9 @@ static size_t bind_take(const band_binding *x, pithp_band_member *m, int64_t k) 
     pithp_index_args *args = loop_args(m);
     *args = pithp_index_args_of(&call, &(pithp_memory){.operands = operands}, 1,
                                 call.operands[1]->count);
-    args->to = step->unmaterialised >= 0 ? NULL : pithp_address(x->r, i->result);
+    args->to = pithp_address(x->r, i->result);
     m->doing = PITHP_BAND_TAKES;
-    m->each = step->spec->count / args->inner / x->view.outer;
+    m->each = step->spec->count / args->inner / x->rows;
     note_buffer(x, m, 0, i->result);
     return sizeof *args;
 }
@@ -158,21 +172,11 @@ static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64
     args->map_reduce = x->r->code->steps[k].loops[0];
     args->state_bytes = pithp_map_reduce_bind(x->r, step, (char **)(void *)args->state);
     m->doing = PITHP_BAND_MAP_REDUCES;
-    m->each = 1;
+    m->each = args->reduce.outer / x->rows;
     for (int e = 0; e < externals; e++)
-        if (step->operands[e].value != step->unmaterialised)
-            note_buffer(x, m, e, step->operands[e].value);
+        note_buffer(x, m, e, step->operands[e].value);
     note_buffer(x, m, externals, reduction->call->result);
     return offsetof(pithp_fused_reduce_args, state) + args->state_bytes;
-}
-
-/* The view of the first reduction: before it are gathers, and a fused step. */
-static pithp_reduce_view view_of(const pithp_step *step) {
-    while (step->kind == PITHP_STEP_FUSED || pithp_is_band_take(step))
-        step++;
-    const pithp_call call =
-        pithp_call_of(step->call->primitive, 1, step->specs, step->call->params);
-    return pithp_reduce_view_of(&call);
 }
 
 pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
@@ -180,8 +184,8 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
     band_binding x = {.r = r,
                       .first = first,
                       .end = first + steps[first].band,
-                      .view = view_of(&steps[first])};
-    x.args.at_once = pithp_band_rows_at_once(x.view.length);
+                      .rows = steps[first].band_rows};
+    x.args.at_once = steps[first].band_at_once;
     lay_out(&x);
     for (int64_t k = first; k < x.end; k++) {
         pithp_band_member *m =
@@ -202,7 +206,7 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
                                  .args = &x.args,
                                  .args_bytes =
                                      offsetof(pithp_band_args, members) + x.args.bytes,
-                                 .count = x.view.outer,
+                                 .count = x.rows,
                                  .grain = x.args.at_once};
     return pithp_launch_run(r->s, &launch);
 }

@@ -198,6 +198,8 @@ reduce_columns(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     }
 }
 PITHP_LOOPS(reduce_columns)
+const pithp_host_loop pithp_reduce_column_loops[PITHP_ISA_COUNT] = {
+    reduce_columns_base, reduce_columns_v3, reduce_columns_v4};
 
 /* ---- Lanes, one by one ---- */
 

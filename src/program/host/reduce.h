@@ -71,8 +71,10 @@ void pithp_add_lane(pithp_lane_trees *t);
 /* Combine all into `trees`. */
 void pithp_join_lanes(pithp_lane_trees *t);
 
-/* For inner extent 1 and one block: indices are rows. */
+/* For one block. With inner extent 1 indices are rows, else tiles of columns within outer
+ * indices. */
 extern const pithp_host_loop pithp_reduce_row_loops[PITHP_ISA_COUNT];
+extern const pithp_host_loop pithp_reduce_column_loops[PITHP_ISA_COUNT];
 
 /* Copy the operand with its kept axes first and its reduced ones last. */
 pith_status pithp_reduce_launch_moving(const pithp_call *call,

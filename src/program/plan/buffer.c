@@ -101,6 +101,10 @@ static bool place_value(workspace *w, pithp_value v) {
     pithp_place *place = &g->plan->places[v];
     if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT)
         return true;
+    if (g->buffered[v]) {
+        *place = (pithp_place){PITHP_NOWHERE, 1};
+        return true;
+    }
     const int64_t at = take_piece(w, v, g->p->values[v].spec->bytes, g->last_use[v]);
     *place = (pithp_place){.store = PITHP_IN_WORKSPACE, .at = at};
     return at >= 0;

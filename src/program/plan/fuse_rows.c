@@ -3,8 +3,10 @@
  * values between its steps stay in cache. The order within a row is that of the steps, so
  * bits are the same. A band may begin with gathers that its first fused step reads.
  *
- * A band has `rows` rows of `length` elements. Its steps have as many elements, or one a
- * row, and read values of the band at the current row. */
+ * A band has a number of rows. Every step of it computes consecutive elements of each
+ * row, as many for every row, and reads values of the band at the current row alone. A
+ * band begins with the rows of a reduction. Later reductions may have longer rows, which
+ * hold several of those: the sum over pairs of what is summed over coordinates. */
 #include "program/plan/fuse_rows.h"
 
 #include "program/host/gather.h"
@@ -16,9 +18,9 @@
 
 typedef struct band {
     pithp_planning *g;
-    int64_t rows, length;
-    int32_t first, end; /* steps */
-    size_t bytes;       /* of arguments, at most */
+    int64_t rows, length; /* length: of its longest row in elements */
+    int32_t first, end;   /* steps */
+    size_t bytes;         /* of arguments, at most */
 } band;
 
 /* ---- Planning: which steps ---- */
@@ -35,8 +37,33 @@ static bool is_made(const band *b, pithp_value operand, int32_t k) {
     return made;
 }
 
-/* Whether step k reads an operand only at the current row, elementwise or as one uniform
- * element. Values made before the band may be read anywhere. */
+/* Whether a view over `to` stays in the current row, of `row` elements of `to` and `from`
+ * elements of the base. */
+static bool
+stays_in_row(const pithp_view *view, const pith_spec *to, int64_t row, int64_t from) {
+    int64_t behind = 1,
+            last = 0; /* elements of the dimensions after d; offset in a row */
+    for (int d = to->rank - 1; d >= 0; behind *= to->shape[d--]) {
+        const int64_t extent = to->shape[d], stride = view->stride[d];
+        if (extent == 1)
+            continue;
+        /* elements of the dimension in a row, and rows that a step along it skips */
+        const int64_t inside = behind >= row           ? 1
+                               : row / behind < extent ? row / behind
+                                                       : extent;
+        const int64_t rows = behind >= row ? behind / row : 1;
+        if (stride < 0 || (behind < row && row % (behind * inside)) ||
+            (behind >= row && behind % row) || extent % inside)
+            return false;
+        if (inside < extent && stride * inside != rows * from)
+            return false;
+        last += (inside - 1) * stride;
+    }
+    return last < from;
+}
+
+/* Whether step k reads an operand only at the current row. Values made before the band
+ * may be read anywhere. */
 static bool
 is_row_wise(const band *b, pithp_value operand, const pith_spec *to, int32_t k) {
     const pithp_planning *g = b->g;
@@ -46,34 +73,29 @@ is_row_wise(const band *b, pithp_value operand, const pith_spec *to, int32_t k) 
         return false;
     const pithp_view own = pithp_plan_view(g, operand),
                      view = pithp_view_broadcast(&own, g->p->values[operand].spec, to);
-    const int64_t count = g->p->values[view.base].spec->count, row = to->count / b->rows;
-    const bool whole = count == to->count;
-    int64_t behind = 1; /* elements of the dimensions after d */
-    bool row_wise = view.offset == 0 && (whole || count == b->rows);
-    for (int d = to->rank - 1; d >= 0 && row_wise; behind *= to->shape[d--]) {
-        if (to->shape[d] == 1)
-            continue;
-        if (whole || behind >= row)
-            row_wise = view.stride[d] == (whole ? behind : behind / row);
-        else
-            row_wise = view.stride[d] == 0 && row % (behind * to->shape[d]) == 0;
-    }
-    return row_wise;
+    const int64_t count = g->p->values[view.base].spec->count;
+    return view.offset == 0 && count % b->rows == 0 &&
+           stays_in_row(&view, to, to->count / b->rows, count / b->rows);
 }
 
-/* Number and length of the rows of a step that reduces rows of one block. */
-static bool
-reduces_rows(const pithp_planning *g, int32_t k, int64_t *rows, int64_t *length) {
+bool pithp_plan_reduces_many(const pithp_planning *g, int32_t k, pithp_reduce_view *v) {
     const pith_spec *specs[1];
     const pithp_instruction *i = g->plan->steps[k].call;
-    if (!i || !pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION))
+    if (!i || !pithp_op_has(i->primitive, PITHP_TRAIT_REDUCTION) ||
+        g->p->values[pithp_operands(g->p, i)[0]].spec->count < PITHP_INPUT_LEAST_ELEMENTS)
         return false;
     const pithp_call call = pithp_instruction_call(g->p, i, specs);
-    const pithp_reduce_view v = pithp_reduce_view_of(&call);
-    *rows = v.outer;
-    *length = v.length;
-    return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS && v.blocks == 1 &&
-           v.inner == 1 && v.length > 1 && v.outer > 1 && pithp_reduce_can_fuse(&call);
+    *v = pithp_reduce_view_of(&call);
+    return true;
+}
+
+bool pithp_plan_reduces_lines(const pithp_planning *g, int32_t k, pithp_reduce_view *v) {
+    return pithp_plan_reduces_many(g, k, v) && v->blocks == 1 && !v->moved &&
+           v->length > 1 && v->outer > 1;
+}
+
+bool pithp_plan_reduces_rows(const pithp_planning *g, int32_t k, pithp_reduce_view *v) {
+    return pithp_plan_reduces_lines(g, k, v) && v->inner == 1;
 }
 
 static size_t bytes_of(const pithp_step *step) {
@@ -86,12 +108,17 @@ static size_t bytes_of(const pithp_step *step) {
                                                          : sizeof(pithp_reduce_args));
 }
 
+/* Whether the rows of a step with `count` elements are of equal and moderate length. */
+static bool has_rows(const band *b, int64_t count) {
+    return count > 0 && count % b->rows == 0 && count / b->rows <= PITHP_REDUCE_BLOCK;
+}
+
 /* Whether a fused step works row by row and, unless it begins the band, reads values of
  * the band. */
 static bool fused_fits(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_step *step = &g->plan->steps[k];
-    bool fits = step->spec->count == b->rows || step->spec->count == b->rows * b->length;
+    bool fits = has_rows(b, step->spec->count);
     bool linked = k < b->first;
     for (pithp_value v = step->first; v >= 0 && fits; v = g->next[v]) {
         const pithp_instruction *i = pithp_maker(g->p, v);
@@ -109,19 +136,27 @@ static pithp_value reduced_by(const band *b, int32_t k) {
     return i ? b->g->root[pithp_operands(b->g->p, i)[0]] : -1;
 }
 
-/* Whether a step reduces rows of values of the band. */
-static bool reduction_fits(const band *b, int32_t k) {
-    int64_t rows, length;
-    if (!reduces_rows(b->g, k, &rows, &length) || rows != b->rows || length != b->length)
+/* Whether a step reduces lines of values of the band. The rows become longer if a line
+ * needs it. */
+static bool reduction_fits(band *b, int32_t k) {
+    pithp_reduce_view v;
+    if (!pithp_plan_reduces_lines(b->g, k, &v))
         return false;
     const pithp_value operand = reduced_by(b, k);
     bool linked = is_made(b, operand, k);
     for (int32_t n = b->first; n < k && !linked; n++)
         linked = reduced_by(b, n) == operand;
-    return linked;
+    const int64_t rows = v.outer < b->rows ? v.outer : b->rows;
+    if (!linked || b->rows % rows || v.outer % rows ||
+        b->rows / rows * b->length > PITHP_REDUCE_BLOCK ||
+        v.outer / rows * v.length * v.inner > PITHP_REDUCE_BLOCK)
+        return false;
+    b->length *= b->rows / rows;
+    b->rows = rows;
+    return true;
 }
 
-static bool fits(const band *b, int32_t k) {
+static bool fits(band *b, int32_t k) {
     const pithp_step *step = &b->g->plan->steps[k];
     return !step->band && !step->runs_in_consumer &&
            b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members &&
@@ -138,8 +173,8 @@ static bool take_fits(const band *b, int32_t reader, int32_t k) {
     for (int o = 0; o < step->call->operand_count; o++)
         before &= !is_made(b, pithp_operands(g->p, step->call)[o], reader);
     const int64_t row = pithp_plan_gathered_row(g, step->call);
-    return row && b->length % row == 0 && before &&
-           step->spec->count == b->rows * b->length &&
+    return row && before && has_rows(b, step->spec->count) &&
+           step->spec->count / b->rows % row == 0 &&
            pithp_plan_is_read_flat(g, step->call->result, reader) &&
            b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members;
 }
@@ -151,25 +186,45 @@ static bool is_inner(const band *b, pithp_value v) {
     return b->g->in_memory[v] && b->g->last_use[v] < b->end && !b->g->is_output[v];
 }
 
-static void choose_buffers(const band *b) {
-    int64_t room = PITHP_BAND_BUFFER_BYTES;
+/* Bytes of a value in each row. */
+static int64_t row_bytes(const band *b, pithp_value v) {
+    return (int64_t)b->g->p->values[v].spec->bytes / b->rows;
+}
+
+/* Rows at a time, if the buffers of a row have `bytes`. */
+static int64_t rows_at_once(int64_t length, int64_t bytes) {
+    const int64_t elements =
+                      length < PITHP_BAND_AT_ONCE ? PITHP_BAND_AT_ONCE / length : 1,
+                  fits = bytes * elements > PITHP_BAND_BYTES ? PITHP_BAND_BYTES / bytes
+                                                             : elements,
+                  rows = fits ? fits : 1;
+    return rows > PITHP_BAND_ALIGNED ? rows / PITHP_BAND_ALIGNED * PITHP_BAND_ALIGNED
+                                     : rows;
+}
+
+/* Keep the values that are used only in the band in buffers, while there is room. Returns
+ * the rows at a time. */
+static int64_t choose_buffers(const band *b) {
+    pithp_planning *g = b->g;
+    int64_t bytes = 0, room = PITHP_BAND_BUFFER_BYTES;
     int count = 0;
-    for (int32_t k = b->first; k < b->end && count < PITHP_BAND_BUFFERS; k++) {
-        pithp_step *step = &b->g->plan->steps[k];
-        pithp_value v = step->call ? step->call->result : step->first;
-        while (v >= 0 && !is_inner(b, v))
-            v = step->call ? -1 : b->g->next[v];
-        if (v < 0)
-            continue;
-        const int64_t bytes =
-            pithp_band_buffer_bytes(pithp_band_rows_at_once(b->length),
-                                    (int64_t)b->g->p->values[v].spec->bytes / b->rows);
-        if (bytes > room)
-            continue;
-        room -= bytes;
-        step->unmaterialised = v;
-        count++;
-    }
+    for (int32_t k = b->first; k < b->end; k++)
+        for (const pithp_instruction *i = pithp_step_next(g, &g->plan->steps[k], NULL); i;
+             i = pithp_step_next(g, &g->plan->steps[k], i))
+            bytes += is_inner(b, i->result) ? row_bytes(b, i->result) : 0;
+    const int64_t rows = rows_at_once(b->length, bytes);
+    for (int32_t k = b->first; k < b->end; k++)
+        for (const pithp_instruction *i = pithp_step_next(g, &g->plan->steps[k], NULL); i;
+             i = pithp_step_next(g, &g->plan->steps[k], i)) {
+            const pithp_value v = i->result;
+            const int64_t own = pithp_band_buffer_bytes(rows, row_bytes(b, v));
+            if (!is_inner(b, v) || own > room || count == PITHP_BAND_BUFFERS)
+                continue;
+            room -= own;
+            count++;
+            g->buffered[v] = true;
+        }
+    return rows;
 }
 
 static void prolong(const band *b, pithp_value v) {
@@ -186,16 +241,20 @@ static void prolong_all(const band *b, const pithp_instruction *i) {
 /* Whether a reduction is the only reader of the preceding step's value. */
 static bool is_map_reduce(const band *b, int32_t k) {
     const pithp_planning *g = b->g;
-    const pithp_value made = k > b->first ? g->plan->steps[k - 1].unmaterialised : -1;
-    return made >= 0 && g->plan->steps[k].kind != PITHP_STEP_FUSED &&
-           g->plan->steps[k - 1].kind == PITHP_STEP_FUSED && reduced_by(b, k) == made &&
-           g->uses[g->latest_use[made]].step == k;
+    const pithp_value made = reduced_by(b, k);
+    pithp_reduce_view v;
+    return k > b->first && made >= 0 && g->step[made] == k - 1 && g->buffered[made] &&
+           g->plan->steps[k].kind != PITHP_STEP_FUSED &&
+           g->plan->steps[k - 1].kind == PITHP_STEP_FUSED &&
+           g->uses[g->latest_use[made]].step == k && pithp_plan_reduces_rows(g, k, &v);
 }
 
 static void make_band(const band *b) {
     pithp_planning *g = b->g;
-    choose_buffers(b);
-    g->plan->steps[b->first].band = b->end - b->first;
+    pithp_step *lead = &g->plan->steps[b->first];
+    lead->band = b->end - b->first;
+    lead->band_rows = b->rows;
+    lead->band_at_once = (int32_t)choose_buffers(b);
     for (int32_t k = b->first; k < b->end; k++) {
         pithp_step *step = &g->plan->steps[k];
         step->runs_in_consumer = k > b->first;
@@ -212,18 +271,27 @@ static void make_band(const band *b) {
     }
 }
 
+/* Add step k to an end of the band. */
+static void add_step(band *b, int32_t k) {
+    const pithp_step *step = &b->g->plan->steps[k];
+    const bool reduces = step->kind != PITHP_STEP_FUSED && !pithp_is_band_take(step);
+    const pith_spec *spec =
+        reduces ? b->g->p->values[reduced_by(b, k)].spec : step->spec; /* the longer */
+    b->bytes += bytes_of(step);
+    b->length = spec->count / b->rows > b->length ? spec->count / b->rows : b->length;
+}
+
 /* Form a band around a reduction: the step before it, if that makes its operand, gathers
  * before that, and all fitting steps after it. Returns the step after the band. */
-static int32_t band_about(pithp_planning *g, int32_t k) {
-    band b = {.g = g, .first = k, .end = k};
-    reduces_rows(g, k, &b.rows, &b.length);
+static int32_t band_about(pithp_planning *g, int32_t k, const pithp_reduce_view *v) {
+    band b = {.g = g, .rows = v->outer, .length = v->length, .first = k, .end = k};
     if (k > 0 && g->step[reduced_by(&b, k)] == k - 1 &&
         g->plan->steps[k - 1].kind == PITHP_STEP_FUSED && fits(&b, k - 1)) {
         b.first = k - 1;
-        b.bytes = bytes_of(&g->plan->steps[k - 1]);
+        add_step(&b, k - 1);
     }
     do
-        b.bytes += bytes_of(&g->plan->steps[b.end++]);
+        add_step(&b, b.end++);
     while (b.end < g->plan->step_count && fits(&b, b.end));
     if (b.end - b.first < 2)
         return k + 1;
@@ -231,16 +299,16 @@ static int32_t band_about(pithp_planning *g, int32_t k) {
          b.first > 0 && g->plan->steps[reader].kind == PITHP_STEP_FUSED &&
          take_fits(&b, reader, b.first - 1);
          b.first--)
-        b.bytes += bytes_of(&g->plan->steps[b.first - 1]);
+        add_step(&b, b.first - 1);
     make_band(&b);
     return b.end;
 }
 
 bool pithp_plan_fuse_rows(pithp_planning *g) {
-    int64_t rows, length;
+    pithp_reduce_view v;
     if (!g->plan->runs_fused || g->plan->scheduled)
         return true;
     for (int32_t k = 0; k < g->plan->step_count;)
-        k = reduces_rows(g, k, &rows, &length) ? band_about(g, k) : k + 1;
+        k = pithp_plan_reduces_rows(g, k, &v) ? band_about(g, k, &v) : k + 1;
     return true;
 }

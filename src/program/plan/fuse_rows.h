@@ -11,6 +11,12 @@ enum {
     PITHP_BAND_BUFFER_BYTES = 3 * PITHP_REDUCE_BLOCK * sizeof(uint64_t) /* of all */
 };
 
+/* Whether step k reduces many elements, and their view; whether it reduces several lines
+ * of one block; and whether those are rows, with which a band may begin. */
+bool pithp_plan_reduces_many(const pithp_planning *g, int32_t k, pithp_reduce_view *v);
+bool pithp_plan_reduces_lines(const pithp_planning *g, int32_t k, pithp_reduce_view *v);
+bool pithp_plan_reduces_rows(const pithp_planning *g, int32_t k, pithp_reduce_view *v);
+
 /* A buffered operand or result. `external` is an external of a fused step; 0 for the
  * operand and 1 for the result of a reduction; 0 for the result of a gather. Map-reduce
  * code numbers the externals, then the result. */
@@ -24,7 +30,8 @@ typedef struct pithp_band_buffered {
  * follow. */
 typedef enum pithp_band_doing {
     PITHP_BAND_FUSES,
-    PITHP_BAND_REDUCES,
+    PITHP_BAND_REDUCES,         /* rows */
+    PITHP_BAND_REDUCES_COLUMNS, /* of rows */
     PITHP_BAND_MAP_REDUCES,
     PITHP_BAND_TAKES
 } pithp_band_doing;
@@ -45,7 +52,7 @@ typedef struct pithp_band_args {
     } buffers[PITHP_BAND_BUFFERS];
     size_t bytes; /* of the members */
     int32_t member_count;
-    _Alignas(PITHP_BAND_ALIGN) char members[PITHP_LAUNCH_ARGS - 256];
+    _Alignas(PITHP_BAND_ALIGN) char members[PITHP_LAUNCH_ARGS - 384];
 } pithp_band_args;
 _Static_assert(sizeof(pithp_band_args) <= PITHP_LAUNCH_ARGS, "one launch takes them");
 
@@ -64,12 +71,7 @@ static inline size_t pithp_band_args_at(int memories) {
                               (size_t)memories * sizeof(pithp_band_buffered));
 }
 
-/* Rows at a time; and the memory of a buffer. */
-static inline int64_t pithp_band_rows_at_once(int64_t length) {
-    const int64_t rows = length < PITHP_BAND_AT_ONCE ? PITHP_BAND_AT_ONCE / length : 1;
-    return rows > PITHP_BAND_ALIGNED ? rows / PITHP_BAND_ALIGNED * PITHP_BAND_ALIGNED
-                                     : rows;
-}
+/* The memory of a buffer. */
 static inline int64_t pithp_band_buffer_bytes(int64_t at_once, int64_t row_bytes) {
     return (at_once * row_bytes + 63) / 64 * 64;
 }

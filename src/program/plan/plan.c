@@ -107,6 +107,7 @@ static bool (*const passes[])(pithp_planning *g) = {
     pithp_plan_views,       /* views that are read in place */
     pithp_plan_fuse_steps,  /* clusters, and the steps that fuse them */
     pithp_plan_sink,        /* values to the step that reads them */
+    pithp_plan_delay,       /* reductions past row-wise steps */
     pithp_plan_uses,        /* def-use lists and liveness */
     pithp_plan_fuse_rows,   /* row-wise fusion */
     pithp_plan_fuse_inputs, /* producers into reductions, gathers into consumers */
@@ -119,7 +120,7 @@ static bool (*const passes[])(pithp_planning *g) = {
     prepare_calls,          /* launches of calls on the host */
 };
 
-enum { VALUE_NUMBERS = 18, VALUE_BOOLS = 5 };
+enum { VALUE_NUMBERS = 18, VALUE_BOOLS = 6 };
 
 /* All arrays over values are in one block of memory. */
 static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
@@ -130,7 +131,7 @@ static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
         &g->last_read,    &g->forwarded,   &g->updated_input, &g->slot,
         &g->staged_in,    &g->latest_use};
     bool **const bools[VALUE_BOOLS] = {&g->is_virtual, &g->is_pieced, &g->in_memory,
-                                       &g->is_output, &g->is_part};
+                                       &g->buffered, &g->is_output, &g->is_part};
     int32_t *number = memory;
     for (int k = 0; k < VALUE_NUMBERS; k++, number += n)
         *numbers[k] = number;

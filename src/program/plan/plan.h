@@ -136,7 +136,8 @@ typedef enum pithp_store {
     PITHP_IN_WORKSPACE, /* at an offset */
     PITHP_IN_OUTPUT,
     PITHP_FORWARDED, /* forwarded: a run finds its address, see pithp_input_aliases */
-    PITHP_NOWHERE,   /* no memory: read where it is made, or through views */
+    PITHP_NOWHERE,   /* no memory: read where it is made, or through views; at: 1 if it is
+                        in a buffer of the launch that computes it, else 0 */
 } pithp_store;
 
 typedef struct pithp_place {
@@ -188,10 +189,13 @@ typedef struct pithp_step {
     int32_t fused_reduction;
     bool runs_in_consumer; /* runs inside the step that reads it */
     uint32_t last_axes;    /* of a producer: axes that come last in its index space */
-    /* Of a producer or band step: a value without memory, read as it is computed. */
+    /* Of a producer: a value without memory, read as it is computed. */
     pithp_value unmaterialised;
-    /* Of the first step of a band: number of its steps. The others run with it. */
+    /* Of the first step of a band: number of its steps, which run with it; its rows, and
+     * the rows of a pass. */
     int32_t band;
+    int32_t band_at_once;
+    int64_t band_rows;
     /* Concurrency: reductions up to that step, and their producers, may run at the same
      * time as this step; or 0. */
     int32_t concurrent_until;
@@ -291,6 +295,11 @@ int64_t pithp_program_operations(const pithp_program *p);
  * nested programs, each counted once. */
 int64_t pithp_program_instructions(const pithp_program *p, pithp_primitive only);
 
+/* Whether a value is only in a buffer of the launch that computes and reads it. */
+static inline bool pithp_is_buffered(const pithp_plan *plan, pithp_value v) {
+    return plan->places[v].store == PITHP_NOWHERE && plan->places[v].at;
+}
+
 /* Storage of output k. PITHP_IN_INPUT and PITHP_IN_CONSTANT: existing memory.
  * PITHP_IN_OUTPUT: the output whose buffer it is written to (k itself, or an earlier one
  * with the same elements). */
@@ -377,8 +386,9 @@ typedef struct pithp_planning {
     bool apart;                /* clusters do not share steps */
     /* Uses and liveness: */
     bool *in_memory;
-    bool *is_output;                      /* an output has its memory */
-    int32_t *last_use;                    /* step */
+    bool *buffered;    /* only in a buffer of the launch that reads it */
+    bool *is_output;   /* an output has its memory */
+    int32_t *last_use; /* step */
     int32_t *reader_count, *first_reader; /* operands of steps other than the fused step
                                              that makes it, and outputs; the first of
                                              those steps, or INT32_MAX */
@@ -439,6 +449,8 @@ bool pithp_plan_fuse_rows(pithp_planning *g);
 bool pithp_plan_fuse_steps(pithp_planning *g);
 /* Sinking: compute large values in the fused step that alone reads them. */
 bool pithp_plan_sink(pithp_planning *g);
+/* Step order: delay reductions of all elements past the row-wise steps after them. */
+bool pithp_plan_delay(pithp_planning *g);
 /* Def-use lists and liveness: the steps that use each value, and which values have
  * memory. */
 bool pithp_plan_uses(pithp_planning *g);

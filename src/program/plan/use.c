@@ -67,6 +67,7 @@ static size_t count_uses(const pithp_planning *g) {
 static void clear(pithp_planning *g) {
     const int64_t count = g->p->value_count;
     memset(g->in_memory, 0, (size_t)count * sizeof *g->in_memory);
+    memset(g->buffered, 0, (size_t)count * sizeof *g->buffered);
     memset(g->is_output, 0, (size_t)count * sizeof *g->is_output);
     for (int64_t v = 0; v < count; v++) {
         g->last_use[v] = g->latest_use[v] = -1;

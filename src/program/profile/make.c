@@ -160,9 +160,10 @@ static int64_t external_bytes(const pithp_step *step, int e) {
 static void add_fused(pithp_profile_entry *entry, const unit *u, const pithp_step *step) {
     for (int e = 0; e < step->fused->external_count; e++) {
         const bool written = is_written(step->fused, e);
-        if (written && step->operands[e].value != step->unmaterialised)
+        const pithp_value v = step->operands[e].value;
+        if (written && v != step->unmaterialised && !pithp_is_buffered(u->plan, v))
             entry->written += external_bytes(step, e);
-        else if (!written && !is_made(u, step->operands[e].value))
+        else if (!written && !is_made(u, v))
             entry->read += external_bytes(step, e);
     }
 }
@@ -201,7 +202,8 @@ static void add_call(pithp_profile_entry *entry, const unit *u, const pithp_step
                                         ? 1
                                         : i->operand_count - 1]);
     for (int k = 0; k < results && !in_place && !gather; k++)
-        if (i->result + k != step->unmaterialised)
+        if (i->result + k != step->unmaterialised &&
+            !pithp_is_buffered(plan, i->result + k))
             entry->written += bytes_of(plan, i->result + k);
 }
 
