@@ -93,6 +93,9 @@ pith_status pithp_run_reduction(const pithp_exec *r,
                                 const pithp_call *call,
                                 const pithp_memory *memory);
 
+/* Run a reduction with its siblings and their producer. */
+pith_status pithp_run_siblings(const pithp_exec *r, const pithp_step *step);
+
 /* Row-wise fusion: run the band whose first step is `first`. */
 pith_status pithp_run_band(const pithp_exec *r, int64_t first);
 

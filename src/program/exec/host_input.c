@@ -33,6 +33,8 @@ pith_status pithp_run_reduction(const pithp_exec *r,
                                 const pithp_step *step,
                                 const pithp_call *call,
                                 const pithp_memory *memory) {
+    if (step->siblings)
+        return pithp_run_siblings(r, step);
     const pithp_step *from = &r->plan->steps[step->producer];
     const pithp_compiled_step *code = r->code ? &r->code->steps[step->producer] : NULL;
     const pithp_sink sink = pithp_scope_sink(r->s);

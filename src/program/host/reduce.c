@@ -382,6 +382,13 @@ launch_lanes(const char *name, const pithp_reduce_args *reduce, const pithp_sink
                               16384 / (work + 1) + 1);
 }
 
+pith_status pithp_reduce_launch_tree(const char *name,
+                                     const pithp_reduce_args *a,
+                                     const pithp_sink *sink) {
+    return pithp_launch_loops(sink, name, reduce_blocks_loops, a, sizeof *a,
+                              a->outer * a->tiles, 16384 / (a->blocks + 1) + 1);
+}
+
 pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pith_spec *result,
                                   const pithp_memory *memory,
@@ -420,7 +427,7 @@ pith_status pithp_lower_reduce_of(const pithp_call *call,
         return rc;
     if (wide)
         a.blocks *= LANE_GROUPS;
-    return pithp_launch_loops(sink, name, arg ? find_blocks_loops : reduce_blocks_loops,
-                              &a, sizeof a, a.outer * a.tiles,
-                              16384 / (a.blocks + 1) + 1);
+    return arg ? pithp_launch_loops(sink, name, find_blocks_loops, &a, sizeof a,
+                                    a.outer * a.tiles, 16384 / (a.blocks + 1) + 1)
+               : pithp_reduce_launch_tree(name, &a, sink);
 }

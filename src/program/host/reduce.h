@@ -120,6 +120,11 @@ pith_status pithp_reduce_launch_fused(const char *name,
                                       const pithp_sink *sink,
                                       int64_t grain);
 
+/* Emit the launch that combines the partial results of blocks. */
+pith_status pithp_reduce_launch_tree(const char *name,
+                                     const pithp_reduce_args *a,
+                                     const pithp_sink *sink);
+
 /* As pithp_lower_reduce, with an operand that is produced block by block. */
 pith_status pithp_lower_reduce_of(const pithp_call *call,
                                   const pith_spec *result,

@@ -62,24 +62,94 @@ static bool reduces(const pithp_planning *g, const pithp_instruction *i) {
     return specs[0]->count >= PITHP_INPUT_LEAST_ELEMENTS && pithp_reduce_can_fuse(&call);
 }
 
+/* The value whose memory step k, a reduction, reads. */
+static pithp_value reduced_by(const pithp_planning *g, int32_t k) {
+    return g->root[pithp_operands(g->p, g->plan->steps[k].call)[0]];
+}
+
+/* Whether step k may have the producer `from`. */
+static bool may_read(const pithp_planning *g, int32_t k, int32_t from) {
+    const pithp_step *step = &g->plan->steps[k];
+    const pithp_value read = pithp_operands(g->p, step->call)[0], u = reduced_by(g, k);
+    return !step->band && !step->runs_in_consumer && step->producer < 0 && from >= 0 &&
+           pithp_maker(g->p, u) && g->step[u] == from &&
+           g->plan->steps[from].kind == PITHP_STEP_FUSED &&
+           (!pithp_plan_last_axes(g, step->call) ||
+            pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec));
+}
+
 static void choose_reduced(pithp_planning *g, int32_t k) {
     pithp_step *step = &g->plan->steps[k];
-    const pithp_value read = pithp_operands(g->p, step->call)[0], u = g->root[read];
-    const pithp_instruction *maker = pithp_maker(g->p, u);
-    pithp_step *from = maker && g->step[u] >= 0 ? &g->plan->steps[g->step[u]] : NULL;
-    const uint32_t last = pithp_plan_last_axes(g, step->call);
-    const bool fits =
-        !last || pithp_same_shape(g->p->values[read].spec, g->p->values[u].spec);
-    if (step->band || step->runs_in_consumer || step->producer >= 0 || !from ||
-        from->kind != PITHP_STEP_FUSED || !fits || !can_wait(g, from, u, k))
+    const pithp_value u = reduced_by(g, k);
+    const int32_t number = g->step[u];
+    pithp_step *from = number >= 0 ? &g->plan->steps[number] : NULL;
+    if (!may_read(g, k, number) || !can_wait(g, from, u, k))
         return;
-    from->last_axes = last;
-    step->producer = g->step[u];
+    from->last_axes = pithp_plan_last_axes(g, step->call);
+    step->producer = number;
     step->produced = u;
     from->runs_in_consumer = true;
     from->unmaterialised = g->reader_count[u] == 1 ? u : -1;
     from->fused_reduction = from->unmaterialised >= 0 ? k : -1;
     prolong(g, from, k);
+}
+
+/* ---- Siblings: neighbouring reductions of all elements of values of one producer ----
+ */
+
+/* Whether step k reduces all elements of a value of step `from`. */
+static bool reduces_all_of(const pithp_planning *g, int32_t k, int32_t from) {
+    const pithp_step *step = &g->plan->steps[k];
+    const pith_spec *specs[1];
+    if (step->kind != PITHP_STEP_CALL || !reduces(g, step->call) || !may_read(g, k, from))
+        return false;
+    const pithp_call call = pithp_instruction_call(g->p, step->call, specs);
+    const pithp_reduce_view v = pithp_reduce_view_of(&call);
+    return v.outer == 1 && v.inner == 1 && v.blocks > 1;
+}
+
+/* The number of reductions of value v by the steps from k to the one before end. */
+static int32_t readers(const pithp_planning *g, pithp_value v, int32_t k, int32_t end) {
+    int32_t count = 0;
+    for (int32_t n = k; n < end; n++)
+        count += reduced_by(g, n) == v;
+    return count;
+}
+
+/* Whether the producer may run with the siblings k to end - 1: nothing else reads its
+ * values before them. */
+static bool
+can_join(const pithp_planning *g, const pithp_step *from, int32_t k, int32_t end) {
+    bool joins = !from->runs_in_consumer && !from->band && !from->gather_count &&
+                 from->reads <= PITHP_MOST_READS_SIBLINGS;
+    for (pithp_value v = from->first; v >= 0 && joins; v = g->next[v])
+        joins = !g->in_memory[v] || g->first_reader[v] >= end ||
+                (g->first_reader[v] >= k && readers(g, v, k, end));
+    return joins;
+}
+
+/* Let the reductions from step k on share their producer; false: there is only one. */
+static bool choose_siblings(pithp_planning *g, int32_t k) {
+    pithp_plan *plan = g->plan;
+    const int32_t number = g->step[reduced_by(g, k)];
+    int32_t end = k;
+    while (end < plan->step_count && end - k < PITHP_SIBLINGS &&
+           reduces_all_of(g, end, number))
+        end++;
+    if (plan->scheduled || end - k < 2 || !can_join(g, &plan->steps[number], k, end))
+        return false;
+    plan->steps[number].runs_in_consumer = true;
+    prolong(g, &plan->steps[number], end - 1);
+    for (int32_t n = k; n < end; n++) {
+        const pithp_value v = reduced_by(g, n);
+        g->buffered[v] |= g->reader_count[v] == readers(g, v, k, end);
+        plan->steps[n].produced = v;
+        plan->steps[n].runs_in_consumer = n > k;
+    }
+    plan->steps[k].producer = number;
+    plan->steps[k].siblings = end - k - 1;
+    plan->steps[k].concurrent_until = end; /* they share no memory */
+    return true;
 }
 
 int64_t pithp_plan_gathered_row(const pithp_planning *g, const pithp_instruction *i) {
@@ -194,7 +264,8 @@ bool pithp_plan_fuse_inputs(pithp_planning *g) {
     if (!reduced && !gather)
         return true;
     for (int32_t k = 0; k < plan->step_count && reduced; k++)
-        if (plan->steps[k].kind != PITHP_STEP_FUSED && reduces(g, plan->steps[k].call))
+        if (plan->steps[k].kind != PITHP_STEP_FUSED && reduces(g, plan->steps[k].call) &&
+            !choose_siblings(g, k))
             choose_reduced(g, k);
     for (int32_t k = 0; k < plan->step_count && gather; k++)
         if (plan->steps[k].kind == PITHP_STEP_FUSED)

@@ -10,7 +10,9 @@
 enum {
     PITHP_MOST_READS = 400,
     PITHP_MOST_READS_TAKING = 300,
+    PITHP_MOST_READS_SIBLINGS = 250,
 };
+enum { PITHP_SIBLINGS = 6 }; /* reductions that share a producer, at most */
 
 /* Row length of a gather, in elements; 0: it cannot run block by block. */
 int64_t pithp_plan_gathered_row(const pithp_planning *g, const pithp_instruction *i);

@@ -184,6 +184,9 @@ typedef struct pithp_step {
     int32_t producer;
     /* The value of the producer; in a band: the value that the reduction reads. */
     pithp_value produced;
+    /* Of a reduction with a producer: the number of steps after it that reduce other
+     * values of the producer, and run with it. */
+    int32_t siblings;
     /* The only reader of the value of a producer or band step: a reduction that compiled
      * code may run in the same loop; or -1. */
     int32_t fused_reduction;

@@ -1,4 +1,5 @@
 /* Profile construction: the names, call sites and memory traffic of a plan's steps. */
+#include "program/plan/fuse_input.h"
 #include "program/profile/profile.h"
 
 #include <string.h>
@@ -9,7 +10,7 @@
 typedef struct unit {
     const pithp_plan *plan;
     int64_t lead;
-    int64_t members[PITHP_GATHERS + 2]; /* in execution order */
+    int64_t members[PITHP_GATHERS + 1 + PITHP_SIBLINGS]; /* in execution order */
     int64_t count; /* number of members; of a band: its steps from `lead` on */
 } unit;
 
@@ -22,7 +23,8 @@ static unit unit_of(const pithp_plan *plan, int64_t lead) {
         u.members[u.count++] = step->gathers[k];
     if (step->producer >= 0)
         u.members[u.count++] = step->producer;
-    u.members[u.count++] = lead;
+    for (int k = 0; k <= step->siblings; k++)
+        u.members[u.count++] = lead + k;
     return u;
 }
 
