@@ -102,7 +102,7 @@ static bool place_value(workspace *w, pithp_value v) {
     if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT)
         return true;
     if (g->buffered[v]) {
-        *place = (pithp_place){PITHP_NOWHERE, 1};
+        *place = (pithp_place){.store = PITHP_NOWHERE, .at = 1};
         return true;
     }
     const int64_t at = take_piece(w, v, g->p->values[v].spec->bytes, g->last_use[v]);
