@@ -99,9 +99,10 @@ void pithp_collective_mask(pithp_collective *c, const pith_collective_options *o
 
 /* The host reaches the elements of arrays of its own device. Others are staged. */
 pithp_piece pithp_piece_of(pithp_collective *c, const pith_array *a, bool load) {
-    pithp_piece p = {.array = a};
-    if (!a || !pithp_collective_fine(c))
+    pithp_piece p = {.array = NULL};
+    if (!a || !pithp_collective_fine(c)) /* else it may be no array */
         return p;
+    p.array = a;
     const size_t bytes = pithp_array_spec(a)->bytes;
     if (pithp_scope_device(c->w)->backend->addressable) {
         p.data = a->data;

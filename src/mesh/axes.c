@@ -130,8 +130,8 @@ refuse(pith_scope *s, const pith_mesh *m, const char *axes, const char *why) {
 
 /* The axes that a text names; NULL names all. */
 static pith_status
-parse(pith_scope *s, const pith_mesh *m, const char *axes, pithp_axis_list *list) {
-    *list = (pithp_axis_list){0};
+parse(pith_scope *s, const pith_mesh *m, const char *axes, pithp_axis_numbers *list) {
+    *list = (pithp_axis_numbers){0};
     if (!axes) {
         for (; list->count < m->count; list->count++)
             list->axes[list->count] = (int8_t)list->count;
@@ -153,7 +153,7 @@ parse(pith_scope *s, const pith_mesh *m, const char *axes, pithp_axis_list *list
 }
 
 /* The mesh of a scope and the axes of a text. NULL: error set. */
-static pith_mesh *find_axes(pith_scope *s, const char *axes, pithp_axis_list *list) {
+static pith_mesh *find_axes(pith_scope *s, const char *axes, pithp_axis_numbers *list) {
     pith_mesh *m = (pith_mesh *)(uintptr_t)pith_mesh_of(s);
     if (!m) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: the scope has no mesh: call pith_mesh_open",
@@ -163,14 +163,14 @@ static pith_mesh *find_axes(pith_scope *s, const char *axes, pithp_axis_list *li
     return parse(s, m, axes, list) == PITH_OK ? m : NULL;
 }
 
-static int64_t size_along(const pith_mesh *m, const pithp_axis_list *list) {
+static int64_t size_along(const pith_mesh *m, const pithp_axis_numbers *list) {
     int64_t size = 1;
     for (int i = 0; i < list->count; i++)
         size *= m->axes[list->axes[i]].size;
     return size;
 }
 
-static int64_t rank_along(const pith_mesh *m, const pithp_axis_list *list) {
+static int64_t rank_along(const pith_mesh *m, const pithp_axis_numbers *list) {
     int64_t rank = 0;
     for (int i = 0; i < list->count; i++)
         rank = rank * m->axes[list->axes[i]].size + m->axes[list->axes[i]].rank;
@@ -178,13 +178,13 @@ static int64_t rank_along(const pith_mesh *m, const pithp_axis_list *list) {
 }
 
 int64_t pith_axis_size(pith_scope *s, const char *axes) {
-    pithp_axis_list list;
+    pithp_axis_numbers list;
     const pith_mesh *m = pithp_enter(s) ? find_axes(s, axes, &list) : NULL;
     return m ? size_along(m, &list) : 0;
 }
 
 int64_t pith_axis_rank(pith_scope *s, const char *axes) {
-    pithp_axis_list list;
+    pithp_axis_numbers list;
     const pith_mesh *m = pithp_enter(s) ? find_axes(s, axes, &list) : NULL;
     return m ? rank_along(m, &list) : -1;
 }
@@ -199,7 +199,7 @@ void pithp_mesh_place(const pith_mesh *m, int64_t rank, char *text) {
 /* ---- Groups ---- */
 
 /* "x,y" */
-static void print_list(const pith_mesh *m, const pithp_axis_list *list, char *text) {
+static void print_list(const pith_mesh *m, const pithp_axis_numbers *list, char *text) {
     char *end = text;
     for (int i = 0; i < list->count; i++)
         end += snprintf(end, PITHP_AXIS_BYTES + 1, "%s%s", i ? "," : "",
@@ -207,7 +207,7 @@ static void print_list(const pith_mesh *m, const pithp_axis_list *list, char *te
 }
 
 static pithp_mesh_group *
-make_group(pith_scope *s, const pith_mesh *m, const pithp_axis_list *list) {
+make_group(pith_scope *s, const pith_mesh *m, const pithp_axis_numbers *list) {
     pithp_mesh_group *g = pithp_allocate(s->runtime, sizeof *g);
     if (!g) {
         pithp_fail_memory(s, sizeof *g);
@@ -220,7 +220,7 @@ make_group(pith_scope *s, const pith_mesh *m, const pithp_axis_list *list) {
 }
 
 pithp_mesh_group *pithp_mesh_group_of(pith_scope *s, const char *axes) {
-    pithp_axis_list list;
+    pithp_axis_numbers list;
     pith_mesh *m = find_axes(s, axes, &list);
     if (!m)
         return NULL;

@@ -187,6 +187,7 @@ void pithp_world_free(pithp_world *w) {
     while (w->meshes) {
         pith_mesh *m = w->meshes;
         w->meshes = m->next;
+        pithp_mesh_end(m);
         pithp_mesh_groups_free(rt, m);
         pithp_release(rt, m, sizeof *m);
     }
@@ -319,5 +320,5 @@ pithp_world_join(pith_scope *s, const pithp_join *how, const pith_mesh_options *
         return NULL;
     }
     pithp_room_hook(s->runtime, PITHP_ROOM_MESH, &hooks);
-    return w;
+    return w == &spare ? NULL : w;
 }

@@ -7,6 +7,34 @@
 #include <stdio.h>
 #include <string.h>
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pith_mesh *alive;
+
+void pithp_mesh_begin(pith_mesh *m) {
+    pthread_mutex_lock(&lock);
+    m->next_alive = alive;
+    alive = m;
+    pthread_mutex_unlock(&lock);
+}
+
+void pithp_mesh_end(pith_mesh *m) {
+    pthread_mutex_lock(&lock);
+    pith_mesh **at = &alive;
+    while (*at != m)
+        at = &(*at)->next_alive;
+    *at = m->next_alive;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_alive(const pith_mesh *mesh) {
+    pthread_mutex_lock(&lock);
+    const pith_mesh *m = alive;
+    while (m && m != mesh)
+        m = m->next_alive;
+    pthread_mutex_unlock(&lock);
+    return m != NULL;
+}
+
 static bool is_same(const pith_mesh *a, const pith_mesh *b) {
     bool same = a->count == b->count;
     for (int i = 0; same && i < a->count; i++)
@@ -30,6 +58,7 @@ static pith_mesh *intern(pith_scope *s, pithp_world *w, const pith_mesh *like) {
     *m = *like;
     m->next = w->meshes;
     w->meshes = m;
+    pithp_mesh_begin(m);
     return m;
 }
 
@@ -118,7 +147,7 @@ const pith_mesh *pith_mesh_of(const pith_scope *s) {
 }
 
 pith_mesh_info pith_mesh_about(const pith_mesh *mesh) {
-    if (!mesh)
+    if (!is_alive(mesh))
         return (pith_mesh_info){.transport = "", .library = "", .device = "", .host = ""};
     const pithp_world *w = mesh->world;
     const pithp_joined *j = &w->joined;

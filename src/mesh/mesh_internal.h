@@ -12,14 +12,14 @@ typedef struct pithp_world pithp_world;
 enum { PITHP_MESH_AXES = 8, PITHP_AXIS_BYTES = 16, PITHP_WHAT_BYTES = 160 };
 
 /* A list of axes of a mesh, by their numbers. */
-typedef struct pithp_axis_list {
+typedef struct pithp_axis_numbers {
     int count;
     int8_t axes[PITHP_MESH_AXES];
-} pithp_axis_list;
+} pithp_axis_numbers;
 
 /* The ranks that differ only along some axes. Lives as long as the runtime. */
 typedef struct pithp_mesh_group {
-    pithp_axis_list list;
+    pithp_axis_numbers list;
     int64_t size, rank;
     pithp_world *world;
     const pith_mesh *mesh;

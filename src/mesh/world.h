@@ -73,7 +73,12 @@ struct pith_mesh {
     } axes[PITHP_MESH_AXES];
     pithp_mesh_group *groups;
     pith_mesh *next;
+    pith_mesh *next_alive; /* of the process */
 };
+
+/* The meshes of the process: any other pointer is refused, not read. */
+void pithp_mesh_begin(pith_mesh *m);
+void pithp_mesh_end(pith_mesh *m);
 
 /* The world of a runtime; NULL: not joined. */
 static inline pithp_world *pithp_world_of(const pith_runtime *rt) {

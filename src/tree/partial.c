@@ -152,14 +152,17 @@ int64_t pithp_function_bound(const pith_function *f, int64_t room, const void **
                 trees[count] = c->bound;
             count++;
         }
-        if (!c->more[0] && !c->more[1] && !c->more[2])
+        bool any = false;
+        for (int k = 0; k < PITHP_MORE_BASES; k++)
+            any |= c->more[k] != NULL;
+        if (!any)
             continue;
         /* The base has no other, or it comes first. */
-        const pith_function *all[] = {c->base, c->more[0], c->more[1], c->more[2]};
-        for (int k = 0; k <= PITHP_MORE_BASES; k++) {
+        for (int k = -1; k < PITHP_MORE_BASES; k++) {
+            const pith_function *base = k < 0 ? c->base : c->more[k];
             const int64_t left = room > count ? room - count : 0;
-            if (all[k])
-                count += pithp_function_bound(all[k], left, left ? trees + count : NULL);
+            if (base)
+                count += pithp_function_bound(base, left, left ? trees + count : NULL);
         }
         break;
     }

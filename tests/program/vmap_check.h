@@ -82,7 +82,7 @@ static PT_UNUSED void batch_run(pith_scope *s,
                                 int64_t entry,
                                 batch_arrays *out) {
     const void *from[GRAPH_MOST];
-    void *to[GRAPH_MOST];
+    void *to[GRAPH_MOST] = {NULL};
     for (int64_t k = 0; k < in->count; k++)
         from[k] = in->at[k] + (batched && batched[k] ? in->each[k] * (size_t)entry : 0);
     for (int64_t k = 0; k < out->count; k++)

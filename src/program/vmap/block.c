@@ -30,8 +30,15 @@ static bool is_dependent(const pithp_program *p,
     return any;
 }
 
+/* Whether the batch of an instruction is a loop over the entries: no two may run at the
+ * same time. */
+static bool is_sequential(const pithp_instruction *i) {
+    return i->primitive == PITHP_OP_SCAN &&
+           ((const pithp_loop_params *)i->params)->sequential;
+}
+
 /* Elements of an entry: those of its largest value. 0: its program is a chain of calls
- * that run well for all entries at a time. */
+ * that run well for all entries at a time, or must run one entry after the other. */
 static int64_t entry_elements(const pithp_program *p, const uint64_t *depends) {
     bool worthwhile = false;
     int64_t most = 0;
@@ -39,6 +46,8 @@ static int64_t entry_elements(const pithp_program *p, const uint64_t *depends) {
         const pithp_instruction *i = &p->instructions[k];
         if (!is_dependent(p, i, depends))
             continue;
+        if (is_sequential(i))
+            return 0;
         const int64_t count = most_elements(p, i);
         most = count > most ? count : most;
         worthwhile |= i->primitive == PITHP_OP_KERNEL ||

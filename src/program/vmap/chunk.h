@@ -17,8 +17,8 @@ pithp_program *pithp_program_vmap_chunks(pith_scope *s,
 
 /* A chunk for the host, whose state stays in the cache while loops, branches and kernels
  * run; INT64_MAX: all entries at a time are best. Derivatives of such batches would add
- * up shared parts in another order than on a device: it is for programs that nobody
- * derives. */
+ * up shared parts in another order than on a device: it is for programs that are
+ * not derived. */
 int64_t pithp_program_vmap_block(pith_scope *s,
                                  const pithp_program *p,
                                  int64_t size,
