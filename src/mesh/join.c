@@ -320,5 +320,5 @@ pithp_world_join(pith_scope *s, const pithp_join *how, const pith_mesh_options *
         return NULL;
     }
     pithp_room_hook(s->runtime, PITHP_ROOM_MESH, &hooks);
-    return w == &spare ? NULL : w;
+    return pithp_world_of(s->runtime);
 }

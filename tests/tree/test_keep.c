@@ -207,9 +207,11 @@ Test(keep, what_cannot_be_kept_is_named, .init = open_scope) {
     cr_assert_null(none);
     pt_fails(PITH_E_TRACED, s, pith_list_make(s, PITH_ITEMS(list)));
     pt_says("[0][1].velocity: a traced");
-    velocity->data = elements;
+    static char site[] = "here.c:1";
+    velocity->data = site;
     h->extra = PITHP_ARRAY_DONATED;
     pt_fails(PITH_E_DONATED, s, pith_keep(s, list));
+    velocity->data = elements;
     h->extra = 0;
     pith_drop(inner, b);
     pt_fails(PITH_E_ARG, s, pith_keep(s, list));
