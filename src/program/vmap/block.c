@@ -74,9 +74,7 @@ int64_t pithp_program_vmap_block(pith_scope *s,
         pithp_program_follow(s, p, depends) ? entry_elements(p, depends) : 0;
     if (each == 0)
         return INT64_MAX;
-    if (each >= PITHP_BLOCK_ALONE)
-        return 1;
     const int64_t share = (size + d->threads - 1) / d->threads,
-                  block = PITHP_BLOCK_ELEMENTS / each;
+                  block = each < PITHP_BLOCK_ELEMENTS ? PITHP_BLOCK_ELEMENTS / each : 1;
     return share > 0 && share < block ? share : block;
 }
