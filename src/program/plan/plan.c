@@ -131,7 +131,7 @@ static void lay_out_values(pithp_planning *g, void *memory, size_t n) {
         &g->last_read,    &g->forwarded,   &g->updated_input, &g->slot,
         &g->staged_in,    &g->latest_use};
     bool **const bools[VALUE_BOOLS] = {&g->is_virtual, &g->is_pieced, &g->in_memory,
-                                       &g->buffered, &g->is_output, &g->is_part};
+                                       &g->buffered,   &g->is_output, &g->is_part};
     int32_t *number = memory;
     for (int k = 0; k < VALUE_NUMBERS; k++, number += n)
         *numbers[k] = number;
