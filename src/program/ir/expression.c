@@ -9,24 +9,37 @@
 
 enum { ITERATIONS = 6 }; /* more than a difference takes to reach a result */
 
-static bool hash_values(const pithp_program *p, int64_t first, uint64_t *hashes);
+static bool
+hash_values(pith_scope *s, const pithp_program *p, int64_t first, uint64_t *hashes);
 
 static uint64_t mix(uint64_t hash, uint64_t other) {
     return pithp_hash(hash, &other, sizeof other);
 }
 
-static void hash_constant(const pithp_program *p, int64_t at, uint64_t *hashes) {
+/* Numbers by their bits, also those in buffers of a device: a function that is recorded
+ * twice makes them anew. False: error set. */
+static bool
+hash_constant(pith_scope *s, const pithp_program *p, int64_t at, uint64_t *hashes) {
     const pithp_constant *c = &p->constants[at];
     const pith_spec *spec = pithp_value_spec(p, c->value);
     const uint64_t hash = mix(PITHP_FROM_CONSTANT, (uint64_t)(uintptr_t)spec);
-    hashes[c->value] = c->buffer ? pithp_hash(hash, &c->data, sizeof c->data)
-                                 : pithp_hash(hash, c->data, spec->bytes);
+    uint64_t number = 0;
+    if (c->buffer && spec->count == 1) {
+        if (pithp_copy_out(s, &number, c->data, spec->bytes) != PITH_OK)
+            return false;
+        hashes[c->value] = pithp_hash(hash, &number, spec->bytes);
+    } else {
+        hashes[c->value] = c->buffer ? pithp_hash(hash, &c->data, sizeof c->data)
+                                     : pithp_hash(hash, c->data, spec->bytes);
+    }
+    return true;
 }
 
 /* ---- Control flow ---- */
 
 /* The programs of an instruction, and hashes of their values. */
 typedef struct hashed_flow {
+    pith_scope *s;
     const pithp_program *p;
     const pithp_instruction *i;
     pithp_regions r;
@@ -39,7 +52,7 @@ static bool hash_program(const hashed_flow *f, int b) {
     const pithp_program *p = f->i->programs[b];
     for (int64_t k = 0; k < p->input_count; k++)
         f->values[b][p->inputs[k]] = f->operands[pithp_region_operand(&f->r, b, (int)k)];
-    return hash_values(p, 0, f->values[b]);
+    return hash_values(f->s, p, 0, f->values[b]);
 }
 
 static uint64_t output(const hashed_flow *f, int b, int k) {
@@ -79,9 +92,11 @@ static bool hash_iterations(const hashed_flow *f, uint64_t *results) {
     return true;
 }
 
-static bool
-hash_flow(const pithp_program *p, const pithp_instruction *i, uint64_t *hashes) {
-    hashed_flow f = {.p = p, .i = i, .r = pithp_regions_of(i)};
+static bool hash_flow(pith_scope *s,
+                      const pithp_program *p,
+                      const pithp_instruction *i,
+                      uint64_t *hashes) {
+    hashed_flow f = {.s = s, .p = p, .i = i, .r = pithp_regions_of(i)};
     size_t bytes = ((size_t)i->operand_count + 1) * sizeof *f.operands +
                    ((size_t)i->program_count + 1) * sizeof *f.values;
     for (int b = 0; b < i->program_count; b++)
@@ -126,15 +141,17 @@ hash_call(const pithp_program *p, const pithp_instruction *i, uint64_t *hashes) 
     }
 }
 
-/* False: out of memory. */
-static bool hash_values(const pithp_program *p, int64_t first, uint64_t *hashes) {
+/* False: out of memory, or error set. */
+static bool
+hash_values(pith_scope *s, const pithp_program *p, int64_t first, uint64_t *hashes) {
     for (int64_t k = 0; k < p->constant_count; k++)
-        hash_constant(p, k, hashes);
+        if (!hash_constant(s, p, k, hashes))
+            return false;
     for (int64_t n = first; n < p->instruction_count; n++) {
         const pithp_instruction *i = &p->instructions[n];
         if (!i->program_count)
             hash_call(p, i, hashes);
-        else if (!hash_flow(p, i, hashes))
+        else if (!hash_flow(s, p, i, hashes))
             return false;
     }
     return true;
@@ -144,8 +161,9 @@ bool pithp_program_expressions(pith_scope *s,
                                const pithp_program *p,
                                int64_t first,
                                uint64_t *hashes) {
-    if (hash_values(p, first, hashes))
+    if (hash_values(s, p, first, hashes))
         return true;
-    pithp_fail_memory(s, sizeof *hashes);
+    if (s->error.code == PITH_OK)
+        pithp_fail_memory(s, sizeof *hashes);
     return false;
 }
