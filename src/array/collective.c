@@ -130,3 +130,16 @@ void pithp_piece_free(pithp_collective *c, pithp_piece *p) {
         pithp_release(c->w->runtime, p->data, bytes ? bytes : 1);
     p->staged = false;
 }
+
+bool pithp_collective_gather(pithp_collective *c, const pith_array *all) {
+    pithp_piece from = pithp_piece_of(c, c->a, true), to = pithp_piece_of(c, all, false);
+    const bool agreed = pithp_collective_agree(c, 0);
+    if (agreed) {
+        pithp_mesh_group_gather(c->w, c->group, from.data, to.data,
+                                pithp_array_spec(c->a)->bytes);
+        pithp_collective_end(c->w);
+    }
+    pithp_piece_free(c, &from);
+    pithp_piece_store(c, &to);
+    return agreed;
+}

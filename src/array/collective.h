@@ -31,6 +31,9 @@ static inline bool pithp_collective_fine(const pithp_collective *c) {
 }
 /* Rows beyond those in use become zeros. */
 void pithp_collective_mask(pithp_collective *c, const pith_collective_options *options);
+/* Gather the operands of all ranks into `all`, which may be NULL. False: error set, or
+ * the ranks do not agree. */
+bool pithp_collective_gather(pithp_collective *c, const pith_array *all);
 /* A new array of the operand's dtype. NULL: error set. */
 const pith_array *
 pithp_collective_make(pithp_collective *c, int rank, const int64_t *shape);

@@ -67,15 +67,7 @@ static const pith_array *gather(pithp_collective *c) {
         pithp_fail(c->w, PITH_E_OVERFLOW, NULL, "%s: too many elements", c->function);
     else if (spec)
         all = pithp_collective_make(c, 1, &count);
-    pithp_piece from = pithp_piece_of(c, c->a, true), to = pithp_piece_of(c, all, false);
-    const bool agreed = pithp_collective_agree(c, 0);
-    if (agreed) {
-        pithp_mesh_group_gather(c->w, c->group, from.data, to.data, spec->bytes);
-        pithp_collective_end(c->w);
-    }
-    pithp_piece_free(c, &from);
-    pithp_piece_store(c, &to);
-    return agreed ? all : NULL;
+    return pithp_collective_gather(c, all) ? all : NULL;
 }
 
 const pith_array *pith_all_stack(pith_scope *s, const pith_array *a, const char *axes) {

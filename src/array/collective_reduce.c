@@ -50,16 +50,8 @@ static const pith_array *reduce_small(pithp_collective *c, combiner combine) {
     const pith_spec *spec = pithp_collective_fine(c) ? pithp_array_spec(c->a) : NULL;
     const int64_t shape[] = {spec ? c->group->size : 0, spec ? spec->count : 0};
     const pith_array *stack = pithp_collective_make(c, 2, shape);
-    pithp_piece from = pithp_piece_of(c, c->a, true),
-                to = pithp_piece_of(c, stack, false);
-    const bool agreed = pithp_collective_agree(c, 0);
-    if (agreed) {
-        pithp_mesh_group_gather(c->w, c->group, from.data, to.data, spec->bytes);
-        pithp_collective_end(c->w);
-    }
-    pithp_piece_free(c, &from);
-    pithp_piece_store(c, &to);
-    const pith_array *row = agreed ? combine(c->w, stack, PITH_AXES(0)) : NULL;
+    const pith_array *row =
+        pithp_collective_gather(c, stack) ? combine(c->w, stack, PITH_AXES(0)) : NULL;
     return row ? pithp_collective_see(c, row, spec->rank, spec->shape) : NULL;
 }
 
