@@ -1,4 +1,4 @@
-/* Several melts as one state: a batch axis in front of every leaf. The step and what
+/* Several melts as one state: every leaf has a leading batch axis. The step and what
  * comes before it are written for one melt, and mapped over this axis. */
 #include "melt.h"
 

@@ -157,7 +157,7 @@ PITH_API const pith_function *pith_sequential_vmap(pith_scope *s,
  * stands for that of @p function.
  *
  * The rule is a function of a pith_vmap_call. It returns a tree like the value of
- * @p function with the batch axis in front of each leaf. It is recorded once for a call
+ * @p function with a leading batch axis in each leaf. It is recorded once for a call
  * of the function in a batch, and may call the function itself. It runs for all entries,
  * also for those that do not take a branch around the call; in a branch that entries
  * choose, all arguments are mapped. Batches of batches batch the rule. Checks in

@@ -89,11 +89,11 @@ pith_status pithp_axes_lay_out(pith_scope *s,
     if (ranks % given || !balance(ranks / given, open, ranks, rest)) {
         char sizes[PITHP_WHAT_BYTES];
         print_sizes(axes, m->count, sizes, sizeof sizes);
-        return pithp_fail(s, PITH_E_ARG, NULL,
-                          "%s: the sizes %s give %" PRId64 "%s, but there %s %" PRId64
-                          " rank%s",
-                          s->function, sizes, given, open ? " times what is left" : "",
-                          ranks == 1 ? "is" : "are", ranks, ranks == 1 ? "" : "s");
+        return pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "%s: the sizes %s give %" PRId64 "%s, but there %s %" PRId64 " rank%s",
+            s->function, sizes, given, open ? " times the axes of size 0" : "",
+            ranks == 1 ? "is" : "are", ranks, ranks == 1 ? "" : "s");
     }
     for (int i = 0, next = 0; i < m->count; i++) {
         snprintf(m->axes[i].name, sizeof m->axes[i].name, "%s", axes[i].name);

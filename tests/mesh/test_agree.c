@@ -41,7 +41,9 @@ static void lays_out(fake_rank *r) {
     FAKE_CHECK(r, !OPEN(r, {"x", 4}, {"y", 0}));
     FAKE_CHECK(
         r,
-        says(r, "the sizes x=4, y=0 give 4 times what is left, but there are 6 ranks"));
+        says(
+            r,
+            "the sizes x=4, y=0 give 4 times the axes of size 0, but there are 6 ranks"));
     pith_clear(r->s);
     FAKE_CHECK(r, pith_agree(r->s));
 }

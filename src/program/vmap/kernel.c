@@ -17,7 +17,7 @@ typedef struct batched_kernel {
     int64_t outer, inner;           /* entries of this batch and of the inner one, or 1 */
 } batched_kernel;
 
-/* The two axes of entries that a value may have, in front of its own. */
+/* The two leading axes of entries that a value may have. */
 typedef struct entry_axes {
     bool outer, inner;
 } entry_axes;

@@ -1,7 +1,7 @@
 /* Batches of programs: a program over many entries at once.
  *
- * Values that depend on a batched input are batched: they have the entries along axis 0,
- * in front of their own. Which values are, is tracked and never guessed from extents. The
+ * Values that depend on a batched input are batched: their axis 0 is the entries. Which
+ * values are, is tracked and never guessed from extents. The
  * others are computed once.
  *
  *     an entry's value f64[3,4]  ->  in a batch of n  f64[n,3,4]

@@ -348,8 +348,7 @@ static pithp_program *record_custom(pithp_rule *rule,
 
 /* ---- Batches ---- */
 
-/* A tree like a structure, perhaps with a batch axis in front of each leaf. NULL: error
- * set. */
+/* A tree like a structure, perhaps with a leading batch axis. NULL: error set. */
 static const void *
 tree_of(pith_scope *s, const pithp_structure *t, bool mapped, int64_t size) {
     const pith_array **items =
@@ -394,7 +393,7 @@ batch_argument(const custom_rule *u, pith_scope *s, int64_t size, int64_t mapped
     return call.arguments ? pith_freeze(pithp_on_behalf(s), pith_vmap_call, &call) : NULL;
 }
 
-/* Check that the result is like the value, with the batch axis in front of each leaf. */
+/* Check that the result is like the value, with a leading batch axis. */
 static pith_status check_batch(recorded *r, int64_t size) {
     const pithp_returned returned = {r->call.function, role_of(r->which), r->call.body,
                                      "result"};
