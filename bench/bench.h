@@ -132,6 +132,18 @@ static inline void bench_check(pith_scope *s) {
     exit(EXIT_FAILURE);
 }
 
+/* One call of a function in a scope of its own, waited for. */
+static inline void bench_call(pith_scope *in,
+                              const pith_function *f,
+                              int count,
+                              const void *const *arguments) {
+    pith_scope *s = pith_scope_open_in(in);
+    pith_call(s, f, count, arguments);
+    pith_wait(s);
+    bench_check(s);
+    pith_scope_close(s);
+}
+
 static inline const char *bench_only(int argc, char **argv) {
     return argc > 2 && strcmp(argv[1], "--only") == 0 ? argv[2] : NULL;
 }

@@ -28,11 +28,7 @@ typedef struct {
 
 static void call(void *closure) {
     const work *w = closure;
-    pith_scope *s = pith_scope_open_in(w->s);
-    pith_call(s, w->f, w->count, w->arguments);
-    pith_wait(s);
-    bench_check(s);
-    pith_scope_close(s);
+    bench_call(w->s, w->f, w->count, w->arguments);
 }
 static void call_each(void *closure) {
     const work *w = closure;
