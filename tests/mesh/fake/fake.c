@@ -329,8 +329,8 @@ static pith_status scan_fake(pithp_transport_link *l,
                              pithp_transport_trouble *t) {
     pith_status rc = put_down(l, (slot){.call = "scan", .data = from}, t);
     if (rc == PITH_OK && l->rank > 0) {
-        meeting before = *l->at;
-        before.size = l->rank;
+        meeting before = {.size = l->rank}; /* the rest of a meeting changes while others arrive */
+        memcpy(before.slots, l->at->slots, sizeof before.slots);
         combine(&before, 0, PITHP_COMBINE_SUM, unsigned_of(dtype, PITHP_COMBINE_SUM), to,
                 count);
     }
