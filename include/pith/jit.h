@@ -89,17 +89,20 @@ typedef struct pith_program_costs {
     int64_t instructions; /**< of the optimised program, each counted once, with those of
                              loops and branches */
     int64_t launches;     /**< launches of an interpreted call; one library call counts as
-                             one. On CUDA, those of     the call's graph: its kernels, its
-                             library     calls and the     copy before it */
+                             one. On CUDA, those of the graph of the call: its kernels,
+                             its library calls and the copy before it */
     int64_t operations;   /**< elements computed by elementwise instructions */
     int64_t whiles;       /**< loops counted as one iteration */
     size_t input_bytes;   /**< bytes of argument leaves */
     size_t output_bytes;  /**< bytes of the arrays that a call makes */
-    size_t workspace_bytes; /**< bytes of temporary memory during a call */
-    size_t program_bytes;   /**< bytes of the program and its constants, estimated */
-    size_t kept_bytes;      /**< of derivatives: bytes that the forward half keeps for the
-                               backward half, without arguments. They are part of the
-                               workspace, or of the map of pith_linearize and pith_vjp */
+    size_t workspace_bytes;       /**< bytes of temporary memory during a call */
+    size_t first_workspace_bytes; /**< the same of a call before compiled code is ready.
+                                     On the host it is equal; on CUDA such a call does not
+                                     fuse */
+    size_t program_bytes; /**< bytes of the program and its constants, estimated */
+    size_t kept_bytes;    /**< of derivatives: bytes that the forward half keeps for the
+                             backward half, without arguments. They are part of the
+                             workspace, or of the map of pith_linearize and pith_vjp */
 } pith_program_costs;
 
 /**

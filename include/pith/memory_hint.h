@@ -137,8 +137,11 @@ PITH_API pith_memory_hint pith_hint_gradient(pith_scope *s,
                                              double factor);
 /**
  * Make the exact hint of the gradient of a function (pith_grad) for arguments with a
- * number of samples: the workspace of the compiled gradient and its results, divided by
- * @p samples and rounded up, as bytes per sample. The function is recorded, and not run.
+ * number of samples: the workspace of the gradient and its results, divided by @p samples
+ * and rounded up, as bytes per sample. The workspace is that of calls with compiled code
+ * or before it is ready, whichever is larger; what the compiled code itself takes on a
+ * device (pith_program_costs.program_bytes) is not part of it. The function is recorded,
+ * and not run.
  *
  * @param options NULL for the defaults; with kept_bytes the hint is that of a smaller
  *        gradient.

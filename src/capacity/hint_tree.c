@@ -135,7 +135,10 @@ pith_memory_hint pith_hint_gradient_exact(pith_scope *s,
     const pith_function *gradient = (pith_grad)(pithp_on_behalf(work), function, options);
     const pith_program_costs costs =
         (pith_program_cost)(pithp_on_behalf(work), gradient, count, arguments);
-    if (pithp_add_overflows(costs.workspace_bytes, costs.output_bytes, &bytes))
+    const size_t workspace = costs.workspace_bytes > costs.first_workspace_bytes
+                                 ? costs.workspace_bytes
+                                 : costs.first_workspace_bytes;
+    if (pithp_add_overflows(workspace, costs.output_bytes, &bytes))
         bytes = SIZE_MAX;
     pith_scope_close(work); /* its error moves to s */
     return pith_failed(s)

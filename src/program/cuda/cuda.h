@@ -40,6 +40,9 @@ pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_call *call,
                            const pith_spec *result,
                            const pithp_memory *memory);
+/* Bytes of memory that pithp_run_cuda takes for a call beside its operands and result. */
+size_t
+pithp_run_cuda_bytes(pith_scope *s, const pithp_call *call, const pith_spec *result);
 
 /* Whether the runtime has compiled the kernel of an elementwise operation. dtype: of its
  * last operand. */

@@ -138,14 +138,22 @@ static size_t gemm_bytes(pith_scope *s, const pithp_call *call) {
     return bytes && d->backend->gemm_use(d) != PITHP_GEMM_NONE ? bytes : 0;
 }
 
+static size_t plain_bytes(const pithp_call *call, const pith_spec *result) {
+    return (pithp_cuda_temporary_bytes(call, result) + 255) / 256 * 256;
+}
+
+size_t
+pithp_run_cuda_bytes(pith_scope *s, const pithp_call *call, const pith_spec *result) {
+    return plain_bytes(call, result) + gemm_bytes(s, call);
+}
+
 pith_status pithp_run_cuda(pith_scope *s,
                            const pithp_call *call,
                            const pith_spec *result,
                            const pithp_memory *memory) {
     const pithp_sink sink = {
         .launch = launch_on_scope, .closure = s, .cuda = &pithp_cuda_on_scope};
-    const size_t plain = (pithp_cuda_temporary_bytes(call, result) + 255) / 256 * 256,
-                 gemm = gemm_bytes(s, call);
+    const size_t plain = plain_bytes(call, result), gemm = gemm_bytes(s, call);
     pithp_memory own = *memory;
     pithp_buffer *temporary = NULL;
     if (plain + gemm) {

@@ -1,6 +1,7 @@
 /* Executables: a plan with its compiled code and its replay. */
 #include "program/exec/executable.h"
 
+#include "program/cuda/cuda.h"
 #include "program/emit/loop.h"
 #include "program/exec/tier.h"
 #include "program/ir/region.h"
@@ -140,6 +141,30 @@ void pithp_executable_reuse(pith_scope *s,
 
 size_t pithp_executable_bytes(const pithp_executable *x) {
     return pithp_plan_bytes(x->plan) + sizeof *x + pithp_replay_bytes(x->replay);
+}
+
+/* The most memory that a call of the plan takes while it runs alone. */
+static size_t call_bytes(pith_scope *s, const pithp_plan *plan) {
+    size_t bytes = 0;
+    for (int64_t k = 0; k < plan->step_count; k++) {
+        const pithp_step *step = &plan->steps[k];
+        const pithp_instruction *i = step->call;
+        if (step->kind == PITHP_STEP_CALL && i->result_count) {
+            pithp_call call =
+                pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+            if (i->primitive == PITHP_OP_CHECKED)
+                call = pithp_checked_call(&call);
+            bytes = most(bytes, pithp_run_cuda_bytes(s, &call, step->spec));
+        }
+        for (int p = 0; step->kind == PITHP_STEP_CONTROL && p < i->program_count; p++)
+            bytes = most(bytes, call_bytes(s, step->plans[p]));
+    }
+    return bytes;
+}
+
+size_t pithp_executable_first_bytes(pith_scope *s, const pithp_executable *x) {
+    const bool on_host = pithp_scope_device(s)->backend->addressable;
+    return x->plan->workspace_bytes + (on_host ? 0 : call_bytes(s, x->plan));
 }
 
 /* ---- Profiles ---- */

@@ -110,7 +110,8 @@ pith_program_costs pith_program_cost(pith_scope *s,
     costs.instructions = pithp_program_instructions(program, PITHP_PRIMITIVE_COUNT);
     costs.whiles = pithp_program_instructions(program, PITHP_OP_WHILE);
     costs.launches = pithp_plan_launches(plan);
-    costs.workspace_bytes = plan->workspace_bytes;
+    costs.first_workspace_bytes = pithp_executable_first_bytes(s, p->executable);
+    costs.workspace_bytes = costs.first_workspace_bytes;
     for (int64_t k = 0; k < program->input_count; k++)
         costs.input_bytes += pithp_value_spec(program, program->inputs[k])->bytes;
     for (int64_t k = 0; k < p->outputs.leaf_count; k++)
