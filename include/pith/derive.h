@@ -48,7 +48,9 @@ typedef struct pith_derive_options {
      * and their gradients are zeros. Otherwise they are PITH_E_DTYPE. */
     bool skip_integers PITH_DEFAULT;
     /** In products with tangents and cotangents 0 times anything is 0, so that infinities
-     * and NaN of a branch that pith_where does not take cannot reach a derivative. */
+     * and NaN of a branch that pith_where does not take cannot reach a derivative. A
+     * function with a rule has gradient 0 where the cotangent of its value is 0 as a
+     * whole. Not in the recurrences of pith_cumprod. */
     bool strong_zero PITH_DEFAULT;
     /** Check derivatives for NaN and infinity. The first one that belongs to a finite
      * value is PITH_E_CHECK, with the source line of the call, its operation and operand,

@@ -120,7 +120,8 @@ static bool check_forward(derived *d) {
     return fine;
 }
 
-/* A derivation of the optimised program, and one with strong zeros: the same numbers. */
+/* A derivation of the optimised program, and one with strong zeros: the same numbers.
+ * With strong zeros products of matrices are added in another order. */
 static bool check_same_tangents(const derived *d,
                                 const pithp_program *p,
                                 const pithp_derive_options *options,
@@ -323,7 +324,8 @@ static bool check_program(pith_scope *s,
     bool fine =
         check_forward(&d) && (!first || check_differences(&d)) &&
         check_same_tangents(
-            &d, p, &(pithp_derive_options){.cuts_are_zero = true, .strong_zero = true}, 0,
+            &d, p, &(pithp_derive_options){.cuts_are_zero = true, .strong_zero = true},
+            pithp_program_instructions(p, PITHP_OP_DOT_GENERAL) ? 1e-9 : 0,
             "strong zeros");
     pithp_program *better =
         fine && first ? pithp_program_optimise(s, p, PITHP_PASS_ALL) : NULL;

@@ -3,63 +3,6 @@
 
 #include <string.h>
 
-/* ---- Products in which 0 wins ---- */
-
-static bool is_linear(const pithp_derivation *d, pithp_value v) {
-    return v < d->linear_room && d->linear[v];
-}
-
-bool pithp_derive_linear(pithp_derivation *d, pithp_value v) {
-    if (!d->strong_zero || v < 0)
-        return true;
-    if (v >= d->linear_room) {
-        const int64_t room = 2 * (int64_t)v + 64;
-        bool *more = pithp_allocate(d->s->runtime, (size_t)room);
-        if (!more) {
-            pithp_fail_memory(d->s, (size_t)room);
-            return false;
-        }
-        memset(more, 0, (size_t)room);
-        if (d->linear)
-            memcpy(more, d->linear, (size_t)d->linear_room);
-        pithp_derive_end(d);
-        d->linear = more;
-        d->linear_room = room;
-    }
-    d->linear[v] = true;
-    return true;
-}
-
-void pithp_derive_end(pithp_derivation *d) {
-    pithp_release(d->s->runtime, d->linear, (size_t)d->linear_room);
-    d->linear = NULL;
-    d->linear_room = 0;
-}
-
-/* Add the call, with the tangent of a product first. */
-static pithp_value add_strong(pithp_derivation *d,
-                              pithp_primitive op,
-                              int count,
-                              const pithp_value *operands,
-                              const void *params) {
-    pithp_value both[2];
-    bool any = false;
-    for (int k = 0; k < count; k++)
-        any |= is_linear(d, operands[k]);
-    if (op == PITHP_OP_MUL && any) {
-        const bool second = !is_linear(d, operands[0]);
-        both[0] = operands[second];
-        both[1] = operands[!second];
-        operands = both;
-        op = PITHP_OP_MUL_STRONG;
-    } else if (op == PITHP_OP_DIV && is_linear(d, operands[0])) {
-        op = PITHP_OP_DIV_STRONG;
-    }
-    const pithp_value v =
-        pithp_program_add(d->s, d->to, op, count, operands, params, d->site);
-    return !any || pithp_derive_linear(d, v) ? v : -1;
-}
-
 /* ---- Calls ---- */
 
 /* The cuts of a rule are meant: a derivative of the derivative is not refused for them.
@@ -91,7 +34,7 @@ pithp_value pithp_derive_call(pithp_derivation *d,
         operands = meant;
     }
     if (d->strong_zero)
-        return add_strong(d, op, count, operands, params);
+        return pithp_derive_strong(d, op, count, operands, params);
     return pithp_program_add(d->s, d->to, op, count, operands, params, d->site);
 }
 

@@ -34,6 +34,13 @@ typedef struct pithp_derivation {
 /* Note that a value is a tangent, for strong_zero. False sets the error. */
 bool pithp_derive_linear(pithp_derivation *d, pithp_value v);
 void pithp_derive_end(pithp_derivation *d);
+/* Add a call of one result with strong_zero; no operand is absent or an error
+ * (strong.c). */
+pithp_value pithp_derive_strong(pithp_derivation *d,
+                                pithp_primitive op,
+                                int count,
+                                const pithp_value *operands,
+                                const void *params);
 /* Add a call of one result. An absent operand is an error of the caller. */
 pithp_value pithp_derive_call(pithp_derivation *d,
                               pithp_primitive op,
