@@ -302,39 +302,44 @@ static pithp_value append(pith_scope *s,
                           const pithp_new_instruction *given,
                           int result_count,
                           const pith_spec *specs) {
-    pithp_instruction i = {.primitive = call->primitive,
-                           .operand_count = call->operand_count,
-                           .first_operand = p->operand_count,
-                           .result_count = result_count,
-                           .result = (pithp_value)p->value_count,
-                           .program_count = call->program_count,
-                           .site = given->site,
-                           .remat = p->remat};
+    /* Filled in place, member by member: built apart and copied, it stalls on loads that
+       overlap several stores. */
+    pithp_instruction *i = &p->instructions[p->instruction_count];
+    i->primitive = call->primitive;
+    i->operand_count = call->operand_count;
+    i->first_operand = p->operand_count;
+    i->params = NULL;
+    i->result_count = result_count;
+    i->result = (pithp_value)p->value_count;
+    i->program_count = call->program_count;
+    i->programs = NULL;
+    i->site = given->site;
+    i->remat = p->remat;
     for (int k = 0; k < result_count; k++) {
         const pith_spec *spec =
             given->spec ? given->spec : result_spec(s, call, &specs[k]);
         if (!spec) {
-            p->value_count = i.result;
+            p->value_count = i->result;
             return -1;
         }
         add_value(p, spec, PITHP_FROM_INSTRUCTION, p->instruction_count);
     }
-    if (!copy_lists(s, p, call, &i)) {
-        p->value_count = i.result;
+    if (!copy_lists(s, p, call, i)) {
+        p->value_count = i->result;
         return -1;
     }
-    if (i.operand_count)
+    if (i->operand_count)
         memcpy(p->operands + p->operand_count, given->operands,
-               (size_t)i.operand_count * sizeof *given->operands);
-    for (int k = 0; k < i.program_count; k++)
-        pithp_program_retain(i.programs[k]);
-    retain_params(&i);
-    p->operand_count += i.operand_count;
-    p->instructions[p->instruction_count++] = i;
-    p->has_effects |= pithp_has_effects(&i);
-    p->has_marks |= pithp_has_marks(&i);
-    p->has_refusals |= pithp_has_refusals(&i);
-    return i.result;
+               (size_t)i->operand_count * sizeof *given->operands);
+    for (int k = 0; k < i->program_count; k++)
+        pithp_program_retain(i->programs[k]);
+    retain_params(i);
+    p->operand_count += i->operand_count;
+    p->instruction_count++;
+    p->has_effects |= pithp_has_effects(i);
+    p->has_marks |= pithp_has_marks(i);
+    p->has_refusals |= pithp_has_refusals(i);
+    return i->result;
 }
 
 /* Append an instruction whose operands' specs are known. */
