@@ -1,7 +1,7 @@
 /* Rules of the library's own operations: programs recorded of their functions. */
 #include "array/own_rule.h"
 
-#include "program/ir/program.h"
+#include "program/derive/derive.h"
 
 enum { VALUES = PITHP_OWN_OPERANDS + 1 }; /* operands, then the result */
 
@@ -90,6 +90,13 @@ static void record_cotangents(const recording *r) {
 
 static pithp_rule *make_linear(pith_scope *s, const own_rule *of, const bool *zeros);
 
+/* The program of a linear row with strong zeros, whose last input is the cotangent. */
+static pithp_program *guarded(pith_scope *s, pithp_program *p) {
+    pithp_program *made = pithp_program_zero_with(s, p, 1);
+    pithp_program_release(p);
+    return made;
+}
+
 static pithp_program *record(pithp_rule *rule,
                              pith_scope *s,
                              bool reverse,
@@ -114,6 +121,8 @@ static pithp_program *record(pithp_rule *rule,
         p = pithp_trace_end(w, r.trace);
     }
     pith_scope_close(w); /* its error moves to s */
+    if (s->error.code == PITH_OK && rule->strong_zero)
+        p = guarded(s, p);
     if (s->error.code == PITH_OK && reverse && !rule->linear)
         *linear = make_linear(s, u, zeros);
     if (s->error.code == PITH_OK)

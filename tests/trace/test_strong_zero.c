@@ -90,9 +90,10 @@ wrong(pith_scope *in, const pith_array *x, const pith_array *far) {
 
 static const pith_array *guarded(pith_scope *in, const pith_array *x) {
     const pith_array *bad = wrong(in, x, pith_div(in, x, 0.0));
-    const pith_array *below = pith_less(in, pith_sum(in, x, PITH_ALL_AXES), 0.0);
+    const pith_array *sum = pith_sum(in, x, PITH_ALL_AXES),
+                     *below = pith_less(in, sum, 0.0);
     return pith_add(in, pith_sum(in, pith_where(in, below, bad, 0.0), PITH_ALL_AXES),
-                    pith_sum(in, x, PITH_ALL_AXES));
+                    sum);
 }
 PITH_FUNCTION1(guarded_of, guarded, pith_array, pith_array)
 
@@ -105,8 +106,9 @@ PITH_FUNCTION1(of_batch_of, of_batch, pith_array, pith_array)
 Test(strong_zero, branches_that_are_not_taken_poison_nothing, .init = open_scope) {
     const pith_derive_options strong = {.strong_zero = true};
     const pith_array *x = PITH_VECTOR(s, f64, 1, 2, 3, 4),
-                     *xs = pith_stack(s, 3, (const pith_array *[]){x, x, x}, 0);
-    int poisoned = 0;
+                     *xs = pith_stack(s, 3, (const pith_array *[]){x, pith_neg(s, x), x},
+                                      0);
+    int poisoned = 0; /* the second entry takes the branch */
     for (branch = 0; branch < BRANCHES; branch++) {
         pith_jit_clear(rt);
         const pith_array *plain =
@@ -124,7 +126,7 @@ Test(strong_zero, branches_that_are_not_taken_poison_nothing, .init = open_scope
         for (int k = 0; k < 4; k++)
             cr_assert(at(each, k) == 1 && at(pulled, k) == 1, "branch %d: %g, %g", branch,
                       at(each, k), at(pulled, k));
-        for (int k = 0; k < 12; k++)
+        for (int k = 0; k < 12; k += k == 3 ? 5 : 1)
             cr_assert(at(batch, k) == 1 && at(mapped, k) == 1, "branch %d: %g, %g",
                       branch, at(batch, k), at(mapped, k));
     }

@@ -116,4 +116,10 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
                                                bool *reaches,
                                                pithp_derive_watches *watches);
 
+/* A program whose outputs are 0 where its last `count` inputs are all 0: for the linear
+ * row of a rule with strong_zero, which is a map of these inputs. The others are those of
+ * p. One reference; NULL sets the error. */
+pithp_program *
+pithp_program_zero_with(pith_scope *s, const pithp_program *p, int64_t count);
+
 #endif

@@ -150,3 +150,51 @@ pithp_value pithp_derive_strong(pithp_derivation *d,
     const pithp_value v = add_call(d, op, count, operands, params);
     return pithp_derive_linear(d, v) ? v : -1;
 }
+
+/* ---- Rules ---- */
+
+/* Whether an element of the last inputs is not 0. */
+static pithp_value is_any_nonzero(pithp_derivation *d, int64_t count) {
+    const pithp_program *p = d->to;
+    pithp_value all = PITHP_ABSENT;
+    for (int64_t k = p->input_count - count; k < p->input_count; k++) {
+        const pith_spec *spec = pithp_value_spec(p, p->inputs[k]);
+        const pithp_reduce_params axes = {(1U << spec->rank) - 1};
+        d->dtype = spec->dtype;
+        pithp_value v =
+            pithp_derive_2(d, PITHP_OP_NE, p->inputs[k], pithp_derive_number(d, 0));
+        if (spec->rank)
+            v = pithp_derive_call(d, PITHP_OP_ANY, 1, &v, &axes);
+        all = all == PITHP_ABSENT ? v : pithp_derive_2(d, PITHP_OP_LOGICAL_OR, all, v);
+    }
+    return all;
+}
+
+static bool fill_guarded(pithp_derivation *d, const pithp_program *from, int64_t count) {
+    const size_t n = (size_t)(from->input_count + from->output_count) + 1;
+    pithp_value *in = pithp_scope_allocate(d->s, n * sizeof *in),
+                *out = in + from->input_count;
+    bool fine = in;
+    for (int64_t k = 0; k < from->input_count && fine; k++)
+        fine = (in[k] = pithp_program_input(
+                    d->s, d->to, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    const pithp_value any = fine ? is_any_nonzero(d, count) : -1;
+    fine = any >= 0 && pithp_program_inline(d->s, d->to, from, in, out);
+    for (int64_t k = 0; k < from->output_count && fine; k++) {
+        d->dtype = pithp_derived_spec(d, out[k])->dtype;
+        if (pith_dtype_is_float(d->dtype))
+            out[k] =
+                pithp_derive_3(d, PITHP_OP_WHERE, any, out[k], pithp_derive_number(d, 0));
+        fine = out[k] >= 0 && pithp_program_output(d->s, d->to, out[k]);
+    }
+    return fine;
+}
+
+pithp_program *
+pithp_program_zero_with(pith_scope *s, const pithp_program *p, int64_t count) {
+    pithp_derivation d = {.s = s, .to = pithp_program_make(s)};
+    if (d.to && fill_guarded(&d, p, count))
+        return d.to;
+    pithp_program_release(d.to);
+    return NULL;
+}

@@ -115,7 +115,7 @@ static pithp_value add_linear(pithp_derivation *d,
     for (int k = 0; k < rule->first_count; k++)
         if (c->tangents[k] >= 0)
             *next++ = c->tangents[k];
-    linear->strong_zero = d->strong_zero; /* no program has it yet */
+    linear->strong_zero = d->strong_zero; /* no other program has it yet */
     const pithp_rule_params params = {linear};
     const pithp_new_instruction row = {.primitive = PITHP_OP_RULE,
                                        .operand_count = (int)(next - list),
@@ -394,30 +394,6 @@ bool pithp_derive_rule(pithp_derivation *d,
                          : refuse_mode(d, c);
 }
 
-/* ---- Transposition ---- */
-
-/* Whether an element of the cotangents that exist is not 0. */
-static pithp_value is_any_nonzero(pithp_derivation *d, int count, const pithp_value *ct) {
-    pithp_value all = PITHP_ABSENT;
-    for (int k = 0; k < count; k++) {
-        if (ct[k] == PITHP_ABSENT)
-            continue;
-        const pith_spec *spec = pithp_derived_spec(d, ct[k]);
-        const pithp_reduce_params axes = {(1U << spec->rank) - 1};
-        d->dtype = spec->dtype;
-        pithp_value v = pithp_derive_2(d, PITHP_OP_NE, ct[k], pithp_derive_number(d, 0));
-        if (spec->rank)
-            v = pithp_derive_call(d, PITHP_OP_ANY, 1, &v, &axes);
-        all = all == PITHP_ABSENT ? v : pithp_derive_2(d, PITHP_OP_LOGICAL_OR, all, v);
-    }
-    return all;
-}
-
-static pithp_value zero_unless(pithp_derivation *d, pithp_value truth, pithp_value part) {
-    d->dtype = pithp_derived_spec(d, part)->dtype;
-    return pithp_derive_3(d, PITHP_OP_WHERE, truth, part, pithp_derive_number(d, 0));
-}
-
 bool pithp_transpose_rule(pithp_derivation *d,
                           const pithp_moving_call *c,
                           pithp_value *cotangents) {
@@ -441,13 +417,8 @@ bool pithp_transpose_rule(pithp_derivation *d,
     pithp_value *list =
         p ? list_inputs(d, rule, c->operands, rule->result_count, ct, p) : NULL;
     bool fine = list && pithp_program_inline(d->s, d->to, p, list, list + p->input_count);
-    const pithp_value any_ct =
-        fine && rule->strong_zero ? is_any_nonzero(d, rule->result_count, ct) : -1;
-    fine = fine && (!rule->strong_zero || any_ct >= 0);
     for (int k = c->i->operand_count; k-- > first && fine;) {
-        pithp_value part = list[p->input_count + k - first];
-        if (rule->strong_zero)
-            part = zero_unless(d, any_ct, part);
+        const pithp_value part = list[p->input_count + k - first];
         if (c->operands[k] == PITHP_ABSENT)
             fine =
                 (cotangents[of[k]] = pithp_derive_sum(d, cotangents[of[k]], part)) != -1;

@@ -156,8 +156,8 @@ typedef struct pithp_rule {
     bool forward, reverse;     /* the modes that it has; without one tangents reach the
                                   results as they are */
     bool linear;               /* tangents of results, to be transposed */
-    bool strong_zero;          /* linear: cotangents of tangents are 0 where those of
-                                  results all are */
+    bool strong_zero;          /* linear: its program gives zeros for cotangents that are
+                                  all 0 */
     int32_t first_count;       /* the first operands: primals, or if linear residuals; */
     int32_t bound_count;       /* then those of bound trees; */
     int32_t result_count;      /* then results of the function, or if linear tangents */

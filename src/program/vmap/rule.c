@@ -129,6 +129,8 @@ static pithp_program *record(pithp_rule *rule,
     const batched_rule *r = batched_of(rule);
     const bool has_residuals = reverse && !rule->linear;
     pithp_rule *of_linear = NULL;
+    if (rule->strong_zero) /* for each entry; `of` is this row's alone */
+        r->of->strong_zero = true;
     pithp_program *p =
         r->of->record(r->of, s, reverse, zeros, has_residuals ? &of_linear : NULL);
     bool *outputs = p ? pithp_scope_allocate(s, (size_t)p->output_count + 1) : NULL;

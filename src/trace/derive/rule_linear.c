@@ -39,6 +39,14 @@ static void choose_outputs(const map_rule *l, pithp_program *p) {
     p->output_count = count;
 }
 
+/* With strong zeros: the last inputs are cotangents. */
+static pithp_program *guarded(pith_scope *s, pithp_program *p, const map_rule *l) {
+    const int64_t known = l->rule.first_count + l->rule.bound_count;
+    pithp_program *made = pithp_program_zero_with(s, p, p->input_count - known);
+    pithp_program_release(p);
+    return made;
+}
+
 /* backward(residual, cotangent) */
 static pithp_program *record_backward(pithp_rule *rule,
                                       pith_scope *s,
@@ -61,8 +69,9 @@ static pithp_program *record_backward(pithp_rule *rule,
     PITH_TRY(pithp_rule_record(r));
     PITH_TRY(pithp_rule_check_like(r, &l->of->primals, 0, "gradients"));
     choose_outputs(l, r->part.program);
-out:
-    return pithp_rule_finish(r, rc);
+out:;
+    pithp_program *p = pithp_rule_finish(r, rc);
+    return p && rule->strong_zero ? guarded(s, p, l) : p;
 }
 
 /* Its bound leaves are those of the function. */
