@@ -5,6 +5,7 @@
 #include "pith_test.h"
 #include "program/exec/copy_many.h"
 #include "program/exec/gather_many.h"
+#include "program/host/gather.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -510,6 +511,38 @@ Test(cuda_parity, repeated_indices) {
                 free(y);
             }
     cr_assert_gt(compared, 100);
+}
+
+/* Ascending indices of the entries of a batch, some of which begin below 0. */
+Test(cuda_parity, sorted_indices_of_entries) {
+    enum { ENTRIES = 4, ROWS = 20, POSITIONS = 90, INNER = 2 };
+    static const int64_t into[] = {ENTRIES, ROWS, INNER},
+                         updates[] = {ENTRIES, POSITIONS, INNER};
+    static int64_t number[ENTRIES * POSITIONS], index[ENTRIES * POSITIONS];
+    for (int k = 0; k < ENTRIES * POSITIONS; k++) {
+        const int entry = k / POSITIONS, low = entry == 0 ? 2 : -9 * entry;
+        number[k] = entry;
+        index[k] = low + k % POSITIONS * (ROWS + 2 - low) / POSITIONS;
+    }
+    const pith_spec at = spec_of(PITH_I64, 2, updates);
+    for (OPS_WITH(p, PITHP_TRAIT_SCATTER)) {
+        const pith_dtype d =
+            p == PITHP_OP_SCATTER_AND || p == PITHP_OP_SCATTER_OR ? PITH_U8 : PITH_F64;
+        const pith_spec to = spec_of(d, 3, into), from = spec_of(d, 3, updates);
+        const pith_spec *specs[] = {&to, &at, &at, &from};
+        void *x = malloc(to.bytes), *y = malloc(from.bytes);
+        fill(&to, x, 7, false);
+        fill(&from, y, 8, false);
+        const void *data[] = {x, number, index, y};
+        const pithp_index_params params = {
+            .mode = PITHP_INDEX_DROP, .sorted = true, .numbers = 1, .apart = POSITIONS};
+        const pithp_call call = pithp_call_of((pithp_primitive)p, 4, specs, &params);
+        cr_assert(pithp_index_ascends(&call));
+        compare(&call, data, "of entries");
+        free(x);
+        free(y);
+    }
+    cr_assert_eq(compared, 7);
 }
 
 /* ---- Rows of many leaves in one launch ---- */

@@ -2,6 +2,7 @@
  * indices, and the report of indices out of range. */
 #include "call.h"
 #include "op_list.h"
+#include "program/host/gather.h"
 
 #include <pith/kernel.h>
 
@@ -403,6 +404,62 @@ Test(index, sorted_indices_may_count_from_the_end) {
                 scatter_from_both_ends(adds ? PITHP_OP_SCATTER_ADD : PITHP_OP_SCATTER_SET,
                                        clips ? PITHP_INDEX_CLIP : PITHP_INDEX_DROP,
                                        lows[k]);
+}
+
+/* In a batch each entry has such indices, after its number. */
+static void
+scatter_entries_from_both_ends(pithp_primitive p, bool sorted, bool unique, int m) {
+    enum { ENTRIES = 3, N = 60, MOST = 40000 };
+    static double x[ENTRIES * N], updates[ENTRIES * MOST], want[ENTRIES * N];
+    static int32_t index[2][ENTRIES * MOST];
+    for (int i = 0; i < ENTRIES * N; i++)
+        x[i] = want[i] = i;
+    for (int i = 0; i < ENTRIES * m; i++) {
+        const int entry = i / m, low = entry == 1 ? -25 : entry == 2 ? -80 : 3;
+        index[0][i] = entry;
+        index[1][i] = low + (int)((int64_t)(i % m) * (N + 9 - low) / m);
+        if (unique && i % m)
+            index[1][i] = N;
+        updates[i] = sin(i) * (i % 7 ? 1 : 1e9);
+        const int at = index[1][i] < 0 ? index[1][i] + N : index[1][i];
+        if (at < 0 || at >= N)
+            continue;
+        double *to = &want[entry * N + at];
+        *to = p == PITHP_OP_SCATTER_SET ? updates[i] : *to + updates[i];
+    }
+    const pith_spec
+        xs = {PITH_F64, 2, ENTRIES * N, sizeof x, {ENTRIES, N}},
+        us = {PITH_F64, 2, ENTRIES * m, (size_t)(ENTRIES * m) * 8, {ENTRIES, m}},
+        is = {PITH_I32, 2, ENTRIES * m, (size_t)(ENTRIES * m) * 4, {ENTRIES, m}};
+    const pithp_index_params params = {.sorted = sorted,
+                                       .unique = unique,
+                                       .mode = PITHP_INDEX_DROP,
+                                       .numbers = 1,
+                                       .apart = (uint64_t)m};
+    call c = {.primitive = p,
+              .count = 4,
+              .specs = {&xs, &is, &is, &us},
+              .data = {x, index[0], index[1], updates},
+              .params = &params,
+              .split = 1,
+              .backwards = true};
+    const pithp_call of = pithp_call_of(p, 4, c.specs, &params);
+    cr_assert(pithp_index_ascends(&of) == sorted);
+    cr_assert(call_run(&c) == PITH_OK, "%s", c.refusal.text);
+    cr_assert(memcmp(c.out, want, sizeof want) == 0, "%s, %d positions, promises %d %d",
+              pithp_ops[p].name, m, sorted, unique);
+    call_free(&c);
+}
+
+Test(index, sorted_indices_of_entries_may_count_from_the_end) {
+    static const int positions[] = {1, 17, 3000, 40000};
+    for (int k = 0; k < PITHP_COUNT(positions); k++)
+        for (int promise = 0; promise < 3; promise++) {
+            scatter_entries_from_both_ends(PITHP_OP_SCATTER_ADD, promise == 1,
+                                           promise == 2, positions[k]);
+            scatter_entries_from_both_ends(PITHP_OP_SCATTER_SET, promise == 1,
+                                           promise == 2, positions[k]);
+        }
 }
 
 /* Of several arrays any may do so. */

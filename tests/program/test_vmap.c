@@ -2,6 +2,7 @@
  * are too narrow for the entries, errors, and memory that runs out. */
 #include "fail_allocator.h"
 #include "graph_test.h"
+#include "program/host/gather.h"
 #include "program/plan/plan.h"
 #include "program/vmap/vmap.h"
 
@@ -77,6 +78,34 @@ SCOPED(operands_of_lower_rank_broadcast_from_the_right) {
 }
 
 /* ---- Indices ---- */
+
+/* Promised indices ascend in the batch too: after the numbers of the entries. */
+SCOPED(a_promise_to_ascend_holds_for_entries) {
+    bool outputs[1];
+    const pithp_index_params params = {.mode = PITHP_INDEX_DROP, .sorted = true};
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = graph_input(s, p, PITH_F64, 4),
+                      i = graph_input(s, p, PITH_I64, 6),
+                      u = graph_input(s, p, PITH_F64, 6);
+    pithp_program_output(s, p,
+                         pithp_program_add(s, p, PITHP_OP_SCATTER_ADD, 3,
+                                           (const pithp_value[]){x, i, u}, &params,
+                                           NULL));
+    for (int depth = 1; depth < 3; depth++) {
+        p = batch(s, p, 3, both, outputs);
+        const pithp_instruction *scatter = NULL;
+        for (int64_t k = 0; k < p->instruction_count; k++)
+            if (p->instructions[k].primitive == PITHP_OP_SCATTER_ADD)
+                scatter = &p->instructions[k];
+        const pith_spec *specs[6];
+        const pithp_call call = pithp_instruction_call(p, scatter, specs);
+        const pithp_index_params *made = scatter->params;
+        cr_assert(pithp_index_arrays(&call) == 1 + depth);
+        cr_assert(pithp_index_ascends(&call));
+        cr_assert(made->numbers == depth && made->apart == 6);
+    }
+    pithp_program_release(p);
+}
 
 enum { MANY = 300 };
 

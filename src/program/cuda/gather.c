@@ -30,6 +30,7 @@ args_of(const pithp_call *call, const pithp_memory *memory, int arrays, int64_t 
         .outer = 1,
         .count = count,
         .inner = 1,
+        .apart = p->numbers ? (int64_t)p->apart : count,
         .size = (int32_t)pith_dtype_size(x->dtype),
         .dtype = (int32_t)x->dtype,
         .index_dtype = (int32_t)call->operands[1]->dtype,

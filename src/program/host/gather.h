@@ -19,6 +19,8 @@ typedef struct pithp_index_args {
     int32_t index_size, arrays;
     pithp_primitive combine; /* scatter: the elementwise row; WHERE sets */
     bool sorted;             /* scatter: positions with equal index are consecutive */
+    int64_t apart;           /* scatter: positions of an entry, or of several, which */
+    int64_t range;           /* are split in ranges of positions */
     int64_t outer, count, inner;
     int64_t pitch; /* elements between outer indices of the indexed array */
     int64_t chunk; /* scatter: elements of inner per index of the launch */
@@ -31,7 +33,8 @@ typedef struct pithp_index_args {
 int pithp_index_arrays(const pithp_call *call);
 
 /* Whether offsets of a scatter ascend by promise, except for indices that count from the
- * end. With one array those come first; with several they may be anywhere. */
+ * end. With one array those come first, in a batch in each entry; with several they may be
+ * anywhere. */
 bool pithp_index_ascends(const pithp_call *call);
 
 /* The shape of gathered elements or of updates: that of x with the indexed dimensions

@@ -288,53 +288,62 @@ PITHP_LOOPS(scatter)
 
 /* ---- Promised indices: ranges of positions write disjoint elements ---- */
 
-/* The first position from `at` on whose offset differs from that of position `like`. */
+/* The first position from `at` on whose offset differs from that of the one before. */
 static int64_t
-after_equals(pithp_isa isa, const pithp_index_args *a, int64_t like, int64_t at) {
+after_equals(pithp_isa isa, const pithp_index_args *a, int64_t at, int64_t end) {
     int64_t where[PITHP_INDEX_BLOCK], same;
-    pithp_index_resolve(isa, a, like, 1, &same);
-    for (; at < a->count; at += PITHP_INDEX_BLOCK) {
-        const int64_t left = a->count - at,
+    pithp_index_resolve(isa, a, at - 1, 1, &same);
+    for (; at < end; at += PITHP_INDEX_BLOCK) {
+        const int64_t left = end - at,
                       n = left < PITHP_INDEX_BLOCK ? left : PITHP_INDEX_BLOCK;
         pithp_index_resolve(isa, a, at, n, where);
         for (int64_t i = 0; i < n; i++)
             if (where[i] != same)
                 return at + i;
     }
-    return a->count;
+    return end;
 }
 
-/* Whether ascending indices begin with some that count from the end. Later indices may
- * select the same elements. */
-static bool starts_from_end(const pithp_index_args *a) {
-    int64_t first;
-    if (!pithp_dtype_is_signed(a->index_dtype) || a->rule[0].no_negative)
+/* Whether the ascending indices of an entry begin with some that count from the end.
+ * Later indices may select the same elements. */
+static bool starts_from_end(const pithp_index_args *a, int64_t first) {
+    const int own = a->arrays - 1; /* after the numbers of entries */
+    int64_t index;
+    if (!pithp_dtype_is_signed(a->index_dtype) || a->rule[own].no_negative)
         return false;
-    pithp_cast_block(PITHP_ISA_BASE, a->index_dtype, PITH_I64)(&first, a->index[0], NULL,
-                                                               NULL, 1);
-    return first < 0;
+    pithp_cast_block(PITHP_ISA_BASE, a->index_dtype, PITH_I64)(
+        &index, a->index[own] + first * a->index_size, NULL, NULL, 1);
+    return index < 0;
 }
 
-/* Indices are ranges within outer indices. Sorted positions with equal offset belong to
- * the range of the first of them. If some count from the end, all belong to the first
- * range. */
+static int64_t least(int64_t x, int64_t y) {
+    return x < y ? x : y;
+}
+
+/* The number of parts of a length. */
+static int64_t parts(int64_t all, int64_t each) {
+    return (all + each - 1) / each;
+}
+
+/* Indices are ranges of entries within outer indices. Sorted positions with equal offset
+ * belong to the range of the first of them. If some of an entry count from the end, all
+ * belong to its first range. */
 static inline void
 scatter_ranges(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     const pithp_index_args *a = args;
-    const int64_t ranges = (a->count + PITHP_SCATTER_RANGE - 1) / PITHP_SCATTER_RANGE;
-    const bool whole = a->sorted && starts_from_end(a);
+    const int64_t entries = parts(a->count, a->apart), ranges = parts(a->apart, a->range);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t outer = i / ranges;
-        int64_t at = i % ranges * PITHP_SCATTER_RANGE;
-        int64_t last =
-            a->count - at < PITHP_SCATTER_RANGE ? a->count : at + PITHP_SCATTER_RANGE;
-        if (whole) {
-            last = at > 0 ? at : a->count;
+        const int64_t outer = i / ranges / entries,
+                      first = i / ranges % entries * a->apart,
+                      limit = least(first + a->apart, a->count);
+        int64_t at = first + i % ranges * a->range, last = least(at + a->range, limit);
+        if (a->sorted && starts_from_end(a, first)) {
+            last = at > first ? at : limit;
         } else if (a->sorted) {
-            if (at > 0)
-                at = after_equals(isa, a, at - 1, at);
+            if (at > first)
+                at = after_equals(isa, a, at, limit);
             if (at < last)
-                last = after_equals(isa, a, last - 1, last);
+                last = after_equals(isa, a, last, limit);
         }
         if (at < last)
             scatter_run(isa, a, a->to + outer * a->pitch * a->size,
@@ -343,6 +352,22 @@ scatter_ranges(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     }
 }
 PITHP_LOOPS(scatter_ranges)
+
+/* Choose what may run at the same time. Promised indices: ranges of the positions of an
+ * entry, or of all if there is no batch; otherwise entries, small ones together. False:
+ * all positions are one range. */
+static bool choose_ranges(const pithp_call *call, pithp_index_args *a) {
+    const pithp_index_params *p = call->params;
+    const bool promised = p->unique || pithp_index_ascends(call);
+    const int64_t entry = p->numbers ? (int64_t)p->apart : a->count;
+    a->apart = entry;
+    a->range = PITHP_SCATTER_RANGE;
+    if (promised && entry >= 2 * PITHP_SCATTER_RANGE)
+        return true;
+    a->sorted = false;
+    a->range = a->apart = parts(PITHP_GRAIN / a->inner + 1, entry) * entry;
+    return a->count > a->apart;
+}
 
 /* ---- Lowering ---- */
 
@@ -363,13 +388,11 @@ pith_status pithp_lower_scatter(const pithp_call *call,
                                        a.size, result->count);
     if (rc || a.outer * a.count * a.inner == 0)
         return rc;
-    const int64_t chunks = (a.inner + a.chunk - 1) / a.chunk;
-    const bool ascends = pithp_index_ascends(call);
-    if ((p->unique || ascends) && a.count >= 2 * PITHP_SCATTER_RANGE &&
-        a.outer * chunks < 64)
+    const int64_t chunks = parts(a.inner, a.chunk);
+    if (a.outer * chunks < 64 && choose_ranges(call, &a))
         rc = pithp_launch_loops(
             sink, name, scatter_ranges_loops, &a, sizeof a,
-            a.outer * ((a.count + PITHP_SCATTER_RANGE - 1) / PITHP_SCATTER_RANGE), 1);
+            a.outer * parts(a.count, a.apart) * parts(a.apart, a.range), 1);
     else
         rc = pithp_launch_loops(
             sink, name, scatter_loops, &a, sizeof a, a.outer * chunks,

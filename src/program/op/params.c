@@ -81,6 +81,8 @@ FIELDS(index,
        FIELD(index, unique, BOOL, ONE),
        FIELD(index, sorted, BOOL, ONE),
        FIELD(index, unordered, BOOL, ONE),
+       FIELD(index, numbers, I32, ONE),
+       FIELD(index, apart, BITS, ONE),
        FIELD(index, axes, BITS, ONE),
        FIELD(index, repeats, BITS, ONE),
        FIELD(index, entry, BITS, ONE))

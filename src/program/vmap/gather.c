@@ -43,6 +43,16 @@ static void keep_messages(const indexed *x, const pithp_index_params *own) {
         x->to->params.entry = (uint64_t)pithp_entry_spec(x->b, x->c, x->first)->count;
 }
 
+/* Positions of different entries select different elements. */
+static void keep_entries(const indexed *x, const pithp_index_params *own) {
+    const bool numbered = x->to->count > x->c->i->operand_count;
+    x->to->params.numbers += numbered;
+    if (numbered && !own->numbers)
+        x->to->params.apart = (uint64_t)pithp_entry_spec(x->b, x->c, x->first)->count;
+    if (is_batched(x) && !numbered) /* all entries take of one array */
+        x->to->params.numbers = 0, x->to->params.apart = 0;
+}
+
 /* An operand that is no index array, with the batch axis at `axis`. */
 static pithp_value operand_at(const indexed *x, int k, int axis) {
     return x->c->batched[k] ? pithp_batch_move_axis(x->b, x->c->operands[k], 0, axis)
@@ -91,6 +101,7 @@ bool pithp_batch_take(pithp_batching *b,
             return false;
     }
     keep_messages(&x, own);
+    keep_entries(&x, own);
     return true;
 }
 
@@ -127,6 +138,7 @@ bool pithp_batch_scatter(pithp_batching *b,
     }
     to->operands[to->count - 1] = operand_at(&x, last, axis);
     keep_messages(&x, own);
+    keep_entries(&x, own);
     return to->operands[0] >= 0 && to->operands[to->count - 1] >= 0;
 }
 

@@ -180,6 +180,7 @@ typedef struct pithp_cuda_index_args {
     uint64_t fill;
     int64_t outer, count, inner;
     int64_t pitch;         /* elements between outer indices of the indexed array */
+    int64_t apart;         /* scatter: positions of an entry of a batch, or all */
     void *offsets;         /* of positions, in rows of inner; out of range: `beyond` */
     const void *keys;      /* scatter: sorted offsets */
     const void *positions; /* scatter: positions in key order; NULL: 0, 1, ... */

@@ -236,17 +236,17 @@ M_FN void m_join_run(const pithp_cuda_index_args *a,
     switch (a->dtype) { M_DTYPES(M_JOIN_RUN) }
 }
 
-/* Number of leading indices that count from the end, among ascending indices. Their
- * offsets ascend, and so do those of the remaining indices; the two ranges may overlap.
- */
-M_FN i64 m_turn(const pithp_cuda_index_args *a) {
-    i64 low = 0, high = a->count;
+/* The end of leading indices that count from the end, among the ascending indices of an
+ * entry. Their offsets ascend, and so do those of the remaining indices; the two ranges
+ * may overlap. */
+M_FN i64 m_turn(const pithp_cuda_index_args *a, i64 low, i64 high) {
+    const i32 own = a->arrays - 1; /* after the numbers of entries */
     if (a->positions || a->no_negative || a->index_dtype == M_DTYPE_U64 ||
-        m_index(a, 0, 0) >= 0)
-        return 0;
+        m_index(a, own, low) >= 0)
+        return low;
     while (low < high) {
         const i64 middle = low + (high - low) / 2;
-        if (m_index(a, 0, middle) < 0)
+        if (m_index(a, own, middle) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -281,13 +281,14 @@ M_FN void m_scatter(const pithp_cuda_index_args *a, i32 narrow, i64 t) {
               outer = row / a->count;
     if (outer >= a->outer || m_key(a, narrow, k) == a->beyond)
         return;
-    const i64 turn = m_turn(a);
+    const i64 first = k / a->apart * a->apart, end = first + a->apart,
+              turn = m_turn(a, first, end);
     const u64 key = m_key(a, narrow, k);
     const i64 to = outer * a->pitch + (i64)key * a->inner + column;
     const i64 from = outer * a->count;
     if (a->operation == M_SCATTER_SET) {
         if ((k + 1 == a->count || m_key(a, narrow, k + 1) != key) &&
-            (k >= turn || m_find_key(a, narrow, turn, a->count, key, 0) < 0))
+            (k >= turn || m_find_key(a, narrow, turn, end, key, 0) < 0))
             m_move(a->to + to * a->size,
                    a->from +
                        ((from + m_update_of(a, narrow, k)) * a->inner + column) * a->size,
@@ -295,10 +296,10 @@ M_FN void m_scatter(const pithp_cuda_index_args *a, i32 narrow, i64 t) {
         return;
     }
     if ((k > 0 && m_key(a, narrow, k - 1) == key) ||
-        (k >= turn && m_find_key(a, narrow, 0, turn, key, 1) >= 0))
+        (k >= turn && m_find_key(a, narrow, first, turn, key, 1) >= 0))
         return;
     m_join_run(a, narrow, to, k, from, column);
-    const i64 again = k < turn ? m_find_key(a, narrow, turn, a->count, key, 0) : -1;
+    const i64 again = k < turn ? m_find_key(a, narrow, turn, end, key, 0) : -1;
     if (again >= 0 && m_key(a, narrow, again - 1) != key) /* else it was the same run */
         m_join_run(a, narrow, to, again, from, column);
 }
