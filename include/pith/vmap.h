@@ -160,9 +160,12 @@ PITH_API const pith_function *pith_sequential_vmap(pith_scope *s,
  * @p function with a leading batch axis in each leaf. It is recorded once for a call
  * of the function in a batch, and may call the function itself. It runs for all entries,
  * also for those that do not take a branch around the call; in a branch that entries
- * choose, all arguments are mapped. Batches of batches batch the rule. Checks in
- * @p function and in the rule are both made; one that both have, at one source line, is
- * made once.
+ * choose, all arguments are mapped. Batches of batches batch the rule. With
+ * pith_vmap_options.chunk it gets a chunk as the batch; without it the whole batch.
+ *
+ * @p function itself is not batched, except for what its checks and messages compute: it
+ * may be a function that cannot be. Checks in @p function and in the rule are both made;
+ * one that both have, at one source line, is made once.
  *
  * Derivatives are those of @p function, which are batched as those of other functions
  * are, unless it has a rule for them too: pith_custom_jvp and pith_custom_vjp.

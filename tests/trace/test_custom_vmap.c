@@ -145,6 +145,93 @@ Test(custom_vmap, in_a_branch_that_entries_choose_all_is_mapped, .init = open_sc
     close_scope();
 }
 
+/* ---- Functions that cannot be batched ---- */
+
+/* An entry has rank 8 on the way: an axis more is too many. */
+static const pith_array *detour(pith_scope *in, const pith_array *x) {
+    const pith_array *deep =
+        pith_broadcast_to(in, pith_exp(in, x), PITH_SHAPE(1, 1, 1, 1, 1, 1, 1, 1));
+    return pith_sum(in, pith_mul(in, deep, deep), PITH_ALL_AXES);
+}
+static int64_t sizes[4], size_count;
+static const pith_array *straight(pith_scope *in, const pith_vmap_call *call) {
+    const pith_array *e = pith_exp(in, call->arguments);
+    if (size_count < 4)
+        sizes[size_count++] = call->size;
+    return pith_mul(in, e, e);
+}
+PITH_FUNCTION1(detour_of, detour, pith_array, pith_array)
+PITH_FUNCTION1(straight_rule, straight, pith_array, pith_vmap_call)
+static const pith_array *by_rule(pith_scope *in, const pith_array *x) {
+    return pith_apply(in, pith_custom_vmap(in, &detour_of, &straight_rule), x);
+}
+PITH_FUNCTION1(by_rule_of, by_rule, pith_array, pith_array)
+static const pith_array *
+turned(pith_scope *in, const pith_array *i, const pith_array *x) {
+    const pith_array *factor = pith_cast(in, pith_add(in, i, 1), PITH_F64);
+    return pith_mul(in, by_rule(in, pith_mul(in, x, 0.25)), factor);
+}
+PITH_FUNCTION2(turned_of, turned, pith_array, pith_array, pith_array)
+static const pith_array *looped(pith_scope *in, const pith_array *x) {
+    return pith_fori(in, 0, 3, &turned_of, x);
+}
+PITH_FUNCTION1(looped_of, looped, pith_array, pith_array)
+
+Test(custom_vmap, the_function_itself_is_not_batched, .init = open_scope) {
+    const pith_array *x = numbers(PITH_SHAPE(5));
+    pt_fails(PITH_E_SHAPE, s, pith_apply(s, pith_vmap(s, &detour_of, NULL), x));
+    static const pith_function *const functions[] = {&by_rule_of, &looped_of};
+    for (int f = 0; f < 2; f++)
+        for (int64_t chunk = 0; chunk < 4; chunk++) {
+            const pith_vmap_options o = {.chunk = chunk};
+            const pith_array *all = pith_apply(s, pith_vmap(s, functions[f], &o), x);
+            for (int64_t i = 0; i < 5; i++)
+                same_bits(entry_of(all, i, 0),
+                          pith_apply(s, functions[f], entry_of(x, i, 0)));
+        }
+    const pith_array *two = numbers(PITH_SHAPE(2, 3));
+    same_bits(pith_apply(s, pith_vmap(s, pith_vmap(s, &by_rule_of, NULL), NULL), two),
+              pith_square(s, pith_exp(s, two)));
+    close_scope();
+}
+
+/* A function of the rule's function, whose results only some calls use. */
+static const pith_array *outer_rule_sum(pith_scope *in, const pith_array *x) {
+    const pith_function *inner = pith_custom_vmap(in, &detour_of, &straight_rule);
+    return pith_add(in, pith_apply(in, inner, x), pith_apply(in, inner, pith_f64(in, 1)));
+}
+PITH_FUNCTION1(outer_rule_sum_of, outer_rule_sum, pith_array, pith_array)
+static const pith_array *not_batched(pith_scope *in, const pith_array *x) {
+    const pith_function *f = pith_custom_vmap(in, &outer_rule_sum_of, &straight_rule);
+    return pith_add(in, pith_apply(in, f, pith_f64(in, 2)), x);
+}
+PITH_FUNCTION1(not_batched_of, not_batched, pith_array, pith_array)
+
+Test(custom_vmap, calls_without_a_batched_argument_run_the_function, .init = open_scope) {
+    static const pith_function *const functions[] = {&outer_rule_sum_of, &not_batched_of};
+    const pith_array *x = numbers(PITH_SHAPE(5));
+    for (int f = 0; f < 2; f++) {
+        const pith_array *all = pith_apply(s, pith_vmap(s, functions[f], NULL), x);
+        for (int64_t i = 0; i < 5; i++)
+            same_bits(entry_of(all, i, 0),
+                      pith_apply(s, functions[f], entry_of(x, i, 0)));
+    }
+    close_scope();
+}
+
+Test(custom_vmap, the_rule_gets_the_whole_batch, .init = open_scope) {
+    enum { MANY = 5000 }; /* a loop that the host would run in blocks */
+    pt_ok(s, pith_apply(s, pith_vmap(s, &looped_of, NULL),
+                        pith_mul(s, numbers(PITH_SHAPE(MANY)), 1e-4)));
+    cr_assert(size_count == 1 && sizes[0] == MANY, "%d", (int)sizes[0]);
+    const pith_vmap_options chunks = {.chunk = 2000};
+    size_count = 0;
+    pt_ok(s, pith_apply(s, pith_vmap(s, &looped_of, &chunks),
+                        pith_mul(s, numbers(PITH_SHAPE(MANY)), 1e-4)));
+    cr_assert(size_count == 2 && sizes[0] == 2000 && sizes[1] == 1000);
+    close_scope();
+}
+
 /* ---- Both kinds of rules ---- */
 
 typedef struct {

@@ -178,3 +178,53 @@ Test(vmap_derive, checks_of_rules_name_the_entry, .init = open_scope) {
     most = 100;
     close_scope();
 }
+
+/* The sum over batches in chunks of a function with a rule. */
+static const pith_array *of_rule(pith_scope *in, const pith_array *x) {
+    return pith_apply(in, pith_custom_jvp(in, &curve_of, &push_of), x);
+}
+PITH_FUNCTION1(of_rule_of, of_rule, pith_array, pith_array)
+static const pith_array *sum_of_rules(pith_scope *in, const pith_array *x) {
+    const pith_vmap_options o = {.chunk = chunk};
+    return pith_sum(in, pith_apply(in, pith_vmap(in, &of_rule_of, &o), x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(sum_of_rules_of, sum_of_rules, pith_array, pith_array)
+static const pith_array *sum_of_sums(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_apply(in, pith_vmap(in, &sum_of_rules_of, NULL), x),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION1(sum_of_sums_of, sum_of_sums, pith_array, pith_array)
+
+/* The gradient at 7 entries, of which one fails the check of the rule. */
+static void fails_at(const pith_function *f, int entry, bool outer) {
+    double x[14];
+    char index[40];
+    for (int k = 0; k < 14; k++)
+        x[k] = k == entry + 7 * outer ? 3 : 0.125 * k;
+    const pith_shape shape = outer ? PITH_SHAPE(2, 7) : PITH_SHAPE(7);
+    const pith_array *at = pith_array_copy(s, PITH_F64, shape, x);
+    snprintf(index, sizeof index, outer ? "index [1, %d])" : "index [%d])", entry);
+    pith_apply(s, pith_grad(s, f, NULL), at);
+    pt_fails(PITH_E_CHECK, s, pith_wait(s));
+    pt_says("rule: 3.0 (first failing");
+    pt_says(index);
+    const pith_array *fine = pith_mul(s, at, 0.5);
+    same_bits(pith_apply(s, pith_grad(s, f, NULL), fine), pith_cos(s, fine));
+    pith_wait(s);
+    pt_ok(s);
+}
+
+Test(vmap_derive, checks_of_rules_count_entries_of_all_chunks, .init = open_scope) {
+    most = 2;
+    for (chunk = 0; chunk < 8; chunk++) {
+        for (int entry = 0; entry < 7; entry++) {
+            fails_at(&sum_of_rules_of, entry, false);
+            fails_at(&sum_of_sums_of, entry, true);
+        }
+        close_scope(); /* the bound is part of the program */
+        open_scope();
+    }
+    chunk = 0;
+    most = 100;
+    close_scope();
+}

@@ -2,6 +2,7 @@
 
 #include "program/derive/split.h"
 #include "program/ir/region.h"
+#include "program/vmap/vmap.h"
 
 #include <string.h>
 
@@ -54,8 +55,10 @@ typedef struct nested_lift {
     pithp_regions r;
     pithp_program **lifted;   /* the programs, lifted */
     pithp_lifted_list *lists; /* of each */
-    const pith_spec **specs;  /* of all values that were lifted */
+    const pith_spec **specs;  /* of all values that were lifted, except for */
     int64_t value_count;
+    pithp_lifted_list stacked; /* checks of the entries of all chunks, whose values are */
+    int64_t result_count;      /* further results */
 } nested_lift;
 
 /* Add the passing values of a list. */
@@ -146,8 +149,8 @@ static bool extend_loop(const nested_lift *n, int b, pithp_program *to) {
                         s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
     }
     fine = fine && pithp_program_inline(s, to, from, inputs, outputs) &&
-           (!body || merge(n, to, before, outputs + n->i->result_count, merged));
-    const int64_t results = body ? n->i->result_count : from->output_count;
+           (!body || merge(n, to, before, outputs + n->result_count, merged));
+    const int64_t results = body ? n->result_count : from->output_count;
     for (int64_t k = 0; k <= results && fine; k++) {
         for (int64_t j = 0; body && k == carries && j < more && fine; j++)
             fine = pithp_program_output(s, to, merged[j]);
@@ -186,6 +189,86 @@ static pithp_value *list_operands(const nested_lift *n, int *count) {
             list[(*count)++] = l->names[pithp_operands(l->from, n->i)[k]];
     }
     return list;
+}
+
+/* ---- Chunks of a batch ---- */
+
+/* Reorder the checks of a scan over chunks: the values of those whose entries are a chunk
+ * come first, after the results, and are not merged. */
+static bool separate_stacked(nested_lift *n) {
+    const int64_t chunk = n->i->primitive == PITHP_OP_SCAN
+                              ? ((const pithp_loop_params *)n->i->params)->chunk
+                              : 0;
+    pithp_lifted_list *list = &n->lists[0], merged = {0};
+    pithp_program *p = n->lifted[0];
+    n->result_count = n->i->result_count;
+    if (!chunk || !list->count)
+        return true;
+    n->stacked.list =
+        pithp_scope_allocate(n->l->s, 2 * (size_t)list->count * sizeof *n->stacked.list);
+    pithp_value *order = pithp_scope_allocate(n->l->s, ((size_t)list->value_count + 1) *
+                                                           sizeof *order),
+                *from = p->outputs + p->output_count - list->value_count;
+    if (!n->stacked.list || !order)
+        return false;
+    merged.list = n->stacked.list + list->count;
+    int64_t next = 0;
+    for (int stacks = 1; stacks >= 0; stacks--)
+        for (int64_t k = 0, at = 0; k < list->count; k++) {
+            const pithp_lifted row = list->list[k];
+            pithp_lifted_list *to = stacks ? &n->stacked : &merged;
+            if ((pithp_exposed_chunk_axis(row.exposed, chunk) >= 0) == stacks) {
+                to->list[to->count++] = row;
+                to->value_count += row.exposed->count;
+                memcpy(order + next, from + at,
+                       (size_t)row.exposed->count * sizeof *from);
+                next += row.exposed->count;
+            }
+            at += row.exposed->count;
+        }
+    memcpy(from, order, (size_t)next * sizeof *from);
+    *list = merged;
+    n->result_count += n->stacked.value_count;
+    return true;
+}
+
+static pithp_value
+add_call(const lifting *l, pithp_primitive op, pithp_value x, const void *params) {
+    return x < 0 ? -1 : pithp_program_add(l->s, l->to, op, 1, &x, params, NULL);
+}
+
+/* [chunks, ..., entries of a chunk, ...] -> [..., entries, ...]; axis: of the entries in
+ * a chunk's value. */
+static pithp_value join_chunks(const lifting *l, pithp_value v, int axis) {
+    const pith_spec *spec = pithp_value_spec(l->to, v);
+    pithp_transpose_params order = {{0}};
+    pithp_reshape_params joined = {.rank = spec->rank - 1};
+    for (int k = 0; k < spec->rank; k++)
+        order.permutation[k] = k < axis ? k + 1 : k == axis ? 0 : k;
+    for (int k = 0; k < joined.rank; k++)
+        joined.shape[k] = spec->shape[k + 1];
+    joined.shape[axis] *= spec->shape[0];
+    if (axis)
+        v = add_call(l, PITHP_OP_TRANSPOSE, v, &order);
+    return add_call(l, PITHP_OP_RESHAPE, v, &joined);
+}
+
+/* The checks of all entries; first: of their values, those of each chunk in rows. */
+static bool add_stacked(const nested_lift *n, pithp_value first) {
+    lifting *l = n->l;
+    const pithp_loop_params *loop = n->i->params;
+    bool fine = true;
+    for (int64_t k = 0; k < n->stacked.count && fine; k++) {
+        pithp_exposed *e = n->stacked.list[k].exposed;
+        const int axis = pithp_exposed_chunk_axis(e, loop->chunk);
+        pithp_exposed *all = pithp_exposed_of_chunks(l->s, e, loop->chunk, loop->length);
+        for (int32_t v = 0; v < e->count && (fine = fine && all); v++)
+            fine = (l->values[l->value_count++] = join_chunks(l, first++, axis)) >= 0;
+        if (all)
+            add_lifted(l->lifted, all, true);
+        pithp_exposed_release(all);
+    }
+    return fine;
 }
 
 /* The instruction with more results; the values of its rows are among these. */
@@ -227,7 +310,8 @@ static bool add_extended(const nested_lift *n, pithp_program **programs) {
     for (int b = 0; b < n->i->program_count; b++)
         for (int64_t k = 0; k < n->lists[b].count; k++)
             add_lifted(l->lifted, n->lists[b].list[k].exposed, true);
-    return first >= 0;
+    return first >= 0 &&
+           add_stacked(n, first + n->i->result_count + (pithp_value)n->value_count);
 }
 
 /* Lift the programs of control flow, of which the condition of a loop has no rows. */
@@ -238,6 +322,8 @@ static bool lift_programs(nested_lift *n, pithp_program **extended) {
     for (int b = 0; b < count; b++)
         if (!(n->lifted[b] = pithp_program_lift(s, n->i->programs[b], &n->lists[b])))
             return false;
+    if (!separate_stacked(n))
+        return false;
     for (int b = 0; b < count; b++)
         n->value_count += n->lists[b].value_count;
     n->specs = pithp_scope_allocate(s, ((size_t)n->value_count + 1) * sizeof *n->specs);
@@ -268,6 +354,7 @@ static bool lift_control(lifting *l, const pithp_instruction *i) {
         pithp_program_release(n.lifted[k]);
     for (size_t k = 0; k < count; k++)
         pithp_lifted_end(&n.lists[k]);
+    pithp_lifted_end(&n.stacked);
     return fine;
 }
 

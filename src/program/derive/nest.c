@@ -154,6 +154,7 @@ static bool add_scan(const making *m,
     }
     loop.length = count;
     loop.unroll = level == 1 ? loop.unroll : 1;
+    loop.chunk *= level == 1 ? 1 : m->nest->sizes[level];
     const pithp_new_instruction scan = {.primitive = PITHP_OP_SCAN,
                                         .operand_count = m->i->operand_count,
                                         .operands = operands,

@@ -120,7 +120,8 @@ FIELDS(loop,
        FIELD(loop, reverse, BOOL, ONE),
        FIELD(loop, sequential, BOOL, ONE),
        FIELD(loop, concurrent, BOOL, ONE),
-       FIELD(loop, kept_bytes, EXTENTS, ONE))
+       FIELD(loop, kept_bytes, EXTENTS, ONE),
+       FIELD(loop, chunk, EXTENTS, ONE))
 
 FIELDS(kernel,
        FIELD(kernel, kernel, KERNEL, ONE),

@@ -61,8 +61,8 @@ int64_t pithp_program_vmap_block(pith_scope *s,
                                  int64_t size,
                                  const bool *batched) {
     const pithp_device *d = pithp_scope_device(s);
-    if (!d->immediate || p->has_effects)
-        return INT64_MAX;
+    if (!d->immediate || p->has_effects || pithp_calls_rule(p, true))
+        return INT64_MAX; /* a rule gets the whole batch */
     const size_t bytes = ((size_t)p->value_count + 1) * sizeof(uint64_t);
     uint64_t *depends = pithp_scope_allocate(s, bytes);
     if (!depends)

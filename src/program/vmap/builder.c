@@ -14,7 +14,7 @@ pithp_value pithp_batch_call(pithp_batching *b,
     return pithp_program_add(b->s, b->to, op, count, operands, params, b->site);
 }
 
-const pith_spec *pithp_batched_spec(pithp_batching *b, const pith_spec *entry) {
+const pith_spec *pithp_batched_spec(const pithp_batching *b, const pith_spec *entry) {
     int64_t shape[PITHP_MAX_RANK + 1] = {b->size};
     memcpy(shape + 1, entry->shape, (size_t)entry->rank * sizeof *shape);
     return pithp_spec_of_value(b->s, entry->dtype, entry->rank + 1, shape);

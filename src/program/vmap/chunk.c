@@ -11,6 +11,8 @@ typedef struct chunking {
     const pithp_program *from;
     int64_t chunk, count, rest; /* full chunks, and entries after them */
     bool concurrent;            /* threads share the chunks */
+    bool has_axis;              /* the program of a chunk has the batch axis: one entry
+                                   needs none, unless a rule or its checks look at it */
     const bool *batched;
     pithp_program *to;
     pithp_program *entry; /* what depends on batched inputs; its inputs are `shared`
@@ -182,7 +184,7 @@ static pithp_value entries(chunking *c, pithp_value v, int64_t first, int64_t co
 static pithp_value reshape_front(chunking *c, pithp_value v, bool joins) {
     const pith_spec *spec = v >= 0 ? pithp_value_spec(c->to, v) : NULL;
     pithp_reshape_params to = {.rank = 0};
-    if (!spec || c->chunk == 1)
+    if (!spec || !c->has_axis)
         return v;
     to.shape[to.rank++] = joins ? spec->shape[0] * spec->shape[1] : c->count;
     if (!joins)
@@ -211,10 +213,10 @@ static bool list_operands(chunking *c, bool chunks, pithp_value *operands) {
     return true;
 }
 
-/* The program of a chunk. A chunk of one entry has no batch axis. */
 static pithp_program *body_of(chunking *c) {
-    if (c->chunk > 1)
-        return pithp_program_vmap(c->s, c->entry, c->chunk, c->inputs_batched, NULL,
+    const pithp_vmap_options part = {.chunk = true};
+    if (c->has_axis)
+        return pithp_program_vmap(c->s, c->entry, c->chunk, c->inputs_batched, &part,
                                   c->outputs_batched);
     memset(c->outputs_batched, 1, (size_t)c->entry->output_count);
     pithp_program_retain(c->entry);
@@ -227,7 +229,8 @@ static bool add_scan(chunking *c, pithp_value *operands, pithp_value *outputs) {
     const pithp_loop_params params = {.length = c->count,
                                       .constants = (int32_t)c->shared_count,
                                       .unroll = 1,
-                                      .concurrent = c->concurrent};
+                                      .concurrent = c->concurrent,
+                                      .chunk = c->has_axis ? c->chunk : 0};
     const pithp_new_instruction scan = {.primitive = PITHP_OP_SCAN,
                                         .operand_count =
                                             (int)(c->shared_count + c->mapped_count),
@@ -256,11 +259,12 @@ static bool add_scan(chunking *c, pithp_value *operands, pithp_value *outputs) {
 
 /* Append the outputs of the remaining entries. */
 static bool add_rest(chunking *c, pithp_value *operands, pithp_value *outputs) {
+    const pithp_vmap_options part = {.before = c->count * c->chunk};
     if (!c->rest)
         return true;
     pithp_value *last = allocate(c, c->entry->output_count, sizeof *last);
     pithp_program *rest =
-        last ? pithp_program_vmap(c->s, c->entry, c->rest, c->inputs_batched, NULL,
+        last ? pithp_program_vmap(c->s, c->entry, c->rest, c->inputs_batched, &part,
                                   c->outputs_batched)
              : NULL;
     bool fine = rest && list_operands(c, false, operands) &&
@@ -302,6 +306,7 @@ pithp_program *pithp_program_vmap_chunks(pith_scope *s,
                   .from = p,
                   .chunk = chunk,
                   .concurrent = concurrent,
+                  .has_axis = chunk > 1 || pithp_calls_rule(p, false),
                   .count = size / chunk,
                   .rest = size % chunk,
                   .batched = batched,

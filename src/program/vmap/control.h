@@ -51,6 +51,14 @@ pithp_value pithp_flow_operand(const pithp_batched_flow *f, int k);
 bool pithp_uses_mask(const pithp_program *p);
 bool pithp_instruction_uses_mask(const pithp_instruction *i);
 
+/* The rule for batches of a row; NULL: it has none. */
+static inline const pithp_rule *pithp_batch_rule_of(const pithp_instruction *i) {
+    const pithp_rule *of = i->primitive == PITHP_OP_RULE
+                               ? ((const pithp_rule_params *)i->params)->rule
+                               : NULL;
+    return of && of->batch ? of : NULL;
+}
+
 /* where(mask, a, other), with operands that are batched or not. */
 pithp_value pithp_batch_where(pithp_batching *b,
                               pithp_value mask,

@@ -130,6 +130,7 @@ typedef struct batched_check {
     pith_runtime *runtime;
     pithp_exposed *of; /* the check of an entry, one reference */
     int64_t size;
+    bool chunk; /* the entries are a chunk */
 } batched_check;
 
 static const batched_check *check_of(const pithp_exposed *e) {
@@ -167,22 +168,62 @@ const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *siz
     return check_of(e)->of;
 }
 
-static pithp_exposed *batch_check(pithp_batching *b, pithp_exposed *of) {
-    batched_check *c = pithp_allocate(b->s->runtime, sizeof *c);
+int pithp_exposed_chunk_axis(const pithp_exposed *e, int64_t chunk) {
+    int found = -1;
+    for (int axis = 0; e->free == free_check; e = check_of(e)->of, axis++)
+        if (check_of(e)->chunk && check_of(e)->size == chunk)
+            found = axis; /* the innermost: its scan is lifted first */
+    return found;
+}
+
+static pithp_exposed *
+batch_check(pith_scope *s, pithp_exposed *of, int64_t size, bool chunk) {
+    batched_check *c = pithp_allocate(s->runtime, sizeof *c);
     if (!c) {
-        pithp_fail_memory(b->s, sizeof *c);
+        pithp_fail_memory(s, sizeof *c);
         return NULL;
     }
     *c = (batched_check){.exposed = {.free = free_check,
                                      .count = of->count,
                                      .neutral = neutral,
                                      .merge = merge},
-                         .runtime = b->s->runtime,
+                         .runtime = s->runtime,
                          .of = of,
-                         .size = b->size};
+                         .size = size,
+                         .chunk = chunk};
     atomic_init(&c->exposed.refs, 1);
     atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
     return &c->exposed;
+}
+
+/* The same check with the axis number `axis` of other size. */
+static pithp_exposed *resize(pith_scope *s, pithp_exposed *e, int axis, int64_t count) {
+    const batched_check *c = check_of(e);
+    if (!axis)
+        return batch_check(s, c->of, c->size * count, true);
+    pithp_exposed *of = resize(s, c->of, axis - 1, count);
+    pithp_exposed *made = of ? batch_check(s, of, c->size, c->chunk) : NULL;
+    pithp_exposed_release(of);
+    return made;
+}
+
+pithp_exposed *
+pithp_exposed_of_chunks(pith_scope *s, pithp_exposed *e, int64_t chunk, int64_t count) {
+    return resize(s, e, pithp_exposed_chunk_axis(e, chunk), count);
+}
+
+/* A value of the check with passing entries in place of those before this part. */
+static pithp_value after_others(pithp_batching *b, pithp_value v, uint64_t neutral) {
+    pithp_pad_params others = {.low = {b->options->before}};
+    const pith_spec *spec = v >= 0 ? pithp_batch_spec(b, v) : NULL;
+    return !spec || !b->options->before
+               ? v
+               : pithp_batch_call(
+                     b, PITHP_OP_PAD, 2,
+                     (const pithp_value[]){
+                         v, pithp_batch_full(b, pithp_spec(b->s, spec->dtype, 0, NULL),
+                                             neutral)},
+                     &others);
 }
 
 bool pithp_vmap_expose(pithp_batching *b,
@@ -195,7 +236,8 @@ bool pithp_vmap_expose(pithp_batching *b,
                        pithp_value *results,
                        bool *batched) {
     pithp_exposed *of = ((const pithp_expose_params *)c->i->params)->exposed;
-    pithp_exposed *made = batch_check(b, of);
+    pithp_exposed *made =
+        batch_check(b->s, of, b->options->before + b->size, b->options->chunk);
     const pithp_expose_params params = {made};
     bool fine = made;
     (void)results, (void)batched;
@@ -206,6 +248,7 @@ bool pithp_vmap_expose(pithp_batching *b,
                 b, b->mask, c->scratch[k], true,
                 pithp_batch_full(b, pithp_entry_spec(b, c, k), of->neutral(of, k)),
                 false);
+        c->scratch[k] = after_others(b, c->scratch[k], of->neutral(of, k));
         fine = c->scratch[k] >= 0;
     }
     const pithp_new_instruction expose = {.primitive = PITHP_OP_EXPOSE,

@@ -11,7 +11,8 @@ typedef struct batched_rule {
     pith_runtime *runtime;
     pithp_rule *of; /* of an entry, one reference */
     int64_t size;
-    bool masked;   /* the first bound operand is a mask */
+    pithp_vmap_options options; /* of the batch */
+    bool masked;                /* the first bound operand is a mask */
     bool *batched; /* of the first operands of `of` and those of its bound trees */
 } batched_rule;
 
@@ -40,7 +41,7 @@ static void refuse(const pithp_rule *rule, pith_scope *s, const char *site, int 
 }
 
 /* The batched spec of each result. */
-static bool set_results(pithp_rule *rule, pithp_batching *b, const pithp_rule *of) {
+static bool set_results(pithp_rule *rule, const pithp_batching *b, const pithp_rule *of) {
     bool fine = true;
     for (int k = 0; k < of->result_count && fine; k++)
         fine = (rule->results[k] = pithp_batched_spec(b, of->results[k])) != NULL;
@@ -56,16 +57,20 @@ static pithp_program *record(pithp_rule *rule,
 /* The rule of a batch; batched: of its first operands and those of bound trees. NULL sets
  * the error. */
 static pithp_rule *
-make_rule(pith_scope *s, pithp_rule *of, int64_t size, bool masked, const bool *batched) {
+make_rule(const pithp_batching *b, pithp_rule *of, bool masked, const bool *batched) {
+    pith_scope *s = b->s;
     pith_runtime *rt = s->runtime;
-    pithp_batching b = {.s = s, .size = size, .mask = -1};
     batched_rule *r = pithp_allocate(rt, sizeof *r);
     if (!r) {
         pithp_fail_memory(s, sizeof *r);
         return NULL;
     }
-    *r = (batched_rule){
-        .rule = *of, .runtime = rt, .of = of, .size = size, .masked = masked};
+    *r = (batched_rule){.rule = *of,
+                        .runtime = rt,
+                        .of = of,
+                        .size = b->size,
+                        .options = *b->options,
+                        .masked = masked};
     r->rule.bound_count += masked;
     r->rule.free = free_rule;
     r->rule.record = record;
@@ -77,7 +82,7 @@ make_rule(pith_scope *s, pithp_rule *of, int64_t size, bool masked, const bool *
     atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
     if (!r->rule.results || !r->batched)
         pithp_fail_memory(s, result_bytes(of) + flag_count(of));
-    else if (set_results(&r->rule, &b, of)) {
+    else if (set_results(&r->rule, b, of)) {
         memcpy(r->batched, batched, flag_count(of) - 1);
         return &r->rule;
     }
@@ -96,7 +101,9 @@ make_linear(pith_scope *s, const batched_rule *r, pithp_rule *of, const bool *re
     memcpy(batched, residuals, (size_t)of->first_count);
     memcpy(batched + of->first_count, r->batched + r->rule.first_count,
            (size_t)of->bound_count);
-    return make_rule(s, of, r->size, r->masked, batched);
+    const pithp_batching b = {
+        .s = s, .size = r->size, .options = &r->options, .mask = -1};
+    return make_rule(&b, of, r->masked, batched);
 }
 
 /* Batch what was recorded for an entry. `outputs`: set for each output. */
@@ -118,7 +125,7 @@ static pithp_program *batch_recorded(pith_scope *s,
             return NULL;
         memset(outputs, true, (size_t)r->rule.result_count);
     }
-    return pithp_batch_outputs(s, p, r->size, inputs, NULL, r->masked, outputs);
+    return pithp_batch_outputs(s, p, r->size, inputs, &r->options, r->masked, outputs);
 }
 
 static pithp_program *record(pithp_rule *rule,
@@ -147,6 +154,18 @@ static pithp_program *record(pithp_rule *rule,
 }
 
 /* ---- The row ---- */
+
+bool pithp_calls_rule(const pithp_program *p, bool for_batches) {
+    bool calls = false;
+    for (int64_t k = 0; k < p->instruction_count && !calls; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        calls =
+            for_batches ? pithp_batch_rule_of(i) != NULL : i->primitive == PITHP_OP_RULE;
+        for (int n = 0; n < i->program_count && !calls; n++)
+            calls = pithp_calls_rule(i->programs[n], for_batches);
+    }
+    return calls;
+}
 
 /* Insert the mask as the first bound operand. Returns how many operands this adds. */
 static int
@@ -225,7 +244,7 @@ bool pithp_vmap_rule(pithp_batching *b,
         fine = c->scratch[k] >= 0;
     }
     const int masked = fine ? add_mask(b, c, of) : 0;
-    pithp_rule *made = fine ? make_rule(b->s, of, b->size, masked, flags) : NULL;
+    pithp_rule *made = fine ? make_rule(b, of, masked, flags) : NULL;
     const pithp_rule_params params = {made};
     const pithp_new_instruction row = {.primitive = PITHP_OP_RULE,
                                        .operand_count = c->i->operand_count + masked,

@@ -115,6 +115,6 @@ pithp_entry_spec(const pithp_batching *b, const pithp_batched_call *c, int k) {
     return pithp_value_spec(b->from, pithp_operands(b->from, c->i)[k]);
 }
 /* The spec of an entry's value, batched. NULL sets the error. */
-const pith_spec *pithp_batched_spec(pithp_batching *b, const pith_spec *entry);
+const pith_spec *pithp_batched_spec(const pithp_batching *b, const pith_spec *entry);
 
 #endif

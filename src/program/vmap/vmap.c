@@ -8,6 +8,7 @@ typedef struct walk {
     pithp_value *operands; /* of an instruction, in the batched program */
     bool *batched;         /* of each */
     pithp_value *scratch;  /* as many for a rule, and one more */
+    bool *used;            /* of each value of from, whether it is to be in the batch */
 } walk;
 
 static int most_operands(const pithp_program *p) {
@@ -80,6 +81,81 @@ static bool batch_instruction(walk *w, const pithp_instruction *i) {
                : batch_lowered(w, &c, row);
 }
 
+/* ---- Functions with a rule for batches ---- */
+
+/* Mark the operands that the batch of an instruction uses. The results of a function are
+ * the last operands of its rule, which stands for it. */
+static void use_operands(walk *w, const pithp_instruction *i) {
+    const pithp_rule *rule = pithp_batch_rule_of(i);
+    const int count = rule ? rule->first_count + rule->bound_count : i->operand_count;
+    for (int k = 0; k < count; k++)
+        w->used[pithp_operands(w->b.from, i)[k]] = true;
+}
+
+static bool is_used(const walk *w, const pithp_instruction *i) {
+    bool used = i->result_count == 0 || pithp_has_effects(i);
+    for (int k = 0; k < i->result_count && !used; k++)
+        used = w->used[i->result + k];
+    return used;
+}
+
+/* Mark the values that are to be in the batch. A function that a rule stands for need not
+ * be one that can be batched: it is left out. */
+static void find_used(walk *w) {
+    const pithp_program *p = w->b.from;
+    bool any = false;
+    for (int64_t k = 0; k < p->instruction_count && !any; k++)
+        any = pithp_batch_rule_of(&p->instructions[k]);
+    memset(w->used, !any, (size_t)p->value_count);
+    for (int64_t k = 0; k < p->output_count; k++)
+        w->used[p->outputs[k]] = true;
+    for (int64_t k = p->instruction_count; any && k-- > 0;)
+        if (is_used(w, &p->instructions[k]))
+            use_operands(w, &p->instructions[k]);
+}
+
+/* Whether the batch has an instruction already. */
+static bool is_added(const walk *w, const pithp_instruction *i) {
+    return i->result_count == 0 || w->b.names[i->result] >= 0;
+}
+
+static bool add_used(walk *w, const pithp_instruction *i);
+
+/* Add the function of a rule that does not stand for it, as no operand is batched. */
+static bool add_function(walk *w, const pithp_instruction *row) {
+    const pithp_program *p = w->b.from;
+    const int64_t end = row - p->instructions;
+    int64_t first = end;
+    bool fine = true;
+    for (int k = 0; k < row->operand_count; k++)
+        w->used[pithp_operands(p, row)[k]] = true;
+    for (int64_t k = end; k-- > 0;) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (is_added(w, i) || !is_used(w, i))
+            continue;
+        use_operands(w, i);
+        first = k;
+    }
+    for (int64_t k = first; k < end && fine; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (!is_added(w, i) && is_used(w, i))
+            fine = add_used(w, i);
+    }
+    return fine;
+}
+
+static bool add_rule(walk *w, const pithp_instruction *i) {
+    const pithp_rule *rule = pithp_batch_rule_of(i);
+    bool stands = false;
+    for (int k = 0; k < rule->first_count + rule->bound_count; k++)
+        stands |= w->b.batched[pithp_operands(w->b.from, i)[k]];
+    return (stands || add_function(w, i)) && batch_instruction(w, i);
+}
+
+static bool add_used(walk *w, const pithp_instruction *i) {
+    return pithp_batch_rule_of(i) ? add_rule(w, i) : batch_instruction(w, i);
+}
+
 /* ---- The program ---- */
 
 static bool add_inputs(walk *w, const bool *batched, bool masked) {
@@ -108,8 +184,10 @@ static bool add_instructions(walk *w) {
     bool fine = true;
     pithp_program_take_groups(w->b.to, w->b.from);
     while (fine && pithp_graph_next(&g, &v, &i)) {
+        if (i && !is_used(w, i))
+            continue;
         if (i)
-            fine = batch_instruction(w, i);
+            fine = add_used(w, i);
         else if (w->b.from->values[v].origin == PITHP_FROM_CONSTANT)
             fine = copy(w, v, NULL);
     }
@@ -146,7 +224,7 @@ pithp_program *pithp_batch_program(pith_scope *s,
     static const pithp_vmap_options none = {0};
     const size_t values = (size_t)p->value_count + 1, most = (size_t)most_operands(p);
     const size_t bytes =
-        (values + 2 * most + 1) * sizeof(pithp_value) + (values + most) * sizeof(bool);
+        (values + 2 * most + 1) * sizeof(pithp_value) + (2 * values + most);
     pithp_value *memory = pithp_allocate(s->runtime, bytes);
     if (!memory) {
         pithp_fail_memory(s, bytes);
@@ -162,7 +240,11 @@ pithp_program *pithp_batch_program(pith_scope *s,
                     .batched = flags},
               .operands = memory + values,
               .scratch = memory + values + most,
-              .batched = flags + values};
+              .batched = flags + values,
+              .used = flags + values + most};
+    memset(memory, 0xff, values * sizeof *memory); /* no value has a name */
+    memset(flags, 0, values);
+    find_used(&w);
     const bool fine = w.b.to && add_inputs(&w, batched, masked) && add_instructions(&w) &&
                       add_outputs(&w, outputs_batched);
     pithp_release(s->runtime, memory, bytes);

@@ -14,9 +14,11 @@
 
 #include "program/ir/program.h"
 
-/* Options of a batch; NULL: all members are zero. */
+/* Options of a batch that is a part of another; NULL: all members are zero. They are for
+ * checks of rules (chunk.h). */
 typedef struct pithp_vmap_options {
-    int64_t chunk; /* most entries that loops run at a time; 0: the library's choice */
+    bool chunk;     /* the entries of an iteration of a scan over chunks */
+    int64_t before; /* entries of the whole before this part */
 } pithp_vmap_options;
 
 /* A batch: the program of `size` entries. Its inputs are those of p. Batched ones have
@@ -35,8 +37,19 @@ pithp_program *pithp_program_vmap(pith_scope *s,
                                   const pithp_vmap_options *options,
                                   bool *outputs_batched);
 
+/* Whether a program, or one in it, calls a function with a rule; for_batches: with one
+ * for batches. */
+bool pithp_calls_rule(const pithp_program *p, bool for_batches);
+
 /* The check of an entry of a batched check (pithp_expose_params), whose values are all
  * batched, and the size of the batch; NULL: it is no batch. */
 const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *size);
+/* The number of batch axes before that of a chunk of `chunk` entries in the values of a
+ * check; -1: it is no check of such a chunk. */
+int pithp_exposed_chunk_axis(const pithp_exposed *e, int64_t chunk);
+/* The check of `count` times as many entries along that axis; they are a chunk too. One
+ * reference; NULL sets the error. */
+pithp_exposed *
+pithp_exposed_of_chunks(pith_scope *s, pithp_exposed *e, int64_t chunk, int64_t count);
 
 #endif
