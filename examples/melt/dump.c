@@ -16,10 +16,10 @@ by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
     return pith_cast(s, pith_take(s, rows, order, NULL), PITH_F64);
 }
 
-void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
-    if (step <= output->dumped)
+void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Files *files) {
+    if (step <= files->dumped)
         return; /* written by the previous run */
-    FILE *out = output->dump;
+    FILE *out = files->dump;
     const int64_t n = pith_array_spec(sim->lists->count)->count;
     const pith_array *position = by_id(s, sim->atoms, sim->atoms->position);
     const pith_array *velocity = by_id(s, sim->atoms, sim->atoms->velocity);
@@ -41,8 +41,8 @@ void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output
                     x[i + 2], v[i], v[i + 1], v[i + 2]);
         if (fflush(out) != 0 || ferror(out))
             pith_fail(s, PITH_E_IO, NULL, "%s: the dump cannot be written: %s",
-                      output->options->dump, strerror(errno));
-        output->dumped = step;
+                      files->dump_name, strerror(errno));
+        files->dumped = step;
     }
     free(x);
     free(v);
@@ -95,38 +95,38 @@ static bool find_end(FILE *in, int64_t last, off_t *end, int64_t *dumped) {
     return true;
 }
 
-static bool cut_back(pith_scope *s, Output *output, int64_t step) {
-    const char *path = output->options->dump;
+static bool cut_back(pith_scope *s, Files *files, int64_t step) {
+    const char *path = files->dump_name;
     off_t end = 0;
-    if (!find_end(output->dump, step, &end, &output->dumped)) {
+    if (!find_end(files->dump, step, &end, &files->dumped)) {
         pith_fail(s, PITH_E_FORMAT, NULL,
                   "%s is no dump of this program; it is left alone", path);
         return false;
     }
-    if (fseeko(output->dump, end, SEEK_SET) == 0 &&
-        ftruncate(fileno(output->dump), end) == 0)
+    if (fseeko(files->dump, end, SEEK_SET) == 0 &&
+        ftruncate(fileno(files->dump), end) == 0)
         return true;
     pith_fail(s, PITH_E_IO, NULL, "%s: %s", path, strerror(errno));
     return false;
 }
 
-void melt_dump_open(pith_scope *s, Output *output, bool resume, int64_t step) {
-    const char *path = output->options->dump;
+void melt_dump_open(pith_scope *s, Files *files, bool resume, int64_t step) {
+    const char *path = files->dump_name;
     struct stat st;
-    output->dumped = -1;
+    files->dumped = -1;
     if (resume && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-        output->dump = fopen(path, "r+");
-        if (!output->dump) {
+        files->dump = fopen(path, "r+");
+        if (!files->dump) {
             pith_fail(s, PITH_E_IO, NULL, "%s: %s", path, strerror(errno));
             return;
         }
     }
-    if (output->dump && !cut_back(s, output, step)) {
-        fclose(output->dump);
-        output->dump = NULL;
-    } else if (!output->dump) {
-        output->dump = fopen(path, "w");
-        if (!output->dump)
+    if (files->dump && !cut_back(s, files, step)) {
+        fclose(files->dump);
+        files->dump = NULL;
+    } else if (!files->dump) {
+        files->dump = fopen(path, "w");
+        if (!files->dump)
             pith_fail(s, PITH_E_IO, NULL, "%s: %s", path, strerror(errno));
     }
 }

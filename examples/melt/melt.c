@@ -36,20 +36,21 @@ int main(int argc, char **argv) {
     Output output = {.options = &options};
     melt_open(s, sim, &output);
     sim = pith_run(s, Sim, step_of(s, &options, output.batch), sim,
-                   &(pith_run_options){.steps = options.steps,
-                                       .steps_per_launch = options.steps_per_launch,
-                                       .first_step = output.first,
-                                       .save = options.save,
-                                       .save_every = options.save_every,
-                                       .log = output.log,
-                                       .signals = true,
-                                       .progress = stderr,
-                                       .status_file = options.status,
-                                       .each = melt_show,
-                                       .each_every = melt_show_every(&options),
-                                       .repaired = melt_repaired,
-                                       .closure = &output,
-                                       .seconds = &output.seconds});
+                   &(pith_run_options){
+                       .steps = options.steps,
+                       .steps_per_launch = options.steps_per_launch,
+                       .first_step = output.first,
+                       .save = options.save,
+                       .save_every = options.save_every,
+                       .log = output.batch || !output.files ? NULL : output.files->log,
+                       .signals = true,
+                       .progress = stderr,
+                       .status_file = options.status,
+                       .each = melt_show,
+                       .each_every = melt_show_every(&options),
+                       .repaired = melt_repaired,
+                       .closure = &output,
+                       .seconds = &output.seconds});
     if (options.save && output.batch && !pith_failed(s))
         melt_save_entries(s, sim, &output);
     if (pith_failed(s))

@@ -127,23 +127,30 @@ const pith_array *melt_velocities(pith_scope *s, const pith_array *key, int64_t 
 
 /* ---- output.c: output of a run ---- */
 
+/* The files of a melt. */
+typedef struct {
+    pith_run_log *log; /* NULL: no log */
+    FILE *dump;        /* NULL: no dump */
+    char *dump_name;
+    int64_t dumped; /* step of the last frame in the dump; -1: none */
+} Files;
+
 typedef struct {
     const Options *options;
-    FILE *dump;
-    pith_run_log *log; /* NULL: no log */
-    double seconds;    /* time of the steps */
-    int64_t batch;     /* number of melts in the state; 0: one, without a batch axis */
-    bool headed;       /* the header of the table is printed */
-    int64_t first;     /* step of the initial state */
-    int64_t dumped;    /* step of the last frame in the dump; -1: none */
+    Files *files;   /* of the melt, or of each of a batch */
+    double seconds; /* time of the steps */
+    int64_t batch;  /* number of melts in the state; 0: one, without a batch axis */
+    bool headed;    /* the header of the table is printed */
+    int64_t first;  /* step of the initial state */
 } Output;
 
 /* Greatest common divisor of the intervals of all output. */
 int64_t melt_show_every(const Options *o);
-/* Open the output files of the options. A resumed run truncates them to its step. */
+/* Open the output files of the options; of entry 3 of a batch FILE.jsonl is FILE-3.jsonl.
+ * A resumed run truncates them to its step. */
 void melt_open(pith_scope *s, const Sim *sim, Output *output);
 /* Write a row of the thermodynamic table and of the log, and a frame of the dump, if they
- * are due. */
+ * are due; of a batch those of each entry. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
 /* Save each melt of a batch as the checkpoint of a run of its own: FILE.json of entry 3
  * is FILE-3.json. */
@@ -156,9 +163,9 @@ void melt_close(Output *output);
 
 /* ---- dump.c: frames of extended XYZ ---- */
 
-/* Open a dump. With resume, later frames and an incomplete last frame are removed. Sets
- * output->dump and output->dumped. */
-void melt_dump_open(pith_scope *s, Output *output, bool resume, int64_t step);
-void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Output *output);
+/* Open the dump of files->dump_name. With resume, later frames and an incomplete last
+ * frame are removed. Sets files->dump and files->dumped. */
+void melt_dump_open(pith_scope *s, Files *files, bool resume, int64_t step);
+void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Files *files);
 
 #endif

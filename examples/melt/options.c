@@ -30,9 +30,10 @@ static const char help[] =
     "                       temperature 1.44 with the key of N; other N, other velocities\n"
     "  --batch N            run N melts as one batch: entry k, from 0, is the run of its own\n"
     "                       with --seed S + k, bit for bit (S: --seed, or 0). The table shows\n"
-    "                       the entry of each row. --save FILE.json saves the batch, which\n"
-    "                       --resume goes on with, and at the end each entry as a checkpoint\n"
-    "                       of its own: FILE-k.json\n"
+    "                       the entry of each row; --log FILE.jsonl and --dump FILE.xyz have\n"
+    "                       a file an entry: FILE-k.jsonl, FILE-k.xyz. --save FILE.json saves\n"
+    "                       the batch, which --resume goes on with, and at the end each entry\n"
+    "                       as a checkpoint of its own: FILE-k.json\n"
     "  --forces F           kernel: forces of a kernel in C (the default); grad: the gradient\n"
     "                       of the energy, an array expression, by reverse differentiation\n"
     "  --recompute          with --forces grad: keep no value of the energy for the backward\n"
@@ -113,8 +114,6 @@ static void check_batch(const Options *o) {
         return;
     if (o->seed > INT64_MAX - o->batch)
         refuse("--batch", "seeds of up to 9223372036854775807", "more");
-    if (o->log || o->dump)
-        refuse("--batch", "a run without --log and --dump", o->log ? "--log" : "--dump");
 }
 
 Options melt_options(int argc, char **argv) {

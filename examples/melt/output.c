@@ -11,6 +11,7 @@
  * largest number of neighbours of an atom, and the capacity of the lists. */
 static void
 show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+    pith_run_log *log = output->files[entry].log;
     const Lists *lists = sim->lists;
     const melt_observe_result of_atoms =
         pith_launch(s, melt_observe, sim->atoms->position, sim->atoms->velocity,
@@ -36,12 +37,12 @@ show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *
            pressure);
     fflush(stdout);
     /* Log only multiples, and each once, as an uninterrupted run does. */
-    if (!output->log || step % output->options->thermo != 0 ||
-        step <= pith_run_log_last_step(output->log))
+    if (!log || step % output->options->thermo != 0 ||
+        step <= pith_run_log_last_step(log))
         return;
     const int64_t most = pith_read_i64(
         s, pith_cast(s, pith_max(s, lists->count, PITH_ALL_AXES), PITH_I64));
-    pith_run_log_add(s, output->log, step,
+    pith_run_log_add(s, log, step,
                      PITH_LOG_ROW(PITH_LOG_F64("Temp", 2 * kinetic / freedom),
                                   PITH_LOG_F64("PotEng", potential / n),
                                   PITH_LOG_F64("KinEng", kinetic / n),
@@ -50,15 +51,8 @@ show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *
                                   PITH_LOG_I64("neighbours", most),
                                   PITH_LOG_I64("max_neighbours", lists->max_neighbours),
                                   PITH_LOG_I64("max_cells", lists->max_cells)));
-}
-
-/* The rows of all melts of a batch, one after the other. */
-static void show_batch(pith_scope *s, const Sim *sim, int64_t step, Output *output) {
-    for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
-        pith_scope *in = pith_scope_open_in(s);
-        show_thermo(in, melt_entry(in, sim, k), step, k, output);
-        pith_scope_close(in);
-    }
+    if (output->batch && output->options->save)
+        pith_run_log_sync(s, log); /* before the next checkpoint, as pith_run does */
 }
 
 /* FILE.json of entry 3: FILE-3.json. */
@@ -72,15 +66,22 @@ static char *name_of_entry(const char *file, int64_t entry) {
     return name;
 }
 
+/* The name of a file of the options for a melt. NULL: error set. */
+static char *
+name_of(pith_scope *s, const Output *output, const char *file, int64_t entry) {
+    char *name = output->batch ? name_of_entry(file, entry) : strdup(file);
+    if (!name)
+        pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the name of a file");
+    return name;
+}
+
 void melt_save_entries(pith_scope *s, const Sim *sim, const Output *output) {
     const pith_save_options options = {.step = pith_run_outcome(s).step};
     for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
         pith_scope *in = pith_scope_open_in(s);
-        char *name = name_of_entry(output->options->save, k);
+        char *name = name_of(in, output, output->options->save, k);
         if (name)
             pith_save(in, melt_entry(in, sim, k), name, &options);
-        else
-            pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the name of a checkpoint");
         free(name);
         pith_scope_close(in);
     }
@@ -96,38 +97,59 @@ int64_t melt_show_every(const Options *o) {
     return a;
 }
 
-void melt_open(pith_scope *s, const Sim *sim, Output *output) {
+static void open_files(pith_scope *s, Output *output, int64_t entry) {
     const Options *o = output->options;
+    Files *files = &output->files[entry];
+    const pith_run_log_options from = {.resume = o->resume, .resume_step = output->first};
+    char *log = o->log ? name_of(s, output, o->log, entry) : NULL;
+    if (log)
+        files->log = pith_run_log_open(s, log, &from);
+    free(log);
+    files->dump_name = o->dump ? name_of(s, output, o->dump, entry) : NULL;
+    if (files->dump_name && !pith_failed(s))
+        melt_dump_open(s, files, o->resume, output->first);
+}
+
+void melt_open(pith_scope *s, const Sim *sim, Output *output) {
     output->batch = pith_failed(s) ? 0 : melt_batch_size(sim);
     const Sim *one = output->batch ? melt_entry(s, sim, 0) : sim;
     const int64_t step = pith_failed(s) ? 0 : pith_read_i64(s, one->step);
+    const int64_t count = output->batch ? output->batch : 1;
     output->first = step;
-    if (output->batch && (o->log || o->dump))
-        pith_fail(s, PITH_E_ARG, NULL, "%s: a batch has neither --log nor --dump",
-                  o->resume);
-    const pith_run_log_options from = {.resume = o->resume, .resume_step = step};
-    if (o->log && !pith_failed(s))
-        output->log = pith_run_log_open(s, o->log, &from);
-    if (o->dump && !pith_failed(s))
-        melt_dump_open(s, output, o->resume, step);
+    output->files = calloc((size_t)count, sizeof *output->files);
+    if (!output->files)
+        pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the files of %" PRId64 " melts",
+                  count);
+    for (int64_t k = 0; k < count && !pith_failed(s); k++)
+        open_files(s, output, k);
 }
 
 static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {
     return step == first || step == last || step % every == 0;
 }
 
+static void
+show(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+    const Options *o = output->options;
+    Files *files = &output->files[entry];
+    const int64_t last = output->first + o->steps;
+    if (due(step, output->first, last, o->thermo))
+        show_thermo(s, sim, step, entry, output);
+    /* A resumed dump has no frame at its first step, unless one is due. */
+    const int64_t first = files->dumped < 0 ? output->first : -1;
+    if (o->dump && due(step, first, last, o->dump_every))
+        melt_dump_frame(s, sim, step, files);
+}
+
 void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
     Output *output = closure;
-    const Options *o = output->options;
-    const int64_t last = output->first + o->steps;
-    if (due(step, output->first, last, o->thermo) && output->batch)
-        show_batch(s, state, step, output);
-    else if (due(step, output->first, last, o->thermo))
-        show_thermo(s, state, step, 0, output);
-    /* A resumed dump has no frame at its first step, unless one is due. */
-    const int64_t first = output->dumped < 0 ? output->first : -1;
-    if (o->dump && due(step, first, last, o->dump_every))
-        melt_dump_frame(s, state, step, output);
+    if (!output->batch)
+        show(s, state, step, 0, output);
+    for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
+        pith_scope *in = pith_scope_open_in(s);
+        show(in, melt_entry(in, state, k), step, k, output);
+        pith_scope_close(in);
+    }
 }
 
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
@@ -159,6 +181,13 @@ void melt_end(pith_scope *s, const Sim *sim, const Output *output) {
 }
 
 void melt_close(Output *output) {
-    if (output->dump && fclose(output->dump) != 0)
-        fprintf(stderr, "melt: the dump cannot be written: %s\n", strerror(errno));
+    const int64_t count = output->batch ? output->batch : 1;
+    for (int64_t k = 0; output->files && k < count; k++) {
+        Files *files = &output->files[k];
+        if (files->dump && fclose(files->dump) != 0)
+            fprintf(stderr, "melt: %s: the dump cannot be written: %s\n",
+                    files->dump_name, strerror(errno));
+        free(files->dump_name);
+    }
+    free(output->files);
 }
