@@ -228,4 +228,41 @@ random_arguments(pith_scope *s, const recipe *r, int64_t way) {
     return pith_freeze(s, Arguments, &a);
 }
 
+/* ---- Runs ---- */
+
+/* A test of random functions. */
+typedef struct random_test {
+    uint64_t seeds;                                 /* first of the numbers of recipes */
+    bool (*differs)(const recipe *r, void *number); /* given the number of the function */
+    const char **wrong;                             /* what did, for the message */
+} random_test;
+
+/* Test the functions of numbers first .. first + count - 1. One that differs is shrunk
+ * and kept. */
+static inline void random_run(const random_test *test, int64_t first, int64_t count) {
+    pith_runtime *rt = pt_open();
+    for (int64_t k = first; k < first + count; k++) {
+        pith_scope *s = pith_scope_open(rt);
+        recipe *r = recipe_make_for(s, recipe_first(test->seeds) + (uint64_t)k,
+                                    4 + (int)(k % 30), (recipe_options){.values = true});
+        if (test->differs(r, &k)) {
+            recipe_shrink(r, test->differs, &k);
+            test->differs(r, &k);
+            recipe_fail(r, *test->wrong);
+        }
+        recipe_free(r);
+        pith_scope_close(s);
+    }
+    pt_close(rt);
+}
+
+/* All programs of this process are compiled. */
+static inline void random_compiles(void) {
+    static char directory[320];
+    pt_folder(directory);
+    setenv("PITH_CACHE_DIR", directory, 0); /* where ctest says, if it does */
+    setenv("PITH_CC", PITH_TEST_SOURCE "/../program/cc_quick", 1);
+    setenv("PITH_JIT", "wait", 1);
+}
+
 #endif

@@ -151,22 +151,10 @@ static bool differs(const recipe *r, void *closure) {
 }
 
 static void random_functions(int64_t first, int64_t count) {
-    pith_runtime *rt = pt_open();
-    for (int64_t k = first; k < first + count; k++) {
-        pith_scope *s = pith_scope_open(rt);
-        recipe *r = recipe_make_for(s, recipe_first(1000000) + (uint64_t)k,
-                                    4 + (int)(k % 30), (recipe_options){.values = true});
-        if (differs(r, NULL)) {
-            recipe_shrink(r, differs, NULL);
-            differs(r, NULL);
-            recipe_fail(r, wrong_ways);
-        }
-        recipe_free(r);
-        pith_scope_close(s);
-    }
+    const random_test test = {1000000, differs, &wrong_ways};
+    random_run(&test, first, count);
     cr_assert(count < 100 || (passing > count / 4 && failing > count / 4));
     cr_assert(count < 100 || put_in > count, "of three ways, two are new programs");
-    pt_close(rt);
 }
 
 /* Whether a result is a report of what failed, which functions of users do not see. */
@@ -204,10 +192,6 @@ Test(random, functions_give_the_same_interpreted, .timeout = 600) {
 }
 
 Test(random, functions_give_the_same_compiled, .timeout = 600) {
-    static char directory[320];
-    pt_folder(directory);
-    setenv("PITH_CACHE_DIR", directory, 0); /* where ctest says, if it does */
-    setenv("PITH_CC", PITH_TEST_SOURCE "/../program/cc_quick", 1);
-    setenv("PITH_JIT", "wait", 1);
+    random_compiles();
     random_functions(1500, recipe_programs(1500) / 30);
 }

@@ -176,11 +176,9 @@ static bool differs_in_batch(pith_scope *s, const batch *b, const pith_function 
     return false;
 }
 
-static uint64_t choice;
 static const char *wrong;
 
-static bool differs(const recipe *r, void *closure) {
-    (void)closure;
+static bool differs(const recipe *r, void *number) {
     const random_part f = random_part_of("random", random_whole, r, NULL);
     static batch b;
     memset(&b, 0, sizeof b);
@@ -190,7 +188,7 @@ static bool differs(const recipe *r, void *closure) {
     for (int k = 0; k < r->output_count; k++) /* a result has one axis more, or two */
         if (r->list[r->outputs[k]].spec->rank > PITH_MAX_RANK - 2)
             return false;
-    if (choose(&b, choice)) {
+    if (choose(&b, (uint64_t) * (int64_t *)number)) {
         pith_scope *s = pith_scope_open_in(r->s);
         const pith_function *all = mapped(s, &b);
         b.wrong = "a batch";
@@ -207,23 +205,10 @@ static bool differs(const recipe *r, void *closure) {
 }
 
 static void random_batches(int64_t first, int64_t count) {
-    pith_runtime *rt = pt_open();
-    for (int64_t k = first; k < first + count; k++) {
-        pith_scope *s = pith_scope_open(rt);
-        choice = (uint64_t)k;
-        recipe *r = recipe_make_for(s, recipe_first(3000000) + (uint64_t)k,
-                                    4 + (int)(k % 30), (recipe_options){.values = true});
-        if (differs(r, NULL)) {
-            recipe_shrink(r, differs, NULL);
-            differs(r, NULL);
-            recipe_fail(r, wrong);
-        }
-        recipe_free(r);
-        pith_scope_close(s);
-    }
+    const random_test test = {3000000, differs, &wrong};
+    random_run(&test, first, count);
     cr_assert(count < 100 || (passing > count / 4 && failing > count / 8), "%d, %d",
               (int)passing, (int)failing);
-    pt_close(rt);
 }
 
 Test(vmap_functions, batches_are_calls_interpreted, .timeout = 600) {
@@ -232,10 +217,6 @@ Test(vmap_functions, batches_are_calls_interpreted, .timeout = 600) {
 }
 
 Test(vmap_functions, batches_are_calls_compiled, .timeout = 600) {
-    static char directory[320];
-    pt_folder(directory);
-    setenv("PITH_CACHE_DIR", directory, 0); /* where ctest says, if it does */
-    setenv("PITH_CC", PITH_TEST_SOURCE "/../program/cc_quick", 1);
-    setenv("PITH_JIT", "wait", 1);
+    random_compiles();
     random_batches(600, recipe_programs(600) / 20);
 }

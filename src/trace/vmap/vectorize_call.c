@@ -6,9 +6,8 @@
  *     f32[4,1,n], f32[5,n]    loop axes [4,5]; batches of 5 (second leaf), then 4 (first)
  */
 #include "program/vmap/vmap.h"
-#include "trace/derive/rule_checks.h"
+#include "trace/vmap/entry.h"
 #include "trace/vmap/signature.h"
-#include "trace/vmap/vmap_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,49 +35,41 @@ typedef struct group {
 
 /* Arrays are in memory of s. */
 typedef struct call {
-    pith_scope *s;
-    pithp_trace *trace;
+    pithp_entry_call e;
     const pithp_vectorized *v;
-    const pith_function *f; /* the base function */
     pithp_signature signature;
     bool has_signature;
     int64_t *sizes;   /* of the dimensions of the signature; -1: not known yet */
     int64_t *origins; /* the leaf that set each */
-    pithp_flat arguments[PITHP_MOST_PARAMETERS];
-    int argument_count;
-    bool *known[PITHP_MOST_PARAMETERS];               /* by leaf */
-    const pith_spec **entries[PITHP_MOST_PARAMETERS]; /* by leaf: specs of one call */
     leaf *leaves;
     int64_t leaf_count;
+    int64_t next; /* leaf that is made an input */
     int loop_rank;
     int64_t loops[PITH_MAX_RANK];
     int64_t loop_origins[PITH_MAX_RANK]; /* the leaf that set each */
     group groups[PITH_MAX_RANK];
     int group_count;
-    pithp_captured captured;
-    pithp_part part; /* of one call */
-    bool recorded;   /* part is to be ended */
-    pithp_value *inputs, *outputs;
-    pithp_rule_checks rule_checks;
 } call;
 
-/* ---- Messages ---- */
-
-static pith_status prefix_argument(pith_scope *s, int argument) {
-    char text[16];
-    snprintf(text, sizeof text, "[%d]", argument);
-    pithp_error_prefix(s, text);
-    return s->error.code;
+static call *call_of(pithp_entry_call *e) {
+    return (call *)(void *)e;
 }
+
+/* Whether an argument is given whole. */
+static bool is_excluded(const call *c, int argument) {
+    return c->v->options.excluded >> argument & 1;
+}
+
+/* ---- Messages ---- */
 
 /* The path of a leaf, and a spec, as "[1].charge, f64[3]". */
 static const char *describe(const call *c, int64_t k, char *room, size_t bytes) {
     const leaf *l = &c->leaves[k];
     char spec[PITHP_SPEC_TEXT_BYTES];
     pithp_string path;
-    pithp_string_begin(&path, c->s->runtime);
+    pithp_string_begin(&path, c->e.s->runtime);
     pithp_string_print(&path, "[%d]", l->argument);
-    pithp_structure_path(c->s->runtime, &c->arguments[l->argument].structure, l->item,
+    pithp_structure_path(c->e.s->runtime, &c->e.arguments[l->argument].structure, l->item,
                          &path);
     snprintf(room, bytes, "%s, %s", path.failed ? "?" : path.bytes,
              pithp_spec_print(l->spec, spec));
@@ -89,9 +80,9 @@ static const char *describe(const call *c, int64_t k, char *room, size_t bytes) 
 /* A core as text; in memory of s. */
 static const char *core_text(const call *c, const pithp_core *core) {
     pithp_string text;
-    pithp_string_begin(&text, c->s->runtime);
+    pithp_string_begin(&text, c->e.s->runtime);
     pithp_core_print(&c->signature, core, &text);
-    const char *made = pithp_string_finish(c->s, &text);
+    const char *made = pithp_string_finish(c->e.s, &text);
     return made ? made : "";
 }
 
@@ -99,21 +90,20 @@ static const char *core_text(const call *c, const pithp_core *core) {
 
 static pith_status flatten(call *c, const void *const *given) {
     int64_t count = 0;
-    for (int i = 0; i < c->f->arity; i++) {
-        if (pithp_flat_make(c->s, &c->arguments[i], given[i], NULL, NULL) != PITH_OK)
-            return c->s->error.code;
-        c->argument_count++;
-        if (!(c->v->options.excluded >> i & 1))
-            count += c->arguments[i].structure.item_count;
+    for (int i = 0; i < c->e.f->arity; i++) {
+        if (pithp_entry_flatten(&c->e, i, given[i]) != PITH_OK)
+            return c->e.s->error.code;
+        if (!is_excluded(c, i))
+            count += c->e.arguments[i].structure.item_count;
     }
     if (c->has_signature && count != c->signature.input_count)
-        return pithp_fail(c->s, PITH_E_SHAPE, NULL,
+        return pithp_fail(c->e.s, PITH_E_SHAPE, NULL,
                           "%s: %s: the signature '%s' has %" PRId64
                           " arguments, and the arguments have %" PRId64 " leaves",
-                          name, c->f->name, c->v->options.signature,
+                          name, c->e.f->name, c->v->options.signature,
                           c->signature.input_count, count);
-    c->leaves = pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *c->leaves);
-    return c->s->error.code;
+    c->leaves = pithp_scope_allocate(c->e.s, ((size_t)count + 1) * sizeof *c->leaves);
+    return c->e.s->error.code;
 }
 
 /* The axes of a core have the sizes of its names. */
@@ -130,17 +120,18 @@ static pith_status bind_size(call *c, int64_t at, int axis) {
     if (c->sizes[d] == size)
         return PITH_OK;
     if (dimension->size >= 0)
-        pithp_item_fail(c->s, &c->arguments[l->argument].structure, l->item, PITH_E_SHAPE,
-                        "%s: %s: expected %s at the end of the shape, got %s", name,
-                        c->f->name, core_text(c, l->core),
-                        pithp_spec_print(l->spec, spec));
+        pithp_item_fail(
+            c->e.s, &c->e.arguments[l->argument].structure, l->item, PITH_E_SHAPE,
+            "%s: %s: expected %s at the end of the shape, got %s", name, c->e.f->name,
+            core_text(c, l->core), pithp_spec_print(l->spec, spec));
     else
-        pithp_item_fail(c->s, &c->arguments[l->argument].structure, l->item, PITH_E_SHAPE,
+        pithp_item_fail(c->e.s, &c->e.arguments[l->argument].structure, l->item,
+                        PITH_E_SHAPE,
                         "%s: %s: %.*s of %s is %" PRId64 " in %s, and %" PRId64 " in %s",
-                        name, c->f->name, dimension->length, dimension->text,
+                        name, c->e.f->name, dimension->length, dimension->text,
                         c->v->options.signature, size, pithp_spec_print(l->spec, spec),
                         c->sizes[d], describe(c, c->origins[d], other, sizeof other));
-    return prefix_argument(c->s, l->argument);
+    return pithp_entry_prefix(c->e.s, l->argument);
 }
 
 /* The loop axes of a leaf broadcast with those before it. */
@@ -155,12 +146,12 @@ static pith_status bind_loops(call *c, int64_t at) {
             c->loop_origins[PITH_MAX_RANK - k] = at;
         } else if (size != 1 && size != *loop) {
             pithp_item_fail(
-                c->s, &c->arguments[l->argument].structure, l->item, PITH_E_SHAPE,
+                c->e.s, &c->e.arguments[l->argument].structure, l->item, PITH_E_SHAPE,
                 "%s: %s: the loop axes of %s do not broadcast with those of "
                 "%s",
-                name, c->f->name, pithp_spec_print(l->spec, spec),
+                name, c->e.f->name, pithp_spec_print(l->spec, spec),
                 describe(c, c->loop_origins[PITH_MAX_RANK - k], other, sizeof other));
-            return prefix_argument(c->s, l->argument);
+            return pithp_entry_prefix(c->e.s, l->argument);
         }
     }
     c->loop_rank = l->loops > c->loop_rank ? l->loops : c->loop_rank;
@@ -168,7 +159,7 @@ static pith_status bind_loops(call *c, int64_t at) {
 }
 
 static pith_status add_leaf(call *c, int argument, int64_t item) {
-    const pithp_structure *t = &c->arguments[argument].structure;
+    const pithp_structure *t = &c->e.arguments[argument].structure;
     leaf *l = &c->leaves[c->leaf_count];
     *l = (leaf){.argument = argument,
                 .item = item,
@@ -177,11 +168,11 @@ static pith_status add_leaf(call *c, int argument, int64_t item) {
     l->loops = l->spec->rank - l->core->rank;
     if (l->loops < 0) {
         char spec[PITHP_SPEC_TEXT_BYTES];
-        pithp_item_fail(c->s, t, item, PITH_E_SHAPE,
+        pithp_item_fail(c->e.s, t, item, PITH_E_SHAPE,
                         "%s: %s: expected %s at the end of the shape, got %s", name,
-                        c->f->name, core_text(c, l->core),
+                        c->e.f->name, core_text(c, l->core),
                         pithp_spec_print(l->spec, spec));
-        return prefix_argument(c->s, argument);
+        return pithp_entry_prefix(c->e.s, argument);
     }
     pith_status rc = PITH_OK;
     for (int k = 0; k < l->core->rank && rc == PITH_OK; k++)
@@ -192,45 +183,30 @@ static pith_status add_leaf(call *c, int argument, int64_t item) {
     return rc;
 }
 
-/* Leaves without loop axes that have values stay as they are. */
-static pith_status describe_argument(call *c, int i) {
-    const pithp_flat *f = &c->arguments[i];
-    const bool excluded = c->v->options.excluded >> i & 1;
-    const size_t count = (size_t)f->structure.item_count;
-    c->known[i] = pithp_scope_allocate(c->s, count + 1);
-    c->entries[i] = pithp_scope_allocate(c->s, (count + 1) * sizeof *c->entries[i]);
-    if (!c->known[i] || !c->entries[i])
-        return c->s->error.code;
-    for (size_t k = 0; k < count; k++) {
-        const pith_array *a = f->items[k];
-        const pith_spec *spec = f->structure.specs[k];
-        if (pithp_operand_check(c->s, a, c->f->name, "argument") != PITH_OK) {
-            pithp_item_prefix(c->s, &f->structure, (int64_t)k);
-            return prefix_argument(c->s, i);
-        }
-        if (!excluded && add_leaf(c, i, (int64_t)k) != PITH_OK)
-            break;
-        const int loops = excluded ? 0 : c->leaves[c->leaf_count - 1].loops;
-        c->known[i][k] = !loops && !pithp_array_is_traced(a);
-        c->entries[i][k] = pithp_spec_of_value(c->s, spec->dtype, spec->rank - loops,
-                                               spec->shape + loops);
-        if (!c->entries[i][k])
-            break;
-    }
-    return c->s->error.code;
+/* The core of a leaf, or a leaf that is given whole. */
+static const pith_spec *
+entry_spec(pithp_entry_call *e, int argument, int64_t item, bool *shared) {
+    call *c = call_of(e);
+    const pith_spec *spec = e->arguments[argument].structure.specs[item];
+    if (!is_excluded(c, argument) && add_leaf(c, argument, item) != PITH_OK)
+        return NULL;
+    const int loops = is_excluded(c, argument) ? 0 : c->leaves[c->leaf_count - 1].loops;
+    *shared = loops == 0;
+    return pithp_spec_of_value(e->s, spec->dtype, spec->rank - loops,
+                               spec->shape + loops);
 }
 
 static pith_status describe_arguments(call *c) {
     const int64_t count = c->signature.dimension_count;
-    c->sizes = pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *c->sizes);
-    c->origins = pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *c->origins);
+    c->sizes = pithp_scope_allocate(c->e.s, ((size_t)count + 1) * sizeof *c->sizes);
+    c->origins = pithp_scope_allocate(c->e.s, ((size_t)count + 1) * sizeof *c->origins);
     if (!c->sizes || !c->origins)
-        return c->s->error.code;
+        return c->e.s->error.code;
     for (int64_t k = 0; k < count; k++)
         c->sizes[k] = c->signature.dimensions[k].size;
     pith_status rc = PITH_OK;
-    for (int i = 0; i < c->argument_count && rc == PITH_OK; i++)
-        rc = describe_argument(c, i);
+    for (int i = 0; i < c->e.argument_count && rc == PITH_OK; i++)
+        rc = pithp_entry_describe(&c->e, i);
     memmove(c->loops, c->loops + PITH_MAX_RANK - c->loop_rank,
             (size_t)c->loop_rank * sizeof *c->loops);
     return rc;
@@ -238,34 +214,9 @@ static pith_status describe_arguments(call *c) {
 
 /* ---- One call ---- */
 
-static pith_status record(call *c) {
-    pith_status rc = pithp_part_capture(c->s, &c->captured, c->f);
-    pithp_part_call part = {.function = name,
-                            .body = c->f,
-                            .captured = &c->captured,
-                            .argument_count = c->argument_count};
-    for (int i = 0; i < c->argument_count; i++) {
-        part.arguments[i] = &c->arguments[i];
-        part.known[i] = c->known[i];
-        part.specs[i] = c->entries[i];
-    }
-    if (rc != PITH_OK)
-        return rc;
-    c->recorded = true;
-    rc = pithp_part_record(c->s, &c->part, &part);
-    if (c->part.refused) {
-        prefix_argument(c->part.scope, c->part.refused - 1);
-        pithp_error_context(c->part.scope,
-                            "%s: %s: the leaves of a record have the same extra leading "
-                            "extents, the loop axes",
-                            name, c->f->name);
-    }
-    return rc;
-}
-
 /* Leaf k of the result has the core of the signature, whose new names take its sizes. */
 static pith_status check_result(call *c, int64_t k) {
-    const pithp_structure *t = &c->part.flats[0].structure;
+    const pithp_structure *t = &c->e.part.flats[0].structure;
     const pith_spec *spec = t->specs[k];
     const pithp_core *core =
         c->has_signature ? &c->signature.cores[c->signature.input_count + k] : &scalar;
@@ -277,27 +228,28 @@ static pith_status check_result(call *c, int64_t k) {
         fits = *size == spec->shape[d];
     }
     if (!fits)
-        return pithp_item_fail(c->s, t, k, PITH_E_SHAPE,
+        return pithp_item_fail(c->e.s, t, k, PITH_E_SHAPE,
                                "%s: %s: result: expected the shape %s of the signature, "
                                "got %s",
-                               name, c->f->name, core_text(c, core),
+                               name, c->e.f->name, core_text(c, core),
                                pithp_spec_print(spec, text));
     if (spec->rank + c->loop_rank > PITH_MAX_RANK)
         return pithp_item_fail(
-            c->s, t, k, PITH_E_SHAPE,
+            c->e.s, t, k, PITH_E_SHAPE,
             "%s: %s: result: %d loop axes are added to %s; arrays have "
             "at most %d",
-            name, c->f->name, c->loop_rank, pithp_spec_print(spec, text), PITH_MAX_RANK);
+            name, c->e.f->name, c->loop_rank, pithp_spec_print(spec, text),
+            PITH_MAX_RANK);
     return PITH_OK;
 }
 
 static pith_status check_results(call *c) {
-    const int64_t count = c->part.flats[0].structure.item_count;
+    const int64_t count = c->e.part.flats[0].structure.item_count;
     if (c->has_signature && count != c->signature.output_count)
-        return pithp_fail(c->s, PITH_E_SHAPE, NULL,
+        return pithp_fail(c->e.s, PITH_E_SHAPE, NULL,
                           "%s: %s: the signature '%s' has %" PRId64
                           " results, and the result has %" PRId64 " leaves",
-                          name, c->f->name, c->v->options.signature,
+                          name, c->e.f->name, c->v->options.signature,
                           c->signature.output_count, count);
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < count && rc == PITH_OK; k++)
@@ -322,24 +274,24 @@ static bool alike(const call *c, int a, int b) {
 
 /* Inputs of the program are captured arrays, and leaves that are not known. */
 static void number_inputs(call *c) {
-    int64_t next = c->captured.count, n = 0;
-    for (int i = 0; i < c->argument_count; i++)
-        for (int64_t k = 0; k < c->arguments[i].structure.item_count; k++) {
-            const int64_t input = c->known[i][k] ? -1 : next++;
-            if (!(c->v->options.excluded >> i & 1))
+    int64_t next = c->e.captured.count, n = 0;
+    for (int i = 0; i < c->e.argument_count; i++)
+        for (int64_t k = 0; k < c->e.arguments[i].structure.item_count; k++) {
+            const int64_t input = c->e.known[i][k] ? -1 : next++;
+            if (!is_excluded(c, i))
                 c->leaves[n++].input = input;
         }
-    PITH_ASSERT(next == c->part.program->input_count && n == c->leaf_count);
+    PITH_ASSERT(next == c->e.part.program->input_count && n == c->leaf_count);
 }
 
 static pith_status add_group(call *c, int axis) {
-    const pithp_program *p = c->part.program;
+    const pithp_program *p = c->e.part.program;
     group *g = &c->groups[c->group_count++];
     *g = (group){.size = 1, .first = axis};
     g->inputs =
-        pithp_scope_allocate(c->s, (size_t)(p->input_count + p->output_count) + 1);
+        pithp_scope_allocate(c->e.s, (size_t)(p->input_count + p->output_count) + 1);
     if (!g->inputs)
-        return c->s->error.code;
+        return c->e.s->error.code;
     g->outputs = g->inputs + p->input_count;
     memset(g->inputs, 0, (size_t)(p->input_count + p->output_count));
     for (int64_t k = 0; k < c->leaf_count; k++)
@@ -357,7 +309,7 @@ static pith_status find_groups(call *c) {
         if (c->loops[axis] == 1 && !c->group_count)
             continue;
         if (!joins && add_group(c, axis) != PITH_OK)
-            return c->s->error.code;
+            return c->e.s->error.code;
         group *g = &c->groups[c->group_count - 1];
         g->size *= c->loops[axis];
         g->count = axis - g->first + 1;
@@ -375,7 +327,7 @@ reshape(call *c, const pith_array *a, int rank, const int64_t *shape) {
     return pithp_array_spec(a)->rank == rank && !memcmp(pithp_array_spec(a)->shape, shape,
                                                         (size_t)rank * sizeof *shape)
                ? a
-               : pithp_bind(c->s, PITHP_OP_RESHAPE, 1, &a, &to);
+               : pithp_bind(c->e.s, PITHP_OP_RESHAPE, 1, &a, &to);
 }
 
 /* A leaf with one axis for each group that it has. NULL: error set. */
@@ -390,44 +342,36 @@ static const pith_array *with_groups(call *c, const pith_array *a, const leaf *l
     return reshape(c, a, rank, shape);
 }
 
-static pith_status list_inputs(call *c) {
-    const pithp_program *p = c->part.program;
-    int64_t n = 0, next = 0;
-    c->inputs = pithp_scope_allocate(
-        c->s, (size_t)(p->input_count + p->output_count + 1) * sizeof *c->inputs);
-    if (!c->inputs)
-        return c->s->error.code;
-    c->outputs = c->inputs + p->input_count;
-    for (; n < c->captured.count; n++)
-        c->inputs[n] = pithp_trace_value(c->s, c->trace, c->captured.arrays[n]);
-    for (int i = 0; i < c->argument_count; i++)
-        for (int64_t k = 0; k < c->arguments[i].structure.item_count; k++) {
-            const pith_array *a = c->arguments[i].items[k];
-            const leaf *l = c->v->options.excluded >> i & 1 ? NULL : &c->leaves[next++];
-            if (c->known[i][k])
-                continue;
-            if (l && !(a = with_groups(c, a, l)))
-                return c->s->error.code;
-            c->inputs[n++] = pithp_trace_value(c->s, c->trace, a);
-        }
-    return c->s->error.code;
+static const pith_array *
+add_input(pithp_entry_call *e, int argument, int64_t item, int64_t at) {
+    call *c = call_of(e);
+    const pith_array *a = e->arguments[argument].items[item];
+    (void)at;
+    if (is_excluded(c, argument))
+        return a;
+    while (c->leaves[c->next].argument != argument || c->leaves[c->next].item != item)
+        c->next++;
+    return with_groups(c, a, &c->leaves[c->next]);
 }
 
+static const pithp_entry_rules rules = {
+    .function = "pith_vectorize",
+    .refusal =
+        "the leaves of a record have the same extra leading extents, the loop axes",
+    .spec = entry_spec,
+    .input = add_input};
+
 static pith_status add_batches(call *c) {
-    pithp_program *p = c->part.program;
+    pithp_program *p = c->e.part.program;
     pithp_program_retain(p);
     for (int g = c->group_count; g-- > 0 && p;) {
-        pithp_program *all = pithp_program_vmap(
-            c->s, p, c->groups[g].size, c->groups[g].inputs, NULL, c->groups[g].outputs);
+        pithp_program *all =
+            pithp_program_vmap(c->e.s, p, c->groups[g].size, c->groups[g].inputs, NULL,
+                               c->groups[g].outputs);
         pithp_program_release(p);
         p = all;
     }
-    if (p)
-        pithp_rule_checks_inline(c->s, p, c->inputs, c->outputs, &c->rule_checks);
-    else
-        pithp_error_context(c->s, "%s: %s", name, c->f->name);
-    pithp_program_release(p);
-    return c->s->error.code;
+    return pithp_entry_add(&c->e, p);
 }
 
 /* ---- Results ---- */
@@ -435,7 +379,7 @@ static pith_status add_batches(call *c) {
 /* Output k with all groups, each as one axis or as its loop axes. NULL: error set. */
 static const pith_array *
 with_all(call *c, int64_t k, const pith_spec *core, bool joined) {
-    const pith_array *a = pithp_trace_array(c->s, c->trace, c->outputs[k]);
+    const pith_array *a = pithp_trace_array(c->e.s, c->e.trace, c->e.outputs[k]);
     pithp_broadcast_params to = {.rank = 0};
     int64_t ones[2 * PITH_MAX_RANK];
     for (int axis = 0; axis < c->loop_rank && !joined; axis++) {
@@ -460,28 +404,28 @@ with_all(call *c, int64_t k, const pith_spec *core, bool joined) {
     const pith_array *full = a ? reshape(c, a, to.rank, ones) : NULL;
     return !full || !memcmp(ones, to.shape, (size_t)to.rank * sizeof *ones)
                ? full
-               : pithp_bind(c->s, PITHP_OP_BROADCAST, 1, &full, &to);
+               : pithp_bind(c->e.s, PITHP_OP_BROADCAST, 1, &full, &to);
 }
 
 static const void *make_result(call *c) {
-    const pithp_structure *t = &c->part.flats[0].structure;
+    const pithp_structure *t = &c->e.part.flats[0].structure;
     const pith_array **items =
-        pithp_scope_allocate(c->s, ((size_t)t->item_count + 1) * sizeof *items);
+        pithp_scope_allocate(c->e.s, ((size_t)t->item_count + 1) * sizeof *items);
     for (int64_t k = 0; items && k < t->item_count; k++)
         if (!(items[k] = with_all(c, k, t->specs[k], false)))
             return NULL;
-    return items ? pithp_part_build_quiet(c->s, t, items) : NULL;
+    return items ? pithp_part_build_quiet(c->e.s, t, items) : NULL;
 }
 
 /* All calls are the entries of one batch for checks. NULL: error set. */
 static const pith_array *check_value(call *c, int64_t k, int64_t total, bool *batched) {
     const pith_spec *spec =
-        pithp_value_spec(c->part.program, c->part.program->outputs[k]);
+        pithp_value_spec(c->e.part.program, c->e.part.program->outputs[k]);
     *batched = false;
     for (int g = 0; g < c->group_count; g++)
         *batched |= c->groups[g].outputs[k];
     if (!*batched)
-        return pithp_trace_array(c->s, c->trace, c->outputs[k]);
+        return pithp_trace_array(c->e.s, c->e.trace, c->e.outputs[k]);
     const pith_array *all = with_all(c, k, spec, true);
     int64_t shape[PITHP_MAX_RANK + 1] = {total};
     memcpy(shape + 1, spec->shape, (size_t)spec->rank * sizeof *shape);
@@ -489,24 +433,24 @@ static const pith_array *check_value(call *c, int64_t k, int64_t total, bool *ba
 }
 
 static pith_status make_checks(call *c) {
-    const int64_t first = c->part.flats[0].structure.item_count,
-                  count = pithp_checks_values(c->part.checks);
+    const int64_t first = c->e.part.flats[0].structure.item_count,
+                  count = pithp_checks_values(c->e.part.checks);
     const pith_array **values =
-        pithp_scope_allocate(c->s, ((size_t)count + 1) * sizeof *values);
-    bool *batched = pithp_scope_allocate(c->s, (size_t)count + 1);
+        pithp_scope_allocate(c->e.s, ((size_t)count + 1) * sizeof *values);
+    bool *batched = pithp_scope_allocate(c->e.s, (size_t)count + 1);
     int64_t total = 1;
     for (int g = 0; g < c->group_count; g++)
         total *= c->groups[g].size;
     if (!values || !batched)
-        return c->s->error.code;
+        return c->e.s->error.code;
     for (int64_t k = 0; k < count; k++)
         if (!(values[k] = check_value(c, first + k, total, &batched[k])))
-            return c->s->error.code;
+            return c->e.s->error.code;
     const pith_status rc =
         c->group_count
-            ? pithp_checks_replay_batch(c->s, c->part.checks, values, batched, total)
-            : pithp_checks_replay(c->s, c->part.checks, values, false);
-    return rc == PITH_OK ? pithp_rule_checks_record(c->s, &c->rule_checks) : rc;
+            ? pithp_checks_replay_batch(c->e.s, c->e.part.checks, values, batched, total)
+            : pithp_checks_replay(c->e.s, c->e.part.checks, values, false);
+    return rc == PITH_OK ? pithp_rule_checks_record(c->e.s, &c->e.rule_checks) : rc;
 }
 
 /* ---- Calls ---- */
@@ -514,15 +458,15 @@ static pith_status make_checks(call *c) {
 static const void *run(call *c, const void *const *given) {
     pith_status rc = PITH_OK;
     if ((c->has_signature = c->v->options.signature != NULL))
-        PITH_TRY(pithp_signature_parse(c->s, name, c->f->name, c->v->options.signature,
-                                       &c->signature));
+        PITH_TRY(pithp_signature_parse(c->e.s, name, c->e.f->name,
+                                       c->v->options.signature, &c->signature));
     PITH_TRY(flatten(c, given));
     PITH_TRY(describe_arguments(c));
-    PITH_TRY(record(c));
+    PITH_TRY(pithp_entry_record(&c->e));
     PITH_TRY(check_results(c));
     number_inputs(c);
     PITH_TRY(find_groups(c));
-    PITH_TRY(list_inputs(c));
+    PITH_TRY(pithp_entry_inputs(&c->e));
     PITH_TRY(add_batches(c));
     PITH_TRY(make_checks(c));
     return make_result(c);
@@ -537,15 +481,9 @@ const void *pithp_vectorized_call(const pith_function *self,
     if (!c)
         return NULL;
     memset(c, 0, sizeof *c);
-    c->s = s;
-    c->trace = pithp_scope_trace(s);
     c->v = self->closure;
-    c->f = c->v->closure.base;
+    pithp_entry_begin(&c->e, s, &rules, c->v->closure.base);
     const void *result = run(c, given);
-    for (int i = 0; i < c->argument_count; i++)
-        pithp_flat_end(&c->arguments[i]);
-    pithp_rule_checks_end(&c->rule_checks);
-    if (c->recorded)
-        pithp_part_end(&c->part);
+    pithp_entry_end(&c->e);
     return s->error.code == PITH_OK ? result : NULL;
 }
