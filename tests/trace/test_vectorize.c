@@ -1,5 +1,6 @@
 /* Functions over loop axes: signatures, broadcasting from the right, excluded arguments,
  * and that each call is the call alone. */
+#include "fail_allocator.h"
 #include "vmap_test.h"
 
 /* ---- Functions of cores ---- */
@@ -358,4 +359,52 @@ Test(vectorize, wrong_calls_name_the_leaf, .init = open_scope) {
                          m, x),
               product(s, m, x));
     close_scope();
+}
+
+/* ---- Memory ---- */
+
+/* The dot product of vectors that are not too long. */
+static const pith_array *
+checked_dot(pith_scope *in, const pith_array *x, const pith_array *y) {
+    pith_check(in, pith_less(in, x, 100.0), "x is {x}", .args = {{"x", x}});
+    return pith_sum(in, pith_mul(in, x, y), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(checked_dot_of, checked_dot, pith_array, pith_array, pith_array)
+static const pith_array *
+all_dots(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_vectorize_options o = {.signature = "(n),(n)->()"};
+    const pith_function *f = pith_vectorize(in, &checked_dot_of, &o);
+    return pith_sum(in, pith_apply(in, f, x, y), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(all_dots_of, all_dots, pith_array, pith_array, pith_array)
+
+static pith_status in_little_memory(const pith_open_options *options) {
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_vectorize_options o = {.signature = "(n),(n)->()"};
+    const pith_function *f = NULL, *g = NULL;
+    const pith_array *x = numbers(PITH_SHAPE(2, 1, 3)), *y = numbers(PITH_SHAPE(4, 3)),
+                     *got = NULL;
+    if (!pith_failed(s))
+        pt_again(s, f = pith_vectorize(s, &checked_dot_of, &o));
+    if (!pith_failed(s))
+        pt_again(s, got = pith_apply(s, f, x, y));
+    if (!pith_failed(s))
+        pt_again(s, g = pith_grad(s, &all_dots_of, NULL));
+    if (!pith_failed(s))
+        pt_again(s, got = pith_apply(s, g, x, y)); /* the sum of all y */
+    if (!pith_failed(s) && got) {
+        double sums[6] = {0};
+        if (pith_read(s, got, sums, sizeof sums))
+            cr_assert(sums[0] == 20 && sums[5] == 28, "%g, %g", sums[0], sums[5]);
+    }
+    const pith_status code = pith_code(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(vectorize, every_allocation_may_fail, .timeout = 300) {
+    const pt_failures f = pt_fail_each(in_little_memory);
+    cr_assert(f.allocations > 200 && f.errors > 5, "%d of %d", f.errors, f.allocations);
 }

@@ -1,5 +1,6 @@
 /* Batches of derivatives and derivatives of batches, with loops, branches and rules of
  * users: the same bits, entry by entry. */
+#include "fail_allocator.h"
 #include "vmap_test.h"
 
 enum { N = 4, ENTRIES = 3 };
@@ -227,4 +228,26 @@ Test(vmap_derive, checks_of_rules_count_entries_of_all_chunks, .init = open_scop
     chunk = 0;
     most = 100;
     close_scope();
+}
+
+static pith_status in_little_memory(const pith_open_options *options) {
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_array *x = PITH_VECTOR(s, f64, 0.25, 0.5, 0.75, 1, 1.25);
+    const pith_function *g = NULL;
+    if (!pith_failed(s))
+        pt_again(s, g = pith_grad(s, &sum_of_rules_of, NULL));
+    if (!pith_failed(s))
+        pt_again(s, pith_apply(s, g, x));
+    const pith_status code = pith_code(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(vmap_derive, every_allocation_may_fail, .timeout = 300) {
+    chunk = 2;
+    most = 2;
+    const pt_failures f = pt_fail_each(in_little_memory);
+    cr_assert(f.allocations > 200 && f.errors > 5, "%d of %d", f.errors, f.allocations);
 }
