@@ -200,6 +200,34 @@ Test(block, casts_depend_on_operands_alone) {
     }
 }
 
+/* Infinite powers of 0 are right. SLEEF's infinite power of a finite number may be wrong,
+ * and is corrected in its lane alone. */
+Test(block, corrects_powers_beside_those_of_zero) {
+    enum { LANES = 8 };
+    const double greatest = 0x1.fffffffffffffp1023, infinite = INFINITY;
+    for (int isa = 0; isa < PITHP_ISA_COUNT; isa++) {
+        const pithp_block_function power =
+            pithp_elementwise_block((pithp_isa)isa, PITHP_OP_POWER, PITH_F64);
+        for (int at = 0; at < LANES && call_isa_runs((pithp_isa)isa); at++) {
+            double x[LANES] = {0}, y[LANES], z[LANES];
+            for (int i = 0; i < LANES; i++)
+                y[i] = -1. / 6;
+            x[at] = greatest;
+            y[at] = 1;
+            x[(at + 1) % LANES] = -infinite;
+            y[(at + 1) % LANES] = 3;
+            power(z, x, y, NULL, LANES);
+            for (int i = 0; i < LANES; i++) {
+                const double want = i == at                 ? greatest
+                                    : i == (at + 1) % LANES ? -infinite
+                                                            : infinite;
+                cr_expect(z[i] == want, "isa %d: element %d beside %d is %g", isa, i, at,
+                          z[i]);
+            }
+        }
+    }
+}
+
 /* ---- Broadcasting ---- */
 
 /* Every kind of broadcast operand against index arithmetic. */

@@ -101,12 +101,6 @@
         return x;                                                                        \
     }
 
-/* Recompute lanes of y whose |value| is beyond the limit. */
-#define MEND(lanes, type, value, limit, scalar)                                          \
-    if (__builtin_expect(BEYOND_##type##lanes(value, limit), 0))                         \
-        for (int i = 0; i < lanes; i++)                                                  \
-    y[i] = m_abs((value)[i]) > limit ? scalar : y[i]
-
 #define GREATEST_f64 0x1.fffffffffffffp1023
 
 #ifdef __AVX512F__
@@ -233,8 +227,17 @@
 #define CHECK64(lanes, name, rare)                                                       \
     if (__builtin_expect(BEYOND_f64##lanes(x, limit64_##name), 0))                       \
     return rare(x)
+/* Infinite results of finite x other than 0, which the scalar form corrects. Infinite
+ * powers of 0 are right, and common: each entry of a batched loop that has ended may make
+ * one in every iteration. */
 #define MEND_RESULT64(lanes, name)                                                       \
-    MEND(lanes, f64, y, GREATEST_f64, pithp_math_##name##_f64(x[i], z[i]))
+    if (__builtin_expect(BEYOND_f64##lanes(y, GREATEST_f64), 0)) {                       \
+        const int lost = BEYOND_f64##lanes(y, GREATEST_f64) & BEYOND_f64##lanes(x, 0) &  \
+                         ~BEYOND_f64##lanes(x, GREATEST_f64);                            \
+        for (int i = 0; lost && i < lanes; i++)                                          \
+            if (lost >> i & 1)                                                           \
+                y[i] = pithp_math_##name##_f64(x[i], z[i]);                              \
+    }
 
 /* f64 that may be near a multiple of pi/2, and not near 0, is checked after SLEEF. The
  * check's own error is 2^-25 up to its greatest argument. */
