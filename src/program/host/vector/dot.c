@@ -25,6 +25,7 @@ enum { VECTOR_BYTES = 16, ROWS = 4, VECTORS = 3, DOT_ROWS = 1 };
 _Static_assert(PITHP_PRODUCT_ROWS % ROWS == 0 &&
                    PITHP_PRODUCT_ROW_BYTES % (VECTORS * VECTOR_BYTES) == 0,
                "panels are cut alike for every instruction set");
+enum { INTERLEAVED = 16 }; /* terms of rows at a time */
 #define UNROLL     _Pragma("GCC unroll 32")
 #define EACH(i, n) UNROLL for (int i = 0; i < (n); i++)
 

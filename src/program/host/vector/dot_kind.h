@@ -101,6 +101,35 @@ TILES(tile_packed, ROWS, 1, ROWS)
 TILES(tile_direct, ROWS, a_row, a_step)
 TILES(tile_row, 1, 0, a_step)
 
+/* ROWS rows of contiguous terms, term by term. */
+static inline __attribute__((always_inline)) void
+NAME(interleave)(T *restrict to, const T *restrict x, int64_t stride, int64_t terms) {
+    for (int64_t t = 0; t < terms; t++)
+        EACH(i, ROWS) {
+            to[t * ROWS + i] = x[i * stride + t];
+        }
+}
+
+/* The same in a panel of `width` neighbours. Terms go through a buffer: stores with gaps
+ * are not vectorised. */
+static inline __attribute__((always_inline)) void NAME(pack_rows)(T *restrict panel,
+                                                                  const int64_t width,
+                                                                  const T *restrict x,
+                                                                  int64_t stride,
+                                                                  int64_t terms) {
+    int64_t k = 0;
+    for (; k + INTERLEAVED <= terms; k += INTERLEAVED) {
+        T some[INTERLEAVED * ROWS];
+        NAME(interleave)(some, x + k, stride, INTERLEAVED);
+        for (int64_t t = 0; t < INTERLEAVED; t++)
+            memcpy(panel + (k + t) * width, some + t * ROWS, ROWS * sizeof(T));
+    }
+    for (; k < terms; k++)
+        EACH(i, ROWS) {
+            panel[k * width + i] = x[i * stride + k];
+        }
+}
+
 /* width is a compile-time constant after inlining, so that vectors move whole rows of a
  * panel and interleave ROWS of them. */
 static inline __attribute__((always_inline)) void NAME(pack_wide)(const int64_t width,
@@ -116,18 +145,22 @@ static inline __attribute__((always_inline)) void NAME(pack_wide)(const int64_t 
         return;
     }
     if (width == ROWS && term_stride == 1 && count == width) {
-        for (int64_t t = 0; t < terms; t++)
-            EACH(i, ROWS) {
-                panel[t * ROWS + i] = x[i * stride + t];
-            }
+        NAME(interleave)(panel, x, stride, terms);
         return;
     }
     /* few terms at a time, so that the panel's part stays in the L1 cache */
+    const int64_t whole = term_stride == 1 ? count / ROWS * ROWS : 0;
     for (int64_t k = 0; k < terms; k += 64) {
         const int64_t end = terms - k < 64 ? terms : k + 64;
-        for (int64_t i = 0; i < width; i++)
+        for (int64_t i = 0; i < whole; i += ROWS)
+            NAME(pack_rows)
+        (panel + k * width + i, width, x + i * stride + k, stride, end - k);
+        for (int64_t i = whole; i < count; i++)
             for (int64_t t = k; t < end; t++)
-                panel[t * width + i] = i < count ? x[i * stride + t * term_stride] : (T)0;
+                panel[t * width + i] = x[i * stride + t * term_stride];
+        for (int64_t t = k; t < end; t++)
+            for (int64_t i = count; i < width; i++)
+                panel[t * width + i] = (T)0;
     }
 }
 
