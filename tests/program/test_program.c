@@ -152,6 +152,10 @@ Test(program, all_passes_together) {
     random_programs(recipe_programs(3000), PITHP_PASS_ALL, 500000);
 }
 
+Test(program, layouts_of_products_change_no_bit) {
+    random_programs(recipe_programs(500), PITHP_PASS_LAYOUT, 900000);
+}
+
 static int64_t count_updates(const recipe *r, int64_t *all) {
     int64_t met[PITHP_PRIMITIVE_COUNT] = {0}, updates = 0;
     count_calls(r, met);
@@ -203,7 +207,7 @@ Test(program, plans_that_do_not_fuse_give_them_too) {
 Test(program, those_that_failed_once_give_them) {
     static const int ways[] = {NO_PASSES,          NOT_FUSED,       PITHP_PASS_ALL,
                                PITHP_PASS_ALGEBRA, PITHP_PASS_FOLD, PITHP_PASS_COMMON,
-                               PITHP_PASS_CONTROL, PITHP_PASS_DEAD};
+                               PITHP_PASS_CONTROL, PITHP_PASS_DEAD, PITHP_PASS_RUN};
     pith_runtime *rt = pt_open();
     for (recipe_files files = recipe_files_open(); recipe_files_next(&files);) {
         pith_scope *s = pith_scope_open(rt);

@@ -16,10 +16,11 @@ typedef enum pithp_pass {
         16, /* control flow: forwarded, constant and loop-invariant values move
                outside: control_simplify.c, hoist.c, unroll.c */
     PITHP_PASS_ALL = 31,
-    PITHP_PASS_RELAX = 32, /* fast_math, which changes bits: fast_math.c */
-    PITHP_PASS_MARKS = 64, /* identity marks are removed: for programs that run, and are
-                              not derived any more */
-    PITHP_PASS_RUN = PITHP_PASS_ALL | PITHP_PASS_MARKS,
+    PITHP_PASS_RELAX = 32,   /* fast_math, which changes bits: fast_math.c */
+    PITHP_PASS_MARKS = 64,   /* identity marks are removed: for programs that run, and are
+                                not derived any more */
+    PITHP_PASS_LAYOUT = 128, /* layout of products: product_layout.c */
+    PITHP_PASS_RUN = PITHP_PASS_ALL | PITHP_PASS_MARKS | PITHP_PASS_LAYOUT,
 } pithp_pass;
 
 /* Optimise: a new program with the same inputs and outputs. Passes also run on nested

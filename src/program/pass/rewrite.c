@@ -339,9 +339,12 @@ static bool take_instruction(pithp_rebuild *r, const pithp_instruction *i) {
     c.spec = i->result_count ? r->from->values[i->result].spec : NULL;
     c.program_count = 0;
     c.programs = NULL;
+    const bool fine = !(r->passes & PITHP_PASS_LAYOUT) || pithp_lay_out_product(r, i, &c);
     const pithp_program *branch = known_branch(r, i, operands);
     bool taken;
-    if (branch) {
+    if (!fine) {
+        taken = false;
+    } else if (branch) {
         taken = take_branch(r, i, branch,
                             operands +
                                 pithp_regions_of(i).groups[PITHP_COND_CONSTANTS].first);
@@ -476,9 +479,18 @@ static int has_dead(pith_scope *s, const pithp_program *p) {
     return dead;
 }
 
+/* A program in place of one whose reference it takes; NULL sets the error. */
+static pithp_program *rebuild_instead(pith_scope *s, pithp_program *p, unsigned passes) {
+    pithp_program *better = pithp_rebuild_program(s, p, passes);
+    pithp_program_release(p);
+    return better;
+}
+
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     PITHP_VERIFY(p);
+    const bool layout = passes & PITHP_PASS_LAYOUT;
+    passes &= ~(unsigned)PITHP_PASS_LAYOUT;
     /* Common control flow is found before its unused results are removed. */
     pithp_program *better =
         pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
@@ -493,6 +505,9 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
         if (same)
             break;
     }
+    /* The uses of a product are known when nothing is dead any more. */
+    if (better && layout && pithp_has_products_to_lay_out(better))
+        better = rebuild_instead(s, better, PITHP_PASS_LAYOUT);
     /* Rules and folding leave dead operands. */
     if (!better || !(passes & PITHP_PASS_DEAD))
         return better;

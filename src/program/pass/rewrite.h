@@ -37,6 +37,16 @@ pithp_rebuild_program(pith_scope *s, const pithp_program *p, unsigned passes);
 /* Add a literal, or find an equal one. */
 pithp_value pithp_rebuild_literal(pithp_rebuild *r, pithp_value literal);
 
+/* ---- Layout of products (product_layout.c) ---- */
+
+/* Whether the pass would change anything, also in nested programs. */
+bool pithp_has_products_to_lay_out(const pithp_program *p);
+/* Change the call of an instruction of r->from if it is a product, or the transposition
+ * of one. False sets the error. */
+bool pithp_lay_out_product(pithp_rebuild *r,
+                           const pithp_instruction *i,
+                           pithp_proposal *c);
+
 /* ---- Control flow (control_simplify.c) ---- */
 
 /* An instruction with nested programs, while passes change it. Lists belong to the scope;
