@@ -4,7 +4,8 @@
  *
  * Peers within pith: "calls" calls the compiled function of an entry for each, "flat" is
  * the function written by hand over arrays of all entries, "unchecked" makes no checks,
- * "step" records the step of one entry. "c" is peers/vmap.c. Rows: vmap/... */
+ * "step" records the step of one entry. "c" is peers/vmap.c, entry by entry, and "c
+ * lanes" many entries at a time. Rows: vmap/... */
 #include "bench_vmap_models.h"
 #include "melt.h"
 
@@ -228,8 +229,14 @@ static void oscillator_row(pith_scope *s, const char *only) {
     const Oscillator *end = pith_apply(s, batch.f, from);
     bench_check(s);
     compare(s, end->x, &batch.c, 1e-4);
-    bench_row("vmap/oscillators", "ms", 1e3, 2,
-              (bench_entry[]){{"pith", call, &batch}, {"c", plain, &batch}});
+    work lanes = batch;
+    lanes.plain = vmap_oscillators_lanes;
+    plain(&lanes);
+    compare(s, end->x, &lanes.c, 1e-4);
+    bench_row("vmap/oscillators", "ms", 1e3, 3,
+              (bench_entry[]){{"pith", call, &batch},
+                              {"c", plain, &batch},
+                              {"c lanes", plain, &lanes}});
     free(mu);
     free(batch.c.to);
 }

@@ -20,5 +20,6 @@ void vmap_chain(const vmap_data *d);
 void vmap_count(const vmap_data *d);
 /* to: x at VMAP_END, from x = v = 1 and steps of 0.01 */
 void vmap_oscillators(const vmap_data *d);
+void vmap_oscillators_lanes(const vmap_data *d);
 
 #endif
