@@ -1,19 +1,12 @@
-/* The frame of collectives: entering, agreeing, and memory that engines reach. */
+/* The frame of collectives: entering, recording, agreeing, running and leaving. */
 #include "array/collective.h"
+
+#include "program/collective/collective.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* ---- Entering and leaving ---- */
-
-static bool is_recorded(pith_scope *s, const char *function) {
-    if (!pithp_scope_trace(s))
-        return false;
-    pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
-               "%s: collectives are not recorded: call it outside of traced functions",
-               function);
-    return true;
-}
 
 bool pithp_collective_enter(pithp_collective *c,
                             pith_scope *s,
@@ -22,25 +15,18 @@ bool pithp_collective_enter(pithp_collective *c,
                             const char *axes) {
     *c = (pithp_collective){.s = s, .w = s, .function = function, .a = a};
     const bool fine = pithp_enter_as(s, function);
-    if (!pithp_scope_writable(s) || is_recorded(s, function))
+    if (!pithp_scope_writable(s))
         return false;
-    char text[PITHP_SPEC_TEXT_BYTES];
-    if (fine && (c->group = pithp_mesh_group_of(s, axes)) &&
-        pithp_array_check(s, a, function, "a") == PITH_OK) {
+    c->recorded = pithp_scope_trace(s);
+    if (fine && (c->params.group = pithp_mesh_group_of(s, axes)) &&
+        pithp_operand_check(s, a, function, "a") == PITH_OK) {
+        char text[PITHP_SPEC_TEXT_BYTES];
         snprintf(c->what, sizeof c->what, "%.100s over %.50s",
-                 pithp_spec_print(pithp_array_spec(a), text), c->group->axes);
+                 pithp_spec_print(pithp_array_spec(a), text), c->params.group->axes);
         pith_scope *w = pithp_temporaries_open(s);
         c->w = w ? w : s;
     }
     return true;
-}
-
-bool pithp_collective_agree(pithp_collective *c, uint64_t extra) {
-    if (pithp_collective_fine(c))
-        pithp_synchronise(c->w);
-    const pithp_intent intent = {
-        .operation = c->function, .what = c->what, .extra = extra};
-    return pithp_collective_begin(c->w, &intent);
 }
 
 const pith_array *pithp_collective_leave(pithp_collective *c, const pith_array *result) {
@@ -49,42 +35,43 @@ const pith_array *pithp_collective_leave(pithp_collective *c, const pith_array *
     return pithp_temporaries_close(c->s, c->w, pithp_collective_fine(c) ? result : NULL);
 }
 
-/* ---- Arrays ---- */
+/* ---- Operands and parameters ---- */
 
-const pith_array *
-pithp_collective_make(pithp_collective *c, int rank, const int64_t *shape) {
+void pithp_collective_axis(pithp_collective *c, const char *name, int axis, int64_t *to) {
     if (!pithp_collective_fine(c))
-        return NULL;
-    const pith_spec *spec = pithp_spec(c->w, pithp_array_spec(c->a)->dtype, rank, shape);
-    return spec ? pithp_array_make(c->w, spec) : NULL;
-}
-
-const pith_array *pithp_collective_see(pithp_collective *c,
-                                       const pith_array *a,
-                                       int rank,
-                                       const int64_t *shape) {
-    if (!pithp_collective_fine(c) || !a)
-        return NULL;
-    const pith_spec *spec = pithp_spec(c->w, pithp_array_spec(a)->dtype, rank, shape);
-    return spec ? pithp_alias(c->w, a, spec) : NULL;
-}
-
-void pithp_collective_mask(pithp_collective *c, const pith_collective_options *options) {
-    const pith_array *rows = options ? options->rows : NULL;
-    if (!rows || !pithp_collective_fine(c) ||
-        pithp_array_check(c->w, rows, c->function, "rows") != PITH_OK)
         return;
-    const pith_spec *spec = pithp_array_spec(c->a), *count = pithp_array_spec(rows);
-    if (count->dtype != PITH_I64 || count->rank != 0) {
+    axis = pithp_axis(c->w, c->function, axis, pithp_array_spec(c->a)->rank);
+    *to = axis < 0 ? 0 : axis;
+    const size_t n = strlen(c->what);
+    snprintf(c->what + n, sizeof c->what - n, ", %s %d", name, axis);
+}
+
+void pithp_collective_cast(pithp_collective *c, pith_dtype dtype) {
+    const pith_array *made =
+        pithp_collective_fine(c) ? pithp_cast(c->w, c->a, dtype) : NULL;
+    c->a = made ? made : c->a;
+}
+
+bool pithp_collective_check_rows(pithp_collective *c, const pith_array *rows) {
+    if (!pithp_collective_fine(c) ||
+        pithp_operand_check(c->w, rows, c->function, "rows") != PITH_OK)
+        return false;
+    const pith_spec *count = pithp_array_spec(rows);
+    if (count->dtype != PITH_I64 || count->rank != 0)
         pithp_fail(c->w, PITH_E_DTYPE, NULL, "%s: rows: expected an i64 of rank 0",
                    c->function);
-        return;
-    }
-    if (spec->rank == 0) {
+    else if (pithp_array_spec(c->a)->rank == 0)
         pithp_fail(c->w, PITH_E_SHAPE, NULL, "%s: rows of an array of rank 0",
                    c->function);
+    return pithp_collective_fine(c);
+}
+
+void pithp_collective_take(pithp_collective *c, const pith_collective_options *options) {
+    const pith_array *rows = options ? options->rows : NULL;
+    c->params.unordered = options && options->unordered;
+    if (!rows || !pithp_collective_check_rows(c, rows))
         return;
-    }
+    const pith_spec *spec = pithp_array_spec(c->a);
     pith_shape column = {.rank = spec->rank, .extents = {spec->shape[0]}};
     for (int d = 1; d < spec->rank; d++)
         column.extents[d] = 1;
@@ -95,51 +82,123 @@ void pithp_collective_mask(pithp_collective *c, const pith_collective_options *o
     c->a = masked ? masked : c->a;
 }
 
-/* ---- Memory that engines reach ---- */
+/* ---- Running ---- */
 
-/* The host reaches the elements of arrays of its own device. Others are staged. */
-pithp_piece pithp_piece_of(pithp_collective *c, const pith_array *a, bool load) {
-    pithp_piece p = {.array = NULL};
-    if (!a || !pithp_collective_fine(c)) /* else it may be no array */
-        return p;
-    p.array = a;
-    const size_t bytes = pithp_array_spec(a)->bytes;
-    if (pithp_scope_device(c->w)->backend->addressable) {
-        p.data = a->data;
-        return p;
+/* An eager call: its result and the memory of its run. */
+typedef struct run {
+    pithp_collective *c;
+    pithp_call call;
+    const pith_spec *specs[2];
+    const void *operands[2];
+    const pith_array *result;
+    int64_t most_rows; /* of psum_rows */
+    pithp_collective_needs needs;
+    pithp_buffer *device;
+    void *host;
+} run;
+
+/* The result. */
+static void make_result(run *r) {
+    pithp_collective *c = r->c;
+    const pith_array *given[] = {c->a, c->rows};
+    pithp_refusal refusal;
+    pith_spec made;
+    r->call.operands = r->specs;
+    if (!pithp_collective_fine(c))
+        return;
+    for (int k = 0; k < r->call.operand_count; k++) {
+        r->specs[k] = pithp_array_spec(given[k]);
+        r->operands[k] = given[k]->data;
     }
-    p.data = pithp_allocate(c->w->runtime, bytes ? bytes : 1);
-    p.staged = p.data != NULL;
-    if (!p.data)
-        pithp_fail_memory(c->w, bytes);
-    else if (load && bytes)
-        pithp_copy_out(c->w, p.data, a->data, bytes);
-    return p;
+    if (pithp_infer(&r->call, &made, &refusal) != PITH_OK) {
+        pithp_fail_function(c->w, refusal.code, refusal.function, "%s", refusal.text);
+        return;
+    }
+    const pith_spec *spec = pithp_spec(c->w, made.dtype, made.rank, made.shape);
+    r->result = spec ? pithp_array_make(c->w, spec) : NULL;
 }
 
-void pithp_piece_store(pithp_collective *c, pithp_piece *p) {
-    const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
-    if (p->staged && bytes && pithp_collective_fine(c))
-        pithp_copy_in(c->w, p->array->data, p->data, bytes);
-    pithp_piece_free(c, p);
+static void take_memory(run *r) {
+    pithp_collective *c = r->c;
+    if (!pithp_collective_fine(c))
+        return;
+    const bool on_host = pithp_scope_device(c->w)->backend->addressable;
+    r->needs = pithp_collective_measure(&r->call, pithp_array_spec(r->result),
+                                        r->most_rows, on_host);
+    if (r->needs.device)
+        r->device = pithp_buffer_make(c->w, r->needs.device);
+    if (r->needs.host && pithp_collective_fine(c) &&
+        !(r->host = pithp_allocate(c->w->runtime, r->needs.host)))
+        pithp_fail_memory(c->w, r->needs.host);
 }
 
-void pithp_piece_free(pithp_collective *c, pithp_piece *p) {
-    const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
-    if (p->staged)
-        pithp_release(c->w->runtime, p->data, bytes ? bytes : 1);
-    p->staged = false;
+static void free_memory(run *r) {
+    if (r->device)
+        pithp_buffer_release(r->device, 1);
+    pithp_release(r->c->w->runtime, r->host, r->host ? r->needs.host : 0);
 }
 
-bool pithp_collective_gather(pithp_collective *c, const pith_array *all) {
-    pithp_piece from = pithp_piece_of(c, c->a, true), to = pithp_piece_of(c, all, false);
-    const bool agreed = pithp_collective_agree(c, 0);
-    if (agreed) {
-        pithp_mesh_group_gather(c->w, c->group, from.data, to.data,
-                                pithp_array_spec(c->a)->bytes);
+/* Wait for the elements, and agree with the other ranks. */
+static bool begin(run *r) {
+    pithp_collective *c = r->c;
+    if (pithp_collective_fine(c))
+        pithp_synchronise(c->w);
+    const pithp_intent intent = {
+        .operation = c->function,
+        .what = c->what,
+        .extra = pithp_collective_fine(c) ? pithp_collective_digest(&c->params) : 0};
+    return pithp_collective_begin(c->w, &intent);
+}
+
+/* Extents of axis 0 differ between ranks, and so does the memory that they need. */
+static bool begin_rows(run *r) {
+    pithp_collective *c = r->c;
+    if (!begin(r))
+        return false;
+    int64_t least = r->specs[0]->shape[0];
+    r->most_rows = least;
+    pithp_collective_range(c->w, &least, &r->most_rows);
+    take_memory(r);
+    if (pithp_collective_agrees(c->w))
+        return true;
+    pithp_collective_end(c->w);
+    return false;
+}
+
+static void run_eagerly(run *r) {
+    pithp_collective *c = r->c;
+    const bool rows = r->call.primitive == PITHP_OP_PSUM_ROWS;
+    if (!rows)
+        take_memory(r);
+    if (rows ? begin_rows(r) : begin(r)) {
+        const pithp_collective_memory memory = {.operands = r->operands,
+                                                .result = r->result->data,
+                                                .device =
+                                                    r->device ? r->device->data : NULL,
+                                                .host = r->host};
+        pithp_collective_run(c->w, &r->call, pithp_array_spec(r->result), r->most_rows,
+                             &memory);
         pithp_collective_end(c->w);
     }
-    pithp_piece_free(c, &from);
-    pithp_piece_store(c, &to);
-    return agreed;
+    free_memory(r);
+}
+
+const pith_array *pithp_collective_bind(pithp_collective *c, pithp_primitive primitive) {
+    const pith_array *operands[] = {c->a, c->rows};
+    const int count = c->rows ? 2 : 1;
+    const pith_array *made = NULL;
+    if (c->recorded)
+        return pithp_collective_fine(c) &&
+                       pithp_trace_bind_many(c->w, primitive, count, operands, &c->params,
+                                             &made) == PITH_OK
+                   ? made
+                   : NULL;
+    run r = {.c = c,
+             .call = {.primitive = primitive,
+                      .operand_count = count,
+                      .params = &c->params,
+                      .max_rank = PITH_MAX_RANK}};
+    make_result(&r);
+    run_eagerly(&r);
+    return pithp_collective_fine(c) ? r.result : NULL;
 }

@@ -322,6 +322,8 @@ pithp_fill(pith_scope *s, void *to, const void *pattern, size_t width, int64_t c
 pith_status pithp_launch_enqueue(pith_scope *s, const pithp_launch *l);
 /* Wait, then convert failed checks and device errors to the scope's error. */
 pith_status pithp_synchronise(pith_scope *s);
+/* Wait; failed checks stay pending. */
+pith_status pithp_stream_drain(pith_scope *s);
 
 /* The host loop for the device's instruction set. */
 static inline pithp_host_loop pithp_loop_for(const pithp_launch *l, pithp_isa isa) {

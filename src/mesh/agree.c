@@ -27,6 +27,11 @@ static void copy_text(char *to, size_t room, const char *from) {
     snprintf(to, room, "%s", from ? from : "");
 }
 
+/* The call site if it must be equal on all ranks; "" otherwise. */
+static const char *site_of(const pith_scope *s, const pithp_intent *intent) {
+    return s && s->site && !intent->parts ? pithp_site_name(s->site) : "";
+}
+
 static account
 own_account(const pithp_world *w, const pith_scope *s, const pithp_intent *intent) {
     account a;
@@ -36,8 +41,7 @@ own_account(const pithp_world *w, const pith_scope *s, const pithp_intent *inten
     copy_text(a.operation, sizeof a.operation, intent->operation);
     copy_text(a.what, sizeof a.what, intent->what);
     copy_text(a.host, sizeof a.host, w->host);
-    if (s && s->site)
-        copy_text(a.site, sizeof a.site, pithp_site_name(s->site));
+    copy_text(a.site, sizeof a.site, site_of(s, intent));
     if (s && s->error.code != PITH_OK) {
         a.code = (int32_t)s->error.code;
         copy_text(a.message, sizeof a.message, s->error.message);
@@ -51,11 +55,14 @@ static bool is_same(const account *a, const account *b) {
            strcmp(a->site, b->site) == 0;
 }
 
-static uint64_t digest_of(const account *a) {
-    uint64_t h = pithp_hash(a->number, a->operation, strlen(a->operation));
-    h = pithp_hash(h, a->what, strlen(a->what));
-    h = pithp_hash(h, a->site, strlen(a->site));
-    return pithp_hash(h, &a->extra, sizeof a->extra);
+static uint64_t digest_of(const pithp_world *w,
+                          const pith_scope *s,
+                          const pithp_intent *intent) {
+    const char *site = site_of(s, intent), *what = intent->what ? intent->what : "";
+    uint64_t h = pithp_hash(w->number, intent->operation, strlen(intent->operation));
+    h = pithp_hash(h, what, strlen(what));
+    h = pithp_hash(h, site, strlen(site));
+    return pithp_hash(h, &intent->extra, sizeof intent->extra);
 }
 
 void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trouble *t) {
@@ -117,9 +124,53 @@ static void print_account(const account *a, int64_t rank, char *text, size_t roo
              a->site[0] ? " at " : "", a->site);
 }
 
+/* ---- The first part that differs ---- */
+
+static pithp_intent_part part_of(const pithp_intent *intent, int64_t k) {
+    pithp_intent_part part = {.operation = "nothing more"};
+    if (k < intent->parts(intent->closure))
+        intent->part(intent->closure, k, &part);
+    return part;
+}
+
+/* Whether all ranks have equal parts up to k, which each of them has. */
+static bool
+agree_on_part(pithp_world *w, pith_scope *s, const pithp_intent *intent, int64_t k) {
+    const uint64_t digest = part_of(intent, k).digest;
+    uint64_t words[PITHP_AGREE_WORDS] = {digest, ~digest};
+    return reduce_words(w, s, words) && words[0] == ~words[1];
+}
+
+/* Replace the own account by the first part in which ranks differ, found by bisection; if
+ * an intent has no parts, none is replaced. */
+static void
+find_part(pithp_world *w, pith_scope *s, const pithp_intent *intent, account *own) {
+    uint64_t words[PITHP_AGREE_WORDS] = {
+        intent->parts ? (uint64_t)intent->parts(intent->closure) : 0};
+    if (!reduce_words(w, s, words) || words[0] == 0)
+        return;
+    int64_t equal = 0, end = (int64_t)words[0]; /* the first `equal` parts are */
+    while (equal < end) {
+        const int64_t middle = equal + (end - equal) / 2;
+        if (agree_on_part(w, s, intent, middle))
+            equal = middle + 1;
+        else
+            end = middle;
+    }
+    const pithp_intent_part part = part_of(intent, equal);
+    copy_text(own->operation, sizeof own->operation, part.operation);
+    copy_text(own->what, sizeof own->what, part.what);
+    if (part.site)
+        copy_text(own->site, sizeof own->site, pithp_site_name(part.site));
+}
+
 /* Rank 0 and the first rank that differs from it tell what they do. */
-static void explain_difference(pithp_world *w, pith_scope *s, const account *own) {
+static void explain_difference(pithp_world *w,
+                               pith_scope *s,
+                               const pithp_intent *intent,
+                               account *own) {
     account first, other;
+    find_part(w, s, intent, own);
     if (!tell_account(w, s, 0, own, &first))
         return;
     uint64_t words[PITHP_AGREE_WORDS] = {0};
@@ -135,16 +186,25 @@ static void explain_difference(pithp_world *w, pith_scope *s, const account *own
     pithp_fail(s, PITH_E_DIVERGED, NULL, "%s, but %s", here, there);
 }
 
+/* failed: the first rank that has failed; -1: the ranks differ. */
+static void
+explain(pithp_world *w, pith_scope *s, const pithp_intent *intent, int64_t failed) {
+    account own = own_account(w, s, intent);
+    if (failed >= 0)
+        explain_failure(w, s, &own, failed);
+    else
+        explain_difference(w, s, intent, &own);
+}
+
 bool pithp_agree_with(pithp_world *w,
                       pith_scope *s,
                       const pithp_intent *intent,
                       pithp_ballot *b) {
     pthread_mutex_lock(&w->lock);
-    w->number++;
+    __atomic_store_n(&w->number, w->number + 1, __ATOMIC_RELAXED);
     pithp_state_set(w->own, intent->operation, s ? s->site : NULL);
-    const account own = own_account(w, s, intent);
-    const bool failed = own.code != PITH_OK;
-    const uint64_t digest = digest_of(&own), rank = (uint64_t)w->joined.rank;
+    const bool failed = s && s->error.code != PITH_OK;
+    const uint64_t digest = digest_of(w, s, intent), rank = (uint64_t)w->joined.rank;
     uint64_t words[PITHP_AGREE_WORDS] = {
         [DIGEST] = failed ? UINT64_MAX : digest,
         [COMPLEMENT] = failed ? UINT64_MAX : ~digest,
@@ -157,10 +217,8 @@ bool pithp_agree_with(pithp_world *w,
         memcpy(b->least, words + VALUES, sizeof b->least);
         b->all_close = words[FIRST_OPEN] == UINT64_MAX;
         agreed = words[FIRST_FAILED] == UINT64_MAX && words[DIGEST] == ~words[COMPLEMENT];
-        if (words[FIRST_FAILED] != UINT64_MAX)
-            explain_failure(w, s, &own, (int64_t)words[FIRST_FAILED]);
-        else if (!agreed)
-            explain_difference(w, s, &own);
+        if (!agreed)
+            explain(w, s, intent, (int64_t)words[FIRST_FAILED]);
     }
     if (!agreed) {
         pithp_state_set(w->own, NULL, NULL);
@@ -187,6 +245,27 @@ void pithp_collective_end(pith_scope *s) {
     pithp_world *w = pithp_world_of(s->runtime);
     pithp_state_set(w->own, NULL, NULL);
     pthread_mutex_unlock(&w->lock);
+}
+
+void pithp_collective_resume(pith_scope *s, const char *operation, const char *site) {
+    if (!pithp_has_ranks(s))
+        return;
+    pithp_world *w = pithp_world_of(s->runtime);
+    pthread_mutex_lock(&w->lock);
+    pithp_state_set(w->own, operation, site);
+}
+
+uint64_t pithp_collective_count(const pith_scope *s) {
+    const pithp_world *w = pithp_world_of(s->runtime);
+    return w ? __atomic_load_n(&w->number, __ATOMIC_RELAXED) : 0;
+}
+
+void pithp_collective_absent(pith_scope *s, const char *operation) {
+    if (!pithp_has_ranks(s) || s->error.code == PITH_OK)
+        return;
+    pithp_ballot ballot = {0};
+    pithp_agree_with(pithp_world_of(s->runtime), s,
+                     &(pithp_intent){.operation = operation}, &ballot);
 }
 
 bool pithp_collective_agrees(pith_scope *s) {

@@ -243,6 +243,7 @@ void pithp_mesh_groups_free(pith_runtime *rt, pith_mesh *m) {
     while (m->groups) {
         pithp_mesh_group *g = m->groups;
         m->groups = g->next;
+        pithp_mesh_pairs_free(rt, g);
         pithp_release(rt, g, sizeof *g);
     }
 }

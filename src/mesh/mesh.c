@@ -56,6 +56,7 @@ static pith_mesh *intern(pith_scope *s, pithp_world *w, const pith_mesh *like) {
         return NULL;
     }
     *m = *like;
+    m->number = w->meshes ? w->meshes->number + 1 : 1;
     m->next = w->meshes;
     w->meshes = m;
     pithp_mesh_begin(m);
@@ -144,6 +145,11 @@ const pith_mesh *pith_mesh_of(const pith_scope *s) {
     while (s && !s->room[PITHP_ROOM_MESH])
         s = s->parent;
     return s ? s->room[PITHP_ROOM_MESH] : NULL;
+}
+
+uint32_t pithp_mesh_number(const pith_scope *s) {
+    const pith_mesh *m = pith_mesh_of(s);
+    return m ? m->number : 0;
 }
 
 pith_mesh_info pith_mesh_about(const pith_mesh *mesh) {

@@ -18,6 +18,15 @@ typedef struct pithp_axis_numbers {
 } pithp_axis_numbers;
 
 /* The ranks that differ only along some axes. Lives as long as the runtime. */
+/* A permutation of the ranks of a group: from_to[k][0] sends to from_to[k][1], in
+ * ascending order of the senders. Lives as long as its group; equal ones are one. */
+typedef struct pithp_mesh_pairs {
+    const struct pithp_mesh_pairs *next;
+    int64_t to, from; /* of this rank: whom it sends to and receives from; -1: nobody */
+    int64_t count;
+    int64_t from_to[][2];
+} pithp_mesh_pairs;
+
 typedef struct pithp_mesh_group {
     pithp_axis_numbers list;
     int64_t size, rank;
@@ -25,6 +34,7 @@ typedef struct pithp_mesh_group {
     const pith_mesh *mesh;
     pithp_transport_link *link;                          /* NULL: not made yet */
     char axes[PITHP_MESH_AXES * (PITHP_AXIS_BYTES + 1)]; /* "x,y" */
+    const pithp_mesh_pairs *pairs;                       /* that were made */
     struct pithp_mesh_group *next;
 } pithp_mesh_group;
 
@@ -32,10 +42,31 @@ typedef struct pithp_mesh_group {
 
 /* The ranks along axes of the scope's mesh. NULL: error set. */
 pithp_mesh_group *pithp_mesh_group_of(pith_scope *s, const char *axes);
+/* A number that tells the scope's mesh from others of the runtime; 0: none. */
+uint32_t pithp_mesh_number(const pith_scope *s);
+/* A permutation of a group's ranks. Numbers are ranks of it, each at most once on a side;
+ * otherwise, and without memory, NULL: error set. */
+const pithp_mesh_pairs *pithp_mesh_pairs_of(pith_scope *s,
+                                            pithp_mesh_group *g,
+                                            int64_t count,
+                                            const int64_t (*from_to)[2]);
+/* The permutation in which each rank sends `by` ranks on. */
+const pithp_mesh_pairs *
+pithp_mesh_shift_of(pith_scope *s, pithp_mesh_group *g, int64_t by, bool wrap);
+/* The permutation that sends everything back. */
+const pithp_mesh_pairs *
+pithp_mesh_pairs_back(pith_scope *s, pithp_mesh_group *g, const pithp_mesh_pairs *pairs);
 /* The coordinates of a rank, "x=1, y=0"; text must have PITHP_WHAT_BYTES. */
 void pithp_mesh_place(const pith_mesh *mesh, int64_t rank, char *text);
 
 /* ---- Agreements ---- */
+
+/* A part of an intent. */
+typedef struct pithp_intent_part {
+    uint64_t digest;              /* of the parts up to this one */
+    const char *operation, *site; /* site: or NULL */
+    char what[PITHP_WHAT_BYTES];
+} pithp_intent_part;
 
 /* What this rank is about to do. `what` describes it in messages: "f64[3] over x". Both
  * texts, the extra value and the call site must be equal on all ranks. */
@@ -43,6 +74,11 @@ typedef struct pithp_intent {
     const char *operation; /* "pith_psum" */
     const char *what;
     uint64_t extra;
+    /* What it consists of, for messages: ranks that differ name the first part in which
+     * they do. Then the call sites need not be equal. (optional) */
+    int64_t (*parts)(const void *closure);
+    void (*part)(const void *closure, int64_t k, pithp_intent_part *part);
+    const void *closure;
 } pithp_intent;
 
 /* Whether the runtime of s has several ranks. */
@@ -53,6 +89,13 @@ bool pithp_has_ranks(const pith_scope *s);
  * pithp_collective_end. */
 bool pithp_collective_begin(pith_scope *s, const pithp_intent *intent);
 void pithp_collective_end(pith_scope *s);
+/* Begin a collective of which all ranks know that they make it: nothing is compared. */
+void pithp_collective_resume(pith_scope *s, const char *operation, const char *site);
+/* Agreements so far. */
+uint64_t pithp_collective_count(const pith_scope *s);
+/* Take part in the next agreement of the other ranks with the error of s, which has
+ * failed before it could do what they do. */
+void pithp_collective_absent(pith_scope *s, const char *operation);
 /* Within a collective: whether the scope of no rank has failed since its begin. */
 bool pithp_collective_agrees(pith_scope *s);
 /* The least and the greatest of a value over all ranks, within a collective. */

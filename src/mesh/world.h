@@ -66,6 +66,7 @@ struct pithp_world {
 
 struct pith_mesh {
     pithp_world *world;
+    uint32_t number; /* among the meshes of the world, from 1 */
     int count;
     struct {
         char name[PITHP_AXIS_BYTES];
@@ -94,6 +95,7 @@ pith_status pithp_axes_lay_out(pith_scope *s,
 /* The numbers of a rank along the axes. */
 void pithp_axes_number(pith_mesh *m, int64_t rank);
 void pithp_mesh_groups_free(pith_runtime *rt, pith_mesh *m);
+void pithp_mesh_pairs_free(pith_runtime *rt, pithp_mesh_group *g);
 
 /* How to join: by a transport of the caller, or the one of the launcher. */
 typedef struct pithp_join {

@@ -102,6 +102,17 @@ call_plain(pith_scope *s, const pith_function *f, const void *const *trees) {
                : NULL;
 }
 
+/* A call on a scope that has failed, or without such arguments. */
+static const void *refuse_call(pith_scope *s, const pith_function *f) {
+    const pithp_closure *c = pithp_scope_writable(s) &&
+                                     pithp_function_check(s, f, "pith_call") == PITH_OK
+                                 ? f->closure
+                                 : NULL;
+    if (c && c->kind->absent)
+        c->kind->absent(c, s);
+    return pithp_function_nil(f);
+}
+
 const void *pith_call(pith_scope *s,
                       const pith_function *function,
                       int64_t count,
@@ -109,7 +120,7 @@ const void *pith_call(pith_scope *s,
     PITHP_IN_FLIGHT(s, "pith_call");
     if (!pithp_enter(s) || pithp_function_check(s, function, "pith_call") != PITH_OK ||
         check_count(s, function, count, arguments) != PITH_OK)
-        return pithp_function_nil(function);
+        return refuse_call(s, function);
     const pithp_closure *c = function->closure;
     const void *result = c && c->kind->call ? c->kind->call(c, s, arguments)
                                             : call_plain(s, function, arguments);

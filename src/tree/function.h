@@ -22,6 +22,9 @@ typedef struct pithp_closure_kind {
     const void *(*call)(const struct pithp_closure *closure,
                         pith_scope *s,
                         const void *const *given);
+    /* In place of a call on a scope that has failed: the other ranks of a mesh may wait
+     * for this one. (optional) */
+    void (*absent)(const struct pithp_closure *closure, pith_scope *s);
 } pithp_closure_kind;
 
 /* Closure of a function made at run time: pith_function.closure. */

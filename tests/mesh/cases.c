@@ -16,9 +16,9 @@ void mesh_failed(mesh_test *t, const char *file, int line, const char *what) {
     t->failures++;
 }
 
-int mesh_run_cases(pith_scope *s, const char *only) {
+static int run_cases(pith_scope *s, const mesh_case *cases, const char *only) {
     int failures = 0;
-    for (const mesh_case *c = mesh_cases; c->name; c++) {
+    for (const mesh_case *c = cases; c->name; c++) {
         if (only && strcmp(only, c->name) != 0)
             continue;
         mesh_test t = {.s = pith_scope_open_in(s),
@@ -32,6 +32,10 @@ int mesh_run_cases(pith_scope *s, const char *only) {
         failures += t.failures;
     }
     return failures;
+}
+
+int mesh_run_cases(pith_scope *s, const char *only) {
+    return run_cases(s, mesh_cases, only) + run_cases(s, mesh_program_cases, only);
 }
 
 /* ---- Data ---- */
@@ -437,18 +441,6 @@ static void failures(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
-static const pith_array *recorded_sum(pith_scope *s, const pith_array *a) {
-    return pith_psum(s, a, NULL, NULL);
-}
-PITH_FUNCTION1(recorded_sum_of, recorded_sum, pith_array, pith_array)
-
-static void recorded(mesh_test *t) {
-    const pith_function *f = pith_jit(t->s, &recorded_sum_of, NULL);
-    MESH_CHECK(t, !pith_call(t->s, f, PITH_ITEMS(pith_f64(t->s, 1))));
-    MESH_CHECK(
-        t, mesh_fails(t, PITH_E_UNSUPPORTED, "pith_psum: collectives are not recorded"));
-}
-
 const mesh_case mesh_cases[] = {
     {"sums", sums},
     {"sums_in_any_order", sums_in_any_order},
@@ -463,6 +455,5 @@ const mesh_case mesh_cases[] = {
     {"rows", rows},
     {"differences", differences},
     {"failures", failures},
-    {"recorded", recorded},
     {NULL, NULL},
 };

@@ -18,7 +18,8 @@ typedef struct mesh_case {
     void (*run)(mesh_test *t);
 } mesh_case;
 
-extern const mesh_case mesh_cases[]; /* ended by a NULL name */
+/* Ended by a NULL name: eager calls; compiled functions. */
+extern const mesh_case mesh_cases[], mesh_program_cases[];
 
 /* Run all cases, or those of a name, in scopes of their own within s. Returns the number
  * of failed checks; lines on stderr tell them. */

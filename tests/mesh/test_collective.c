@@ -34,11 +34,24 @@ CASE(permutations)
 CASE(trees)
 CASE(differences)
 CASE(failures)
-CASE(recorded)
+CASE(compiled)
+CASE(control)
+CASE(programs_differ)
+CASE(programs_fail)
+CASE(refusals)
 
 Test(collective, groups) {
     passes("groups", 4, 1);
     passes("groups", 6, 2);
+}
+Test(collective, another_mesh) {
+    passes("another_mesh", 4, 1);
+}
+/* The interpreter alone: without compiled code. */
+Test(collective, interpreted) {
+    setenv("PITH_JIT", "off", 1);
+    passes("compiled", 3, 1);
+    passes("control", 4, 2);
 }
 Test(collective, rows) {
     for (int size = 2; size <= 5; size++)
@@ -51,6 +64,8 @@ Test(collective, deferred_work) {
     passes("sums", 2, 0);
     passes("permutations", 3, 5);
     passes("rows", 3, 0);
+    passes("compiled", 2, 0);
+    passes("control", 3, 5);
 }
 
 /* ---- One rank without memory ---- */

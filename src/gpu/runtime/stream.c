@@ -138,6 +138,14 @@ pith_status pithp_synchronise(pith_scope *s) {
     return PITHP_UNLIKELY(pithp_pending_any(st)) ? examine(s, st) : s->error.code;
 }
 
+pith_status pithp_stream_drain(pith_scope *s) {
+    pithp_stream *st = pithp_scope_stream(s);
+    pithp_error e;
+    return PITHP_LIKELY(st->device->backend->synchronise(st, &e) == PITH_OK)
+               ? PITH_OK
+               : pithp_fail_device(s, &e);
+}
+
 /* Also waits on a failed scope: the caller may be about to free memory that enqueued work
  * reads. */
 void pith_wait(pith_scope *s) {

@@ -15,6 +15,7 @@ typedef struct pithp_exec {
     const void *const *inputs;
     void **outputs;
     char *workspace;
+    void *host;                /* plan->host_bytes; or NULL */
     const void **forwarded;    /* addresses of forwarded values, plan->forwarded_count */
     const void **pointers;     /* after `forwarded`; plan->pointer_count in all */
     struct pithp_watch *watch; /* times the run, or NULL */

@@ -1,5 +1,6 @@
 /* Plan execution: the steps of a plan on the host, or on a device call by call. */
 #include "program/exec/call.h"
+#include "program/exec/collective.h"
 #include "program/exec/exec.h"
 #include "program/exec/horizontal.h"
 #include "program/exec/watch.h"
@@ -135,11 +136,13 @@ static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
         return pithp_run_kernel(r->s, step, r->pointers, results);
     if (i->primitive == PITHP_OP_DEBUG)
         return pithp_debug_print(r->s, i->params, step->specs, r->pointers), PITH_OK;
+    char *temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL;
+    if (pithp_is_collective(i->primitive))
+        return pithp_run_collective(
+            r->s, step,
+            &(pithp_collective_memory){r->pointers, results[0], temporary, r->host});
     pithp_memory memory = {
-        .operands = r->pointers,
-        .result = results[0],
-        .temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL,
-    };
+        .operands = r->pointers, .result = results[0], .temporary = temporary};
     return run_op(r->s, step, &memory, i->result_count > 1 ? results[1] : NULL, r);
 }
 
@@ -151,9 +154,12 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
         return pithp_run_kernel(s, step, operands, (void *const *)results);
     if (i->primitive == PITHP_OP_DEBUG)
         return pithp_debug_print(s, i->params, step->specs, operands), PITH_OK;
-    pithp_memory memory = {.operands = operands,
-                           .result = results[0],
-                           .temporary = step->temporary_bytes ? *end : NULL};
+    char *temporary = step->temporary_bytes ? *end : NULL;
+    if (pithp_is_collective(i->primitive))
+        return pithp_run_collective(
+            s, step, &(pithp_collective_memory){operands, results[0], temporary, NULL});
+    pithp_memory memory = {
+        .operands = operands, .result = results[0], .temporary = temporary};
     return run_op(s, step, &memory, (pith_report *)(void *)results[i->result_count - 1],
                   NULL);
 }
@@ -218,6 +224,23 @@ static pith_status finish_outputs(const pithp_exec *r, bool copies) {
     return rc;
 }
 
+/* Wait for what the plan reads, and take the memory of a run. */
+static pith_status take_memory(pithp_exec *r, pithp_buffer **workspace) {
+    pith_scope *s = r->s;
+    const pithp_plan *plan = r->plan;
+    const pith_status rc =
+        pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
+    if (rc != PITH_OK)
+        return rc;
+    if (plan->workspace_bytes &&
+        !(*workspace = pithp_buffer_make(s, plan->workspace_bytes)))
+        return s->error.code;
+    r->workspace = *workspace ? (*workspace)->data : NULL;
+    if (plan->host_bytes && !(r->host = pithp_allocate(s->runtime, plan->host_bytes)))
+        return pithp_fail_memory(s, plan->host_bytes);
+    return PITH_OK;
+}
+
 static pith_status run_all(pith_scope *s,
                            pithp_executable *x,
                            const pithp_compiled *code,
@@ -230,34 +253,30 @@ static pith_status run_all(pith_scope *s,
     pithp_exec r = {
         .s = s, .x = x, .plan = plan, .code = code, .inputs = inputs, .outputs = outputs};
     const size_t bytes = x->pointer_count * sizeof *pointers;
+    pithp_buffer *workspace = NULL;
     pith_status rc;
     if (x->replay && pithp_replay_run(s, x->replay, plan, inputs, outputs, &rc))
         return rc;
-    rc = pithp_scope_device(s)->immediate ? PITH_OK : pithp_plan_await(s, plan);
-    if (rc != PITH_OK)
-        return rc;
-    pithp_buffer *workspace =
-        plan->workspace_bytes ? pithp_buffer_make(s, plan->workspace_bytes) : NULL;
-    if (plan->workspace_bytes && !workspace)
-        return s->error.code;
-    r.workspace = workspace ? workspace->data : NULL;
-    if (PITHP_UNLIKELY(plan->profile))
-        r.watch = pithp_watch_begin(&watch, s, plan->profile);
-    if (bytes > sizeof few)
-        pointers = pithp_allocate(s->runtime, bytes);
-    if (pointers) {
+    rc = take_memory(&r, &workspace);
+    if (bytes > sizeof few && rc == PITH_OK &&
+        !(pointers = pithp_allocate(s->runtime, bytes)))
+        rc = pithp_fail_memory(s, bytes);
+    if (PITHP_UNLIKELY(plan->program->has_collectives))
+        rc = pithp_ranks_begin(s, x);
+    if (rc == PITH_OK) {
+        if (PITHP_UNLIKELY(plan->profile))
+            r.watch = pithp_watch_begin(&watch, s, plan->profile);
         r.forwarded = pointers;
         r.pointers = pointers + plan->forwarded_count;
         rc = pithp_run_steps(&r);
         if (rc == PITH_OK && plan->forwarded_count)
             rc = finish_outputs(&r, copies);
-    } else {
-        rc = pithp_fail_memory(s, bytes);
+        if (PITHP_UNLIKELY(r.watch))
+            pithp_watch_end(r.watch);
     }
-    if (PITHP_UNLIKELY(r.watch))
-        pithp_watch_end(r.watch);
     if (pointers != few)
-        pithp_release(s->runtime, pointers, bytes);
+        pithp_release(s->runtime, pointers, pointers ? bytes : 0);
+    pithp_release(s->runtime, r.host, r.host ? plan->host_bytes : 0);
     pithp_buffer_release(workspace, 1);
     return rc;
 }

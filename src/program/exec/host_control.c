@@ -65,6 +65,7 @@ static pithp_exec program_of(const frame *f, int k) {
                         .inputs = f->pointers,
                         .outputs = (void **)(f->pointers + inputs),
                         .workspace = f->workspace,
+                        .host = f->outer->host,
                         .watch = f->outer->watch,
                         .forwarded = f->pointers + inputs + outputs,
                         .pointers =

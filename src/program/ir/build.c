@@ -242,6 +242,13 @@ bool pithp_has_effects(const pithp_instruction *i) {
     return effects;
 }
 
+bool pithp_has_collectives(const pithp_instruction *i) {
+    bool collectives = pithp_op_has(i->primitive, PITHP_TRAIT_COLLECTIVE);
+    for (int k = 0; k < i->program_count; k++)
+        collectives |= i->programs[k]->has_collectives;
+    return collectives;
+}
+
 bool pithp_has_marks(const pithp_instruction *i) {
     bool marks = pithp_op_has(i->primitive, PITHP_TRAIT_MARK);
     for (int k = 0; k < i->program_count; k++)
@@ -337,6 +344,7 @@ static pithp_value append(pith_scope *s,
     p->operand_count += i->operand_count;
     p->instruction_count++;
     p->has_effects |= pithp_has_effects(i);
+    p->has_collectives |= pithp_has_collectives(i);
     p->has_marks |= pithp_has_marks(i);
     p->has_refusals |= pithp_has_refusals(i);
     return i->result;

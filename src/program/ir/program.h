@@ -82,12 +82,13 @@ typedef struct pithp_program {
     int64_t value_room, input_room, constant_room, instruction_room, operand_room,
         output_room;
     struct pithp_arena *arena; /* parameters, literals and lists of programs */
-    bool has_effects;  /* an instruction must run even if its results are unused */
-    bool has_marks;    /* there is an identity mark, */
-    bool has_refusals; /* one that refuses tangents; both with nested programs */
-    pithp_remat remat; /* of the instructions that are added */
-    int32_t groups;    /* the greatest group, and */
-    uint16_t stages;   /* the greatest stage, without those of nested programs */
+    bool has_effects;     /* an instruction must run even if its results are unused */
+    bool has_collectives; /* all ranks must run it together */
+    bool has_marks;       /* there is an identity mark, */
+    bool has_refusals;    /* one that refuses tangents; both with nested programs */
+    pithp_remat remat;    /* of the instructions that are added */
+    int32_t groups;       /* the greatest group, and */
+    uint16_t stages;      /* the greatest stage, without those of nested programs */
 } pithp_program;
 
 static inline const pithp_value *pithp_operands(const pithp_program *p,
@@ -231,6 +232,9 @@ pithp_program *pithp_program_extract(pith_scope *s,
 bool pithp_has_effects(const pithp_instruction *i);
 /* Whether an instruction is an identity mark or has one in a nested program; or one that
  * refuses tangents, which stays for derivations even if its result is unused. */
+/* Whether an instruction is a collective or has one in a nested program: all ranks run it
+ * together. */
+bool pithp_has_collectives(const pithp_instruction *i);
 bool pithp_has_marks(const pithp_instruction *i);
 bool pithp_has_refusals(const pithp_instruction *i);
 
@@ -287,5 +291,17 @@ bool pithp_program_expressions(pith_scope *s,
                                const pithp_program *p,
                                int64_t first,
                                uint64_t *hashes);
+
+/* ---- Ranks of a mesh (digest.c) ---- */
+
+/* A digest of the content, equal on all ranks that have the same program: of specs,
+ * primitives, parameters, literals and elements of constants, without addresses and call
+ * sites. Waits for the constants on the stream of s. 0 sets the error. */
+uint64_t pithp_program_digest(pith_scope *s, const pithp_program *p);
+/* Its parts, for messages of ranks that differ: inputs, constants, instructions and
+ * outputs, with those of nested programs. */
+struct pithp_intent_part;
+int64_t pithp_program_parts(const void *program);
+void pithp_program_part(const void *program, int64_t k, struct pithp_intent_part *part);
 
 #endif

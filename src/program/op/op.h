@@ -51,7 +51,8 @@ typedef enum pithp_primitive {
     X(RANDOM)         /* draws from keys, or derives keys */                             \
     X(MARK)           /* the identity, which only derivations see: PITHP_PASS_MARKS */   \
     X(REGIONS)        /* has nested programs: branches, or a loop's body */ \
-    X(REPORT)         /* the last result is a report */
+    X(REPORT)         /* the last result is a report */                                  \
+    X(COLLECTIVE)     /* all ranks of a mesh run it together: never PURE */
 /* clang-format on */
 
 typedef enum pithp_trait_bit {
@@ -97,6 +98,11 @@ static inline bool pithp_is_elementwise(pithp_primitive p) {
 /* Whether a row has one result and is run by pithp_lower. */
 static inline bool pithp_is_lowered(pithp_primitive p) {
     return (unsigned)p < PITHP_LOWERED_COUNT;
+}
+
+/* Whether a row runs over a group of ranks (op/collective.c). */
+static inline bool pithp_is_collective(pithp_primitive p) {
+    return p == PITHP_OP_AXIS_INDEX || pithp_op_has(p, PITHP_TRAIT_COLLECTIVE);
 }
 
 /* ---- Block functions: the unit shared by eager calls, launches and interpreters ---- */

@@ -1,5 +1,6 @@
 /* Parameters of primitives as data: one table of fields a rule. The tables make the
  * canonical copy, whose bytes are compared, and the text. */
+#include "mesh/mesh_internal.h"
 #include "program/op/call.h"
 #include "program/op/debug.h"
 
@@ -23,6 +24,8 @@ typedef enum field_kind {
     FIELD_RULE,    /* pithp_rule * */
     FIELD_EXPOSED, /* pithp_exposed * */
     FIELD_NAME,    /* char [PITHP_NAME_BYTES] */
+    FIELD_GROUP,   /* pithp_mesh_group * */
+    FIELD_PAIRS,   /* const pithp_mesh_pairs * */
 } field_kind;
 
 /* Number of elements of an array field. */
@@ -146,6 +149,13 @@ FIELDS(rule, FIELD(rule, rule, RULE, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
 FIELDS(expose, FIELD(expose, exposed, EXPOSED, ONE))
 FIELDS(named, FIELD(named, name, NAME, ONE))
+FIELDS(collective,
+       FIELD(collective, group, GROUP, ONE),
+       FIELD(collective, pairs, PAIRS, ONE),
+       FIELD(collective, root, EXTENTS, ONE),
+       FIELD(collective, axis, EXTENTS, ONE),
+       FIELD(collective, join, EXTENTS, ONE),
+       FIELD(collective, unordered, BOOL, ONE))
 
 typedef struct description {
     const field *fields;
@@ -177,15 +187,16 @@ typedef struct description {
 #define RULE_dynamic     DESCRIBED(dynamic)
 #define RULE_threefry                                                                    \
     { 0 }
-#define RULE_while   DESCRIBED(while)
-#define RULE_loop    DESCRIBED(loop)
-#define RULE_random  DESCRIBED(random)
-#define RULE_kernel  DESCRIBED(kernel)
-#define RULE_checked DESCRIBED(checked)
-#define RULE_rule    DESCRIBED(rule)
-#define RULE_debug   DESCRIBED(debug)
-#define RULE_expose  DESCRIBED(expose)
-#define RULE_named   DESCRIBED(named)
+#define RULE_while      DESCRIBED(while)
+#define RULE_loop       DESCRIBED(loop)
+#define RULE_random     DESCRIBED(random)
+#define RULE_kernel     DESCRIBED(kernel)
+#define RULE_checked    DESCRIBED(checked)
+#define RULE_rule       DESCRIBED(rule)
+#define RULE_debug      DESCRIBED(debug)
+#define RULE_expose     DESCRIBED(expose)
+#define RULE_named      DESCRIBED(named)
+#define RULE_collective DESCRIBED(collective)
 #define RULE_cond                                                                        \
     { 0 }
 #define RULE_mark RULE_cond
@@ -254,6 +265,9 @@ static size_t size_of(const field *f) {
             return sizeof(pithp_rule *);
         case FIELD_EXPOSED:
             return sizeof(pithp_exposed *);
+        case FIELD_GROUP:
+        case FIELD_PAIRS:
+            return sizeof(const void *);
         case FIELD_I32:
         case FIELD_AXES:
         case FIELD_DIMENSIONS:
@@ -283,6 +297,12 @@ void pithp_params_copy(const pithp_call *call, void *copy) {
 }
 
 /* ---- Text ---- */
+
+static void print_pairs(const pithp_mesh_pairs *pairs, pithp_string *text) {
+    for (int64_t k = 0; k < pairs->count; k++)
+        pithp_string_print(text, "%s%" PRId64 ">%" PRId64, k ? " " : "",
+                           pairs->from_to[k][0], pairs->from_to[k][1]);
+}
 
 static void print_element(const field *f, const char *at, pithp_string *text) {
     static const char *const modes[] = {"drop", "clip", "wrap", "promise", "error"};
@@ -323,6 +343,18 @@ static void print_element(const field *f, const char *at, pithp_string *text) {
         case FIELD_NAME:
             pithp_string_print(text, "\"%s\"", at);
             break;
+        case FIELD_GROUP: {
+            const pithp_mesh_group *group;
+            memcpy(&group, at, sizeof group);
+            pithp_string_print(text, "\"%s\"", group->axes);
+            break;
+        }
+        case FIELD_PAIRS: {
+            const pithp_mesh_pairs *pairs;
+            memcpy(&pairs, at, sizeof pairs);
+            print_pairs(pairs, text);
+            break;
+        }
         case FIELD_BOOL:
             pithp_string_add(text, wide ? "true" : "false");
             break;

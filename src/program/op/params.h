@@ -184,6 +184,28 @@ typedef struct pithp_random_params {
         greatest; /* integers: bounds, both included; bits of the widened numbers */
 } pithp_random_params;
 
+/* Collectives, over a group of ranks of a mesh. All ranks have equal operands' specs and
+ * parameters, except that the group is that of the rank:
+ *
+ *     axis_index()        the number of this rank, i32 []
+ *     psum(x)             the sum, as sum(all_stack(x)) over axis 0: the same bits
+ *     pmax(x), pmin(x)    as max_of and min_of
+ *     pscan(x)            the sum over the ranks before: integers of 4 or 8 bytes, wrapping
+ *     pbroadcast(x)       x of the rank `root`
+ *     all_stack(x)        x of all P ranks along a new first axis
+ *     all_gather(x)       x of all ranks, joined along `axis`
+ *     reduce_scatter(x)   this rank's block of psum(x) along `axis`
+ *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along `join`
+ *     ppermute(x)         x of the rank that `pairs` sends here; zeros if there is none
+ *     psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the bits
+ *                         of one device; rows is an i64 [], or absent: all */
+typedef struct pithp_collective_params {
+    struct pithp_mesh_group *group;
+    const struct pithp_mesh_pairs *pairs; /* of ppermute */
+    int64_t root, axis, join;
+    bool unordered; /* floats are added in the order of the engine */
+} pithp_collective_params;
+
 /* stop_gradient(x), non_differentiable(x): x, without parameters. name(x): x under a
  * name, which ends in zeros. */
 enum { PITHP_NAME_BYTES = 64 };

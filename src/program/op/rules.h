@@ -52,6 +52,7 @@ PITHP_CONTROL_RULE(kernel)
 PITHP_CONTROL_RULE(checked)
 PITHP_CONTROL_RULE(debug)
 PITHP_CONTROL_RULE(expose)
+PITHP_CONTROL_RULE(collective)
 
 /* The rule needs no temporary memory. */
 #define PITHP_NO_TEMPORARY(rule)                                                         \

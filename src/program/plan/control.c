@@ -60,6 +60,8 @@ static bool measure(pithp_planning *g, pithp_step *step) {
     for (int k = 0; k < i->program_count; k++) {
         const pithp_plan *plan = step->plans[k];
         inner = plan->workspace_bytes > inner ? plan->workspace_bytes : inner;
+        if (plan->host_bytes > g->plan->host_bytes)
+            g->plan->host_bytes = plan->host_bytes;
     }
     step->programs_bytes =
         pithp_aligned(inner) + (i->primitive == PITHP_OP_WHILE ? PITHP_FLAG_BYTES : 0);

@@ -1,6 +1,7 @@
 /* Planning: the pipeline of passes that turns a program into steps and buffers. */
 #include "program/plan/plan.h"
 
+#include "program/collective/collective.h"
 #include "program/cuda/cuda.h"
 
 #include <stdio.h>
@@ -15,6 +16,18 @@ temporary_of(const pithp_plan *plan, const pithp_step *step, const pithp_call *c
                                  : pithp_cuda_temporary_bytes(call, step->spec);
 }
 
+/* Where the host reaches the device, the memory of the host follows that of the device.
+ */
+static void
+measure_collective(pithp_plan *plan, pithp_step *step, const pithp_call *call) {
+    const pithp_collective_needs needs =
+        pithp_collective_measure(call, step->spec, 0, plan->on_host);
+    step->host_at = pithp_aligned(needs.device);
+    step->temporary_bytes = step->host_at + (plan->on_host ? needs.host : 0);
+    if (!plan->on_host && needs.host > plan->host_bytes)
+        plan->host_bytes = needs.host;
+}
+
 static bool describe_call(pithp_planning *g, pithp_step *step) {
     const size_t bytes = (size_t)step->call->operand_count * sizeof *step->specs;
     if (bytes) {
@@ -27,7 +40,10 @@ static bool describe_call(pithp_planning *g, pithp_step *step) {
     pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
     if (call.primitive == PITHP_OP_CHECKED)
         call = pithp_checked_call(&call);
-    step->temporary_bytes = temporary_of(g->plan, step, &call);
+    if (pithp_is_collective(call.primitive))
+        measure_collective(g->plan, step, &call);
+    else
+        step->temporary_bytes = temporary_of(g->plan, step, &call);
     return true;
 }
 
@@ -71,6 +87,11 @@ static bool lower_fused_steps(pithp_planning *g) {
     return true;
 }
 
+/* Whether pithp_lower runs a call. */
+static bool is_lowered(pithp_primitive primitive) {
+    return primitive == PITHP_OP_CHECKED || pithp_is_lowered(primitive);
+}
+
 /* Whether lowering a call takes longer than a run of the prepared call. Fills, running
  * sums, sorts, searches and draws are lowered in 3 to 9 ns. */
 static bool is_worth_preparing(pithp_primitive primitive) {
@@ -89,7 +110,7 @@ static bool prepare_calls(pithp_planning *g) {
     for (int64_t k = 0; k < plan->step_count; k++) {
         pithp_step *step = &plan->steps[k];
         if (step->kind != PITHP_STEP_CALL || step->producer >= 0 || step->band ||
-            step->runs_in_consumer || step->call->primitive == PITHP_OP_DEBUG)
+            step->runs_in_consumer || !is_lowered(step->call->primitive))
             continue;
         pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
         if (call.primitive == PITHP_OP_CHECKED)
@@ -176,7 +197,8 @@ pithp_plan_make_for(pith_scope *s, pithp_program *p, pithp_plan_purpose purpose)
                          .places = places,
                          .runs_fused = purpose != PITHP_PLAN_CALLS,
                          .forwards = purpose == PITHP_PLAN_FUSED,
-                         .scheduled = purpose == PITHP_PLAN_SCHEDULED};
+                         .scheduled = purpose == PITHP_PLAN_SCHEDULED,
+                         .on_host = pithp_scope_device(s)->backend->addressable};
     atomic_init(&plan->refs, 1);
     pithp_program_retain(p);
     pithp_planning g = {.s = s, .p = p, .plan = plan};

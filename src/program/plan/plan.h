@@ -223,6 +223,8 @@ typedef struct pithp_step {
             const pith_spec **specs;  /* of the operands */
             pithp_prepared *prepared; /* its launches on the host; NULL: a run lowers
                                          it */
+            size_t host_at; /* of a collective: where memory of the host begins in
+                               `temporary`, if the host reaches it */
         };
         struct pithp_kernel_call *kernel; /* KERNEL: bound */
         struct {                          /* CONTROL */
@@ -250,10 +252,13 @@ typedef struct pithp_plan {
     int64_t step_count, step_room;
     pithp_buffer *literals; /* or NULL */
     size_t workspace_bytes;
+    size_t host_bytes; /* memory of the host for collectives, if it does not reach that of
+                          the device; with those of nested plans */
     size_t pointer_count; /* addresses that a run records, without those of control flow,
                              which the executable counts */
     bool runs_fused;      /* elementwise instructions are fused */
     bool scheduled;       /* for a command buffer: calls are CUDA launches */
+    bool on_host;         /* the host reaches the memory of the device */
     bool forwards;        /* results are forwarded: a run finds their addresses */
     int64_t forwarded_count;
     pithp_place *forwarded_places; /* of forwarded values */

@@ -229,8 +229,9 @@ explain_leaves(explanation *e, const pithp_jit_call *c, const pithp_jit_program 
 /* ---- Summary ---- */
 
 static int64_t count_modes(uint32_t was, uint32_t is) {
-    int64_t count = 0;
-    for (uint32_t change = was ^ is; change; change &= change - 1)
+    int64_t count = (was ^ is) >> PITHP_JIT_MESH ? 1 : 0;
+    const uint32_t flags = (1u << PITHP_JIT_MESH) - 1;
+    for (uint32_t change = (was ^ is) & flags; change; change &= change - 1)
         count++;
     return count;
 }

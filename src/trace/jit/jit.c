@@ -1,5 +1,6 @@
 /* Compiled functions: objects and calls. */
 #include "gpu/compile/background.h"
+#include "mesh/mesh_internal.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -45,11 +46,13 @@ static void add_jit_identity(const pithp_closure *closure, pithp_string *text) {
 
 static const void *
 call_unseen(const pithp_closure *closure, pith_scope *s, const void *const *given);
+static void take_part(const pithp_closure *c, pith_scope *s);
 static const pithp_closure_kind kind = {.name = "jit",
                                         .bytes = sizeof(pithp_jit_closure),
                                         .made = share_jit,
                                         .identity = add_jit_identity,
-                                        .call = call_unseen};
+                                        .call = call_unseen,
+                                        .absent = take_part};
 /* With PITH_JIT=eager, calls have no programs. */
 static const pithp_closure_kind eager_kind = {.name = "jit",
                                               .bytes = sizeof(pithp_jit_closure),
@@ -224,13 +227,10 @@ const void *pithp_jit_run_recorded(const pithp_jit_closure *closure,
 }
 
 static const void *
-call_jitted(const pith_function *self, pith_scope *s, const void *const *given) {
-    const pithp_jit_closure *closure = self->closure;
+call_recorded(const pithp_jit_closure *closure, pith_scope *s, const void *const *given) {
     const void *result = NULL;
     pithp_jit_turn turn;
     pithp_jit_program *like;
-    if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
-        return pithp_jit_call_inside(closure, s, given);
     if (call_last(closure, s, given, &result, &turn, &like))
         return result;
     result = call_any(closure, s, given, &turn, like);
@@ -239,7 +239,7 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
 }
 
 static const void *
-call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
+run_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
     const pithp_jit_closure *closure = (const pithp_jit_closure *)(const void *)c;
     const pith_function *f = c->function;
     const void *result = NULL;
@@ -257,6 +257,41 @@ call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
                                    usable ? call_any(closure, s, given, &turn, like)
                                           : pithp_function_run(f, s, given));
     pithp_jit_program_release(like);
+    return result;
+}
+
+/* ---- Ranks of a mesh ---- */
+
+static bool is_collective(const pithp_jit_closure *closure) {
+    return atomic_load_explicit(&closure->jit->collective, memory_order_relaxed);
+}
+
+/* A scope has failed. The other ranks wait in the agreement before the program runs. */
+static void take_part(const pithp_closure *c, pith_scope *s) {
+    const pithp_jit_closure *closure = (const pithp_jit_closure *)(const void *)c;
+    if (!pithp_scope_trace(s) && is_collective(closure))
+        pithp_collective_absent(s, closure->closure.base->name);
+}
+
+/* A call that fails before the agreement takes part in it with its error. */
+static const void *
+call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
+    const uint64_t before = pithp_collective_count(s);
+    const void *result = run_unseen(c, s, given);
+    if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
+        take_part(c, s);
+    return result;
+}
+
+static const void *
+call_jitted(const pith_function *self, pith_scope *s, const void *const *given) {
+    const pithp_jit_closure *closure = self->closure;
+    if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
+        return pithp_jit_call_inside(closure, s, given);
+    const uint64_t before = pithp_collective_count(s);
+    const void *result = call_recorded(closure, s, given);
+    if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
+        take_part(&closure->closure, s);
     return result;
 }
 

@@ -17,6 +17,7 @@ typedef struct pithp_jit {
     unsigned static_arguments, donate_arguments;
     char **static_paths, **donate_paths; /* "[0].force"; NULL-terminated, or NULL */
     bool keep_unused, fast_math;
+    atomic_bool collective; /* a program has collectives: all ranks call it together */
     char *memory; /* of paths and identity */
     size_t memory_bytes;
     const char *identity; /* equal bytes: the same function and options */
@@ -69,7 +70,8 @@ const pithp_jit_closure *pithp_jit_compiled(pith_scope *s,
                                             const char *what);
 
 /* Mode bits: checks are collected; the call is made in a trace. */
-enum { PITHP_JIT_COLLECTED = 1, PITHP_JIT_PART = 1 << 8 };
+/* PITHP_JIT_MESH: where the number of the mesh begins. */
+enum { PITHP_JIT_COLLECTED = 1, PITHP_JIT_PART = 1 << 8, PITHP_JIT_MESH = 9 };
 enum { PITHP_JIT_TREES = 6 };
 
 /* A call, flattened: its arguments, then the trees bound in its function. */

@@ -1,6 +1,7 @@
 /* Cache key of a call: flattened trees, static leaves, settings, and marks of named
  * parts. */
 #include "gpu/collect.h"
+#include "mesh/mesh_internal.h"
 #include "trace/jit/jit_internal.h"
 
 #include <ctype.h>
@@ -14,7 +15,8 @@ uint32_t pithp_jit_modes(pith_scope *s) {
     return (t && t->derived ? MODE_DERIVED : 0u) |
            (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
            (pithp_hooks_run(s) ? MODE_HOOKS : 0u) |
-           (uint32_t)s->check_level << MODE_LEVEL;
+           (uint32_t)s->check_level << MODE_LEVEL |
+           pithp_mesh_number(s) << PITHP_JIT_MESH;
 }
 
 void pithp_jit_explain_modes(pithp_string *text, uint32_t was, uint32_t is) {
@@ -30,6 +32,9 @@ void pithp_jit_explain_modes(pithp_string *text, uint32_t was, uint32_t is) {
         pithp_string_print(text, "%sthe level of checks was %s, is %s",
                            text->length ? "\n" : "", levels[(was >> MODE_LEVEL & 3) % 3],
                            levels[(is >> MODE_LEVEL & 3) % 3]);
+    if (change >> PITHP_JIT_MESH)
+        pithp_string_print(text, "%sthe scope has another mesh",
+                           text->length ? "\n" : "");
     if (change & MODE_DERIVED)
         pithp_string_print(text, "%sthe program %s be derived", text->length ? "\n" : "",
                            is & MODE_DERIVED ? "will" : "will not");

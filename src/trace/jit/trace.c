@@ -290,6 +290,8 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     if (!t)
         return s->error.code;
     const void *result = call_traced(s, c, t);
+    if (t->program->has_collectives)
+        atomic_store_explicit(&c->jit->collective, true, memory_order_relaxed);
     pithp_flat f;
     pith_status rc = s->error.code;
     if (result && (rc = pithp_flat_make(s, &f, result, NULL, NULL)) == PITH_OK) {

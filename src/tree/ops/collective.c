@@ -74,6 +74,8 @@ static void sum_leaves(pith_scope *w,
 /* Whether the ranks agree on the tree. */
 static bool
 agree(pith_scope *s, int64_t count, const pith_array *const *leaves, const char *axes) {
+    if (pithp_scope_trace(s))
+        return !pith_failed(s);
     const pithp_intent intent = {.operation = "pith_tree_psum",
                                  .what = axes ? axes : "",
                                  .extra = leaves ? digest_of(count, leaves) : 0};
@@ -92,13 +94,6 @@ const void *pith_tree_psum(pith_scope *s,
     const bool fine = pithp_enter_as(s, function);
     if (!pithp_scope_writable(s))
         return NULL;
-    if (s->room[PITHP_ROOM_TRACE]) {
-        pithp_fail(
-            s, PITH_E_UNSUPPORTED, NULL,
-            "%s: collectives are not recorded: call it outside of traced functions",
-            function);
-        return NULL;
-    }
     pith_scope *w = pith_scope_open_in(s);
     if (pithp_scope_writable(w)) {
         w->caller = function;

@@ -1,0 +1,41 @@
+/* Collectives on memory of a device: the same steps for eager calls and for programs.
+ *
+ * All memory is given by the caller, before the ranks begin: nothing here can fail on one
+ * rank alone, so no rank is left waiting. */
+#ifndef PITH_PROGRAM_COLLECTIVE_COLLECTIVE_H
+#define PITH_PROGRAM_COLLECTIVE_COLLECTIVE_H
+
+#include "mesh/mesh_internal.h"
+#include "program/op/rules.h"
+
+/* Memory of a run. */
+typedef struct pithp_collective_needs {
+    size_t device; /* of the scope's device, aligned to PITHP_ALIGNMENT */
+    size_t host;   /* of the host, which need not reach that of the device */
+} pithp_collective_needs;
+
+/* most_rows: of psum_rows, the greatest extent of axis 0 over all ranks; 0: they are
+ * equal. on_host: the host reaches the memory of the device. */
+pithp_collective_needs pithp_collective_measure(const pithp_call *call,
+                                                const pith_spec *result,
+                                                int64_t most_rows,
+                                                bool on_host);
+
+typedef struct pithp_collective_memory {
+    const void *const *operands;
+    void *result;        /* overlaps no operand */
+    void *device, *host; /* as measured; NULL where 0 */
+} pithp_collective_memory;
+
+/* Run a collective, on every rank of the mesh, within pithp_collective_begin and _end. If
+ * it fails, it fails on all ranks, or the engine has failed and the job ends. */
+pith_status pithp_collective_run(pith_scope *s,
+                                 const pithp_call *call,
+                                 const pith_spec *result,
+                                 int64_t most_rows,
+                                 const pithp_collective_memory *memory);
+
+/* A digest of the parameters, equal on all ranks: without the number of this one. */
+uint64_t pithp_collective_digest(const pithp_collective_params *params);
+
+#endif

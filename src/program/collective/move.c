@@ -1,0 +1,159 @@
+/* Steps of collectives (move.h). */
+#include "program/collective/move.h"
+
+#include "program/cuda/cuda.h"
+
+#include <string.h>
+
+/* ---- Memory ---- */
+
+static size_t aligned(size_t bytes) {
+    return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
+}
+
+static void *take(void *base, size_t *used, size_t bytes) {
+    char *at = base ? (char *)base + *used : NULL;
+    *used += aligned(bytes);
+    return at;
+}
+
+void *pithp_mover_take(pithp_mover *m, size_t bytes) {
+    return take(m->s ? m->memory->device : NULL, &m->used.device, bytes);
+}
+
+void *pithp_mover_take_host(pithp_mover *m, size_t bytes) {
+    return take(m->s ? m->memory->host : NULL, &m->used.host, bytes);
+}
+
+/* ---- Rows of the table ---- */
+
+pith_spec pithp_mover_spec(pith_dtype dtype, int rank, const int64_t *shape) {
+    pith_spec spec = {.dtype = dtype, .rank = rank, .count = 1};
+    for (int d = 0; d < rank; d++) {
+        spec.shape[d] = shape[d];
+        spec.count *= shape[d];
+    }
+    spec.bytes = (size_t)spec.count * pith_dtype_size(dtype);
+    return spec;
+}
+
+static pith_status launch(void *scope, const pithp_launch *l) {
+    return pithp_launch_run(scope, l);
+}
+
+void pithp_mover_apply(pithp_mover *m,
+                       pithp_primitive primitive,
+                       int count,
+                       const pith_spec *const *specs,
+                       const void *const *operands,
+                       const void *params,
+                       const pith_spec *result,
+                       void *to) {
+    const pithp_call call = pithp_call_of(primitive, count, specs, params);
+    const size_t bytes = m->on_host ? pithp_temporary_bytes(&call, result)
+                                    : pithp_cuda_temporary_bytes(&call, result);
+    const pithp_memory memory = {.operands = operands,
+                                 .result = to,
+                                 .temporary = bytes ? pithp_mover_take(m, bytes) : NULL};
+    if (!pithp_mover_runs(m) || result->count == 0)
+        return;
+    const pithp_sink sink = {.launch = launch,
+                             .closure = m->s,
+                             .cuda = m->on_host ? NULL : &pithp_cuda_on_scope};
+    m->rc = m->on_host ? pithp_lower(&call, result, &memory, &sink)
+                       : pithp_lower_cuda(&call, result, &memory, &sink);
+}
+
+void pithp_mover_copy(pithp_mover *m, void *to, const void *from, size_t bytes) {
+    if (pithp_mover_runs(m) && bytes && to != from)
+        m->rc = pithp_copy(m->s, to, from, bytes);
+}
+
+void pithp_mover_zero(pithp_mover *m, void *to, size_t bytes) {
+    const uint8_t zero = 0;
+    if (pithp_mover_runs(m) && bytes)
+        m->rc = pithp_fill(m->s, to, &zero, 1, (int64_t)bytes);
+}
+
+const void *pithp_mover_exchange(pithp_mover *m,
+                                 const void *x,
+                                 pith_dtype dtype,
+                                 const int64_t shape[3]) {
+    static const pithp_transpose_params swap = {{1, 0, 2}};
+    const pith_spec from = pithp_mover_spec(dtype, 3, shape);
+    const pith_spec to =
+        pithp_mover_spec(dtype, 3, (const int64_t[]){shape[1], shape[0], shape[2]});
+    const pith_spec *specs[] = {&from};
+    if (shape[0] == 1 || shape[1] == 1)
+        return x;
+    void *made = pithp_mover_take(m, to.bytes);
+    pithp_mover_apply(m, PITHP_OP_TRANSPOSE, 1, specs, &x, &swap, &to, made);
+    return made;
+}
+
+void pithp_mover_reduce(pithp_mover *m,
+                        pithp_primitive primitive,
+                        pith_dtype dtype,
+                        int64_t n,
+                        int64_t count,
+                        const void *x,
+                        void *to) {
+    static const pithp_reduce_params first = {1};
+    const pith_spec stack = pithp_mover_spec(dtype, 2, (const int64_t[]){n, count});
+    const pith_spec row = pithp_mover_spec(dtype, 1, &count), *specs[] = {&stack};
+    pithp_mover_apply(m, primitive, 1, specs, &x, &first, &row, to);
+}
+
+/* ---- Memory that engines reach ---- */
+
+static void drain(pithp_mover *m) {
+    if (pithp_mover_runs(m) && !pithp_scope_device(m->s)->immediate)
+        m->rc = pithp_stream_drain(m->s);
+}
+
+void pithp_mover_read(pithp_mover *m, void *host, const void *from, size_t bytes) {
+    drain(m);
+    if (!pithp_mover_runs(m))
+        return;
+    if (m->on_host)
+        memcpy(host, from, bytes);
+    else
+        m->rc = pithp_copy_out(m->s, host, from, bytes);
+}
+
+pithp_reach
+pithp_mover_reach(pithp_mover *m, const void *device, size_t bytes, bool load) {
+    pithp_reach r = {(void *)(uintptr_t)device, (void *)(uintptr_t)device, bytes};
+    drain(m);
+    if (m->on_host)
+        return r;
+    r.host = pithp_mover_take_host(m, bytes);
+    if (load && bytes && pithp_mover_runs(m))
+        m->rc = pithp_copy_out(m->s, r.host, device, bytes);
+    return r;
+}
+
+void pithp_mover_store(pithp_mover *m, const pithp_reach *r) {
+    if (r->host != r->device && r->bytes && pithp_mover_runs(m))
+        m->rc = pithp_copy_in(m->s, r->device, r->host, r->bytes);
+}
+
+/* ---- Moves between ranks ---- */
+
+void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes) {
+    const pithp_reach own = pithp_mover_reach(m, from, bytes, true);
+    const pithp_reach all =
+        pithp_mover_reach(m, to, bytes * (size_t)m->group->size, false);
+    if (m->s && bytes)
+        pithp_mesh_group_gather(m->s, m->group, own.host, all.host, bytes);
+    pithp_mover_store(m, &all);
+}
+
+void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes) {
+    const size_t whole = bytes * (size_t)m->group->size;
+    const pithp_reach out = pithp_mover_reach(m, from, whole, true);
+    const pithp_reach in = pithp_mover_reach(m, to, whole, false);
+    if (m->s && bytes)
+        pithp_mesh_group_transpose(m->s, m->group, out.host, in.host, bytes);
+    pithp_mover_store(m, &in);
+}

@@ -1,0 +1,85 @@
+/* What collectives are made of: temporary memory, calls of other rows on it, and moves
+ * between ranks (within src/program/collective).
+ *
+ * A mover runs the steps of a collective; without a scope it only counts the memory that
+ * they need, so that both follow the same code. */
+#ifndef PITH_PROGRAM_COLLECTIVE_MOVE_H
+#define PITH_PROGRAM_COLLECTIVE_MOVE_H
+
+#include "program/collective/collective.h"
+
+typedef struct pithp_mover {
+    pith_scope *s; /* NULL: memory is counted */
+    const pithp_call *call;
+    const pithp_collective_params *params;
+    pithp_mesh_group *group;
+    const pith_spec *result;
+    int64_t most_rows;
+    bool on_host; /* the host reaches the memory of the device */
+    const pithp_collective_memory *memory;
+    pithp_collective_needs used;
+    pith_status rc; /* the first failure: later steps do nothing */
+} pithp_mover;
+
+static inline bool pithp_mover_runs(const pithp_mover *m) {
+    return m->s && m->rc == PITH_OK;
+}
+static inline const pith_spec *pithp_mover_operand(const pithp_mover *m) {
+    return m->call->operands[0];
+}
+
+/* Temporary memory; NULL while it is counted. */
+void *pithp_mover_take(pithp_mover *m, size_t bytes);
+void *pithp_mover_take_host(pithp_mover *m, size_t bytes);
+
+/* A full spec, not interned. */
+pith_spec pithp_mover_spec(pith_dtype dtype, int rank, const int64_t *shape);
+/* Run a row of one result on the device. */
+void pithp_mover_apply(pithp_mover *m,
+                       pithp_primitive primitive,
+                       int count,
+                       const pith_spec *const *specs,
+                       const void *const *operands,
+                       const void *params,
+                       const pith_spec *result,
+                       void *to);
+void pithp_mover_copy(pithp_mover *m, void *to, const void *from, size_t bytes);
+void pithp_mover_zero(pithp_mover *m, void *to, size_t bytes);
+/* x [a, b, rest] as [b, a, rest]: new memory, or that of x if nothing moves. */
+const void *pithp_mover_exchange(pithp_mover *m,
+                                 const void *x,
+                                 pith_dtype dtype,
+                                 const int64_t shape[3]);
+/* Reduce x [n, count] over axis 0 into `to`. */
+void pithp_mover_reduce(pithp_mover *m,
+                        pithp_primitive primitive,
+                        pith_dtype dtype,
+                        int64_t n,
+                        int64_t count,
+                        const void *x,
+                        void *to);
+/* Wait for the device, and copy elements to the host. */
+void pithp_mover_read(pithp_mover *m, void *host, const void *from, size_t bytes);
+
+/* ---- Memory that engines reach ---- */
+
+/* Device memory seen by the host: itself, or a copy in host memory (staging). */
+typedef struct pithp_reach {
+    void *device, *host;
+    size_t bytes;
+} pithp_reach;
+/* load: with the elements. */
+pithp_reach
+pithp_mover_reach(pithp_mover *m, const void *device, size_t bytes, bool load);
+/* What an engine wrote. */
+void pithp_mover_store(pithp_mover *m, const pithp_reach *r);
+
+/* ---- Moves between ranks; `bytes` are those of one rank ---- */
+
+void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes);
+void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes);
+
+/* psum_rows (rows.c). */
+void pithp_mover_sum_rows(pithp_mover *m);
+
+#endif

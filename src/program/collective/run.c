@@ -1,0 +1,276 @@
+/* Collectives by their primitive. Integers take the engine's reduction: their result has
+ * no order. Floats are moved by the engine and combined by pith's own reduction over a
+ * stack of the ranks' arrays, so that they have its bits. */
+#include "program/collective/move.h"
+
+#include <string.h>
+
+/* Stacks up to this size are gathered whole; of larger ones each rank combines a part. */
+enum { SMALL_BYTES = 32768 };
+
+static size_t width_of(const pithp_mover *m) {
+    return pith_dtype_size(pithp_mover_operand(m)->dtype);
+}
+
+/* ---- Reductions ---- */
+
+/* A copy of the operand, reduced in place. */
+static void reduce_by_engine(pithp_mover *m, pithp_combine how) {
+    const pith_spec *x = pithp_mover_operand(m);
+    pithp_mover_copy(m, m->memory->result, m->memory->operands[0], x->bytes);
+    const pithp_reach r = pithp_mover_reach(m, m->memory->result, x->bytes, true);
+    if (m->s && x->count)
+        pithp_mesh_group_reduce(m->s, m->group, how, x->dtype, r.host, x->count);
+    pithp_mover_store(m, &r);
+}
+
+/* Every rank combines the whole stack. */
+static void reduce_small(pithp_mover *m, pithp_primitive combine) {
+    const pith_spec *x = pithp_mover_operand(m);
+    void *stack = pithp_mover_take(m, x->bytes * (size_t)m->group->size);
+    pithp_mover_gather(m, m->memory->operands[0], stack, x->bytes);
+    pithp_mover_reduce(m, combine, x->dtype, m->group->size, x->count, stack,
+                       m->memory->result);
+}
+
+/* The operand with zeros at the end. */
+static const void *padded(pithp_mover *m, size_t bytes) {
+    const size_t used = pithp_mover_operand(m)->bytes;
+    if (bytes == used)
+        return m->memory->operands[0];
+    char *made = pithp_mover_take(m, bytes);
+    pithp_mover_copy(m, made, m->memory->operands[0], used);
+    pithp_mover_zero(m, made ? made + used : NULL, bytes - used);
+    return made;
+}
+
+/* Each rank combines one of P parts, and all gather the parts. */
+static void reduce_large(pithp_mover *m, pithp_primitive combine) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const int64_t ranks = m->group->size, part = (x->count + ranks - 1) / ranks;
+    const size_t bytes = (size_t)part * width_of(m), whole = bytes * (size_t)ranks;
+    const void *all = padded(m, whole);
+    void *stack = pithp_mover_take(m, whole), *own = pithp_mover_take(m, bytes);
+    void *parts = whole == x->bytes ? m->memory->result : pithp_mover_take(m, whole);
+    pithp_mover_transpose(m, all, stack, bytes);
+    pithp_mover_reduce(m, combine, x->dtype, ranks, part, stack, own);
+    pithp_mover_gather(m, own, parts, bytes);
+    pithp_mover_copy(m, m->memory->result, parts, x->bytes);
+}
+
+static void reduce(pithp_mover *m, pithp_primitive combine) {
+    const pith_spec *x = pithp_mover_operand(m);
+    if (m->group->size == 1 || x->count < m->group->size ||
+        x->bytes <= SMALL_BYTES / (size_t)m->group->size)
+        reduce_small(m, combine);
+    else
+        reduce_large(m, combine);
+}
+
+/* Halves have no sum in an engine, and Open MPI 4.1 saturates integers of 8 and 16 bits.
+ */
+static void add(pithp_mover *m) {
+    const bool ordered =
+        pith_dtype_is_float(pithp_mover_operand(m)->dtype) && !m->params->unordered;
+    if (width_of(m) >= 4 && !ordered)
+        reduce_by_engine(m, PITHP_COMBINE_SUM);
+    else
+        reduce(m, PITHP_OP_SUM);
+}
+
+/* MPICH 4.0 compares unsigned integers as signed ones. */
+static void extreme(pithp_mover *m, pithp_primitive combine, pithp_combine how) {
+    const pith_dtype dtype = pithp_mover_operand(m)->dtype;
+    if (dtype == PITH_BOOL || pithp_dtype_is_signed(dtype))
+        reduce_by_engine(m, how);
+    else
+        reduce(m, combine);
+}
+
+static void scan(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const pithp_reach from = pithp_mover_reach(m, m->memory->operands[0], x->bytes, true);
+    const pithp_reach to = pithp_mover_reach(m, m->memory->result, x->bytes, false);
+    if (m->s && x->count)
+        pithp_mesh_group_scan(m->s, m->group, x->dtype, from.host, to.host, x->count);
+    pithp_mover_store(m, &to);
+}
+
+/* ---- Moves ---- */
+
+static void broadcast(pithp_mover *m) {
+    const size_t bytes = pithp_mover_operand(m)->bytes;
+    pithp_mover_copy(m, m->memory->result, m->memory->operands[0], bytes);
+    const pithp_reach r = pithp_mover_reach(m, m->memory->result, bytes, true);
+    if (m->s && bytes)
+        pithp_mesh_group_broadcast(m->s, m->group, m->params->root, r.host, bytes);
+    pithp_mover_store(m, &r);
+}
+
+/* Extents before an axis, and those from it on. */
+static int64_t before(const pith_spec *x, int64_t axis) {
+    int64_t n = 1;
+    for (int64_t d = 0; d < axis; d++)
+        n *= x->shape[d];
+    return n;
+}
+static int64_t behind(const pith_spec *x, int64_t axis) {
+    int64_t n = 1;
+    for (int64_t d = axis; d < x->rank; d++)
+        n *= x->shape[d];
+    return n;
+}
+
+/* Blocks [P, before, behind] of all ranks, joined along an axis, become the result. */
+static void
+join(pithp_mover *m, const void *blocks, const pith_spec *block, int64_t axis) {
+    const int64_t shape[] = {m->group->size, before(block, axis), behind(block, axis)};
+    const void *joined = pithp_mover_exchange(m, blocks, block->dtype, shape);
+    pithp_mover_copy(m, m->memory->result, joined, m->result->bytes);
+}
+
+static void gather(pithp_mover *m, int64_t axis) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const bool moves = m->group->size > 1 && before(x, axis) > 1;
+    void *all = moves ? pithp_mover_take(m, m->result->bytes) : m->memory->result;
+    pithp_mover_gather(m, m->memory->operands[0], all, x->bytes);
+    join(m, all, x, axis);
+}
+
+/* The blocks along an axis go to their ranks: [P, ...] of all ranks for this one. */
+static const void *exchange_blocks(pithp_mover *m, void *to) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const int64_t axis = m->params->axis, ranks = m->group->size;
+    const int64_t shape[] = {before(x, axis), ranks, behind(x, axis) / ranks};
+    const void *blocks = pithp_mover_exchange(m, m->memory->operands[0], x->dtype, shape);
+    pithp_mover_transpose(m, blocks, to, x->bytes / (size_t)ranks);
+    return to;
+}
+
+static void reduce_scatter(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const void *stack = exchange_blocks(m, pithp_mover_take(m, x->bytes));
+    pithp_mover_reduce(m, PITHP_OP_SUM, x->dtype, m->group->size, m->result->count, stack,
+                       m->memory->result);
+}
+
+static void all_to_all(pithp_mover *m) {
+    pith_spec block = *pithp_mover_operand(m);
+    block.shape[m->params->axis] /= m->group->size;
+    const bool moves = m->group->size > 1 && before(&block, m->params->join) > 1;
+    void *stack = moves ? pithp_mover_take(m, m->result->bytes) : m->memory->result;
+    join(m, exchange_blocks(m, stack), &block, m->params->join);
+}
+
+static void permute(pithp_mover *m) {
+    const size_t bytes = pithp_mover_operand(m)->bytes;
+    const pithp_mesh_pairs *pairs = m->params->pairs;
+    if (pairs->from < 0)
+        pithp_mover_zero(m, m->memory->result, bytes);
+    const pithp_reach out = pithp_mover_reach(m, m->memory->operands[0], bytes, true);
+    const pithp_reach in = pithp_mover_reach(m, m->memory->result, bytes, false);
+    const pithp_parcel send = {pairs->to, out.host, bytes},
+                       receive = {pairs->from, in.host, bytes};
+    if (m->s && bytes)
+        pithp_mesh_group_exchange(m->s, m->group, pairs->to >= 0, &send, pairs->from >= 0,
+                                  &receive);
+    if (pairs->from >= 0)
+        pithp_mover_store(m, &in);
+}
+
+/* The number of this rank. */
+static void index_axis(pithp_mover *m) {
+    const int32_t rank = (int32_t)m->group->rank;
+    if (pithp_mover_runs(m))
+        m->rc = pithp_fill(m->s, m->memory->result, &rank, sizeof rank, 1);
+}
+
+static void run(pithp_mover *m) {
+    switch ((int)m->call->primitive) {
+        case PITHP_OP_AXIS_INDEX:
+            index_axis(m);
+            break;
+        case PITHP_OP_PSUM:
+            add(m);
+            break;
+        case PITHP_OP_PMAX:
+            extreme(m, PITHP_OP_MAX_OF, PITHP_COMBINE_MAX);
+            break;
+        case PITHP_OP_PMIN:
+            extreme(m, PITHP_OP_MIN_OF, PITHP_COMBINE_MIN);
+            break;
+        case PITHP_OP_PSCAN:
+            scan(m);
+            break;
+        case PITHP_OP_PBROADCAST:
+            broadcast(m);
+            break;
+        case PITHP_OP_ALL_STACK:
+            gather(m, 0);
+            break;
+        case PITHP_OP_ALL_GATHER:
+            gather(m, m->params->axis);
+            break;
+        case PITHP_OP_REDUCE_SCATTER:
+            reduce_scatter(m);
+            break;
+        case PITHP_OP_ALL_TO_ALL:
+            all_to_all(m);
+            break;
+        case PITHP_OP_PPERMUTE:
+            permute(m);
+            break;
+        case PITHP_OP_PSUM_ROWS:
+            pithp_mover_sum_rows(m);
+            break;
+        default:
+            PITH_ASSERT(false);
+    }
+}
+
+static pithp_mover mover(const pithp_call *call, const pith_spec *result, int64_t most) {
+    const pithp_collective_params *params = call->params;
+    const bool rows = call->primitive == PITHP_OP_PSUM_ROWS && !most;
+    return (pithp_mover){.call = call,
+                         .params = params,
+                         .group = params->group,
+                         .result = result,
+                         .most_rows = rows ? call->operands[0]->shape[0] : most};
+}
+
+pithp_collective_needs pithp_collective_measure(const pithp_call *call,
+                                                const pith_spec *result,
+                                                int64_t most_rows,
+                                                bool on_host) {
+    static const void *const nothing[2];
+    static const pithp_collective_memory none = {.operands = nothing};
+    pithp_mover m = mover(call, result, most_rows);
+    m.on_host = on_host;
+    m.memory = &none;
+    run(&m);
+    return m.used;
+}
+
+uint64_t pithp_collective_digest(const pithp_collective_params *params) {
+    const pithp_mesh_pairs *pairs = params->pairs;
+    const int64_t numbers[] = {params->root, params->axis, params->join,
+                               params->unordered, pairs ? pairs->count : -1};
+    const uint64_t h = pithp_hash(0, numbers, sizeof numbers);
+    return pairs && pairs->count
+               ? pithp_hash(h, pairs->from_to,
+                            (size_t)pairs->count * sizeof *pairs->from_to)
+               : h;
+}
+
+pith_status pithp_collective_run(pith_scope *s,
+                                 const pithp_call *call,
+                                 const pith_spec *result,
+                                 int64_t most_rows,
+                                 const pithp_collective_memory *memory) {
+    pithp_mover m = mover(call, result, most_rows);
+    m.s = s;
+    m.on_host = pithp_scope_device(s)->backend->addressable;
+    m.memory = memory;
+    run(&m);
+    return m.rc;
+}

@@ -1,0 +1,177 @@
+/* Type inference of collectives: results over the number of ranks of a group. */
+#include "mesh/mesh_internal.h"
+#include "program/op/rules.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int pithp_count_collective(const pithp_call *call) {
+    (void)call;
+    return 1;
+}
+
+/* An inference under way. */
+typedef struct inference {
+    const pithp_call *call;
+    pithp_refusal *refusal;
+    const pithp_collective_params *params;
+    const pith_spec *x; /* operand 0; NULL: there is none */
+    int64_t ranks;
+    pith_spec *result;
+} inference;
+
+static pith_status give(const inference *n, int rank, const int64_t *shape) {
+    return pithp_spec_fill(n->call, n->refusal, n->result, n->x->dtype, rank, shape);
+}
+
+static pith_status same(const inference *n) {
+    return give(n, n->x->rank, n->x->shape);
+}
+
+/* ---- Dtypes ---- */
+
+static pith_status add(const inference *n, pith_status (*then)(const inference *)) {
+    return n->x->dtype != PITH_BOOL
+               ? then(n)
+               : pithp_refuse(n->call, n->refusal, PITH_E_DTYPE,
+                              "expected integers or floats, got bool");
+}
+
+static pith_status scan(const inference *n) {
+    const pith_dtype dtype = n->x->dtype;
+    return pith_dtype_is_integer(dtype) && pith_dtype_size(dtype) >= 4
+               ? same(n)
+               : pithp_refuse(n->call, n->refusal, PITH_E_DTYPE,
+                              "expected integers of 4 or 8 bytes, got %s",
+                              pith_dtype_name(dtype));
+}
+
+/* ---- Shapes ---- */
+
+static bool has_axis(const inference *n, int64_t axis) {
+    return axis >= 0 && axis < n->x->rank;
+}
+
+static pith_status refuse_axis(const inference *n, int64_t axis) {
+    return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                        "axis %" PRId64 " of an array of rank %d", axis, n->x->rank);
+}
+
+/* The operand's shape with the extent of an axis multiplied. */
+static pith_status widen(const inference *n, int64_t axis, int64_t *shape) {
+    if (!has_axis(n, axis))
+        return refuse_axis(n, axis);
+    if (!__builtin_mul_overflow(shape[axis], n->ranks, &shape[axis]))
+        return give(n, n->x->rank, shape);
+    return pithp_refuse(n->call, n->refusal, PITH_E_OVERFLOW,
+                        "the result has too many elements");
+}
+
+static pith_status divide(const inference *n, int64_t axis, int64_t *shape) {
+    if (!has_axis(n, axis))
+        return refuse_axis(n, axis);
+    if (shape[axis] % n->ranks)
+        return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                            "axis %" PRId64 " has %" PRId64
+                            " elements, expected a multiple of the %" PRId64
+                            " ranks along %s",
+                            axis, shape[axis], n->ranks, n->params->group->axes);
+    shape[axis] /= n->ranks;
+    return PITH_OK;
+}
+
+static pith_status gather(const inference *n) {
+    int64_t shape[PITHP_MAX_RANK];
+    memcpy(shape, n->x->shape, sizeof shape);
+    return widen(n, n->params->axis, shape);
+}
+
+static pith_status stack(const inference *n) {
+    int64_t shape[PITHP_MAX_RANK] = {n->ranks};
+    if (n->x->rank >= pithp_call_max_rank(n->call))
+        return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                            "the result has more than %d axes",
+                            pithp_call_max_rank(n->call));
+    memcpy(shape + 1, n->x->shape, (size_t)n->x->rank * sizeof *shape);
+    return give(n, n->x->rank + 1, shape);
+}
+
+static pith_status scatter(const inference *n) {
+    int64_t shape[PITHP_MAX_RANK];
+    memcpy(shape, n->x->shape, sizeof shape);
+    const pith_status rc = divide(n, n->params->axis, shape);
+    return rc == PITH_OK ? give(n, n->x->rank, shape) : rc;
+}
+
+static pith_status exchange(const inference *n) {
+    int64_t shape[PITHP_MAX_RANK];
+    memcpy(shape, n->x->shape, sizeof shape);
+    const pith_status rc = divide(n, n->params->axis, shape);
+    return rc == PITH_OK ? widen(n, n->params->join, shape) : rc;
+}
+
+static pith_status add_rows(const inference *n) {
+    const pith_spec *rows = n->call->operand_count > 1 ? n->call->operands[1] : NULL;
+    if (n->call->operand_count > 2)
+        return pithp_refuse(n->call, n->refusal, PITH_E_ARG,
+                            "expected 1 or 2 operands, got %d", n->call->operand_count);
+    if (rows && (rows->dtype != PITH_I64 || rows->rank != 0))
+        return pithp_refuse(n->call, n->refusal, PITH_E_DTYPE,
+                            "rows: expected an i64 of rank 0");
+    if (n->x->rank == 0)
+        return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                            "rows of an array of rank 0");
+    return give(n, n->x->rank - 1, n->x->shape + 1);
+}
+
+static pith_status permute(const inference *n) {
+    return n->params->pairs
+               ? same(n)
+               : pithp_refuse(n->call, n->refusal, PITH_E_ARG, "expected pairs");
+}
+
+static pith_status broadcast(const inference *n) {
+    const int64_t root = n->params->root;
+    return root >= 0 && root < n->ranks
+               ? same(n)
+               : pithp_refuse(n->call, n->refusal, PITH_E_ARG,
+                              "root %" PRId64 ", expected 0 to %" PRId64, root,
+                              n->ranks - 1);
+}
+
+pith_status pithp_infer_collective(const pithp_call *call,
+                                   pith_spec *result,
+                                   pithp_refusal *refusal) {
+    const pithp_collective_params *params = call->params;
+    const inference n = {.call = call,
+                         .refusal = refusal,
+                         .params = params,
+                         .x = call->operand_count ? call->operands[0] : NULL,
+                         .ranks = params->group->size,
+                         .result = result};
+    switch ((int)call->primitive) {
+        case PITHP_OP_AXIS_INDEX:
+            return pithp_spec_fill(call, refusal, result, PITH_I32, 0, NULL);
+        case PITHP_OP_PSUM:
+            return add(&n, same);
+        case PITHP_OP_REDUCE_SCATTER:
+            return add(&n, scatter);
+        case PITHP_OP_PSCAN:
+            return scan(&n);
+        case PITHP_OP_PBROADCAST:
+            return broadcast(&n);
+        case PITHP_OP_ALL_STACK:
+            return stack(&n);
+        case PITHP_OP_ALL_GATHER:
+            return gather(&n);
+        case PITHP_OP_ALL_TO_ALL:
+            return exchange(&n);
+        case PITHP_OP_PPERMUTE:
+            return permute(&n);
+        case PITHP_OP_PSUM_ROWS:
+            return n.x ? add(&n, add_rows)
+                       : pithp_refuse(call, refusal, PITH_E_ARG, "expected an operand");
+        default:
+            return same(&n);
+    }
+}
