@@ -163,6 +163,11 @@ static pith_status zero_reports(const pithp_sink *sink, void *reports, int64_t c
                  : PITH_OK;
 }
 
+static void *temporary_address(const pithp_scheduling *g, const work *w) {
+    return (void *)(uintptr_t)(g->base + g->regions[w->f->region].begin +
+                               (uint64_t)w->step->temporary);
+}
+
 static pith_status
 lower_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
@@ -177,11 +182,9 @@ lower_call(const pithp_scheduling *g, const pithp_sink *sink, const void *what) 
         return pithp_fail_memory(g->s, bytes);
     for (int k = 0; k < i->operand_count; k++)
         operands[k] = pithp_false_address(g, w->f, pithp_operands(p, i)[k]);
-    pithp_memory memory = {
-        .operands = operands,
-        .result = pithp_false_address(g, w->f, i->result),
-        .temporary = (void *)(uintptr_t)(g->base + g->regions[w->f->region].begin +
-                                         (uint64_t)step->temporary)};
+    pithp_memory memory = {.operands = operands,
+                           .result = pithp_false_address(g, w->f, i->result),
+                           .temporary = temporary_address(g, w)};
     pith_status rc = PITH_OK;
     if (step_gemm_bytes(g, step))
         memory.gemm = (void *)(uintptr_t)(g->base + g->regions[g->gemm_region].begin);
@@ -213,35 +216,41 @@ bool pithp_schedule_call(pithp_scheduling *g,
     return pithp_record(g, f, &f->writes, lower_call, &w);
 }
 
-/* ---- Messages ---- */
+/* ---- Steps of the host: messages and collectives ---- */
 
-/* The operands' addresses are recorded as arguments of a kernel, so that they are
- * relocated as all others. */
+/* The addresses of operands, results and workspace are recorded as arguments of a kernel,
+ * so that they are relocated as all others. */
 static pith_status
-lower_message(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
+lower_host(const pithp_scheduling *g, const pithp_sink *sink, const void *what) {
     const work *w = what;
     const pithp_instruction *i = w->step->call;
-    const size_t bytes = ((size_t)i->operand_count + 1) * sizeof(void *);
-    const void **operands = pithp_allocate(g->s->runtime, bytes);
-    if (!operands)
+    const size_t bytes = pithp_task_host_bytes(i);
+    const void **at = pithp_allocate(g->s->runtime, bytes);
+    if (!at)
         return pithp_fail_memory(g->s, bytes);
-    memset(operands, 0, bytes);
     for (int k = 0; k < i->operand_count; k++)
-        operands[k] =
-            pithp_false_address(g, w->f, pithp_operands(w->f->plan->program, i)[k]);
+        at[k] = pithp_false_address(g, w->f, pithp_operands(w->f->plan->program, i)[k]);
+    for (int k = 0; k < i->result_count; k++)
+        at[i->operand_count + k] = pithp_false_address(g, w->f, i->result + k);
+    at[i->operand_count + i->result_count] =
+        w->step->temporary_bytes ? temporary_address(g, w) : NULL;
     const pithp_launch launch = {
-        .name = "debug", .args = operands, .args_bytes = bytes, .count = 1};
+        .name = "host", .args = at, .args_bytes = bytes, .count = 1};
     const pith_status rc =
         pithp_record_launch(sink, PITHP_CODE_BUILTIN, 0, NULL, &launch);
-    pithp_release(g->s->runtime, operands, bytes);
+    pithp_release(g->s->runtime, at, bytes);
     return rc;
 }
 
+static bool is_of_host(const pithp_instruction *i) {
+    return i->primitive == PITHP_OP_DEBUG || pithp_is_collective(i->primitive);
+}
+
 static bool
-schedule_message(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+schedule_host(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const work w = {f, step};
     touch_call(g, f, step);
-    if (!pithp_record(g, f, &f->writes, lower_message, &w))
+    if (!pithp_record(g, f, &f->writes, lower_host, &w))
         return false;
     pithp_task *task = &f->tasks->list[f->tasks->count - 1];
     task->kind = PITHP_TASK_HOST;
@@ -365,13 +374,13 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
             note_entries(f, first, k, 1);
             continue;
         }
-        const bool done =
-            steps > 1                         ? pithp_schedule_many(g, f, k, steps)
-            : step->kind == PITHP_STEP_FUSED  ? pithp_schedule_fused(g, f, step)
-            : step->producer >= 0             ? pithp_schedule_reduction(g, f, step)
-            : step->kind == PITHP_STEP_KERNEL ? schedule_kernel(g, f, step)
-            : step->call->primitive == PITHP_OP_DEBUG ? schedule_message(g, f, step)
-                                                      : pithp_schedule_call(g, f, step);
+        const bool done = steps > 1 ? pithp_schedule_many(g, f, k, steps)
+                          : step->kind == PITHP_STEP_FUSED
+                              ? pithp_schedule_fused(g, f, step)
+                          : step->producer >= 0 ? pithp_schedule_reduction(g, f, step)
+                          : step->kind == PITHP_STEP_KERNEL ? schedule_kernel(g, f, step)
+                          : is_of_host(step->call)          ? schedule_host(g, f, step)
+                                                   : pithp_schedule_call(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
         note_entries(f, first, k, steps);

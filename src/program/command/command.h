@@ -98,12 +98,18 @@ bool pithp_schedule_cuda_text(pithp_string *t,
 
 /* ---- Running it task by task ---- */
 
+/* Bytes of the addresses of a step of the host. */
+static inline size_t pithp_task_host_bytes(const pithp_instruction *i) {
+    return ((size_t)i->operand_count + (size_t)i->result_count + 1) * sizeof(void *);
+}
+
 typedef struct pithp_driver {
     /* args: address of the arguments. */
     pith_status (*launch)(void *closure, const pithp_task *task, void *args);
     /* A library product, in memory of the schedule. */
     pith_status (*gemm)(void *closure, const pithp_task *task, void *memory);
-    /* A step of the host, with addresses at args; may wait. */
+    /* A step of the host, with addresses of operands, results and workspace at args; may
+     * wait. */
     pith_status (*host)(void *closure, const pithp_task *task, const void *args);
     /* Read a word that a task wrote; may wait. */
     pith_status (*read)(void *closure, const void *from, int64_t *word);

@@ -1,5 +1,6 @@
 /* Replay: runs of a plan by its command buffer, as a graph or task by task. */
 #include "base/environment.h"
+#include "program/command/collective.h"
 #include "program/command/replay_internal.h"
 #include "program/op/debug.h"
 #include "program/op/thresholds.h"
@@ -148,6 +149,7 @@ bool pithp_replay_cost(pith_scope *s,
 typedef struct driving {
     pith_scope *s;
     pithp_replay *replay;
+    void *host; /* memory of collectives */
 } driving;
 
 /* After a task was enqueued: wait for it or time it, if that is asked for. */
@@ -203,14 +205,22 @@ static pith_status gemm_task(void *closure, const pithp_task *task, void *memory
 static pith_status host_task(void *closure, const pithp_task *task, const void *args) {
     const driving *d = closure;
     const pithp_step *step = task->step;
-    const size_t bytes = ((size_t)step->call->operand_count + 1) * sizeof(void *);
-    const void **operands = pithp_allocate(d->s->runtime, bytes);
-    if (!operands)
+    const pithp_instruction *i = step->call;
+    const size_t bytes = pithp_task_host_bytes(i);
+    void *few[2 * PITHP_FEW_OPERANDS], **at = few;
+    if (bytes > sizeof few && !(at = pithp_allocate(d->s->runtime, bytes)))
         return pithp_fail_memory(d->s, bytes);
-    const pith_status rc = pithp_copy_out(d->s, operands, args, bytes);
-    if (rc == PITH_OK)
-        pithp_debug_print(d->s, step->call->params, step->specs, operands);
-    pithp_release(d->s->runtime, operands, bytes);
+    const void *const *operands = (const void *const *)at;
+    pith_status rc = pithp_copy_out(d->s, at, args, bytes);
+    if (rc == PITH_OK && i->primitive == PITHP_OP_DEBUG)
+        pithp_debug_print(d->s, i->params, step->specs, operands);
+    else if (rc == PITH_OK)
+        rc = pithp_run_collective(
+            d->s, step,
+            &(pithp_collective_memory){operands, at[i->operand_count],
+                                       at[i->operand_count + 1], d->host});
+    if (at != few)
+        pithp_release(d->s->runtime, at, bytes);
     return rc;
 }
 
@@ -221,14 +231,14 @@ static pith_status read_word(void *closure, const void *from, int64_t *word) {
 
 /* ---- Running ---- */
 
-static pith_status start(pith_scope *s, pithp_replay *r) {
+static pith_status start(pith_scope *s, pithp_replay *r, void *host) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_error e;
     if (r->graph) {
         const pith_status rc = st->device->backend->graph_launch(st, r->graph, &e);
         return rc == PITH_OK ? PITH_OK : pithp_fail_device(s, &e);
     }
-    driving d = {s, r};
+    driving d = {s, r, host};
     const pithp_driver driver = {.launch = launch_task,
                                  .gemm = gemm_task,
                                  .host = host_task,
@@ -255,7 +265,7 @@ static pith_status take_turn(pith_scope *s, pithp_replay *r) {
 
 bool pithp_replay_run(pith_scope *s,
                       pithp_replay *r,
-                      const pithp_plan *plan,
+                      pithp_plan *plan,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status) {
@@ -273,9 +283,16 @@ bool pithp_replay_run(pith_scope *s,
         rc = pithp_copy_in(s, (uint64_t *)r->memory->data + PITHP_WORD_WORKSPACE,
                            r->table, table_bytes(r));
     }
+    void *host = NULL;
+    const size_t host_bytes = r->plan->host_bytes;
+    if (rc == PITH_OK && host_bytes && !(host = pithp_allocate(s->runtime, host_bytes)))
+        rc = pithp_fail_memory(s, host_bytes);
+    if (plan->program->has_collectives)
+        rc = pithp_ranks_begin(s, plan);
     if (rc == PITH_OK)
-        rc = start(s, r);
+        rc = start(s, r, host);
     pthread_mutex_unlock(&r->tier.lock);
+    pithp_release(s->runtime, host, host ? host_bytes : 0);
     pithp_buffer_release(workspace, 1);
     *status = rc;
     return true;

@@ -31,7 +31,7 @@ struct pithp_profile *pithp_replay_profile(const pithp_replay *r);
  * buffer yet, and nothing was done. */
 bool pithp_replay_run(pith_scope *s,
                       pithp_replay *r,
-                      const pithp_plan *plan,
+                      pithp_plan *plan,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status);

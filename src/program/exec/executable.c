@@ -104,7 +104,7 @@ pithp_executable *pithp_executable_make(pith_scope *s, pithp_program *p, bool fu
         return NULL;
     pithp_executable *x = pithp_allocate(rt, sizeof *x);
     if (x && set_up(x, plan)) {
-        if (fuse && !on_host && !p->has_collectives)
+        if (fuse && !on_host)
             x->replay = pithp_replay_make(plan);
         return x;
     }

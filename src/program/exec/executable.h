@@ -12,7 +12,6 @@ typedef struct pithp_executable {
     struct pithp_tier *tier;                     /* see tier.h; NULL: never compiled */
     _Atomic(const struct pithp_compiled *) code; /* NULL: not compiled yet */
     pithp_replay *replay;                        /* NULL: never replayed */
-    atomic_uint_fast64_t digest; /* of a program with collectives; 0: not known yet */
     size_t
         pointer_count; /* addresses that a run records, with those of nested programs */
     /* Executables of the nested programs: plan->program_count of them, by number. They

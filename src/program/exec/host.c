@@ -1,6 +1,6 @@
 /* Plan execution: the steps of a plan on the host, or on a device call by call. */
+#include "program/command/collective.h"
 #include "program/exec/call.h"
-#include "program/exec/collective.h"
 #include "program/exec/exec.h"
 #include "program/exec/horizontal.h"
 #include "program/exec/watch.h"
@@ -247,7 +247,7 @@ static pith_status run_all(pith_scope *s,
                            const void *const *inputs,
                            void **outputs,
                            bool copies) {
-    const pithp_plan *plan = x->plan;
+    pithp_plan *plan = x->plan;
     const void *few[4 * PITHP_FEW_OPERANDS], **pointers = few;
     pithp_watch watch;
     pithp_exec r = {
@@ -262,7 +262,7 @@ static pith_status run_all(pith_scope *s,
         !(pointers = pithp_allocate(s->runtime, bytes)))
         rc = pithp_fail_memory(s, bytes);
     if (PITHP_UNLIKELY(plan->program->has_collectives))
-        rc = pithp_ranks_begin(s, x);
+        rc = pithp_ranks_begin(s, plan);
     if (rc == PITH_OK) {
         if (PITHP_UNLIKELY(plan->profile))
             r.watch = pithp_watch_begin(&watch, s, plan->profile);

@@ -1,15 +1,15 @@
-/* Collectives of programs (within src/program/exec). */
-#ifndef PITH_PROGRAM_EXEC_COLLECTIVE_H
-#define PITH_PROGRAM_EXEC_COLLECTIVE_H
+/* Collectives of programs, which the host makes between the other steps. */
+#ifndef PITH_PROGRAM_COMMAND_COLLECTIVE_H
+#define PITH_PROGRAM_COMMAND_COLLECTIVE_H
 
 #include "program/collective/collective.h"
-#include "program/exec/executable.h"
+#include "program/plan/plan.h"
 
 /* Begin a run whose program has collectives, on all ranks. They agree that they run the
  * same program, and that each has the memory for it: a scope that has failed takes part
  * with its error. Afterwards collectives compare nothing. Not PITH_OK: no rank runs, and
  * every scope has an error. */
-pith_status pithp_ranks_begin(pith_scope *s, pithp_executable *x);
+pith_status pithp_ranks_begin(pith_scope *s, pithp_plan *plan);
 
 /* Run a step whose row is a collective. memory->host: used if the host does not reach the
  * device; else the host's memory is behind that of the device. */

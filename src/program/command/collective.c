@@ -1,19 +1,16 @@
 /* Collectives of programs. */
-#include "program/exec/collective.h"
+#include "program/command/collective.h"
 
-#include "program/collective/collective.h"
-
-pith_status pithp_ranks_begin(pith_scope *s, pithp_executable *x) {
-    const pithp_program *p = x->plan->program;
+pith_status pithp_ranks_begin(pith_scope *s, pithp_plan *plan) {
+    const pithp_program *p = plan->program;
     if (!pithp_has_ranks(s))
         return s->error.code;
-    uint64_t digest = atomic_load_explicit(&x->digest, memory_order_relaxed);
+    uint64_t digest = atomic_load_explicit(&plan->digest, memory_order_relaxed);
     if (!digest && s->error.code == PITH_OK) {
         digest = pithp_program_digest(s, p);
-        atomic_store_explicit(&x->digest, digest, memory_order_relaxed);
+        atomic_store_explicit(&plan->digest, digest, memory_order_relaxed);
     }
-    const pithp_intent intent = {.operation =
-                                     x->plan->name[0] ? x->plan->name : "a program",
+    const pithp_intent intent = {.operation = plan->name[0] ? plan->name : "a program",
                                  .what = "",
                                  .extra = digest,
                                  .parts = pithp_program_parts,
