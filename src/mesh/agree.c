@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Words of the reduction. */
-enum { DIGEST, COMPLEMENT, FIRST_FAILED, FIRST_OPEN, VALUES };
-_Static_assert(VALUES + 3 < PITHP_AGREE_WORDS, "a word is left");
+/* Words of the reduction. TROUBLE ends with the number of the rank. */
+enum { DIGEST, COMPLEMENT, TROUBLE, LOWEST, HIGHEST, VALUES };
+_Static_assert(VALUES + 3 <= PITHP_AGREE_WORDS, "all words fit");
+enum { RANK_BITS = 16 };
 
 /* What a rank tells about itself if something is wrong. */
 typedef struct account {
@@ -23,28 +24,39 @@ typedef struct account {
     char host[64];
 } account;
 
+/* This rank's part in an agreement. */
+typedef struct part {
+    pithp_world *w;
+    pith_scope *s; /* NULL: of pith_close */
+    const pithp_intent *intent;
+    uint64_t number; /* of the agreement */
+    bool troubled;   /* this rank has failed, or a check of it */
+} part;
+
 static void copy_text(char *to, size_t room, const char *from) {
     snprintf(to, room, "%s", from ? from : "");
 }
 
 /* The call site if it must be equal on all ranks; "" otherwise. */
-static const char *site_of(const pith_scope *s, const pithp_intent *intent) {
-    return s && s->site && !intent->parts ? pithp_site_name(s->site) : "";
+static const char *site_of(const part *p) {
+    return p->s && p->s->site && !p->intent->parts ? pithp_site_name(p->s->site) : "";
 }
 
-static account
-own_account(const pithp_world *w, const pith_scope *s, const pithp_intent *intent) {
+static account own_account(const part *p) {
     account a;
     memset(&a, 0, sizeof a);
-    a.extra = intent->extra;
-    a.number = w->number;
-    copy_text(a.operation, sizeof a.operation, intent->operation);
-    copy_text(a.what, sizeof a.what, intent->what);
-    copy_text(a.host, sizeof a.host, w->host);
-    copy_text(a.site, sizeof a.site, site_of(s, intent));
-    if (s && s->error.code != PITH_OK) {
-        a.code = (int32_t)s->error.code;
-        copy_text(a.message, sizeof a.message, s->error.message);
+    a.extra = p->intent->extra;
+    a.number = p->number;
+    copy_text(a.operation, sizeof a.operation, p->intent->operation);
+    copy_text(a.what, sizeof a.what, p->intent->what);
+    copy_text(a.host, sizeof a.host, p->w->host);
+    copy_text(a.site, sizeof a.site, site_of(p));
+    if (p->s && p->s->error.code != PITH_OK) {
+        a.code = (int32_t)p->s->error.code;
+        copy_text(a.message, sizeof a.message, p->s->error.message);
+    } else if (p->troubled) {
+        a.code = PITH_E_CHECK;
+        copy_text(a.message, sizeof a.message, "a check failed");
     }
     return a;
 }
@@ -55,14 +67,14 @@ static bool is_same(const account *a, const account *b) {
            strcmp(a->site, b->site) == 0;
 }
 
-static uint64_t digest_of(const pithp_world *w,
-                          const pith_scope *s,
-                          const pithp_intent *intent) {
-    const char *site = site_of(s, intent), *what = intent->what ? intent->what : "";
-    uint64_t h = pithp_hash(w->number, intent->operation, strlen(intent->operation));
-    h = pithp_hash(h, what, strlen(what));
+static uint64_t digest_of(const part *p) {
+    const pithp_intent *i = p->intent;
+    const char *site = site_of(p);
+    uint64_t h = pithp_hash(p->number, i->operation, strlen(i->operation));
+    if (i->what)
+        h = pithp_hash(h, i->what, strlen(i->what));
     h = pithp_hash(h, site, strlen(site));
-    return pithp_hash(h, &intent->extra, sizeof intent->extra);
+    return pithp_hash(h, &i->extra, sizeof i->extra);
 }
 
 void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trouble *t) {
@@ -107,14 +119,14 @@ static bool tell_account(pithp_world *w,
 }
 
 /* The first failed rank tells its error. */
-static void
-explain_failure(pithp_world *w, pith_scope *s, const account *own, int64_t failed) {
+static void explain_failure(const part *p, int64_t failed) {
+    const account own = own_account(p);
     account a;
-    if (!tell_account(w, s, failed, own, &a) || !s)
+    if (!tell_account(p->w, p->s, failed, &own, &a) || !p->s)
         return;
-    pithp_fail(s, PITH_E_PEER, NULL,
-               "%s: rank %" PRId64 " of %" PRId64 " (%s) failed: %s: %s", own->operation,
-               failed, w->joined.size, a.host, pith_status_name((pith_status)a.code),
+    pithp_fail(p->s, PITH_E_PEER, NULL,
+               "%s: rank %" PRId64 " of %" PRId64 " (%s) failed: %s: %s", own.operation,
+               failed, p->w->joined.size, a.host, pith_status_name((pith_status)a.code),
                a.message);
 }
 
@@ -127,104 +139,208 @@ static void print_account(const account *a, int64_t rank, char *text, size_t roo
 /* ---- The first part that differs ---- */
 
 static pithp_intent_part part_of(const pithp_intent *intent, int64_t k) {
-    pithp_intent_part part = {.operation = "nothing more"};
+    pithp_intent_part made = {.operation = "nothing more"};
     if (k < intent->parts(intent->closure))
-        intent->part(intent->closure, k, &part);
-    return part;
+        intent->part(intent->closure, k, &made);
+    return made;
 }
 
 /* Whether all ranks have equal parts up to k, which each of them has. */
-static bool
-agree_on_part(pithp_world *w, pith_scope *s, const pithp_intent *intent, int64_t k) {
-    const uint64_t digest = part_of(intent, k).digest;
+static bool agree_on_part(const part *p, int64_t k) {
+    const uint64_t digest = part_of(p->intent, k).digest;
     uint64_t words[PITHP_AGREE_WORDS] = {digest, ~digest};
-    return reduce_words(w, s, words) && words[0] == ~words[1];
+    return reduce_words(p->w, p->s, words) && words[0] == ~words[1];
 }
 
 /* Replace the own account by the first part in which ranks differ, found by bisection; if
  * an intent has no parts, none is replaced. */
-static void
-find_part(pithp_world *w, pith_scope *s, const pithp_intent *intent, account *own) {
+static void find_part(const part *p, account *own) {
+    const pithp_intent *intent = p->intent;
     uint64_t words[PITHP_AGREE_WORDS] = {
         intent->parts ? (uint64_t)intent->parts(intent->closure) : 0};
-    if (!reduce_words(w, s, words) || words[0] == 0)
+    if (!reduce_words(p->w, p->s, words) || words[0] == 0)
         return;
     int64_t equal = 0, end = (int64_t)words[0]; /* the first `equal` parts are */
     while (equal < end) {
         const int64_t middle = equal + (end - equal) / 2;
-        if (agree_on_part(w, s, intent, middle))
+        if (agree_on_part(p, middle))
             equal = middle + 1;
         else
             end = middle;
     }
-    const pithp_intent_part part = part_of(intent, equal);
-    copy_text(own->operation, sizeof own->operation, part.operation);
-    copy_text(own->what, sizeof own->what, part.what);
-    if (part.site)
-        copy_text(own->site, sizeof own->site, pithp_site_name(part.site));
+    const pithp_intent_part first = part_of(intent, equal);
+    copy_text(own->operation, sizeof own->operation, first.operation);
+    copy_text(own->what, sizeof own->what, first.what);
+    if (first.site)
+        copy_text(own->site, sizeof own->site, pithp_site_name(first.site));
 }
 
 /* Rank 0 and the first rank that differs from it tell what they do. */
-static void explain_difference(pithp_world *w,
-                               pith_scope *s,
-                               const pithp_intent *intent,
-                               account *own) {
-    account first, other;
-    find_part(w, s, intent, own);
-    if (!tell_account(w, s, 0, own, &first))
+static void explain_difference(const part *p) {
+    pithp_world *w = p->w;
+    account own = own_account(p), first, other;
+    find_part(p, &own);
+    if (!tell_account(w, p->s, 0, &own, &first))
         return;
     uint64_t words[PITHP_AGREE_WORDS] = {0};
-    words[0] = is_same(own, &first) ? UINT64_MAX : (uint64_t)w->joined.rank;
-    if (!reduce_words(w, s, words))
+    words[0] = is_same(&own, &first) ? UINT64_MAX : (uint64_t)w->joined.rank;
+    if (!reduce_words(w, p->s, words))
         return;
     const int64_t rank = words[0] == UINT64_MAX ? 0 : (int64_t)words[0];
-    if (!tell_account(w, s, rank, own, &other) || !s)
+    if (!tell_account(w, p->s, rank, &own, &other) || !p->s)
         return;
     char here[480], there[480];
     print_account(&other, rank, here, sizeof here);
     print_account(&first, 0, there, sizeof there);
-    pithp_fail(s, PITH_E_DIVERGED, NULL, "%s, but %s", here, there);
+    pithp_fail(p->s, PITH_E_DIVERGED, NULL, "%s, but %s", here, there);
 }
 
-/* failed: the first rank that has failed; -1: the ranks differ. */
-static void
-explain(pithp_world *w, pith_scope *s, const pithp_intent *intent, int64_t failed) {
-    account own = own_account(w, s, intent);
-    if (failed >= 0)
-        explain_failure(w, s, &own, failed);
-    else
-        explain_difference(w, s, intent, &own);
+/* Make the reduction. false: the engine has failed. */
+static bool vote(part *p, pithp_ballot *b) {
+    pithp_world *w = p->w;
+    p->number = w->number + 1;
+    __atomic_store_n(&w->number, p->number, __ATOMIC_RELAXED);
+    pithp_state_set(w->own, p->intent->operation, p->s ? p->s->site : NULL);
+    const bool failed = p->s && p->s->error.code != PITH_OK;
+    const uint64_t rank = (uint64_t)w->joined.rank,
+                   level = b->level ? b->level : UINT64_MAX,
+                   trouble = failed ? b->error : b->trouble ? b->trouble - 1 : UINT64_MAX;
+    p->troubled = trouble != UINT64_MAX;
+    const uint64_t digest = p->troubled ? UINT64_MAX : digest_of(p);
+    uint64_t words[PITHP_AGREE_WORDS] = {
+        [DIGEST] = digest,
+        [COMPLEMENT] = p->troubled ? UINT64_MAX : ~digest,
+        [TROUBLE] = p->troubled ? trouble << RANK_BITS | rank : UINT64_MAX,
+        [LOWEST] = level,
+        [HIGHEST] = ~level};
+    memcpy(words + VALUES, b->least, sizeof b->least);
+    if (!reduce_words(w, p->s, words))
+        return false;
+    memcpy(b->least, words + VALUES, sizeof b->least);
+    b->together = words[LOWEST] == ~words[HIGHEST];
+    b->highest = ~words[HIGHEST];
+    b->first = words[TROUBLE] == UINT64_MAX
+                   ? -1
+                   : (int64_t)(words[TROUBLE] & ((1 << RANK_BITS) - 1));
+    b->trouble = b->first < 0 ? 0 : (words[TROUBLE] >> RANK_BITS) + 1;
+    b->alike = words[DIGEST] == UINT64_MAX || words[DIGEST] == ~words[COMPLEMENT];
+    return true;
+}
+
+static void end_wait(pithp_world *w) {
+    pithp_state_set(w->own, NULL, NULL);
+    pthread_mutex_unlock(&w->lock);
 }
 
 bool pithp_agree_with(pithp_world *w,
                       pith_scope *s,
                       const pithp_intent *intent,
                       pithp_ballot *b) {
+    part p = {.w = w, .s = s, .intent = intent};
     pthread_mutex_lock(&w->lock);
-    __atomic_store_n(&w->number, w->number + 1, __ATOMIC_RELAXED);
-    pithp_state_set(w->own, intent->operation, s ? s->site : NULL);
-    const bool failed = s && s->error.code != PITH_OK;
-    const uint64_t digest = digest_of(w, s, intent), rank = (uint64_t)w->joined.rank;
-    uint64_t words[PITHP_AGREE_WORDS] = {
-        [DIGEST] = failed ? UINT64_MAX : digest,
-        [COMPLEMENT] = failed ? UINT64_MAX : ~digest,
-        [FIRST_FAILED] = failed ? rank : UINT64_MAX,
-        [FIRST_OPEN] = b->closing ? UINT64_MAX : rank,
-    };
-    memcpy(words + VALUES, b->least, sizeof b->least);
-    bool agreed = reduce_words(w, s, words);
+    bool agreed = vote(&p, b);
     if (agreed) {
-        memcpy(b->least, words + VALUES, sizeof b->least);
-        b->all_close = words[FIRST_OPEN] == UINT64_MAX;
-        agreed = words[FIRST_FAILED] == UINT64_MAX && words[DIGEST] == ~words[COMPLEMENT];
-        if (!agreed)
-            explain(w, s, intent, (int64_t)words[FIRST_FAILED]);
+        agreed = b->first < 0 && b->alike;
+        if (b->first >= 0)
+            explain_failure(&p, b->first);
+        else if (!agreed)
+            explain_difference(&p);
     }
-    if (!agreed) {
-        pithp_state_set(w->own, NULL, NULL);
-        pthread_mutex_unlock(&w->lock);
-    }
+    if (!agreed)
+        end_wait(w);
     return agreed;
+}
+
+/* ---- Decisions ---- */
+
+pithp_world *pithp_ranks_of(const pith_scope *s) {
+    pithp_world *w = pithp_world_of(s->runtime);
+    if (!w || w->joined.size < 2)
+        return NULL;
+    while (s && !s->room[PITHP_ROOM_MESH])
+        s = s->parent;
+    return s ? w : NULL;
+}
+
+/* Other ranks may still be on their way here, in collectives or decisions within: this
+ * rank takes part in those as a failed one. */
+bool pithp_decide(pith_scope *s, pithp_decision *d) {
+    pithp_world *w = pithp_ranks_of(s);
+    const pithp_intent intent = {.operation = d->operation, .extra = d->extra};
+    part p = {.w = w, .s = s, .intent = &intent};
+    pithp_ballot b;
+    bool arrived = false, engine = true, explained = false;
+    pthread_mutex_lock(&w->lock);
+    while (engine && !arrived) {
+        b = (pithp_ballot){.level = PITHP_LEVEL_CLOSE + 1 + (uint64_t)w->depth,
+                           .trouble = d->trouble,
+                           .error = d->error,
+                           .least = {d->asks ? 0 : 1}};
+        const uint64_t level = b.level;
+        engine = vote(&p, &b);
+        arrived = engine && b.highest <= level;
+        explained = engine && (!b.together || !b.alike);
+        if (!b.together && engine && b.first >= 0)
+            explain_failure(&p, b.first);
+        else if (explained)
+            explain_difference(&p);
+    }
+    end_wait(w);
+    d->first = engine ? b.first : -1;
+    d->trouble = engine ? b.trouble : 0;
+    d->asks = engine && b.least[0] == 0;
+    return arrived && !explained;
+}
+
+void pithp_decision_tell(pith_scope *s, const char *operation, int64_t failed) {
+    pithp_world *w = pithp_ranks_of(s);
+    const pithp_intent intent = {.operation = operation};
+    const part p = {.w = w, .s = s, .intent = &intent};
+    pthread_mutex_lock(&w->lock);
+    pithp_state_set(w->own, operation, s->site);
+    explain_failure(&p, failed);
+    end_wait(w);
+}
+
+bool pithp_ranks_fine(pith_scope *s, const char *operation) {
+    if (!pithp_ranks_of(s))
+        return s->error.code == PITH_OK;
+    pithp_decision d = {.operation = operation};
+    if (!pithp_decide(s, &d))
+        return false;
+    if (d.first >= 0)
+        pithp_decision_tell(s, operation, d.first);
+    return d.first < 0;
+}
+
+void pithp_decisions_nest(pith_scope *s, int by) {
+    pithp_world *w = pithp_ranks_of(s);
+    if (w)
+        w->depth += by;
+}
+
+/* ---- Exchanges after a decision ---- */
+
+bool pithp_ranks_least(pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]) {
+    pithp_world *w = pithp_ranks_of(s);
+    pthread_mutex_lock(&w->lock);
+    pithp_state_set(w->own, pithp_function_of(s, "pith"), s->site);
+    const bool fine = reduce_words(w, s, words);
+    end_wait(w);
+    return fine;
+}
+
+bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes) {
+    pithp_world *w = pithp_ranks_of(s);
+    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
+    pthread_mutex_lock(&w->lock);
+    pithp_state_set(w->own, pithp_function_of(s, "pith"), s->site);
+    const bool fine = !w->broken && w->transport->broadcast(w->joined.all, root, data,
+                                                            bytes, &t) == PITH_OK;
+    if (!fine)
+        pithp_world_break(w, s, &t);
+    end_wait(w);
+    return fine;
 }
 
 bool pithp_has_ranks(const pith_scope *s) {
@@ -272,16 +388,15 @@ bool pithp_collective_agrees(pith_scope *s) {
     if (!pithp_has_ranks(s))
         return s->error.code == PITH_OK;
     pithp_world *w = pithp_world_of(s->runtime);
-    const account own =
-        own_account(w, s, &(pithp_intent){.operation = pithp_function_of(s, "pith")});
-    const bool failed = own.code != PITH_OK;
-    uint64_t words[PITHP_AGREE_WORDS] = {
-        [FIRST_FAILED] = failed ? (uint64_t)w->joined.rank : UINT64_MAX};
+    const pithp_intent intent = {.operation = pithp_function_of(s, "pith")};
+    const part p = {.w = w, .s = s, .intent = &intent, .number = w->number};
+    const bool failed = s->error.code != PITH_OK;
+    uint64_t words[PITHP_AGREE_WORDS] = {failed ? (uint64_t)w->joined.rank : UINT64_MAX};
     if (!reduce_words(w, s, words))
         return false;
-    if (words[FIRST_FAILED] != UINT64_MAX)
-        explain_failure(w, s, &own, (int64_t)words[FIRST_FAILED]);
-    return words[FIRST_FAILED] == UINT64_MAX;
+    if (words[0] != UINT64_MAX)
+        explain_failure(&p, (int64_t)words[0]);
+    return words[0] == UINT64_MAX;
 }
 
 void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most) {

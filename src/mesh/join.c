@@ -210,11 +210,14 @@ static void close_links(pithp_world *w) {
 void pithp_world_leave(pithp_world *w) {
     if (!w->transport || w->forked)
         return;
-    pithp_ballot ballot = {.closing = true};
     const pithp_intent intent = {.operation = "pith_close"};
-    while (w->joined.size > 1 && !w->broken && !ballot.all_close)
+    bool all = false;
+    while (w->joined.size > 1 && !w->broken && !all) {
+        pithp_ballot ballot = {.level = PITHP_LEVEL_CLOSE};
         if (pithp_agree_with(w, NULL, &intent, &ballot))
             pthread_mutex_unlock(&w->lock);
+        all = ballot.highest == PITHP_LEVEL_CLOSE;
+    }
     if (w->own)
         atomic_store(&w->own->phase, PITHP_PHASE_CLOSED);
     pithp_mesh_watch_stop(w);

@@ -101,6 +101,42 @@ bool pithp_collective_agrees(pith_scope *s);
 /* The least and the greatest of a value over all ranks, within a collective. */
 void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most);
 
+/* ---- Decisions ----
+ *
+ * Where every rank comes, whatever has happened to it before: the end of a try, of a fix,
+ * of a callback, of a save. A rank with an error waits here for the others, and takes
+ * part as a failed one in the collectives in which they still are. Only for scopes with
+ * ranks, and with the same calls on all ranks. */
+
+/* The world of the scope's mesh; NULL: the scope has no mesh, or there is one rank. */
+pithp_world *pithp_ranks_of(const pith_scope *s);
+
+typedef struct pithp_decision {
+    const char *operation; /* "pith_propagate" */
+    uint64_t extra;        /* must be equal on all ranks without trouble */
+    uint64_t trouble;      /* in: the place of this rank's failure, from 1, or 0: none; at
+                              most 2^47. out: the least of all ranks */
+    uint64_t error;        /* in: the place, from 0, if the scope has failed */
+    bool asks;             /* in: this rank has a request; out: a rank has one */
+    int64_t first;         /* out: the rank of the least trouble, or -1 */
+} pithp_decision;
+
+/* Decide. false: every rank's scope has an error. Otherwise nothing is done about
+ * trouble, of which all know the same. */
+bool pithp_decide(pith_scope *s, pithp_decision *d);
+/* The scopes of the other ranks get PITH_E_PEER with the error of a rank, unless they have
+ * one. */
+void pithp_decision_tell(pith_scope *s, const char *operation, int64_t failed);
+/* A decision about errors alone: whether no rank's scope has failed; else all have an
+ * error. Without ranks: whether the scope has not. */
+bool pithp_ranks_fine(pith_scope *s, const char *operation);
+/* Decisions of code within a try: by 1, and -1 at its end. */
+void pithp_decisions_nest(pith_scope *s, int by);
+/* After a decision: the least of each word of all ranks, and bytes of one rank. false: the
+ * job ends. */
+bool pithp_ranks_least(pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]);
+bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes);
+
 /* Moves of data between the ranks of a group, within a collective. A group of one rank
  * does nothing but the copies. A failure of the engine ends the job. See transport.h. */
 void pithp_mesh_group_reduce(pith_scope *s,

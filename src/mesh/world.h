@@ -52,6 +52,7 @@ struct pithp_world {
     pithp_joined joined;
     pthread_mutex_t lock; /* of the engine: one collective at a time */
     uint64_t number;      /* of collectives so far */
+    int depth;            /* of decisions: tries that enclose this code */
     int64_t timeout_ns;   /* negative: none */
     pithp_rank_state *own;
     pithp_mesh_watch watch;
@@ -121,12 +122,21 @@ static inline pithp_rank_state *pithp_world_state(const pithp_world *w,
 
 /* ---- Agreements, see mesh_internal.h ---- */
 
-/* What a rank gives to an agreement beside its intent, and gets from it. */
+/* What a rank gives to an agreement beside its intent, and gets from it. Levels say where
+ * ranks are: in a collective (0), in a decision (the outermost has the least), or in
+ * pith_close. */
 typedef struct pithp_ballot {
-    bool closing;
+    uint64_t level;    /* in */
+    uint64_t trouble;  /* in: the place of a failure, from 1, or 0; out: the least of all
+                          ranks, or 0 */
+    uint64_t error;    /* in: the place, from 0, if the scope has failed */
     uint64_t least[3]; /* in: a value; out: the least of all ranks */
-    bool all_close;    /* out */
+    uint64_t highest;  /* out: of the levels; UINT64_MAX: a rank is in a collective */
+    bool together;     /* out: all ranks are at one level */
+    bool alike;        /* out: those without trouble do the same */
+    int64_t first;     /* out: the rank of the least trouble, or -1 */
 } pithp_ballot;
+enum { PITHP_LEVEL_CLOSE = 1 };
 /* pithp_collective_begin with a ballot; s NULL: of pith_close. The lock is held only
  * after true. */
 bool pithp_agree_with(pithp_world *w,
