@@ -19,6 +19,7 @@ typedef struct pithp_fix {
                         const void *closure);
     const void *closure;
     size_t closure_bytes;
+    bool greatest; /* of the arguments of several ranks it takes the greatest */
     /* Extend the lifetime of objects in the copied closure to that of the assertion's
      * scope, as pith_keep does. (optional) */
     pith_status (*keep)(pith_scope *owner, void *closure);
@@ -108,6 +109,7 @@ struct pith_assertion {
     const char *message, *path;
     pith_check_level level;
     pith_status code;
+    bool greatest;                 /* of several fix arguments: the greatest */
     const pith_function *function; /* fix of the user */
     pithp_fix fix;                 /* fix of the library; call NULL: none */
     const void *fix_args;
@@ -170,6 +172,22 @@ bool pithp_outcome_raise_unfixable(pith_scope *s, const pithp_outcome *outcome);
  * one. A failure without a fix is raised before any fix runs. NULL: error set. */
 const void *
 pithp_outcome_repair(pith_scope *s, const pithp_outcome *outcome, const void *root);
+
+/* ---- Outcomes of several ranks (ranks.c) ---- */
+
+/* Replace the counting failures by those of all ranks, in program order: on every rank as
+ * many, the same checks, with the same arguments of their fixes, also where the check has
+ * passed. All ranks call it, each with the outcome of its own collector; s has ranks and
+ * owns the new list. false: every rank has an error, the same one if a failure has no fix
+ * or may_repair is false. */
+bool pithp_outcome_unite(pith_scope *s,
+                         const char *operation,
+                         const pithp_collector *c,
+                         pithp_outcome *o,
+                         bool may_repair);
+/* On every rank the failure that rank `first` describes in e, which the other ranks need
+ * not set. failed: of this rank, too. */
+void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed);
 
 /* ---- Hooks of the room on runtimes (room.c) ---- */
 

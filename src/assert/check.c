@@ -185,6 +185,7 @@ static void fill(pith_assertion *a, const layout *l, const given *g) {
     a->code = o->code ? o->code : PITH_E_CHECK;
     a->function = g->fix ? NULL : o->fix;
     a->fix_args = o->fix_args;
+    a->greatest = o->fix_greatest || (g->fix && g->fix->greatest);
     a->args = (pithp_arg *)(void *)(piece + l->args);
     a->infos = (pith_check_info *)(void *)(piece + l->infos);
     a->arg_count = g->args;

@@ -64,6 +64,7 @@ pith_status pithp_guard_apply(pith_scope *s, pith_scope *owner, pith_assertion *
     a->fix = g->fix;
     a->path = g->path;
     a->rebase = g->rebase;
+    a->greatest = g->fix.greatest;
     a->fix_args = number(owner, need);
     if (!a->fix_args)
         pithp_error_move(s, owner);

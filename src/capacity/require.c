@@ -88,6 +88,7 @@ static pithp_fix fix_of(const pith_capacity *const *c) {
     return (pithp_fix){.call = pithp_capacity_can_grow(*c) ? repair : NULL,
                        .closure = c,
                        .closure_bytes = sizeof *c,
+                       .greatest = true,
                        .keep = keep,
                        .print = print};
 }

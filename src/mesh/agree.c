@@ -14,6 +14,7 @@
 enum { DIGEST, COMPLEMENT, TROUBLE, LOWEST, HIGHEST, VALUES };
 _Static_assert(VALUES + 3 <= PITHP_AGREE_WORDS, "all words fit");
 enum { RANK_BITS = 16 };
+_Static_assert(1 << RANK_BITS == PITHP_MOST_RANKS, "ranks have numbers");
 
 /* What a rank tells about itself if something is wrong. */
 typedef struct account {
@@ -204,7 +205,9 @@ static bool vote(part *p, pithp_ballot *b) {
     const bool failed = p->s && p->s->error.code != PITH_OK;
     const uint64_t rank = (uint64_t)w->joined.rank,
                    level = b->level ? b->level : UINT64_MAX,
-                   trouble = failed ? b->error : b->trouble ? b->trouble - 1 : UINT64_MAX;
+                   trouble = failed       ? b->error
+                             : b->trouble ? b->trouble - 1
+                                          : UINT64_MAX;
     p->troubled = trouble != UINT64_MAX;
     const uint64_t digest = p->troubled ? UINT64_MAX : digest_of(p);
     uint64_t words[PITHP_AGREE_WORDS] = {
@@ -275,7 +278,7 @@ bool pithp_decide(pith_scope *s, pithp_decision *d) {
         b = (pithp_ballot){.level = PITHP_LEVEL_CLOSE + 1 + (uint64_t)w->depth,
                            .trouble = d->trouble,
                            .error = d->error,
-                           .least = {d->asks ? 0 : 1}};
+                           .least = {d->asks ? 0 : 1, d->writes ? 0 : 1}};
         const uint64_t level = b.level;
         engine = vote(&p, &b);
         arrived = engine && b.highest <= level;
@@ -289,6 +292,7 @@ bool pithp_decide(pith_scope *s, pithp_decision *d) {
     d->first = engine ? b.first : -1;
     d->trouble = engine ? b.trouble : 0;
     d->asks = engine && b.least[0] == 0;
+    d->writes = engine && b.least[1] == 0;
     return arrived && !explained;
 }
 
@@ -321,26 +325,58 @@ void pithp_decisions_nest(pith_scope *s, int by) {
 
 /* ---- Exchanges after a decision ---- */
 
-bool pithp_ranks_least(pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]) {
+static pithp_world *begin_exchange(pith_scope *s) {
     pithp_world *w = pithp_ranks_of(s);
     pthread_mutex_lock(&w->lock);
     pithp_state_set(w->own, pithp_function_of(s, "pith"), s->site);
+    return w;
+}
+
+bool pithp_ranks_least(pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]) {
+    pithp_world *w = begin_exchange(s);
     const bool fine = reduce_words(w, s, words);
     end_wait(w);
     return fine;
 }
 
-bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes) {
-    pithp_world *w = pithp_ranks_of(s);
-    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
-    pthread_mutex_lock(&w->lock);
-    pithp_state_set(w->own, pithp_function_of(s, "pith"), s->site);
-    const bool fine = !w->broken && w->transport->broadcast(w->joined.all, root, data,
-                                                            bytes, &t) == PITH_OK;
-    if (!fine)
-        pithp_world_break(w, s, &t);
+static bool end_exchange(pithp_world *w,
+                         pith_scope *s,
+                         const pithp_transport_trouble *t,
+                         pith_status rc) {
+    if (rc != PITH_OK)
+        pithp_world_break(w, s, t);
     end_wait(w);
-    return fine;
+    return rc == PITH_OK;
+}
+
+bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes) {
+    pithp_world *w = begin_exchange(s);
+    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
+    return end_exchange(
+        w, s, &t,
+        w->broken ? t.code
+                  : w->transport->broadcast(w->joined.all, root, data, bytes, &t));
+}
+
+bool pithp_ranks_gather(pith_scope *s, const void *own, void *all, size_t bytes) {
+    pithp_world *w = begin_exchange(s);
+    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
+    return end_exchange(
+        w, s, &t,
+        w->broken ? t.code : w->transport->gather(w->joined.all, own, all, bytes, &t));
+}
+
+int64_t pithp_ranks_own(const pith_scope *s) {
+    return pithp_ranks_of(s)->joined.rank;
+}
+
+int64_t pithp_ranks_count(const pith_scope *s) {
+    return pithp_ranks_of(s)->joined.size;
+}
+
+bool pithp_ranks_write(const pith_scope *s) {
+    const pithp_world *w = pithp_ranks_of(s);
+    return !w || w->joined.rank == 0;
 }
 
 bool pithp_has_ranks(const pith_scope *s) {

@@ -117,25 +117,32 @@ typedef struct pithp_decision {
     uint64_t trouble;      /* in: the place of this rank's failure, from 1, or 0: none; at
                               most 2^47. out: the least of all ranks */
     uint64_t error;        /* in: the place, from 0, if the scope has failed */
-    bool asks;             /* in: this rank has a request; out: a rank has one */
+    bool asks, writes;     /* in: this rank has a request, writes a file; out: a rank */
     int64_t first;         /* out: the rank of the least trouble, or -1 */
 } pithp_decision;
 
 /* Decide. false: every rank's scope has an error. Otherwise nothing is done about
  * trouble, of which all know the same. */
 bool pithp_decide(pith_scope *s, pithp_decision *d);
-/* The scopes of the other ranks get PITH_E_PEER with the error of a rank, unless they have
- * one. */
+/* The scopes of the other ranks get PITH_E_PEER with the error of a rank, unless they
+ * have one. */
 void pithp_decision_tell(pith_scope *s, const char *operation, int64_t failed);
 /* A decision about errors alone: whether no rank's scope has failed; else all have an
  * error. Without ranks: whether the scope has not. */
 bool pithp_ranks_fine(pith_scope *s, const char *operation);
 /* Decisions of code within a try: by 1, and -1 at its end. */
 void pithp_decisions_nest(pith_scope *s, int by);
-/* After a decision: the least of each word of all ranks, and bytes of one rank. false: the
- * job ends. */
+/* After a decision: the least of each word of all ranks; bytes of one rank; the same
+ * number of bytes of each. false: the job ends, and the scope has an error. */
 bool pithp_ranks_least(pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]);
 bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes);
+bool pithp_ranks_gather(pith_scope *s, const void *own, void *all, size_t bytes);
+/* The number of this rank, and of all, of a scope with ranks. */
+int64_t pithp_ranks_own(const pith_scope *s);
+int64_t pithp_ranks_count(const pith_scope *s);
+/* Whether this rank writes what one rank writes: rank 0, or the only one. */
+bool pithp_ranks_write(const pith_scope *s);
+enum { PITHP_MOST_RANKS = 1 << 16 };
 
 /* Moves of data between the ranks of a group, within a collective. A group of one rank
  * does nothing but the copies. A failure of the engine ends the job. See transport.h. */

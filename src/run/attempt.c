@@ -3,6 +3,7 @@
 #include "run/attempt.h"
 
 #include "assert/assert_internal.h"
+#include "mesh/mesh_internal.h"
 #include "run/monitor.h"
 #include "run/run_internal.h"
 
@@ -233,14 +234,13 @@ static bool next_call(pithp_attempt *t, int64_t steps) {
     return true;
 }
 
-bool pithp_attempt_steps(const pithp_stepper *p,
-                         pithp_attempt *t,
-                         const void *state,
-                         int64_t end) {
+/* The calls; user code runs within them. */
+static void
+run_calls(const pithp_stepper *p, pithp_attempt *t, const void *state, int64_t end) {
+    const bool joint = pithp_attempts_joint(p->s);
     int64_t number = p->number;
-    if (!begin(p, t))
-        return false;
-    while (number < end) {
+    pithp_decisions_nest(p->s, 1);
+    while (number < end && t->ran < PITHP_ATTEMPT_CALLS) {
         const int64_t steps = length_of(p, number, end);
         if (!next_call(t, steps))
             break;
@@ -255,18 +255,34 @@ bool pithp_attempt_steps(const pithp_stepper *p,
         t->ran++;
         number += steps;
         state = t->result;
-        if (p->pause && number < end && p->pause(p->closure))
+        if (!joint && p->pause && number < end && p->pause(p->closure))
             break;
     }
+    pithp_decisions_nest(p->s, -1);
     pithp_collector_end(t->collector);
+}
+
+bool pithp_attempt_steps(pithp_stepper *p,
+                         pithp_attempt *t,
+                         const void *state,
+                         int64_t end) {
+    if (!begin(p, t)) {
+        pithp_attempt_refuse(p->s);
+        return false;
+    }
+    run_calls(p, t, state, end);
     if (!t->calls) {
         pithp_error_move(p->s, t->scope);
         pithp_attempt_end(t);
+        pithp_attempt_refuse(p->s);
         return false;
     }
     if (t->ran < t->room && pith_failed(t->scope))
         t->calls[t->ran].end = t->calls[t->ran].checks = t->collector->count;
+    t->attempted = t->ran + pith_failed(t->scope);
     judge(t);
+    if (pithp_attempts_joint(p->s))
+        pithp_attempt_agree(p, t);
     return true;
 }
 
@@ -276,7 +292,8 @@ static pith_status write_rows(const pithp_stepper *p, pithp_attempt *t) {
     int64_t number = p->number;
     pith_status rc = pithp_attempt_log_commit(t->scope, &t->log);
     t->log.scope = NULL;
-    for (int64_t i = 0; p->watch && i < t->ran && rc == PITH_OK; i++) {
+    const bool writes = p->watch && pithp_ranks_write(p->s);
+    for (int64_t i = 0; writes && i < t->ran && rc == PITH_OK; i++) {
         const pithp_attempt_call *call = &t->calls[i];
         if (call->seen)
             rc =
@@ -291,7 +308,8 @@ bool pithp_attempt_commit(pithp_stepper *p, pithp_attempt *t) {
         p->passed(t->scope, t->collector, t->calls[0].checks, p->closure);
     if (pith_failed(t->scope) || write_rows(p, t) != PITH_OK)
         pithp_error_move(p->s, t->scope);
-    const bool fine = !pith_failed(p->s);
+    const bool fine = pithp_attempts_joint(p->s) ? pithp_attempt_agree_commit(p, t)
+                                                 : !pith_failed(p->s);
     if (fine) {
         if (p->holder)
             pith_scope_close(p->holder);

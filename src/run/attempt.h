@@ -89,7 +89,9 @@ typedef struct pithp_stepper {
     int64_t stride;     /* steps per call; 0: 1 */
     int64_t single;     /* up to this step number, compiled loops do one step */
     int64_t barrier;    /* an attempt ends at this step number if it lies ahead */
+    uint64_t digest;    /* of what ranks must have in common */
     bool any_result;    /* a single call, whose result may have any type */
+    bool asked;         /* a rank has asked for a pause of this attempt */
     bool met;           /* the state is the first with `until` true */
 } pithp_stepper;
 
@@ -103,6 +105,8 @@ static inline int64_t pithp_repeats(int64_t max_tries) {
 }
 
 /* ---- Attempts (attempt.c) ---- */
+
+enum { PITHP_ATTEMPT_CALLS = 1 << 20 }; /* at most; the rest is another attempt */
 
 /* Why a call of an attempt did not pass. */
 typedef enum pithp_trouble {
@@ -129,14 +133,17 @@ typedef struct pithp_attempt {
     pithp_attempt_log log;
     pithp_attempt_call *calls;
     int64_t room, ran;  /* of calls */
+    int64_t attempted;  /* ran, and a call that failed */
     pith_scope *holder; /* of the result; NULL: none */
     const void *result;
     int64_t failing; /* the first call that did not pass; -1: all passed */
     pithp_trouble trouble;
+    int64_t first; /* the rank that has it */
+    bool writes;   /* the commit of a rank writes to a file */
 } pithp_attempt;
 
 /* Try steps up to `end`. false: p->s has the error, and no attempt is open. */
-bool pithp_attempt_steps(const pithp_stepper *p,
+bool pithp_attempt_steps(pithp_stepper *p,
                          pithp_attempt *t,
                          const void *state,
                          int64_t end);
@@ -145,6 +152,30 @@ bool pithp_attempt_commit(pithp_stepper *p, pithp_attempt *t);
 void pithp_attempt_end(pithp_attempt *t);
 /* Number of steps before a call. */
 int64_t pithp_attempt_steps_before(const pithp_attempt *t, int64_t call);
+
+/* ---- Attempts of several ranks (attempt_ranks.c) ---- */
+
+/* Whether the attempts of a scope are decided with other ranks. */
+bool pithp_attempts_joint(const pith_scope *s);
+/* What ranks must have in common: the step, and the structure of the state. false: the
+ * error is set. */
+bool pithp_attempt_digest(pith_scope *s,
+                          const pith_function *step,
+                          const void *state,
+                          uint64_t *digest);
+/* Agree on what became of an attempt: on every rank the same call fails, or none. */
+void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t);
+/* Agree on a commit that has written to files, or failed to. */
+bool pithp_attempt_agree_commit(const pithp_stepper *p, const pithp_attempt *t);
+/* Tell the ranks that try a step that this one, whose scope has failed, does not. Does
+ * nothing without ranks. */
+void pithp_attempt_refuse(pith_scope *s);
+/* As pithp_finite_fail, with the same error on all ranks. */
+void pithp_attempt_raise_value(pithp_attempt *t);
+/* Whether the fix of a check, or the report of one, has succeeded on all ranks, with
+ * states of one structure. */
+bool pithp_repair_agreed(pith_scope *s, const void *state);
+
 /* Close a scope and drop its error without a log message. */
 void pithp_close_quietly(pith_scope *s);
 static inline int64_t pithp_stride_of(const pithp_stepper *p) {

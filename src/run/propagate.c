@@ -4,6 +4,7 @@
  * An attempt of several steps reads their checks once. If one fails, the steps before it
  * are repeated and committed, and the remaining attempt starts with the failing step. */
 #include "base/in_flight.h"
+#include "mesh/mesh_internal.h"
 #include "run/attempt.h"
 #include "run/monitor.h"
 #include "run/run_internal.h"
@@ -24,9 +25,9 @@ static void forget(candidate *c) {
     c->scope = NULL;
 }
 
-/* Report a repair to the caller. */
+/* Report a repair to the caller, on one rank. */
 static bool tell(const pithp_stepper *p, pith_scope *s, const pith_repair *repair) {
-    if (!p->report)
+    if (!p->report || !pithp_ranks_write(s))
         return true;
     pith_scope *work = pith_scope_open_in(s);
     p->report(work, repair, p->closure);
@@ -35,34 +36,58 @@ static bool tell(const pithp_stepper *p, pith_scope *s, const pith_repair *repai
     return !pith_failed(s);
 }
 
+/* The failures to repair, on several ranks those of all. false: the error of fixed is
+ * set. */
+static bool find_failures(const pithp_stepper *p,
+                          const pithp_attempt *t,
+                          int64_t repeats,
+                          pith_scope *fixed,
+                          pithp_outcome *outcome) {
+    const bool may_repair = repeats < p->max_repeats;
+    pithp_outcome_read(fixed, t->scope, t->collector, t->calls[t->failing].checks,
+                       outcome);
+    if (pithp_attempts_joint(fixed))
+        pithp_outcome_unite(fixed, "pith_propagate", t->collector, outcome, may_repair);
+    else if (!pith_failed(fixed) && !pithp_outcome_raise_unfixable(fixed, outcome) &&
+             !may_repair)
+        pithp_assertion_raise(fixed, outcome->failed[0]);
+    if (pith_failed(fixed) && !may_repair && repeats)
+        pithp_error_context(fixed, "it still fails after %lld repeat%s",
+                            (long long)repeats, repeats == 1 ? "" : "s");
+    return !pith_failed(fixed);
+}
+
+/* Apply a fix, and tell it. User code runs within. */
+static const void *apply(const pithp_stepper *p,
+                         pith_scope *fixed,
+                         const pith_assertion *a,
+                         const candidate *c) {
+    pith_repair one = {
+        .assertion = a, .before = c->state, .step = p->number + 1, .repeat = c->repeats};
+    pithp_decisions_nest(fixed, 1);
+    one.after = pithp_assertion_fix(fixed, a, c->state);
+    pithp_decisions_nest(fixed, -1);
+    if (!pithp_repair_agreed(fixed, one.after))
+        return NULL;
+    pithp_decisions_nest(fixed, 1);
+    tell(p, fixed, &one);
+    pithp_decisions_nest(fixed, -1);
+    return p->report && !pithp_repair_agreed(fixed, one.after) ? NULL : one.after;
+}
+
 /* Apply the fixes of the checks that failed in the first step. On failure the error of s
  * is set. */
 static bool
 repair(const pithp_stepper *p, const pithp_attempt *t, candidate *c, pith_scope *fixed) {
     pithp_outcome outcome;
-    if (pithp_outcome_read(fixed, t->scope, t->collector, t->calls[t->failing].checks,
-                           &outcome))
+    if (!find_failures(p, t, c->repeats, fixed, &outcome))
         return false;
-    if (pithp_outcome_raise_unfixable(fixed, &outcome))
-        return false;
-    if (c->repeats == p->max_repeats) {
-        pithp_assertion_raise(fixed, outcome.failed[0]);
-        if (c->repeats)
-            pithp_error_context(fixed, "it still fails after %lld repeat%s",
-                                (long long)c->repeats, c->repeats == 1 ? "" : "s");
-        return false;
-    }
     c->repeats++;
     for (int64_t i = 0; i < outcome.counting_count; i++) {
-        const pith_repair one = {
-            .assertion = outcome.counting[i],
-            .before = c->state,
-            .after = pithp_assertion_fix(fixed, outcome.counting[i], c->state),
-            .step = p->number + 1,
-            .repeat = c->repeats};
-        if (pith_failed(fixed) || !tell(p, fixed, &one))
+        const void *after = apply(p, fixed, outcome.counting[i], c);
+        if (!after)
             return false;
-        c->state = one.after;
+        c->state = after;
     }
     return true;
 }
@@ -72,14 +97,19 @@ static bool
 repair_in_scope(const pithp_stepper *p, const pithp_attempt *t, candidate *c) {
     pith_scope *fixed = pith_scope_open_in(p->s);
     candidate next = {.scope = fixed, .state = c->state, .repeats = c->repeats};
-    bool fine = pithp_scope_writable(fixed) && repair(p, t, &next, fixed);
-    if (fine && c->scope) /* the scope of the previous repair closes */
-        fine = pithp_keep_slots(fixed, 1, &next.state) == PITH_OK;
+    const bool open = pithp_scope_writable(fixed);
+    bool fine = open && repair(p, t, &next, fixed);
+    if (fine && c->scope) { /* the scope of the previous repair closes */
+        pithp_keep_slots(fixed, 1, &next.state);
+        fine = pithp_ranks_fine(fixed, "pith_propagate");
+    }
     if (!fine) {
         if (pithp_scope_writable(fixed))
             pithp_error_move(p->s, fixed);
         else
             pithp_fail(p->s, pith_code(fixed), NULL, "%s", pith_message(fixed));
+        if (!open)
+            pithp_ranks_fine(p->s, "pith_propagate"); /* others are about to repair */
         forget(&next);
         return false;
     }
@@ -120,14 +150,23 @@ static bool commit_again(pithp_stepper *p, candidate *c, int64_t steps, bool unt
     return true;
 }
 
+/* The number of the last call. On several ranks, of which one may have failed in it: of
+ * the last one that began. */
+static int64_t last_call(const pithp_stepper *p, const pithp_attempt *t) {
+    return (pithp_attempts_joint(p->s) ? t->attempted : t->ran) - 1;
+}
+
 /* Set the error for a non-finite state. If a later call has overwritten the state, repeat
  * the step as the last one of an attempt. */
 static bool refuse_value(pithp_stepper *p, pithp_attempt *t) {
-    if (t->failing < t->ran - 1) {
+    if (t->failing < last_call(p, t)) {
         p->barrier = p->number + t->calls[t->failing].steps;
         return true;
     }
-    pithp_finite_fail(t->scope, t->result);
+    if (pithp_attempts_joint(p->s))
+        pithp_attempt_raise_value(t);
+    else
+        pithp_finite_fail(t->scope, t->result);
     pithp_error_move(p->s, t->scope);
     return false;
 }
@@ -154,7 +193,7 @@ static bool settle(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     const int64_t before = pithp_attempt_steps_before(t, t->failing);
     const int64_t steps = t->calls[t->failing].steps;
     const bool loop = steps > pithp_stride_of(p);
-    if (t->trouble == PITHP_TROUBLE_UNTIL && !loop && t->failing == t->ran - 1)
+    if (t->trouble == PITHP_TROUBLE_UNTIL && !loop && t->failing == last_call(p, t))
         return p->met = pithp_attempt_commit(p, t);
     if (before > 0 && !commit_again(p, c, before, false))
         return false;
@@ -166,7 +205,7 @@ static bool settle(pithp_stepper *p, pithp_attempt *t, candidate *c) {
 
 /* Whether an attempt that passed was paused. */
 static bool paused(const pithp_stepper *p) {
-    return p->pause && p->pause(p->closure);
+    return pithp_attempts_joint(p->s) ? p->asked : p->pause && p->pause(p->closure);
 }
 
 bool pithp_stepper_advance(pithp_stepper *p, int64_t steps) {
@@ -217,9 +256,13 @@ const void *pith_propagate_any(pith_scope *s,
     PITHP_IN_FLIGHT(s, "pith_propagate");
     static const pith_propagate_options defaults;
     const pith_propagate_options *o = options ? options : &defaults;
+    uint64_t digest = 0;
     if (!pithp_enter_untraced(s, "pith_propagate") || !options_fit(s, o) ||
-        !pithp_step_fits(s, type, step, state, "pith_propagate"))
+        !pithp_step_fits(s, type, step, state, "pith_propagate") ||
+        !pithp_attempt_digest(s, step, state, &digest)) {
+        pithp_attempt_refuse(s);
         return type ? pithp_nil(type) : NULL;
+    }
     pithp_stepper p = {.s = s,
                        .step = step,
                        .max_repeats = pithp_repeats(o->max_tries),
@@ -227,6 +270,7 @@ const void *pith_propagate_any(pith_scope *s,
                        .closure = o->closure,
                        .state = state,
                        .number = o->first_step,
+                       .digest = digest,
                        .any_result = !type && o->steps < 2};
     const int64_t every = o->check_every ? o->check_every : 1;
     bool fine = true;

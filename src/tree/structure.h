@@ -98,6 +98,10 @@ size_t pithp_structure_bytes(const pithp_structure *t); /* of such a copy */
 /* Equality of structures with leaf specs, and a matching hash. */
 bool pithp_structure_equal(const pithp_structure *a, const pithp_structure *b);
 uint64_t pithp_structure_hash(uint64_t seed, const pithp_structure *t);
+/* A digest of the content, equal in all processes of a program (digest.c); also of the
+ * structure of a checked tree, 0 with the error set. */
+uint64_t pithp_structure_digest(const pithp_structure *t);
+uint64_t pithp_tree_digest(pith_scope *s, const void *tree);
 /* Runs of consecutive leaves with the same hold; `first`: index of the first leaf. */
 enum { PITHP_HELD_RUNS = 64 };
 typedef struct pithp_held_runs {

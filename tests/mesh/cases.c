@@ -16,15 +16,19 @@ void mesh_failed(mesh_test *t, const char *file, int line, const char *what) {
     t->failures++;
 }
 
-static int run_cases(pith_scope *s, const mesh_case *cases, const char *only) {
+int mesh_run_list(pith_scope *s,
+                  const mesh_case *list,
+                  const char *only,
+                  const void *closure) {
     int failures = 0;
-    for (const mesh_case *c = cases; c->name; c++) {
+    for (const mesh_case *c = list; c->name; c++) {
         if (only && strcmp(only, c->name) != 0)
             continue;
         mesh_test t = {.s = pith_scope_open_in(s),
                        .rank = pith_axis_rank(s, NULL),
                        .size = pith_axis_size(s, NULL),
-                       .name = c->name};
+                       .name = c->name,
+                       .closure = closure};
         c->run(&t);
         MESH_CHECK(&t, !pith_failed(t.s));
         pith_clear(t.s);
@@ -35,7 +39,9 @@ static int run_cases(pith_scope *s, const mesh_case *cases, const char *only) {
 }
 
 int mesh_run_cases(pith_scope *s, const char *only) {
-    return run_cases(s, mesh_cases, only) + run_cases(s, mesh_program_cases, only);
+    return mesh_run_list(s, mesh_cases, only, NULL) +
+           mesh_run_list(s, mesh_program_cases, only, NULL) +
+           mesh_run_list(s, mesh_decision_cases, only, NULL);
 }
 
 /* ---- Data ---- */

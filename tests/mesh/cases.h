@@ -11,6 +11,7 @@ typedef struct mesh_test {
     int64_t rank, size;
     int failures;
     const char *name;
+    const void *closure; /* what mesh_run_cases was given */
 } mesh_test;
 
 typedef struct mesh_case {
@@ -18,12 +19,17 @@ typedef struct mesh_case {
     void (*run)(mesh_test *t);
 } mesh_case;
 
-/* Ended by a NULL name: eager calls; compiled functions. */
-extern const mesh_case mesh_cases[], mesh_program_cases[];
+/* Ended by a NULL name: eager calls; compiled functions; decisions. */
+extern const mesh_case mesh_cases[], mesh_program_cases[], mesh_decision_cases[];
 
 /* Run all cases, or those of a name, in scopes of their own within s. Returns the number
  * of failed checks; lines on stderr tell them. */
 int mesh_run_cases(pith_scope *s, const char *only);
+/* Those of one list. */
+int mesh_run_list(pith_scope *s,
+                  const mesh_case *list,
+                  const char *only,
+                  const void *closure);
 
 void mesh_failed(mesh_test *t, const char *file, int line, const char *what);
 #define MESH_CHECK(t, ...)                                                               \

@@ -1,0 +1,129 @@
+/* Attempts of several ranks: one reduction at the end of each tells all ranks of the
+ * first failure. A rank that has failed in an earlier call than others, or alone, waits
+ * there for them. */
+#include "mesh/mesh_internal.h"
+#include "run/attempt.h"
+#include "run/monitor.h"
+
+#include <string.h>
+
+static const char operation[] = "pith_propagate";
+
+/* The place of a failure: the call, then what it is, then the check. Errors come before
+ * failed checks of the same call. */
+enum { CHECK_BITS = 20, KIND_BITS = 2 };
+_Static_assert(PITHP_ATTEMPT_CALLS <= 1 << 24, "places have 46 bits");
+
+static const pithp_trouble kinds[] = {PITHP_TROUBLE_ERROR, PITHP_TROUBLE_CHECK,
+                                      PITHP_TROUBLE_FINITE, PITHP_TROUBLE_UNTIL};
+
+static uint64_t place_of(int64_t call, pithp_trouble trouble, int64_t check) {
+    uint64_t kind = 0;
+    const int64_t most = (1 << CHECK_BITS) - 1;
+    while (kinds[kind] != trouble)
+        kind++;
+    return ((uint64_t)call << KIND_BITS | kind) << CHECK_BITS |
+           (uint64_t)(check < most ? check : most);
+}
+
+bool pithp_attempts_joint(const pith_scope *s) {
+    return pithp_ranks_of(s) != NULL;
+}
+
+bool pithp_attempt_digest(pith_scope *s,
+                          const pith_function *step,
+                          const void *state,
+                          uint64_t *digest) {
+    const char *name = step ? step->name : "";
+    if (pithp_attempts_joint(s))
+        *digest = pithp_hash(pithp_tree_digest(s, state), name, strlen(name));
+    return !pith_failed(s);
+}
+
+/* ---- The end of an attempt ---- */
+
+/* The slot of the first failed check of a call. */
+static int64_t failed_slot(const pithp_attempt *t) {
+    int64_t slot = 0;
+    while (slot < t->collector->count && t->collector->slots[slot]->seen.first == 0)
+        slot++;
+    return slot;
+}
+
+/* A failure of another rank, or of this one. */
+static void take(pithp_attempt *t, uint64_t place) {
+    const int64_t call = (int64_t)(place >> (KIND_BITS + CHECK_BITS));
+    const pithp_trouble trouble = kinds[place >> CHECK_BITS & ((1 << KIND_BITS) - 1)];
+    const bool own = t->failing == call && t->trouble == PITHP_TROUBLE_ERROR;
+    if (!own || trouble != PITHP_TROUBLE_ERROR)
+        pith_clear(t->scope); /* a consequence, in this call or a later one */
+    t->failing = call;
+    t->trouble = trouble;
+}
+
+void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
+    const bool failed = t->failing >= 0, error = t->trouble == PITHP_TROUBLE_ERROR;
+    pithp_decision d = {
+        .operation = operation,
+        .extra = p->digest,
+        .trouble =
+            failed && !error ? 1 + place_of(t->failing, t->trouble, failed_slot(t)) : 0,
+        .error = place_of(failed ? t->failing : t->ran, PITHP_TROUBLE_ERROR, 0),
+        .asks = p->pause && p->pause(p->closure),
+        .writes = t->log.first != NULL};
+    const bool decided = pithp_decide(t->scope, &d);
+    p->asked = d.asks;
+    t->writes = d.writes;
+    t->first = d.first;
+    if (!decided) {
+        t->failing = 0;
+        t->trouble = PITHP_TROUBLE_ERROR;
+    } else if (d.first >= 0) {
+        take(t, d.trouble - 1);
+        if (t->trouble == PITHP_TROUBLE_ERROR)
+            pithp_decision_tell(t->scope, operation, d.first);
+    }
+}
+
+void pithp_attempt_refuse(pith_scope *s) {
+    if (!pithp_scope_writable(s) || pithp_scope_trace(s) || !pithp_attempts_joint(s))
+        return;
+    pithp_decision d = {.operation = operation};
+    if (pithp_decide(s, &d) && d.first >= 0)
+        pithp_decision_tell(s, operation, d.first);
+}
+
+/* ---- After it ---- */
+
+/* Only conditions that are equal on all ranks, so that all of them come here or none. */
+bool pithp_attempt_agree_commit(const pithp_stepper *p, const pithp_attempt *t) {
+    bool may_fail = t->writes || p->passed;
+    for (int64_t i = 0; i < t->ran; i++)
+        may_fail |= t->calls[i].seen != NULL;
+    return may_fail ? pithp_ranks_fine(p->s, operation) : !pith_failed(p->s);
+}
+
+void pithp_attempt_raise_value(pithp_attempt *t) {
+    pithp_error e;
+    memset(&e, 0, sizeof e);
+    pithp_finite_fail(t->scope, t->result);
+    const bool failed = pith_failed(t->scope);
+    if (failed) {
+        e = t->scope->error;
+        pith_clear(t->scope);
+    }
+    pithp_ranks_raise(t->scope, t->first, &e, failed);
+}
+
+bool pithp_repair_agreed(pith_scope *s, const void *state) {
+    if (!pithp_attempts_joint(s))
+        return !pith_failed(s);
+    pithp_decision d = {.operation = operation};
+    if (!pith_failed(s))
+        d.extra = pithp_tree_digest(s, state);
+    if (!pithp_decide(s, &d))
+        return false;
+    if (d.first >= 0)
+        pithp_decision_tell(s, operation, d.first);
+    return d.first < 0;
+}
