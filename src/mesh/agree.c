@@ -265,6 +265,10 @@ pithp_world *pithp_ranks_of(const pith_scope *s) {
     return s ? w : NULL;
 }
 
+bool pithp_scope_joins(const pith_scope *s) {
+    return pithp_scope_writable(s) && !s->room[PITHP_ROOM_TRACE] && pithp_ranks_of(s);
+}
+
 /* Other ranks may still be on their way here, in collectives or decisions within: this
  * rank takes part in those as a failed one. */
 bool pithp_decide(pith_scope *s, pithp_decision *d) {

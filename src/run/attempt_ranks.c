@@ -36,7 +36,7 @@ bool pithp_attempt_digest(pith_scope *s,
                           uint64_t *digest) {
     const char *name = step ? step->name : "";
     if (pithp_attempts_joint(s))
-        *digest = pithp_hash(pithp_tree_digest(s, state), name, strlen(name));
+        *digest = pithp_hash(*digest + pithp_tree_digest(s, state), name, strlen(name));
     return !pith_failed(s);
 }
 
@@ -86,7 +86,7 @@ void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
 }
 
 void pithp_attempt_refuse(pith_scope *s) {
-    if (!pithp_scope_writable(s) || pithp_scope_trace(s) || !pithp_attempts_joint(s))
+    if (!pithp_scope_joins(s))
         return;
     pithp_decision d = {.operation = operation};
     if (pithp_decide(s, &d) && d.first >= 0)

@@ -1,5 +1,7 @@
 /* Log writer: each row is appended by one write call. After a kill the file has whole
- * rows and at most one partial row, which the next opening truncates. */
+ * rows and at most one partial row, which the next opening truncates. Of several ranks
+ * rank 0 has the file; the logs of the others count steps. */
+#include "mesh/mesh_internal.h"
 #include "run/attempt.h"
 #include "run/log_internal.h"
 #include "run/run_internal.h"
@@ -20,6 +22,7 @@ struct pith_run_log {
     bool new_file;     /* its folder entry is not synced yet */
     bool resumes;      /* opened with `resume` */
     bool waits;        /* the first use truncates the file to `bytes` */
+    bool silent;       /* another rank has the file */
     int64_t last_step; /* -1: none */
     pithp_location location;
     char shown[PITHP_PATH_BYTES];
@@ -145,12 +148,11 @@ out:
     return rc;
 }
 
-pith_run_log *
-pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *options) {
-    static const pith_run_log_options defaults;
-    const pith_run_log_options *o = options ? options : &defaults;
-    if (!pithp_enter_untraced(s, "pith_run_log_open"))
-        return NULL;
+/* An open log. NULL: error set. */
+static pith_run_log *make_log(pith_scope *s,
+                              const char *path,
+                              const pith_run_log_options *o,
+                              pithp_hold **hold) {
     if (!path || o->resume_step < 0) {
         pithp_fail(s, PITH_E_ARG, NULL, "pith_run_log_open: %s",
                    path ? "resume_step must not be negative" : "path is NULL");
@@ -161,16 +163,37 @@ pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *o
         return NULL;
     log->file = log->location.folder = -1;
     log->last_step = -1;
+    log->silent = !pithp_ranks_write(s);
     snprintf(log->shown, sizeof log->shown, "%s", path);
-    pithp_hold *hold = pithp_scope_hold(s, log, release);
-    if (!hold) {
+    *hold = pithp_scope_hold(s, log, release);
+    if (!*hold) {
         pithp_header_of(log)->kind = PITHP_KIND_FREE;
         return NULL;
     }
-    if (open_log(s, log, path, o) == PITH_OK)
+    if (!log->silent)
+        open_log(s, log, path, o);
+    return log;
+}
+
+pith_run_log *
+pith_run_log_open(pith_scope *s, const char *path, const pith_run_log_options *options) {
+    static const pith_run_log_options defaults;
+    pithp_hold *hold = NULL;
+    pith_run_log *log = NULL;
+    if (pithp_enter_untraced(s, "pith_run_log_open"))
+        log = make_log(s, path, options ? options : &defaults, &hold);
+    if (pithp_scope_joins(s) ? pithp_log_agree(s, log) == PITH_OK
+                             : log && s->error.code == PITH_OK)
         return log;
-    pithp_hold_drop(s, hold);
+    if (hold)
+        pithp_hold_drop(s, hold);
     return NULL;
+}
+
+pith_status pithp_log_agree(pith_scope *s, pith_run_log *log) {
+    if (pithp_ranks_fine(s, "pith_run_log_open") && pithp_ranks_of(s))
+        pithp_ranks_broadcast(s, 0, &log->last_step, sizeof log->last_step);
+    return s->error.code;
 }
 
 pith_status pithp_log_resume(pith_scope *s, pith_run_log *log, int64_t step) {
@@ -178,12 +201,12 @@ pith_status pithp_log_resume(pith_scope *s, pith_run_log *log, int64_t step) {
     pith_status rc = PITH_OK;
     if (!is_log(log))
         return pithp_fail(s, PITH_E_ARG, NULL, "log: expected an open log");
-    if (log->resumes && step >= 0) {
+    if (log->resumes && step >= 0 && !log->silent) {
         log->bytes = 0;
         log->last_step = -1;
         rc = find_end(s, log, &from);
     }
-    if (rc == PITH_OK && log->waits && !cut(log))
+    if (rc == PITH_OK && log->waits && !log->silent && !cut(log))
         rc = trouble(s, log, "ftruncate");
     log->waits = false;
     return rc;
@@ -275,7 +298,7 @@ pith_status pithp_log_write(pith_scope *s,
                           "a log was closed before the end of a step that logged to it");
     if (log->torn && !cut(log))
         return trouble(s, log, "ftruncate");
-    for (size_t done = 0; done < bytes;) {
+    for (size_t done = 0; done < bytes && !log->silent;) {
         const ssize_t n =
             pwrite(log->file, text + done, bytes - done, (off_t)(log->bytes + done));
         if (n < 0 && errno == EINTR)
@@ -328,6 +351,8 @@ bool pith_run_log_add(pith_scope *s,
 bool pith_run_log_sync(pith_scope *s, pith_run_log *log) {
     if (!enter(s, log, "pith_run_log_sync"))
         return false;
+    if (log->silent)
+        return true;
     int result;
     do
         result = fdatasync(log->file);

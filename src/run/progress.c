@@ -16,9 +16,12 @@ double pithp_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void pithp_progress_begin(pithp_progress *p, const pith_run_options *o, int64_t first) {
+void pithp_progress_begin(pithp_progress *p,
+                          const pith_run_options *o,
+                          int64_t first,
+                          bool shows) {
     *p = (pithp_progress){.first = first, .last = o->first_step + o->steps};
-    if (!o->progress || p->last <= first)
+    if (!o->progress || !shows || p->last <= first)
         return;
     p->out = o->progress;
     p->terminal = isatty(fileno(p->out));

@@ -2,6 +2,7 @@
  * them, and the conditions that end a run. */
 #include "base/in_flight.h"
 #include "checkpoint/save/saving.h"
+#include "mesh/mesh_internal.h"
 #include "run/attempt.h"
 #include "run/monitor.h"
 #include "run/request.h"
@@ -17,6 +18,8 @@ typedef struct {
     pithp_status_file status;
     int64_t first, last;     /* step numbers of the initial state and of the end */
     bool resumed;            /* the initial state comes from a checkpoint */
+    bool writes;             /* this rank shows progress, and writes files */
+    pithp_asked asked;       /* since the last state; of several ranks by any */
     double started, seconds; /* seconds: time of steps */
     double saved_at;
     pith_run_end end;
@@ -57,20 +60,29 @@ static bool saved_at(const run *r, int64_t step) {
 
 static bool time_is_over(const run *r) {
     const double limit = r->options->until_seconds;
-    return limit > 0 && pithp_seconds() - r->started >= limit;
+    return limit > 0 && r->writes && pithp_seconds() - r->started >= limit;
 }
 
 static bool save_is_due(const run *r) {
     const double every = r->options->save_every_seconds;
-    return r->options->save && every > 0 && pithp_seconds() - r->saved_at >= every;
+    return r->options->save && every > 0 && r->writes &&
+           pithp_seconds() - r->saved_at >= every;
+}
+
+/* What is asked of this process. Of several ranks, timers are those of rank 0. */
+static pithp_asked look(const run *r) {
+    return (pithp_asked){.signal = pithp_requests_signal(&r->requests),
+                         .stop = pithp_requests_stop(&r->requests),
+                         .save = pithp_requests_save(&r->requests),
+                         .over = time_is_over(r),
+                         .due = save_is_due(r)};
 }
 
 /* Whether a request, a signal or a timer is pending. Also called between the calls of a
- * window. */
+ * window, or at its end on several ranks. */
 static bool is_asked(void *closure) {
-    const run *r = closure;
-    return pithp_requests_stop(&r->requests) || pithp_requests_signal(&r->requests) ||
-           pithp_requests_save(&r->requests) || time_is_over(r) || save_is_due(r);
+    const pithp_asked a = look(closure);
+    return a.signal || a.stop || a.save || a.over || a.due;
 }
 
 /* The reason to end with the committed state; PITH_RUN_NONE: continue. */
@@ -79,19 +91,19 @@ static pith_run_reason reason_to_end(run *r) {
         return PITH_RUN_UNTIL;
     if (r->stepper.number >= r->last)
         return PITH_RUN_FINISHED;
-    r->end.signal = pithp_requests_signal(&r->requests);
+    r->end.signal = r->asked.signal;
     if (r->end.signal)
         return PITH_RUN_SIGNAL;
-    if (pithp_requests_stop(&r->requests))
+    if (r->asked.stop)
         return PITH_RUN_REQUEST;
     /* Do at least one call, so that a restarted run makes progress. */
-    return time_is_over(r) && r->stepper.number > r->first ? PITH_RUN_TIME
-                                                           : PITH_RUN_NONE;
+    return r->asked.over && r->stepper.number > r->first ? PITH_RUN_TIME : PITH_RUN_NONE;
 }
 
 /* ---- Showing and saving ---- */
 
-static void save(run *r, pith_scope *work) {
+/* Write the files of a save. */
+static void write_save(run *r, pith_scope *work) {
     const pith_run_options *o = r->options;
     if (pith_failed(work) || (o->log && !pith_run_log_sync(work, o->log)))
         return;
@@ -99,6 +111,18 @@ static void save(run *r, pith_scope *work) {
     pith_save_options options = *save_options(o);
     options.step = r->stepper.number;
     pith_save(work, r->stepper.state, o->save, &options);
+}
+
+/* Of several ranks rank 0 saves a state that all have. */
+static void save(run *r, pith_scope *work) {
+    if (!pithp_tree_compare(work, "pith_run: save", r->stepper.state))
+        return;
+    if (r->writes)
+        write_save(r, work);
+    else
+        pithp_requests_take_save(&r->requests);
+    if (!pithp_run_agreed(work))
+        return;
     r->status.saved = r->stepper.number;
     r->saved_at = r->status.saved_at = pithp_seconds();
 }
@@ -106,32 +130,38 @@ static void save(run *r, pith_scope *work) {
 /* Whether to save the committed state. A state already on the disk is not saved again. */
 static bool saves_now(run *r, pith_run_reason reason) {
     const int64_t step = r->stepper.number;
-    const bool asked = pithp_requests_save(&r->requests);
+    const bool asked = r->asked.save;
     if (!r->options->save || r->status.saved == step ||
         (step == r->first && r->resumed)) {
         if (asked)
             pithp_requests_take_save(&r->requests);
         return false;
     }
-    return saved_at(r, step) || reason != PITH_RUN_NONE || asked || save_is_due(r);
+    return saved_at(r, step) || reason != PITH_RUN_NONE || asked || r->asked.due;
 }
 
 /* Show the committed state if the options request it. */
-static void show(run *r) {
+static bool show(run *r) {
     const pith_run_options *o = r->options;
     const int64_t step = r->stepper.number;
     const bool last = r->stepper.met && step > r->first && o->each;
     if (!shown_at(r, step) && !last)
-        return;
+        return false;
     pith_scope *work = pith_scope_open_in(r->s);
     pithp_progress_hide(&r->progress);
+    pithp_decisions_nest(r->s, 1);
     o->each(work, r->stepper.state, step, o->closure);
+    pithp_decisions_nest(r->s, -1);
     pith_scope_close(work);
+    return true;
 }
 
 /* Show and save the committed state. Returns the reason to end, if any. */
 static pith_run_reason report(run *r) {
-    show(r);
+    const bool shown = show(r);
+    r->asked = look(r);
+    if (!pithp_run_ask(r->s, &r->asked, shown, r->stepper.asked))
+        return PITH_RUN_NONE;
     const pith_run_reason reason = reason_to_end(r);
     if (pith_failed(r->s) || !saves_now(r, reason))
         return reason;
@@ -157,7 +187,8 @@ static void note_repair(pith_scope *s, const pith_repair *repair, void *closure)
 static void
 note_passed(pith_scope *work, pithp_collector *c, int64_t slots, void *closure) {
     run *r = closure;
-    pithp_status_note(&r->status, work, c, slots);
+    if (r->writes)
+        pithp_status_note(&r->status, work, c, slots);
 }
 
 /* Number of steps until the next state that is shown, saved or checked. */
@@ -176,7 +207,7 @@ static int64_t window(const run *r) {
 }
 
 /* Apply `until` and `finite` to the initial state, too. */
-static bool look_at_first(run *r) {
+static void look_at_first(run *r) {
     pithp_monitored seen;
     pithp_monitor w = r->watch;
     bool go_on = true, fine = true;
@@ -193,12 +224,25 @@ static bool look_at_first(run *r) {
         pithp_finite_fail(work, r->stepper.state);
     pith_scope_close(work);
     r->stepper.met = !go_on;
-    return r->s->error.code == PITH_OK;
+}
+
+/* Look at the initial state, of several ranks at that of each. */
+static bool begin_steps(run *r) {
+    if (pithp_status_begin(&r->status, r->s, r->options, r->writes))
+        look_at_first(r);
+    r->asked = look(r);
+    r->asked.met = r->stepper.met;
+    if (!pithp_run_ask(r->s, &r->asked, true, false))
+        return false;
+    const pithp_asked *a = &r->asked;
+    r->stepper.asked = a->signal || a->stop || a->save || a->over || a->due;
+    r->stepper.met = a->met;
+    return true;
 }
 
 static bool run_steps(run *r) {
     const pith_run_options *o = r->options;
-    if (!pithp_status_begin(&r->status, r->s, o) || !look_at_first(r))
+    if (!begin_steps(r))
         return false;
     pith_run_reason reason;
     while ((reason = report(r)) == PITH_RUN_NONE && !pith_failed(r->s)) {
@@ -213,7 +257,11 @@ static bool run_steps(run *r) {
     if (pith_failed(r->s))
         return false;
     r->end.reason = reason;
-    return !o->save || !save_options(o)->background || pith_save_wait(r->s);
+    if (!o->save || !save_options(o)->background)
+        return true;
+    if (r->writes)
+        pith_save_wait(r->s);
+    return pithp_run_agreed(r->s);
 }
 
 static const void *nil_of(const pith_type *type) {
@@ -328,8 +376,19 @@ static bool arguments_fit(pith_scope *s,
     return s->error.code == PITH_OK && function_fits(s, o->until, "pith_run: until") &&
            function_fits(s, o->log_row, "pith_run: log_row") &&
            pithp_step_fits(s, type, step, state, "pith_run") &&
-           (!o->save || pithp_save_probe(s, "pith_run: save_options", o->save,
-                                         save_options(o)) == PITH_OK);
+           (!o->save || !pithp_ranks_write(s) ||
+            pithp_save_probe(s, "pith_run: save_options", o->save, save_options(o)) ==
+                PITH_OK);
+}
+
+/* Options that all ranks must have in common. */
+static uint64_t digest_of(const pith_run_options *o) {
+    const int64_t numbers[] = {
+        o->steps,        o->first_step,  o->save_every,     o->each_every,
+        o->log_every,    o->check_every, o->steps_per_call, o->steps_per_launch,
+        o->max_tries,    o->resume,      o->finite,         o->save != NULL,
+        o->each != NULL, o->log != NULL, o->until != NULL,  o->log_row != NULL};
+    return pithp_hash(0, numbers, sizeof numbers);
 }
 
 /* ---- The run ---- */
@@ -358,6 +417,10 @@ static bool find_first(run *r, const pith_type *type) {
         pith_scope *holder = pith_scope_open_in(r->s);
         int64_t step = r->first;
         const void *loaded = pithp_resume(holder, type, p->state, o, &step);
+        if (!pithp_run_resumes_alike(holder, o->save, loaded ? step : -1)) {
+            pith_scope_close(holder);
+            return false;
+        }
         if (loaded) {
             p->state = loaded;
             p->holder = holder;
@@ -368,6 +431,8 @@ static bool find_first(run *r, const pith_type *type) {
     }
     if (!pith_failed(r->s) && o->log)
         pithp_log_resume(r->s, o->log, o->resume ? r->first : -1);
+    if (o->log && pithp_log_agree(r->s, o->log) != PITH_OK)
+        return false;
     if (stride_of(o) > 1 && (r->first - o->first_step) % stride_of(o))
         pithp_fail(r->s, PITH_E_ARG, NULL,
                    "pith_run: resume: step %lld is not a multiple of steps_per_call",
@@ -378,14 +443,14 @@ static bool find_first(run *r, const pith_type *type) {
 /* Run all steps; the outcome is set. false: error. */
 static bool run_all(run *r, const pith_type *type) {
     const pith_run_options *o = r->options;
-    if (!pithp_run_room_of(r->s) || !find_first(r, type))
+    if (!find_first(r, type))
         return false;
     begin_watch(r);
     r->started = r->saved_at = r->status.started = pithp_seconds();
     r->status.first = r->first;
     r->status.last = r->last;
-    pithp_progress_begin(&r->progress, o, r->first);
-    const bool fine = !pith_failed(r->s) && run_steps(r);
+    pithp_progress_begin(&r->progress, o, r->first, r->writes);
+    const bool fine = run_steps(r);
     pithp_progress_end(&r->progress, r->stepper.number);
     pith_scope_close(r->watch.scope);
     return fine;
@@ -429,9 +494,16 @@ const void *pith_run_any(pith_scope *s,
         *o->last = state;
     if (o->seconds)
         *o->seconds = 0;
-    if (!pithp_enter_untraced(s, "pith_run") || !arguments_fit(s, type, step, state, o) ||
-        pithp_requests_begin(&r.requests, s, o->signals) != PITH_OK)
+    uint64_t digest = digest_of(o);
+    const bool ready = pithp_enter_untraced(s, "pith_run") &&
+                       arguments_fit(s, type, step, state, o) && pithp_run_room_of(s) &&
+                       pithp_attempt_digest(s, step, state, &digest) &&
+                       pithp_requests_begin(&r.requests, s, o->signals) == PITH_OK;
+    if (pithp_run_refused(s, ready)) {
+        pithp_requests_end(&r.requests);
         return refuse(s, type, o->first_step);
+    }
+    r.writes = pithp_ranks_write(s);
     r.stepper = (pithp_stepper){.s = s,
                                 .step = step,
                                 .passed = o->status_file ? note_passed : NULL,
@@ -440,6 +512,7 @@ const void *pith_run_any(pith_scope *s,
                                 .report = note_repair,
                                 .closure = &r,
                                 .state = state,
+                                .digest = digest,
                                 .stride = stride_of(o)};
     const bool fine = run_all(&r, type);
     set_outcome(&r, fine);

@@ -34,7 +34,11 @@ typedef struct pithp_progress {
     bool drawn; /* the bar is visible, or a line was printed */
 } pithp_progress;
 
-void pithp_progress_begin(pithp_progress *p, const pith_run_options *o, int64_t first);
+/* shows: whether this rank does. */
+void pithp_progress_begin(pithp_progress *p,
+                          const pith_run_options *o,
+                          int64_t first,
+                          bool shows);
 void pithp_progress_step(pithp_progress *p, int64_t number);
 void pithp_progress_hide(pithp_progress *p); /* call before other output */
 void pithp_progress_end(pithp_progress *p, int64_t number);
@@ -71,8 +75,31 @@ void pithp_status_note(pithp_status_file *t,
                        struct pithp_collector *c,
                        int64_t slots);
 void pithp_status_end(pithp_status_file *t);
-/* Begin, and check that the folder is writable. */
-bool pithp_status_begin(pithp_status_file *t, pith_scope *s, const pith_run_options *o);
+/* Begin, and check that the folder is writable. writes: whether this rank does. */
+bool pithp_status_begin(pithp_status_file *t,
+                        pith_scope *s,
+                        const pith_run_options *o,
+                        bool writes);
+
+/* ---- Runs of several ranks (run_ranks.c) ---- */
+
+/* What is asked of a run. */
+typedef struct pithp_asked {
+    int signal; /* 0: none */
+    bool stop, save, over, due,
+        met; /* over, due: of timers; met: the state has `until` */
+} pithp_asked;
+
+/* Whether a part of the run has succeeded: on all ranks, which else have an error. */
+bool pithp_run_agreed(pith_scope *s);
+/* Whether the run does not begin, because this rank or another one refuses it. */
+bool pithp_run_refused(pith_scope *s, bool fine);
+/* Replace what is asked of this rank by what is asked of any. decide: nothing was decided
+ * since the last look; otherwise `known` tells whether any rank asks. false: every rank
+ * has an error. Changes nothing without ranks. */
+bool pithp_run_ask(pith_scope *s, pithp_asked *a, bool decide, bool known);
+/* Whether all ranks resume from the same step; -1: none. */
+bool pithp_run_resumes_alike(pith_scope *s, const char *name, int64_t step);
 
 /* The newest valid checkpoint of options.save, in s. NULL: none, or an error is set
  * (resume.c). */
@@ -83,5 +110,8 @@ const void *pithp_resume(pith_scope *s,
                          int64_t *step);
 /* Truncate a log opened with `resume` to the rows up to a step (log.c). */
 pith_status pithp_log_resume(pith_scope *s, pith_run_log *log, int64_t step);
+/* On several ranks, after opening or resuming a log: whether it has succeeded on all of
+ * them, which then have rank 0's last step. */
+pith_status pithp_log_agree(pith_scope *s, pith_run_log *log);
 
 #endif

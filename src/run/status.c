@@ -211,8 +211,11 @@ static void replace(pith_scope *work, const char *path, const pithp_string *t) {
     pithp_location_close(&location);
 }
 
-bool pithp_status_begin(pithp_status_file *t, pith_scope *s, const pith_run_options *o) {
-    t->path = o->status_file;
+bool pithp_status_begin(pithp_status_file *t,
+                        pith_scope *s,
+                        const pith_run_options *o,
+                        bool writes) {
+    t->path = writes ? o->status_file : NULL;
     t->saved = -1;
     if (t->path)
         replace(s, t->path, NULL);
