@@ -19,13 +19,14 @@ typedef struct mesh_case {
     void (*run)(mesh_test *t);
 } mesh_case;
 
-/* Ended by a NULL name: eager calls; compiled functions; decisions. */
-extern const mesh_case mesh_cases[], mesh_program_cases[], mesh_decision_cases[];
+/* Ended by a NULL name: eager calls; compiled functions; decisions; runs. */
+extern const mesh_case mesh_cases[], mesh_program_cases[], mesh_decision_cases[],
+    mesh_cases_of_runs[];
 
 /* Run all cases, or those of a name, in scopes of their own within s. Returns the number
  * of failed checks; lines on stderr tell them. */
 int mesh_run_cases(pith_scope *s, const char *only);
-/* Those of one list. */
+/* Those of one list. Cases of runs need a folder that all ranks see: MESH_FOLDER. */
 int mesh_run_list(pith_scope *s,
                   const mesh_case *list,
                   const char *only,

@@ -8,7 +8,7 @@ shift 5
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
-export PITH_MESH_TIMEOUT=200
+export PITH_MESH_TIMEOUT=200 MESH_FOLDER="$work"
 
 complain() {
     echo "$name: $1"

@@ -1,0 +1,192 @@
+/* Cases of runs: logs, saves, requests and signals of several ranks. */
+#include "mesh/cases.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    const pith_array *x, *own;
+} Walk;
+PITH_NODE(Walk, PITH_LEAF(x, "f64"), PITH_LEAF(own, "i64"))
+
+typedef struct {
+    const pith_array *x;
+} Row;
+PITH_NODE(Row, PITH_LEAF(x, "f64"))
+
+static const Walk *walk(pith_scope *s, const Walk *in) {
+    Walk next = *in;
+    next.x = pith_add(s, in->x, pith_psum(s, pith_f64(s, 0.5), NULL, NULL));
+    return pith_freeze(s, Walk, &next);
+}
+PITH_FUNCTION1(walk_step, walk, Walk, Walk)
+
+static const Row *row(pith_scope *s, const Walk *in) {
+    return pith_make(s, Row, &(Row){.x = in->x}, NULL);
+}
+PITH_FUNCTION1(row_of, row, Row, Walk)
+
+static const Walk *start(mesh_test *t, int64_t own) {
+    return pith_make(t->s, Walk,
+                     &(Walk){.x = pith_f64(t->s, 0), .own = pith_i64(t->s, own)}, NULL);
+}
+
+/* A file of the job in the folder that all ranks see. */
+static const char *name_of(mesh_test *t, const char *name, char path[200]) {
+    const char *folder = getenv("MESH_FOLDER");
+    MESH_CHECK(t, folder != NULL);
+    snprintf(path, 200, "%s/%s", folder ? folder : ".", name);
+    return path;
+}
+
+/* What one rank does in a callback at a step. */
+typedef struct {
+    mesh_test *t;
+    int64_t at, rank, calls;
+    enum { NOTHING, STOP, SAVE, SIGNAL, FAIL } what;
+} event;
+
+static void each(pith_scope *s, const void *state, int64_t step, void *closure) {
+    event *e = closure;
+    e->calls += state != NULL;
+    if (step != e->at || e->t->rank != e->rank)
+        return;
+    if (e->what == STOP || e->what == SAVE)
+        pith_run_request(pith_scope_runtime(s),
+                         e->what == STOP ? PITH_RUN_STOP : PITH_RUN_SAVE);
+    else if (e->what == SIGNAL)
+        raise(SIGTERM);
+    else if (e->what == FAIL)
+        pith_fail(s, PITH_E_CALLBACK, NULL, "seen enough");
+}
+
+static int64_t rows_in(mesh_test *t, const char *path, int64_t *last) {
+    int64_t rows = 0;
+    *last = -1;
+    FILE *f = fopen(path, "r");
+    char line[200];
+    while (f && fgets(line, sizeof line, f)) {
+        *last = atoll(line + strlen("{\"step\":"));
+        rows++;
+    }
+    if (f)
+        fclose(f);
+    MESH_CHECK(t, f != NULL);
+    return rows;
+}
+
+/* A run of 20 steps with saves each 4 and rows each 2, in which an event occurs. */
+static const Walk *
+run_with(mesh_test *t, event *e, const char *save, const char *log, bool resume) {
+    pith_scope *s = pith_scope_open_in(t->s);
+    pith_run_log *rows =
+        pith_run_log_open(s, log, &(pith_run_log_options){.resume = resume});
+    const Walk *out = pith_run(t->s, Walk, &walk_step, start(t, 5),
+                               &(pith_run_options){.steps = 20,
+                                                   .save = save,
+                                                   .save_every = 4,
+                                                   .each = each,
+                                                   .closure = e,
+                                                   .log = rows,
+                                                   .log_row = &row_of,
+                                                   .log_every = 2,
+                                                   .check_every = 3,
+                                                   .resume = resume,
+                                                   .signals = e->what == SIGNAL});
+    pith_scope_close(s);
+    return out;
+}
+
+static void stops(mesh_test *t, event e) {
+    char save[200], log[200];
+    int64_t last;
+    name_of(t, "walk.json", save);
+    name_of(t, "walk.jsonl", log);
+    const Walk *out = run_with(t, &e, save, log, false);
+    const pith_run_end end = pith_run_outcome(t->s);
+    MESH_CHECK(t, !pith_failed(t->s) && e.calls == 8);
+    MESH_CHECK(t, end.reason == (e.what == SIGNAL ? PITH_RUN_SIGNAL : PITH_RUN_REQUEST));
+    MESH_CHECK(t, end.step == 7 && end.signal == (e.what == SIGNAL ? SIGTERM : 0));
+    MESH_CHECK(t, out && pith_read_f64(t->s, out->x) == 3.5 * (double)t->size);
+    const Walk *saved = pith_load(t->s, Walk, save);
+    MESH_CHECK(t, saved && mesh_equal(t, saved->x, out->x));
+    MESH_CHECK(t, pith_agree(t->s));
+    MESH_CHECK(t, rows_in(t, log, &last) == 3 && last == 6);
+    MESH_CHECK(t, pith_agree(t->s));
+
+    event none = {.t = t};
+    out = run_with(t, &none, save, log, true);
+    MESH_CHECK(t, out && pith_read_f64(t->s, out->x) == 10.0 * (double)t->size);
+    MESH_CHECK(t, pith_run_outcome(t->s).reason == PITH_RUN_FINISHED);
+    MESH_CHECK(t, rows_in(t, log, &last) == 10 && last == 20);
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+static void requests(mesh_test *t) {
+    stops(t, (event){.t = t, .what = STOP, .at = 7, .rank = t->size - 1});
+}
+
+/* Ranks that are threads of one process have one signal. */
+static void signals(mesh_test *t) {
+    if (strcmp(pith_mesh_about(pith_mesh_of(t->s)).library, "threads") != 0)
+        stops(t, (event){.t = t, .what = SIGNAL, .at = 7, .rank = t->size - 1});
+}
+
+static void callbacks_fail(mesh_test *t) {
+    char save[200], log[200];
+    event e = {.t = t, .what = FAIL, .at = 3, .rank = 1};
+    run_with(t, &e, name_of(t, "fails.json", save), name_of(t, "fails.jsonl", log),
+             false);
+    MESH_CHECK(t, pith_run_outcome(t->s).reason == PITH_RUN_FAILED);
+    MESH_CHECK(t, pith_run_outcome(t->s).step == 3 && e.calls == 4);
+    MESH_CHECK(
+        t, mesh_fails(t, t->rank == 1 ? PITH_E_CALLBACK : PITH_E_PEER, "seen enough"));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+/* Files that rank 0 cannot write. */
+static void files_fail(mesh_test *t) {
+    char path[200];
+    name_of(t, "no/such/folder", path);
+    MESH_CHECK(t, !pith_run_log_open(t->s, path, NULL));
+    MESH_CHECK(t, mesh_fails(t, t->rank ? PITH_E_PEER : PITH_E_IO, "no/such/folder"));
+    pith_run(t->s, Walk, &walk_step, start(t, 5),
+             &(pith_run_options){.steps = 3, .save = path});
+    MESH_CHECK(t, mesh_fails(t, t->rank ? PITH_E_PEER : PITH_E_IO, "no/such/folder"));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+/* A state that one rank has otherwise is not saved. */
+static void states_differ(mesh_test *t) {
+    char path[200], text[80];
+    const int64_t last = t->size - 1;
+    pith_run(t->s, Walk, &walk_step, start(t, t->rank == last ? 6 : 5),
+             &(pith_run_options){.steps = 3, .save = name_of(t, "differ.json", path)});
+    snprintf(text, sizeof text, ".own: pith_run: save: rank %d of %d (x=%d) has other",
+             (int)last, (int)t->size, (int)last);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, text));
+    FILE *f = fopen(path, "r");
+    MESH_CHECK(t, f == NULL);
+    if (f)
+        fclose(f);
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+static void options_differ(mesh_test *t) {
+    pith_run(t->s, Walk, &walk_step, start(t, 5),
+             &(pith_run_options){.steps = t->rank == 1 ? 4 : 3});
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "rank 1 ("));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+const mesh_case mesh_cases_of_runs[] = {
+    {"requests", requests},
+    {"signals", signals},
+    {"callbacks_fail", callbacks_fail},
+    {"files_fail", files_fail},
+    {"states_differ", states_differ},
+    {"options_differ", options_differ},
+    {NULL, NULL},
+};
