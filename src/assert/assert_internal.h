@@ -185,6 +185,19 @@ bool pithp_outcome_unite(pith_scope *s,
                          const pithp_collector *c,
                          pithp_outcome *o,
                          bool may_repair);
+/* Whether checks have passed on all ranks; each tells whether its own have. A scope that
+ * has failed takes part. */
+bool pithp_pass_joint(pith_scope *s, const char *operation, bool passed);
+/* pithp_outcome_repair on all ranks; o NULL: the scope has failed. root NULL: the first
+ * failure is raised. */
+const void *pithp_repair_joint(pith_scope *s,
+                               const char *operation,
+                               const pithp_collector *c,
+                               const pithp_outcome *o,
+                               const void *root);
+/* Whether a fix, or the report of one, has succeeded: on all ranks, with roots of one
+ * structure. */
+bool pithp_fix_agreed(pith_scope *s, const char *operation, const void *root);
 /* On every rank the failure that rank `first` describes in e, which the other ranks need
  * not set. failed: of this rank, too. */
 void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed);

@@ -52,8 +52,8 @@ static uint64_t digest_of(const pith_assertion *a) {
     return digest_text(h + (uint64_t)a->code, a->message);
 }
 
-/* Digests of all checks of this rank. Equal checks are counted: of steps, or of
- * iterations. */
+/* Digests of all checks of this rank, and a list of failures of its own. Equal checks are
+ * counted: of steps, or of iterations. */
 static void identify(unite *u) {
     const int64_t n = u->o->count;
     uint64_t *own = pithp_scope_allocate(u->s, (size_t)(2 * n + 1) * sizeof *own);
@@ -65,6 +65,12 @@ static void identify(unite *u) {
         own[n + i] = pithp_hash(own[i], &equal, sizeof equal);
     }
     u->identities = own ? own + n : NULL;
+    const int64_t failures = u->o->counting_count;
+    const pith_assertion **counting =
+        pithp_scope_allocate(u->s, (size_t)(failures + 1) * sizeof *counting);
+    if (counting && failures)
+        memcpy(counting, u->o->counting, (size_t)failures * sizeof *counting);
+    u->o->counting = counting; /* which is reordered */
 }
 
 static int64_t index_of(const pithp_outcome *o, const pith_assertion *a) {
@@ -324,4 +330,55 @@ bool pithp_outcome_unite(pith_scope *s,
     else
         list_fixes(&u);
     return pithp_ranks_fine(s, operation);
+}
+
+/* ---- Results ---- */
+
+enum { PLACE_OF_ERRORS, PLACE_OF_CHECKS };
+
+bool pithp_pass_joint(pith_scope *s, const char *operation, bool passed) {
+    pithp_decision d = {.operation = operation,
+                        .trouble = passed ? 0 : 1 + PLACE_OF_CHECKS,
+                        .error = PLACE_OF_ERRORS};
+    if (!pithp_decide(s, &d))
+        return false;
+    if (d.first >= 0 && d.trouble == 1 + PLACE_OF_ERRORS)
+        pithp_decision_tell(s, operation, d.first);
+    return d.first < 0;
+}
+
+bool pithp_fix_agreed(pith_scope *s, const char *operation, const void *root) {
+    if (!pithp_ranks_of(s))
+        return s->error.code == PITH_OK;
+    pithp_decision d = {.operation = operation};
+    if (s->error.code == PITH_OK)
+        d.extra = pithp_tree_digest(s, root);
+    if (!pithp_decide(s, &d))
+        return false;
+    if (d.first >= 0)
+        pithp_decision_tell(s, operation, d.first);
+    return d.first < 0;
+}
+
+const void *pithp_repair_joint(pith_scope *s,
+                               const char *operation,
+                               const pithp_collector *c,
+                               const pithp_outcome *o,
+                               const void *root) {
+    pithp_outcome all = {0};
+    if (o)
+        all = *o;
+    if (pithp_pass_joint(s, operation, all.failed_count == 0))
+        return root;
+    if (s->error.code != PITH_OK ||
+        !pithp_outcome_unite(s, operation, c, &all, root != NULL))
+        return NULL;
+    for (int64_t i = 0; i < all.counting_count && root; i++) {
+        pithp_decisions_nest(s, 1);
+        root = pithp_assertion_fix(s, all.counting[i], root);
+        pithp_decisions_nest(s, -1);
+        if (!pithp_fix_agreed(s, operation, root))
+            return NULL;
+    }
+    return root;
 }

@@ -1,5 +1,6 @@
 /* Results: ended collections and their outcome. */
 #include "assert/passed.h"
+#include "mesh/mesh_internal.h"
 
 #include <string.h>
 
@@ -247,14 +248,15 @@ const void *pith_result_value(const pith_result *result) {
 
 bool(pith_result_all_pass)(pith_scope *s, const pith_result *result) {
     pith_result *r = enter(s, result, "pith_result_all_pass");
-    if (!r)
-        return false;
-    if (PITHP_UNLIKELY(!r->asked)) {
-        if (pithp_collector_all_pass(s, r->collector, &r->all_pass) != PITH_OK)
-            return false;
-        r->asked = true;
+    if (PITHP_UNLIKELY(r && !r->asked)) {
+        if (pithp_collector_all_pass(s, r->collector, &r->all_pass) == PITH_OK)
+            r->asked = true;
+        else
+            r = NULL;
     }
-    return r->all_pass;
+    if (PITHP_UNLIKELY(pithp_scope_joins(s)))
+        return pithp_pass_joint(s, "pith_result_all_pass", r && r->all_pass);
+    return r && r->all_pass;
 }
 
 int64_t(pith_result_count)(pith_scope *s, const pith_result *result) {
@@ -291,7 +293,12 @@ const pith_assertion *(pith_result_get_failed)(pith_scope *s,
 }
 
 pith_status(pith_result_raise)(pith_scope *s, const pith_result *result) {
-    const pithp_outcome *o = outcome_of(s, enter(s, result, "pith_result_raise"));
+    pith_result *r = enter(s, result, "pith_result_raise");
+    const pithp_outcome *o = outcome_of(s, r);
+    if (PITHP_UNLIKELY(pithp_scope_joins(s))) {
+        pithp_repair_joint(s, "pith_result_raise", o ? r->collector : NULL, o, NULL);
+        return pith_code(s);
+    }
     if (!o)
         return pith_code(s);
     return o->failed_count ? pithp_assertion_raise(s, o->failed[0]) : PITH_OK;
@@ -300,10 +307,15 @@ pith_status(pith_result_raise)(pith_scope *s, const pith_result *result) {
 const void *(pith_result_fix_or_raise_any)(pith_scope *s,
                                            const pith_result *result,
                                            const void *root) {
-    const pithp_outcome *o =
-        outcome_of(s, enter(s, result, "pith_result_fix_or_raise_any"));
-    if (!o || pithp_tree_check(s, root, "pith_result_fix_or_raise", "root") != PITH_OK)
-        return pithp_nil_for(root);
-    const void *fixed = pithp_outcome_repair(s, o, root);
+    pith_result *r = enter(s, result, "pith_result_fix_or_raise_any");
+    const pithp_outcome *o = outcome_of(s, r);
+    const void *fixed = NULL;
+    if (o)
+        pithp_tree_check(s, root, "pith_result_fix_or_raise", "root");
+    if (PITHP_UNLIKELY(pithp_scope_joins(s)))
+        fixed = pithp_repair_joint(s, "pith_result_fix_or_raise", o ? r->collector : NULL,
+                                   o, root);
+    else if (o && s->error.code == PITH_OK)
+        fixed = pithp_outcome_repair(s, o, root);
     return fixed ? fixed : pithp_nil_for(root);
 }

@@ -172,9 +172,6 @@ bool pithp_attempt_agree_commit(const pithp_stepper *p, const pithp_attempt *t);
 void pithp_attempt_refuse(pith_scope *s);
 /* As pithp_finite_fail, with the same error on all ranks. */
 void pithp_attempt_raise_value(pithp_attempt *t);
-/* Whether the fix of a check, or the report of one, has succeeded on all ranks, with
- * states of one structure. */
-bool pithp_repair_agreed(pith_scope *s, const void *state);
 
 /* Close a scope and drop its error without a log message. */
 void pithp_close_quietly(pith_scope *s);

@@ -114,16 +114,3 @@ void pithp_attempt_raise_value(pithp_attempt *t) {
     }
     pithp_ranks_raise(t->scope, t->first, &e, failed);
 }
-
-bool pithp_repair_agreed(pith_scope *s, const void *state) {
-    if (!pithp_attempts_joint(s))
-        return !pith_failed(s);
-    pithp_decision d = {.operation = operation};
-    if (!pith_failed(s))
-        d.extra = pithp_tree_digest(s, state);
-    if (!pithp_decide(s, &d))
-        return false;
-    if (d.first >= 0)
-        pithp_decision_tell(s, operation, d.first);
-    return d.first < 0;
-}

@@ -67,12 +67,13 @@ static const void *apply(const pithp_stepper *p,
     pithp_decisions_nest(fixed, 1);
     one.after = pithp_assertion_fix(fixed, a, c->state);
     pithp_decisions_nest(fixed, -1);
-    if (!pithp_repair_agreed(fixed, one.after))
+    if (!pithp_fix_agreed(fixed, "pith_propagate", one.after))
         return NULL;
     pithp_decisions_nest(fixed, 1);
     tell(p, fixed, &one);
     pithp_decisions_nest(fixed, -1);
-    return p->report && !pithp_repair_agreed(fixed, one.after) ? NULL : one.after;
+    return p->report && !pithp_fix_agreed(fixed, "pith_propagate", one.after) ? NULL
+                                                                              : one.after;
 }
 
 /* Apply the fixes of the checks that failed in the first step. On failure the error of s

@@ -210,6 +210,69 @@ static void repeats_end(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* ---- Results ---- */
+
+/* The documented use of assertions in kUPS's shard_map, whose attempts raise NameError: a
+ * predicate that differs between shards, and one that is reduced over them. Both are
+ * repaired on all. */
+static const Part *in_shards(pith_scope *s, const Part *in) {
+    const pith_array *event = pith_take(s, in->events, in->count, NULL);
+    const pith_array *most = pith_pmax(s, event, NULL);
+    pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Part, room), in->room, 2),
+                          event);
+    pith_check(s, pith_less(s, most, pith_i64(s, WRONG_SIGN)), "reduced {most}",
+               .args = {{"most", most}}, .path = ".events", .fix = &fix_sign_of,
+               .fix_args = most);
+    return in;
+}
+PITH_FUNCTION1(in_shards_of, in_shards, Part, Part)
+
+static void results(mesh_test *t) {
+    int64_t events[STEPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    events[0] = t->rank == 1 ? 9 : 2;
+    const Part *in = start(t, ROOM, events);
+    const pith_result *r = pith_as_result(t->s, &in_shards_of, PITH_ITEMS(in));
+    MESH_CHECK(t, !pith_result_all_pass(t->s, r) && !pith_failed(t->s));
+    MESH_CHECK(t, pith_result_failed(t->s, r) == (t->rank == 1));
+    const Part *out = pith_result_fix_or_raise(t->s, r, in);
+    MESH_CHECK(t, out && out->room == 16 && in->room == ROOM);
+    r = pith_as_result(t->s, &in_shards_of, PITH_ITEMS(out));
+    MESH_CHECK(t, pith_result_all_pass(t->s, r) && pith_result_raise(t->s, r) == PITH_OK);
+    MESH_CHECK(t, pith_result_fix_or_raise(t->s, r, out) == out);
+
+    events[0] = t->rank == 1 ? WRONG_SIGN + 9 : 2;
+    in = start(t, 2000, events);
+    r = pith_as_result(t->s, &in_shards_of, PITH_ITEMS(in));
+    out = pith_result_fix_or_raise(t->s, r, in);
+    MESH_CHECK(t, out && fixes == 1 && pith_read_i64(t->s, out->shift) == WRONG_SIGN + 9);
+    pith_result_raise(t->s, r);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_CHECK, "reduced 1009"));
+}
+
+static const Part *raises(pith_scope *s, const Part *in) {
+    return check(s, in);
+}
+PITH_FUNCTION1(raises_of, raises, Part, Part)
+
+static void raised_results(mesh_test *t) {
+    int64_t events[STEPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    events[0] = t->rank == t->size - 1 ? NO_FIX + 1 : 2;
+    const Part *in = start(t, ROOM, events);
+    const pith_result *r = pith_as_result(t->s, &raises_of, PITH_ITEMS(in));
+    char text[80];
+    snprintf(text, sizeof text, ".events: rank %d of %d (x=%d): lost 2001 (",
+             (int)t->size - 1, (int)t->size, (int)t->size - 1);
+    pith_result_raise(t->s, r);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_CHECK, text));
+    pith_result_fix_or_raise(t->s, r, in);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_CHECK, text));
+    if (t->rank == 0)
+        pith_fail(t->s, PITH_E_IO, NULL, "before the result");
+    MESH_CHECK(t, !pith_result_all_pass(t->s, r));
+    MESH_CHECK(t, mesh_fails(t, t->rank ? PITH_E_PEER : PITH_E_IO, "before the result"));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 /* ---- Errors ---- */
 
 static void errors_of_one_rank(mesh_test *t) {
@@ -340,6 +403,8 @@ const mesh_case mesh_decision_cases[] = {
     {"takes_arguments_of_the_first", takes_arguments_of_the_first},
     {"one_without_a_fix", one_without_a_fix},
     {"repeats_end", repeats_end},
+    {"results", results},
+    {"raised_results", raised_results},
     {"errors_of_one_rank", errors_of_one_rank},
     {"refuses_on_one_rank", refuses_on_one_rank},
     {"structures_differ", structures_differ},
