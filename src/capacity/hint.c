@@ -3,6 +3,7 @@
 #include "pith/memory_hint.h"
 
 #include "capacity/capacity_internal.h"
+#include "mesh/mesh_internal.h"
 
 #include <math.h>
 
@@ -303,17 +304,21 @@ size_t pith_hint_bytes(pith_scope *s, pith_memory_hint hint, int64_t samples) {
 pith_memory_hint
 pith_hint_measured(pith_scope *s, pith_memory_hint hint, int64_t samples, size_t peak) {
     static const char *const function = "pith_hint_measured";
-    if (!pithp_enter(s))
-        return no_hint;
-    if (samples <= 0 || peak < hint.persistent) {
+    const bool fine = pithp_enter(s);
+    if (fine && (samples <= 0 || peak < hint.persistent))
         pithp_fail(
             s, PITH_E_ARG, NULL,
             "%s: a peak of %zu bytes in %lld samples does not fit %zu persistent bytes",
             function, peak, (long long)samples, hint.persistent);
-        return no_hint;
+    if (fine && s->error.code == PITH_OK) {
+        const size_t transient = peak - hint.persistent, n = (size_t)samples;
+        hint.per_sample = transient / n + (transient % n != 0);
     }
-    const size_t transient = peak - hint.persistent, n = (size_t)samples;
-    hint.per_sample = transient / n + (transient % n != 0);
+    uint64_t least = ~(uint64_t)hint.per_sample; /* the greatest need of all ranks */
+    if (pithp_scope_joins(s) ? !pithp_ranks_least_of(s, function, &least)
+                             : !fine || s->error.code != PITH_OK)
+        return no_hint;
+    hint.per_sample = (size_t)~least;
     return hint;
 }
 
@@ -321,19 +326,20 @@ pith_batch_fit
 pith_fit_batch(pith_scope *s, pith_memory_hint hint, size_t budget, int64_t total) {
     static const char *const function = "pith_fit_batch";
     pith_batch_fit fit = {0};
-    if (!pithp_enter(s) || !count_fits(s, function, "total", total))
-        return fit;
-    if (hint.persistent > budget || hint.per_sample > budget - hint.persistent) {
+    uint64_t most = INT64_MAX;
+    const bool fine = pithp_enter(s) && count_fits(s, function, "total", total);
+    if (fine && (hint.persistent > budget || hint.per_sample > budget - hint.persistent))
         pithp_fail(
             s, PITH_E_MEMORY, NULL,
             "%s: one sample takes %zu bytes and %zu are persistent, which do not fit "
             "a budget of %zu",
             function, hint.per_sample, hint.persistent, budget);
-        return fit;
-    }
-    size_t most = INT64_MAX;
-    if (hint.per_sample > 0 && (budget - hint.persistent) / hint.per_sample < most)
+    else if (fine && hint.per_sample > 0 &&
+             (budget - hint.persistent) / hint.per_sample < most)
         most = (budget - hint.persistent) / hint.per_sample;
+    if (pithp_scope_joins(s) ? !pithp_ranks_least_of(s, function, &most)
+                             : !fine || s->error.code != PITH_OK)
+        return fit;
     fit.batch = total > 0 && (size_t)total < most ? total : (int64_t)most;
     fit.chunks = total / fit.batch + (total % fit.batch != 0);
     fit.last = total > 0 ? total - (fit.chunks - 1) * fit.batch : 0;

@@ -282,7 +282,7 @@ bool pithp_decide(pith_scope *s, pithp_decision *d) {
         b = (pithp_ballot){.level = PITHP_LEVEL_CLOSE + 1 + (uint64_t)w->depth,
                            .trouble = d->trouble,
                            .error = d->error,
-                           .least = {d->asks ? 0 : 1, d->writes ? 0 : 1}};
+                           .least = {d->asks ? 0 : 1, d->writes ? 0 : 1, d->least}};
         const uint64_t level = b.level;
         engine = vote(&p, &b);
         arrived = engine && b.highest <= level;
@@ -297,6 +297,7 @@ bool pithp_decide(pith_scope *s, pithp_decision *d) {
     d->trouble = engine ? b.trouble : 0;
     d->asks = engine && b.least[0] == 0;
     d->writes = engine && b.least[1] == 0;
+    d->least = b.least[2];
     return arrived && !explained;
 }
 
@@ -310,15 +311,21 @@ void pithp_decision_tell(pith_scope *s, const char *operation, int64_t failed) {
     end_wait(w);
 }
 
-bool pithp_ranks_fine(pith_scope *s, const char *operation) {
+bool pithp_ranks_least_of(pith_scope *s, const char *operation, uint64_t *value) {
     if (!pithp_ranks_of(s))
         return s->error.code == PITH_OK;
-    pithp_decision d = {.operation = operation};
+    pithp_decision d = {.operation = operation, .least = *value};
     if (!pithp_decide(s, &d))
         return false;
+    *value = d.least;
     if (d.first >= 0)
         pithp_decision_tell(s, operation, d.first);
     return d.first < 0;
+}
+
+bool pithp_ranks_fine(pith_scope *s, const char *operation) {
+    uint64_t none = 0;
+    return pithp_ranks_least_of(s, operation, &none);
 }
 
 void pithp_decisions_nest(pith_scope *s, int by) {

@@ -122,6 +122,7 @@ typedef struct pithp_decision {
                               most 2^47. out: the least of all ranks */
     uint64_t error;        /* in: the place, from 0, if the scope has failed */
     bool asks, writes;     /* in: this rank has a request, writes a file; out: a rank */
+    uint64_t least;        /* in: a value; out: the least of all ranks */
     int64_t first;         /* out: the rank of the least trouble, or -1 */
 } pithp_decision;
 
@@ -134,6 +135,9 @@ void pithp_decision_tell(pith_scope *s, const char *operation, int64_t failed);
 /* A decision about errors alone: whether no rank's scope has failed; else all have an
  * error. Without ranks: whether the scope has not. */
 bool pithp_ranks_fine(pith_scope *s, const char *operation);
+/* The least value of all ranks, if no rank's scope has failed; else all have an error.
+ * Without ranks: whether the scope has not. */
+bool pithp_ranks_least_of(pith_scope *s, const char *operation, uint64_t *value);
 /* Decisions of code within a try: by 1, and -1 at its end. */
 void pithp_decisions_nest(pith_scope *s, int by);
 /* After a decision: the least of each word of all ranks; bytes of one rank; the same

@@ -5,6 +5,7 @@
 #include "array/array_internal.h"
 #include "base/in_flight.h"
 #include "gpu/memory/warning.h"
+#include "mesh/mesh_internal.h"
 #include "run/attempt.h"
 #include "run/run_internal.h"
 
@@ -70,6 +71,46 @@ void pithp_chunk_warn(pith_scope *s, int64_t length, int64_t before) {
     pithp_warnings_tell(pithp_scope_device(s), &w);
 }
 
+/* ---- Chunks of several ranks ---- */
+
+/* Places of errors: any other error, one of memory, and the error of another rank. */
+enum { OTHER, MEMORY, PEER };
+
+static uint64_t place_of(pith_status code) {
+    return code == PITH_E_MEMORY ? MEMORY : code == PITH_E_PEER ? PEER : OTHER;
+}
+
+static pithp_chunk_end agree_joint(pith_scope *s, bool may_shrink) {
+    pithp_decision d = {.operation = "pith_run_chunked",
+                        .error = may_shrink ? place_of(pith_code(s)) : OTHER};
+    if (!pithp_decide(s, &d))
+        return PITHP_CHUNK_FAILED;
+    if (d.first < 0)
+        return PITHP_CHUNK_FINE;
+    if (d.trouble == 1 + MEMORY) {
+        pith_clear(s); /* out of memory, or told of it */
+        return PITHP_CHUNK_SHRINKS;
+    }
+    pithp_decision_tell(s, d.operation, d.first);
+    return PITHP_CHUNK_FAILED;
+}
+
+pithp_chunk_end pithp_chunk_agree(pith_scope *s, bool may_shrink) {
+    if (pithp_ranks_of(s))
+        return agree_joint(s, may_shrink);
+    if (!pith_failed(s))
+        return PITHP_CHUNK_FINE;
+    if (!may_shrink || pith_code(s) != PITH_E_MEMORY)
+        return PITHP_CHUNK_FAILED;
+    pith_clear(s);
+    return PITHP_CHUNK_SHRINKS;
+}
+
+int64_t pithp_chunk_length(pith_scope *s, int64_t length) {
+    uint64_t least = (uint64_t)length;
+    return pithp_ranks_least_of(s, "pith_run_chunked", &least) ? (int64_t)least : 0;
+}
+
 /* ---- One chunk ---- */
 
 static const void *
@@ -97,47 +138,57 @@ call_chunk(const split *p, pith_scope *holder, int64_t begin, int64_t length) {
     if (!work)
         return NULL;
     const void *part = slice(p, work, begin, length);
+    pithp_decisions_nest(p->s, 1);
     const void *result = pith_failed(work) ? NULL : pith_call(work, p->c->step, 1, &part);
+    pithp_decisions_nest(p->s, -1);
     if (!pith_failed(work))
         result = pith_keep_any(holder, result);
     pith_scope_close(work);
     return pith_failed(p->s) ? NULL : result;
 }
 
-/* false: p->s has the error. */
-static bool
+/* On failure p->s has the error. */
+static void
 run_chunk(const split *p, pithp_chunk_results *results, int64_t begin, int64_t length) {
     pith_scope *holder = pithp_temporaries_open(p->s);
     if (!holder)
-        return false;
+        return;
     const void *result = call_chunk(p, holder, begin, length);
     if (!pith_failed(p->s) && !pith_failed(holder))
         pithp_chunk_results_add(results, holder, result, length);
     pith_scope_close(holder);
-    return !pith_failed(p->s);
 }
 
 /* ---- All chunks of a step ---- */
 
+static void begin_chunks(const split *p, chunked *c) {
+    c->chunks = (pith_chunks){.runs = p->runs};
+    pithp_chunk_results_begin(&c->results, p->s, &c->rule, p->runs);
+}
+
 static const void *run_all(const split *p, chunked *c, int64_t length) {
     pith_scope *s = p->s;
-    c->chunks = (pith_chunks){.runs = p->runs};
-    pithp_chunk_results_begin(&c->results, s, &c->rule, p->runs);
+    begin_chunks(p, c);
     for (int64_t begin = 0; begin < p->runs;) {
         const int64_t left = p->runs - begin, now = left < length ? left : length;
-        if (run_chunk(p, &c->results, begin, now)) {
+        run_chunk(p, &c->results, begin, now);
+        const pithp_chunk_end end = pithp_chunk_agree(s, now > 1);
+        if (end == PITHP_CHUNK_FINE) {
             begin += now;
             c->chunks.count++;
             c->chunks.length = now > c->chunks.length ? now : c->chunks.length;
             continue;
         }
-        if (pith_code(s) != PITH_E_MEMORY || now == 1) {
+        if (end == PITHP_CHUNK_FAILED) {
             pithp_error_context(s, "runs %lld to %lld of %lld", (long long)begin,
                                 (long long)(begin + now - 1), (long long)p->runs);
             return NULL;
         }
-        pith_clear(s);
-        length = pithp_chunk_even(left, (now + 1) / 2);
+        if (pithp_ranks_of(s)) { /* some ranks have the result of this chunk */
+            begin = 0;
+            begin_chunks(p, c);
+        }
+        length = pithp_chunk_even(p->runs - begin, (now + 1) / 2);
         pithp_chunk_warn(s, length, now);
     }
     return pithp_chunk_results_end(&c->results);
@@ -146,17 +197,20 @@ static const void *run_all(const split *p, chunked *c, int64_t length) {
 /* The plain call; NULL without an error if memory is exhausted. */
 static const void *run_whole(const split *p, chunked *c, const void *state) {
     pith_scope *work = pithp_temporaries_open(p->s);
-    if (!work)
-        return NULL;
-    const void *result = pith_call(work, p->c->step, 1, &state);
-    if (!pith_failed(work))
+    const void *result = NULL;
+    pithp_decisions_nest(p->s, 1);
+    if (work)
+        result = pith_call(work, p->c->step, 1, &state);
+    pithp_decisions_nest(p->s, -1);
+    if (work && !pith_failed(work))
         result = pith_keep_any(p->s, result);
-    pith_scope_close(work);
-    if (pith_code(p->s) == PITH_E_MEMORY && p->runs > 1) {
-        pith_clear(p->s);
+    if (work)
+        pith_scope_close(work);
+    const pithp_chunk_end end = pithp_chunk_agree(p->s, p->runs > 1);
+    if (end == PITHP_CHUNK_SHRINKS)
         pithp_chunk_warn(p->s, pithp_chunk_even(p->runs, (p->runs + 1) / 2), p->runs);
+    if (end != PITHP_CHUNK_FINE)
         return NULL;
-    }
     c->chunks = (pith_chunks){p->runs, 1, p->runs};
     return result;
 }
@@ -165,7 +219,9 @@ static const void *run_split(const split *p, chunked *c, const void *state) {
     const int64_t most = c->options->length;
     int64_t length = most > 0 && most < p->runs ? most : p->runs;
     if (most == 0 && p->runs > 0)
-        length = guess_length(p);
+        length = pithp_chunk_length(p->s, guess_length(p));
+    if (length == 0 && p->runs > 0)
+        return NULL;
     if (length == p->runs) {
         c->results.differs[0] = 0;
         const void *result = run_whole(p, c, state);
@@ -249,8 +305,10 @@ const void *pith_run_chunked_any(pith_scope *s,
     static const pith_chunked_options defaults;
     const pith_chunked_options *o = options ? options : &defaults;
     if (!pithp_enter_as(s, "pith_run_chunked") || !pithp_chunk_options_fit(s, o) ||
-        !pithp_step_fits(s, type, step, state, "pith_run_chunked"))
+        !pithp_step_fits(s, type, step, state, "pith_run_chunked")) {
+        pithp_attempt_refuse(s);
         return type ? pithp_nil(type) : NULL;
+    }
     chunked c = {.step = step, .options = o, .rule = {axis, o->whole, o->closure}};
     pithp_stepper p = {.s = s,
                        .call = call_step,

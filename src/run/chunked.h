@@ -34,6 +34,15 @@ static inline int64_t pithp_chunk_even(int64_t runs, int64_t most) {
     const int64_t count = (runs - 1) / most + 1;
     return (runs - 1) / count + 1;
 }
+/* What became of a chunk: on all ranks the same. */
+typedef enum pithp_chunk_end {
+    PITHP_CHUNK_FINE,
+    PITHP_CHUNK_SHRINKS, /* it exhausts the memory of a rank; no scope has an error */
+    PITHP_CHUNK_FAILED   /* every rank has an error */
+} pithp_chunk_end;
+pithp_chunk_end pithp_chunk_agree(pith_scope *s, bool may_shrink);
+/* The least length of all ranks; 0: every rank has an error. */
+int64_t pithp_chunk_length(pith_scope *s, int64_t length);
 /* Warn about chunks shorter than planned. */
 void pithp_chunk_warn(pith_scope *s, int64_t length, int64_t before);
 bool pithp_chunk_options_fit(pith_scope *s, const pith_chunked_options *o);

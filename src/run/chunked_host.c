@@ -4,6 +4,7 @@
 #include "pith/run_host.h"
 
 #include "array/array_internal.h"
+#include "mesh/mesh_internal.h"
 #include "run/chunked.h"
 
 #include <string.h>
@@ -340,45 +341,49 @@ static void store_chunk(stream *t,
     }
 }
 
-/* false: t->s has the error. */
-static bool run_chunk(stream *t, int64_t begin, int64_t length) {
+/* On failure t->s has the error. */
+static void run_chunk(stream *t, int64_t begin, int64_t length) {
     pith_scope *work = pithp_temporaries_open(t->s);
     pithp_flat flat;
     if (!work)
-        return false;
+        return;
+    pithp_decisions_nest(t->s, 1);
     const void *result = load_chunk(t, work, begin, length);
     if (result)
         result = pith_propagate_any(
             work, NULL, t->step, result,
             &(pith_propagate_options){.steps = t->options->steps ? t->options->steps : 1,
                                       .max_tries = t->options->max_tries});
+    pithp_decisions_nest(t->s, -1);
     if (result && pithp_flat_make(work, &flat, result, NULL, NULL) == PITH_OK) {
         store_chunk(t, work, &flat, begin, length);
         pithp_flat_end(&flat);
     }
     pith_scope_close(work);
-    return !pith_failed(t->s);
 }
 
 static bool run_all(stream *t, pith_chunks *chunks) {
     const int64_t most = t->options->length;
     int64_t length = most > 0 && most < t->runs ? most : t->runs, begin = 0;
     if (most == 0 && t->runs > 0)
-        length = guess_length(t);
+        length = pithp_chunk_length(t->s, guess_length(t));
+    if (length == 0 && t->runs > 0)
+        return false;
     length = pithp_chunk_even(t->runs, length);
     *chunks = (pith_chunks){.runs = t->runs};
     do {
         const int64_t left = t->runs - begin, now = left < length ? left : length;
-        if (run_chunk(t, begin, now)) {
+        run_chunk(t, begin, now);
+        const pithp_chunk_end end = pithp_chunk_agree(t->s, now > 1 && !t->no_room);
+        if (end == PITHP_CHUNK_FINE) {
             begin += now;
             chunks->count++;
             chunks->length = now > chunks->length ? now : chunks->length;
-        } else if (pith_code(t->s) != PITH_E_MEMORY || now <= 1 || t->no_room) {
+        } else if (end == PITHP_CHUNK_FAILED) {
             pithp_error_context(t->s, "runs %lld to %lld of %lld", (long long)begin,
                                 (long long)(begin + now - 1), (long long)t->runs);
             return false;
         } else {
-            pith_clear(t->s);
             length = pithp_chunk_even(left, (now + 1) / 2);
             pithp_chunk_warn(t->s, length, now);
         }
@@ -401,10 +406,14 @@ const pith_host_tree *(pith_run_chunked_host)(pith_scope *s,
     pith_chunks chunks;
     if (!pithp_enter_untraced(s, "pith_run_chunked_host") ||
         !pithp_chunk_options_fit(s, t.options) ||
-        !(t.structure = check_tree(s, state, "pith_run_chunked_host")))
+        !(t.structure = check_tree(s, state, "pith_run_chunked_host"))) {
+        if (pithp_scope_joins(s))
+            pithp_ranks_fine(s, "pith_run_chunked_host");
         return NULL;
+    }
     t.rule = (pithp_chunk_rule){axis, t.options->whole, t.options->closure};
-    if (!prepare(&t) || !run_all(&t, &chunks))
+    prepare(&t);
+    if (!pithp_ranks_fine(s, "pith_run_chunked_host") || !run_all(&t, &chunks))
         return NULL;
     if (t.options->chunks)
         *t.options->chunks = chunks;
