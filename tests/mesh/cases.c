@@ -40,6 +40,7 @@ int mesh_run_list(pith_scope *s,
 
 int mesh_run_cases(pith_scope *s, const char *only) {
     return mesh_run_list(s, mesh_cases, only, NULL) +
+           mesh_run_list(s, mesh_program_cases, only, NULL) +
            mesh_run_list(s, mesh_decision_cases, only, NULL) +
            mesh_run_list(s, mesh_cases_of_runs, only, NULL);
 }
