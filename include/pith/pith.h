@@ -21,6 +21,7 @@
 #include <pith/memory.h>
 #include <pith/memory_hint.h>
 #include <pith/mesh.h>
+#include <pith/route.h>
 #include <pith/run.h>
 #include <pith/run_advance.h>
 #include <pith/run_chunked.h>

@@ -239,6 +239,21 @@ pithp_mesh_group *pithp_mesh_group_of(pith_scope *s, const char *axes) {
     return g;
 }
 
+int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank) {
+    const pith_mesh *m = g->mesh;
+    int64_t along[PITHP_MESH_AXES], world = 0;
+    for (int i = 0; i < m->count; i++)
+        along[i] = m->axes[i].rank;
+    for (int i = g->list.count; i-- > 0;) {
+        const int64_t size = m->axes[g->list.axes[i]].size;
+        along[g->list.axes[i]] = rank % size;
+        rank /= size;
+    }
+    for (int i = 0; i < m->count; i++)
+        world = world * m->axes[i].size + along[i];
+    return world;
+}
+
 void pithp_mesh_groups_free(pith_runtime *rt, pith_mesh *m) {
     while (m->groups) {
         pithp_mesh_group *g = m->groups;

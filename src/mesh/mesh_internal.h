@@ -56,6 +56,8 @@ pithp_mesh_shift_of(pith_scope *s, pithp_mesh_group *g, int64_t by, bool wrap);
 /* The permutation that sends everything back. */
 const pithp_mesh_pairs *
 pithp_mesh_pairs_back(pith_scope *s, pithp_mesh_group *g, const pithp_mesh_pairs *pairs);
+/* The number over all ranks of a rank of a group. */
+int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank);
 /* The coordinates of a rank, "x=1, y=0"; text must have PITHP_WHAT_BYTES. */
 void pithp_mesh_place(const pith_mesh *mesh, int64_t rank, char *text);
 

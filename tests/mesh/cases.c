@@ -42,7 +42,9 @@ int mesh_run_cases(pith_scope *s, const char *only) {
     return mesh_run_list(s, mesh_cases, only, NULL) +
            mesh_run_list(s, mesh_program_cases, only, NULL) +
            mesh_run_list(s, mesh_decision_cases, only, NULL) +
-           mesh_run_list(s, mesh_cases_of_runs, only, NULL);
+           mesh_run_list(s, mesh_cases_of_runs, only, NULL) +
+           mesh_run_list(s, mesh_halo_cases, only, NULL) +
+           mesh_run_list(s, mesh_route_cases, only, NULL);
 }
 
 /* ---- Data ---- */

@@ -1,0 +1,92 @@
+/* The frame of eager calls that move rows: entering, agreeing, leaving, and memory that
+ * engines reach. */
+#include "route/route_internal.h"
+
+/* ---- Entering and leaving ---- */
+
+bool pithp_frame_enter(pithp_frame *c,
+                       pith_scope *s,
+                       const char *function,
+                       const char *axes) {
+    *c = (pithp_frame){.s = s, .w = s, .function = function};
+    const bool fine = pithp_enter_as(s, function);
+    if (!pithp_scope_writable(s))
+        return false;
+    c->recorded = pithp_scope_trace(s);
+    if (fine && (c->group = pithp_mesh_group_of(s, axes))) {
+        pith_scope *w = pithp_temporaries_open(s);
+        c->w = w ? w : s;
+    }
+    return true;
+}
+
+bool pithp_frame_agree(pithp_frame *c, uint64_t extra) {
+    if (pithp_frame_fine(c))
+        pithp_synchronise(c->w);
+    const pithp_intent intent = {
+        .operation = c->function, .what = c->what, .extra = extra};
+    return pithp_collective_begin(c->w, &intent);
+}
+
+const pith_array *pithp_frame_leave(pithp_frame *c, const pith_array *result) {
+    if (c->w == c->s)
+        return NULL;
+    return pithp_temporaries_close(c->s, c->w, pithp_frame_fine(c) ? result : NULL);
+}
+
+/* ---- Memory of messages ---- */
+
+/* Regions of the runtime are kept and used again; smaller memory is not. */
+enum { LEAST_ROOM = 32768 };
+
+static size_t room_of(size_t bytes) {
+    return bytes < LEAST_ROOM ? LEAST_ROOM : bytes;
+}
+
+void *pithp_frame_room(pithp_frame *c, size_t bytes) {
+    void *room = pithp_scratch_allocate(c->w->runtime, room_of(bytes));
+    if (!room)
+        pithp_fail_memory(c->w, bytes);
+    return room;
+}
+
+void pithp_frame_give_back(pithp_frame *c, void *room, size_t bytes) {
+    if (room)
+        pithp_scratch_release(c->w->runtime, room, room_of(bytes));
+}
+
+/* ---- Memory that engines reach ---- */
+
+/* The host reaches the elements of arrays of its own device. Others are staged. */
+pithp_piece pithp_piece_of(pithp_frame *c, const pith_array *a, bool load) {
+    pithp_piece p = {.array = NULL};
+    if (!a || !pithp_frame_fine(c)) /* else it may be no array */
+        return p;
+    p.array = a;
+    const size_t bytes = pithp_array_spec(a)->bytes;
+    if (pithp_scope_device(c->w)->backend->addressable) {
+        p.data = a->data;
+        return p;
+    }
+    p.data = pithp_allocate(c->w->runtime, bytes ? bytes : 1);
+    p.staged = p.data != NULL;
+    if (!p.data)
+        pithp_fail_memory(c->w, bytes);
+    else if (load && bytes)
+        pithp_copy_out(c->w, p.data, a->data, bytes);
+    return p;
+}
+
+void pithp_piece_store(pithp_frame *c, pithp_piece *p) {
+    const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
+    if (p->staged && bytes && pithp_frame_fine(c))
+        pithp_copy_in(c->w, p->array->data, p->data, bytes);
+    pithp_piece_free(c, p);
+}
+
+void pithp_piece_free(pithp_frame *c, pithp_piece *p) {
+    const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
+    if (p->staged)
+        pithp_release(c->w->runtime, p->data, bytes ? bytes : 1);
+    p->staged = false;
+}

@@ -1,0 +1,494 @@
+/* Cases of routes. Each rank knows what every rank sends, and finds what it must receive
+ * one row after the other. */
+#include "mesh/cases.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 200 };
+
+/* What a rank has and sends. */
+typedef struct given {
+    int64_t rows, entries;
+    int32_t row[MOST];
+    int64_t to[MOST];
+} given;
+
+typedef enum kind {
+    ANYWHERE,   /* each row to any rank, several or none */
+    NEIGHBOURS, /* to the ranks beside this one, around */
+    TO_ITSELF,  /* rows for this rank alone */
+    TO_FIRST,   /* all rows to rank 0 */
+    NO_RANK,    /* entries that do not count */
+    EMPTY_ODDS, /* odd ranks have no rows */
+    KINDS
+} kind;
+
+static uint64_t next(uint64_t *state) {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* The same on every rank. */
+static given give(kind k, uint64_t seed, int64_t rank, int64_t size) {
+    given g = {.rows = 0};
+    uint64_t state = seed * 7919 + (uint64_t)rank * 104729 + (uint64_t)k * 31 + 17;
+    for (int i = 0; i < 8; i++)
+        next(&state);
+    g.rows = k == EMPTY_ODDS && rank % 2 ? 0 : 1 + (int64_t)(next(&state) % 40);
+    if (g.rows)
+        g.entries = (int64_t)(next(&state) % MOST);
+    for (int64_t i = 0; i < g.entries; i++) {
+        g.row[i] = (int32_t)(next(&state) % (uint64_t)g.rows);
+        const int64_t any = (int64_t)(next(&state) % (uint64_t)(size + 2)) - 1;
+        const int64_t side = next(&state) % 2 ? 1 : size - 1;
+        g.to[i] = k == TO_ITSELF    ? rank
+                  : k == TO_FIRST   ? 0
+                  : k == NO_RANK    ? -1 - (int64_t)(next(&state) % 5)
+                  : k == NEIGHBOURS ? (rank + side) % size
+                                    : (any == size ? -7 : any);
+        if (g.to[i] < 0) /* the row does not count either */
+            g.row[i] = (int32_t)(next(&state) % 1000) - 500;
+    }
+    return g;
+}
+
+static const pith_route *make(mesh_test *t, const given *g, const pith_route *room) {
+    const pith_array *rows =
+        pith_array_copy(t->s, PITH_I32, PITH_SHAPE(g->entries), g->row);
+    const pith_array *to = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(g->entries), g->to);
+    return pith_route_make(t->s, rows, to, NULL, room);
+}
+
+static pith_shape shape_of(int64_t rows, const pith_shape *row) {
+    pith_shape shape = {.rank = row->rank + 1, .extents = {rows}};
+    memcpy(shape.extents + 1, row->extents, (size_t)row->rank * sizeof *row->extents);
+    return shape;
+}
+
+/* Row k of an array, as [1, ...]. */
+static const pith_array *row_at(mesh_test *t, const pith_array *a, int64_t k) {
+    return pith_slice_array(t->s, a, 1, &PITH_SLICE(k, k + 1, 1));
+}
+
+/* What this rank receives: the rows of rank 0, then those of rank 1, and so on. */
+static const pith_array *expect(mesh_test *t,
+                                kind k,
+                                uint64_t seed,
+                                pith_dtype dtype,
+                                const pith_shape *row,
+                                int64_t room) {
+    const pith_array **parts = malloc((size_t)(MOST * t->size + 1) * sizeof *parts);
+    int64_t count = 0;
+    for (int64_t from = 0; from < t->size; from++) {
+        const given g = give(k, seed, from, t->size);
+        const pith_array *data = mesh_data(t, from, dtype, shape_of(g.rows, row));
+        for (int64_t i = 0; i < g.entries; i++)
+            if (g.to[i] == t->rank)
+                parts[count++] = row_at(t, data, g.row[i]);
+    }
+    parts[count] = pith_zeros(t->s, dtype, shape_of(room - count, row));
+    const pith_array *all = pith_concatenate(t->s, count + 1, parts, 0);
+    free(parts);
+    return all;
+}
+
+static const pith_shape row_shapes[] = {{0, {0}}, {1, {3}}, {2, {2, 2}}, {2, {0, 5}}};
+
+#define EACH_DTYPE(dtype)                                                                \
+    for (pith_dtype dtype = PITH_BOOL; dtype <= PITH_F64; dtype = (pith_dtype)(dtype + 1))
+
+static void routes_send(mesh_test *t) {
+    for (kind k = ANYWHERE; k < KINDS; k++)
+        for (uint64_t seed = 1; seed <= 2; seed++) {
+            const given g = give(k, seed, t->rank, t->size);
+            const pith_route *route = make(t, &g, NULL);
+            EACH_DTYPE(dtype)
+            for (size_t n = 0; n < sizeof row_shapes / sizeof *row_shapes; n++) {
+                if (dtype != PITH_F64 && n > 1)
+                    continue;
+                const pith_array *data =
+                    mesh_data(t, t->rank, dtype, shape_of(g.rows, &row_shapes[n]));
+                MESH_CHECK(t, mesh_equal(t, pith_route_send(t->s, route, data),
+                                         expect(t, k, seed, dtype, &row_shapes[n],
+                                                route->max_receive)));
+            }
+        }
+}
+
+/* The same with room to spare. The needs are the same on all ranks. */
+static void routes_with_room(mesh_test *t) {
+    const given g = give(ANYWHERE, 5, t->rank, t->size);
+    const pith_route *room = pith_make(
+        t->s, pith_route,
+        &(pith_route){.max_peers = 20, .max_send = 400, .max_receive = 3000}, NULL);
+    const pith_route *tight = make(t, &g, NULL), *roomy = make(t, &g, room);
+    const pith_shape row = {1, {2}};
+    const pith_array *data = mesh_data(t, t->rank, PITH_F32, shape_of(g.rows, &row));
+    MESH_CHECK(t, roomy->max_peers == 20 && roomy->max_send == 400 &&
+                      roomy->max_receive == 3000);
+    MESH_CHECK(t, mesh_equal(t, roomy->need, tight->need));
+    MESH_CHECK(t, mesh_equal(t, roomy->need, pith_pmax(t->s, roomy->need, NULL)));
+    MESH_CHECK(t, mesh_equal(t, pith_route_send(t->s, roomy, data),
+                             expect(t, ANYWHERE, 5, PITH_F32, &row, 3000)));
+}
+
+typedef struct Some {
+    const pith_array *position, *charge;
+    const pith_list *others;
+    const pith_array *flag;
+} Some;
+PITH_NODE(Some,
+          PITH_LEAF(position, "float[n,3]"),
+          PITH_LEAF(charge, "i16[n]"),
+          PITH_LIST(others, Some),
+          PITH_LEAF(flag, "bool[n,2]", .optional = true))
+
+/* Trees of several dtypes move in one message; a tree without leaves moves nothing. */
+static void routes_of_trees(mesh_test *t) {
+    static const pith_shape three = {1, {3}}, none = {0, {0}}, two = {1, {2}};
+    const kind k = NEIGHBOURS;
+    const given g = give(k, 3, t->rank, t->size);
+    const pith_route *route = make(t, &g, NULL);
+    const Some inner = {
+        .position = mesh_data(t, t->rank, PITH_F32, shape_of(g.rows, &three)),
+        .charge = mesh_data(t, t->rank, PITH_I16, shape_of(g.rows, &none)),
+        .others = pith_list_make(t->s, 0, NULL)};
+    const void *items[] = {pith_freeze(t->s, Some, &inner)};
+    Some outer = inner;
+    outer.others = pith_list_make(t->s, 1, items);
+    outer.flag = mesh_data(t, t->rank, PITH_BOOL, shape_of(g.rows, &two));
+    const Some *sent = pith_route_send(t->s, route, pith_freeze(t->s, Some, &outer));
+    const int64_t room = route->max_receive;
+    const pith_array *x = expect(t, k, 3, PITH_F32, &three, room),
+                     *q = expect(t, k, 3, PITH_I16, &none, room);
+    MESH_CHECK(t, mesh_equal(t, sent->position, x) && mesh_equal(t, sent->charge, q));
+    MESH_CHECK(t, mesh_equal(t, sent->flag, expect(t, k, 3, PITH_BOOL, &two, room)));
+    const Some *deep = pith_child(sent->others, 0);
+    MESH_CHECK(t, mesh_equal(t, deep->position, x) && mesh_equal(t, deep->charge, q) &&
+                      !deep->flag);
+    const void *nothing = pith_tuple_make(t->s, 0, NULL);
+    MESH_CHECK(t, pith_tree_equal(t->s, pith_route_send(t->s, route, nothing), nothing));
+    const pith_dict *dict =
+        pith_dict_make(t->s, 1, (const char *[]){"q"}, (const void *[]){inner.charge});
+    const void *back = pith_route_send(t->s, route, dict);
+    MESH_CHECK(t, mesh_equal(t, pith_dict_get(back, "q"), q));
+}
+
+/* What returns to this rank is added one row after the other. */
+static const pith_array *expect_back(mesh_test *t,
+                                     kind k,
+                                     uint64_t seed,
+                                     pith_dtype dtype,
+                                     const pith_shape *row,
+                                     int64_t room,
+                                     const pith_array *into) {
+    const given own = give(k, seed, t->rank, t->size);
+    for (int64_t to = 0; to < t->size; to++) {
+        const pith_array *held = mesh_data(t, to + 50, dtype, shape_of(room, row));
+        int64_t place = 0; /* of the rows of this rank among those that `to` received */
+        for (int64_t from = 0; from < t->rank; from++) {
+            const given g = give(k, seed, from, t->size);
+            for (int64_t i = 0; i < g.entries; i++)
+                place += g.to[i] == to;
+        }
+        for (int64_t i = 0; i < own.entries; i++) {
+            if (own.to[i] != to)
+                continue;
+            const int64_t r = own.row[i];
+            const pith_array *parts[] = {
+                pith_slice_array(t->s, into, 1, &PITH_SLICE(0, r, 1)),
+                pith_add(t->s, row_at(t, into, r), row_at(t, held, place++)),
+                pith_slice_array(t->s, into, 1, &PITH_SLICE(r + 1, INT64_MAX, 1))};
+            into = pith_concatenate(t->s, 3, parts, 0);
+        }
+    }
+    return into;
+}
+
+static void routes_return(mesh_test *t) {
+    static const pith_dtype dtypes[] = {PITH_I8,   PITH_U32, PITH_I64, PITH_F16,
+                                        PITH_BF16, PITH_F32, PITH_F64};
+    const uint64_t seed = 4;
+    for (kind k = ANYWHERE; k < KINDS; k++) {
+        const given g = give(k, seed, t->rank, t->size);
+        const pith_route *route = make(t, &g, NULL);
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
+            for (size_t n = 0; n < 2; n++) {
+                const pith_shape *row = &row_shapes[n];
+                const int64_t room = route->max_receive;
+                const pith_array *into =
+                    mesh_data(t, t->rank, dtypes[d], shape_of(g.rows, row));
+                const pith_array *held =
+                    mesh_data(t, t->rank + 50, dtypes[d], shape_of(room, row));
+                MESH_CHECK(
+                    t, mesh_equal(t, pith_route_return(t->s, route, held, into),
+                                  expect_back(t, k, seed, dtypes[d], row, room, into)));
+            }
+    }
+}
+
+static const pith_array *dot(mesh_test *t, const pith_array *a, const pith_array *b) {
+    return pith_psum(t->s, pith_sum(t->s, pith_mul(t->s, a, b), PITH_ALL_AXES), NULL,
+                     NULL);
+}
+
+/* <send(a), b> over all ranks is <a, return(b, 0)>, in integers; of two leaves. */
+static void routes_and_back(mesh_test *t) {
+    for (uint64_t seed = 10; seed < 14; seed++) {
+        const given g = give(ANYWHERE, seed, t->rank, t->size);
+        const pith_route *route = make(t, &g, NULL);
+        const int64_t n = g.rows, room = route->max_receive;
+        const pith_array *a = mesh_data(t, t->rank, PITH_I64, PITH_SHAPE(n, 3));
+        const pith_array *b = mesh_data(t, t->rank + 9, PITH_I64, PITH_SHAPE(room, 3));
+        const void *pair = pith_tuple_make(t->s, 2, (const void *[]){a, a});
+        const void *other = pith_tuple_make(t->s, 2, (const void *[]){b, b});
+        const void *zeros = pith_tree_zeros_like(t->s, pair);
+        const pith_array *wide =
+            pith_tree_at(t->s, pith_route_send(t->s, route, pair), "[1]");
+        const pith_array *back =
+            pith_tree_at(t->s, pith_route_return(t->s, route, other, zeros), "[0]");
+        MESH_CHECK(t, mesh_equal(t, dot(t, wide, b), dot(t, a, back)));
+    }
+}
+
+/* Ranks along one of two axes, and along both in another order. */
+static void routes_along_axes(mesh_test *t) {
+    if (t->size % 2)
+        return;
+    const int64_t half = t->size / 2, x = t->rank / half, y = t->rank % half;
+    MESH_CHECK(t, pith_mesh_open(t->s, PITH_MESH_AXES({"x", 2}, {"y", 0}), NULL));
+    const pith_array *number = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(1), &t->rank);
+    const pith_array *row = pith_zeros(t->s, PITH_I64, PITH_SHAPE(1));
+    /* around along y */
+    const int64_t next_y = (y + 1) % half;
+    const pith_array *to = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(1), &next_y);
+    const pith_array *got =
+        pith_route_send(t->s, pith_route_make(t->s, row, to, "y", NULL), number);
+    MESH_CHECK(t, pith_array_spec(got)->count == 1 &&
+                      pith_read_i64(t->s, pith_reshape(t->s, got, PITH_SCALAR)) ==
+                          x * half + (y + half - 1) % half);
+    /* "y,x": rank 2 y + x along them, y slowest */
+    const int64_t turned = 2 * next_y + 1 - x;
+    to = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(1), &turned);
+    got = pith_route_send(t->s, pith_route_make(t->s, row, to, "y,x", NULL), number);
+    MESH_CHECK(t, pith_read_i64(t->s, pith_reshape(t->s, got, PITH_SCALAR)) ==
+                      (1 - x) * half + (y + half - 1) % half);
+    const int64_t far = half;
+    to = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(1), &far);
+    pith_route_make(t->s, row, to, "y", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX,
+                             "pith_route_make: to: entry 0: row 0 goes to rank"));
+}
+
+/* ---- Capacities ---- */
+
+typedef struct Owner {
+    const pith_array *data, *got;
+    const pith_route *route;
+    bool states_need;
+} Owner;
+PITH_NODE(Owner,
+          PITH_LEAF(data, "i64[n]"),
+          PITH_LEAF(got, "i64[]"),
+          PITH_CHILD(route, pith_route),
+          PITH_STATIC(states_need))
+
+static const Owner *send_around(pith_scope *s, const Owner *in) {
+    const int64_t n = pith_array_spec(in->data)->count, size = pith_axis_size(s, NULL);
+    Owner next = *in;
+    next.route =
+        pith_route_make(s, pith_arange(s, PITH_I64, n),
+                        pith_remainder(s,
+                                       pith_add(s, pith_arange(s, PITH_I64, n),
+                                                pith_i64(s, pith_axis_rank(s, NULL))),
+                                       pith_i64(s, size)),
+                        NULL, in->route);
+    if (in->states_need)
+        pith_route_require(s, next.route, PITH_LENS(Owner, route), 2.0);
+    const pith_array *rows = pith_route_send(s, next.route, in->data);
+    /* sees the order of rows, but not how much room follows them */
+    const pith_array *place = pith_arange(s, PITH_I64, next.route->max_receive);
+    next.got = pith_sum(s, pith_mul(s, rows, pith_add(s, place, 1)), PITH_ALL_AXES);
+    return pith_freeze(s, Owner, &next);
+}
+PITH_FUNCTION1(send_around_step, send_around, Owner, Owner)
+
+static void routes_grow(mesh_test *t) {
+    const int64_t rows = 100 + 50 * (t->rank == t->size - 1);
+    const pith_route *room =
+        pith_make(t->s, pith_route,
+                  &(pith_route){.max_peers = 1, .max_send = 1, .max_receive = 1}, NULL);
+    Owner first = {.data = mesh_data(t, t->rank, PITH_I64, PITH_SHAPE(rows)),
+                   .got = pith_i64(t->s, 0),
+                   .route = room,
+                   .states_need = true};
+    const Owner *start = pith_freeze(t->s, Owner, &first);
+    const Owner *end = pith_propagate(t->s, Owner, &send_around_step, start, NULL);
+    int64_t need[3] = {0};
+    pith_read(t->s, end->route->need, need, sizeof need);
+    MESH_CHECK(t, end->route->max_peers >= t->size && need[0] == t->size);
+    MESH_CHECK(t, end->route->max_receive >= need[2] && need[2] >= 100);
+    /* with ample room: the same rows */
+    Owner ample = first;
+    ample.route = pith_make(
+        t->s, pith_route,
+        &(pith_route){.max_peers = 64, .max_send = 1000, .max_receive = 2000}, NULL);
+    const Owner *same = pith_propagate(t->s, Owner, &send_around_step,
+                                       pith_freeze(t->s, Owner, &ample), NULL);
+    MESH_CHECK(t, mesh_equal(t, same->got, end->got));
+    /* a step that does not state its need fails */
+    first.states_need = false;
+    pith_propagate(t->s, Owner, &send_around_step, pith_freeze(t->s, Owner, &first),
+                   NULL);
+    MESH_CHECK(t,
+               mesh_fails(t, PITH_E_CAPACITY,
+                          "the room of a route is too small: it has max_peers, max_send "
+                          "and max_receive of 1, 1, 1"));
+    /* and so does a call without a collector, by its next wait */
+    const pith_route *route = send_around(t->s, start)->route;
+    (void)route;
+    pith_read(t->s, first.data, &(int64_t[200]){0}, (size_t)rows * sizeof(int64_t));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_CAPACITY, "route"));
+}
+
+/* ---- Errors ---- */
+
+static void wrong_routes(mesh_test *t) {
+    const pith_array *two = pith_zeros(t->s, PITH_I32, PITH_SHAPE(2)),
+                     *far = pith_full(t->s, PITH_I32, PITH_SHAPE(2), (double)t->size),
+                     *minus = pith_full(t->s, PITH_I32, PITH_SHAPE(2), -3);
+    char text[100];
+    pith_route_make(t->s, two, far, "x", NULL);
+    snprintf(text, sizeof text,
+             "to: entry 0: row 0 goes to rank %d, expected less than the %d along x",
+             (int)t->size, (int)t->size);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, text));
+    pith_route_make(t->s, minus, two, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -3"));
+    pith_route_make(t->s, two, pith_zeros(t->s, PITH_I32, PITH_SHAPE(3)), "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "2 rows, but 3 ranks that they go to"));
+    pith_route_make(t->s, pith_zeros(t->s, PITH_F32, PITH_SHAPE(2)), two, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DTYPE, "rows: expected integers, got f32[2]"));
+    pith_route_make(t->s, two, pith_i32(t->s, 1), "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "to: expected a list, got i32"));
+    pith_route_make(t->s, NULL, two, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_make: rows"));
+    pith_route_make(t->s, two, two, "q", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "no such axis"));
+    pith_route_send(t->s, NULL, two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_send: route"));
+
+    const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(1), (double)t->rank);
+    const pith_array *one = pith_ones(t->s, PITH_I32, PITH_SHAPE(1));
+    const pith_route *route = pith_route_make(t->s, one, self, "x", NULL);
+    pith_route_send(t->s, route, pith_f64(t->s, 1));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "a leaf of rank 0 has no rows"));
+    pith_route_send(t->s, route, pith_tuple_make(t->s, 2, (const void *[]){two, one}));
+    MESH_CHECK(t, strncmp(pith_message(t->s), "[1]", 3) == 0);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "the route has row 1, the leaf 1 rows"));
+    pith_route_send(t->s, route, NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_send: tree"));
+    pith_route_return(t->s, route, pith_zeros(t->s, PITH_I32, PITH_SHAPE(2)), two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "expected i32[1] of the max_receive"));
+    pith_route_return(t->s, route, pith_zeros(t->s, PITH_F32, PITH_SHAPE(1)), two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "got f32[1]"));
+    const pith_array *flags = pith_zeros(t->s, PITH_BOOL, PITH_SHAPE(2));
+    pith_route_return(t->s, route, pith_zeros(t->s, PITH_BOOL, PITH_SHAPE(1)), flags);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DTYPE, "rows of bool cannot be added"));
+    pith_route_return(t->s, route, pith_tuple_make(t->s, 0, NULL), two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_STRUCTURE, "pith_route_return"));
+    MESH_CHECK(t, pith_route_send(t->s, route, two));
+}
+
+/* Send by a copy of a route in which one leaf is replaced; expect an error. */
+static void refuses(mesh_test *t, const pith_route *changed, const char *text) {
+    const pith_route *route = pith_freeze(t->s, pith_route, changed);
+    pith_route_send(t->s, route, pith_zeros(t->s, PITH_F32, PITH_SHAPE(8)));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_STRUCTURE, text));
+}
+
+/* Routes that a user has changed or made up. */
+static void hostile_routes(mesh_test *t) {
+    const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(2), (double)t->rank);
+    const pith_array *rows = pith_arange(t->s, PITH_I32, 2);
+    const pith_route *room =
+        pith_make(t->s, pith_route,
+                  &(pith_route){.max_peers = 2, .max_send = 3, .max_receive = 4}, NULL);
+    const pith_route *good = pith_route_make(t->s, rows, self, "x", room);
+    const int32_t big[] = {1000, -1}, twice[] = {0, 0}, gap[] = {-1, 0};
+    const int64_t many[] = {4, 0}, less[] = {-1, 0}, later[] = {2, 1}, other[] = {1, 0},
+                  huge[] = {INT64_MAX, INT64_MAX};
+    const int32_t bad_rows[] = {0, -1, -1, -1, -1, -1};
+    pith_route r = *good;
+    MESH_CHECK(t, pith_route_send(t->s, pith_freeze(t->s, pith_route, &r),
+                                  pith_zeros(t->s, PITH_F32, PITH_SHAPE(8))));
+    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), big);
+    refuses(t, &r, "route: entry 0 is 1000, expected ranks below");
+    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), twice);
+    refuses(t, &r, "route: entry 1 is 0, expected ranks below");
+    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), gap);
+    refuses(t, &r, "route: entry 0 comes after one that is no rank");
+    r = *good;
+    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), many);
+    refuses(t, &r, "route: entry 0 is 4, expected 0 to 3");
+    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), less);
+    refuses(t, &r, "route: entry 0 is -1, expected 0 to 3");
+    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), later);
+    refuses(t, &r, "route: entry 1 comes after one that is no rank");
+    r = *good;
+    r.received = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), other);
+    refuses(t, &r, "route: entry 0 is 1: not the rows of this rank");
+    r.received = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), huge);
+    refuses(t, &r, "more than the 4 of all");
+    r = *good;
+    r.send = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2, 3), bad_rows);
+    refuses(t, &r, "route: row 1 to rank");
+}
+
+/* Ranks that do not do the same, or of which one has failed. */
+static void routes_differ(mesh_test *t) {
+    if (t->size == 1)
+        return;
+    const bool odd = t->rank == t->size - 1;
+    const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(1), (double)t->rank);
+    const pith_array *row = pith_zeros(t->s, PITH_I32, PITH_SHAPE(1));
+    const pith_array *a = pith_zeros(t->s, PITH_F32, PITH_SHAPE(2, 3)),
+                     *b = pith_zeros(t->s, PITH_F32, PITH_SHAPE(2, 4));
+    const pith_route *route = pith_route_make(t->s, row, self, "x", NULL);
+    pith_route_send(t->s, route, odd ? a : b);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_route_send"));
+    pith_route_send(t->s, route, odd ? a : pith_cast(t->s, a, PITH_I32));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_route_send"));
+    const pith_route *room = pith_make(
+        t->s, pith_route,
+        &(pith_route){.max_peers = 2, .max_send = 3 + odd, .max_receive = 4}, NULL);
+    pith_route_make(t->s, row, self, "x", room);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "rows over x, room 2, 3, 4"));
+    pith_route_make(t->s, odd ? NULL : row, self, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, odd ? PITH_E_ARG : PITH_E_PEER, "pith_route_make: rows"));
+    pith_route_send(t->s, odd ? NULL : route, a);
+    MESH_CHECK(t,
+               mesh_fails(t, odd ? PITH_E_ARG : PITH_E_PEER, "pith_route_send: route"));
+    pith_route_return(t->s, route, odd ? NULL : a, a);
+    pith_clear(t->s);
+    MESH_CHECK(t, pith_agree(t->s));
+    MESH_CHECK(t, pith_route_send(t->s, route, a));
+}
+
+const mesh_case mesh_route_cases[] = {
+    {"routes_send", routes_send},
+    {"routes_with_room", routes_with_room},
+    {"routes_of_trees", routes_of_trees},
+    {"routes_return", routes_return},
+    {"routes_and_back", routes_and_back},
+    {"routes_along_axes", routes_along_axes},
+    {"routes_grow", routes_grow},
+    {"wrong_routes", wrong_routes},
+    {"hostile_routes", hostile_routes},
+    {"routes_differ", routes_differ},
+    {NULL, NULL},
+};
