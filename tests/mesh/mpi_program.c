@@ -90,6 +90,24 @@ static int fork_child(void) {
     return leave() | !good;
 }
 
+/* Rank 1 has changed its route, and expects more rows than rank 0 sends. */
+static int expect_more(void) {
+    const pith_mesh_info info = join();
+    const pith_route *room =
+        pith_make(s, pith_route,
+                  &(pith_route){.max_peers = 1, .max_send = 4, .max_receive = 4}, NULL);
+    const int64_t n = info.rank == 0 ? 2 : 0;
+    const pith_array *rows = pith_arange(s, PITH_I64, n),
+                     *to = pith_ones(s, PITH_I64, PITH_SHAPE(n));
+    const pith_route *route = pith_route_make(s, rows, to, NULL, room);
+    pith_route changed = *route;
+    if (info.rank == 1)
+        changed.received = pith_add(s, route->received, 1);
+    pith_route_send(s, pith_freeze(s, pith_route, &changed),
+                    pith_zeros(s, PITH_F64, PITH_SHAPE(2)));
+    return leave();
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "cases";
     if (strcmp(what, "cases") == 0)
@@ -100,5 +118,7 @@ int main(int argc, char **argv) {
         return fork_child();
     if (strcmp(what, "join") == 0)
         return join(), leave();
+    if (strcmp(what, "more") == 0)
+        return expect_more();
     return lose_rank(what);
 }

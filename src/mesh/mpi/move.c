@@ -6,6 +6,7 @@
 #include "mesh/mpi/mpi_internal.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,19 +15,21 @@
 
 enum { YIELDS = 64, LEAST_SLEEP_NS = 20000, MOST_SLEEP_NS = 400000 };
 
+/* statuses: of each request, or MPI_STATUSES_IGNORE. */
 static pith_status finish(const pithp_transport_link *l,
                           int count,
                           MPI_Request *requests,
+                          MPI_Status *statuses,
                           pithp_transport_trouble *t) {
     pith_status rc = PITH_OK;
     if (!l->world->polls) {
-        CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
+        CHECK(MPI_Waitall(count, requests, statuses));
         return rc;
     }
     long ns = LEAST_SLEEP_NS;
     for (int tests = 0;; tests++) {
         int done = 0;
-        CHECK(MPI_Testall(count, requests, &done, MPI_STATUSES_IGNORE));
+        CHECK(MPI_Testall(count, requests, &done, statuses));
         if (done)
             return rc;
         if (tests < YIELDS) {
@@ -47,7 +50,7 @@ out:
         if (l->world->polls) {                                                           \
             MPI_Request request_;                                                        \
             CHECK(MPI_I##name(__VA_ARGS__, &request_));                                  \
-            if ((rc = finish(l, 1, &request_, t)) != PITH_OK)                            \
+            if ((rc = finish(l, 1, &request_, MPI_STATUSES_IGNORE, t)) != PITH_OK)       \
                 goto out;                                                                \
         } else {                                                                         \
             CHECK(MPI_##Name(__VA_ARGS__));                                              \
@@ -286,6 +289,22 @@ out:
     return rc;
 }
 
+/* MPI says nothing if a message is shorter than its receiver expects. */
+static pith_status
+whole(const pithp_parcel *p, const MPI_Status *status, pithp_transport_trouble *t) {
+    MPI_Count bytes = 0;
+    pith_status rc = PITH_OK;
+    CHECK(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
+    if ((size_t)bytes == p->bytes)
+        return PITH_OK;
+    t->code = PITH_E_PEER;
+    snprintf(t->text, sizeof t->text, "%lld bytes came from rank %lld, expected %zu",
+             (long long)bytes, (long long)p->peer, p->bytes);
+    return t->code;
+out:
+    return rc;
+}
+
 pith_status pith_mpi_exchange(pithp_transport_link *l,
                               int sends,
                               const pithp_parcel *send,
@@ -293,20 +312,27 @@ pith_status pith_mpi_exchange(pithp_transport_link *l,
                               const pithp_parcel *receive,
                               pithp_transport_trouble *t) {
     MPI_Request few[FEW], *requests = few;
+    MPI_Status few_statuses[FEW], *statuses = few_statuses;
     const int count = sends + receives;
+    void *many = NULL;
     pith_status rc = PITH_OK;
-    if (count > FEW && !(requests = malloc((size_t)count * sizeof *requests))) {
-        t->code = PITH_E_MEMORY;
-        strcpy(t->text, "out of memory: no room for the requests of an exchange");
-        return t->code;
+    if (count > FEW) {
+        if (!(many = malloc((size_t)count * (sizeof *statuses + sizeof *requests)))) {
+            t->code = PITH_E_MEMORY;
+            strcpy(t->text, "out of memory: no room for the requests of an exchange");
+            return t->code;
+        }
+        statuses = many;
+        requests = (MPI_Request *)(void *)(statuses + count);
     }
     for (int i = 0; i < receives && rc == PITH_OK; i++)
         rc = start(l, &receive[i], false, &requests[i], t);
     for (int i = 0; i < sends && rc == PITH_OK; i++)
         rc = start(l, &send[i], true, &requests[receives + i], t);
     if (rc == PITH_OK)
-        rc = finish(l, count, requests, t);
-    if (requests != few)
-        free(requests);
+        rc = finish(l, count, requests, statuses, t);
+    for (int i = 0; i < receives && rc == PITH_OK; i++)
+        rc = whole(&receive[i], &statuses[i], t);
+    free(many);
     return rc;
 }
