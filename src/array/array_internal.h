@@ -11,6 +11,9 @@
 
 /* Bits of pithp_header.extra of an array. */
 enum { PITHP_ARRAY_TRACED = 1, PITHP_ARRAY_DONATED = 2 };
+/* In pithp_header.flags of an array whose spec has a placement: a value that only whole
+ * leaves of trees may hold, and no operation on elements accepts. */
+enum { PITHP_FLAG_SHARDED = 2 };
 
 /* Follows a pithp_header whose descriptor is the spec. Kept short: work on many small
  * leaves writes one for each. */
@@ -35,10 +38,13 @@ static inline pithp_buffer *pithp_array_buffer(const pith_array *a) {
 static inline bool pithp_array_is_traced(const pith_array *a) {
     return pithp_header_of(a)->extra & PITHP_ARRAY_TRACED;
 }
+static inline bool pithp_array_is_sharded(const pith_array *a) {
+    return pithp_header_of(a)->flags & PITHP_FLAG_SHARDED;
+}
 
 /* Check an array that a user passed as `name` to `function`, if its value is needed. It
- * must be live, an array, of this runtime, not donated and concrete. The scope's stream
- * waits for its writer. Otherwise the scope's error is set. */
+ * must be live, an array, of this runtime, not donated, not sharded and concrete. The
+ * scope's stream waits for its writer. Otherwise the scope's error is set. */
 pith_status pithp_array_check_slow(pith_scope *s,
                                    const pith_array *a,
                                    const char *function,
@@ -49,7 +55,8 @@ static inline bool pithp_array_is_ready(pith_scope *s,
     if (PITHP_UNLIKELY(pithp_pointer_check(a, &block) != PITHP_POINTER_OK))
         return false;
     const pithp_header *h = pithp_header_of(a);
-    return h->kind == PITHP_KIND_ARRAY && !h->extra && block->runtime == s->runtime &&
+    return h->kind == PITHP_KIND_ARRAY && !h->flags && !h->extra &&
+           block->runtime == s->runtime &&
            pithp_array_buffer(a)->stream == pithp_scope_stream(s);
 }
 static inline pith_status pithp_array_check(pith_scope *s,
@@ -74,6 +81,22 @@ static inline pith_status pithp_operand_check(pith_scope *s,
                ? PITH_OK
                : pithp_operand_check_slow(s, a, function, name);
 }
+
+/* The same for a leaf that is passed on whole: it may be sharded, too. */
+pith_status pithp_leaf_check(pith_scope *s,
+                             const pith_array *a,
+                             const char *function,
+                             const char *name);
+
+/* ---- Sharded arrays (placement.c) ---- */
+
+/* The interned placement equal to `like`, which lives as long as the runtime. NULL: the
+ * error is set. */
+const pith_placement *pithp_placement(pith_scope *s, const pith_placement *like);
+/* A leaf under a spec that differs in its placement only: itself if it has that spec,
+ * else another handle to the same elements. NULL: the error is set. */
+const pith_array *
+pithp_array_place(pith_scope *s, const pith_array *a, const pith_spec *spec);
 
 /* A new array with uninitialised elements, owned by s. NULL: the scope's error is set. */
 pith_array *pithp_array_make(pith_scope *s, const pith_spec *spec);
@@ -278,6 +301,9 @@ pith_status pithp_trace_check_depth(pith_scope *s, const char *name);
 const pith_array *pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec);
 /* A traced array of a value of the program. NULL: error set. */
 const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, int32_t value);
+/* pithp_array_place for a traced array. */
+const pith_array *
+pithp_trace_place(pith_scope *s, const pith_array *a, const pith_spec *spec);
 /* A scope for objects of a program; close it before the runtime, from any thread. NULL:
  * error set. */
 pith_scope *pithp_trace_store_open(pith_scope *s);

@@ -14,6 +14,7 @@ pithp_handle_init(pithp_header *h, const pith_spec *spec, pithp_hold *hold, void
     static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
                                       .kind = PITHP_KIND_ARRAY};
     memcpy(h, &head, offsetof(pithp_header, descriptor));
+    h->flags = pithp_placement_of(spec) ? PITHP_FLAG_SHARDED : 0;
     h->descriptor = spec;
     pith_array *a = (pith_array *)(h + 1);
     a->data = data;
@@ -29,8 +30,10 @@ _Static_assert(PITHP_HANDLE_BYTES == 2 * sizeof(pithp_words) &&
                "a handle is a head, a spec, an address and a hold");
 /* The first two words of all handles of a spec. */
 static inline pithp_words pithp_handle_head(const pith_spec *spec) {
-    static const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
-                                      .kind = PITHP_KIND_ARRAY};
+    const pithp_header head = {.magic = PITHP_OBJECT_MAGIC,
+                               .kind = PITHP_KIND_ARRAY,
+                               .flags =
+                                   pithp_placement_of(spec) ? PITHP_FLAG_SHARDED : 0};
     uint64_t first;
     memcpy(&first, &head, sizeof first);
     return (pithp_words){first, (uintptr_t)spec};

@@ -5,6 +5,7 @@ static void runtime_closing(pith_runtime *rt) {
     pithp_array_room *room = pithp_array_room_at(rt);
     pithp_fused_cache_close(rt);
     pithp_graves_close(rt);
+    pithp_placements_close(rt);
     pithp_release(rt, room, sizeof *room);
     rt->room[PITHP_ROOM_ARRAY] = NULL;
 }

@@ -5,7 +5,8 @@
 #include "array/array_internal.h"
 
 typedef struct pithp_array_room {
-    struct pithp_graveyard *graves; /* trace.c; NULL until used */
+    struct pithp_graveyard *graves;  /* trace.c; NULL until used */
+    struct pithp_placed *placements; /* placement.c, under rt->lock */
     _Atomic(struct pithp_fused_cache *)
         fused_cache; /* expression_cache.c; NULL until used */
 } pithp_array_room;
@@ -22,5 +23,6 @@ static inline pithp_array_room *pithp_array_room_at(const pith_runtime *rt) {
 void pithp_graves_close(pith_runtime *rt);
 void pithp_graves_note_cleared(pith_scope *s);
 void pithp_fused_cache_close(pith_runtime *rt);
+void pithp_placements_close(pith_runtime *rt);
 
 #endif

@@ -201,23 +201,35 @@ pith_status pithp_trace_check_depth(pith_scope *s, const char *name) {
         name, MOST_DEPTH);
 }
 
-static const pith_array *make_handle(pith_scope *s, pithp_trace *t, pithp_value value) {
-    traced_array *a = pithp_object_make(t->handles, PITHP_KIND_ARRAY,
-                                        pithp_value_spec(t->program, value), sizeof *a);
+static const pith_array *
+make_placed(pith_scope *s, pithp_trace *t, pithp_value value, const pith_spec *spec) {
+    traced_array *a = pithp_object_make(t->handles, PITHP_KIND_ARRAY, spec, sizeof *a);
     if (!a) {
         pithp_fail_memory(s, sizeof *a);
         pith_clear(t->handles);
         return NULL;
     }
     pithp_header_of(a)->extra = PITHP_ARRAY_TRACED;
+    pithp_header_of(a)->flags = pithp_placement_of(spec) ? PITHP_FLAG_SHARDED : 0;
     *a = (traced_array){.array = {.data = t, .value = value}, .site = s->site};
     return &a->array;
 }
 
+static const pith_array *make_handle(pith_scope *s, pithp_trace *t, pithp_value value) {
+    return make_placed(s, t, value, pithp_value_spec(t->program, value));
+}
+
+/* Programs compute on shards: their values have no placement. */
 const pith_array *
 pithp_trace_input(pith_scope *s, pithp_trace *t, const pith_spec *spec) {
-    const pithp_value v = pithp_program_input(s, t->program, spec);
-    return v < 0 ? NULL : make_handle(s, t, v);
+    const pith_spec *plain = pithp_spec_plain(s, spec);
+    const pithp_value v = plain ? pithp_program_input(s, t->program, plain) : -1;
+    return v < 0 ? NULL : make_placed(s, t, v, spec);
+}
+
+const pith_array *
+pithp_trace_place(pith_scope *s, const pith_array *a, const pith_spec *spec) {
+    return make_placed(s, a->data, (pithp_value)a->value, spec);
 }
 
 const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, pithp_value value) {
@@ -226,7 +238,9 @@ const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, pithp_value v
 
 /* Small constants are copied, so that they do not keep a shared block alive. */
 pithp_value pithp_trace_constant(pith_scope *s, pithp_program *p, const pith_array *a) {
-    const pith_spec *spec = pithp_array_spec(a);
+    const pith_spec *spec = pithp_spec_plain(s, pithp_array_spec(a));
+    if (!spec)
+        return -1;
     if (spec->bytes > PITHP_LITERAL_BYTES)
         return pithp_program_constant(s, p, spec, pithp_array_buffer(a), a->data);
     if (pithp_scope_device(s)->immediate)

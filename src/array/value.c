@@ -171,7 +171,8 @@ static pith_status check_slow(pith_scope *s,
                               const pith_array *a,
                               const char *function,
                               const char *name,
-                              bool takes_traced) {
+                              bool takes_traced,
+                              bool takes_sharded) {
     pithp_block *block = NULL;
     const pithp_pointer verdict = pithp_pointer_check(a, &block);
     if (verdict != PITHP_POINTER_OK)
@@ -191,6 +192,13 @@ static pith_status check_slow(pith_scope *s,
         return pithp_fail(s, PITH_E_DONATED, NULL, "%s: %s: the array was donated%s%s",
                           function, name, where, at);
     }
+    if ((h->flags & PITHP_FLAG_SHARDED) && !takes_sharded) {
+        char text[PITHP_LEAF_TEXT_BYTES];
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: %s: expected a plain array, got %s: map the function with "
+                          "pith_shard_map, or use pith_unshard",
+                          function, name, pithp_leaf_print(pithp_array_spec(a), text));
+    }
     if (h->extra & PITHP_ARRAY_TRACED)
         return pithp_trace_check(s, a, function, name, takes_traced);
     return pithp_buffer_read(s, pithp_array_buffer(a));
@@ -200,14 +208,23 @@ pith_status pithp_array_check_slow(pith_scope *s,
                                    const pith_array *a,
                                    const char *function,
                                    const char *name) {
-    return check_slow(s, a, function, name, false);
+    return check_slow(s, a, function, name, false, false);
 }
 
 pith_status pithp_operand_check_slow(pith_scope *s,
                                      const pith_array *a,
                                      const char *function,
                                      const char *name) {
-    return check_slow(s, a, function, name, true);
+    return check_slow(s, a, function, name, true, false);
+}
+
+pith_status pithp_leaf_check(pith_scope *s,
+                             const pith_array *a,
+                             const char *function,
+                             const char *name) {
+    return PITHP_LIKELY(pithp_array_is_ready(s, a))
+               ? PITH_OK
+               : check_slow(s, a, function, name, true, true);
 }
 
 /* ---- Host data in ---- */

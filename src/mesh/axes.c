@@ -254,6 +254,22 @@ int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank) {
     return world;
 }
 
+int64_t pithp_mesh_group_find(const pithp_mesh_group *g, int64_t rank) {
+    const pith_mesh *m = g->mesh;
+    int64_t at[PITHP_MESH_AXES] = {0}, number = 0;
+    bool outside = false;
+    for (int i = m->count; i-- > 0; rank /= m->axes[i].size) {
+        at[i] = rank % m->axes[i].size;
+        bool listed = false;
+        for (int k = 0; k < g->list.count; k++)
+            listed |= g->list.axes[k] == i;
+        outside |= !listed && at[i] != m->axes[i].rank;
+    }
+    for (int k = 0; k < g->list.count; k++)
+        number = number * m->axes[g->list.axes[k]].size + at[g->list.axes[k]];
+    return outside ? -1 : number;
+}
+
 void pithp_mesh_groups_free(pith_runtime *rt, pith_mesh *m) {
     while (m->groups) {
         pithp_mesh_group *g = m->groups;

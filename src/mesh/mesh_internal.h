@@ -58,6 +58,8 @@ const pithp_mesh_pairs *
 pithp_mesh_pairs_back(pith_scope *s, pithp_mesh_group *g, const pithp_mesh_pairs *pairs);
 /* The number over all ranks of a rank of a group. */
 int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank);
+/* The number of a rank of the mesh within the group of this rank; -1: it is not in it. */
+int64_t pithp_mesh_group_find(const pithp_mesh_group *g, int64_t rank);
 /* The coordinates of a rank, "x=1, y=0"; text must have PITHP_WHAT_BYTES. */
 void pithp_mesh_place(const pith_mesh *mesh, int64_t rank, char *text);
 

@@ -45,14 +45,14 @@ static bool same_nodes(comparison *c) {
 
 static pith_status check_leaf(const comparison *c, int64_t i) {
     const pith_spec *was = c->before->specs[i], *is = c->after->specs[i];
-    char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
+    char expected[PITHP_LEAF_TEXT_BYTES], got[PITHP_LEAF_TEXT_BYTES];
     if (was == is || (was->dtype == is->dtype && was->rank == is->rank && c->statics))
         return PITH_OK;
     const bool dtype = was->dtype != is->dtype;
     return pithp_item_fail(
         c->s, c->before, i, dtype ? PITH_E_DTYPE : PITH_E_SHAPE,
         "the result of %s: expected %s as the state has, got %s; %s", c->step,
-        pithp_spec_print(was, expected), pithp_spec_print(is, got),
+        pithp_leaf_print(was, expected), pithp_leaf_print(is, got),
         dtype ? "make constants with pith_like(s, in->x, 0.1), or convert the result "
                 "with pith_cast"
               : "the leaves of a state keep their extents, unless a static changes with "

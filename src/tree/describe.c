@@ -126,7 +126,7 @@ pith_status pithp_describe_elements(pith_scope *s, pithp_string *t, const pith_a
     const size_t width = pith_dtype_size(spec->dtype);
     const int64_t shown = spec->count < MOST_VALUES ? spec->count : MOST_VALUES;
     unsigned char elements[MOST_VALUES * 8];
-    pith_status rc = pithp_array_check(s, a, "pith_print", "leaf");
+    pith_status rc = pithp_leaf_check(s, a, "pith_print", "leaf");
     if (rc == PITH_OK && shown)
         rc = pithp_copy_out(s, elements, a->data, (size_t)shown * width);
     if (rc != PITH_OK)

@@ -26,10 +26,10 @@ void pithp_node_describe(pithp_string *t, const void *node) {
         pithp_string_add(t, "nothing");
         return;
     }
-    char text[PITHP_SPEC_TEXT_BYTES];
+    char text[PITHP_LEAF_TEXT_BYTES];
     switch (pithp_kind_of(node)) {
         case PITHP_KIND_ARRAY:
-            pithp_string_add(t, pithp_spec_print(pithp_array_spec(node), text));
+            pithp_string_add(t, pithp_leaf_print(pithp_array_spec(node), text));
             return;
         case PITHP_KIND_RECORD:
         case PITHP_KIND_LIST:

@@ -98,7 +98,7 @@ static pith_status inspect(finding *c, int64_t i) {
         const pith_array *leaf = c->leaves[k][i];
         const pithp_header *h = pithp_header_of(leaf);
         pith_status rc = PITH_OK;
-        if (leaf->hold != c->holds[k] || h->extra) {
+        if (leaf->hold != c->holds[k] || h->extra || h->flags) {
             rc = check_leaf(c, k, i);
             c->moved = true;
         }
@@ -144,7 +144,7 @@ matches_last(const finding *c, const int trees, int64_t i, const char **data) {
         const pith_array *leaf = c->leaves[k][i];
         const pithp_header *h = pithp_header_of(leaf);
         same &= (h->descriptor == c->specs[k]) & (leaf->hold == c->holds[k]) &
-                (h->extra == 0);
+                ((h->extra | h->flags) == 0);
         data[k] = leaf->data;
     }
     return same;

@@ -95,6 +95,14 @@ change_hold(const reading *r, const pith_array *a, int64_t i) {
     return true;
 }
 
+/* The first word of a header. */
+static inline uint64_t head_of(const pithp_header *h) {
+    uint64_t word;
+    _Static_assert(offsetof(pithp_header, descriptor) == sizeof word, "a word");
+    memcpy(&word, h, sizeof word);
+    return word;
+}
+
 /* Read the leaves in slots from `first` on. Returns false for a leaf of another spec, or
  * one that needs a wait or has an error. */
 static inline bool read_run(reading *r,
@@ -102,8 +110,11 @@ static inline bool read_run(reading *r,
                             const pithp_node_def *node_def,
                             int64_t first,
                             int64_t n) {
+    /* that a leaf is sharded follows from its spec */
     static const pithp_header plain = {.magic = PITHP_OBJECT_MAGIC,
-                                       .kind = PITHP_KIND_ARRAY};
+                                       .kind = PITHP_KIND_ARRAY},
+                              sharded = {.flags = PITHP_FLAG_SHARDED};
+    const uint64_t head = head_of(&plain), either = ~head_of(&sharded);
     const char *payload = node;
     const uint32_t *offsets = node_def->slot_offsets;
     const pith_spec *const *specs = r->specs;
@@ -119,8 +130,7 @@ static inline bool read_run(reading *r,
         if (PITHP_UNLIKELY(!a))
             return false;
         const pithp_header *h = pithp_header_of(a);
-        if (PITHP_UNLIKELY(memcmp(h, &plain, offsetof(pithp_header, descriptor)) != 0 ||
-                           h->descriptor != specs[i]))
+        if (PITHP_UNLIKELY((head_of(h) & either) != head || h->descriptor != specs[i]))
             return false;
         if (PITHP_UNLIKELY(a->hold != hold)) {
             hold = a->hold;

@@ -132,15 +132,15 @@ static void explain_specs(explanation *e,
                           const pithp_structure *old) {
     const pithp_structure *now = &c->flats[tree].structure;
     for (int64_t k = 0; k < now->item_count && k < old->item_count; k++) {
-        char was[PITHP_SPEC_TEXT_BYTES], is[PITHP_SPEC_TEXT_BYTES];
+        char was[PITHP_LEAF_TEXT_BYTES], is[PITHP_LEAF_TEXT_BYTES];
         if (now->specs[k] == old->specs[k])
             continue;
         pithp_string path;
         pithp_string_begin(&path, e->rt);
         pithp_structure_path(e->rt, now, k, &path);
         if (begin_line(e, c, tree, path.bytes))
-            add_change(e, pithp_spec_print(old->specs[k], was),
-                       pithp_spec_print(now->specs[k], is));
+            add_change(e, pithp_leaf_print(old->specs[k], was),
+                       pithp_leaf_print(now->specs[k], is));
         pithp_string_end(&path);
     }
 }

@@ -205,6 +205,7 @@ typedef struct pithp_jit_key {
     char *static_bytes;
     size_t static_size;
     int64_t *repeats;
+    bool sharded; /* some leaf is: results may be the elements of one, placed otherwise */
 } pithp_jit_key;
 
 /* The result of a program: where its leaves come from. */

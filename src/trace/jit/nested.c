@@ -38,6 +38,8 @@ void pithp_jit_mark_constants(pithp_jit_call *c) {
         const bool constant = has_values(c->s, a);
         if (!constant && !pithp_trace_has(c->s, a))
             c->unknown = "a leaf belongs to another trace, or has been donated";
+        else if (constant && pithp_array_is_sharded(a))
+            c->unknown = "a sharded leaf is a constant, and is not compared";
         else if (constant && !c->is_static[k])
             bytes += pithp_array_spec(a)->bytes;
     }
@@ -145,7 +147,7 @@ static const pith_array *
 put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *outputs) {
     const pithp_jit_leaf *leaf = &p->outputs.leaves[k];
     if (leaf->source == PITHP_LEAF_INPUT)
-        return x->items[leaf->at];
+        return pithp_array_place(x->s, x->items[leaf->at], leaf->spec);
     if (leaf->source == PITHP_LEAF_CONSTANT)
         return make_constant(x->s, &p->part->constants[leaf->at], leaf->spec);
     const pithp_instruction *maker = pithp_maker(p->part, p->part->outputs[leaf->at]);
@@ -154,7 +156,7 @@ put_leaf(inside *x, const pithp_jit_program *p, int64_t k, const pithp_value *ou
         x->s->site = maker->site; /* the site of the array's making */
     const pith_array *made = pithp_trace_array(x->s, x->t, outputs[leaf->at]);
     x->s->site = site;
-    return made;
+    return made ? pithp_array_place(x->s, made, leaf->spec) : NULL;
 }
 
 static const void *
@@ -269,7 +271,7 @@ static bool is_whole(const inside *x, const pithp_flat *result) {
         const pith_array *a = result->items[k];
         whole &= pithp_trace_has(x->s, a) ||
                  (has_values(x->s, a) &&
-                  pithp_array_check(x->s, a, "pith_jit", "result") == PITH_OK);
+                  pithp_leaf_check(x->s, a, "pith_jit", "result") == PITH_OK);
     }
     return whole;
 }

@@ -66,7 +66,7 @@ static pith_status await(const pithp_jit_call *c, int64_t tree, int64_t k) {
     snprintf(what, sizeof what, "%s %d",
              tree < c->argument_count ? "argument" : "bound tree",
              (int)(tree < c->argument_count ? tree : tree - c->argument_count) + 1);
-    const pith_status rc = pithp_array_check(c->s, f->items[k], c->function->name, what);
+    const pith_status rc = pithp_leaf_check(c->s, f->items[k], c->function->name, what);
     if (rc != PITH_OK)
         pithp_item_prefix(c->s, &f->structure, k);
     return rc;

@@ -50,7 +50,7 @@ static pith_status add_outputs(pith_scope *s,
                                const pithp_flat *result) {
     for (int64_t k = 0; k < result->structure.item_count; k++) {
         const pith_array *a = result->items[k];
-        if (pithp_operand_check(s, a, c->function->name, "result") != PITH_OK) {
+        if (pithp_leaf_check(s, a, c->function->name, "result") != PITH_OK) {
             pithp_item_prefix(s, &result->structure, k);
             return s->error.code;
         }
@@ -66,7 +66,9 @@ static pithp_jit_leaf leaf_of(const pithp_jit_program *p, int64_t k) {
     const pithp_program *program = p->plan->program;
     const pithp_place place = pithp_plan_output(p->plan, k);
     pithp_jit_leaf leaf = {.at = place.at,
-                           .spec = pithp_value_spec(program, program->outputs[k])};
+                           .spec = k < p->outputs.result_count
+                                       ? p->outputs.result.specs[k]
+                                       : pithp_value_spec(program, program->outputs[k])};
     switch (place.store) {
         case PITHP_IN_INPUT:
             leaf.source = PITHP_LEAF_INPUT;
@@ -129,7 +131,7 @@ static pithp_jit_rest rest_of(const pithp_jit_program *p, int64_t k) {
     const pithp_jit_leaf *leaf = &p->outputs.leaves[k];
     const bool made = leaf->source == PITHP_LEAF_MADE,
                may = made && plan->aliases && plan->aliases[k].count,
-               as_it_is = leaf->source == PITHP_LEAF_INPUT &&
+               as_it_is = leaf->source == PITHP_LEAF_INPUT && !p->key.sharded &&
                           pithp_value_spec(plan->program,
                                            plan->program->inputs[leaf->at]) == leaf->spec;
     return (pithp_jit_rest){.leaf = k,
@@ -224,8 +226,12 @@ copy_key(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
         return pithp_fail_memory(s, trees);
     memset(p->key.trees, 0, trees);
     p->key.tree_count = c->tree_count;
-    for (int64_t t = 0; t < c->tree_count; t++)
-        PITH_TRY(pithp_structure_copy(s, &p->key.trees[t], &c->flats[t].structure));
+    for (int64_t t = 0; t < c->tree_count; t++) {
+        const pithp_structure *from = &c->flats[t].structure;
+        PITH_TRY(pithp_structure_copy(s, &p->key.trees[t], from));
+        for (int64_t k = 0; k < from->item_count && !p->key.sharded; k++)
+            p->key.sharded = pithp_placement_of(from->specs[k]) != NULL;
+    }
 out:
     return rc;
 }

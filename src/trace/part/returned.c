@@ -16,13 +16,13 @@ static pith_status fail_leaf(pith_scope *s,
                              const pithp_flat *got) {
     for (int64_t k = 0; k < wanted->structure.item_count; k++) {
         const pith_spec *a = wanted->structure.specs[k], *b = got->structure.specs[k];
-        char expected[PITHP_SPEC_TEXT_BYTES], text[PITHP_SPEC_TEXT_BYTES];
+        char expected[PITHP_LEAF_TEXT_BYTES], text[PITHP_LEAF_TEXT_BYTES];
         if (a != b)
             return pithp_item_fail(s, &wanted->structure, k,
                                    a->dtype == b->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
                                    "%s: expected %s, got %s", what,
-                                   pithp_spec_print(a, expected),
-                                   pithp_spec_print(b, text));
+                                   pithp_leaf_print(a, expected),
+                                   pithp_leaf_print(b, text));
     }
     return PITH_OK;
 }

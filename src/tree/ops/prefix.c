@@ -67,12 +67,12 @@ static void describe(pithp_string *text, const pithp_cursor *c, const void *got)
         pithp_node_defs_differ(text, c->node_def, pithp_node_def_of(got));
         return;
     }
-    char spec[PITHP_SPEC_TEXT_BYTES];
+    char spec[PITHP_LEAF_TEXT_BYTES];
     pithp_string_add(text, "expected ");
     if (c->node_def)
         pithp_node_def_describe(text, c->node_def);
     else if (c->kind == PITHP_TOKEN_LEAVES)
-        pithp_string_add(text, pithp_spec_print(c->t->specs[c->item - 1], spec));
+        pithp_string_add(text, pithp_leaf_print(c->t->specs[c->item - 1], spec));
     else
         pithp_string_add(text, "nothing");
     pithp_string_add(text, ", got ");

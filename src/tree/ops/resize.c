@@ -148,7 +148,10 @@ static pith_status demand_of(const resizing *r,
                               "the extent of axis %d overflows",
                               spec->rank - ls->rank + k);
     }
+    /* the shards of a sharded leaf are resized in place */
     p->demand = pithp_spec(r->s, spec->dtype, spec->rank, wanted.shape);
+    if (p->demand)
+        p->demand = pithp_spec_placed(r->s, p->demand, pithp_placement_of(spec));
     return p->demand ? PITH_OK : r->s->error.code;
 }
 
@@ -291,7 +294,7 @@ static pith_status check_change(const resizing *r, const place *p, uint64_t *fil
         !pith_dtype_is_float(from->dtype))
         return pithp_fail(r->s, PITH_E_DTYPE, NULL, "its fill %.17g is not exact in %s",
                           p->fill, pith_dtype_name(from->dtype));
-    return pithp_operand_check(r->s, p->leaf, "pith_tree_resize", "leaf");
+    return pithp_leaf_check(r->s, p->leaf, "pith_tree_resize", "leaf");
 }
 
 /* Add the move of the elements that a leaf and its result share. */
@@ -344,7 +347,9 @@ static const pith_array *pad_leaf(pith_scope *s, const place *p, uint64_t fill) 
         pad.high[d] = p->demand->shape[d] - from->shape[d];
     const pith_array *operands[2] = {p->leaf,
                                      pithp_bind(s, PITHP_OP_FULL, 0, NULL, &full)};
-    return operands[1] ? pithp_bind(s, PITHP_OP_PAD, 2, operands, &pad) : NULL;
+    const pith_array *made =
+        operands[1] ? pithp_bind(s, PITHP_OP_PAD, 2, operands, &pad) : NULL;
+    return made ? pithp_array_place(s, made, p->demand) : NULL;
 }
 
 /* For traced leaves, which have no memory to move. */
