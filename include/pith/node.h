@@ -97,6 +97,12 @@ typedef struct pith_field_options {
     /** Compression of a leaf in the sidecar of a checkpoint: level of zstd, 1 to 19; 0:
      * the level of the save; negative: none. */
     int compress PITH_DEFAULT;
+    /** The axes of the mesh that a leaf is sharded over, a list for each of its axes:
+     * "x,y", ";x"; see shard.h. NULL: none. */
+    const char *shard PITH_DEFAULT;
+    /** A sharded leaf: the leaf of the same record, i64 of rank 0 and sharded over the
+     * axes of the first list, that counts the rows in use. NULL: all are. */
+    const char *rows PITH_DEFAULT;
 } pith_field_options;
 
 /** One entry of a node's description; made by the macros below. */

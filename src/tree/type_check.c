@@ -167,6 +167,7 @@ void pithp_type_check_fields(pith_type *t) {
                 strcmp(t->fields[k].declared.name, d->name) == 0)
                 pithp_type_refuse(t, d->name, "described twice");
         check_options(t, d);
+        pithp_type_check_shard(t, f);
         if (d->kind == PITH_FIELD_LEAF)
             check_leaf(t, f);
         else if (d->kind == PITH_FIELD_STATIC)

@@ -46,6 +46,8 @@ bool pithp_type_copy_field(pithp_field *to, const pith_field *from) {
     f->options.unit = copy_string(from->options.unit, &short_of_memory);
     f->options.doc = copy_string(from->options.doc, &short_of_memory);
     f->options.initial_text = copy_string(from->options.initial_text, &short_of_memory);
+    f->options.shard = copy_string(from->options.shard, &short_of_memory);
+    f->options.rows = copy_string(from->options.rows, &short_of_memory);
     if (from->names && !copy_names(f, &short_of_memory))
         return false;
     return !short_of_memory;
@@ -81,7 +83,9 @@ static bool same_field(const pith_field *a, const pith_field *b) {
            same_number(a->options.initial, b->options.initial) &&
            same_text(a->options.initial_text, b->options.initial_text) &&
            a->options.optional == b->options.optional &&
-           a->options.compress == b->options.compress;
+           a->options.compress == b->options.compress &&
+           same_text(a->options.shard, b->options.shard) &&
+           same_text(a->options.rows, b->options.rows);
 }
 
 const char *pithp_type_spec_name(const pith_type_spec *spec) {

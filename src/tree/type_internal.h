@@ -12,6 +12,8 @@ void pithp_type_refuse(pith_type *t, const char *field, const char *format, ...)
 
 /* Check that every field is declared as its kind requires, without the children. */
 void pithp_type_check_fields(pith_type *t);
+/* Check the options of a sharded leaf; all fields are parsed. */
+void pithp_type_check_shard(pith_type *t, const pithp_field *f);
 /* Check that every byte belongs to one field. members as in pith_type_spec. */
 void pithp_type_check_layout(pith_type *t, const unsigned char *members);
 /* Check for names of extents that look like misspelt statics. */
