@@ -28,6 +28,7 @@
 #include <pith/run_host.h>
 #include <pith/run_log.h>
 #include <pith/runtime.h>
+#include <pith/shard.h>
 #include <pith/tree.h>
 #include <pith/vmap.h>
 

@@ -39,12 +39,13 @@ int mesh_run_list(pith_scope *s,
 }
 
 int mesh_run_cases(pith_scope *s, const char *only) {
-    return mesh_run_list(s, mesh_cases, only, NULL) +
-           mesh_run_list(s, mesh_program_cases, only, NULL) +
-           mesh_run_list(s, mesh_decision_cases, only, NULL) +
-           mesh_run_list(s, mesh_cases_of_runs, only, NULL) +
-           mesh_run_list(s, mesh_halo_cases, only, NULL) +
-           mesh_run_list(s, mesh_route_cases, only, NULL);
+    static const mesh_case *const lists[] = {
+        mesh_cases,      mesh_program_cases, mesh_decision_cases, mesh_cases_of_runs,
+        mesh_halo_cases, mesh_route_cases,   mesh_shard_cases};
+    int failed = 0;
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        failed += mesh_run_list(s, lists[k], only, NULL);
+    return failed;
 }
 
 /* ---- Data ---- */

@@ -1,0 +1,98 @@
+/* Sharded trees over threads, on 1 to 4 ranks. */
+#include "fail_allocator.h"
+#include "mesh/cases.h"
+#include "mesh/fake/fake.h"
+
+static void run_cases(fake_rank *r) {
+    r->failures += mesh_run_cases(r->s, r->closure);
+}
+
+static void passes(const char *only) {
+    for (int size = 1; size <= 4; size++) {
+        const fake_result result =
+            fake_run(&(fake_options){.size = size,
+                                     .seed = size == 3,
+                                     .timeout = 120,
+                                     .closure = (void *)(uintptr_t)only},
+                     run_cases);
+        cr_assert(result.failures == 0 && !result.ended, "%s on %d: %s", only, size,
+                  result.report);
+    }
+}
+
+#define CASE(name)                                                                       \
+    Test(shard, name) {                                                                  \
+        passes(#name);                                                                   \
+    }
+CASE(shards_of_arrays)
+CASE(shards_over_two_axes)
+CASE(shards_with_counts)
+CASE(shards_of_each_rank)
+CASE(shards_of_nested_trees)
+CASE(refuses_elements)
+CASE(refuses_shapes)
+CASE(refuses_differences)
+CASE(maps_arrays)
+CASE(maps_records)
+CASE(maps_identities)
+CASE(maps_grow)
+CASE(maps_nest)
+CASE(maps_refuse)
+CASE(maps_fail)
+CASE(maps_collectives)
+
+/* ---- Short memory ---- */
+
+typedef struct {
+    const pith_array *x, *count;
+    int64_t room;
+} ShardRows;
+PITH_NODE(ShardRows,
+          PITH_LEAF(x, "f64[room,2]", .shard = "x", .rows = "count"),
+          PITH_LEAF(count, "i64[]", .shard = "x"),
+          PITH_STATIC(room))
+
+static const ShardRows *add_one(pith_scope *s, const ShardRows *in) {
+    ShardRows next = *in;
+    next.x = pith_add(s, in->x, 1.0);
+    return pith_freeze(s, ShardRows, &next);
+}
+PITH_FUNCTION1(add_one_function, add_one, ShardRows, ShardRows)
+
+/* Each allocation fails once: nothing leaks, and the error says so. */
+static pith_status scenario(const pith_open_options *options) {
+    pith_runtime *rt = pith_open(options);
+    pith_scope *s = pith_scope_open(rt);
+    pt_again(s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
+    const ShardRows rows = {.x = pith_ones(s, PITH_F64, PITH_SHAPE(3, 2)),
+                            .count = pith_i64(s, 2),
+                            .room = 3};
+    const ShardRows *whole = pith_freeze(s, ShardRows, &rows);
+    if (pith_code(s) == PITH_OK) {
+        const ShardRows *a = pith_shard(s, whole, NULL);
+        pt_again(s, ((const ShardRows *)pith_shard(s, whole, NULL))->x);
+        pt_again(s, ((const ShardRows *)pith_shard_local(s, whole,
+                                                         PITH_SPECS({"", "x", NULL})))
+                        ->x);
+        const pith_function *f = pith_shard_map(s, &add_one_function, NULL);
+        if (f && a->x) {
+            pt_again(s, ((const ShardRows *)pith_apply(s, f, a))->x);
+            const pith_function *compiled = pith_jit(s, f, NULL);
+            if (compiled)
+                pt_again(s, ((const ShardRows *)pith_apply(s, compiled, a))->x);
+            pt_again(s, ((const ShardRows *)pith_unshard(s, a, -1))->x);
+            pt_again(s, ((const ShardRows *)pith_unshard(s, a, 0))->x);
+            pt_again(s, ((const ShardRows *)pith_unshard_local(s, a))->x);
+        }
+    }
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(shard, survives_short_memory) {
+    const pt_failures result = pt_fail_each(scenario);
+    cr_assert(result.allocations > 30, "%d", result.allocations);
+}
