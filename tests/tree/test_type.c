@@ -37,6 +37,29 @@ BAD(BadCompressed,
     LEAF_AND_WIDTH,
     PITH_LEAF(x, "i32[n]", .compress = 19),
     PITH_STATIC(width, .compress = 1))
+#define TWO_LEAVES                                                                       \
+    { const pith_array *x, *count; }
+BAD(BadShard, ONE_LEAF, PITH_LEAF(x, "f64[n]", .shard = "x y"))
+BAD(BadShardTwice, ONE_LEAF, PITH_LEAF(x, "f64[n,m]", .shard = "x;y,x"))
+BAD(BadShardAxes, ONE_LEAF, PITH_LEAF(x, "f64[n]", .shard = "x;y"))
+BAD(BadShardStatic,
+    LEAF_AND_WIDTH,
+    PITH_LEAF(x, "f64[width]", .shard = "x"),
+    PITH_STATIC(width, .shard = "x"))
+BAD(BadRows, ONE_LEAF, PITH_LEAF(x, "f64[n]", .shard = "x", .rows = "count"))
+BAD(BadRowsAlone, ONE_LEAF, PITH_LEAF(x, "f64[n]", .rows = "x"))
+BAD(BadRowsDtype,
+    TWO_LEAVES,
+    PITH_LEAF(x, "f64[n]", .shard = "x", .rows = "count"),
+    PITH_LEAF(count, "i32[]", .shard = "x"))
+BAD(BadRowsAxes,
+    TWO_LEAVES,
+    PITH_LEAF(x, "f64[n]", .shard = "x,y", .rows = "count"),
+    PITH_LEAF(count, "i64[]", .shard = "x"))
+BAD(BadRowsOfOne,
+    TWO_LEAVES,
+    PITH_LEAF(x, "f64[]", .shard = "x", .rows = "count"),
+    PITH_LEAF(count, "i64[]", .shard = "x"))
 BAD(BadSpelling, LEAF_AND_WIDTH, PITH_LEAF(x, "i32[n,widht]"), PITH_STATIC(width))
 typedef struct {
     const pith_array *x;
@@ -156,6 +179,15 @@ static const struct {
     {BadFillBig_pith_type, "the fill 256 is not exact in u8"},
     {BadCompress_pith_type, "BadCompress.x: .compress is a level from 1 to 19, got 20"},
     {BadCompressed_pith_type, "BadCompressed.width: .compress is for leaves"},
+    {BadShard_pith_type, "BadShard.x: .shard = \"x y\": expected a name, ',' or ';'"},
+    {BadShardTwice_pith_type, "an axis is named twice"},
+    {BadShardAxes_pith_type, ".shard = \"x;y\" is for 2 axes, the leaf has 1"},
+    {BadShardStatic_pith_type, "BadShardStatic.width: .shard and .rows are for leaves"},
+    {BadRows_pith_type, ".rows = \"count\" names no leaf of the record"},
+    {BadRowsAlone_pith_type, ".rows is for sharded leaves: it needs .shard"},
+    {BadRowsDtype_pith_type, "expected count to be \"i64[]\", got \"i32[]\""},
+    {BadRowsAxes_pith_type, "expected count to be sharded over \"x,y\", got \"x\""},
+    {BadRowsOfOne_pith_type, ".rows: the leaf has no rows"},
     {BadSpelling_pith_type,
      "BadSpelling.x: leaf spec \"i32[n,widht]\": there is no static widht, but there is width"},
     {BadKind_pith_type, "the static cutoff is not an int64_t, so it cannot be an extent"},
