@@ -140,10 +140,12 @@ Test(derive_errors, selections, .init = begin) {
     const pith_derive_options third = {.arguments = PITH_ARGUMENT(2)},
                               far = {.arguments = PITH_ARGUMENT(0) | 1u << 31},
                               empty = {.paths = none},
-                              two = {.arguments = 1, .paths = PITH_PATHS("[0].charge")};
+                              two = {.arguments = 1, .paths = PITH_PATHS("[0].charge")},
+                              odd = {.cuts = (pith_cuts)2};
     EACH_FAILS(PITH_E_ARG, "select argument [2]: expected [0] to [1]", &trap_of, ions, by,
                ions, &third);
     EACH_FAILS(PITH_E_ARG, "select argument [31]", &trap_of, ions, by, ions, &far);
+    EACH_FAILS(PITH_E_ARG, "trap: invalid cuts: 2", &trap_of, ions, by, ions, &odd);
     EACH_FAILS(PITH_E_ARG, "no path is selected", &trap_of, ions, by, ions, &empty);
     EACH_FAILS(PITH_E_ARG, "select arguments or paths, not both", &trap_of, ions, by,
                ions, &two);
@@ -395,6 +397,31 @@ Test(derive_errors, what_has_no_derivative, .init = begin) {
         pt_ok(s, ways[k].call(&floors_of, bare, by, by, &only));
         pt_ok(s, ways[k].call(&marked_of, bare, by, by, &only));
         pt_ok(s, ways[k].call(&loop_of, bare, by, by, &only));
+    }
+    end();
+}
+
+/* A value without a float leaf: its casts are cuts, too. */
+static const pith_array *count(pith_scope *in, const Ions *i, const pith_array *most) {
+    return pith_count_nonzero(in, pith_less(in, i->position, most), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(count_of, count, pith_array, Ions, pith_array)
+
+Test(derive_errors, values_of_integers_alone_are_cut, .init = begin) {
+    const Ions *bare = ions_of(3, false, false, 2);
+    const pith_derive_options zero = {.cuts = PITH_CUTS_ARE_ZERO};
+    for (int k = 0; k < WAYS; k++) {
+        if (ways[k].scalar)
+            continue;
+        const void *along = ways[k].call == by_jvp ? bare : NULL;
+        WAY_FAILS(k, PITH_E_DERIVATIVE,
+                  ": count: every path to the result is cut, by lt at ", &count_of, bare,
+                  by, along, NULL);
+        cr_assert_str_eq(pt_error.path, "[0].position");
+        if (ways[k].call == by_vjp)
+            pt_ok(s, pith_vjp(s, &count_of, PITH_ITEMS(bare, by), &zero).map);
+        else
+            pt_ok(s, ways[k].call(&count_of, bare, by, bare, &zero));
     }
     end();
 }

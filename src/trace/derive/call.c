@@ -250,15 +250,20 @@ pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
     return name_function(c);
 }
 
-/* Check cuts before the leaves of the value that have tangents. */
+/* Check cuts before the leaves of the value that have tangents; before all of them if
+ * none has. */
 static pith_status check_value_cuts(pithp_derivation_call *c) {
     const pithp_program *p = c->program;
-    bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1);
+    bool *results = pithp_scope_allocate(c->s, (size_t)p->output_count + 1), any = false;
     if (!results)
         return c->s->error.code;
     memset(results, 0, (size_t)p->output_count + 1);
-    for (int64_t k = 0; k < c->value_count; k++)
+    for (int64_t k = 0; k < c->value_count; k++) {
         results[k] = pith_dtype_is_float(c->part.flats[0].structure.specs[k]->dtype);
+        any |= results[k];
+    }
+    if (!any)
+        memset(results, 1, (size_t)c->value_count);
     return pithp_derivation_check_cuts(c, p, results);
 }
 

@@ -113,6 +113,9 @@ pith_status pithp_derive_check(pith_scope *s,
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: %s: .chunk must not be negative, got %" PRId64, function,
                           f->name, o->chunk);
+    if ((unsigned)o->cuts > PITH_CUTS_ARE_ZERO)
+        return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s: invalid cuts: %d", function,
+                          f->name, (int)o->cuts);
     if (o->paths && o->arguments)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: %s: select arguments or paths, not both", function,
