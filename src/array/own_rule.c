@@ -60,19 +60,14 @@ static void record_tangent(const recording *r, const bool *zeros) {
         output(r, kind->tangent(r->w, &u->options, x, t));
 }
 
-/* operands -> result, what is kept */
+/* operands, result -> what is kept */
 static void record_forward(const recording *r, const bool *zeros) {
     const own_rule *u = r->rule;
-    const pith_array *x[VALUES] = {NULL};
-    for (int k = 0; k < u->kind->count; k++)
-        x[k] = input(r, u->specs[k]);
-    if (r->w->error.code != PITH_OK)
-        return;
-    x[u->kind->count] = pithp_own_call(r->w, u->kind, &u->options, x);
-    output(r, x[u->kind->count]);
-    for (int k = 0; k <= u->kind->count; k++)
-        if (kept_of(u->kind, zeros) >> k & 1)
-            output(r, x[k]);
+    for (int k = 0; k <= u->kind->count; k++) {
+        const pith_array *x = input(r, u->specs[k]);
+        if (x && kept_of(u->kind, zeros) >> k & 1)
+            output(r, x);
+    }
 }
 
 /* what is kept, the cotangent of the result -> cotangents of operands */
@@ -151,6 +146,7 @@ static own_rule *make(pith_scope *s, const own_rule *like) {
                            .name = like->kind->name,
                            .forward = true,
                            .reverse = like->kind->cotangent != NULL,
+                           .takes_results = true,
                            .first_count = like->kind->count,
                            .result_count = 1,
                            .results = &u->specs[like->kind->count]};

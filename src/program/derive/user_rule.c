@@ -125,10 +125,17 @@ static pithp_value add_linear(pithp_derivation *d,
     return pithp_program_add_many(d->s, d->to, &row);
 }
 
-/* Of a rule that is applied to tangents: the backward function must not read one. */
+/* The number of results among the outputs of a program in reverse mode. */
+static int result_outputs(const pithp_rule *rule) {
+    return rule->takes_results ? 0 : rule->result_count;
+}
+
+/* Of a rule that is applied to tangents: the backward function must not read one. The
+ * results depend on them. */
 static bool
 check_residuals(pithp_derivation *d, const pithp_moving_call *c, const pithp_program *p) {
     const pithp_rule *rule = rule_of(c);
+    const int known = rule->bound_count + rule->first_count;
     bool *inputs =
              pithp_scope_allocate(d->s, (size_t)(p->input_count + p->output_count) + 1),
          *outputs = inputs + p->input_count, any = false;
@@ -137,9 +144,11 @@ check_residuals(pithp_derivation *d, const pithp_moving_call *c, const pithp_pro
     memset(inputs, 0, (size_t)p->input_count);
     for (int k = 0; k < rule->first_count; k++)
         inputs[rule->bound_count + k] = c->tangents[k] >= 0;
+    for (int64_t k = known; k < p->input_count; k++)
+        inputs[k] = true;
     if (!pithp_program_reach(d->s, p, inputs, outputs))
         return false;
-    for (int64_t k = rule->result_count; k < p->output_count; k++)
+    for (int64_t k = result_outputs(rule); k < p->output_count; k++)
         any |= outputs[k];
     return !any || refuse_nonlinear(d, c);
 }
@@ -151,14 +160,18 @@ static bool derive_reverse(pithp_derivation *d,
                            pithp_value *tangents) {
     pithp_rule *rule = rule_of(c), *linear = NULL;
     pithp_program *p = rule->record(rule, d->s, true, zeros, &linear);
-    const bool fits = p && (!d->dependent || check_residuals(d, c, p));
-    pithp_value *list = fits ? list_inputs(d, rule, c->operands, 0, NULL, p) : NULL,
+    const bool takes = rule->takes_results,
+               fits = p && (!d->dependent || check_residuals(d, c, p)) &&
+                      (!takes || keep_row(d, c, results));
+    pithp_value *list = fits ? list_inputs(d, rule, c->operands,
+                                           takes ? rule->result_count : 0, results, p)
+                             : NULL,
                 *outputs = list ? list + p->input_count : NULL, next = -1;
     if (list && pithp_program_inline(d->s, d->to, p, list, outputs))
-        next = add_linear(d, c, linear, outputs + rule->result_count);
+        next = add_linear(d, c, linear, outputs + result_outputs(rule));
     bool fine = next >= 0;
     for (int k = 0; k < rule->result_count && fine; k++) {
-        results[k] = outputs[k];
+        results[k] = takes ? results[k] : outputs[k];
         tangents[k] = is_float(rule->results[k]) ? next++ : PITHP_ABSENT;
         fine = pithp_derive_linear(d, tangents[k]);
     }

@@ -133,7 +133,8 @@ typedef struct pithp_rule {
      *     forward mode   bound, primals, tangents without the zeros
      *                    -> results, their tangents
      *     reverse mode   bound, primals -> results, residuals; `linear` receives the rule
-     *                    of the row that is linear in the tangents, one reference
+     *                    of the row that is linear in the tangents, one reference. With
+     *                    takes_results: bound, primals, results -> residuals
      *     of that row    bound, residuals, cotangents without the zeros
      *                    -> cotangents of its tangents
      *
@@ -156,6 +157,8 @@ typedef struct pithp_rule {
     const char *name;          /* of the function that has the rule */
     bool forward, reverse;     /* the modes that it has; without one tangents reach the
                                   results as they are */
+    bool takes_results;        /* results in reverse mode are those of the function, which
+                                  are not recorded again */
     bool linear;               /* tangents of results, to be transposed */
     bool strong_zero;          /* linear: its program gives zeros for cotangents that are
                                   all 0 */

@@ -106,6 +106,11 @@ make_linear(pith_scope *s, const batched_rule *r, pithp_rule *of, const bool *re
     return make_rule(&b, of, r->masked, batched);
 }
 
+/* The number of results among the outputs of what is recorded in reverse mode. */
+static int result_outputs(const pithp_rule *rule) {
+    return rule->takes_results ? 0 : rule->result_count;
+}
+
 /* Batch what was recorded for an entry. `outputs`: set for each output. */
 static pithp_program *batch_recorded(pith_scope *s,
                                      const batched_rule *r,
@@ -123,7 +128,7 @@ static pithp_program *batch_recorded(pith_scope *s,
     if (has_residuals) {
         if (!pithp_program_reach(s, p, inputs, outputs))
             return NULL;
-        memset(outputs, true, (size_t)r->rule.result_count);
+        memset(outputs, true, (size_t)result_outputs(&r->rule));
     }
     return pithp_batch_outputs(s, p, r->size, inputs, &r->options, r->masked, outputs);
 }
@@ -144,7 +149,7 @@ static pithp_program *record(pithp_rule *rule,
     pithp_program *made =
         outputs ? batch_recorded(s, r, p, has_residuals, outputs) : NULL;
     if (made && has_residuals &&
-        !(*linear = make_linear(s, r, of_linear, outputs + rule->result_count))) {
+        !(*linear = make_linear(s, r, of_linear, outputs + result_outputs(rule)))) {
         pithp_program_release(made);
         made = NULL;
     }
