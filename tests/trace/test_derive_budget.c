@@ -359,6 +359,70 @@ Test(derive_budget, checks_marks_and_indices_in_a_body) {
     end();
 }
 
+/* ---- Rules in a body, with checks ---- */
+
+typedef struct {
+    const pith_array *value;
+    const void *residual;
+} Kept;
+PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_TREE(residual))
+
+static double most_of_cotangent = 1e9;
+static const pith_array *sine(pith_scope *in, const pith_array *x) {
+    return pith_sin(in, x);
+}
+PITH_FUNCTION1(sine_of, sine, pith_array, pith_array)
+static const Kept *keep(pith_scope *in, const pith_array *x) {
+    pith_check(in, pith_less(in, pith_sum(in, x, PITH_ALL_AXES), 1e9), "large primal",
+               .level = PITH_CHECK_ALWAYS);
+    return pith_record(in, Kept, .value = pith_sin(in, x), .residual = pith_cos(in, x));
+}
+PITH_FUNCTION1(keep_of, keep, Kept, pith_array)
+static const pith_array *
+pull(pith_scope *in, const pith_array *cosine, const pith_array *ct) {
+    pith_check(in, pith_less(in, pith_sum(in, ct, PITH_ALL_AXES), most_of_cotangent),
+               "large cotangent", .level = PITH_CHECK_ALWAYS);
+    return pith_mul(in, cosine, ct);
+}
+PITH_FUNCTION2(pull_of, pull, pith_array, pith_array, pith_array)
+
+static const pith_array *
+ruled(pith_scope *in, const pith_array *x, const void *row, const pith_array *w) {
+    const pith_function *f = pith_custom_vjp(in, &sine_of, &keep_of, &pull_of);
+    (void)row;
+    return pith_mul(in, pith_call(in, f, PITH_ITEMS(pith_add(in, x, w))), w);
+}
+PITH_FUNCTION3(ruled_of, ruled, pith_array, pith_array, void, pith_array)
+static const pith_array *rule(pith_scope *in, const pith_array *w, const void *xs) {
+    const pith_function *f = pith_partial(in, &ruled_of, w);
+    (void)xs;
+    return pith_sum(in, pith_scan(in, f, w, NULL, NULL, &options), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(rule_of, rule, pith_array, pith_array, void)
+
+Test(derive_budget, checks_of_rules_in_a_body) {
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    const void *arguments[2] = {w, pith_none_make(s)};
+    options = (pith_loop_options){.length = 64};
+    const int enough = check(&rule_of, false, w, arguments[1], &options.kept_bytes,
+                             (size_t)64 * ONE, false);
+    cr_assert(enough >= 3, "%d", enough);
+    for (int k = 0; k < 3; k++) {
+        options.kept_bytes = (size_t)(60 - 20 * k) * ONE;
+        most_of_cotangent = 0;
+        pith_jit_clear(rt);
+        pith_call(s, pith_grad(s, &rule_of, NULL), 2, arguments);
+        pith_wait(s);
+        cr_assert(pith_code(s) == PITH_E_CHECK && strstr(pith_message(s), "cotangent"),
+                  "%s", pith_message(s));
+        pith_clear(s);
+    }
+    most_of_cotangent = 1e9;
+    options.kept_bytes = 0;
+    end();
+}
+
 /* ---- Higher orders, maps and errors ---- */
 
 static const pith_array *alone(pith_scope *in, const pith_array *w) {

@@ -1,5 +1,6 @@
 /* Derivation of a scan with a budget: the nest with the fewest levels whose plan keeps
  * within it. The measure is the workspace of the planned gradient of the loop alone. */
+#include "program/derive/lift.h"
 #include "program/derive/nest.h"
 #include "program/pass/pass.h"
 #include "program/plan/plan.h"
@@ -79,20 +80,25 @@ static pithp_program *transpose(pith_scope *s, const pithp_linearization *l) {
     return pithp_program_transpose(s, l->linear, marks, marks + inputs);
 }
 
-/* The workspace of a run: of the gradient, or without reverse of the tangents. */
+/* The workspace of a run: of the gradient, or without reverse of the tangents. Checks of
+ * rules are results of the loop, as where the program is added to a trace. */
 static size_t planned_bytes(pith_scope *s, const pithp_linearization *l, bool reverse) {
+    pithp_lifted_list lifted = {0};
     pithp_program *transposed = reverse ? transpose(s, l) : NULL, *better = NULL,
                   *joined = transposed || !reverse
                                 ? join(s, l, reverse ? transposed : l->linear)
-                                : NULL;
+                                : NULL,
+                  *whole = joined ? pithp_program_lift(s, joined, &lifted) : NULL;
     size_t bytes = 0;
-    if (joined)
-        better = pithp_program_optimise(s, joined, PITHP_PASS_RUN);
+    if (whole)
+        better = pithp_program_optimise(s, whole, PITHP_PASS_RUN);
     pithp_plan *plan = better ? pithp_plan_make_for(s, better, PITHP_PLAN_FUSED) : NULL;
     if (plan)
         bytes = plan->workspace_bytes;
     pithp_plan_free(plan);
     pithp_program_release(better);
+    pithp_program_release(whole);
+    pithp_lifted_end(&lifted);
     pithp_program_release(joined);
     pithp_program_release(transposed);
     return bytes;
