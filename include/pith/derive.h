@@ -55,9 +55,9 @@ typedef struct pith_derive_options {
     /** Check derivatives for NaN and infinity. The first one that belongs to a finite
      * value is PITH_E_CHECK, with the source line of the call, its operation and operand,
      * the element, and the value of the operand there. In forward mode it is the tangent
-     * of a result, in reverse mode the cotangent of an operand. Of loops and branches the
-     * results and operands are checked, not the calls inside. The values that are checked
-     * are kept for it. */
+     * of a result, in reverse mode the cotangent of an operand. In loops the first
+     * iteration counts, in that order. Not the calls in rules of pith_custom_jvp and
+     * pith_custom_vjp. The values that are checked are kept for it. */
     bool find_nonfinite PITH_DEFAULT;
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
     /** Most bytes that loops keep for the backward half, together: their steps are

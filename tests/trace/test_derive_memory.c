@@ -57,6 +57,9 @@ static pith_status derive(const pith_open_options *options) {
         if (!pith_failed(s))
             pt_again(s, pith_call(s, pith_grad(s, &wave_of, &finding), PITH_ITEMS(x, a)));
         if (!pith_failed(s))
+            pt_again(s,
+                     pith_call(s, pith_grad(s, &climb_of, &finding), PITH_ITEMS(x, a)));
+        if (!pith_failed(s))
             pt_again(s, pith_linearize(s, &wave_of, PITH_ITEMS(x, a), &finding).value);
         if (!pith_failed(s))
             pt_again(s, pith_residual_text(s, &wave_of, PITH_ITEMS(x, a), NULL));

@@ -23,7 +23,8 @@ typedef struct pithp_derivation {
     bool split;       /* control flow becomes two instructions, one without tangents */
     bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
     bool no_cuts;     /* refuse rows at which a tangent ends */
-    pithp_kept *kept; /* for loops without a budget of their own; or NULL */
+    pithp_derive_watches *inside; /* examines what is inside of control flow; or NULL */
+    pithp_kept *kept;             /* for loops without a budget of their own; or NULL */
     const uint64_t *dependent; /* the program is linear (linear.c): of each of its values,
                                   nonzero if it depends on a moving input; or NULL */
     bool strong_zero; /* products with tangents are those in which 0 wins: then of each */

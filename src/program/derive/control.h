@@ -13,6 +13,7 @@ typedef struct pithp_derive_mode {
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
     pithp_derive_watches *watches; /* receives them, or NULL */
+    pithp_derive_watches *inside;  /* of the program around: rules examine; or NULL */
 } pithp_derive_mode;
 
 /* The mode of the programs of control flow in a derivation. */
@@ -20,7 +21,8 @@ static inline pithp_derive_mode pithp_mode_in(const pithp_derivation *d) {
     return (pithp_derive_mode){.reverse = d->reverse,
                                .strong_zero = d->strong_zero,
                                .direct = d->dependent != NULL,
-                               .no_cuts = d->no_cuts};
+                               .no_cuts = d->no_cuts,
+                               .inside = d->inside};
 }
 
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two

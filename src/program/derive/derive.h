@@ -20,8 +20,8 @@
 
 /* Watches: values of a derivation that callers examine, for example for NaN. Tangents of
  * the results of instructions are watched in forward mode and in linear programs, and in
- * transposed programs the cotangents of their operands. Of control flow those of the
- * whole instruction are watched, not those inside. */
+ * transposed programs the cotangents of their operands. Inside of control flow a rule of
+ * the caller examines them, whose program makes checks; see pithp_derive_watches. */
 typedef enum pithp_derive_watched {
     PITHP_WATCH_TANGENTS,
     PITHP_WATCH_COTANGENTS
@@ -32,13 +32,25 @@ typedef struct pithp_derive_watch {
     const char *site;
     const pith_spec *spec;
     pithp_value derivative, guard, shown; /* in the program that is made */
+    int64_t place;                        /* number of watches before it, in order */
 } pithp_derive_watch;
 /* The last outputs of derived programs are three for each watch: the derivative; the
  * value that it belongs to; and the value of the operand, or that value again. */
+struct pithp_rule;
 typedef struct pithp_derive_watches {
     pithp_derive_watched watched;
     int64_t count, room;
     pithp_derive_watch *list; /* in memory of the scope */
+    /* Inside of control flow: the rule of a linear row of the derivative, whose residuals
+     * are the guard and the value that is shown, with these specs. Its program gives the
+     * derivative as it is. One reference; NULL sets the error, and NULL as function: what
+     * is inside is not watched. w->place: of the next watch. */
+    struct pithp_rule *(*rule)(const struct pithp_derive_watches *watches,
+                               pith_scope *s,
+                               const pithp_derive_watch *w,
+                               const pith_spec *guard,
+                               const pith_spec *shown);
+    const char *function; /* for it: of the user */
 } pithp_derive_watches;
 enum { PITHP_WATCH_OUTPUTS = 3 };
 

@@ -13,7 +13,8 @@ typedef struct forward {
     pithp_value *operands;         /* copies of the operands of an instruction, and */
     pithp_value *moving;           /* their tangents */
     pithp_value *scratch;          /* as many for a rule */
-    pithp_derive_watches *watches; /* or NULL */
+    pithp_derive_watches *watches; /* receives them; or NULL */
+    bool nested;                   /* in control flow: d.inside examines */
 } forward;
 
 bool pithp_set_has(pithp_operand_set set, int count, int k) {
@@ -188,10 +189,55 @@ pithp_value pithp_tangent_kernel(pithp_derivation *d, const pithp_moving_call *c
 
 /* ---- Watches ---- */
 
+/* The watches of a kind; NULL: it is not watched. */
+static pithp_derive_watches *watching(const forward *f, pithp_derive_watched watched) {
+    pithp_derive_watches *w = f->nested ? f->d.inside : f->watches;
+    return w && w->watched == watched && (!f->nested || w->rule) ? w : NULL;
+}
+
+static bool is_watched(const pith_spec *spec) {
+    return spec->count && spec->rank <= PITH_MAX_RANK;
+}
+
+static pithp_rule *rule_for(forward *f, const pithp_derive_watch *watch) {
+    const pithp_derive_watches *w = f->d.inside;
+    pithp_derive_watch of = *watch;
+    of.place = w->count;
+    return w->rule(w, f->d.s, &of, pithp_derived_spec(&f->d, of.guard),
+                   pithp_derived_spec(&f->d, of.shown));
+}
+
+/* Examine a tangent by the program of a rule. */
+static bool examine(forward *f, const pithp_derive_watch *watch) {
+    static const bool all = false;
+    pithp_value out = -1;
+    pithp_rule *rule = rule_for(f, watch);
+    pithp_program *p = rule ? rule->record(rule, f->d.s, true, &all, NULL) : NULL;
+    const pithp_value in[] = {watch->guard, watch->shown, watch->derivative};
+    const bool fine = p && pithp_program_inline(f->d.s, f->d.to, p, in, &out);
+    pithp_program_release(p);
+    pithp_rule_release(rule);
+    return fine;
+}
+
+/* The tangent after a linear row whose transpose examines its cotangent; -1: error set.
+ */
+static pithp_value examined_later(forward *f, const pithp_derive_watch *watch) {
+    pithp_rule *rule = rule_for(f, watch);
+    const pithp_rule_params params = {rule};
+    const pithp_value in[] = {watch->guard, watch->shown, watch->derivative};
+    const pithp_new_instruction row = {.primitive = PITHP_OP_RULE,
+                                       .operand_count = 3,
+                                       .operands = in,
+                                       .params = &params,
+                                       .site = watch->site};
+    const pithp_value v = rule ? pithp_program_add_many(f->d.s, f->d.to, &row) : -1;
+    pithp_rule_release(rule);
+    return v;
+}
+
 static bool add_watch(forward *f, const pithp_derive_watch *watch) {
     pithp_derive_watches *w = f->watches;
-    if (!watch->spec->count || watch->spec->rank > PITH_MAX_RANK)
-        return true;
     if (w->count == w->room) {
         const int64_t room = 2 * w->room + 16;
         pithp_derive_watch *more =
@@ -203,30 +249,41 @@ static bool add_watch(forward *f, const pithp_derive_watch *watch) {
         w->list = more;
         w->room = room;
     }
-    w->list[w->count++] = *watch;
+    w->list[w->count] = *watch;
+    w->list[w->count].place = w->count;
+    w->count++;
     return true;
+}
+
+/* The tangent after a mark or row whose cotangent is watched; -1: error set. */
+static pithp_value watched_later(forward *f, pithp_derive_watch *watch) {
+    static const pithp_named_params params = {"watched"};
+    if (f->nested)
+        return examined_later(f, watch);
+    watch->derivative = pithp_program_add(f->d.s, f->d.to, PITHP_OP_NAME, 1,
+                                          &watch->derivative, &params, watch->site);
+    return watch->derivative >= 0 && add_watch(f, watch) ? watch->derivative : -1;
 }
 
 /* The tangent of each operand passes a mark, whose cotangent is that of the operand. */
 static bool watch_operands(forward *f, const pithp_instruction *i) {
-    static const pithp_named_params params = {"watched"};
-    if (!f->watches || f->watches->watched != PITHP_WATCH_COTANGENTS)
+    if (!watching(f, PITHP_WATCH_COTANGENTS))
         return true;
     for (int k = 0; k < i->operand_count; k++) {
         if (f->moving[k] < 0)
             continue;
-        const pithp_value v = pithp_program_add(f->d.s, f->d.to, PITHP_OP_NAME, 1,
-                                                &f->moving[k], &params, i->site);
-        const pithp_derive_watch watch = {i->primitive,
-                                          k,
-                                          i->site,
-                                          pithp_derived_spec(&f->d, f->operands[k]),
-                                          v,
-                                          f->operands[k],
-                                          f->operands[k]};
-        if (v < 0 || !pithp_derive_linear(&f->d, v) || !add_watch(f, &watch))
+        pithp_derive_watch watch = {.row = i->primitive,
+                                    .operand = k,
+                                    .site = i->site,
+                                    .spec = pithp_derived_spec(&f->d, f->operands[k]),
+                                    .derivative = f->moving[k],
+                                    .guard = f->operands[k],
+                                    .shown = f->operands[k]};
+        if (!is_watched(watch.spec))
+            continue;
+        f->moving[k] = watched_later(f, &watch);
+        if (f->moving[k] < 0 || !pithp_derive_linear(&f->d, f->moving[k]))
             return false;
-        f->moving[k] = v;
     }
     return true;
 }
@@ -249,14 +306,21 @@ find_shown(forward *f, const pithp_instruction *i, pithp_derive_watch *watch) {
 }
 
 static bool watch_results(forward *f, const pithp_instruction *i) {
-    if (!f->watches || f->watches->watched != PITHP_WATCH_TANGENTS)
+    if (!watching(f, PITHP_WATCH_TANGENTS))
         return true;
     for (int k = 0; k < i->result_count; k++) {
         const pithp_value v = i->result + k, t = f->tangents[v];
-        pithp_derive_watch watch = {
-            i->primitive, -1,         i->site, pithp_value_spec(f->from, v), t,
-            f->names[v],  f->names[v]};
-        if (t >= 0 && (!find_shown(f, i, &watch) || !add_watch(f, &watch)))
+        pithp_derive_watch watch = {.row = i->primitive,
+                                    .operand = -1,
+                                    .site = i->site,
+                                    .spec = pithp_value_spec(f->from, v),
+                                    .derivative = t,
+                                    .guard = f->names[v],
+                                    .shown = f->names[v]};
+        if (t < 0 || !is_watched(watch.spec))
+            continue;
+        if (!find_shown(f, i, &watch) ||
+            !(f->nested ? examine(f, &watch) : add_watch(f, &watch)))
             return false;
     }
     return true;
@@ -424,6 +488,7 @@ pithp_program *pithp_forward(pith_scope *s,
                        .reverse = mode.reverse,
                        .strong_zero = mode.strong_zero,
                        .no_cuts = mode.no_cuts,
+                       .inside = mode.watches ? mode.watches : mode.inside,
                        .kept = mode.kept},
                  .from = p,
                  .names = memory,
@@ -431,7 +496,8 @@ pithp_program *pithp_forward(pith_scope *s,
                  .operands = memory + 2 * values,
                  .moving = memory + 2 * values + most,
                  .scratch = memory + 2 * values + 2 * most,
-                 .watches = mode.watches};
+                 .watches = mode.watches,
+                 .nested = !mode.watches};
     if (mode.direct)
         f.d.dependent = pithp_dependent(s, p, moving);
     const bool fine = f.d.to && (!mode.direct || f.d.dependent) &&

@@ -1,5 +1,6 @@
 #include "program/derive/lift.h"
 
+#include "program/derive/builder.h"
 #include "program/derive/split.h"
 #include "program/ir/region.h"
 #include "program/vmap/vmap.h"
@@ -103,6 +104,49 @@ static bool extend_branch(const nested_lift *n, int b, pithp_program *to) {
     return fine;
 }
 
+/* Whether a watch failed before an iteration: an array of its values is not that of a
+ * passing one. PITHP_ABSENT: there are no watches; -1 sets the error. */
+static pithp_value
+has_failed(const nested_lift *n, pithp_program *to, const pithp_value *before) {
+    pith_scope *s = n->l->s;
+    const pithp_lifted_list *list = &n->lists[n->i->program_count - 1];
+    pithp_derivation d = {.s = s, .to = to};
+    pithp_value any = PITHP_ABSENT;
+    const pith_spec *const *spec = n->specs;
+    for (int64_t k = 0; k < list->count; k++) {
+        const pithp_exposed *e = list->list[k].exposed;
+        for (int32_t j = 0; j < e->count; j++, spec++, before++) {
+            const pithp_reduce_params axes = {(1U << (*spec)->rank) - 1};
+            if (!e->place)
+                continue;
+            pithp_value v =
+                pithp_derive_2(&d, PITHP_OP_NE, *before, add_neutral(s, to, e, j, *spec));
+            if ((*spec)->rank)
+                v = pithp_derive_call(&d, PITHP_OP_ANY, 1, &v, &axes);
+            any =
+                any == PITHP_ABSENT ? v : pithp_derive_2(&d, PITHP_OP_LOGICAL_OR, any, v);
+        }
+    }
+    return any;
+}
+
+/* Of watches the first iteration counts in which one fails: what fails later follows. */
+static bool keep_first(const nested_lift *n,
+                       pithp_program *to,
+                       const pithp_value *before,
+                       pithp_value *merged) {
+    const pithp_lifted_list *list = &n->lists[n->i->program_count - 1];
+    pithp_derivation d = {.s = n->l->s, .to = to};
+    const pithp_value failed = has_failed(n, to, before);
+    bool fine = failed != -1;
+    for (int64_t k = 0; k < list->count && failed >= 0; k++)
+        for (int32_t j = 0; j < list->list[k].exposed->count; j++, before++, merged++)
+            if (list->list[k].exposed->place)
+                fine &= (*merged = pithp_derive_3(&d, PITHP_OP_WHERE, failed, *before,
+                                                  *merged)) >= 0;
+    return fine;
+}
+
 /* Merge the values of an iteration with those before it. */
 static bool merge(const nested_lift *n,
                   pithp_program *to,
@@ -149,7 +193,8 @@ static bool extend_loop(const nested_lift *n, int b, pithp_program *to) {
                         s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
     }
     fine = fine && pithp_program_inline(s, to, from, inputs, outputs) &&
-           (!body || merge(n, to, before, outputs + n->result_count, merged));
+           (!body || (merge(n, to, before, outputs + n->result_count, merged) &&
+                      keep_first(n, to, before, merged)));
     const int64_t results = body ? n->result_count : from->output_count;
     for (int64_t k = 0; k <= results && fine; k++) {
         for (int64_t j = 0; body && k == carries && j < more && fine; j++)

@@ -191,6 +191,7 @@ typedef struct pithp_exposed {
     atomic_int refs;
     void (*free)(struct pithp_exposed *e);
     int32_t count; /* of its values */
+    int64_t place; /* of a watch: 1 + pithp_derive_watch.place; 0: none */
     /* The bits of the elements of value k where the check passes. */
     uint64_t (*neutral)(const struct pithp_exposed *e, int32_t k);
     /* Record how a loop merges its values: the values before and in an iteration -> those

@@ -183,7 +183,8 @@ batch_check(pith_scope *s, pithp_exposed *of, int64_t size, bool chunk) {
         pithp_fail_memory(s, sizeof *c);
         return NULL;
     }
-    *c = (batched_check){.exposed = {.free = free_check,
+    *c = (batched_check){.exposed = {.place = of->place,
+                                     .free = free_check,
                                      .count = of->count,
                                      .neutral = neutral,
                                      .merge = merge},

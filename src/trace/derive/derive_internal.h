@@ -118,10 +118,18 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c);
 pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
                                         const pithp_program *p,
                                         const bool *results);
+/* pithp_derive_watches.rule (watch.c) */
+pithp_rule *pithp_watch_rule(const pithp_derive_watches *watches,
+                             pith_scope *s,
+                             const pithp_derive_watch *w,
+                             const pith_spec *guard,
+                             const pith_spec *shown);
 /* The options of its derivations in src/program: cuts were checked. watches: used if the
  * options ask for it. */
 static inline pithp_derive_options
 pithp_derivation_options(const pithp_derivation_call *c, pithp_derive_watches *watches) {
+    watches->rule = pithp_watch_rule;
+    watches->function = c->function;
     return (pithp_derive_options){.cuts_are_zero = true,
                                   .strong_zero = c->derived->options.strong_zero,
                                   .watches = c->derived->options.find_nonfinite ? watches
@@ -179,17 +187,19 @@ static inline const void *pithp_tangent_build(pith_scope *s,
 
 /* Record a check for each watch, whose values are `outputs` of a program in the trace: an
  * error where a derivative is NaN or infinite and the value is finite. `function` lives
- * as long as the runtime. */
+ * as long as the runtime. inside: those of the same program in control flow. */
 pith_status pithp_watches_check(pith_scope *s,
                                 const char *function,
                                 const pithp_derive_watches *watches,
-                                const pithp_value *outputs);
+                                const pithp_value *outputs,
+                                pithp_rule_checks *inside);
 /* The same for outputs with columns in front, of the first column that has such a
  * derivative. */
 pith_status pithp_watches_check_columns(pith_scope *s,
                                         const char *function,
                                         const pithp_derive_watches *watches,
-                                        const pithp_value *outputs);
+                                        const pithp_value *outputs,
+                                        pithp_rule_checks *inside);
 /* Number of these outputs. */
 static inline int64_t pithp_watches_outputs(const pithp_derive_watches *watches) {
     return watches->count * PITHP_WATCH_OUTPUTS;

@@ -16,10 +16,11 @@ add_forward(pithp_derivation_call *c, const pithp_program *p, bool *moves) {
     pithp_program *jvp = pithp_program_jvp(c->s, p, c->moves, &options, moves);
     const pithp_value *inputs = jvp ? pithp_derivation_tangents(c) : NULL;
     pithp_value *outputs = inputs ? pithp_derivation_add(c, jvp, inputs) : NULL;
-    const bool fine = outputs && pithp_derivation_checks(c, outputs) == PITH_OK &&
-                      pithp_watches_check(c->s, c->function, &watches,
-                                          outputs + jvp->output_count -
-                                              pithp_watches_outputs(&watches)) == PITH_OK;
+    const bool fine =
+        outputs && pithp_derivation_checks(c, outputs) == PITH_OK &&
+        pithp_watches_check(c->s, c->function, &watches,
+                            outputs + jvp->output_count - pithp_watches_outputs(&watches),
+                            &c->rule_checks) == PITH_OK;
     pithp_program_release(jvp);
     return fine ? outputs : NULL;
 }

@@ -13,11 +13,11 @@ static pithp_value *add_gradient(pithp_derivation_call *c, bool **reached) {
     if (joined)
         outputs = pithp_derivation_add(c, joined, c->inputs);
     *reached = split.reached;
-    const bool fine =
-        outputs && pithp_derivation_checks(c, outputs) == PITH_OK &&
-        pithp_watches_check(c->s, c->function, &split.watches,
-                            outputs + joined->output_count -
-                                pithp_watches_outputs(&split.watches)) == PITH_OK;
+    const bool fine = outputs && pithp_derivation_checks(c, outputs) == PITH_OK &&
+                      pithp_watches_check(c->s, c->function, &split.watches,
+                                          outputs + joined->output_count -
+                                              pithp_watches_outputs(&split.watches),
+                                          &c->rule_checks) == PITH_OK;
     pithp_program_release(joined);
     pithp_split_end(&split);
     return fine ? outputs : NULL;

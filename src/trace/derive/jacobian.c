@@ -220,10 +220,10 @@ static const pithp_value *add_program(jacobian *j,
     if (!outputs || pithp_derivation_checks(c, outputs) != PITH_OK)
         return NULL;
     j->derivatives = outputs + first;
-    return !j->columns || pithp_watches_check_columns(
-                              c->s, c->function, watches,
-                              outputs + p->output_count -
-                                  pithp_watches_outputs(watches)) == PITH_OK
+    return !j->columns || pithp_watches_check_columns(c->s, c->function, watches,
+                                                      outputs + p->output_count -
+                                                          pithp_watches_outputs(watches),
+                                                      &c->rule_checks) == PITH_OK
                ? outputs
                : NULL;
 }

@@ -75,7 +75,7 @@ static const void *apply(pith_scope *s,
                          const void *argument,
                          const pithp_flat flats[2]) {
     pithp_program *p = l->program;
-    pithp_rule_checks checks = {{0}, NULL};
+    pithp_rule_checks checks = {.values = NULL};
     const size_t n = (size_t)(p->input_count + p->output_count) + 1;
     pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs);
     if (!inputs || check_argument(s, f, l, argument, &flats[1]) != PITH_OK ||
@@ -84,13 +84,13 @@ static const void *apply(pith_scope *s,
         return NULL;
     pithp_value *outputs = inputs + p->input_count;
     const bool fine = pithp_rule_checks_inline(s, p, inputs, outputs, &checks) &&
-                      pithp_rule_checks_record(s, &checks) == PITH_OK;
+                      pithp_rule_checks_record(s, &checks) == PITH_OK &&
+                      pithp_watches_check(s, l->function, &l->watches,
+                                          outputs + p->output_count -
+                                              pithp_watches_outputs(&l->watches),
+                                          &checks) == PITH_OK;
     pithp_rule_checks_end(&checks);
-    return fine && pithp_watches_check(s, l->function, &l->watches,
-                                       outputs + p->output_count -
-                                           pithp_watches_outputs(&l->watches)) == PITH_OK
-               ? build_result(s, l, outputs)
-               : NULL;
+    return fine ? build_result(s, l, outputs) : NULL;
 }
 
 static const void *

@@ -77,7 +77,8 @@ static bool add_row(pith_scope *s,
                     pithp_program *p,
                     pithp_checks *checks,
                     int64_t i,
-                    const pithp_value *values) {
+                    const pithp_value *values,
+                    int64_t place) {
     int64_t count;
     const int64_t first = pithp_checks_first(checks, i, &count);
     exposed_check *c = pithp_allocate(s->runtime, sizeof *c);
@@ -87,6 +88,7 @@ static bool add_row(pith_scope *s,
     }
     *c = (exposed_check){.exposed = {.free = free_exposed,
                                      .count = (int32_t)count,
+                                     .place = place,
                                      .neutral = neutral,
                                      .merge = merge},
                          .runtime = s->runtime,
@@ -137,7 +139,8 @@ bool pithp_rule_checks_expose(pith_scope *s,
                               pithp_checks *checks,
                               const uint64_t *inputs,
                               int64_t other_count,
-                              const pithp_check_id *others) {
+                              const pithp_check_id *others,
+                              int64_t place) {
     const int64_t count = pithp_checks_values(checks);
     if (!checks)
         return true;
@@ -154,7 +157,7 @@ bool pithp_rule_checks_expose(pith_scope *s,
         if (kept[k])
             values[next++] = p->outputs[p->output_count + k];
     for (int64_t i = 0; i < pithp_checks_count(checks) && fine; i++)
-        fine = add_row(s, p, checks, i, values);
+        fine = add_row(s, p, checks, i, values, place);
     return fine;
 }
 
@@ -173,7 +176,8 @@ bool pithp_rule_checks_inline(pith_scope *s,
                                                   lifted, inputs, all);
     if (fine && p->output_count)
         memcpy(outputs, all, (size_t)p->output_count * sizeof *all);
-    checks->values = fine ? all + p->output_count : NULL;
+    checks->values = checks->next_values = fine ? all + p->output_count : NULL;
+    checks->next = 0;
     pithp_program_release(lifted);
     return fine;
 }
@@ -187,19 +191,41 @@ static const exposed_check *check_of_entry(const pithp_exposed *e, int *axes) {
     return check_of(e);
 }
 
+static pith_status
+record_one(pith_scope *s, const pithp_lifted *l, const pithp_value *values) {
+    int axes;
+    const exposed_check *check = check_of_entry(l->exposed, &axes);
+    const pith_array **arrays = pithp_trace_arrays(s, l->exposed->count, values);
+    if (!arrays)
+        return s->error.code;
+    return axes ? pithp_checks_replay_batch_one(s, check->checks, check->i, arrays, axes,
+                                                l->nested)
+                : pithp_checks_replay_one(s, check->checks, check->i, arrays, l->nested);
+}
+
 pith_status pithp_rule_checks_record(pith_scope *s, const pithp_rule_checks *checks) {
-    pithp_value *values = checks->values;
+    const pithp_value *values = checks->values;
     for (int64_t k = 0; k < checks->lifted.count; k++) {
         const pithp_lifted *l = &checks->lifted.list[k];
-        int axes;
-        const exposed_check *check = check_of_entry(l->exposed, &axes);
-        const pith_array **arrays = pithp_trace_arrays(s, l->exposed->count, values);
-        if (!arrays || (axes ? pithp_checks_replay_batch_one(s, check->checks, check->i,
-                                                             arrays, axes, l->nested)
-                             : pithp_checks_replay_one(s, check->checks, check->i, arrays,
-                                                       l->nested)) != PITH_OK)
+        if (!l->exposed->place && record_one(s, l, values) != PITH_OK)
             break;
         values += l->exposed->count;
+    }
+    return s->error.code;
+}
+
+pith_status pithp_rule_checks_watch(pith_scope *s,
+                                    pithp_rule_checks *checks,
+                                    int64_t end,
+                                    bool reverse) {
+    for (; checks->next < checks->lifted.count; checks->next++) {
+        const pithp_lifted *l = &checks->lifted.list[checks->next];
+        const int64_t place = l->exposed->place - 1;
+        if (place >= 0 && (reverse ? place <= end : place > end))
+            break;
+        if (place >= 0 && record_one(s, l, checks->next_values) != PITH_OK)
+            break;
+        checks->next_values += l->exposed->count;
     }
     return s->error.code;
 }

@@ -99,7 +99,7 @@ static pith_status expose_checks(pithp_rule_recording *r) {
     const uint64_t *inputs = count ? hash_inputs(r) : NULL;
     if (!count || inputs)
         pithp_rule_checks_expose(r->s, r->part.program, r->part.checks, inputs, count,
-                                 u->checks);
+                                 u->checks, 0);
     return r->s->error.code;
 }
 

@@ -53,9 +53,11 @@ bool pithp_split_make(pithp_derivation_call *c,
     pith_scope *s = c->s;
     const pithp_program *p = c->program;
     const bool *moves = c->moves;
-    pithp_derive_options options = pithp_derivation_options(c, &split->watches);
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
+    *split = (pithp_split){.watches.watched =
+                               reverse ? PITHP_WATCH_COTANGENTS : PITHP_WATCH_TANGENTS};
+    pithp_derive_options options = pithp_derivation_options(c, &split->watches);
     /* The residuals of a linear function do not depend on its argument, as they are. */
     options.kept_bytes = c->derived->options.kept_bytes;
     /* A gradient runs as one program. Its plan fuses elementwise residuals with their
@@ -63,8 +65,6 @@ bool pithp_split_make(pithp_derivation_call *c,
     options.fewest_bytes = map && !c->derived->kind->linear;
     options.reverse = reverse;
     options.function_is_linear = c->derived->kind->linear;
-    *split = (pithp_split){.watches.watched =
-                               reverse ? PITHP_WATCH_COTANGENTS : PITHP_WATCH_TANGENTS};
     const size_t inputs = (size_t)p->input_count;
     split->reached = pithp_scope_allocate(s, 2 * inputs + (size_t)p->output_count + 1);
     if (!split->reached)

@@ -135,14 +135,14 @@ static void take_column(pith_scope *s, const pith_array *parts[3]) {
         parts[k] = pith_take(s, parts[k], first, &(pith_take_options){.axis = 0});
 }
 
-static pith_status check_one(pith_scope *s,
-                             const char *function,
-                             const pithp_derive_watches *watches,
-                             const pithp_derive_watch *w,
-                             const pithp_value *outputs,
-                             bool columns) {
-    const pith_array **parts = pithp_trace_arrays(s, PITHP_WATCH_OUTPUTS, outputs);
-    const char *subject = parts ? subject_of(s, function, watches, w) : NULL;
+/* Check the parts: the derivative, the guard, and what is shown. */
+static pith_status check_parts(pith_scope *s,
+                               const char *function,
+                               const pithp_derive_watches *watches,
+                               const pithp_derive_watch *w,
+                               const pith_array **parts,
+                               bool columns) {
+    const char *subject = subject_of(s, function, watches, w);
     for (int k = 0; subject && k < PITHP_WATCH_OUTPUTS; k++) {
         parts[k] = pithp_mark(s, PITHP_OP_STOP_GRADIENT, NULL, parts[k]);
         if (!parts[k])
@@ -158,20 +158,35 @@ static pith_status check_one(pith_scope *s,
     return report ? pithp_checks_add(s, &entry, 1, &report, NULL) : s->error.code;
 }
 
+static pith_status check_one(pith_scope *s,
+                             const char *function,
+                             const pithp_derive_watches *watches,
+                             const pithp_derive_watch *w,
+                             const pithp_value *outputs,
+                             bool columns) {
+    const pith_array **parts = pithp_trace_arrays(s, PITHP_WATCH_OUTPUTS, outputs);
+    return parts ? check_parts(s, function, watches, w, parts, columns) : s->error.code;
+}
+
+/* In the order in which derivatives are computed, with those inside of control flow. */
 static pith_status check_all(pith_scope *s,
                              const char *function,
                              const pithp_derive_watches *watches,
                              const pithp_value *outputs,
+                             pithp_rule_checks *inside,
                              bool columns) {
     const bool reverse = watches->watched == PITHP_WATCH_COTANGENTS;
-    if (!watches->count)
-        return PITH_OK;
-    pith_scope *work = pithp_temporaries_open(s);
+    pith_scope *work =
+        watches->count || inside->lifted.count ? pithp_temporaries_open(s) : NULL;
     for (int64_t n = 0; work && n < watches->count && !pith_failed(work); n++) {
         const int64_t k = reverse ? watches->count - 1 - n : n;
-        check_one(work, function, watches, &watches->list[k],
-                  outputs + k * PITHP_WATCH_OUTPUTS, columns);
+        if (pithp_rule_checks_watch(work, inside, watches->list[k].place, reverse) ==
+            PITH_OK)
+            check_one(work, function, watches, &watches->list[k],
+                      outputs + k * PITHP_WATCH_OUTPUTS, columns);
     }
+    if (work && !pith_failed(work))
+        pithp_rule_checks_watch(work, inside, reverse ? -1 : INT64_MAX, reverse);
     if (work)
         pith_scope_close(work); /* its error moves to s */
     return s->error.code;
@@ -180,13 +195,106 @@ static pith_status check_all(pith_scope *s,
 pith_status pithp_watches_check(pith_scope *s,
                                 const char *function,
                                 const pithp_derive_watches *watches,
-                                const pithp_value *outputs) {
-    return check_all(s, function, watches, outputs, false);
+                                const pithp_value *outputs,
+                                pithp_rule_checks *inside) {
+    return check_all(s, function, watches, outputs, inside, false);
 }
 
 pith_status pithp_watches_check_columns(pith_scope *s,
                                         const char *function,
                                         const pithp_derive_watches *watches,
-                                        const pithp_value *outputs) {
-    return check_all(s, function, watches, outputs, true);
+                                        const pithp_value *outputs,
+                                        pithp_rule_checks *inside) {
+    return check_all(s, function, watches, outputs, inside, true);
+}
+
+/* ---- Inside of control flow ---- */
+
+/* The rule of one watch: its program checks the derivative. */
+typedef struct watch_rule {
+    pithp_rule rule;
+    pith_runtime *runtime;
+    const char *function; /* of the user, a literal */
+    pithp_derive_watch watch;
+    pithp_derive_watched watched;
+    const pith_spec *specs[PITHP_WATCH_OUTPUTS]; /* of the guard, what is shown, and the
+                                                    derivative */
+} watch_rule;
+
+static void free_watch(pithp_rule *rule) {
+    watch_rule *u = (watch_rule *)(void *)rule;
+    pithp_release(u->runtime, u, sizeof *u);
+}
+
+/* Record the check, and the derivative as output. NULL: error set. */
+static pithp_checks *record_check(pith_scope *w, pithp_trace *t, const watch_rule *u) {
+    const pithp_derive_watches watches = {.watched = u->watched};
+    const pith_array *in[PITHP_WATCH_OUTPUTS];
+    pithp_checks *checks = NULL;
+    for (int k = 0; k < PITHP_WATCH_OUTPUTS; k++)
+        if (!(in[k] = pithp_trace_input(w, t, u->specs[k])))
+            return NULL;
+    const pithp_value v = pithp_trace_value(w, t, in[2]);
+    const pith_array *parts[] = {in[2], in[0], in[1]};
+    if (v < 0 || !pithp_program_output(w, t->program, v) ||
+        check_parts(w, u->function, &watches, &u->watch, parts, false) != PITH_OK ||
+        !pithp_checks_take(w, t, true, &checks))
+        return NULL;
+    return checks;
+}
+
+/* guard, shown, derivative -> derivative */
+static pithp_program *record_watch(pithp_rule *rule,
+                                   pith_scope *s,
+                                   bool reverse,
+                                   const bool *zeros,
+                                   pithp_rule **linear) {
+    const watch_rule *u = (const watch_rule *)(void *)rule;
+    pith_scope *w = pith_scope_open_in(s);
+    pithp_program *p = NULL;
+    (void)reverse, (void)zeros, (void)linear;
+    if (!pithp_scope_writable(w)) {
+        pithp_fail_memory(s, PITHP_BLOCK_BYTES);
+        return NULL;
+    }
+    pithp_trace *t = pithp_trace_begin(w);
+    pithp_checks *checks = t ? record_check(w, t, u) : NULL;
+    if (t)
+        p = pithp_trace_end(w, t);
+    pith_scope_close(w); /* its error moves to s */
+    const bool fine =
+        s->error.code == PITH_OK && p && checks &&
+        pithp_rule_checks_expose(s, p, checks, NULL, 0, NULL, 1 + u->watch.place);
+    pithp_checks_release(checks);
+    if (fine)
+        return p;
+    pithp_program_release(p);
+    return NULL;
+}
+
+pithp_rule *pithp_watch_rule(const pithp_derive_watches *watches,
+                             pith_scope *s,
+                             const pithp_derive_watch *w,
+                             const pith_spec *guard,
+                             const pith_spec *shown) {
+    watch_rule *u = pithp_allocate(s->runtime, sizeof *u);
+    if (!u) {
+        pithp_fail_memory(s, sizeof *u);
+        return NULL;
+    }
+    *u = (watch_rule){.rule = {.free = free_watch,
+                               .record = record_watch,
+                               .name = "find_nonfinite",
+                               .reverse = true,
+                               .linear = true,
+                               .first_count = 2,
+                               .result_count = 1,
+                               .results = &u->specs[2]},
+                      .runtime = s->runtime,
+                      .function = watches->function,
+                      .watch = *w,
+                      .watched = watches->watched,
+                      .specs = {guard, shown, w->spec}};
+    atomic_init(&u->rule.refs, 1);
+    return &u->rule;
 }
