@@ -1,6 +1,7 @@
 /* What control flow hands on is not copied: results of branches and loops that are
  * operands, wherever those lie, and as long as they are read. */
 #include "graph_test.h"
+#include "program/emit/emit.h"
 
 enum { N = 300 };
 
@@ -179,7 +180,25 @@ Test(forward, branches_nest) {
     end();
 }
 
-/* Loops that are compiled as a whole copy what is small and not always handed on.
+/* Copies of an array in the code of a loop. */
+static int copies(pithp_executable *exe) {
+    pithp_string text;
+    int32_t functions[8];
+    bool maths = false;
+    int found = 0;
+    char size[32];
+    snprintf(size, sizeof size, ", %zu);", N * sizeof(double));
+    pithp_string_begin(&text, rt);
+    cr_assert(exe->plan->step_count <= 8 &&
+              pithp_emit_host(&text, exe->plan, functions, &maths));
+    for (const char *at = text.bytes; (at = strstr(at, size)); at++)
+        found++;
+    pithp_string_end(&text);
+    return found;
+}
+
+/* Loops that are compiled as a whole copy what is small and not always handed on. Of the
+ * two carries each may be copied where it moves, and at the end.
  *
  * scan(x, y; i): a branch of x, y or of x + y, y or of y, x in each iteration. */
 Test(forward, loops_hand_on_carries) {
@@ -201,6 +220,8 @@ Test(forward, loops_hand_on_carries) {
     pithp_program_output(s, p, w);
     pithp_program_output(s, p, w + 1);
     pithp_executable *exe = pithp_executable_make(s, p, true);
+    if (exe->plan->runs_fused)
+        cr_assert_eq(copies(exe), 4);
     static const int64_t turns[][T] = {{0},    {0, 1},          {1, 1, 0, 0, 1}, {2},
                                        {2, 2}, {0, 2, 1, 2, 0}, {1, 0, 0, 0, 0}};
     for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++) {
@@ -222,6 +243,76 @@ Test(forward, loops_hand_on_carries) {
             cr_assert_eq(stayed, turn == 0 ? 3u : 2u, "turn %d: %x", (int)turn, stayed);
     }
     pithp_executable_free(exe);
+    pithp_program_release(p);
+    end();
+}
+
+/* scan(x; i, y): x, or by an inner branch x or x + y, or y. The row of each iteration is
+ * the next carry, and its reverse is read beside work that takes memory. */
+static pithp_program *choosing_body(void) {
+    static const pithp_scan_params along = {0};
+    static const pithp_reverse_params turned = {1};
+    pithp_program *inner[2] = {branch(0, 1), branch(2, 1)},
+                  *outer = pithp_program_make(s), *body = pithp_program_make(s);
+    pithp_value i = graph_input(s, outer, PITH_I64, -1);
+    const pithp_value a = graph_input(s, outer, PITH_F64, N),
+                      b = graph_input(s, outer, PITH_F64, N);
+    i = graph_op2(s, outer, PITHP_OP_SUB, i, graph_integer(s, outer, 1));
+    const pithp_value chosen = choose(outer, i, a, b, 2, inner);
+    pithp_program_output(s, outer, chosen);
+    pithp_program *ways[3] = {pithp_program_make(s), outer, pithp_program_make(s)};
+    for (int k = 0; k < 3; k += 2) {
+        graph_input(s, ways[k], PITH_I64, -1);
+        for (int n = 0; n < 4; n += 2) {
+            const pithp_value v = graph_input(s, ways[k], PITH_F64, N);
+            if (n == k)
+                pithp_program_output(s, ways[k], v);
+        }
+    }
+    const pithp_value x = graph_input(s, body, PITH_F64, N),
+                      at = graph_input(s, body, PITH_I64, -1),
+                      y = graph_input(s, body, PITH_F64, N);
+    const pithp_value in[4] = {at, at, x, y};
+    const pithp_value v = graph_control(s, body, PITHP_OP_COND, NULL, 4, in, 3, ways);
+    const pithp_value sums = graph_op(s, body, PITHP_OP_CUMSUM, y, -1, &along),
+                      back = graph_op(s, body, PITHP_OP_REVERSE, v, -1, &turned);
+    pithp_program_output(s, body, v);
+    pithp_program_output(s, body, v);
+    pithp_program_output(s, body, graph_op2(s, body, PITHP_OP_ADD, back, sums));
+    return body;
+}
+
+Test(forward, what_iterations_hand_on_is_read) {
+    enum { T = 6 };
+    static const int64_t turns[T] = {0, 1, 2, 0, 2, 1}; /* 1: the inner branch 0 */
+    static double rows[T][N], carry[N], all[T][N], after[T][N];
+    begin();
+    pithp_program *body = choosing_body(), *p = pithp_program_make(s);
+    const pithp_value in[3] = {
+        graph_input(s, p, PITH_F64, N), graph_input(s, p, PITH_I64, T),
+        pithp_program_input(s, p, pithp_spec(s, PITH_F64, 2, (const int64_t[]){T, N}))};
+    const pithp_loop_params params = {.length = T, .carries = 1};
+    const pithp_value w = graph_control(s, p, PITHP_OP_SCAN, &params, 3, in, 1, &body);
+    for (int k = 0; k < 3; k++)
+        pithp_program_output(s, p, w + k);
+    for (int t = 0; t < T; t++)
+        for (int k = 0; k < N; k++)
+            rows[t][k] = ys[k] * (t + 1) + 0.25 * k;
+    graph_run(s, p, -1, (const void *[]){xs, turns, rows}, (void *[]){carry, all, after});
+    double now[N];
+    memcpy(now, xs, sizeof now);
+    for (int t = 0; t < T; t++) {
+        double sum = 0;
+        for (int k = 0; k < N; k++)
+            now[k] = turns[t] == 2 ? rows[t][k] : now[k];
+        for (int k = 0; k < N; k++) {
+            sum += rows[t][k];
+            expect("row", all[t], now[k], k);
+            expect("read", after[t], now[N - 1 - k] + sum, k);
+        }
+    }
+    for (int k = 0; k < N; k++)
+        expect("carry", carry, now[k], k);
     pithp_program_release(p);
     end();
 }

@@ -31,7 +31,9 @@ void pithp_inline_index(pithp_string *t, int rank, const int64_t *stride) {
 
 /* ---- Frames ---- */
 
-pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
+/* The value that v is, unless a run finds out: of a forwarded one the operand that is
+ * always forwarded. */
+static pithp_value source_of(const pithp_plan *plan, pithp_value v) {
     const pithp_program *p = plan->program;
     while (plan->places[v].store == PITHP_FORWARDED) {
         const pithp_instruction *i = pithp_maker(p, v);
@@ -41,10 +43,24 @@ pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
         }
         const int operand = pithp_forwarded_operand(i, v - i->result);
         if (operand < 0)
-            return plan->forwarded_places[plan->places[v].at];
+            break;
         v = pithp_operands(p, i)[operand];
     }
-    return plan->places[v];
+    return v;
+}
+
+pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v) {
+    const pithp_place place = plan->places[source_of(plan, v)];
+    return place.store == PITHP_FORWARDED ? plan->forwarded_places[place.at] : place;
+}
+
+int pithp_frame_forwarded(const pithp_plan *plan, pithp_value v) {
+    v = source_of(plan, v);
+    const pithp_instruction *i = pithp_maker(plan->program, v);
+    const bool found =
+        plan->places[v].store == PITHP_FORWARDED && i->primitive == PITHP_OP_COND &&
+        pithp_value_spec(plan->program, v)->bytes > PITHP_INLINE_LOCAL_BYTES;
+    return found ? (int)plan->places[v].at : -1;
 }
 
 /* Whether only steps of the frame access a value. */
@@ -129,11 +145,22 @@ pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan) {
             declare_variable(&f, v);
         else if (is_array(plan, v))
             declare_array(&f, v);
+        else if (pithp_frame_forwarded(plan, v) >= 0 && source_of(plan, v) == v)
+            pithp_string_print(x->t, "        char *f%d_%d;\n", f.number,
+                               pithp_frame_forwarded(plan, v));
     }
     return f;
 }
 
 void pithp_frame_address(const pithp_frame *f, pithp_value v) {
+    const int forwarded = pithp_frame_forwarded(f->plan, v);
+    if (forwarded >= 0)
+        pithp_string_print(f->x->t, "f%d_%d", f->number, forwarded);
+    else
+        pithp_frame_memory(f, v);
+}
+
+void pithp_frame_memory(const pithp_frame *f, pithp_value v) {
     pithp_string *t = f->x->t;
     const pithp_place place = pithp_frame_place(f->plan, v);
     const long long at = (long long)place.at;

@@ -29,11 +29,16 @@ typedef struct pithp_frame {
 /* Open a frame of a plan, in the order of the table. Declares its variables except
  * inputs, outputs and workspace. */
 pithp_frame pithp_frame_open(pithp_inlining *x, const pithp_plan *plan);
-/* Storage of a value. A value forwarded by control flow has its own variable, unless the
+/* Storage of a value. A value forwarded by control flow has memory of its own, unless the
  * same operand is always forwarded. */
 pithp_place pithp_frame_place(const pithp_plan *plan, pithp_value v);
-/* Emit the address of a value, as an expression of type char *. */
+/* The number of a large result of branches that forward operands: its address is the
+ * variable f<frame>_<number>, which a branch sets. -1: the address is known. */
+int pithp_frame_forwarded(const pithp_plan *plan, pithp_value v);
+/* Emit the address of a value, as an expression of type char *; and that of its own
+ * memory, which its step writes. */
 void pithp_frame_address(const pithp_frame *f, pithp_value v);
+void pithp_frame_memory(const pithp_frame *f, pithp_value v);
 /* Emit all steps. */
 void pithp_frame_steps(const pithp_frame *f);
 

@@ -144,7 +144,8 @@ void pithp_emit_loop_functions(pithp_string *t,
 typedef struct control_text {
     pithp_inlining *x;
     pithp_string *t;
-    const pithp_plan *plan; /* with the step */
+    const pithp_frame *outer; /* with the step; NULL: the function */
+    const pithp_plan *plan;   /* of the step */
     const pithp_step *step;
     int number;
     pithp_regions regions;
@@ -263,18 +264,42 @@ static void add_carried_inputs(const control_text *l, const pithp_frame *f, int 
     }
 }
 
+/* Whether a run finds the address of output k of a frame. */
+static bool is_found(const pithp_frame *f, int k) {
+    return pithp_frame_forwarded(f->plan, f->plan->program->outputs[k]) >= 0;
+}
+
 /* Copy an output that has no memory of its own: it may be an input, a constant or another
  * output. */
 static void materialise(const control_text *l, const pithp_frame *f, int k) {
     const pithp_place place = pithp_frame_place(f->plan, f->plan->program->outputs[k]);
     const size_t bytes = output_spec(f->plan, k)->bytes;
-    if ((place.store == PITHP_IN_OUTPUT && place.at == k) || bytes == 0)
+    if ((place.store == PITHP_IN_OUTPUT && place.at == k && !is_found(f, k)) ||
+        bytes == 0)
         return;
     pithp_string_print(l->t, "        if (o%d_%d != ", f->number, k);
     pithp_frame_address(f, f->plan->program->outputs[k]);
     pithp_string_print(l->t, ")\n            __builtin_memcpy(o%d_%d, ", f->number, k);
     pithp_frame_address(f, f->plan->program->outputs[k]);
     pithp_string_print(l->t, ", %zu);\n", bytes);
+}
+
+/* Whether carry k stays where it is if branches of the body forward it. */
+static bool may_stay(const control_text *l, const pithp_frame *f, int k) {
+    return !is_number(l, k) && !is_in_place(l, k) && is_found(f, k);
+}
+
+/* Copy such a carry if it is neither where it was nor where the next one is. */
+static void materialise_moved(const control_text *l, const pithp_frame *f, int k) {
+    const pithp_value v = f->plan->program->outputs[k];
+    pithp_string_add(l->t, "        if (");
+    pithp_frame_address(f, v);
+    pithp_string_print(l->t, " != c%d_%d && ", l->number, k);
+    pithp_frame_address(f, v);
+    pithp_string_print(l->t, " != o%d_%d)\n            __builtin_memcpy(o%d_%d, ",
+                       f->number, k, f->number, k);
+    pithp_frame_address(f, v);
+    pithp_string_print(l->t, ", %zu);\n", output_spec(f->plan, k)->bytes);
 }
 
 /* Declare the outputs of the body's carries; forwarded ones have none. */
@@ -302,12 +327,19 @@ static void add_carried_outputs(const control_text *l, const pithp_frame *f) {
 
 static void advance(const control_text *l, const pithp_frame *f) {
     for (int k = 0; k < l->regions.carries.count; k++)
-        if (!forwards(l, k))
+        if (may_stay(l, f, k))
+            materialise_moved(l, f, k);
+        else if (!forwards(l, k))
             materialise(l, f, k);
     for (int k = 0; k < l->regions.carries.count; k++) {
         if (forwards(l, k))
             continue;
-        if (is_number(l, k))
+        if (may_stay(l, f, k)) {
+            pithp_string_print(l->t, "        c%d_%d = ", l->number, k);
+            pithp_frame_address(f, f->plan->program->outputs[k]);
+            pithp_string_print(l->t, " == c%d_%d ? c%d_%d : o%d_%d;\n", l->number, k,
+                               l->number, k, f->number, k);
+        } else if (is_number(l, k))
             pithp_string_print(l->t, "        v%d_%d = n%d_%d;\n", l->number, k,
                                l->number, k);
         else if (!is_in_place(l, k))
@@ -374,6 +406,28 @@ static void add_scan(const control_text *l) {
     finish_carries(l);
 }
 
+/* Whether an output of a branch is always one of its inputs. */
+static bool is_input(const pithp_frame *f, int k) {
+    const pithp_place place = pithp_frame_place(f->plan, f->plan->program->outputs[k]);
+    const pithp_input_aliases *of = f->plan->aliases ? &f->plan->aliases[k] : NULL;
+    return place.store == PITHP_IN_INPUT && place.offset == 0 && of && of->count == 1 &&
+           of->inputs[0] == place.at;
+}
+
+/* Set the address of a result: an operand that the branch forwards, or the result's own
+ * memory. */
+static void forward_output(const control_text *l, const pithp_frame *f, int k) {
+    const int number = pithp_frame_forwarded(l->plan, l->step->call->result + k);
+    if (!is_input(f, k))
+        materialise(l, f, k);
+    pithp_string_print(l->t, "        f%d_%d = ", l->outer->number, number);
+    if (is_input(f, k))
+        pithp_frame_address(f, f->plan->program->outputs[k]);
+    else
+        pithp_string_print(l->t, "r%d_%d", l->number, k);
+    pithp_string_add(l->t, ";\n");
+}
+
 static void add_branch(const control_text *l, int k) {
     const pithp_instruction *i = l->step->call;
     const pithp_frame f = pithp_frame_open(l->x, l->step->plans[k]);
@@ -384,7 +438,10 @@ static void add_branch(const control_text *l, int k) {
                            l->number, o);
     pithp_frame_steps(&f);
     for (int o = 0; o < i->result_count; o++)
-        materialise(l, &f, o);
+        if (pithp_frame_forwarded(l->plan, i->result + o) >= 0)
+            forward_output(l, &f, o);
+        else
+            materialise(l, &f, o);
 }
 
 static void add_cond(const control_text *l, pith_dtype index) {
@@ -416,14 +473,16 @@ static void add_control(const control_text *l, pith_dtype index) {
     }
 }
 
-static control_text
-control_text_of(pithp_inlining *x, const pithp_plan *plan, const pithp_step *step) {
+static control_text control_text_of(pithp_inlining *x,
+                                    const pithp_frame *outer,
+                                    const pithp_plan *plan,
+                                    const pithp_step *step) {
     return (control_text){
-        x, x->t, plan, step, x->frames++, pithp_regions_of(step->call), false};
+        x, x->t, outer, plan, step, x->frames++, pithp_regions_of(step->call), false};
 }
 
 void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
-    const control_text l = control_text_of(f->x, f->plan, step);
+    const control_text l = control_text_of(f->x, f, f->plan, step);
     const pithp_program *p = f->plan->program;
     pithp_string_add(l.t, "        {\n");
     for (int k = 0; k < step->call->operand_count; k++) {
@@ -433,7 +492,7 @@ void pithp_inline_control(const pithp_frame *f, const pithp_step *step) {
     }
     for (int k = 0; k < step->call->result_count; k++) {
         pithp_string_print(l.t, "        char *const r%d_%d = ", l.number, k);
-        pithp_frame_address(f, step->call->result + k);
+        pithp_frame_memory(f, step->call->result + k);
         pithp_string_add(l.t, ";\n");
     }
     pithp_string_print(l.t, "        char *const s%d = w%d + %lld;\n        (void)s%d;\n",
@@ -453,7 +512,7 @@ void pithp_emit_loop(pithp_string *t, const pithp_plan *plan, const pithp_step *
                         .slot = first_slot(step),
                         .timed = timed,
                         .first_entry = step->plans[0]->first_entry};
-    control_text l = control_text_of(&x, plan, step);
+    control_text l = control_text_of(&x, NULL, plan, step);
     l.is_range = step->ranges > 1;
     const int results = i->operand_count, workspace = results + i->result_count;
     pithp_string_add(t, "(const void *args, i64 begin, i64 end) {\n"
