@@ -1,5 +1,6 @@
 /* Compiled for this machine with fast arithmetic. Loops of unknown length run entry by
- * entry, as one writes them; oscillators also many at a time, until the last one ends. */
+ * entry, as one writes them. Oscillators run in groups as well, each until its last entry
+ * ends. */
 #include "vmap.h"
 
 #include <math.h>
