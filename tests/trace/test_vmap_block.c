@@ -72,6 +72,34 @@ Test(vmap_block, has_the_bits_of_calls_one_by_one) {
     }
 }
 
+/* Two groups of loop axes: entries of the first share x, those of the second c. */
+static void compare_vectorized(int threads) {
+    static const pith_vectorize_options o = {.signature = "(n),()->(n)"};
+    rt = pith_open(&(pith_open_options){.device = "host", .threads = threads});
+    s = pith_scope_open(rt);
+    const pith_array *x = pith_random_uniform(s, pith_random_key(s, 7), PITH_F64,
+                                              PITH_SHAPE(5, WIDE), 0, 1, NULL),
+                     *c = numbers(PITH_SHAPE(3, 1));
+    const pith_function *all = pith_vectorize(s, &entry_of_batch, &o),
+                        *one = pith_jit(s, &entry_of_batch, NULL);
+    const char *text = pith_program_text(s, all, PITH_ITEMS(x, c));
+    pt_ok(s, text);
+    cr_assert(strstr(text, "= scan "), "%s", text);
+    const pith_array *y = pith_apply(s, all, x, c);
+    for (int64_t k = 0; k < 3; k++)
+        for (int64_t i = 0; i < 5; i++)
+            same_bits(
+                entry_of(entry_of(y, k, 0), i, 0),
+                pith_apply(s, one, entry_of(x, i, 0), entry_of(entry_of(c, k, 0), 0, 0)));
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+Test(vmap_block, loop_axes_run_in_blocks_too) {
+    for (int threads = 1; threads <= 3; threads++)
+        compare_vectorized(threads);
+}
+
 Test(vmap_block, checks_name_the_entry, .init = open_scope) {
     double x[5 * WIDE];
     for (int i = 0; i < 5 * WIDE; i++)

@@ -1,6 +1,5 @@
 /* Calls of batched functions in a trace: sizes, the record of one entry, and the trees of
  * all entries. */
-#include "program/vmap/chunk.h"
 #include "trace/vmap/entry.h"
 
 #include <inttypes.h>
@@ -181,13 +180,8 @@ static pith_status add_batch(call *c) {
     c->outputs_batched = c->batched + inputs;
     if (pithp_entry_inputs(&c->e) != PITH_OK)
         return c->e.s->error.code;
-    const bool chosen = !c->batch->chunk && !c->e.trace->derived;
-    const int64_t chunk = chosen
-                              ? pithp_program_vmap_block(c->e.s, p, c->size, c->batched)
-                          : c->batch->chunk ? c->batch->chunk
-                                            : INT64_MAX;
-    pithp_program *all = pithp_program_vmap_chunks(c->e.s, p, c->size, chunk, chosen,
-                                                   c->batched, c->outputs_batched);
+    pithp_program *all = pithp_entry_batch(&c->e, p, c->size, c->batch->chunk, c->batched,
+                                           c->outputs_batched);
     return pithp_entry_add(&c->e, all);
 }
 

@@ -1,6 +1,8 @@
 /* Calls of functions over entries: the record of one entry, and the program of all. */
 #include "trace/vmap/entry.h"
 
+#include "program/vmap/chunk.h"
+
 #include <stdio.h>
 
 pith_status pithp_entry_prefix(pith_scope *s, int argument) {
@@ -105,6 +107,20 @@ pith_status pithp_entry_inputs(pithp_entry_call *c) {
                 n++;
             }
     return rc;
+}
+
+pithp_program *pithp_entry_batch(const pithp_entry_call *c,
+                                 const pithp_program *p,
+                                 int64_t size,
+                                 int64_t chunk,
+                                 const bool *batched,
+                                 bool *outputs_batched) {
+    const bool chosen = !chunk && !c->trace->derived;
+    const int64_t most = chosen  ? pithp_program_vmap_block(c->s, p, size, batched)
+                         : chunk ? chunk
+                                 : INT64_MAX;
+    return pithp_program_vmap_chunks(c->s, p, size, most, chosen, batched,
+                                     outputs_batched);
 }
 
 pith_status pithp_entry_add(pithp_entry_call *c, pithp_program *all) {

@@ -62,6 +62,14 @@ pith_status pithp_entry_record(pithp_entry_call *c);
 /* List the inputs of the program: captured arrays, and leaves that are not known. Makes
  * room for the outputs. */
 pith_status pithp_entry_inputs(pithp_entry_call *c);
+/* The batch of a program: at most `chunk` entries at a time; 0: as many as are best, or
+ * all in a trace that is derived. One reference; NULL sets the error. */
+pithp_program *pithp_entry_batch(const pithp_entry_call *c,
+                                 const pithp_program *p,
+                                 int64_t size,
+                                 int64_t chunk,
+                                 const bool *batched,
+                                 bool *outputs_batched);
 /* Add the program of all entries to the trace, of which it takes a reference; NULL: its
  * error is set. Sets the outputs. */
 pith_status pithp_entry_add(pithp_entry_call *c, pithp_program *all);

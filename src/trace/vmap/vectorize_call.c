@@ -5,7 +5,6 @@
  *
  *     f32[4,1,n], f32[5,n]    loop axes [4,5]; batches of 5 (second leaf), then 4 (first)
  */
-#include "program/vmap/vmap.h"
 #include "trace/vmap/entry.h"
 #include "trace/vmap/signature.h"
 
@@ -365,9 +364,8 @@ static pith_status add_batches(call *c) {
     pithp_program *p = c->e.part.program;
     pithp_program_retain(p);
     for (int g = c->group_count; g-- > 0 && p;) {
-        pithp_program *all =
-            pithp_program_vmap(c->e.s, p, c->groups[g].size, c->groups[g].inputs, NULL,
-                               c->groups[g].outputs);
+        pithp_program *all = pithp_entry_batch(&c->e, p, c->groups[g].size, 0,
+                                               c->groups[g].inputs, c->groups[g].outputs);
         pithp_program_release(p);
         p = all;
     }
