@@ -367,14 +367,14 @@ typedef struct {
 } Kept;
 PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_TREE(residual))
 
-static double most_of_cotangent = 1e9;
+static double most_of_primal = 1e9, most_of_cotangent = 1e9;
 static const pith_array *sine(pith_scope *in, const pith_array *x) {
     return pith_sin(in, x);
 }
 PITH_FUNCTION1(sine_of, sine, pith_array, pith_array)
 static const Kept *keep(pith_scope *in, const pith_array *x) {
-    pith_check(in, pith_less(in, pith_sum(in, x, PITH_ALL_AXES), 1e9), "large primal",
-               .level = PITH_CHECK_ALWAYS);
+    pith_check(in, pith_less(in, pith_sum(in, x, PITH_ALL_AXES), most_of_primal),
+               "large primal", .level = PITH_CHECK_ALWAYS);
     return pith_record(in, Kept, .value = pith_sin(in, x), .residual = pith_cos(in, x));
 }
 PITH_FUNCTION1(keep_of, keep, Kept, pith_array)
@@ -419,6 +419,28 @@ Test(derive_budget, checks_of_rules_in_a_body) {
         pith_clear(s);
     }
     most_of_cotangent = 1e9;
+    options.kept_bytes = 0;
+    end();
+}
+
+/* What is computed again makes no check again. */
+Test(derive_budget, checks_of_rules_are_made_once) {
+    begin(1);
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    const void *arguments[] = {w, pith_none_make(s)};
+    options = (pith_loop_options){.length = 40, .kept_bytes = (size_t)30 * ONE};
+    most_of_primal = most_of_cotangent = -1e9;
+    pith_jit_clear(rt);
+    const pith_result *r = pith_as_result(s, pith_grad(s, &rule_of, NULL), 2, arguments);
+    pt_ok(s, r);
+    int primals = 0, cotangents = 0;
+    for (int64_t k = 0; k < pith_result_failed(s, r); k++) {
+        const char *text = pith_assertion_message(s, pith_result_get_failed(s, r, k));
+        primals += strstr(text, "primal") != NULL;
+        cotangents += strstr(text, "cotangent") != NULL;
+    }
+    cr_assert(primals > 0 && primals == cotangents, "%d and %d", primals, cotangents);
+    most_of_primal = most_of_cotangent = 1e9;
     options.kept_bytes = 0;
     end();
 }

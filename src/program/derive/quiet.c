@@ -1,4 +1,5 @@
-/* Programs that are computed again: their values, without printing and refusals. */
+/* Programs that are computed again: their values, without printing, checks of rules and
+ * refusals. */
 #include "program/derive/split.h"
 
 typedef struct quieting {
@@ -26,7 +27,7 @@ static bool copy(quieting *q, pithp_value v, const pithp_instruction *i) {
     if (!i && p->values[v].origin == PITHP_FROM_INPUT)
         return (q->names[v] = pithp_program_input(q->s, q->to, pithp_value_spec(p, v))) >=
                0;
-    if (i && i->primitive == PITHP_OP_DEBUG)
+    if (i && (i->primitive == PITHP_OP_DEBUG || i->primitive == PITHP_OP_EXPOSE))
         return true;
     if (i && i->primitive == PITHP_OP_NON_DIFFERENTIABLE) {
         q->names[v] = q->names[pithp_operands(p, i)[0]];
