@@ -111,6 +111,16 @@ Test(vmap_errors, nothing_mapped_and_no_size, .init = open_scope) {
     close_scope();
 }
 
+Test(vmap_errors, malformed_paths, .init = open_scope) {
+    const pith_vmap_options in = {.in = PITH_MAPPED({"[0]..cell", 0})},
+                            out = {.out = PITH_MAPPED({"cell", 0})};
+    pt_fails(PITH_E_PATH, s, pith_vmap(s, &move_of, &in));
+    pt_says("pith_vmap: move: malformed path \"..cell\"");
+    pt_fails(PITH_E_PATH, s, pith_vmap(s, &move_of, &out));
+    pt_says("pith_vmap: move: malformed path \"cell\"");
+    close_scope();
+}
+
 Test(vmap_errors, parts_that_do_not_exist, .init = open_scope) {
     const pith_array *by = numbers(PITH_SHAPE(4));
     refuses(&(pith_vmap_options){.in = PITH_MAPPED({"[0].speed", 0})}, atoms_of(4), by,

@@ -43,6 +43,11 @@ pith_status pithp_part_path_read(pith_scope *s,
                                  const pith_function *f,
                                  const char *path,
                                  pithp_part_path *read);
+/* Normalize the path in the argument. PITH_E_PATH: it is malformed. */
+pith_status pithp_part_path_normal(pith_scope *s,
+                                   const char *function,
+                                   const pith_function *f,
+                                   pithp_part_path *path);
 /* Whether path a is b, or leads to a part that b is in. */
 bool pithp_path_contains(const char *a, const char *b);
 /* Whether a part is in both. */

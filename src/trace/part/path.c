@@ -25,7 +25,16 @@ pith_status pithp_part_path_read(pith_scope *s,
                           "%s: %s: the path '%s' names no argument: expected [0] to "
                           "[%d], and a path in it",
                           function, f->name, path, f->arity - 1);
-    if (*read->inside)
-        read->inside = pith_path_normal(pithp_on_behalf(s), read->inside);
+    return pithp_part_path_normal(s, function, f, read);
+}
+
+pith_status pithp_part_path_normal(pith_scope *s,
+                                   const char *function,
+                                   const pith_function *f,
+                                   pithp_part_path *path) {
+    if (*path->inside)
+        path->inside = pith_path_normal(pithp_on_behalf(s), path->inside);
+    if (!path->inside)
+        pithp_error_context(s, "%s: %s", function, f->name);
     return s->error.code;
 }

@@ -20,9 +20,7 @@ static pith_status read_part(pith_scope *s,
     if (!result)
         return pithp_part_path_read(s, function, f, path, part);
     *part = (pithp_part_path){0, path};
-    if (*path)
-        part->inside = pith_path_normal(pithp_on_behalf(s), path);
-    return s->error.code;
+    return pithp_part_path_normal(s, function, f, part);
 }
 
 /* A part in another one has the longer path. */
