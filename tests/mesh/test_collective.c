@@ -99,7 +99,35 @@ static void sums_with_little_memory(fake_rank *r) {
     FAKE_CHECK(r, pith_agree(r->s));
 }
 
-Test(collective, a_rank_without_memory_holds_up_no_other) {
+static const pith_array *summed(pith_scope *s, const pith_array *a) {
+    const pith_array *sum = pith_psum(s, pith_mul(s, a, 2.0), NULL, NULL);
+    return pith_psum_rows(s, pith_add(s, sum, a), NULL, NULL);
+}
+PITH_FUNCTION1(summed_function, summed, pith_array, pith_array)
+
+/* The same of compiled calls: a call in which a rank has no memory for its run. */
+static void runs_with_little_memory(fake_rank *r) {
+    pt_heap *heap = r->closure;
+    const long long n = atomic_load(&heap->fail_at);
+    const pith_function *f = pith_jit(r->s, &summed_function, NULL);
+    const pith_array *a = pith_ones(r->s, PITH_F64, PITH_SHAPE(9000));
+    FAKE_CHECK(r, pith_call(r->s, f, PITH_ITEMS(a))); /* records it */
+    FAKE_CHECK(r, pith_agree(r->s));
+    if (r->rank == 1)
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+    for (int call = 0; call < 3; call++) {
+        pith_scope *in = pith_scope_open_in(r->s);
+        const void *made = pith_call(pith_failed(r->s) ? r->s : in, f, PITH_ITEMS(a));
+        pith_scope_close(in);
+        const pith_status code = pith_code(r->s);
+        FAKE_CHECK(r, !made == (code != PITH_OK));
+        FAKE_CHECK(r, code == PITH_OK || code == PITH_E_MEMORY || code == PITH_E_PEER);
+        pith_clear(r->s);
+    }
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+static void holds_up_no_other(void (*body)(fake_rank *r), bool late, int least) {
     bool reached = true;
     int n = 1;
     for (; reached; n++) {
@@ -110,14 +138,21 @@ Test(collective, a_rank_without_memory_holds_up_no_other) {
         const fake_result result =
             fake_run(&(fake_options){.size = 3,
                                      .timeout = 20,
-                                     .open_late = true,
+                                     .open_late = late,
                                      .closure = &heap,
                                      .open = {NULL, &little, NULL}},
-                     sums_with_little_memory);
+                     body);
         cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
                   result.report);
         reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
         pt_no_leak(&heap);
     }
-    cr_assert(n > 20, "%d", n);
+    cr_assert(n > least, "%d", n);
+}
+
+Test(collective, a_rank_without_memory_holds_up_no_other) {
+    holds_up_no_other(sums_with_little_memory, true, 20);
+}
+Test(collective, a_rank_without_memory_for_a_run_holds_up_no_other) {
+    holds_up_no_other(runs_with_little_memory, false, 2);
 }

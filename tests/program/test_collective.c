@@ -228,12 +228,13 @@ Test(collective, digests_are_of_content) {
 Test(collective, parts_of_programs) {
     open_mesh();
     pithp_program *p = many();
-    const int64_t count = pithp_program_parts(p);
+    const pithp_parts of = {s, p};
+    const int64_t count = pithp_program_parts(&of);
     uint64_t before = 0;
     int sums = 0;
     for (int64_t k = 0; k < count; k++) {
         pithp_intent_part part = {.digest = 0};
-        pithp_program_part(p, k, &part);
+        pithp_program_part(&of, k, &part);
         cr_assert(part.operation && part.digest != before, "part %d", (int)k);
         before = part.digest;
         sums += !strcmp(part.operation, "psum") && !strcmp(part.what, "f64[3] over x") &&

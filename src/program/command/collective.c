@@ -15,7 +15,7 @@ pith_status pithp_ranks_begin(pith_scope *s, pithp_plan *plan) {
                                  .extra = digest,
                                  .parts = pithp_program_parts,
                                  .part = pithp_program_part,
-                                 .closure = p};
+                                 .closure = &(pithp_parts){s, p}};
     if (pithp_collective_begin(s, &intent))
         pithp_collective_end(s);
     return s->error.code;

@@ -9,7 +9,7 @@
 
 /* A walk over all parts. */
 typedef struct walk {
-    pith_scope *s; /* to read constants; NULL: only their specs count */
+    pith_scope *s;
     pith_runtime *rt;
     uint64_t hash;
     int64_t count;
@@ -59,7 +59,7 @@ static void add_elements(walk *w, const pithp_constant *c, size_t bytes) {
         add_bytes(w, c->data, bytes);
         return;
     }
-    if (!w->s || w->failed || !bytes)
+    if (w->failed || !bytes)
         return;
     const bool reached = pithp_scope_device(w->s)->backend->addressable;
     if (pithp_buffer_read(w->s, c->buffer) != PITH_OK ||
@@ -151,15 +151,15 @@ uint64_t pithp_program_digest(pith_scope *s, const pithp_program *p) {
     return w.failed ? 0 : w.hash ? w.hash : 1;
 }
 
-int64_t pithp_program_parts(const void *program) {
-    const pithp_program *p = program;
-    walk w = {.rt = p->runtime, .at = -1};
-    add_program(&w, p);
+int64_t pithp_program_parts(const void *closure) {
+    const pithp_parts *of = closure;
+    walk w = {.s = of->s, .rt = of->s->runtime, .at = -1};
+    add_program(&w, of->p);
     return w.count;
 }
 
-void pithp_program_part(const void *program, int64_t k, pithp_intent_part *part) {
-    const pithp_program *p = program;
-    walk w = {.rt = p->runtime, .at = k, .part = part};
-    add_program(&w, p);
+void pithp_program_part(const void *closure, int64_t k, pithp_intent_part *part) {
+    const pithp_parts *of = closure;
+    walk w = {.s = of->s, .rt = of->s->runtime, .at = k, .part = part};
+    add_program(&w, of->p);
 }

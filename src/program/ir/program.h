@@ -299,9 +299,13 @@ bool pithp_program_expressions(pith_scope *s,
  * sites. Waits for the constants on the stream of s. 0 sets the error. */
 uint64_t pithp_program_digest(pith_scope *s, const pithp_program *p);
 /* Its parts, for messages of ranks that differ: inputs, constants, instructions and
- * outputs, with those of nested programs. */
+ * outputs, with those of nested programs. closure: a pithp_parts. */
 struct pithp_intent_part;
-int64_t pithp_program_parts(const void *program);
-void pithp_program_part(const void *program, int64_t k, struct pithp_intent_part *part);
+typedef struct pithp_parts {
+    pith_scope *s;
+    const pithp_program *p;
+} pithp_parts;
+int64_t pithp_program_parts(const void *closure);
+void pithp_program_part(const void *closure, int64_t k, struct pithp_intent_part *part);
 
 #endif
