@@ -11,8 +11,10 @@
  * failed takes part with its error instead of data; its peers get PITH_E_PEER with its
  * message.
  *
- * Calls wait for the scope's stream, and for the other ranks. They are eager: inside of a
- * function that is being recorded they are PITH_E_UNSUPPORTED.
+ * Calls wait for the scope's stream, and for the other ranks. Inside of a function that
+ * is being recorded they become part of its program: a run of it compares the program of
+ * the ranks once, before it begins, and makes its collectives in the recorded order
+ * (docs/concepts/many-devices.md).
  *
  * @par Errors
  * Common to all: those of array.h. PITH_E_ARG: the scope has no mesh, or the mesh has no

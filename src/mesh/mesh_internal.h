@@ -22,7 +22,7 @@ typedef struct pithp_axis_numbers {
  * ascending order of the senders. Lives as long as its group; equal ones are one. */
 typedef struct pithp_mesh_pairs {
     const struct pithp_mesh_pairs *next;
-    int64_t to, from; /* of this rank: whom it sends to and receives from; -1: nobody */
+    int64_t to, from; /* of this rank: whom it sends to and receives from; -1: no rank */
     int64_t count;
     int64_t from_to[][2];
 } pithp_mesh_pairs;

@@ -120,7 +120,7 @@ const pithp_mesh_pairs *pithp_mesh_pairs_of(pith_scope *s,
     return p ? intern(s->runtime, g, p) : NULL;
 }
 
-/* The rank that `rank` sends to; -1: nobody. */
+/* The rank that `rank` sends to; -1: no rank. */
 static int64_t shifted(const pithp_mesh_group *g, int64_t rank, int64_t by, bool wrap) {
     if (!wrap && (by >= g->size || by <= -g->size))
         return -1;

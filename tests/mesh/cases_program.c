@@ -14,7 +14,7 @@
     PITH_FUNCTION1(name##_function, name, pith_array, pith_array)
 
 static const pith_collective_options unordered = {.unordered = true};
-static const int64_t ends[][2] = {{0, 0}}, nobody[1][2] = {{0, 0}};
+static const int64_t ends[][2] = {{0, 0}}, none[1][2] = {{0, 0}};
 
 FUNCTION(sum, pith_psum(s, a, NULL, NULL))
 FUNCTION(sum_over_x, pith_psum(s, a, "x", NULL))
@@ -31,7 +31,7 @@ FUNCTION(scatter_last, pith_reduce_scatter(s, a, NULL, -1, NULL))
 FUNCTION(exchange, pith_all_to_all(s, a, NULL, 0, -1, NULL))
 FUNCTION(exchange_back, pith_all_to_all(s, a, NULL, -1, 0, NULL))
 FUNCTION(to_itself, pith_ppermute(s, a, NULL, 1, ends))
-FUNCTION(to_nobody, pith_ppermute(s, a, NULL, 0, nobody))
+FUNCTION(to_none, pith_ppermute(s, a, NULL, 0, none))
 FUNCTION(turned, pith_pshift(s, a, NULL, 1, true, NULL))
 FUNCTION(moved, pith_pshift(s, a, NULL, -1, false, NULL))
 FUNCTION(rows, pith_psum_rows(s, a, NULL, NULL))
@@ -61,7 +61,7 @@ static const struct {
     {"all_to_all", &exchange_function, ALL, 1, true},
     {"all_to_all back", &exchange_back_function, ALL, 1, true},
     {"ppermute", &to_itself_function, ALL, 0, false},
-    {"ppermute of nothing", &to_nobody_function, ALL, 0, false},
+    {"ppermute of nothing", &to_none_function, ALL, 0, false},
     {"pshift", &turned_function, ALL, 0, false},
     {"pshift without wrap", &moved_function, ALL, 0, false},
     {"psum_rows", &rows_function, ALL, 1, false},
