@@ -198,9 +198,6 @@ const void *pithp_repair_joint(pith_scope *s,
 /* Whether a fix, or the report of one, has succeeded: on all ranks, with roots of one
  * structure. */
 bool pithp_fix_agreed(pith_scope *s, const char *operation, const void *root);
-/* On every rank the failure that rank `first` describes in e, which the other ranks need
- * not set. failed: of this rank, too. */
-void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed);
 
 /* ---- Hooks of the room on runtimes (room.c) ---- */
 

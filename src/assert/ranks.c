@@ -209,50 +209,6 @@ static bool list_next(unite *u) {
 
 /* ---- Raising ---- */
 
-/* ", also 5, 7-9" */
-static void
-print_others(const uint8_t *failed, int64_t count, int64_t first, char *text) {
-    enum { ROOM = 120 };
-    int at = 0, listed = 0;
-    text[0] = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (!failed[i] || i == first)
-            continue;
-        int64_t end = i + 1;
-        while (end < count && failed[end] && end != first)
-            end++;
-        if (at > ROOM - 50) {
-            snprintf(text + at, (size_t)(ROOM - at), ", ...");
-            return;
-        }
-        at += snprintf(text + at, (size_t)(ROOM - at), "%s%" PRId64,
-                       listed++ ? ", " : ", also ", i);
-        if (end > i + 1)
-            at += snprintf(text + at, (size_t)(ROOM - at), "%s%" PRId64,
-                           end > i + 2 ? "-" : ", ", end - 1);
-        i = end;
-    }
-}
-
-void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed) {
-    uint8_t own = failed, all[PITHP_MOST_RANKS];
-    char others[128], place[PITHP_WHAT_BYTES];
-    pithp_error told;
-    if (first == pithp_ranks_own(s))
-        told = *e;
-    else
-        memset(&told, 0, sizeof told);
-    if (!pithp_ranks_broadcast(s, first, &told, sizeof told) ||
-        !pithp_ranks_gather(s, &own, all, 1))
-        return;
-    const int64_t count = pithp_ranks_count(s);
-    print_others(all, count, first, others);
-    pithp_mesh_place(pith_mesh_of(s), first, place);
-    pithp_fail_at(s, told.code, told.path, told.site,
-                  "rank %" PRId64 " of %" PRId64 " (%s)%s: %s", first, count, place,
-                  others, told.text);
-}
-
 static void raise_joint(unite *u, const joint *j) {
     pithp_error e;
     memset(&e, 0, sizeof e);

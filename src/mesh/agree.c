@@ -249,7 +249,9 @@ bool pithp_agree_with(pithp_world *w,
         else if (!agreed)
             explain_difference(&p);
     }
-    if (!agreed)
+    if (agreed)
+        w->agreed = p.number;
+    else
         end_wait(w);
     return agreed;
 }
@@ -421,6 +423,11 @@ void pithp_collective_resume(pith_scope *s, const char *operation, const char *s
 uint64_t pithp_collective_count(const pith_scope *s) {
     const pithp_world *w = pithp_world_of(s->runtime);
     return w ? __atomic_load_n(&w->number, __ATOMIC_RELAXED) : 0;
+}
+
+bool pithp_collective_agreed_since(const pith_scope *s, uint64_t before) {
+    const pithp_world *w = pithp_world_of(s->runtime);
+    return w && w->agreed > before;
 }
 
 void pithp_collective_absent(pith_scope *s, const char *operation) {

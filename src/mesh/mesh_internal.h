@@ -97,6 +97,8 @@ void pithp_collective_end(pith_scope *s);
 void pithp_collective_resume(pith_scope *s, const char *operation, const char *site);
 /* Agreements so far. */
 uint64_t pithp_collective_count(const pith_scope *s);
+/* Whether all ranks have agreed in one since then. */
+bool pithp_collective_agreed_since(const pith_scope *s, uint64_t before);
 /* Take part in the next agreement of the other ranks with the error of s, which has
  * failed before it could do what they do. */
 void pithp_collective_absent(pith_scope *s, const char *operation);
@@ -155,6 +157,13 @@ int64_t pithp_ranks_count(const pith_scope *s);
 /* Whether this rank writes what one rank writes: rank 0, or the only one. */
 bool pithp_ranks_write(const pith_scope *s);
 enum { PITHP_MOST_RANKS = 1 << 16 };
+
+/* Failed checks (raise.c): on every rank the failure that rank `first` describes in e,
+ * which the other ranks need not set. failed: of this rank, too. */
+void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed);
+/* The end of a compiled call with collectives whose checks nobody collects: waits for
+ * them. false: every rank has an error, that of the first failed check. */
+bool pithp_ranks_end_call(pith_scope *s, const char *operation);
 
 /* Moves of data between the ranks of a group, within a collective. A group of one rank
  * does nothing but the copies. A failure of the engine ends the job. See transport.h. */

@@ -52,6 +52,7 @@ struct pithp_world {
     pithp_joined joined;
     pthread_mutex_t lock; /* of the engine: one collective at a time */
     uint64_t number;      /* of collectives so far */
+    uint64_t agreed;      /* the number of the last one in which all agreed */
     int depth;            /* of decisions: tries that enclose this code */
     int64_t timeout_ns;   /* negative: none */
     pithp_rank_state *own;

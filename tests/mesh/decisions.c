@@ -61,7 +61,7 @@ static const Part *check(pith_scope *s, const Part *in) {
         pith_logical_and(s, pith_greater_equal(s, event, pith_i64(s, NO_FIX)),
                          pith_less(s, event, pith_i64(s, ERROR)));
     pith_check(s, pith_logical_not(s, lost), "lost {event}", .args = {{"event", event}},
-               .path = ".events");
+               .path = ".events", .level = PITH_CHECK_ALWAYS);
     Part next = *in;
     next.count = pith_add(s, in->count, pith_i64(s, 1));
     next.buffer = pith_add(s, in->buffer, pith_cast(s, next.count, PITH_F64));
@@ -101,6 +101,19 @@ static const Part *advance(pith_scope *s, const Part *in) {
 }
 PITH_FUNCTION1(advance_step, advance, Part, Part)
 
+/* The same in one program. */
+static const Part *whole(pith_scope *s, const Part *in) {
+    const pith_array *event = pith_take(s, in->events, in->count, NULL);
+    pith_psum(s, in->count, NULL, NULL);
+    const Part *checked = check(s, in);
+    event = pith_where(s, pith_less(s, event, pith_i64(s, WRONG_SIGN)), event,
+                       pith_i64(s, 1));
+    return sum_up(s, checked, event);
+}
+PITH_FUNCTION1(whole_step, whole, Part, Part)
+
+static _Thread_local const pith_function *stepper; /* NULL: advance_step */
+
 static const Part *start(mesh_test *t, int64_t room, const int64_t events[STEPS]) {
     Part part = pith_initial(Part);
     part.events = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(STEPS), events);
@@ -119,7 +132,7 @@ static void count_report(pith_scope *s, const pith_repair *r, void *closure) {
 }
 
 static const Part *run(mesh_test *t, const Part *in, int64_t steps, int64_t every) {
-    return pith_propagate(t->s, Part, &advance_step, in,
+    return pith_propagate(t->s, Part, stepper ? stepper : &advance_step, in,
                           &(pith_propagate_options){.steps = steps,
                                                     .check_every = every,
                                                     .repaired = count_report});
@@ -199,11 +212,47 @@ static void compiled_checks(mesh_test *t) {
     compiled = NULL;
 }
 
+static void compiled_steps(mesh_test *t) {
+    stepper = pith_jit(t->s, &whole_step, NULL);
+    grows(t);
+    takes_arguments_of_the_first(t);
+    one_without_a_fix(t);
+    stepper = NULL;
+}
+
+/* Checks of a compiled function that nobody collects: no rank goes on with what another
+ * one's lost data gave. */
+static void compiled_calls(mesh_test *t) {
+    const pith_function *step = pith_jit(t->s, &whole_step, NULL);
+    int64_t events[STEPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const Part *fine = start(t, ROOM, events);
+    events[0] = t->rank == t->size - 1 ? NO_FIX + 3 : 1;
+    const Part *lost = start(t, ROOM, events);
+    for (int round = 0; round < 3; round++) {
+        const Part *out = pith_call(t->s, step, PITH_ITEMS(fine));
+        MESH_CHECK(t, out && pith_read_i64(t->s, out->count) == 1);
+        pith_call(t->s, step, PITH_ITEMS(lost));
+        char text[80];
+        snprintf(text, sizeof text,
+                 ".events: rank %d of %d (x=%d): lost 2003 (decisions.c:",
+                 (int)t->size - 1, (int)t->size, (int)t->size - 1);
+        MESH_CHECK(t, strncmp(pith_message(t->s), text, strlen(text)) == 0);
+        pith_call(t->s, step, PITH_ITEMS(fine)); /* of a failed scope */
+        MESH_CHECK(t, mesh_fails(t, PITH_E_CHECK, "lost 2003"));
+        if (t->rank == 0)
+            pith_fail(t->s, PITH_E_IO, NULL, "before the call");
+        pith_call(t->s, step, PITH_ITEMS(fine));
+        MESH_CHECK(t,
+                   mesh_fails(t, t->rank ? PITH_E_PEER : PITH_E_IO, "before the call"));
+    }
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 static void repeats_end(mesh_test *t) {
     int64_t events[STEPS] = {1, 9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     events[1] = t->rank == 1 ? 9 : 1;
     const Part *in = start(t, ROOM, events);
-    pith_propagate(t->s, Part, &advance_step, in,
+    pith_propagate(t->s, Part, stepper ? stepper : &advance_step, in,
                    &(pith_propagate_options){.steps = 3, .max_tries = -1});
     MESH_CHECK(t, strstr(pith_message(t->s), "step 2: rank 1 of ") != NULL);
     MESH_CHECK(t, mesh_fails(t, PITH_E_CAPACITY, ".room: "));
@@ -402,6 +451,8 @@ const mesh_case mesh_decision_cases[] = {
     {"compiled_checks", compiled_checks},
     {"takes_arguments_of_the_first", takes_arguments_of_the_first},
     {"one_without_a_fix", one_without_a_fix},
+    {"compiled_steps", compiled_steps},
+    {"compiled_calls", compiled_calls},
     {"repeats_end", repeats_end},
     {"results", results},
     {"raised_results", raised_results},

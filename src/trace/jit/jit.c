@@ -1,4 +1,5 @@
 /* Compiled functions: objects and calls. */
+#include "gpu/collect.h"
 #include "gpu/compile/background.h"
 #include "mesh/mesh_internal.h"
 #include "trace/jit/jit_internal.h"
@@ -46,13 +47,13 @@ static void add_jit_identity(const pithp_closure *closure, pithp_string *text) {
 
 static const void *
 call_unseen(const pithp_closure *closure, pith_scope *s, const void *const *given);
-static void take_part(const pithp_closure *c, pith_scope *s);
+static void be_absent(const pithp_closure *c, pith_scope *s);
 static const pithp_closure_kind kind = {.name = "jit",
                                         .bytes = sizeof(pithp_jit_closure),
                                         .made = share_jit,
                                         .identity = add_jit_identity,
                                         .call = call_unseen,
-                                        .absent = take_part};
+                                        .absent = be_absent};
 /* With PITH_JIT=eager, calls have no programs. */
 static const pithp_closure_kind eager_kind = {.name = "jit",
                                               .bytes = sizeof(pithp_jit_closure),
@@ -266,21 +267,35 @@ static bool is_collective(const pithp_jit_closure *closure) {
     return atomic_load_explicit(&closure->jit->collective, memory_order_relaxed);
 }
 
-/* A scope has failed. The other ranks wait in the agreement before the program runs. */
-static void take_part(const pithp_closure *c, pith_scope *s) {
-    const pithp_jit_closure *closure = (const pithp_jit_closure *)(const void *)c;
-    if (!pithp_scope_trace(s) && is_collective(closure))
-        pithp_collective_absent(s, closure->closure.base->name);
+/* A call that fails before the agreement takes part in it with its error. Checks that
+ * nobody collects are decided at the end of the call. before: agreements at its start. */
+static const void *end_call(const pithp_jit_closure *closure,
+                            pith_scope *s,
+                            uint64_t before,
+                            const void *result) {
+    const char *name = closure->closure.base->name;
+    if (PITHP_LIKELY(!is_collective(closure)))
+        return result;
+    if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
+        pithp_collective_absent(s, name);
+    if (!pithp_collective_agreed_since(s, before) || pithp_collector_of(s))
+        return result; /* no rank has run it, or others decide */
+    return pithp_ranks_end_call(s, name) ? result : NULL;
 }
 
-/* A call that fails before the agreement takes part in it with its error. */
+/* A scope has failed before the call. The other ranks wait in the agreement before the
+ * program runs. */
+static void be_absent(const pithp_closure *c, pith_scope *s) {
+    if (!pithp_scope_trace(s))
+        end_call((const pithp_jit_closure *)(const void *)c, s, pithp_collective_count(s),
+                 NULL);
+}
+
 static const void *
 call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
     const uint64_t before = pithp_collective_count(s);
     const void *result = run_unseen(c, s, given);
-    if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
-        take_part(c, s);
-    return result;
+    return end_call((const pithp_jit_closure *)(const void *)c, s, before, result);
 }
 
 static const void *
@@ -289,10 +304,7 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
     if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
         return pithp_jit_call_inside(closure, s, given);
     const uint64_t before = pithp_collective_count(s);
-    const void *result = call_recorded(closure, s, given);
-    if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
-        take_part(&closure->closure, s);
-    return result;
+    return end_call(closure, s, before, call_recorded(closure, s, given));
 }
 
 /* Temporaries are released after the call, as with a program. */
