@@ -181,7 +181,81 @@ static void options_differ(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* ---- What ranks would choose differently ---- */
+
+static void fits(mesh_test *t) {
+    const pith_memory_hint hint = {.per_sample = 10, .persistent = 5};
+    const size_t budget = t->rank == 1 ? 47 : 105;
+    const pith_batch_fit fit = pith_fit_batch(t->s, hint, budget, 100);
+    MESH_CHECK(t, fit.batch == 4 && fit.chunks == 25 && fit.last == 4);
+    const pith_memory_hint measured =
+        pith_hint_measured(t->s, hint, 3, t->rank == 1 ? 41 : 35);
+    MESH_CHECK(t, measured.per_sample == 12);
+    pith_fit_batch(t->s, hint, t->rank == 1 ? 7 : 105, 100);
+    MESH_CHECK(t, mesh_fails(t, t->rank == 1 ? PITH_E_MEMORY : PITH_E_PEER,
+                             "which do not fit a budget of 7"));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+typedef struct {
+    const pith_array *x;
+} Runs;
+PITH_NODE(Runs, PITH_LEAF(x, "f64[n]"))
+
+/* One rank cannot hold more than two runs. */
+static _Thread_local bool is_small;
+
+static const Runs *run_some(pith_scope *s, const Runs *in) {
+    const pith_array *sum = pith_psum(s, in->x, NULL, NULL);
+    if (is_small && pith_array_spec(in->x)->count > 2)
+        pith_fail(s, PITH_E_MEMORY, NULL, "more than two runs");
+    return pith_make(s, Runs, &(Runs){.x = pith_psum(s, sum, NULL, NULL)}, NULL);
+}
+PITH_FUNCTION1(run_some_of, run_some, Runs, Runs)
+
+static void chunks(mesh_test *t) {
+    double values[9], sum[9];
+    for (int i = 0; i < 9; i++)
+        values[i] = i + 1;
+    const Runs in = {.x = pith_array_copy(t->s, PITH_F64, PITH_SHAPE(9), values)};
+    const Runs *state = pith_make(t->s, Runs, &in, NULL);
+    pith_chunks made = {0};
+    is_small = t->rank == 1;
+    const Runs *out = pith_run_chunked(t->s, Runs, &run_some_of, state, 0,
+                                       &(pith_chunked_options){.chunks = &made});
+    is_small = false;
+    MESH_CHECK(t, out && pith_read(t->s, out->x, sum, sizeof sum));
+    for (int i = 0; i < 9; i++)
+        MESH_CHECK(t, sum[i] == values[i] * (double)(t->size * t->size));
+    MESH_CHECK(t, made.length == 2 && made.count == 5);
+    is_small = t->rank == 1;
+    pith_run_chunked(t->s, Runs, &run_some_of, state, 0,
+                     &(pith_chunked_options){.length = 3, .steps = -1});
+    is_small = false;
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "must not be negative"));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
+/* Numbers drawn by the ids of particles are theirs, whatever rank owns them. */
+static void draws(mesh_test *t) {
+    enum { ALL = 24 };
+    const pith_array *key = pith_random_key(t->s, 7);
+    const pith_array *ids = pith_iota(t->s, PITH_I32, PITH_SHAPE(ALL), 0);
+    const pith_array *all = pith_random_uniform(t->s, pith_random_fold_in(t->s, key, ids),
+                                                PITH_F64, PITH_SHAPE(3), 0, 1, NULL);
+    const int64_t n = ALL / t->size; /* a rank owns every size-th particle */
+    const pith_array *own = pith_add(
+        t->s, pith_mul(t->s, pith_iota(t->s, PITH_I32, PITH_SHAPE(n), 0), (int)t->size),
+        (int)t->rank);
+    const pith_array *drawn = pith_random_uniform(
+        t->s, pith_random_fold_in(t->s, key, own), PITH_F64, PITH_SHAPE(3), 0, 1, NULL);
+    MESH_CHECK(t, mesh_equal(t, drawn, pith_take(t->s, all, own, NULL)));
+}
+
 const mesh_case mesh_cases_of_runs[] = {
+    {"fits", fits},
+    {"chunks", chunks},
+    {"draws", draws},
     {"requests", requests},
     {"signals", signals},
     {"callbacks_fail", callbacks_fail},
