@@ -236,6 +236,7 @@ static pithp_world *make_world(pith_scope *s, pithp_world *spare) {
     *w = (pithp_world){.runtime = s->runtime,
                        .spare = w == spare,
                        .watch = {.wake = -1},
+                       .keeper = -1,
                        .joined = {.size = 1, .node_size = 1, .nodes = 1}};
     if (pthread_mutex_init(&w->lock, NULL) != 0) {
         if (w != spare)

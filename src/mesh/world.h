@@ -57,6 +57,7 @@ struct pithp_world {
     int64_t timeout_ns;   /* negative: none */
     pithp_rank_state *own;
     pithp_mesh_watch watch;
+    int keeper;            /* a socket to it; -1: none */
     bool has_watch_memory; /* `own` is seen by the node */
     bool spare;            /* in no memory of the runtime, while joining fails */
     bool broken;           /* the engine has failed, and the job ends */
@@ -161,6 +162,11 @@ void pithp_world_report(const pithp_world *w, const char *line);
 /* End the job if this process exits with w open. */
 void pithp_exit_watch(pithp_world *w);
 void pithp_exit_forget(pithp_world *w);
+
+/* A process that keeps the launcher from ending the job before the watch threads do
+ * (keeper.c). */
+void pithp_keeper_start(pithp_world *w);
+void pithp_keeper_stop(pithp_world *w);
 
 /* ---- Plugins ---- */
 

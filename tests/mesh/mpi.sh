@@ -59,13 +59,7 @@ lose hang 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_
 lose stop 'pith: rank 1: in user code since collective '
 export PITH_MESH_TIMEOUT=200
 # the launcher may be faster than pith to tell these
-# hydra ends the job itself after _exit(0), and may do so with code 0 and without a line
-if [ "$name" = mpich ]; then
-    launch 3 "$program" _exit
-    [ $code -ne 124 ] || complain "_exit: the job does not end"
-else
-    lose _exit 'pith: rank 1: its process ended|BAD TERMINATION|exiting improperly'
-fi
+lose _exit 'pith: rank 1: its process ended|BAD TERMINATION|exiting improperly'
 lose kill 'pith: rank 1: its process ended|BAD TERMINATION|signal 9'
 
 [ $bad -eq 0 ] || exit 1
