@@ -41,6 +41,11 @@ typedef struct pith_mesh_options {
      * PITH_MESH_TIMEOUT of the environment, or 300; negative: for ever. Rank 0's holds.
      */
     double timeout PITH_DEFAULT;
+    /** Hold plain arguments against those of the other ranks, bit for bit: of every call
+     * of a compiled function with collectives, and the states of pith_propagate and
+     * pith_run. For programs in which they are replicated; for finding what differs. Rank
+     * 0's holds. */
+    bool compare PITH_DEFAULT;
     bool share_device PITH_DEFAULT; /**< several ranks may have one GPU */
 } pith_mesh_options;
 

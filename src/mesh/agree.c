@@ -267,6 +267,11 @@ pithp_world *pithp_ranks_of(const pith_scope *s) {
     return s ? w : NULL;
 }
 
+bool pithp_ranks_compare(const pith_scope *s) {
+    const pithp_world *w = pithp_ranks_of(s);
+    return w && w->compares;
+}
+
 bool pithp_scope_joins(const pith_scope *s) {
     return pithp_scope_writable(s) && !s->room[PITHP_ROOM_TRACE] && pithp_ranks_of(s);
 }

@@ -120,9 +120,14 @@ static void take_settings(pith_scope *s, pithp_world *w, const char *own) {
     pithp_collective_end(s);
 }
 
+/* Options of rank 0 that hold on all ranks. */
+typedef struct shared_options {
+    int64_t timeout_ns, compares;
+} shared_options;
+
 /* Compare what must be equal, take the least of what may differ, and the settings of rank
  * 0. */
-static void compare_ranks(pith_scope *s, pithp_world *w, int64_t *timeout_ns) {
+static void compare_ranks(pith_scope *s, pithp_world *w, shared_options *options) {
     char id[48], what[PITHP_WHAT_BYTES], settings[SETTINGS_BYTES];
     pithp_device *d = pithp_runtime_device(s->runtime); /* NULL: s has failed */
     pithp_environment_settings(settings, SETTINGS_BYTES);
@@ -135,7 +140,7 @@ static void compare_ranks(pith_scope *s, pithp_world *w, int64_t *timeout_ns) {
     if (!pithp_agree_with(w, s, &intent, &ballot))
         return;
     pithp_transport_trouble t = {.code = PITH_OK};
-    if (w->transport->broadcast(w->joined.all, 0, timeout_ns, sizeof *timeout_ns, &t) !=
+    if (w->transport->broadcast(w->joined.all, 0, options, sizeof *options, &t) !=
         PITH_OK)
         pithp_world_break(w, s, &t);
     pithp_collective_end(s);
@@ -276,15 +281,17 @@ static pith_status connect_world(pith_scope *s,
 static void unite(pith_scope *s, pithp_world *w, const pith_mesh_options *options) {
     pith_runtime *rt = s->runtime;
     __atomic_store_n((pithp_world **)&rt->room[PITHP_ROOM_MESH], w, __ATOMIC_RELEASE);
-    int64_t timeout_ns = (int64_t)TIMEOUT_SECONDS * 1000000000;
-    read_timeout(s, options->timeout, &timeout_ns);
-    w->timeout_ns = timeout_ns;
+    shared_options shared = {.timeout_ns = (int64_t)TIMEOUT_SECONDS * 1000000000,
+                             .compares = options->compare};
+    read_timeout(s, options->timeout, &shared.timeout_ns);
+    w->timeout_ns = shared.timeout_ns;
     if (!w->transport || w->joined.size == 1)
         return;
     if (pithp_mesh_watch_start(s, w) == PITH_OK)
         pithp_exit_watch(w);
-    compare_ranks(s, w, &timeout_ns);
-    __atomic_store_n(&w->timeout_ns, timeout_ns, __ATOMIC_RELAXED);
+    compare_ranks(s, w, &shared);
+    w->compares = shared.compares != 0;
+    __atomic_store_n(&w->timeout_ns, shared.timeout_ns, __ATOMIC_RELAXED);
     compare_devices(s, w, options->share_device);
     if (pithp_collective_begin(
             s, &(pithp_intent){.operation = s->function, .what = "joined"}))

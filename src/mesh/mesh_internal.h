@@ -117,6 +117,8 @@ void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most);
 /* The world of the scope's mesh; NULL: the scope has no mesh, or there is one rank. */
 pithp_world *pithp_ranks_of(const pith_scope *s);
 
+/* Whether plain arguments are held against those of other ranks: .compare. */
+bool pithp_ranks_compare(const pith_scope *s);
 /* Whether a call on a scope takes part in decisions: the scope is open, is not traced,
  * and has ranks. Safe for any pointer; the scope may have failed. */
 bool pithp_scope_joins(const pith_scope *s);

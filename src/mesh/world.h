@@ -55,6 +55,7 @@ struct pithp_world {
     uint64_t agreed;      /* the number of the last one in which all agreed */
     int depth;            /* of decisions: tries that enclose this code */
     int64_t timeout_ns;   /* negative: none */
+    bool compares;        /* plain arguments */
     pithp_rank_state *own;
     pithp_mesh_watch watch;
     int keeper;            /* a socket to it; -1: none */

@@ -43,11 +43,18 @@ const void *pith_advance_any(pith_scope *s,
                              const void *state) {
     PITHP_IN_FLIGHT(s, "pith_advance");
     const void *nil = type ? pithp_nil(type) : NULL;
-    if (!pithp_enter_untraced(s, "pith_advance") ||
-        !pithp_step_fits(s, type, step, state, "pith_advance"))
+    uint64_t digest = 0;
+    const bool fits = pithp_enter_untraced(s, "pith_advance") &&
+                      pithp_step_fits(s, type, step, state, "pith_advance");
+    if (!pithp_attempt_digest(s, step, state, &digest) || !fits) {
+        pithp_attempt_refuse(s);
         return nil;
-    pithp_stepper p = {
-        .s = s, .step = step, .max_repeats = pithp_repeats(0), .state = state};
+    }
+    pithp_stepper p = {.s = s,
+                       .step = step,
+                       .max_repeats = pithp_repeats(0),
+                       .state = state,
+                       .digest = digest};
     if (!pithp_stepper_advance(&p, 1))
         return nil;
     pithp_run_room *room = pithp_run_room_of(p.holder);

@@ -158,7 +158,8 @@ int64_t pithp_attempt_steps_before(const pithp_attempt *t, int64_t call);
 /* Whether the attempts of a scope are decided with other ranks. */
 bool pithp_attempts_joint(const pith_scope *s);
 /* Add to a digest of what ranks must have in common: the step, and the structure of the
- * state. false: the error is set. */
+ * state; compare the state, if that is asked for. A scope that has failed takes part.
+ * false: it has. */
 bool pithp_attempt_digest(pith_scope *s,
                           const pith_function *step,
                           const void *state,

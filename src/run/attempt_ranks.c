@@ -34,8 +34,12 @@ bool pithp_attempt_digest(pith_scope *s,
                           const pith_function *step,
                           const void *state,
                           uint64_t *digest) {
-    const char *name = step ? step->name : "";
-    if (pithp_attempts_joint(s))
+    if (!pithp_scope_joins(s))
+        return !pith_failed(s);
+    if (pithp_ranks_compare(s))
+        pithp_tree_compare(s, operation, state); /* a failed scope takes part */
+    const char *name = step && !pith_failed(s) ? step->name : "";
+    if (!pith_failed(s))
         *digest = pithp_hash(*digest + pithp_tree_digest(s, state), name, strlen(name));
     return !pith_failed(s);
 }

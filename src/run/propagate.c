@@ -259,9 +259,9 @@ const void *pith_propagate_any(pith_scope *s,
     const pith_propagate_options *o = options ? options : &defaults;
     const int64_t numbers[] = {o->steps, o->check_every, o->first_step, o->max_tries};
     uint64_t digest = pithp_hash(0, numbers, sizeof numbers);
-    if (!pithp_enter_untraced(s, "pith_propagate") || !options_fit(s, o) ||
-        !pithp_step_fits(s, type, step, state, "pith_propagate") ||
-        !pithp_attempt_digest(s, step, state, &digest)) {
+    const bool fits = pithp_enter_untraced(s, "pith_propagate") && options_fit(s, o) &&
+                      pithp_step_fits(s, type, step, state, "pith_propagate");
+    if (!pithp_attempt_digest(s, step, state, &digest) || !fits) {
         pithp_attempt_refuse(s);
         return type ? pithp_nil(type) : NULL;
     }

@@ -497,9 +497,9 @@ const void *pith_run_any(pith_scope *s,
     uint64_t digest = digest_of(o);
     const bool ready = pithp_enter_untraced(s, "pith_run") &&
                        arguments_fit(s, type, step, state, o) && pithp_run_room_of(s) &&
-                       pithp_attempt_digest(s, step, state, &digest) &&
                        pithp_requests_begin(&r.requests, s, o->signals) == PITH_OK;
-    if (pithp_run_refused(s, ready)) {
+    const bool alike = pithp_attempt_digest(s, step, state, &digest);
+    if (pithp_run_refused(s, ready && alike)) {
         pithp_requests_end(&r.requests);
         return refuse(s, type, o->first_step);
     }

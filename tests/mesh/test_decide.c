@@ -66,3 +66,54 @@ CASE(options_differ)
 CASE(fits)
 CASE(chunks)
 CASE(draws)
+
+/* ---- Plain arguments that must be equal ---- */
+
+typedef struct {
+    const pith_array *a, *b;
+} Pair;
+PITH_NODE(Pair, PITH_LEAF(a, "f64[n]"), PITH_LEAF(b, "f64[n]"))
+
+static const Pair *add_up(pith_scope *s, const Pair *in) {
+    const Pair next = {.a = pith_psum(s, in->a, NULL, NULL), .b = in->b};
+    return pith_make(s, Pair, &next, NULL);
+}
+PITH_FUNCTION1(add_up_of, add_up, Pair, Pair)
+
+static const Pair *pair(fake_rank *r, double b) {
+    const double elements[] = {1, b};
+    return pith_make(
+        r->s, Pair,
+        &(Pair){.a = pith_ones(r->s, PITH_F64, PITH_SHAPE(2)),
+                .b = pith_array_copy(r->s, PITH_F64, PITH_SHAPE(2), elements)},
+        NULL);
+}
+
+static void check_refusal(fake_rank *r, const char *text) {
+    FAKE_CHECK(r, pith_code(r->s) == PITH_E_DIVERGED);
+    FAKE_CHECK(r, strncmp(pith_message(r->s), text, strlen(text)) == 0);
+    pith_clear(r->s);
+}
+
+static void compares(fake_rank *r) {
+    const pith_function *f = pith_jit(r->s, &add_up_of, NULL);
+    const Pair *same = pair(r, 0), *other = pair(r, r->rank == 2 ? -0.0 : 0);
+    for (int round = 0; round < 3; round++) {
+        FAKE_CHECK(r, pith_call(r->s, f, PITH_ITEMS(same)) && !pith_failed(r->s));
+        pith_call(r->s, f, PITH_ITEMS(other));
+        check_refusal(r, ".b: add_up: rank 2 of 3 (x=2) has other elements than rank 0");
+    }
+    FAKE_CHECK(r, pith_propagate(r->s, Pair, f, same, NULL) && !pith_failed(r->s));
+    pith_propagate(r->s, Pair, f, other, NULL);
+    check_refusal(r, ".b: pith_propagate: rank 2 of 3 (x=2) has other");
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+Test(decide, compares_plain_arguments) {
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        const fake_result result = fake_run(
+            &(fake_options){.size = 3, .seed = seed, .timeout = 60, .compare = true},
+            compares);
+        cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    }
+}

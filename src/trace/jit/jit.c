@@ -271,6 +271,7 @@ static bool is_collective(const pithp_jit_closure *closure) {
  * nobody collects are decided at the end of the call. before: agreements at its start. */
 static const void *end_call(const pithp_jit_closure *closure,
                             pith_scope *s,
+                            const void *const *given,
                             uint64_t before,
                             const void *result) {
     const char *name = closure->closure.base->name;
@@ -278,8 +279,13 @@ static const void *end_call(const pithp_jit_closure *closure,
         return result;
     if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
         pithp_collective_absent(s, name);
-    if (!pithp_collective_agreed_since(s, before) || pithp_collector_of(s))
-        return result; /* no rank has run it, or others decide */
+    if (!pithp_collective_agreed_since(s, before))
+        return result; /* no rank has run it */
+    for (int i = 0; pithp_ranks_compare(s) && i < closure->closure.base->arity; i++)
+        if (!pithp_tree_compare(s, name, given[i]))
+            result = NULL;
+    if (pithp_collector_of(s)) /* which others decide about */
+        return result;
     return pithp_ranks_end_call(s, name) ? result : NULL;
 }
 
@@ -287,15 +293,15 @@ static const void *end_call(const pithp_jit_closure *closure,
  * program runs. */
 static void be_absent(const pithp_closure *c, pith_scope *s) {
     if (!pithp_scope_trace(s))
-        end_call((const pithp_jit_closure *)(const void *)c, s, pithp_collective_count(s),
-                 NULL);
+        end_call((const pithp_jit_closure *)(const void *)c, s, NULL,
+                 pithp_collective_count(s), NULL);
 }
 
 static const void *
 call_unseen(const pithp_closure *c, pith_scope *s, const void *const *given) {
     const uint64_t before = pithp_collective_count(s);
     const void *result = run_unseen(c, s, given);
-    return end_call((const pithp_jit_closure *)(const void *)c, s, before, result);
+    return end_call((const pithp_jit_closure *)(const void *)c, s, given, before, result);
 }
 
 static const void *
@@ -304,7 +310,7 @@ call_jitted(const pith_function *self, pith_scope *s, const void *const *given) 
     if (PITHP_UNLIKELY(pithp_scope_trace(s) || pithp_draws_watched()))
         return pithp_jit_call_inside(closure, s, given);
     const uint64_t before = pithp_collective_count(s);
-    return end_call(closure, s, before, call_recorded(closure, s, given));
+    return end_call(closure, s, given, before, call_recorded(closure, s, given));
 }
 
 /* Temporaries are released after the call, as with a program. */

@@ -329,7 +329,8 @@ static pith_status scan_fake(pithp_transport_link *l,
                              pithp_transport_trouble *t) {
     pith_status rc = put_down(l, (slot){.call = "scan", .data = from}, t);
     if (rc == PITH_OK && l->rank > 0) {
-        meeting before = {.size = l->rank}; /* the rest of a meeting changes while others arrive */
+        meeting before = {
+            .size = l->rank}; /* the rest of a meeting changes while others arrive */
         memcpy(before.slots, l->at->slots, sizeof before.slots);
         combine(&before, 0, PITHP_COMBINE_SUM, unsigned_of(dtype, PITHP_COMBINE_SUM), to,
                 count);
@@ -446,7 +447,9 @@ void fake_die(fake_rank *r) {
 }
 
 const pith_mesh *fake_open(fake_rank *r, pith_scope *s, const pith_mesh_axis *axes) {
-    const pith_mesh_options options = {.timeout = r->job->options.timeout};
+    const pith_mesh_options options = {.timeout = r->job->options.timeout,
+                                       .compare =
+                                           r->job->options.compare && r->rank == 0};
     return pithp_mesh_open_by(s, &fake_transport, r, axes, &options);
 }
 

@@ -34,6 +34,7 @@ typedef struct fake_options {
     void *closure;
     int64_t refuse_rank, refuse_at;
     const pith_open_options *open[FAKE_MOST_RANKS]; /* of each rank's runtime, or NULL */
+    bool compare;                                   /* of pith_mesh_options, on rank 0 */
     bool open_late;                                 /* the body opens the mesh */
 } fake_options;
 
