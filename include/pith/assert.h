@@ -179,7 +179,10 @@ PITH_API void pith_collect_begin(pith_scope *s);
  */
 PITH_API const pith_result *pith_collect_end(pith_scope *s, const void *value);
 
-/* ---- Results. Reading one in a scope of another stream is PITH_E_ARG. ---- */
+/* ---- Results. Reading one in a scope of another stream is PITH_E_ARG. If the scope's
+ * mesh has several ranks, all of them call pith_result_all_pass, pith_result_raise and
+ * pith_result_fix_or_raise together, each with its own result: they tell of the checks of
+ * all ranks, as pith_propagate does. ---- */
 
 /** The value of a result, or NULL. */
 PITH_API const void *pith_result_value(const pith_result *result);

@@ -209,7 +209,8 @@ PITH_API size_t pith_measure_peak(pith_scope *s,
                                   const void *const *arguments);
 /**
  * Correct a hint by the measured peak of a batch. The persistent bytes are unchanged. The
- * bytes per sample become the smallest number that explains @p peak.
+ * bytes per sample become the smallest number that explains @p peak; the greatest of all
+ * ranks, which make the call together if the scope's mesh has several.
  *
  * @par Errors
  * PITH_E_ARG: @p samples is 0, or @p peak is less than the persistent bytes.
@@ -220,7 +221,8 @@ PITH_API pith_memory_hint pith_hint_measured(pith_scope *s,
                                              size_t peak);
 /**
  * Compute the largest batch that fits a budget in bytes, and the number of batches for @p
- * total samples.
+ * total samples. If the scope's mesh has several ranks, all of them make the call, and the
+ * batch is the least of theirs.
  *
  * @param total 0: unknown; the batch is the largest that fits, at most INT64_MAX.
  *

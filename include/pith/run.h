@@ -212,6 +212,11 @@ PITH_BEGIN
  * The result of a step has the nodes, dtypes and ranks of the state. Its extents also
  * equal those of the state unless a static changes with them.
  *
+ * If the scope's mesh has several ranks, all of them make the call with the same options.
+ * A request, signal or timer of one ends or saves the run on all, at one step. Rank 0
+ * writes the log, progress and the status file, and saves the state, which must be the
+ * same on all ranks (PITH_E_DIVERGED). `each` is called on all ranks.
+ *
  * @par Errors
  * PITH_E_DTYPE, PITH_E_STRUCTURE and PITH_E_SHAPE: the result of a step differs from the
  * state; the message has the path of the first such leaf. PITH_E_ARG, before the first
@@ -298,6 +303,12 @@ typedef struct pith_propagate_options {
  * With check_every = k, one wait evaluates the checks of k steps. If a step failed, the
  * steps before it are repeated from the last checked state. The failed step is then
  * repaired and repeated. The states equal those of check_every = 1, bit for bit.
+ *
+ * If the scope's mesh has several ranks, all of them make the call, and decide together at
+ * the end of each attempt. A failed check is the same error on all ranks. All ranks apply
+ * the same fixes, also where the check has passed: needs are the greatest of all ranks,
+ * other fixes take the arguments of the first rank that failed. An error of one rank is
+ * PITH_E_PEER on the others. Rank 0 calls `repaired`.
  *
  * @param type Type of the state; NULL: any tree.
  * @param step A function of one tree. For one step without @p type it may return any

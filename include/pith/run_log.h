@@ -53,6 +53,9 @@ PITH_BEGIN
  * An incomplete last row of a killed process is cut off. A file that is no log, or that
  * another process or log writes, is an error and remains unchanged.
  *
+ * If the scope's mesh has several ranks, all of them make the call. Rank 0 has the file;
+ * the logs of the others write nothing.
+ *
  * @param options NULL for the defaults.
  *
  * @par Errors

@@ -4,10 +4,10 @@
  * their exit codes: after _exit(0) of a rank the job would return 0. A small process
  * keeps the connection open for as long as the watch threads of the other ranks need to
  * end the job with their own code. It ends with the mesh. */
+#include "base/environment.h"
 #include "mesh/world.h"
 
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static bool spawn_with_input(int input) {
 void pithp_keeper_start(pithp_world *w) {
     int ends[2];
     w->keeper = -1;
-    if (!w->transport->process || !getenv("PMI_FD") ||
+    if (!w->transport->process || !pithp_environment("PMI_FD") ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return;
     if (spawn_with_input(ends[0]))

@@ -163,8 +163,8 @@ enum { PITHP_MOST_RANKS = 1 << 16 };
 /* Failed checks (raise.c): on every rank the failure that rank `first` describes in e,
  * which the other ranks need not set. failed: of this rank, too. */
 void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed);
-/* The end of a compiled call with collectives whose checks nobody collects: waits for
- * them. false: every rank has an error, that of the first failed check. */
+/* The end of a compiled call with collectives whose checks have no collector: waits
+ * for them. false: every rank has an error, that of the first failed check. */
 bool pithp_ranks_end_call(pith_scope *s, const char *operation);
 
 /* Moves of data between the ranks of a group, within a collective. A group of one rank

@@ -220,7 +220,7 @@ static void compiled_steps(mesh_test *t) {
     stepper = NULL;
 }
 
-/* Checks of a compiled function that nobody collects: no rank goes on with what another
+/* Checks of a compiled function without a collector: no rank goes on with what another
  * one's lost data gave. */
 static void compiled_calls(mesh_test *t) {
     const pith_function *step = pith_jit(t->s, &whole_step, NULL);

@@ -267,8 +267,8 @@ static bool is_collective(const pithp_jit_closure *closure) {
     return atomic_load_explicit(&closure->jit->collective, memory_order_relaxed);
 }
 
-/* A call that fails before the agreement takes part in it with its error. Checks that
- * nobody collects are decided at the end of the call. before: agreements at its start. */
+/* A call that fails before the agreement takes part in it with its error. Checks
+ * without a collector are decided at the end of the call. before: agreements at its start. */
 static const void *end_call(const pithp_jit_closure *closure,
                             pith_scope *s,
                             const void *const *given,
