@@ -570,3 +570,8 @@ const void *pith_tree_at(pith_scope *s, const void *tree, const char *path) {
     pithp_path_read_end(&r);
     return pith_failed(s) ? NULL : node;
 }
+
+bool pithp_path_contains(const char *a, const char *b) {
+    const size_t n = strlen(a);
+    return !strncmp(a, b, n) && (!b[n] || b[n] == '.' || b[n] == '[');
+}

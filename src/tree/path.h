@@ -10,6 +10,8 @@ void pithp_path_add_index(pithp_string *t, int64_t index);
 void pithp_path_add_key(pithp_string *t, const char *key);
 /* Copy the text to s and end it. NULL sets the error. */
 const char *pithp_string_finish(pith_scope *s, pithp_string *t);
+/* Whether path a is b, or leads to a part that b is in. */
+bool pithp_path_contains(const char *a, const char *b);
 /* Append the step to a slot of a node with that definition. */
 void pithp_path_add_slot(pithp_string *t, const pithp_node_def *node_def, int64_t slot);
 

@@ -1,5 +1,5 @@
 /* Validation of declarations of sharded leaves. */
-#include "tree/shard_text.h"
+#include "tree/shard/text.h"
 #include "tree/type_internal.h"
 
 #include <string.h>

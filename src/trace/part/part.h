@@ -48,8 +48,6 @@ pith_status pithp_part_path_normal(pith_scope *s,
                                    const char *function,
                                    const pith_function *f,
                                    pithp_part_path *path);
-/* Whether path a is b, or leads to a part that b is in. */
-bool pithp_path_contains(const char *a, const char *b);
 /* Whether a part is in both. */
 bool pithp_part_path_overlap(const pithp_part_path *a, const pithp_part_path *b);
 

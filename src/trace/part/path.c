@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-bool pithp_path_contains(const char *a, const char *b) {
-    const size_t n = strlen(a);
-    return !strncmp(a, b, n) && (!b[n] || b[n] == '.' || b[n] == '[');
-}
-
 bool pithp_part_path_overlap(const pithp_part_path *a, const pithp_part_path *b) {
     return a->argument == b->argument && (pithp_path_contains(a->inside, b->inside) ||
                                           pithp_path_contains(b->inside, a->inside));

@@ -5,7 +5,7 @@
 
 #include "base/in_flight.h"
 #include "trace/jit/jit_internal.h"
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -26,7 +26,7 @@ BEGIN {
     room_of_header["derive"] = "trace"
     room_of_header["jit"] = "trace"
     room_of_header["vmap"] = "trace"
-    room_of_header["shard"] = "trace"
+    room_of_header["shard"] = "tree"
     room_of_header["debug"] = "assert"
     room_of_header["control"] = "trace"
     room_of_header["mpi"] = "mesh"

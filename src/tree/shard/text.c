@@ -1,7 +1,7 @@
 /* Texts of shard specs.
  *   spec := list { ";" list }      a list for each axis of the array, in order
  *   list := [ name { "," name } ]  axes of the mesh, the first slowest; empty: whole */
-#include "tree/shard_text.h"
+#include "tree/shard/text.h"
 
 #include <string.h>
 

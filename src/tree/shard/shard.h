@@ -1,16 +1,16 @@
-/* Within src/trace/shard: sharded trees.
+/* Sharded trees: their leaves, specs and statics, for this room and those above.
  *
  * The spec of a sharded leaf describes this rank's shard, and carries an interned
  * placement (base/spec.h). Functions here read the specs of the leaves of a tree, from
  * options, declarations or placements, and make the leaves of another tree of the same
  * structure. */
-#ifndef PITHP_TRACE_SHARD_H
-#define PITHP_TRACE_SHARD_H
+#ifndef PITHP_TREE_SHARD_H
+#define PITHP_TREE_SHARD_H
 
 #include "pith/shard.h"
 
 #include "mesh/mesh_internal.h"
-#include "tree/shard_text.h"
+#include "tree/shard/text.h"
 #include "tree/tree_internal.h"
 
 /* ---- Leaves and their specs (spec.c) ---- */

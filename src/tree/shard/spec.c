@@ -1,6 +1,5 @@
 /* Leaves of a tree and how they are sharded: by options, declarations or placements. */
-#include "trace/part/part.h"
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Texts of shard specs: "x,y;z", the axes of a mesh for each axis of an array
- * (shard_text.c). */
+ * (text.c). */
 #ifndef PITHP_TREE_SHARD_TEXT_H
 #define PITHP_TREE_SHARD_TEXT_H
 

@@ -1,6 +1,6 @@
 /* Statics that follow extents: if the leaves of a tree change their shapes, the statics
  * that name the changed extents change too. The reverse of pith_tree_resize. */
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "pith/array_collective.h"
 
 #include "base/in_flight.h"
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A gather to one rank, so that the others need no memory for the whole. */
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* Placements of shards: from specs, and back. Local trees become sharded ones and plain
  * ones again without a copy. */
 #include "base/in_flight.h"
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <inttypes.h>
 #include <stdio.h>

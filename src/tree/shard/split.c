@@ -1,6 +1,6 @@
 /* pith_shard: each rank slices its shard from a tree that all ranks have. */
 #include "base/in_flight.h"
-#include "trace/shard/shard_internal.h"
+#include "tree/shard/shard.h"
 
 #include <inttypes.h>
 #include <string.h>
