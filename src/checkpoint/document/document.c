@@ -29,6 +29,8 @@ void pithp_document_end(pithp_document *d) {
         pithp_release(d->rt, chunk, sizeof *chunk + chunk->room);
     }
     RELEASE(sidecars);
+    RELEASE(parts);
+    RELEASE(axes);
     RELEASE(metadata);
     RELEASE(types);
     RELEASE(nodes);

@@ -13,6 +13,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 enum {
     PITHP_CHECKPOINT_FORMAT = 2,   /* written; older formats can be read */
+    PITHP_PARTED_FORMAT = 3,       /* written by the ranks of a mesh, see shard.h */
     PITHP_SIDECARS = 8,            /* maximum per document */
     PITHP_STAGING_BYTES = 4 << 20, /* staging buffer for copies from device memory */
     PITHP_COMPRESS_LEVELS = 19,    /* highest zstd level; the lowest is 1 */
@@ -112,7 +113,34 @@ typedef struct pithp_doc_leaf {
     bool compressed;   /* the sidecar holds zstd frames */
     int64_t frame_count;
     pithp_zstd_frame *frames; /* one per PITHP_CHUNK_BYTES of elements */
+    /* Of sharded trees. A leaf with `shard` and without counts is parted: its elements
+     * lie in the parts; the shape is that of the rows in use of all. */
+    const char *shard; /* axes of the mesh, "x,y;z"; NULL: replicated */
+    const char *rows;  /* name of the leaf that counts its rows; NULL: none */
+    const char *key;   /* its path in the file, which is its key in parts */
+    pith_shape part;   /* shape of a shard */
+    int64_t counter;   /* with rows: the row of that leaf */
+    int64_t *counts;   /* rows in use by rank along the axes; NULL: it counts none */
+    int64_t counts_count;
+    bool verified; /* of a part: its checksum was compared */
 } pithp_doc_leaf;
+
+static inline bool pithp_leaf_is_parted(const pithp_doc_leaf *leaf) {
+    return leaf->shard && !leaf->counts;
+}
+
+/* A file that a rank wrote: a checkpoint of a dict of its shards, by path. */
+typedef struct pithp_doc_part {
+    const char *file;
+    size_t bytes;
+    pithp_digest digest; /* the checksum that ends it */
+} pithp_doc_part;
+
+/* An axis of the mesh whose ranks wrote the parts. */
+typedef struct pithp_doc_axis {
+    const char *name;
+    int64_t size;
+} pithp_doc_axis;
 
 /* A sidecar referenced by a document. */
 typedef struct pithp_doc_sidecar {
@@ -130,7 +158,16 @@ typedef struct pithp_document {
     int32_t format;
     const char *library;
     int64_t step;
-    size_t bytes; /* size of the text it was read from */
+    size_t bytes;          /* size of the text it was read from */
+    pithp_digest checksum; /* that ends the text it was read from */
+    struct {
+        pithp_doc_part *rows; /* by rank */
+        int64_t count, room;
+    } parts;
+    struct {
+        pithp_doc_axis *rows;
+        int64_t count, room;
+    } axes;
     struct {
         pithp_doc_sidecar *rows;
         int64_t count, room;
@@ -211,6 +248,8 @@ bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
 bool pithp_json_claims_read(const char *text, pithp_claims *claims);
 /* Print the document with its closing checksum; t->failed: out of memory. */
 void pithp_document_print(const pithp_document *d, pithp_string *t);
+/* The checksum that ends a printed document. */
+pithp_digest pithp_document_checksum(const pithp_string *text);
 /* Parse a text into d. Sets the scope's error, which names `file`. */
 pith_status pithp_document_parse(pith_scope *s,
                                  pithp_document *d,

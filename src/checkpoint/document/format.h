@@ -8,11 +8,12 @@
 #define PITHP_CHECKPOINT_FORMAT_H
 
 /* Members of the document. `sidecars` is omitted if empty, and called `sidecar` in format
- * 1. */
+ * 1. `parts` is in format 3 only. */
 #define PITHP_HEAD_MEMBERS(X)                                                            \
     X(pith, "pith", ":", s)                                                              \
     X(format, "format", ":", I)                                                          \
     X(sidecars, "sidecars", "?", o)                                                      \
+    X(parts, "parts", "?", o)                                                            \
     X(library, "library", ":", s)                                                        \
     X(step, "step", ":", I)                                                              \
     X(metadata, "metadata", ":", o)                                                      \
@@ -26,6 +27,11 @@
     X(bytes, "bytes", ":", I)                                                            \
     X(data, "data", ":", I)                                                              \
     X(checksum, "checksum", ":", s)
+
+/* mesh: [[name, size], ...]; files: [[file, bytes, checksum], ...] by rank. */
+#define PITHP_PARTS_MEMBERS(X)                                                           \
+    X(mesh, "mesh", ":", o)                                                              \
+    X(files, "files", ":", o)
 
 #define PITHP_TYPE_MEMBERS(X)                                                            \
     X(name, "name", ":", s)                                                              \
@@ -51,7 +57,12 @@
     X(begin, "begin", "?", I)                                                            \
     X(end, "end", "?", I)                                                                \
     X(zstd, "zstd", "?", o)                                                              \
-    X(data, "data", "?", o)
+    X(data, "data", "?", o)                                                              \
+    X(shard, "shard", "?", s)                                                            \
+    X(rows, "rows", "?", s)                                                              \
+    X(part, "part", "?", o)                                                              \
+    X(counter, "counter", "?", I)                                                        \
+    X(counts, "counts", "?", o)
 
 /* The names, such as pithp_leaf_member.tensor. */
 #define PITHP_FORMAT_FIELD(member, name, mark, type) const char *member;

@@ -46,6 +46,65 @@ static pith_status read_sidecars(pithp_parser *p, json_t *value) {
     return rc;
 }
 
+/* ---- Parts ---- */
+
+PITHP_ROW(parts, PITHP_PARTS_MEMBERS)
+
+static pith_status read_axis(pithp_parser *p, json_t *value) {
+    const char *name;
+    json_int_t size;
+    json_error_t e;
+    const int result = json_unpack_ex(value, &e, JSON_STRICT, "[s,I]", &name, &size);
+    if (result != 0)
+        return pithp_parse_unpacked(p, result, &e);
+    pithp_doc_axis *row = pithp_document_add(p->d, axes);
+    if (!row || !(row->name = pithp_document_text(p->d, name, strlen(name))))
+        return pithp_parse_memory(p);
+    row->size = size;
+    return size > 0 ? PITH_OK : pithp_parse_refuse(p, "an axis of the mesh is empty");
+}
+
+static pith_status read_part(pithp_parser *p, json_t *value) {
+    const char *file, *digest;
+    json_int_t bytes;
+    json_error_t e;
+    const int result =
+        json_unpack_ex(value, &e, JSON_STRICT, "[s,I,s]", &file, &bytes, &digest);
+    if (result != 0)
+        return pithp_parse_unpacked(p, result, &e);
+    pithp_doc_part *row = pithp_document_add(p->d, parts);
+    if (!row || !(row->file = pithp_document_text(p->d, file, strlen(file))))
+        return pithp_parse_memory(p);
+    row->bytes = bytes < 0 ? 0 : (size_t)bytes;
+    if (!pithp_is_file_name(file) || bytes <= 0 ||
+        !pithp_digest_parse(digest, &row->digest))
+        return pithp_parse_refuse(p, "the name, size or checksum of a part is invalid");
+    return PITH_OK;
+}
+
+static pith_status read_parts(pithp_parser *p, json_t *value) {
+    parts_row got;
+    json_error_t e;
+    const int result = unpack_parts(value, &e, &got);
+    if (result != 0)
+        return pithp_parse_unpacked(p, result, &e);
+    const size_t axes = json_array_size(got.mesh), files = json_array_size(got.files);
+    int64_t ranks = 1;
+    pith_status rc =
+        axes && axes <= 8 ? PITH_OK : pithp_parse_refuse(p, "expected 1 to 8 axes");
+    for (size_t i = 0; rc == PITH_OK && i < axes; i++) {
+        rc = read_axis(p, json_array_get(got.mesh, i));
+        if (rc == PITH_OK &&
+            __builtin_mul_overflow(ranks, p->d->axes.rows[i].size, &ranks))
+            ranks = 0;
+    }
+    if (rc == PITH_OK && (ranks <= 0 || (size_t)ranks != files))
+        return pithp_parse_refuse(p, "expected a part for each rank of the mesh");
+    for (size_t i = 0; rc == PITH_OK && i < files; i++)
+        rc = read_part(p, json_array_get(got.files, i));
+    return rc;
+}
+
 static pith_status read_metadata(pithp_parser *p, json_t *value) {
     const char *key;
     json_t *item;
@@ -121,6 +180,9 @@ static pith_status read_member(pithp_parser *p, int member) {
         case HEAD_sidecars:
             rc = read_sidecars(p, value);
             break;
+        case HEAD_parts:
+            rc = read_parts(p, value);
+            break;
         case HEAD_library:
             rc = pithp_parse_text(p, value, &p->d->library);
             break;
@@ -153,9 +215,11 @@ static pith_status read_members(pithp_parser *p) {
                 strcmp(json_string_value(key), member_name(p, i)) == 0)
                 member = i;
         json_decref(key);
-        const int next = last + 1 == HEAD_sidecars && member != HEAD_sidecars
-                             ? HEAD_library
-                             : last + 1;
+        int next = last + 1; /* sidecars and parts may be missing */
+        if (next == HEAD_sidecars && member != HEAD_sidecars)
+            next = HEAD_parts;
+        if (next == HEAD_parts && p->d->format < PITHP_PARTED_FORMAT)
+            next = HEAD_library;
         if (member != next || next == PITHP_COUNT(members))
             return pithp_parse_refuse(p, "expected the member \"%s\"",
                                       next < PITHP_COUNT(members) ? members[next]
@@ -188,11 +252,11 @@ static pith_status check_frame(pithp_parser *p) {
     for (size_t i = sizeof head - 1; i < p->n && p->text[i] >= '0' && p->text[i] <= '9';
          i++)
         format = format > 100000 ? format : 10 * format + (p->text[i] - '0');
-    if (format < 1 || format > PITHP_CHECKPOINT_FORMAT)
+    if (format < 1 || format > PITHP_PARTED_FORMAT)
         return pithp_fail(p->s, PITH_E_FORMAT, NULL,
                           "\"%s\" has format %" PRId64
                           ", this library (%s) reads formats 1 to %d",
-                          p->file, format, PITH_VERSION_TEXT, PITHP_CHECKPOINT_FORMAT);
+                          p->file, format, PITH_VERSION_TEXT, PITHP_PARTED_FORMAT);
     const char *end = p->text + p->n - (p->n < TAIL ? p->n : TAIL);
     if (p->n < TAIL || memcmp(end, tail, sizeof tail - 1) != 0 ||
         memcmp(p->text + p->n - 3, "\"}\n", 3) != 0)
@@ -207,6 +271,7 @@ static pith_status check_frame(pithp_parser *p) {
             p->s, PITH_E_FORMAT, NULL,
             "\"%s\" is damaged or was changed by hand: its checksum does not match",
             p->file);
+    p->d->checksum = digest;
     p->d->format = (int32_t)format;
     return PITH_OK;
 }

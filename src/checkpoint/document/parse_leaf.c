@@ -7,6 +7,58 @@
 
 PITHP_ROW(leaf, PITHP_LEAF_MEMBERS)
 
+/* ---- Sharded leaves ---- */
+
+static pith_status read_part_shape(pithp_parser *p, json_t *value, pithp_doc_leaf *leaf) {
+    const size_t rank = json_array_size(value);
+    if (!json_is_array(value) || rank != (size_t)leaf->shape.rank)
+        return pithp_parse_refuse(p, "the shape of a part has another rank");
+    leaf->part.rank = (int32_t)rank;
+    for (size_t i = 0; i < rank; i++) {
+        leaf->part.extents[i] = json_integer_value(json_array_get(value, i));
+        if (leaf->part.extents[i] < 0)
+            return pithp_parse_refuse(p, "an extent of a part is not a valid size");
+    }
+    return PITH_OK;
+}
+
+static pith_status read_counts(pithp_parser *p, json_t *value, pithp_doc_leaf *leaf) {
+    const size_t count = json_array_size(value);
+    if (!json_is_array(value) || !count || leaf->shape.rank || leaf->dtype != PITH_I64)
+        return pithp_parse_refuse(p, "only an i64 of rank 0 counts rows");
+    leaf->counts = pithp_document_allocate(p->d, count * sizeof *leaf->counts);
+    if (!leaf->counts)
+        return pithp_parse_memory(p);
+    leaf->counts_count = (int64_t)count;
+    for (size_t i = 0; i < count; i++) {
+        leaf->counts[i] = json_integer_value(json_array_get(value, i));
+        if (leaf->counts[i] < 0)
+            return pithp_parse_refuse(p, "a count of rows is negative");
+    }
+    return PITH_OK;
+}
+
+static pith_status
+read_shard(pithp_parser *p, const leaf_row *got, pithp_doc_leaf *leaf) {
+    if (p->d->format < PITHP_PARTED_FORMAT || !got->part ||
+        !got->rows != (got->counter < 0))
+        return pithp_parse_refuse(p, "the members of a sharded leaf are incomplete");
+    leaf->shard = pithp_document_text(p->d, got->shard, strlen(got->shard));
+    leaf->counter = got->counter;
+    if (!leaf->shard || (got->rows && !(leaf->rows = pithp_document_text(
+                                            p->d, got->rows, strlen(got->rows)))))
+        return pithp_parse_memory(p);
+    pithp_string path;
+    pithp_string_begin(&path, p->d->rt);
+    pithp_document_path(p->d, leaf->node, SIZE_MAX / 2, &path);
+    leaf->key = path.failed ? NULL : pithp_document_text(p->d, path.bytes, path.length);
+    pithp_string_end(&path);
+    if (!leaf->key)
+        return pithp_parse_memory(p);
+    const pith_status rc = read_part_shape(p, got->part, leaf);
+    return rc == PITH_OK && got->counts ? read_counts(p, got->counts, leaf) : rc;
+}
+
 static pith_status read_shape(pithp_parser *p, json_t *shape, pithp_doc_leaf *leaf) {
     const size_t rank = json_array_size(shape);
     if (!json_is_array(shape) || rank > PITH_MAX_RANK)
@@ -137,7 +189,7 @@ static pith_status check_path(pithp_parser *p, const char *path, int64_t node) {
 }
 
 pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
-    leaf_row got = {.sidecar = -1, .begin = -1, .end = -1};
+    leaf_row got = {.sidecar = -1, .begin = -1, .end = -1, .counter = -1};
     json_error_t e;
     if (p->leaves_read == p->d->leaves.count)
         return pithp_parse_refuse(p, "more leaves than the node table has");
@@ -158,6 +210,13 @@ pith_status pithp_parse_leaf(pithp_parser *p, json_t *row) {
         return rc;
     if (got.unit && !(leaf->unit = pithp_document_text(p->d, got.unit, strlen(got.unit))))
         return pithp_parse_memory(p);
+    if (got.shard && (rc = read_shard(p, &got, leaf)) != PITH_OK)
+        return rc;
+    if (pithp_leaf_is_parted(leaf)) {
+        p->leaf_node = -1;
+        return got.data || got.tensor ? pithp_parse_refuse(p, "a parted leaf has data")
+                                      : PITH_OK;
+    }
     if (!got.data == !got.tensor ||
         (got.data && (got.sidecar != -1 || got.begin != -1 || got.end != -1 || got.zstd)))
         return pithp_parse_refuse(p, "a leaf has either data or a range in a sidecar");

@@ -60,6 +60,7 @@ bool pithp_is_file_name(const char *name) {
 
 PITHP_FORMAT_NAMES(head, PITHP_HEAD_MEMBERS)
 PITHP_FORMAT_NAMES(sidecar, PITHP_SIDECAR_MEMBERS)
+PITHP_FORMAT_NAMES(parts, PITHP_PARTS_MEMBERS)
 PITHP_FORMAT_NAMES(type, PITHP_TYPE_MEMBERS)
 PITHP_FORMAT_NAMES(node, PITHP_NODE_MEMBERS)
 PITHP_FORMAT_NAMES(leaf, PITHP_LEAF_MEMBERS)
@@ -182,6 +183,27 @@ static void print_frames(pithp_string *t, const pithp_doc_leaf *leaf) {
     pithp_string_add(t, leaf->frame_count ? "]" : "");
 }
 
+static void print_extents(pithp_string *t, int64_t count, const int64_t *extents) {
+    pithp_string_add(t, "[");
+    for (int64_t i = 0; i < count; i++)
+        pithp_string_print(t, "%s%" PRId64, i ? "," : "", extents[i]);
+    pithp_string_add(t, "]");
+}
+
+static void print_shard(pithp_string *t, const pithp_doc_leaf *leaf) {
+    member_text(t, pithp_leaf_member.shard, leaf->shard);
+    if (leaf->rows)
+        member_text(t, pithp_leaf_member.rows, leaf->rows);
+    member(t, pithp_leaf_member.part);
+    print_extents(t, leaf->part.rank, leaf->part.extents);
+    if (leaf->rows)
+        member_i64(t, pithp_leaf_member.counter, leaf->counter);
+    if (leaf->counts) {
+        member(t, pithp_leaf_member.counts);
+        print_extents(t, leaf->counts_count, leaf->counts);
+    }
+}
+
 static void
 print_leaf(pithp_string *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
     pithp_string path;
@@ -193,10 +215,7 @@ print_leaf(pithp_string *t, const pithp_document *d, const pithp_doc_leaf *leaf)
     pithp_string_end(&path);
     member_text(t, pithp_leaf_member.dtype, pith_dtype_name(leaf->dtype));
     member(t, pithp_leaf_member.shape);
-    pithp_string_add(t, "[");
-    for (int32_t i = 0; i < leaf->shape.rank; i++)
-        pithp_string_print(t, "%s%" PRId64, i ? "," : "", leaf->shape.extents[i]);
-    pithp_string_add(t, "]");
+    print_extents(t, leaf->shape.rank, leaf->shape.extents);
     if (leaf->unit)
         member_text(t, pithp_leaf_member.unit, leaf->unit);
     member_digest(t, pithp_leaf_member.checksum, leaf->digest);
@@ -206,9 +225,11 @@ print_leaf(pithp_string *t, const pithp_document *d, const pithp_doc_leaf *leaf)
         member_size(t, pithp_leaf_member.begin, leaf->begin);
         member_size(t, pithp_leaf_member.end, leaf->end);
         print_frames(t, leaf);
-    } else {
+    } else if (!pithp_leaf_is_parted(leaf)) {
         print_data(t, leaf);
     }
+    if (leaf->shard)
+        print_shard(t, leaf);
     pithp_string_add(t, "}");
 }
 
@@ -236,6 +257,27 @@ static void print_sidecar(pithp_string *t, const pithp_doc_sidecar *file) {
     pithp_string_add(t, "}");
 }
 
+static void print_parts(pithp_string *t, const pithp_document *d) {
+    head_member(t, pithp_head_member.parts);
+    pithp_string_add(t, "{");
+    member(t, pithp_parts_member.mesh);
+    for (int64_t i = 0; i < d->axes.count; i++) {
+        pithp_string_add(t, i ? ",[" : "[[");
+        pithp_json_string(t, d->axes.rows[i].name);
+        pithp_string_print(t, ",%" PRId64 "]", d->axes.rows[i].size);
+    }
+    pithp_string_add(t, "]");
+    member(t, pithp_parts_member.files);
+    for (int64_t i = 0; i < d->parts.count; i++) {
+        char digest[PITHP_DIGEST_TEXT];
+        pithp_digest_print(d->parts.rows[i].digest, digest);
+        pithp_string_add(t, i ? ",\n[" : "[\n[");
+        pithp_json_string(t, d->parts.rows[i].file);
+        pithp_string_print(t, ",%zu,\"%s\"]", d->parts.rows[i].bytes, digest);
+    }
+    pithp_string_add(t, "]}");
+}
+
 /* The sidecars come first, so that a sweep of the folder reads only the head of a
  * document. */
 static void print_head(pithp_string *t, const pithp_document *d) {
@@ -250,6 +292,8 @@ static void print_head(pithp_string *t, const pithp_document *d) {
         print_sidecar(t, &d->sidecars.rows[i]);
     }
     pithp_string_add(t, d->sidecars.count ? "]" : "");
+    if (d->parts.count)
+        print_parts(t, d);
     head_member(t, pithp_head_member.library);
     pithp_json_string(t, d->library);
     head_member(t, pithp_head_member.step);
@@ -295,4 +339,14 @@ void pithp_document_print(const pithp_document *d, pithp_string *t) {
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
     pithp_string_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);
+}
+
+pithp_digest pithp_document_checksum(const pithp_string *text) {
+    enum { DIGITS = PITHP_DIGEST_TEXT - 1, END = 3 /* "}\n */ };
+    char hex[PITHP_DIGEST_TEXT];
+    pithp_digest digest = {0, 0};
+    memcpy(hex, text->bytes + text->length - END - DIGITS, DIGITS);
+    hex[DIGITS] = 0;
+    pithp_digest_parse(hex, &digest);
+    return digest;
 }

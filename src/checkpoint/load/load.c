@@ -5,6 +5,7 @@
 #include "base/in_flight.h"
 #include "checkpoint/migrate/migrate.h"
 #include "checkpoint/save/saving.h"
+#include "mesh/mesh_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@ typedef struct loader {
     int64_t slot_room;
     void *value; /* struct of the record being made */
     size_t value_bytes;
+    bool placed; /* leaves in parts become sharded: only their shapes are made here */
 } loader;
 
 /* ---- Tables ---- */
@@ -118,9 +120,27 @@ static pith_status compare(loader *v) {
 /* ---- Arrays ---- */
 
 /* Whether a leaf is read from the file. Other leaves are in memory, or not part of the
- * tree. */
-static bool is_read(const pithp_doc_leaf *leaf) {
-    return leaf->node >= 0 && !leaf->given;
+ * tree, or read later. */
+static bool is_read(const loader *v, const pithp_doc_leaf *leaf) {
+    return leaf->node >= 0 && !leaf->given && !(v->placed && pithp_leaf_is_parted(leaf));
+}
+
+/* Leaves that this rank reads in part have a shape and no elements until then. */
+static pith_status make_shapes(loader *v) {
+    pithp_buffer *buffer = pithp_buffer_make(v->s, 1);
+    for (int64_t i = 0; buffer && i < v->d->leaves.count; i++) {
+        const pithp_doc_leaf *leaf = &v->d->leaves.rows[i];
+        if (leaf->node < 0 || leaf->given || !pithp_leaf_is_parted(leaf))
+            continue;
+        const pith_spec *spec =
+            pithp_spec(v->s, leaf->dtype, leaf->shape.rank, leaf->shape.extents);
+        v->arrays[i] = spec ? pithp_array_view(v->s, spec, buffer, buffer->data) : NULL;
+        if (!v->arrays[i])
+            break;
+    }
+    if (buffer)
+        pithp_buffer_release(buffer, 1);
+    return pith_code(v->s);
 }
 
 static pith_status make_arrays(loader *v) {
@@ -131,7 +151,7 @@ static pith_status make_arrays(loader *v) {
     pith_status rc = specs && made ? PITH_OK : pith_code(v->s);
     for (int64_t i = 0; rc == PITH_OK && i < count; i++) {
         const pithp_doc_leaf *leaf = &v->d->leaves.rows[i];
-        if (!is_read(leaf))
+        if (!is_read(v, leaf))
             continue;
         specs[n] = pithp_spec(v->s, leaf->dtype, leaf->shape.rank, leaf->shape.extents);
         rc = specs[n++] ? PITH_OK : pith_code(v->s);
@@ -139,7 +159,7 @@ static pith_status make_arrays(loader *v) {
     if (rc == PITH_OK)
         rc = pithp_arrays_make(v->s, n, specs, made);
     for (int64_t i = 0, k = 0; rc == PITH_OK && i < count; i++)
-        if (is_read(&v->d->leaves.rows[i]))
+        if (is_read(v, &v->d->leaves.rows[i]))
             v->arrays[i] = made[k++];
     drop_table(v, specs, count, sizeof *specs);
     drop_table(v, made, count, sizeof *made);
@@ -154,7 +174,8 @@ static pith_status fill_arrays(loader *v) {
     if (rc == PITH_OK && !direct && !staging)
         rc = pithp_fail_memory(v->s, PITHP_CHUNK_BYTES);
     for (int64_t i = 0; rc == PITH_OK && i < v->d->leaves.count; i++)
-        if (v->arrays[i] && !v->d->leaves.rows[i].in_sidecar)
+        if (v->arrays[i] && is_read(v, &v->d->leaves.rows[i]) &&
+            !v->d->leaves.rows[i].in_sidecar)
             rc = pithp_leaf_fill(v->s, v->c, i, v->arrays[i], staging);
     for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++)
         if (v->arrays[v->c->order[i]])
@@ -308,7 +329,7 @@ static pith_status check_sidecars(const loader *v) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++) {
         const pithp_doc_leaf *leaf = &v->d->leaves.rows[v->c->order[i]];
-        if (is_read(leaf))
+        if (is_read(v, leaf))
             rc = pithp_checkpoint_trouble(v->s, v->c, leaf);
     }
     return rc;
@@ -321,9 +342,12 @@ static pith_status load(loader *v) {
     PITH_TRY(compare(v));
     PITH_TRY(check_sidecars(v));
     PITH_TRY(make_arrays(v));
+    if (v->placed)
+        PITH_TRY(make_shapes(v));
     PITH_TRY(make_nodes(v));
     PITH_TRY(fill_arrays(v));
-    PITH_TRY(run_hooks(v));
+    if (!v->placed)
+        PITH_TRY(run_hooks(v));
 out:
     if (rc != PITH_OK)
         for (int64_t i = 0; i < v->d->leaves.count; i++)
@@ -341,18 +365,28 @@ typedef struct request {
 
 static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     request *r = closure;
-    loader v = {.s = s, .root = r->type, .c = c, .d = &c->document};
+    const void *nil = r->root;
+    loader v = {.s = s,
+                .root = r->type,
+                .c = c,
+                .d = &c->document,
+                .placed = c->document.parts.count && pith_mesh_of(s)};
     v.differences = (pithp_mismatches){.s = s, .d = v.d, .options = r->options};
     pith_scope *scope = pith_scope_open_in(s); /* for intermediate objects */
     if (!pithp_scope_writable(scope))
         pithp_fail_memory(s, sizeof *scope);
     else if (pithp_migrate(scope, c, r->type, &v.differences) == PITH_OK) {
         if (load(&v) == PITH_OK)
-            r->root = v.objects[0];
+            r->root =
+                v.placed ? pithp_load_shards(s, c, v.arrays, v.objects[0]) : v.objects[0];
         r->step = c->info.step;
         drop_tables(&v);
     }
     pith_scope_close(scope);
+    if (v.placed)
+        pithp_load_agree(s, c);
+    if (pith_code(s) != PITH_OK)
+        r->root = nil;
 }
 
 static void load_path(pith_scope *s, const char *path, request *r) {

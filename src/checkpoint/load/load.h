@@ -11,6 +11,17 @@ const void *pithp_load_step(pith_scope *s,
                             const char *path,
                             const pith_load_options *options,
                             int64_t *step);
+/* ---- Checkpoints of many ranks (sharded.c) ---- */
+
+/* The tree of a checkpoint with this rank's shards in place of parted leaves. root: the
+ * tree with their shapes; arrays: its leaves by row. NULL: the error is set. */
+const void *pithp_load_shards(pith_scope *s,
+                              const pith_checkpoint *c,
+                              const pith_array *const *arrays,
+                              const void *root);
+/* Compare with the other ranks what was loaded, and whether all have done it. */
+void pithp_load_agree(pith_scope *s, const pith_checkpoint *c);
+
 /* Visits an open checkpoint. Sets the error of s if it could not be read. */
 typedef void pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
 /* Visit the newest member. If the error is damage, visit the previous member, and so on.

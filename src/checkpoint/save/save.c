@@ -10,8 +10,11 @@ bool pith_save(pith_scope *s,
     PITHP_IN_FLIGHT(s, "pith_save");
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
-    if (!pithp_enter_untraced(s, "pith_save") ||
-        pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK ||
+    const bool fine = pithp_enter_untraced(s, "pith_save");
+    if (pithp_scope_writable(s) && !s->room[PITHP_ROOM_TRACE] &&
+        pithp_is_sharded(s, tree))
+        return pithp_save_sharded(s, tree, path, o);
+    if (!fine || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK ||
         pithp_save_options_check(s, "pith_save", path, o) != PITH_OK)
         return false;
     if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)

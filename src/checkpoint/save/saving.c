@@ -25,8 +25,10 @@ static pith_status choose_places(saver *v) {
     char path[PITHP_PATH_BYTES];
     for (int64_t i = 0; i < v->d.leaves.count; i++) {
         pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
-        leaf->in_sidecar = !o->inline_all && (most < 0 || leaf->bytes > (size_t)most);
         leaf->sidecar = 0;
+        if (pithp_leaf_is_parted(leaf))
+            continue;
+        leaf->in_sidecar = !o->inline_all && (most < 0 || leaf->bytes > (size_t)most);
         if (leaf->level == 0 || o->compress < 0)
             leaf->level = o->compress;
         leaf->level = leaf->level > 0 ? leaf->level : 0;
@@ -60,7 +62,8 @@ static pith_status read_inline(saver *v, pithp_doc_leaf *leaf, const pith_array 
 static pith_status read_inline_leaves(saver *v) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++)
-        if (!v->d.leaves.rows[i].in_sidecar)
+        if (!v->d.leaves.rows[i].in_sidecar &&
+            !pithp_leaf_is_parted(&v->d.leaves.rows[i]))
             rc = read_inline(v, &v->d.leaves.rows[i], v->arrays[i]);
     return rc;
 }
@@ -76,7 +79,8 @@ static pith_status check_bools(const saver *v) {
     for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
         const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         pithp_stray_bool stray = {.found = false};
-        if (leaf->dtype != PITH_BOOL || pithp_array_digest_known(v->arrays[i]))
+        if (leaf->dtype != PITH_BOOL || pithp_leaf_is_parted(leaf) ||
+            pithp_array_digest_known(v->arrays[i]))
             continue;
         rc = pithp_array_stream(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
                                 find_stray_bool, &stray);

@@ -46,6 +46,16 @@ pith_status pithp_save_probe(pith_scope *s,
 pith_status pithp_saving_write(pithp_saving *v);
 void pithp_saving_end(pithp_saving *v);
 
+/* ---- Sharded trees (sharded.c) ---- */
+
+/* Whether a tree has sharded leaves; false for any other pointer. */
+bool pithp_is_sharded(const pith_scope *s, const void *tree);
+/* pith_save of such a tree, by all ranks. A failed scope takes part. */
+bool pithp_save_sharded(pith_scope *s,
+                        const void *tree,
+                        const char *path,
+                        const pith_save_options *options);
+
 /* Write on a separate thread, after the previous background save has ended. */
 pith_status pithp_background_start(pith_scope *s,
                                    const void *tree,

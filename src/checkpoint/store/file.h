@@ -98,6 +98,14 @@ bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims);
  * no other document names. Requires the folder lock. */
 void pithp_folder_sweep(int folder);
 
+/* ---- Parts (parts_sweep.c) ---- */
+
+/* Remove a part and its sidecars. Requires the folder lock. */
+void pithp_checkpoint_part_remove(int folder, const char *file);
+/* Remove the parts of a document, or of a series, that no document of that name names:
+ * those of replaced ones, and of saves that were killed. */
+void pithp_parts_sweep(pith_scope *s, const pithp_location *location);
+
 /* ---- Files owned by a document (names.c, own_sidecar.c) ---- */
 
 /* "melt.<hash>.safetensors" for "melt.json"; members of a series use the series' stem. */

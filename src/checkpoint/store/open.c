@@ -30,13 +30,23 @@ static void close_sidecars(pith_checkpoint *c) {
     }
 }
 
+static void empty(pith_runtime *rt, pith_checkpoint *c) {
+    close_sidecars(c);
+    pithp_parts_close(rt, c);
+    pithp_decompressor_end(c->decompressor, rt);
+    pithp_release(rt, c->order, (size_t)c->order_count * sizeof *c->order);
+    pithp_document_end(&c->document);
+}
+
 static void release(pith_scope *s, void *thing) {
     pith_checkpoint *c = thing;
-    close_sidecars(c);
-    pithp_decompressor_end(c->decompressor, s->runtime);
-    pithp_release(s->runtime, c->order, (size_t)c->order_count * sizeof *c->order);
-    pithp_document_end(&c->document);
+    empty(s->runtime, c);
     pithp_header_of(c)->kind = PITHP_KIND_FREE;
+}
+
+void pithp_checkpoint_part_close(pith_runtime *rt, pith_checkpoint *c) {
+    empty(rt, c);
+    pithp_release(rt, c, sizeof *c);
 }
 
 void pithp_checkpoint_close(pith_scope *s, pith_checkpoint *c) {
@@ -237,6 +247,20 @@ static pith_status check_sidecars(pith_scope *s, pith_checkpoint *c, const files
     return rc;
 }
 
+/* Parts are opened when they are read. */
+static pith_status
+open_folder(pith_scope *s, pith_checkpoint *c, const pithp_location *location) {
+    const size_t bytes = (size_t)c->document.parts.count * sizeof *c->parts;
+    c->folder = fcntl(location->folder, F_DUPFD_CLOEXEC, 0);
+    if (c->folder < 0)
+        return io_error(s, c->shown, "open the folder of", errno);
+    c->parts = pithp_allocate(s->runtime, bytes);
+    if (!c->parts)
+        return pithp_fail_memory(s, bytes);
+    memset(c->parts, 0, bytes);
+    return PITH_OK;
+}
+
 static pith_status
 open_all(pith_scope *s, pith_checkpoint *c, const pithp_location *location) {
     files f = {.document = -1};
@@ -247,6 +271,8 @@ open_all(pith_scope *s, pith_checkpoint *c, const pithp_location *location) {
         rc = check_sidecars(s, c, &f);
     if (f.document >= 0)
         close(f.document);
+    if (rc == PITH_OK && c->document.parts.count)
+        rc = open_folder(s, c, location);
     return rc;
 }
 
@@ -270,20 +296,42 @@ static void fill_info(pith_checkpoint *c) {
     }
 }
 
+static void begin(pith_runtime *rt, pith_checkpoint *c, const char *shown) {
+    for (int i = 0; i < PITHP_SIDECARS; i++)
+        c->sidecars[i].file = -1;
+    c->folder = -1;
+    snprintf(c->shown, sizeof c->shown, "%s", shown);
+    pithp_document_begin(&c->document, rt);
+}
+
 static pith_checkpoint *make(pith_scope *s, const char *shown) {
     pith_checkpoint *c = pithp_object_make(s, PITHP_KIND_OTHER, tag, sizeof *c);
     if (!c)
         return NULL;
-    for (int i = 0; i < PITHP_SIDECARS; i++)
-        c->sidecars[i].file = -1;
+    begin(s->runtime, c, shown);
     c->hold = pithp_scope_hold(s, c, release);
     if (!c->hold) {
         pithp_header_of(c)->kind = PITHP_KIND_FREE;
         return NULL;
     }
-    snprintf(c->shown, sizeof c->shown, "%s", shown);
-    pithp_document_begin(&c->document, s->runtime);
     return c;
+}
+
+pith_checkpoint *pithp_checkpoint_part_open(pith_scope *s,
+                                            const pithp_location *location) {
+    pith_checkpoint *c = pithp_allocate(s->runtime, sizeof *c);
+    if (!c) {
+        pithp_fail_memory(s, sizeof *c);
+        return NULL;
+    }
+    *c = (pith_checkpoint){.hold = NULL};
+    begin(s->runtime, c, location->shown);
+    if (open_all(s, c, location) == PITH_OK) {
+        fill_info(c);
+        return c;
+    }
+    pithp_checkpoint_part_close(s->runtime, c);
+    return NULL;
 }
 
 /* Fill in the info, or close the checkpoint after an error. */
@@ -387,6 +435,8 @@ pith_status pithp_leaf_read_bytes(pith_scope *s,
                                   size_t n) {
     if (n == 0)
         return PITH_OK;
+    if (pithp_leaf_is_parted(leaf))
+        return pithp_parted_read(s, c, leaf, offset, to, n);
     if (!leaf->in_sidecar) {
         memcpy(to, (const char *)leaf->data + offset, n);
         return PITH_OK;
@@ -423,7 +473,8 @@ pith_status pithp_leaf_read(pith_scope *s,
         if (sink)
             rc = sink(closure, piece, at, n);
     }
-    if (rc == PITH_OK && !pithp_digest_equal(pithp_hasher_end(&h), leaf->digest))
+    if (rc == PITH_OK && !pithp_leaf_is_parted(leaf) && /* whose pieces were verified */
+        !pithp_digest_equal(pithp_hasher_end(&h), leaf->digest))
         return damaged(s, c, leaf);
     return rc == PITH_OK ? pithp_stray_bool_refuse(s, &c->document, leaf, &stray) : rc;
 }

@@ -23,8 +23,44 @@ struct pith_checkpoint {
     int64_t *order; /* leaves in sidecars, by sidecar and offset */
     int64_t order_count;
     pithp_decompressor *decompressor; /* NULL: no leaf is compressed */
+    int folder;                       /* of the parts; -1: there are none */
+    struct pith_checkpoint **parts;   /* by rank; NULL: not opened yet */
     char shown[256];                  /* path as the user gave it, truncated */
 };
+
+/* ---- Parts (parts.c) ---- */
+
+/* Where the elements of a parted leaf lie. */
+typedef struct pithp_parted {
+    const pithp_doc_leaf *leaf;
+    int64_t pieces[PITH_MAX_RANK]; /* along each axis */
+    const int64_t *counts;         /* rows in use by piece of axis 0; NULL: all */
+} pithp_parted;
+
+/* Check what the document says. */
+pith_status pithp_parted_find(pith_scope *s,
+                              const pith_checkpoint *c,
+                              const pithp_doc_leaf *leaf,
+                              pithp_parted *x);
+/* The piece of a leaf that has these numbers along its axes: an open part and the row of
+ * the leaf there, verified. NULL: the error is set, and names the part. */
+const pith_checkpoint *pithp_parted_piece(pith_scope *s,
+                                          const pith_checkpoint *c,
+                                          const pithp_parted *x,
+                                          const int64_t *numbers,
+                                          int64_t *row);
+/* Bytes of a parted leaf as if it were whole. */
+pith_status pithp_parted_read(pith_scope *s,
+                              const pith_checkpoint *c,
+                              const pithp_doc_leaf *leaf,
+                              size_t offset,
+                              void *to,
+                              size_t n);
+void pithp_parts_close(pith_runtime *rt, pith_checkpoint *c);
+/* Open a checkpoint without an owning scope, and close it. NULL: the error is set. */
+pith_checkpoint *pithp_checkpoint_part_open(pith_scope *s,
+                                            const pithp_location *location);
+void pithp_checkpoint_part_close(pith_runtime *rt, pith_checkpoint *c);
 
 /* Whether a pointer is an open checkpoint; safe for any. */
 bool pithp_checkpoint_valid(const pith_checkpoint *c);

@@ -25,7 +25,7 @@ pith_status pithp_leaf_fill(pith_scope *s,
     const pith_status rc = staging
                                ? pithp_leaf_read(s, c, leaf, NULL, staging, copy_in, &t)
                                : pithp_leaf_read(s, c, leaf, t.to, NULL, NULL, NULL);
-    if (rc == PITH_OK)
+    if (rc == PITH_OK && !pithp_leaf_is_parted(&c->document.leaves.rows[leaf]))
         pithp_array_digest_store(array, c->document.leaves.rows[leaf].digest);
     return rc;
 }

@@ -61,6 +61,17 @@ uint64_t pithp_shard_tree_digest(const pithp_shard_tree *t);
 /* A hash of the elements of a checked array. */
 uint64_t pithp_shard_hash(pith_scope *w, uint64_t h, const pith_array *a);
 
+/* The rows of a rank if all are divided evenly. */
+typedef struct pithp_shard_part {
+    int64_t begin, count;
+} pithp_shard_part;
+static inline pithp_shard_part
+pithp_shard_part_of(int64_t rows, int64_t ranks, int64_t rank) {
+    const int64_t each = rows / ranks, more = rows % ranks;
+    return (pithp_shard_part){rank * each + (rank < more ? rank : more),
+                              each + (rank < more)};
+}
+
 /* ---- Placements (place.c) ---- */
 
 /* The spec of a shard under the placement that axes and rows say. NULL: the error of w is

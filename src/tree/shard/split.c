@@ -5,16 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Part r of n rows on several ranks, evenly. */
-typedef struct part {
-    int64_t begin, count;
-} part;
-
-static part part_of(int64_t rows, int64_t ranks, int64_t rank) {
-    const int64_t each = rows / ranks, more = rows % ranks;
-    return (part){rank * each + (rank < more ? rank : more), each + (rank < more)};
-}
-
 /* ---- Leaves ---- */
 
 /* The rows of the whole in use that leaf k has; -1: error set. */
@@ -56,7 +46,7 @@ static pith_status slice_axis(pithp_shard_tree *t,
     const int64_t used = counted ? used_rows(t, k) : extent;
     if (used < 0)
         return t->w->error.code;
-    const part own = part_of(used, g->size, g->rank);
+    const pithp_shard_part own = pithp_shard_part_of(used, g->size, g->rank);
     *slice = PITH_SLICE(own.begin, own.begin + own.count, 1);
     fill->high = (extent + g->size - 1) / g->size - own.count;
     return PITH_OK;
@@ -88,7 +78,7 @@ static const pith_array *shard_of(pithp_shard_tree *t, int64_t k) {
 static const pith_array *count_of(pithp_shard_tree *t, int64_t k) {
     const pithp_mesh_group *g = pithp_mesh_group_of(t->w, t->leaves[k].axes);
     const int64_t used = pith_read_i64(t->w, t->flat.items[k]);
-    return g ? pith_i64(t->w, part_of(used, g->size, g->rank).count) : NULL;
+    return g ? pith_i64(t->w, pithp_shard_part_of(used, g->size, g->rank).count) : NULL;
 }
 
 static pith_status split_leaves(pithp_shard_tree *t) {

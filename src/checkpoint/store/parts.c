@@ -1,0 +1,289 @@
+/* Parts of a checkpoint of many ranks: leaves whose elements lie in several files are
+ * read as if they were whole. Each part is a checkpoint of its own, of a dict with the
+ * shards of a rank by path; it is opened, and its leaves are verified, when they are read
+ * first. */
+#include "checkpoint/store/open.h"
+#include "tree/shard/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+void pithp_parts_close(pith_runtime *rt, pith_checkpoint *c) {
+    const int64_t count = c->document.parts.count;
+    for (int64_t r = 0; c->parts && r < count; r++)
+        if (c->parts[r])
+            pithp_checkpoint_part_close(rt, c->parts[r]);
+    pithp_release(rt, c->parts, c->parts ? (size_t)count * sizeof *c->parts : 0);
+    c->parts = NULL;
+    if (c->folder >= 0)
+        close(c->folder);
+    c->folder = -1;
+}
+
+/* ---- Where elements lie ---- */
+
+static int64_t axis_number(const pithp_document *d, const char *name, size_t n) {
+    for (int64_t i = 0; i < d->axes.count; i++)
+        if (strlen(d->axes.rows[i].name) == n &&
+            memcmp(d->axes.rows[i].name, name, n) == 0)
+            return i;
+    return -1;
+}
+
+/* The ranks along the axes of a list; 0: an axis that the mesh did not have. */
+static int64_t ranks_along(const pithp_document *d, const char *list) {
+    int64_t ranks = 1;
+    while (*list) {
+        const size_t n = strcspn(list, ",");
+        const int64_t axis = axis_number(d, list, n);
+        if (axis < 0)
+            return 0;
+        ranks *= d->axes.rows[axis].size;
+        list += n + (list[n] == ',');
+    }
+    return ranks;
+}
+
+static pith_status
+refuse(pith_scope *s, const pith_checkpoint *c, const pithp_doc_leaf *leaf) {
+    char path[PITHP_PATH_BYTES];
+    return pithp_fail(s, PITH_E_FORMAT,
+                      pithp_document_error_path(&c->document, leaf->node, path),
+                      "\"%s\": the shape of the leaf is not that of its parts", c->shown);
+}
+
+/* The counts of the rows of a leaf. Returns false if they do not fit it. */
+static bool find_counts(const pithp_document *d, pithp_parted *x) {
+    const pithp_doc_leaf *leaf = x->leaf;
+    int64_t sum = 0;
+    if (!leaf->rows)
+        return true;
+    if (leaf->counter < 0 || leaf->counter >= d->leaves.count || leaf->shape.rank < 1)
+        return false;
+    const pithp_doc_leaf *counter = &d->leaves.rows[leaf->counter];
+    if (!counter->counts || counter->counts_count != x->pieces[0])
+        return false;
+    for (int64_t i = 0; i < counter->counts_count; i++) {
+        if (counter->counts[i] > leaf->part.extents[0])
+            return false;
+        sum += counter->counts[i];
+    }
+    x->counts = counter->counts;
+    return sum == leaf->shape.extents[0];
+}
+
+pith_status pithp_parted_find(pith_scope *s,
+                              const pith_checkpoint *c,
+                              const pithp_doc_leaf *leaf,
+                              pithp_parted *x) {
+    char normal[PITHP_SHARD_TEXT], list[PITHP_SHARD_TEXT];
+    const int rank = leaf->shape.rank;
+    *x = (pithp_parted){.leaf = leaf};
+    if (pithp_shard_text_read(leaf->shard, normal) ||
+        pithp_shard_text_lists(normal) > (rank ? rank : 1))
+        return refuse(s, c, leaf);
+    for (int d = 0; d < PITH_MAX_RANK; d++) {
+        pithp_shard_text_list(normal, d, list);
+        x->pieces[d] = ranks_along(&c->document, list);
+        if (x->pieces[d] < 1)
+            return refuse(s, c, leaf);
+    }
+    bool good = find_counts(&c->document, x);
+    for (int d = x->counts ? 1 : 0; d < rank && good; d++) {
+        int64_t whole;
+        good = !__builtin_mul_overflow(x->pieces[d], leaf->part.extents[d], &whole) &&
+               whole == leaf->shape.extents[d];
+    }
+    return good ? PITH_OK : refuse(s, c, leaf);
+}
+
+/* The first rank that has the piece: 0 along the axes that the leaf does not name. */
+static int64_t
+rank_of(const pithp_document *d, const pithp_parted *x, const int64_t *numbers) {
+    int64_t at[8] = {0}, rank = 0;
+    for (int axis = 0; axis < PITH_MAX_RANK; axis++) {
+        char list[PITHP_SHARD_TEXT];
+        int64_t number = numbers[axis];
+        pithp_shard_text_list(x->leaf->shard, axis, list);
+        for (size_t n = strlen(list); n;) { /* the last axis of a list is the fastest */
+            size_t begin = n;
+            while (begin && list[begin - 1] != ',')
+                begin--;
+            const int64_t mesh_axis = axis_number(d, list + begin, n - begin);
+            at[mesh_axis] = number % d->axes.rows[mesh_axis].size;
+            number /= d->axes.rows[mesh_axis].size;
+            n = begin ? begin - 1 : 0;
+        }
+    }
+    for (int64_t i = 0; i < d->axes.count; i++)
+        rank = rank * d->axes.rows[i].size + at[i];
+    return rank;
+}
+
+/* ---- Parts ---- */
+
+/* The part of a rank. NULL: the error is set. */
+static pith_checkpoint *open_part(pith_scope *s, const pith_checkpoint *c, int64_t rank) {
+    const pithp_doc_part *row = &c->document.parts.rows[rank];
+    pithp_location location = {.folder = c->folder, .shown = row->file};
+    if (c->parts[rank])
+        return c->parts[rank];
+    strncpy(location.name, row->file, sizeof location.name - 1);
+    pith_checkpoint *part = pithp_checkpoint_part_open(s, &location);
+    if (!part)
+        return NULL;
+    const pithp_document *d = &part->document;
+    if (d->bytes != row->bytes || !pithp_digest_equal(d->checksum, row->digest) ||
+        d->parts.count) {
+        pithp_fail(s, PITH_E_FORMAT, NULL,
+                   "the part \"%s\" of rank %" PRId64 " is not the one that \"%s\" names",
+                   row->file, rank, c->shown);
+        pithp_checkpoint_part_close(s->runtime, part);
+        return NULL;
+    }
+    return c->parts[rank] = part;
+}
+
+/* The row of a leaf in a part; -1: the error is set. */
+static int64_t find_piece(pith_scope *s,
+                          const pith_checkpoint *c,
+                          const pithp_parted *x,
+                          const pith_checkpoint *part) {
+    const pithp_doc_leaf *leaf = x->leaf;
+    pithp_string key;
+    pithp_string_begin(&key, s->runtime);
+    pithp_path_add_key(&key, leaf->key);
+    const int64_t node =
+        key.failed ? -2 : pithp_document_find(&part->document, key.bytes);
+    const int64_t row = node < 0 ? -1 : part->document.nodes.rows[node].leaf;
+    const pithp_doc_leaf *piece = row < 0 ? NULL : &part->document.leaves.rows[row];
+    const bool fits = piece && piece->dtype == leaf->dtype &&
+                      piece->shape.rank == leaf->part.rank &&
+                      memcmp(piece->shape.extents, leaf->part.extents,
+                             (size_t)leaf->part.rank * sizeof(int64_t)) == 0;
+    if (node == -2)
+        pithp_fail_memory(s, key.length);
+    else if (!fits)
+        pithp_fail(s, PITH_E_FORMAT, leaf->key,
+                   "the part \"%s\" does not have it in the shape that \"%s\" states",
+                   part->shown, c->shown);
+    pithp_string_end(&key);
+    return fits ? row : -1;
+}
+
+static pith_status verify(pith_scope *s, pith_checkpoint *part, int64_t row) {
+    pithp_doc_leaf *leaf = &part->document.leaves.rows[row];
+    if (leaf->verified)
+        return PITH_OK;
+    void *staging = pithp_allocate(s->runtime, PITHP_CHUNK_BYTES);
+    if (!staging)
+        return pithp_fail_memory(s, PITHP_CHUNK_BYTES);
+    const pith_status rc = pithp_leaf_read(s, part, row, NULL, staging, NULL, NULL);
+    pithp_release(s->runtime, staging, PITHP_CHUNK_BYTES);
+    leaf->verified = rc == PITH_OK;
+    return rc;
+}
+
+const pith_checkpoint *pithp_parted_piece(pith_scope *s,
+                                          const pith_checkpoint *c,
+                                          const pithp_parted *x,
+                                          const int64_t *numbers,
+                                          int64_t *row) {
+    pith_checkpoint *part = open_part(s, c, rank_of(&c->document, x, numbers));
+    *row = part ? find_piece(s, c, x, part) : -1;
+    return *row >= 0 && verify(s, part, *row) == PITH_OK ? part : NULL;
+}
+
+/* ---- Reading ---- */
+
+/* A run of elements that lie together in the whole and in a piece. */
+typedef struct run {
+    int64_t numbers[PITH_MAX_RANK]; /* of the piece */
+    int64_t begin, count;           /* in the piece, in elements */
+} run;
+
+static run run_at(const pithp_parted *x, int64_t element) {
+    const pithp_doc_leaf *leaf = x->leaf;
+    run r = {.begin = 0, .count = 1};
+    int64_t at[PITH_MAX_RANK] = {0}, extent[PITH_MAX_RANK], inner = 1;
+    for (int d = leaf->shape.rank; d-- > 0; element /= leaf->shape.extents[d])
+        at[d] = element % leaf->shape.extents[d];
+    for (int d = 0; d < leaf->shape.rank; d++) {
+        extent[d] = leaf->part.extents[d];
+        if (d == 0 && x->counts) {
+            while (at[0] >= x->counts[r.numbers[0]])
+                at[0] -= x->counts[r.numbers[0]++];
+            extent[0] = x->counts[r.numbers[0]]; /* of the rows that go on */
+        } else {
+            r.numbers[d] = at[d] / extent[d];
+            at[d] %= extent[d];
+        }
+        r.begin = r.begin * leaf->part.extents[d] + at[d];
+    }
+    /* to the end of the piece along the last axis that is cut */
+    int64_t passed = 0;
+    for (int d = leaf->shape.rank; d-- > 0;) {
+        passed += at[d] * inner;
+        r.count = extent[d] * inner - passed;
+        if (x->pieces[d] > 1 || (d == 0 && x->counts))
+            break;
+        inner *= extent[d];
+    }
+    return r;
+}
+
+/* One value on each rank: a whole has it if all are equal. */
+static pith_status
+read_value(pith_scope *s, const pith_checkpoint *c, const pithp_parted *x, void *to) {
+    int64_t numbers[PITH_MAX_RANK] = {0}, row;
+    pithp_digest first = {0, 0};
+    for (; numbers[0] < x->pieces[0]; numbers[0]++) {
+        const pith_checkpoint *part = pithp_parted_piece(s, c, x, numbers, &row);
+        if (!part)
+            return s->error.code;
+        const pithp_doc_leaf *piece = &part->document.leaves.rows[row];
+        char path[PITHP_PATH_BYTES];
+        if (numbers[0] && !pithp_digest_equal(piece->digest, first))
+            return pithp_fail(
+                s, PITH_E_SHAPE,
+                pithp_document_error_path(&c->document, x->leaf->node, path),
+                "one value on each rank, which differ: load it on %" PRId64 " ranks",
+                x->pieces[0]);
+        first = piece->digest;
+        if (!numbers[0] &&
+            pithp_leaf_read_bytes(s, part, piece, 0, to, piece->bytes) != PITH_OK)
+            return s->error.code;
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_parted_read(pith_scope *s,
+                              const pith_checkpoint *c,
+                              const pithp_doc_leaf *leaf,
+                              size_t offset,
+                              void *to,
+                              size_t n) {
+    const size_t size = pith_dtype_size(leaf->dtype);
+    pithp_parted x;
+    if (pithp_parted_find(s, c, leaf, &x) != PITH_OK)
+        return s->error.code;
+    if (leaf->shape.rank == 0)
+        return read_value(s, c, &x, to);
+    for (char *at = to; n;) {
+        const run r = run_at(&x, (int64_t)(offset / size));
+        int64_t row;
+        const pith_checkpoint *part = pithp_parted_piece(s, c, &x, r.numbers, &row);
+        const size_t within = offset % size, bytes = (size_t)r.count * size - within,
+                     some = bytes < n ? bytes : n;
+        if (!part ||
+            pithp_leaf_read_bytes(s, part, &part->document.leaves.rows[row],
+                                  (size_t)r.begin * size + within, at, some) != PITH_OK)
+            return s->error.code;
+        at += some;
+        offset += some;
+        n -= some;
+    }
+    return PITH_OK;
+}

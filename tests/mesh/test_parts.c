@@ -1,0 +1,422 @@
+/* Checkpoints that N ranks write and M ranks read: the same rows on every number of
+ * ranks, one complete checkpoint after a failure at any place, and errors that name the
+ * part. */
+#include "mesh/cases.h"
+#include "mesh/fake/fake.h"
+#include "pith_test.h"
+
+#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct {
+    const pith_array *position, *mass, *count, *box, *field;
+    int64_t max;
+    const char *name;
+} PartAtoms;
+PITH_NODE(PartAtoms,
+          PITH_LEAF(position, "f64[max,3]", .shard = "x", .rows = "count", .fill = -1),
+          PITH_LEAF(mass, "f32[max]", .shard = "x", .rows = "count"),
+          PITH_LEAF(count, "i64[]", .shard = "x"),
+          PITH_LEAF(box, "f64[3]"),
+          PITH_LEAF(field, "f32[5,m]", .shard = ";x"),
+          PITH_STATIC(max),
+          PITH_STATIC(name))
+
+enum { ROWS = 1000, COLUMNS = 24 };
+
+/* The whole tree, which every rank can make; `seed` tells states apart. */
+static const PartAtoms *whole_of(pith_scope *s, double seed, int64_t n) {
+    const pith_array *x = pith_iota(s, PITH_F64, PITH_SHAPE(n, 3), 0),
+                     *y = pith_iota(s, PITH_F64, PITH_SHAPE(n, 3), 1);
+    const pith_array *p = pith_add(s, pith_mul(s, x, 3.0), pith_add(s, y, seed));
+    const PartAtoms a = {
+        .position = p,
+        .mass = pith_cast(s, pith_slice_at(s, p, 1, 0), PITH_F32),
+        .count = pith_i64(s, n),
+        .box = pith_full(s, PITH_F64, PITH_SHAPE(3), seed),
+        .field = pith_add(
+            s, pith_iota(s, PITH_F32, PITH_SHAPE(5, COLUMNS), 1),
+            pith_mul(s, pith_iota(s, PITH_F32, PITH_SHAPE(5, COLUMNS), 0), 100.0)),
+        .max = n,
+        .name = "parts",
+    };
+    return pith_freeze(s, PartAtoms, &a);
+}
+
+/* ---- Folders ---- */
+
+static int
+remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at) {
+    (void)st, (void)flag, (void)at;
+    return remove(path);
+}
+
+static void make_folder(char folder[64]) {
+    strcpy(folder, "/tmp/pith-parts-XXXXXX");
+    cr_assert(mkdtemp(folder) != NULL);
+}
+
+static void remove_folder(const char *folder) {
+    nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static int count_files(const char *folder, const char *with) {
+    DIR *listing = opendir(folder);
+    int count = 0;
+    for (struct dirent *e; (e = readdir(listing));)
+        count += e->d_name[0] != '.' && strstr(e->d_name, with) != NULL;
+    closedir(listing);
+    return count;
+}
+
+/* ---- Ranks ---- */
+
+typedef struct job {
+    char folder[64], path[128];
+    double seed;
+    int64_t rows;
+    bool local; /* each rank has rows of its own number */
+    pith_status code;
+    const char *text; /* of the error that loading must give */
+} job;
+
+static void save(fake_rank *r) {
+    job *j = r->closure;
+    const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
+    if (j->local) { /* uneven: rank 0 has 7 rows, rank 1 none, the others 3 */
+        PartAtoms own = *(const PartAtoms *)pith_unshard_local(r->s, a);
+        own.count = pith_i64(r->s, r->rank == 0 ? 7 : r->rank == 1 ? 0 : 3);
+        a = pith_shard_local(r->s, pith_freeze(r->s, PartAtoms, &own), NULL);
+    }
+    const pith_save_options o = {.step = 17, .compress = r->closure && j->local ? 3 : 0};
+    FAKE_CHECK(r, pith_save(r->s, a, j->path, &o));
+    FAKE_CHECK(r, !pith_failed(r->s));
+}
+
+static bool is_state(pith_scope *s, const void *tree, double seed, int64_t rows) {
+    return pith_tree_equal(s, tree, whole_of(s, seed, rows));
+}
+
+static void load(fake_rank *r) {
+    const job *j = r->closure;
+    const PartAtoms *a = pith_load(r->s, PartAtoms, j->path);
+    FAKE_CHECK(r, !pith_failed(r->s));
+    const pith_sharding how = pith_array_sharding(a->position);
+    FAKE_CHECK(r, how.mesh == pith_mesh_of(r->s) && strcmp(how.axes, "x") == 0);
+    FAKE_CHECK(r, how.rows == a->max && !pith_array_sharding(a->box).mesh);
+    FAKE_CHECK(r, is_state(r->s, pith_unshard(r->s, a, -1), j->seed, j->rows));
+}
+
+static void load_fails(fake_rank *r) {
+    const job *j = r->closure;
+    const PartAtoms *a = pith_load(r->s, PartAtoms, j->path);
+    FAKE_CHECK(r, !a->position && pith_failed(r->s));
+    FAKE_CHECK(r, strstr(pith_message(r->s), j->text) != NULL);
+    if (!strstr(pith_message(r->s), j->text))
+        fprintf(stderr, "%s\n", pith_message(r->s));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+static void run(const job *j, int size, void (*body)(fake_rank *r)) {
+    const fake_result result = fake_run(&(fake_options){.size = size,
+                                                        .timeout = 60,
+                                                        .seed = (uint64_t)size % 2,
+                                                        .closure = (void *)(uintptr_t)j},
+                                        body);
+    cr_assert(result.failures == 0 && !result.ended, "%d ranks: %s", size, result.report);
+}
+
+static job begin(void) {
+    job j = {.seed = 1, .rows = ROWS};
+    make_folder(j.folder);
+    snprintf(j.path, sizeof j.path, "%s/melt.json", j.folder);
+    return j;
+}
+
+/* ---- Reading by other numbers of ranks ---- */
+
+Test(parts, n_ranks_write_and_m_read) {
+    for (int n = 1; n <= 4; n++) {
+        job j = begin();
+        j.seed = n;
+        run(&j, n, save);
+        cr_assert(count_files(j.folder, ".r0") == 2 * n, "parts with their sidecars");
+        for (int m = 1; m <= 4; m++)
+            run(&j, m, load);
+        remove_folder(j.folder);
+    }
+}
+
+/* Without a mesh, a checkpoint of many ranks is that of the whole tree. */
+static bool alone_is(const job *j, double seed, int64_t rows) {
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_scope *s = pith_scope_open(rt);
+    const PartAtoms *a = pith_load(s, PartAtoms, j->path);
+    const bool same = !pith_failed(s) && is_state(s, a, seed, rows);
+    if (pith_failed(s))
+        fprintf(stderr, "%s\n", pith_message(s));
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return same;
+}
+
+Test(parts, one_process_reads_the_whole) {
+    job j = begin();
+    run(&j, 3, save);
+    cr_assert(alone_is(&j, 1, ROWS));
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_scope *s = pith_scope_open(rt);
+    const pith_checkpoint *c = pith_checkpoint_open(s, j.path);
+    const pith_checkpoint_info *about = pith_checkpoint_about(c);
+    cr_assert(about->format == 3 && about->step == 17 && about->leaf_count == 5);
+    for (int64_t k = 0; k < about->leaf_count; k++)
+        cr_assert(pith_checkpoint_verify(s, c, k), "%s", pith_message(s));
+    const PartAtoms *want = whole_of(s, 1, ROWS);
+    pt_ok(s, pith_tree_equal(s, pith_checkpoint_array(s, c, ".field"), want->field));
+    const pith_array *some = pith_checkpoint_rows(s, c, ".position", 330, 10);
+    cr_assert(pith_tree_equal(
+        s, some, pith_slice_array(s, want->position, 1, &PITH_SLICE(330, 340, 1))));
+    pith_scope_close(s);
+    pith_close(rt);
+    remove_folder(j.folder);
+}
+
+/* As many ranks get the shards that they had; others divide the rows evenly. */
+static void load_uneven(fake_rank *r) {
+    const job *j = r->closure;
+    const PartAtoms *a = pith_load(r->s, PartAtoms, j->path);
+    const PartAtoms *own = pith_unshard_local(r->s, a);
+    FAKE_CHECK(r, pith_read_i64(r->s, own->count) == (r->rank == 0   ? 7
+                                                      : r->rank == 1 ? 0
+                                                                     : 3));
+    FAKE_CHECK(r, a->max == (ROWS + 2) / 3);
+}
+static void load_even(fake_rank *r) {
+    const job *j = r->closure;
+    const PartAtoms *a = pith_load(r->s, PartAtoms, j->path);
+    const PartAtoms *own = pith_unshard_local(r->s, a);
+    FAKE_CHECK(r, pith_read_i64(r->s, own->count) == 5);
+    FAKE_CHECK(r, a->max == (3 * ((ROWS + 2) / 3) + 1) / 2);
+    const PartAtoms *whole = pith_unshard(r->s, a, -1), *all = whole_of(r->s, 1, ROWS);
+    const int64_t begin = 2 * ((ROWS + 2) / 3) - 1;
+    const pith_array *parts[] = {
+        pith_slice_array(r->s, all->position, 1, &PITH_SLICE(0, 7, 1)),
+        pith_slice_array(r->s, all->position, 1, &PITH_SLICE(begin, begin + 3, 1))};
+    FAKE_CHECK(
+        r, pith_tree_equal(r->s, whole->position, pith_concatenate(r->s, 2, parts, 0)));
+}
+Test(parts, counted_rows_are_divided_evenly) {
+    job j = begin();
+    j.local = true;
+    run(&j, 3, save);
+    run(&j, 3, load_uneven);
+    run(&j, 2, load_even);
+    remove_folder(j.folder);
+}
+
+/* ---- Other meshes ---- */
+
+static void save_two_axes(fake_rank *r) {
+    const job *j = r->closure;
+    FAKE_CHECK(r, fake_open(r, r->s, PITH_MESH_AXES({"x", 2}, {"y", 2})));
+    const pith_array *a =
+        pith_add(r->s, pith_iota(r->s, PITH_F64, PITH_SHAPE(12, 8), 0),
+                 pith_mul(r->s, pith_iota(r->s, PITH_F64, PITH_SHAPE(12, 8), 1), 0.01));
+    const pith_list *list = pith_list_make(
+        r->s, PITH_ITEMS(pith_shard(r->s, a, PITH_SPECS({"", "x;y", NULL})),
+                         pith_shard(r->s, a, PITH_SPECS({"", "y", NULL})),
+                         pith_shard(r->s, a, PITH_SPECS({"", "y,x", NULL})),
+                         pith_shard_local(r->s, pith_f64(r->s, 3),
+                                          PITH_SPECS({"", "x", NULL}))));
+    FAKE_CHECK(r, pith_save(r->s, list, j->path, NULL));
+}
+static void load_two_axes(fake_rank *r) {
+    const job *j = r->closure;
+    const int sizes[][2] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+    const int *size = r->job ? sizes[(int)j->seed] : NULL;
+    FAKE_CHECK(r, fake_open(r, r->s, PITH_MESH_AXES({"y", size[0]}, {"x", size[1]})));
+    const pith_array *a =
+        pith_add(r->s, pith_iota(r->s, PITH_F64, PITH_SHAPE(12, 8), 0),
+                 pith_mul(r->s, pith_iota(r->s, PITH_F64, PITH_SHAPE(12, 8), 1), 0.01));
+    const pith_list *list = pith_load_any(r->s, NULL, j->path, NULL);
+    FAKE_CHECK(r, !pith_failed(r->s));
+    for (int64_t i = 0; i < 3; i++)
+        FAKE_CHECK(r,
+                   pith_tree_equal(r->s, pith_unshard(r->s, pith_child(list, i), -1), a));
+    FAKE_CHECK(r, pith_read_f64(r->s, pith_unshard(r->s, pith_child(list, 3), -1)) == 3);
+}
+Test(parts, meshes_of_two_axes) {
+    job j = begin();
+    run(&j, 4, save_two_axes);
+    static const int ranks[] = {1, 2, 2, 4};
+    for (int i = 0; i < 4; i++) {
+        j.seed = i;
+        run(&j, ranks[i], load_two_axes);
+    }
+    remove_folder(j.folder);
+}
+
+/* ---- One checkpoint at a time ---- */
+
+Test(parts, a_save_replaces_the_parts_of_the_one_before) {
+    job j = begin();
+    run(&j, 3, save);
+    j.seed = 2;
+    run(&j, 2, save);
+    cr_assert(count_files(j.folder, ".r0") == 4, "%d", count_files(j.folder, ".r0"));
+    run(&j, 3, load);
+    cr_assert(alone_is(&j, 2, ROWS));
+    remove_folder(j.folder);
+}
+
+/* Rank 1 ends at some place of a save: the old checkpoint is complete, and the next save
+ * removes what was left. */
+static void save_and_fail(fake_rank *r) {
+    job *j = r->closure;
+    const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
+    if (r->rank == 1) {
+        char path[256];
+        snprintf(path, sizeof path, "%s/nowhere/melt.json", j->folder);
+        FAKE_CHECK(r, !pith_save(r->s, a, path, NULL));
+    } else {
+        FAKE_CHECK(r, !pith_save(r->s, a, j->path, NULL));
+    }
+    FAKE_CHECK(r, pith_failed(r->s));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+Test(parts, a_failed_save_leaves_the_old_checkpoint) {
+    job j = begin();
+    run(&j, 3, save);
+    j.seed = 2;
+    run(&j, 3, save_and_fail);
+    cr_assert(alone_is(&j, 1, ROWS));
+    cr_assert(count_files(j.folder, ".r0") == 6);
+    /* parts of a save that was killed */
+    char left[256];
+    snprintf(left, sizeof left, "%s/melt.0123456789abcdef.r0001of0003.json", j.folder);
+    FILE *file = fopen(left, "w");
+    fputs("{\"pith\":\"checkpoint\",\n\"format\":2", file);
+    fclose(file);
+    run(&j, 3, save);
+    cr_assert(access(left, F_OK) != 0 && count_files(j.folder, ".r0") == 6);
+    cr_assert(alone_is(&j, 2, ROWS));
+    remove_folder(j.folder);
+}
+
+/* The process of every rank ends after its n-th call of the engine. */
+static void save_until_killed(fake_rank *r) {
+    job *j = r->closure;
+    const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
+    pith_save(r->s, a, j->path, NULL);
+}
+enum { JOINED = 8 }; /* calls of the engine before the ranks are watched */
+Test(parts, a_kill_between_parts_leaves_one_complete_checkpoint) {
+    bool ended = true;
+    int old = 0, new = 0;
+    for (int64_t n = JOINED; ended; n++) {
+        job j = begin();
+        run(&j, 3, save);
+        j.seed = 2;
+        const fake_result result = fake_run(
+            &(fake_options){
+                .size = 3, .timeout = 5, .closure = &j, .refuse_rank = 1, .refuse_at = n},
+            save_until_killed);
+        ended = result.ended != 0;
+        const bool is_old = alone_is(&j, 1, ROWS),
+                   is_new = !is_old && alone_is(&j, 2, ROWS);
+        cr_assert(is_old || is_new, "call %d", (int)n);
+        old += is_old;
+        new += is_new;
+        run(&j, 2, save); /* sweeps what is left */
+        cr_assert(count_files(j.folder, ".r0") == 4, "call %d", (int)n);
+        remove_folder(j.folder);
+    }
+    cr_assert(old > 3 && new > 0, "%d, %d", old, new);
+}
+
+/* ---- Damage ---- */
+
+static void part_name(const job *j, int rank, char path[512]) {
+    DIR *listing = opendir(j->folder);
+    char with[32];
+    snprintf(with, sizeof with, ".r%04dof", rank);
+    path[0] = 0;
+    for (struct dirent *e; (e = readdir(listing));)
+        if (strstr(e->d_name, with) && strstr(e->d_name, ".json"))
+            snprintf(path, 512, "%s/%s", j->folder, e->d_name);
+    closedir(listing);
+    cr_assert(path[0]);
+}
+
+static void sidecar_name(const job *j, int rank, char path[512]) {
+    DIR *listing = opendir(j->folder);
+    char with[32];
+    snprintf(with, sizeof with, ".r%04dof", rank);
+    for (struct dirent *e; (e = readdir(listing));)
+        if (strstr(e->d_name, with) && strstr(e->d_name, ".safetensors"))
+            snprintf(path, 512, "%s/%s", j->folder, e->d_name);
+    closedir(listing);
+}
+
+Test(parts, damage_names_the_part) {
+    char a[512], b[512], c[512];
+    for (int how = 0; how < 4; how++) {
+        job j = begin();
+        run(&j, 3, save);
+        part_name(&j, 1, a);
+        part_name(&j, 2, b);
+        sidecar_name(&j, 1, c);
+        if (how == 0)
+            unlink(a);
+        if (how == 1)
+            cr_assert(truncate(c, 100) == 0);
+        if (how == 2) { /* swapped */
+            char third[512];
+            snprintf(third, sizeof third, "%s/third", j.folder);
+            cr_assert(!rename(a, third) && !rename(b, a) && !rename(third, b));
+        }
+        if (how == 3) {
+            FILE *file = fopen(c, "r+b");
+            fseek(file, -20, SEEK_END);
+            fputc(0x55, file);
+            fclose(file);
+        }
+        j.text = how == 2 ? "is not the one that" : ".r0001of0003.";
+        for (int m = 1; m <= 4; m++)
+            run(&j, m, load_fails);
+        cr_assert(!alone_is(&j, 1, ROWS));
+        remove_folder(j.folder);
+    }
+}
+
+/* A rank that writes elsewhere is named, with its host. */
+static void save_apart(fake_rank *r) {
+    job *j = r->closure;
+    char path[256];
+    const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
+    snprintf(path, sizeof path, "%s/apart", j->folder);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/%smelt.json", j->folder,
+             r->rank == 2 ? "apart/" : "");
+    char there[256], *old = getcwd(there, sizeof there);
+    (void)old;
+    FAKE_CHECK(r, !pith_save(r->s, a, path, NULL));
+    FAKE_CHECK(r, strstr(pith_message(r->s),
+                         r->rank == 2 ? "calls pith_save" : "rank 2") != NULL);
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+Test(parts, a_folder_of_its_own_is_refused) {
+    job j = begin();
+    run(&j, 3, save_apart);
+    cr_assert(count_files(j.folder, ".r0") == 0);
+    remove_folder(j.folder);
+}
