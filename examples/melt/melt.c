@@ -1,7 +1,7 @@
 /* A Lennard-Jones melt: the state as a typed tree (melt.h), one step as a function over
- * it (step.c), and this run. The other sources of this folder have options, files and
- * output. */
-#include "melt.h"
+ * it (step.c), and this run, or that of bricks on several ranks (brick.c). The other
+ * sources of this folder have options, files and output. */
+#include "brick.h"
 
 #include <stdlib.h>
 
@@ -25,41 +25,50 @@ static const Sim *resume(pith_scope *s, const Options *o) {
     return pith_freeze(s, Sim, &next);
 }
 
-int main(int argc, char **argv) {
-    const Options options = melt_options(argc, argv);
-    pith_runtime *rt = pith_open(
-        &(pith_open_options){.device = options.device, .threads = options.threads});
-    pith_scope *s = pith_scope_open(rt);
-
-    const Sim *sim = options.resume ? resume(s, &options) : melt_read(s, &options);
-
-    Output output = {.options = &options};
+/* The run on one rank. */
+static void run(pith_scope *s, const Options *o) {
+    const Sim *sim = o->resume ? resume(s, o) : melt_read(s, o);
+    Output output = {.options = o};
     melt_open(s, sim, &output);
-    sim = pith_run(s, Sim, step_of(s, &options, output.batch), sim,
+    sim = pith_run(s, Sim, step_of(s, o, output.batch), sim,
                    &(pith_run_options){
-                       .steps = options.steps,
-                       .steps_per_launch = options.steps_per_launch,
+                       .steps = o->steps,
+                       .steps_per_launch = o->steps_per_launch,
                        .first_step = output.first,
-                       .save = options.save,
-                       .save_every = options.save_every,
+                       .save = o->save,
+                       .save_every = o->save_every,
                        .log = output.batch || !output.files ? NULL : output.files->log,
                        .signals = true,
                        .progress = stderr,
-                       .status_file = options.status,
+                       .status_file = o->status,
                        .each = melt_show,
-                       .each_every = melt_show_every(&options),
+                       .each_every = melt_show_every(o),
                        .repaired = melt_repaired,
                        .closure = &output,
                        .seconds = &output.seconds});
-    if (options.save && output.batch && !pith_failed(s))
+    if (o->save && output.batch && !pith_failed(s))
         melt_save_entries(s, sim, &output);
     if (pith_failed(s))
         fprintf(stderr, "melt: %s\n", pith_message(s));
     else
         melt_end(s, sim, &output);
+    melt_close(&output);
+}
+
+int main(int argc, char **argv) {
+    Options options = melt_options(argc, argv);
+    pith_runtime *rt = pith_open(
+        &(pith_open_options){.device = options.device, .threads = options.threads});
+    pith_scope *s = pith_scope_open(rt);
+
+    options.ranks = brick_wanted(s, &options);
+    if (options.ranks)
+        brick_run(s, &options);
+    else
+        run(s, &options);
 
     const int status = pith_failed(s) ? EXIT_FAILURE : EXIT_SUCCESS;
-    melt_close(&output);
+    pith_clear(s);
     pith_scope_close(s);
     pith_close(rt);
     return status;

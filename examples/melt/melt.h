@@ -63,6 +63,8 @@ typedef struct {
     bool dt_given, compression_given, fixed_capacity, seed_given, jit;
     bool gradient;  /* forces from the energy by reverse differentiation */
     bool recompute; /* of the energy only its arguments are kept */
+    bool ranks;     /* bricks, also on one rank */
+    bool quiet;     /* of all ranks one prints */
     int threads;
     pith_dtype real; /* PITH_F64 or PITH_F32 */
 } Options;
@@ -144,6 +146,28 @@ typedef struct {
     int64_t first;  /* step of the initial state */
 } Output;
 
+/* Sums over all atoms for a row of the table. */
+typedef struct {
+    double potential, kinetic, virial, atoms, volume;
+    int64_t most; /* entries of the longest list, for the log */
+    int64_t max_neighbours, max_cells;
+} Row;
+
+/* Print a row as LAMMPS does: reduced units, energies per atom. The log also has the
+ * largest number of neighbours of an atom, and the capacity of the lists. */
+void melt_print_row(pith_scope *s,
+                    Output *output,
+                    int64_t step,
+                    int64_t entry,
+                    const Row *r);
+/* Whether a row is due at a step. */
+bool melt_due(const Output *output, int64_t step);
+/* Print the line at the end. ranks: 0 for one process without ranks. */
+void melt_performance(pith_scope *s,
+                      int64_t atoms,
+                      int64_t steps,
+                      int64_t ranks,
+                      const Output *output);
 /* Greatest common divisor of the intervals of all output. */
 int64_t melt_show_every(const Options *o);
 /* Open the output files of the options; of entry 3 of a batch FILE.jsonl is FILE-3.jsonl.

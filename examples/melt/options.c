@@ -48,6 +48,9 @@ static const char help[] =
     "  --dump-every N       steps between them (100)\n"
     "  --device D           host or cuda (CUDA where there is a device)\n"
     "  --threads N          on the host (one a core)\n"
+    "  --ranks              divide the box into bricks, one a rank; without it if a launcher\n"
+    "                       such as mpirun has started several processes. Runs without\n"
+    "                       --resume, --save, --dump, --batch, --compress and --forces grad\n"
     "  --help\n"
     "\n"
     "SIGTERM and SIGINT end a run after the steps in progress, with a checkpoint; SIGUSR1\n"
@@ -134,6 +137,10 @@ Options melt_options(int argc, char **argv) {
         }
         if (is(option, "--fixed-capacity")) {
             o.fixed_capacity = true;
+            continue;
+        }
+        if (is(option, "--ranks")) {
+            o.ranks = true;
             continue;
         }
         if (is(option, "--recompute")) {

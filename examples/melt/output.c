@@ -7,25 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row as LAMMPS prints it: reduced units, energies per atom. The log also has the
- * largest number of neighbours of an atom, and the capacity of the lists. */
-static void
-show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+void melt_print_row(pith_scope *s,
+                    Output *output,
+                    int64_t step,
+                    int64_t entry,
+                    const Row *r) {
     pith_run_log *log = output->files[entry].log;
-    const Lists *lists = sim->lists;
-    const melt_observe_result of_atoms =
-        pith_launch(s, melt_observe, sim->atoms->position, sim->atoms->velocity,
-                    lists->neighbour, lists->count, sim->box, sim->cutoff);
-    const double potential =
-        pith_read_f64(s, pith_sum(s, of_atoms.energy, PITH_ALL_AXES));
-    const double virial = pith_read_f64(s, pith_sum(s, of_atoms.virial, PITH_ALL_AXES));
-    const double kinetic = pith_read_f64(s, pith_sum(s, of_atoms.kinetic, PITH_ALL_AXES));
-    double box[3];
-    if (!pith_read(s, sim->box, box, sizeof box))
-        return;
-    const double n = (double)pith_array_spec(lists->count)->count,
-                 freedom = n > 1 ? 3 * n - 3 : 1;
-    const double pressure = (2 * kinetic + virial) / (3 * box[0] * box[1] * box[2]);
+    const double n = r->atoms, freedom = n > 1 ? 3 * n - 3 : 1;
+    const double pressure = (2 * r->kinetic + r->virial) / (3 * r->volume);
     if (!output->headed)
         printf("%s%10s %18s %18s %18s %18s %18s\n", output->batch ? "     Entry " : "",
                "Step", "Temp", "PotEng", "KinEng", "TotEng", "Press");
@@ -33,26 +22,48 @@ show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *
     if (output->batch)
         printf("%10" PRId64 " ", entry);
     printf("%10" PRId64 " %18.10g %18.10g %18.10g %18.10g %18.10g\n", step,
-           2 * kinetic / freedom, potential / n, kinetic / n, (potential + kinetic) / n,
-           pressure);
+           2 * r->kinetic / freedom, r->potential / n, r->kinetic / n,
+           (r->potential + r->kinetic) / n, pressure);
     fflush(stdout);
     /* Log only multiples, and each once, as an uninterrupted run does. */
     if (!log || step % output->options->thermo != 0 ||
         step <= pith_run_log_last_step(log))
         return;
-    const int64_t most = pith_read_i64(
-        s, pith_cast(s, pith_max(s, lists->count, PITH_ALL_AXES), PITH_I64));
     pith_run_log_add(s, log, step,
-                     PITH_LOG_ROW(PITH_LOG_F64("Temp", 2 * kinetic / freedom),
-                                  PITH_LOG_F64("PotEng", potential / n),
-                                  PITH_LOG_F64("KinEng", kinetic / n),
-                                  PITH_LOG_F64("TotEng", (potential + kinetic) / n),
+                     PITH_LOG_ROW(PITH_LOG_F64("Temp", 2 * r->kinetic / freedom),
+                                  PITH_LOG_F64("PotEng", r->potential / n),
+                                  PITH_LOG_F64("KinEng", r->kinetic / n),
+                                  PITH_LOG_F64("TotEng", (r->potential + r->kinetic) / n),
                                   PITH_LOG_F64("Press", pressure),
-                                  PITH_LOG_I64("neighbours", most),
-                                  PITH_LOG_I64("max_neighbours", lists->max_neighbours),
-                                  PITH_LOG_I64("max_cells", lists->max_cells)));
+                                  PITH_LOG_I64("neighbours", r->most),
+                                  PITH_LOG_I64("max_neighbours", r->max_neighbours),
+                                  PITH_LOG_I64("max_cells", r->max_cells)));
     if (output->batch && output->options->save)
         pith_run_log_sync(s, log); /* before the next checkpoint, as pith_run does */
+}
+
+static void
+show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+    const Lists *lists = sim->lists;
+    const melt_observe_result of_atoms =
+        pith_launch(s, melt_observe, sim->atoms->position, sim->atoms->velocity,
+                    lists->neighbour, lists->count, sim->box, sim->cutoff);
+    const pith_array *most =
+        pith_cast(s, pith_max(s, lists->count, PITH_ALL_AXES), PITH_I64);
+    double box[3];
+    if (!pith_read(s, sim->box, box, sizeof box))
+        return;
+    const Row row = {
+        .potential = pith_read_f64(s, pith_sum(s, of_atoms.energy, PITH_ALL_AXES)),
+        .virial = pith_read_f64(s, pith_sum(s, of_atoms.virial, PITH_ALL_AXES)),
+        .kinetic = pith_read_f64(s, pith_sum(s, of_atoms.kinetic, PITH_ALL_AXES)),
+        .atoms = (double)pith_array_spec(lists->count)->count,
+        .volume = box[0] * box[1] * box[2],
+        .most = output->files[entry].log ? pith_read_i64(s, most) : 0,
+        .max_neighbours = lists->max_neighbours,
+        .max_cells = lists->max_cells};
+    if (!pith_failed(s))
+        melt_print_row(s, output, step, entry, &row);
 }
 
 /* FILE.json of entry 3: FILE-3.json. */
@@ -128,12 +139,17 @@ static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {
     return step == first || step == last || step % every == 0;
 }
 
+bool melt_due(const Output *output, int64_t step) {
+    const Options *o = output->options;
+    return due(step, output->first, output->first + o->steps, o->thermo);
+}
+
 static void
 show(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
     const Options *o = output->options;
     Files *files = &output->files[entry];
     const int64_t last = output->first + o->steps;
-    if (due(step, output->first, last, o->thermo))
+    if (melt_due(output, step))
         show_thermo(s, sim, step, entry, output);
     /* A resumed dump has no frame at its first step, unless one is due. */
     const int64_t first = files->dumped < 0 ? output->first : -1;
@@ -155,29 +171,38 @@ void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
     const char *message = pith_assertion_message(s, repair->assertion);
     (void)closure;
-    if (message)
+    if (message && repair->after != repair->before)
         fprintf(stderr, "melt: step %" PRId64 ": %s%s%s\n", repair->step,
                 pith_assertion_path(repair->assertion),
                 *pith_assertion_path(repair->assertion) ? ": " : "", message);
 }
 
-void melt_end(pith_scope *s, const Sim *sim, const Output *output) {
-    const pith_run_end end = pith_run_outcome(s);
-    const int64_t atoms = pith_array_spec(sim->lists->count)->count, /* of all entries */
-        steps = end.step - output->first;
+void melt_performance(pith_scope *s,
+                      int64_t atoms,
+                      int64_t steps,
+                      int64_t ranks,
+                      const Output *output) {
     const double seconds = output->seconds;
     pith_runtime *rt = pith_scope_runtime(s);
     const int threads = pith_device_threads(rt);
-    if (end.reason == PITH_RUN_SIGNAL)
-        fprintf(stderr, "melt: signal %d (%s): stopped after step %" PRId64 "\n",
-                end.signal, strsignal(end.signal), end.step);
     printf("Performance: %.2f M atom-steps/s (%" PRId64 " atoms, %" PRId64
            " steps, %.3f s, %s",
            seconds > 0 ? (double)atoms * (double)steps / seconds / 1e6 : 0, atoms, steps,
            seconds, pith_device_kind(rt));
+    if (ranks)
+        printf(", %" PRId64 " rank%s", ranks, ranks == 1 ? "" : "s");
     if (threads > 0)
         printf(", %d thread%s", threads, threads == 1 ? "" : "s");
     printf(")\n");
+}
+
+void melt_end(pith_scope *s, const Sim *sim, const Output *output) {
+    const pith_run_end end = pith_run_outcome(s);
+    const int64_t atoms = pith_array_spec(sim->lists->count)->count; /* of all entries */
+    if (end.reason == PITH_RUN_SIGNAL)
+        fprintf(stderr, "melt: signal %d (%s): stopped after step %" PRId64 "\n",
+                end.signal, strsignal(end.signal), end.step);
+    melt_performance(s, atoms, end.step - output->first, 0, output);
 }
 
 void melt_close(Output *output) {

@@ -178,6 +178,8 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     sim.dt = o->dt;
     sim.compression = o->compression;
     sim.fixed_capacity = o->fixed_capacity;
+    if (o->ranks)
+        return pith_freeze(s, Sim, &sim); /* brick.c makes the lists */
     const pith_function *begin = o->gradient ? &begin_by_gradient_step : &begin_step;
     const Sim *first = pith_freeze(s, Sim, &sim);
     return pith_propagate(
