@@ -42,17 +42,10 @@ typedef struct pith_route {
     int64_t max_receive;        /**< rows from all of them */
 } pith_route;
 
-PITH_NODE(pith_route,
-          PITH_LEAF(peer, "i32[max_peers]", .fill = -1),
-          PITH_LEAF(send, "i32[max_peers,max_send]", .fill = -1),
-          PITH_LEAF(sent, "i64[max_peers]"),
-          PITH_LEAF(received, "i64[max_peers]"),
-          PITH_LEAF(need, "i64[3]"),
-          PITH_STATIC(max_peers, .initial = 8),
-          PITH_STATIC(max_send, .initial = 64),
-          PITH_STATIC(max_receive, .initial = 64))
-
 PITH_BEGIN
+
+/** The record type of pith_route, for PITH_CHILD, pith_make, pith_freeze and pith_is. */
+PITH_API const pith_type *pith_route_pith_type(void);
 
 /**
  * Make a route: row rows[k] goes to rank to[k].

@@ -4,11 +4,11 @@
 
 /* ---- Entering and leaving ---- */
 
-bool pithp_frame_enter(pithp_frame *c,
-                       pith_scope *s,
-                       const char *function,
-                       const char *axes) {
-    *c = (pithp_frame){.s = s, .w = s, .function = function};
+bool pithp_transfer_enter(pithp_transfer *c,
+                          pith_scope *s,
+                          const char *function,
+                          const char *axes) {
+    *c = (pithp_transfer){.s = s, .w = s, .function = function};
     const bool fine = pithp_enter_as(s, function);
     if (!pithp_scope_writable(s))
         return false;
@@ -20,18 +20,18 @@ bool pithp_frame_enter(pithp_frame *c,
     return true;
 }
 
-bool pithp_frame_agree(pithp_frame *c, uint64_t extra) {
-    if (pithp_frame_fine(c))
+bool pithp_transfer_agree(pithp_transfer *c, uint64_t extra) {
+    if (pithp_transfer_fine(c))
         pithp_synchronise(c->w);
     const pithp_intent intent = {
         .operation = c->function, .what = c->what, .extra = extra};
     return pithp_collective_begin(c->w, &intent);
 }
 
-const pith_array *pithp_frame_leave(pithp_frame *c, const pith_array *result) {
+const pith_array *pithp_transfer_leave(pithp_transfer *c, const pith_array *result) {
     if (c->w == c->s)
         return NULL;
-    return pithp_temporaries_close(c->s, c->w, pithp_frame_fine(c) ? result : NULL);
+    return pithp_temporaries_close(c->s, c->w, pithp_transfer_fine(c) ? result : NULL);
 }
 
 /* ---- Memory of messages ---- */
@@ -43,14 +43,14 @@ static size_t room_of(size_t bytes) {
     return bytes < LEAST_ROOM ? LEAST_ROOM : bytes;
 }
 
-void *pithp_frame_room(pithp_frame *c, size_t bytes) {
+void *pithp_transfer_room(pithp_transfer *c, size_t bytes) {
     void *room = pithp_scratch_allocate(c->w->runtime, room_of(bytes));
     if (!room)
         pithp_fail_memory(c->w, bytes);
     return room;
 }
 
-void pithp_frame_give_back(pithp_frame *c, void *room, size_t bytes) {
+void pithp_transfer_give_back(pithp_transfer *c, void *room, size_t bytes) {
     if (room)
         pithp_scratch_release(c->w->runtime, room, room_of(bytes));
 }
@@ -58,9 +58,9 @@ void pithp_frame_give_back(pithp_frame *c, void *room, size_t bytes) {
 /* ---- Memory that engines reach ---- */
 
 /* The host reaches the elements of arrays of its own device. Others are staged. */
-pithp_piece pithp_piece_of(pithp_frame *c, const pith_array *a, bool load) {
+pithp_piece pithp_piece_of(pithp_transfer *c, const pith_array *a, bool load) {
     pithp_piece p = {.array = NULL};
-    if (!a || !pithp_frame_fine(c)) /* else it may be no array */
+    if (!a || !pithp_transfer_fine(c)) /* else it may be no array */
         return p;
     p.array = a;
     const size_t bytes = pithp_array_spec(a)->bytes;
@@ -77,14 +77,14 @@ pithp_piece pithp_piece_of(pithp_frame *c, const pith_array *a, bool load) {
     return p;
 }
 
-void pithp_piece_store(pithp_frame *c, pithp_piece *p) {
+void pithp_piece_store(pithp_transfer *c, pithp_piece *p) {
     const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
-    if (p->staged && bytes && pithp_frame_fine(c))
+    if (p->staged && bytes && pithp_transfer_fine(c))
         pithp_copy_in(c->w, p->array->data, p->data, bytes);
     pithp_piece_free(c, p);
 }
 
-void pithp_piece_free(pithp_frame *c, pithp_piece *p) {
+void pithp_piece_free(pithp_transfer *c, pithp_piece *p) {
     const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
     if (p->staged)
         pithp_release(c->w->runtime, p->data, bytes ? bytes : 1);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct halo {
-    pithp_frame c;
+    pithp_transfer c;
     const pith_array *a;
     const char *mesh_axis;
     bool wrap;
@@ -33,8 +33,8 @@ typedef struct strips {
 /* The axis, the widths and the neighbours. halo_rows: the operand has the halo already.
  */
 static void describe(halo *h, int axis, bool halo_rows) {
-    pithp_frame *c = &h->c;
-    const pith_spec *spec = pithp_frame_fine(c) ? pithp_array_spec(h->a) : NULL;
+    pithp_transfer *c = &h->c;
+    const pith_spec *spec = pithp_transfer_fine(c) ? pithp_array_spec(h->a) : NULL;
     if (!spec || (h->axis = pithp_axis(c->w, c->function, axis, spec->rank)) < 0)
         return;
     const int64_t most = h->before > h->after ? h->before : h->after;
@@ -77,10 +77,10 @@ static void describe(halo *h, int axis, bool halo_rows) {
 static bool
 enter(halo *h, pith_scope *s, const char *function, int axis, bool halo_rows) {
     h->left = h->right = -1;
-    pithp_frame *c = &h->c;
-    if (!pithp_frame_enter(c, s, function, h->mesh_axis))
+    pithp_transfer *c = &h->c;
+    if (!pithp_transfer_enter(c, s, function, h->mesh_axis))
         return false;
-    if (pithp_frame_fine(c) &&
+    if (pithp_transfer_fine(c) &&
         pithp_operand_check(c->w, h->a, function, "a") == PITH_OK) {
         char text[PITHP_SPEC_TEXT_BYTES];
         snprintf(c->what, sizeof c->what, "%.80s over %.30s",
@@ -96,7 +96,7 @@ enter(halo *h, pith_scope *s, const char *function, int axis, bool halo_rows) {
 static const pith_array *
 rows_of(const halo *h, const pith_array *a, int64_t begin, int64_t end) {
     pith_slice slices[PITH_MAX_RANK];
-    if (!a || !pithp_frame_fine(&h->c))
+    if (!a || !pithp_transfer_fine(&h->c))
         return NULL;
     for (int d = 0; d < h->axis; d++)
         slices[d] = PITH_WHOLE;
@@ -107,7 +107,7 @@ rows_of(const halo *h, const pith_array *a, int64_t begin, int64_t end) {
 /* A new array like another. NULL: error set. */
 static const pith_array *make_rows(halo *h, const pith_array *like, bool zero) {
     const pith_spec *spec =
-        like && pithp_frame_fine(&h->c) ? pithp_array_spec(like) : NULL;
+        like && pithp_transfer_fine(&h->c) ? pithp_array_spec(like) : NULL;
     const pith_array *made = spec ? pithp_array_make(h->c.w, spec) : NULL;
     const uint8_t nothing = 0;
     if (made && zero && spec->bytes)
@@ -119,8 +119,8 @@ static const pith_array *join(halo *h, int count, const pith_array *const *parts
     for (int i = 0; i < count; i++)
         if (!parts[i])
             return NULL;
-    return pithp_frame_fine(&h->c) ? pith_concatenate(h->c.w, count, parts, h->axis)
-                                   : NULL;
+    return pithp_transfer_fine(&h->c) ? pith_concatenate(h->c.w, count, parts, h->axis)
+                                      : NULL;
 }
 
 /* ---- Messages ---- */
@@ -130,7 +130,7 @@ static const pith_array *join(halo *h, int count, const pith_array *const *parts
 static bool pass_strips(halo *h, const strips *p) {
     pithp_parcel sends[2], receives[2];
     int to = 0, from = 0;
-    if (!pithp_frame_agree(&h->c, 0))
+    if (!pithp_transfer_agree(&h->c, 0))
         return false;
     if (h->left >= 0 && p->left_bytes)
         sends[to++] = (pithp_parcel){h->left, p->to_left, p->left_bytes};
@@ -151,11 +151,11 @@ static bool pass_rows(halo *h,
                       const pith_array *to_right,
                       const pith_array **from_left,
                       const pith_array **from_right) {
-    pithp_frame *c = &h->c;
+    pithp_transfer *c = &h->c;
     if (c->recorded) {
         *from_left = pith_pshift(c->w, to_right, h->mesh_axis, 1, h->wrap, NULL);
         *from_right = pith_pshift(c->w, to_left, h->mesh_axis, -1, h->wrap, NULL);
-        return pithp_frame_fine(c);
+        return pithp_transfer_fine(c);
     }
     *from_left = make_rows(h, to_right, h->left < 0);
     *from_right = make_rows(h, to_left, h->right < 0);
@@ -163,7 +163,7 @@ static bool pass_rows(halo *h,
                          pithp_piece_of(c, to_right, true)};
     pithp_piece in[] = {pithp_piece_of(c, *from_left, h->left < 0),
                         pithp_piece_of(c, *from_right, h->right < 0)};
-    const bool fine = pithp_frame_fine(c);
+    const bool fine = pithp_transfer_fine(c);
     const strips p = {.to_left = out[0].data,
                       .to_right = out[1].data,
                       .from_left = in[0].data,
@@ -175,16 +175,16 @@ static bool pass_rows(halo *h,
         pithp_piece_free(c, &out[i]);
         pithp_piece_store(c, &in[i]);
     }
-    return agreed && pithp_frame_fine(c);
+    return agreed && pithp_transfer_fine(c);
 }
 
 /* ---- A halo ---- */
 
 /* Neighbours' rows go straight into the result. */
 static const pith_array *halo_in_place(halo *h) {
-    pithp_frame *c = &h->c;
+    pithp_transfer *c = &h->c;
     int64_t shape[PITHP_MAX_RANK];
-    const pith_spec *spec = pithp_frame_fine(c) ? pithp_array_spec(h->a) : NULL;
+    const pith_spec *spec = pithp_transfer_fine(c) ? pithp_array_spec(h->a) : NULL;
     if (spec) {
         memcpy(shape, spec->shape, sizeof shape);
         shape[h->axis] += h->before + h->after;
@@ -232,7 +232,8 @@ const pith_array *pith_halo(pith_scope *s,
         .a = a, .mesh_axis = mesh_axis, .wrap = wrap, .before = before, .after = after};
     if (!enter(&h, s, "pith_halo", axis, false))
         return NULL;
-    return pithp_frame_leave(&h.c, h.contiguous ? halo_in_place(&h) : halo_by_parts(&h));
+    return pithp_transfer_leave(&h.c,
+                                h.contiguous ? halo_in_place(&h) : halo_by_parts(&h));
 }
 
 /* ---- Its transpose ---- */
@@ -240,7 +241,7 @@ const pith_array *pith_halo(pith_scope *s,
 /* The block with rows added from row `at` on. */
 static const pith_array *
 add_rows(halo *h, const pith_array *block, int64_t at, const pith_array *rows) {
-    if (!block || !rows || !pithp_frame_fine(&h->c))
+    if (!block || !rows || !pithp_transfer_fine(&h->c))
         return NULL;
     const int64_t end = at + pithp_array_spec(rows)->shape[h->axis];
     const pith_array *some = rows_of(h, block, at, end);
@@ -260,20 +261,20 @@ const pith_array *pith_halo_add(pith_scope *s,
     PITHP_IN_FLIGHT(s, "pith_halo_add");
     halo h = {
         .a = a, .mesh_axis = mesh_axis, .wrap = wrap, .before = before, .after = after};
-    pithp_frame *c = &h.c;
+    pithp_transfer *c = &h.c;
     const pith_array *left = NULL, *right = NULL;
     if (!enter(&h, s, "pith_halo_add", axis, true))
         return NULL;
-    if (pithp_frame_fine(c) && pithp_array_spec(a)->dtype == PITH_BOOL)
+    if (pithp_transfer_fine(c) && pithp_array_spec(a)->dtype == PITH_BOOL)
         pithp_fail(c->w, PITH_E_DTYPE, NULL, "pith_halo_add: expected numbers, got bool");
     const pith_array *to_left = rows_of(&h, a, 0, before);
     const pith_array *block = rows_of(&h, a, before, before + h.n);
     const pith_array *to_right = rows_of(&h, a, before + h.n, before + h.n + after);
     if (!pass_rows(&h, to_left, to_right, &left, &right))
-        return pithp_frame_leave(c, NULL);
+        return pithp_transfer_leave(c, NULL);
     if (after)
         block = add_rows(&h, block, 0, left);
     if (before)
         block = add_rows(&h, block, h.n - before, right);
-    return pithp_frame_leave(c, block);
+    return pithp_transfer_leave(c, block);
 }

@@ -17,7 +17,7 @@ typedef struct partner {
 } partner;
 
 typedef struct making {
-    pithp_frame c;
+    pithp_transfer c;
     pithp_mesh_group *all;
     pithp_piece rows, to; /* i64 */
     int64_t entries;
@@ -33,8 +33,10 @@ typedef struct making {
 /* ---- Operands ---- */
 
 /* Integers of rank 1 as i64. NULL: error set. */
-static const pith_array *list_of(pithp_frame *c, const pith_array *a, const char *name) {
-    if (!pithp_frame_fine(c) || pithp_array_check(c->w, a, c->function, name) != PITH_OK)
+static const pith_array *
+list_of(pithp_transfer *c, const pith_array *a, const char *name) {
+    if (!pithp_transfer_fine(c) ||
+        pithp_array_check(c->w, a, c->function, name) != PITH_OK)
         return NULL;
     const pith_spec *spec = pithp_array_spec(a);
     char text[PITHP_SPEC_TEXT_BYTES];
@@ -50,7 +52,7 @@ static const pith_array *list_of(pithp_frame *c, const pith_array *a, const char
 }
 
 static void read_lists(making *m, const pith_array *rows, const pith_array *to) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     const pith_array *lists[] = {list_of(c, rows, "rows"), list_of(c, to, "to")};
     if (!lists[0] || !lists[1])
         return;
@@ -68,10 +70,10 @@ static void read_lists(making *m, const pith_array *rows, const pith_array *to) 
 
 /* The sizes of the room; -1: as needed. */
 static void read_room(making *m, const pith_route *room) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     for (int i = 0; i < 3; i++)
         m->sizes[i] = -1;
-    if (!room || !pithp_frame_fine(c) ||
+    if (!room || !pithp_transfer_fine(c) ||
         pithp_tree_check(c->w, room, c->function, "room") != PITH_OK)
         return;
     if (!pith_is(pith_route, room)) {
@@ -94,10 +96,10 @@ static const int64_t *numbers(const pithp_piece *p) {
 
 /* Count the rows to each rank. */
 static void count_rows(making *m) {
-    pithp_frame *c = &m->c;
-    const size_t ranks = pithp_frame_fine(c) ? (size_t)c->group->size : 0;
+    pithp_transfer *c = &m->c;
+    const size_t ranks = pithp_transfer_fine(c) ? (size_t)c->group->size : 0;
     m->room_bytes = ranks * (2 * sizeof *m->counts + sizeof *m->partners);
-    if (!pithp_frame_fine(c) || !(m->room = pithp_frame_room(c, m->room_bytes)))
+    if (!pithp_transfer_fine(c) || !(m->room = pithp_transfer_room(c, m->room_bytes)))
         return;
     m->partners = m->room;
     m->counts = (int64_t *)(void *)(m->partners + ranks);
@@ -133,7 +135,7 @@ static int by_rank(const void *a, const void *b) {
 
 /* Exchange the counts, and find the greatest needs of all ranks. */
 static void meet(making *m) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     pithp_mesh_group_transpose(c->w, c->group, m->counts, m->incoming, sizeof *m->counts);
     for (int64_t i = 0; i < c->group->size; i++) {
         if (!m->counts[i] && !m->incoming[i])
@@ -184,9 +186,9 @@ static const pith_array *make_leaf(making *m,
                                    const int64_t *shape,
                                    int element,
                                    pithp_piece *p) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     const pith_spec *spec =
-        pithp_frame_fine(c) ? pithp_spec(c->w, dtype, rank, shape) : NULL;
+        pithp_transfer_fine(c) ? pithp_spec(c->w, dtype, rank, shape) : NULL;
     const pith_array *a = spec ? pithp_array_make(c->w, spec) : NULL;
     *p = pithp_piece_of(c, a, false);
     if (p->data && spec->bytes)
@@ -196,7 +198,7 @@ static const pith_array *make_leaf(making *m,
 
 /* The node in s. NULL: error set. */
 static const pith_route *make_node(making *m) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     pithp_piece p[5];
     pith_route r = {
         .max_peers = m->sizes[0], .max_send = m->sizes[1], .max_receive = m->sizes[2]};
@@ -205,7 +207,7 @@ static const pith_route *make_node(making *m) {
     r.sent = make_leaf(m, PITH_I64, 1, m->sizes, 0, &p[2]);
     r.received = make_leaf(m, PITH_I64, 1, m->sizes, 0, &p[3]);
     r.need = make_leaf(m, PITH_I64, 1, (const int64_t[]){3}, 0, &p[4]);
-    if (pithp_frame_fine(c)) {
+    if (pithp_transfer_fine(c)) {
         memcpy(p[4].data, m->need, sizeof m->need);
         if (m->fits)
             fill(m, (int32_t *)(void *)p[0].data, (int32_t *)(void *)p[1].data,
@@ -213,7 +215,7 @@ static const pith_route *make_node(making *m) {
     }
     for (int i = 0; i < 5; i++)
         pithp_piece_store(c, &p[i]);
-    return pithp_frame_fine(c) ? pithp_freeze(c->s, pith_route_pith_type(), &r) : NULL;
+    return pithp_transfer_fine(c) ? pithp_freeze(c->s, pith_route_pith_type(), &r) : NULL;
 }
 
 static const void *
@@ -252,26 +254,26 @@ const pith_route *pith_route_make(pith_scope *s,
     static const char function[] = "pith_route_make";
     PITHP_IN_FLIGHT(s, function);
     making m = {.room = NULL};
-    pithp_frame *c = &m.c;
+    pithp_transfer *c = &m.c;
     const pith_route *made = NULL;
     if (!pithp_route_enter(c, s, function, axes))
         return pithp_nil(pith_route_pith_type());
-    if (pithp_frame_fine(c)) {
+    if (pithp_transfer_fine(c)) {
         snprintf(c->what, sizeof c->what, "rows over %.50s", c->group->axes);
         m.all = pithp_mesh_group_of(c->w, NULL);
     }
     read_lists(&m, rows, to);
     read_room(&m, room);
     count_rows(&m);
-    if (pithp_frame_agree(c, (uint64_t)(room != NULL))) {
+    if (pithp_transfer_agree(c, (uint64_t)(room != NULL))) {
         meet(&m);
         pithp_collective_end(c->w);
         made = make_node(&m);
     }
     pithp_piece_free(c, &m.rows);
     pithp_piece_free(c, &m.to);
-    pithp_frame_give_back(c, m.room, m.room_bytes);
-    pithp_frame_leave(c, NULL);
+    pithp_transfer_give_back(c, m.room, m.room_bytes);
+    pithp_transfer_leave(c, NULL);
     if (made && !m.fits)
         require(&m, made);
     return made && !pith_failed(s) ? made : pithp_nil(pith_route_pith_type());

@@ -15,8 +15,8 @@ typedef struct lane {
 
 /* Messages under way, to and from the ranks of the plan. */
 typedef struct moving {
-    pithp_frame c;
-    pithp_plan plan;
+    pithp_transfer c;
+    pithp_route_plan plan;
     bool returns;                      /* from receivers to senders */
     const int64_t *out_rows, *in_rows; /* to and from each rank */
     int64_t out_all, in_all;           /* their sums */
@@ -71,13 +71,13 @@ static int list(const moving *m, const pithp_parcel *parcels, pithp_parcel *list
 static void make_parcels(moving *m) {
     const int64_t peers = m->plan.peers;
     size_t bytes = 4 * (size_t)peers * sizeof *m->out;
-    if (!pithp_frame_fine(&m->c))
+    if (!pithp_transfer_fine(&m->c))
         return;
     m->direct = m->count == 1;
     for (int64_t i = 0; i < peers && !m->direct; i++)
         bytes += message_bytes(m, m->out_rows[i]) + message_bytes(m, m->in_rows[i]);
     m->room_bytes = bytes;
-    if (!(m->room = pithp_frame_room(&m->c, bytes)))
+    if (!(m->room = pithp_transfer_room(&m->c, bytes)))
         return;
     m->out = m->room;
     m->in = m->out + peers;
@@ -127,15 +127,15 @@ static void clear_rest(const moving *m) {
 
 /* Move the rows of all lanes. False: error set, or the ranks do not agree. */
 static bool exchange(moving *m) {
-    pithp_frame *c = &m->c;
-    for (int64_t i = 0; i < m->count && pithp_frame_fine(c); i++) {
+    pithp_transfer *c = &m->c;
+    for (int64_t i = 0; i < m->count && pithp_transfer_fine(c); i++) {
         m->lanes[i].from = pithp_piece_of(c, m->lanes[i].out, true);
         m->lanes[i].to = pithp_piece_of(c, m->lanes[i].in, false);
     }
     make_parcels(m);
-    if (pithp_frame_fine(c) && !m->direct && pithp_synchronise(c->w) == PITH_OK)
+    if (pithp_transfer_fine(c) && !m->direct && pithp_synchronise(c->w) == PITH_OK)
         copy_messages(m, true);
-    const bool agreed = pithp_frame_agree(c, m->digest);
+    const bool agreed = pithp_transfer_agree(c, m->digest);
     if (agreed) {
         const int sends = list(m, m->out, m->sends),
                   receives = list(m, m->in, m->receives);
@@ -150,18 +150,18 @@ static bool exchange(moving *m) {
         pithp_piece_free(c, &m->lanes[i].from);
         pithp_piece_store(c, &m->lanes[i].to);
     }
-    return agreed && pithp_frame_fine(c);
+    return agreed && pithp_transfer_fine(c);
 }
 
 /* ---- Leaves ---- */
 
 /* Read the route, and make lanes for this number of leaves. */
 static void prepare(moving *m, const pith_route *route, int64_t count) {
-    pithp_frame *c = &m->c;
-    pithp_plan *p = &m->plan;
-    pithp_plan_read(c, p, route);
-    m->rows = pithp_plan_rows(c, p, &m->beyond);
-    if (!pithp_frame_fine(c))
+    pithp_transfer *c = &m->c;
+    pithp_route_plan *p = &m->plan;
+    pithp_route_plan_read(c, p, route);
+    m->rows = pithp_route_plan_rows(c, p, &m->beyond);
+    if (!pithp_transfer_fine(c))
         return;
     m->out_rows = m->returns ? p->received : p->sent;
     m->in_rows = m->returns ? p->sent : p->received;
@@ -178,7 +178,8 @@ static void prepare(moving *m, const pith_route *route, int64_t count) {
 }
 
 /* A new array with a number of rows of a leaf. NULL: error set. */
-static const pith_array *make_like(pithp_frame *c, const pith_array *leaf, int64_t rows) {
+static const pith_array *
+make_like(pithp_transfer *c, const pith_array *leaf, int64_t rows) {
     int64_t shape[PITHP_MAX_RANK];
     const pith_spec *spec = pithp_array_spec(leaf);
     memcpy(shape, spec->shape, sizeof shape);
@@ -191,7 +192,7 @@ static const pith_array *make_like(pithp_frame *c, const pith_array *leaf, int64
  * on its dtype and on the shape of a row. */
 static void check_owned(moving *m, const pithp_structure *t, int64_t i, lane *l) {
     const pith_spec *spec = t->specs[i];
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     if (spec->rank == 0) {
         pithp_item_fail(c->w, t, i, PITH_E_SHAPE, "%s: a leaf of rank 0 has no rows",
                         c->function);
@@ -218,13 +219,13 @@ static const void *leave(moving *m,
                          const pithp_structure *t,
                          const void *like,
                          const pith_array *const *leaves) {
-    pithp_frame *c = &m->c;
-    pithp_plan_release(c, &m->plan);
-    pithp_frame_give_back(c, m->room, m->room_bytes);
-    const void *made = leaves && pithp_frame_fine(c)
+    pithp_transfer *c = &m->c;
+    pithp_route_plan_release(c, &m->plan);
+    pithp_transfer_give_back(c, m->room, m->room_bytes);
+    const void *made = leaves && pithp_transfer_fine(c)
                            ? pithp_build(c->s, t, pithp_owner_of(like), leaves)
                            : NULL;
-    pithp_frame_leave(c, NULL);
+    pithp_transfer_leave(c, NULL);
     return pith_failed(c->s) ? NULL : made;
 }
 
@@ -233,11 +234,11 @@ static const void *leave(moving *m,
 /* The rows of each leaf that go, and room for those that come. */
 static void take_rows(moving *m, const pithp_flat *f) {
     static const pith_take_options valid = {.mode = PITH_INDEX_PROMISE};
-    pithp_frame *c = &m->c;
-    for (int64_t i = 0; i < m->count && pithp_frame_fine(c); i++) {
+    pithp_transfer *c = &m->c;
+    for (int64_t i = 0; i < m->count && pithp_transfer_fine(c); i++) {
         lane *l = &m->lanes[i];
         check_owned(m, &f->structure, i, l);
-        if (!pithp_frame_fine(c) ||
+        if (!pithp_transfer_fine(c) ||
             pithp_array_check(c->w, f->items[i], c->function, "leaf") != PITH_OK)
             return;
         l->out = pith_take(c->w, f->items[i], m->rows, &valid);
@@ -249,11 +250,11 @@ const void *pith_route_send(pith_scope *s, const pith_route *route, const void *
     static const char function[] = "pith_route_send";
     PITHP_IN_FLIGHT(s, function);
     moving m = {.returns = false};
-    pithp_frame *c = &m.c;
+    pithp_transfer *c = &m.c;
     pithp_flat f;
     if (!pithp_route_enter(c, s, function, NULL))
         return pithp_nil_for(tree);
-    const bool flat = pithp_frame_fine(c) &&
+    const bool flat = pithp_transfer_fine(c) &&
                       pithp_tree_check(c->w, tree, function, "tree") == PITH_OK &&
                       pithp_flat_make(c->w, &f, tree, NULL, NULL) == PITH_OK;
     prepare(&m, route, flat ? f.structure.item_count : 0);
@@ -274,7 +275,7 @@ const void *pith_route_send(pith_scope *s, const pith_route *route, const void *
 /* A returned leaf has rows like those of the leaf that it is added to. */
 static void
 check_returned(moving *m, const pithp_structure *t, int64_t i, const pith_array *a) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     const pith_spec *into = t->specs[i], *spec = pithp_array_spec(a);
     char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
     pith_spec like = *into;
@@ -292,16 +293,16 @@ check_returned(moving *m, const pithp_structure *t, int64_t i, const pith_array 
 }
 
 static void pair_leaves(moving *m, const pithp_zip *zip) {
-    pithp_frame *c = &m->c;
+    pithp_transfer *c = &m->c;
     const pithp_structure *t = &zip->first.structure;
     const pith_array **returned = pithp_zip_items(zip, 1);
-    for (int64_t i = 0; i < m->count && pithp_frame_fine(c); i++) {
+    for (int64_t i = 0; i < m->count && pithp_transfer_fine(c); i++) {
         lane *l = &m->lanes[i];
         check_owned(m, t, i, l);
-        if (!pithp_frame_fine(c))
+        if (!pithp_transfer_fine(c))
             return;
         check_returned(m, t, i, returned[i]);
-        if (!pithp_frame_fine(c) ||
+        if (!pithp_transfer_fine(c) ||
             pithp_array_check(c->w, zip->first.items[i], c->function, "into") !=
                 PITH_OK ||
             pithp_array_check(c->w, returned[i], c->function, "tree") != PITH_OK)
@@ -329,14 +330,14 @@ const void *pith_route_return(pith_scope *s,
     static const char function[] = "pith_route_return";
     PITHP_IN_FLIGHT(s, function);
     moving m = {.returns = true};
-    pithp_frame *c = &m.c;
+    pithp_transfer *c = &m.c;
     pithp_zip zip;
     if (!pithp_route_enter(c, s, function, NULL))
         return pithp_nil_for(into);
     const pithp_trees trees = {
         .function = function, .count = 2, .at = (const void *[]){into, tree}};
     const bool zipped =
-        pithp_frame_fine(c) && pithp_zip_make(c->w, &zip, &trees) == PITH_OK;
+        pithp_transfer_fine(c) && pithp_zip_make(c->w, &zip, &trees) == PITH_OK;
     prepare(&m, route, zipped ? zip.first.structure.item_count : 0);
     if (zipped)
         pair_leaves(&m, &zip);

@@ -5,26 +5,26 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool pithp_route_enter(pithp_frame *c,
+bool pithp_route_enter(pithp_transfer *c,
                        pith_scope *s,
                        const char *function,
                        const char *axes) {
-    if (!pithp_frame_enter(c, s, function, axes))
+    if (!pithp_transfer_enter(c, s, function, axes))
         return false;
     if (!c->recorded)
         return true;
     pithp_fail(c->w, PITH_E_UNSUPPORTED, NULL,
                "%s: routes are not recorded: call it outside of traced functions",
                function);
-    pithp_frame_leave(c, NULL);
+    pithp_transfer_leave(c, NULL);
     return false;
 }
 
 /* ---- Reading ---- */
 
-static void refuse(pithp_frame *c, const char *path, const char *format, ...)
+static void refuse(pithp_transfer *c, const char *path, const char *format, ...)
     PITH_FORMAT(3, 4);
-static void refuse(pithp_frame *c, const char *path, const char *format, ...) {
+static void refuse(pithp_transfer *c, const char *path, const char *format, ...) {
     char text[160];
     va_list arguments;
     va_start(arguments, format);
@@ -34,7 +34,7 @@ static void refuse(pithp_frame *c, const char *path, const char *format, ...) {
 }
 
 /* The ranks come first, in ascending order, and their rows fit. */
-static void check(pithp_frame *c, pithp_plan *p, int64_t max_peers) {
+static void check(pithp_transfer *c, pithp_route_plan *p, int64_t max_peers) {
     const pithp_mesh_group *g = c->group;
     while (p->peers < max_peers && p->peer[p->peers] >= 0)
         p->peers++;
@@ -70,9 +70,11 @@ static void check(pithp_frame *c, pithp_plan *p, int64_t max_peers) {
     }
 }
 
-void pithp_plan_read(pithp_frame *c, pithp_plan *p, const pith_route *route) {
-    *p = (pithp_plan){.peers = 0};
-    if (!pithp_frame_fine(c) ||
+void pithp_route_plan_read(pithp_transfer *c,
+                           pithp_route_plan *p,
+                           const pith_route *route) {
+    *p = (pithp_route_plan){.peers = 0};
+    if (!pithp_transfer_fine(c) ||
         pithp_tree_check(c->w, route, c->function, "route") != PITH_OK)
         return;
     if (!pith_is(pith_route, route)) {
@@ -98,19 +100,20 @@ void pithp_plan_read(pithp_frame *c, pithp_plan *p, const pith_route *route) {
     p->need = (const int64_t *)(const void *)p->pieces[4].data;
     p->max_send = route->max_send;
     p->max_receive = route->max_receive;
-    if (pithp_frame_fine(c) && pithp_synchronise(c->w) == PITH_OK)
+    if (pithp_transfer_fine(c) && pithp_synchronise(c->w) == PITH_OK)
         check(c, p, route->max_peers);
 }
 
-void pithp_plan_release(pithp_frame *c, pithp_plan *p) {
+void pithp_route_plan_release(pithp_transfer *c, pithp_route_plan *p) {
     for (int i = 0; i < 5; i++)
         pithp_piece_free(c, &p->pieces[i]);
 }
 
-const pith_array *pithp_plan_rows(pithp_frame *c, const pithp_plan *p, int64_t *beyond) {
+const pith_array *
+pithp_route_plan_rows(pithp_transfer *c, const pithp_route_plan *p, int64_t *beyond) {
     *beyond = 0;
     const pith_spec *spec =
-        pithp_frame_fine(c) ? pithp_spec(c->w, PITH_I32, 1, &p->all_sent) : NULL;
+        pithp_transfer_fine(c) ? pithp_spec(c->w, PITH_I32, 1, &p->all_sent) : NULL;
     const pith_array *rows = spec ? pithp_array_make(c->w, spec) : NULL;
     pithp_piece piece = pithp_piece_of(c, rows, false);
     int32_t *to = (int32_t *)(void *)piece.data;
@@ -127,5 +130,5 @@ const pith_array *pithp_plan_rows(pithp_frame *c, const pithp_plan *p, int64_t *
         }
     }
     pithp_piece_store(c, &piece);
-    return pithp_frame_fine(c) ? rows : NULL;
+    return pithp_transfer_fine(c) ? rows : NULL;
 }

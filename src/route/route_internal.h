@@ -12,33 +12,33 @@
 /* A call under way. In an eager call, whatever a rank finds wrong before the agreement is
  * an error of its scope, with which it takes part: no rank returns before all have
  * agreed. So every step here does nothing after an error. */
-typedef struct pithp_frame {
+typedef struct pithp_transfer {
     pith_scope *s; /* of the call */
     pith_scope *w; /* of temporaries; s itself where memory for one is short */
     const char *function;
     bool recorded;
     pithp_mesh_group *group;
     char what[PITHP_WHAT_BYTES]; /* for messages, equal on all ranks */
-} pithp_frame;
+} pithp_transfer;
 
 /* Find the group of the axes. False: the call returns at once, on every rank. */
-bool pithp_frame_enter(pithp_frame *c,
-                       pith_scope *s,
-                       const char *function,
-                       const char *axes);
-static inline bool pithp_frame_fine(const pithp_frame *c) {
+bool pithp_transfer_enter(pithp_transfer *c,
+                          pith_scope *s,
+                          const char *function,
+                          const char *axes);
+static inline bool pithp_transfer_fine(const pithp_transfer *c) {
     return c->w->error.code == PITH_OK;
 }
 /* Wait for the elements, and agree with the other ranks; `extra` must be equal too. True:
  * move the data, then call pithp_collective_end. */
-bool pithp_frame_agree(pithp_frame *c, uint64_t extra);
+bool pithp_transfer_agree(pithp_transfer *c, uint64_t extra);
 /* End the call. Returns the result in s; NULL after an error. */
-const pith_array *pithp_frame_leave(pithp_frame *c, const pith_array *result);
+const pith_array *pithp_transfer_leave(pithp_transfer *c, const pith_array *result);
 
 /* Memory for a message or its description, kept by the runtime between calls. NULL: error
  * set. */
-void *pithp_frame_room(pithp_frame *c, size_t bytes);
-void pithp_frame_give_back(pithp_frame *c, void *room, size_t bytes);
+void *pithp_transfer_room(pithp_transfer *c, size_t bytes);
+void pithp_transfer_give_back(pithp_transfer *c, void *room, size_t bytes);
 
 /* The elements of an array in memory of the host, for moves: its own if the host reaches
  * it, else a copy (staging). `load`: with the elements; they are stored back by
@@ -48,33 +48,36 @@ typedef struct pithp_piece {
     char *data;
     bool staged;
 } pithp_piece;
-pithp_piece pithp_piece_of(pithp_frame *c, const pith_array *a, bool load);
-void pithp_piece_store(pithp_frame *c, pithp_piece *p);
-void pithp_piece_free(pithp_frame *c, pithp_piece *p);
+pithp_piece pithp_piece_of(pithp_transfer *c, const pith_array *a, bool load);
+void pithp_piece_store(pithp_transfer *c, pithp_piece *p);
+void pithp_piece_free(pithp_transfer *c, pithp_piece *p);
 
 /* ---- Routes as the host reads them (plan.c) ---- */
 
 /* A route under way, read and checked. Ranks in use come first. */
-typedef struct pithp_plan {
+typedef struct pithp_route_plan {
     pithp_piece pieces[5];          /* of the leaves of the node */
     const int32_t *peer, *send;     /* send: [peers, max_send] */
     const int64_t *sent, *received; /* rows to and from each */
     const int64_t *need;
     int64_t peers, max_send, max_receive;
     int64_t all_sent, all_received;
-} pithp_plan;
+} pithp_route_plan;
 
-/* Begin a call on routes, which is eager. False: as pithp_frame_enter. */
-bool pithp_route_enter(pithp_frame *c,
+/* Begin a call on routes, which is eager. False: as pithp_transfer_enter. */
+bool pithp_route_enter(pithp_transfer *c,
                        pith_scope *s,
                        const char *function,
                        const char *axes);
 /* Read a route that the user passed. On failure the error is set. The caller releases the
  * plan in any case. */
-void pithp_plan_read(pithp_frame *c, pithp_plan *p, const pith_route *route);
-void pithp_plan_release(pithp_frame *c, pithp_plan *p);
+void pithp_route_plan_read(pithp_transfer *c,
+                           pithp_route_plan *p,
+                           const pith_route *route);
+void pithp_route_plan_release(pithp_transfer *c, pithp_route_plan *p);
 /* The rows that are sent, rank by rank: an array i32 [all_sent]. *beyond: the least
  * number of rows that has them all. NULL: error set. */
-const pith_array *pithp_plan_rows(pithp_frame *c, const pithp_plan *p, int64_t *beyond);
+const pith_array *
+pithp_route_plan_rows(pithp_transfer *c, const pithp_route_plan *p, int64_t *beyond);
 
 #endif

@@ -1,0 +1,21 @@
+/* The record type pith_route. */
+#include "route/route_internal.h"
+
+const pith_type *pith_route_pith_type(void) {
+    static const pith_type *cache;
+    typedef pith_route Self;
+    static const pith_field fields[] = {
+        PITH_LEAF(peer, "i32[max_peers]", .fill = -1),
+        PITH_LEAF(send, "i32[max_peers,max_send]", .fill = -1),
+        PITH_LEAF(sent, "i64[max_peers]"),
+        PITH_LEAF(received, "i64[max_peers]"),
+        PITH_LEAF(need, "i64[3]"),
+        PITH_STATIC(max_peers, .initial = 8),
+        PITH_STATIC(max_send, .initial = 64),
+        PITH_STATIC(max_receive, .initial = 64),
+    };
+    const pith_type_spec spec = {"pith_route", sizeof(Self),        _Alignof(Self),
+                                 fields,       PITHP_COUNT(fields), NULL};
+    const pith_type *known = __atomic_load_n(&cache, __ATOMIC_ACQUIRE);
+    return known ? known : pith_type_register(&spec, &cache);
+}
