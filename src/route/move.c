@@ -214,17 +214,19 @@ static void check_owned(moving *m, const pithp_structure *t, int64_t i, lane *l)
                                (size_t)(spec->rank - 1) * sizeof *spec->shape);
 }
 
-/* End a call: a tree like `like` of these leaves, in s. */
-static const void *leave(moving *m,
-                         const pithp_structure *t,
-                         const void *like,
-                         const pith_array *const *leaves) {
+/* End a call: a tree like `like` of these leaves, in s; they are replaced. */
+static const void *
+leave(moving *m, const pithp_structure *t, const void *like, const pith_array **leaves) {
     pithp_transfer *c = &m->c;
+    const void *made = NULL;
     pithp_route_plan_release(c, &m->plan);
     pithp_transfer_give_back(c, m->room, m->room_bytes);
-    const void *made = leaves && pithp_transfer_fine(c)
-                           ? pithp_build(c->s, t, pithp_owner_of(like), leaves)
-                           : NULL;
+    if (leaves && pithp_transfer_fine(c)) {
+        for (int64_t i = 0; i < t->item_count; i++)
+            leaves[i] = pithp_temporaries_keep(c->s, leaves[i]);
+        if (c->s->error.code == PITH_OK)
+            made = pithp_build(c->s, t, pithp_owner_of(like), leaves);
+    }
     pithp_transfer_leave(c, NULL);
     return pith_failed(c->s) ? NULL : made;
 }

@@ -103,7 +103,9 @@ static pith_status allocate_others(pith_scope *s, pithp_zip *zip, int64_t count)
         zip->bytes = SIZE_MAX;
     if (count == 1)
         return PITH_OK;
-    zip->others = pithp_scratch_allocate(s->runtime, zip->bytes);
+    zip->others = zip->bytes <= sizeof zip->few
+                      ? zip->few
+                      : pithp_scratch_allocate(s->runtime, zip->bytes);
     return zip->others ? PITH_OK : pithp_fail_memory(s, zip->bytes);
 }
 
@@ -174,7 +176,7 @@ pith_status pithp_zip_make(pith_scope *s, pithp_zip *zip, const pithp_trees *tre
 }
 
 void pithp_zip_end(pithp_zip *zip) {
-    if (zip->others)
+    if (zip->others && zip->others != zip->few)
         pithp_scratch_release(zip->first.rt, zip->others, zip->bytes);
     pithp_flat_end(&zip->first);
 }

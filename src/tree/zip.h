@@ -18,10 +18,11 @@ typedef struct pithp_trees {
 
 typedef struct pithp_zip {
     pithp_flat first;
-    int64_t count;             /* trees */
-    const pith_array **others; /* items of the second and further trees */
-    size_t bytes;              /* of others */
-    const void *root;          /* the first tree, as passed or after match hooks */
+    int64_t count;                           /* trees */
+    const pith_array **others;               /* items of the second and further trees */
+    size_t bytes;                            /* of others */
+    const pith_array *few[PITHP_FLAT_FIRST]; /* others, if these suffice */
+    const void *root; /* the first tree, as passed or after match hooks */
 } pithp_zip;
 
 static inline const pith_array **pithp_zip_items(const pithp_zip *f, int64_t tree) {

@@ -51,3 +51,130 @@ Test(route, deferred_work) {
     passes("routes_and_back", 3, 1);
     passes("routes_return", 2, 0);
 }
+
+/* ---- Memory ---- */
+
+/* Rows that go to this rank and to the next one, there and back, and a halo. */
+typedef struct around {
+    const pith_route *route;
+    const void *sent, *back;
+    const pith_array *halo, *block;
+} around;
+
+static const void *pair_of(pith_scope *s) {
+    const pith_array *a = pith_iota(s, PITH_F32, PITH_SHAPE(6, 2), 0);
+    return pith_tuple_make(s, 2, (const void *[]){a, pith_cast(s, a, PITH_I32)});
+}
+
+static const pith_route *route_around(pith_scope *s) {
+    const int64_t next = (pith_axis_rank(s, NULL) + 1) % pith_axis_size(s, NULL);
+    const pith_array *to = pith_full(s, PITH_I64, PITH_SHAPE(6), (double)next);
+    return pith_route_make(s, pith_arange(s, PITH_I64, 6), to, NULL, NULL);
+}
+
+/* Each allocation fails once. */
+static pith_status scenario(const pith_open_options *options) {
+    pith_runtime *rt = pith_open(options);
+    pith_scope *s = pith_scope_open(rt);
+    pt_again(s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
+    const void *pair = pair_of(s);
+    const pith_route *route = pith_failed(s) ? NULL : route_around(s);
+    if (!pith_failed(s)) {
+        const void *sent = pith_route_send(s, route, pair);
+        pt_again(s,
+                 !pith_failed(s) && pith_route_send(s, route, pair) && !pith_failed(s));
+        if (sent && !pith_failed(s))
+            pt_again(s, pith_route_return(s, route, sent, pair) && !pith_failed(s));
+        pt_again(s, pith_halo(s, pith_child(pair, 0), 0, "x", 1, 2, true));
+        pt_again(s, pith_halo(s, pith_child(pair, 0), 1, "x", 1, 2, false));
+        pt_again(s, pith_halo_add(s, pith_child(pair, 0), 0, "x", 1, 2, true));
+    }
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(route, survives_short_memory) {
+    const pt_failures result = pt_fail_each(scenario);
+    cr_assert(result.allocations > 10, "%d", result.allocations);
+}
+
+/* Steps allocate nothing of the system, once the runtime has its free blocks. */
+Test(route, a_step_allocates_nothing) {
+    enum { WARM = 1000 };
+    pt_heap heap = {0};
+    const pith_allocator allocator = pt_allocator(&heap);
+    pith_runtime *rt = pith_open(
+        &(pith_open_options){.device = "host", .threads = 1, .allocator = &allocator});
+    pith_scope *s = pith_scope_open(rt);
+    pt_ok(s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
+    const void *pair = pair_of(s);
+    const pith_route *route = route_around(s);
+    long long before = 0;
+    for (int step = 0; step < WARM + 10; step++) {
+        if (step == WARM)
+            before = atomic_load(&heap.allocations);
+        pith_scope *in = pith_scope_open_in(s);
+        const void *sent = pith_route_send(in, route, pair);
+        pt_ok(in, pith_route_return(in, route, sent, pair));
+        pt_ok(in, pith_route_send(in, route, pith_child(pair, 0)));
+        pt_ok(in, pith_halo(in, pith_child(pair, 0), 0, "x", 1, 2, true));
+        pith_scope_close(in);
+    }
+    cr_assert(atomic_load(&heap.allocations) == before, "%lld allocations in ten steps",
+              (long long)atomic_load(&heap.allocations) - before);
+    pith_scope_close(s);
+    pith_close(rt);
+}
+
+enum { FAR = 1000000 }; /* allocations that no runtime makes here */
+
+/* What one rank cannot allocate fails on all, and no rank waits: a call in which it has
+ * memory again succeeds. */
+static void move_with_little_memory(fake_rank *r) {
+    pt_heap *heap = r->closure;
+    const long long n = atomic_load(&heap->fail_at);
+    const void *pair = pair_of(r->s);
+    const pith_route *good = route_around(r->s);
+    FAKE_CHECK(r, !pith_failed(r->s));
+    if (r->rank == 1)
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+    for (int call = 0; call < 8; call++) {
+        if (call % 4 == 0)
+            route_around(r->s);
+        else if (call % 4 == 1)
+            pith_route_send(r->s, good, pair);
+        else if (call % 4 == 2)
+            pith_route_return(r->s, good, pair, pair);
+        else
+            pith_halo(r->s, pith_child(pair, 0), 0, NULL, 1, 1, true);
+        const pith_status code = pith_code(r->s);
+        FAKE_CHECK(r, code == PITH_OK || code == PITH_E_MEMORY || code == PITH_E_PEER);
+        pith_clear(r->s);
+    }
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+Test(route, a_rank_without_memory_holds_up_no_other) {
+    bool reached = true;
+    int n = 1;
+    for (; reached; n++) {
+        pt_heap heap = {.fail_at = FAR + n};
+        const pith_allocator allocator = pt_allocator(&heap);
+        const pith_open_options little = {
+            .device = "host", .threads = 1, .allocator = &allocator};
+        const fake_result result =
+            fake_run(&(fake_options){.size = 3,
+                                     .timeout = 20,
+                                     .closure = &heap,
+                                     .open = {NULL, &little, NULL}},
+                     move_with_little_memory);
+        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
+                  result.report);
+        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
+        pt_no_leak(&heap);
+    }
+    cr_assert(n > 3, "%d", n);
+}
