@@ -1,0 +1,144 @@
+/* Halos and routes between two ranks, from 1 KiB to 8 MiB a message, in microseconds, as
+ * eager calls: mpirun -np 2 bench_route. The peer "mpi" does the same by hand, in memory
+ * that it has already: it packs rows, starts MPI_Isend and MPI_Irecv, and waits.
+ *
+ * halo/N: a block of two rows of N bytes, with one row of each neighbour. The peer copies
+ * the block, too. route/N: half of the rows f64[n,3] of an array, N bytes, to the other
+ * rank and back from it. */
+#include "bench.h"
+
+#include <pith/mpi.h>
+
+enum { SAMPLES = 15 };
+
+typedef struct {
+    pith_scope *s;
+    int other; /* rank */
+    const pith_array *block, *rows;
+    const pith_route *route;
+    int64_t bytes, count; /* of a message; rows in it */
+    const double *own;    /* the peer's */
+    double *packed, *result;
+    const int32_t *index;
+} Work;
+
+/* ---- pith ---- */
+
+static void halo_pith(void *closure) {
+    const Work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_halo(s, w->block, 0, "x", 1, 1, true);
+    pith_scope_close(s);
+}
+
+static void route_pith(void *closure) {
+    const Work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_route_send(s, w->route, w->rows);
+    pith_scope_close(s);
+}
+
+/* ---- By hand ---- */
+
+static void halo_mpi(void *closure) {
+    const Work *w = closure;
+    const size_t row = (size_t)w->bytes;
+    char *to = (char *)w->result;
+    const char *own = (const char *)w->own;
+    const int n = (int)w->bytes;
+    MPI_Request r[4];
+    MPI_Irecv(to + 3 * row, n, MPI_BYTE, w->other, 0, MPI_COMM_WORLD, &r[0]);
+    MPI_Irecv(to, n, MPI_BYTE, w->other, 0, MPI_COMM_WORLD, &r[1]);
+    MPI_Isend(own, n, MPI_BYTE, w->other, 0, MPI_COMM_WORLD, &r[2]);
+    MPI_Isend(own + row, n, MPI_BYTE, w->other, 0, MPI_COMM_WORLD, &r[3]);
+    memcpy(to + row, own, 2 * row);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+}
+
+static void route_mpi(void *closure) {
+    const Work *w = closure;
+    const int n = (int)w->bytes;
+    MPI_Request r[2];
+    MPI_Irecv(w->result, n, MPI_BYTE, w->other, 0, MPI_COMM_WORLD, &r[0]);
+    for (int64_t k = 0; k < w->count; k++)
+        memcpy(w->packed + 3 * k, w->own + 3 * w->index[k], 3 * sizeof(double));
+    MPI_Isend(w->packed, n, MPI_BYTE, w->other, 0, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+}
+
+/* ---- Rows ---- */
+
+/* Both ranks make the same calls: their number does not depend on a clock. */
+static void
+row_of(const char *name, const Work *w, void (*pith)(void *), void (*mpi)(void *)) {
+    void (*const run[])(void *) = {pith, mpi};
+    const int64_t calls = w->bytes > 1 << 20 ? 10 : w->bytes > 1 << 16 ? 60 : 1000;
+    double samples[2][SAMPLES], values[2];
+    for (int r = -1; r < SAMPLES; r++)
+        for (int i = 0; i < 2; i++) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            const double start = bench_seconds();
+            for (int64_t k = 0; k < calls; k++)
+                run[i]((void *)(uintptr_t)w);
+            if (r >= 0)
+                samples[i][r] = 1e6 * (bench_seconds() - start) / (double)calls;
+        }
+    for (int i = 0; i < 2; i++)
+        values[i] = bench_median(samples[i], SAMPLES);
+    const bench_entry entries[] = {{"pith", pith, NULL}, {"mpi", mpi, NULL}};
+    char row[64];
+    snprintf(row, sizeof row, "route/%s/%lld", name, (long long)w->bytes);
+    if (w->other == 1)
+        bench_print(row, "us", 2, entries, values);
+}
+
+static void rows_of(pith_scope *s, int rank, int64_t bytes) {
+    Work w = {.s = s, .other = 1 - rank, .bytes = bytes / 24 * 24};
+    w.count = w.bytes / 24;
+    const int64_t row = w.bytes / 8, all = 2 * row;
+    w.block = pith_iota(s, PITH_F64, PITH_SHAPE(2, row), 1);
+    w.rows = pith_iota(s, PITH_F64, PITH_SHAPE(2 * w.count, 3), 0);
+    const pith_array *index = pith_mul(s, pith_arange(s, PITH_I32, w.count), 2);
+    const pith_array *to = pith_full(s, PITH_I32, PITH_SHAPE(w.count), w.other);
+    w.route = pith_route_make(s, index, to, "x", NULL);
+    double *own = calloc((size_t)all, sizeof *own);
+    int32_t *places = calloc((size_t)w.count, sizeof *places);
+    w.packed = calloc((size_t)row, sizeof *w.packed);
+    w.result = calloc((size_t)(2 * all), sizeof *w.result);
+    if (own && places && w.packed && w.result) {
+        for (int64_t k = 0; k < w.count; k++)
+            places[k] = (int32_t)(2 * k);
+        w.own = own;
+        w.index = places;
+        row_of("halo", &w, halo_pith, halo_mpi);
+        row_of("rows", &w, route_pith, route_mpi);
+    }
+    free(own);
+    free(places);
+    free(w.packed);
+    free(w.result);
+}
+
+int main(int argc, char **argv) {
+    int rank = 0, size = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    pith_scope *s = pith_scope_open(rt);
+    pith_mesh_open_mpi(s, MPI_COMM_WORLD, PITH_MESH_AXES({"x", 0}), NULL);
+    for (int64_t bytes = 1024; bytes <= 8 << 20 && size == 2; bytes *= 8) {
+        pith_scope *in = pith_scope_open_in(s);
+        rows_of(in, rank, bytes);
+        pith_scope_close(in);
+    }
+    const int status = pith_failed(s) || size != 2;
+    if (status)
+        fprintf(stderr, "bench_route: %s\n",
+                size != 2 ? "it takes 2 ranks" : pith_message(s));
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    MPI_Finalize();
+    return status;
+}
