@@ -219,17 +219,15 @@ make_group(pith_scope *s, const pith_mesh *m, const pithp_axis_numbers *list) {
     return g;
 }
 
-pithp_mesh_group *pithp_mesh_group_of(pith_scope *s, const char *axes) {
-    pithp_axis_numbers list;
-    pith_mesh *m = find_axes(s, axes, &list);
-    if (!m)
-        return NULL;
+/* The group of a list of axes, made at the first call. NULL: error set. */
+static pithp_mesh_group *
+find_group(pith_scope *s, pith_mesh *m, const pithp_axis_numbers *list) {
     pithp_world *w = m->world;
     pthread_mutex_lock(&w->lock);
     pithp_mesh_group *g = m->groups;
-    while (g && memcmp(&g->list, &list, sizeof list) != 0)
+    while (g && memcmp(&g->list, list, sizeof *list) != 0)
         g = g->next;
-    if (!g && (g = make_group(s, m, &list))) {
+    if (!g && (g = make_group(s, m, list))) {
         g->world = w;
         g->mesh = m;
         g->next = m->groups;
@@ -268,6 +266,38 @@ int64_t pithp_mesh_group_find(const pithp_mesh_group *g, int64_t rank) {
     for (int k = 0; k < g->list.count; k++)
         number = number * m->axes[g->list.axes[k]].size + at[g->list.axes[k]];
     return outside ? -1 : number;
+}
+
+pithp_mesh_group *pithp_mesh_group_of(pith_scope *s, const char *axes) {
+    pithp_axis_numbers list;
+    pith_mesh *m = find_axes(s, axes, &list);
+    return m ? find_group(s, m, &list) : NULL;
+}
+
+/* ---- Sets of axes ---- */
+
+static pithp_axis_numbers list_of(const pith_mesh *m, pithp_axis_set axes) {
+    pithp_axis_numbers list = {0};
+    for (int i = 0; i < m->count; i++)
+        if (axes >> i & 1)
+            list.axes[list.count++] = (int8_t)i;
+    return list;
+}
+
+pithp_mesh_group *
+pithp_mesh_group_along(pith_scope *s, const pith_mesh *mesh, pithp_axis_set axes) {
+    const pithp_axis_numbers list = list_of(mesh, axes);
+    return find_group(s, (pith_mesh *)(uintptr_t)mesh, &list);
+}
+
+pithp_axis_set pithp_mesh_axes(const pith_mesh *mesh) {
+    return ((pithp_axis_set)1 << mesh->count) - 1;
+}
+
+void pithp_mesh_axes_text(const pith_mesh *mesh, pithp_axis_set axes, char *text) {
+    const pithp_axis_numbers list = list_of(mesh, axes);
+    *text = 0;
+    print_list(mesh, &list, text);
 }
 
 void pithp_mesh_groups_free(pith_runtime *rt, pith_mesh *m) {

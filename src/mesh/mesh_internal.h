@@ -17,6 +17,9 @@ typedef struct pithp_axis_numbers {
     int8_t axes[PITHP_MESH_AXES];
 } pithp_axis_numbers;
 
+typedef uint32_t pithp_axis_set; /* bit k: axis k of a mesh */
+enum { PITHP_AXES_BYTES = PITHP_MESH_AXES * (PITHP_AXIS_BYTES + 1) };
+
 /* The ranks that differ only along some axes. Lives as long as the runtime. */
 /* A permutation of the ranks of a group: from_to[k][0] sends to from_to[k][1], in
  * ascending order of the senders. Lives as long as its group; equal ones are one. */
@@ -32,9 +35,9 @@ typedef struct pithp_mesh_group {
     int64_t size, rank;
     pithp_world *world;
     const pith_mesh *mesh;
-    pithp_transport_link *link;                          /* NULL: not made yet */
-    char axes[PITHP_MESH_AXES * (PITHP_AXIS_BYTES + 1)]; /* "x,y" */
-    const pithp_mesh_pairs *pairs;                       /* that were made */
+    pithp_transport_link *link;    /* NULL: not made yet */
+    char axes[PITHP_AXES_BYTES];   /* "x,y" */
+    const pithp_mesh_pairs *pairs; /* that were made */
     struct pithp_mesh_group *next;
 } pithp_mesh_group;
 
@@ -42,6 +45,19 @@ typedef struct pithp_mesh_group {
 
 /* The ranks along axes of the scope's mesh. NULL: error set. */
 pithp_mesh_group *pithp_mesh_group_of(pith_scope *s, const char *axes);
+/* The ranks along a set of axes of a mesh, in the order of the mesh. NULL: error set. */
+pithp_mesh_group *
+pithp_mesh_group_along(pith_scope *s, const pith_mesh *mesh, pithp_axis_set axes);
+static inline pithp_axis_set pithp_mesh_group_axes(const pithp_mesh_group *g) {
+    pithp_axis_set axes = 0;
+    for (int i = 0; i < g->list.count; i++)
+        axes |= (pithp_axis_set)1 << g->list.axes[i];
+    return axes;
+}
+/* All axes of a mesh. */
+pithp_axis_set pithp_mesh_axes(const pith_mesh *mesh);
+/* The names of axes, "x,y"; text must have PITHP_AXES_BYTES. */
+void pithp_mesh_axes_text(const pith_mesh *mesh, pithp_axis_set axes, char *text);
 /* A number that tells the scope's mesh from others of the runtime; 0: none. */
 uint32_t pithp_mesh_number(const pith_scope *s);
 /* A permutation of a group's ranks. Numbers are ranks of it, each at most once on a side;

@@ -20,6 +20,18 @@ pith_status pithp_lower_mark(const pithp_call *call,
 }
 
 pith_status
+pithp_infer_vary(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
+    return pithp_infer_mark(call, result, refusal);
+}
+PITHP_NO_TEMPORARY(vary)
+pith_status pithp_lower_vary(const pithp_call *call,
+                             const pith_spec *result,
+                             const pithp_memory *memory,
+                             const pithp_sink *sink) {
+    return pithp_lower_mark(call, result, memory, sink);
+}
+
+pith_status
 pithp_infer_named(const pithp_call *call, pith_spec *result, pithp_refusal *refusal) {
     const pithp_named_params *p = call->params;
     if (!p->name[0] || memchr(p->name, 0, sizeof p->name) == NULL)

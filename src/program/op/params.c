@@ -149,6 +149,7 @@ FIELDS(rule, FIELD(rule, rule, RULE, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
 FIELDS(expose, FIELD(expose, exposed, EXPOSED, ONE))
 FIELDS(named, FIELD(named, name, NAME, ONE))
+FIELDS(vary, FIELD(vary, group, GROUP, ONE), FIELD(vary, expected, BOOL, ONE))
 FIELDS(collective,
        FIELD(collective, group, GROUP, ONE),
        FIELD(collective, pairs, PAIRS, ONE),
@@ -197,6 +198,7 @@ typedef struct description {
 #define RULE_expose     DESCRIBED(expose)
 #define RULE_named      DESCRIBED(named)
 #define RULE_collective DESCRIBED(collective)
+#define RULE_vary       DESCRIBED(vary)
 #define RULE_cond                                                                        \
     { 0 }
 #define RULE_mark RULE_cond

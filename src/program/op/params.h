@@ -190,21 +190,27 @@ typedef struct pithp_random_params {
  *     axis_index()        the number of this rank, i32 []
  *     psum(x)             the sum, as sum(all_stack(x)) over axis 0: the same bits
  *     pmax(x), pmin(x)    as max_of and min_of
- *     pscan(x)            the sum over the ranks before: integers of 4 or 8 bytes, wrapping
- *     pbroadcast(x)       x of the rank `root`
- *     all_stack(x)        x of all P ranks along a new first axis
- *     all_gather(x)       x of all ranks, joined along `axis`
+ *     pscan(x)            the sum over the ranks before: integers of 4 or 8 bytes,
+ * wrapping pbroadcast(x)       x of the rank `root` all_stack(x)        x of all P ranks
+ * along a new first axis all_gather(x)       x of all ranks, joined along `axis`
  *     reduce_scatter(x)   this rank's block of psum(x) along `axis`
- *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along `join`
- *     ppermute(x)         x of the rank that `pairs` sends here; zeros if there is none
- *     psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the bits
- *                         of one device; rows is an i64 [], or absent: all */
+ *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along
+ * `join` ppermute(x)         x of the rank that `pairs` sends here; zeros if there is
+ * none psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the
+ * bits of one device; rows is an i64 [], or absent: all */
 typedef struct pithp_collective_params {
     struct pithp_mesh_group *group;
     const struct pithp_mesh_pairs *pairs; /* of ppermute */
     int64_t root, axis, join;
     bool unordered; /* floats are added in the order of the engine */
 } pithp_collective_params;
+
+/* vary(x), replicated(x): x, which counts as varying over the axes of a group of ranks,
+ * or as equal along them: for derivatives (program/vary). */
+typedef struct pithp_vary_params {
+    struct pithp_mesh_group *group;
+    bool expected; /* replicated: a derivation relies on it, and it is to be checked */
+} pithp_vary_params;
 
 /* stop_gradient(x), non_differentiable(x): x, without parameters. name(x): x under a
  * name, which ends in zeros. */

@@ -38,6 +38,7 @@ PITHP_RULE(threefry)
 PITHP_RULE(random)
 PITHP_RULE(mark)
 PITHP_RULE(named)
+PITHP_RULE(vary)
 
 /* The two functions of a control-flow rule; see pithp_result_count and pithp_infer. */
 #define PITHP_CONTROL_RULE(rule)                                                         \

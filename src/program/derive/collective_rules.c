@@ -1,0 +1,164 @@
+/* Derivatives of collectives. A value that is replicated along axes is one value, whose
+ * cotangent is replicated too; so psum, which makes one of varying values, and the
+ * widening of a replicated value (program/vary) are each other's transpose. Rows whose
+ * results vary are transposed as maps between the arrays of all ranks. */
+#include "mesh/mesh_internal.h"
+#include "program/derive/rules.h"
+
+#include <string.h>
+
+#define TANGENT(name)                                                                    \
+    pithp_value pithp_tangent_##name(pithp_derivation *d, const pithp_moving_call *c);   \
+    pithp_value pithp_tangent_##name(pithp_derivation *d, const pithp_moving_call *c)
+#define TRANSPOSE(name)                                                                  \
+    pithp_value pithp_transpose_##name(pithp_derivation *d, const pithp_moving_call *c,  \
+                                       pithp_value ct, int k);                           \
+    pithp_value pithp_transpose_##name(pithp_derivation *d, const pithp_moving_call *c,  \
+                                       pithp_value ct, int k)
+
+static const pithp_collective_params *params_of(const pithp_moving_call *c) {
+    return c->i->params;
+}
+
+static const pith_spec *operand_spec(const pithp_moving_call *c) {
+    return pithp_value_spec(c->from, pithp_operands(c->from, c->i)[0]);
+}
+
+/* A collective over the ranks of c. */
+static pithp_value collective(pithp_derivation *d,
+                              const pithp_moving_call *c,
+                              pithp_primitive op,
+                              pithp_value v,
+                              int64_t axis) {
+    const pithp_collective_params to = {
+        .group = params_of(c)->group, .axis = axis, .unordered = params_of(c)->unordered};
+    return pithp_derive_call(d, op, 1, &v, &to);
+}
+
+/* A replicated value as one that varies over the axes of c. */
+static pithp_value
+widened(pithp_derivation *d, const pithp_moving_call *c, pithp_value v) {
+    const pithp_vary_params to = {.group = params_of(c)->group};
+    return pithp_derive_call(d, PITHP_OP_VARY, 1, &v, &to);
+}
+
+static pithp_value reshaped(pithp_derivation *d, pithp_value v, const pith_spec *spec) {
+    pithp_reshape_params to = {.rank = spec->rank};
+    memcpy(to.shape, spec->shape, sizeof to.shape);
+    return pithp_derive_call(d, PITHP_OP_RESHAPE, 1, &v, &to);
+}
+
+/* ---- Widening and its transpose ---- */
+
+TRANSPOSE(vary) {
+    (void)k;
+    const pithp_collective_params sum = {
+        .group = ((const pithp_vary_params *)c->i->params)->group};
+    return pithp_derive_call(d, PITHP_OP_PSUM, 1, &ct, &sum);
+}
+
+/* What a derivation relies on concerns the value alone. */
+TANGENT(replicated) {
+    const pithp_vary_params *p = c->i->params;
+    return p->expected ? c->tangents[0]
+                       : pithp_derive_call(d, PITHP_OP_REPLICATED, 1, c->tangents, p);
+}
+
+TRANSPOSE(replicated) {
+    (void)k;
+    return pithp_derive_call(d, PITHP_OP_VARY, 1, &ct, c->i->params);
+}
+
+TRANSPOSE(psum) {
+    (void)k;
+    return widened(d, c, ct);
+}
+
+/* The cotangent goes to the rank whose array the result is. */
+TRANSPOSE(pbroadcast) {
+    const pithp_collective_params self = {.group = params_of(c)->group};
+    const int32_t root = (int32_t)params_of(c)->root;
+    (void)k;
+    pithp_value is_root[2] = {
+        pithp_derive_call(d, PITHP_OP_AXIS_INDEX, 0, NULL, &self),
+        pithp_program_literal(d->s, d->to, pithp_spec(d->s, PITH_I32, 0, NULL), &root)};
+    return pithp_derive_3(d, PITHP_OP_WHERE,
+                          pithp_derive_call(d, PITHP_OP_EQ, 2, is_root, NULL),
+                          widened(d, c, ct), pithp_derive_number(d, 0));
+}
+
+/* ---- Gathers and blocks ---- */
+
+TRANSPOSE(all_gather) {
+    (void)k;
+    return collective(d, c, PITHP_OP_REDUCE_SCATTER, ct, params_of(c)->axis);
+}
+
+TRANSPOSE(reduce_scatter) {
+    (void)k;
+    return collective(d, c, PITHP_OP_ALL_GATHER, ct, params_of(c)->axis);
+}
+
+TRANSPOSE(all_stack) {
+    (void)k;
+    const pithp_value own = collective(d, c, PITHP_OP_REDUCE_SCATTER, ct, 0);
+    return own < 0 ? -1 : reshaped(d, own, operand_spec(c));
+}
+
+TRANSPOSE(all_to_all) {
+    (void)k;
+    pithp_collective_params back = *params_of(c);
+    back.axis = params_of(c)->join;
+    back.join = params_of(c)->axis;
+    return pithp_derive_call(d, PITHP_OP_ALL_TO_ALL, 1, &ct, &back);
+}
+
+TRANSPOSE(ppermute) {
+    (void)k;
+    pithp_collective_params back = *params_of(c);
+    back.pairs = pithp_mesh_pairs_back(d->s, back.group, back.pairs);
+    return back.pairs ? pithp_derive_call(d, PITHP_OP_PPERMUTE, 1, &ct, &back) : -1;
+}
+
+/* ---- Rows ---- */
+
+/* Bool [n, 1...]: the rows in use. */
+static pithp_value
+rows_in_use(pithp_derivation *d, pithp_value rows, const pith_spec *x) {
+    pithp_iota_params number = {
+        .dtype = PITH_I64, .rank = x->rank, .shape = {x->shape[0]}};
+    for (int n = 1; n < x->rank; n++)
+        number.shape[n] = 1;
+    return pithp_derive_2(d, PITHP_OP_LT,
+                          pithp_derive_call(d, PITHP_OP_IOTA, 0, NULL, &number), rows);
+}
+
+/* Every row in use has the cotangent of the sum. */
+TRANSPOSE(psum_rows) {
+    const pith_spec *x = operand_spec(c);
+    pithp_broadcast_params to = {.rank = x->rank};
+    (void)k;
+    memcpy(to.shape, x->shape, sizeof to.shape);
+    for (int n = 1; n < x->rank; n++)
+        to.dimensions[n - 1] = n;
+    const pithp_value one = widened(d, c, ct);
+    const pithp_value each = pithp_derive_call(d, PITHP_OP_BROADCAST, 1, &one, &to);
+    return c->i->operand_count == 1
+               ? each
+               : pithp_derive_3(d, PITHP_OP_WHERE, rows_in_use(d, c->operands[1], x),
+                                each, pithp_derive_number(d, 0));
+}
+
+/* ---- Extremes ---- */
+
+/* Ranks with equal extremes share equally. */
+TANGENT(pextreme) {
+    const pithp_cast_params to = {d->dtype};
+    const pithp_value equal =
+        pithp_derive_2(d, PITHP_OP_EQ, c->operands[0], widened(d, c, c->result));
+    const pithp_value chosen = pithp_derive_3(d, PITHP_OP_WHERE, equal, c->tangents[0],
+                                              pithp_derive_number(d, 0)),
+                      one = pithp_derive_call(d, PITHP_OP_CAST, 1, &equal, &to);
+    return pithp_derive_2(d, PITHP_OP_DIV, collective(d, c, PITHP_OP_PSUM, chosen, 0),
+                          collective(d, c, PITHP_OP_PSUM, one, 0));
+}
