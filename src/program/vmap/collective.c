@@ -1,4 +1,5 @@
-/* Batching of collectives. */
+/* Batching of collectives: one for all entries, whose operand has the batch axis in
+ * front. The bits of an entry are those of a collective of its own. */
 #include "program/vmap/control.h"
 
 bool pithp_vmap_collective(pithp_batching *b,
@@ -6,14 +7,50 @@ bool pithp_vmap_collective(pithp_batching *b,
                            pithp_value *results,
                            bool *batched);
 
+/* The axes of an entry are those after the batch axis. */
+static pithp_value shifted(pithp_batching *b, const pithp_batched_call *c) {
+    pithp_collective_params to = *(const pithp_collective_params *)c->i->params;
+    const pithp_primitive op = c->i->primitive;
+    const bool blocks = op == PITHP_OP_ALL_TO_ALL;
+    if (blocks || op == PITHP_OP_ALL_GATHER || op == PITHP_OP_REDUCE_SCATTER)
+        to.axis++;
+    if (blocks)
+        to.join++;
+    return pithp_batch_same(b, c, c->operands, &to);
+}
+
+/* The axis of the ranks comes after the batch axis. */
+static pithp_value stacked(pithp_batching *b, const pithp_batched_call *c) {
+    const pithp_value v = pithp_batch_same(b, c, c->operands, c->i->params);
+    return v < 0 ? -1 : pithp_batch_move_axis(b, v, 1, 0);
+}
+
+/* Rows come first: the sums of the entries are those of columns. */
+static pithp_value summed(pithp_batching *b, const pithp_batched_call *c) {
+    const pithp_value operands[] = {pithp_batch_move_axis(b, c->operands[0], 0, 1),
+                                    c->i->operand_count > 1 ? c->operands[1] : -1};
+    return operands[0] < 0 ? -1 : pithp_batch_same(b, c, operands, c->i->params);
+}
+
+static pithp_value add(pithp_batching *b, const pithp_batched_call *c) {
+    switch ((int)c->i->primitive) {
+        case PITHP_OP_ALL_STACK:
+            return stacked(b, c);
+        case PITHP_OP_PSUM_ROWS:
+            return summed(b, c);
+        default:
+            return shifted(b, c);
+    }
+}
+
+/* Entries with their own numbers of rows sum them one after the other. */
 bool pithp_vmap_collective(pithp_batching *b,
                            const pithp_batched_call *c,
                            pithp_value *results,
                            bool *batched) {
-    (void)results, (void)batched;
-    pithp_fail_at(b->s, PITH_E_UNSUPPORTED, NULL, c->i->site,
-                  "pith_vmap: %s of a value that depends on the entry has no rule for "
-                  "batches",
-                  pithp_ops[c->i->primitive].name);
-    return false;
+    if (c->i->operand_count > 1 && c->batched[1])
+        return pithp_batch_in_turn(b, c, results, batched);
+    results[0] = add(b, c);
+    batched[0] = true;
+    return results[0] >= 0;
 }

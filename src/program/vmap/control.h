@@ -73,6 +73,11 @@ pithp_value pithp_batch_mask(pithp_batching *b);
 pithp_value pithp_batch_and(pithp_batching *b, pithp_value x, pithp_value y);
 /* An array of one number, given by its bits. */
 pithp_value pithp_batch_full(pithp_batching *b, const pith_spec *spec, uint64_t bits);
+/* Batch an instruction as a scan over the entries, one after the other (sequential.c). */
+bool pithp_batch_in_turn(pithp_batching *b,
+                         const pithp_batched_call *c,
+                         pithp_value *results,
+                         bool *batched);
 /* A batch in another program of the same size. */
 pithp_batching pithp_batching_in(const pithp_batching *b, pithp_program *to);
 

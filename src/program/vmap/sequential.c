@@ -192,11 +192,10 @@ static bool find_batched(const entry *e, bool masked, bool *batched, bool *all) 
     return true;
 }
 
-/* One entry after the other. */
-static bool batch_in_turn(pithp_batching *b,
-                          const pithp_batched_call *c,
-                          pithp_value *results,
-                          bool *batched) {
+bool pithp_batch_in_turn(pithp_batching *b,
+                         const pithp_batched_call *c,
+                         pithp_value *results,
+                         bool *batched) {
     const size_t count = (size_t)c->i->operand_count + 1;
     const bool masked = b->mask >= 0;
     pithp_value *list = pithp_scope_allocate(b->s, 2 * count * sizeof *list);
@@ -227,6 +226,6 @@ bool pithp_vmap_scan_loop(pithp_batching *b,
                           pithp_value *results,
                           bool *batched) {
     const pithp_loop_params *l = c->i->params;
-    return l->sequential ? batch_in_turn(b, c, results, batched)
+    return l->sequential ? pithp_batch_in_turn(b, c, results, batched)
                          : pithp_vmap_loop(b, c, results, batched);
 }
