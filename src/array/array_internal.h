@@ -278,6 +278,12 @@ typedef struct pithp_trace {
     struct pithp_checks *checks; /* recorded checks (array/checks/checks.h); NULL: none */
     pithp_attached *attached;    /* for the cached program; NULL: none */
     size_t kept_bytes;           /* that derivations keep for backward halves */
+    /* Over which axes of the mesh its inputs vary (trace_variance.c). */
+    struct pithp_trace *around; /* whose values they are; NULL: plain arrays, all axes */
+    int32_t *taken;             /* of each input, its value there; -1: a constant */
+    int32_t decides;            /* the value there that decides on a branch; -1: none */
+    int64_t taken_room;
+    int64_t variance_asked; /* answers that depend on the trace around a part */
     /* The function's scope with its original settings, and the call that changed them
      * without restoring; function NULL: none. */
     const pith_scope *scope;
@@ -313,6 +319,32 @@ void pithp_trace_store_close(pith_runtime *rt, pith_scope *store);
 int32_t pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a);
 /* A constant of a program with the elements of a checked array. -1: error set. */
 int32_t pithp_trace_constant(pith_scope *s, struct pithp_program *p, const pith_array *a);
+/* ---- Variance: over which axes of the mesh values vary (trace_variance.c) ---- */
+
+/* Note that the next input of a trace is an array of the trace around it. */
+pith_status
+pithp_trace_take(pith_scope *s, pithp_trace *t, pithp_trace *around, const pith_array *a);
+/* Set what values so far vary over. Without a mesh all sets are empty. */
+pith_status pithp_trace_variance(pith_scope *s,
+                                 pithp_trace *t,
+                                 int64_t count,
+                                 const int32_t *values,
+                                 uint32_t *axes);
+/* Refuse a recorded program that not all ranks would run in step; and of some traced
+ * arrays of s those that vary over other axes than `most`, with the path among `names`
+ * (program/vary/vary.h). */
+pith_status pithp_trace_check_variance(pith_scope *s,
+                                       const char *function,
+                                       int64_t count,
+                                       const pith_array *const *arrays,
+                                       const uint32_t *most,
+                                       const char *const *names);
+/* An array that counts as varying over axes of the scope's mesh from here on, or as equal
+ * along them: another handle if it is traced, else itself. NULL: error set. */
+const pith_array *pithp_trace_vary(pith_scope *s, const pith_array *a, uint32_t axes);
+const pith_array *
+pithp_trace_replicated(pith_scope *s, const pith_array *a, uint32_t axes);
+
 /* Note that the call on s has changed a setting of s. */
 void pithp_trace_note_set(pith_scope *s);
 /* Final checks of a trace; sets the error of s, which began it. If the function continued

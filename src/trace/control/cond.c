@@ -88,6 +88,7 @@ static pith_status record_branches(pith_scope *s,
                                       .body = c->branches[b],
                                       .captured = captured,
                                       .first_captured = first[b],
+                                      .decides = c->index,
                                       .argument_count = 1,
                                       .arguments = {operand}};
         rc = pithp_part_record(s, &parts[(*made)++], &call);

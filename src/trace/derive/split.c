@@ -1,5 +1,6 @@
 /* Programs in two: the values, and their tangents or the transpose of these. */
 #include "program/pass/pass.h"
+#include "program/vary/vary.h"
 #include "trace/derive/derive_internal.h"
 
 #include <string.h>
@@ -46,6 +47,39 @@ static bool transpose(pith_scope *s, pithp_split *split, bool *by_tangent) {
     return true;
 }
 
+/* Note what the derivation relies on: carries of a loop around it may come to vary. */
+static bool
+expect(pithp_derivation_call *c, const pith_mesh *mesh, const pithp_axis_set *axes) {
+    pith_scope *s = c->s;
+    const pithp_axis_set all = pithp_mesh_axes(mesh);
+    for (int64_t k = 0; c->trace->around && k < c->program->input_count; k++) {
+        if (axes[k] == all)
+            continue;
+        const pithp_vary_params params = {
+            .group = pithp_mesh_group_along(s, mesh, all & ~axes[k]), .expected = true};
+        if (!params.group ||
+            (c->inputs[k] = pithp_program_add(s, c->trace->program, PITHP_OP_REPLICATED,
+                                              1, &c->inputs[k], &params, s->site)) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Mark where the linear program uses values that are equal on all ranks as ones that are
+ * not. False: error set. */
+static bool
+widen(pithp_derivation_call *c, const pithp_split *split, pithp_linearization *l) {
+    pith_scope *s = c->s;
+    const int64_t count = c->program->input_count;
+    const pith_mesh *mesh = pith_mesh_of(s);
+    if (!mesh)
+        return true;
+    pithp_axis_set *axes = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *axes);
+    return axes && pithp_trace_variance(s, c->trace, count, c->inputs, axes) == PITH_OK &&
+           expect(c, mesh, axes) &&
+           pithp_linearization_widen(s, l, mesh, axes, c->moves, split->moves);
+}
+
 bool pithp_split_make(pithp_derivation_call *c,
                       bool reverse,
                       bool map,
@@ -73,6 +107,11 @@ bool pithp_split_make(pithp_derivation_call *c,
     split->moves = by_tangent + inputs;
     if (!pithp_program_linearize(s, p, moves, &options, split->moves, &l))
         return false;
+    if (reverse && !widen(c, split, &l)) {
+        pithp_program_release(l.forward);
+        pithp_program_release(l.linear);
+        return false;
+    }
     for (int64_t k = 0; k < c->value_count; k++)
         tangents += split->moves[k];
     split->forward = l.forward;

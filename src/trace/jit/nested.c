@@ -324,6 +324,7 @@ static const void *record(inside *x, const void *const *given) {
     const pithp_program *program = x->t->program;
     const pithp_graph_walk since = {program, program->value_count,
                                     program->instruction_count};
+    const int64_t variance_asked = x->t->variance_asked;
     bool asked;
     if (!pithp_checks_begin(s))
         return NULL;
@@ -334,6 +335,8 @@ static const void *record(inside *x, const void *const *given) {
             take_checks(x, checks);
         if (asked)
             pithp_jit_refuse(&x->call, "it depends on earlier checks");
+        else if (x->t->variance_asked != variance_asked)
+            pithp_jit_refuse(&x->call, "it depends on the axes over which values vary");
         else if (result && s->error.code == PITH_OK && x->t->refused.code == PITH_OK &&
                  (pithp_jit_modes(s) | PITHP_JIT_PART) == x->call.modes)
             keep(x, since, checks, result);

@@ -307,6 +307,8 @@ record_in(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
         if (rc == PITH_OK && !pithp_checks_take(s, t, false, &p->checks))
             rc = s->error.code;
         p->outputs.leaf_count = p->outputs.result_count + pithp_checks_values(p->checks);
+        if (rc == PITH_OK && t->program->has_collectives)
+            rc = pithp_trace_check_variance(s, NULL, 0, NULL, NULL, NULL);
         if (rc == PITH_OK)
             rc = pithp_structure_copy(s, &p->outputs.result, &f.structure);
         p->outputs.result.hooks =

@@ -83,13 +83,21 @@ typedef struct recording {
     const void *arguments[PITHP_PART_ARGUMENTS];
 } recording;
 
+/* The input that stands for an array of the outer trace. NULL: error set. */
+static const pith_array *
+make_input(recording *r, const pith_array *outer, const pith_spec *spec) {
+    return pithp_trace_take(r->s, r->trace, pithp_scope_trace(r->outer), outer) == PITH_OK
+               ? pithp_trace_input(r->s, r->trace, spec)
+               : NULL;
+}
+
 static pith_status make_captured(recording *r) {
     const pithp_captured *c = r->call->captured;
     r->captured =
         pithp_scope_allocate(r->s, ((size_t)c->count + 1) * sizeof *r->captured);
     for (int64_t k = 0; r->captured && k < c->count; k++)
         if (!(r->captured[k] =
-                  pithp_trace_input(r->s, r->trace, pithp_array_spec(c->arrays[k]))))
+                  make_input(r, c->arrays[k], pithp_array_spec(c->arrays[k]))))
             break;
     return r->s->error.code;
 }
@@ -106,8 +114,9 @@ static pith_status make_inputs(recording *r, int a) {
     for (int64_t k = 0; items && k < count; k++) {
         if (zeros && zeros[k])
             continue;
-        items[k] =
-            known && known[k] ? f->items[k] : pithp_trace_input(r->s, r->trace, specs[k]);
+        items[k] = known && known[k]
+                       ? f->items[k]
+                       : make_input(r, f->items ? f->items[k] : NULL, specs[k]);
         if (!items[k])
             return r->s->error.code;
     }
@@ -238,6 +247,8 @@ pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) 
         !(r.trace = pithp_trace_begin(r.s)))
         return r.s->error.code;
     r.trace->derived |= call->derived;
+    if (call->decides && pithp_scope_trace(s) && pithp_trace_has(s, call->decides))
+        r.trace->decides = (int32_t)call->decides->value;
     const void *result = call_body(&r);
     pith_status rc = result ? take_results(&r, part, result) : r.s->error.code;
     part->program = pithp_trace_end(r.s, r.trace);

@@ -79,8 +79,9 @@ struct pithp_part_call {
                                                 NULL: none */
     const pith_spec *const *specs[PITHP_PART_ARGUMENTS]; /* of the leaves in the body;
                                                             NULL: their own */
-    bool counts;  /* argument 1 is an index, and output 1 the next index */
-    bool derived; /* the program will be derived */
+    bool counts;               /* argument 1 is an index, and output 1 the next index */
+    bool derived;              /* the program will be derived */
+    const pith_array *decides; /* whether it runs; NULL: it does */
     /* The parts of the result, in its scope s. NULL: the result is the only one. */
     pith_status (*split)(pith_scope *s,
                          const pithp_part_call *call,
