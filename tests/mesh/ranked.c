@@ -1,0 +1,474 @@
+/* Random functions over ranks (ranked.h). */
+#include "mesh/ranked.h"
+
+#include "array/array_internal.h"
+#include "mesh/mesh_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BODIES = 64 };
+
+/* ---- Making ---- */
+
+typedef struct maker {
+    ranked_function *f;
+    uint64_t state;
+} maker;
+
+static int64_t draw(maker *m, int64_t n) {
+    m->state = m->state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((m->state >> 33) % (uint64_t)n);
+}
+
+static const void *
+call_branch(const pith_function *f, pith_scope *s, const void *const *a);
+static const void *
+call_iteration(const pith_function *f, pith_scope *s, const void *const *a);
+static const void *
+call_function(const pith_function *f, pith_scope *s, const void *const *a);
+
+static ranked_body *make_body(maker *m, int depth, bool collectives);
+
+static void make_step(maker *m, ranked_step *step, int depth, bool collectives) {
+    const bool nests = depth < RANKED_DEPTH && m->f->made_count < MOST_BODIES - 2;
+    do
+        step->kind = (ranked_kind)draw(m, RANKED_KINDS);
+    while ((step->kind >= RANKED_KINDS_OF_ROWS && !nests) ||
+           (!collectives && step->kind >= RANKED_INDEX && step->kind != RANKED_LOOP));
+    step->to = (int)draw(m, RANKED_VALUES);
+    step->a = (int)draw(m, RANKED_VALUES);
+    step->b = (int)draw(m, RANKED_VALUES);
+    step->axes = (int)draw(m, 3);
+    step->by = draw(m, 7) - 3;
+    step->wrap = draw(m, 2);
+    step->level = (double)draw(m, 100) / 100 - 0.5;
+    if (step->kind < RANKED_KINDS_OF_ROWS)
+        return;
+    const bool inner = collectives && step->kind != RANKED_CHOICE_OF_RANK;
+    for (int b = 0; b < 2; b++)
+        step->bodies[b] = make_body(m, depth + 1, inner);
+}
+
+static ranked_body *make_body(maker *m, int depth, bool collectives) {
+    ranked_body *body = &m->f->made[m->f->made_count++];
+    body->of = m->f;
+    body->of_rank = !collectives;
+    body->branch = (pith_function){.name = "branch", .call = call_branch, .arity = 1};
+    body->iteration =
+        (pith_function){.name = "iteration", .call = call_iteration, .arity = 2};
+    body->count = depth ? 1 + (int)draw(m, 3) : RANKED_STEPS;
+    for (int k = 0; k < body->count; k++)
+        make_step(m, &body->steps[k], depth, collectives);
+    return body;
+}
+
+ranked_function *ranked_make(uint64_t seed, const int64_t sizes[2], bool all) {
+    ranked_function *f = calloc(1, sizeof *f);
+    maker m = {f, seed * 0x9E3779B97F4A7C15u + 1};
+    if (!f || !(f->made = calloc(MOST_BODIES, sizeof *f->made)))
+        abort();
+    f->call = (pith_function){.name = "ranked", .call = call_function, .arity = 2};
+    f->all = all;
+    f->reduced = draw(&m, 2);
+    memcpy(f->sizes, sizes, sizeof f->sizes);
+    f->body = make_body(&m, 0, true);
+    return f;
+}
+
+void ranked_free(ranked_function *f) {
+    free(f->made);
+    free(f);
+}
+
+static void print_body(const ranked_body *body, int depth) {
+    static const char *const names[RANKED_KINDS] = {
+        "sin",        "add",       "sub",        "mul",        "max",
+        "index",      "psum",      "pmean",      "pmax",       "pmin",
+        "pbroadcast", "pshift",    "all_gather", "all_stack",  "reduce_scatter",
+        "all_to_all", "psum_rows", "choice",     "own choice", "loop",
+        "range"};
+    for (int k = 0; k < body->count; k++) {
+        const ranked_step *t = &body->steps[k];
+        fprintf(stderr, "%*s%d = %s %d %d axes %d by %d%s level %g\n", 4 * depth, "",
+                t->to, names[t->kind], t->a, t->b, t->axes, (int)t->by,
+                t->wrap ? " wrap" : "", t->level);
+        for (int b = 0; b < 2; b++)
+            if (t->bodies[b])
+                print_body(t->bodies[b], depth + 1);
+    }
+}
+
+void ranked_print(const ranked_function *f) {
+    fprintf(stderr, "%s\n", f->reduced ? "reduced" : "own");
+    print_body(f->body, 1);
+}
+
+/* ---- Values ---- */
+
+/* The arrays of one rank, or of all. */
+typedef struct values {
+    pith_scope *s;
+    const ranked_function *f;
+    int64_t ranks; /* whose arrays are here */
+    const pith_array *of[RANKED_VALUES][RANKED_RANKS];
+} values;
+
+static const pith_array *scaled(pith_scope *s, const pith_array *a, double factor) {
+    return pith_mul(s, a, pith_f64(s, factor));
+}
+
+static const void *pack(const values *v) {
+    const void *items[RANKED_VALUES * RANKED_RANKS];
+    int64_t n = 0;
+    for (int k = 0; k < RANKED_VALUES; k++)
+        for (int64_t r = 0; r < v->ranks; r++)
+            items[n++] = v->of[k][r];
+    return pith_list_make(v->s, n, items);
+}
+
+static values unpack(pith_scope *s, const ranked_function *f, const void *list) {
+    values v = {.s = s, .f = f, .ranks = f->all ? f->sizes[0] * f->sizes[1] : 1};
+    int64_t n = 0;
+    for (int k = 0; k < RANKED_VALUES; k++)
+        for (int64_t r = 0; r < v.ranks; r++)
+            v.of[k][r] = pith_child(list, n++);
+    return v;
+}
+
+/* ---- Ranks ---- */
+
+static const char *axes_of(const ranked_step *t) {
+    return t->axes == 0 ? "x" : t->axes == 1 ? "y" : "x,y";
+}
+
+/* The ranks along the axes of a step that rank r is one of; `own`: its number there. */
+typedef struct group {
+    int64_t size, own, ranks[RANKED_RANKS];
+} group;
+
+static group group_of(const values *v, const ranked_step *t, int64_t r) {
+    const int64_t ny = v->f->sizes[1], x = r / ny, y = r % ny;
+    group g = {.size = 0};
+    for (int64_t k = 0; k < v->ranks; k++) {
+        const bool inside =
+            (t->axes != 0 || k % ny == y) && (t->axes != 1 || k / ny == x);
+        if (inside && k == r)
+            g.own = g.size;
+        if (inside)
+            g.ranks[g.size++] = k;
+    }
+    return g;
+}
+
+static int64_t group_size(const values *v, const ranked_step *t) {
+    return t->axes == 0   ? v->f->sizes[0]
+           : t->axes == 1 ? v->f->sizes[1]
+                          : v->f->sizes[0] * v->f->sizes[1];
+}
+
+/* ---- Steps ---- */
+
+static const pith_array *flat(pith_scope *s, const pith_array *a) {
+    return pith_reshape(s, a, PITH_SHAPE(RANKED_EXTENT));
+}
+
+/* The sum of [n, 12] with other weights for each row. */
+static const pith_array *weighted(pith_scope *s, const pith_array *a, int64_t n) {
+    const pith_array *w =
+        pith_add(s, pith_iota(s, PITH_F64, PITH_SHAPE(n, 1), 0), pith_f64(s, 1));
+    return pith_sum(s, pith_div(s, a, w), PITH_AXES(0));
+}
+
+/* n copies with other factors, [12 n]. */
+static const pith_array *copies(pith_scope *s, const pith_array *a, int64_t n) {
+    const pith_array *all[RANKED_RANKS];
+    for (int64_t k = 0; k < n; k++)
+        all[k] = scaled(s, a, 1 / (1.0 + (double)k));
+    return pith_concatenate(s, n, all, 0);
+}
+
+/* What a rank makes of its arrays alone, before a move and after it. */
+static const pith_array *before(const values *v, const ranked_step *t, int64_t r) {
+    const pith_array *a = v->of[t->a][r];
+    return t->kind == RANKED_REDUCE_SCATTER ? copies(v->s, a, group_size(v, t)) : a;
+}
+
+static const pith_array *
+after(const values *v, const ranked_step *t, int64_t r, const pith_array *a) {
+    pith_scope *s = v->s;
+    const int64_t n = group_size(v, t);
+    switch ((int)t->kind) {
+        case RANKED_PSUM:
+        case RANKED_REDUCE_SCATTER:
+            return scaled(s, a, 0.3);
+        case RANKED_ALL_GATHER:
+            return weighted(s, pith_reshape(s, a, PITH_SHAPE(n, RANKED_EXTENT)), n);
+        case RANKED_ALL_STACK:
+            return weighted(s, a, n);
+        case RANKED_ALL_TO_ALL:
+            return flat(s, a);
+        case RANKED_PSUM_ROWS:
+            return pith_add(s, scaled(s, a, 0.05), v->of[t->b][r]);
+        default:
+            return a;
+    }
+}
+
+/* A collective of one rank. */
+static const pith_array *
+move(const values *v, const ranked_step *t, const pith_array *a) {
+    pith_scope *s = v->s;
+    const char *axes = axes_of(t);
+    const int64_t n = group_size(v, t);
+    switch ((int)t->kind) {
+        case RANKED_PSUM:
+            return pith_psum(s, a, axes, NULL);
+        case RANKED_PMEAN:
+            return pith_pmean(s, a, axes, NULL);
+        case RANKED_PMAX:
+            return pith_pmax(s, a, axes);
+        case RANKED_PMIN:
+            return pith_pmin(s, a, axes);
+        case RANKED_PBROADCAST:
+            return pith_pbroadcast(s, a, axes, (t->by + 3) % n);
+        case RANKED_PSHIFT:
+            return pith_pshift(s, a, axes, t->by, t->wrap, NULL);
+        case RANKED_ALL_GATHER:
+            return pith_all_gather(s, a, axes, 0);
+        case RANKED_ALL_STACK:
+            return pith_all_stack(s, a, axes);
+        case RANKED_REDUCE_SCATTER:
+            return pith_reduce_scatter(s, a, axes, 0, NULL);
+        case RANKED_ALL_TO_ALL:
+            return pith_all_to_all(s, pith_reshape(s, a, PITH_SHAPE(RANKED_EXTENT, 1)),
+                                   axes, 0, 1, NULL);
+        default:
+            return pith_psum_rows(s, a, axes, NULL);
+    }
+}
+
+/* The same for rank r of all, from their arrays. */
+static const pith_array *move_of(const values *v,
+                                 const ranked_step *t,
+                                 const group *g,
+                                 const pith_array *const *all) {
+    pith_scope *s = v->s;
+    const int64_t n = g->size, to = (g->own - t->by % n + n) % n;
+    const int64_t from = t->wrap ? to : g->own - t->by;
+    switch ((int)t->kind) {
+        case RANKED_PSUM:
+            return pith_sum(s, pith_stack(s, n, all, 0), PITH_AXES(0));
+        case RANKED_PMEAN:
+            return pith_mean(s, pith_stack(s, n, all, 0), PITH_AXES(0));
+        case RANKED_PMAX:
+            return pith_max(s, pith_stack(s, n, all, 0), PITH_AXES(0));
+        case RANKED_PMIN:
+            return pith_min(s, pith_stack(s, n, all, 0), PITH_AXES(0));
+        case RANKED_PBROADCAST:
+            return all[(t->by + 3) % n];
+        case RANKED_PSHIFT:
+            return from >= 0 && from < n ? all[from] : scaled(s, all[0], 0);
+        case RANKED_ALL_GATHER:
+            return pith_concatenate(s, n, all, 0);
+        case RANKED_ALL_STACK:
+            return pith_stack(s, n, all, 0);
+        case RANKED_REDUCE_SCATTER: {
+            const pith_array *sum = pith_sum(s, pith_stack(s, n, all, 0), PITH_AXES(0));
+            return pith_slice_array(
+                s, sum, 1,
+                &PITH_SLICE(g->own * RANKED_EXTENT, (g->own + 1) * RANKED_EXTENT, 1));
+        }
+        case RANKED_ALL_TO_ALL: {
+            const pith_array *blocks[RANKED_RANKS];
+            const int64_t block = RANKED_EXTENT / n;
+            for (int64_t k = 0; k < n; k++)
+                blocks[k] = pith_slice_array(
+                    s, all[k], 1, &PITH_SLICE(g->own * block, (g->own + 1) * block, 1));
+            return pith_stack(s, n, blocks, 1);
+        }
+        default:
+            return pith_sum(s, pith_concatenate(s, n, all, 0), PITH_AXES(0));
+    }
+}
+
+static void move_all(values *v, const ranked_step *t) {
+    const pith_array *given[RANKED_RANKS], *made[RANKED_RANKS];
+    for (int64_t r = 0; r < v->ranks; r++)
+        given[r] = before(v, t, r);
+    for (int64_t r = 0; r < v->ranks; r++) {
+        const pith_array *all[RANKED_RANKS];
+        const group g = group_of(v, t, r);
+        for (int64_t k = 0; v->f->all && k < g.size; k++)
+            all[k] = given[g.ranks[k]];
+        made[r] =
+            after(v, t, r, v->f->all ? move_of(v, t, &g, all) : move(v, t, given[0]));
+    }
+    memcpy(v->of[t->to], made, (size_t)v->ranks * sizeof *made);
+}
+
+static const pith_array *index_of(const values *v, const ranked_step *t, int64_t r) {
+    return v->f->all ? pith_i32(v->s, (int32_t)group_of(v, t, r).own)
+                     : pith_axis_index(v->s, axes_of(t));
+}
+
+static const pith_array *compute(const values *v, const ranked_step *t, int64_t r) {
+    pith_scope *s = v->s;
+    const pith_array *a = v->of[t->a][r], *b = v->of[t->b][r];
+    switch ((int)t->kind) {
+        case RANKED_SIN:
+            return pith_sin(s, a);
+        case RANKED_ADD:
+            return pith_add(s, a, scaled(s, b, 0.5));
+        case RANKED_SUB:
+            return pith_sub(s, a, scaled(s, b, 0.5));
+        case RANKED_MUL:
+            return pith_mul(s, pith_sin(s, a), b);
+        case RANKED_MAX:
+            return pith_maximum(s, a, b);
+        default: {
+            const pith_array *i = pith_cast(s, index_of(v, t, r), PITH_F64);
+            return pith_mul(s, a, pith_add(s, scaled(s, i, 0.25), pith_f64(s, 0.5)));
+        }
+    }
+}
+
+/* ---- Control flow ---- */
+
+/* A number of rank 0 that is equal on all ranks. */
+static const pith_array *common(const values *v, const ranked_step *t) {
+    pith_scope *s = v->s;
+    const pith_array *own[RANKED_RANKS];
+    for (int64_t r = 0; r < v->ranks; r++)
+        own[r] = pith_mean(s, v->of[t->a][r], PITH_ALL_AXES);
+    return v->f->all ? pith_max(s, pith_stack(s, v->ranks, own, 0), PITH_AXES(0))
+                     : pith_pmax(s, own[0], NULL);
+}
+
+static const pith_array *is_above(pith_scope *s, const pith_array *a, double level) {
+    return pith_greater(s, pith_stop_gradient(s, a), pith_f64(s, level));
+}
+
+static void choose(values *v, const ranked_step *t) {
+    const pith_array *above = is_above(v->s, common(v, t), t->level);
+    *v = unpack(
+        v->s, v->f,
+        pith_cond(v->s, above, &t->bodies[1]->branch, &t->bodies[0]->branch, pack(v)));
+}
+
+/* Rank r alone: its arrays are the only ones. */
+static void choose_of_rank(values *v, const ranked_step *t) {
+    values made = *v;
+    for (int64_t r = 0; r < v->ranks; r++) {
+        const void *items[RANKED_VALUES];
+        for (int k = 0; k < RANKED_VALUES; k++)
+            items[k] = v->of[k][r];
+        const pith_array *own = pith_mean(v->s, v->of[t->a][r], PITH_ALL_AXES);
+        const void *chosen =
+            pith_cond(v->s, is_above(v->s, own, t->level), &t->bodies[1]->branch,
+                      &t->bodies[0]->branch, pith_list_make(v->s, RANKED_VALUES, items));
+        for (int k = 0; k < RANKED_VALUES; k++)
+            made.of[k][r] = pith_child(chosen, k);
+    }
+    *v = made;
+}
+
+static void repeat(values *v, const ranked_step *t) {
+    *v = unpack(v->s, v->f,
+                pith_fori(v->s, 0, 2 + t->wrap, &t->bodies[0]->iteration, pack(v)));
+}
+
+static void repeat_range(values *v, const ranked_step *t) {
+    pith_scope *s = v->s;
+    const pith_array *count = pith_add(
+        s, pith_cast(s, is_above(s, common(v, t), t->level), PITH_I64), pith_i64(s, 1));
+    *v = unpack(s, v->f,
+                pith_fori_with(s, pith_i64(s, 0), count, &t->bodies[0]->iteration,
+                               pack(v), &(pith_loop_options){.most = 2}));
+}
+
+static void run(values *v, const ranked_body *body) {
+    for (int k = 0; k < body->count && !pith_failed(v->s); k++) {
+        const ranked_step *t = &body->steps[k];
+        const pith_array *made[RANKED_RANKS];
+        if (t->kind == RANKED_CHOICE)
+            choose(v, t);
+        else if (t->kind == RANKED_CHOICE_OF_RANK)
+            choose_of_rank(v, t);
+        else if (t->kind == RANKED_LOOP)
+            repeat(v, t);
+        else if (t->kind == RANKED_RANGE)
+            repeat_range(v, t);
+        else if (t->kind >= RANKED_PSUM)
+            move_all(v, t);
+        else {
+            for (int64_t r = 0; r < v->ranks; r++)
+                made[r] = compute(v, t, r);
+            memcpy(v->of[t->to], made, (size_t)v->ranks * sizeof *made);
+        }
+    }
+}
+
+/* ---- Functions ---- */
+
+/* A branch of one rank has one array a value, also in the form of all ranks. */
+static const void *run_body(pith_scope *s, const ranked_body *body, const void *list) {
+    ranked_function f = *body->of;
+    f.all = f.all && !body->of_rank;
+    values v = unpack(s, &f, list);
+    run(&v, body);
+    return pith_failed(s) ? NULL : pack(&v);
+}
+
+static const void *
+call_branch(const pith_function *f, pith_scope *s, const void *const *a) {
+    return run_body(s, (const ranked_body *)(const void *)f, a[0]);
+}
+
+static const void *
+call_iteration(const pith_function *f, pith_scope *s, const void *const *a) {
+    const char *at = (const char *)f - offsetof(ranked_body, iteration);
+    return run_body(s, (const ranked_body *)(const void *)at, a[1]);
+}
+
+const pith_array *ranked_shared(pith_scope *s, const pith_array *a) {
+    const pith_mesh *mesh = pith_mesh_of(s);
+    return mesh ? pithp_trace_replicated(s, a, pithp_mesh_axes(mesh)) : a;
+}
+
+/* 1 for the first rank, 2 for the next. */
+static const pith_array *number_of(const values *v, int64_t r) {
+    const pith_array *i =
+        v->f->all ? pith_i32(v->s, (int32_t)r) : pith_axis_index(v->s, NULL);
+    return pith_add(v->s, pith_cast(v->s, i, PITH_F64), pith_f64(v->s, 1));
+}
+
+static const void *
+call_function(const pith_function *self, pith_scope *s, const void *const *a) {
+    const ranked_function *f = (const ranked_function *)(const void *)self;
+    values v = {.s = s, .f = f, .ranks = f->all ? f->sizes[0] * f->sizes[1] : 1};
+    const pith_array *sums[RANKED_RANKS];
+    int64_t n = 0;
+    for (int64_t r = 0; r < v.ranks; r++)
+        for (int k = 0; k < RANKED_VALUES; k++)
+            v.of[k][r] = k >= RANKED_SHARED      ? pith_child(a[0], n++)
+                         : f->all || f->unmarked ? pith_child(a[1], k)
+                                                 : ranked_shared(s, pith_child(a[1], k));
+    run(&v, f->body);
+    for (int64_t r = 0; r < v.ranks && !pith_failed(s); r++) {
+        const pith_array *all = v.of[0][r];
+        for (int k = 1; k < RANKED_VALUES; k++)
+            all = pith_add(s, all, scaled(s, v.of[k][r], 1 + k));
+        sums[r] = pith_sum(s, pith_sin(s, all), PITH_ALL_AXES);
+        if (!f->reduced) /* so that it varies, whatever the steps are */
+            sums[r] = pith_mul(s, sums[r], number_of(&v, r));
+    }
+    if (pith_failed(s))
+        return NULL;
+    if (f->locals)
+        return pith_list_make(s, v.ranks, (const void *const *)sums);
+    return f->all       ? pith_sum(s, pith_stack(s, v.ranks, sums, 0), PITH_AXES(0))
+           : f->reduced ? pith_psum(s, sums[0], NULL, NULL)
+                        : sums[0];
+}

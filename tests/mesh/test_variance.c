@@ -1,0 +1,246 @@
+/* What varies between ranks, in functions of users: refusals while tracing, and gradients
+ * of what is equal on all ranks. */
+#include "array/array_internal.h"
+#include "mesh/fake/fake.h"
+#include "mesh/ranked.h"
+#include "pith_test.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { RANKS = 3, MANY = 4 };
+
+static void runs(void (*body)(fake_rank *r)) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = RANKS, .timeout = 60}, body);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+#define ON_RANKS(name)                                                                   \
+    static void name(fake_rank *r);                                                      \
+    Test(variance, name) {                                                               \
+        runs(name);                                                                      \
+    }                                                                                    \
+    static void name(fake_rank *r)
+
+static const pith_array *call(fake_rank *r, const pith_function *f, const void *a) {
+    return pith_call(r->s, pith_jit(r->s, f, NULL), 1, &a);
+}
+
+static void refused(fake_rank *r, pith_status code, const char *text) {
+    FAKE_CHECK(r, pith_code(r->s) == code);
+    FAKE_CHECK(r, strstr(pith_message(r->s), text));
+    if (!strstr(pith_message(r->s), text))
+        fprintf(stderr, "rank %d: %s\n", r->rank, pith_message(r->s));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+/* ---- Refusals ---- */
+
+static const pith_array *over_ranks(pith_scope *s, const pith_array *a) {
+    return pith_psum(s, a, "x", NULL);
+}
+PITH_FUNCTION1(over_ranks_function, over_ranks, pith_array, pith_array)
+static const pith_array *as_it_is(pith_scope *s, const pith_array *a) {
+    (void)s;
+    return a;
+}
+PITH_FUNCTION1(as_it_is_function, as_it_is, pith_array, pith_array)
+
+static const pith_array *own_choice(pith_scope *s, const pith_array *a) {
+    return pith_cond(s, pith_greater(s, a, pith_f64(s, 1)), &over_ranks_function,
+                     &as_it_is_function, a);
+}
+PITH_FUNCTION1(own_choice_function, own_choice, pith_array, pith_array)
+static const pith_array *common_choice(pith_scope *s, const pith_array *a) {
+    return pith_cond(s, pith_greater(s, pith_pmax(s, a, "x"), pith_f64(s, 1)),
+                     &over_ranks_function, &as_it_is_function, a);
+}
+PITH_FUNCTION1(common_choice_function, common_choice, pith_array, pith_array)
+
+ON_RANKS(a_branch_with_a_collective_has_a_predicate_of_all) {
+    const pith_array *a = pith_f64(r->s, r->rank);
+    FAKE_CHECK(r, !call(r, &own_choice_function, a));
+    refused(r, PITH_E_DIVERGED, "psum is in a branch at test_variance.c:");
+    FAKE_CHECK(r, pith_read_f64(r->s, call(r, &common_choice_function, a)) == 3);
+}
+
+static const pith_array *is_small(pith_scope *s, const pith_array *a) {
+    return pith_less(s, a, pith_f64(s, 10));
+}
+PITH_FUNCTION1(is_small_function, is_small, pith_array, pith_array)
+static const pith_array *twice(pith_scope *s, const pith_array *a) {
+    return pith_pmax(s, pith_add(s, a, a), "x");
+}
+PITH_FUNCTION1(twice_function, twice, pith_array, pith_array)
+static const pith_array *own_loop(pith_scope *s, const pith_array *a) {
+    return pith_while(s, &is_small_function, &twice_function, a);
+}
+PITH_FUNCTION1(own_loop_function, own_loop, pith_array, pith_array)
+static const pith_array *common_loop(pith_scope *s, const pith_array *a) {
+    return own_loop(s, pith_pmax(s, a, "x"));
+}
+PITH_FUNCTION1(common_loop_function, common_loop, pith_array, pith_array)
+
+ON_RANKS(a_loop_with_a_collective_has_a_length_of_all) {
+    const pith_array *a = pith_f64(r->s, r->rank + 1);
+    FAKE_CHECK(r, !call(r, &own_loop_function, a));
+    refused(r, PITH_E_DIVERGED,
+            "whose number of iterations varies over x, so that some ranks would wait");
+    FAKE_CHECK(r, pith_read_f64(r->s, call(r, &common_loop_function, a)) == 12);
+}
+
+static const pith_array *claimed(pith_scope *s, const pith_array *a) {
+    const pith_array *sum = pith_psum(s, a, "x", NULL);
+    const pith_array *given[] = {sum, pith_mul(s, sum, a)};
+    static const char *const names[] = {".sum", ".own"};
+    pithp_trace_check_variance(s, "pith_shard_map: claimed", 2, given,
+                               (const uint32_t[]){0, 0}, names);
+    return sum;
+}
+PITH_FUNCTION1(claimed_function, claimed, pith_array, pith_array)
+
+ON_RANKS(what_is_called_replicated_is_so) {
+    FAKE_CHECK(r, !call(r, &claimed_function, pith_f64(r->s, 1)));
+    refused(r, PITH_E_DIVERGED,
+            ".own: pith_shard_map: claimed: the result varies over x, because input 0 "
+            "does, and its spec says that it is replicated");
+}
+
+/* ---- Gradients ---- */
+
+/* The data of a rank, and shared weights. */
+static const pith_array *weights(pith_scope *s) {
+    return pith_array_copy(s, PITH_F64, PITH_SHAPE(MANY),
+                           (const double[]){0.5, -1, 2, 0.25});
+}
+static const pith_array *points(pith_scope *s, int rank) {
+    return pith_array_copy(s, PITH_F64, PITH_SHAPE(MANY),
+                           (const double[]){rank + 1, 2 * rank, 3 - rank, 0.5});
+}
+/* Of sum(points * weights) by the weights. */
+static bool is_gradient(pith_scope *s, const pith_array *g, int first, int last) {
+    double got[MANY];
+    bool same = pith_read(s, g, got, sizeof got);
+    for (int i = 0; same && i < MANY; i++) {
+        double wanted = 0;
+        for (int k = first; k <= last; k++)
+            wanted += (const double[]){k + 1, 2 * k, 3 - k, 0.5}[i];
+        same = got[i] == wanted;
+    }
+    return same;
+}
+
+static const pith_array *
+loss(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    return pith_sum(s, pith_mul(s, weight, point), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(loss_function, loss, pith_array, pith_array, pith_array)
+
+/* The gradients by weights that are shared, and by ones that a rank has for itself: a
+ * nested compiled function is recorded for each. */
+static const void *
+gradients(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    const pith_function *g = pith_jit(s, pith_grad(s, &loss_function, NULL), NULL);
+    const pith_array *shared = ranked_shared(s, weight);
+    const void *made[3];
+    for (int k = 0; k < 3; k++)
+        made[k] = pith_call(s, g, PITH_ITEMS(k == 1 ? weight : shared, point));
+    return pith_tuple_make(s, 3, made);
+}
+PITH_FUNCTION2(gradients_function, gradients, void, pith_array, pith_array)
+
+ON_RANKS(gradients_of_shared_arrays_are_sums) {
+    const void *all = pith_call(r->s, pith_jit(r->s, &gradients_function, NULL),
+                                PITH_ITEMS(weights(r->s), points(r->s, r->rank)));
+    FAKE_CHECK(r, is_gradient(r->s, pith_child(all, 0), 0, RANKS - 1));
+    FAKE_CHECK(r, is_gradient(r->s, pith_child(all, 1), r->rank, r->rank));
+    FAKE_CHECK(r, is_gradient(r->s, pith_child(all, 2), 0, RANKS - 1));
+}
+
+/* In a branch that a rank takes for itself the weights count as its own. */
+static const pith_array *branch_gradient(pith_scope *s, const void *given) {
+    return pith_call(s, pith_grad(s, &loss_function, NULL),
+                     PITH_ITEMS(pith_child(given, 0), pith_child(given, 1)));
+}
+PITH_FUNCTION1(branch_gradient_function, branch_gradient, pith_array, void)
+static const pith_array *branch_weight(pith_scope *s, const void *given) {
+    (void)s;
+    return pith_child(given, 0);
+}
+PITH_FUNCTION1(branch_weight_function, branch_weight, pith_array, void)
+static const pith_array *
+chosen(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    const void *given[] = {ranked_shared(s, weight), point};
+    return pith_cond(
+        s, pith_greater(s, pith_sum(s, point, PITH_ALL_AXES), pith_f64(s, 0)),
+        &branch_gradient_function, &branch_weight_function, pith_tuple_make(s, 2, given));
+}
+PITH_FUNCTION2(chosen_function, chosen, pith_array, pith_array, pith_array)
+
+ON_RANKS(gradients_in_a_branch_of_a_rank_are_its_own) {
+    const pith_array *g = pith_call(r->s, pith_jit(r->s, &chosen_function, NULL),
+                                    PITH_ITEMS(weights(r->s), points(r->s, r->rank)));
+    FAKE_CHECK(r, is_gradient(r->s, g, r->rank, r->rank));
+}
+
+/* The next weights are the own points: they vary after an iteration. */
+static const void *astray(pith_scope *s, const pith_array *i, const void *given) {
+    const pith_array *point = pith_child(given, 1);
+    const pith_array *g = pith_call(s, pith_grad(s, &loss_function, NULL),
+                                    PITH_ITEMS(pith_child(given, 0), point));
+    (void)i;
+    return pith_tuple_make(s, 2, (const void *[]){pith_add(s, g, point), point});
+}
+PITH_FUNCTION2(astray_function, astray, void, pith_array, void)
+static const void *
+repeated(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    const void *given[] = {ranked_shared(s, weight), point};
+    return pith_fori(s, 0, 3, &astray_function, pith_tuple_make(s, 2, given));
+}
+PITH_FUNCTION2(repeated_function, repeated, void, pith_array, pith_array)
+
+ON_RANKS(a_gradient_by_a_carry_that_comes_to_vary_is_refused) {
+    pith_call(r->s, pith_jit(r->s, &repeated_function, NULL),
+              PITH_ITEMS(weights(r->s), points(r->s, r->rank)));
+    refused(
+        r, PITH_E_DERIVATIVE,
+        "a carry is replicated along x before the loop, and varies after an iteration");
+}
+
+/* ---- Rules of users ---- */
+
+typedef struct Kept {
+    const pith_array *value;
+    const void *residual;
+} Kept;
+PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_TREE(residual))
+
+static const Kept *
+forward(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    return pith_record(s, Kept, .value = loss(s, weight, point),
+                       .residual = pith_tuple_make(s, PITH_ITEMS(weight, point)));
+}
+PITH_FUNCTION2(forward_function, forward, Kept, pith_array, pith_array)
+static const void *backward(pith_scope *s, const void *residual, const pith_array *ct) {
+    const pith_array *weight = pith_child(residual, 0), *point = pith_child(residual, 1);
+    return pith_tuple_make(
+        s, 2, (const void *[]){pith_mul(s, point, ct), pith_mul(s, weight, ct)});
+}
+PITH_FUNCTION2(backward_function, backward, void, void, pith_array)
+
+static const pith_array *
+by_rule(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    const pith_function *f =
+        pith_custom_vjp(s, &loss_function, &forward_function, &backward_function);
+    return pith_psum(s, pith_call(s, f, PITH_ITEMS(ranked_shared(s, weight), point)), "x",
+                     NULL);
+}
+PITH_FUNCTION2(by_rule_function, by_rule, pith_array, pith_array, pith_array)
+
+ON_RANKS(the_gradient_of_a_rule_is_summed_too) {
+    const pith_array *g = pith_call(r->s, pith_grad(r->s, &by_rule_function, NULL),
+                                    PITH_ITEMS(weights(r->s), points(r->s, r->rank)));
+    FAKE_CHECK(r, is_gradient(r->s, g, 0, RANKS - 1));
+}
