@@ -244,3 +244,34 @@ ON_RANKS(the_gradient_of_a_rule_is_summed_too) {
                                     PITH_ITEMS(weights(r->s), points(r->s, r->rank)));
     FAKE_CHECK(r, is_gradient(r->s, g, 0, RANKS - 1));
 }
+
+/* ---- Functions over shards ---- */
+
+static const pith_array *
+shard_gradient(pith_scope *s, const pith_array *weight, const pith_array *point) {
+    return pith_call(s, pith_grad(s, &loss_function, NULL), PITH_ITEMS(weight, point));
+}
+PITH_FUNCTION2(shard_gradient_function,
+               shard_gradient,
+               pith_array,
+               pith_array,
+               pith_array)
+
+/* The weights are replicated, the points sharded. */
+static const pith_function *mapped(pith_scope *s, const pith_function *f) {
+    const pith_shard_options o = {
+        .in = {PITH_SPECS({"", "", NULL}), PITH_SPECS({"", "x", NULL})},
+        .out = PITH_SPECS({"", "", NULL})};
+    return pith_jit(s, pith_shard_map(s, f, &o), NULL);
+}
+
+ON_RANKS(specs_say_what_varies) {
+    const pith_array *point =
+        pith_shard_local(r->s, points(r->s, r->rank), PITH_SPECS({"", "x", NULL}));
+    const pith_array *g = pith_call(r->s, mapped(r->s, &shard_gradient_function),
+                                    PITH_ITEMS(weights(r->s), point));
+    FAKE_CHECK(r, is_gradient(r->s, g, 0, RANKS - 1));
+    FAKE_CHECK(r, !pith_call(r->s, mapped(r->s, &loss_function),
+                             PITH_ITEMS(weights(r->s), point)));
+    refused(r, PITH_E_DIVERGED, "loss: the result varies over x, because input ");
+}

@@ -2,7 +2,9 @@
  * rank is enough: only the names of axes count. */
 #include "graph_test.h"
 #include "mesh/mesh_internal.h"
+#include "program/derive/rules.h"
 #include "program/vary/vary.h"
+#include "program/vmap/rules.h"
 #include "scope_test.h"
 
 enum { MOST = 12, ROWS = 4 };
@@ -146,6 +148,30 @@ Test(vary, reductions_take_axes_and_moves_add_them) {
     expect(p, "-", "-,-,-,-,z,x,x,z,y,y,-");
     expect(p, "xy", "y,-,x,y,xyz,xy,xy,xyz,y,xy,y");
     pithp_program_release(p);
+    close_scope();
+}
+
+/* A row that all ranks run together works over axes, and has rules. */
+Test(vary, every_collective_has_its_rules) {
+    begin();
+    pithp_collective_params params = {.group = pithp_mesh_group_of(s, NULL)};
+    int count = 0;
+    for (int op = 0; op < PITHP_PRIMITIVE_COUNT; op++) {
+        const pithp_instruction i = {.primitive = (pithp_primitive)op, .params = &params};
+        if (!pithp_op_has(i.primitive, PITHP_TRAIT_COLLECTIVE))
+            continue;
+        const pithp_axes_of_row row = pithp_axes_of(&i);
+        const pithp_tangent_row tangent = pithp_tangent_of(i.primitive);
+        cr_assert(row.effect != PITHP_AXES_KEPT && row.moves_data && row.axes == 7, "%s",
+                  pithp_ops[op].name);
+        cr_assert(tangent.kind == PITHP_TANGENT_LINEAR ? tangent.transpose != NULL
+                  : tangent.kind == PITHP_TANGENT_BY   ? tangent.by != NULL
+                                                       : op == PITHP_OP_PSCAN,
+                  "%s", pithp_ops[op].name);
+        cr_assert(pithp_batch_of(i.primitive).flow, "%s", pithp_ops[op].name);
+        count++;
+    }
+    cr_assert(count >= 11);
     close_scope();
 }
 

@@ -5,7 +5,6 @@
 #include "mesh/mesh_internal.h"
 #include "program/vary/area.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -170,16 +169,15 @@ static bool refuse_value(const checking *c,
     pithp_value v = claim->values[k];
     const pithp_instruction *maker = pithp_maker(a->program, v),
                             *since = varies_since(a, &v, axes);
-    char over[PITHP_AXES_BYTES], number[32], from[160];
+    char over[PITHP_AXES_BYTES], from[160];
     pithp_mesh_axes_text(c->mesh, axes, over);
-    snprintf(number, sizeof number, "result %" PRId64, k);
     if (since)
         snprintf(from, sizeof from, "%s at %s", pithp_ops[since->primitive].name,
                  at(since->site));
     else
         snprintf(from, sizeof from, "input %d", (int)a->program->values[v].at);
     pithp_fail_at(
-        c->s, PITH_E_DIVERGED, claim->names ? claim->names[k] : number,
+        c->s, PITH_E_DIVERGED, claim->names ? claim->names[k] : NULL,
         maker ? maker->site : NULL,
         "%s%sthe result varies over %s, because %s does, and its spec says that "
         "it is replicated: reduce it with pith_psum, or name %s in the spec",

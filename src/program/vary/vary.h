@@ -33,7 +33,7 @@ typedef struct pithp_variance_claim {
     int64_t count;                /* values that are claimed to vary little: */
     const pithp_value *values;    /* of the program, such as its outputs */
     const pithp_axis_set *most;   /* of each, the axes that it may vary over; NULL: any */
-    const char *const *names;     /* of each, in messages: a path; NULL: its number */
+    const char *const *names;     /* of each, in messages: a path; NULL: none */
     const char *function;         /* whose results they are, in messages; NULL: none */
 } pithp_variance_claim;
 

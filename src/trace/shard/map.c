@@ -154,6 +154,48 @@ static pith_status check_placement(const mapping *x,
                            pithp_leaf_print(spec, text), axes);
 }
 
+/* ---- What varies between ranks: for traced leaves ---- */
+
+/* The axes of a spec or a list: "x,y;z". Of a wrong text the error is set. */
+static uint32_t axis_set(pith_scope *s, const char *axes) {
+    char list[PITHP_SHARD_TEXT];
+    size_t n = 0;
+    for (const char *c = axes; *c; c++)
+        if (*c != ';')
+            list[n++] = *c;
+        else if (n && list[n - 1] != ',' && c[1])
+            list[n++] = ',';
+    while (n && list[n - 1] == ',')
+        n--;
+    list[n] = 0;
+    const pithp_mesh_group *g = n ? pithp_mesh_group_of(s, list) : NULL;
+    return g ? pithp_mesh_group_axes(g) : 0;
+}
+
+/* An argument is equal along the mapped axes that its spec does not name. */
+static const pith_array *
+note_argument(const mapping *x, const pith_array *a, const char *axes) {
+    return pithp_array_is_traced(a)
+               ? pithp_trace_replicated(x->s, a,
+                                        axis_set(x->s, x->axes) & ~axis_set(x->s, axes))
+               : a;
+}
+
+/* A result varies over no other mapped axes than those of its spec; for derivatives, it
+ * varies over all of these. NULL: error set, in the scope of the tree. */
+static const pith_array *
+note_result(const mapping *x, pithp_shard_tree *t, int64_t k, const char *axes) {
+    const pith_array *a = t->items[k];
+    const uint32_t own = axis_set(x->s, axes), most = own | ~axis_set(x->s, x->axes);
+    if (!pithp_array_is_traced(a))
+        return a;
+    if (pithp_trace_check_variance(t->w, x->name, 1, &a, &most, NULL) != PITH_OK) {
+        pithp_item_prefix(t->w, &t->flat.structure, k);
+        return NULL;
+    }
+    return pithp_trace_vary(x->s, a, own);
+}
+
 /* ---- Arguments ---- */
 
 static pith_status enter_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, int i) {
@@ -167,7 +209,8 @@ static pith_status enter_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, 
         return t->w->error.code;
     pithp_shard_text_part(axes, x->axes, false, left);
     const pith_spec *spec = spec_with(t->w, t->flat.structure.specs[k], left, leaf);
-    t->items[k] = spec ? pithp_array_place(x->s, t->items[k], spec) : NULL;
+    const pith_array *noted = spec ? note_argument(x, t->items[k], axes) : NULL;
+    t->items[k] = noted ? pithp_array_place(x->s, noted, spec) : NULL;
     t->flat.structure.specs[k] = spec;
     return t->w->error.code;
 }
@@ -193,13 +236,8 @@ static const void *enter(mapping *x, int i, const void *given) {
 
 /* ---- Results ---- */
 
-/* Whether a leaf that the specs call replicated is so. Of traced values the variance of
- * the program decides; the elements of others are compared (agree). */
-static pith_status check_replicated(pithp_shard_tree *t, int64_t k) {
-    (void)t, (void)k;
-    return PITH_OK;
-}
-
+/* The elements of leaves that the specs call replicated are compared (agree), unless they
+ * are traced. */
 static pith_status
 leave_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *digest) {
     const pithp_shard_leaf *leaf = &t->leaves[k];
@@ -210,9 +248,11 @@ leave_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *digest) {
         return pithp_item_prefix(t->w, &t->flat.structure, k), t->w->error.code;
     if (check_placement(x, t, k, left, "the result") != PITH_OK)
         return t->w->error.code;
+    if (!(t->items[k] = note_result(x, t, k, axes)))
+        return t->w->error.code;
     if (strcmp(axes, left) == 0 && !left[0]) {
         if (pithp_array_is_traced(t->items[k]))
-            return check_replicated(t, k);
+            return PITH_OK;
         *digest = pithp_shard_hash(t->w, *digest, t->items[k]);
         return t->w->error.code;
     }
