@@ -221,8 +221,8 @@ PITH_API pith_memory_hint pith_hint_measured(pith_scope *s,
                                              size_t peak);
 /**
  * Compute the largest batch that fits a budget in bytes, and the number of batches for @p
- * total samples. If the scope's mesh has several ranks, all of them make the call, and the
- * batch is the least of theirs.
+ * total samples. If the scope's mesh has several ranks, all of them make the call, and
+ * the batch is the least of theirs.
  *
  * @param total 0: unknown; the batch is the largest that fits, at most INT64_MAX.
  *

@@ -304,11 +304,11 @@ typedef struct pith_propagate_options {
  * steps before it are repeated from the last checked state. The failed step is then
  * repaired and repeated. The states equal those of check_every = 1, bit for bit.
  *
- * If the scope's mesh has several ranks, all of them make the call, and decide together at
- * the end of each attempt. A failed check is the same error on all ranks. All ranks apply
- * the same fixes, also where the check has passed: needs are the greatest of all ranks,
- * other fixes take the arguments of the first rank that failed. An error of one rank is
- * PITH_E_PEER on the others. Rank 0 calls `repaired`.
+ * If the scope's mesh has several ranks, all of them make the call, and decide together
+ * at the end of each attempt. A failed check is the same error on all ranks. All ranks
+ * apply the same fixes, also where the check has passed: needs are the greatest of all
+ * ranks, other fixes take the arguments of the first rank that failed. An error of one
+ * rank is PITH_E_PEER on the others. Rank 0 calls `repaired`.
  *
  * @param type Type of the state; NULL: any tree.
  * @param step A function of one tree. For one step without @p type it may return any

@@ -104,10 +104,10 @@ call_plain(pith_scope *s, const pith_function *f, const void *const *trees) {
 
 /* A call on a scope that has failed, or without such arguments. */
 static const void *refuse_call(pith_scope *s, const pith_function *f) {
-    const pithp_closure *c = pithp_scope_writable(s) &&
-                                     pithp_function_check(s, f, "pith_call") == PITH_OK
-                                 ? f->closure
-                                 : NULL;
+    const pithp_closure *c =
+        pithp_scope_writable(s) && pithp_function_check(s, f, "pith_call") == PITH_OK
+            ? f->closure
+            : NULL;
     if (c && c->kind->absent)
         c->kind->absent(c, s);
     return pithp_function_nil(f);

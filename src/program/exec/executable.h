@@ -42,8 +42,8 @@ void pithp_executable_reuse(pith_scope *s,
  * the memory that a device keeps for the replay, once that exists. */
 size_t pithp_executable_bytes(const pithp_executable *x);
 
-/* Most bytes of memory that a run takes at a time while neither compiled code nor a replay
- * is ready: the workspace of the plan, and on a device the memory of one call. */
+/* Most bytes of memory that a run takes at a time while neither compiled code nor a
+ * replay is ready: the workspace of the plan, and on a device the memory of one call. */
 size_t pithp_executable_first_bytes(pith_scope *s, const pithp_executable *x);
 
 /* Register a new, named executable: with PITH_PROFILE its runs are counted in the profile

@@ -33,8 +33,8 @@ typedef struct pithp_index_args {
 int pithp_index_arrays(const pithp_call *call);
 
 /* Whether offsets of a scatter ascend by promise, except for indices that count from the
- * end. With one array those come first, in a batch in each entry; with several they may be
- * anywhere. */
+ * end. With one array those come first, in a batch in each entry; with several they may
+ * be anywhere. */
 bool pithp_index_ascends(const pithp_call *call);
 
 /* The shape of gathered elements or of updates: that of x with the indexed dimensions

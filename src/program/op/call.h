@@ -103,7 +103,7 @@ typedef struct pithp_loop_params {
     bool concurrent;    /* iterations may run at the same time, if there are no carries */
     int64_t kept_bytes; /* most bytes that a derivation keeps for its backward half; 0: no
                            limit */
-    int64_t chunk;      /* entries of a batch that an iteration runs; 0: it runs no chunk */
+    int64_t chunk; /* entries of a batch that an iteration runs; 0: it runs no chunk */
 } pithp_loop_params;
 
 /* ---- Instructions whose last result is a report, u64[4]: a pith_report, 0 if all checks

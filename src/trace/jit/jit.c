@@ -268,7 +268,8 @@ static bool is_collective(const pithp_jit_closure *closure) {
 }
 
 /* A call that fails before the agreement takes part in it with its error. Checks
- * without a collector are decided at the end of the call. before: agreements at its start. */
+ * without a collector are decided at the end of the call. before: agreements at its
+ * start. */
 static const void *end_call(const pithp_jit_closure *closure,
                             pith_scope *s,
                             const void *const *given,

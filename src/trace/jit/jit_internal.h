@@ -18,7 +18,7 @@ typedef struct pithp_jit {
     char **static_paths, **donate_paths; /* "[0].force"; NULL-terminated, or NULL */
     bool keep_unused, fast_math;
     atomic_bool collective; /* a program has collectives: all ranks call it together */
-    char *memory; /* of paths and identity */
+    char *memory;           /* of paths and identity */
     size_t memory_bytes;
     const char *identity; /* equal bytes: the same function and options */
     size_t identity_bytes;
