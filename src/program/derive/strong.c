@@ -59,7 +59,7 @@ static int axis_of(const product_axes *x, int operand, int k) {
     return -1;
 }
 
-/* False: an array has not so many axes. */
+/* False: an array cannot have that many axes. */
 static bool
 find_axes(product_axes *x, const pithp_dot_params *p, const pith_spec *const of[2]) {
     *x = (product_axes){.p = p,
