@@ -1,5 +1,6 @@
 /* The option strong_zero: no branch that pith_where does not take poisons a gradient,
  * whatever it is made of. */
+#include "fail_allocator.h"
 #include "rule_test.h"
 
 /* ---- Branches that are not taken ---- */
@@ -212,4 +213,30 @@ Test(strong_zero, infinite_derivatives_stay, .init = open_scope) {
     pt_ok(s, g);
     cr_assert(isinf(at(g, 0)) && at(g, 1) == 7 && isinf(at(g, 2)) && at(g, 3) == 7);
     close_scope();
+}
+
+/* ---- Memory ---- */
+
+static pith_status derive(const pith_open_options *options) {
+    static const int branches[] = {1, 5, 15, 16};
+    const pith_derive_options strong = {.strong_zero = true};
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 2, 3, 4);
+    for (size_t k = 0; k < sizeof branches / sizeof *branches && !pith_failed(s); k++) {
+        branch = branches[k];
+        pt_again(s, pith_call(s, pith_grad(s, &guarded_of, &strong), PITH_ITEMS(x)));
+        pith_jit_clear(rt);
+    }
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(strong_zero, every_failure_is_survived, .timeout = 300) {
+    const pt_failures failures = pt_fail_each(derive);
+    cr_assert(failures.allocations > 50, "%d allocations, %d errors",
+              failures.allocations, failures.errors);
 }
