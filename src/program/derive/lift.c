@@ -3,7 +3,6 @@
 #include "program/derive/builder.h"
 #include "program/derive/split.h"
 #include "program/ir/region.h"
-#include "program/vmap/vmap.h"
 
 #include <string.h>
 
@@ -238,6 +237,10 @@ static pithp_value *list_operands(const nested_lift *n, int *count) {
 
 /* ---- Chunks of a batch ---- */
 
+static int chunk_axis(const pithp_exposed *e, int64_t chunk) {
+    return e->chunk_axis ? e->chunk_axis(e, chunk) : -1;
+}
+
 /* Reorder the checks of a scan over chunks: the values of those whose entries are a chunk
  * come first, after the results, and are not merged. */
 static bool separate_stacked(nested_lift *n) {
@@ -262,7 +265,7 @@ static bool separate_stacked(nested_lift *n) {
         for (int64_t k = 0, at = 0; k < list->count; k++) {
             const pithp_lifted row = list->list[k];
             pithp_lifted_list *to = stacks ? &n->stacked : &merged;
-            if ((pithp_exposed_chunk_axis(row.exposed, chunk) >= 0) == stacks) {
+            if ((chunk_axis(row.exposed, chunk) >= 0) == stacks) {
                 to->list[to->count++] = row;
                 to->value_count += row.exposed->count;
                 memcpy(order + next, from + at,
@@ -305,8 +308,8 @@ static bool add_stacked(const nested_lift *n, pithp_value first) {
     bool fine = true;
     for (int64_t k = 0; k < n->stacked.count && fine; k++) {
         pithp_exposed *e = n->stacked.list[k].exposed;
-        const int axis = pithp_exposed_chunk_axis(e, loop->chunk);
-        pithp_exposed *all = pithp_exposed_of_chunks(l->s, e, loop->chunk, loop->length);
+        const int axis = chunk_axis(e, loop->chunk);
+        pithp_exposed *all = e->of_chunks(e, l->s, loop->chunk, loop->length);
         for (int32_t v = 0; v < e->count && (fine = fine && all); v++)
             fine = (l->values[l->value_count++] = join_chunks(l, first++, axis)) >= 0;
         if (all)

@@ -197,6 +197,15 @@ typedef struct pithp_exposed {
     /* Record how a loop merges its values: the values before and in an iteration -> those
      * after it. A program with one reference; NULL sets the error. */
     struct pithp_program *(*merge)(const struct pithp_exposed *e, pith_scope *s);
+    /* Of a batch; NULL: it is none. The number of batch axes before that of a chunk of
+     * `chunk` entries in its values; -1: it has no such chunk. */
+    int (*chunk_axis)(const struct pithp_exposed *e, int64_t chunk);
+    /* The check of `count` such chunks, which are joined along that axis and are a chunk
+     * too. One reference; NULL sets the error. */
+    struct pithp_exposed *(*of_chunks)(struct pithp_exposed *e,
+                                       pith_scope *s,
+                                       int64_t chunk,
+                                       int64_t count);
 } pithp_exposed;
 
 /* expose(values...): values of a check; no results. They become outputs of the program

@@ -168,13 +168,16 @@ const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *siz
     return check_of(e)->of;
 }
 
-int pithp_exposed_chunk_axis(const pithp_exposed *e, int64_t chunk) {
+static int chunk_axis(const pithp_exposed *e, int64_t chunk) {
     int found = -1;
     for (int axis = 0; e->free == free_check; e = check_of(e)->of, axis++)
         if (check_of(e)->chunk && check_of(e)->size == chunk)
             found = axis; /* the innermost: its scan is lifted first */
     return found;
 }
+
+static pithp_exposed *
+of_chunks(pithp_exposed *e, pith_scope *s, int64_t chunk, int64_t count);
 
 static pithp_exposed *
 batch_check(pith_scope *s, pithp_exposed *of, int64_t size, bool chunk) {
@@ -187,7 +190,9 @@ batch_check(pith_scope *s, pithp_exposed *of, int64_t size, bool chunk) {
                                      .free = free_check,
                                      .count = of->count,
                                      .neutral = neutral,
-                                     .merge = merge},
+                                     .merge = merge,
+                                     .chunk_axis = chunk_axis,
+                                     .of_chunks = of_chunks},
                          .runtime = s->runtime,
                          .of = of,
                          .size = size,
@@ -208,9 +213,9 @@ static pithp_exposed *resize(pith_scope *s, pithp_exposed *e, int axis, int64_t 
     return made;
 }
 
-pithp_exposed *
-pithp_exposed_of_chunks(pith_scope *s, pithp_exposed *e, int64_t chunk, int64_t count) {
-    return resize(s, e, pithp_exposed_chunk_axis(e, chunk), count);
+static pithp_exposed *
+of_chunks(pithp_exposed *e, pith_scope *s, int64_t chunk, int64_t count) {
+    return resize(s, e, chunk_axis(e, chunk), count);
 }
 
 /* A value of the check with passing entries in place of those before this part. */

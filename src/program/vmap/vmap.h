@@ -44,12 +44,5 @@ bool pithp_calls_rule(const pithp_program *p, bool for_batches);
 /* The check of an entry of a batched check (pithp_expose_params), whose values are all
  * batched, and the size of the batch; NULL: it is no batch. */
 const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *size);
-/* The number of batch axes before that of a chunk of `chunk` entries in the values of a
- * check; -1: it is no check of such a chunk. */
-int pithp_exposed_chunk_axis(const pithp_exposed *e, int64_t chunk);
-/* The check of `count` times as many entries along that axis; they are a chunk too. One
- * reference; NULL sets the error. */
-pithp_exposed *
-pithp_exposed_of_chunks(pith_scope *s, pithp_exposed *e, int64_t chunk, int64_t count);
 
 #endif
