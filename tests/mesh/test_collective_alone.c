@@ -32,6 +32,13 @@ Test(collective_alone, needs_a_mesh) {
 }
 
 #ifndef PT_NO_FAILURES
+static const pith_array *recorded(pith_scope *s, const pith_array *a) {
+    const pith_array *sum = pith_psum(s, pith_mul(s, a, 2.0), NULL, NULL);
+    const pith_array *back = pith_pshift(s, sum, NULL, 1, true, NULL);
+    return pith_all_gather(s, pith_add(s, back, a), NULL, 1);
+}
+PITH_FUNCTION1(recorded_function, recorded, pith_array, pith_array)
+
 /* Each allocation fails once. */
 static pith_status scenario(const pith_open_options *options) {
     pith_runtime *rt = pith_open(options);
@@ -46,6 +53,10 @@ static pith_status scenario(const pith_open_options *options) {
         pt_again(s, pith_pshift(s, a, NULL, 1, true, NULL));
         pt_again(s, pith_psum_rows(s, a, NULL, NULL));
         pt_again(s, pith_tree_psum(s, a, NULL, NULL));
+        const pith_function *f = NULL;
+        pt_again(s, f = pith_jit(s, &recorded_function, NULL));
+        for (int call = 0; call < 2 && f; call++)
+            pt_again(s, pith_call(s, f, PITH_ITEMS(a)));
     }
     const pith_status code = pith_code(s);
     pith_clear(s);
@@ -55,6 +66,7 @@ static pith_status scenario(const pith_open_options *options) {
 }
 
 Test(collective_alone, survives_short_memory) {
+    setenv("PITH_JIT", "off", 1); /* no compiler for each */
     const pt_failures result = pt_fail_each(scenario);
     cr_assert(result.allocations > 10, "%d", result.allocations);
 }
