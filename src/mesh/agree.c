@@ -68,14 +68,27 @@ static bool is_same(const account *a, const account *b) {
            strcmp(a->site, b->site) == 0;
 }
 
+/* A call site in a loop is the same text each time. */
+static uint64_t digest_of_site(const part *p) {
+    pithp_world *w = p->w;
+    const char *site = p->s && !p->intent->parts ? p->s->site : NULL;
+    if (!site)
+        return 0;
+    if (site != w->site) {
+        const char *name = pithp_site_name(site);
+        w->site = site;
+        w->site_digest = pithp_hash(1, name, strlen(name));
+    }
+    return w->site_digest;
+}
+
 static uint64_t digest_of(const part *p) {
     const pithp_intent *i = p->intent;
-    const char *site = site_of(p);
     uint64_t h = pithp_hash(p->number, i->operation, strlen(i->operation));
     if (i->what)
         h = pithp_hash(h, i->what, strlen(i->what));
-    h = pithp_hash(h, site, strlen(site));
-    return pithp_hash(h, &i->extra, sizeof i->extra);
+    const uint64_t rest[] = {digest_of_site(p), i->extra};
+    return pithp_hash(h, rest, sizeof rest);
 }
 
 void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trouble *t) {

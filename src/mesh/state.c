@@ -11,6 +11,14 @@ uint64_t pithp_nanoseconds(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* The same, up to some milliseconds earlier, without reading a counter of the processor:
+ * for times that are compared with seconds. */
+static uint64_t about_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 void pithp_state_begin(pithp_rank_state *own, int64_t rank) {
     atomic_store_explicit(&own->rank, rank, memory_order_relaxed);
     atomic_store_explicit(&own->process, getpid(), memory_order_relaxed);
@@ -44,7 +52,7 @@ void pithp_state_set(pithp_rank_state *own, const char *operation, const char *s
         set_text(own, operation, site);
         atomic_fetch_add_explicit(&own->number, 1, memory_order_relaxed);
     }
-    atomic_store_explicit(&own->since, pithp_nanoseconds(), memory_order_relaxed);
+    atomic_store_explicit(&own->since, about_now(), memory_order_relaxed);
     atomic_store_explicit(&own->phase, operation ? PITHP_PHASE_WAITING : PITHP_PHASE_USER,
                           memory_order_release);
 }

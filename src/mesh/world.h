@@ -52,10 +52,12 @@ struct pithp_world {
     pithp_joined joined;
     pthread_mutex_t lock; /* of the engine: one collective at a time */
     uint64_t number;      /* of collectives so far */
-    uint64_t agreed;      /* the number of the last one in which all agreed */
-    int depth;            /* of decisions: tries that enclose this code */
-    int64_t timeout_ns;   /* negative: none */
-    bool compares;        /* plain arguments */
+    const char *site;     /* of the last agreement, a text that lives as long */
+    uint64_t site_digest;
+    uint64_t agreed;    /* the number of the last one in which all agreed */
+    int depth;          /* of decisions: tries that enclose this code */
+    int64_t timeout_ns; /* negative: none */
+    bool compares;      /* plain arguments */
     pithp_rank_state *own;
     pithp_mesh_watch watch;
     int keeper;            /* a socket to it; -1: none */
