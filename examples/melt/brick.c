@@ -180,7 +180,9 @@ void brick_run(pith_scope *s, const Options *options) {
     const Brick *brick = start(s, &o);
     if (o.log && !o.quiet && !pith_failed(s))
         files.log = pith_run_log_open(s, o.log, NULL);
-    brick = pith_run(s, Brick, &verlet_step, brick,
+    const pith_function *step =
+        o.jit && !pith_failed(s) ? pith_jit(s, &verlet_step, NULL) : &verlet_step;
+    brick = pith_run(s, Brick, step, brick,
                      &(pith_run_options){.steps = o.steps,
                                          .log = files.log,
                                          .progress = o.quiet ? NULL : stderr,

@@ -18,6 +18,10 @@
  * All ranks of the mesh make every call, as with collectives (array_collective.h), with
  * its errors. The three sizes of a route are equal on all ranks and are capacities
  * (capacity.h).
+ *
+ * In functions that are being recorded, leaves of one dtype and number of rows move in
+ * one message. A wrong destination or row there is a failed check, and a route that was
+ * changed so that a rank cannot send by it ends the job.
  */
 #ifndef PITH_ROUTE_H
 #define PITH_ROUTE_H
@@ -60,7 +64,8 @@ PITH_API const pith_type *pith_route_pith_type(void);
  * a collector (capacity.h) the failure is the scope's error at the next call that waits.
  *
  * @param axes Ranks are counted along these axes; NULL: all.
- * @param room A route with the sizes of the new one. NULL: the least sizes that suffice.
+ * @param room A route with the sizes of the new one. NULL: the least sizes that suffice;
+ * not in a function that is being recorded.
  *
  * @par Errors
  * PITH_E_SHAPE, PITH_E_DTYPE: rows or to. PITH_E_INDEX: a rank beyond the axes, or a

@@ -2,6 +2,7 @@
  * moves of data between their ranks. */
 #include "mesh/world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The link of a group, made by all ranks of the world. NULL: the job ends. */
@@ -29,6 +30,27 @@ static pithp_transport_link *link_of(pith_scope *s, pithp_mesh_group *g) {
         pithp_world_break(w, s, &t);
     }
     return g->link;
+}
+
+pithp_mesh_group *pithp_mesh_group_all(const pithp_mesh_group *g) {
+    const pith_mesh *m = g->mesh;
+    for (pithp_mesh_group *all = m->groups; all; all = all->next) {
+        bool is_all = all->list.count == m->count;
+        for (int i = 0; is_all && i < m->count; i++)
+            is_all = all->list.axes[i] == i;
+        if (is_all)
+            return all;
+    }
+    return (pithp_mesh_group *)(uintptr_t)g;
+}
+
+void pithp_mesh_group_break(pith_scope *s, pithp_mesh_group *g, const char *text) {
+    pithp_transport_trouble t = {.code = PITH_E_PEER};
+    snprintf(t.text, sizeof t.text, "%s", text);
+    if (g->world->joined.size > 1)
+        pithp_world_break(g->world, s, &t);
+    else
+        pithp_fail(s, PITH_E_STRUCTURE, NULL, "%s", text);
 }
 
 /* Call a function of the transport on the link of a group of several ranks. */

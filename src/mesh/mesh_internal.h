@@ -72,6 +72,10 @@ pithp_mesh_shift_of(pith_scope *s, pithp_mesh_group *g, int64_t by, bool wrap);
 /* The permutation that sends everything back. */
 const pithp_mesh_pairs *
 pithp_mesh_pairs_back(pith_scope *s, pithp_mesh_group *g, const pithp_mesh_pairs *pairs);
+/* The group of all ranks of a group's mesh, which pithp_mesh_group_of has made before. */
+pithp_mesh_group *pithp_mesh_group_all(const pithp_mesh_group *g);
+/* This rank cannot do what the others wait for: end the job, and say why. */
+void pithp_mesh_group_break(pith_scope *s, pithp_mesh_group *g, const char *text);
 /* The number over all ranks of a rank of a group. */
 int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank);
 /* The number of a rank of the mesh within the group of this rank; -1: it is not in it. */

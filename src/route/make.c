@@ -19,7 +19,8 @@ typedef struct partner {
 typedef struct making {
     pithp_transfer c;
     pithp_mesh_group *all;
-    pithp_piece rows, to; /* i64 */
+    const pith_array *lists[2]; /* rows and to, i64 */
+    pithp_piece rows, to;
     int64_t entries;
     void *room;
     size_t room_bytes;
@@ -36,7 +37,7 @@ typedef struct making {
 static const pith_array *
 list_of(pithp_transfer *c, const pith_array *a, const char *name) {
     if (!pithp_transfer_fine(c) ||
-        pithp_array_check(c->w, a, c->function, name) != PITH_OK)
+        pithp_operand_check(c->w, a, c->function, name) != PITH_OK)
         return NULL;
     const pith_spec *spec = pithp_array_spec(a);
     char text[PITHP_SPEC_TEXT_BYTES];
@@ -63,6 +64,10 @@ static void read_lists(making *m, const pith_array *rows, const pith_array *to) 
                    c->function, m->entries, pithp_array_spec(lists[1])->count);
         return;
     }
+    m->lists[0] = lists[0];
+    m->lists[1] = lists[1];
+    if (c->recorded)
+        return;
     m->rows = pithp_piece_of(c, lists[0], true);
     m->to = pithp_piece_of(c, lists[1], true);
     pithp_synchronise(c->w);
@@ -73,14 +78,8 @@ static void read_room(making *m, const pith_route *room) {
     pithp_transfer *c = &m->c;
     for (int i = 0; i < 3; i++)
         m->sizes[i] = -1;
-    if (!room || !pithp_transfer_fine(c) ||
-        pithp_tree_check(c->w, room, c->function, "room") != PITH_OK)
+    if (!room || !pithp_route_check(c, room, "room"))
         return;
-    if (!pith_is(pith_route, room)) {
-        pithp_fail(c->w, PITH_E_TYPE, NULL, "%s: room: expected a pith_route",
-                   c->function);
-        return;
-    }
     m->sizes[0] = room->max_peers;
     m->sizes[1] = room->max_send;
     m->sizes[2] = room->max_receive;
@@ -246,6 +245,23 @@ static void require(making *m, const pith_route *route) {
                 &(pithp_fix){.call = leave_as_is});
 }
 
+/* A route of a function that is being recorded. */
+static const pith_route *record(making *m, const pith_route *room) {
+    pithp_transfer *c = &m->c;
+    pith_route r;
+    const pith_route *made = NULL;
+    if (pithp_transfer_fine(c) && !room)
+        pithp_fail(c->w, PITH_E_ARG, NULL,
+                   "%s: room is NULL: compiled functions need the sizes of a route",
+                   c->function);
+    if (pithp_route_record_make(c, m->lists[0], m->lists[1], m->sizes, &r))
+        made = pithp_freeze(c->s, pith_route_pith_type(), &r);
+    pithp_transfer_leave(c, NULL);
+    if (made)
+        require(m, made);
+    return made && !pith_failed(c->s) ? made : pithp_nil(pith_route_pith_type());
+}
+
 const pith_route *pith_route_make(pith_scope *s,
                                   const pith_array *rows,
                                   const pith_array *to,
@@ -256,7 +272,7 @@ const pith_route *pith_route_make(pith_scope *s,
     making m = {.room = NULL};
     pithp_transfer *c = &m.c;
     const pith_route *made = NULL;
-    if (!pithp_route_enter(c, s, function, axes))
+    if (!pithp_transfer_enter(c, s, function, axes))
         return pithp_nil(pith_route_pith_type());
     if (pithp_transfer_fine(c)) {
         snprintf(c->what, sizeof c->what, "rows over %.50s", c->group->axes);
@@ -264,6 +280,8 @@ const pith_route *pith_route_make(pith_scope *s,
     }
     read_lists(&m, rows, to);
     read_room(&m, room);
+    if (c->recorded)
+        return record(&m, room);
     count_rows(&m);
     if (pithp_transfer_agree(c, (uint64_t)(room != NULL))) {
         meet(&m);

@@ -214,6 +214,26 @@ static void check_owned(moving *m, const pithp_structure *t, int64_t i, lane *l)
                                (size_t)(spec->rank - 1) * sizeof *spec->shape);
 }
 
+/* A returned leaf has rows like those of the leaf that it is added to. */
+static void
+check_returned(moving *m, const pithp_structure *t, int64_t i, const pith_array *a) {
+    pithp_transfer *c = &m->c;
+    const pith_spec *into = t->specs[i], *spec = pithp_array_spec(a);
+    char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
+    pith_spec like = *into;
+    like.shape[0] = m->plan.max_receive;
+    if (into->dtype == PITH_BOOL)
+        pithp_item_fail(c->w, t, i, PITH_E_DTYPE, "%s: rows of bool cannot be added",
+                        c->function);
+    else if (spec->dtype != into->dtype || spec->rank != into->rank ||
+             memcmp(spec->shape, like.shape, (size_t)spec->rank * sizeof *spec->shape) !=
+                 0)
+        pithp_item_fail(c->w, t, i, PITH_E_SHAPE,
+                        "%s: expected %s of the max_receive of the route, got %s",
+                        c->function, pithp_spec_print(&like, expected),
+                        pithp_spec_print(spec, got));
+}
+
 /* End a call: a tree like `like` of these leaves, in s; they are replaced. */
 static const void *
 leave(moving *m, const pithp_structure *t, const void *like, const pith_array **leaves) {
@@ -229,6 +249,27 @@ leave(moving *m, const pithp_structure *t, const void *like, const pith_array **
     }
     pithp_transfer_leave(c, NULL);
     return pith_failed(c->s) ? NULL : made;
+}
+
+/* Move the leaves of a function that is being recorded; into: they return, and are added
+ * to those. The first ones are replaced. False: error set. */
+static bool record(moving *m,
+                   const pith_route *route,
+                   const pithp_structure *t,
+                   const pith_array **leaves,
+                   const pith_array *const *into) {
+    pithp_transfer *c = &m->c;
+    if (!pithp_route_check(c, route, "route"))
+        return false;
+    m->plan.max_receive = route->max_receive;
+    for (int64_t i = 0; i < t->item_count && pithp_transfer_fine(c); i++) {
+        lane unused = {.row = 0};
+        check_owned(m, t, i, &unused);
+        if (into && pithp_transfer_fine(c))
+            check_returned(m, t, i, leaves[i]);
+    }
+    return pithp_transfer_fine(c) &&
+           pithp_route_record(c, route, t->item_count, leaves, into, leaves);
 }
 
 /* ---- To other ranks ---- */
@@ -254,17 +295,22 @@ const void *pith_route_send(pith_scope *s, const pith_route *route, const void *
     moving m = {.returns = false};
     pithp_transfer *c = &m.c;
     pithp_flat f;
-    if (!pithp_route_enter(c, s, function, NULL))
+    if (!pithp_transfer_enter(c, s, function, NULL))
         return pithp_nil_for(tree);
     const bool flat = pithp_transfer_fine(c) &&
                       pithp_tree_check(c->w, tree, function, "tree") == PITH_OK &&
                       pithp_flat_make(c->w, &f, tree, NULL, NULL) == PITH_OK;
-    prepare(&m, route, flat ? f.structure.item_count : 0);
-    if (flat)
-        take_rows(&m, &f);
-    const bool moved = exchange(&m);
-    for (int64_t i = 0; moved && i < m.count; i++)
-        f.items[i] = m.lanes[i].in;
+    bool moved = false;
+    if (c->recorded) {
+        moved = flat && record(&m, route, &f.structure, f.items, NULL);
+    } else {
+        prepare(&m, route, flat ? f.structure.item_count : 0);
+        if (flat)
+            take_rows(&m, &f);
+        moved = exchange(&m);
+        for (int64_t i = 0; moved && i < m.count; i++)
+            f.items[i] = m.lanes[i].in;
+    }
     const void *made =
         leave(&m, flat ? &f.structure : NULL, tree, moved ? f.items : NULL);
     if (flat)
@@ -273,26 +319,6 @@ const void *pith_route_send(pith_scope *s, const pith_route *route, const void *
 }
 
 /* ---- And back ---- */
-
-/* A returned leaf has rows like those of the leaf that it is added to. */
-static void
-check_returned(moving *m, const pithp_structure *t, int64_t i, const pith_array *a) {
-    pithp_transfer *c = &m->c;
-    const pith_spec *into = t->specs[i], *spec = pithp_array_spec(a);
-    char expected[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
-    pith_spec like = *into;
-    like.shape[0] = m->plan.max_receive;
-    if (into->dtype == PITH_BOOL)
-        pithp_item_fail(c->w, t, i, PITH_E_DTYPE, "%s: rows of bool cannot be added",
-                        c->function);
-    else if (spec->dtype != into->dtype || spec->rank != into->rank ||
-             memcmp(spec->shape, like.shape, (size_t)spec->rank * sizeof *spec->shape) !=
-                 0)
-        pithp_item_fail(c->w, t, i, PITH_E_SHAPE,
-                        "%s: expected %s of the max_receive of the route, got %s",
-                        c->function, pithp_spec_print(&like, expected),
-                        pithp_spec_print(spec, got));
-}
 
 static void pair_leaves(moving *m, const pithp_zip *zip) {
     pithp_transfer *c = &m->c;
@@ -334,16 +360,24 @@ const void *pith_route_return(pith_scope *s,
     moving m = {.returns = true};
     pithp_transfer *c = &m.c;
     pithp_zip zip;
-    if (!pithp_route_enter(c, s, function, NULL))
+    if (!pithp_transfer_enter(c, s, function, NULL))
         return pithp_nil_for(into);
     const pithp_trees trees = {
         .function = function, .count = 2, .at = (const void *[]){into, tree}};
     const bool zipped =
         pithp_transfer_fine(c) && pithp_zip_make(c->w, &zip, &trees) == PITH_OK;
-    prepare(&m, route, zipped ? zip.first.structure.item_count : 0);
-    if (zipped)
-        pair_leaves(&m, &zip);
-    const bool moved = exchange(&m) && add_rows(&m, &zip);
+    bool moved = false;
+    if (c->recorded) {
+        moved = zipped && record(&m, route, &zip.first.structure,
+                                 pithp_zip_items(&zip, 1), zip.first.items);
+        for (int64_t i = 0; moved && i < zip.first.structure.item_count; i++)
+            zip.first.items[i] = pithp_zip_items(&zip, 1)[i];
+    } else {
+        prepare(&m, route, zipped ? zip.first.structure.item_count : 0);
+        if (zipped)
+            pair_leaves(&m, &zip);
+        moved = exchange(&m) && add_rows(&m, &zip);
+    }
     const void *made = leave(&m, zipped ? &zip.first.structure : NULL, into,
                              moved ? zip.first.items : NULL);
     if (zipped)

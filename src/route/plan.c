@@ -5,18 +5,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-bool pithp_route_enter(pithp_transfer *c,
-                       pith_scope *s,
-                       const char *function,
-                       const char *axes) {
-    if (!pithp_transfer_enter(c, s, function, axes))
+bool pithp_route_check(pithp_transfer *c, const pith_route *route, const char *name) {
+    if (!pithp_transfer_fine(c) ||
+        pithp_tree_check(c->w, route, c->function, name) != PITH_OK)
         return false;
-    if (!c->recorded)
+    if (pith_is(pith_route, route))
         return true;
-    pithp_fail(c->w, PITH_E_UNSUPPORTED, NULL,
-               "%s: routes are not recorded: call it outside of traced functions",
-               function);
-    pithp_transfer_leave(c, NULL);
+    pithp_fail(c->w, PITH_E_TYPE, NULL, "%s: %s: expected a pith_route", c->function,
+               name);
     return false;
 }
 
@@ -74,14 +70,8 @@ void pithp_route_plan_read(pithp_transfer *c,
                            pithp_route_plan *p,
                            const pith_route *route) {
     *p = (pithp_route_plan){.peers = 0};
-    if (!pithp_transfer_fine(c) ||
-        pithp_tree_check(c->w, route, c->function, "route") != PITH_OK)
+    if (!pithp_route_check(c, route, "route"))
         return;
-    if (!pith_is(pith_route, route)) {
-        pithp_fail(c->w, PITH_E_TYPE, NULL, "%s: route: expected a pith_route",
-                   c->function);
-        return;
-    }
     const pith_array *const leaves[] = {route->peer, route->send, route->sent,
                                         route->received, route->need};
     static const char *const names[] = {"route.peer", "route.send", "route.sent",

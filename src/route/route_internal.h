@@ -64,11 +64,8 @@ typedef struct pithp_route_plan {
     int64_t all_sent, all_received;
 } pithp_route_plan;
 
-/* Begin a call on routes, which is eager. False: as pithp_transfer_enter. */
-bool pithp_route_enter(pithp_transfer *c,
-                       pith_scope *s,
-                       const char *function,
-                       const char *axes);
+/* Check that a route of the user is one. False: error set. */
+bool pithp_route_check(pithp_transfer *c, const pith_route *route, const char *name);
 /* Read a route that the user passed. On failure the error is set. The caller releases the
  * plan in any case. */
 void pithp_route_plan_read(pithp_transfer *c,
@@ -79,5 +76,23 @@ void pithp_route_plan_release(pithp_transfer *c, pithp_route_plan *p);
  * number of rows that has them all. NULL: error set. */
 const pith_array *
 pithp_route_plan_rows(pithp_transfer *c, const pithp_route_plan *p, int64_t *beyond);
+
+/* ---- Recording (record.c) ---- */
+
+/* Set the leaves and sizes of a recorded route; rows and to are i64 lists. False: error
+ * set. */
+bool pithp_route_record_make(pithp_transfer *c,
+                             const pith_array *rows,
+                             const pith_array *to,
+                             const int64_t sizes[3],
+                             pith_route *route);
+/* Set `to` to leaves that are sent, or (into) returned and added to others. Those of one
+ * dtype and number of rows move in one message to each rank. False: error set. */
+bool pithp_route_record(pithp_transfer *c,
+                        const pith_route *r,
+                        int64_t count,
+                        const pith_array *const *leaves,
+                        const pith_array *const *into,
+                        const pith_array **to);
 
 #endif

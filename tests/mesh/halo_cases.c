@@ -119,6 +119,19 @@ static void halos_and_sums_of_halos(mesh_test *t) {
     }
 }
 
+static const pith_array *halo_and_back(pith_scope *s, const pith_array *a) {
+    const pith_array *wide = pith_halo(s, a, 1, "x", 2, 1, true);
+    return pith_halo_add(s, pith_mul(s, wide, wide), 1, "x", 2, 1, false);
+}
+PITH_FUNCTION1(halo_and_back_of, halo_and_back, pith_array, pith_array)
+
+/* Compiled functions have the bits of eager calls. */
+static void recorded_halos(mesh_test *t) {
+    const pith_function *f = pith_jit(t->s, &halo_and_back_of, NULL);
+    const pith_array *a = mesh_data(t, t->rank, PITH_F32, PITH_SHAPE(3, 4, 2));
+    MESH_CHECK(t, mesh_equal(t, pith_apply(t->s, f, a), halo_and_back(t->s, a)));
+}
+
 static void wrong_halos(mesh_test *t) {
     const pith_array *a = pith_zeros(t->s, PITH_F32, PITH_SHAPE(3, 2));
     pith_halo(t->s, a, 0, "x", 4, 0, true);
@@ -157,6 +170,7 @@ const mesh_case mesh_halo_cases[] = {
     {"halos", halos},
     {"sums_of_halos", sums_of_halos},
     {"halos_and_sums_of_halos", halos_and_sums_of_halos},
+    {"recorded_halos", recorded_halos},
     {"wrong_halos", wrong_halos},
     {NULL, NULL},
 };

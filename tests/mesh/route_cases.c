@@ -300,13 +300,13 @@ PITH_NODE(Owner,
 static const Owner *send_around(pith_scope *s, const Owner *in) {
     const int64_t n = pith_array_spec(in->data)->count, size = pith_axis_size(s, NULL);
     Owner next = *in;
-    next.route =
-        pith_route_make(s, pith_arange(s, PITH_I64, n),
-                        pith_remainder(s,
-                                       pith_add(s, pith_arange(s, PITH_I64, n),
-                                                pith_i64(s, pith_axis_rank(s, NULL))),
-                                       pith_i64(s, size)),
-                        NULL, in->route);
+    next.route = pith_route_make(
+        s, pith_arange(s, PITH_I64, n),
+        pith_remainder(s,
+                       pith_add(s, pith_arange(s, PITH_I64, n),
+                                pith_cast(s, pith_axis_index(s, NULL), PITH_I64)),
+                       pith_i64(s, size)),
+        NULL, in->route);
     if (in->states_need)
         pith_route_require(s, next.route, PITH_LENS(Owner, route), 2.0);
     const pith_array *rows = pith_route_send(s, next.route, in->data);
@@ -318,7 +318,7 @@ static const Owner *send_around(pith_scope *s, const Owner *in) {
 PITH_FUNCTION1(send_around_step, send_around, Owner, Owner)
 
 static void routes_grow(mesh_test *t) {
-    const int64_t rows = 100 + 50 * (t->rank == t->size - 1);
+    const int64_t rows = 100; /* compiled functions have equal shapes on all ranks */
     const pith_route *room =
         pith_make(t->s, pith_route,
                   &(pith_route){.max_peers = 1, .max_send = 1, .max_receive = 1}, NULL);
@@ -340,6 +340,11 @@ static void routes_grow(mesh_test *t) {
     const Owner *same = pith_propagate(t->s, Owner, &send_around_step,
                                        pith_freeze(t->s, Owner, &ample), NULL);
     MESH_CHECK(t, mesh_equal(t, same->got, end->got));
+    /* recorded: the same rows, and growth */
+    const pith_function *compiled = pith_jit(t->s, &send_around_step, NULL);
+    same = pith_propagate(t->s, Owner, compiled, start, NULL);
+    MESH_CHECK(t, mesh_equal(t, same->got, end->got));
+    MESH_CHECK(t, pith_tree_equal(t->s, same->route, end->route));
     /* a step that does not state its need fails */
     first.states_need = false;
     pith_propagate(t->s, Owner, &send_around_step, pith_freeze(t->s, Owner, &first),
@@ -353,6 +358,50 @@ static void routes_grow(mesh_test *t) {
     (void)route;
     pith_read(t->s, first.data, &(int64_t[200]){0}, (size_t)rows * sizeof(int64_t));
     MESH_CHECK(t, mesh_fails(t, PITH_E_CAPACITY, "route"));
+}
+
+/* ---- Compiled functions ---- */
+
+static const Some *there_and_back(pith_scope *s, const pith_route *r, const Some *x) {
+    return pith_route_return(s, r, pith_route_send(s, r, x), x);
+}
+PITH_FUNCTION2(there_and_back_of, there_and_back, Some, pith_route, Some)
+static const Some *there(pith_scope *s, const pith_route *r, const Some *x) {
+    return pith_route_send(s, r, x);
+}
+PITH_FUNCTION2(there_of, there, Some, pith_route, Some)
+
+/* Leaves of one dtype move as columns: the same bits as eager calls. */
+static void recorded_routes(mesh_test *t) {
+    static const pith_shape three = {1, {3}}, none = {0, {0}};
+    const pith_route *room = pith_make(
+        t->s, pith_route,
+        &(pith_route){.max_peers = 8, .max_send = 200, .max_receive = 1600}, NULL);
+    for (kind k = ANYWHERE; k < KINDS; k++) {
+        given g = give(k, 7, t->rank, t->size);
+        g.rows = 40; /* compiled functions have equal shapes on all ranks */
+        const pith_route *route = make(t, &g, room);
+        Some some = {.position = mesh_data(t, t->rank, PITH_F32, shape_of(40, &three)),
+                     .charge = mesh_data(t, t->rank, PITH_I16, shape_of(40, &none)),
+                     .others = pith_list_make(t->s, 0, NULL)};
+        const void *items[] = {pith_freeze(t->s, Some, &some)};
+        some.others = pith_list_make(t->s, 1, items);
+        some.position = pith_mul(t->s, some.position, 3);
+        const Some *x = pith_freeze(t->s, Some, &some);
+        const Some *sent = pith_apply(t->s, pith_jit(t->s, &there_of, NULL), route, x);
+        const Some *back =
+            pith_apply(t->s, pith_jit(t->s, &there_and_back_of, NULL), route, x);
+        MESH_CHECK(t, pith_tree_equal(t->s, sent, pith_route_send(t->s, route, x)));
+        MESH_CHECK(t, pith_tree_equal(t->s, back, there_and_back(t->s, route, x)));
+    }
+    /* what an eager call refuses is a failed check */
+    Owner owner = {.data = pith_zeros(t->s, PITH_I64, PITH_SHAPE(3)),
+                   .got = pith_i64(t->s, 0),
+                   .route = room};
+    owner.states_need = false;
+    const Owner *one = pith_apply(t->s, pith_jit(t->s, &send_around_step, NULL),
+                                  pith_freeze(t->s, Owner, &owner));
+    MESH_CHECK(t, pith_read_i64(t->s, one->got) == 0);
 }
 
 /* ---- Errors ---- */
@@ -480,15 +529,10 @@ static void routes_differ(mesh_test *t) {
 }
 
 const mesh_case mesh_route_cases[] = {
-    {"routes_send", routes_send},
-    {"routes_with_room", routes_with_room},
-    {"routes_of_trees", routes_of_trees},
-    {"routes_return", routes_return},
-    {"routes_and_back", routes_and_back},
-    {"routes_along_axes", routes_along_axes},
-    {"routes_grow", routes_grow},
-    {"wrong_routes", wrong_routes},
-    {"hostile_routes", hostile_routes},
-    {"routes_differ", routes_differ},
-    {NULL, NULL},
+    {"routes_send", routes_send},         {"routes_with_room", routes_with_room},
+    {"routes_of_trees", routes_of_trees}, {"routes_return", routes_return},
+    {"routes_and_back", routes_and_back}, {"routes_along_axes", routes_along_axes},
+    {"routes_grow", routes_grow},         {"recorded_routes", recorded_routes},
+    {"wrong_routes", wrong_routes},       {"hostile_routes", hostile_routes},
+    {"routes_differ", routes_differ},     {NULL, NULL},
 };

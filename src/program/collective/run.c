@@ -223,6 +223,15 @@ static void run(pithp_mover *m) {
         case PITHP_OP_PSUM_ROWS:
             pithp_mover_sum_rows(m);
             break;
+        case PITHP_OP_ROUTE_MAKE:
+            pithp_mover_route_make(m);
+            break;
+        case PITHP_OP_ROUTE_SEND:
+            pithp_mover_route_send(m);
+            break;
+        case PITHP_OP_ROUTE_RETURN:
+            pithp_mover_route_return(m);
+            break;
         default:
             PITH_ASSERT(false);
     }
@@ -242,7 +251,7 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
                                                 const pith_spec *result,
                                                 int64_t most_rows,
                                                 bool on_host) {
-    static const void *const nothing[2];
+    static const void *const nothing[6];
     static const pithp_collective_memory none = {.operands = nothing};
     pithp_mover m = mover(call, result, most_rows);
     m.on_host = on_host;

@@ -139,6 +139,58 @@ static pith_status broadcast(const inference *n) {
                               n->ranks - 1);
 }
 
+/* ---- Routes ---- */
+
+static bool is(const pith_spec *x, pith_dtype dtype, int rank) {
+    return x->dtype == dtype && x->rank == rank;
+}
+
+/* The leaves of a route are operands from `first` on. */
+static bool is_route(const inference *n, int first) {
+    const pith_spec *const *o = n->call->operands + first;
+    return is(o[0], PITH_I32, 1) && is(o[1], PITH_I32, 2) && is(o[2], PITH_I64, 1) &&
+           is(o[3], PITH_I64, 1) && o[0]->shape[0] == o[1]->shape[0] &&
+           o[2]->shape[0] == o[1]->shape[0] && o[3]->shape[0] == o[1]->shape[0];
+}
+
+static pith_status refuse_route(const inference *n) {
+    return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                        "the operands are not rows and a route for them");
+}
+
+static pith_status make_route(const inference *n) {
+    const pithp_collective_params *p = n->params;
+    int64_t send = 0, all = 0;
+    if (!is(n->x, PITH_I64, 1) || n->call->operands[1]->count != n->x->count ||
+        !is(n->call->operands[1], PITH_I64, 1) || p->axis < 0 || p->join < 0 ||
+        p->root < 0)
+        return refuse_route(n);
+    if (__builtin_mul_overflow(p->axis, p->join + 3, &send) ||
+        __builtin_add_overflow(send, 3, &all))
+        return pithp_refuse(n->call, n->refusal, PITH_E_OVERFLOW,
+                            "the route has too many elements");
+    return give(n, 1, &all);
+}
+
+static pith_status send_rows(const inference *n) {
+    int64_t shape[PITHP_MAX_RANK];
+    if (n->x->rank == 0 || n->params->root < 0 || !is_route(n, 1))
+        return refuse_route(n);
+    memcpy(shape, n->x->shape, sizeof shape);
+    shape[0] = n->params->root;
+    return give(n, n->x->rank, shape);
+}
+
+static pith_status return_rows(const inference *n) {
+    const pith_spec *into = n->call->operands[1];
+    if (into->dtype != n->x->dtype || into->rank != n->x->rank || into->rank == 0 ||
+        memcmp(into->shape + 1, n->x->shape + 1,
+               (size_t)(into->rank - 1) * sizeof *into->shape) != 0 ||
+        !is_route(n, 2))
+        return refuse_route(n);
+    return give(n, into->rank, into->shape);
+}
+
 pith_status pithp_infer_collective(const pithp_call *call,
                                    pith_spec *result,
                                    pithp_refusal *refusal) {
@@ -168,6 +220,12 @@ pith_status pithp_infer_collective(const pithp_call *call,
             return exchange(&n);
         case PITHP_OP_PPERMUTE:
             return permute(&n);
+        case PITHP_OP_ROUTE_MAKE:
+            return make_route(&n);
+        case PITHP_OP_ROUTE_SEND:
+            return send_rows(&n);
+        case PITHP_OP_ROUTE_RETURN:
+            return add(&n, return_rows);
         case PITHP_OP_PSUM_ROWS:
             return n.x ? add(&n, add_rows)
                        : pithp_refuse(call, refusal, PITH_E_ARG, "expected an operand");

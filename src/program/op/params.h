@@ -184,20 +184,34 @@ typedef struct pithp_random_params {
         greatest; /* integers: bounds, both included; bits of the widened numbers */
 } pithp_random_params;
 
+/* clang-format off */
 /* Collectives, over a group of ranks of a mesh. All ranks have equal operands' specs and
  * parameters, except that the group is that of the rank:
  *
  *     axis_index()        the number of this rank, i32 []
  *     psum(x)             the sum, as sum(all_stack(x)) over axis 0: the same bits
  *     pmax(x), pmin(x)    as max_of and min_of
- *     pscan(x)            the sum over the ranks before: integers of 4 or 8 bytes,
- * wrapping pbroadcast(x)       x of the rank `root` all_stack(x)        x of all P ranks
- * along a new first axis all_gather(x)       x of all ranks, joined along `axis`
+ *     pscan(x)            the sum over the ranks before: integers of 4 or 8 bytes, wrapping
+ *     pbroadcast(x)       x of the rank `root`
+ *     all_stack(x)        x of all P ranks along a new first axis
+ *     all_gather(x)       x of all ranks, joined along `axis`
  *     reduce_scatter(x)   this rank's block of psum(x) along `axis`
- *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along
- * `join` ppermute(x)         x of the rank that `pairs` sends here; zeros if there is
- * none psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the
- * bits of one device; rows is an i64 [], or absent: all */
+ *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along `join`
+ *     ppermute(x)         x of the rank that `pairs` sends here; zeros if there is none
+ *     psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the bits
+ *                         of one device; rows is an i64 [], or absent: all
+ *
+ * Routes (pith/route.h), over the group of all ranks but for route_make; peer, send, sent
+ * and received are the leaves of a pith_route:
+ *
+ *     route_make(rows, to)  i64 lists: received, sent, need[3], peer and send in one i64
+ *                         list, for the sizes max_peers `axis`, max_send `join` and
+ *                         max_receive `root`; empty if one does not suffice on some rank
+ *     route_send(x, peer, send, sent, received)
+ *                         the rows from other ranks, [root, ...]; zeros beyond them
+ *     route_return(x, into, peer, send, sent, received)
+ *                         into, with the rows of x [max_receive, ...] back and added */
+/* clang-format on */
 typedef struct pithp_collective_params {
     struct pithp_mesh_group *group;
     const struct pithp_mesh_pairs *pairs; /* of ppermute */

@@ -43,12 +43,18 @@ static pithp_value add(pithp_batching *b, const pithp_batched_call *c) {
     }
 }
 
-/* Entries with their own numbers of rows sum them one after the other. */
+static bool is_of_route(pithp_primitive op) {
+    return op == PITHP_OP_ROUTE_MAKE || op == PITHP_OP_ROUTE_SEND ||
+           op == PITHP_OP_ROUTE_RETURN;
+}
+
+/* Entries with their own numbers of rows sum them one after the other, as routes are made
+ * and used. */
 bool pithp_vmap_collective(pithp_batching *b,
                            const pithp_batched_call *c,
                            pithp_value *results,
                            bool *batched) {
-    if (c->i->operand_count > 1 && c->batched[1])
+    if (is_of_route(c->i->primitive) || (c->i->operand_count > 1 && c->batched[1]))
         return pithp_batch_in_turn(b, c, results, batched);
     results[0] = add(b, c);
     batched[0] = true;

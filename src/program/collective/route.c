@@ -1,0 +1,300 @@
+/* Routes of rows between ranks in programs (params.h describes the rows): making one, and
+ * moving rows by it, there and back.
+ *
+ * A route in a program was made by route_make, or is an argument. A rank that finds one
+ * in which it cannot send has no way to tell the others, which wait for its rows: the job
+ * ends. */
+#include "program/collective/move.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The arrays of a route on the host. */
+typedef struct route {
+    const int32_t *peer, *send;
+    const int64_t *sent, *received;
+    int64_t max_peers, max_send, max_receive;
+    int64_t peers; /* in use */
+} route;
+
+/* ---- Errors ---- */
+
+static bool refuse(pithp_mover *m, const char *format, ...) PITH_FORMAT(2, 3);
+static bool refuse(pithp_mover *m, const char *format, ...) {
+    char text[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    pithp_mesh_group_break(m->s, m->group, text);
+    m->rc = m->s->error.code;
+    return false;
+}
+
+/* ---- Reading ---- */
+
+static const void *operand_on_host(pithp_mover *m, int k) {
+    return pithp_mover_reach(m, m->memory->operands[k], m->call->operands[k]->bytes, true)
+        .host;
+}
+
+/* Peer, send, sent and received are operands from `first` on. */
+static route read_route(pithp_mover *m, int first) {
+    const pith_spec *send = m->call->operands[first + 1];
+    route r = {.max_peers = send->shape[0], .max_send = send->shape[1]};
+    r.peer = operand_on_host(m, first);
+    r.send = operand_on_host(m, first + 1);
+    r.sent = operand_on_host(m, first + 2);
+    r.received = operand_on_host(m, first + 3);
+    return r;
+}
+
+/* Count the ranks in use. False: the numbers are not those of a route, and the job ends.
+ */
+static bool check(pithp_mover *m, route *r) {
+    int64_t all = 0;
+    while (r->peers < r->max_peers && r->peer[r->peers] >= 0)
+        r->peers++;
+    for (int64_t i = 0; i < r->peers; i++) {
+        const bool own = r->peer[i] == m->group->rank;
+        if (r->peer[i] >= m->group->size || (i && r->peer[i] <= r->peer[i - 1]))
+            return refuse(m, "a route: rank %d is no rank, or out of order",
+                          (int)r->peer[i]);
+        if (r->sent[i] < 0 || r->sent[i] > r->max_send || r->received[i] < 0 ||
+            r->received[i] > r->max_receive - all ||
+            (own && r->sent[i] != r->received[i]))
+            return refuse(m,
+                          "a route: %" PRId64 " rows to rank %d and %" PRId64
+                          " from there do not fit",
+                          r->sent[i], (int)r->peer[i], r->received[i]);
+        all += r->received[i];
+    }
+    return true;
+}
+
+/* ---- Messages ---- */
+
+/* Where the rows for a rank, or of a rank, are. */
+typedef struct side {
+    char *data;
+    const int64_t *rows;
+    bool apart; /* those of each rank begin at a multiple of max_send; else together */
+} side;
+
+static char *
+next_message(const route *r, const side *s, int64_t i, char *at, size_t row) {
+    return at + (size_t)(s->apart ? r->max_send : s->rows[i]) * row;
+}
+
+/* Move rows; those for this rank itself are copied. parcels: room for 2 max_peers. */
+static void exchange(pithp_mover *m,
+                     const route *r,
+                     size_t row,
+                     const side *out,
+                     const side *in,
+                     pithp_parcel *parcels) {
+    pithp_parcel *sends = parcels, *receives = parcels + r->max_peers;
+    int to = 0, from = 0;
+    char *go = out->data, *come = in->data;
+    for (int64_t i = 0; i < r->peers; i++) {
+        const size_t bytes = (size_t)out->rows[i] * row, back = (size_t)in->rows[i] * row;
+        if (r->peer[i] == m->group->rank) {
+            if (bytes)
+                memcpy(come, go, bytes);
+        } else {
+            if (bytes)
+                sends[to++] = (pithp_parcel){r->peer[i], go, bytes};
+            if (back)
+                receives[from++] = (pithp_parcel){r->peer[i], come, back};
+        }
+        go = next_message(r, out, i, go, row);
+        come = next_message(r, in, i, come, row);
+    }
+    pithp_mesh_group_exchange(m->s, m->group, to, sends, from, receives);
+}
+
+static pithp_parcel *take_parcels(pithp_mover *m, const route *r) {
+    return pithp_mover_take_host(m, 2 * (size_t)r->max_peers * sizeof(pithp_parcel));
+}
+
+static size_t row_bytes(const pith_spec *x) {
+    size_t bytes = pith_dtype_size(x->dtype);
+    for (int d = 1; d < x->rank; d++)
+        bytes *= (size_t)x->shape[d];
+    return bytes;
+}
+
+/* ---- There ---- */
+
+/* Bring the rows together that go to each rank. */
+static bool
+pack(pithp_mover *m, const route *r, const char *x, int64_t rows, size_t row, char *to) {
+    for (int64_t i = 0; i < r->peers; i++, to += (size_t)r->max_send * row) {
+        const int32_t *index = r->send + i * r->max_send;
+        for (int64_t k = 0; k < r->sent[i]; k++) {
+            if (index[k] < 0 || index[k] >= rows)
+                return refuse(m, "a route: row %d of an array of %" PRId64 " rows",
+                              (int)index[k], rows);
+            memcpy(to + (size_t)k * row, x + (size_t)index[k] * row, row);
+        }
+    }
+    return true;
+}
+
+void pithp_mover_route_send(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    route r = read_route(m, 1);
+    r.max_receive = m->result->shape[0];
+    const size_t row = row_bytes(x), slots = (size_t)(r.max_peers * r.max_send);
+    const char *from = operand_on_host(m, 0);
+    char *packed = pithp_mover_take_host(m, slots * row);
+    pithp_parcel *parcels = take_parcels(m, &r);
+    const pithp_reach to =
+        pithp_mover_reach(m, m->memory->result, m->result->bytes, false);
+    if (pithp_mover_runs(m) && check(m, &r) &&
+        pack(m, &r, from, x->shape[0], row, packed)) {
+        const side out = {packed, r.sent, true}, in = {to.host, r.received, false};
+        size_t used = 0;
+        exchange(m, &r, row, &out, &in, parcels);
+        for (int64_t i = 0; i < r.peers; i++)
+            used += (size_t)r.received[i] * row;
+        if (to.bytes > used)
+            memset((char *)to.host + used, 0, to.bytes - used);
+    }
+    pithp_mover_store(m, &to);
+}
+
+/* ---- And back ---- */
+
+/* The rows that returned, by slots of `send`; slots that are not in use have no row. */
+static void list_slots(const route *r, int32_t *index) {
+    for (int64_t i = 0; i < r->max_peers; i++)
+        for (int64_t k = 0; k < r->max_send; k++)
+            *index++ = i < r->peers && k < r->sent[i] ? r->send[i * r->max_send + k] : -1;
+}
+
+void pithp_mover_route_return(pithp_mover *m) {
+    static const pithp_index_params params = {.mode = PITHP_INDEX_DROP,
+                                              .no_negative = true};
+    const pith_spec *x = pithp_mover_operand(m), *into = m->call->operands[1];
+    route r = read_route(m, 2);
+    r.max_receive = x->shape[0];
+    const int64_t slots = r.max_peers * r.max_send;
+    const size_t row = row_bytes(x);
+    char *from = (char *)(uintptr_t)operand_on_host(m, 0);
+    void *rows = pithp_mover_take(m, (size_t)slots * row),
+         *index = pithp_mover_take(m, (size_t)slots * sizeof(int32_t));
+    pithp_parcel *parcels = take_parcels(m, &r);
+    const pithp_reach back = pithp_mover_reach(m, rows, (size_t)slots * row, false);
+    const pithp_reach places =
+        pithp_mover_reach(m, index, (size_t)slots * sizeof(int32_t), false);
+    if (pithp_mover_runs(m) && check(m, &r)) {
+        const side out = {from, r.received, false}, in = {back.host, r.sent, true};
+        exchange(m, &r, row, &out, &in, parcels);
+        list_slots(&r, places.host);
+    }
+    pithp_mover_store(m, &back);
+    pithp_mover_store(m, &places);
+    int64_t shape[PITHP_MAX_RANK];
+    memcpy(shape, into->shape, sizeof shape);
+    shape[0] = slots;
+    const pith_spec index_spec = pithp_mover_spec(PITH_I32, 1, &slots),
+                    rows_spec = pithp_mover_spec(into->dtype, into->rank, shape);
+    const pith_spec *specs[] = {into, &index_spec, &rows_spec};
+    const void *operands[] = {m->memory->operands[1], index, rows};
+    pithp_mover_apply(m, PITHP_OP_SCATTER_ADD, 3, specs, operands, &params, m->result,
+                      m->memory->result);
+}
+
+/* ---- Making a route ---- */
+
+/* The result: received, sent, need and peer as i64, then send. */
+typedef struct made {
+    int64_t *received, *sent, *need, *peer, *send;
+} made;
+
+static made parts_of(const pithp_mover *m, int64_t *all) {
+    const int64_t peers = m->params->axis;
+    return (made){all, all + peers, all + 2 * peers, all + 2 * peers + 3,
+                  all + 3 * peers + 3};
+}
+
+static void count_rows(const pithp_mover *m,
+                       const int64_t *rows,
+                       const int64_t *to,
+                       int64_t *counts) {
+    const int64_t entries = pithp_mover_operand(m)->count;
+    memset(counts, 0, (size_t)m->group->size * sizeof *counts);
+    for (int64_t k = 0; k < entries; k++)
+        if (to[k] >= 0 && to[k] < m->group->size && rows[k] >= 0)
+            counts[to[k]]++;
+}
+
+/* The ranks of the whole mesh in ascending order, by their numbers along the axes. */
+static int64_t next_partner(const pithp_mover *m,
+                            const int64_t *counts,
+                            const int64_t *incoming,
+                            int64_t after) {
+    int64_t best = -1, along = -1;
+    for (int64_t i = 0; i < m->group->size; i++) {
+        const int64_t rank =
+            counts[i] || incoming[i] ? pithp_mesh_group_world_rank(m->group, i) : -1;
+        if (rank > after && (best < 0 || rank < best))
+            best = rank, along = i;
+    }
+    return along;
+}
+
+static void fill(const pithp_mover *m,
+                 const made *r,
+                 const int64_t *rows,
+                 const int64_t *to,
+                 const int64_t *counts,
+                 const int64_t *incoming,
+                 int64_t *place) {
+    const int64_t entries = pithp_mover_operand(m)->count, max_send = m->params->join;
+    int64_t peers = 0, rank = -1;
+    for (int64_t along; (along = next_partner(m, counts, incoming, rank)) >= 0; peers++) {
+        rank = pithp_mesh_group_world_rank(m->group, along);
+        r->peer[peers] = rank;
+        r->received[peers] = incoming[along];
+        place[along] = peers;
+    }
+    for (int64_t k = 0; k < entries; k++)
+        if (to[k] >= 0 && to[k] < m->group->size && rows[k] >= 0) {
+            const int64_t p = place[to[k]];
+            r->send[p * max_send + r->sent[p]++] = rows[k];
+        }
+}
+
+void pithp_mover_route_make(pithp_mover *m) {
+    const size_t list = (size_t)m->group->size * sizeof(int64_t);
+    const int64_t *rows = operand_on_host(m, 0), *to = operand_on_host(m, 1);
+    int64_t *counts = pithp_mover_take_host(m, list),
+            *incoming = pithp_mover_take_host(m, list),
+            *place = pithp_mover_take_host(m, list);
+    const pithp_reach all =
+        pithp_mover_reach(m, m->memory->result, m->result->bytes, false);
+    if (pithp_mover_runs(m)) {
+        const int64_t sizes[] = {m->params->axis, m->params->join, m->params->root};
+        const made r = parts_of(m, all.host);
+        int64_t need[3] = {0};
+        count_rows(m, rows, to, counts);
+        pithp_mesh_group_transpose(m->s, m->group, counts, incoming, sizeof *counts);
+        for (int64_t i = 0; i < m->group->size; i++) {
+            need[0] += counts[i] || incoming[i];
+            need[1] = counts[i] > need[1] ? counts[i] : need[1];
+            need[2] += incoming[i];
+        }
+        pithp_mesh_group_reduce(m->s, pithp_mesh_group_all(m->group), PITHP_COMBINE_MAX,
+                                PITH_I64, need, 3);
+        memset(all.host, 0, all.bytes);
+        memset(r.peer, 0xff, (size_t)sizes[0] * sizeof *r.peer);
+        memset(r.send, 0xff, (size_t)(sizes[0] * sizes[1]) * sizeof *r.send);
+        memcpy(r.need, need, sizeof need);
+        if (need[0] <= sizes[0] && need[1] <= sizes[1] && need[2] <= sizes[2])
+            fill(m, &r, rows, to, counts, incoming, place);
+    }
+    pithp_mover_store(m, &all);
+}
