@@ -36,6 +36,9 @@ for what in settings fork; do
     launch 2 "$program" $what
     [ $code -eq 0 ] || complain "$what: exit code $code"
 done
+launch 3 "$program" parts "$work"
+[ $code -eq 0 ] || complain "parts of a checkpoint: exit code $code"
+grep -q '"shard":"x"' "$work/state.json" || complain "no checkpoint of many ranks"
 launch 4 "$own"
 [ $code -eq 0 ] || complain "communicators of the program: exit code $code"
 launch 2 "$pith" mesh

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,6 +78,29 @@ static int check_settings(void) {
     return leave() | !good;
 }
 
+/* A checkpoint that all ranks write and read in a folder; a rank that writes to another
+ * one is named, with its host. */
+static int check_parts(const char *folder) {
+    const pith_mesh_info info = join();
+    const pith_shard_spec *x = PITH_SPECS({"", "x", NULL});
+    const pith_array *whole = pith_iota(s, PITH_F64, PITH_SHAPE(1000 * info.size, 3), 0);
+    const pith_array *a = pith_shard(s, whole, x);
+    bool good = chdir(folder) == 0 && pith_save(s, a, "state.json", NULL);
+    const pith_array *back = pith_load(s, pith_array, "state.json");
+    good &= pith_array_spec(back) == pith_array_spec(a) &&
+            pith_tree_equal(s, pith_unshard(s, back, -1), whole) && !pith_failed(s);
+    if (info.rank == info.size - 1)
+        good &= mkdir("apart", 0777) == 0 && chdir("apart") == 0;
+    char text[160];
+    snprintf(text, sizeof text, "rank %d (%s) wrote", (int)info.size - 1, info.host);
+    good &= !pith_save(s, a, "state.json", NULL) && strstr(pith_message(s), text) != NULL;
+    if (!good)
+        fprintf(stderr, "parts: rank %d: %s\n", (int)info.rank, pith_message(s));
+    pith_clear(s);
+    good &= pith_agree(s);
+    return leave() | !good;
+}
+
 /* A child of a rank is no rank, and its exit is not the rank's. */
 static int fork_child(void) {
     join();
@@ -116,6 +140,8 @@ int main(int argc, char **argv) {
         return check_settings();
     if (strcmp(what, "fork") == 0)
         return fork_child();
+    if (strcmp(what, "parts") == 0 && argc > 2)
+        return check_parts(argv[2]);
     if (strcmp(what, "join") == 0)
         return join(), leave();
     if (strcmp(what, "more") == 0)
