@@ -183,6 +183,10 @@ Test(parts, one_process_reads_the_whole) {
     const pith_array *some = pith_checkpoint_rows(s, c, ".position", 330, 10);
     cr_assert(pith_tree_equal(
         s, some, pith_slice_array(s, want->position, 1, &PITH_SLICE(330, 340, 1))));
+    /* its structure, for other formats, is that of one file */
+    const char *text = pith_checkpoint_structure(s, c);
+    cr_assert(pith_checkpoint_parse(s, text, strlen(text)) != NULL, "%s",
+              pith_message(s));
     pith_scope_close(s);
     pith_close(rt);
     remove_folder(j.folder);

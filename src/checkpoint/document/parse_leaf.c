@@ -40,8 +40,7 @@ static pith_status read_counts(pithp_parser *p, json_t *value, pithp_doc_leaf *l
 
 static pith_status
 read_shard(pithp_parser *p, const leaf_row *got, pithp_doc_leaf *leaf) {
-    if (p->d->format < PITHP_PARTED_FORMAT || !got->part ||
-        !got->rows != (got->counter < 0))
+    if (!p->d->parts.count || !got->part || !got->rows != (got->counter < 0))
         return pithp_parse_refuse(p, "the members of a sharded leaf are incomplete");
     leaf->shard = pithp_document_text(p->d, got->shard, strlen(got->shard));
     leaf->counter = got->counter;

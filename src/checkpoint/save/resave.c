@@ -29,6 +29,7 @@ const char *pith_checkpoint_structure(pith_scope *s, const pith_checkpoint *c) {
     pithp_string t;
     d.format = PITHP_CHECKPOINT_FORMAT;
     d.sidecars.count = 0;
+    d.parts.count = 0;
     d.leaves.rows = pithp_allocate(s->runtime, bytes ? bytes : 1);
     if (!d.leaves.rows) {
         pithp_fail_memory(s, bytes);

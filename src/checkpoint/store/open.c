@@ -354,10 +354,10 @@ pith_checkpoint *pithp_checkpoint_parse(pith_scope *s, const char *text, size_t 
     if (!c)
         return NULL;
     pith_status rc = pithp_document_parse(s, &c->document, c->shown, text, bytes);
-    if (rc == PITH_OK && c->document.sidecars.count)
-        rc = pithp_fail(
-            s, PITH_E_FORMAT, NULL,
-            "the document in memory has a sidecar, expected inline leaves only");
+    if (rc == PITH_OK && (c->document.sidecars.count || c->document.parts.count))
+        rc = pithp_fail(s, PITH_E_FORMAT, NULL,
+                        "the document in memory has a %s, expected inline leaves only",
+                        c->document.sidecars.count ? "sidecar" : "part");
     return finish(s, c, rc);
 }
 
