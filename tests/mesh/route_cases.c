@@ -404,6 +404,69 @@ static void recorded_routes(mesh_test *t) {
     MESH_CHECK(t, pith_read_i64(t->s, one->got) == 0);
 }
 
+/* ---- Derivatives and batches ---- */
+
+/* The squares of rows that were sent, back and added to the rows; times weights. */
+static const pith_array *
+weigh(pith_scope *s, const pith_array *x, const pith_array *w, const pith_route *r) {
+    const pith_array *sent = pith_route_send(s, r, x);
+    const pith_array *back = pith_route_return(s, r, pith_mul(s, sent, sent), x);
+    return pith_psum(s, pith_sum(s, pith_mul(s, w, back), PITH_ALL_AXES), NULL, NULL);
+}
+PITH_FUNCTION3(weigh_of, weigh, pith_array, pith_array, pith_array, pith_route)
+
+/* Sending and returning are each other's transpose. */
+static void derived_routes(mesh_test *t) {
+    static const pith_shape three = {1, {3}};
+    const pith_route *room = pith_make(
+        t->s, pith_route,
+        &(pith_route){.max_peers = 8, .max_send = 200, .max_receive = 1600}, NULL);
+    for (kind k = ANYWHERE; k < KINDS; k++) {
+        given g = give(k, 11, t->rank, t->size);
+        g.rows = 40;
+        const pith_route *route = make(t, &g, room);
+        const pith_array *x = mesh_data(t, t->rank, PITH_F64, shape_of(40, &three)),
+                         *w = mesh_data(t, t->rank + 9, PITH_F64, shape_of(40, &three));
+        const pith_array *sent = pith_route_send(t->s, route, x);
+        const pith_array *pulled =
+            pith_mul(t->s, pith_mul(t->s, sent, 2), pith_route_send(t->s, route, w));
+        const pith_array *expected = pith_route_return(t->s, route, pulled, w);
+        const pith_array *gradient =
+            pith_apply(t->s, pith_grad(t->s, &weigh_of, NULL), x, w, route);
+        const pith_array *rest = pith_abs(t->s, pith_sub(t->s, gradient, expected));
+        const double most = pith_read_f64(t->s, pith_max(t->s, rest, PITH_ALL_AXES));
+        const double large =
+            pith_read_f64(t->s, pith_max(t->s, pith_abs(t->s, expected), PITH_ALL_AXES));
+        MESH_CHECK(t, !pith_failed(t->s) && large > 0 && most <= 1e-13 * large);
+    }
+}
+
+static const pith_array *
+send_rows(pith_scope *s, const pith_array *x, const pith_route *r) {
+    return pith_route_send(s, r, x);
+}
+PITH_FUNCTION2(send_rows_of, send_rows, pith_array, pith_array, pith_route)
+
+/* A batch of arrays by one route, entry by entry. */
+static void batched_routes(mesh_test *t) {
+    given g = give(ANYWHERE, 13, t->rank, t->size);
+    g.rows = 40;
+    const pith_route *route = make(t, &g, NULL);
+    const pith_array *x = mesh_data(t, t->rank, PITH_F64, PITH_SHAPE(4, 40, 3));
+    const pith_function *batched =
+        pith_vmap(t->s, &send_rows_of,
+                  &(pith_vmap_options){.in = PITH_MAPPED({"[1]", PITH_NOT_MAPPED})});
+    const pith_array *sent = pith_apply(t->s, batched, x, route);
+    for (int64_t k = 0; k < 4 && !pith_failed(t->s); k++) {
+        const pith_array *entry = pith_reshape(t->s, row_at(t, x, k), PITH_SHAPE(40, 3));
+        const pith_array *alone = pith_route_send(t->s, route, entry);
+        const pith_array *of_batch =
+            pith_reshape(t->s, row_at(t, sent, k), PITH_SHAPE(route->max_receive, 3));
+        MESH_CHECK(t, mesh_equal(t, of_batch, alone));
+    }
+    MESH_CHECK(t, !pith_failed(t->s));
+}
+
 /* ---- Errors ---- */
 
 static void wrong_routes(mesh_test *t) {
@@ -533,6 +596,7 @@ const mesh_case mesh_route_cases[] = {
     {"routes_of_trees", routes_of_trees}, {"routes_return", routes_return},
     {"routes_and_back", routes_and_back}, {"routes_along_axes", routes_along_axes},
     {"routes_grow", routes_grow},         {"recorded_routes", recorded_routes},
+    {"derived_routes", derived_routes},   {"batched_routes", batched_routes},
     {"wrong_routes", wrong_routes},       {"hostile_routes", hostile_routes},
     {"routes_differ", routes_differ},     {NULL, NULL},
 };

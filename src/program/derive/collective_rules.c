@@ -149,6 +149,30 @@ TRANSPOSE(psum_rows) {
                                 each, pithp_derive_number(d, 0));
 }
 
+/* ---- Routes ---- */
+
+/* Rows go back to where they came from, and are added to zeros. */
+TRANSPOSE(route_send) {
+    const pithp_value operands[] = {ct,
+                                    pithp_derive_zeros(d, operand_spec(c)),
+                                    c->operands[1],
+                                    c->operands[2],
+                                    c->operands[3],
+                                    c->operands[4]};
+    (void)k;
+    return operands[1] < 0 ? -1
+                           : pithp_derive_call(d, PITHP_OP_ROUTE_RETURN, 6, operands,
+                                               params_of(c));
+}
+
+TRANSPOSE(route_return) {
+    pithp_collective_params send = *params_of(c);
+    send.root = operand_spec(c)->shape[0];
+    const pithp_value operands[] = {ct, c->operands[2], c->operands[3], c->operands[4],
+                                    c->operands[5]};
+    return k == 1 ? ct : pithp_derive_call(d, PITHP_OP_ROUTE_SEND, 5, operands, &send);
+}
+
 /* ---- Extremes ---- */
 
 /* Ranks with equal extremes share equally. */
