@@ -106,15 +106,18 @@ static void collect(pith_scope *s,
     if (c->one)
         pithp_capacity_name(c, 0, &path);
     const pithp_fix fix = fix_of(&c);
-    pithp_check(s, predicate,
-                &(pith_check_options){.message = "capacity is too small",
-                                      .args = {{"required", required}},
-                                      .level = PITH_CHECK_ALWAYS,
-                                      .code = PITH_E_CAPACITY,
-                                      .path = path.bytes,
-                                      .fix_greatest = true,
-                                      .fix_args = required},
-                &fix);
+    if (path.failed)
+        pithp_fail_memory(s, path.capacity);
+    else
+        pithp_check(s, predicate,
+                    &(pith_check_options){.message = "capacity is too small",
+                                          .args = {{"required", required}},
+                                          .level = PITH_CHECK_ALWAYS,
+                                          .code = PITH_E_CAPACITY,
+                                          .path = path.bytes,
+                                          .fix_greatest = true,
+                                          .fix_args = required},
+                    &fix);
     pithp_string_end(&path);
 }
 
@@ -259,6 +262,9 @@ void pith_capacity_guard(pith_scope *s, const pith_capacity *capacity, const cha
     pithp_string_begin(&path, s->runtime);
     pithp_capacity_name(capacity, 0, &path);
     const pithp_fix fix = fix_of(&capacity);
-    pithp_guard_add(s, name, path.bytes, &fix);
+    if (path.failed)
+        pithp_fail_memory(s, path.capacity);
+    else
+        pithp_guard_add(s, name, path.bytes, &fix);
     pithp_string_end(&path);
 }

@@ -33,6 +33,9 @@ int mesh_run_list(pith_scope *s,
                   const char *only,
                   const void *closure);
 
+/* Three steps with a repair of each kind; false: the scope has failed. */
+bool mesh_grow(mesh_test *t);
+
 void mesh_failed(mesh_test *t, const char *file, int line, const char *what);
 #define MESH_CHECK(t, ...)                                                               \
     ((__VA_ARGS__) ? (void)0 : mesh_failed((t), __FILE__, __LINE__, #__VA_ARGS__))

@@ -172,6 +172,15 @@ static void grows(mesh_test *t) {
     }
 }
 
+bool mesh_grow(mesh_test *t) {
+    int64_t events[STEPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    events[1] = t->rank == 1 ? 9 : 2;
+    events[2] = t->rank == 0 ? WRONG_SIGN + 1 : 1;
+    const Part *in = start(t, ROOM, events);
+    const Part *out = run(t, in, 3, 2);
+    return !pith_failed(t->s) && out->room == 16 && fixes == 1;
+}
+
 /* ---- Fixes of the user ---- */
 
 /* Every rank takes the arguments of the first one that failed, also if it passed. */

@@ -1,4 +1,5 @@
 /* Decisions and runs over threads, on 2 to 4 ranks, with delays. */
+#include "fail_allocator.h"
 #include "mesh/cases.h"
 #include "mesh/fake/fake.h"
 #include "pith_test.h"
@@ -116,4 +117,49 @@ Test(decide, compares_plain_arguments) {
             compares);
         cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
     }
+}
+
+/* ---- One rank without memory ---- */
+
+enum { FAR = 1000000 }; /* allocations that no runtime makes here */
+
+/* What one rank cannot allocate fails on all; all then go on. */
+static void grows_with_little_memory(fake_rank *r) {
+    pt_heap *heap = r->closure;
+    const long long n = atomic_load(&heap->fail_at) - FAR;
+    mesh_test t = {.s = r->s, .rank = r->rank, .size = 3};
+    FAKE_CHECK(r, mesh_grow(&t) && pith_agree(r->s)); /* what stays in caches */
+    if (r->rank == 1)
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n);
+    const bool good = mesh_grow(&t);
+    const pith_status code = pith_code(t.s);
+    FAKE_CHECK(r, good == (code == PITH_OK));
+    FAKE_CHECK(r,
+               code == PITH_OK || code == (r->rank == 1 ? PITH_E_MEMORY : PITH_E_PEER));
+    pith_clear(t.s);
+    if (r->rank == 1 && atomic_load(&heap->allocations) < atomic_load(&heap->fail_at))
+        atomic_store(&heap->fail_at, 2 * FAR); /* not reached */
+    FAKE_CHECK(r, mesh_grow(&t) && pith_agree(t.s));
+}
+
+Test(decide, a_rank_without_memory_holds_up_no_other) {
+    bool reached = true;
+    int n = 1;
+    for (; reached; n++) {
+        pt_heap heap = {.fail_at = FAR + n};
+        const pith_allocator allocator = pt_allocator(&heap);
+        const pith_open_options little = {
+            .device = "host", .threads = 1, .allocator = &allocator};
+        const fake_result result =
+            fake_run(&(fake_options){.size = 3,
+                                     .timeout = 20,
+                                     .closure = &heap,
+                                     .open = {NULL, &little, NULL}},
+                     grows_with_little_memory);
+        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
+                  result.report);
+        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
+        pt_no_leak(&heap);
+    }
+    cr_assert(n > 5, "%d", n);
 }
