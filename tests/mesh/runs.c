@@ -174,6 +174,25 @@ static void states_differ(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* A checkpoint that one rank does not see: its folder is another one on its host. */
+static void folders_differ(mesh_test *t) {
+    char path[200], text[100];
+    const Walk *in = start(t, 5);
+    name_of(t, "seen.json", path);
+    pith_run(t->s, Walk, &walk_step, in, &(pith_run_options){.steps = 3, .save = path});
+    MESH_CHECK(t, pith_agree(t->s));
+    if (t->rank == 1)
+        name_of(t, "unseen.json", path);
+    pith_run(t->s, Walk, &walk_step, in,
+             &(pith_run_options){.steps = 5, .save = path, .resume = true});
+    MESH_CHECK(t, strstr(pith_message(t->s), "resume: \"") != NULL);
+    MESH_CHECK(t, strstr(pith_message(t->s), ", but rank 0 (") != NULL);
+    snprintf(text, sizeof text, "\": rank 1 (%s) sees no checkpoint",
+             pith_mesh_about(pith_mesh_of(t->s)).host);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_IO, text));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 static void options_differ(mesh_test *t) {
     pith_run(t->s, Walk, &walk_step, start(t, 5),
              &(pith_run_options){.steps = t->rank == 1 ? 4 : 3});
@@ -261,6 +280,7 @@ const mesh_case mesh_cases_of_runs[] = {
     {"callbacks_fail", callbacks_fail},
     {"files_fail", files_fail},
     {"states_differ", states_differ},
+    {"folders_differ", folders_differ},
     {"options_differ", options_differ},
     {NULL, NULL},
 };
