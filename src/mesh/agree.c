@@ -350,7 +350,7 @@ bool pithp_ranks_fine(pith_scope *s, const char *operation) {
 
 void pithp_decisions_nest(pith_scope *s, int by) {
     pithp_world *w = pithp_ranks_of(s);
-    if (w)
+    if (w && w->depth + by >= 0) /* the mesh may have been opened in between */
         w->depth += by;
 }
 
