@@ -4,6 +4,7 @@
 #define PITH_TESTS_ROW_CASES_H
 
 #include "emit_test.h"
+#include "mesh/mesh_internal.h"
 
 #include <float.h>
 
@@ -172,6 +173,12 @@ static inline int move_cases(const operands *o, pithp_primitive p) {
         case PITHP_OP_STOP_GRADIENT:
         case PITHP_OP_NON_DIFFERENTIABLE:
             return ADD(NULL, o->cube) + ADD(NULL, o->none);
+        case PITHP_OP_VARY:
+        case PITHP_OP_REPLICATED: {
+            static pithp_mesh_group alone = {.size = 1, .axes = "x"};
+            const pithp_vary_params marks = {.group = &alone};
+            return ADD(&marks, o->list) + ADD(&marks, o->none);
+        }
         case PITHP_OP_NAME:
             return ADD(&((pithp_named_params){"cube"}), o->cube);
         default:

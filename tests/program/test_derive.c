@@ -1,5 +1,6 @@
 /* Derivation of programs: each row of the table. */
 #include "derive_check.h"
+#include "program/vary/axes.h"
 
 static const pith_spec *spec(pith_scope *s, int rank, const int64_t *shape) {
     return pithp_spec(s, PITH_F64, rank, shape);
@@ -373,7 +374,8 @@ SCOPED(every_rule_has_its_test) {
         const pithp_primitive op = (pithp_primitive)p;
         cr_assert(met[p] || pithp_tangent_of(op).kind == PITHP_TANGENT_NONE ||
                       pithp_op_has(op, PITHP_TRAIT_REGIONS) || op == PITHP_OP_KERNEL ||
-                      op == PITHP_OP_RULE || pithp_is_collective(op),
+                      op == PITHP_OP_RULE || pithp_is_collective(op) ||
+                      pithp_is_axis_mark(op), /* tests/mesh/test_derive.c */
                   "the derivative of %s has no test", pithp_ops[p].name);
     }
 }
