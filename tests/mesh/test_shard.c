@@ -20,8 +20,6 @@ static void passes(const char *only) {
     }
 }
 
-passes(#name);
-}
 Test(shard, shards_of_arrays) {
     passes("shards_of_arrays");
 }
