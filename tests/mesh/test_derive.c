@@ -331,3 +331,10 @@ Test(derive, on_three_ranks) {
 Test(derive, on_four_ranks_along_two_axes) {
     runs_seeds(2, 2, 3000, SEEDS);
 }
+
+/* The interpreter alone: without compiled code. */
+Test(derive, interpreted) {
+    setenv("PITH_JIT", "off", 1);
+    runs_seeds(2, 1, 1000, 4);
+    runs_seeds(2, 2, 3000, 4);
+}
