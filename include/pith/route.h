@@ -131,7 +131,7 @@ PITH_API const void *pith_route_return(pith_scope *s,
  * ranks.
  *
  * @param axis Of the array; negative: from the last.
- * @param mesh_axis Along which blocks are neighbours.
+ * @param mesh_axis Along which blocks are neighbours. NULL: all ranks in a line.
  * @param wrap The first and the last rank are neighbours, too. Otherwise rows beyond them
  * are 0.
  *

@@ -163,8 +163,8 @@ Test(document, of_another_kind_or_format_is_named_as_such) {
     pith_scope *s = pith_scope_open(rt);
     pt_ok(s, pith_save(s, small_tree(s), "a.json", NULL));
     const ct_file good = ct_read("a.json");
-    refuses(s, &good, "\"format\":2", "\"format\":3",
-            "\"a.json\" has format 3, this library (0.1.0) reads formats 1 to 2");
+    refuses(s, &good, "\"format\":2", "\"format\":4",
+            "\"a.json\" has format 4, this library (0.1.0) reads formats 1 to 3");
     refuses(s, &good, "\"format\":2", "\"format\":99999999999999999999", "has format");
     refuses(s, &good, "\"format\":2", "\"format\":0", "has format 0");
     refuses(s, &good, "\"pith\":\"checkpoint\"", "\"pith\":\"check\"",

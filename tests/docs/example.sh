@@ -5,7 +5,7 @@
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-awk -v begin="${3:-\`\`\`c}" '$0 == begin { armed = 1 } /^It prints:/ && armed { next_text = 1; armed = 0 }
+awk -v begin="${3:-\`\`\`c}" '$0 == begin { armed = 1 } /^It prints.*:$/ && armed { next_text = 1; armed = 0 }
      /^```$/ { printing = 0 } printing { print }
      /^```text/ && next_text { printing = 1; next_text = 0 }' "$1" >"$folder/expected"
 [ -s "$folder/expected" ] || { echo "$1 does not say what its program prints"; exit 1; }

@@ -56,11 +56,6 @@ remove_entry(const char *path, const struct stat *st, int flag, struct FTW *at) 
     return remove(path);
 }
 
-static void make_folder(char folder[64]) {
-    strcpy(folder, "/tmp/pith-parts-XXXXXX");
-    cr_assert(mkdtemp(folder) != NULL);
-}
-
 static void remove_folder(const char *folder) {
     nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -77,7 +72,7 @@ static int count_files(const char *folder, const char *with) {
 /* ---- Ranks ---- */
 
 typedef struct job {
-    char folder[64], path[128];
+    char folder[256], path[300];
     double seed;
     int64_t rows;
     bool local; /* each rank has rows of its own number */
@@ -134,7 +129,7 @@ static void run(const job *j, int size, void (*body)(fake_rank *r)) {
 
 static job begin(void) {
     job j = {.seed = 1, .rows = ROWS};
-    make_folder(j.folder);
+    pt_folder(j.folder);
     snprintf(j.path, sizeof j.path, "%s/melt.json", j.folder);
     return j;
 }
@@ -286,7 +281,7 @@ static void save_and_fail(fake_rank *r) {
     job *j = r->closure;
     const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
     if (r->rank == 1) {
-        char path[256];
+        char path[300];
         snprintf(path, sizeof path, "%s/nowhere/melt.json", j->folder);
         FAKE_CHECK(r, !pith_save(r->s, a, path, NULL));
     } else {
@@ -304,7 +299,7 @@ Test(parts, a_failed_save_leaves_the_old_checkpoint) {
     cr_assert(alone_is(&j, 1, ROWS));
     cr_assert(count_files(j.folder, ".r0") == 6);
     /* parts of a save that was killed */
-    char left[256];
+    char left[320];
     snprintf(left, sizeof left, "%s/melt.0123456789abcdef.r0001of0003.json", j.folder);
     FILE *file = fopen(left, "w");
     fputs("{\"pith\":\"checkpoint\",\n\"format\":2", file);
@@ -404,7 +399,7 @@ Test(parts, damage_names_the_part) {
 /* A rank that writes elsewhere is named, with its host. */
 static void save_apart(fake_rank *r) {
     job *j = r->closure;
-    char path[256];
+    char path[300];
     const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
     snprintf(path, sizeof path, "%s/apart", j->folder);
     mkdir(path, 0777);
@@ -427,7 +422,7 @@ Test(parts, a_folder_of_its_own_is_refused) {
 
 /* ---- Short memory ---- */
 
-static char scenario_path[128];
+static char scenario_path[300];
 static pith_status scenario(const pith_open_options *options) {
     pith_runtime *rt = pith_open(options);
     pith_scope *s = pith_scope_open(rt);

@@ -399,6 +399,7 @@ SCOPED(rows_without_a_rule_take_no_floats) {
         PITHP_OP_EXPOSE,
         PITHP_OP_AXIS_INDEX,
         PITHP_OP_PSCAN,
+        PITHP_OP_ROUTE_MAKE,
     };
     for (int n = 0; n < PITHP_PRIMITIVE_COUNT; n++) {
         const pithp_primitive op = (pithp_primitive)n;

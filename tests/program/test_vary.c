@@ -165,8 +165,9 @@ Test(vary, every_collective_has_its_rules) {
         cr_assert(row.effect != PITHP_AXES_KEPT && row.moves_data && row.axes == 7, "%s",
                   pithp_ops[op].name);
         cr_assert(tangent.kind == PITHP_TANGENT_LINEAR ? tangent.transpose != NULL
-                  : tangent.kind == PITHP_TANGENT_BY   ? tangent.by != NULL
-                                                       : op == PITHP_OP_PSCAN,
+                  : tangent.kind == PITHP_TANGENT_BY
+                      ? tangent.by != NULL
+                      : op == PITHP_OP_PSCAN || op == PITHP_OP_ROUTE_MAKE,
                   "%s", pithp_ops[op].name);
         cr_assert(pithp_batch_of(i.primitive).flow, "%s", pithp_ops[op].name);
         count++;

@@ -32,7 +32,8 @@ static void end_part(walk *w, const char *operation, const char *site, const cha
     w->part->digest = w->hash;
     w->part->operation = operation;
     w->part->site = site;
-    snprintf(w->part->what, sizeof w->part->what, "%s", what);
+    snprintf(w->part->what, sizeof w->part->what, "%.*s", (int)sizeof w->part->what - 1,
+             what);
 }
 
 static void add_spec(walk *w, const pith_spec *spec, char text[PITHP_SPEC_TEXT_BYTES]) {
