@@ -622,6 +622,36 @@ static void maps_collectives(mesh_test *t) {
                equal_trees(t, pith_unshard(t->s, run, -1), pith_unshard(t->s, two, -1)));
 }
 
+static const pith_array *
+weigh(pith_scope *s, const pith_array *box, const pith_array *position) {
+    const pith_array *each = pith_mul(s, position, box);
+    return pith_psum(s, pith_sum(s, each, PITH_ALL_AXES), NULL, NULL);
+}
+PITH_FUNCTION2(weigh_function, weigh, pith_array, pith_array, pith_array)
+static const ShardAtoms *descend(pith_scope *s, const ShardAtoms *in) {
+    ShardAtoms next = *in;
+    next.box = pith_apply(s, pith_grad(s, &weigh_function, NULL), in->box, in->position);
+    return pith_freeze(s, ShardAtoms, &next);
+}
+PITH_FUNCTION1(descend_function, descend, ShardAtoms, ShardAtoms)
+
+/* The gradient of what all ranks have has the terms of all ranks, or is refused. */
+static void maps_gradients(mesh_test *t) {
+    const ShardAtoms *whole = atoms_of(t, 900, 900);
+    const ShardAtoms *a = pith_shard(t->s, whole, NULL);
+    const pith_function *f = pith_shard_map(t->s, &descend_function, NULL);
+    const ShardAtoms *made = pith_apply(t->s, pith_jit(t->s, f, NULL), a);
+    const pith_array *sum = pith_sum(t->s, whole->position, PITH_AXES(0));
+    const pith_array *rest = pith_abs(t->s, pith_sub(t->s, made->box, sum));
+    const double most = pith_read_f64(t->s, pith_max(t->s, rest, PITH_ALL_AXES));
+    MESH_CHECK(t, !pith_failed(t->s) && most < 1e-6);
+    if (t->size > 1) {
+        pith_apply(t->s, f, a);
+        MESH_CHECK(t, mesh_fails(t, PITH_E_UNSUPPORTED,
+                                 "pith_grad: weigh: in an eager call of pith_shard_map"));
+    }
+}
+
 const mesh_case mesh_shard_cases[] = {
     {"shards_of_arrays", shards_of_arrays},
     {"shards_over_two_axes", shards_over_two_axes},
@@ -639,5 +669,6 @@ const mesh_case mesh_shard_cases[] = {
     {"maps_refuse", maps_refuse},
     {"maps_fail", maps_fail},
     {"maps_collectives", maps_collectives},
+    {"maps_gradients", maps_gradients},
     {NULL, NULL},
 };

@@ -68,6 +68,9 @@ Test(shard, maps_fail) {
 Test(shard, maps_collectives) {
     passes("maps_collectives");
 }
+Test(shard, maps_gradients) {
+    passes("maps_gradients");
+}
 
 /* ---- Short memory ---- */
 

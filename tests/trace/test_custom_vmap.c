@@ -221,6 +221,7 @@ Test(custom_vmap, calls_without_a_batched_argument_run_the_function, .init = ope
 
 Test(custom_vmap, the_rule_gets_the_whole_batch, .init = open_scope) {
     enum { MANY = 5000 }; /* a loop that the host would run in blocks */
+    size_count = 0;
     pt_ok(s, pith_apply(s, pith_vmap(s, &looped_of, NULL),
                         pith_mul(s, numbers(PITH_SHAPE(MANY)), 1e-4)));
     cr_assert(size_count == 1 && sizes[0] == MANY, "%d", (int)sizes[0]);

@@ -3,6 +3,7 @@
 #include "program/pass/pass.h"
 #include "trace/derive/derive_internal.h"
 #include "trace/jit/jit_internal.h"
+#include "trace/shard/shard_map.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -308,8 +309,19 @@ static void end(pithp_derivation_call *c) {
         pithp_part_end(&c->part);
 }
 
+/* Cotangents need to know what is equal on all ranks. */
+static pith_status check_ranks(const pithp_derivation_call *c) {
+    return c->derived->kind->reverse && pithp_shard_map_forgets()
+               ? pithp_fail(c->s, PITH_E_UNSUPPORTED, NULL,
+                            "%s: %s: in an eager call of pith_shard_map with replicated "
+                            "arguments: compile the mapped function with pith_jit",
+                            c->function, c->f->name)
+               : PITH_OK;
+}
+
 static const void *derive(pithp_derivation_call *c) {
     pith_status rc;
+    PITH_TRY(check_ranks(c));
     PITH_TRY(flatten(c));
     PITH_TRY(select_parts(c));
     PITH_TRY(mark_moving(c));

@@ -22,6 +22,7 @@ typedef struct pithp_derived_kind {
     const char *function; /* that makes it: "pith_grad" */
     bool scalar;          /* the value is a float of rank 0 */
     bool linear;          /* the function is linear, and its value is not wanted */
+    bool reverse;         /* it makes cotangents */
     const char *tangent;  /* forward mode: the name of the tangent; or NULL */
     /* Derive the recorded program of the call. NULL: error set. */
     const void *(*derive)(struct pithp_derivation_call *c);

@@ -135,6 +135,7 @@ static const void *multiply(pithp_derivation_call *c) {
 
 static const pithp_derived_kind hessian_kind = {.function = "pith_hessian_product",
                                                 .scalar = true,
+                                                .reverse = true,
                                                 .tangent = "direction",
                                                 .derive = multiply};
 

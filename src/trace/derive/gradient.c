@@ -46,9 +46,11 @@ static const void *value_and_grad(pithp_derivation_call *c) {
 
 static const pithp_derived_kind grad_kind = {.function = "pith_grad",
                                              .scalar = true,
+                                             .reverse = true,
                                              .derive = grad};
 static const pithp_derived_kind value_and_grad_kind = {.function = "pith_value_and_grad",
                                                        .scalar = true,
+                                                       .reverse = true,
                                                        .derive = value_and_grad};
 
 const pith_function *

@@ -380,9 +380,11 @@ static const void *derive_hessian(pithp_derivation_call *c) {
 static const pithp_derived_kind forward_kind = {.function = "pith_jacobian_forward",
                                                 .derive = derive_forward};
 static const pithp_derived_kind reverse_kind = {.function = "pith_jacobian_reverse",
+                                                .reverse = true,
                                                 .derive = derive_reverse};
 static const pithp_derived_kind hessian_kind = {.function = "pith_hessian",
                                                 .scalar = true,
+                                                .reverse = true,
                                                 .derive = derive_hessian};
 
 static const pith_function *make(pith_scope *s,

@@ -206,8 +206,11 @@ static const pithp_derived_kind linearize_kind = {.function = "pith_linearize",
                                                   .derive = push_map};
 static const pithp_derived_kind transpose_kind = {.function = "pith_linear_transpose",
                                                   .linear = true,
+                                                  .reverse = true,
                                                   .derive = pull_map};
-const pithp_derived_kind pithp_vjp_kind = {.function = "pith_vjp", .derive = pull_map};
+const pithp_derived_kind pithp_vjp_kind = {.function = "pith_vjp",
+                                           .reverse = true,
+                                           .derive = pull_map};
 
 /* ---- Calls ---- */
 

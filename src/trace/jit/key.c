@@ -3,17 +3,24 @@
 #include "gpu/collect.h"
 #include "mesh/mesh_internal.h"
 #include "trace/jit/jit_internal.h"
+#include "trace/shard/shard_map.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MODE_HOOKS = 2, MODE_LEVEL = 2 /* MODE_LEVEL: shift */, MODE_DERIVED = 1 << 4 };
+enum {
+    MODE_HOOKS = 2,
+    MODE_LEVEL = 2, /* shift */
+    MODE_DERIVED = 1 << 4,
+    MODE_FORGETS = 1 << 5
+};
 
 uint32_t pithp_jit_modes(pith_scope *s) {
     const pithp_trace *t = pithp_scope_trace(s);
     return (t && t->derived ? MODE_DERIVED : 0u) |
            (pithp_collector_of(s) ? PITHP_JIT_COLLECTED : 0u) |
+           (pithp_shard_map_forgets() ? MODE_FORGETS : 0u) |
            (pithp_hooks_run(s) ? MODE_HOOKS : 0u) |
            (uint32_t)s->check_level << MODE_LEVEL |
            pithp_mesh_number(s) << PITHP_JIT_MESH;
@@ -35,6 +42,9 @@ void pithp_jit_explain_modes(pithp_string *text, uint32_t was, uint32_t is) {
     if (change >> PITHP_JIT_MESH)
         pithp_string_print(text, "%sthe scope has another mesh",
                            text->length ? "\n" : "");
+    if (change & MODE_FORGETS)
+        pithp_string_print(text, "%sthe call is %s an eager pith_shard_map",
+                           text->length ? "\n" : "", is & MODE_FORGETS ? "in" : "not in");
     if (change & MODE_DERIVED)
         pithp_string_print(text, "%sthe program %s be derived", text->length ? "\n" : "",
                            is & MODE_DERIVED ? "will" : "will not");

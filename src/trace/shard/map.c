@@ -5,6 +5,7 @@
 
 #include "base/in_flight.h"
 #include "trace/jit/jit_internal.h"
+#include "trace/shard/shard_map.h"
 #include "tree/shard/shard.h"
 
 #include <stdio.h>
@@ -21,8 +22,16 @@ typedef struct mapped {
 typedef struct level {
     const struct level *outer;
     const char *axes;
+    bool forgets; /* see pithp_shard_map_forgets */
 } level;
 static _Thread_local const level *inside;
+
+bool pithp_shard_map_forgets(void) {
+    bool any = false;
+    for (const level *l = inside; l; l = l->outer)
+        any |= l->forgets;
+    return any;
+}
 
 /* ---- Closures ---- */
 
@@ -110,6 +119,7 @@ typedef struct mapping {
     const char *axes; /* that are mapped, as a list */
     const pith_mesh *mesh;
     bool agrees;     /* eager, with other ranks */
+    bool forgets;    /* eager, with an argument that is equal along mapped axes */
     uint64_t digest; /* of the structures of the arguments */
 } mapping;
 
@@ -174,11 +184,12 @@ static uint32_t axis_set(pith_scope *s, const char *axes) {
 
 /* An argument is equal along the mapped axes that its spec does not name. */
 static const pith_array *
-note_argument(const mapping *x, const pith_array *a, const char *axes) {
-    return pithp_array_is_traced(a)
-               ? pithp_trace_replicated(x->s, a,
-                                        axis_set(x->s, x->axes) & ~axis_set(x->s, axes))
-               : a;
+note_argument(mapping *x, const pith_array *a, const char *axes) {
+    const uint32_t equal = axis_set(x->s, x->axes) & ~axis_set(x->s, axes);
+    if (pithp_array_is_traced(a))
+        return pithp_trace_replicated(x->s, a, equal);
+    x->forgets |= x->agrees && equal != 0;
+    return a;
 }
 
 /* A result varies over no other mapped axes than those of its spec; for derivatives, it
@@ -198,7 +209,7 @@ note_result(const mapping *x, pithp_shard_tree *t, int64_t k, const char *axes) 
 
 /* ---- Arguments ---- */
 
-static pith_status enter_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, int i) {
+static pith_status enter_leaf(mapping *x, pithp_shard_tree *t, int64_t k, int i) {
     pithp_shard_leaf *leaf = &t->leaves[k];
     char axes[PITHP_SHARD_TEXT], left[PITHP_SHARD_TEXT], what[32];
     snprintf(what, sizeof what, "argument %d", i + 1);
@@ -363,7 +374,7 @@ call_mapped(const pith_function *self, pith_scope *s, const void *const *given) 
         local[i] = enter(&x, i, given[i]);
     if (!agree_to_begin(&x))
         return NULL;
-    const level here = {inside, x.axes};
+    const level here = {inside, x.axes, x.forgets};
     inside = &here;
     const void *result = pith_call(pithp_on_behalf(s), base, self->arity, local);
     inside = here.outer;
