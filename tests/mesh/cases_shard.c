@@ -409,7 +409,7 @@ static void maps_records(mesh_test *t) {
     MESH_CHECK(t, equal_trees(t, pith_unshard(t->s, c, -1), want));
     /* returned as they are: with the placement of the spec, and without */
     const pith_array *own = pith_unshard_local(t->s, a->position);
-    MESH_CHECK(t, pith_read(t->s, own, (double[12]){0}, pith_array_spec(own)->bytes));
+    MESH_CHECK(t, pith_read(t->s, own, (double[64]){0}, pith_array_spec(own)->bytes));
 }
 
 static const pith_array *as_it_is(pith_scope *s, const pith_array *x) {

@@ -449,7 +449,8 @@ Test(program, equality_looks_at_bits_and_not_at_padding) {
     pithp_index_params clean = {.mode = PITHP_INDEX_CLIP}, dirty;
     memset(&dirty, 0xA5, sizeof dirty);
     dirty.axis = 0, dirty.mode = PITHP_INDEX_CLIP, dirty.fill = 0;
-    dirty.axes = dirty.repeats = dirty.entry = 0;
+    dirty.axes = dirty.repeats = dirty.entry = dirty.apart = 0;
+    dirty.numbers = 0;
     dirty.no_negative = dirty.unique = dirty.sorted = dirty.unordered = false;
     const int32_t places[2] = {3, 4};
     pithp_program *programs[3];

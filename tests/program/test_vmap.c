@@ -102,7 +102,7 @@ SCOPED(a_promise_to_ascend_holds_for_entries) {
         const pithp_index_params *made = scatter->params;
         cr_assert(pithp_index_arrays(&call) == 1 + depth);
         cr_assert(pithp_index_ascends(&call));
-        cr_assert(made->numbers == depth && made->apart == 6);
+        cr_assert(made->numbers == (uint64_t)depth && made->apart == 6);
     }
     pithp_program_release(p);
 }

@@ -32,7 +32,7 @@ bool pithp_index_ascends(const pithp_call *call) {
     const bool none_negative =
         p->no_negative || !pithp_dtype_is_signed(call->operands[1]->dtype);
     return p->sorted && p->mode != PITHP_INDEX_WRAP &&
-           (none_negative || pithp_index_arrays(call) - p->numbers == 1);
+           (none_negative || pithp_index_arrays(call) - (int)p->numbers == 1);
 }
 
 pith_status pithp_infer_gathered(const pithp_call *call,

@@ -131,7 +131,7 @@ pith_status pithp_spec_fill(const pithp_call *call,
     if (__builtin_mul_overflow(count, (int64_t)pith_dtype_size(dtype), &bytes))
         return pithp_refuse(call, refusal, PITH_E_OVERFLOW,
                             "the result has too many bytes");
-    if (shape != result->shape)
+    if (rank && shape != result->shape)
         memmove(result->shape, shape, (size_t)rank * sizeof *shape);
     for (int d = rank; d < PITHP_MAX_RANK; d++)
         result->shape[d] = 0;

@@ -100,8 +100,8 @@ typedef struct pithp_index_params {
     bool unordered; /* on CUDA floats with equal indices may be added in any order */
     /* Batches: the first arrays are the numbers of entries, which ascend. No two entries
      * select one element. */
-    int32_t numbers; /* of these arrays; 0: there is no batch */
-    uint64_t apart;  /* positions of an entry */
+    uint64_t numbers; /* of these arrays; 0: there is no batch */
+    uint64_t apart;   /* positions of an entry */
     /* For messages, if the caller's array or indices were rearranged: */
     uint64_t axes;    /* byte k: 1 + the caller's axis of index array k; 0: axis + k */
     uint64_t repeats; /* adjacent positions that belong to one of the caller's; 0: 1 */
