@@ -154,8 +154,7 @@ static void show(pith_scope *s, const void *state, int64_t step, void *closure) 
                      .most = pith_read_i64(s, pith_cast(s, longest, PITH_I64)),
                      .max_neighbours = brick->max_neighbours,
                      .max_cells = brick->max_cells};
-    if (!output->options->quiet)
-        melt_print_row(s, output, step, 0, &row);
+    melt_print_row(s, output, step, 0, &row);
 }
 
 /* What a run on ranks does not have yet. */
@@ -178,7 +177,7 @@ void brick_run(pith_scope *s, const Options *options) {
     if (refused(&o))
         pith_fail(s, PITH_E_ARG, NULL, "a run on ranks has no %s", refused(&o));
     const Brick *brick = start(s, &o);
-    if (o.log && !o.quiet && !pith_failed(s))
+    if (o.log && !pith_failed(s)) /* rank 0 writes */
         files.log = pith_run_log_open(s, o.log, NULL);
     const pith_function *step =
         o.jit && !pith_failed(s) ? pith_jit(s, &verlet_step, NULL) : &verlet_step;

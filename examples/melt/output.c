@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void melt_print_row(pith_scope *s,
-                    Output *output,
-                    int64_t step,
-                    int64_t entry,
-                    const Row *r) {
-    pith_run_log *log = output->files[entry].log;
-    const double n = r->atoms, freedom = n > 1 ? 3 * n - 3 : 1;
-    const double pressure = (2 * r->kinetic + r->virial) / (3 * r->volume);
+static void print_row(Output *output,
+                      int64_t step,
+                      int64_t entry,
+                      const Row *r,
+                      double freedom,
+                      double pressure) {
+    const double n = r->atoms;
     if (!output->headed)
         printf("%s%10s %18s %18s %18s %18s %18s\n", output->batch ? "     Entry " : "",
                "Step", "Temp", "PotEng", "KinEng", "TotEng", "Press");
@@ -25,6 +24,18 @@ void melt_print_row(pith_scope *s,
            2 * r->kinetic / freedom, r->potential / n, r->kinetic / n,
            (r->potential + r->kinetic) / n, pressure);
     fflush(stdout);
+}
+
+void melt_print_row(pith_scope *s,
+                    Output *output,
+                    int64_t step,
+                    int64_t entry,
+                    const Row *r) {
+    pith_run_log *log = output->files[entry].log;
+    const double n = r->atoms, freedom = n > 1 ? 3 * n - 3 : 1;
+    const double pressure = (2 * r->kinetic + r->virial) / (3 * r->volume);
+    if (!output->options->quiet)
+        print_row(output, step, entry, r, freedom, pressure);
     /* Log only multiples, and each once, as an uninterrupted run does. */
     if (!log || step % output->options->thermo != 0 ||
         step <= pith_run_log_last_step(log))

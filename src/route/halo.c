@@ -268,8 +268,10 @@ const pith_array *pith_halo_add(pith_scope *s,
     if (pithp_transfer_fine(c) && pithp_array_spec(a)->dtype == PITH_BOOL)
         pithp_fail(c->w, PITH_E_DTYPE, NULL, "pith_halo_add: expected numbers, got bool");
     const pith_array *to_left = rows_of(&h, a, 0, before);
-    const pith_array *block = rows_of(&h, a, before, before + h.n);
-    const pith_array *to_right = rows_of(&h, a, before + h.n, before + h.n + after);
+    const int64_t end = pithp_transfer_fine(c) ? before + h.n : 0,
+                  all = pithp_transfer_fine(c) ? end + after : 0;
+    const pith_array *block = rows_of(&h, a, before, end);
+    const pith_array *to_right = rows_of(&h, a, end, all);
     if (!pass_rows(&h, to_left, to_right, &left, &right))
         return pithp_transfer_leave(c, NULL);
     if (after)
