@@ -160,9 +160,9 @@ TRANSPOSE(route_send) {
                                     c->operands[3],
                                     c->operands[4]};
     (void)k;
-    return operands[1] < 0 ? -1
-                           : pithp_derive_call(d, PITHP_OP_ROUTE_RETURN, 6, operands,
-                                               params_of(c));
+    return operands[1] < 0
+               ? -1
+               : pithp_derive_call(d, PITHP_OP_ROUTE_RETURN, 6, operands, params_of(c));
 }
 
 TRANSPOSE(route_return) {
