@@ -51,6 +51,7 @@ function takes_integers(f, name) {
 function good(type, name, kind) {
     if (kind == "S") return "g->scope"
     if (kind == "R") return "g->runtime"
+    if (type == "pith_route*") return of == "pith_route_make" ? "NULL" : "g->route"
     if (kind == "F") { return type ~ /_(leaf|fold)_function$/ || type ~ /_(getter|setter|modifier)$/ ? "GOOD_" substr(type, match(type, /(leaf|fold|getter|setter|modifier)/), RLENGTH) : "NULL" }
     if (kind == "I") return type == "pith_lens**" ? "g->lenses" : "g->items"
     if (type == "pith_array*" && of ~ /^pith_(cond|switch|fori_between|fori_between_passing|fori_with)$/) return of == "pith_cond" ? "g->flag" : "g->number"
