@@ -181,8 +181,10 @@ const pith_array *pith_nan_to_num(pith_scope *s, const pith_array *a) {
     pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
-    const pith_array *clipped = pith_clip(w, a, -most, most);
-    return pithp_temporaries_close(s, w, pith_where(w, pith_is_nan(w, a), 0, clipped));
+    const pith_array *clipped = pith_clip(w, a, -most, most),
+                     *still = pithp_mark(w, PITHP_OP_STOP_GRADIENT, NULL, a);
+    return pithp_temporaries_close(
+        s, w, pith_where(w, still ? pith_is_nan(w, still) : NULL, 0, clipped));
 }
 
 /* |a - b| of integers, exact: an unsigned difference. */

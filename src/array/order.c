@@ -282,11 +282,16 @@ pith_top pith_top_k(pith_scope *s, const pith_array *a, int64_t k) {
     return s->error.code == PITH_OK ? top : none;
 }
 
+/* What decides has no derivative that could be missed. */
+static const pith_array *decides(pith_scope *s, const pith_array *a) {
+    return a ? pithp_mark(s, PITHP_OP_STOP_GRADIENT, NULL, a) : NULL;
+}
+
 /* The mean of two arrays, even if their sum overflows. */
 static const pith_array *
 middle(pith_scope *s, const pith_array *low, const pith_array *high) {
     const pith_array *half = pith_like(s, low, 0.5), *sum = pith_add(s, low, high);
-    return pith_where(s, pith_is_finite(s, sum), pith_mul(s, sum, half),
+    return pith_where(s, pith_is_finite(s, decides(s, sum)), pith_mul(s, sum, half),
                       pith_add(s, pith_mul(s, low, half), pith_mul(s, high, half)));
 }
 
@@ -297,7 +302,7 @@ static const pith_array *median_of(pith_scope *s, const pith_array *a, int axis)
                      *low = pith_slice_at(s, sorted, axis, (n - 1) / 2);
     if (n % 2 == 0)
         low = middle(s, low, pith_slice_at(s, sorted, axis, n / 2));
-    return pith_where(s, pith_is_nan(s, last), last, low);
+    return pith_where(s, pith_is_nan(s, decides(s, last)), last, low);
 }
 
 const pith_array *pith_median(pith_scope *s, const pith_array *a, int axis) {

@@ -80,6 +80,52 @@ Test(conventions, equal_elements_share, .init = open_scope) {
     IS(min_of, LIST(5, 1, 1, 5), LIST(0, 0.5, 0.5, 0));
     IS(segment_max, LIST(5, 5, 1, 2), LIST(0.5, 0.5, 10, 0));
     IS(scatter_max, LIST(5, 5, 1, 2), LIST(third, third, 10, 0)); /* with the element */
+    /* NaN is the extreme of what has one */
+    IS(max_of, LIST(NAN, 5, NAN, 7), LIST(0.5, 0, 0.5, 0));
+    IS(min_of, LIST(1, NAN, 2, 3), LIST(0, 1, 0, 0));
+    IS(segment_max, LIST(NAN, 5, 1, 2), LIST(1, 0, 10, 0));
+    close_scope();
+}
+
+/* More equal elements than the greatest f16. */
+static const pith_array *max_of_halves(pith_scope *in, const pith_array *x) {
+    return pith_max(in, x, PITH_ALL_AXES);
+}
+static const pith_array *segment_max_of_halves(pith_scope *in, const pith_array *x) {
+    const pith_array *none = pith_zeros(in, PITH_I64, PITH_SHAPE(70000));
+    return pith_sum(in, pith_segment_max(in, x, none, 1, NULL), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(max_of_halves_of, max_of_halves, pith_array, pith_array)
+PITH_FUNCTION1(segment_max_of_halves_of, segment_max_of_halves, pith_array, pith_array)
+Test(conventions, many_equal_halves_share, .init = open_scope) {
+    const pith_function *const all[] = {&max_of_halves_of, &segment_max_of_halves_of};
+    const pith_array *x = pith_ones(s, PITH_F16, PITH_SHAPE(70000));
+    for (int k = 0; k < 2; k++) {
+        const pith_array *g = pith_call(s, pith_grad(s, all[k], NULL), PITH_ITEMS(x)),
+                         *one = pith_cast(s, pith_slice_at(s, g, 0, 69999), PITH_F64),
+                         *t = pith_jvp(s, all[k], PITH_ITEMS(x), x, NULL).tangent;
+        pt_ok(s, g && t);
+        cr_assert(fabs(pith_read_f64(s, one) - 1. / 70000) < 1e-7, "%g",
+                  pith_read_f64(s, one));
+        cr_assert(pith_read_f64(s, pith_cast(s, t, PITH_F64)) == 1);
+    }
+    close_scope();
+}
+
+/* ---- Piecewise linear functions have second derivatives 0 ---- */
+
+CONVENTION(median, pith_median(in, x, 0))
+CONVENTION(numbers, weigh(in, pith_nan_to_num(in, x)))
+Test(conventions, second_derivatives_of_compositions_are_not_cut, .init = open_scope) {
+    const pith_array *x = PITH_VECTOR(s, f64, 3, 1, 2, 5);
+    const pith_function *const all[] = {&median_of, &numbers_of, &max_of_of};
+    for (int k = 0; k < 3; k++) {
+        const void *both =
+            pith_call(s, pith_hessian_product(s, all[k], NULL), PITH_ITEMS(x, x));
+        pt_ok(s, both);
+        for (int i = 0; i < 4; i++)
+            cr_assert(at(item(both, 1), i) == 0);
+    }
     close_scope();
 }
 

@@ -68,6 +68,14 @@ bool pithp_set_has(pithp_operand_set set, int count, int k);
 
 /* ---- Helpers of rules ---- */
 
+/* A dtype in which counts of elements are finite. */
+static inline pith_dtype pithp_wide_dtype(pith_dtype dtype) {
+    return pith_dtype_size(dtype) < 4 ? PITH_F32 : dtype;
+}
+/* Where x is the extreme, or NaN. */
+pithp_value
+pithp_derive_is_extreme(pithp_derivation *d, pithp_value x, pithp_value extreme);
+
 /* The parameters of an indexed call for tangents and cotangents. Fill values are
  * constants of the row, and reports belong to the row itself: these have neither. */
 pithp_index_params pithp_derived_index(const pithp_moving_call *c);

@@ -52,7 +52,9 @@ static pithp_value reshape(pithp_derivation *d, pithp_value v, const pith_spec *
 
 static pithp_value cast(pithp_derivation *d, pithp_value v, pith_dtype dtype) {
     const pithp_cast_params p = {dtype};
-    return pithp_derive_call(d, PITHP_OP_CAST, 1, &v, &p);
+    return v >= 0 && pithp_derived_spec(d, v)->dtype == dtype
+               ? v
+               : pithp_derive_call(d, PITHP_OP_CAST, 1, &v, &p);
 }
 
 /* ---- Products ---- */
@@ -125,7 +127,7 @@ static pithp_value products(const sorted *g, pithp_value u, bool after) {
         where(joined, neighbour(g, u, g->axis, after, num(1)), num(0)),
         where(joined, num(0), num(1))};
     return pithp_derive_call(d, PITHP_OP_CUMLINEAR, 2, operands,
-                             &(pithp_scan_params){g->axis, after});
+                             &(pithp_scan_params){.axis = g->axis, .reverse = after});
 }
 
 /* For each update the product of all others at its element, without a division: zeros
@@ -172,25 +174,22 @@ pithp_value pithp_transpose_scatter_mul(pithp_derivation *d,
 
 /* ---- Extremes ---- */
 
-/* Where x is the extreme y, or NaN. */
-static pithp_value is_extreme(pithp_derivation *d, pithp_value x, pithp_value y) {
-    return pithp_derive_2(d, PITHP_OP_LOGICAL_OR, eq(x, y),
-                          pithp_derive_1(d, PITHP_OP_IS_NAN, x));
-}
-
 /* Equal extremes, updates and the element itself, share equally. */
 RULE(scatter_extreme) {
     const pithp_value t = c->tangents[0], tu = tangent_of_updates(c), zero = num(0);
     const pith_spec *spec = pithp_derived_spec(d, c->operands[0]);
+    const pith_dtype wide = pithp_wide_dtype(d->dtype);
     if (!has_updates(d, c))
         return t == PITHP_ABSENT ? pithp_derive_zeros(d, spec) : t;
-    const pithp_value in_x = is_extreme(d, c->operands[0], c->result),
-                      in_u = is_extreme(d, updates_of(c), taken(d, c, c->result));
-    pithp_value all =
-        t == PITHP_ABSENT ? pithp_derive_zeros(d, spec) : where(in_x, t, zero);
+    const pithp_value in_x = pithp_derive_is_extreme(d, c->operands[0], c->result),
+                      in_u = pithp_derive_is_extreme(d, updates_of(c),
+                                                     taken(d, c, c->result));
+    pithp_value all = cast(
+        d, t == PITHP_ABSENT ? pithp_derive_zeros(d, spec) : where(in_x, t, zero), wide);
     if (tu != PITHP_ABSENT)
-        all = scattered(d, c, PITHP_OP_SCATTER_ADD, all, where(in_u, tu, zero));
+        all = scattered(d, c, PITHP_OP_SCATTER_ADD, all,
+                        cast(d, where(in_u, tu, zero), wide));
     const pithp_value count = scattered(d, c, PITHP_OP_SCATTER_ADD,
                                         cast(d, in_x, PITH_I64), cast(d, in_u, PITH_I64));
-    return div(all, cast(d, count, d->dtype));
+    return cast(d, div(all, cast(d, count, wide)), d->dtype);
 }

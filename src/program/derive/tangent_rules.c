@@ -18,7 +18,16 @@ static pithp_value sum(pithp_derivation *d, pithp_value v, uint32_t axes) {
 
 static pithp_value cast(pithp_derivation *d, pithp_value v, pith_dtype dtype) {
     const pithp_cast_params p = {dtype};
-    return pithp_derive_call(d, PITHP_OP_CAST, 1, &v, &p);
+    return v >= 0 && pithp_derived_spec(d, v)->dtype == dtype
+               ? v
+               : pithp_derive_call(d, PITHP_OP_CAST, 1, &v, &p);
+}
+
+pithp_value
+pithp_derive_is_extreme(pithp_derivation *d, pithp_value x, pithp_value extreme) {
+    return pithp_derive_2(d, PITHP_OP_LOGICAL_OR,
+                          pithp_derive_2(d, PITHP_OP_EQ, x, extreme),
+                          pithp_derive_1(d, PITHP_OP_IS_NAN, x));
 }
 
 /* ---- Reductions ---- */
@@ -35,15 +44,17 @@ static pithp_value spread(pithp_derivation *d, const pithp_moving_call *c) {
     return pithp_derive_call(d, PITHP_OP_BROADCAST, 1, &c->result, &to);
 }
 
-/* Equal extremes share equally. */
+/* Equal extremes share equally, and so do elements that are NaN. */
 RULE(extreme) {
     const uint32_t axes = ((const pithp_reduce_params *)c->i->params)->axes;
-    const pithp_value equal =
-        pithp_derive_2(d, PITHP_OP_EQ, c->operands[0], spread(d, c));
+    const pith_dtype wide = pithp_wide_dtype(d->dtype);
+    const pithp_value equal = pithp_derive_is_extreme(d, c->operands[0], spread(d, c));
     const pithp_value chosen = pithp_derive_3(d, PITHP_OP_WHERE, equal, c->tangents[0],
                                               pithp_derive_number(d, 0));
-    return pithp_derive_2(d, PITHP_OP_DIV, sum(d, chosen, axes),
-                          sum(d, cast(d, equal, d->dtype), axes));
+    return cast(d,
+                pithp_derive_2(d, PITHP_OP_DIV, sum(d, cast(d, chosen, wide), axes),
+                               sum(d, cast(d, equal, wide), axes)),
+                d->dtype);
 }
 
 /* [outer, n]: the reduced axes last, as one. */
