@@ -249,7 +249,7 @@ static inline pithp_value draw_order(drawing *d) {
         return -1;
     const int axis = below(d, spec_of(d, x)->rank);
     const pithp_sort_params sort = {axis, below(d, 2)};
-    const pithp_scan_params scan = {axis, below(d, 2)};
+    const pithp_scan_params scan = {.axis = axis, .reverse = below(d, 2)};
     const pithp_index_params along = {.axis = axis, .mode = PITHP_INDEX_CLIP};
     switch (below(d, 4)) {
         case 0:

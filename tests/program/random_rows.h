@@ -125,6 +125,7 @@ static inline bool recipe_recur(recipe *r, int first) {
     pithp_scan_params *p = (void *)x.params;
     p->axis = (int32_t)recipe_random(r, (uint64_t)from->rank);
     p->reverse = recipe_random(r, 2);
+    p->strong = recipe_random(r, 2);
     x.operands[0] = x.operands[1] = first;
     for (int k = 0; k < first; k++)
         if (r->list[k].spec == from)

@@ -193,14 +193,21 @@ static inline int order_cases(const operands *o, pithp_primitive p) {
         case PITHP_OP_CUMMIN:
         case PITHP_OP_CUMMAX:
         case PITHP_OP_CUMLOGSUMEXP:
-            return ADD(&((pithp_scan_params){0, false}), o->list) +
-                   ADD(&((pithp_scan_params){1, true}), o->cube) +
-                   ADD(&((pithp_scan_params){1, false}), o->none);
+            return ADD(&((pithp_scan_params){.axis = 0, .reverse = false}), o->list) +
+                   ADD(&((pithp_scan_params){.axis = 1, .reverse = true}), o->cube) +
+                   ADD(&((pithp_scan_params){.axis = 1, .reverse = false}), o->none);
         case PITHP_OP_CUMLINEAR:
-            return ADD(&((pithp_scan_params){0, false}), o->list, o->other) +
-                   ADD(&((pithp_scan_params){1, true}), o->cube, o->cube) +
-                   ADD(&((pithp_scan_params){2, false}), o->cube, o->cube) +
-                   ADD(&((pithp_scan_params){1, false}), o->none, o->none);
+            return ADD(&((pithp_scan_params){.axis = 0, .reverse = false}), o->list,
+                       o->other) +
+                   ADD(&((pithp_scan_params){.axis = 1, .reverse = true}), o->cube,
+                       o->cube) +
+                   ADD(&((pithp_scan_params){
+                           .axis = 1, .reverse = false, .strong = true}),
+                       o->cube, o->cube) +
+                   ADD(&((pithp_scan_params){.axis = 2, .reverse = false}), o->cube,
+                       o->cube) +
+                   ADD(&((pithp_scan_params){.axis = 1, .reverse = false}), o->none,
+                       o->none);
         case PITHP_OP_SORT:
         case PITHP_OP_ARGSORT:
             return ADD(&((pithp_sort_params){0, false}), o->list) +

@@ -299,8 +299,9 @@ static void recur_all(const pith_spec *spec, const void *data, bool special) {
     void *factors = malloc(spec->bytes + 1);
     fill(spec, factors, 11, special);
     for (int axis = 0; axis < spec->rank; axis++)
-        for (int reverse = 0; reverse < 2; reverse++) {
-            const pithp_scan_params params = {.axis = axis, .reverse = reverse};
+        for (int way = 0; way < 4; way++) {
+            const pithp_scan_params params = {
+                .axis = axis, .reverse = way & 1, .strong = way & 2};
             const pithp_call call = pithp_call_of(PITHP_OP_CUMLINEAR, 2, specs, &params);
             compare(&call, (const void *const[]){factors, data},
                     special ? "special" : "plain");

@@ -158,8 +158,8 @@ SCOPED(cumulative) {
                                           PITHP_OP_CUMLOGSUMEXP};
     for (int k = 0; k < 5; k++)
         for (int axis = 0; axis < 3; axis++) {
-            unary(s, ops[k], &(pithp_scan_params){axis, false});
-            unary(s, ops[k], &(pithp_scan_params){axis, true});
+            unary(s, ops[k], &(pithp_scan_params){.axis = axis, .reverse = false});
+            unary(s, ops[k], &(pithp_scan_params){.axis = axis, .reverse = true});
         }
     unary(s, PITHP_OP_SORT, &(pithp_sort_params){1, false});
     unary(s, PITHP_OP_SORT, &(pithp_sort_params){2, true});
@@ -170,7 +170,8 @@ SCOPED(recurrences) {
         for (int reverse = 0; reverse < 2; reverse++) {
             one_call c = call_on(s, 3, wide);
             add_input(&c, 3, wide);
-            finish(&c, PITHP_OP_CUMLINEAR, &(pithp_scan_params){axis, reverse});
+            finish(&c, PITHP_OP_CUMLINEAR,
+                   &(pithp_scan_params){.axis = axis, .reverse = reverse});
         }
 }
 
@@ -180,7 +181,7 @@ SCOPED(products_with_zeros) {
     for (int reverse = 0; reverse < 2; reverse++) {
         one_call c = call_on(s, 3, wide);
         c.zeros = true;
-        finish(&c, PITHP_OP_CUMPROD, &(pithp_scan_params){1, reverse});
+        finish(&c, PITHP_OP_CUMPROD, &(pithp_scan_params){.axis = 1, .reverse = reverse});
         c = call_on(s, 3, wide);
         c.zeros = true;
         finish(&c, PITHP_OP_PROD, &(pithp_reduce_params){reverse ? 3 : 4});

@@ -77,7 +77,7 @@ static pithp_program *
 scan_of(pith_scope *s, pithp_primitive op, int64_t n, bool reverse) {
     pithp_program *p = pithp_program_make(s);
     const pithp_value x = graph_input(s, p, PITH_F64, n);
-    const pithp_scan_params along = {0, reverse};
+    const pithp_scan_params along = {.reverse = reverse};
     pithp_program_output(s, p, graph_op(s, p, op, x, -1, &along));
     return p;
 }
@@ -265,7 +265,7 @@ one_scan(pith_scope *s, pithp_primitive op, const pith_spec *x, int axis, bool r
     pithp_program *p = pithp_program_make(s);
     const pithp_value a = pithp_program_input(s, p, x);
     const pithp_value b = op == PITHP_OP_CUMLINEAR ? pithp_program_input(s, p, x) : -1;
-    const pithp_scan_params along = {axis, reverse};
+    const pithp_scan_params along = {.axis = axis, .reverse = reverse};
     pithp_program_output(s, p, graph_op(s, p, op, a, b, &along));
     return p;
 }

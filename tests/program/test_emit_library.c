@@ -10,7 +10,7 @@ static int ordered(const body *y, pithp_value x, bool arithmetic, pithp_value *o
     for (int axis = 0; axis < 2; axis++)
         for (int turned = 0; turned < 2; turned++) {
             const pithp_sort_params sort = {axis, turned};
-            const pithp_scan_params scan = {axis, turned};
+            const pithp_scan_params scan = {.axis = axis, .reverse = turned};
             outputs[count++] = body_op(y, PITHP_OP_SORT, 1, &x, &sort);
             outputs[count++] = body_op(y, PITHP_OP_ARGSORT, 1, &x, &sort);
             if (arithmetic)
@@ -77,7 +77,8 @@ static void handed_from_call_to_call(int64_t n) {
     const pithp_value places = body_input(&y, PITH_I32, 1, &n, index);
     body_begin(&y);
     for (int k = 0; k < 5; k++) {
-        v = body_op(&y, PITHP_OP_CUMMAX, 1, &v, &(pithp_scan_params){0, k % 2});
+        v = body_op(&y, PITHP_OP_CUMMAX, 1, &v,
+                    &(pithp_scan_params){.axis = 0, .reverse = k % 2});
         v = body_op(&y, PITHP_OP_CAST, 1, &v, &(pithp_cast_params){dtypes[k]});
         const pithp_value turned =
             body_op(&y, PITHP_OP_REVERSE, 1, &v, &(pithp_reverse_params){1});

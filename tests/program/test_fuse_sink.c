@@ -44,8 +44,9 @@ static void expect_plan(const bench *b, const char *what, int64_t bytes, int ste
 }
 
 static pithp_value running_sum(bench *b, pithp_value v) {
-    const pithp_value r = pithp_program_add(b->s, b->p, PITHP_OP_CUMSUM, 1, &v,
-                                            &(pithp_scan_params){1, false}, NULL);
+    const pithp_value r =
+        pithp_program_add(b->s, b->p, PITHP_OP_CUMSUM, 1, &v,
+                          &(pithp_scan_params){.axis = 1, .reverse = false}, NULL);
     pt_ok(b->s, r >= 0);
     return r;
 }

@@ -27,7 +27,7 @@ static bool read_params(const golden_json *one, call *c, params *u) {
         u->search.right = !strcmp(golden_text(p, "side"), "right");
         return true;
     } else if (!strncmp(op, "cum", 3)) {
-        u->scan = (pithp_scan_params){at, is_true(p, "reverse")};
+        u->scan = (pithp_scan_params){.axis = at, .reverse = is_true(p, "reverse")};
     } else {
         return false;
     }
@@ -117,7 +117,7 @@ Test(order, carries_running_sums_in_double) {
         want[i] = (float)sofar[i % M];
     }
     const pith_spec spec = {PITH_F32, 2, N * M, sizeof x, {N, M}};
-    const pithp_scan_params p = {0, false};
+    const pithp_scan_params p = {.axis = 0};
     call c = {.primitive = PITHP_OP_CUMSUM,
               .count = 1,
               .specs = {&spec},
@@ -137,7 +137,7 @@ Test(order, scans_depend_on_the_place_alone) {
         x[i] = (double)noise() * (noise() % 3 ? 1e-9 : 1.0) - 1e8;
     for (int n = N; n > 0; n -= n > 1000 ? 997 : 61) {
         const pith_spec spec = {PITH_F64, 1, n, (size_t)n * sizeof *x, {n}};
-        const pithp_scan_params p = {0, false};
+        const pithp_scan_params p = {.axis = 0};
         call c = {.primitive = PITHP_OP_CUMSUM,
                   .count = 1,
                   .specs = {&spec},
@@ -157,30 +157,34 @@ Test(order, scans_depend_on_the_place_alone) {
 }
 
 /* y[k] = a[k] y[k - 1] + b[k], by a loop: of lines side by side and apart. A factor 0
- * begins anew, also after NaN; the first factor of a line is not used. */
+ * begins anew, also after NaN, and so does strong after 0; the first factor of a line is
+ * not used. */
 Test(order, recurrences_are_loops) {
     enum { OUTER = 3, EXTENT = 70, INNER = 67, N = OUTER * EXTENT * INNER };
     static double a[N], b[N], want[N];
     for (int inner = 1; inner <= INNER; inner += 11)
-        for (int reverse = 0; reverse < 2; reverse++) {
+        for (int way = 0; way < 4; way++) {
+            const bool reverse = way & 1, strong = way & 2;
             const int n = OUTER * EXTENT * inner;
             for (int i = 0; i < n; i++) {
                 a[i] = i % 9 == 4    ? 0
                        : i % 13 == 5 ? (double)NAN
                                      : (double)(noise() % 64) / 32;
-                b[i] =
-                    i % 17 == 3 ? (double)INFINITY : (double)(noise() % 1024) / 512 - 1;
+                b[i] = i % 18 == 4   ? 0
+                       : i % 17 == 3 ? (double)INFINITY
+                                     : (double)(noise() % 1024) / 512 - 1;
             }
             for (int line = 0; line < OUTER * inner; line++)
                 for (int k = 0; k < EXTENT; k++) {
                     const int place = reverse ? EXTENT - 1 - k : k;
                     const int at = (line / inner * EXTENT + place) * inner + line % inner;
                     const int last = reverse ? at + inner : at - inner;
-                    want[at] = k == 0 || a[at] == 0 ? b[at] : a[at] * want[last] + b[at];
+                    const bool anew = k == 0 || a[at] == 0 || (strong && want[last] == 0);
+                    want[at] = anew ? b[at] : a[at] * want[last] + b[at];
                 }
             const pith_spec spec = {
                 PITH_F64, 3, n, (size_t)n * 8, {OUTER, EXTENT, inner}};
-            const pithp_scan_params p = {1, reverse};
+            const pithp_scan_params p = {.axis = 1, .reverse = reverse, .strong = strong};
             for (int split = 0; split < 8; split += 7) {
                 call c = {.primitive = PITHP_OP_CUMLINEAR,
                           .count = 2,
@@ -206,7 +210,7 @@ Test(order, refuses_other_recurrences) {
         {&x, &more}, {&x, &single}, {&whole, &whole}, {&x, &x}};
     const pith_status codes[] = {PITH_E_SHAPE, PITH_E_DTYPE, PITH_E_DTYPE, PITH_E_SHAPE};
     for (int k = 0; k < 4; k++) {
-        const pithp_scan_params p = {k == 3, false};
+        const pithp_scan_params p = {.axis = k == 3};
         const pithp_call one = pithp_call_of(PITHP_OP_CUMLINEAR, 2, pairs[k], &p);
         pith_spec result;
         pithp_refusal refusal;

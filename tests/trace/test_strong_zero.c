@@ -135,6 +135,67 @@ Test(strong_zero, branches_that_are_not_taken_poison_nothing, .init = open_scope
     close_scope();
 }
 
+/* ---- Elements that are not taken ---- */
+
+/* Cumulative calls, of whose results the first two are taken. */
+static int run;
+static const pith_array *run_of(pith_scope *in, const pith_array *x) {
+    const pith_cumulative_options back = {.reverse = true};
+    switch (run) {
+        case 0:
+            return pith_cumprod(in, x, 0, NULL);
+        case 1:
+            return pith_flip(in,
+                             pith_cumprod(in, pith_flip(in, x, PITH_AXES(0)), 0, &back),
+                             PITH_AXES(0));
+        case 2:
+            return pith_cumsum(in, x, 0, NULL);
+        default:
+            return pith_cumlogsumexp(in, x, 0, NULL);
+    }
+}
+static const pith_array *
+first_two(pith_scope *in, const pith_array *x, const pith_array *w) {
+    const pith_array *taken = pith_less(in, pith_arange(in, PITH_F64, 4), 2.0),
+                     *y = run_of(in, pith_mul(in, x, w));
+    return pith_sum(in, pith_where(in, taken, y, 0.0), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(first_two_of, first_two, pith_array, pith_array, pith_array)
+
+Test(strong_zero, elements_that_are_not_taken_poison_nothing, .init = open_scope) {
+    const pith_derive_options strong = {.strong_zero = true};
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 2, 3, 4),
+                     *v = PITH_VECTOR(s, f64, 1, 3, 0, 0);
+    const pith_array *plain = PITH_VECTOR(s, f64, 1, 2, 1, 1);
+    const double poison[] = {INFINITY, -INFINITY, (double)NAN};
+    for (run = 0; run < 4; run++)
+        for (int k = 0; k < 6; k++) {
+            const pith_array *w = k < 3 ? PITH_VECTOR(s, f64, 1, 2, poison[k], 1)
+                                        : PITH_VECTOR(s, f64, 1, 2, 1, poison[k - 3]);
+            const pith_array *got[2], *products[2], *rates[2];
+            for (int poisoned = 0; poisoned < 2; poisoned++) {
+                const void *all[] = {x, poisoned ? w : plain, v};
+                pith_jit_clear(rt);
+                got[poisoned] =
+                    pith_call(s, pith_grad(s, &first_two_of, &strong), 2, all);
+                products[poisoned] = item(
+                    pith_call(s, pith_hessian_product(s, &first_two_of, &strong), 3, all),
+                    1);
+                rates[poisoned] = pith_jvp(s, &first_two_of, 2, all, v, &strong).tangent;
+            }
+            pt_ok(s, got[0] && got[1] && rates[0] && rates[1]);
+            cr_assert(pith_tree_equal(s, got[0], got[1]), "call %d, poison %d", run, k);
+            cr_assert(pith_tree_equal(s, products[0], products[1]), "call %d, poison %d",
+                      run, k);
+            cr_assert(pith_tree_equal(s, rates[0], rates[1]), "call %d, poison %d", run,
+                      k);
+            if (run < 2)
+                cr_assert(at(got[1], 0) == 5 && at(got[1], 1) == 2 &&
+                          at(got[1], 2) == 0 && at(products[1], 0) == 6);
+        }
+    close_scope();
+}
+
 /* ---- Derivatives of what is finite are those without the option ---- */
 
 static const char *product;

@@ -107,7 +107,8 @@ pith_status pithp_cuda_lower_cumlinear(const pithp_call *call,
                                    .terms = memory->operands[1],
                                    .to = memory->result,
                                    .dtype = (int32_t)result->dtype,
-                                   .reverse = p->reverse};
+                                   .reverse = p->reverse,
+                                   .strong = p->strong};
     if (result->count == 0)
         return PITH_OK;
     view(result, p->axis, &a.outer, &a.length, &a.inner);

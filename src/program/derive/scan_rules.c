@@ -94,8 +94,10 @@ RULE(cumlinear) {
     if (is_empty(d, c))
         return c->tangents[terms == PITHP_ABSENT ? 0 : 1];
     if (c->tangents[0] != PITHP_ABSENT)
-        terms = pithp_derive_sum(d, terms,
-                                 mul(c->tangents[0], before(d, c->result, p, num(0))));
+        terms = pithp_derive_sum(
+            d, terms,
+            pithp_derive_2(d, p->strong ? PITHP_OP_MUL_STRONG : PITHP_OP_MUL,
+                           c->tangents[0], before(d, c->result, p, num(0))));
     return terms == -1 ? -1 : recurrence(d, c->operands[0], terms, p);
 }
 

@@ -119,6 +119,7 @@ static pithp_value add_call(pithp_derivation *d,
                             const pithp_value *operands,
                             const void *params) {
     pithp_value both[2];
+    pithp_scan_params scan;
     if (op == PITHP_OP_MUL) {
         const bool second = !is_linear(d, operands[0]); /* the tangent is first */
         both[0] = operands[second];
@@ -127,6 +128,10 @@ static pithp_value add_call(pithp_derivation *d,
         op = PITHP_OP_MUL_STRONG;
     } else if (op == PITHP_OP_DIV && is_linear(d, operands[0])) {
         op = PITHP_OP_DIV_STRONG;
+    } else if (op == PITHP_OP_CUMLINEAR) {
+        scan = *(const pithp_scan_params *)params;
+        scan.strong = true;
+        params = &scan;
     }
     return pithp_program_add(d->s, d->to, op, count, operands, params, d->site);
 }

@@ -11,7 +11,7 @@ typedef struct {
     const void *factors, *terms;
     void *to;
     int64_t extent, inner; /* elements of a line, and their stride */
-    bool reverse;
+    bool reverse, strong;
 } recurrence_args;
 
 pith_status
@@ -62,7 +62,8 @@ pith_status pithp_lower_cumlinear(const pithp_call *call,
                          .to = memory->result,
                          .extent = result->shape[p->axis],
                          .inner = 1,
-                         .reverse = p->reverse};
+                         .reverse = p->reverse,
+                         .strong = p->strong};
     for (int d = p->axis + 1; d < result->rank; d++)
         a.inner *= result->shape[d];
     return pithp_launch_loops(sink, pithp_ops[call->primitive].name, loops[result->dtype],

@@ -11,7 +11,8 @@ static inline __attribute__((always_inline)) void NAME(beside)(const DT *factors
                                                                int64_t width,
                                                                int64_t across,
                                                                int64_t extent,
-                                                               int64_t step) {
+                                                               int64_t step,
+                                                               bool strong) {
     f64 y[ADJACENT];
     for (int64_t j = 0; j < width; j++) {
         y[j] = LOAD(terms[j * across]);
@@ -21,7 +22,9 @@ static inline __attribute__((always_inline)) void NAME(beside)(const DT *factors
         factors += step, terms += step, to += step;
         PITHP_SIMD
         for (int64_t j = 0; j < width; j++) {
-            y[j] = m_recur(LOAD(factors[j * across]), y[j], LOAD(terms[j * across]));
+            const f64 factor = LOAD(factors[j * across]);
+            y[j] =
+                m_recur(strong & (y[j] == 0) ? 0 : factor, y[j], LOAD(terms[j * across]));
             to[j * across] = KEEP(y[j]);
         }
     }
@@ -42,11 +45,13 @@ static void NAME(lines)(const void *args, int64_t begin, int64_t end) {
         width = width < end - line ? width : end - line;
         const int64_t step = a->reverse ? -inner : inner;
         if (inner > 1) {
-            NAME(beside)(factors, terms, to, width, 1, a->extent, step);
+            NAME(beside)(factors, terms, to, width, 1, a->extent, step, a->strong);
         } else if (width == APART) { /* the compiler knows the width */
-            NAME(beside)(factors, terms, to, APART, a->extent, a->extent, step);
+            NAME(beside)
+            (factors, terms, to, APART, a->extent, a->extent, step, a->strong);
         } else {
-            NAME(beside)(factors, terms, to, width, a->extent, a->extent, step);
+            NAME(beside)
+            (factors, terms, to, width, a->extent, a->extent, step, a->strong);
         }
         line += width;
     }

@@ -91,7 +91,10 @@ FIELDS(index,
        FIELD(index, entry, BITS, ONE))
 FIELDS(dynamic, FIELD(dynamic, shape, EXTENTS, OPERAND_RANK))
 FIELDS(reduce, FIELD(reduce, axes, AXES, ONE))
-FIELDS(scan, FIELD(scan, axis, I32, ONE), FIELD(scan, reverse, BOOL, ONE))
+FIELDS(scan,
+       FIELD(scan, axis, I32, ONE),
+       FIELD(scan, reverse, BOOL, ONE),
+       FIELD(scan, strong, BOOL, ONE))
 FIELDS(sort, FIELD(sort, axis, I32, ONE), FIELD(sort, descending, BOOL, ONE))
 FIELDS(search, FIELD(search, right, BOOL, ONE))
 FIELDS(dot,

@@ -136,11 +136,13 @@ typedef struct pithp_reduce_params {
 typedef struct pithp_scan_params {
     int32_t axis;
     bool reverse; /* from the last element to the first */
+    bool strong;  /* of cumlinear alone, below */
 } pithp_scan_params;
 
 /* cumlinear(a, b): y[k] = a[k] y[k - 1] + b[k] along an axis, in f64; y[0] is b[0]. A
- * factor 0 begins anew: y[k] is b[k], also after an infinity or NaN. Both operands have
- * one shape and one float dtype; the parameters are pithp_scan_params. */
+ * factor 0 begins anew: y[k] is b[k], also after an infinity or NaN. strong: y[k] is b[k]
+ * after y[k - 1] = 0 too, whatever the factor. Both operands have one shape and one float
+ * dtype; the parameters are pithp_scan_params. */
 
 /* sort(x), argsort(x): stable; NaN last (first if descending); -0 equals 0. argsort gives
  * indices along the axis as i64. */

@@ -83,7 +83,8 @@ typedef struct pithp_cuda_cumlinear_args {
     void *to;
     int64_t outer, length, inner;
     int32_t dtype;
-    int32_t reverse;
+    int32_t reverse, strong;
+    int32_t unused;
 } pithp_cuda_cumlinear_args;
 
 /* A sort of the lines of [outer, length, inner] along the middle. Keys and indices of a

@@ -275,10 +275,11 @@ M_BLOCK_KERNEL(pithp_k_cumlinear,
         const i64 left = chains->chain[thread].count - (i64)round * M_LINKS;
         for (i32 l = 0; l < (left < M_LINKS ? left : M_LINKS); l++) {
             const f64 term = m_from_bits_u64(chains->link[thread][l]);
-            own->sofar = m_bits_f64(
-                round == 0 && l == 0 ? term
-                                     : m_recur(m_from_bits_u64(shared->factor[thread][l]),
-                                               m_from_bits_u64(own->sofar), term));
+            const f64 before = m_from_bits_u64(own->sofar);
+            const u64 factor = a->strong & (before == 0) ? 0 : shared->factor[thread][l];
+            own->sofar = m_bits_f64(round == 0 && l == 0
+                                        ? term
+                                        : m_recur(m_from_bits_u64(factor), before, term));
             chains->link[thread][l] = own->sofar;
         }
     } else {
