@@ -127,7 +127,7 @@ Test(vmap_derive, columns_of_hessians_both_ways, .init = open_scope) {
 
 /* ---- Derivatives of batches ---- */
 
-static int64_t chunk;
+static int64_t chunk, outer_chunk;
 static const pith_array *
 all_energies(pith_scope *in, const pith_array *x, const pith_array *a) {
     pith_vmap_options o = shared;
@@ -226,6 +226,122 @@ Test(vmap_derive, checks_of_rules_count_entries_of_all_chunks, .init = open_scop
         open_scope();
     }
     chunk = 0;
+    most = 100;
+    close_scope();
+}
+
+/* The same in batches in chunks within batches in chunks. */
+static const pith_array *sum_of_chunks(pith_scope *in, const pith_array *x) {
+    const pith_vmap_options o = {.chunk = outer_chunk};
+    return pith_sum(in, pith_apply(in, pith_vmap(in, &sum_of_rules_of, &o), x),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION1(sum_of_chunks_of, sum_of_chunks, pith_array, pith_array)
+
+/* The checks of the gradient at [4,5], of which the entries in the list fail. */
+static void one_check_fails_at(const pith_function *f, int count, const int *entries) {
+    double x[20];
+    char index[64];
+    for (int k = 0; k < 20; k++)
+        x[k] = 0.0625 * k;
+    for (int k = 0; k < count; k++)
+        x[entries[k]] = 3 + k;
+    const pith_array *at = pith_array_copy(s, PITH_F64, PITH_SHAPE(4, 5), x);
+    const pith_result *r = pith_as_result(s, pith_grad(s, f, NULL), PITH_ITEMS(at));
+    pt_ok(s, r);
+    cr_assert(pith_result_count(s, r) == 1, "%d checks of chunks of %d and %d",
+              (int)pith_result_count(s, r), (int)outer_chunk, (int)chunk);
+    cr_assert(pith_result_failed(s, r) == 1);
+    snprintf(index, sizeof index, "rule: 3.0 (first failing index [%d, %d])",
+             entries[0] / 5, entries[0] % 5);
+    cr_assert_str_eq(pith_assertion_message(s, pith_result_get_failed(s, r, 0)), index);
+}
+
+Test(vmap_derive, a_check_of_a_rule_is_one_assertion, .init = open_scope) {
+    static const int last[] = {19}, first[] = {0, 4, 19}, middle[] = {14, 15, 19},
+                     ends[] = {4, 9, 14, 19};
+    most = 2;
+    for (outer_chunk = 0; outer_chunk < 5; outer_chunk++)
+        for (chunk = 0; chunk < 6; chunk++) {
+            one_check_fails_at(&sum_of_chunks_of, 1, last);
+            one_check_fails_at(&sum_of_chunks_of, 3, first);
+            one_check_fails_at(&sum_of_chunks_of, 3, middle);
+            one_check_fails_at(&sum_of_chunks_of, 4, ends);
+            close_scope(); /* the bounds are part of the program */
+            open_scope();
+        }
+    chunk = outer_chunk = 0;
+    most = 100;
+    close_scope();
+}
+
+/* Rules with a check on the way there and one on the way back, in chunks of chunks. */
+typedef struct {
+    const pith_array *value, *residual;
+} Kept;
+PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_LEAF(residual, "f64[...]"))
+
+static const Kept *keep(pith_scope *in, const pith_array *x) {
+    pith_check(in, pith_less(in, x, most), "there: {x}", .args = {{"x", x}},
+               .level = PITH_CHECK_ALWAYS);
+    return pith_record(in, Kept, .value = pith_sin(in, x), .residual = pith_cos(in, x));
+}
+static const pith_array *
+pull(pith_scope *in, const pith_array *cosine, const pith_array *ct) {
+    pith_check(in, pith_less(in, ct, most), "back: {x}", .args = {{"x", ct}},
+               .level = PITH_CHECK_ALWAYS);
+    return pith_mul(in, cosine, ct);
+}
+PITH_FUNCTION1(keep_of, keep, Kept, pith_array)
+PITH_FUNCTION2(pull_of, pull, pith_array, pith_array, pith_array)
+static const pith_array *
+weighted(pith_scope *in, const pith_array *x, const pith_array *weight) {
+    const pith_function *f = pith_custom_vjp(in, &curve_of, &keep_of, &pull_of);
+    return pith_mul(in, pith_apply(in, f, x), weight);
+}
+PITH_FUNCTION2(weighted_of, weighted, pith_array, pith_array, pith_array)
+static const pith_array *
+weighted_chunks(pith_scope *in, const pith_array *x, const pith_array *weights) {
+    const pith_vmap_options o = {.chunk = chunk};
+    return pith_apply(in, pith_vmap(in, &weighted_of, &o), x, weights);
+}
+PITH_FUNCTION2(weighted_chunks_of, weighted_chunks, pith_array, pith_array, pith_array)
+static const pith_array *
+weighted_sum(pith_scope *in, const pith_array *x, const pith_array *weights) {
+    const pith_vmap_options o = {.chunk = outer_chunk};
+    return pith_sum(in,
+                    pith_apply(in, pith_vmap(in, &weighted_chunks_of, &o), x, weights),
+                    PITH_ALL_AXES);
+}
+PITH_FUNCTION2(weighted_sum_of, weighted_sum, pith_array, pith_array, pith_array)
+
+Test(vmap_derive, checks_on_the_way_back_are_one_assertion_each, .init = open_scope) {
+    double w[20];
+    most = 2;
+    for (outer_chunk = 0; outer_chunk < 4; outer_chunk++)
+        for (chunk = 0; chunk < 4; chunk++) {
+            for (int entry = 0; entry < 20; entry += 3) {
+                char text[64];
+                for (int k = 0; k < 20; k++)
+                    w[k] = k == entry || k == 19 ? 3 : 0.0625 * k;
+                const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(4, 5)),
+                                 *weights =
+                                     pith_array_copy(s, PITH_F64, PITH_SHAPE(4, 5), w);
+                const pith_result *r = pith_as_result(
+                    s, pith_grad(s, &weighted_sum_of, NULL), PITH_ITEMS(x, weights));
+                pt_ok(s, r);
+                cr_assert(pith_result_count(s, r) == 2, "%d checks of chunks of %d, %d",
+                          (int)pith_result_count(s, r), (int)outer_chunk, (int)chunk);
+                cr_assert(pith_result_failed(s, r) == 1);
+                snprintf(text, sizeof text, "back: 3.0 (first failing index [%d, %d])",
+                         entry / 5, entry % 5);
+                cr_assert_str_eq(
+                    pith_assertion_message(s, pith_result_get_failed(s, r, 0)), text);
+            }
+            close_scope(); /* the bounds are part of the program */
+            open_scope();
+        }
+    chunk = outer_chunk = 0;
     most = 100;
     close_scope();
 }

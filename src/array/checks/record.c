@@ -245,6 +245,20 @@ pithp_check_id *pithp_checks_ids(pith_scope *s,
     return ids;
 }
 
+bool pithp_checks_alike(const pithp_checks *c,
+                        int64_t i,
+                        const pithp_checks *others,
+                        int64_t k) {
+    const pithp_recorded *a = &c->list[i], *b = &others->list[k];
+    bool alike = a->kind == b->kind && a->count == b->count && a->leaves == b->leaves &&
+                 a->has_flag == b->has_flag && a->batch_rank == b->batch_rank &&
+                 !a->site == !b->site && (!a->site || strcmp(a->site, b->site) == 0);
+    for (int64_t v = 0; v < a->count && alike; v++)
+        alike = pithp_spec_same(c->values[a->first + v].spec,
+                                others->values[b->first + v].spec);
+    return alike;
+}
+
 /* Whether a check is in the list, from which it is taken. */
 static bool take(const pithp_check_id *id, int64_t count, pithp_check_id *list) {
     for (int64_t k = 0; id->site && k < count; k++)

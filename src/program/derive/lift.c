@@ -1,6 +1,7 @@
 #include "program/derive/lift.h"
 
 #include "program/derive/builder.h"
+#include "program/derive/lift_chunks.h"
 #include "program/derive/split.h"
 #include "program/ir/region.h"
 
@@ -237,20 +238,15 @@ static pithp_value *list_operands(const nested_lift *n, int *count) {
 
 /* ---- Chunks of a batch ---- */
 
-static int chunk_axis(const pithp_exposed *e, int64_t chunk) {
-    return e->chunk_axis ? e->chunk_axis(e, chunk) : -1;
-}
-
 /* Reorder the checks of a scan over chunks: the values of those whose entries are a chunk
  * come first, after the results, and are not merged. */
 static bool separate_stacked(nested_lift *n) {
-    const int64_t chunk = n->i->primitive == PITHP_OP_SCAN
-                              ? ((const pithp_loop_params *)n->i->params)->chunk
-                              : 0;
+    const pithp_loop_params *loop =
+        n->i->primitive == PITHP_OP_SCAN ? n->i->params : NULL;
     pithp_lifted_list *list = &n->lists[0], merged = {0};
     pithp_program *p = n->lifted[0];
     n->result_count = n->i->result_count;
-    if (!chunk || !list->count)
+    if (!loop || !list->count)
         return true;
     n->stacked.list =
         pithp_scope_allocate(n->l->s, 2 * (size_t)list->count * sizeof *n->stacked.list);
@@ -265,7 +261,7 @@ static bool separate_stacked(nested_lift *n) {
         for (int64_t k = 0, at = 0; k < list->count; k++) {
             const pithp_lifted row = list->list[k];
             pithp_lifted_list *to = stacks ? &n->stacked : &merged;
-            if ((chunk_axis(row.exposed, chunk) >= 0) == stacks) {
+            if ((pithp_lift_chunk_axis(row.exposed, loop) >= 0) == stacks) {
                 to->list[to->count++] = row;
                 to->value_count += row.exposed->count;
                 memcpy(order + next, from + at,
@@ -280,27 +276,6 @@ static bool separate_stacked(nested_lift *n) {
     return true;
 }
 
-static pithp_value
-add_call(const lifting *l, pithp_primitive op, pithp_value x, const void *params) {
-    return x < 0 ? -1 : pithp_program_add(l->s, l->to, op, 1, &x, params, NULL);
-}
-
-/* [chunks, ..., entries of a chunk, ...] -> [..., entries, ...]; axis: of the entries in
- * a chunk's value. */
-static pithp_value join_chunks(const lifting *l, pithp_value v, int axis) {
-    const pith_spec *spec = pithp_value_spec(l->to, v);
-    pithp_transpose_params order = {{0}};
-    pithp_reshape_params joined = {.rank = spec->rank - 1};
-    for (int k = 0; k < spec->rank; k++)
-        order.permutation[k] = k < axis ? k + 1 : k == axis ? 0 : k;
-    for (int k = 0; k < joined.rank; k++)
-        joined.shape[k] = spec->shape[k + 1];
-    joined.shape[axis] *= spec->shape[0];
-    if (axis)
-        v = add_call(l, PITHP_OP_TRANSPOSE, v, &order);
-    return add_call(l, PITHP_OP_RESHAPE, v, &joined);
-}
-
 /* The checks of all entries; first: of their values, those of each chunk in rows. */
 static bool add_stacked(const nested_lift *n, pithp_value first) {
     lifting *l = n->l;
@@ -308,10 +283,12 @@ static bool add_stacked(const nested_lift *n, pithp_value first) {
     bool fine = true;
     for (int64_t k = 0; k < n->stacked.count && fine; k++) {
         pithp_exposed *e = n->stacked.list[k].exposed;
-        const int axis = chunk_axis(e, loop->chunk);
-        pithp_exposed *all = e->of_chunks(e, l->s, loop->chunk, loop->length);
+        const int axis = pithp_lift_chunk_axis(e, loop);
+        pithp_exposed *all =
+            e->batch->resize(e, l->s, axis, loop->chunk * loop->length, false);
         for (int32_t v = 0; v < e->count && (fine = fine && all); v++)
-            fine = (l->values[l->value_count++] = join_chunks(l, first++, axis)) >= 0;
+            fine = (l->values[l->value_count++] =
+                        pithp_lift_join_chunks(l->s, l->to, first++, axis)) >= 0;
         if (all)
             add_lifted(l->lifted, all, true);
         pithp_exposed_release(all);
@@ -435,6 +412,8 @@ static bool lift_all(lifting *l) {
         else
             fine = lift_instruction(l, v, i);
     l->to->remat = (pithp_remat){0};
+    fine = fine && pithp_lift_join_rests(l->s, l->to, l->lifted, l->values);
+    l->value_count = l->lifted->value_count;
     for (int64_t k = 0; k < l->from->output_count && fine; k++)
         fine = pithp_program_output(l->s, l->to, l->names[l->from->outputs[k]]);
     for (int64_t k = 0; k < l->value_count && fine; k++)

@@ -104,6 +104,7 @@ typedef struct pithp_loop_params {
     int64_t kept_bytes; /* most bytes that a derivation keeps for its backward half; 0: no
                            limit */
     int64_t chunk; /* entries of a batch that an iteration runs; 0: it runs no chunk */
+    int64_t batch; /* its number (pithp_vmap_options), if its checks are to be found */
 } pithp_loop_params;
 
 /* ---- Instructions whose last result is a report, u64[4]: a pith_report, 0 if all checks
@@ -187,7 +188,22 @@ static inline void pithp_rule_release(pithp_rule *rule) { /* NULL does nothing *
 
 /* A check that was recorded while a program was derived: that of a rule of the user.
  * Programs with a row hold references. */
-typedef struct pithp_exposed {
+typedef struct pithp_exposed pithp_exposed;
+
+/* Checks of batches in chunks, whose values have the entries along an axis each. */
+typedef struct pithp_exposed_batch {
+    /* The axis of a chunk of that many entries of a batch; -1: it has no such chunk. */
+    int (*chunk_axis)(const pithp_exposed *e, int64_t batch, int64_t chunk);
+    /* The axis along which the entries of `rest` follow those of e, the same check of all
+     * chunks, in whose place rest has passing values; -1: they do not. */
+    int (*rest_axis)(const pithp_exposed *e, const pithp_exposed *rest);
+    /* The check with that many entries along an axis. whole: they are no chunk, which
+     * they are otherwise. One reference; NULL sets the error. */
+    pithp_exposed *(
+        *resize)(pithp_exposed *e, pith_scope *s, int axis, int64_t size, bool whole);
+} pithp_exposed_batch;
+
+struct pithp_exposed {
     atomic_int refs;
     void (*free)(struct pithp_exposed *e);
     int32_t count; /* of its values */
@@ -197,16 +213,11 @@ typedef struct pithp_exposed {
     /* Record how a loop merges its values: the values before and in an iteration -> those
      * after it. A program with one reference; NULL sets the error. */
     struct pithp_program *(*merge)(const struct pithp_exposed *e, pith_scope *s);
-    /* Of a batch; NULL: it is none. The number of batch axes before that of a chunk of
-     * `chunk` entries in its values; -1: it has no such chunk. */
-    int (*chunk_axis)(const struct pithp_exposed *e, int64_t chunk);
-    /* The check of `count` such chunks, which are joined along that axis and are a chunk
-     * too. One reference; NULL sets the error. */
-    struct pithp_exposed *(*of_chunks)(struct pithp_exposed *e,
-                                       pith_scope *s,
-                                       int64_t chunk,
-                                       int64_t count);
-} pithp_exposed;
+    /* Whether another check is the same, made by another recording of a function; not of
+     * a batch. */
+    bool (*same)(const struct pithp_exposed *e, const struct pithp_exposed *other);
+    const pithp_exposed_batch *batch; /* methods of a batch; NULL: it is none */
+};
 
 /* expose(values...): values of a check; no results. They become outputs of the program
  * before it runs (derive/lift.h). */

@@ -127,7 +127,8 @@ FIELDS(loop,
        FIELD(loop, sequential, BOOL, ONE),
        FIELD(loop, concurrent, BOOL, ONE),
        FIELD(loop, kept_bytes, EXTENTS, ONE),
-       FIELD(loop, chunk, EXTENTS, ONE))
+       FIELD(loop, chunk, EXTENTS, ONE),
+       FIELD(loop, batch, EXTENTS, ONE))
 
 FIELDS(kernel,
        FIELD(kernel, kernel, KERNEL, ONE),

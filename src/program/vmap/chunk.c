@@ -4,12 +4,14 @@
  * remaining entries are one smaller batch. */
 #include "program/vmap/chunk.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 typedef struct chunking {
     pith_scope *s;
     const pithp_program *from;
     int64_t chunk, count, rest; /* full chunks, and entries after them */
+    int64_t batch;              /* its number if a rule may have checks; 0: it has none */
     bool concurrent;            /* threads share the chunks */
     bool has_axis;              /* the program of a chunk has the batch axis: one entry
                                    needs none, unless a rule or its checks look at it */
@@ -214,7 +216,7 @@ static bool list_operands(chunking *c, bool chunks, pithp_value *operands) {
 }
 
 static pithp_program *body_of(chunking *c) {
-    const pithp_vmap_options part = {.chunk = true};
+    const pithp_vmap_options part = {.chunk = true, .batch = c->batch};
     if (c->has_axis)
         return pithp_program_vmap(c->s, c->entry, c->chunk, c->inputs_batched, &part,
                                   c->outputs_batched);
@@ -230,7 +232,8 @@ static bool add_scan(chunking *c, pithp_value *operands, pithp_value *outputs) {
                                       .constants = (int32_t)c->shared_count,
                                       .unroll = 1,
                                       .concurrent = c->concurrent,
-                                      .chunk = c->has_axis ? c->chunk : 0};
+                                      .chunk = c->batch ? c->chunk : 0,
+                                      .batch = c->batch};
     const pithp_new_instruction scan = {.primitive = PITHP_OP_SCAN,
                                         .operand_count =
                                             (int)(c->shared_count + c->mapped_count),
@@ -259,7 +262,7 @@ static bool add_scan(chunking *c, pithp_value *operands, pithp_value *outputs) {
 
 /* Append the outputs of the remaining entries. */
 static bool add_rest(chunking *c, pithp_value *operands, pithp_value *outputs) {
-    const pithp_vmap_options part = {.before = c->count * c->chunk};
+    const pithp_vmap_options part = {.before = c->count * c->chunk, .batch = c->batch};
     if (!c->rest)
         return true;
     pithp_value *last = allocate(c, c->entry->output_count, sizeof *last);
@@ -293,6 +296,12 @@ static bool add_outputs(chunking *c, const pithp_value *outputs, bool *batched) 
     return true;
 }
 
+/* The number of a batch of the process. */
+static int64_t next_batch(void) {
+    static atomic_llong last;
+    return (int64_t)atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 pithp_program *pithp_program_vmap_chunks(pith_scope *s,
                                          const pithp_program *p,
                                          int64_t size,
@@ -302,11 +311,13 @@ pithp_program *pithp_program_vmap_chunks(pith_scope *s,
                                          bool *outputs_batched) {
     if (chunk >= size)
         return pithp_program_vmap(s, p, size, batched, NULL, outputs_batched);
+    const bool has_rule = pithp_calls_rule(p, false);
     chunking c = {.s = s,
                   .from = p,
                   .chunk = chunk,
                   .concurrent = concurrent,
-                  .has_axis = chunk > 1 || pithp_calls_rule(p, false),
+                  .batch = has_rule ? next_batch() : 0,
+                  .has_axis = chunk > 1 || has_rule,
                   .count = size / chunk,
                   .rest = size % chunk,
                   .batched = batched,

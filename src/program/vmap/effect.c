@@ -130,7 +130,7 @@ typedef struct batched_check {
     pith_runtime *runtime;
     pithp_exposed *of; /* the check of an entry, one reference */
     int64_t size;
-    bool chunk; /* the entries are a chunk */
+    pithp_vmap_options part; /* of the batch; of joined parts: zero */
 } batched_check;
 
 static const batched_check *check_of(const pithp_exposed *e) {
@@ -168,19 +168,48 @@ const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *siz
     return check_of(e)->of;
 }
 
-static int chunk_axis(const pithp_exposed *e, int64_t chunk) {
+static int chunk_axis(const pithp_exposed *e, int64_t batch, int64_t chunk) {
+    for (int axis = 0; e->free == free_check; e = check_of(e)->of, axis++) {
+        const batched_check *c = check_of(e);
+        if (c->part.chunk && c->part.batch == batch && c->size == chunk)
+            return axis;
+    }
+    return -1;
+}
+
+/* Whether the entries of a check follow all chunks of another one. */
+static bool follows(const batched_check *c, const batched_check *rest) {
+    return c->part.chunk && c->part.batch && c->part.batch == rest->part.batch &&
+           rest->part.before && c->size == rest->part.before;
+}
+
+static bool has_same_entries(const batched_check *c, const batched_check *other) {
+    return c->size == other->size && c->part.chunk == other->part.chunk &&
+           c->part.batch == other->part.batch && c->part.before == other->part.before;
+}
+
+static int rest_axis(const pithp_exposed *e, const pithp_exposed *rest) {
     int found = -1;
-    for (int axis = 0; e->free == free_check; e = check_of(e)->of, axis++)
-        if (check_of(e)->chunk && check_of(e)->size == chunk)
-            found = axis; /* the innermost: its scan is lifted first */
-    return found;
+    for (int axis = 0; e->free == free_check && rest->free == free_check; axis++) {
+        const batched_check *c = check_of(e), *r = check_of(rest);
+        if (found < 0 && follows(c, r))
+            found = axis;
+        else if (!has_same_entries(c, r))
+            return -1;
+        e = c->of;
+        rest = r->of;
+    }
+    return found >= 0 && e->free == rest->free && e->same(e, rest) ? found : -1;
 }
 
 static pithp_exposed *
-of_chunks(pithp_exposed *e, pith_scope *s, int64_t chunk, int64_t count);
+resize(pithp_exposed *e, pith_scope *s, int axis, int64_t size, bool whole);
 
-static pithp_exposed *
-batch_check(pith_scope *s, pithp_exposed *of, int64_t size, bool chunk) {
+static pithp_exposed *batch_check(pith_scope *s,
+                                  pithp_exposed *of,
+                                  int64_t size,
+                                  const pithp_vmap_options *part) {
+    static const pithp_exposed_batch methods = {chunk_axis, rest_axis, resize};
     batched_check *c = pithp_allocate(s->runtime, sizeof *c);
     if (!c) {
         pithp_fail_memory(s, sizeof *c);
@@ -191,31 +220,26 @@ batch_check(pith_scope *s, pithp_exposed *of, int64_t size, bool chunk) {
                                      .count = of->count,
                                      .neutral = neutral,
                                      .merge = merge,
-                                     .chunk_axis = chunk_axis,
-                                     .of_chunks = of_chunks},
+                                     .batch = &methods},
                          .runtime = s->runtime,
                          .of = of,
                          .size = size,
-                         .chunk = chunk};
+                         .part = *part};
     atomic_init(&c->exposed.refs, 1);
     atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
     return &c->exposed;
 }
 
-/* The same check with the axis number `axis` of other size. */
-static pithp_exposed *resize(pith_scope *s, pithp_exposed *e, int axis, int64_t count) {
+static pithp_exposed *
+resize(pithp_exposed *e, pith_scope *s, int axis, int64_t size, bool whole) {
+    static const pithp_vmap_options none = {0};
     const batched_check *c = check_of(e);
     if (!axis)
-        return batch_check(s, c->of, c->size * count, true);
-    pithp_exposed *of = resize(s, c->of, axis - 1, count);
-    pithp_exposed *made = of ? batch_check(s, of, c->size, c->chunk) : NULL;
+        return batch_check(s, c->of, size, whole ? &none : &c->part);
+    pithp_exposed *of = resize(c->of, s, axis - 1, size, whole);
+    pithp_exposed *made = of ? batch_check(s, of, c->size, &c->part) : NULL;
     pithp_exposed_release(of);
     return made;
-}
-
-static pithp_exposed *
-of_chunks(pithp_exposed *e, pith_scope *s, int64_t chunk, int64_t count) {
-    return resize(s, e, chunk_axis(e, chunk), count);
 }
 
 /* A value of the check with passing entries in place of those before this part. */
@@ -242,8 +266,7 @@ bool pithp_vmap_expose(pithp_batching *b,
                        pithp_value *results,
                        bool *batched) {
     pithp_exposed *of = ((const pithp_expose_params *)c->i->params)->exposed;
-    pithp_exposed *made =
-        batch_check(b->s, of, b->options->before + b->size, b->options->chunk);
+    pithp_exposed *made = batch_check(b->s, of, b->options->before + b->size, b->options);
     const pithp_expose_params params = {made};
     bool fine = made;
     (void)results, (void)batched;

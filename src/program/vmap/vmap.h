@@ -19,6 +19,7 @@
 typedef struct pithp_vmap_options {
     bool chunk;     /* the entries of an iteration of a scan over chunks */
     int64_t before; /* entries of the whole before this part */
+    int64_t batch;  /* number of the whole, which its parts have in common; 0: none */
 } pithp_vmap_options;
 
 /* A batch: the program of `size` entries. Its inputs are those of p. Batched ones have

@@ -29,6 +29,13 @@ static uint64_t neutral(const pithp_exposed *e, int32_t k) {
     return pithp_checks_neutral_bits(check_of(e)->checks, check_of(e)->first + k);
 }
 
+/* Whether a function that was recorded twice made both. */
+static bool same(const pithp_exposed *e, const pithp_exposed *other) {
+    const exposed_check *c = check_of(e), *d = check_of(other);
+    return e->count == other->count && e->place == other->place &&
+           pithp_checks_alike(c->checks, c->i, d->checks, d->i);
+}
+
 /* Record the merge in a trace. */
 static void record_merge(pith_scope *w, pithp_trace *t, const exposed_check *c) {
     const int64_t total = pithp_checks_values(c->checks), count = c->exposed.count;
@@ -90,7 +97,8 @@ static bool add_row(pith_scope *s,
                                      .count = (int32_t)count,
                                      .place = place,
                                      .neutral = neutral,
-                                     .merge = merge},
+                                     .merge = merge,
+                                     .same = same},
                          .runtime = s->runtime,
                          .checks = checks,
                          .i = i,

@@ -1,0 +1,24 @@
+/* Checks of batches in chunks, whose parts are one check after lifting (within
+ * src/program/derive). */
+#ifndef PITH_PROGRAM_DERIVE_LIFT_CHUNKS_H
+#define PITH_PROGRAM_DERIVE_LIFT_CHUNKS_H
+
+#include "program/derive/lift.h"
+
+/* The axis of the entries of a chunk that a scan runs, in the values of a check; -1: the
+ * check has none. */
+int pithp_lift_chunk_axis(const pithp_exposed *e, const pithp_loop_params *scan);
+
+/* [chunks, ..., entries of a chunk, ...] -> [..., entries, ...]; axis: of the entries in
+ * a chunk's value. -1 sets the error. */
+pithp_value
+pithp_lift_join_chunks(pith_scope *s, pithp_program *to, pithp_value v, int axis);
+
+/* Join the checks of full chunks in a list with those of the entries that remain. values:
+ * of the list. False sets the error. */
+bool pithp_lift_join_rests(pith_scope *s,
+                           pithp_program *to,
+                           pithp_lifted_list *lifted,
+                           pithp_value *values);
+
+#endif
