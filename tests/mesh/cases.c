@@ -39,9 +39,15 @@ int mesh_run_list(pith_scope *s,
 }
 
 int mesh_run_cases(pith_scope *s, const char *only) {
-    static const mesh_case *const lists[] = {
-        mesh_cases,       mesh_program_cases,   mesh_halo_cases,     mesh_route_cases,
-        mesh_shard_cases, mesh_shard_map_cases, mesh_decision_cases, mesh_cases_of_runs};
+    static const mesh_case *const lists[] = {mesh_cases,
+                                             mesh_program_cases,
+                                             mesh_halo_cases,
+                                             mesh_route_cases,
+                                             mesh_shard_cases,
+                                             mesh_shard_map_cases,
+                                             mesh_shard_flow_cases,
+                                             mesh_decision_cases,
+                                             mesh_cases_of_runs};
     const size_t of_ranks = 2; /* the last need several: what ranks decide together */
     const size_t count =
         sizeof lists / sizeof *lists - (pith_axis_size(s, NULL) > 1 ? 0 : of_ranks);

@@ -71,6 +71,15 @@ Test(shard, maps_collectives) {
 Test(shard, maps_gradients) {
     passes("maps_gradients");
 }
+Test(shard, flow_carries_shards) {
+    passes("flow_carries_shards");
+}
+Test(shard, flow_binds_shards) {
+    passes("flow_binds_shards");
+}
+Test(shard, flow_refuses) {
+    passes("flow_refuses");
+}
 
 /* ---- Short memory ---- */
 

@@ -90,7 +90,8 @@ static pith_status record_branches(pith_scope *s,
                                       .first_captured = first[b],
                                       .decides = c->index,
                                       .argument_count = 1,
-                                      .arguments = {operand}};
+                                      .arguments = {operand},
+                                      .sharded_results = 1};
         rc = pithp_part_record(s, &parts[(*made)++], &call);
         if (rc == PITH_OK && b)
             rc = check_branch(c, parts, b);

@@ -124,7 +124,8 @@ static pith_status record_body(recorded *r) {
         .captured = &r->of_body,
         .argument_count = counts ? 2 : 1,
         .arguments = {counts ? &r->index : &l->carry, counts ? &l->carry : NULL},
-        .counts = counts};
+        .counts = counts,
+        .sharded_results = 1};
     pith_status rc = pithp_part_capture(r->s, &r->of_body, l->body);
     if (rc != PITH_OK)
         return rc;
@@ -166,8 +167,11 @@ static pithp_program *below(pith_scope *s, const pithp_flat *carry, const pith_s
     const pithp_value upper = pithp_program_input(s, p, i);
     const pithp_value index = pithp_program_input(s, p, i);
     const pithp_value operands[2] = {index, upper};
-    for (int64_t k = 0; k < carry->structure.item_count; k++)
-        pithp_program_input(s, p, carry->structure.specs[k]);
+    for (int64_t k = 0; k < carry->structure.item_count; k++) {
+        const pith_spec *plain = pithp_spec_plain(s, carry->structure.specs[k]);
+        if (plain)
+            pithp_program_input(s, p, plain);
+    }
     const pithp_value less =
         s->error.code == PITH_OK
             ? pithp_program_add(s, p, PITHP_OP_LT, 2, operands, NULL, s->site)

@@ -14,7 +14,7 @@ pith_status pithp_operands_add(pith_scope *s,
                                const pith_array *a,
                                const char *function,
                                const char *name) {
-    const pith_status rc = pithp_operand_check(s, a, function, name);
+    const pith_status rc = pithp_leaf_check(s, a, function, name);
     if (rc != PITH_OK)
         return rc;
     const pithp_value v = pithp_trace_value(s, pithp_scope_trace(s), a);

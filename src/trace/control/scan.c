@@ -38,6 +38,10 @@ static pith_status find_rows(scan *c, int64_t wanted) {
     for (int64_t k = 0; c->row_specs && k < t->item_count; k++) {
         const pith_spec *spec = t->specs[k];
         char text[PITHP_SPEC_TEXT_BYTES];
+        if (pithp_operand_check(c->s, c->rows.items[k], c->function, "xs") != PITH_OK) {
+            pithp_item_prefix(c->s, t, k);
+            break;
+        }
         if (spec->rank == 0)
             return pithp_item_fail(c->s, t, k, PITH_E_SHAPE,
                                    "%s: xs: expected rows, got %s", c->function,
@@ -134,7 +138,8 @@ static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
                              .arguments = {&c->carry, &c->rows},
                              .specs = {NULL, c->row_specs},
                              .split = split,
-                             .alone = c->stacks ? NULL : c->init};
+                             .alone = c->stacks ? NULL : c->init,
+                             .sharded_results = 1};
 }
 
 /* Outputs of an empty scan; their specs come from the recorded body. */

@@ -182,14 +182,16 @@ static const void *call_body(recording *r) {
 
 /* ---- Results ---- */
 
-static pith_status add_outputs(recording *r, const pithp_flat *f) {
+static pith_status add_outputs(recording *r, const pithp_flat *f, bool sharded) {
     for (int64_t k = 0; k < f->structure.item_count; k++) {
-        if (pithp_operand_check(r->s, f->items[k], r->call->body->name, "result") !=
-            PITH_OK) {
+        const pith_array *a = f->items[k];
+        const char *name = r->call->body->name;
+        if ((sharded ? pithp_leaf_check(r->s, a, name, "result")
+                     : pithp_operand_check(r->s, a, name, "result")) != PITH_OK) {
             pithp_item_prefix(r->s, &f->structure, k);
             return r->s->error.code;
         }
-        const pithp_value v = pithp_trace_value(r->s, r->trace, f->items[k]);
+        const pithp_value v = pithp_trace_value(r->s, r->trace, a);
         if (v < 0 || !pithp_program_output(r->s, r->trace->program, v))
             return r->s->error.code;
     }
@@ -223,7 +225,7 @@ static pith_status take_results(recording *r, pithp_part *part, const void *resu
         rc = pithp_flat_make(r->s, &part->flats[k], part->results[k], NULL, NULL);
         if (rc == PITH_OK) {
             part->result_count++;
-            rc = add_outputs(r, &part->flats[k]);
+            rc = add_outputs(r, &part->flats[k], k < r->call->sharded_results);
         }
     }
     if (rc == PITH_OK && !pithp_checks_take(r->s, r->trace, true, &part->checks))
@@ -263,9 +265,28 @@ void pithp_part_end(pithp_part *part) {
     pith_scope_close(part->scope); /* its error moves to the outer scope */
 }
 
+/* The items with the placements of sharded leaves: results of programs, which compute on
+ * shards, have none. NULL: error set. */
+static const pith_array *const *
+placed(pith_scope *s, const pithp_structure *like, const pith_array *const *items) {
+    const pith_array **made = NULL;
+    for (int64_t k = 0; k < like->item_count; k++) {
+        const pith_spec *spec = like->specs[k];
+        if (!pithp_placement_of(spec) || pithp_array_spec(items[k]) == spec)
+            continue;
+        const size_t bytes = (size_t)like->item_count * sizeof *made;
+        if (!made && (made = pithp_scope_allocate(s, bytes)))
+            memcpy(made, items, bytes);
+        if (!made || !(made[k] = pithp_array_place(s, items[k], spec)))
+            return NULL;
+    }
+    return made ? made : items;
+}
+
 const void *
 pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const *items) {
-    if (pithp_structure_hold(s, &like->structure) != PITH_OK)
+    if (pithp_structure_hold(s, &like->structure) != PITH_OK ||
+        !(items = placed(s, &like->structure, items)))
         return NULL;
     return pithp_build(s, &like->structure, NULL, items);
 }

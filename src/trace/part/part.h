@@ -87,7 +87,8 @@ struct pithp_part_call {
                          const pithp_part_call *call,
                          const void *result,
                          const void *parts[2]);
-    const void *alone; /* for split */
+    const void *alone;   /* for split */
+    int sharded_results; /* of so many, from the first, leaves may be sharded */
 };
 
 /* A sub-program: inputs are the captured arrays and the leaves of the arguments, outputs
@@ -113,7 +114,7 @@ const pith_array **
 pithp_trace_arrays(pith_scope *s, int64_t count, const pithp_value *values);
 /* A traced array of zeros. NULL: error set. */
 const pith_array *pithp_trace_zeros(pith_scope *s, const pith_spec *spec);
-/* A tree of s with new leaves. NULL: error set. */
+/* A tree of s with new leaves, placed as those of `like`. NULL: error set. */
 const void *
 pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const *items);
 /* The same without hooks, which are for values: for tangents, gradients, batches. */
