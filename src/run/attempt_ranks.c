@@ -4,6 +4,7 @@
 #include "mesh/mesh_internal.h"
 #include "run/attempt.h"
 #include "run/monitor.h"
+#include "trace/shard/shard_map.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ bool pithp_attempt_digest(pith_scope *s,
                           uint64_t *digest) {
     if (!pithp_scope_joins(s))
         return !pith_failed(s);
-    if (pithp_ranks_compare(s))
+    if (pithp_ranks_compare(s) && !pithp_shard_map_inside())
         pithp_tree_compare(s, operation, state); /* a failed scope takes part */
     const char *name = step && !pith_failed(s) ? step->name : "";
     if (!pith_failed(s))

@@ -6,10 +6,14 @@
 
 #include <inttypes.h>
 
-/* A digest of the elements of each leaf. false: error set. */
+/* A digest of the elements of each leaf; 0 of a sharded one, of which each rank has its
+ * own part. false: error set. */
 static bool read_leaves(pith_scope *s, const pithp_flat *f, uint64_t *digests) {
     for (int64_t i = 0; i < f->structure.item_count && s->error.code == PITH_OK; i++) {
         const size_t bytes = f->structure.specs[i]->bytes;
+        digests[i] = 0;
+        if (pithp_placement_of(f->structure.specs[i]))
+            continue;
         void *elements = pithp_scratch_allocate(s->runtime, bytes + 1);
         if (!elements) {
             pithp_fail_memory(s, bytes);

@@ -1,7 +1,9 @@
 /* Sharded trees over threads, on 1 to 4 ranks. */
 #include "fail_allocator.h"
-#include "mesh/cases.h"
 #include "mesh/fake/fake.h"
+#include "mesh/shard_trees.h"
+
+#include <string.h>
 
 static void run_cases(fake_rank *r) {
     r->failures += mesh_run_cases(r->s, r->closure);
@@ -79,6 +81,76 @@ Test(shard, flow_binds_shards) {
 }
 Test(shard, flow_refuses) {
     passes("flow_refuses");
+}
+
+/* ---- Replicated leaves are compared, if the mesh says so ---- */
+
+static const ShardAtoms *add_sums(pith_scope *s, const ShardAtoms *in) {
+    ShardAtoms next = *in;
+    next.box = pith_add(s, in->box,
+                        pith_psum(s, pith_sum(s, in->position, PITH_AXES(0)), "x", NULL));
+    return pith_freeze(s, ShardAtoms, &next);
+}
+PITH_FUNCTION1(add_sums_function, add_sums, ShardAtoms, ShardAtoms)
+
+/* A call of which the state of rank 2 has another box, and one of which it has not. */
+static void refuses_other_box(fake_rank *r, const pith_function *f, bool runs) {
+    mesh_test t = {.s = r->s, .rank = r->rank, .size = 3};
+    const ShardAtoms *own = atoms_of(&t, 4, 4);
+    ShardAtoms other = *own;
+    if (r->rank == 2)
+        other.box = pith_mul(r->s, own->box, 2.0);
+    own = pith_shard_local(r->s, own, NULL);
+    const ShardAtoms *odd =
+        pith_shard_local(r->s, pith_freeze(r->s, ShardAtoms, &other), NULL);
+    for (int round = 0; round < 2; round++) {
+        const ShardAtoms *const states[] = {own, odd};
+        for (int k = 0; k < 2; k++) {
+            if (runs)
+                pith_propagate(r->s, ShardAtoms, f, states[k], NULL);
+            else
+                pith_apply(r->s, f, states[k]);
+            FAKE_CHECK(r, pith_code(r->s) == (k ? PITH_E_DIVERGED : PITH_OK));
+            FAKE_CHECK(r, !k || strstr(pith_message(r->s),
+                                       ": rank 2 of 3 (x=2) has other elements than"));
+            FAKE_CHECK(r, !k || strncmp(pith_message(r->s), ".box: ", 6) == 0);
+            pith_clear(r->s);
+        }
+    }
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+static void compares(fake_rank *r) {
+    const pith_function *f = pith_shard_map(r->s, &add_sums_function, NULL),
+                        *inside = pith_shard_map(
+                            r->s, pith_jit(r->s, &add_sums_function, NULL), NULL);
+    refuses_other_box(r, f, false);
+    refuses_other_box(r, inside, false);
+    refuses_other_box(r, pith_jit(r->s, f, NULL), false);
+    refuses_other_box(r, f, true);
+    refuses_other_box(r, pith_jit(r->s, f, NULL), true);
+}
+
+Test(shard, compares_replicated_leaves) {
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        const fake_result result = fake_run(
+            &(fake_options){.size = 3, .seed = seed, .timeout = 60, .compare = true},
+            compares);
+        cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    }
+}
+
+static void run_shard_cases(fake_rank *r) {
+    r->failures += mesh_run_list(r->s, mesh_shard_cases, NULL, NULL);
+    r->failures += mesh_run_list(r->s, mesh_shard_map_cases, NULL, NULL);
+    r->failures += mesh_run_list(r->s, mesh_shard_flow_cases, NULL, NULL);
+}
+
+/* Own parts are not: every case is as without it. */
+Test(shard, compares_no_parts) {
+    const fake_result result = fake_run(
+        &(fake_options){.size = 2, .timeout = 120, .compare = true}, run_shard_cases);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
 }
 
 /* ---- Short memory ---- */

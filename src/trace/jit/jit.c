@@ -3,6 +3,7 @@
 #include "gpu/compile/background.h"
 #include "mesh/mesh_internal.h"
 #include "trace/jit/jit_internal.h"
+#include "trace/shard/shard_map.h"
 
 #include <string.h>
 #include <time.h>
@@ -282,7 +283,8 @@ static const void *end_call(const pithp_jit_closure *closure,
         pithp_collective_absent(s, name);
     if (!pithp_collective_agreed_since(s, before))
         return result; /* no rank has run it */
-    for (int i = 0; pithp_ranks_compare(s) && i < closure->closure.base->arity; i++)
+    const bool compares = pithp_ranks_compare(s) && !pithp_shard_map_inside();
+    for (int i = 0; compares && i < closure->closure.base->arity; i++)
         if (!pithp_tree_compare(s, name, given[i]))
             result = NULL;
     if (pithp_collector_of(s)) /* which others decide about */

@@ -26,6 +26,10 @@ typedef struct level {
 } level;
 static _Thread_local const level *inside;
 
+bool pithp_shard_map_inside(void) {
+    return inside != NULL;
+}
+
 bool pithp_shard_map_forgets(void) {
     bool any = false;
     for (const level *l = inside; l; l = l->outer)
@@ -359,6 +363,13 @@ static bool agree_to_begin(const mapping *x) {
     return true;
 }
 
+/* The leaves that all ranks should have, if the mesh says so (.compare). Within a call
+ * plain arrays are parts. */
+static void compare(const mapping *x, const void *const *given, int count) {
+    for (int i = 0; x->agrees && !inside && pithp_ranks_compare(x->s) && i < count; i++)
+        pithp_tree_compare(x->s, x->name, given[i]);
+}
+
 static const void *
 call_mapped(const pith_function *self, pith_scope *s, const void *const *given) {
     const mapped *m = self->closure;
@@ -374,9 +385,12 @@ call_mapped(const pith_function *self, pith_scope *s, const void *const *given) 
         local[i] = enter(&x, i, given[i]);
     if (!agree_to_begin(&x))
         return NULL;
+    compare(&x, given, self->arity);
     const level here = {inside, x.axes, x.forgets};
     inside = &here;
-    const void *result = pith_call(pithp_on_behalf(s), base, self->arity, local);
+    const void *result = NULL;
+    if (s->error.code == PITH_OK)
+        result = pith_call(pithp_on_behalf(s), base, self->arity, local);
     inside = here.outer;
     if (!pithp_scope_writable(s)) /* user code closed it */
         return NULL;

@@ -9,4 +9,8 @@
  * cotangents would lack the sum over ranks. */
 bool pithp_shard_map_forgets(void);
 
+/* Whether a call is under way on this thread: plain arrays may be shards, which differ
+ * between ranks. */
+bool pithp_shard_map_inside(void);
+
 #endif
