@@ -265,7 +265,7 @@ static bool run_steps(run *r) {
 }
 
 static const void *nil_of(const pith_type *type) {
-    return type ? type->nil : NULL;
+    return type ? pithp_nil(type) : NULL;
 }
 
 bool pithp_step_fits(pith_scope *s,
@@ -276,6 +276,10 @@ bool pithp_step_fits(pith_scope *s,
     if (pithp_step_check(s, step, function) != PITH_OK ||
         pithp_tree_check(s, state, function, "state") != PITH_OK)
         return false;
+    if (type && !pithp_type_valid(type)) {
+        pithp_fail(s, PITH_E_ARG, NULL, "%s: expected a record type", function);
+        return false;
+    }
     if (type && pith_type_of(state) != type) {
         pithp_fail(s, PITH_E_TYPE, NULL, "%s: state: expected a %s", function,
                    type->name);

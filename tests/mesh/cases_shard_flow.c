@@ -183,6 +183,33 @@ static void flow_binds_shards(mesh_test *t) {
         MESH_CHECK(t, mesh_equal(t, pith_apply(t->s, compiled, a), want));
 }
 
+/* ---- Marks ---- */
+
+static const ShardAtoms *mark(pith_scope *s, const ShardAtoms *in) {
+    in = pith_stop_gradient(s, in);
+    in = pith_non_differentiable(s, in);
+    return pith_name_kept(s, in, "atoms");
+}
+PITH_FUNCTION1(mark_function, mark, ShardAtoms, ShardAtoms)
+static const pith_array *stop_one(pith_scope *s, const pith_array *a) {
+    return pith_stop_gradient(s, a);
+}
+PITH_FUNCTION1(stop_one_function, stop_one, pith_array, pith_array)
+
+/* Marks for derivatives leave sharded leaves as they are. */
+static void flow_marks_shards(mesh_test *t) {
+    const ShardAtoms *a = pith_shard(t->s, atoms_of(t, 2 * t->size, 2 * t->size), NULL);
+    const pith_function *compiled = pith_jit(t->s, &mark_function, NULL),
+                        *one = pith_jit(t->s, &stop_one_function, NULL);
+    const ShardAtoms *made = pith_apply(t->s, compiled, a);
+    MESH_CHECK(t,
+               made && pith_array_spec(made->position) == pith_array_spec(a->position));
+    MESH_CHECK(t,
+               equal_trees(t, pith_unshard(t->s, made, -1), pith_unshard(t->s, a, -1)));
+    const pith_array *stopped = pith_apply(t->s, one, a->position);
+    MESH_CHECK(t, pith_array_spec(stopped) == pith_array_spec(a->position));
+}
+
 /* ---- Refusals ---- */
 
 static const FlowStep *
@@ -255,6 +282,7 @@ static void flow_refuses(mesh_test *t) {
 const mesh_case mesh_shard_flow_cases[] = {
     {"flow_carries_shards", flow_carries_shards},
     {"flow_binds_shards", flow_binds_shards},
+    {"flow_marks_shards", flow_marks_shards},
     {"flow_refuses", flow_refuses},
     {NULL, NULL},
 };

@@ -79,6 +79,9 @@ Test(shard, flow_carries_shards) {
 Test(shard, flow_binds_shards) {
     passes("flow_binds_shards");
 }
+Test(shard, flow_marks_shards) {
+    passes("flow_marks_shards");
+}
 Test(shard, flow_refuses) {
     passes("flow_refuses");
 }

@@ -20,7 +20,9 @@ mark(pith_scope *s, const void *tree, pithp_primitive op, const char *name) {
     for (int64_t k = 0; k < f.structure.item_count && !pith_failed(s); k++)
         if (pithp_trace_has(s, f.items[k]) &&
             (name || pith_dtype_is_float(f.structure.specs[k]->dtype))) {
-            f.items[k] = pithp_mark(s, op, name, f.items[k]);
+            const pith_array *a = pithp_mark(s, op, name, f.items[k]);
+            if (a) /* a sharded leaf remains one */
+                f.items[k] = pithp_array_place(s, a, f.structure.specs[k]);
             any = true;
         }
     const void *marked = tree;

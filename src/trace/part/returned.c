@@ -17,12 +17,16 @@ static pith_status fail_leaf(pith_scope *s,
     for (int64_t k = 0; k < wanted->structure.item_count; k++) {
         const pith_spec *a = wanted->structure.specs[k], *b = got->structure.specs[k];
         char expected[PITHP_LEAF_TEXT_BYTES], text[PITHP_LEAF_TEXT_BYTES];
+        const bool placed = pithp_placement_of(a) != pithp_placement_of(b);
         if (a != b)
             return pithp_item_fail(s, &wanted->structure, k,
                                    a->dtype == b->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
-                                   "%s: expected %s, got %s", what,
+                                   "%s: expected %s, got %s%s", what,
                                    pithp_leaf_print(a, expected),
-                                   pithp_leaf_print(b, text));
+                                   pithp_leaf_print(b, text),
+                                   placed ? ": pith_shard_map, pith_shard and "
+                                            "pith_unshard place leaves"
+                                          : "");
     }
     return PITH_OK;
 }

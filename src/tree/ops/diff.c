@@ -88,10 +88,10 @@ static pith_status compare_leaf(pithp_difference_list *l,
     if (a == b)
         return PITH_OK;
     if (pithp_array_spec(a) != pithp_array_spec(b)) {
-        char want[PITHP_SPEC_TEXT_BYTES], got[PITHP_SPEC_TEXT_BYTES];
+        char want[PITHP_LEAF_TEXT_BYTES], got[PITHP_LEAF_TEXT_BYTES];
         pithp_string_print(text, "expected %s, got %s",
-                           pithp_spec_print(pithp_array_spec(a), want),
-                           pithp_spec_print(pithp_array_spec(b), got));
+                           pithp_leaf_print(pithp_array_spec(a), want),
+                           pithp_leaf_print(pithp_array_spec(b), got));
         return PITH_OK;
     }
     pith_scope *work = pith_scope_open_in(l->s);

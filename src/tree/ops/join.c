@@ -23,12 +23,12 @@ static const pith_array *leaf_of(const joining *j, int64_t tree, int64_t i) {
 
 static pith_status
 fail_spec(const joining *j, const pith_spec *first, const pith_spec *spec, int64_t tree) {
-    char a[PITHP_SPEC_TEXT_BYTES], b[PITHP_SPEC_TEXT_BYTES], but[40] = "";
+    char a[PITHP_LEAF_TEXT_BYTES], b[PITHP_LEAF_TEXT_BYTES], but[40] = "";
     if (!j->stack)
         snprintf(but, sizeof but, " but for axis %d", j->axis);
     return pithp_fail(j->s, spec->dtype == first->dtype ? PITH_E_SHAPE : PITH_E_DTYPE,
                       NULL, "expected %s%s, got %s in tree %lld",
-                      pithp_spec_print(first, a), but, pithp_spec_print(spec, b),
+                      pithp_leaf_print(first, a), but, pithp_leaf_print(spec, b),
                       (long long)tree);
 }
 

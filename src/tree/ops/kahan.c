@@ -28,14 +28,17 @@ static const pith_array *sum_leaf(pith_scope *s,
                                   bool carried,
                                   const pith_array **lost) {
     const pith_spec *first = pithp_array_spec(leaves[0]);
+    for (int k = 0; k < count + carried; k++)
+        if (pithp_operand_check(s, leaves[k], name, "leaf") != PITH_OK)
+            return NULL;
     for (int k = 1; k < count + carried; k++) {
-        char texts[2][PITHP_SPEC_TEXT_BYTES];
+        char texts[2][PITHP_LEAF_TEXT_BYTES];
         const pith_spec *spec = pithp_array_spec(leaves[k]);
         if (spec == first)
             continue;
         pithp_fail(s, spec->dtype == first->dtype ? PITH_E_SHAPE : PITH_E_DTYPE, NULL,
-                   "expected %s, got %s in %s %d", pithp_spec_print(first, texts[0]),
-                   pithp_spec_print(spec, texts[1]),
+                   "expected %s, got %s in %s %d", pithp_leaf_print(first, texts[0]),
+                   pithp_leaf_print(spec, texts[1]),
                    k < count ? "tree" : "compensation tree", k);
         return NULL;
     }

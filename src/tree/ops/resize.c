@@ -55,7 +55,7 @@ static void path_of(const resizing *r, int64_t wanted, pithp_string *path) {
 static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
     const place *x = &r->places[a], *y = &r->places[b];
     pithp_string first, second;
-    char want[2][PITHP_SPEC_TEXT_BYTES];
+    char want[2][PITHP_LEAF_TEXT_BYTES];
     pithp_string_begin(&first, r->s->runtime);
     pithp_string_begin(&second, r->s->runtime);
     path_of(r, a, &first);
@@ -63,8 +63,8 @@ static pith_status fail_conflict(const resizing *r, int64_t a, int64_t b) {
     if (x->demand != y->demand)
         pithp_fail(r->s, PITH_E_SHAPE, second.bytes,
                    "resizes to %s, but the same leaf at %s to %s",
-                   pithp_spec_print(y->demand, want[1]), first.bytes,
-                   pithp_spec_print(x->demand, want[0]));
+                   pithp_leaf_print(y->demand, want[1]), first.bytes,
+                   pithp_leaf_print(x->demand, want[0]));
     else
         pithp_fail(r->s, PITH_E_SHAPE, second.bytes,
                    "is filled with %g, but the same leaf at %s with %g", y->fill,

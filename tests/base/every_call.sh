@@ -1,13 +1,13 @@
-# bad_pointers.sh NM LIBRARY API
+# every_call.sh NM LIBRARY API
 #
-# Writes C for test_bad_pointers.c: a call of every function that LIBRARY exports, by its
+# Writes C for every_call.h: a call of every function that LIBRARY exports, by its
 # declaration in the public headers, which the program API (scripts/api) lists, in which one
-# pointer can be replaced by a bad one. A function that is exported but declared in no header is
+# pointer can be replaced by another. A function that is exported but declared in no header is
 # an error, so what is added later is tested or noticed.
 set -eu
 nm=$1 library=$2 api=$3
 exported=$("$nm" -D --defined-only "$library" | awk '$2 == "T" && $3 ~ /^pith_/ {print $3}' | sort -u)
-[ -n "$exported" ] || { echo "bad_pointers.sh: $library exports nothing" >&2; exit 1; }
+[ -n "$exported" ] || { echo "every_call.sh: $library exports nothing" >&2; exit 1; }
 opaque=$("$api" --opaque)
 
 "$api" --list | awk -F '\t' -v exported="$exported" -v opaque_types="$opaque" '
@@ -28,7 +28,7 @@ function type_of(p,    n) {
     n = name_of(p)
     if (p ~ /\[/) { sub(/\[.*/, "", p); p = substr(p, 1, length(p) - length(n)) "*" }
     else p = substr(p, 1, length(p) - length(n))
-    gsub(/\<const\>/, "", p); gsub(/const /, "", p); gsub(/ /, "", p)
+    gsub(/\<const\>/, "", p); gsub(/const /, "", p); gsub(/struct /, "", p); gsub(/ /, "", p)
     return p
 }
 # What a pointer is: S a scope, R a runtime, O an object, I objects in an array, N anything
@@ -66,6 +66,7 @@ function good(type, name, kind) {
     if (type == "pith_array*" && name == "condition") return "g->condition"
     if (type == "pith_array*" && name ~ /^(key|counts)$/) return "g->key"
     if (type == "pith_array*" || (kind == "O" && type == "void*")) return "g->array"
+    if (type == "pith_type*" && of ~ /^pith_(run|advance|propagate|run_chunked)_any$/) return "NULL"
     if (kind == "O") { needed[base_of(type)] = 1; return "GOOD_" base_of(type) }
     if (type ~ /_options\*$/) return "NULL"
     if (type == "char*") return "g->text"
@@ -96,8 +97,9 @@ function emit(line,    name, all, n, i, type, kind, call, rows, scoped) {
         if (kind == "" || kind == "F") { call = call good(type, name_of(all[i]), kind); continue }
         call = call "at == " i - 1 " ? bad : (void *)(uintptr_t)" good(type, name_of(all[i]), kind)
         if (kind == "S") scoped = 1
-        rows = rows sprintf("    {\"%s\", \"%s\", call_%s, %d, \047%s\047, %d},\n",
-                            name, name_of(all[i]), name, i - 1, kind, scoped)
+        rows = rows sprintf("    {\"%s\", \"%s\", call_%s, %d, \047%s\047, %d, %d},\n",
+                            name, name_of(all[i]), name, i - 1, kind, scoped,
+                            kind ~ /[OI]/ && type ~ /^(pith_array|void)\*/)
     }
     if (rows == "") return
     calls = calls "static void call_" name "(const good *g, int at, void *bad) {\n" \
@@ -109,7 +111,7 @@ END {
     for (i = 1; i <= count; i++) {
         if (names[i] in declared) emit(declared[names[i]])
         else {
-            print "bad_pointers.sh: " names[i] " is exported and declared in no header" > "/dev/stderr"
+            print "every_call.sh: " names[i] " is exported and declared in no header" > "/dev/stderr"
             failed = 1
         }
     }
