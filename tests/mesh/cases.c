@@ -45,6 +45,7 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_route_cases,
                                              mesh_shard_cases,
                                              mesh_shard_map_cases,
+                                             mesh_shard_nest_cases,
                                              mesh_shard_flow_cases,
                                              mesh_decision_cases,
                                              mesh_cases_of_runs};

@@ -169,47 +169,7 @@ static void maps_grow(mesh_test *t) {
     MESH_CHECK(t, mesh_equal(t, back->mass, pith_add(t->s, whole->mass, 1.0)));
 }
 
-/* ---- Nested ---- */
-
-static const pith_array *add_y(pith_scope *s, const pith_array *x) {
-    return pith_add(s, x, pith_cast(s, pith_axis_index(s, "y"), PITH_F64));
-}
-PITH_FUNCTION1(add_y_function, add_y, pith_array, pith_array)
-
-/* Over x; inside, its argument is still sharded over y. */
-static const pith_array *over_y(pith_scope *s, const pith_array *x) {
-    const pith_shard_spec *spec = PITH_SPECS({"", "x,y", NULL});
-    const pith_function *f =
-        pith_shard_map(s, &add_y_function,
-                       &(pith_shard_options){.in = {spec}, .out = spec, .axes = "y"});
-    return pith_apply(s, f, x);
-}
-PITH_FUNCTION1(over_y_function, over_y, pith_array, pith_array)
-
-static void maps_nest(mesh_test *t) {
-    if (t->size % 2)
-        return;
-    const int64_t half = t->size / 2;
-    MESH_CHECK(t, pith_mesh_open(t->s, PITH_MESH_AXES({"x", 2}, {"y", 0}), NULL));
-    const pith_array *whole = mesh_data(t, 7, PITH_F64, PITH_SHAPE(2 * t->size));
-    const pith_shard_spec *spec = PITH_SPECS({"", "x,y", NULL});
-    const pith_array *a = pith_shard(t->s, whole, spec);
-    const pith_function *f =
-        pith_shard_map(t->s, &over_y_function,
-                       &(pith_shard_options){.in = {spec}, .out = spec, .axes = "x"});
-    const pith_array *b = pith_apply(t->s, f, a);
-    MESH_CHECK(t, pith_array_spec(b) == pith_array_spec(a));
-    const pith_array *parts[64];
-    for (int64_t r = 0; r < t->size; r++)
-        parts[r] = pith_add(t->s, rows(t, whole, 2 * r, 2 * r + 2), (double)(r % half));
-    MESH_CHECK(t, mesh_equal(t, pith_unshard(t->s, b, -1),
-                             pith_concatenate(t->s, t->size, parts, 0)));
-    /* the same axis twice */
-    const pith_function *g = pith_shard_map(
-        t->s, &over_y_function, &(pith_shard_options){.in = {spec}, .out = spec});
-    pith_apply(t->s, g, a);
-    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "the axis y is mapped already"));
-}
+/* ---- Refusals ---- */
 
 static void maps_refuse(mesh_test *t) {
     const pith_shard_spec *x = PITH_SPECS({"", "x", NULL}),
@@ -357,7 +317,6 @@ const mesh_case mesh_shard_map_cases[] = {
     {"maps_records", maps_records},
     {"maps_identities", maps_identities},
     {"maps_grow", maps_grow},
-    {"maps_nest", maps_nest},
     {"maps_refuse", maps_refuse},
     {"maps_fail", maps_fail},
     {"maps_collectives", maps_collectives},

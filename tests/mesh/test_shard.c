@@ -58,9 +58,6 @@ Test(shard, maps_identities) {
 Test(shard, maps_grow) {
     passes("maps_grow");
 }
-Test(shard, maps_nest) {
-    passes("maps_nest");
-}
 Test(shard, maps_refuse) {
     passes("maps_refuse");
 }
@@ -72,6 +69,15 @@ Test(shard, maps_collectives) {
 }
 Test(shard, maps_gradients) {
     passes("maps_gradients");
+}
+Test(shard, maps_nest) {
+    passes("maps_nest");
+}
+Test(shard, nest_with_jit) {
+    passes("nest_with_jit");
+}
+Test(shard, nest_between) {
+    passes("nest_between");
 }
 Test(shard, flow_carries_shards) {
     passes("flow_carries_shards");
@@ -146,6 +152,7 @@ Test(shard, compares_replicated_leaves) {
 static void run_shard_cases(fake_rank *r) {
     r->failures += mesh_run_list(r->s, mesh_shard_cases, NULL, NULL);
     r->failures += mesh_run_list(r->s, mesh_shard_map_cases, NULL, NULL);
+    r->failures += mesh_run_list(r->s, mesh_shard_nest_cases, NULL, NULL);
     r->failures += mesh_run_list(r->s, mesh_shard_flow_cases, NULL, NULL);
 }
 
