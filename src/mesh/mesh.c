@@ -168,3 +168,15 @@ pith_mesh_info pith_mesh_about(const pith_mesh *mesh) {
                             .device = w->device,
                             .host = w->host};
 }
+
+bool pithp_mesh_tells(const pith_mesh *mesh, uint64_t key) {
+    _Atomic uint64_t *told = mesh->world->told;
+    for (int k = 0; k < PITHP_COUNT(mesh->world->told); k++) {
+        uint64_t found = 0;
+        if (atomic_compare_exchange_strong(&told[k], &found, key | 1))
+            return true;
+        if (found == (key | 1))
+            return false;
+    }
+    return true;
+}

@@ -60,6 +60,9 @@ pithp_axis_set pithp_mesh_axes(const pith_mesh *mesh);
 void pithp_mesh_axes_text(const pith_mesh *mesh, pithp_axis_set axes, char *text);
 /* A number that tells the scope's mesh from others of the runtime; 0: none. */
 uint32_t pithp_mesh_number(const pith_scope *s);
+/* Whether a message is new, which is logged once for a mesh's runtime; the key tells it
+ * from others. Of many messages the last ones are always new. */
+bool pithp_mesh_tells(const pith_mesh *mesh, uint64_t key);
 /* A permutation of a group's ranks. Numbers are ranks of it, each at most once on a side;
  * otherwise, and without memory, NULL: error set. */
 const pithp_mesh_pairs *pithp_mesh_pairs_of(pith_scope *s,

@@ -54,10 +54,11 @@ struct pithp_world {
     uint64_t number;      /* of collectives so far */
     const char *site;     /* of the last agreement, a text that lives as long */
     uint64_t site_digest;
-    uint64_t agreed;    /* the number of the last one in which all agreed */
-    int depth;          /* of decisions: tries that enclose this code */
-    int64_t timeout_ns; /* negative: none */
-    bool compares;      /* plain arguments */
+    uint64_t agreed;           /* the number of the last one in which all agreed */
+    int depth;                 /* of decisions: tries that enclose this code */
+    int64_t timeout_ns;        /* negative: none */
+    bool compares;             /* plain arguments */
+    _Atomic uint64_t told[16]; /* of messages that are logged once: keys, 0: none */
     pithp_rank_state *own;
     pithp_mesh_watch watch;
     int keeper;            /* a socket to it; -1: none */

@@ -275,3 +275,64 @@ ON_RANKS(specs_say_what_varies) {
                              PITH_ITEMS(weights(r->s), point)));
     refused(r, PITH_E_DIVERGED, "loss: the result varies over x, because input ");
 }
+
+/* ---- Random draws ---- */
+
+/* Noise of a key that all ranks have is added to own points, in two leaves of the result
+ * and in a loop; with the rank in the key, each rank has its own. */
+static const pith_array *
+add_noise(pith_scope *s, const pith_array *key, const pith_array *point) {
+    const pith_array *u =
+        pith_random_uniform(s, key, PITH_F64, PITH_SHAPE(MANY), 0, 1, NULL);
+    return pith_add(s, point, u);
+}
+static const pith_array *shake(pith_scope *s,
+                               const pith_array *i,
+                               const pith_array *point,
+                               const pith_array *key) {
+    const pith_array *own = pith_random_fold_in(s, key, i);
+    return pith_sub(s, point,
+                    pith_random_normal(s, own, PITH_F64, PITH_SHAPE(MANY), NULL));
+}
+PITH_FUNCTION3(shake_function, shake, pith_array, pith_array, pith_array, pith_array)
+static const void *
+common_noise(pith_scope *s, const pith_array *key, const pith_array *point) {
+    const pith_array *once = add_noise(s, key, point);
+    const pith_array *often =
+        pith_fori(s, 0, 3, pith_partial(s, &shake_function, key), point);
+    return pith_tuple_make(s, 2, (const void *[]){once, often});
+}
+PITH_FUNCTION2(common_noise_function, common_noise, void, pith_array, pith_array)
+static const void *
+own_noise(pith_scope *s, const pith_array *key, const pith_array *point) {
+    return common_noise(s, pith_random_fold_in(s, key, pith_axis_index(s, "x")), point);
+}
+PITH_FUNCTION2(own_noise_function, own_noise, void, pith_array, pith_array)
+
+static void count_warnings(pith_log_level level, const char *message, void *closure) {
+    int *count = closure;
+    if (level == PITH_LOG_WARNING && strstr(message, "are equal on all ranks along x"))
+        ++*count;
+}
+
+ON_RANKS(equal_draws_are_logged_once) {
+    int count = 0;
+    pith_set_log_hook(r->runtime, count_warnings, &count);
+    const pith_shard_options o = {
+        .in = {PITH_SPECS({"", "", NULL}), PITH_SPECS({"", "x", NULL})},
+        .out = PITH_SPECS({"", "x", NULL})};
+    const pith_array *point =
+        pith_shard_local(r->s, points(r->s, r->rank), PITH_SPECS({"", "x", NULL}));
+    const pith_array *key = pith_random_key(r->s, 5);
+    const pith_function *own = pith_shard_map(r->s, &own_noise_function, &o),
+                        *common = pith_shard_map(r->s, &common_noise_function, &o);
+    FAKE_CHECK(r, pith_call(r->s, pith_jit(r->s, own, NULL), PITH_ITEMS(key, point)));
+    FAKE_CHECK(r, count == 0);
+    for (int call = 0; call < 2; call++) {
+        FAKE_CHECK(r,
+                   pith_call(r->s, pith_jit(r->s, common, NULL), PITH_ITEMS(key, point)));
+        FAKE_CHECK(r, count == 2); /* of two draws at two places */
+        pith_jit_clear(r->runtime);
+    }
+    pith_set_log_hook(r->runtime, NULL, NULL);
+}

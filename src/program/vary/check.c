@@ -11,7 +11,6 @@
 typedef struct checking {
     pith_scope *s;
     const pith_mesh *mesh;
-    bool logged;
 } checking;
 
 /* A place where a program runs: what decides on that, and the place around. */
@@ -96,11 +95,15 @@ static const char *drawn_at(const pithp_area *a, pithp_value v, pithp_axis_set a
     }
 }
 
-static void log_draw(checking *c,
+static void log_draw(const checking *c,
                      const pithp_instruction *i,
                      const char *drawn,
                      pithp_axis_set axes) {
     char along[PITHP_AXES_BYTES];
+    uint64_t key = pithp_hash(0, &axes, sizeof axes);
+    key = pithp_hash(key, at(drawn), strlen(at(drawn)));
+    if (!pithp_mesh_tells(c->mesh, key)) /* programs are checked by part and as a whole */
+        return;
     pithp_mesh_axes_text(c->mesh, axes, along);
     pithp_log(c->s->runtime, PITH_LOG_WARNING,
               "random numbers%s%s are equal on all ranks along %s, and %s at %s combines "
@@ -108,16 +111,16 @@ static void log_draw(checking *c,
               "pith_random_fold_in and pith_axis_index",
               drawn ? " of " : "", drawn ? pithp_site_name(drawn) : "", along,
               pithp_ops[i->primitive].name, at(i->site));
-    c->logged = true;
 }
 
 /* A draw with a key that is replicated along an axis, and a value that varies over it. */
-static void check_draws(checking *c, const pithp_area *a, const pithp_instruction *i) {
+static void
+check_draws(const checking *c, const pithp_area *a, const pithp_instruction *i) {
     const pithp_value *operands = pithp_operands(a->program, i);
     pithp_axis_set varies = 0;
     for (int32_t k = 0; k < i->operand_count; k++)
         varies |= a->varies[operands[k]];
-    for (int32_t k = 0; k < i->operand_count && !c->logged; k++) {
+    for (int32_t k = 0; k < i->operand_count; k++) {
         const pithp_value v = operands[k];
         const pithp_axis_set axes = a->drawn[v] & ~a->varies[v] & varies;
         if (axes)

@@ -196,19 +196,59 @@ note_argument(mapping *x, const pith_array *a, const char *axes) {
     return a;
 }
 
-/* A result varies over no other mapped axes than those of its spec; for derivatives, it
- * varies over all of these. NULL: error set, in the scope of the tree. */
-static const pith_array *
-note_result(const mapping *x, pithp_shard_tree *t, int64_t k, const char *axes) {
-    const pith_array *a = t->items[k];
-    const uint32_t own = axis_set(x->s, axes), most = own | ~axis_set(x->s, x->axes);
-    if (!pithp_array_is_traced(a))
-        return a;
-    if (pithp_trace_check_variance(t->w, x->name, 1, &a, &most, NULL) != PITH_OK) {
-        pithp_item_prefix(t->w, &t->flat.structure, k);
-        return NULL;
+/* Traced results, and over which axes they may vary: those of their specs, and those that
+ * are not mapped here. */
+typedef struct traced_results {
+    const pith_array **arrays;
+    uint32_t *most;
+    int64_t *items;
+    int64_t count;
+} traced_results;
+
+static pith_status
+list_traced(const mapping *x, const pithp_shard_tree *t, traced_results *r) {
+    const size_t n = (size_t)t->flat.structure.item_count + 1;
+    *r = (traced_results){.arrays = pithp_scope_allocate(t->w, n * sizeof *r->arrays),
+                          .most = pithp_scope_allocate(t->w, n * sizeof *r->most),
+                          .items = pithp_scope_allocate(t->w, n * sizeof *r->items)};
+    if (!r->arrays || !r->most || !r->items)
+        return t->w->error.code;
+    const uint32_t others = ~axis_set(x->s, x->axes);
+    for (int64_t k = 0; k < t->flat.structure.item_count; k++) {
+        if (!pithp_array_is_traced(t->items[k]))
+            continue;
+        r->arrays[r->count] = t->items[k];
+        r->most[r->count] = others | axis_set(x->s, t->leaves[k].axes);
+        r->items[r->count++] = k;
     }
-    return pithp_trace_vary(x->s, a, own);
+    return x->s->error.code;
+}
+
+static pith_status check_some(const mapping *x,
+                              const pithp_shard_tree *t,
+                              const traced_results *r,
+                              int64_t first,
+                              int64_t count) {
+    return pithp_trace_check_variance(t->w, x->name, count, r->arrays + first,
+                                      r->most + first, NULL);
+}
+
+/* No result varies over more axes. All are checked at once; if that fails, the program
+ * and each of them, for the message. */
+static pith_status check_variance(const mapping *x, const pithp_shard_tree *t) {
+    traced_results r;
+    if (list_traced(x, t, &r) != PITH_OK || !r.count ||
+        check_some(x, t, &r, 0, r.count) == PITH_OK)
+        return t->w->error.code;
+    pith_clear(t->w);
+    if (check_some(x, t, &r, 0, 0) != PITH_OK)
+        return t->w->error.code;
+    for (int64_t k = 0; k < r.count; k++)
+        if (check_some(x, t, &r, k, 1) != PITH_OK) {
+            pithp_item_prefix(t->w, &t->flat.structure, r.items[k]);
+            break;
+        }
+    return t->w->error.code;
 }
 
 /* ---- Arguments ---- */
@@ -251,19 +291,29 @@ static const void *enter(mapping *x, int i, const void *given) {
 
 /* ---- Results ---- */
 
-/* The elements of leaves that the specs call replicated are compared (agree), unless they
- * are traced. */
-static pith_status
-leave_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *digest) {
-    const pithp_shard_leaf *leaf = &t->leaves[k];
+/* Leaf k as the function has made it: sharded over the axes that are not mapped. Of its
+ * spec, those remain that no enclosing call has mapped. */
+static pith_status check_result(const mapping *x, pithp_shard_tree *t, int64_t k) {
+    pithp_shard_leaf *leaf = &t->leaves[k];
     char axes[PITHP_SHARD_TEXT], left[PITHP_SHARD_TEXT];
     remove_outer(leaf->axes, axes);
+    memcpy(leaf->axes, axes, sizeof axes);
     pithp_shard_text_part(axes, x->axes, false, left);
     if (pithp_leaf_check(t->w, t->items[k], x->name, "result") != PITH_OK)
         return pithp_item_prefix(t->w, &t->flat.structure, k), t->w->error.code;
-    if (check_placement(x, t, k, left, "the result") != PITH_OK)
-        return t->w->error.code;
-    if (!(t->items[k] = note_result(x, t, k, axes)))
+    return check_placement(x, t, k, left, "the result");
+}
+
+/* For derivatives, a result varies over all axes of its spec. The elements of leaves that
+ * the specs call replicated are compared (agree), unless they are traced. */
+static pith_status
+leave_leaf(const mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *digest) {
+    const pithp_shard_leaf *leaf = &t->leaves[k];
+    const char *axes = leaf->axes;
+    char left[PITHP_SHARD_TEXT];
+    pithp_shard_text_part(axes, x->axes, false, left);
+    t->items[k] = pithp_trace_vary(x->s, t->items[k], axis_set(x->s, axes));
+    if (!t->items[k])
         return t->w->error.code;
     if (strcmp(axes, left) == 0 && !left[0]) {
         if (pithp_array_is_traced(t->items[k]))
@@ -291,6 +341,10 @@ static const void *leave(const mapping *x, const void *local, uint64_t *digest) 
     pith_status rc = pithp_shard_tree_read(w, &t, local, x->m->out, false);
     if (rc == PITH_OK)
         rc = pithp_shard_tree_link(&t);
+    for (int64_t k = 0; rc == PITH_OK && k < t.flat.structure.item_count; k++)
+        rc = check_result(x, &t, k);
+    if (rc == PITH_OK)
+        rc = check_variance(x, &t);
     for (int64_t k = 0; rc == PITH_OK && k < t.flat.structure.item_count; k++)
         rc = leave_leaf(x, &t, k, digest);
     if (rc == PITH_OK)
