@@ -75,16 +75,17 @@ PITH_BEGIN
  * With .axes only these axes are mapped: inside, leaves stay sharded over the others, and
  * may be mapped over them by another pith_shard_map.
  *
- * It runs eagerly, and inside of compiled functions. Tracing does not communicate. Inside
- * of an eager call with replicated arguments gradients are refused: only a recorded call
- * knows which values are equal on all ranks.
+ * It runs eagerly, and inside of compiled functions. Tracing does not communicate. An
+ * eager call with replicated arguments in which a gradient is taken is repeated, and
+ * recorded as by pith_jit: only then it is known which values are equal on all ranks.
  *
  * @return The function, owned by @p s, or NULL.
  *
  * @par Errors
- * PITH_E_UNSUPPORTED: a gradient in an eager call, as above. PITH_E_ARG: an invalid spec;
- * of calls: the scope has no mesh; an axis is mapped already; a leaf is sharded in
- * another way than its spec says. PITH_E_PATH: a path of a spec leads to no leaf.
+ * PITH_E_ARG: an invalid spec; of calls: the scope has no mesh; an axis is mapped already;
+ * a leaf is sharded in another way than its spec says. PITH_E_PATH: a path of a spec
+ * leads to no leaf. PITH_E_DIVERGED: a result varies that its spec calls replicated; some
+ * ranks take a gradient in an eager call, and others do not.
  */
 PITH_API const pith_function *pith_shard_map(pith_scope *s,
                                              const pith_function *function,

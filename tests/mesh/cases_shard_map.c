@@ -295,21 +295,66 @@ static const ShardAtoms *descend(pith_scope *s, const ShardAtoms *in) {
 }
 PITH_FUNCTION1(descend_function, descend, ShardAtoms, ShardAtoms)
 
-/* The gradient of what all ranks have has the terms of all ranks, or is refused. */
+/* Whatever else the function does: it reads values, and calls its parts compiled. */
+static const ShardAtoms *read_and_descend(pith_scope *s, const ShardAtoms *in) {
+    const pith_array *sum = pith_psum(s, in->count, NULL, NULL);
+    ShardAtoms next = *in;
+    next.box = pith_apply(s, pith_jit(s, pith_grad(s, &weigh_function, NULL), NULL),
+                          in->box, in->position);
+    next.box = pith_add(s, next.box, pith_mul(s, pith_cast(s, sum, PITH_F64), 0.0));
+    return pith_freeze(s, ShardAtoms, &next);
+}
+PITH_FUNCTION1(read_and_descend_function, read_and_descend, ShardAtoms, ShardAtoms)
+
+/* The gradient of what all ranks have has the terms of all ranks. An eager call does not
+ * know what that is, and is recorded for it. */
 static void maps_gradients(mesh_test *t) {
     const ShardAtoms *whole = atoms_of(t, 900, 900);
     const ShardAtoms *a = pith_shard(t->s, whole, NULL);
-    const pith_function *f = pith_shard_map(t->s, &descend_function, NULL);
-    const ShardAtoms *made = pith_apply(t->s, pith_jit(t->s, f, NULL), a);
+    const pith_function *f = pith_shard_map(t->s, &descend_function, NULL),
+                        *reads = pith_shard_map(t->s, &read_and_descend_function, NULL),
+                        *ways[] = {pith_jit(t->s, f, NULL), f, f, reads};
     const pith_array *sum = pith_sum(t->s, whole->position, PITH_AXES(0));
-    const pith_array *rest = pith_abs(t->s, pith_sub(t->s, made->box, sum));
-    const double most = pith_read_f64(t->s, pith_max(t->s, rest, PITH_ALL_AXES));
-    MESH_CHECK(t, !pith_failed(t->s) && most < 1e-6);
-    if (t->size > 1) {
-        pith_apply(t->s, f, a);
-        MESH_CHECK(t, mesh_fails(t, PITH_E_UNSUPPORTED,
-                                 "pith_grad: weigh: in an eager call of pith_shard_map"));
+    const ShardAtoms *first = NULL;
+    for (int k = 0; k < 4; k++) {
+        const ShardAtoms *made = pith_apply(t->s, ways[k], a);
+        const pith_array *rest = pith_abs(t->s, pith_sub(t->s, made->box, sum));
+        const double most = pith_read_f64(t->s, pith_max(t->s, rest, PITH_ALL_AXES));
+        MESH_CHECK(t, !pith_failed(t->s) && most < 1e-6);
+        first = first ? first : made;
+        MESH_CHECK(t, mesh_equal(t, made->box, first->box));
     }
+}
+
+static const ShardAtoms *read_after(pith_scope *s, const ShardAtoms *in) {
+    const ShardAtoms *next = descend(s, in);
+    const pith_array *first = pith_slice_at(s, next->box, 0, 0);
+    return pith_read_f64(s, first) > 1e300 ? in : next;
+}
+PITH_FUNCTION1(read_after_function, read_after, ShardAtoms, ShardAtoms)
+static const ShardAtoms *some_descend(pith_scope *s, const ShardAtoms *in) {
+    return pith_axis_rank(s, NULL) ? in : descend(s, in);
+}
+PITH_FUNCTION1(some_descend_function, some_descend, ShardAtoms, ShardAtoms)
+static const ShardAtoms *some_fail(pith_scope *s, const ShardAtoms *in) {
+    if (pith_axis_rank(s, NULL) == 1)
+        pith_fail(s, PITH_E_ARG, NULL, "no luck");
+    return descend(s, in);
+}
+PITH_FUNCTION1(some_fail_function, some_fail, ShardAtoms, ShardAtoms)
+
+/* Values cannot be read in a call that is recorded; and ranks do the same. */
+static void maps_gradients_refused(mesh_test *t) {
+    const ShardAtoms *a = pith_shard(t->s, atoms_of(t, 9, 9), NULL);
+    if (t->size == 1)
+        return;
+    pith_apply(t->s, pith_shard_map(t->s, &read_after_function, NULL), a);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_TRACED, "pith_read_f64"));
+    pith_apply(t->s, pith_shard_map(t->s, &some_descend_function, NULL), a);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "some ranks along x take a gradient"));
+    pith_apply(t->s, pith_shard_map(t->s, &some_fail_function, NULL), a);
+    MESH_CHECK(t, mesh_fails(t, t->rank == 1 ? PITH_E_ARG : PITH_E_PEER, "no luck"));
+    MESH_CHECK(t, pith_agree(t->s));
 }
 
 const mesh_case mesh_shard_map_cases[] = {
@@ -321,5 +366,6 @@ const mesh_case mesh_shard_map_cases[] = {
     {"maps_fail", maps_fail},
     {"maps_collectives", maps_collectives},
     {"maps_gradients", maps_gradients},
+    {"maps_gradients_refused", maps_gradients_refused},
     {NULL, NULL},
 };

@@ -197,9 +197,51 @@ static void nest_between(mesh_test *t) {
     }
 }
 
+/* ---- Gradients of what all ranks have, two levels deep ---- */
+
+static const pith_array *
+loss(pith_scope *s, const pith_array *weight, const pith_array *a) {
+    return pith_sum(s, pith_mul(s, pith_mul(s, weight, weight), a), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(loss_function, loss, pith_array, pith_array, pith_array)
+static const pith_array *
+slope(pith_scope *s, const pith_array *a, const pith_array *weight) {
+    return pith_apply(s, pith_grad(s, &loss_function, NULL), weight, a);
+}
+PITH_FUNCTION2(slope_function, slope, pith_array, pith_array, pith_array)
+static const pith_array *
+slope_over_y(pith_scope *s, const pith_array *a, const pith_array *weight) {
+    const pith_shard_options o = {
+        .in = {PITH_SPECS({"", "x;y", NULL}), PITH_SPECS({"", "", NULL})},
+        .out = PITH_SPECS({"", "", NULL}),
+        .axes = "y"};
+    return pith_apply(s, pith_shard_map(s, &slope_function, &o), a, weight);
+}
+PITH_FUNCTION2(slope_over_y_function, slope_over_y, pith_array, pith_array, pith_array)
+
+static void nest_gradients(mesh_test *t) {
+    if (!open_two(t))
+        return;
+    const pith_array *rows_of =
+        pith_iota(t->s, PITH_F64, PITH_SHAPE(4, 3 * (t->size / 2)), 0); /* exact sums */
+    const pith_array *weight = pith_iota(t->s, PITH_F64, PITH_SHAPE(3), 0);
+    const pith_array *a = pith_shard(t->s, rows_of, PITH_SPECS({"", "x;y", NULL}));
+    const pith_shard_options o = {
+        .in = {PITH_SPECS({"", "x;y", NULL}), PITH_SPECS({"", "", NULL})},
+        .out = PITH_SPECS({"", "", NULL}),
+        .axes = "x"};
+    const pith_function *eager = pith_shard_map(t->s, &slope_over_y_function, &o),
+                        *ways[] = {eager, pith_jit(t->s, eager, NULL)};
+    const pith_array *want =
+        pith_mul(t->s, weight, 12.0 * (double)(t->size / 2)); /* 2 w (0 + 1 + 2 + 3) */
+    for (int k = 0; k < 4; k++)
+        MESH_CHECK(t, mesh_equal(t, pith_apply(t->s, ways[k % 2], a, weight), want));
+}
+
 const mesh_case mesh_shard_nest_cases[] = {
     {"maps_nest", maps_nest},
     {"nest_with_jit", nest_with_jit},
     {"nest_between", nest_between},
+    {"nest_gradients", nest_gradients},
     {NULL, NULL},
 };

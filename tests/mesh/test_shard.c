@@ -3,6 +3,7 @@
 #include "mesh/fake/fake.h"
 #include "mesh/shard_trees.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void run_cases(fake_rank *r) {
@@ -70,6 +71,16 @@ Test(shard, maps_collectives) {
 Test(shard, maps_gradients) {
     passes("maps_gradients");
 }
+Test(shard, maps_gradients_refused) {
+    passes("maps_gradients_refused");
+}
+/* Compiled functions that have no programs. */
+Test(shard, maps_gradients_eagerly) {
+    setenv("PITH_JIT", "eager", 1);
+    passes("maps_gradients");
+    passes("maps_gradients_refused");
+}
+
 Test(shard, maps_nest) {
     passes("maps_nest");
 }
@@ -78,6 +89,9 @@ Test(shard, nest_with_jit) {
 }
 Test(shard, nest_between) {
     passes("nest_between");
+}
+Test(shard, nest_gradients) {
+    passes("nest_gradients");
 }
 Test(shard, flow_carries_shards) {
     passes("flow_carries_shards");

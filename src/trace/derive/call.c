@@ -311,12 +311,13 @@ static void end(pithp_derivation_call *c) {
 
 /* Cotangents need to know what is equal on all ranks. */
 static pith_status check_ranks(const pithp_derivation_call *c) {
-    return c->derived->kind->reverse && pithp_shard_map_forgets()
-               ? pithp_fail(c->s, PITH_E_UNSUPPORTED, NULL,
-                            "%s: %s: in an eager call of pith_shard_map with replicated "
-                            "arguments: compile the mapped function with pith_jit",
-                            c->function, c->f->name)
-               : PITH_OK;
+    if (!c->derived->kind->reverse || !pithp_shard_map_forgets())
+        return PITH_OK;
+    pithp_shard_map_refuse();
+    return pithp_fail(c->s, PITH_E_UNSUPPORTED, NULL,
+                      "%s: %s: in an eager call of pith_shard_map with replicated "
+                      "arguments: compile the mapped function with pith_jit",
+                      c->function, c->f->name);
 }
 
 static const void *derive(pithp_derivation_call *c) {

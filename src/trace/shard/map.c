@@ -20,11 +20,12 @@ typedef struct mapped {
 
 /* Calls under way on this thread, innermost first. */
 typedef struct level {
-    const struct level *outer;
+    struct level *outer;
     const char *axes;
     bool forgets; /* see pithp_shard_map_forgets */
+    bool refused; /* a gradient, because it forgets or one around it does */
 } level;
-static _Thread_local const level *inside;
+static _Thread_local level *inside;
 
 bool pithp_shard_map_inside(void) {
     return inside != NULL;
@@ -35,6 +36,11 @@ bool pithp_shard_map_forgets(void) {
     for (const level *l = inside; l; l = l->outer)
         any |= l->forgets;
     return any;
+}
+
+void pithp_shard_map_refuse(void) {
+    for (level *l = inside; l; l = l->outer)
+        l->refused = true;
 }
 
 /* ---- Closures ---- */
@@ -112,6 +118,14 @@ static const pithp_closure_kind kind = {.name = "shard_map",
                                         .identity = add_identity,
                                         .call = call_checked,
                                         .absent = take_part};
+/* The same, for calls that are recorded whatever the settings are. */
+static const pithp_closure_kind recorded_kind = {.name = "shard_map",
+                                                 .bytes = sizeof(mapped),
+                                                 .traced = true,
+                                                 .made = copy_options,
+                                                 .identity = add_identity,
+                                                 .call = call_checked,
+                                                 .absent = take_part};
 
 /* ---- Specs within nested calls ---- */
 
@@ -354,28 +368,47 @@ static const void *leave(const mapping *x, const void *local, uint64_t *digest) 
     return x->s->error.code == PITH_OK ? placed : NULL;
 }
 
+/* What ranks tell each other at the end of an eager call. */
+typedef struct ending {
+    int64_t digest;  /* of the results that are called replicated */
+    int64_t refused; /* 1: a gradient was refused */
+} ending;
+
+static pith_status
+compare_endings(pith_scope *s, const mapping *x, const ending *all, size_t count) {
+    for (size_t r = 1; r < count; r++) {
+        if (all[r].refused != all[0].refused)
+            return pithp_fail(s, PITH_E_DIVERGED, NULL,
+                              "%s: some ranks along %s take a gradient in it, and others "
+                              "do not",
+                              x->name, x->axes);
+        if (all[r].digest != all[0].digest)
+            return pithp_fail(
+                s, PITH_E_ARG, NULL,
+                "%s: its specs call results replicated along %s, but their "
+                "elements differ between ranks: sum them with pith_psum, or "
+                "shard them",
+                x->name, x->axes);
+    }
+    return PITH_OK;
+}
+
 /* The end of an eager call, which every rank makes: no other has failed, and the results
  * that are called replicated have the same elements along the mapped axes. */
-static pith_status agree(const mapping *x, uint64_t digest) {
+static pith_status agree(const mapping *x, uint64_t digest, bool refused) {
     pith_scope *s = x->s;
     pith_scope *w = s->error.code == PITH_OK ? pithp_temporaries_open(s) : NULL;
     pith_scope *in = w ? w : s; /* a failed scope takes part, too */
-    int64_t own;
-    memcpy(&own, &digest, sizeof own);
-    const pith_array *number = w ? pith_i64(w, own) : NULL;
+    ending own = {.refused = refused};
+    if (!refused)
+        memcpy(&own.digest, &digest, sizeof digest);
+    const pith_array *number =
+        w ? pith_array_copy(w, PITH_I64, PITH_SHAPE(2), &own) : NULL;
     const pith_array *all = pith_all_stack(in, number, x->axes);
     const size_t bytes = all ? pithp_array_spec(all)->bytes : 0;
-    int64_t *numbers = all ? pithp_scope_allocate(in, bytes) : NULL;
-    if (numbers && pith_read(in, all, numbers, bytes))
-        for (size_t r = 1; r < bytes / sizeof *numbers; r++)
-            if (numbers[r] != numbers[0]) {
-                pithp_fail(in, PITH_E_ARG, NULL,
-                           "%s: its specs call results replicated along %s, but their "
-                           "elements differ between ranks: sum them with pith_psum, or "
-                           "shard them",
-                           x->name, x->axes);
-                break;
-            }
+    ending *endings = all ? pithp_scope_allocate(in, bytes) : NULL;
+    if (endings && pith_read(in, all, endings, bytes))
+        compare_endings(in, x, endings, bytes / sizeof *endings);
     if (w)
         pith_scope_close(w);
     return s->error.code;
@@ -424,6 +457,10 @@ static void compare(const mapping *x, const void *const *given, int count) {
         pithp_tree_compare(x->s, x->name, given[i]);
 }
 
+/* The call again, recorded: then it is known what is equal on all ranks. */
+static const void *
+call_recorded(const pith_function *self, pith_scope *s, const void *const *given);
+
 static const void *
 call_mapped(const pith_function *self, pith_scope *s, const void *const *given) {
     const mapped *m = self->closure;
@@ -440,7 +477,7 @@ call_mapped(const pith_function *self, pith_scope *s, const void *const *given) 
     if (!agree_to_begin(&x))
         return NULL;
     compare(&x, given, self->arity);
-    const level here = {inside, x.axes, x.forgets};
+    level here = {.outer = inside, .axes = x.axes, .forgets = x.forgets};
     inside = &here;
     const void *result = NULL;
     if (s->error.code == PITH_OK)
@@ -448,11 +485,17 @@ call_mapped(const pith_function *self, pith_scope *s, const void *const *given) 
     inside = here.outer;
     if (!pithp_scope_writable(s)) /* user code closed it */
         return NULL;
-    if (s->error.code == PITH_OK)
+    const bool again = x.agrees && here.refused && !pithp_shard_map_forgets() &&
+                       s->error.code == PITH_E_UNSUPPORTED;
+    if (again)
+        pith_clear(s);
+    else if (s->error.code == PITH_OK)
         result = leave(&x, result, &digest);
     if (x.agrees)
-        agree(&x, digest);
-    return s->error.code == PITH_OK ? result : NULL;
+        agree(&x, digest, again);
+    if (s->error.code != PITH_OK)
+        return NULL;
+    return again ? call_recorded(self, s, given) : result;
 }
 
 /* A scope has failed. The other ranks wait in the agreement before the call. */
@@ -468,6 +511,16 @@ call_checked(const pithp_closure *c, pith_scope *s, const void *const *given) {
         return pithp_result_take(s, f, pithp_function_run(f, s, given));
     take_part(c, s);
     return NULL;
+}
+
+static const void *
+call_recorded(const pith_function *self, pith_scope *s, const void *const *given) {
+    mapped m = *(const mapped *)self->closure;
+    m.closure = (pithp_closure){.kind = &recorded_kind, .base = m.closure.base};
+    const pithp_closure *map = pithp_function_make(s, self, &m.closure);
+    const pith_function *f =
+        map ? pith_jit(pithp_on_behalf(s), map->function, NULL) : NULL;
+    return f ? pith_call(pithp_on_behalf(s), f, self->arity, given) : NULL;
 }
 
 const pith_function *pith_shard_map(pith_scope *s,

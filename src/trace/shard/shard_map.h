@@ -8,6 +8,9 @@
  * along mapped axes. Only traces know which values these are, and without that knowledge
  * cotangents would lack the sum over ranks. */
 bool pithp_shard_map_forgets(void);
+/* A gradient is refused for that reason (PITH_E_UNSUPPORTED): the call is repeated, and
+ * recorded. */
+void pithp_shard_map_refuse(void);
 
 /* Whether a call is under way on this thread: plain arrays may be shards, which differ
  * between ranks. */
