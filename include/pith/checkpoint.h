@@ -152,6 +152,9 @@ PITH_BEGIN
  * Equal states and options give equal bytes. An incremental series also needs equal
  * previous members. A leaf at two positions of the tree is saved twice.
  *
+ * Of a tree with sharded leaves, this is a call of all ranks: each writes its shards.
+ * Leaves that are not sharded are written once and must be equal on all ranks.
+ *
  * After the new document is durable, the sidecar of the replaced document is deleted,
  * unless another document of the folder names it. The sidecar must match the old document
  * by name, owner, size, header and checksum. No other file is deleted.
@@ -186,6 +189,12 @@ PITH_API bool pith_save(pith_scope *s,
  * pith_save, pith_load or pith_checkpoint_open in any scope of the runtime reports it
  * once. If no such call follows, pith_close reports it to the log hook. The old
  * checkpoint is then unchanged.
+ *
+ * Of a sharded tree, all ranks call this function. Their threads write the parts, and
+ * that of rank 0 names them once it sees all of them in the folder; no thread
+ * communicates. The wait, the next save of a sharded tree, a load of the same path and
+ * pith_close, which all ranks call, give one outcome on all ranks: an error of one rank
+ * is PITH_E_PEER on the others. A scope that has failed takes part.
  *
  * @par Errors
  * All errors of pith_save.

@@ -102,10 +102,14 @@ static pith_run_reason reason_to_end(run *r) {
 
 /* ---- Showing and saving ---- */
 
-/* Write the files of a save. */
+/* Write the files of a save. A sharded state is saved by a call of all ranks, also after
+ * an error of one of them. */
 static void write_save(run *r, pith_scope *work) {
     const pith_run_options *o = r->options;
-    if (pith_failed(work) || (o->log && !pith_run_log_sync(work, o->log)))
+    const bool joint = pithp_is_sharded(work, r->stepper.state);
+    if (!pith_failed(work) && o->log)
+        pith_run_log_sync(work, o->log);
+    if (pith_failed(work) && !joint)
         return;
     pithp_requests_take_save(&r->requests);
     pith_save_options options = *save_options(o);
@@ -113,11 +117,13 @@ static void write_save(run *r, pith_scope *work) {
     pith_save(work, r->stepper.state, o->save, &options);
 }
 
-/* Of several ranks rank 0 saves a state that all have. */
+/* Of several ranks rank 0 saves a state that all have. Of a sharded one each saves its
+ * shards. */
 static void save(run *r, pith_scope *work) {
-    if (!pithp_tree_compare(work, "pith_run: save", r->stepper.state))
+    const bool sharded = pithp_is_sharded(work, r->stepper.state);
+    if (!sharded && !pithp_tree_compare(work, "pith_run: save", r->stepper.state))
         return;
-    if (r->writes)
+    if (r->writes || sharded)
         write_save(r, work);
     else
         pithp_requests_take_save(&r->requests);
@@ -259,7 +265,7 @@ static bool run_steps(run *r) {
     r->end.reason = reason;
     if (!o->save || !save_options(o)->background)
         return true;
-    if (r->writes)
+    if (r->writes || pithp_is_sharded(r->s, r->stepper.state))
         pith_save_wait(r->s);
     return pithp_run_agreed(r->s);
 }
@@ -380,7 +386,7 @@ static bool arguments_fit(pith_scope *s,
     return s->error.code == PITH_OK && function_fits(s, o->until, "pith_run: until") &&
            function_fits(s, o->log_row, "pith_run: log_row") &&
            pithp_step_fits(s, type, step, state, "pith_run") &&
-           (!o->save || !pithp_ranks_write(s) ||
+           (!o->save || (!pithp_ranks_write(s) && !pithp_is_sharded(s, state)) ||
             pithp_save_probe(s, "pith_run: save_options", o->save, save_options(o)) ==
                 PITH_OK);
 }

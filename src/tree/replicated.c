@@ -1,28 +1,31 @@
 /* Comparison of a tree that all ranks should have: its structure, and the bits of its
- * leaves. */
+ * leaves, except for shards. */
 #include "array/array_internal.h"
 #include "mesh/mesh_internal.h"
 #include "tree/tree_internal.h"
 
 #include <inttypes.h>
 
-/* A digest of the elements of each leaf; 0 of a sharded one, of which each rank has its
- * own part. false: error set. */
+/* A digest of the elements of a leaf, without a copy if the host can read them. */
+static uint64_t read_leaf(pith_scope *s, const pith_array *a, size_t bytes) {
+    uint64_t digest = 0;
+    if (pithp_scope_device(s)->backend->addressable)
+        return pithp_synchronise(s) == PITH_OK ? pithp_hash(0, a->data, bytes) : 0;
+    void *elements = pithp_scratch_allocate(s->runtime, bytes + 1);
+    if (!elements)
+        pithp_fail_memory(s, bytes);
+    else if ((pith_read)(s, a, elements, bytes))
+        digest = pithp_hash(0, elements, bytes);
+    pithp_scratch_release(s->runtime, elements, bytes + 1);
+    return digest;
+}
+
+/* A digest of each leaf. Shards are each rank's own. false: error set. */
 static bool read_leaves(pith_scope *s, const pithp_flat *f, uint64_t *digests) {
-    for (int64_t i = 0; i < f->structure.item_count && s->error.code == PITH_OK; i++) {
-        const size_t bytes = f->structure.specs[i]->bytes;
-        digests[i] = 0;
-        if (pithp_placement_of(f->structure.specs[i]))
-            continue;
-        void *elements = pithp_scratch_allocate(s->runtime, bytes + 1);
-        if (!elements) {
-            pithp_fail_memory(s, bytes);
-            break;
-        }
-        if ((pith_read)(s, f->items[i], elements, bytes))
-            digests[i] = pithp_hash(0, elements, bytes);
-        pithp_scratch_release(s->runtime, elements, bytes + 1);
-    }
+    for (int64_t i = 0; i < f->structure.item_count && s->error.code == PITH_OK; i++)
+        digests[i] = pithp_array_is_sharded(f->items[i])
+                         ? 0
+                         : read_leaf(s, f->items[i], f->structure.specs[i]->bytes);
     return s->error.code == PITH_OK;
 }
 

@@ -407,7 +407,7 @@ const void *pithp_load_step(pith_scope *s,
                             const pith_load_options *options,
                             int64_t *step) {
     request r = {.type = type, .options = options};
-    if (pithp_background_settle(s) == PITH_OK)
+    if (pithp_background_settle_parted(s, path) && pithp_background_settle(s) == PITH_OK)
         load_path(s, path, &r);
     *step = r.step;
     return r.root;
@@ -423,7 +423,8 @@ const void *pith_load_any(pith_scope *s,
     request r = {.type = type,
                  .options = options ? options : &defaults,
                  .root = record ? pithp_nil(type) : NULL};
-    if (!pithp_enter_as(s, "pith_load"))
+    const bool fine = pithp_enter_as(s, "pith_load");
+    if ((path && !pithp_background_settle_parted(s, path)) || !fine)
         return r.root;
     if (!path || (record && (!pithp_type_valid(type) || type->error))) {
         pithp_fail(s, path ? PITH_E_TYPE : PITH_E_ARG, NULL, "pith_load: %s",

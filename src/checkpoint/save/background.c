@@ -3,9 +3,8 @@
  * state is held. */
 #include "base/in_flight.h"
 #include "checkpoint/document/capture.h"
-#include "checkpoint/save/saving.h"
+#include "checkpoint/save/parted.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +17,8 @@ typedef struct background {
     pid_t process; /* process that started it */
     pith_scope *scope;
     pithp_saving *saving;
-    pithp_error error; /* of a joined thread, until it is reported */
+    pithp_error error;        /* of a joined thread, until it is reported */
+    pithp_parted_job *parted; /* of a save by many ranks; NULL: there is none */
 } background;
 
 static void *run(void *closure) {
@@ -57,6 +57,9 @@ static void threads_joining(pith_runtime *rt) {
     background *b = find(rt);
     if (!b)
         return;
+    if (b->parted)
+        pithp_parted_job_settle(NULL, b->parted);
+    b->parted = NULL;
     join(b);
     if (b->error.code != PITH_OK)
         pithp_log(rt, PITH_LOG_ERROR, "a checkpoint saved in the background: %s",
@@ -103,11 +106,13 @@ static background *find_or_make(pith_scope *s) {
 /* ---- Starting and waiting ---- */
 
 /* Block all signals in the thread: they are handled by the program's threads. */
-static int start_thread(background *b) {
+int pithp_background_thread(pthread_t *thread,
+                            void *(*body)(void *closure),
+                            void *closure) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int error = pthread_create(&b->thread, NULL, run, b);
+    const int error = pthread_create(thread, NULL, body, closure);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
@@ -119,7 +124,7 @@ static pith_status start(background *b, pith_scope *scope, pithp_saving *saving)
     b->scope = scope;
     b->saving = saving;
     b->process = getpid();
-    const int error = start_thread(b);
+    const int error = pithp_background_thread(&b->thread, run, b);
     b->running = error == 0;
     pthread_mutex_unlock(&b->lock);
     return error == 0 ? PITH_OK
@@ -167,7 +172,25 @@ pith_status pithp_background_settle(pith_scope *s) {
                                           e.text[0] ? e.text : e.message);
 }
 
+/* ---- Saves by many ranks ---- */
+
+pithp_parted_job **pithp_background_parted(pith_scope *s) {
+    background *b = find_or_make(s);
+    return b ? &b->parted : NULL;
+}
+
+bool pithp_background_settle_parted(pith_scope *s, const char *path) {
+    background *b = pithp_scope_writable(s) ? find(s->runtime) : NULL;
+    pithp_parted_job *j = b ? b->parted : NULL;
+    if (!j || (path && strcmp(path, j->path) != 0))
+        return true;
+    b->parted = NULL;
+    return pithp_parted_job_settle(s, j);
+}
+
 bool pith_save_wait(pith_scope *s) {
     PITHP_IN_FLIGHT(s, "pith_save_wait");
-    return pithp_enter(s) && pithp_background_settle(s) == PITH_OK;
+    const bool fine = pithp_enter_as(s, "pith_save_wait"),
+               saved = pithp_background_settle_parted(s, NULL);
+    return fine && saved && pithp_background_settle(s) == PITH_OK;
 }

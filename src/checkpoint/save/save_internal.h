@@ -5,6 +5,8 @@
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/sidecar.h"
 
+#include <pthread.h>
+
 struct pithp_saving {
     pith_scope *s;
     pith_save_options options; /* the metadata is stored in the document */
@@ -24,4 +26,11 @@ struct pithp_saving {
 /* Write the remaining leaves to a new, unnamed sidecar, and add its row as the last one.
  * v->fresh is NULL if no leaf remains (save_sidecar.c). */
 pith_status pithp_saving_write_sidecar(pithp_saving *v);
+
+/* Start a thread of the runtime that handles no signals. 0, or errno (background.c). */
+int pithp_background_thread(pthread_t *thread,
+                            void *(*body)(void *closure),
+                            void *closure);
+/* Keep the job of a save by many ranks until it is settled. NULL: out of memory. */
+struct pithp_parted_job **pithp_background_parted(pith_scope *s);
 #endif

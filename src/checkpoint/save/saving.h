@@ -63,5 +63,8 @@ pith_status pithp_background_start(pith_scope *s,
                                    const pith_save_options *options);
 /* Wait for the background save, and take over its error. */
 pith_status pithp_background_settle(pith_scope *s);
+/* The same of a save by many ranks, which all of them call: of the document of that path,
+ * or (path NULL) of any. A failed scope takes part. False: the save has failed. */
+bool pithp_background_settle_parted(pith_scope *s, const char *path);
 
 #endif

@@ -1,0 +1,89 @@
+/* Saves by many ranks: what the ranks tell each other, the job of one rank, and its
+ * thread. */
+#ifndef PITH_SAVE_PARTED_H
+#define PITH_SAVE_PARTED_H
+
+#include "checkpoint/save/save_internal.h"
+#include "tree/shard/shard.h"
+
+#include <pthread.h>
+
+enum { PITHP_PARTED_COUNTERS = 16 };
+
+/* What each rank tells the others before anything is written. */
+typedef struct pithp_parted_told {
+    uint64_t id; /* of the save; that of rank 0 holds */
+    char host[64];
+    int64_t counts[PITHP_PARTED_COUNTERS]; /* rows in use here, by counting leaf */
+} pithp_parted_told;
+
+/* A call of pith_save by all ranks. */
+typedef struct pithp_parted_call {
+    pith_scope *s, *w; /* of the caller; of temporaries, or NULL */
+    const char *path;
+    const pith_save_options *options;
+    pithp_shard_tree t;
+    pithp_mesh_group *all;
+    int64_t rank, ranks;
+    pithp_parted_told own, *everyone; /* by rank */
+    int64_t *counter_number;          /* by leaf: which of the counts; -1: none */
+} pithp_parted_call;
+
+/* ---- The document (parted_document.c) ---- */
+
+/* The whole tree, in w: its sharded leaves have shapes and no elements, which nothing
+ * reads. NULL: the error of w is set. */
+const void *pithp_parted_whole(pithp_parted_call *v);
+/* Add to the rows of the whole tree what its shards are. */
+pith_status pithp_parted_describe(pithp_parted_call *v, pithp_document *d);
+
+/* ---- The job of a rank (parted_job.c) ---- */
+
+/* What is left to do once all arrays are captured: no step of it calls the engine, so
+ * that a thread can do it. */
+typedef struct pithp_parted_job {
+    pith_runtime *rt;
+    pith_scope *s;      /* of its own; it holds the arrays, and has the job's error */
+    pith_scope *agreed; /* of agreements, which the thread does not touch */
+    pithp_saving *part;
+    pithp_saving *document;    /* on rank 0; else NULL */
+    int64_t rank, ranks, seen; /* seen: the parts that rank 0 has seen */
+    uint64_t id;
+    const pithp_parted_told *everyone;
+    char *path;              /* of the document, as the caller gave it */
+    pithp_location location; /* of it, or of its series */
+    /* A save in the background. Its lock holds for the members below. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    pid_t process;  /* that has the thread; 0: there is none */
+    bool written;   /* the part, or it has failed */
+    bool durable;   /* all parts are, as all ranks have said */
+    bool abandoned; /* a rank has failed */
+    pithp_error part_error;
+} pithp_parted_job;
+
+/* Capture the part of this rank, and on rank 0 the document. NULL: the error of w. */
+pithp_parted_job *pithp_parted_job_begin(pithp_parted_call *v);
+void pithp_parted_job_end(pithp_parted_job *j);
+/* Make the part of this rank durable. */
+pith_status pithp_parted_write_part(pithp_parted_job *j);
+/* Rank 0: whether it sees all parts. */
+bool pithp_parted_sees_all(pithp_parted_job *j);
+/* Rank 0: name all parts. An error if it does not see one. */
+pith_status pithp_parted_write_document(pithp_parted_job *j);
+/* Rank 0: remove the parts of this and earlier saves that no document names. */
+void pithp_parted_sweep(pithp_parted_job *j);
+
+/* ---- Ends of jobs (parted_end.c) ---- */
+
+/* Let a thread do the job. Else the error of j->agreed is set. */
+pith_status pithp_parted_job_start(pithp_parted_job *j);
+/* Do what no thread does, agree on the outcome with the other ranks, and end the job;
+ * every rank calls it. Whether the new checkpoint is on the disk; else the error of s is
+ * set, or goes to the log hook if s is NULL. */
+bool pithp_parted_job_settle(pith_scope *s, pithp_parted_job *j);
+/* End a job that not all ranks have begun. */
+void pithp_parted_job_abandon(pithp_parted_job *j);
+
+#endif

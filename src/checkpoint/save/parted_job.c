@@ -1,0 +1,272 @@
+/* The job of a rank in a save by many ranks: its shards as a checkpoint of its own, a
+ * part; and on rank 0 the document that names all parts. The names of parts follow from
+ * the number of the save, and rank 0 finds them in the folder: no step calls the engine,
+ * so a thread can do all of it. */
+#include "checkpoint/document/capture.h"
+#include "checkpoint/save/parted.h"
+#include "checkpoint/store/open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Names ---- */
+
+/* "melt.0123456789abcdef.r0007of0016.json". False: too long for a file name. */
+static bool part_name(const pithp_parted_job *j, int64_t rank, char name[256]) {
+    const char *document = j->location.name;
+    return snprintf(name, 256, "%.*s.%016llx.r%04dof%04d.json", (int)pithp_stem(document),
+                    document, (unsigned long long)j->id, (int)rank, (int)j->ranks) < 256;
+}
+
+/* The path of a file beside the document, whose path may be a symbolic link. */
+static const char *beside(pith_scope *s, const char *path, const char *file) {
+    char *resolved = realpath(path, NULL);
+    const char *at = resolved ? resolved : path, *slash = strrchr(at, '/');
+    const size_t folder = slash ? (size_t)(slash - at) + 1 : 0,
+                 bytes = folder + strlen(file) + 1;
+    char *made = pithp_scope_allocate(s, bytes);
+    if (made)
+        snprintf(made, bytes, "%.*s%s", (int)folder, at, file);
+    free(resolved);
+    return made;
+}
+
+/* ---- Capture ---- */
+
+/* Whether this rank writes a leaf: it is the first of those that have the same shard. */
+static bool is_writer(pithp_parted_call *v, int64_t k) {
+    char list[PITHP_SHARD_TEXT];
+    if (!v->t.leaves[k].axes[0])
+        return false;
+    pithp_shard_text_join(v->t.leaves[k].axes, list);
+    for (const char *name = v->all->axes; *name;) {
+        const size_t n = strcspn(name, ",");
+        char axis[PITHP_AXIS_BYTES];
+        snprintf(axis, sizeof axis, "%.*s", (int)n, name);
+        if (!pithp_shard_list_has(list, name, n) && pith_axis_rank(v->w, axis) != 0)
+            return false;
+        name += n + (name[n] == ',');
+    }
+    return true;
+}
+
+/* A dict of the shards that this rank writes, by path. */
+static const void *make_part(pithp_parted_call *v) {
+    const pithp_structure *t = &v->t.flat.structure;
+    const size_t room = (size_t)t->item_count + 1;
+    const char **keys = pithp_scope_allocate(v->w, room * sizeof *keys);
+    const void **items = pithp_scope_allocate(v->w, room * sizeof *items);
+    int64_t count = 0;
+    for (int64_t k = 0; keys && items && k < t->item_count; k++) {
+        if (!is_writer(v, k) || v->t.leaves[k].counts)
+            continue;
+        pithp_string path;
+        pithp_string_begin(&path, v->w->runtime);
+        pithp_structure_path(v->w->runtime, t, k, &path);
+        keys[count] = pithp_string_finish(v->w, &path);
+        items[count++] = pithp_array_place(v->w, v->t.flat.items[k],
+                                           pithp_spec_plain(v->w, t->specs[k]));
+        if (v->w->error.code != PITH_OK)
+            return NULL;
+    }
+    return keys && items ? pith_dict_make(v->w, count, keys, items) : NULL;
+}
+
+static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
+    char name[256];
+    const void *part = make_part(v);
+    if (!part)
+        return NULL;
+    if (!part_name(j, v->rank, name)) {
+        pithp_fail(v->w, PITH_E_IO, NULL, "cannot write \"%s\": the name is too long",
+                   v->path);
+        return NULL;
+    }
+    const pith_save_options o = {.inline_all = v->options->inline_all,
+                                 .inline_bytes = v->options->inline_bytes,
+                                 .compress = v->options->compress,
+                                 .step = v->options->step};
+    const char *path = beside(v->w, v->path, name);
+    return path && pithp_keep_slots(j->s, 1, &part) == PITH_OK
+               ? pithp_saving_begin(j->s, pithp_capture, part, path, &o)
+               : NULL;
+}
+
+typedef struct whole_tree {
+    pithp_parted_call *v;
+    const void *tree;
+} whole_tree;
+
+static pith_status capture(pith_scope *s,
+                           const void *source,
+                           pithp_document *d,
+                           const pith_array ***arrays) {
+    const whole_tree *whole = source;
+    const pith_status rc = pithp_capture(s, whole->tree, d, arrays);
+    return rc == PITH_OK ? pithp_parted_describe(whole->v, d) : rc;
+}
+
+static pithp_saving *begin_document(pithp_parted_call *v, pithp_parted_job *j) {
+    whole_tree whole = {v, pithp_parted_whole(v)};
+    if (!whole.tree || pithp_keep_slots(j->s, 1, &whole.tree) != PITH_OK)
+        return NULL;
+    pithp_saving *made = pithp_saving_begin(j->s, capture, &whole, v->path, v->options);
+    const size_t bytes = (size_t)v->ranks * sizeof *v->everyone;
+    pithp_parted_told *everyone = made ? pithp_scope_allocate(j->s, bytes) : NULL;
+    if (everyone)
+        memcpy(everyone, v->everyone, bytes);
+    j->everyone = everyone;
+    return made;
+}
+
+/* Errors of the job's scope become those of the call. */
+static void take_error(pith_scope *to, pith_scope *from) {
+    const pithp_error *e = &from->error;
+    if (e->code != PITH_OK)
+        pithp_fail(to, e->code, e->path[0] ? e->path : NULL, "%s",
+                   e->text[0] ? e->text : e->message);
+}
+
+static bool is_usable(const pith_scope *s) {
+    return pithp_scope_writable(s) && s->error.code == PITH_OK;
+}
+
+static bool open_scopes(pithp_parted_call *v, pithp_parted_job *j) {
+    j->s = pith_scope_open(j->rt);
+    j->agreed = pith_scope_open(j->rt);
+    j->path = pithp_allocate(j->rt, strlen(v->path) + 1);
+    if (j->path)
+        strcpy(j->path, v->path);
+    if (!j->path || !is_usable(j->s) || !is_usable(j->agreed)) {
+        pithp_fail_memory(v->w, PITHP_BLOCK_BYTES);
+        return false;
+    }
+    j->s->function = j->agreed->function = v->s->function;
+    j->s->site = j->agreed->site = v->s->site;
+    return pithp_location_open(v->w, j->path, &j->location) == PITH_OK;
+}
+
+pithp_parted_job *pithp_parted_job_begin(pithp_parted_call *v) {
+    pithp_parted_job *j = pithp_allocate(v->w->runtime, sizeof *j);
+    if (!j) {
+        pithp_fail_memory(v->w, sizeof *j);
+        return NULL;
+    }
+    *j = (pithp_parted_job){.rt = v->w->runtime,
+                            .location = {.folder = -1},
+                            .rank = v->rank,
+                            .ranks = v->ranks,
+                            .id = v->everyone[0].id};
+    pthread_mutex_init(&j->lock, NULL);
+    pthread_cond_init(&j->changed, NULL);
+    if (open_scopes(v, j)) {
+        j->part = begin_part(v, j);
+        if (j->part && j->rank == 0)
+            j->document = begin_document(v, j);
+        take_error(v->w, j->s);
+        if (v->w->error.code == PITH_OK)
+            return j;
+    }
+    pithp_parted_job_end(j);
+    return NULL;
+}
+
+static void close_scope(pith_scope *s) {
+    if (!s || !pithp_scope_writable(s))
+        return;
+    pith_clear(s);
+    pith_scope_close(s);
+}
+
+void pithp_parted_job_end(pithp_parted_job *j) {
+    if (j->part)
+        pithp_saving_end(j->part);
+    if (j->document)
+        pithp_saving_end(j->document);
+    pithp_location_close(&j->location);
+    pithp_release(j->rt, j->path, j->path ? strlen(j->path) + 1 : 0);
+    close_scope(j->agreed);
+    close_scope(j->s);
+    pthread_cond_destroy(&j->changed);
+    pthread_mutex_destroy(&j->lock);
+    pithp_release(j->rt, j, sizeof *j);
+}
+
+/* ---- Writing ---- */
+
+pith_status pithp_parted_write_part(pithp_parted_job *j) {
+    return pithp_saving_write(j->part);
+}
+
+/* Read size and checksum of a part. It has its name only when it is durable. */
+static bool find_part(pithp_parted_job *j, const char *name, pithp_doc_part *row) {
+    enum { DIGITS = PITHP_DIGEST_TEXT - 1, TAIL = DIGITS + 3 /* "}\n */ };
+    char tail[TAIL];
+    const int file = pithp_file_open(j->location.folder, name, &row->bytes);
+    if (file < 0)
+        return false;
+    const bool read =
+        row->bytes > TAIL && pithp_file_read(file, tail, TAIL, row->bytes - TAIL) == 0;
+    close(file);
+    tail[DIGITS] = 0;
+    return read && pithp_digest_parse(tail, &row->digest);
+}
+
+bool pithp_parted_sees_all(pithp_parted_job *j) {
+    pithp_document *d = &j->document->d;
+    for (; j->seen < j->ranks; j->seen++) {
+        char name[256];
+        pithp_doc_part row = {.file = NULL}, *added;
+        part_name(j, j->seen, name);
+        if (!find_part(j, name, &row))
+            return false;
+        row.file = pithp_document_text(d, name, strlen(name));
+        added = row.file ? pithp_document_add(d, parts) : NULL;
+        if (!added) {
+            pithp_fail_memory(j->s, sizeof *added);
+            return false;
+        }
+        *added = row;
+    }
+    return true;
+}
+
+/* Equal for leaves whose parts are equal. */
+static pithp_digest digest_parts(const pithp_document *d, const pithp_doc_leaf *row) {
+    pithp_hasher h;
+    pithp_hasher_begin(&h);
+    pithp_hasher_add(&h, row->shard, strlen(row->shard));
+    for (int64_t r = 0; r < d->parts.count; r++)
+        pithp_hasher_add(&h, &d->parts.rows[r].digest, sizeof d->parts.rows[r].digest);
+    return pithp_hasher_end(&h);
+}
+
+pith_status pithp_parted_write_document(pithp_parted_job *j) {
+    pithp_document *d = &j->document->d;
+    if (!pithp_parted_sees_all(j)) {
+        char name[256];
+        part_name(j, j->seen, name);
+        if (j->s->error.code != PITH_OK)
+            return j->s->error.code;
+        return pithp_fail(j->s, PITH_E_IO, NULL,
+                          "cannot write \"%s\": rank 0 (%s) does not see the part "
+                          "\"%s\" that rank %d (%s) wrote: all ranks must write to "
+                          "one folder",
+                          j->path, j->everyone[0].host, name, (int)j->seen,
+                          j->everyone[j->seen].host);
+    }
+    for (int64_t k = 0; k < d->leaves.count; k++)
+        if (d->leaves.rows[k].shard)
+            d->leaves.rows[k].digest = digest_parts(d, &d->leaves.rows[k]);
+    pithp_folder_sync(&j->location); /* the names of the parts */
+    return pithp_saving_write(j->document);
+}
+
+void pithp_parted_sweep(pithp_parted_job *j) {
+    pith_scope *fresh = pith_scope_open(j->rt);
+    if (is_usable(fresh))
+        pithp_parts_sweep(fresh, &j->location);
+    close_scope(fresh);
+}
