@@ -48,8 +48,9 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_shard_nest_cases,
                                              mesh_shard_flow_cases,
                                              mesh_decision_cases,
-                                             mesh_cases_of_runs};
-    const size_t of_ranks = 2; /* the last need several: what ranks decide together */
+                                             mesh_cases_of_runs,
+                                             mesh_cases_of_shard_runs};
+    const size_t of_ranks = 3; /* the last need several: what ranks decide together */
     const size_t count =
         sizeof lists / sizeof *lists - (pith_axis_size(s, NULL) > 1 ? 0 : of_ranks);
     int failed = 0;

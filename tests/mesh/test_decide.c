@@ -69,6 +69,12 @@ CASE(fits)
 CASE(chunks)
 CASE(draws)
 
+#undef LIST
+#define LIST mesh_cases_of_shard_runs
+CASE(shards_stop)
+CASE(shards_fail)
+CASE(shards_differ)
+
 /* ---- Plain arguments that must be equal ---- */
 
 typedef struct {

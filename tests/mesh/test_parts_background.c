@@ -30,8 +30,7 @@ static void save_and_go_on(fake_rank *r) {
     const job *j = r->closure;
     FAKE_CHECK(r, start(r));
     const pith_array *sum = pith_psum(r->s, pith_f64(r->s, 2), NULL, NULL);
-    FAKE_CHECK(r,
-               pith_read_f64(r->s, sum) == 2.0 * (double)pith_axis_size(r->s, NULL));
+    FAKE_CHECK(r, pith_read_f64(r->s, sum) == 2.0 * (double)pith_axis_size(r->s, NULL));
     FAKE_CHECK(r, !is_there(j));
     FAKE_CHECK(r, pith_agree(r->s));
     if (r->rank == 0)
@@ -105,8 +104,7 @@ static void save_series(fake_rank *r) {
     const job *j = r->closure;
     const pith_save_options o = {.background = true, .keep = 2};
     for (int i = 0; i < 5; i++)
-        FAKE_CHECK(r, pith_save(r->s,
-                                pith_shard(r->s, whole_of(r->s, i, j->rows), NULL),
+        FAKE_CHECK(r, pith_save(r->s, pith_shard(r->s, whole_of(r->s, i, j->rows), NULL),
                                 j->path, &o));
 }
 static void load_newest(fake_rank *r) {
