@@ -1,90 +1,199 @@
-/* 100,000 Lorenz systems in host memory, integrated in chunks by a part of a program that
- * may use half of a small device. */
+/* 100,000 Lorenz systems in host memory. Each is integrated with steps of its own size: a
+ * loop of unknown length over one system, mapped over chunks of them. The solver may use
+ * a quarter of a small device.
+ *
+ *     ensemble                           all systems in this process
+ *     mpirun -np 2 ensemble --ranks      shared among ranks, with the same results */
 #include <pith/pith.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { RUNS = 100000, STEPS = 200 };
+enum { RUNS = 100000, BLOCKS = 4 };
+#define BLOCK     0.25 /* time between reports */
+#define TOLERANCE 1e-3 /* of a step */
 
 typedef struct {
     const pith_array *x, *y, *z;
-    const pith_array *rho; /* one parameter per run */
-    const pith_array *dt;  /* the same for all runs */
+    const pith_array *rho;   /* a parameter */
+    const pith_array *t, *h; /* time within the block, and size of the next step */
+    const pith_array *tries; /* steps so far, accepted or not */
 } Lorenz;
 PITH_NODE(Lorenz,
-          PITH_LEAF(x, "f64[runs]"),
-          PITH_LEAF(y, "f64[runs]"),
-          PITH_LEAF(z, "f64[runs]"),
-          PITH_LEAF(rho, "f64[runs]"),
-          PITH_LEAF(dt, "f64"))
+          PITH_LEAF(x, "f64"),
+          PITH_LEAF(y, "f64"),
+          PITH_LEAF(z, "f64"),
+          PITH_LEAF(rho, "f64"),
+          PITH_LEAF(t, "f64"),
+          PITH_LEAF(h, "f64"),
+          PITH_LEAF(tries, "i64"))
 
-/* from + scale * slope, with the slopes of the Lorenz equations at `at`. */
+/* ---- One system ---- */
+
+/* from + h * slope, with the slopes of the Lorenz equations at `at`. */
 static const Lorenz *
-euler(pith_scope *s, const Lorenz *from, const Lorenz *at, const pith_array *scale) {
+euler(pith_scope *s, const Lorenz *from, const Lorenz *at, const pith_array *h) {
     const pith_binding *const names =
         PITH_BIND({"x", at->x}, {"y", at->y}, {"z", at->z}, {"r", at->rho});
     Lorenz next = *from;
-    next.x = pith_add(s, from->x,
-                      pith_mul(s, scale, pith_expression(s, "10 * (y - x)", names)));
+    next.x =
+        pith_add(s, from->x, pith_mul(s, h, pith_expression(s, "10 * (y - x)", names)));
     next.y = pith_add(s, from->y,
-                      pith_mul(s, scale, pith_expression(s, "x * (r - z) - y", names)));
-    next.z =
-        pith_add(s, from->z,
-                 pith_mul(s, scale, pith_expression(s, "x * y - 8.0 / 3.0 * z", names)));
+                      pith_mul(s, h, pith_expression(s, "x * (r - z) - y", names)));
+    next.z = pith_add(s, from->z,
+                      pith_mul(s, h, pith_expression(s, "x * y - 8.0 / 3.0 * z", names)));
     return pith_freeze(s, Lorenz, &next);
 }
 
-/* The midpoint method. */
-static const Lorenz *midpoint(pith_scope *s, const Lorenz *now) {
-    const pith_array *half = pith_mul(s, now->dt, 0.5);
-    return euler(s, now, euler(s, now, now, half), now->dt);
-}
-PITH_FUNCTION1(midpoint_step, midpoint, Lorenz, Lorenz)
-
-/* A host array of doubles, from first, each larger by step than the one before. */
-static const pith_host_array *
-ramp(pith_scope *s, pith_shape shape, double first, double step) {
-    const pith_host_array *a = pith_host_make(s, PITH_F64, shape, NULL);
-    for (int64_t i = 0; a && i < (shape.rank ? shape.extents[0] : 1); i++)
-        ((double *)a->data)[i] = first + step * (double)i;
-    return a;
+static const pith_array *distance(pith_scope *s, const Lorenz *a, const Lorenz *b) {
+    const pith_array *x = pith_abs(s, pith_sub(s, a->x, b->x)),
+                     *y = pith_abs(s, pith_sub(s, a->y, b->y)),
+                     *z = pith_abs(s, pith_sub(s, a->z, b->z));
+    return pith_maximum(s, x, pith_maximum(s, y, z));
 }
 
-int main(void) {
-    /* A device of 8 MiB; two parts of the program share it. */
-    pith_runtime *rt = pith_open(&(pith_open_options){.memory = 8 << 20});
-    pith_scope *s = pith_scope_open(rt);
-    pith_instance *solver =
-        pith_instance_open(s, "solver", &(pith_instance_options){.proportion = 0.5});
-    pith_memory_set_limits(s, PITH_LIMITS_ACTIVE); /* the share is a limit */
-    pith_scope *in = pith_scope_open_on(rt, solver);
+/* A step of the midpoint method. One whose error, the distance to a step of Euler's
+ * method, is above the tolerance is done again with a smaller size. */
+static const Lorenz *attempt(pith_scope *s, const Lorenz *now) {
+    const pith_array *left = pith_sub(s, BLOCK, now->t),
+                     *h = pith_minimum(s, now->h, left);
+    const Lorenz *rough = euler(s, now, now, h);
+    const Lorenz *half = euler(s, now, now, pith_mul(s, h, 0.5));
+    const Lorenz *to = euler(s, now, half, h);
+    const pith_array *error = pith_div(s, distance(s, to, rough), TOLERANCE);
+    const pith_array *good = pith_less_equal(s, error, 1.0);
+    const pith_array *t =
+        pith_where(s, pith_equal(s, h, left), BLOCK, pith_add(s, now->t, h));
+    const pith_array *factor =
+        pith_clip(s, pith_div(s, 0.9, pith_sqrt(s, error)), 0.2, 5.0);
+    Lorenz next = *now;
+    next.x = pith_where(s, good, to->x, now->x);
+    next.y = pith_where(s, good, to->y, now->y);
+    next.z = pith_where(s, good, to->z, now->z);
+    next.t = pith_where(s, good, t, now->t);
+    next.h = pith_mul(s, h, factor);
+    next.tries = pith_add(s, now->tries, 1);
+    return pith_freeze(s, Lorenz, &next);
+}
+PITH_FUNCTION1(attempt_step, attempt, Lorenz, Lorenz)
 
-    /* The structure of one run, and the leaves of all runs in host memory. */
-    const pith_array *one = pith_ones(s, PITH_F64, PITH_SHAPE(1));
-    const Lorenz shape = {one, one, one, one, pith_f64(s, 0.005)};
-    const pith_shape runs = PITH_SHAPE(RUNS);
-    const pith_host_array *const leaves[] = {
-        ramp(s, runs, 1, 0), ramp(s, runs, 1, 0), ramp(s, runs, 1, 0),
-        ramp(s, runs, 0.5, 28.0 / RUNS), ramp(s, PITH_SCALAR, 0.005, 0)};
-    const pith_host_tree all = {pith_tree_structure(s, pith_freeze(s, Lorenz, &shape)), 5,
-                                leaves};
+static const pith_array *before_end(pith_scope *s, const Lorenz *now) {
+    return pith_less(s, now->t, BLOCK);
+}
+PITH_FUNCTION1(is_before_end, before_end, pith_array, Lorenz)
 
-    pith_chunks chunks;
-    const pith_host_tree *end = pith_run_chunked_host(
-        in, pith_jit(in, &midpoint_step, NULL), &all, 0,
-        &(pith_chunked_options){.steps = STEPS, .chunks = &chunks}, NULL);
-    if (end) {
-        const double *z = end->leaves[2]->data;
-        printf("%.1f MB of state, %s\n", RUNS * 4 * 8 / 1e6,
-               chunks.count > 1 ? "in chunks" : "at once");
-        for (int i = 0; i < RUNS; i += RUNS / 4)
-            printf("rho %4.1f: z %.4f\n", ((double *)leaves[3]->data)[i], z[i]);
-        const size_t most = pith_instance_statistics(solver).peak;
-        printf("the solver kept to its %s\n", most <= (4 << 20) ? "share" : "wishes");
+static const Lorenz *integrate(pith_scope *s, const Lorenz *from) {
+    Lorenz start = *from;
+    start.t = pith_f64(s, 0);
+    return pith_while(s, &is_before_end, &attempt_step, pith_freeze(s, Lorenz, &start));
+}
+PITH_FUNCTION1(integration, integrate, Lorenz, Lorenz)
+
+/* ---- All of them ---- */
+
+/* The runs of this rank. They are dealt to the ranks in turn, because those with a large
+ * rho take more steps: row i is run first + i * ranks. All ranks have the same number of
+ * rows; the last one may be the last run again. */
+typedef struct {
+    int64_t first, ranks, rows;
+} Share;
+
+/* Without a mesh, all runs. */
+static Share share_of(pith_scope *s) {
+    if (!pith_mesh_of(s))
+        return (Share){0, 1, RUNS};
+    const int64_t ranks = pith_axis_size(s, NULL);
+    return (Share){pith_axis_rank(s, NULL), ranks, ranks ? (RUNS - 1) / ranks + 1 : 0};
+}
+
+static const pith_host_tree *start(pith_scope *outer, Share share) {
+    pith_scope *s = pith_scope_open_in(outer); /* ends with its arrays */
+    const pith_shape rows = PITH_SHAPE(share.rows);
+    const pith_array *run =
+        pith_mul(s, pith_arange(s, PITH_I64, share.rows), share.ranks);
+    run = pith_minimum(s, pith_add(s, run, share.first), RUNS - 1);
+    const pith_array *one = pith_ones(s, PITH_F64, rows);
+    const pith_array *rho = pith_mul(s, pith_cast(s, run, PITH_F64), 28.0 / RUNS);
+    const Lorenz *all = pith_record(
+        s, Lorenz, .x = one, .y = one, .z = one, .rho = pith_add(s, rho, 0.5),
+        .t = pith_zeros(s, PITH_F64, rows), .h = pith_full(s, PITH_F64, rows, 0.01),
+        .tries = pith_zeros(s, PITH_I64, rows));
+    const pith_host_tree *runs = pith_host_tree_copy(outer, all, NULL);
+    pith_scope_close(s);
+    return runs;
+}
+
+/* A leaf of the runs of all ranks, in the order of the runs. */
+static const pith_array *
+gather(pith_scope *s, Share share, const pith_host_tree *runs, int leaf) {
+    const pith_host_array *own = runs->leaves[leaf];
+    const pith_array *all = pith_array_copy(s, own->dtype, own->shape, own->data);
+    if (share.ranks > 1) /* [ranks, rows] */
+        all = pith_transpose(s, pith_all_stack(s, all, NULL), NULL);
+    all = pith_reshape(s, all, PITH_SHAPE(-1));
+    return pith_slice_array(s, all, 1, &PITH_SLICE(0, RUNS, 1));
+}
+
+static void
+report(pith_scope *outer, Share share, const pith_host_tree *runs, double time) {
+    pith_scope *s = pith_scope_open_in(outer);
+    const pith_array *z = gather(s, share, runs, 2), *tries = gather(s, share, runs, 6);
+    const double mean = pith_read_f64(s, pith_mean(s, z, PITH_ALL_AXES));
+    const int64_t least = pith_read_i64(s, pith_min(s, tries, PITH_ALL_AXES)),
+                  most = pith_read_i64(s, pith_max(s, tries, PITH_ALL_AXES));
+    if (share.first == 0 && !pith_failed(s))
+        printf("t %.2f: mean z %.12f, %lld to %lld steps\n", time, mean, (long long)least,
+               (long long)most);
+    pith_scope_close(s);
+}
+
+/* The last state is in ensemble.json, which rank 0 writes. */
+static void finish(pith_scope *s, Share share, const pith_host_tree *runs) {
+    const pith_array *z = gather(s, share, runs, 2);
+    pith_save(s, z, "ensemble.json", NULL);
+    for (int64_t i = 0; i < RUNS; i += RUNS / 4) {
+        const double one = pith_read_f64(s, pith_slice_at(s, z, 0, i));
+        if (share.first == 0 && !pith_failed(s))
+            printf("rho %4.1f: z %.4f\n", 0.5 + 28.0 / RUNS * (double)i, one);
     }
-    const bool failed = pith_failed(s) || pith_failed(in);
+}
+
+/* Each chunk of a block is one call of the compiled step; ranks agree once for each. */
+static void run(pith_scope *s, pith_scope *solver) {
+    const Share share = share_of(s);
+    const pith_function *step =
+        pith_jit(solver, pith_vmap(solver, &integration, NULL), NULL);
+    const pith_host_tree *now = start(s, share);
+    for (int block = 1; block <= BLOCKS && now; block++) {
+        now = pith_run_chunked_host(solver, step, now, 0, NULL, NULL);
+        if (now)
+            report(s, share, now, block * BLOCK);
+    }
+    if (now)
+        finish(s, share, now);
+}
+
+int main(int count, char **words) {
+    const bool on_ranks = count == 2 && strcmp(words[1], "--ranks") == 0;
+    if (count > 1 && !on_ranks) {
+        fprintf(stderr, "usage: ensemble [--ranks]\n");
+        return 2;
+    }
+    /* A device of 16 MiB; two parts of the program share it. */
+    pith_runtime *rt = pith_open(&(pith_open_options){.memory = 16 << 20});
+    pith_scope *s = pith_scope_open(rt);
+    pith_instance *part =
+        pith_instance_open(s, "solver", &(pith_instance_options){.proportion = 0.125});
+    pith_memory_set_limits(s, PITH_LIMITS_ACTIVE); /* the share is a limit */
+    pith_scope *solver = pith_scope_open_on(rt, part);
+    if (on_ranks) {
+        pith_mesh_open(s, PITH_MESH_AXES({"run", 0}), NULL);
+        pith_mesh_open(solver, PITH_MESH_AXES({"run", 0}), NULL);
+    }
+    run(s, solver);
+    const bool failed = pith_failed(s) || pith_failed(solver);
     if (failed)
-        fprintf(stderr, "%s\n", pith_message(pith_failed(s) ? s : in));
-    pith_scope_close(in);
+        fprintf(stderr, "%s\n", pith_message(pith_failed(s) ? s : solver));
+    pith_scope_close(solver);
     pith_scope_close(s);
     pith_close(rt);
     return failed;
