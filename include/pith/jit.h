@@ -175,13 +175,18 @@ PITH_API void pith_jit_set_limits(pith_runtime *rt, int64_t programs, size_t byt
  * eight lines the rest is one line, "and 3 more". For a call inside a traced function the
  * comparison is with the nearest part.
  *
+ * pith_jvp, pith_linearize and pith_vjp compile a derivative of their function without
+ * giving it to the caller. For such a function, compiled or not, there are lines that
+ * begin with their names, such as "pith_jvp: [0]: was f64[4], is f64[5]".
+ *
  * Every trace reports the same text, with its duration, to the log hook at level
  * PITH_LOG_DEBUG.
  *
  * @return Text owned by @p s; "" if the function was not traced yet; NULL on failure.
  *
  * @par Errors
- * PITH_E_ARG: pith_jit did not make the function.
+ * PITH_E_ARG: pith_jit did not make the function, and none of these three was called with
+ * it.
  */
 PITH_API const char *pith_explain_miss(pith_scope *s, const pith_function *function);
 

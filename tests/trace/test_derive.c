@@ -446,6 +446,39 @@ Test(derive, traces_of_gradients_are_explained, .init = open_scope) {
     close_scope();
 }
 
+/* These give no function that the caller could ask about. */
+Test(derive, traces_of_calls_are_explained, .init = open_scope) {
+    pt_fails(PITH_E_ARG, s, pith_explain_miss(s, &wave_of));
+    pt_says("pith_jvp and its like were not called with it");
+    const pith_array *x = some_x(), *number = pith_f64(s, 1);
+    const pith_derive_options zero = {.strong_zero = true};
+    pt_ok(s, pith_jvp(s, &wave_of, PITH_ITEMS(x), x, NULL).value);
+    cr_assert_str_eq(pith_explain_miss(s, &wave_of),
+                     "pith_jvp: wave: no program was cached");
+    pt_ok(s, pith_jvp(s, &wave_of, PITH_ITEMS(number), number, NULL).value);
+    cr_assert_str_eq(pith_explain_miss(s, &wave_of),
+                     "pith_jvp: [0]: was f64[4], is f64[]\n"
+                     "pith_jvp: bound tree 0: was f64[4], is f64[]"); /* the tangent */
+    pt_ok(s, pith_vjp(s, &wave_of, PITH_ITEMS(x), NULL).value);
+    pt_ok(s, pith_vjp(s, &wave_of, PITH_ITEMS(number), NULL).value);
+    pt_ok(s, pith_linearize(s, &wave_of, PITH_ITEMS(x), NULL).value);
+    pt_ok(s, pith_vjp(s, &wave_of, PITH_ITEMS(x), NULL).value); /* is cached */
+    pt_ok(s, pith_jvp(s, &wave_of, PITH_ITEMS(x), x, &zero).value);
+    cr_assert_str_eq(pith_explain_miss(s, &wave_of),
+                     "pith_jvp: wave: no program was cached\n"
+                     "pith_linearize: wave: no program was cached\n"
+                     "pith_vjp: [0]: was f64[4], is f64[]");
+    const pith_function *f = pith_jit(s, &wave_of, NULL);
+    cr_assert_str_eq(pith_explain_miss(s, f), "");
+    pt_ok(s, pith_jvp(s, f, PITH_ITEMS(x), x, NULL).value);
+    cr_assert_str_eq(pith_explain_miss(s, f), "wave: no part was cached\n"
+                                              "pith_jvp: wave: no program was cached");
+    pt_ok(s, pith_call(s, f, PITH_ITEMS(x)));
+    cr_assert_str_eq(pith_explain_miss(s, f), "wave: no program was cached\n"
+                                              "pith_jvp: wave: no program was cached");
+    close_scope();
+}
+
 /* ---- Cuts ---- */
 
 static const pith_array *stepped(pith_scope *in, const Ions *ions) {

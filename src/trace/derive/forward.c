@@ -58,6 +58,8 @@ static const void *call_apart(pith_scope *s,
              : NULL;
     const void *result =
         derived ? (pith_call)(pithp_on_behalf(s), derived, f->arity, primals) : NULL;
+    if (result)
+        pithp_jit_note_apart(s, kind->function, f, derived);
     if (work)
         pith_scope_close(work); /* its error moves to s */
     return pith_failed(s) ? NULL : result;

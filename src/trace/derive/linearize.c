@@ -304,6 +304,8 @@ static pith_linearized linearize(pith_scope *s,
     else if (derived)
         made =
             pithp_jit_run_recorded(pithp_jit_closure_of(derived), s, primals, &attached);
+    if (made && !recorded)
+        pithp_jit_note_apart(s, kind->function, f, derived);
     if (made && attached)
         give(s, f, o, made, (pithp_linear *)(void *)attached, recorded, &result);
     pithp_attached_release(attached);

@@ -19,6 +19,7 @@ typedef struct jit_cache {
     pithp_jit_program *oldest;
     pithp_jit_program *gone; /* evicted, to be released without the lock */
     pithp_jit *functions;    /* live compiled functions */
+    pithp_jit_apart *apart;  /* traces of functions that are gone */
     int64_t most_programs;
     size_t most_bytes;
     atomic_llong hits;       /* except hits counted by functions */
@@ -41,6 +42,7 @@ static void runtime_closing(pith_runtime *rt) {
     while (cache->oldest)
         throw_out(cache, cache->oldest);
     leave(cache);
+    pithp_jit_apart_end(rt, &cache->apart);
     pthread_mutex_destroy(&cache->lock);
     pithp_release(rt, cache, sizeof *cache);
     rt->room[PITHP_ROOM_TRACE] = NULL;
@@ -341,6 +343,18 @@ void pithp_jit_why(pithp_jit *jit, pithp_string *text) {
 }
 
 /* ---- Functions and their seats ---- */
+pithp_jit_apart **pithp_jit_apart_lock(pith_runtime *rt) {
+    jit_cache *cache = find_cache(rt);
+    if (!cache)
+        return NULL;
+    pthread_mutex_lock(&cache->lock);
+    return &cache->apart;
+}
+
+void pithp_jit_apart_unlock(pith_runtime *rt) {
+    pthread_mutex_unlock(&find_cache(rt)->lock);
+}
+
 
 pith_status pithp_jit_enrol(pith_scope *s, pithp_jit *jit) {
     jit_cache *cache = cache_of(s->runtime);

@@ -505,13 +505,15 @@ const char *pith_explain_miss(pith_scope *s, const pith_function *function) {
         pithp_function_check(s, function, "pith_explain_miss") != PITH_OK)
         return NULL;
     const pithp_jit_closure *c = pithp_jit_closure_of(function);
-    if (!c) {
-        pithp_fail(s, PITH_E_ARG, NULL, "pith_explain_miss: %s was not made by pith_jit",
-                   function->name);
-        return NULL;
-    }
     pithp_string text;
     pithp_string_begin(&text, s->runtime);
-    pithp_jit_why(c->jit, &text);
-    return pithp_string_finish(s, &text);
+    if (c)
+        pithp_jit_why(c->jit, &text);
+    if (!pithp_jit_explain_apart(s, function, &text) && !c && !text.failed)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_explain_miss: %s was not made by pith_jit, and pith_jvp and its "
+                   "like were not called with it",
+                   function->name);
+    const char *why = pithp_string_finish(s, &text);
+    return pith_failed(s) ? NULL : why;
 }

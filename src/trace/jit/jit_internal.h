@@ -370,6 +370,24 @@ int64_t pithp_jit_explain(pithp_string *text,
 /* ---- The cache (cache.c) ---- */
 
 /* Mask of hashes; tests set it to 0 to force collisions. */
+/* ---- Traces of functions that callers do not have (apart.c) ---- */
+
+typedef struct pithp_jit_apart pithp_jit_apart;
+/* After a call of a function that was compiled for this call alone and made of f: keep
+ * why it was traced, if it was. by: the public function, a literal. If memory is short
+ * nothing is kept. */
+void pithp_jit_note_apart(pith_scope *s,
+                          const char *by,
+                          const pith_function *f,
+                          const pith_function *compiled);
+/* Append lines of what was kept for f, newest first; false: nothing. */
+bool pithp_jit_explain_apart(pith_scope *s, const pith_function *f, pithp_string *text);
+void pithp_jit_apart_end(pith_runtime *rt, pithp_jit_apart **list);
+/* The list of the runtime, with the lock of its cache (cache.c); NULL: there is no cache,
+ * and no lock is taken. */
+pithp_jit_apart **pithp_jit_apart_lock(pith_runtime *rt);
+void pithp_jit_apart_unlock(pith_runtime *rt);
+
 extern uint64_t pithp_jit_hash_mask;
 
 /* Register and unregister a compiled function. */
