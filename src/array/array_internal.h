@@ -274,6 +274,8 @@ typedef struct pithp_trace {
     int max_rank; /* of results of calls: PITH_MAX_RANK; PITHP_MAX_RANK for programs that
                      the library derives */
     bool derived; /* the program will be derived; so will those of traces inside */
+    size_t derived_bytes;        /* and keep at most these for backward halves, as will
+                                    derivations in it; 0: no limit */
     pithp_error refused;         /* first PITH_E_TRACED, cleared or in an outer scope */
     struct pithp_checks *checks; /* recorded checks (array/checks/checks.h); NULL: none */
     pithp_attached *attached;    /* for the cached program; NULL: none */

@@ -144,6 +144,7 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
                        .depth = around ? around->depth + 1 : 1,
                        .max_rank = around ? around->max_rank : PITH_MAX_RANK,
                        .derived = around && around->derived,
+                       .derived_bytes = around ? around->derived_bytes : 0,
                        .decides = -1,
                        .scope = s,
                        .check_level = s->check_level,

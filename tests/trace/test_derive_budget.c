@@ -332,6 +332,93 @@ Test(derive_budget, of_a_derivation) {
     end();
 }
 
+/* What a derivation keeps and its peak, for budgets in parts of what it keeps without
+ * one. The bits are the same if `exact`. Returns the number of budgets that are enough.
+ */
+static int
+within(const pith_function *f, const pith_array *w, bool exact, const size_t *parts) {
+    const void *arguments[2] = {w, pith_none_make(s)}, *whole = NULL;
+    size_t all = 0, first = 0, last = SIZE_MAX;
+    int enough = 0;
+    for (int k = 0; k == 0 || parts[k - 1]; k++) {
+        const pith_derive_options o = {.kept_bytes = k ? all / parts[k - 1] : 0};
+        pith_scope *in = pith_scope_open_in(s);
+        const pith_function *g = pith_grad(in, f, &o);
+        const void *gradient = pith_call(in, g, 2, arguments);
+        if (gradient) {
+            const size_t peak = pith_measure_peak(in, g, 2, arguments);
+            const pith_program_costs costs = pith_program_cost(in, g, 2, arguments);
+            pt_ok(in);
+            if (!k) {
+                whole = pith_keep(s, gradient);
+                all = costs.kept_bytes;
+                first = peak;
+            }
+            cr_assert(!exact || pith_tree_equal(s, gradient, whole), "budget %d", k);
+            cr_assert(pith_all_close(s, gradient, whole, 1e-12, 1e-14, false),
+                      "budget %d", k);
+            cr_assert(peak <= last, "budget %d: peak %zu, then %zu", k, last, peak);
+            cr_assert(!k || peak + all <= o.kept_bytes + first,
+                      "budget %zu: peak %zu of %zu", o.kept_bytes, peak, first);
+            last = peak;
+            enough += k > 0;
+        } else {
+            cr_assert(pith_code(in) == PITH_E_MEMORY, "%s", pith_message(in));
+            pith_clear(in);
+        }
+        pith_scope_close(in);
+    }
+    return enough;
+}
+
+/* A loop in a loop: what the inner one keeps of a step of the outer one counts too. */
+static const pith_array *
+deep_step(pith_scope *in, const pith_array *x, const void *row, const pith_array *w) {
+    (void)row;
+    const pith_loop_options o = {.length = 60};
+    return pith_mul(in, pith_scan(in, pith_partial(in, &step_of, w), x, NULL, NULL, &o),
+                    w);
+}
+PITH_FUNCTION3(deep_step_of, deep_step, pith_array, pith_array, void, pith_array)
+static const pith_array *deep(pith_scope *in, const pith_array *w, const void *xs) {
+    (void)xs;
+    const pith_loop_options o = {.length = 12};
+    const pith_function *f = pith_partial(in, &deep_step_of, w);
+    return pith_sum(in, pith_scan(in, f, w, NULL, NULL, &o), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(deep_of, deep, pith_array, pith_array, void)
+
+Test(derive_budget, loops_in_loops_count) {
+    static const size_t parts[] = {2, 5, 8, 12, 16, 20, 25, 0};
+    begin(1);
+    const int enough = within(&deep_of, numbers(WIDE, 0.25, 1e-3), true, parts);
+    cr_assert(enough >= 6, "%d", enough);
+    end();
+}
+
+/* The inner derivative takes from the budget of the outer one, since what it keeps are
+ * values of the outer one. */
+static const pith_array *steep(pith_scope *in, const pith_array *w, const void *xs) {
+    const void *arguments[2] = {w, xs};
+    return pith_sum(
+        in, pith_square(in, pith_call(in, pith_grad(in, &plain_of, NULL), 2, arguments)),
+        PITH_ALL_AXES);
+}
+PITH_FUNCTION2(steep_of, steep, pith_array, pith_array, void)
+
+Test(derive_budget, of_a_derivative_of_a_derivative) {
+    static const size_t parts[] = {2, 3, 4, 5, 0};
+    begin(1);
+    options = (pith_loop_options){.length = 200};
+    const int enough = within(&steep_of, numbers(WIDE, 0.25, 1e-3), false, parts);
+    cr_assert(enough >= 3, "%d", enough);
+    const pith_derive_options few = {.kept_bytes = 40 * ONE};
+    const void *arguments[2] = {numbers(WIDE, 0.25, 1e-3), pith_none_make(s)};
+    pt_fails(PITH_E_MEMORY, s, pith_call(s, pith_grad(s, &steep_of, &few), 2, arguments));
+    pt_says("pith_grad: plain, which has a part of the budget around it: the backward");
+    end();
+}
+
 /* ---- What is in a body ---- */
 
 static const pith_array *

@@ -11,8 +11,12 @@ enum { PITHP_ABSENT = -2 };
 
 /* A budget of a derivation for its loops. */
 typedef struct pithp_kept {
-    int levels;   /* most levels of the nest of a loop */
-    size_t bytes; /* added: what the loops keep */
+    int levels; /* most levels of the nest of a loop */
+    int inner;  /* and of loops inside of it; at most 1: they are part of a step */
+    const pithp_program *body; /* the loops are inside of this one, which is a nest
+                                  already; NULL: of the derivation */
+    size_t bytes;              /* added: what the loops keep */
+    bool has_inner;            /* set: a loop has loops inside */
 } pithp_kept;
 
 typedef struct pithp_derivation {

@@ -214,8 +214,7 @@ bool pithp_derive_control(pithp_derivation *d,
     }
     if (!any)
         return derive_still(&f, inputs, outputs, results);
-    if (d->split && c->i->primitive == PITHP_OP_SCAN &&
-        (d->kept || ((const pithp_loop_params *)c->i->params)->kept_bytes))
+    if (d->split && c->i->primitive == PITHP_OP_SCAN && pithp_is_nested(d->kept, c->i))
         return pithp_split_nested(&f, results, tangents);
     if (d->split && c->i->primitive == PITHP_OP_SCAN)
         return pithp_split_scan(&f, inputs, outputs, results, tangents);

@@ -9,19 +9,21 @@ typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
     bool direct; /* the program is linear in its moving inputs (linear.c) */
     bool no_cuts;
-    pithp_kept *kept;  /* for loops that are in no other; or NULL */
+    pithp_kept *kept;  /* for loops; or NULL */
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
     pithp_derive_watches *watches; /* receives them, or NULL */
     pithp_derive_watches *inside;  /* of the program around: rules examine; or NULL */
 } pithp_derive_mode;
 
-/* The mode of the programs of control flow in a derivation. */
+/* The mode of the programs of control flow in a derivation. Loops of a derivation with a
+ * budget are in no other one. */
 static inline pithp_derive_mode pithp_mode_in(const pithp_derivation *d) {
     return (pithp_derive_mode){.reverse = d->reverse,
                                .strong_zero = d->strong_zero,
                                .direct = d->dependent != NULL,
                                .no_cuts = d->no_cuts,
+                               .kept = d->kept && d->kept->body ? d->kept : NULL,
                                .inside = d->inside};
 }
 

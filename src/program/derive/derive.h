@@ -66,6 +66,7 @@ typedef struct pithp_derive_options {
                           and branches always choose so */
     size_t kept_bytes; /* of a linearization: most bytes that loops keep for the linear
                           program; 0: no limit */
+    size_t *kept;      /* receives what they keep, if there is a limit; or NULL */
     const char *const *names; /* of each input, for messages; NULL: its number */
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */

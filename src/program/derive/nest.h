@@ -37,6 +37,9 @@ pithp_nest pithp_nest_choose(int levels, int64_t length, const pithp_nest_costs 
  * nest. NULL sets the error. */
 pithp_program *
 pithp_nest_make(pith_scope *s, const pithp_instruction *i, const pithp_nest nests[2]);
+/* Whether a scan is to become a nest: it has a budget, or is one of the loops that `kept`
+ * is for, and no part of a nest. kept: may be NULL. */
+bool pithp_is_nested(const pithp_kept *kept, const pithp_instruction *i);
 /* Derive a scan with pithp_loop_params.kept_bytes, or one of a derivation with a budget.
  * PITH_E_MEMORY: no nest keeps so few bytes. False sets the error. */
 bool pithp_split_nested(pithp_deriving_flow *f,

@@ -12,7 +12,35 @@ typedef struct choosing {
     const pithp_deriving_flow *f;
     bool *moving, *moves; /* of the operands; of the results */
     pithp_derive_mode mode;
+    pithp_kept inner; /* for loops inside; levels 0: they are part of a step */
 } choosing;
+
+/* ---- Loops inside of loops ---- */
+
+/* Whether a program is the body of a nest, or a chunk of it. */
+static bool is_chunk(const pithp_program *p, const pithp_program *body) {
+    bool found = p == body;
+    for (int64_t n = 0; n < p->instruction_count && !found; n++)
+        found = p->instructions[n].primitive == PITHP_OP_SCAN &&
+                is_chunk(p->instructions[n].programs[0], body);
+    return found;
+}
+
+bool pithp_is_nested(const pithp_kept *kept, const pithp_instruction *i) {
+    return ((const pithp_loop_params *)i->params)->kept_bytes ||
+           (kept && !(kept->body && is_chunk(i->programs[0], kept->body)));
+}
+
+static bool has_loops(const pithp_program *p) {
+    bool found = false;
+    for (int64_t n = 0; n < p->instruction_count && !found; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        found = i->primitive == PITHP_OP_SCAN;
+        for (int k = 0; k < i->program_count && !found; k++)
+            found = has_loops(i->programs[k]);
+    }
+    return found;
+}
 
 /* ---- Measure ---- */
 
@@ -107,7 +135,7 @@ static size_t planned_bytes(pith_scope *s, const pithp_linearization *l, bool re
 /* Set the workspace of a nest, and the bytes of its residuals. kept is NULL if they are
  * not wanted. False sets the error. */
 static bool
-measure(const choosing *c, const pithp_nest nests[2], size_t *workspace, size_t *kept) {
+measure(choosing *c, const pithp_nest nests[2], size_t *workspace, size_t *kept) {
     pith_scope *work = pith_scope_open_in(c->s);
     if (!pithp_scope_writable(work)) {
         pithp_fail_memory(c->s, PITHP_BLOCK_BYTES);
@@ -139,7 +167,7 @@ static int64_t carry_bytes(const pithp_deriving_flow *f) {
 /* A search for the nest with the least work whose plan, without what one step needs,
  * keeps within a budget. Nests are tried in the order of their work. */
 typedef struct search {
-    const choosing *c;
+    choosing *c;
     pithp_nest *nests; /* the best two; the second with 0 levels: one */
     int64_t length;
     pithp_nest_costs costs;
@@ -211,9 +239,28 @@ static bool try_levels(search *x, int levels) {
            try_nests(x, pithp_nest_choose(levels, x->length, &x->costs), none);
 }
 
+/* Set what one step needs, and the bytes of the nest of one level, which is the best so
+ * far. Loops inside keep all that they can in a step, so that bytes with and without
+ * nests of them compare. False sets the error. */
+static bool measure_step(search *x) {
+    pithp_kept *inner = x->c->mode.kept;
+    size_t workspace;
+    x->nests[0] = pithp_nest_choose(1, x->length, &x->costs);
+    x->c->mode.kept = NULL;
+    if (!measure(x->c, x->nests, &workspace, &x->least))
+        return false;
+    x->c->mode.kept = inner;
+    x->step = workspace > x->least ? workspace - x->least : 0;
+    if (inner && !measure(x->c, x->nests, &workspace, NULL))
+        return false;
+    if (inner)
+        x->least = workspace > x->step ? workspace - x->step : 0;
+    return true;
+}
+
 /* Set the nests for a budget, or those of some levels that keep the fewest bytes. False
  * sets the error. */
-static bool choose(const choosing *c, pithp_nest nests[2]) {
+static bool choose(choosing *c, pithp_nest nests[2]) {
     const pithp_loop_params *loop = c->f->i->params;
     pithp_kept *kept = loop->kept_bytes ? NULL : c->f->d->kept;
     const int most = kept ? kept->levels : PITHP_MOST_LEVELS;
@@ -224,11 +271,8 @@ static bool choose(const choosing *c, pithp_nest nests[2]) {
                 .rows = c->f->i->operand_count > loop->constants + loop->carries ||
                         c->f->i->result_count > loop->carries,
                 .budget = kept ? 0 : (size_t)loop->kept_bytes};
-    size_t workspace;
-    nests[0] = pithp_nest_choose(1, x.length, &x.costs);
-    if (!measure(c, nests, &workspace, &x.least))
+    if (!measure_step(&x))
         return false;
-    x.step = workspace > x.least ? workspace - x.least : 0;
     x.costs.residual = x.length ? (int64_t)x.least / x.length : 0;
     for (int levels = 2; levels <= most && !is_found(&x); levels++)
         if (!try_levels(&x, levels))
@@ -292,6 +336,14 @@ bool pithp_split_nested(pithp_deriving_flow *f,
     memset(taken, 1, n);
     c.mode.split = true;
     c.mode.taken = taken;
+    c.mode.kept = NULL;
+    if (f->d->kept && has_loops(f->i->programs[0])) {
+        f->d->kept->has_inner = true;
+        c.inner = (pithp_kept){.levels = f->d->kept->inner,
+                               .inner = f->d->kept->inner,
+                               .body = f->i->programs[0]};
+        c.mode.kept = c.inner.levels > 1 ? &c.inner : NULL;
+    }
     for (int k = 0; k < f->i->operand_count; k++)
         c.moving[k] = f->c->tangents[k] >= 0;
     return choose(&c, nests) && add_nest(&c, nests, results, tangents);

@@ -215,35 +215,62 @@ static bool split_program(pith_scope *s,
     return fine;
 }
 
-/* Split with the fewest levels of nested loops that keep within the budget. */
-static bool split_within(pith_scope *s,
-                         const pithp_program *p,
-                         const bool *moving,
-                         pithp_derive_mode mode,
-                         const pithp_derive_options *options,
-                         bool *moves,
-                         pithp_linearization *result) {
-    size_t least = SIZE_MAX;
-    for (int levels = 1; levels <= PITHP_MOST_LEVELS; levels++) {
-        pithp_kept kept = {levels, 0};
-        mode.kept = &kept;
-        if (options->watches)
-            options->watches->count = 0;
-        if (!pithp_split(s, p, moving, mode, moves, result))
-            return false;
-        if (kept.bytes <= options->kept_bytes)
-            return true;
-        pithp_program_release(result->forward);
-        pithp_program_release(result->linear);
-        *result = (pithp_linearization){NULL, NULL, 0};
-        if (kept.bytes >= least)
-            break;
-        least = kept.bytes;
+/* Splits of programs whose loops are nests. */
+typedef struct within {
+    pith_scope *s;
+    const pithp_program *p;
+    const bool *moving;
+    pithp_derive_mode mode;
+    bool *moves;
+    pithp_linearization *result;
+    size_t budget, least;
+    size_t *kept; /* receives what is kept; or NULL */
+    bool has_inner;
+} within;
+
+static void forget(pithp_linearization *l) {
+    pithp_program_release(l->forward);
+    pithp_program_release(l->linear);
+    *l = (pithp_linearization){NULL, NULL, 0};
+}
+
+/* Split with these levels of loops, and of loops inside of them. *better: set if they
+ * keep fewer bytes than others. False sets the error; a result beyond the budget is
+ * empty. */
+static bool try_levels(within *w, int levels, int inner, bool *better) {
+    pithp_kept kept = {.levels = levels, .inner = inner};
+    w->mode.kept = &kept;
+    if (w->mode.watches)
+        w->mode.watches->count = 0;
+    if (!pithp_split(w->s, w->p, w->moving, w->mode, w->moves, w->result))
+        return false;
+    w->has_inner |= kept.has_inner;
+    *better |= kept.bytes < w->least;
+    w->least = kept.bytes < w->least ? kept.bytes : w->least;
+    if (kept.bytes > w->budget)
+        forget(w->result);
+    else if (w->kept)
+        *w->kept = kept.bytes;
+    return true;
+}
+
+/* Split with the fewest sweeps that keep within the budget: `levels` for loops, and
+ * `inner - 1` more for those inside of them. */
+static bool split_within(within *w) {
+    bool better = true;
+    for (int sweeps = 1; sweeps <= PITHP_MOST_LEVELS && better; sweeps++) {
+        better = false;
+        for (int inner = 1; inner <= (w->has_inner ? sweeps : 1); inner++) {
+            if (!try_levels(w, sweeps + 1 - inner, inner, &better))
+                return false;
+            if (w->result->forward)
+                return true;
+        }
     }
-    pithp_fail(s, PITH_E_MEMORY, NULL,
+    pithp_fail(w->s, PITH_E_MEMORY, NULL,
                "the backward half of the loops keeps %zu bytes at least, and .kept_bytes "
                "is %zu",
-               least, options->kept_bytes);
+               w->least, w->budget);
     return false;
 }
 
@@ -270,9 +297,16 @@ bool pithp_program_linearize(pith_scope *s,
         memset(taken, 1, (size_t)p->input_count + 1);
         mode.taken = taken;
     }
-    return options && options->kept_bytes
-               ? split_within(s, p, moving, mode, options, moves, result)
-               : pithp_split(s, p, moving, mode, moves, result);
+    within w = {.s = s,
+                .p = p,
+                .moving = moving,
+                .mode = mode,
+                .moves = moves,
+                .result = result,
+                .budget = options ? options->kept_bytes : 0,
+                .kept = options ? options->kept : NULL,
+                .least = SIZE_MAX};
+    return w.budget ? split_within(&w) : pithp_split(s, p, moving, mode, moves, result);
 }
 
 bool pithp_split(pith_scope *s,

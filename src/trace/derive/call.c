@@ -224,8 +224,11 @@ static pith_status name_function(pithp_derivation_call *c) {
     const pith_status code = c->s->error.code;
     const bool refused = code == PITH_E_DERIVATIVE || code == PITH_E_MEMORY ||
                          (code == PITH_E_ARG && c->derived->kind->linear);
+    const bool shares = code == PITH_E_MEMORY && !c->derived->options.kept_bytes &&
+                        pithp_derivation_budget(c);
     if (refused && !c->named)
-        pithp_error_context(c->s, "%s: %s", c->function, c->f->name);
+        pithp_error_context(c->s, "%s: %s%s", c->function, c->f->name,
+                            shares ? ", which has a part of the budget around it" : "");
     c->named = true;
     return code;
 }
@@ -268,6 +271,30 @@ static pith_status check_value_cuts(pithp_derivation_call *c) {
     return pithp_derivation_check_cuts(c, p, results);
 }
 
+/* What derivations inside of the function may keep, of a budget. Reverse mode has a
+ * cotangent for each value that they keep. 0: no limit. */
+static size_t inner_budget(size_t budget) {
+    return budget > 4 ? budget / 4 : budget != 0;
+}
+
+size_t pithp_derivation_budget(const pithp_derivation_call *c) {
+    return c->derived->options.kept_bytes ? c->derived->options.kept_bytes
+                                          : c->trace->derived_bytes;
+}
+
+size_t pithp_derivation_budget_left(const pithp_derivation_call *c) {
+    const size_t budget = pithp_derivation_budget(c),
+                 taken = 2 * (inner_budget(budget) - c->part.derived_bytes);
+    return taken < budget ? budget - taken : budget != 0;
+}
+
+void pithp_derivation_take_budget(pithp_derivation_call *c, size_t kept) {
+    if (c->derived->options.kept_bytes || !c->trace->derived_bytes)
+        return;
+    const size_t left = c->trace->derived_bytes;
+    c->trace->derived_bytes = kept < left ? left - kept : 1;
+}
+
 static pith_status record(pithp_derivation_call *c) {
     pith_status rc = pithp_part_capture(c->s, &c->captured, c->f);
     if (rc != PITH_OK)
@@ -277,6 +304,7 @@ static pith_status record(pithp_derivation_call *c) {
                             .captured = &c->captured,
                             .argument_count = c->argument_count,
                             .derived = true,
+                            .derived_bytes = inner_budget(pithp_derivation_budget(c)),
                             .split = c->derived->options.aux ? split_aux : NULL};
     for (int i = 0; i < c->argument_count; i++) {
         call.arguments[i] = &c->arguments[i];

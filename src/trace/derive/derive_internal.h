@@ -119,6 +119,14 @@ pithp_value *pithp_derivation_tangents(pithp_derivation_call *c);
 pith_status pithp_derivation_check_cuts(pithp_derivation_call *c,
                                         const pithp_program *p,
                                         const bool *results);
+/* The most bytes for the backward half: those of its options, or what a derivation around
+ * it leaves. 0: no limit. */
+size_t pithp_derivation_budget(const pithp_derivation_call *c);
+/* After its function is recorded: without what derivatives inside keep of it, which are
+ * values of this one, and their cotangents. */
+size_t pithp_derivation_budget_left(const pithp_derivation_call *c);
+/* Take what its loops keep from the budget of a derivation around it. */
+void pithp_derivation_take_budget(pithp_derivation_call *c, size_t kept);
 /* pithp_derive_watches.rule (watch.c) */
 pithp_rule *pithp_watch_rule(const pithp_derive_watches *watches,
                              pith_scope *s,

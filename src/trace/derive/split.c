@@ -89,11 +89,13 @@ bool pithp_split_make(pithp_derivation_call *c,
     const bool *moves = c->moves;
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
+    size_t kept = 0;
     *split = (pithp_split){.watches.watched =
                                reverse ? PITHP_WATCH_COTANGENTS : PITHP_WATCH_TANGENTS};
     pithp_derive_options options = pithp_derivation_options(c, &split->watches);
     /* The residuals of a linear function do not depend on its argument, as they are. */
-    options.kept_bytes = c->derived->options.kept_bytes;
+    options.kept_bytes = pithp_derivation_budget_left(c);
+    options.kept = &kept;
     /* A gradient runs as one program. Its plan fuses elementwise residuals with their
      * readers already: a choice by bytes computes more and does not lower the peak. */
     options.fewest_bytes = map && !c->derived->kind->linear;
@@ -107,6 +109,7 @@ bool pithp_split_make(pithp_derivation_call *c,
     split->moves = by_tangent + inputs;
     if (!pithp_program_linearize(s, p, moves, &options, split->moves, &l))
         return false;
+    pithp_derivation_take_budget(c, kept);
     if (reverse && !widen(c, split, &l)) {
         pithp_program_release(l.forward);
         pithp_program_release(l.linear);

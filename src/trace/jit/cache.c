@@ -244,8 +244,9 @@ static bool same_repeats(const pithp_jit_program *p, const pithp_jit_call *c) {
 }
 
 static bool same_trees(const pithp_jit_program *p, const pithp_jit_call *c) {
-    if (p->key.modes != c->modes || p->key.static_count != c->static_count ||
-        p->key.static_size != c->static_size || !same_structures(p, c))
+    if (p->key.modes != c->modes || p->key.derived_bytes != c->derived_bytes ||
+        p->key.static_count != c->static_count || p->key.static_size != c->static_size ||
+        !same_structures(p, c))
         return false;
     /* The structure and function are equal, so the marks have equal length. */
     return (!c->static_count ||
@@ -260,7 +261,7 @@ static bool same_call(const pithp_jit_program *p, const pithp_jit_call *c) {
 }
 
 static void hash_call(pithp_jit_call *c) {
-    uint64_t h = c->jit->identity_hash ^ c->modes;
+    uint64_t h = c->jit->identity_hash ^ c->modes ^ (uint64_t)c->derived_bytes << 32;
     for (int64_t t = 0; t < c->tree_count; t++)
         h = pithp_structure_hash(h, &c->flats[t].structure);
     if (c->static_size)
@@ -342,7 +343,6 @@ void pithp_jit_why(pithp_jit *jit, pithp_string *text) {
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* ---- Functions and their seats ---- */
 pithp_jit_apart **pithp_jit_apart_lock(pith_runtime *rt) {
     jit_cache *cache = find_cache(rt);
     if (!cache)
@@ -355,6 +355,7 @@ void pithp_jit_apart_unlock(pith_runtime *rt) {
     pthread_mutex_unlock(&find_cache(rt)->lock);
 }
 
+/* ---- Functions and their seats ---- */
 
 pith_status pithp_jit_enrol(pith_scope *s, pithp_jit *jit) {
     jit_cache *cache = cache_of(s->runtime);

@@ -251,10 +251,16 @@ int64_t pithp_jit_explain(pithp_string *text,
     if (e.lines > MOST_LINES)
         pithp_string_print(text, "\nand %lld more", (long long)e.lines - MOST_LINES);
     pithp_jit_explain_modes(text, old->key.modes, c->modes);
+    const bool other_budget = old->key.derived_bytes != c->derived_bytes;
+    if (other_budget)
+        pithp_string_print(text, "%s.kept_bytes of a derivative around was %zu, is %zu",
+                           text->length ? "\n" : "", old->key.derived_bytes,
+                           c->derived_bytes);
     if (!text->length)
         pithp_string_print(text, "%s: the %s was evicted", c->function->name,
                            c->inside ? "part" : "program");
-    return e.lines + count_modes(old->key.modes, c->modes) + (same ? 0 : ANOTHER_TREE);
+    return e.lines + count_modes(old->key.modes, c->modes) + other_budget +
+           (same ? 0 : ANOTHER_TREE);
 }
 
 /* ---- The log ---- */

@@ -84,8 +84,9 @@ typedef struct pithp_jit_call {
     int argument_count;             /* trees that are arguments */
     const void **trees;
     pithp_flat *flats;
-    uint32_t modes;  /* settings of the scope that affect recording */
-    bool *is_static; /* by item; NULL: none */
+    uint32_t modes;       /* settings of the scope that affect recording */
+    size_t derived_bytes; /* of the trace around */
+    bool *is_static;      /* by item; NULL: none */
     int64_t static_count;
     char *static_bytes; /* the elements of static items, concatenated */
     size_t static_size;
@@ -197,6 +198,7 @@ typedef struct pithp_jit_key {
     char *identity;
     size_t identity_bytes;
     uint32_t modes;
+    size_t derived_bytes;
     int64_t tree_count;
     int argument_count;
     pithp_structure *trees;
@@ -258,6 +260,7 @@ typedef struct pithp_jit_program {
     pithp_checks *checks; /* NULL: no checks */
     pithp_attached *attached; /* by the function; NULL: nothing */
     size_t kept_bytes;        /* that derivations in it keep for backward halves */
+    size_t derived_bytes;     /* part: what it takes of those of the trace around */
     pithp_executable *executable;
     const pithp_plan *plan; /* of the executable */
     pithp_jit_outputs outputs;
@@ -367,9 +370,6 @@ int64_t pithp_jit_explain(pithp_string *text,
                           const pithp_jit_program *old,
                           const pithp_jit_call *c);
 
-/* ---- The cache (cache.c) ---- */
-
-/* Mask of hashes; tests set it to 0 to force collisions. */
 /* ---- Traces of functions that callers do not have (apart.c) ---- */
 
 typedef struct pithp_jit_apart pithp_jit_apart;
@@ -388,6 +388,9 @@ void pithp_jit_apart_end(pith_runtime *rt, pithp_jit_apart **list);
 pithp_jit_apart **pithp_jit_apart_lock(pith_runtime *rt);
 void pithp_jit_apart_unlock(pith_runtime *rt);
 
+/* ---- The cache (cache.c) ---- */
+
+/* Mask of hashes; tests set it to 0 to force collisions. */
 extern uint64_t pithp_jit_hash_mask;
 
 /* Register and unregister a compiled function. */

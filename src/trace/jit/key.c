@@ -256,6 +256,7 @@ pith_status pithp_jit_call_begin(pithp_jit_call *c,
     c->static_count = 0;
     c->static_size = 0;
     c->modes = pithp_jit_modes(s) | (c->inside ? PITHP_JIT_PART : 0u);
+    c->derived_bytes = pithp_scope_trace(s) ? pithp_scope_trace(s)->derived_bytes : 0;
     c->unknown = NULL;
     c->repeats = NULL;
     pith_status rc = list_trees(c, arguments);

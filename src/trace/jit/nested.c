@@ -289,6 +289,8 @@ keep(inside *x, pithp_graph_walk since, pithp_checks *checks, const void *result
         p = make_part(x, since, checks, &flat);
     pithp_flat_end(&flat);
     if (p)
+        p->derived_bytes = x->call.derived_bytes - x->t->derived_bytes;
+    if (p)
         pithp_jit_program_release(pithp_jit_keep(&x->call, p));
 }
 
@@ -365,6 +367,7 @@ static const void *find_or_record(inside *x, const void *const *given) {
     if (!p)
         return x->s->error.code == PITH_OK ? trace(x, given) : NULL;
     const void *result = put_in(x, p);
+    x->t->derived_bytes -= p->derived_bytes;
     pithp_jit_program_release(p);
     return result;
 }

@@ -203,6 +203,7 @@ copy_key(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     pith_status rc;
     p->key.hash = c->hash;
     p->key.modes = c->modes;
+    p->key.derived_bytes = c->derived_bytes;
     p->key.argument_count = c->argument_count;
     p->key.item_count = c->item_count;
     p->key.static_count = c->static_count;

@@ -239,6 +239,7 @@ pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) 
     part->result_count = 0;
     part->program = NULL;
     part->checks = NULL;
+    part->derived_bytes = 0;
     part->refused = 0;
     part->scope = pith_scope_open_in(s);
     if (!pithp_scope_writable(part->scope))
@@ -249,10 +250,13 @@ pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) 
         !(r.trace = pithp_trace_begin(r.s)))
         return r.s->error.code;
     r.trace->derived |= call->derived;
+    if (call->derived_bytes)
+        r.trace->derived_bytes = call->derived_bytes;
     if (call->decides && pithp_scope_trace(s) && pithp_trace_has(s, call->decides))
         r.trace->decides = (int32_t)call->decides->value;
     const void *result = call_body(&r);
     pith_status rc = result ? take_results(&r, part, result) : r.s->error.code;
+    part->derived_bytes = r.trace->derived_bytes;
     part->program = pithp_trace_end(r.s, r.trace);
     return rc;
 }

@@ -81,6 +81,7 @@ struct pithp_part_call {
                                                             NULL: their own */
     bool counts;               /* argument 1 is an index, and output 1 the next index */
     bool derived;              /* the program will be derived */
+    size_t derived_bytes;      /* and then keep at most these; 0: as the trace around */
     const pith_array *decides; /* whether it runs; NULL: it does */
     /* The parts of the result, in its scope s. NULL: the result is the only one. */
     pith_status (*split)(pith_scope *s,
@@ -98,6 +99,7 @@ typedef struct pithp_part {
     pithp_program *program; /* one reference */
     pithp_checks *checks;   /* of the body; their values are the last outputs; or NULL */
     pithp_value *check_values; /* these outputs */
+    size_t derived_bytes;      /* what is left of those of the call */
     int refused; /* 1 + the argument whose records do not hold `specs`; 0: none */
     int result_count;
     const void *results[PITHP_PART_RESULTS];
