@@ -444,7 +444,7 @@ Test(derive_rules, results_that_do_not_fit_are_refused, .init = open_scope) {
     close_scope();
 }
 
-/* Tangents that are not linear cannot be transposed. */
+/* Tangents that are not linear are no linear map, and cannot be transposed. */
 static const Pushed *push_bent(pith_scope *in, const pith_array *x, const pith_array *t) {
     return pith_record(in, Pushed, .value = pith_sin(in, x), .tangent = pith_exp(in, t));
 }
@@ -465,9 +465,13 @@ Test(derive_rules, rules_that_are_not_linear_are_refused, .init = open_scope) {
     const pith_function *f = pith_custom_jvp(s, &sine_of, &bent_rule);
     pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(some_x()), NULL));
     pt_says("the tangent of a rule is not linear: exp is not linear in operand 0");
+    pt_fails(PITH_E_DERIVATIVE, s, pith_linearize(s, f, PITH_ITEMS(some_x()), NULL));
+    pt_says("the tangent of a rule is not linear: exp is not linear in operand 0");
     for (bend = 0; bend < 3; bend++) {
         f = pith_custom_jvp(s, &sine_of, &both_rule);
         pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(some_x()), NULL));
+        pt_says("the tangent of a rule is not linear");
+        pt_fails(PITH_E_DERIVATIVE, s, pith_linearize(s, f, PITH_ITEMS(some_x()), NULL));
         pt_says("the tangent of a rule is not linear");
     }
     close_scope();

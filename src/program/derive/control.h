@@ -90,6 +90,9 @@ int pithp_not_linear(const pithp_moving_call *c);
 /* Set an error that names the row and the operand. Returns -1. */
 pithp_value
 pithp_refuse_nonlinear(pithp_derivation *d, const pithp_moving_call *c, int k);
+/* Check that the rows of a program are linear in what depends on marked inputs. False
+ * sets the error. */
+bool pithp_check_linear(pith_scope *s, const pithp_program *p, const bool *inputs);
 /* The row on the tangents of its operands: the tangent of the result. -1: error set. */
 pithp_value pithp_linear_row(pithp_derivation *d, const pithp_moving_call *c);
 /* Find the moving results and carries of control flow. False sets the error: a tangent

@@ -3,6 +3,7 @@
  * is applied to tangents. In place of the value there are zeros, which nothing reads. So
  * the program can be split like a derived one, and then be transposed. */
 #include "program/derive/control.h"
+#include "program/derive/split.h"
 #include "program/ir/region.h"
 
 #include <string.h>
@@ -94,6 +95,61 @@ pithp_value pithp_linear_row(pithp_derivation *d, const pithp_moving_call *c) {
         c->scratch[k] = c->tangents[k] >= 0 ? c->tangents[k] : c->operands[k];
     return pithp_derive_call(d, inner.primitive, inner.operand_count, c->scratch,
                              inner.params);
+}
+
+/* ---- Programs ---- */
+
+/* Whether an instruction is a row of its own, and not one that stands for programs. */
+static bool is_row(const pithp_instruction *i) {
+    return i->result_count && i->primitive != PITHP_OP_RULE &&
+           i->primitive != PITHP_OP_STOP_GRADIENT &&
+           !pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS);
+}
+
+/* False: error set. tangents: scratch. */
+static bool check_row(pith_scope *s,
+                      const pithp_program *p,
+                      const pithp_instruction *i,
+                      const bool *linear,
+                      pithp_value *tangents) {
+    pithp_instruction inner = *i;
+    pithp_derivation d = {.s = s};
+    const pithp_moving_call c = {.i = &inner, .from = p, .tangents = tangents};
+    for (int k = 0; k < i->operand_count; k++)
+        tangents[k] = linear[pithp_operands(p, i)[k]] ? 0 : PITHP_ABSENT;
+    if (i->primitive == PITHP_OP_CHECKED) {
+        const pithp_checked_params *params = i->params;
+        inner.primitive = params->primitive;
+        inner.params = &params->index;
+    }
+    const int wrong = pithp_not_linear(&c);
+    return wrong < 0 || pithp_refuse_nonlinear(&d, &c, wrong) >= 0;
+}
+
+/* What only checks read need not be linear. */
+bool pithp_check_linear(pith_scope *s, const pithp_program *p, const bool *inputs) {
+    const size_t n = (size_t)p->value_count + 1;
+    bool *linear = pithp_scope_allocate(s, 2 * n), *read = linear + n;
+    pithp_value *tangents =
+        pithp_scope_allocate(s, (size_t)pithp_most_operands(p) * sizeof *tangents);
+    bool fine = linear && tangents;
+    if (!fine)
+        return false;
+    pithp_colour(p, inputs, linear);
+    memset(read, 0, n);
+    for (int64_t k = 0; k < p->output_count; k++)
+        read[p->outputs[k]] = true;
+    for (int64_t k = p->instruction_count; k-- > 0 && fine;) {
+        const pithp_instruction *i = &p->instructions[k];
+        bool any = false;
+        for (int r = 0; r < i->result_count; r++)
+            any |= read[i->result + r];
+        for (int o = 0; any && o < i->operand_count; o++)
+            read[pithp_operands(p, i)[o]] = true;
+        fine = !any || !linear[i->result] || !is_row(i) ||
+               check_row(s, p, i, linear, tangents);
+    }
+    return fine;
 }
 
 /* ---- Control flow ---- */

@@ -309,6 +309,22 @@ bool pithp_program_linearize(pith_scope *s,
     return w.budget ? split_within(&w) : pithp_split(s, p, moving, mode, moves, result);
 }
 
+/* Transposition checks its rows itself, and watches are not linear. */
+static bool check_tangents(pith_scope *s,
+                           const pithp_derive_mode *mode,
+                           const pithp_linearization *l) {
+    const size_t count = (size_t)l->linear->input_count,
+                 residuals = (size_t)l->residual_count;
+    if (mode->reverse || mode->watches || mode->inside)
+        return true;
+    bool *tangents = pithp_scope_allocate(s, count + 1);
+    if (!tangents)
+        return false;
+    memset(tangents, 0, residuals);
+    memset(tangents + residuals, 1, count - residuals);
+    return pithp_check_linear(s, l->linear, tangents);
+}
+
 bool pithp_split(pith_scope *s,
                  const pithp_program *p,
                  const bool *moving,
@@ -321,7 +337,8 @@ bool pithp_split(pith_scope *s,
     const bool fine =
         jvp && (result->forward = pithp_program_make(s)) &&
         (result->linear = pithp_program_make(s)) &&
-        split_program(s, jvp, p->input_count, p->output_count, mode.taken, result);
+        split_program(s, jvp, p->input_count, p->output_count, mode.taken, result) &&
+        check_tangents(s, &mode, result);
     pithp_program_release(jvp);
     if (fine) {
         PITHP_VERIFY(result->forward);
