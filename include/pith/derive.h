@@ -164,6 +164,12 @@ PITH_API pith_linearized pith_linearize(pith_scope *s,
  * As pith_linearize, with the transposed map: from a cotangent like the value to the
  * gradient of the selected part. The value may be any tree. Cotangents of its leaves of
  * integer dtypes are not read.
+ *
+ * On several ranks (mesh.h) the cotangent of a value that is equal on them is, too. A call
+ * of the map outside of compiled functions compares its elements.
+ *
+ * @par Errors of calls of the map
+ * Those of maps of pith_linearize. PITH_E_DIVERGED: such a cotangent is not equal.
  */
 PITH_API pith_linearized pith_vjp(pith_scope *s,
                                   const pith_function *function,

@@ -336,3 +336,83 @@ ON_RANKS(equal_draws_are_logged_once) {
     }
     pith_set_log_hook(r->runtime, NULL, NULL);
 }
+
+/* ---- Cotangents ---- */
+
+/* The value is equal on all ranks: so is its cotangent. The other value is a rank's own.
+ */
+static const void *both_losses(pith_scope *s, const pith_array *point) {
+    const pith_array *own = pith_sum(s, pith_mul(s, point, point), PITH_ALL_AXES);
+    return pith_tuple_make(s, 2, (const void *[]){pith_psum(s, own, "x", NULL), own});
+}
+PITH_FUNCTION1(both_losses_function, both_losses, void, pith_array)
+
+static const pith_array *
+pull(pith_scope *s, const pith_array *point, const pith_array *ct, bool equal) {
+    const pith_linearized l =
+        pith_vjp(s, &both_losses_function, 1, (const void *[]){point}, NULL);
+    const void *cotangents[] = {equal ? pith_pmax(s, ct, "x") : ct, ct};
+    return pith_call(s, l.map, 1, (const void *[]){pith_tuple_make(s, 2, cotangents)});
+}
+static const pith_array *
+pull_equal(pith_scope *s, const pith_array *point, const pith_array *ct) {
+    return pull(s, point, ct, true);
+}
+PITH_FUNCTION2(pull_equal_function, pull_equal, pith_array, pith_array, pith_array)
+static const pith_array *
+pull_own(pith_scope *s, const pith_array *point, const pith_array *ct) {
+    return pull(s, point, ct, false);
+}
+PITH_FUNCTION2(pull_own_function, pull_own, pith_array, pith_array, pith_array)
+
+/* 2 point (ct of all + own ct) */
+static bool is_pulled(fake_rank *r, const pith_array *g, double all, double own) {
+    double got[MANY], point[MANY];
+    bool same = pith_read(r->s, g, got, sizeof got) &&
+                pith_read(r->s, points(r->s, r->rank), point, sizeof point);
+    for (int i = 0; same && i < MANY; i++)
+        same = got[i] == 2 * point[i] * (all + own);
+    return same;
+}
+
+ON_RANKS(cotangents_of_values_of_all_are_equal) {
+    static const char refusal[] = "[0]: both_losses: the value is equal on all "
+                                  "ranks along x, but its cotangent is not";
+    const pith_array *point = points(r->s, r->rank), *ct = pith_f64(r->s, r->rank);
+    const pith_array *g = pith_call(r->s, pith_jit(r->s, &pull_equal_function, NULL),
+                                    PITH_ITEMS(point, ct));
+    FAKE_CHECK(r, is_pulled(r, g, RANKS - 1, r->rank));
+    pith_call(r->s, pith_jit(r->s, &pull_own_function, NULL), PITH_ITEMS(point, ct));
+    refused(r, PITH_E_DIVERGED, refusal);
+    /* call by call the elements are compared */
+    FAKE_CHECK(r, is_pulled(r, pull_equal(r->s, point, ct), RANKS - 1, r->rank));
+    FAKE_CHECK(r, is_pulled(r, pull_own(r->s, point, pith_f64(r->s, 3)), 3, 3));
+    pull_own(r->s, point, ct);
+    refused(r, PITH_E_DIVERGED, refusal);
+    const pith_linearized l =
+        pith_vjp(r->s, &both_losses_function, 1, (const void *[]){point}, NULL);
+    if (r->rank == 1)
+        pith_fail(r->s, PITH_E_ARG, NULL, "no luck");
+    pith_call(r->s, l.map, 1, (const void *[]){l.value});
+    refused(r, r->rank == 1 ? PITH_E_ARG : PITH_E_PEER, "no luck");
+}
+
+/* In a loop whose carry becomes a rank's own. */
+static const void *pull_carry(pith_scope *s, const pith_array *i, const void *given) {
+    const pith_array *ct = pith_child(given, 0), *point = pith_child(given, 1);
+    const void *next[] = {pith_sum(s, pull(s, point, ct, false), PITH_ALL_AXES), point};
+    (void)i;
+    return pith_tuple_make(s, 2, next);
+}
+PITH_FUNCTION2(pull_carry_function, pull_carry, void, pith_array, void)
+static const void *pull_often(pith_scope *s, const pith_array *point) {
+    const void *given[] = {pith_f64(s, 1), point};
+    return pith_fori(s, 0, 2, &pull_carry_function, pith_tuple_make(s, 2, given));
+}
+PITH_FUNCTION1(pull_often_function, pull_often, void, pith_array)
+
+ON_RANKS(a_cotangent_that_comes_to_vary_is_refused) {
+    pith_call(r->s, pith_jit(r->s, &pull_often_function, NULL),
+              PITH_ITEMS(points(r->s, r->rank)));
+    refused(r, PITH_E_DERIVATIVE, "a carry is replicated along x before the loop");
+}

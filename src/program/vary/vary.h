@@ -72,12 +72,14 @@ pithp_program *pithp_program_widen(pith_scope *s,
  * @param inputs Of each input of the program that was linearized.
  * @param moving Of each, whether it has a tangent.
  * @param moves Of each of its outputs.
+ * @param results Set: of each of its outputs, what it varies over.
  * False sets the error. */
 bool pithp_linearization_widen(pith_scope *s,
                                pithp_linearization *l,
                                const pith_mesh *mesh,
                                const pithp_axis_set *inputs,
                                const bool *moving,
-                               const bool *moves);
+                               const bool *moves,
+                               pithp_axis_set *results);
 
 #endif

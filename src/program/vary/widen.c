@@ -252,12 +252,14 @@ typedef struct linear_axes {
     pithp_axis_set *inputs, *outputs;
 } linear_axes;
 
-/* A tangent varies as its value does; residuals, as the values that they are. */
+/* A tangent varies as its value does; residuals, as the values that they are. results:
+ * set, of each output that is no residual. */
 static bool find_axes(pith_scope *s,
                       const pithp_linearization *l,
                       const pithp_axis_set *inputs,
                       const bool *moving,
                       const bool *moves,
+                      pithp_axis_set *results,
                       linear_axes *axes) {
     const pithp_program *forward = l->forward, *linear = l->linear;
     const int64_t values = forward->output_count - l->residual_count;
@@ -276,9 +278,11 @@ static bool find_axes(pith_scope *s,
             axes->inputs[next++] = inputs[k];
     PITH_ASSERT(next == linear->input_count);
     next = 0;
-    for (int64_t k = 0; k < values; k++)
+    for (int64_t k = 0; k < values; k++) {
+        results[k] = pithp_area_output(&area, k);
         if (moves[k])
-            axes->outputs[next++] = pithp_area_output(&area, k);
+            axes->outputs[next++] = results[k];
+    }
     return true;
 }
 
@@ -287,11 +291,12 @@ bool pithp_linearization_widen(pith_scope *s,
                                const pith_mesh *mesh,
                                const pithp_axis_set *inputs,
                                const bool *moving,
-                               const bool *moves) {
+                               const bool *moves,
+                               pithp_axis_set *results) {
     pith_scope *work = open_work(s);
     pithp_program *wide = NULL;
     linear_axes axes;
-    if (work && find_axes(work, l, inputs, moving, moves, &axes))
+    if (work && find_axes(work, l, inputs, moving, moves, results, &axes))
         wide = pithp_program_widen(work, l->linear, mesh, axes.inputs, axes.outputs);
     if (work)
         pith_scope_close(work); /* its error moves to s */

@@ -229,6 +229,10 @@ typedef struct pithp_linear {
     pithp_structure argument, result;
     int64_t *inputs;  /* by leaf of the argument: its input after the residuals, or -1 */
     int64_t *outputs; /* by leaf of the result: its output; -1: zeros */
+    /* In reverse: the mesh, or NULL, and by leaf of the argument the axes of it along
+     * which the value is equal on all ranks, so that its cotangent must be, too. */
+    const struct pith_mesh *mesh;
+    uint32_t *equal;
 } pithp_linear;
 
 /* The map with these residuals, a tuple: a function of s that is not compiled. NULL:
@@ -254,6 +258,7 @@ typedef struct pithp_split {
     bool *reached; /* by input of the program, in memory of the scope: whether linear has
                       a tangent or a cotangent of it */
     bool *moves;   /* by output of the program, likewise */
+    uint32_t *varies; /* in reverse: by output, over which axes of the mesh it varies */
     pithp_derive_watches
         watches; /* of the last outputs of linear, in memory of the scope */
 } pithp_split;

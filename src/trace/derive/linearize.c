@@ -1,6 +1,7 @@
 /* Linearization: a value, and the map of its tangents, or the transposed map. */
 #include "base/in_flight.h"
-#include "trace/derive/derive_internal.h"
+#include "mesh/mesh_internal.h"
+#include "trace/derive/equal.h"
 #include "trace/jit/jit_internal.h"
 
 #include <string.h>
@@ -12,6 +13,7 @@ static void free_linear(pithp_attached *attached) {
     pith_runtime *rt = l->runtime;
     pithp_release(rt, l->inputs, (size_t)l->argument.item_count * sizeof *l->inputs);
     pithp_release(rt, l->outputs, (size_t)l->result.item_count * sizeof *l->outputs);
+    pithp_release(rt, l->equal, (size_t)l->argument.item_count * sizeof *l->equal);
     pithp_release(rt, l->watches.list,
                   (size_t)l->watches.count * sizeof(pithp_derive_watch));
     pithp_structure_release(rt, &l->argument);
@@ -89,6 +91,22 @@ static pith_status describe(pithp_derivation_call *c,
     return PITH_OK;
 }
 
+/* Cotangents must be equal on all ranks where the values are. */
+static pith_status
+note_equal(pithp_derivation_call *c, pithp_linear *l, const pithp_split *split) {
+    pith_scope *s = c->s;
+    const size_t bytes = (size_t)l->argument.item_count * sizeof *l->equal;
+    if (!(l->mesh = pith_mesh_of(s)))
+        return PITH_OK;
+    l->equal = pithp_allocate(s->runtime, bytes);
+    if (bytes && !l->equal)
+        return pithp_fail_memory(s, bytes);
+    const uint32_t all = pithp_mesh_axes(l->mesh);
+    for (int64_t k = 0; k < l->argument.item_count; k++)
+        l->equal[k] = l->inputs[k] < 0 ? 0 : all & ~split->varies[k];
+    return PITH_OK;
+}
+
 static pith_status
 copy_watches(pith_scope *s, pithp_linear *l, const pithp_derive_watches *watches) {
     const size_t bytes = (size_t)watches->count * sizeof *watches->list;
@@ -121,6 +139,7 @@ static pithp_attached *make_linear(pithp_derivation_call *c,
     atomic_init(&l->attached.refs, 1);
     pithp_program_retain(l->program);
     if (describe(c, l, split, reverse) == PITH_OK &&
+        (!reverse || note_equal(c, l, split) == PITH_OK) &&
         copy_watches(c->s, l, &split->watches) == PITH_OK) {
         l->attached.bytes = sizeof *l + pithp_program_bytes(l->program);
         return &l->attached;
@@ -273,7 +292,7 @@ static void give(pith_scope *s,
         residuals = hold_residuals(s, residuals);
     const pith_function *map =
         residuals ? pithp_map_make(s, linear, f->name, residuals) : NULL;
-    if (map && !recorded)
+    if (map && !recorded && !pithp_cotangents_marked(linear))
         map = (pith_jit)(pithp_on_behalf(s), map, NULL);
     if (!map)
         return;

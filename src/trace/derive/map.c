@@ -1,11 +1,12 @@
 /* Linear maps: functions that are programs over bound residuals. */
-#include "trace/derive/derive_internal.h"
+#include "trace/derive/equal.h"
 
 #include <string.h>
 
 typedef struct map {
     pithp_closure closure;
     pithp_linear *linear;
+    bool compared; /* cotangents, where they must be equal on all ranks */
 } map;
 
 /* ---- Calls ---- */
@@ -69,16 +70,16 @@ build_result(pith_scope *s, const pithp_linear *l, const pithp_value *outputs) {
     return items ? pithp_tangent_build(s, &l->result, items) : NULL;
 }
 
-static const void *apply(pith_scope *s,
-                         const pith_function *f,
-                         const pithp_linear *l,
-                         const void *argument,
-                         const pithp_flat flats[2]) {
+static const void *
+apply(pith_scope *s, const pith_function *f, const void *argument, pithp_flat flats[2]) {
+    const map *m = f->closure;
+    const pithp_linear *l = m->linear;
     pithp_program *p = l->program;
     pithp_rule_checks checks = {.values = NULL};
     const size_t n = (size_t)(p->input_count + p->output_count) + 1;
     pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs);
     if (!inputs || check_argument(s, f, l, argument, &flats[1]) != PITH_OK ||
+        (!m->compared && pithp_cotangents_check(s, f, l, &flats[1]) != PITH_OK) ||
         read_leaves(s, f, &flats[0], NULL, inputs) != PITH_OK ||
         read_leaves(s, f, &flats[1], l->inputs, inputs + l->residual_count) != PITH_OK)
         return NULL;
@@ -93,13 +94,25 @@ static const void *apply(pith_scope *s,
     return fine ? build_result(s, l, outputs) : NULL;
 }
 
+static const pith_function *make(pith_scope *s, const char *name, const map *like);
+
+/* Made in a trace, and called outside of it. */
+static const void *
+call_outside(const pith_function *self, pith_scope *s, const void *const *given) {
+    map m = *(const map *)self->closure;
+    if (pithp_cotangents_compare(s, self, m.linear, given[0]) != PITH_OK)
+        return NULL;
+    m.compared = true;
+    const pith_function *f = make(s, self->name, &m),
+                        *compiled = f ? (pith_jit)(pithp_on_behalf(s), f, NULL) : NULL;
+    return compiled ? (pith_call)(pithp_on_behalf(s), compiled, 1, given) : NULL;
+}
+
 static const void *
 call_map(const pith_function *self, pith_scope *s, const void *const *given) {
     const map *m = self->closure;
-    if (!pithp_scope_trace(s)) { /* made in a trace, and called outside of it */
-        const pith_function *compiled = (pith_jit)(pithp_on_behalf(s), self, NULL);
-        return compiled ? (pith_call)(pithp_on_behalf(s), compiled, 1, given) : NULL;
-    }
+    if (!pithp_scope_trace(s))
+        return call_outside(self, s, given);
     const void *trees[2] = {m->closure.bound, given[0]}, *result = NULL;
     pithp_flat *flats = pithp_scope_allocate(s, 2 * sizeof *flats);
     int made = 0;
@@ -107,7 +120,7 @@ call_map(const pith_function *self, pith_scope *s, const void *const *given) {
            pithp_flat_make(s, &flats[made], trees[made], NULL, NULL) == PITH_OK)
         made++;
     if (made == 2)
-        result = apply(s, self, m->linear, given[0], flats);
+        result = apply(s, self, given[0], flats);
     while (made > 0)
         pithp_flat_end(&flats[--made]);
     return result;
@@ -130,25 +143,39 @@ static pith_status share_linear(pith_scope *s, pithp_closure *closure) {
 
 static void add_identity(const pithp_closure *closure, pithp_string *text) {
     const pithp_linear *l = ((const map *)(const void *)closure)->linear;
+    const bool compared = ((const map *)(const void *)closure)->compared;
     pithp_string_add_n(text, (const char *)&l->serial, sizeof l->serial);
+    pithp_string_add_n(text, (const char *)&compared, sizeof compared);
+}
+
+/* A scope has failed. The other ranks wait in the comparison of cotangents. */
+static void take_part(const pithp_closure *c, pith_scope *s) {
+    pithp_cotangents_absent(s, c->function, ((const map *)(const void *)c)->linear);
 }
 
 static const pithp_closure_kind map_kind = {.name = "linear map",
                                             .traced = true,
                                             .bytes = sizeof(map),
                                             .made = share_linear,
-                                            .identity = add_identity};
+                                            .identity = add_identity,
+                                            .absent = take_part};
+
+static const pith_function base = {.name = "linear map", .call = call_map, .arity = 1};
+
+/* like: residuals, linear and compared are set. */
+static const pith_function *make(pith_scope *s, const char *name, const map *like) {
+    map m = *like;
+    pith_function f = base;
+    f.name = name;
+    m.closure =
+        (pithp_closure){.kind = &map_kind, .base = &base, .bound = like->closure.bound};
+    const pithp_closure *made = pithp_function_make(s, &f, &m.closure);
+    return made ? made->function : NULL;
+}
 
 const pith_function *pithp_map_make(pith_scope *s,
                                     pithp_linear *linear,
                                     const char *name,
                                     const void *residuals) {
-    static const pith_function base = {
-        .name = "linear map", .call = call_map, .arity = 1};
-    const map m = {.closure = {.kind = &map_kind, .base = &base, .bound = residuals},
-                   .linear = linear};
-    pith_function like = base;
-    like.name = name;
-    const pithp_closure *made = pithp_function_make(s, &like, &m.closure);
-    return made ? made->function : NULL;
+    return make(s, name, &(map){.closure = {.bound = residuals}, .linear = linear});
 }

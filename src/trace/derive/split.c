@@ -77,7 +77,8 @@ widen(pithp_derivation_call *c, const pithp_split *split, pithp_linearization *l
     pithp_axis_set *axes = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *axes);
     return axes && pithp_trace_variance(s, c->trace, count, c->inputs, axes) == PITH_OK &&
            expect(c, mesh, axes) &&
-           pithp_linearization_widen(s, l, mesh, axes, c->moves, split->moves);
+           pithp_linearization_widen(s, l, mesh, axes, c->moves, split->moves,
+                                     split->varies);
 }
 
 bool pithp_split_make(pithp_derivation_call *c,
@@ -103,8 +104,11 @@ bool pithp_split_make(pithp_derivation_call *c,
     options.function_is_linear = c->derived->kind->linear;
     const size_t inputs = (size_t)p->input_count;
     split->reached = pithp_scope_allocate(s, 2 * inputs + (size_t)p->output_count + 1);
-    if (!split->reached)
+    split->varies =
+        pithp_scope_allocate(s, ((size_t)p->output_count + 1) * sizeof *split->varies);
+    if (!split->reached || !split->varies)
         return false;
+    memset(split->varies, 0, (size_t)p->output_count * sizeof *split->varies);
     bool *by_tangent = split->reached + inputs;
     split->moves = by_tangent + inputs;
     if (!pithp_program_linearize(s, p, moves, &options, split->moves, &l))
