@@ -346,6 +346,9 @@ pith_status pithp_trace_check_variance(pith_scope *s,
 const pith_array *pithp_trace_vary(pith_scope *s, const pith_array *a, uint32_t axes);
 const pith_array *
 pithp_trace_replicated(pith_scope *s, const pith_array *a, uint32_t axes);
+/* The same for an argument of pith_shard_map, whose spec says so: a claim about what it
+ * was computed from, too. */
+const pith_array *pithp_trace_mapped(pith_scope *s, const pith_array *a, uint32_t axes);
 
 /* Note that the call on s has changed a setting of s. */
 void pithp_trace_note_set(pith_scope *s);

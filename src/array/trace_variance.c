@@ -135,20 +135,27 @@ pith_status pithp_trace_check_variance(pith_scope *s,
 
 /* ---- Marks ---- */
 
-static const pith_array *
-mark(pith_scope *s, pithp_primitive op, const pith_array *a, pithp_axis_set axes) {
+static const pith_array *mark(pith_scope *s,
+                              pithp_primitive op,
+                              const pith_array *a,
+                              pithp_axis_set axes,
+                              bool mapped) {
     if (!axes || !pithp_array_is_traced(a))
         return a;
     const pithp_vary_params params = {
-        .group = pithp_mesh_group_along(s, pith_mesh_of(s), axes)};
+        .group = pithp_mesh_group_along(s, pith_mesh_of(s), axes), .mapped = mapped};
     return params.group ? pithp_bind(s, op, 1, &a, &params) : NULL;
 }
 
 const pith_array *pithp_trace_vary(pith_scope *s, const pith_array *a, uint32_t axes) {
-    return mark(s, PITHP_OP_VARY, a, axes);
+    return mark(s, PITHP_OP_VARY, a, axes, false);
 }
 
 const pith_array *
 pithp_trace_replicated(pith_scope *s, const pith_array *a, uint32_t axes) {
-    return mark(s, PITHP_OP_REPLICATED, a, axes);
+    return mark(s, PITHP_OP_REPLICATED, a, axes, false);
+}
+
+const pith_array *pithp_trace_mapped(pith_scope *s, const pith_array *a, uint32_t axes) {
+    return mark(s, PITHP_OP_REPLICATED, a, axes, true);
 }

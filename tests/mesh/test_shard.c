@@ -68,6 +68,21 @@ Test(shard, maps_fail) {
 Test(shard, maps_collectives) {
     passes("maps_collectives");
 }
+Test(shard, derives_of_replicated) {
+    passes("derives_of_replicated");
+}
+Test(shard, derives_of_shards) {
+    passes("derives_of_shards");
+}
+Test(shard, derives_terms_outside) {
+    passes("derives_terms_outside");
+}
+Test(shard, derives_own_terms) {
+    passes("derives_own_terms");
+}
+Test(shard, derives_in_loops) {
+    passes("derives_in_loops");
+}
 Test(shard, maps_gradients) {
     passes("maps_gradients");
 }

@@ -155,7 +155,10 @@ FIELDS(rule, FIELD(rule, rule, RULE, ONE))
 FIELDS(debug, FIELD(debug, debug, DEBUG, ONE))
 FIELDS(expose, FIELD(expose, exposed, EXPOSED, ONE))
 FIELDS(named, FIELD(named, name, NAME, ONE))
-FIELDS(vary, FIELD(vary, group, GROUP, ONE), FIELD(vary, expected, BOOL, ONE))
+FIELDS(vary,
+       FIELD(vary, group, GROUP, ONE),
+       FIELD(vary, expected, BOOL, ONE),
+       FIELD(vary, mapped, BOOL, ONE))
 FIELDS(collective,
        FIELD(collective, group, GROUP, ONE),
        FIELD(collective, pairs, PAIRS, ONE),

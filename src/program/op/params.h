@@ -226,6 +226,7 @@ typedef struct pithp_collective_params {
 typedef struct pithp_vary_params {
     struct pithp_mesh_group *group;
     bool expected; /* replicated: a derivation relies on it, and it is to be checked */
+    bool mapped;   /* replicated: an argument of a function of pith_shard_map */
 } pithp_vary_params;
 
 /* stop_gradient(x), non_differentiable(x): x, without parameters. name(x): x under a

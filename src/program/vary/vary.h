@@ -55,6 +55,14 @@ bool pithp_program_check_variance(pith_scope *s,
                                   const pithp_variance_claim *claim,
                                   pithp_axis_set *varies);
 
+/* What calls of pith_shard_map in a program say of its inputs: a leaf that a spec calls
+ * replicated is equal on all ranks, and so is what it was computed from.
+ *
+ * @param inputs Set: of each input the axes along which it is equal.
+ * @return The axes of all such claims, in control flow too; 0 may be an error of s. */
+pithp_axis_set
+pithp_program_claims(pith_scope *s, const pithp_program *p, pithp_axis_set *inputs);
+
 /* Widening: a program with the same results, in which operands of float dtypes that meet
  * others vary as these do.
  *

@@ -107,7 +107,7 @@ static pith_status mark_known(pithp_derivation_call *c) {
         const pithp_flat *f = &c->arguments[i];
         for (int64_t k = 0; k < f->structure.item_count; k++) {
             const pith_array *a = f->items[k];
-            if (pithp_operand_check(c->s, a, c->f->name, "argument") != PITH_OK) {
+            if (pithp_leaf_check(c->s, a, c->f->name, "argument") != PITH_OK) {
                 pithp_item_prefix(c->s, &f->structure, k);
                 return c->s->error.code;
             }
@@ -453,7 +453,7 @@ static pith_status read_tangent(pithp_derivation_call *c,
         const int64_t input = pithp_selected_input(c, part, k, &next);
         if (input < 0 || !c->moves[input])
             continue;
-        rc = pithp_operand_check(c->s, f.items[k], c->f->name, c->derived->kind->tangent);
+        rc = pithp_leaf_check(c->s, f.items[k], c->f->name, c->derived->kind->tangent);
         if (rc == PITH_OK) {
             values[input] = pithp_trace_value(c->s, c->trace, f.items[k]);
             rc = c->s->error.code;

@@ -65,6 +65,34 @@ expect(pithp_derivation_call *c, const pith_mesh *mesh, const pithp_axis_set *ax
     return true;
 }
 
+/* A value that varies, and to which a mapped function adds what all ranks have, would be
+ * differentiated as the sum over ranks, with the shared part once for each of them. */
+static bool check_value(pithp_derivation_call *c,
+                        const pith_mesh *mesh,
+                        const pithp_axis_set *axes,
+                        pithp_axis_set mapped) {
+    pith_scope *s = c->s;
+    const pithp_program *p = c->program;
+    char text[PITHP_AXES_BYTES];
+    pithp_axis_set *values =
+        pithp_scope_allocate(s, ((size_t)p->value_count + 1) * sizeof *values);
+    if (!values || !pithp_program_variance(s, p, axes, values))
+        return false;
+    for (int64_t k = 0; k < c->value_count; k++) {
+        const pithp_axis_set over = values[p->outputs[k]] & mapped;
+        if (!over || pithp_placement_of(c->part.flats[0].structure.specs[k]))
+            continue;
+        pithp_mesh_axes_text(mesh, over, text);
+        pithp_fail(s, PITH_E_DERIVATIVE, NULL,
+                   "the value combines what pith_shard_map calls equal along %s with "
+                   "arrays that are a rank's own: compute it within the mapped function, "
+                   "or make these equal by pith_pbroadcast",
+                   text);
+        return false;
+    }
+    return true;
+}
+
 /* Mark where the linear program uses values that are equal on all ranks as ones that are
  * not. False: error set. */
 static bool
@@ -72,11 +100,17 @@ widen(pithp_derivation_call *c, const pithp_split *split, pithp_linearization *l
     pith_scope *s = c->s;
     const int64_t count = c->program->input_count;
     const pith_mesh *mesh = pith_mesh_of(s);
+    const size_t n = 2 * (size_t)count + 1;
     if (!mesh)
         return true;
-    pithp_axis_set *axes = pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *axes);
-    return axes && pithp_trace_variance(s, c->trace, count, c->inputs, axes) == PITH_OK &&
-           expect(c, mesh, axes) &&
+    pithp_axis_set *axes = pithp_scope_allocate(s, n * sizeof *axes);
+    if (!axes || pithp_trace_variance(s, c->trace, count, c->inputs, axes) != PITH_OK ||
+        !expect(c, mesh, axes))
+        return false;
+    const pithp_axis_set mapped = pithp_program_claims(s, c->program, axes + count);
+    for (int64_t k = 0; k < count; k++)
+        axes[k] &= ~axes[count + k];
+    return s->error.code == PITH_OK && (!mapped || check_value(c, mesh, axes, mapped)) &&
            pithp_linearization_widen(s, l, mesh, axes, c->moves, split->moves,
                                      split->varies);
 }

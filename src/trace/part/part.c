@@ -299,7 +299,7 @@ const void *pithp_part_build_quiet(pith_scope *s,
                                    const pithp_structure *like,
                                    const pith_array *const *items) {
     const bool before = s->no_validation;
-    if (pithp_structure_hold(s, like) != PITH_OK)
+    if (pithp_structure_hold(s, like) != PITH_OK || !(items = placed(s, like, items)))
         return NULL;
     s->no_validation = true;
     const void *tree = pithp_build(s, like, NULL, items);

@@ -205,7 +205,7 @@ static const pith_array *
 note_argument(mapping *x, const pith_array *a, const char *axes) {
     const uint32_t equal = axis_set(x->s, x->axes) & ~axis_set(x->s, axes);
     if (pithp_array_is_traced(a))
-        return pithp_trace_replicated(x->s, a, equal);
+        return pithp_trace_mapped(x->s, a, equal);
     x->forgets |= x->agrees && equal != 0;
     return a;
 }
