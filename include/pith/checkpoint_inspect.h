@@ -23,6 +23,8 @@ typedef struct pith_checkpoint_info {
     size_t leaf_bytes; /**< size of all leaves as arrays */
     int64_t sidecar_count;
     size_t sidecar_bytes; /**< size of all sidecars, as the document states it */
+    int64_t part_count;   /**< files of the ranks of a mesh, in format 3; else 0 */
+    const char *mesh;     /**< axes of that mesh, "x=4, y=2"; NULL: there are no parts */
 } pith_checkpoint_info;
 
 /**
@@ -35,6 +37,13 @@ typedef struct pith_checkpoint_sidecar {
     int64_t leaf_count; /**< number of leaves of this checkpoint in the file */
     size_t leaf_bytes;  /**< size of these leaves in the file */
 } pith_checkpoint_sidecar;
+
+/** A file beside the document that holds the shards of a rank: a checkpoint of a dict. */
+typedef struct pith_checkpoint_part {
+    const char *file; /**< name in the folder of the document */
+    size_t bytes;     /**< size of the file without its sidecar, as the document states */
+    int64_t rank;
+} pith_checkpoint_part;
 
 /**
  * A row of the node table. Rows are in walk order: a parent comes before its children,
@@ -79,6 +88,13 @@ typedef struct pith_checkpoint_leaf {
     size_t stored_bytes; /**< size in its sidecar; 0 in the document */
     bool compressed;     /**< true if zstd compresses it in the sidecar */
     int64_t node;        /**< row of the node table */
+    /**
+     * Axes of the mesh for each axis of the leaf, "x,y;z"; its elements lie in the parts.
+     * NULL: the leaf is not sharded.
+     */
+    const char *shard;
+    const char *rows; /**< name of the leaf that counts its rows in use; or NULL */
+    pith_shape part;  /**< of a sharded leaf: shape of a shard */
 } pith_checkpoint_leaf;
 
 /** Statistics of a leaf. NaNs contribute to `nans` only. */
@@ -138,6 +154,10 @@ PITH_API bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
 PITH_API bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
                                           int64_t sidecar,
                                           pith_checkpoint_sidecar *row);
+/** Copy a row of the table of parts to @p row; false if @p part is out of range. */
+PITH_API bool pith_checkpoint_get_part(const pith_checkpoint *c,
+                                       int64_t part,
+                                       pith_checkpoint_part *row);
 /**
  * Get the path of a row of the node table.
  *

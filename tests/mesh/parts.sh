@@ -29,6 +29,28 @@ for what in full apart; do
     [ $code -eq 0 ] || complain "$what: exit code $code"
 done
 
+# ---- The command, in one process ----
+
+# expect TEXT COMMAND...: it succeeds and prints a line with the text.
+expect() {
+    text=$1
+    shift
+    "$pith" "$@" >"$work/out" 2>"$work/err" || complain "pith $*: exit code $?"
+    grep -qF -- "$text" "$work/out" || complain "pith $*: no \"$text\""
+}
+# A copy of a checkpoint in a single file has the same values.
+expect 'f64[40000,3] sharded "x", rows count' show "$work/full.json"
+expect '3 parts of the mesh x=3' show "$work/full.json"
+expect 'rank 2: full.' show --no-stats "$work/full.json"
+expect '"shard":"x"' show --json --no-stats "$work/full.json"
+expect 'intact' verify "$work/full.json"
+for end in json npz safetensors; do
+    "$pith" convert "$work/full.json" "$work/copy.$end" 2>"$work/err" || complain "pith convert to $end"
+    "$pith" convert "$work/copy.$end" "$work/back.json" 2>"$work/err" || complain "pith convert from $end"
+    "$pith" diff "$work/full.json" "$work/back.json" >"$work/out" 2>&1 || complain "pith diff after $end"
+done
+"$pith" diff "$work/full.json" "$work/apart.json" >"$work/out" 2>&1 && complain "pith diff: no difference"
+
 # ---- Runs that other numbers of ranks continue ----
 
 # part RANKS FROM TO SIGNAL: the run continues from a step on RANKS ranks and ends at another, on each of them.

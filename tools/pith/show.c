@@ -161,6 +161,22 @@ static char *size_text(const pith_checkpoint_leaf *l) {
     return text;
 }
 
+/* "f64[4000,3] sharded "x", rows count". */
+static char *leaf_text(const rows *r, int64_t node) {
+    pith_checkpoint_leaf l;
+    char *plain = node_text(r, node);
+    pith_checkpoint_get_leaf(r->c, r->nodes[node].leaf, &l);
+    if (!l.shard)
+        return plain;
+    char *shard = quoted(l.shard), *count = l.rows ? clean(l.rows) : NULL;
+    char *text = text_of("%s sharded %s%s%s", plain, shard, count ? ", rows " : "",
+                         count ? count : "");
+    free(plain);
+    free(shard);
+    free(count);
+    return text;
+}
+
 static void draw_node(drawing *d, int64_t node, bool last) {
     const pith_checkpoint_node *n = &d->r.nodes[node];
     const bool root = n->parent < 0, leaf = n->kind == PITH_NODE_LEAF;
@@ -171,7 +187,7 @@ static void draw_node(drawing *d, int64_t node, bool last) {
         leaf                          ? PLAIN
         : n->kind == PITH_NODE_RECORD ? BOLD
                                       : DIM,
-        false, node_text(&d->r, node));
+        false, leaf ? leaf_text(&d->r, node) : node_text(&d->r, node));
     if (leaf) {
         pith_checkpoint_leaf l;
         pith_checkpoint_get_leaf(d->r.c, n->leaf, &l);
@@ -268,7 +284,24 @@ static void draw_tree(drawing *d) {
 
 /* ---- The head ---- */
 
-static void print_head(const rows *r) {
+/* The files of ranks, a part of them if there are many. */
+static void print_parts(const rows *r, int64_t lines) {
+    enum { MOST_PARTS = 8 };
+    const int64_t count = r->info->part_count,
+                  shown = count > MOST_PARTS && lines != INT64_MAX ? MOST_PARTS : count;
+    for (int64_t k = 0; k < shown; k++) {
+        pith_checkpoint_part part;
+        pith_checkpoint_get_part(r->c, k, &part);
+        char *name = clean(part.file), *size = bytes_text(part.bytes);
+        printf("rank %" PRId64 ": %s %s\n", part.rank, name, size);
+        free(name);
+        free(size);
+    }
+    if (shown < count)
+        printf("\u2026 %" PRId64 " more\n", count - shown);
+}
+
+static void print_head(const rows *r, int64_t lines) {
     const pith_checkpoint_info *i = r->info;
     char *file = clean(r->file), *leaves = bytes_text(i->leaf_bytes);
     char *document = bytes_text(i->document_bytes), *library = clean(i->library);
@@ -287,8 +320,15 @@ static void print_head(const rows *r) {
         free(name);
         free(size);
     }
-    colour_to(stdout, PLAIN);
+    if (i->mesh) {
+        char *mesh = clean(i->mesh);
+        printf(", %" PRId64 " %s of the mesh %s", i->part_count,
+               plural(i->part_count, "part", "parts"), mesh);
+        free(mesh);
+    }
     putchar('\n');
+    print_parts(r, lines);
+    colour_to(stdout, PLAIN);
     for (int64_t k = 0; k < i->metadata_count; k++) {
         const pith_metadata pair = pith_checkpoint_metadata(r->c, k);
         char *key = clean(pair.key), *value = clean(pair.value);
@@ -310,7 +350,7 @@ static int show_tree(pith_scope *s, rows *r, const leaf_options *o) {
         return show_json(s, r, o->check);
     drawing d = {.s = s, .r = *r, .statistics = o->check};
     d.limits = choose_limits(r, o->lines);
-    print_head(r);
+    print_head(r, o->lines);
     draw_tree(&d);
     table_print(&d.table, stdout, terminal_width());
     table_end(&d.table);

@@ -74,6 +74,11 @@ static int put_leaf(pith_scope *s, const rows *r, int64_t number, bool statistic
     json_name("unit"), json_text(l.unit);
     json_name("bytes"), json_i64((int64_t)l.bytes);
     json_name("checksum"), json_text(l.checksum);
+    if (l.shard) {
+        json_name("shard"), json_text(l.shard);
+        json_name("rows"), json_text(l.rows);
+        json_name("part"), json_shape(&l.part);
+    }
     if (l.sidecar >= 0) {
         json_name("sidecar"), json_i64(l.sidecar);
         json_name("stored_bytes"), json_i64((int64_t)l.stored_bytes);
@@ -113,6 +118,22 @@ static int put_node(pith_scope *s, const rows *r, int64_t node, bool statistics)
     return code;
 }
 
+/* The files of the ranks of a mesh. */
+static void put_parts(const rows *r) {
+    json_name("mesh"), json_text(r->info->mesh);
+    json_name("parts");
+    json_open('[');
+    for (int64_t k = 0; k < r->info->part_count; k++) {
+        pith_checkpoint_part part;
+        pith_checkpoint_get_part(r->c, k, &part);
+        json_open('{');
+        json_name("file"), json_text(part.file);
+        json_name("bytes"), json_i64((int64_t)part.bytes);
+        json_close('}');
+    }
+    json_close(']');
+}
+
 static void put_head(const rows *r) {
     const pith_checkpoint_info *i = r->info;
     json_name("file"), json_text(r->file);
@@ -133,6 +154,8 @@ static void put_head(const rows *r) {
         json_close('}');
     }
     json_close(']');
+    if (i->mesh)
+        put_parts(r);
     json_name("metadata");
     json_open('{');
     for (int64_t k = 0; k < i->metadata_count; k++) {

@@ -168,6 +168,7 @@ typedef struct pithp_document {
         pithp_doc_axis *rows;
         int64_t count, room;
     } axes;
+    const char *mesh; /* the axes as text, "x=4, y=2"; NULL: there are none */
     struct {
         pithp_doc_sidecar *rows;
         int64_t count, room;

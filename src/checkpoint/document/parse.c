@@ -61,6 +61,9 @@ static pith_status read_axis(pithp_parser *p, json_t *value) {
     if (!row || !(row->name = pithp_document_text(p->d, name, strlen(name))))
         return pithp_parse_memory(p);
     row->size = size;
+    for (int64_t i = 0; i + 1 < p->d->axes.count; i++)
+        if (strcmp(p->d->axes.rows[i].name, name) == 0)
+            return pithp_parse_refuse(p, "the axis \"%.40s\" is named twice", name);
     return size > 0 ? PITH_OK : pithp_parse_refuse(p, "an axis of the mesh is empty");
 }
 
@@ -80,6 +83,17 @@ static pith_status read_part(pithp_parser *p, json_t *value) {
         !pithp_digest_parse(digest, &row->digest))
         return pithp_parse_refuse(p, "the name, size or checksum of a part is invalid");
     return PITH_OK;
+}
+
+static pith_status print_mesh(pithp_parser *p) {
+    pithp_string t;
+    pithp_string_begin(&t, p->d->rt);
+    for (int64_t i = 0; i < p->d->axes.count; i++)
+        pithp_string_print(&t, "%s%s=%" PRId64, i ? ", " : "", p->d->axes.rows[i].name,
+                           p->d->axes.rows[i].size);
+    p->d->mesh = t.failed ? NULL : pithp_document_text(p->d, t.bytes, t.length);
+    pithp_string_end(&t);
+    return p->d->mesh ? PITH_OK : pithp_parse_memory(p);
 }
 
 static pith_status read_parts(pithp_parser *p, json_t *value) {
@@ -102,7 +116,7 @@ static pith_status read_parts(pithp_parser *p, json_t *value) {
         return pithp_parse_refuse(p, "expected a part for each rank of the mesh");
     for (size_t i = 0; rc == PITH_OK && i < files; i++)
         rc = read_part(p, json_array_get(got.files, i));
-    return rc;
+    return rc == PITH_OK ? print_mesh(p) : rc;
 }
 
 static pith_status read_metadata(pithp_parser *p, json_t *value) {

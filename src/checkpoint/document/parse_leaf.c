@@ -15,8 +15,9 @@ static pith_status read_part_shape(pithp_parser *p, json_t *value, pithp_doc_lea
         return pithp_parse_refuse(p, "the shape of a part has another rank");
     leaf->part.rank = (int32_t)rank;
     for (size_t i = 0; i < rank; i++) {
-        leaf->part.extents[i] = json_integer_value(json_array_get(value, i));
-        if (leaf->part.extents[i] < 0)
+        const json_t *extent = json_array_get(value, i);
+        leaf->part.extents[i] = json_integer_value(extent);
+        if (!json_is_integer(extent) || leaf->part.extents[i] < 0)
             return pithp_parse_refuse(p, "an extent of a part is not a valid size");
     }
     return PITH_OK;
@@ -30,10 +31,13 @@ static pith_status read_counts(pithp_parser *p, json_t *value, pithp_doc_leaf *l
     if (!leaf->counts)
         return pithp_parse_memory(p);
     leaf->counts_count = (int64_t)count;
+    int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
-        leaf->counts[i] = json_integer_value(json_array_get(value, i));
-        if (leaf->counts[i] < 0)
-            return pithp_parse_refuse(p, "a count of rows is negative");
+        const json_t *rows = json_array_get(value, i);
+        leaf->counts[i] = json_integer_value(rows);
+        if (!json_is_integer(rows) || leaf->counts[i] < 0 ||
+            __builtin_add_overflow(sum, leaf->counts[i], &sum))
+            return pithp_parse_refuse(p, "a count of rows is not a valid number");
     }
     return PITH_OK;
 }

@@ -79,7 +79,10 @@ bool pith_checkpoint_get_leaf(const pith_checkpoint *c,
                                   .sidecar = l->in_sidecar ? l->sidecar : -1,
                                   .stored_bytes = l->in_sidecar ? l->end - l->begin : 0,
                                   .compressed = l->compressed,
-                                  .node = l->node};
+                                  .node = l->node,
+                                  .shard = l->shard,
+                                  .rows = l->rows,
+                                  .part = l->part};
     pithp_digest_print(l->digest, row->checksum);
     return true;
 }
@@ -95,6 +98,16 @@ bool pith_checkpoint_get_sidecar(const pith_checkpoint *c,
                                      .bytes = file->bytes,
                                      .leaf_count = c->sidecars[sidecar].leaf_count,
                                      .leaf_bytes = c->sidecars[sidecar].leaf_bytes};
+    return true;
+}
+
+bool pith_checkpoint_get_part(const pith_checkpoint *c,
+                              int64_t part,
+                              pith_checkpoint_part *row) {
+    if (!row || !pithp_checkpoint_valid(c) || part < 0 || part >= c->document.parts.count)
+        return false;
+    const pithp_doc_part *file = &c->document.parts.rows[part];
+    *row = (pith_checkpoint_part){.file = file->file, .bytes = file->bytes, .rank = part};
     return true;
 }
 

@@ -323,13 +323,18 @@ static pith_status run_hooks(loader *v) {
 
 /* ---- Loading ---- */
 
-/* Verify before allocation: the sizes of leaves in a missing sidecar are only claims of
- * the document. */
+/* Verify before allocation: the sizes of leaves in a missing sidecar or part are only
+ * claims of the document. */
 static pith_status check_sidecars(const loader *v) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; rc == PITH_OK && i < v->c->order_count; i++) {
         const pithp_doc_leaf *leaf = &v->d->leaves.rows[v->c->order[i]];
         if (is_read(v, leaf))
+            rc = pithp_checkpoint_trouble(v->s, v->c, leaf);
+    }
+    for (int64_t i = 0; rc == PITH_OK && i < v->d->leaves.count; i++) {
+        const pithp_doc_leaf *leaf = &v->d->leaves.rows[i];
+        if (pithp_leaf_is_parted(leaf) && is_read(v, leaf))
             rc = pithp_checkpoint_trouble(v->s, v->c, leaf);
     }
     return rc;

@@ -51,7 +51,7 @@ static pith_status slice_axis(pith_scope *w, const pithp_parted *x, int d, slice
         const pithp_shard_part rows = pithp_shard_part_of(whole, ranks, own);
         cut->begin[0] = rows.begin;
         cut->count[0] = rows.count;
-        cut->extent[0] = (x->pieces[0] * part + ranks - 1) / ranks;
+        cut->extent[0] = x->pieces[0] * part / ranks + (x->pieces[0] * part % ranks != 0);
     } else if (leaf->shape.rank && whole % ranks) {
         return pithp_fail(w, PITH_E_SHAPE, NULL,
                           "axis %d has %" PRId64 " elements, expected a multiple of the "
@@ -106,25 +106,41 @@ static pith_status read_runs(pith_scope *w,
     return PITH_OK;
 }
 
+/* Fill a shard through memory of the host. */
+static pith_status read_staged(pith_scope *w,
+                               const pith_checkpoint *c,
+                               const pithp_doc_leaf *leaf,
+                               const slice *cut,
+                               const pithp_field *field,
+                               const pith_array *shard) {
+    const size_t bytes = pithp_array_spec(shard)->bytes;
+    char *memory = pithp_allocate(w->runtime, bytes + 1);
+    if (!memory)
+        return pithp_fail_memory(w, bytes);
+    put_fill(memory, bytes, leaf->dtype, field);
+    pith_status rc = read_runs(w, c, leaf, cut, memory);
+    if (rc == PITH_OK)
+        rc = pithp_copy_in(w, shard->data, memory, bytes);
+    pithp_release(w->runtime, memory, bytes + 1);
+    return rc;
+}
+
 static const pith_array *read_slice(pith_scope *w,
                                     const pith_checkpoint *c,
                                     const pithp_doc_leaf *leaf,
                                     const slice *cut,
                                     const pithp_field *field) {
-    pith_shape shape = {.rank = leaf->shape.rank};
-    memcpy(shape.extents, cut->extent, sizeof shape.extents);
-    const pith_spec *spec = pithp_spec(w, leaf->dtype, shape.rank, shape.extents);
-    char *memory = spec ? pithp_allocate(w->runtime, spec->bytes + 1) : NULL;
-    const pith_array *made = NULL;
-    if (spec && !memory)
-        pithp_fail_memory(w, spec->bytes);
-    if (memory) {
-        put_fill(memory, spec->bytes, leaf->dtype, field);
-        if (read_runs(w, c, leaf, cut, memory) == PITH_OK)
-            made = pith_array_copy(w, leaf->dtype, shape, memory);
-        pithp_release(w->runtime, memory, spec->bytes + 1);
-    }
-    return made;
+    const pith_array *shard = NULL;
+    if (pithp_parted_check(w, c, leaf, false) != PITH_OK)
+        return NULL;
+    const pith_spec *spec = pithp_spec(w, leaf->dtype, leaf->shape.rank, cut->extent);
+    if (!spec || pithp_arrays_make(w, 1, &spec, &shard) != PITH_OK ||
+        pithp_synchronise(w) != PITH_OK) /* earlier work may still use the memory */
+        return NULL;
+    if (!pithp_scope_device(w)->backend->addressable)
+        return read_staged(w, c, leaf, cut, field, shard) == PITH_OK ? shard : NULL;
+    put_fill(shard->data, spec->bytes, leaf->dtype, field);
+    return read_runs(w, c, leaf, cut, shard->data) == PITH_OK ? shard : NULL;
 }
 
 /* The shard of this rank of a parted leaf. NULL: the error is set. */

@@ -146,7 +146,8 @@ pith_status pithp_checkpoint_trouble(pith_scope *s,
         if (o->trouble && (!leaf || (leaf->in_sidecar && leaf->sidecar == i)))
             return pithp_fail(s, o->trouble, NULL, "%s", o->text);
     }
-    return PITH_OK;
+    return leaf && pithp_leaf_is_parted(leaf) ? pithp_parted_check(s, c, leaf, true)
+                                              : PITH_OK;
 }
 
 /* ---- A consistent set of files ---- */
@@ -255,7 +256,8 @@ open_folder(pith_scope *s, pith_checkpoint *c, const pithp_location *location) {
     if (c->folder < 0)
         return io_error(s, c->shown, "open the folder of", errno);
     c->parts = pithp_allocate(s->runtime, bytes);
-    if (!c->parts)
+    c->open_parts = pithp_allocate(s->runtime, bytes);
+    if (!c->parts || !c->open_parts)
         return pithp_fail_memory(s, bytes);
     memset(c->parts, 0, bytes);
     return PITH_OK;
@@ -286,7 +288,9 @@ static void fill_info(pith_checkpoint *c) {
                                      .metadata_count = d->metadata.count,
                                      .document_bytes = d->bytes,
                                      .leaf_bytes = pithp_document_leaf_bytes(d),
-                                     .sidecar_count = d->sidecars.count};
+                                     .sidecar_count = d->sidecars.count,
+                                     .part_count = d->parts.count,
+                                     .mesh = d->mesh};
     for (int64_t i = 0; i < d->sidecars.count; i++)
         c->info.sidecar_bytes += d->sidecars.rows[i].bytes;
     for (int64_t i = 0; i < c->order_count; i++) {

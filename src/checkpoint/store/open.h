@@ -24,7 +24,8 @@ struct pith_checkpoint {
     int64_t order_count;
     pithp_decompressor *decompressor; /* NULL: no leaf is compressed */
     int folder;                       /* of the parts; -1: there are none */
-    struct pith_checkpoint **parts;   /* by rank; NULL: not opened yet */
+    struct pith_checkpoint **parts;   /* by rank; NULL: not open */
+    int64_t *open_parts, open_count;  /* the ranks whose parts are, the oldest first */
     char shown[256];                  /* path as the user gave it, truncated */
 };
 
@@ -49,6 +50,12 @@ const pith_checkpoint *pithp_parted_piece(pith_scope *s,
                                           const pithp_parted *x,
                                           const int64_t *numbers,
                                           int64_t *row);
+/* Whether the pieces of a leaf, or the first one, are there in the shape that the
+ * document states; without reading elements. Call it before allocation. */
+pith_status pithp_parted_check(pith_scope *s,
+                               const pith_checkpoint *c,
+                               const pithp_doc_leaf *leaf,
+                               bool all);
 /* Bytes of a parted leaf as if it were whole. */
 pith_status pithp_parted_read(pith_scope *s,
                               const pith_checkpoint *c,

@@ -8,15 +8,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 void pithp_parts_close(pith_runtime *rt, pith_checkpoint *c) {
-    const int64_t count = c->document.parts.count;
-    for (int64_t r = 0; c->parts && r < count; r++)
-        if (c->parts[r])
-            pithp_checkpoint_part_close(rt, c->parts[r]);
-    pithp_release(rt, c->parts, c->parts ? (size_t)count * sizeof *c->parts : 0);
+    const size_t count = (size_t)c->document.parts.count;
+    for (int64_t i = 0; i < c->open_count; i++)
+        pithp_checkpoint_part_close(rt, c->parts[c->open_parts[i]]);
+    pithp_release(rt, c->parts, c->parts ? count * sizeof *c->parts : 0);
+    pithp_release(rt, c->open_parts, c->open_parts ? count * sizeof *c->open_parts : 0);
     c->parts = NULL;
+    c->open_parts = NULL;
+    c->open_count = 0;
     if (c->folder >= 0)
         close(c->folder);
     c->folder = -1;
@@ -91,10 +94,10 @@ pith_status pithp_parted_find(pith_scope *s,
             return refuse(s, c, leaf);
     }
     bool good = find_counts(&c->document, x);
-    for (int d = x->counts ? 1 : 0; d < rank && good; d++) {
-        int64_t whole;
+    for (int d = 0; d < rank && good; d++) {
+        int64_t whole; /* with the fill of rows that are counted */
         good = !__builtin_mul_overflow(x->pieces[d], leaf->part.extents[d], &whole) &&
-               whole == leaf->shape.extents[d];
+               (whole == leaf->shape.extents[d] || (d == 0 && x->counts));
     }
     return good ? PITH_OK : refuse(s, c, leaf);
 }
@@ -124,6 +127,27 @@ rank_of(const pithp_document *d, const pithp_parted *x, const int64_t *numbers) 
 
 /* ---- Parts ---- */
 
+/* Each open part has a file open: a share of those that the process may have. */
+static int64_t most_open(void) {
+    struct rlimit limit;
+    const rlim_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+    return most < 64 ? 8 : most > 1 << 20 ? 1 << 19 : (int64_t)most / 2;
+}
+
+/* Note that the part of a rank is open, and close the oldest one if there are too many.
+ */
+static void note_open(pith_runtime *rt, pith_checkpoint *c, int64_t rank) {
+    if (c->open_count >= most_open()) {
+        const int64_t oldest = c->open_parts[0];
+        pithp_checkpoint_part_close(rt, c->parts[oldest]);
+        c->parts[oldest] = NULL;
+        c->open_count--;
+        memmove(c->open_parts, c->open_parts + 1,
+                (size_t)c->open_count * sizeof *c->open_parts);
+    }
+    c->open_parts[c->open_count++] = rank;
+}
+
 /* The part of a rank. NULL: the error is set. */
 static pith_checkpoint *open_part(pith_scope *s, const pith_checkpoint *c, int64_t rank) {
     const pithp_doc_part *row = &c->document.parts.rows[rank];
@@ -143,6 +167,7 @@ static pith_checkpoint *open_part(pith_scope *s, const pith_checkpoint *c, int64
         pithp_checkpoint_part_close(s->runtime, part);
         return NULL;
     }
+    note_open(s->runtime, (pith_checkpoint *)(uintptr_t)c, rank);
     return c->parts[rank] = part;
 }
 
@@ -194,6 +219,27 @@ const pith_checkpoint *pithp_parted_piece(pith_scope *s,
     pith_checkpoint *part = open_part(s, c, rank_of(&c->document, x, numbers));
     *row = part ? find_piece(s, c, x, part) : -1;
     return *row >= 0 && verify(s, part, *row) == PITH_OK ? part : NULL;
+}
+
+pith_status pithp_parted_check(pith_scope *s,
+                               const pith_checkpoint *c,
+                               const pithp_doc_leaf *leaf,
+                               bool all) {
+    pithp_parted x;
+    int64_t numbers[PITH_MAX_RANK] = {0}, pieces = 1;
+    if (pithp_parted_find(s, c, leaf, &x) != PITH_OK)
+        return s->error.code;
+    for (int d = 0; d < PITH_MAX_RANK; d++)
+        pieces *= x.pieces[d]; /* at most the ranks of the mesh */
+    for (int64_t i = 0; i < (all ? pieces : 1); i++) {
+        int64_t rest = i;
+        for (int d = PITH_MAX_RANK; d-- > 0; rest /= x.pieces[d])
+            numbers[d] = rest % x.pieces[d];
+        const pith_checkpoint *part = open_part(s, c, rank_of(&c->document, &x, numbers));
+        if (!part || find_piece(s, c, &x, part) < 0)
+            return s->error.code;
+    }
+    return PITH_OK;
 }
 
 /* ---- Reading ---- */
