@@ -131,7 +131,8 @@ measure(Work *w, const char *row, void (*pith)(Work *), void (*c)(Work *), bool 
 
 /* Leaves of `bytes` in all, a part of each on this rank. */
 static void make_tree(Work *w, size_t bytes) {
-    const int64_t count = (int64_t)(bytes / 8 / LEAVES) / w->ranks;
+    const int64_t all = (int64_t)(bytes / 8 / LEAVES) / 60 * 60, /* for other ranks */
+        count = all / w->ranks;
     const void *items[LEAVES];
     pith_scope *made = pith_scope_open_in(w->s);
     for (int i = 0; i < LEAVES; i++) {

@@ -463,6 +463,8 @@ pith_status pithp_leaf_read(pith_scope *s,
     pith_status rc = PITH_OK;
     pithp_hasher h;
     pithp_stray_bool stray = {.found = false};
+    if (pithp_leaf_is_parted(leaf) && pithp_parted_is_joined(leaf))
+        return pithp_parted_stream(s, c, leaf, to, sink, closure);
     pithp_hasher_begin(&h);
     for (size_t at = 0; rc == PITH_OK && at < leaf->bytes; at += PITHP_CHUNK_BYTES) {
         const size_t rest = leaf->bytes - at;

@@ -63,6 +63,16 @@ pith_status pithp_parted_read(pith_scope *s,
                               size_t offset,
                               void *to,
                               size_t n);
+/* Whether the pieces of a leaf lie behind each other in the whole. Then it can be read in
+ * one pass that verifies them: to `to` if it is not NULL, and to the sink if that is
+ * not. */
+bool pithp_parted_is_joined(const pithp_doc_leaf *leaf);
+pith_status pithp_parted_stream(pith_scope *s,
+                                const pith_checkpoint *c,
+                                const pithp_doc_leaf *leaf,
+                                void *to,
+                                pithp_chunk_sink sink,
+                                void *closure);
 void pithp_parts_close(pith_runtime *rt, pith_checkpoint *c);
 /* Open a checkpoint without an owning scope, and close it. NULL: the error is set. */
 pith_checkpoint *pithp_checkpoint_part_open(pith_scope *s,

@@ -333,3 +333,61 @@ pith_status pithp_parted_read(pith_scope *s,
     }
     return PITH_OK;
 }
+
+/* ---- A whole leaf ---- */
+
+/* Passes on the rows in use of a piece. */
+typedef struct pass {
+    size_t at, most; /* bytes passed on; of rows in use */
+    size_t before;   /* bytes of the pieces before */
+    char *to;        /* NULL: they go to the sink */
+    pithp_chunk_sink sink;
+    void *closure;
+} pass;
+
+static pith_status
+pass_rows_in_use(void *closure, const void *bytes, size_t offset, size_t n) {
+    pass *p = closure;
+    const size_t rest = p->most > offset ? p->most - offset : 0,
+                 some = rest < n ? rest : n;
+    if (p->to)
+        memcpy(p->to + p->before + offset, bytes, some);
+    return some && p->sink ? p->sink(p->closure, bytes, p->before + offset, some)
+                           : PITH_OK;
+}
+
+bool pithp_parted_is_joined(const pithp_doc_leaf *leaf) {
+    return leaf->shape.rank > 0 && !strchr(leaf->shard, ';');
+}
+
+pith_status pithp_parted_stream(pith_scope *s,
+                                const pith_checkpoint *c,
+                                const pithp_doc_leaf *leaf,
+                                void *to,
+                                pithp_chunk_sink sink,
+                                void *closure) {
+    pithp_parted x;
+    pass p = {.to = to, .sink = sink, .closure = closure};
+    int64_t numbers[PITH_MAX_RANK] = {0};
+    if (pithp_parted_find(s, c, leaf, &x) != PITH_OK)
+        return s->error.code;
+    void *staging = pithp_allocate(s->runtime, PITHP_CHUNK_BYTES);
+    if (!staging)
+        return pithp_fail_memory(s, PITHP_CHUNK_BYTES);
+    for (; numbers[0] < x.pieces[0] && s->error.code == PITH_OK; numbers[0]++) {
+        pith_checkpoint *part = open_part(s, c, rank_of(&c->document, &x, numbers));
+        const int64_t row = part ? find_piece(s, c, &x, part) : -1;
+        if (row < 0)
+            break;
+        pithp_doc_leaf *piece = &part->document.leaves.rows[row];
+        const int64_t rows = leaf->part.extents[0];
+        p.most = !x.counts || rows == 0
+                     ? piece->bytes
+                     : piece->bytes / (size_t)rows * (size_t)x.counts[numbers[0]];
+        if (pithp_leaf_read(s, part, row, NULL, staging, pass_rows_in_use, &p) == PITH_OK)
+            piece->verified = true;
+        p.before += p.most;
+    }
+    pithp_release(s->runtime, staging, PITHP_CHUNK_BYTES);
+    return s->error.code;
+}
