@@ -16,7 +16,10 @@ typedef struct pithp_module pithp_module;
 typedef struct pithp_function pithp_function;
 struct pithp_graph_plan; /* in gpu/graph.h */
 struct pithp_graph;
-struct pithp_gemm; /* in gpu/gemm.h */
+struct pithp_gemm;         /* in gpu/gemm.h */
+struct pithp_communicator; /* in gpu/communicator.h */
+struct pithp_communicator_start;
+struct pithp_transfer;
 
 enum { PITHP_ALIGNMENT = 256 };     /* of device memory, in bytes */
 enum { PITHP_CACHED_MOST = 65536 }; /* bytes of free buffers that every device may keep */
@@ -164,6 +167,34 @@ typedef struct pithp_backend {
                         const struct pithp_gemm *gemm,
                         void *memory,
                         pithp_error *e);
+    /* Moves between devices of several processes by a library (gpu/communicator.h).
+     * communicator_version opens the library; 0: there is none, and the reason is in the
+     * log. communicator_make: axes for messages, and the limit of every wait for the
+     * library (negative: none). communicator_open waits for all ranks.
+     * communicator_close: by all ranks, unless it aborts or opening failed.
+     * communicator_look: trouble since then; any thread. After any failure the
+     * communicator is aborted, and fails. (optional, all or none) */
+    int (*communicator_version)(pithp_device *d);
+    pith_status (*communicator_id)(pithp_device *d, unsigned char *id, pithp_error *e);
+    pith_status (*communicator_make)(pithp_device *d,
+                                     const char *axes,
+                                     int64_t timeout_ns,
+                                     struct pithp_communicator **made,
+                                     pithp_error *e);
+    pith_status (*communicator_open)(pithp_device *d,
+                                     struct pithp_communicator *c,
+                                     const struct pithp_communicator_start *how,
+                                     pithp_error *e);
+    void (*communicator_close)(pithp_device *d,
+                               struct pithp_communicator *c,
+                               bool aborts);
+    pith_status (*communicator_look)(pithp_device *d,
+                                     struct pithp_communicator *c,
+                                     pithp_error *e);
+    pith_status (*transfer)(pithp_stream *st,
+                            struct pithp_communicator *c,
+                            const struct pithp_transfer *t,
+                            pithp_error *e);
 } pithp_backend;
 
 enum { PITHP_BACKEND_VERSION = 1 };

@@ -5,14 +5,17 @@
 #ifndef PITH_GPU_GRAPH_H
 #define PITH_GPU_GRAPH_H
 
+#include "gpu/communicator.h"
 #include "gpu/gemm.h"
 
 typedef enum pithp_task_kind {
     PITHP_TASK_KERNEL,
-    PITHP_TASK_GEMM,   /* a product by a library, in the plan's memory */
-    PITHP_TASK_SWITCH, /* runs the body with the number of the decision */
-    PITHP_TASK_WHILE,  /* runs its body while the decision is not 0 */
-    PITHP_TASK_HOST,   /* the owner's host work between the others; never in a graph */
+    PITHP_TASK_GEMM,     /* a product by a library, in the plan's memory */
+    PITHP_TASK_TRANSFER, /* a move between ranks, within the plan's memory; only in the
+                            list of a graph, not in bodies */
+    PITHP_TASK_SWITCH,   /* runs the body with the number of the decision */
+    PITHP_TASK_WHILE,    /* runs its body while the decision is not 0 */
+    PITHP_TASK_HOST,     /* the owner's host work between the others; never in a graph */
 } pithp_task_kind;
 
 /* The source of a kernel's code. */
@@ -34,11 +37,13 @@ typedef struct pithp_task {
     int32_t number;
     bool many; /* fused: the function's other kernel, for many work items */
     const pith_kernel_variant *kernel;
-    const void *step; /* HOST: its work, with the addresses in its arguments */
-    int64_t threads;  /* 0: no work */
-    int32_t args;     /* index of the first word of the arguments */
-    int32_t decides;  /* word of the decision that it sets, or -1 */
-    pithp_gemm *gemm; /* GEMM: owned; its pointers are set when it runs */
+    const void *step;         /* HOST: its work, with the addresses in its arguments */
+    int64_t threads;          /* 0: no work */
+    int32_t args;             /* index of the first word of the arguments */
+    int32_t decides;          /* word of the decision that it sets, or -1 */
+    pithp_gemm *gemm;         /* GEMM: owned; its pointers are set when it runs */
+    pithp_transfer *transfer; /* TRANSFER: owned; its addresses are offsets */
+    const void *group;        /* TRANSFER: its ranks, for the owner */
     /* Control: */
     int32_t decision; /* word of its decision, set by an earlier task (and, for WHILE,
                          again by a task at the end of the body) */
@@ -66,7 +71,11 @@ struct pithp_tasks {
 typedef struct pithp_graph_plan {
     const pithp_tasks *tasks;
     char *memory;
-    void *gemm; /* memory shared by all products, which never run at once; or NULL */
+    int64_t first, count; /* range of the list, which is launched in order after the
+                             tasks before it */
+    void *gemm;  /* memory shared by all products, which never run at once; or NULL */
+    char *moves; /* memory shared by all moves between ranks, in the same way */
+    pithp_communicator *(*communicator)(void *closure, const pithp_task *task);
     /* The kernel of a task. It gets the address of its arguments; a deciding kernel also
      * gets the handle of its condition, 64 bits, for cudaGraphSetConditional. NULL sets
      * e. */

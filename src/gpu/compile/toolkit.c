@@ -28,18 +28,42 @@ static void *open_in(const char *folder, const char *name) {
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+enum { FOLDERS = 4 };
+
+/* Whether a variable names the file. */
+static bool is_named(const char *variable, const char **name) {
+    *name = pithp_environment(variable);
+    return *name && (*name)[0];
+}
+
+static const char *folder(int k) {
+    return k == 0   ? ""
+           : k == 1 ? pithp_environment("CUDA_HOME")
+           : k == 2 ? pithp_environment("CUDA_PATH")
+                    : "/usr/local/cuda";
+}
+
 void *pithp_toolkit_open(const char *variable, const char *library, int driver) {
-    const char *own = pithp_environment(variable);
-    const char *const folders[] = {"", pithp_environment("CUDA_HOME"),
-                                   pithp_environment("CUDA_PATH"), "/usr/local/cuda"};
-    if (own && own[0])
-        return dlopen(own, RTLD_NOW | RTLD_LOCAL);
+    const char *own;
     void *handle = NULL;
     char name[NAME_BYTES];
-    for (int f = 0; f < PITHP_COUNT(folders); f++)
-        for (int i = 0; folders[f] && !handle &&
+    if (is_named(variable, &own))
+        return dlopen(own, RTLD_NOW | RTLD_LOCAL);
+    for (int f = 0; f < FOLDERS; f++)
+        for (int i = 0; folder(f) && !handle &&
                         pithp_toolkit_name(library, driver, i, name, sizeof name);
              i++)
-            handle = open_in(folders[f], name);
+            handle = open_in(folder(f), name);
+    return handle;
+}
+
+void *pithp_toolkit_open_file(const char *variable, const char *name) {
+    const char *own;
+    void *handle = NULL;
+    if (is_named(variable, &own))
+        return dlopen(own, RTLD_NOW | RTLD_LOCAL);
+    for (int f = 0; f < FOLDERS && !handle; f++)
+        if (folder(f))
+            handle = open_in(folder(f), name);
     return handle;
 }

@@ -30,5 +30,7 @@ bool pithp_toolkit_name(const char *library,
  *
  * @return A handle for dlsym; NULL: dlerror() has the reason. */
 void *pithp_toolkit_open(const char *variable, const char *library, int driver);
+/* The same for a file whose name has no version of the toolkit. */
+void *pithp_toolkit_open_file(const char *variable, const char *name);
 
 #endif

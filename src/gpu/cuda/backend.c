@@ -107,10 +107,15 @@ static pith_status open_cuda(pithp_device *d, int ordinal, int threads, pithp_er
     d->driver = machine.driver;
     d->state = state;
     pith_status rc = pithp_gemm_open_cuda(d);
+    if (rc == PITH_OK && pthread_mutex_init(&state->nccl.lock, NULL) != 0) {
+        pithp_gemm_close_cuda(d);
+        rc = PITH_E_MEMORY;
+    }
     if (rc != PITH_OK) {
         pithp_error_set(e, rc, NULL, NULL, "out of memory: no room for a lock");
     } else if ((rc = pithp_cuda_context_open(d, e)) != PITH_OK ||
                (rc = open_on(d, e)) != PITH_OK) {
+        pthread_mutex_destroy(&state->nccl.lock);
         pithp_gemm_close_cuda(d);
         pithp_cuda_context_close(d);
     }
@@ -125,6 +130,7 @@ static void close_cuda(pithp_device *d) {
     pithp_cuda_device *state = pithp_cuda_device_of(d);
     if (!state)
         return;
+    pthread_mutex_destroy(&state->nccl.lock);
     pithp_gemm_close_cuda(d);
     pithp_pool_close_cuda(d);
     pithp_cuda_context_close(d);
@@ -169,6 +175,13 @@ static const pithp_backend table = {
     .mark_elapsed = pithp_mark_elapsed_cuda,
     .gemm_use = pithp_gemm_use_cuda,
     .gemm = pithp_gemm_cuda,
+    .communicator_version = pithp_communicator_version_cuda,
+    .communicator_id = pithp_communicator_id_cuda,
+    .communicator_make = pithp_communicator_make_cuda,
+    .communicator_open = pithp_communicator_open_cuda,
+    .communicator_close = pithp_communicator_close_cuda,
+    .communicator_look = pithp_communicator_look_cuda,
+    .transfer = pithp_transfer_cuda,
 };
 
 const pithp_backend *const pithp_backend_cuda = &table;

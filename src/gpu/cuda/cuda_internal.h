@@ -6,6 +6,7 @@
 #include "gpu/cuda/cublas.h"
 #include "gpu/cuda/decide.h"
 #include "gpu/cuda/driver.h"
+#include "gpu/cuda/nccl.h"
 #include "gpu/gemm.h"
 #include "gpu/gpu_internal.h"
 
@@ -24,6 +25,15 @@ typedef struct pithp_cuda_gemm {
     cudaStream_t queue;         /* for captures; NULL until the first capture */
 } pithp_cuda_gemm;
 
+/* NCCL of a device. */
+typedef struct pithp_cuda_nccl {
+    pthread_mutex_t lock;      /* guards the members below */
+    bool looked;               /* the library was looked for */
+    const pithp_nccl *library; /* constant once it was; NULL: not usable */
+    int version;
+    struct pithp_graph *graphs; /* that hold moves between ranks */
+} pithp_cuda_nccl;
+
 typedef struct pithp_cuda_device {
     int ordinal;
     const pithp_cuda_driver *driver;
@@ -32,6 +42,7 @@ typedef struct pithp_cuda_device {
     size_t total;
     cudaMemPool_t pool;
     pithp_cuda_gemm gemm;
+    pithp_cuda_nccl nccl;
 } pithp_cuda_device;
 
 typedef struct pithp_cuda_stream {
@@ -173,5 +184,35 @@ pith_status pithp_gemm_capture_cuda(pithp_device *d,
                                     void *memory,
                                     cudaGraph_t *graph,
                                     pithp_error *e);
+
+int pithp_communicator_version_cuda(pithp_device *d);
+pith_status
+pithp_communicator_id_cuda(pithp_device *d, unsigned char *id, pithp_error *e);
+pith_status pithp_communicator_make_cuda(pithp_device *d,
+                                         const char *axes,
+                                         int64_t timeout_ns,
+                                         pithp_communicator **made,
+                                         pithp_error *e);
+pith_status pithp_communicator_open_cuda(pithp_device *d,
+                                         pithp_communicator *c,
+                                         const pithp_communicator_start *how,
+                                         pithp_error *e);
+void pithp_communicator_close_cuda(pithp_device *d, pithp_communicator *c, bool aborts);
+pith_status
+pithp_communicator_look_cuda(pithp_device *d, pithp_communicator *c, pithp_error *e);
+pith_status pithp_transfer_cuda(pithp_stream *st,
+                                pithp_communicator *c,
+                                const pithp_transfer *t,
+                                pithp_error *e);
+/* Capture a move as a graph, which the caller owns and adds at top level only: it has
+ * nodes that bodies of conditional nodes do not allow. */
+pith_status pithp_transfer_capture_cuda(pithp_device *d,
+                                        pithp_communicator *c,
+                                        const pithp_transfer *t,
+                                        cudaGraph_t *graph,
+                                        pithp_error *e);
+/* Destroy what the device's graphs with moves launch; they stay, and fail. waits: work in
+ * flight ends first. The device must be current. */
+void pithp_cuda_graphs_drop(pithp_device *d, bool waits);
 
 #endif

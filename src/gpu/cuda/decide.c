@@ -71,6 +71,14 @@ size_t pithp_cublas_workspace(int arch) {
     return mebibytes << 20;
 }
 
+void pithp_nccl_version_text(int version, char text[PITHP_NCCL_VERSION_BYTES]) {
+    if (version > 0)
+        snprintf(text, PITHP_NCCL_VERSION_BYTES, "%d.%d.%d", version / 10000,
+                 version / 100 % 100, version % 100);
+    else
+        snprintf(text, PITHP_NCCL_VERSION_BYTES, "none");
+}
+
 bool pithp_cuda_grid_for(int64_t count, pithp_cuda_grid *grid) {
     const int64_t blocks = (count - 1) / THREADS + 1;
     *grid = (pithp_cuda_grid){(unsigned)blocks, THREADS};

@@ -105,6 +105,10 @@ static inline bool pithp_cuda_is_foreign_code(int code) {
  * + minor). From the documentation of cuBLAS. */
 size_t pithp_cublas_workspace(int arch);
 
+/* "2.28.9" of a version as NCCL counts, 22809; "none" of 0. */
+enum { PITHP_NCCL_VERSION_BYTES = 24 };
+void pithp_nccl_version_text(int version, char text[PITHP_NCCL_VERSION_BYTES]);
+
 /* ---- Launch configuration ---- */
 
 typedef struct pithp_cuda_grid {

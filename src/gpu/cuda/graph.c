@@ -11,8 +11,10 @@
 enum { WORD = sizeof(uint64_t) };
 
 struct pithp_graph {
-    cudaGraph_t graph; /* must outlive exec, because it owns the conditions */
-    cudaGraphExec_t exec;
+    cudaGraph_t graph;    /* must outlive exec, because it owns the conditions */
+    cudaGraphExec_t exec; /* NULL: dropped, with the communicators of its moves */
+    bool listed;          /* it has moves between ranks, and is in the device's list */
+    struct pithp_graph *next;
 };
 
 /* The decision word of a conditional node, for the kernels that set it. */
@@ -25,8 +27,9 @@ typedef struct condition {
 typedef struct list {
     const struct list *outer;
     const pithp_tasks *tasks;
-    int64_t at; /* index of the current task */
-    int body;   /* body index in the outer list's task */
+    int64_t first, end; /* the range of tasks that are added */
+    int64_t at;         /* index of the current task */
+    int body;           /* body index in the outer list's task */
     cudaGraph_t graph;
     cudaGraphNode_t *nodes; /* of the earlier tasks */
     cudaGraphNode_t *after; /* buffer for the dependencies of a task */
@@ -79,14 +82,17 @@ static cudaError_t add_node(cudaGraphNode_t *node,
 #endif
 }
 
-/* Collect the dependencies of a task in l->after; returns their number. */
+/* Collect the dependencies of a task within the range in l->after; returns their number.
+ */
 static size_t gather(const list *l, const pithp_task *task) {
+    size_t count = 0;
     for (int32_t k = 0; k < task->after_count; k++) {
         const int32_t before = l->tasks->edges[task->first_after + k];
         PITH_ASSERT(before >= 0 && before < l->at);
-        l->after[k] = l->nodes[before];
+        if (before >= l->first)
+            l->after[count++] = l->nodes[before - l->first];
     }
-    return (size_t)task->after_count;
+    return count;
 }
 
 /* The condition of a decision word, in this list or an outer one. */
@@ -126,8 +132,8 @@ static bool add_kernel(const making *m, const list *l, const pithp_task *task) {
     params.gridDim = (dim3){grid.blocks, 1, 1};
     params.blockDim = (dim3){grid.threads, 1, 1};
     params.kernelParams = parameters; /* copied by the call */
-    const cudaError_t code = cudaGraphAddKernelNode(&l->nodes[l->at], l->graph, l->after,
-                                                    gather(l, task), &params);
+    const cudaError_t code = cudaGraphAddKernelNode(&l->nodes[l->at - l->first], l->graph,
+                                                    l->after, gather(l, task), &params);
     return code == cudaSuccess || fail(m, l, code, "add a kernel");
 }
 
@@ -137,11 +143,29 @@ static bool add_gemm(const making *m, const list *l, const pithp_task *task) {
     PITH_ASSERT(m->plan->gemm);
     if (pithp_gemm_capture_cuda(m->device, task->gemm, m->plan->gemm, &child, m->e))
         return false;
-    const cudaError_t code = cudaGraphAddChildGraphNode(&l->nodes[l->at], l->graph,
-                                                        l->after, gather(l, task), child);
+    const cudaError_t code = cudaGraphAddChildGraphNode(
+        &l->nodes[l->at - l->first], l->graph, l->after, gather(l, task), child);
     if (code != cudaSuccess)
         fail(m, l, code, "add a product");
     pithp_cuda_forget(cudaGraphDestroy(child)); /* the node has a copy */
+    return code == cudaSuccess;
+}
+
+/* So does a move between ranks. NCCL's nodes record events, which bodies do not allow. */
+static bool add_transfer(const making *m, const list *l, const pithp_task *task) {
+    cudaGraph_t child;
+    pithp_transfer t = *task->transfer;
+    PITH_ASSERT(m->plan->moves && !l->outer);
+    t.from = m->plan->moves + (uintptr_t)t.from;
+    t.to = m->plan->moves + (uintptr_t)t.to;
+    if (pithp_transfer_capture_cuda(
+            m->device, m->plan->communicator(m->plan->closure, task), &t, &child, m->e))
+        return false;
+    const cudaError_t code = cudaGraphAddChildGraphNode(
+        &l->nodes[l->at - l->first], l->graph, l->after, gather(l, task), child);
+    if (code != cudaSuccess)
+        fail(m, l, code, "add a move between ranks");
+    pithp_cuda_forget(cudaGraphDestroy(child));
     return code == cudaSuccess;
 }
 
@@ -156,13 +180,14 @@ static bool add_control(const making *m, const list *l, const pithp_task *task) 
     params.conditional.size = (unsigned)task->body_count;
     if (!find_condition(m, l, task->decision, &params.conditional.handle))
         return false;
-    const cudaError_t code =
-        add_node(&l->nodes[l->at], l->graph, l->after, gather(l, task), &params);
+    const cudaError_t code = add_node(&l->nodes[l->at - l->first], l->graph, l->after,
+                                      gather(l, task), &params);
     if (code != cudaSuccess)
         return fail(m, l, code, "add a conditional node");
     for (int b = 0; b < task->body_count; b++) {
         const list body = {.outer = l,
                            .tasks = &task->bodies[b],
+                           .end = task->bodies[b].count,
                            .body = b,
                            .graph = params.conditional.phGraph_out[b]};
         if (!add_list(m, &body))
@@ -176,17 +201,19 @@ static bool add_task(const making *m, const list *l, const pithp_task *task) {
         return add_control(m, l, task);
     if (task->kind == PITHP_TASK_GEMM)
         return add_gemm(m, l, task);
+    if (task->kind == PITHP_TASK_TRANSFER)
+        return add_transfer(m, l, task);
     if (task->threads)
         return add_kernel(m, l, task);
-    const cudaError_t code =
-        cudaGraphAddEmptyNode(&l->nodes[l->at], l->graph, l->after, gather(l, task));
+    const cudaError_t code = cudaGraphAddEmptyNode(&l->nodes[l->at - l->first], l->graph,
+                                                   l->after, gather(l, task));
     return code == cudaSuccess || fail(m, l, code, "add an empty node");
 }
 
 /* Conditions are created first, because earlier kernels set them. By default a loop ends
  * and a branch runs no body. */
 static bool add_conditions(const making *m, list *l) {
-    for (l->at = 0; l->at < l->tasks->count; l->at++) {
+    for (l->at = l->first; l->at < l->end; l->at++) {
         const pithp_task *task = &l->tasks->list[l->at];
         if (!pithp_task_controls(task))
             continue;
@@ -205,12 +232,12 @@ static bool add_conditions(const making *m, list *l) {
 
 static bool open_list(const making *m, list *l) {
     int64_t controls = 0, most = 0;
-    for (int64_t k = 0; k < l->tasks->count; k++) {
+    for (int64_t k = l->first; k < l->end; k++) {
         const pithp_task *task = &l->tasks->list[k];
         controls += pithp_task_controls(task);
         most = task->after_count > most ? task->after_count : most;
     }
-    const size_t nodes = (size_t)(l->tasks->count + most);
+    const size_t nodes = (size_t)(l->end - l->first + most);
     l->bytes = nodes * sizeof *l->nodes + (size_t)controls * sizeof *l->conditions + 1;
     l->memory = pithp_allocate(m->device->runtime, l->bytes);
     if (!l->memory) {
@@ -220,7 +247,7 @@ static bool open_list(const making *m, list *l) {
     }
     _Static_assert(_Alignof(cudaGraphNode_t) >= _Alignof(condition), "conditions follow");
     l->nodes = l->memory;
-    l->after = l->nodes + l->tasks->count;
+    l->after = l->nodes + (l->end - l->first);
     l->conditions = (condition *)(void *)(l->nodes + nodes);
     return true;
 }
@@ -230,7 +257,7 @@ static bool add_list(const making *m, const list *given) {
     if (!open_list(m, &l))
         return false;
     bool added = add_conditions(m, &l);
-    for (l.at = 0; l.at < l.tasks->count && added; l.at++)
+    for (l.at = l.first; l.at < l.end && added; l.at++)
         added = add_task(m, &l, &l.tasks->list[l.at]);
     pithp_release(m->device->runtime, l.memory, l.bytes);
     return added;
@@ -243,10 +270,51 @@ static void destroy(struct pithp_graph *g) {
         pithp_cuda_forget(cudaGraphExecDestroy(g->exec));
     if (g->graph)
         pithp_cuda_forget(cudaGraphDestroy(g->graph));
+    g->exec = NULL;
+    g->graph = NULL;
+}
+
+static void enlist(pithp_device *d, struct pithp_graph *g) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
+    pthread_mutex_lock(&nccl->lock);
+    g->listed = true;
+    g->next = nccl->graphs;
+    nccl->graphs = g;
+    pthread_mutex_unlock(&nccl->lock);
+}
+
+static void unlist(pithp_device *d, struct pithp_graph *g) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
+    pthread_mutex_lock(&nccl->lock);
+    for (struct pithp_graph **at = &nccl->graphs; *at; at = &(*at)->next)
+        if (*at == g) {
+            *at = g->next;
+            break;
+        }
+    pthread_mutex_unlock(&nccl->lock);
+}
+
+void pithp_cuda_graphs_drop(pithp_device *d, bool waits) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
+    pthread_mutex_lock(&nccl->lock);
+    if (nccl->graphs && waits)
+        pithp_cuda_wait_for_all(d);
+    for (struct pithp_graph *g = nccl->graphs; g; g = g->next)
+        destroy(g);
+    pthread_mutex_unlock(&nccl->lock);
+}
+
+static bool has_moves(const pithp_graph_plan *plan) {
+    bool has = false;
+    for (int64_t k = 0; k < plan->count && !has; k++)
+        has = plan->tasks->list[plan->first + k].kind == PITHP_TASK_TRANSFER;
+    return has;
 }
 
 static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g) {
-    const list all = {.tasks = m->plan->tasks};
+    const list all = {.tasks = m->plan->tasks,
+                      .first = m->plan->first,
+                      .end = m->plan->first + m->plan->count};
     cudaError_t code = cudaGraphCreate(&g->graph, 0);
     if (code != cudaSuccess)
         return pithp_cuda_fail(m->device, code, m->e, "cannot begin a graph");
@@ -262,7 +330,7 @@ static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g
     if (code != cudaSuccess)
         return pithp_cuda_fail(m->device, code, m->e,
                                "cannot instantiate a graph of %lld tasks",
-                               (long long)m->plan->tasks->count);
+                               (long long)m->plan->count);
     /* upload now, so that the first launch is not slower */
     do
         code = cudaGraphUpload(g->exec, pithp_cuda_stream_of(st)->queue);
@@ -295,8 +363,11 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
                         "out of memory: %zu bytes of host memory", sizeof *g);
         rc = PITH_E_MEMORY;
     }
-    if (rc == PITH_OK)
+    if (rc == PITH_OK) {
         *graph = g;
+        if (has_moves(plan))
+            enlist(d, g);
+    }
     pithp_cuda_leave(d, &caller);
     return rc;
 }
@@ -307,6 +378,12 @@ pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error
     pith_status rc = pithp_cuda_enter(st->device, &caller, e);
     if (rc != PITH_OK)
         return rc;
+    if (!graph->exec) {
+        pithp_cuda_leave(st->device, &caller);
+        pithp_error_set(e, PITH_E_PEER, NULL, NULL,
+                        "the communicators of a graph are closed");
+        return PITH_E_PEER;
+    }
     bool retried = false;
     cudaError_t code;
     do
@@ -321,6 +398,8 @@ pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error
 void pithp_graph_free_cuda(pithp_device *d, struct pithp_graph *graph) {
     pithp_error ignored; /* a dead device has no graphs */
     pithp_caller caller;
+    if (graph->listed)
+        unlist(d, graph);
     if (pithp_cuda_enter(d, &caller, &ignored) == PITH_OK) {
         pithp_cuda_wait_for_all(d);
         destroy(graph);

@@ -185,6 +185,7 @@ static bool make_memory(pith_scope *s, pithp_replay *r) {
 
 static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
     const pithp_graph_plan plan = {.tasks = &r->schedule->tasks,
+                                   .count = r->schedule->tasks.count,
                                    .memory = r->memory->data,
                                    .gemm =
                                        pithp_schedule_gemm(r->schedule, r->memory->data),

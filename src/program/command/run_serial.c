@@ -47,6 +47,9 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
             case PITHP_TASK_GEMM:
                 rc = d->driver->gemm(d->driver->closure, task, d->gemm);
                 break;
+            case PITHP_TASK_TRANSFER: /* only in graphs */
+                PITH_ASSERT(false);
+                break;
             case PITHP_TASK_HOST:
                 rc = d->driver->host(d->driver->closure, task,
                                      d->memory + (size_t)task->args * sizeof(uint64_t));

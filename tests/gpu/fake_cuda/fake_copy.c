@@ -40,7 +40,7 @@ static bool needs(const void *closure, const void *what) {
 
 bool fake_copy_needs(const void *at, size_t bytes) {
     const range all = {at, bytes};
-    return fake_queue_has(run_copy, needs, &all);
+    return fake_queue_has(run_copy, NULL, needs, &all);
 }
 
 static void add_taken(const char *call, cudaStream_t stream, const copy *given) {

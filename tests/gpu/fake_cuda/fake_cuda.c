@@ -249,7 +249,8 @@ static bool is_of(const void *closure, const void *library) {
 /* CUDA does not say what becomes of kernels that have yet to run. */
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
     FAKE_SURE("LibraryUnload");
-    FAKE_CHECK(!fake_queue_has(run_launch, is_of, library) && !fake_graph_needs(library),
+    FAKE_CHECK(!fake_queue_has(run_launch, NULL, is_of, library) &&
+                   !fake_graph_needs(library),
                "work that has yet to run needs its code");
     while (library->kernels) {
         fake_kernel *gone = library->kernels;

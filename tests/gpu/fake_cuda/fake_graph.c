@@ -46,6 +46,8 @@ struct CUgraph_st {
 struct CUgraphExec_st {
     cudaGraph_t graph;
     cudaStream_t last; /* that it was launched on; NULL: it never was */
+    bool begun;        /* a launch that goes on by pieces */
+    long long left;    /* nodes of it */
 };
 
 /* ---- Conditions ---- */
@@ -173,6 +175,8 @@ void fake_graph_add_work(const char *call_name,
     added->closure = malloc(bytes);
     added->closure_bytes = bytes;
     memcpy(added->closure, closure, bytes);
+    if (task == fake_nccl_run)
+        fake_nccl_hold(closure, 1);
 }
 
 /* Its nodes, which are work in a line. */
@@ -192,7 +196,8 @@ cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node,
     FAKE_BEGIN("GraphAddChildGraphNode");
     FAKE_CHECK(child && !child->outer && child->count, "no graph");
     for (cudaGraphNode_t in = child->first; in; in = in->next)
-        FAKE_CHECK(in->type == cudaGraphNodeTypeKernel,
+        FAKE_CHECK(in->type == cudaGraphNodeTypeKernel ||
+                       (in->task == fake_nccl_run && !graph->outer),
                    "what bodies of conditional nodes do not hold");
     cudaGraphNode_t added = add(call_name, graph, after, count, cudaGraphNodeTypeGraph);
     added->bodies = calloc(1, sizeof *added->bodies);
@@ -266,6 +271,8 @@ static void destroy(cudaGraph_t graph) {
         next = node->next;
         for (unsigned b = 0; b < node->body_count; b++)
             destroy(node->bodies[b]);
+        if (node->task == fake_nccl_run)
+            fake_nccl_hold(node->closure, -1);
         free(node->bodies);
         free(node->closure);
         free(node->after);
@@ -374,6 +381,71 @@ static void run_launch(const char *call_name, const void *closure) {
     run(call_name, exec->graph);
 }
 
+/* ---- Moves between ranks: in graphs that are nodes of the launched one ---- */
+
+static bool holds_move(cudaGraphNode_t node) {
+    return node->type == cudaGraphNodeTypeGraph &&
+           node->bodies[0]->first->task == fake_nccl_run;
+}
+
+static bool has_moves(cudaGraphExec_t exec) {
+    bool has = false;
+    for (cudaGraphNode_t node = exec->graph->first; node && !has; node = node->next)
+        has = holds_move(node);
+    return has;
+}
+
+/* A launch with moves goes on by pieces, from node to node. */
+static cudaGraphNode_t next_node(cudaGraphExec_t exec) {
+    cudaGraphNode_t chosen = NULL;
+    uint64_t ready = 0;
+    for (cudaGraphNode_t node = exec->graph->first; node; node = node->next) {
+        const bool moves = holds_move(node);
+        if (!is_ready(node) ||
+            (moves && !fake_nccl_meets(node->bodies[0]->first->closure)))
+            continue;
+        ready++;
+        if (fake_queue_chance(ready) == ready - 1)
+            chosen = node;
+    }
+    return chosen;
+}
+
+static cudaGraphExec_t exec_of(const void *closure) {
+    cudaGraphExec_t exec;
+    memcpy(&exec, closure, sizeof exec);
+    return exec;
+}
+
+static void begin_pieces(cudaGraphExec_t exec) {
+    exec->begun = true;
+    exec->left = exec->graph->count;
+    set_usual(exec->graph);
+    for (cudaGraphNode_t node = exec->graph->first; node; node = node->next) {
+        node->done = false;
+        if (holds_move(node))
+            fake_nccl_begin(node->bodies[0]->first->closure);
+    }
+}
+
+static bool can_go_on(void *closure) {
+    cudaGraphExec_t exec = exec_of(closure);
+    if (!exec->begun)
+        begin_pieces(exec);
+    return next_node(exec) != NULL;
+}
+
+static bool go_on(const char *call_name, void *closure) {
+    cudaGraphExec_t exec = exec_of(closure);
+    for (cudaGraphNode_t node; exec->left && (node = next_node(exec)); exec->left--) {
+        if (!holds_move(node))
+            run_node(call_name, node);
+        node->done = true;
+    }
+    exec->begun = exec->left != 0;
+    return !exec->left;
+}
+
 /* Launches of the same graph wait for each other. */
 static void follow(const char *call_name, cudaGraphExec_t exec, cudaStream_t stream) {
     FAKE_CHECK(exec && stream, "no graph, or no stream");
@@ -392,7 +464,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
     FAKE_BEGIN("GraphLaunch");
     follow(call_name, exec, stream);
     fake_cuda.graph_launches++;
-    fake_queue_add(call_name, stream, run_launch, &exec, sizeof exec);
+    if (has_moves(exec))
+        fake_queue_add_pieces(call_name, stream, go_on, can_go_on, &exec, sizeof exec);
+    else
+        fake_queue_add(call_name, stream, run_launch, &exec, sizeof exec);
     return fake_cuda_end(cudaSuccess);
 }
 
@@ -425,14 +500,14 @@ static bool uses(const void *closure, const void *library) {
 }
 
 bool fake_graph_needs(cudaLibrary_t library) {
-    return fake_queue_has(run_launch, uses, library);
+    return fake_queue_has(run_launch, go_on, uses, library);
 }
 
 /* CUDA frees what is under way when it has run, and does not say whether the conditions
  * of its graph live as long. */
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
     FAKE_SURE("GraphExecDestroy");
-    FAKE_CHECK(!fake_queue_has(run_launch, is_exec, exec), "it has yet to run");
+    FAKE_CHECK(!fake_queue_has(run_launch, go_on, is_exec, exec), "it has yet to run");
     free(exec);
     fake_cuda_give(FAKE_GRAPH_BYTES);
     fake_cuda.execs--;
@@ -442,7 +517,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
     FAKE_SURE("GraphDestroy");
     FAKE_CHECK(graph && !graph->outer, "a body");
-    FAKE_CHECK(!fake_queue_has(run_launch, is_graph, graph), "it has yet to run");
+    FAKE_CHECK(!fake_queue_has(run_launch, go_on, is_graph, graph), "it has yet to run");
     destroy(graph);
     return fake_cuda_end(cudaSuccess);
 }

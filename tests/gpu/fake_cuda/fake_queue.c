@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef struct work {
     struct work *next;
     const char *call;
-    fake_task task;         /* NULL: it waits */
+    fake_task task;   /* NULL: it waits */
+    fake_piece piece; /* in the place of the task */
+    fake_ready ready;
     cudaStream_t waits_for; /* until so much of it has run */
     uint64_t until;
     max_align_t closure[];
@@ -62,16 +65,46 @@ uint64_t fake_queue_chance(uint64_t count) {
 /* ---- Running ---- */
 
 static bool is_ready(const struct CUstream_st *stream) {
-    const work *w = stream->first;
-    return w && !stream->at_work && (!w->waits_for || w->waits_for->done >= w->until);
+    work *w = stream->first;
+    return w && !stream->at_work && (!w->waits_for || w->waits_for->done >= w->until) &&
+           (!w->ready || w->ready(w->closure));
+}
+
+/* Whether a stream waits for other ranks. */
+static bool any_communicates(void) {
+    for (cudaStream_t s = streams; s; s = s->next)
+        if (s->first && s->first->ready)
+            return true;
+    return false;
+}
+
+/* ---- Waits for other threads ---- */
+
+int fake_queue_patience;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+void fake_queue_changed(void) {
+    pthread_cond_broadcast(&changed);
+}
+
+/* Other threads go on meanwhile. */
+static void wait_for_threads(const char *call_name) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += fake_queue_patience ? fake_queue_patience : 120;
+    const int rc = pthread_cond_timedwait(&changed, &fake_cuda_lock, &until);
+    FAKE_CHECK(rc == 0, "a move between ranks that another rank never enqueues");
 }
 
 static void step(cudaStream_t stream) {
     work *w = stream->first;
     stream->at_work = true;
+    const bool done = !w->piece || w->piece(w->call, w->closure);
     if (w->task)
         w->task(w->call, w->closure);
     stream->at_work = false;
+    if (!done)
+        return;
     stream->first = w->next;
     if (!stream->first)
         stream->last = &stream->first;
@@ -104,18 +137,29 @@ static void need(cudaStream_t stream, uint64_t until) {
             need(w->waits_for, w->until);
 }
 
+static void need_again(cudaStream_t stream, uint64_t until) {
+    for (cudaStream_t s = streams; s; s = s->next)
+        s->needed = 0;
+    need(stream, until);
+}
+
 /* What is needed alone, or with all else that could run as well. */
 static void run_until(const char *call_name, cudaStream_t stream, uint64_t until) {
-    for (cudaStream_t s = streams; s; s = s->next) {
-        s->needed = 0;
+    for (cudaStream_t s = streams; s; s = s->next)
         s->rank = fake_queue_chance(1 << 20);
-    }
-    need(stream, until);
     const bool needed = fake_queue_chance(2), by_rank = fake_queue_chance(2);
+    need_again(stream, until);
     while (stream->done < until) {
         cudaStream_t next = choose(needed, by_rank);
-        FAKE_CHECK(next, "work that waits for itself");
-        step(next);
+        if (!next && any_communicates()) /* with a stream of another rank */
+            next = choose(false, by_rank);
+        if (next) {
+            step(next);
+            continue;
+        }
+        FAKE_CHECK(any_communicates(), "work that waits for itself");
+        wait_for_threads(call_name);
+        need_again(stream, until);
     }
 }
 
@@ -153,20 +197,45 @@ static work *append(const char *call, cudaStream_t stream, size_t bytes) {
     return w;
 }
 
+static work *
+add(const char *call_name, cudaStream_t stream, const void *closure, size_t bytes) {
+    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
+    FAKE_CHECK(stream->context == fake_cuda_context(), "a stream of another context");
+    work *w = append(call_name, stream, bytes);
+    memcpy(w->closure, closure, bytes);
+    return w;
+}
+
 void fake_queue_add(const char *call_name,
                     cudaStream_t stream,
                     fake_task task,
                     const void *closure,
                     size_t bytes) {
-    FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
-    FAKE_CHECK(stream->context == fake_cuda_context(), "a stream of another context");
-    work *w = append(call_name, stream, bytes);
-    w->task = task;
-    memcpy(w->closure, closure, bytes);
+    add(call_name, stream, closure, bytes)->task = task;
     if (runs_at_once())
         fake_queue_run(call_name, stream);
     else
         run_some();
+}
+
+/* It never runs at once: the thread must go on to its other enqueues. */
+void fake_queue_add_pieces(const char *call_name,
+                           cudaStream_t stream,
+                           fake_piece piece,
+                           fake_ready ready,
+                           const void *closure,
+                           size_t bytes) {
+    work *w = add(call_name, stream, closure, bytes);
+    w->piece = piece;
+    w->ready = ready;
+    fake_queue_changed();
+}
+
+bool fake_queue_captures(cudaStream_t stream) {
+    return stream->capture != NULL;
+}
+cudaGraph_t fake_queue_graph(cudaStream_t stream) {
+    return stream->capture;
 }
 
 void fake_queue_capture(const char *call_name,
@@ -200,11 +269,13 @@ void fake_queue_wait(const char *call, cudaStream_t stream, cudaStream_t other) 
 }
 
 bool fake_queue_has(fake_task task,
+                    fake_piece piece,
                     bool (*fits)(const void *closure, const void *what),
                     const void *what) {
     for (cudaStream_t s = streams; s; s = s->next)
         for (const work *w = s->first; w; w = w->next)
-            if (w->task == task && fits(w->closure, what))
+            if ((w->task ? w->task == task : piece && w->piece == piece) &&
+                fits(w->closure, what))
                 return true;
     return false;
 }

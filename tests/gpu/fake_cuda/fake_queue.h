@@ -21,6 +21,23 @@ void fake_queue_capture(const char *call,
                         fake_task task,
                         const void *closure,
                         size_t bytes);
+/* Work that goes on by pieces when `ready` says that it can: a piece returns whether it
+ * was the last. No thread waits within it, because that thread may have to enqueue what
+ * it waits for. */
+typedef bool (*fake_ready)(void *closure);
+typedef bool (*fake_piece)(const char *call, void *closure);
+void fake_queue_add_pieces(const char *call,
+                           cudaStream_t stream,
+                           fake_piece piece,
+                           fake_ready ready,
+                           const void *closure,
+                           size_t bytes);
+bool fake_queue_captures(cudaStream_t stream);
+cudaGraph_t fake_queue_graph(cudaStream_t stream);
+/* What such work waits for may have come. */
+void fake_queue_changed(void);
+/* Seconds of a wait for what another thread never enqueues; 0: 120. */
+extern int fake_queue_patience;
 /* The stream goes on when the other has come to where it is now. */
 void fake_queue_wait(const char *call, cudaStream_t stream, cudaStream_t other);
 /* Run what was enqueued on the stream, and what that waits for. */
@@ -29,6 +46,7 @@ void fake_queue_run(const char *call, cudaStream_t stream);
 void fake_queue_between(void);
 /* Whether a task that waits or is at work has a closure that fits. */
 bool fake_queue_has(fake_task task,
+                    fake_piece piece, /* or NULL */
                     bool (*fits)(const void *closure, const void *what),
                     const void *what);
 /* All that waits runs. */
@@ -48,6 +66,17 @@ void fake_graph_add_work(const char *call,
                          fake_task task,
                          const void *closure,
                          size_t bytes);
+
+/* ---- Moves between ranks (fake_nccl.c) ---- */
+
+/* Marks nodes of graphs whose closure is a move. */
+void fake_nccl_run(const char *call, const void *closure);
+/* The graph is launched: its moves are made again. */
+void fake_nccl_begin(void *closure);
+/* The move has come to its turn: whether all its ranks have, so that it is made. */
+bool fake_nccl_meets(void *closure);
+/* The node that holds the communicator is made, by 1, or destroyed, by -1. */
+void fake_nccl_hold(const void *closure, int by);
 
 /* ---- Memory (fake_memory.c) ---- */
 
