@@ -176,6 +176,7 @@ static void run_eagerly(run *r) {
                                                 .device =
                                                     r->device ? r->device->data : NULL,
                                                 .host = r->host};
+        pithp_mesh_group_connect(c->w, c->params.group);
         pithp_collective_run(c->w, &r->call, pithp_array_spec(r->result), r->most_rows,
                              &memory);
         pithp_collective_end(c->w);

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The link of a group, made by all ranks of the world. NULL: the job ends. */
-static pithp_transport_link *link_of(pith_scope *s, pithp_mesh_group *g) {
+pithp_transport_link *pithp_mesh_group_link(pith_scope *s, pithp_mesh_group *g) {
     pithp_world *w = g->world;
     if (g->link || w->broken)
         return w->broken ? NULL : g->link;
@@ -56,7 +55,7 @@ void pithp_mesh_group_break(pith_scope *s, pithp_mesh_group *g, const char *text
 /* Call a function of the transport on the link of a group of several ranks. */
 #define MOVE(function, ...)                                                              \
     do {                                                                                 \
-        pithp_transport_link *link_ = link_of(s, g);                                     \
+        pithp_transport_link *link_ = pithp_mesh_group_link(s, g);                       \
         pithp_transport_trouble t_ = {.code = PITH_OK};                                  \
         if (link_ && g->world->transport->function(link_, __VA_ARGS__, &t_) != PITH_OK)  \
             pithp_world_break(g->world, s, &t_);                                         \

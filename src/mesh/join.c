@@ -128,12 +128,13 @@ typedef struct shared_options {
 /* Compare what must be equal, take the least of what may differ, and the settings of rank
  * 0. */
 static void compare_ranks(pith_scope *s, pithp_world *w, shared_options *options) {
-    char id[48], what[PITHP_WHAT_BYTES], settings[SETTINGS_BYTES];
+    char id[48], library[48], what[PITHP_WHAT_BYTES], settings[SETTINGS_BYTES];
     pithp_device *d = pithp_runtime_device(s->runtime); /* NULL: s has failed */
     pithp_environment_settings(settings, SETTINGS_BYTES);
     pithp_program_id(id, sizeof id);
-    snprintf(what, sizeof what, "pith %s, program %.40s, %s, device %s", pith_version(),
-             id[0] ? id : "unknown", byte_order(), pith_device_kind(s->runtime));
+    pithp_world_library(w, library, sizeof library);
+    snprintf(what, sizeof what, "pith %s, program %.40s, %s, device %s%s", pith_version(),
+             id[0] ? id : "unknown", byte_order(), pith_device_kind(s->runtime), library);
     const uint64_t digest = pithp_hash(0, settings, SETTINGS_BYTES);
     pithp_ballot ballot = {.least = {d ? (uint64_t)d->isa : UINT64_MAX, digest, ~digest}};
     const pithp_intent intent = {.operation = s->function, .what = what};
@@ -223,9 +224,10 @@ void pithp_world_leave(pithp_world *w) {
             pthread_mutex_unlock(&w->lock);
         all = ballot.highest == PITHP_LEVEL_CLOSE;
     }
+    pithp_mesh_watch_stop(w); /* which looks at the communicators */
+    pithp_world_disconnect(w, w->broken);
     if (w->own)
         atomic_store(&w->own->phase, PITHP_PHASE_CLOSED);
-    pithp_mesh_watch_stop(w);
     pithp_exit_forget(w);
     close_links(w);
 }

@@ -35,10 +35,13 @@ typedef struct pithp_mesh_group {
     int64_t size, rank;
     pithp_world *world;
     const pith_mesh *mesh;
-    pithp_transport_link *link;    /* NULL: not made yet */
+    pithp_transport_link *link; /* NULL: not made yet */
+    struct pithp_communicator
+        *communicator; /* of the ranks' devices; NULL: data goes through the host */
+    bool connected;    /* it was made, or cannot be */
     char axes[PITHP_AXES_BYTES];   /* "x,y" */
     const pithp_mesh_pairs *pairs; /* that were made */
-    struct pithp_mesh_group *next;
+    struct pithp_mesh_group *next, *next_connected;
 } pithp_mesh_group;
 
 /* ---- Meshes ---- */
@@ -189,6 +192,17 @@ void pithp_ranks_raise(pith_scope *s, int64_t first, pithp_error *e, bool failed
 /* The end of a compiled call with collectives whose checks have no collector: waits
  * for them. false: every rank has an error, that of the first failed check. */
 bool pithp_ranks_end_call(pith_scope *s, const char *operation);
+
+/* Connect the devices of a group, once, within a collective that all ranks of the mesh
+ * make: they connect groups in the order of such collectives. If that fails on a rank,
+ * all of them move the group's data through memory of the host. */
+void pithp_mesh_group_connect(pith_scope *s, pithp_mesh_group *g);
+/* Move data between the devices of a group of several ranks that is connected, in the
+ * order of the scope's stream. A failure ends the job. */
+struct pithp_transfer;
+void pithp_mesh_group_transfer(pith_scope *s,
+                               pithp_mesh_group *g,
+                               const struct pithp_transfer *t);
 
 /* Moves of data between the ranks of a group, within a collective. A group of one rank
  * does nothing but the copies. A failure of the engine ends the job. See transport.h. */

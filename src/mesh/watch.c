@@ -162,12 +162,24 @@ static bool waits_too_long(const pithp_world *w) {
            atomic_load(&w->own->since) == since;
 }
 
+/* The library of the devices has found trouble, which work on a stream does not tell. */
+static bool has_lost_device(const pithp_world *w) {
+    pithp_error e;
+    char line[LINE_BYTES];
+    if (pithp_world_is_connected(w, &e))
+        return false;
+    snprintf(line, sizeof line, "rank %" PRId64 ": %.*s", w->joined.rank, LINE_BYTES - 60,
+             e.text);
+    pithp_world_report(w, line);
+    return true;
+}
+
 static void *watch(void *closure) {
     pithp_world *w = closure;
     struct pollfd wake = {.fd = w->watch.wake, .events = POLLIN};
     while (poll(&wake, 1, PERIOD_MS) <= 0) {
         const int64_t gone = find_gone(w);
-        if (gone >= 0 || waits_too_long(w)) {
+        if (gone >= 0 || waits_too_long(w) || has_lost_device(w)) {
             pithp_world_end(w, gone, false);
             break; /* of a job in a test */
         }

@@ -59,6 +59,8 @@ struct pithp_world {
     int64_t timeout_ns;        /* negative: none */
     bool compares;             /* plain arguments */
     _Atomic uint64_t told[16]; /* of messages that are logged once: keys, 0: none */
+    bool communicates;         /* devices move data by a library, the same on all ranks */
+    pithp_mesh_group *connected; /* groups with communicators; also read by the watch */
     pithp_rank_state *own;
     pithp_mesh_watch watch;
     int keeper;            /* a socket to it; -1: none */
@@ -171,6 +173,18 @@ void pithp_exit_forget(pithp_world *w);
  * (keeper.c). */
 void pithp_keeper_start(pithp_world *w);
 void pithp_keeper_stop(pithp_world *w);
+
+/* The link of a group, made by all ranks of the world. NULL: the job ends. */
+pithp_transport_link *pithp_mesh_group_link(pith_scope *s, pithp_mesh_group *g);
+
+/* ---- Communicators (connect.c) ---- */
+
+/* ", NCCL 2.28.9": what ranks must have in common; "" on the host. Opens the library. */
+void pithp_world_library(pithp_world *w, char *text, size_t room);
+/* Whether the library tells of no trouble since then; any thread. Otherwise *e is set. */
+bool pithp_world_is_connected(const pithp_world *w, pithp_error *e);
+/* Close the communicators, on all ranks, or abort them on this one. */
+void pithp_world_disconnect(pithp_world *w, bool aborts);
 
 /* ---- Plugins ---- */
 

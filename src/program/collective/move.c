@@ -140,7 +140,30 @@ void pithp_mover_store(pithp_mover *m, const pithp_reach *r) {
 
 /* ---- Moves between ranks ---- */
 
+static void copy_own(pithp_mover *m, const pithp_transfer *t) {
+    if (t->kind != PITHP_TRANSFER_PERMUTE || t->receiver >= 0)
+        pithp_mover_copy(m, t->to, t->from, t->bytes);
+}
+
+void pithp_mover_transfer(pithp_mover *m, const pithp_transfer *t) {
+    if (!pithp_mover_runs(m) || !t->bytes)
+        return;
+    if (m->group->size == 1) {
+        copy_own(m, t);
+        return;
+    }
+    pithp_mesh_group_transfer(m->s, m->group, t);
+    m->rc = m->s->error.code;
+}
+
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes) {
+    if (m->direct) {
+        pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_GATHER,
+                                                  .from = from,
+                                                  .to = to,
+                                                  .bytes = bytes});
+        return;
+    }
     const pithp_reach own = pithp_mover_reach(m, from, bytes, true);
     const pithp_reach all =
         pithp_mover_reach(m, to, bytes * (size_t)m->group->size, false);
@@ -150,6 +173,13 @@ void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes
 }
 
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes) {
+    if (m->direct) {
+        pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_TRANSPOSE,
+                                                  .from = from,
+                                                  .to = to,
+                                                  .bytes = bytes});
+        return;
+    }
     const size_t whole = bytes * (size_t)m->group->size;
     const pithp_reach out = pithp_mover_reach(m, from, whole, true);
     const pithp_reach in = pithp_mover_reach(m, to, whole, false);

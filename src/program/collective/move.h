@@ -6,6 +6,7 @@
 #ifndef PITH_PROGRAM_COLLECTIVE_MOVE_H
 #define PITH_PROGRAM_COLLECTIVE_MOVE_H
 
+#include "gpu/communicator.h"
 #include "program/collective/collective.h"
 
 typedef struct pithp_mover {
@@ -16,6 +17,7 @@ typedef struct pithp_mover {
     const pith_spec *result;
     int64_t most_rows;
     bool on_host; /* the host reaches the memory of the device */
+    bool direct;  /* devices move data without the host */
     const pithp_collective_memory *memory;
     pithp_collective_needs used;
     pith_status rc; /* the first failure: later steps do nothing */
@@ -75,6 +77,9 @@ pithp_mover_reach(pithp_mover *m, const void *device, size_t bytes, bool load);
 void pithp_mover_store(pithp_mover *m, const pithp_reach *r);
 
 /* ---- Moves between ranks; `bytes` are those of one rank ---- */
+
+/* Between devices. A group of one rank copies. */
+void pithp_mover_transfer(pithp_mover *m, const pithp_transfer *t);
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes);
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes);

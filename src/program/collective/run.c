@@ -14,9 +14,29 @@ static size_t width_of(const pithp_mover *m) {
 
 /* ---- Reductions ---- */
 
+static pithp_transfer_kind transfer_of(pithp_combine how) {
+    return how == PITHP_COMBINE_SUM   ? PITHP_TRANSFER_SUM
+           : how == PITHP_COMBINE_MIN ? PITHP_TRANSFER_MIN
+                                      : PITHP_TRANSFER_MAX;
+}
+
+/* Whether the library of the devices has no such reduction. */
+static bool is_missing(const pithp_mover *m, pithp_combine how) {
+    return m->direct &&
+           !pithp_transfer_reduces(transfer_of(how), pithp_mover_operand(m)->dtype);
+}
+
 /* A copy of the operand, reduced in place. */
 static void reduce_by_engine(pithp_mover *m, pithp_combine how) {
     const pith_spec *x = pithp_mover_operand(m);
+    if (m->direct) {
+        pithp_mover_transfer(m, &(pithp_transfer){.kind = transfer_of(how),
+                                                  .dtype = x->dtype,
+                                                  .from = m->memory->operands[0],
+                                                  .to = m->memory->result,
+                                                  .bytes = x->bytes});
+        return;
+    }
     pithp_mover_copy(m, m->memory->result, m->memory->operands[0], x->bytes);
     const pithp_reach r = pithp_mover_reach(m, m->memory->result, x->bytes, true);
     if (m->s && x->count)
@@ -81,14 +101,33 @@ static void add(pithp_mover *m) {
 /* MPICH 4.0 compares unsigned integers as signed ones. */
 static void extreme(pithp_mover *m, pithp_primitive combine, pithp_combine how) {
     const pith_dtype dtype = pithp_mover_operand(m)->dtype;
-    if (dtype == PITH_BOOL || pithp_dtype_is_signed(dtype))
+    const bool by_engine = m->direct ? !pith_dtype_is_float(dtype) && !is_missing(m, how)
+                                     : dtype == PITH_BOOL || pithp_dtype_is_signed(dtype);
+    if (by_engine)
         reduce_by_engine(m, how);
     else
         reduce(m, combine);
 }
 
+/* The sum of the ranks before, of all that are gathered. */
+static void scan_stack(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const int64_t most = m->group->size - 1;
+    void *stack = pithp_mover_take(m, x->bytes * (size_t)m->group->size);
+    pithp_mover_gather(m, m->memory->operands[0], stack, x->bytes);
+    if (!m->s || m->group->rank > 0)
+        pithp_mover_reduce(m, PITHP_OP_SUM, x->dtype, m->s ? m->group->rank : most,
+                           x->count, stack, m->memory->result);
+    else
+        pithp_mover_zero(m, m->memory->result, x->bytes);
+}
+
 static void scan(pithp_mover *m) {
     const pith_spec *x = pithp_mover_operand(m);
+    if (m->direct) {
+        scan_stack(m);
+        return;
+    }
     const pithp_reach from = pithp_mover_reach(m, m->memory->operands[0], x->bytes, true);
     const pithp_reach to = pithp_mover_reach(m, m->memory->result, x->bytes, false);
     if (m->s && x->count)
@@ -100,6 +139,14 @@ static void scan(pithp_mover *m) {
 
 static void broadcast(pithp_mover *m) {
     const size_t bytes = pithp_mover_operand(m)->bytes;
+    if (m->direct) {
+        pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_BROADCAST,
+                                                  .from = m->memory->operands[0],
+                                                  .to = m->memory->result,
+                                                  .bytes = bytes,
+                                                  .root = m->params->root});
+        return;
+    }
     pithp_mover_copy(m, m->memory->result, m->memory->operands[0], bytes);
     const pithp_reach r = pithp_mover_reach(m, m->memory->result, bytes, true);
     if (m->s && bytes)
@@ -167,6 +214,16 @@ static void permute(pithp_mover *m) {
     const pithp_mesh_pairs *pairs = m->params->pairs;
     if (pairs->from < 0)
         pithp_mover_zero(m, m->memory->result, bytes);
+    if (m->direct) {
+        if (pairs->from >= 0 || pairs->to >= 0)
+            pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_PERMUTE,
+                                                      .from = m->memory->operands[0],
+                                                      .to = m->memory->result,
+                                                      .bytes = bytes,
+                                                      .receiver = pairs->to,
+                                                      .sender = pairs->from});
+        return;
+    }
     const pithp_reach out = pithp_mover_reach(m, m->memory->operands[0], bytes, true);
     const pithp_reach in = pithp_mover_reach(m, m->memory->result, bytes, false);
     const pithp_parcel send = {pairs->to, out.host, bytes},
@@ -253,11 +310,18 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
                                                 bool on_host) {
     static const void *const nothing[6];
     static const pithp_collective_memory none = {.operands = nothing};
-    pithp_mover m = mover(call, result, most_rows);
-    m.on_host = on_host;
-    m.memory = &none;
-    run(&m);
-    return m.used;
+    pithp_collective_needs needs = {0};
+    /* whether devices are connected is known when the ranks begin */
+    for (int direct = 0; direct <= !on_host; direct++) {
+        pithp_mover m = mover(call, result, most_rows);
+        m.on_host = on_host;
+        m.direct = direct;
+        m.memory = &none;
+        run(&m);
+        needs.device = m.used.device > needs.device ? m.used.device : needs.device;
+        needs.host = m.used.host > needs.host ? m.used.host : needs.host;
+    }
+    return needs;
 }
 
 uint64_t pithp_collective_digest(const pithp_collective_params *params) {
@@ -279,6 +343,7 @@ pith_status pithp_collective_run(pith_scope *s,
     pithp_mover m = mover(call, result, most_rows);
     m.s = s;
     m.on_host = pithp_scope_device(s)->backend->addressable;
+    m.direct = !m.on_host && (m.group->size == 1 || m.group->communicator);
     m.memory = memory;
     run(&m);
     return m.rc;
