@@ -41,9 +41,9 @@ typedef struct pithp_task {
     int64_t threads;          /* 0: no work */
     int32_t args;             /* index of the first word of the arguments */
     int32_t decides;          /* word of the decision that it sets, or -1 */
+    bool driven;              /* its decision, set or used, is for the host */
     pithp_gemm *gemm;         /* GEMM: owned; its pointers are set when it runs */
     pithp_transfer *transfer; /* TRANSFER: owned; its addresses are offsets */
-    const void *group;        /* TRANSFER: its ranks, for the owner */
     /* Control: */
     int32_t decision; /* word of its decision, set by an earlier task (and, for WHILE,
                          again by a task at the end of the body) */
@@ -53,6 +53,9 @@ typedef struct pithp_task {
     /* Profile entry that the task belongs to, for the driver of the tasks. */
     int64_t entry, entry_count; /* count 0: no entry */
     bool begins;                /* first task of the entry */
+    /* The first of a range that is a graph of its own: its number, from 1; or 0. */
+    int32_t segment;
+    int64_t segment_count;
 } pithp_task;
 
 static inline bool pithp_task_controls(const pithp_task *task) {

@@ -1,4 +1,6 @@
 /* Collectives of devices that move data without the host, by a stand-in for NCCL. */
+#include "fake_cuda.h"
+#undef FAKE_CHECK /* of the fake device; that of ranks follows */
 #include "fake_nccl.h"
 #include "mesh/cases.h"
 #include "mesh/fake/fake.h"
@@ -29,6 +31,13 @@ static void passes(const char *only, int size) {
     cr_assert_eq(fake_nccl.aborted, 0);
 }
 
+static atomic_int messages;
+
+static void count_messages(pith_log_level level, const char *text, void *closure) {
+    (void)closure, (void)level;
+    messages += strstr(text, "memory of the host") != NULL;
+}
+
 /* ---- Moves ---- */
 
 Test(nccl, eager) {
@@ -52,14 +61,137 @@ Test(nccl, call_by_call) {
     passes("control", 2);
 }
 
-/* ---- The library ---- */
+/* ---- Graphs ---- */
 
-static atomic_int messages;
-
-static void count_messages(pith_log_level level, const char *text, void *closure) {
-    (void)closure, (void)level;
-    messages += strstr(text, "memory of the host") != NULL;
+Test(nccl, graphs) {
+    setenv("PITH_JIT", "wait", 1);
+    passes("compiled", 2);
+    cr_assert_gt(fake_nccl.captured, 0);
+    cr_assert_gt(fake_cuda.graph_launches, 0);
+    passes("control", 3);
+    passes("programs_differ", 2);
+    passes("programs_fail", 3);
+    passes("another_mesh", 4);
 }
+
+Test(nccl, graphs_of_one_rank_move_nothing) {
+    setenv("PITH_JIT", "wait", 1);
+    passes("compiled", 1);
+    passes("control", 1);
+    cr_assert_gt(fake_cuda.graph_launches, 0);
+    cr_assert_eq(fake_nccl.captured, 0);
+}
+
+/* Ranks are ready for graphs at other times; they use them together. */
+Test(nccl, graphs_that_are_made_in_the_background) {
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        fake_cuda_order(seed);
+        passes("compiled", 2);
+        passes("control", 2);
+    }
+}
+
+enum { ROUNDS = 6 };
+
+static const pith_array *
+add_round(pith_scope *s, const pith_array *i, const pith_array *x) {
+    const pith_array *all = pith_psum(s, x, "x", NULL);
+    return pith_add(s, all, pith_cast(s, i, PITH_I64));
+}
+PITH_FUNCTION2(add_round_function, add_round, pith_array, pith_array, pith_array)
+
+static const pith_array *rounds(pith_scope *s, const pith_array *a) {
+    return pith_fori(s, 0, ROUNDS, &add_round_function, a);
+}
+PITH_FUNCTION1(rounds_function, rounds, pith_array, pith_array)
+
+static const pith_array *is_small(pith_scope *s, const pith_array *x) {
+    return pith_less(s, x, pith_i64(s, 100));
+}
+PITH_FUNCTION1(is_small_function, is_small, pith_array, pith_array)
+static const pith_array *twice(pith_scope *s, const pith_array *x) {
+    return pith_psum(s, x, "x", NULL);
+}
+PITH_FUNCTION1(twice_function, twice, pith_array, pith_array)
+static const pith_array *doubled(pith_scope *s, const pith_array *a) {
+    const pith_array *equal = pith_pmax(s, a, "x"); /* so is the number of iterations */
+    return pith_while(s, &is_small_function, &twice_function, equal);
+}
+PITH_FUNCTION1(doubled_function, doubled, pith_array, pith_array)
+
+/* A compiled function of an i64, which two ranks call several times. */
+typedef struct repeated {
+    const pith_function *function;
+    int64_t from, to;
+    const char *fails; /* the call of CUDA that fails on rank 1 */
+} repeated;
+
+enum { CALLS = 6 };
+
+static void repeat(fake_rank *r) {
+    const repeated *t = r->closure;
+    const pith_function *f = pith_jit(r->s, t->function, NULL);
+    pith_set_log_hook(r->runtime, count_messages, NULL);
+    if (r->rank == 1)
+        fake_cuda_fail_here = t->fails;
+    for (int k = 0; k < CALLS; k++) {
+        const pith_array *made = pith_call(r->s, f, PITH_ITEMS(pith_i64(r->s, t->from)));
+        FAKE_CHECK(r, pith_read_i64(r->s, made) == t->to);
+    }
+}
+
+static void repeats(repeated t) {
+    const fake_result result = run(2, 200, &t, repeat);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    cr_assert_eq(fake_nccl.communicators, 0);
+}
+
+/* ((1 * 2 + 0) * 2 + 1) * 2 + 2 ... */
+static int64_t after_rounds(void) {
+    int64_t x = 1;
+    for (int64_t i = 0; i < ROUNDS; i++)
+        x = 2 * x + i;
+    return x;
+}
+
+/* The first call connects the ranks, the second captures, and the others are one launch
+ * each. */
+Test(nccl, a_loop_of_known_length_is_laid_out) {
+    setenv("PITH_JIT", "wait", 1);
+    repeats((repeated){&rounds_function, 1, after_rounds(), NULL});
+    cr_assert_eq(fake_nccl.captured, 2 * ROUNDS, "%lld", fake_nccl.captured);
+    cr_assert_eq(fake_cuda.graph_launches, 2 * (CALLS - 2), "%lld",
+                 fake_cuda.graph_launches);
+}
+
+/* Seven iterations of a graph, one before the loop and perhaps one behind it. */
+Test(nccl, another_loop_is_driven_over_graphs_of_its_body) {
+    setenv("PITH_JIT", "wait", 1);
+    repeats((repeated){&doubled_function, 1, 128, NULL});
+    cr_assert_eq(fake_nccl.captured, 2 * 2, "%lld", fake_nccl.captured);
+    cr_assert_geq(fake_cuda.graph_launches, 2 * (CALLS - 2) * 8);
+    cr_assert_leq(fake_cuda.graph_launches, 2 * (CALLS - 2) * 9);
+}
+
+Test(nccl, a_capture_that_fails_on_one_rank_is_left_on_all) {
+    setenv("PITH_JIT", "wait", 1);
+    fake_cuda.fail_with = cudaErrorNotSupported;
+    repeats((repeated){&rounds_function, 1, after_rounds(), "GraphInstantiate"});
+    cr_assert_eq(fake_cuda.graph_launches, 0);
+    cr_assert_eq(fake_nccl.moves, 2 * CALLS * ROUNDS, "%lld", fake_nccl.moves);
+    repeats((repeated){&doubled_function, 1, 128, "GraphInstantiate"});
+    cr_assert_eq(fake_cuda.graph_launches, 0);
+}
+
+Test(nccl, tasks_are_driven_one_by_one) {
+    setenv("PITH_JIT", "wait", 1);
+    setenv("PITH_CUDA_GRAPH", "drive", 1);
+    repeats((repeated){&rounds_function, 1, after_rounds(), NULL});
+    cr_assert_eq(fake_cuda.graph_launches, 0);
+    cr_assert_eq(fake_nccl.captured, 0);
+}
+
+/* ---- The library ---- */
 
 static void sum_ranks(fake_rank *r) {
     pith_scope *s = r->s;
@@ -171,7 +303,7 @@ Test(nccl, a_move_that_fails_ends_the_job) {
 Test(nccl, a_move_that_never_begins_ends_the_job) {
     fake_nccl.fail_rank = 1;
     fake_nccl.hangs = true;
-    ends(1, "AllReduce", "within 1 s");
+    ends(1, "AllReduce", " 1 s"); /* by its own limit, or that of the watch */
 }
 
 static void wait_for_end(fake_rank *r) {

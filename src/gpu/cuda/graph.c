@@ -118,7 +118,8 @@ static bool add_kernel(const making *m, const list *l, const pithp_task *task) {
     cudaGraphConditionalHandle handle = 0;
     void *parameters[] = {&args, &handle};
     const void *kernel = m->plan->kernel(m->plan->closure, task, m->e);
-    if (!kernel || (task->decides >= 0 && !find_condition(m, l, task->decides, &handle)))
+    if (!kernel || (task->decides >= 0 && !task->driven &&
+                    !find_condition(m, l, task->decides, &handle)))
         return false;
     if (!pithp_cuda_grid_for(task->threads, &grid)) {
         pithp_error_set(m->e, PITH_E_UNSUPPORTED, NULL, NULL,

@@ -35,6 +35,31 @@ pith_status pithp_collective_run(pith_scope *s,
                                  int64_t most_rows,
                                  const pithp_collective_memory *memory);
 
+/* ---- Recording: for graphs of a device ---- */
+
+struct pithp_transfer;
+
+/* Whether a collective reads nothing on the host, so that its steps can be recorded. */
+bool pithp_collective_is_on_device(pithp_primitive primitive);
+
+typedef struct pithp_collective_recorder {
+    const pithp_sink *sink; /* of launches for CUDA */
+    pith_status (*transfer)(void *closure,
+                            const pithp_mesh_group *group,
+                            const struct pithp_transfer *t);
+    void *closure;
+} pithp_collective_recorder;
+
+pith_status
+pithp_record_copy(const pithp_sink *sink, void *to, const void *from, size_t bytes);
+/* Pass the steps of a collective to a recorder in place of running them. The group is
+ * connected, or has one rank; memory->host is not used. */
+pith_status pithp_collective_record(pith_scope *s,
+                                    const pithp_call *call,
+                                    const pith_spec *result,
+                                    const pithp_collective_memory *memory,
+                                    const pithp_collective_recorder *recorder);
+
 /* A digest of the parameters, equal on all ranks: without the number of this one. */
 uint64_t pithp_collective_digest(const pithp_collective_params *params);
 

@@ -2,6 +2,7 @@
 #include "program/collective/move.h"
 
 #include "program/cuda/cuda.h"
+#include "program/host/move.h"
 
 #include <string.h>
 
@@ -57,22 +58,43 @@ void pithp_mover_apply(pithp_mover *m,
                                  .temporary = bytes ? pithp_mover_take(m, bytes) : NULL};
     if (!pithp_mover_runs(m) || result->count == 0)
         return;
-    const pithp_sink sink = {.launch = launch,
-                             .closure = m->s,
-                             .cuda = m->on_host ? NULL : &pithp_cuda_on_scope};
-    m->rc = m->on_host ? pithp_lower(&call, result, &memory, &sink)
-                       : pithp_lower_cuda(&call, result, &memory, &sink);
+    const pithp_sink own = {.launch = launch,
+                            .closure = m->s,
+                            .cuda = m->on_host ? NULL : &pithp_cuda_on_scope};
+    const pithp_sink *sink = m->recorder ? m->recorder->sink : &own;
+    m->rc = m->on_host ? pithp_lower(&call, result, &memory, sink)
+                       : pithp_lower_cuda(&call, result, &memory, sink);
+}
+
+pith_status
+pithp_record_copy(const pithp_sink *sink, void *to, const void *from, size_t bytes) {
+    const pithp_move move = {.to = to,
+                             .from = from,
+                             .size = 1,
+                             .rank = 1,
+                             .shape = {(int64_t)bytes},
+                             .to_stride = {1},
+                             .from_stride = {1}};
+    return pithp_cuda_encoder.move(sink, "copy", &move, (int64_t)bytes, false);
 }
 
 void pithp_mover_copy(pithp_mover *m, void *to, const void *from, size_t bytes) {
-    if (pithp_mover_runs(m) && bytes && to != from)
-        m->rc = pithp_copy(m->s, to, from, bytes);
+    if (!pithp_mover_runs(m) || !bytes || to == from)
+        return;
+    m->rc = m->recorder ? pithp_record_copy(m->recorder->sink, to, from, bytes)
+                        : pithp_copy(m->s, to, from, bytes);
+}
+
+void pithp_mover_fill(pithp_mover *m, void *to, uint32_t value, size_t size, size_t n) {
+    if (!pithp_mover_runs(m) || !n)
+        return;
+    m->rc = m->recorder ? pithp_cuda_encoder.fill(m->recorder->sink, "fill", to,
+                                                  (int32_t)size, value, (int64_t)n)
+                        : pithp_fill(m->s, to, &value, size, (int64_t)n);
 }
 
 void pithp_mover_zero(pithp_mover *m, void *to, size_t bytes) {
-    const uint8_t zero = 0;
-    if (pithp_mover_runs(m) && bytes)
-        m->rc = pithp_fill(m->s, to, &zero, 1, (int64_t)bytes);
+    pithp_mover_fill(m, to, 0, 1, bytes);
 }
 
 const void *pithp_mover_exchange(pithp_mover *m,
@@ -150,6 +172,10 @@ void pithp_mover_transfer(pithp_mover *m, const pithp_transfer *t) {
         return;
     if (m->group->size == 1) {
         copy_own(m, t);
+        return;
+    }
+    if (m->recorder) {
+        m->rc = m->recorder->transfer(m->recorder->closure, m->group, t);
         return;
     }
     pithp_mesh_group_transfer(m->s, m->group, t);

@@ -19,6 +19,7 @@ typedef struct pithp_mover {
     bool on_host; /* the host reaches the memory of the device */
     bool direct;  /* devices move data without the host */
     const pithp_collective_memory *memory;
+    const pithp_collective_recorder *recorder; /* NULL: steps run */
     pithp_collective_needs used;
     pith_status rc; /* the first failure: later steps do nothing */
 } pithp_mover;
@@ -46,6 +47,8 @@ void pithp_mover_apply(pithp_mover *m,
                        const pith_spec *result,
                        void *to);
 void pithp_mover_copy(pithp_mover *m, void *to, const void *from, size_t bytes);
+/* n copies of the first `size` bytes of a value (little-endian). */
+void pithp_mover_fill(pithp_mover *m, void *to, uint32_t value, size_t size, size_t n);
 void pithp_mover_zero(pithp_mover *m, void *to, size_t bytes);
 /* x [a, b, rest] as [b, a, rest]: new memory, or that of x if nothing moves. */
 const void *pithp_mover_exchange(pithp_mover *m,

@@ -237,9 +237,7 @@ static void permute(pithp_mover *m) {
 
 /* The number of this rank. */
 static void index_axis(pithp_mover *m) {
-    const int32_t rank = (int32_t)m->group->rank;
-    if (pithp_mover_runs(m))
-        m->rc = pithp_fill(m->s, m->memory->result, &rank, sizeof rank, 1);
+    pithp_mover_fill(m, m->memory->result, (uint32_t)m->group->rank, sizeof(int32_t), 1);
 }
 
 static void run(pithp_mover *m) {
@@ -322,6 +320,25 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
         needs.host = m.used.host > needs.host ? m.used.host : needs.host;
     }
     return needs;
+}
+
+bool pithp_collective_is_on_device(pithp_primitive primitive) {
+    return primitive != PITHP_OP_PSUM_ROWS && primitive != PITHP_OP_ROUTE_MAKE &&
+           primitive != PITHP_OP_ROUTE_SEND && primitive != PITHP_OP_ROUTE_RETURN;
+}
+
+pith_status pithp_collective_record(pith_scope *s,
+                                    const pithp_call *call,
+                                    const pith_spec *result,
+                                    const pithp_collective_memory *memory,
+                                    const pithp_collective_recorder *recorder) {
+    pithp_mover m = mover(call, result, 0);
+    m.s = s;
+    m.direct = true;
+    m.memory = memory;
+    m.recorder = recorder;
+    run(&m);
+    return m.rc;
 }
 
 uint64_t pithp_collective_digest(const pithp_collective_params *params) {

@@ -242,10 +242,6 @@ lower_host(const pithp_scheduling *g, const pithp_sink *sink, const void *what) 
     return rc;
 }
 
-static bool is_of_host(const pithp_instruction *i) {
-    return i->primitive == PITHP_OP_DEBUG || pithp_is_collective(i->primitive);
-}
-
 static bool
 schedule_host(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
     const work w = {f, step};
@@ -360,6 +356,14 @@ note_entries(const pithp_making_frame *f, int64_t first, int64_t step, int64_t s
     }
 }
 
+static bool
+schedule_other(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step) {
+    return pithp_step_needs(step->call) & PITHP_NEEDS_HOST ? schedule_host(g, f, step)
+           : pithp_is_collective(step->call->primitive)
+               ? pithp_schedule_collective(g, f, step)
+               : pithp_schedule_call(g, f, step);
+}
+
 bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
     for (int64_t k = 0, steps; k < f->plan->step_count; k += steps) {
         const pithp_step *step = &f->plan->steps[k];
@@ -379,8 +383,7 @@ bool pithp_schedule_steps(pithp_scheduling *g, pithp_making_frame *f) {
                               ? pithp_schedule_fused(g, f, step)
                           : step->producer >= 0 ? pithp_schedule_reduction(g, f, step)
                           : step->kind == PITHP_STEP_KERNEL ? schedule_kernel(g, f, step)
-                          : is_of_host(step->call)          ? schedule_host(g, f, step)
-                                                   : pithp_schedule_call(g, f, step);
+                                                            : schedule_other(g, f, step);
         if (!done || !pithp_order_end(g, f))
             return false;
         note_entries(f, first, k, steps);
@@ -394,6 +397,7 @@ static void count_tasks(pithp_schedule *to, const pithp_tasks *tasks) {
         to->control_count += pithp_task_controls(&tasks->list[k]);
         to->gemm_count += tasks->list[k].kind == PITHP_TASK_GEMM;
         to->host_count += tasks->list[k].kind == PITHP_TASK_HOST;
+        to->driven_count += pithp_task_controls(&tasks->list[k]) && tasks->list[k].driven;
         for (int b = 0; b < tasks->list[k].body_count; b++)
             count_tasks(to, &tasks->list[k].bodies[b]);
     }
@@ -435,7 +439,8 @@ pithp_schedule *pithp_schedule_make(pith_scope *s,
                           .e = e,
                           .base = (uint64_t)1 << 60,
                           .gemm = gemm,
-                          .gemm_region = -1};
+                          .gemm_region = -1,
+                          .move_region = -1};
     e->code = PITH_OK;
     if (!to) {
         pithp_making_fail(&g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *to);
@@ -461,6 +466,7 @@ void pithp_tasks_free(pith_runtime *rt, pithp_tasks *tasks) {
         for (int b = 0; b < task->body_count; b++)
             pithp_tasks_free(rt, &task->bodies[b]);
         pithp_release(rt, task->gemm, sizeof *task->gemm);
+        pithp_release(rt, task->transfer, task->transfer ? sizeof *task->transfer : 0);
         pithp_release(rt, task->bodies, (size_t)task->body_count * sizeof *task->bodies);
     }
     pithp_release(rt, tasks->list, (size_t)tasks->room * sizeof *tasks->list);
@@ -522,9 +528,20 @@ static size_t gemm_offset(const pithp_schedule *schedule) {
            PITHP_ALIGNMENT * PITHP_ALIGNMENT;
 }
 
+static size_t moves_offset(const pithp_schedule *schedule) {
+    return pithp_aligned(schedule->gemm_bytes
+                             ? gemm_offset(schedule) + schedule->gemm_bytes
+                             : pithp_schedule_image_bytes(schedule));
+}
+
 size_t pithp_schedule_bytes(const pithp_schedule *schedule) {
-    return schedule->gemm_bytes ? gemm_offset(schedule) + schedule->gemm_bytes
-                                : pithp_schedule_image_bytes(schedule);
+    return schedule->move_bytes   ? moves_offset(schedule) + schedule->move_bytes
+           : schedule->gemm_bytes ? gemm_offset(schedule) + schedule->gemm_bytes
+                                  : pithp_schedule_image_bytes(schedule);
+}
+
+void *pithp_schedule_moves(const pithp_schedule *schedule, void *memory) {
+    return schedule->move_bytes ? (char *)memory + moves_offset(schedule) : NULL;
 }
 
 void *pithp_schedule_gemm(const pithp_schedule *schedule, void *memory) {
@@ -542,6 +559,8 @@ void pithp_schedule_image(const pithp_schedule *schedule,
                pithp_schedule_image_bytes(schedule) - bytes);
     if (schedule->gemm_bytes)
         words[schedule->gemm_word] = address + gemm_offset(schedule);
+    if (schedule->move_bytes)
+        words[schedule->move_word] = address + moves_offset(schedule);
     for (int64_t k = 0; k < schedule->own_count; k++) {
         const int32_t own = schedule->own[k];
         words[own < 0 ? ~own : own] += address + (own < 0 ? bytes : 0);

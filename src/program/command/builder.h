@@ -24,8 +24,8 @@ typedef struct pithp_writes {
 
 /* A memory access of a step. */
 typedef struct pithp_touch {
-    int64_t buffer;      /* 0: the workspace; then inputs, outputs, and the workspace of
-                            library products */
+    int64_t buffer;      /* 0: the workspace; then inputs, outputs, the workspace of
+                            library products, and the memory of moves between ranks */
     uint64_t begin, end; /* bytes; of other buffers than the workspace all are accessed */
     bool writes;
 } pithp_touch;
@@ -93,6 +93,7 @@ typedef struct pithp_scheduling {
     pithp_hash_index functions; /* of to->fused, by the hashes of their steps */
     pithp_gemm_use gemm;
     int64_t gemm_region; /* workspace of library products; -1: none yet */
+    int64_t move_region; /* memory of moves between ranks; -1: none yet */
 } pithp_scheduling;
 
 /* Functions here that return bool set e if they return false. */
@@ -167,6 +168,10 @@ pith_status pithp_record_launch(const pithp_sink *sink,
                                 int32_t number,
                                 const pith_kernel_variant *kernel,
                                 const pithp_launch *launch);
+/* The same for a move between ranks, whose addresses are offsets. */
+pith_status pithp_record_transfer(const pithp_sink *sink,
+                                  const pithp_step *step,
+                                  const pithp_transfer *given);
 /* Add a bind, and fill in its writes. */
 bool pithp_bind_add(pithp_scheduling *g, pithp_making_frame *f);
 bool pithp_bind_fill(pithp_scheduling *g, pithp_task *task, const pithp_writes *writes);
@@ -215,6 +220,14 @@ bool pithp_schedule_reduction(pithp_scheduling *g,
 bool pithp_schedule_call(pithp_scheduling *g,
                          pithp_making_frame *f,
                          const pithp_step *step);
+/* Schedule a collective that needs no host. */
+bool pithp_schedule_collective(pithp_scheduling *g,
+                               pithp_making_frame *f,
+                               const pithp_step *step);
+/* What a plan has that a conditional node cannot hold. */
+enum { PITHP_NEEDS_TOP = 1 /* moves between ranks */, PITHP_NEEDS_HOST = 2 };
+int pithp_step_needs(const pithp_instruction *i);
+int pithp_plan_needs(const pithp_plan *plan);
 bool pithp_schedule_control(pithp_scheduling *g,
                             pithp_making_frame *f,
                             const pithp_step *step);

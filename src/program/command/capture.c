@@ -1,5 +1,6 @@
 /* Capture: build a command buffer, compile its kernels, and make its memory and graph. */
 #include "gpu/kernel/kernel_internal.h"
+#include "program/command/collective.h"
 #include "program/command/replay_internal.h"
 #include "program/emit/emit.h"
 
@@ -10,6 +11,7 @@ static void drop_schedule(pithp_replay *r) {
     pithp_device *d = pithp_runtime_device(r->tier.runtime);
     if (r->graph)
         d->backend->graph_free(d, r->graph);
+    pithp_segments_free(r);
     if (r->schedule) {
         pithp_release(r->tier.runtime, (void *)(uintptr_t)r->fused,
                       r->fused ? fused_bytes(r) : 0);
@@ -79,6 +81,11 @@ static void time_steps(pithp_replay *r) {
         r->timing = pithp_timing_make(pithp_runtime_device(r->tier.runtime), profile);
 }
 
+/* Graphs of a program with collectives. */
+static bool has_segments(const pithp_replay *r) {
+    return r->how == AS_GRAPH && r->plan->program->has_collectives;
+}
+
 static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     r->plan = pithp_plan_make_for(s, r->calls->program, PITHP_PLAN_SCHEDULED);
     if (r->plan)
@@ -92,7 +99,7 @@ static bool make_schedule(pith_scope *s, pithp_replay *r, pithp_error *e) {
     if (!r->schedule)
         pithp_log(r->tier.runtime, PITH_LOG_DEBUG, "a program runs call by call: %s",
                   e->text);
-    else if (r->schedule->host_count && r->how == AS_GRAPH)
+    else if (r->schedule->host_count && !has_segments(r) && r->how == AS_GRAPH)
         r->how = DRIVEN;
     return r->schedule != NULL;
 }
@@ -146,7 +153,7 @@ const void *pithp_replay_kernel(void *replay, const pithp_task *task, pithp_erro
     const void *kernel = NULL;
     switch (task->source) {
         case PITHP_CODE_BUILTIN:
-            kernel = task->decides >= 0 && r->how == AS_GRAPH
+            kernel = task->decides >= 0 && !task->driven && r->how == AS_GRAPH
                          ? r->fused[2 * r->schedule->fused_count]
                          : pithp_cuda_kernel_at(task->number);
             break;
@@ -195,6 +202,18 @@ static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return st->device->backend->graph_make(st, &plan, &r->graph, e) == PITH_OK;
 }
 
+/* If there are ranks, they make the graphs together, before a run (ranks.c). */
+static bool make_graphs(pith_scope *s, pithp_replay *r, pithp_error *e) {
+    if (!has_segments(r))
+        return make_graph(s, r, e);
+    if (!pithp_segments_find(r)) {
+        pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
+                        "out of memory: no room for graphs");
+        return false;
+    }
+    return pithp_has_ranks(s) || pithp_segments_make(s, r, e);
+}
+
 /* Whether an attempt without a graph, or without the library, may succeed. */
 static bool is_refusal(const pithp_error *e) {
     return e->code == PITH_E_UNSUPPORTED || e->code == PITH_E_INTERNAL ||
@@ -218,7 +237,7 @@ static bool get_ready(pith_scope *s, pithp_replay *r, bool *loaded, pithp_error 
         return false;
     *loaded = true;
     return !atomic_load(&r->tier.abandoned) && make_memory(s, r) &&
-           (r->how != AS_GRAPH || make_graph(s, r, e)) &&
+           (r->how != AS_GRAPH || make_graphs(s, r, e)) &&
            d->backend->synchronise(pithp_scope_stream(s), e) == PITH_OK;
 }
 

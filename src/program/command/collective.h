@@ -11,6 +11,12 @@
  * every scope has an error. */
 pith_status pithp_ranks_begin(pith_scope *s, pithp_plan *plan);
 
+/* The same, which the caller ends by pithp_collective_end after true. false: the error of
+ * s is set, on all ranks. With the first meeting of a plan the ranks connect the groups
+ * of its collectives. */
+bool pithp_ranks_have_met(const pithp_plan *plan);
+bool pithp_ranks_meet(pith_scope *s, pithp_plan *plan);
+
 /* Run a step whose row is a collective. memory->host: used if the host does not reach the
  * device; else the host's memory is behind that of the device. */
 pith_status pithp_run_collective(pith_scope *s,

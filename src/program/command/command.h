@@ -40,6 +40,10 @@ typedef struct pithp_schedule {
     int64_t host_count;    /* tasks of the host, which prevent a graph */
     int32_t gemm_word;     /* word with the address of the products' workspace */
     size_t gemm_bytes;     /* of that workspace; 0: no products */
+    int64_t driven_count;  /* branches and loops that the host drives */
+    int32_t move_word;     /* word with the address of the memory that moves between ranks
+                              share */
+    size_t move_bytes;     /* of that memory; 0: no moves */
     int64_t table_count;   /* words that a run fills in, from PITHP_WORD_WORKSPACE on:
                               workspace, inputs, outputs */
 } pithp_schedule;
@@ -61,6 +65,7 @@ void pithp_schedule_free(pithp_schedule *schedule); /* NULL does nothing */
 size_t pithp_schedule_bytes(const pithp_schedule *schedule);
 size_t pithp_schedule_image_bytes(const pithp_schedule *schedule);
 void *pithp_schedule_gemm(const pithp_schedule *schedule, void *memory);
+void *pithp_schedule_moves(const pithp_schedule *schedule, void *memory);
 /* The initial contents of that memory at `address`; `image` has
  * pithp_schedule_image_bytes. */
 void pithp_schedule_image(const pithp_schedule *schedule, void *image, uintptr_t address);
@@ -108,6 +113,10 @@ typedef struct pithp_driver {
     pith_status (*launch)(void *closure, const pithp_task *task, void *args);
     /* A library product, in memory of the schedule. */
     pith_status (*gemm)(void *closure, const pithp_task *task, void *memory);
+    /* A move between ranks, in memory of the schedule. */
+    pith_status (*transfer)(void *closure, const pithp_task *task, char *memory);
+    /* A range of tasks that is a graph (task->segment); optional, default its tasks. */
+    pith_status (*segment)(void *closure, const pithp_task *task);
     /* A step of the host, with addresses of operands, results and workspace at args; may
      * wait. */
     pith_status (*host)(void *closure, const pithp_task *task, const void *args);

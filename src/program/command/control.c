@@ -16,6 +16,8 @@ typedef int64_t i64;
 #include "program/source/args/predicate.h"
 
 enum { FLAG_BYTES = PITHP_ALIGNMENT, WORD = sizeof(uint64_t) };
+/* Loops of fewer steps in all are laid out if they hold moves between ranks. */
+enum { UNROLLED_STEPS = 512 };
 
 typedef struct looping {
     pithp_scheduling *g;
@@ -27,7 +29,16 @@ typedef struct looping {
     int64_t regions;                /* of current, result, spare of the first, ... */
     int32_t counter, decision;
     int64_t length; /* iterations; 0: unknown */
+    bool driven;    /* by the host */
 } looping;
+
+/* Whether the host drives a branch or loop, because a conditional node cannot. */
+static bool is_driven(const pithp_step *step) {
+    int needs = 0;
+    for (int k = 0; k < step->call->program_count; k++)
+        needs |= pithp_plan_needs(step->plans[k]);
+    return needs != 0;
+}
 
 /* ---- Decisions ---- */
 
@@ -54,7 +65,8 @@ static bool decide(pithp_scheduling *g,
                    pithp_value value,
                    int32_t counter,
                    m_decide_args args,
-                   int32_t decision) {
+                   int32_t decision,
+                   bool driven) {
     const pith_dtype dtype =
         value >= 0 ? pithp_value_spec(f->plan->program, value)->dtype : PITH_I64;
     deciding d = {.f = f, .value = value, .args = args};
@@ -65,6 +77,7 @@ static bool decide(pithp_scheduling *g,
         return false;
     pithp_task *task = &f->tasks->list[f->tasks->count - 1];
     task->decides = decision;
+    task->driven = driven;
     const int32_t at = task->args;
     return pithp_own_address(g, at + (int32_t)offsetof(m_decide_args, to) / WORD,
                              decision) &&
@@ -75,8 +88,11 @@ static bool decide(pithp_scheduling *g,
 }
 
 /* Append a task with `count` bodies. The pointer is valid until the list grows. */
-static pithp_task *
-add_control(pithp_scheduling *g, pithp_making_frame *f, pithp_task_kind kind, int count) {
+static pithp_task *add_control(pithp_scheduling *g,
+                               pithp_making_frame *f,
+                               pithp_task_kind kind,
+                               int count,
+                               bool driven) {
     pithp_tasks *tasks = f->tasks;
     const size_t bytes = (size_t)count * sizeof(pithp_tasks);
     pithp_order_begin(f);
@@ -89,8 +105,11 @@ add_control(pithp_scheduling *g, pithp_making_frame *f, pithp_task_kind kind, in
         return NULL;
     }
     memset(bodies, 0, bytes);
-    tasks->list[tasks->count++] =
-        (pithp_task){.kind = kind, .decides = -1, .body_count = count, .bodies = bodies};
+    tasks->list[tasks->count++] = (pithp_task){.kind = kind,
+                                               .decides = -1,
+                                               .driven = driven,
+                                               .body_count = count,
+                                               .bodies = bodies};
     return pithp_order_barrier(g, f) ? &tasks->list[tasks->count - 1] : NULL;
 }
 
@@ -216,12 +235,13 @@ schedule_cond(pithp_scheduling *g, pithp_making_frame *f, const pithp_step *step
     const pithp_instruction *i = step->call;
     const pithp_value index = pithp_operands(f->plan->program, i)[PITHP_COND_INDEX];
     const int32_t decision = pithp_words(g, 1);
+    const bool driven = is_driven(step);
     if (decision < 0 ||
         !decide(g, f, index, 0,
                 (m_decide_args){.kind = M_DECIDE_CLAMP, .limit = i->program_count},
-                decision))
+                decision, driven))
         return false;
-    pithp_task *task = add_control(g, f, PITHP_TASK_SWITCH, i->program_count);
+    pithp_task *task = add_control(g, f, PITHP_TASK_SWITCH, i->program_count, driven);
     if (!task)
         return false;
     task->name = "cond";
@@ -422,7 +442,7 @@ static bool schedule_condition(const looping *l, pithp_making_frame *after) {
     bool done = pithp_making_open(g, &f, l->step->plans[0], after->tasks, &in, after) &&
                 pithp_schedule_steps(g, &f) &&
                 decide(g, &f, l->step->plans[0]->program->outputs[0], 0,
-                       (m_decide_args){.kind = M_DECIDE_TRUTH}, l->decision);
+                       (m_decide_args){.kind = M_DECIDE_TRUTH}, l->decision, l->driven);
     after->order.barrier = f.order.barrier;
     done &= pithp_making_close(g, &f);
     close_interface(g, &in);
@@ -435,7 +455,7 @@ static bool schedule_while(looping *l) {
     pithp_making_frame f;
     if (!begin_loop(l) || !schedule_condition(l, l->outer))
         return false;
-    pithp_task *task = add_control(g, l->outer, PITHP_TASK_WHILE, 1);
+    pithp_task *task = add_control(g, l->outer, PITHP_TASK_WHILE, 1, l->driven);
     if (!task || !open_interface(g, l->outer, l->step, l->layout.body, &in))
         return false;
     task->name = "while";
@@ -458,7 +478,7 @@ static bool count_on(const looping *l, pithp_making_frame *f) {
     const pithp_loop_params *params = l->i->params;
     return decide(l->g, f, -1, l->counter,
                   (m_decide_args){.kind = M_DECIDE_BELOW, .limit = params->length},
-                  l->decision);
+                  l->decision, l->driven);
 }
 
 static void pass_scanned(const looping *l, pithp_making_interface *in) {
@@ -481,7 +501,7 @@ static bool schedule_scan(looping *l) {
     pithp_making_frame f;
     if (!begin_loop(l) || !count_on(l, l->outer))
         return false;
-    pithp_task *task = add_control(g, l->outer, PITHP_TASK_WHILE, 1);
+    pithp_task *task = add_control(g, l->outer, PITHP_TASK_WHILE, 1, l->driven);
     if (!task || !open_interface(g, l->outer, l->step, 0, &in))
         return false;
     task->name = "scan";
@@ -499,6 +519,57 @@ static bool schedule_scan(looping *l) {
     return done && finish(l);
 }
 
+/* ---- Unrolled loops ---- */
+
+/* The number of steps of a plan, with those of loops of known length each time. */
+static int64_t steps_of(const pithp_plan *plan) {
+    int64_t count = plan->step_count;
+    for (int64_t k = 0; k < plan->step_count && count < UNROLLED_STEPS; k++) {
+        const pithp_step *step = &plan->steps[k];
+        if (step->kind != PITHP_STEP_CONTROL || step->call->primitive != PITHP_OP_SCAN)
+            continue;
+        const pithp_loop_params *params = step->call->params;
+        count += params->length < UNROLLED_STEPS
+                     ? params->length * steps_of(step->plans[0])
+                     : UNROLLED_STEPS;
+    }
+    return count < UNROLLED_STEPS ? count : UNROLLED_STEPS;
+}
+
+/* Moves between ranks stay in a graph if the loop around them is laid out. */
+static bool is_unrolled(const looping *l) {
+    const pithp_plan *body = l->step->plans[0];
+    return pithp_plan_needs(body) == PITHP_NEEDS_TOP && l->length < UNROLLED_STEPS &&
+           l->length * steps_of(body) < UNROLLED_STEPS;
+}
+
+/* One iteration, behind the tasks of the outer list. */
+static bool schedule_iteration(looping *l) {
+    pithp_scheduling *g = l->g;
+    pithp_making_interface in;
+    pithp_making_frame f;
+    if (!open_interface(g, l->outer, l->step, 0, &in))
+        return false;
+    pass_scanned(l, &in);
+    bool done =
+        pithp_making_open(g, &f, l->step->plans[0], l->outer->tasks, &in, l->outer) &&
+        pithp_schedule_steps(g, &f);
+    for (int k = l->layout.carries.count; k < l->i->result_count && done; k++)
+        done = materialise(g, &f, k);
+    done = done && advance(l, &f);
+    l->outer->order.barrier = f.order.barrier;
+    done &= pithp_making_close(g, &f);
+    close_interface(g, &in);
+    return done;
+}
+
+static bool schedule_unrolled(looping *l) {
+    bool done = begin_loop(l);
+    for (int64_t k = 0; k < l->length && done; k++)
+        done = schedule_iteration(l);
+    return done && finish(l);
+}
+
 bool pithp_schedule_control(pithp_scheduling *g,
                             pithp_making_frame *f,
                             const pithp_step *step) {
@@ -506,7 +577,8 @@ bool pithp_schedule_control(pithp_scheduling *g,
                  .outer = f,
                  .step = step,
                  .i = step->call,
-                 .layout = pithp_regions_of(step->call)};
+                 .layout = pithp_regions_of(step->call),
+                 .driven = is_driven(step)};
     switch ((int)step->call->primitive) {
         case PITHP_OP_COND:
             return schedule_cond(g, f, step);
@@ -514,7 +586,7 @@ bool pithp_schedule_control(pithp_scheduling *g,
             return schedule_while(&l);
         case PITHP_OP_SCAN:
             l.length = ((const pithp_loop_params *)step->call->params)->length;
-            return schedule_scan(&l);
+            return is_unrolled(&l) ? schedule_unrolled(&l) : schedule_scan(&l);
         default:
             return pithp_making_fail(g, PITH_E_UNSUPPORTED, "%s has no schedule",
                                      pithp_ops[step->call->primitive].name);

@@ -20,7 +20,8 @@ static size_t buffers_bytes(const pithp_order *o) {
 bool pithp_order_open(pithp_scheduling *g, pithp_making_frame *f, int32_t barrier) {
     pithp_order *o = &f->order;
     o->barrier = barrier;
-    o->buffer_count = pithp_making_slots(f->plan) + 1; /* the workspace of products */
+    /* the workspace of products, the memory of moves */
+    o->buffer_count = pithp_making_slots(f->plan) + 2;
     o->buffers = pithp_allocate(g->s->runtime, buffers_bytes(o));
     if (!o->buffers)
         return pithp_making_fail(g, PITH_E_MEMORY, "out of memory: %zu bytes",

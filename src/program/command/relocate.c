@@ -175,6 +175,34 @@ gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
     return PITH_OK;
 }
 
+pith_status pithp_record_transfer(const pithp_sink *sink,
+                                  const pithp_step *step,
+                                  const pithp_transfer *given) {
+    recorder *r = sink->closure;
+    pithp_tasks *tasks = r->f->tasks;
+    if (r->second) {
+        r->next++;
+        return PITH_OK;
+    }
+    if (!pithp_making_grow(r->g, &tasks->list, tasks->count, 1, &tasks->room,
+                           sizeof *tasks->list))
+        return r->g->e->code;
+    pithp_transfer *own = pithp_allocate(r->g->s->runtime, sizeof *own);
+    if (!own) {
+        pithp_making_fail(r->g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *own);
+        return PITH_E_MEMORY;
+    }
+    *own = *given;
+    tasks->list[tasks->count++] =
+        (pithp_task){.kind = PITHP_TASK_TRANSFER,
+                     .name = pithp_ops[step->call->primitive].name,
+                     .step = step,
+                     .threads = 1,
+                     .decides = -1,
+                     .transfer = own};
+    return PITH_OK;
+}
+
 static const struct pithp_cuda_target target = {.encode = &pithp_cuda_encoder,
                                                 .builtin = builtin,
                                                 .elementwise = elementwise,

@@ -66,7 +66,9 @@ size_t pithp_replay_bytes(const pithp_replay *r) {
 pithp_replay_mode pithp_replay_look(const pithp_replay *r) {
     if (!r || pithp_tier_look(&r->tier) != PITHP_TIER_READY)
         return PITHP_REPLAY_CALLS;
-    return r->graph ? PITHP_REPLAY_GRAPH : PITHP_REPLAY_DRIVEN;
+    return r->graph || r->captured ? PITHP_REPLAY_GRAPH
+           : r->how == AS_GRAPH    ? PITHP_REPLAY_CALLS
+                                   : PITHP_REPLAY_DRIVEN;
 }
 
 /* Kernels of one operation, each once. */
@@ -108,7 +110,8 @@ static bool lock_ready(pith_scope *s, pithp_replay *r) {
         return false;
     pthread_mutex_lock(&r->tier.lock);
     pithp_tier_stage stage = pithp_tier_look(&r->tier);
-    if (stage == PITHP_TIER_READY && !r->graph && r->schedule->gemm_count &&
+    if (stage == PITHP_TIER_READY && !r->graph && !r->captured &&
+        r->schedule->gemm_count &&
         pithp_replay_gemm_use(pithp_scope_device(s)) == PITHP_GEMM_NONE)
         stage = pithp_replay_capture_again(s, r);
     if (stage != PITHP_TIER_READY)
@@ -224,6 +227,28 @@ static pith_status host_task(void *closure, const pithp_task *task, const void *
     return rc;
 }
 
+static pith_status transfer_task(void *closure, const pithp_task *task, char *memory) {
+    const driving *d = closure;
+    const pithp_step *step = task->step;
+    const pithp_collective_params *params = step->call->params;
+    pithp_transfer t = *task->transfer;
+    t.from = memory + (uintptr_t)t.from;
+    t.to = memory + (uintptr_t)t.to;
+    pithp_collective_resume(d->s, task->name, step->call->site);
+    pithp_mesh_group_transfer(d->s, params->group, &t);
+    pithp_collective_end(d->s);
+    return d->s->error.code == PITH_OK ? after_task(d, task) : d->s->error.code;
+}
+
+static pith_status launch_segment(void *closure, const pithp_task *task) {
+    const driving *d = closure;
+    pithp_stream *st = pithp_scope_stream(d->s);
+    pithp_error e;
+    const pith_status rc =
+        st->device->backend->graph_launch(st, d->replay->segments[task->segment - 1], &e);
+    return rc == PITH_OK ? PITH_OK : pithp_fail_device(d->s, &e);
+}
+
 static pith_status read_word(void *closure, const void *from, int64_t *word) {
     const driving *d = closure;
     return pithp_copy_out(d->s, word, from, sizeof *word);
@@ -241,6 +266,8 @@ static pith_status start(pith_scope *s, pithp_replay *r, void *host) {
     driving d = {s, r, host};
     const pithp_driver driver = {.launch = launch_task,
                                  .gemm = gemm_task,
+                                 .transfer = transfer_task,
+                                 .segment = r->captured ? launch_segment : NULL,
                                  .host = host_task,
                                  .read = read_word,
                                  .enter = enter_task,
@@ -263,37 +290,116 @@ static pith_status take_turn(pith_scope *s, pithp_replay *r) {
     return PITH_OK;
 }
 
+/* Memory of a run. */
+typedef struct memory {
+    pithp_buffer *workspace;
+    void *host; /* of collectives */
+} memory;
+
+/* Take the memory of a run, and write its table. */
+static pith_status take_memory(pith_scope *s,
+                               pithp_replay *r,
+                               pithp_plan *plan,
+                               const void *const *inputs,
+                               void *const *outputs,
+                               memory *m) {
+    const size_t bytes = r->plan->workspace_bytes, host_bytes = r->plan->host_bytes;
+    if (bytes && !(m->workspace = pithp_buffer_make(s, bytes)))
+        return s->error.code;
+    if (host_bytes && !(m->host = pithp_allocate(s->runtime, host_bytes)))
+        return pithp_fail_memory(s, host_bytes);
+    /* both plans have the same constants; the other one's literals are ready */
+    pith_status rc = pithp_plan_await(s, plan);
+    if (rc == PITH_OK)
+        rc = take_turn(s, r);
+    if (rc != PITH_OK)
+        return rc;
+    pithp_schedule_table(r->schedule, r->plan, m->workspace ? m->workspace->data : NULL,
+                         inputs, outputs, r->table);
+    return pithp_copy_in(s, (uint64_t *)r->memory->data + PITHP_WORD_WORKSPACE, r->table,
+                         table_bytes(r));
+}
+
+static void release_memory(pith_scope *s, const pithp_replay *r, memory *m) {
+    pithp_release(s->runtime, m->host, m->host ? r->plan->host_bytes : 0);
+    pithp_buffer_release(m->workspace, 1);
+}
+
 bool pithp_replay_run(pith_scope *s,
                       pithp_replay *r,
                       pithp_plan *plan,
                       const void *const *inputs,
                       void *const *outputs,
                       pith_status *status) {
+    memory m = {NULL};
     if (!lock_ready(s, r))
         return false;
-    const size_t bytes = r->plan->workspace_bytes;
-    pithp_buffer *workspace = bytes ? pithp_buffer_make(s, bytes) : NULL;
-    /* both plans have the same constants; the other one's literals are ready */
-    pith_status rc = bytes && !workspace ? s->error.code : pithp_plan_await(s, plan);
-    if (rc == PITH_OK)
-        rc = take_turn(s, r);
-    if (rc == PITH_OK) {
-        pithp_schedule_table(r->schedule, r->plan, workspace ? workspace->data : NULL,
-                             inputs, outputs, r->table);
-        rc = pithp_copy_in(s, (uint64_t *)r->memory->data + PITHP_WORD_WORKSPACE,
-                           r->table, table_bytes(r));
-    }
-    void *host = NULL;
-    const size_t host_bytes = r->plan->host_bytes;
-    if (rc == PITH_OK && host_bytes && !(host = pithp_allocate(s->runtime, host_bytes)))
-        rc = pithp_fail_memory(s, host_bytes);
-    if (plan->program->has_collectives)
-        rc = pithp_ranks_begin(s, plan);
-    if (rc == PITH_OK)
-        rc = start(s, r, host);
+    *status = take_memory(s, r, plan, inputs, outputs, &m);
+    if (*status == PITH_OK)
+        *status = start(s, r, m.host);
+    release_memory(s, r, &m);
     pthread_mutex_unlock(&r->tier.lock);
-    pithp_release(s->runtime, host, host ? host_bytes : 0);
-    pithp_buffer_release(workspace, 1);
-    *status = rc;
     return true;
+}
+
+/* ---- On ranks ---- */
+
+/* What a rank is ready for. Moves between ranks are captured on all of them or on none,
+ * and the graphs are those of one capture. */
+typedef enum readiness { CALLS, UNCAPTURED, CAPTURED, DRIVABLE } readiness;
+
+/* At the first run the groups are not connected yet, and so no command buffer is made. If
+ * the rank is ready for more than calls, it holds the lock. */
+static readiness look(pith_scope *s, pithp_replay *r, const pithp_plan *plan) {
+    if (!r || s->error.code != PITH_OK || !pithp_ranks_have_met(plan) ||
+        !lock_ready(s, r))
+        return CALLS;
+    return r->how != AS_GRAPH ? DRIVABLE : r->captured ? CAPTURED : UNCAPTURED;
+}
+
+/* All ranks capture. If it fails on one, they drive their tasks from here on. */
+static void capture_together(pith_scope *s, pithp_replay *r) {
+    pithp_error e = {.text = "another rank cannot"};
+    int64_t least = pithp_segments_make(s, r, &e), most = least;
+    pithp_collective_range(s, &least, &most);
+    if (least)
+        return;
+    pithp_log(r->tier.runtime, PITH_LOG_WARNING,
+              "a program runs without a graph, task by task: %s", e.text);
+    pithp_segments_drop(r);
+    r->how = DRIVEN;
+}
+
+/* The readiness that all ranks have in common; else, and where they failed, CALLS. */
+static readiness agree(pith_scope *s, pithp_replay *r, pithp_plan *plan, readiness own) {
+    int64_t least = own, most = own;
+    if (!pithp_ranks_meet(s, plan))
+        return CALLS;
+    pithp_collective_range(s, &least, &most);
+    if (least != most && own == CAPTURED)
+        pithp_segments_drop(r);
+    if (least == UNCAPTURED && most == UNCAPTURED)
+        capture_together(s, r);
+    pithp_collective_end(s);
+    return least == most ? own : CALLS;
+}
+
+bool pithp_replay_run_ranks(pith_scope *s,
+                            pithp_replay *r,
+                            pithp_plan *plan,
+                            const void *const *inputs,
+                            void *const *outputs,
+                            pith_status *status) {
+    memory m = {NULL};
+    const readiness own = look(s, r, plan);
+    if (own >= CAPTURED)
+        (void)take_memory(s, r, plan, inputs, outputs, &m); /* its error is told */
+    const readiness all = agree(s, r, plan, own);
+    const bool runs = s->error.code == PITH_OK && all >= CAPTURED;
+    *status = runs ? start(s, r, m.host) : s->error.code;
+    if (own >= CAPTURED)
+        release_memory(s, r, &m);
+    if (own != CALLS)
+        pthread_mutex_unlock(&r->tier.lock);
+    return runs || *status != PITH_OK;
 }

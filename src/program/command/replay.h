@@ -36,6 +36,16 @@ bool pithp_replay_run(pith_scope *s,
                       void *const *outputs,
                       pith_status *status);
 
+/* The same for a program with collectives, before the ranks run it in any way. They agree
+ * on the way: by command buffers if all of them are ready for the same. replay: or NULL.
+ * False: they run the plan by calls. */
+bool pithp_replay_run_ranks(pith_scope *s,
+                            pithp_replay *r,
+                            pithp_plan *plan,
+                            const void *const *inputs,
+                            void *const *outputs,
+                            pith_status *status);
+
 /* Costs of a run by a command buffer, which is built for the answer. */
 typedef struct pithp_replay_costs {
     int64_t launches;       /* kernels, library calls, and the copy of the table */

@@ -28,6 +28,11 @@ struct pithp_replay {
     const void **fused;   /* the kernels of fused steps, then their combined forms (or
                              NULL), then the kernel of decisions */
     struct pithp_graph *graph;
+    struct pithp_graph **segments; /* in the place of `graph`, of a program with
+                                      collectives: its ranges of tasks between those that
+                                      the host makes */
+    int32_t segment_count;
+    bool captured;                 /* segments are made, on all ranks */
     uint64_t *table;               /* of the current run */
     struct pithp_profile *profile; /* its own; NULL if it is not timed, or for the profile
                                       of the whole run */
@@ -41,6 +46,15 @@ static inline size_t fused_bytes(const pithp_replay *r) {
 static inline size_t table_bytes(const pithp_replay *r) {
     return (size_t)r->schedule->table_count * sizeof *r->table;
 }
+
+/* ---- Segments (segments.c) ---- */
+
+/* Find the segments of the command buffer. False: memory is short. */
+bool pithp_segments_find(pithp_replay *r);
+/* Make their graphs: all or none. With moves between ranks, on all ranks at once. */
+bool pithp_segments_make(pith_scope *s, pithp_replay *r, pithp_error *e);
+void pithp_segments_drop(pithp_replay *r); /* the graphs */
+void pithp_segments_free(pithp_replay *r);
 
 /* ---- Capture (capture.c) ---- */
 

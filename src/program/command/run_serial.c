@@ -3,7 +3,8 @@
 
 typedef struct driving {
     char *memory;
-    void *gemm; /* memory of products */
+    void *gemm;  /* memory of products */
+    char *moves; /* memory of moves between ranks */
     const pithp_driver *driver;
 } driving;
 
@@ -35,6 +36,11 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
     pith_status rc = PITH_OK;
     for (int64_t k = 0; k < tasks->count && rc == PITH_OK; k++) {
         const pithp_task *task = &tasks->list[k];
+        if (task->segment && d->driver->segment) {
+            rc = d->driver->segment(d->driver->closure, task);
+            k += task->segment_count - 1;
+            continue;
+        }
         if (pithp_task_controls(task) && d->driver->enter)
             d->driver->enter(d->driver->closure, task);
         switch (task->kind) {
@@ -47,8 +53,8 @@ static pith_status drive_list(const driving *d, const pithp_tasks *tasks) {
             case PITHP_TASK_GEMM:
                 rc = d->driver->gemm(d->driver->closure, task, d->gemm);
                 break;
-            case PITHP_TASK_TRANSFER: /* only in graphs */
-                PITH_ASSERT(false);
+            case PITHP_TASK_TRANSFER:
+                rc = d->driver->transfer(d->driver->closure, task, d->moves);
                 break;
             case PITHP_TASK_HOST:
                 rc = d->driver->host(d->driver->closure, task,
@@ -70,6 +76,7 @@ pith_status pithp_schedule_drive(const pithp_schedule *schedule,
                                  const pithp_driver *driver) {
     const driving d = {.memory = memory,
                        .gemm = pithp_schedule_gemm(schedule, memory),
+                       .moves = pithp_schedule_moves(schedule, memory),
                        .driver = driver};
     return drive_list(&d, &schedule->tasks);
 }

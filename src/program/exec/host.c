@@ -255,7 +255,11 @@ static pith_status run_all(pith_scope *s,
     const size_t bytes = x->pointer_count * sizeof *pointers;
     pithp_buffer *workspace = NULL;
     pith_status rc;
-    if (x->replay && pithp_replay_run(s, x->replay, plan, inputs, outputs, &rc))
+    const bool together = plan->program->has_collectives && pithp_has_ranks(s) &&
+                          !pithp_scope_device(s)->backend->addressable;
+    if (PITHP_UNLIKELY(together)
+            ? pithp_replay_run_ranks(s, x->replay, plan, inputs, outputs, &rc)
+            : x->replay && pithp_replay_run(s, x->replay, plan, inputs, outputs, &rc))
         return rc;
     rc = take_memory(&r, &workspace);
     if (bytes > sizeof few && rc == PITH_OK &&

@@ -47,6 +47,9 @@ typedef struct fake_cuda_state {
 } fake_cuda_state;
 extern fake_cuda_state fake_cuda;
 
+/* The next call of that name on the calling thread fails; NULL: none does. */
+extern _Thread_local const char *fake_cuda_fail_here;
+
 /* Work of streams waits in queues until a call must not return before it has run. Then it
  * runs in one of the orders that streams and events allow, and nodes of a graph in one
  * that its edges allow, which the seed chooses; 0: work runs when it is enqueued, and

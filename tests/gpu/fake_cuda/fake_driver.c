@@ -28,7 +28,18 @@ void fake_cuda_abort(const char *call, const char *what) {
     abort();
 }
 
+_Thread_local const char *fake_cuda_fail_here;
+
+static bool fails_here(const char *call) {
+    const bool fails = fake_cuda_fail_here && strcmp(call, fake_cuda_fail_here) == 0;
+    if (fails)
+        fake_cuda_fail_here = NULL;
+    return fails;
+}
+
 bool fake_cuda_fails(const char *call) {
+    if (fails_here(call))
+        return true;
     if (++fake_cuda.calls != fake_cuda.fail_at)
         return false;
     fake_cuda.failed = call;
