@@ -202,7 +202,7 @@ static bool make_graph(pith_scope *s, pithp_replay *r, pithp_error *e) {
     return st->device->backend->graph_make(st, &plan, &r->graph, e) == PITH_OK;
 }
 
-/* If there are ranks, they make the graphs together, before a run (ranks.c). */
+/* If there are ranks, they make the graphs together, before a run (replay.c). */
 static bool make_graphs(pith_scope *s, pithp_replay *r, pithp_error *e) {
     if (!has_segments(r))
         return make_graph(s, r, e);
