@@ -29,7 +29,7 @@ typedef enum pithp_transfer_kind {
     PITHP_TRANSFER_PERMUTE,   /* to rank `receiver`, and from rank `sender` */
 } pithp_transfer_kind;
 
-typedef struct pithp_transfer {
+typedef struct pithp_device_move {
     pithp_transfer_kind kind;
     pith_dtype dtype; /* of reductions */
     const void *from; /* memory of the device; `to` may be the same for reductions and
@@ -37,13 +37,13 @@ typedef struct pithp_transfer {
     void *to;
     size_t bytes;                   /* of one rank, not 0 */
     int64_t root, receiver, sender; /* ranks; -1: none */
-} pithp_transfer;
+} pithp_device_move;
 
 /* Bytes of `from` and of `to`, for `size` ranks. */
-static inline size_t pithp_transfer_reads(const pithp_transfer *t, int64_t size) {
+static inline size_t pithp_transfer_reads(const pithp_device_move *t, int64_t size) {
     return t->kind == PITHP_TRANSFER_TRANSPOSE ? t->bytes * (size_t)size : t->bytes;
 }
-static inline size_t pithp_transfer_writes(const pithp_transfer *t, int64_t size) {
+static inline size_t pithp_transfer_writes(const pithp_device_move *t, int64_t size) {
     return t->kind == PITHP_TRANSFER_TRANSPOSE || t->kind == PITHP_TRANSFER_GATHER
                ? t->bytes * (size_t)size
                : t->bytes;

@@ -19,7 +19,7 @@ struct pithp_graph;
 struct pithp_gemm;         /* in gpu/gemm.h */
 struct pithp_communicator; /* in gpu/communicator.h */
 struct pithp_communicator_start;
-struct pithp_transfer;
+struct pithp_device_move;
 
 enum { PITHP_ALIGNMENT = 256 };     /* of device memory, in bytes */
 enum { PITHP_CACHED_MOST = 65536 }; /* bytes of free buffers that every device may keep */
@@ -193,7 +193,7 @@ typedef struct pithp_backend {
                                      pithp_error *e);
     pith_status (*transfer)(pithp_stream *st,
                             struct pithp_communicator *c,
-                            const struct pithp_transfer *t,
+                            const struct pithp_device_move *t,
                             pithp_error *e);
 } pithp_backend;
 

@@ -37,13 +37,13 @@ typedef struct pithp_task {
     int32_t number;
     bool many; /* fused: the function's other kernel, for many work items */
     const pith_kernel_variant *kernel;
-    const void *step;         /* HOST: its work, with the addresses in its arguments */
-    int64_t threads;          /* 0: no work */
-    int32_t args;             /* index of the first word of the arguments */
-    int32_t decides;          /* word of the decision that it sets, or -1 */
-    bool driven;              /* its decision, set or used, is for the host */
-    pithp_gemm *gemm;         /* GEMM: owned; its pointers are set when it runs */
-    pithp_transfer *transfer; /* TRANSFER: owned; its addresses are offsets */
+    const void *step;            /* HOST: its work, with the addresses in its arguments */
+    int64_t threads;             /* 0: no work */
+    int32_t args;                /* index of the first word of the arguments */
+    int32_t decides;             /* word of the decision that it sets, or -1 */
+    bool driven;                 /* its decision, set or used, is for the host */
+    pithp_gemm *gemm;            /* GEMM: owned; its pointers are set when it runs */
+    pithp_device_move *transfer; /* TRANSFER: owned; its addresses are offsets */
     /* Control: */
     int32_t decision; /* word of its decision, set by an earlier task (and, for WHILE,
                          again by a task at the end of the body) */

@@ -90,7 +90,7 @@ void pithp_mesh_group_connect(pith_scope *s, pithp_mesh_group *g) {
 
 void pithp_mesh_group_transfer(pith_scope *s,
                                pithp_mesh_group *g,
-                               const struct pithp_transfer *t) {
+                               const struct pithp_device_move *t) {
     pithp_stream *st = pithp_scope_stream(s);
     pithp_error e;
     if (!g->world->broken &&

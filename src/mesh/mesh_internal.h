@@ -199,10 +199,10 @@ bool pithp_ranks_end_call(pith_scope *s, const char *operation);
 void pithp_mesh_group_connect(pith_scope *s, pithp_mesh_group *g);
 /* Move data between the devices of a group of several ranks that is connected, in the
  * order of the scope's stream. A failure ends the job. */
-struct pithp_transfer;
+struct pithp_device_move;
 void pithp_mesh_group_transfer(pith_scope *s,
                                pithp_mesh_group *g,
-                               const struct pithp_transfer *t);
+                               const struct pithp_device_move *t);
 
 /* Moves of data between the ranks of a group, within a collective. A group of one rank
  * does nothing but the copies. A failure of the engine ends the job. See transport.h. */

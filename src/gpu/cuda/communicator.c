@@ -268,7 +268,7 @@ static int dtype_of(pith_dtype dtype) {
 }
 
 static int
-reduce(const pithp_communicator *c, const pithp_transfer *t, cudaStream_t queue) {
+reduce(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t queue) {
     const int operation = t->kind == PITHP_TRANSFER_SUM   ? PITHP_NCCL_SUM
                           : t->kind == PITHP_TRANSFER_MIN ? PITHP_NCCL_MIN
                                                           : PITHP_NCCL_MAX;
@@ -279,7 +279,7 @@ reduce(const pithp_communicator *c, const pithp_transfer *t, cudaStream_t queue)
 
 /* Messages between pairs of ranks, in one group: the block for each rank, or one. */
 static int
-exchange(const pithp_communicator *c, const pithp_transfer *t, cudaStream_t queue) {
+exchange(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t queue) {
     const pithp_nccl *n = c->library;
     const bool all = t->kind == PITHP_TRANSFER_TRANSPOSE;
     int result = n->GroupStart();
@@ -299,7 +299,7 @@ exchange(const pithp_communicator *c, const pithp_transfer *t, cudaStream_t queu
 }
 
 static int
-enqueue(const pithp_communicator *c, const pithp_transfer *t, cudaStream_t queue) {
+enqueue(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t queue) {
     switch (t->kind) {
         case PITHP_TRANSFER_SUM:
         case PITHP_TRANSFER_MIN:
@@ -325,7 +325,7 @@ static pith_status closed(const pithp_communicator *c, pithp_error *e) {
 
 pith_status pithp_transfer_cuda(pithp_stream *st,
                                 pithp_communicator *c,
-                                const pithp_transfer *t,
+                                const pithp_device_move *t,
                                 pithp_error *e) {
     pithp_caller caller;
     pith_status rc = pithp_cuda_enter(st->device, &caller, e);
@@ -358,7 +358,7 @@ static cudaError_t begin_capture(pithp_communicator *c) {
 
 pith_status pithp_transfer_capture_cuda(pithp_device *d,
                                         pithp_communicator *c,
-                                        const pithp_transfer *t,
+                                        const pithp_device_move *t,
                                         cudaGraph_t *graph,
                                         pithp_error *e) {
     pith_status rc = PITH_OK;

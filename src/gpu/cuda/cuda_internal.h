@@ -202,13 +202,13 @@ pith_status
 pithp_communicator_look_cuda(pithp_device *d, pithp_communicator *c, pithp_error *e);
 pith_status pithp_transfer_cuda(pithp_stream *st,
                                 pithp_communicator *c,
-                                const pithp_transfer *t,
+                                const pithp_device_move *t,
                                 pithp_error *e);
 /* Capture a move as a graph, which the caller owns and adds at top level only: it has
  * nodes that bodies of conditional nodes do not allow. */
 pith_status pithp_transfer_capture_cuda(pithp_device *d,
                                         pithp_communicator *c,
-                                        const pithp_transfer *t,
+                                        const pithp_device_move *t,
                                         cudaGraph_t *graph,
                                         pithp_error *e);
 /* Destroy what the device's graphs with moves launch; they stay, and fail. waits: work in

@@ -155,7 +155,7 @@ static bool add_gemm(const making *m, const list *l, const pithp_task *task) {
 /* So does a move between ranks. NCCL's nodes record events, which bodies do not allow. */
 static bool add_transfer(const making *m, const list *l, const pithp_task *task) {
     cudaGraph_t child;
-    pithp_transfer t = *task->transfer;
+    pithp_device_move t = *task->transfer;
     PITH_ASSERT(m->plan->moves && !l->outer);
     t.from = m->plan->moves + (uintptr_t)t.from;
     t.to = m->plan->moves + (uintptr_t)t.to;

@@ -37,7 +37,7 @@ pith_status pithp_collective_run(pith_scope *s,
 
 /* ---- Recording: for graphs of a device ---- */
 
-struct pithp_transfer;
+struct pithp_device_move;
 
 /* Whether a collective reads nothing on the host, so that its steps can be recorded. */
 bool pithp_collective_is_on_device(pithp_primitive primitive);
@@ -46,7 +46,7 @@ typedef struct pithp_collective_recorder {
     const pithp_sink *sink; /* of launches for CUDA */
     pith_status (*transfer)(void *closure,
                             const pithp_mesh_group *group,
-                            const struct pithp_transfer *t);
+                            const struct pithp_device_move *t);
     void *closure;
 } pithp_collective_recorder;
 

@@ -162,12 +162,12 @@ void pithp_mover_store(pithp_mover *m, const pithp_reach *r) {
 
 /* ---- Moves between ranks ---- */
 
-static void copy_own(pithp_mover *m, const pithp_transfer *t) {
+static void copy_own(pithp_mover *m, const pithp_device_move *t) {
     if (t->kind != PITHP_TRANSFER_PERMUTE || t->receiver >= 0)
         pithp_mover_copy(m, t->to, t->from, t->bytes);
 }
 
-void pithp_mover_transfer(pithp_mover *m, const pithp_transfer *t) {
+void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t) {
     if (!pithp_mover_runs(m) || !t->bytes)
         return;
     if (m->group->size == 1) {
@@ -184,10 +184,10 @@ void pithp_mover_transfer(pithp_mover *m, const pithp_transfer *t) {
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes) {
     if (m->direct) {
-        pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_GATHER,
-                                                  .from = from,
-                                                  .to = to,
-                                                  .bytes = bytes});
+        pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_GATHER,
+                                                     .from = from,
+                                                     .to = to,
+                                                     .bytes = bytes});
         return;
     }
     const pithp_reach own = pithp_mover_reach(m, from, bytes, true);
@@ -200,10 +200,10 @@ void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes
 
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes) {
     if (m->direct) {
-        pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_TRANSPOSE,
-                                                  .from = from,
-                                                  .to = to,
-                                                  .bytes = bytes});
+        pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_TRANSPOSE,
+                                                     .from = from,
+                                                     .to = to,
+                                                     .bytes = bytes});
         return;
     }
     const size_t whole = bytes * (size_t)m->group->size;

@@ -82,7 +82,7 @@ void pithp_mover_store(pithp_mover *m, const pithp_reach *r);
 /* ---- Moves between ranks; `bytes` are those of one rank ---- */
 
 /* Between devices. A group of one rank copies. */
-void pithp_mover_transfer(pithp_mover *m, const pithp_transfer *t);
+void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t);
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes);
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes);

@@ -30,11 +30,11 @@ static bool is_missing(const pithp_mover *m, pithp_combine how) {
 static void reduce_by_engine(pithp_mover *m, pithp_combine how) {
     const pith_spec *x = pithp_mover_operand(m);
     if (m->direct) {
-        pithp_mover_transfer(m, &(pithp_transfer){.kind = transfer_of(how),
-                                                  .dtype = x->dtype,
-                                                  .from = m->memory->operands[0],
-                                                  .to = m->memory->result,
-                                                  .bytes = x->bytes});
+        pithp_mover_transfer(m, &(pithp_device_move){.kind = transfer_of(how),
+                                                     .dtype = x->dtype,
+                                                     .from = m->memory->operands[0],
+                                                     .to = m->memory->result,
+                                                     .bytes = x->bytes});
         return;
     }
     pithp_mover_copy(m, m->memory->result, m->memory->operands[0], x->bytes);
@@ -140,11 +140,11 @@ static void scan(pithp_mover *m) {
 static void broadcast(pithp_mover *m) {
     const size_t bytes = pithp_mover_operand(m)->bytes;
     if (m->direct) {
-        pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_BROADCAST,
-                                                  .from = m->memory->operands[0],
-                                                  .to = m->memory->result,
-                                                  .bytes = bytes,
-                                                  .root = m->params->root});
+        pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_BROADCAST,
+                                                     .from = m->memory->operands[0],
+                                                     .to = m->memory->result,
+                                                     .bytes = bytes,
+                                                     .root = m->params->root});
         return;
     }
     pithp_mover_copy(m, m->memory->result, m->memory->operands[0], bytes);
@@ -216,12 +216,12 @@ static void permute(pithp_mover *m) {
         pithp_mover_zero(m, m->memory->result, bytes);
     if (m->direct) {
         if (pairs->from >= 0 || pairs->to >= 0)
-            pithp_mover_transfer(m, &(pithp_transfer){.kind = PITHP_TRANSFER_PERMUTE,
-                                                      .from = m->memory->operands[0],
-                                                      .to = m->memory->result,
-                                                      .bytes = bytes,
-                                                      .receiver = pairs->to,
-                                                      .sender = pairs->from});
+            pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_PERMUTE,
+                                                         .from = m->memory->operands[0],
+                                                         .to = m->memory->result,
+                                                         .bytes = bytes,
+                                                         .receiver = pairs->to,
+                                                         .sender = pairs->from});
         return;
     }
     const pithp_reach out = pithp_mover_reach(m, m->memory->operands[0], bytes, true);

@@ -171,7 +171,7 @@ pith_status pithp_record_launch(const pithp_sink *sink,
 /* The same for a move between ranks, whose addresses are offsets. */
 pith_status pithp_record_transfer(const pithp_sink *sink,
                                   const pithp_step *step,
-                                  const pithp_transfer *given);
+                                  const pithp_device_move *given);
 /* Add a bind, and fill in its writes. */
 bool pithp_bind_add(pithp_scheduling *g, pithp_making_frame *f);
 bool pithp_bind_fill(pithp_scheduling *g, pithp_task *task, const pithp_writes *writes);

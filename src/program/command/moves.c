@@ -50,8 +50,9 @@ int pithp_plan_needs(const pithp_plan *plan) {
 
 /* From its place to the shared memory, to the other ranks, and from there to its place.
  */
-static pith_status
-record_transfer(void *closure, const pithp_mesh_group *group, const pithp_transfer *t) {
+static pith_status record_transfer(void *closure,
+                                   const pithp_mesh_group *group,
+                                   const pithp_device_move *t) {
     const moving *m = closure;
     const bool sends = t->kind != PITHP_TRANSFER_PERMUTE || t->receiver >= 0;
     const bool receives = t->kind != PITHP_TRANSFER_PERMUTE || t->sender >= 0;
@@ -59,7 +60,7 @@ record_transfer(void *closure, const pithp_mesh_group *group, const pithp_transf
     const size_t in = receives ? pithp_transfer_writes(t, group->size) : 0;
     const size_t at = pithp_aligned(out);
     char *base = (char *)(uintptr_t)(m->g->base + m->g->regions[m->g->move_region].begin);
-    pithp_transfer own = *t;
+    pithp_device_move own = *t;
     own.from = (const void *)(uintptr_t)0;
     own.to = (void *)(uintptr_t)at;
     if (at + in > m->g->to->move_bytes)

@@ -177,7 +177,7 @@ gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
 
 pith_status pithp_record_transfer(const pithp_sink *sink,
                                   const pithp_step *step,
-                                  const pithp_transfer *given) {
+                                  const pithp_device_move *given) {
     recorder *r = sink->closure;
     pithp_tasks *tasks = r->f->tasks;
     if (r->second) {
@@ -187,7 +187,7 @@ pith_status pithp_record_transfer(const pithp_sink *sink,
     if (!pithp_making_grow(r->g, &tasks->list, tasks->count, 1, &tasks->room,
                            sizeof *tasks->list))
         return r->g->e->code;
-    pithp_transfer *own = pithp_allocate(r->g->s->runtime, sizeof *own);
+    pithp_device_move *own = pithp_allocate(r->g->s->runtime, sizeof *own);
     if (!own) {
         pithp_making_fail(r->g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *own);
         return PITH_E_MEMORY;

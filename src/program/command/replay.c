@@ -231,7 +231,7 @@ static pith_status transfer_task(void *closure, const pithp_task *task, char *me
     const driving *d = closure;
     const pithp_step *step = task->step;
     const pithp_collective_params *params = step->call->params;
-    pithp_transfer t = *task->transfer;
+    pithp_device_move t = *task->transfer;
     t.from = memory + (uintptr_t)t.from;
     t.to = memory + (uintptr_t)t.to;
     pithp_collective_resume(d->s, task->name, step->call->site);
@@ -393,7 +393,7 @@ bool pithp_replay_run_ranks(pith_scope *s,
     memory m = {NULL};
     const readiness own = look(s, r, plan);
     if (own >= CAPTURED)
-        (void)take_memory(s, r, plan, inputs, outputs, &m); /* its error is told */
+        (void)take_memory(s, r, plan, inputs, outputs, &m); /* agree reports its error */
     const readiness all = agree(s, r, plan, own);
     const bool runs = s->error.code == PITH_OK && all >= CAPTURED;
     *status = runs ? start(s, r, m.host) : s->error.code;
