@@ -130,9 +130,15 @@ typedef struct pith_run_options {
     bool resume PITH_DEFAULT;
     /**
      * Path of the checkpoint, or name of the series. NULL: the run saves nothing, and
-     * save_options, save_every, save_every_seconds and resume must be zero.
+     * save_part, save_options, save_every, save_every_seconds and resume must be zero.
      */
     const char *save PITH_DEFAULT;
+    /**
+     * Function from the state to the tree that is saved: what a run cannot compute again.
+     * All ranks call it at each save. NULL: the state. It excludes resume, because it
+     * does not make a state; the tree may be loaded, and given to the run.
+     */
+    const pith_function *save_part PITH_DEFAULT;
     /**
      * Options of each save; NULL: the defaults. Their step must be 0, because a
      * checkpoint stores the number of its state. A background save is complete when the
@@ -214,8 +220,9 @@ PITH_BEGIN
  *
  * If the scope's mesh has several ranks, all of them make the call with the same options.
  * A request, signal or timer of one ends or saves the run on all, at one step. Rank 0
- * writes the log, progress and the status file, and saves the state, which must be the
- * same on all ranks (PITH_E_DIVERGED). `each` is called on all ranks.
+ * writes the log, progress and the status file. A sharded tree is saved by all ranks
+ * (shard.h); of another one rank 0 saves what must be the same on all ranks
+ * (PITH_E_DIVERGED). `each` is called on all ranks.
  *
  * @par Errors
  * PITH_E_DTYPE, PITH_E_STRUCTURE and PITH_E_SHAPE: the result of a step differs from the

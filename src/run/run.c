@@ -102,31 +102,35 @@ static pith_run_reason reason_to_end(run *r) {
 
 /* ---- Showing and saving ---- */
 
-/* Write the files of a save. A sharded state is saved by a call of all ranks, also after
- * an error of one of them. */
-static void write_save(run *r, pith_scope *work) {
+/* What is saved of the committed state. NULL: error set. */
+static const void *part_to_save(run *r, pith_scope *work) {
     const pith_run_options *o = r->options;
-    const bool joint = pithp_is_sharded(work, r->stepper.state);
-    if (!pith_failed(work) && o->log)
-        pith_run_log_sync(work, o->log);
-    if (pith_failed(work) && !joint)
-        return;
-    pithp_requests_take_save(&r->requests);
-    pith_save_options options = *save_options(o);
-    options.step = r->stepper.number;
-    pith_save(work, r->stepper.state, o->save, &options);
+    return o->save_part ? pith_call(work, o->save_part, PITH_ITEMS(r->stepper.state))
+                        : r->stepper.state;
 }
 
-/* Of several ranks rank 0 saves a state that all have. Of a sharded one each saves its
- * shards. */
+/* Write the files of a save. */
+static void write_save(run *r, pith_scope *work, const void *tree) {
+    pith_save_options options = *save_options(r->options);
+    options.step = r->stepper.number;
+    pith_save(work, tree, r->options->save, &options);
+}
+
+/* Of several ranks each saves its shards, and rank 0 a tree that all have. The log is on
+ * the disk before. */
 static void save(run *r, pith_scope *work) {
-    const bool sharded = pithp_is_sharded(work, r->stepper.state);
-    if (!sharded && !pithp_tree_compare(work, "pith_run: save", r->stepper.state))
+    const pith_run_options *o = r->options;
+    pithp_requests_take_save(&r->requests);
+    if (o->log && r->writes)
+        pith_run_log_sync(work, o->log);
+    const void *tree = part_to_save(r, work);
+    if (!pithp_run_agreed(work))
+        return;
+    const bool sharded = pithp_is_sharded(work, tree);
+    if (!sharded && !pithp_tree_compare(work, "pith_run: save", tree))
         return;
     if (r->writes || sharded)
-        write_save(r, work);
-    else
-        pithp_requests_take_save(&r->requests);
+        write_save(r, work, tree);
     if (!pithp_run_agreed(work))
         return;
     r->status.saved = r->stepper.number;
@@ -334,6 +338,7 @@ static const char *not_negative(const pith_run_options *o) {
 static const char *needs_save(const pith_run_options *o) {
     return o->save_options             ? "save_options"
            : o->resume                 ? "resume"
+           : o->save_part              ? "save_part"
            : o->save_every             ? "save_every"
            : o->save_every_seconds > 0 ? "save_every_seconds"
                                        : NULL;
@@ -375,6 +380,10 @@ static bool arguments_fit(pith_scope *s,
     if (!o->save && needs_save(o))
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_run: %s needs save, the name of the checkpoint", needs_save(o));
+    else if (o->save_part && o->resume)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "pith_run: resume: the checkpoint has save_part of a state; load it, "
+                   "and make the state");
     else if (save_options(o)->step)
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_run: save_options: step is the number of the saved state; leave "
@@ -385,6 +394,7 @@ static bool arguments_fit(pith_scope *s,
                    o->log_row ? "log, an open log" : "log_row");
     return s->error.code == PITH_OK && function_fits(s, o->until, "pith_run: until") &&
            function_fits(s, o->log_row, "pith_run: log_row") &&
+           function_fits(s, o->save_part, "pith_run: save_part") &&
            pithp_step_fits(s, type, step, state, "pith_run") &&
            (!o->save || (!pithp_ranks_write(s) && !pithp_is_sharded(s, state)) ||
             pithp_save_probe(s, "pith_run: save_options", o->save, save_options(o)) ==
@@ -393,11 +403,12 @@ static bool arguments_fit(pith_scope *s,
 
 /* Options that all ranks must have in common. */
 static uint64_t digest_of(const pith_run_options *o) {
-    const int64_t numbers[] = {
-        o->steps,        o->first_step,  o->save_every,     o->each_every,
-        o->log_every,    o->check_every, o->steps_per_call, o->steps_per_launch,
-        o->max_tries,    o->resume,      o->finite,         o->save != NULL,
-        o->each != NULL, o->log != NULL, o->until != NULL,  o->log_row != NULL};
+    const int64_t numbers[] = {o->steps,           o->first_step,       o->save_every,
+                               o->each_every,      o->log_every,        o->check_every,
+                               o->steps_per_call,  o->steps_per_launch, o->max_tries,
+                               o->resume,          o->finite,           o->save != NULL,
+                               o->each != NULL,    o->log != NULL,      o->until != NULL,
+                               o->log_row != NULL, o->save_part != NULL};
     return pithp_hash(0, numbers, sizeof numbers);
 }
 

@@ -1,6 +1,7 @@
 /* Cases of functions over shards. */
 #include "mesh/shard_trees.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,66 @@ static void maps_grow(mesh_test *t) {
     const ShardAtoms *back = pith_unshard(t->s, a, -1);
     MESH_CHECK(t, mesh_equal(t, back->position, whole->position));
     MESH_CHECK(t, mesh_equal(t, back->mass, pith_add(t->s, whole->mass, 1.0)));
+}
+
+/* The documented use of assertions in kUPS's shard_map, whose attempts raise NameError. A
+ * predicate that holds on all ranks but the last: its fix runs on all, or its message is
+ * that of all. A fix is applied to the state, so it maps what it does to shards. */
+static const ShardAtoms *
+lighten(pith_scope *s, const ShardAtoms *in, const pith_array *by) {
+    ShardAtoms next = *in;
+    next.mass = pith_add(s, in->mass, pith_cast(s, by, PITH_F32));
+    return pith_freeze(s, ShardAtoms, &next);
+}
+PITH_FUNCTION2(lighten_function, lighten, ShardAtoms, ShardAtoms, pith_array)
+static const ShardAtoms *
+lighten_all(pith_scope *s, const ShardAtoms *in, const pith_array *by) {
+    return pith_call(s, pith_shard_map(s, &lighten_function, NULL), PITH_ITEMS(in, by));
+}
+PITH_FUNCTION2(lighten_fix, lighten_all, ShardAtoms, ShardAtoms, pith_array)
+
+static const ShardAtoms *
+weigh_atoms(pith_scope *s, const ShardAtoms *in, const pith_function *fix) {
+    const pith_array *last = pith_f64(s, (double)pith_axis_size(s, "x") - 1);
+    const pith_array *rank = pith_cast(s, pith_axis_index(s, "x"), PITH_F64);
+    const pith_array *lightest =
+        pith_cast(s, pith_min(s, in->mass, PITH_ALL_AXES), PITH_F64);
+    const pith_array *fine = pith_logical_or(s, pith_not_equal(s, rank, last),
+                                             pith_greater(s, lightest, 5000.0));
+    pith_check(s, fine, "rank {rank} is too light", .args = {{"rank", rank}},
+               .path = ".mass", .fix = fix, .fix_args = pith_add(s, rank, 1e4));
+    return in;
+}
+static const ShardAtoms *weigh_and_mend(pith_scope *s, const ShardAtoms *in) {
+    return weigh_atoms(s, in, &lighten_fix);
+}
+PITH_FUNCTION1(weigh_and_mend_function, weigh_and_mend, ShardAtoms, ShardAtoms)
+static const ShardAtoms *weigh_only(pith_scope *s, const ShardAtoms *in) {
+    return weigh_atoms(s, in, NULL);
+}
+PITH_FUNCTION1(weigh_only_function, weigh_only, ShardAtoms, ShardAtoms)
+
+static void maps_assert(mesh_test *t) {
+    const ShardAtoms *whole = atoms_of(t, 2 * t->size, 2 * t->size);
+    const ShardAtoms *a = pith_shard(t->s, whole, NULL);
+    const pith_function *mend = pith_shard_map(t->s, &weigh_and_mend_function, NULL),
+                        *only = pith_shard_map(t->s, &weigh_only_function, NULL);
+    const pith_array *heavier =
+        pith_add(t->s, whole->mass,
+                 pith_cast(t->s, pith_f64(t->s, (double)t->size + 9999), PITH_F32));
+    char text[80];
+    snprintf(text, sizeof text, "rank %d.0 is too light", (int)t->size - 1);
+    for (int compiled = 0; compiled < 2; compiled++) {
+        const ShardAtoms *out = pith_propagate(
+            t->s, ShardAtoms, compiled ? pith_jit(t->s, mend, NULL) : mend, a, NULL);
+        MESH_CHECK(t,
+                   mesh_equal(t, ((const ShardAtoms *)pith_unshard(t->s, out, -1))->mass,
+                              heavier));
+        pith_propagate(t->s, ShardAtoms, compiled ? pith_jit(t->s, only, NULL) : only, a,
+                       NULL);
+        MESH_CHECK(t, mesh_fails(t, PITH_E_CHECK, text));
+        MESH_CHECK(t, pith_agree(t->s));
+    }
 }
 
 /* ---- Refusals ---- */
@@ -362,6 +423,7 @@ const mesh_case mesh_shard_map_cases[] = {
     {"maps_records", maps_records},
     {"maps_identities", maps_identities},
     {"maps_grow", maps_grow},
+    {"maps_assert", maps_assert},
     {"maps_refuse", maps_refuse},
     {"maps_fail", maps_fail},
     {"maps_collectives", maps_collectives},

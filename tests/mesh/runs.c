@@ -193,6 +193,95 @@ static void folders_differ(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* ---- Shards ---- */
+
+/* Rows of each rank, and something that can be made of them again. */
+typedef struct {
+    const pith_array *x, *count;
+    int64_t max;
+} Rows;
+PITH_NODE(Rows,
+          PITH_LEAF(x, "f64[max]", .shard = "x", .rows = "count"),
+          PITH_LEAF(count, "i64", .shard = "x"),
+          PITH_STATIC(max))
+
+typedef struct {
+    const Rows *rows;
+    const pith_array *sum;
+} Summed;
+PITH_NODE(Summed, PITH_CHILD(rows, Rows), PITH_LEAF(sum, "f64"))
+
+static const Rows *add_sum(pith_scope *s, const Rows *in) {
+    Rows next = *in;
+    next.x = pith_add(s, in->x, pith_psum_rows(s, in->x, NULL, NULL));
+    return pith_freeze(s, Rows, &next);
+}
+PITH_FUNCTION1(add_sum_step, add_sum, Rows, Rows)
+
+static const Summed *sum_rows(pith_scope *s, const Summed *in) {
+    Summed next = *in;
+    next.rows = add_sum(s, in->rows);
+    next.sum = pith_psum_rows(s, in->rows->x, NULL, NULL);
+    return pith_freeze(s, Summed, &next);
+}
+PITH_FUNCTION1(sum_rows_step, sum_rows, Summed, Summed)
+
+/* What is saved: the rows as shards, what all ranks share, or nothing on one rank. */
+static const Rows *rows_of(pith_scope *s, const Summed *in) {
+    return pith_shard_local(s, in->rows, NULL);
+}
+PITH_FUNCTION1(rows_of_function, rows_of, Rows, Summed)
+static const pith_array *sum_of(pith_scope *s, const Summed *in) {
+    (void)s;
+    return in->sum;
+}
+PITH_FUNCTION1(sum_of_function, sum_of, pith_array, Summed)
+static const pith_array *no_sum(pith_scope *s, const Summed *in) {
+    if (pith_axis_rank(s, "x") == 1)
+        pith_fail(s, PITH_E_CALLBACK, NULL, "nothing to save");
+    return in->sum;
+}
+PITH_FUNCTION1(no_sum_function, no_sum, pith_array, Summed)
+
+/* A sharded state is saved by all ranks, and so is a sharded part of a plain one. */
+static void saves_shards(mesh_test *t) {
+    enum { ALL = 7 };
+    char state[200], part[200], shared[200];
+    pith_run_options o = {
+        .steps = 3, .save_every = 2, .save = name_of(t, "rows.json", state)};
+    const Rows all = {.x = pith_iota(t->s, PITH_F64, PITH_SHAPE(ALL), 0),
+                      .count = pith_i64(t->s, ALL),
+                      .max = ALL};
+    const Rows *in = pith_shard(t->s, pith_freeze(t->s, Rows, &all), NULL);
+    const Rows *out =
+        pith_run(t->s, Rows, pith_shard_map(t->s, &add_sum_step, NULL), in, &o);
+    MESH_CHECK(t, pith_agree(t->s));
+    const Summed plain = {pith_unshard_local(t->s, in), pith_f64(t->s, 0)};
+    const Summed *begin = pith_freeze(t->s, Summed, &plain);
+    o.save = name_of(t, "part.json", part);
+    o.save_part = &rows_of_function;
+    const Summed *end = pith_run(t->s, Summed, &sum_rows_step, begin, &o);
+    o.save = name_of(t, "shared.json", shared);
+    o.save_part = &sum_of_function;
+    pith_run(t->s, Summed, &sum_rows_step, begin, &o);
+    MESH_CHECK(t, pith_agree(t->s));
+    const Rows *loaded = pith_load(t->s, Rows, state),
+               *again = pith_load(t->s, Rows, part);
+    const pith_array *sum = pith_load(t->s, pith_array, shared);
+    MESH_CHECK(t, pith_tree_equal(t->s, pith_unshard(t->s, loaded, -1),
+                                  pith_unshard(t->s, out, -1)));
+    MESH_CHECK(t, pith_tree_equal(t->s, pith_unshard(t->s, again, -1),
+                                  pith_unshard(t->s, out, -1)));
+    MESH_CHECK(t, mesh_equal(t, sum, end->sum) && pith_agree(t->s));
+    o.save_part = &no_sum_function;
+    pith_run(t->s, Summed, &sum_rows_step, begin, &o);
+    MESH_CHECK(t, mesh_fails(t, t->rank == 1 ? PITH_E_CALLBACK : PITH_E_PEER,
+                             "nothing to save"));
+    MESH_CHECK(t, pith_agree(t->s));
+    sum = pith_load(t->s, pith_array, shared);
+    MESH_CHECK(t, mesh_equal(t, sum, end->sum) && pith_agree(t->s));
+}
+
 static void options_differ(mesh_test *t) {
     pith_run(t->s, Walk, &walk_step, start(t, 5),
              &(pith_run_options){.steps = t->rank == 1 ? 4 : 3});
@@ -281,6 +370,7 @@ const mesh_case mesh_cases_of_runs[] = {
     {"files_fail", files_fail},
     {"states_differ", states_differ},
     {"folders_differ", folders_differ},
+    {"saves_shards", saves_shards},
     {"options_differ", options_differ},
     {NULL, NULL},
 };

@@ -59,6 +59,9 @@ Test(shard, maps_identities) {
 Test(shard, maps_grow) {
     passes("maps_grow");
 }
+Test(shard, maps_assert) {
+    passes("maps_assert");
+}
 Test(shard, maps_refuse) {
     passes("maps_refuse");
 }

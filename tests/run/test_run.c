@@ -410,6 +410,7 @@ Test(run, refuses_options_of_saving_without_a_checkpoint) {
     } all[] = {{"save_every", {.steps = 2, .save_every = 1}},
                {"save_every_seconds", {.steps = 2, .save_every_seconds = 1}},
                {"save_options", {.steps = 2, .save_options = &(pith_save_options){0}}},
+               {"save_part", {.steps = 2, .save_part = &advance_step}},
                {"resume", {.steps = 2, .resume = true}}};
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) {
         char expected[80];
@@ -418,6 +419,31 @@ Test(run, refuses_options_of_saving_without_a_checkpoint) {
                  pith_run(s, State, &advance_step, start(s, -1), &all[k].options));
         pt_says(expected);
     }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+static const pith_array *x_of(pith_scope *s, const State *in) {
+    (void)s;
+    return in->x;
+}
+PITH_FUNCTION1(x_function, x_of, pith_array, State)
+
+Test(run, saves_a_part) {
+    char path[200];
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    snprintf(path, sizeof path, "%s/part.json", pt_files());
+    pith_run_options o = {.steps = 2, .save = path, .save_part = &x_function};
+    const State *end = pith_run(s, State, &advance_step, start(s, -1), &o);
+    const pith_array *x = pith_load(s, pith_array, path);
+    pt_ok(s, x && pith_tree_equal(s, x, end->x));
+    o.resume = true; /* a part is no state */
+    pt_fails(PITH_E_ARG, s, pith_run(s, State, &advance_step, start(s, -1), &o));
+    pt_says("save_part of a state");
+    o = (pith_run_options){.steps = 2, .save = path, .save_part = &two_step};
+    pt_fails(PITH_E_ARG, s, pith_run(s, State, &advance_step, start(s, -1), &o));
+    pt_says("pith_run: save_part");
     pith_scope_close(s);
     pt_close(rt);
 }
