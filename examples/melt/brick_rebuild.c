@@ -12,175 +12,210 @@ static void require_room(pith_scope *s,
                          const pith_lens *const *slots,
                          const int64_t *sizes,
                          const pith_array *need) {
-    const pith_lens *slot = pith_lens_merge(s, count, slots);
     const pith_capacity_options options = {.count = count,
                                            .sizes = sizes,
-                                           .lens = slot,
+                                           .lens = pith_lens_merge(s, count, slots),
                                            .base = brick->fixed_capacity ? 0 : 2,
                                            .fixed = brick->fixed_capacity};
     pith_capacity_require(s, pith_capacity_make(s, &options), need);
 }
 
-/* The same for one size, of which each rank has a need of its own. */
-static void require_one(pith_scope *s,
-                        const Brick *brick,
-                        const pith_lens *slot,
-                        int64_t size,
-                        const pith_array *need) {
-    const pith_capacity_options options = {.size = size,
-                                           .lens = slot,
-                                           .base = brick->fixed_capacity ? 0 : 2,
-                                           .fixed = brick->fixed_capacity};
-    pith_capacity_require(s, pith_capacity_make(s, &options), pith_pmax(s, need, NULL));
+/* The needs of lists, of which each rank has its own. */
+static void require_lists(pith_scope *s,
+                          const Brick *in,
+                          const pith_array *cells,
+                          const pith_array *most) {
+    const pith_lens *const slots[] = {PITH_LENS(Brick, max_cells),
+                                      PITH_LENS(Brick, max_neighbours)};
+    const pith_array *own[] = {cells, most};
+    const pith_array *need = pith_pmax(s, pith_stack(s, 2, own, 0), NULL);
+    require_room(s, in, 2, slots, (const int64_t[]){in->max_cells, in->max_neighbours},
+                 need);
+}
+
+/* A need, and that at `again` once more. */
+static const pith_array *and_again(pith_scope *s, const pith_array *need, int64_t again) {
+    const pith_array *both[] = {
+        need, pith_slice_array(s, need, 1, &PITH_SLICE(again, again + 1, 1))};
+    return pith_concatenate(s, 2, both, 0);
 }
 
 /* ---- Parts ---- */
 
-/* The numbers of bricks along x, y and z, and those of this one. */
-static const pith_array *parts_of(pith_scope *s) {
-    const int64_t parts[] = {pith_axis_size(s, "x"), pith_axis_size(s, "y"),
-                             pith_axis_size(s, "z")};
+typedef struct {
+    const pith_array *parts,
+        *place;             /* i64[3]: bricks along the axes, and this one's number */
+    const pith_array *part; /* f64[3,2]: where it begins and ends, in fractions */
+    int64_t ways;           /* to the bricks around */
+} Place;
+
+static const pith_array *parts_of(pith_scope *s, int64_t parts[3]) {
+    static const char *const axes[] = {"x", "y", "z"};
+    for (int d = 0; d < 3; d++)
+        parts[d] = pith_axis_size(s, axes[d]);
     return pith_array_copy(s, PITH_I64, PITH_SHAPE(3), parts);
 }
 
-static const pith_array *place_of(pith_scope *s) {
+static Place place_of(pith_scope *s, const Brick *in) {
+    int64_t parts[3];
     const pith_array *along[] = {pith_axis_index(s, "x"), pith_axis_index(s, "y"),
                                  pith_axis_index(s, "z")};
-    return pith_cast(s, pith_stack(s, 3, along, 0), PITH_I64);
+    Place p = {.parts = parts_of(s, parts),
+               .place = pith_cast(s, pith_stack(s, 3, along, 0), PITH_I64),
+               .ways = 1};
+    for (int d = 0; d < 3; d++)
+        p.ways *= brick_ways_along(parts[d]);
+    const brick_part_result at =
+        pith_launch(s, brick_part, in->own->listed, in->cuts, p.place);
+    const double reach = in->own->cutoff + in->own->skin;
+    pith_check(s, pith_greater_equal(s, at.width, reach),
+               "a brick is {width} wide, expected at least cutoff + skin, {reach}",
+               .args = {{"width", at.width}, {"reach", pith_f64(s, reach)}},
+               .path = ".cuts");
+    p.part = at.part;
+    return p;
 }
 
-static const pith_array *total(pith_scope *s, const pith_array *a) {
-    return pith_sum(s, a, PITH_ALL_AXES);
+/* ---- Owners ---- */
+
+/* The brick with other atoms. */
+static const Brick *with_own(pith_scope *s, const Brick *in, const Owned *own) {
+    Brick next = *in;
+    next.own = pith_freeze(s, Owned, own);
+    return pith_freeze(s, Brick, &next);
 }
 
-const pith_array *brick_positions(pith_scope *s, const Brick *in) {
-    const pith_array *ghosts = pith_route_send(s, in->ghosts, in->position);
-    const pith_array *both[] = {in->position, pith_add(s, ghosts, in->shift)};
-    return pith_concatenate(s, 2, both, 0);
+/* Move cuts to where loads are equal: the same on all ranks. */
+static const Brick *balance(pith_scope *s, const Brick *in) {
+    const Owned *own = in->own;
+    int64_t parts[3];
+    const brick_load_result here = pith_launch(s, brick_load, own->origin, own->count,
+                                               own->listed, (int64_t)BRICK_BINS);
+    Brick next = *in;
+    next.cuts =
+        pith_launch(s, brick_balance, pith_psum(s, here.load, NULL, NULL), in->cuts,
+                    own->listed, parts_of(s, parts), own->cutoff + own->skin)
+            .moved;
+    return pith_freeze(s, Brick, &next);
 }
-
-/* ---- Steps of a rebuild ---- */
 
 /* Give all atoms to their owners: those that stay, too, so that rows in use are the
  * first. */
-static const Brick *move_atoms(pith_scope *s, const Brick *in) {
-    const brick_owner_result owned =
-        pith_launch(s, brick_owner, in->position, in->count, in->box, parts_of(s));
+static const Brick *move_atoms(pith_scope *s, const Brick *in, const Place *at) {
+    const Owned *own = in->own;
+    const pith_array *owner = pith_launch(s, brick_owner, own->origin, own->count,
+                                          own->listed, in->cuts, at->parts)
+                                  .owner;
     const pith_route *room = pith_make(s, pith_route,
                                        &(pith_route){.max_peers = in->max_peers,
                                                      .max_send = in->max_moved,
                                                      .max_receive = in->max_atoms},
                                        NULL);
-    const pith_route *route = pith_route_make(s, pith_arange(s, PITH_I32, in->max_atoms),
-                                              owned.owner, "x,y,z", room);
-    const pith_lens *const slots[] = {PITH_LENS(Brick, max_peers),
-                                      PITH_LENS(Brick, max_moved),
-                                      PITH_LENS(Brick, max_atoms)};
-    const int64_t sizes[] = {in->max_peers, in->max_moved, in->max_atoms};
-    require_room(s, in, 3, slots, sizes, route->need);
-    const Moved given = {owned.folded, in->velocity, in->id};
+    const pith_route *route =
+        pith_route_make(s, pith_arange(s, PITH_I32, in->max_atoms), owner, "x,y,z", room);
+    const pith_lens *const slots[] = {
+        PITH_LENS(Brick, max_peers), PITH_LENS(Brick, max_moved),
+        PITH_LENS(Brick, max_atoms), PITH_LENS(Brick, own->max_atoms)};
+    const int64_t sizes[] = {in->max_peers, in->max_moved, in->max_atoms, in->max_atoms};
+    require_room(s, in, 4, slots, sizes, and_again(s, route->need, 2));
+    const Moved given = {own->position, own->velocity, own->origin, own->id};
     const Moved *moved = pith_route_send(s, route, pith_freeze(s, Moved, &given));
-    Brick next = *in;
+    Owned next = *own;
     next.position = moved->position;
     next.velocity = moved->velocity;
+    next.origin = moved->origin;
     next.id = moved->id;
-    next.count = total(s, route->received);
-    return pith_freeze(s, Brick, &next);
+    next.count = pith_sum(s, route->received, PITH_ALL_AXES);
+    return with_own(s, in, &next);
 }
 
-/* A route to the bricks around, and what to add to the ghosts that come from there. */
-static const Brick *meet_neighbours(pith_scope *s, const Brick *in) {
-    const double reach = in->cutoff + in->skin;
-    const brick_border_result border =
-        pith_launch(s, brick_border, in->position, in->count, in->box, parts_of(s),
-                    place_of(s), reach);
-    const int64_t entries = BRICK_WAYS * in->max_atoms;
-    const pith_shape flat = PITH_SHAPE(entries);
-    /* first a route of entries, which tells what is beyond the box; then that of atoms */
-    const pith_route *route =
-        pith_route_make(s, pith_arange(s, PITH_I32, entries),
-                        pith_reshape(s, border.brick, flat), "x,y,z", in->ghosts);
-    const pith_lens *const slots[] = {
-        PITH_LENS(Brick, ghosts->max_peers), PITH_LENS(Brick, ghosts->max_send),
-        PITH_LENS(Brick, ghosts->max_receive), PITH_LENS(Brick, max_ghosts)};
-    const int64_t sizes[] = {in->ghosts->max_peers, in->ghosts->max_send,
-                             in->ghosts->max_receive, in->max_ghosts};
-    const pith_array *twice[] = {
-        route->need, pith_slice_array(s, route->need, 1, &PITH_SLICE(2, 3, 1))};
-    require_room(s, in, 4, slots, sizes, pith_concatenate(s, 2, twice, 0));
-    const pith_array *across =
-        pith_route_send(s, route, pith_reshape(s, border.across, flat));
-    pith_route atoms = *route;
-    const pith_array *atom = pith_floor_divide(s, route->send, BRICK_WAYS);
-    atoms.send = pith_where(s, pith_less(s, route->send, 0), -1, atom);
-    Brick next = *in;
-    next.ghosts = pith_freeze(s, pith_route, &atoms);
-    next.shift = pith_launch_dtype(s, pith_array_spec(in->position)->dtype, brick_shift,
-                                   across, in->box)
-                     .shift;
-    return pith_freeze(s, Brick, &next);
-}
+/* ---- Cells and lists ---- */
 
-/* The order of atoms by cells of the room, own ones, then ghosts. */
-typedef struct {
-    brick_room_result room;
-    melt_cells_result cells;
-    brick_cell_result at;
-    const pith_array *order;
-} Sorted;
-
-static Sorted sort_by_cells(pith_scope *s,
-                            const Brick *in,
-                            const pith_array *position,
-                            const pith_array *ghosts) {
-    const double reach = in->cutoff + in->skin;
-    const int64_t atoms = pith_array_spec(position)->shape[0];
-    Sorted by;
-    by.room = pith_launch(s, brick_room, in->box, parts_of(s), place_of(s), reach);
-    by.cells = pith_launch(s, melt_cells, by.room.sides, reach, atoms);
-    by.at = pith_launch(s, brick_cell, position, in->count, ghosts, by.room.sides,
-                        by.room.corner, by.cells.grid, in->max_atoms, in->max_cells);
-    by.order = pith_argsort(s, by.at.cell, 0, NULL);
-    return by;
+/* Own atoms, and ghosts if they are given, by the places of the last rebuild. */
+static Placed
+placed(pith_scope *s, const Brick *in, const Place *at, const Seen *ghosts) {
+    const Owned *own = in->own;
+    Placed p = {.position = own->origin,
+                .id = own->id,
+                .count = own->count,
+                .ghosts = pith_i64(s, 0),
+                .box = own->listed,
+                .part = at->part,
+                .own = in->max_atoms,
+                .atoms = own->atoms,
+                .max_cells = in->max_cells,
+                .max_neighbours = in->max_neighbours,
+                .reach = own->cutoff + own->skin};
+    if (ghosts) {
+        p.position = brick_joined(s, own->origin, ghosts->origin);
+        p.id = brick_joined(s, own->id, ghosts->id);
+        p.ghosts = pith_sum(s, in->ghosts->received, PITH_ALL_AXES);
+    }
+    return p;
 }
 
 /* Own atoms that are close in space become close in memory. */
-static const Brick *sort_atoms(pith_scope *s, const Brick *in) {
-    const Sorted by = sort_by_cells(s, in, in->position, pith_i64(s, 0));
-    const Moved own = {in->position, in->velocity, in->id};
-    const Moved *sorted = pith_tree_take(s, pith_freeze(s, Moved, &own), by.order, NULL);
-    Brick next = *in;
-    next.position = next.origin = sorted->position;
+static const Brick *sort_atoms(pith_scope *s, const Brick *in, const Place *at) {
+    const Placed own = placed(s, in, at, NULL);
+    const Cells cells = melt_sort_by_cells(s, &own);
+    const Moved here = {in->own->position, in->own->velocity, in->own->origin,
+                        in->own->id};
+    const Moved *sorted =
+        pith_tree_take(s, pith_freeze(s, Moved, &here), cells.order,
+                       &(pith_take_options){.mode = PITH_INDEX_PROMISE});
+    Owned next = *in->own;
+    next.position = sorted->position;
     next.velocity = sorted->velocity;
+    next.origin = sorted->origin;
     next.id = sorted->id;
+    return with_own(s, in, &next);
+}
+
+/* A route to the bricks around. */
+static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place *at) {
+    const Owned *own = in->own;
+    const brick_border_result border =
+        pith_launch(s, brick_border, own->origin, own->count, own->listed, at->part,
+                    at->parts, at->place, own->cutoff + own->skin, at->ways);
+    const int64_t entries = at->ways * in->max_atoms;
+    const pith_array *rows =
+        pith_floor_divide(s, pith_arange(s, PITH_I32, entries), (double)at->ways);
+    Brick next = *in;
+    next.ghosts = pith_route_make(
+        s, rows, pith_reshape(s, border.brick, PITH_SHAPE(entries)), "x,y,z", in->ghosts);
+    const pith_lens *const slots[] = {PITH_LENS(Brick, ghosts->max_peers),
+                                      PITH_LENS(Brick, ghosts->max_send),
+                                      PITH_LENS(Brick, ghosts->max_receive)};
+    const int64_t sizes[] = {in->ghosts->max_peers, in->ghosts->max_send,
+                             in->ghosts->max_receive};
+    require_room(s, in, 3, slots, sizes, next.ghosts->need);
     return pith_freeze(s, Brick, &next);
 }
 
-static const Brick *build_lists(pith_scope *s, const Brick *in) {
-    const double reach = in->cutoff + in->skin;
-    const Sorted by =
-        sort_by_cells(s, in, brick_positions(s, in), total(s, in->ghosts->received));
-    const int64_t atoms = pith_array_spec(by.order)->count;
-    const melt_sort_result sorted =
-        pith_launch(s, melt_sort, by.at.cell, by.order, by.at.local, by.at.local,
-                    pith_arange(s, PITH_I32, atoms), in->max_cells + 1);
-    /* without the cell of atoms that are not in use */
-    const pith_array *start =
-        pith_slice_array(s, sorted.start, 1, &PITH_SLICE(0, in->max_cells + 1, 1));
-    const melt_neighbours_result near =
-        pith_launch(s, melt_neighbours, start, sorted.axes, by.room.sides, by.cells.grid,
-                    reach, in->max_neighbours);
-    require_one(s, in, PITH_LENS(Brick, max_cells), in->max_cells, by.cells.cells);
-    require_one(s, in, PITH_LENS(Brick, max_neighbours), in->max_neighbours, near.most);
-    const brick_lists_result lists = pith_launch(
-        s, brick_lists, near.neighbour, near.count, pith_argsort(s, by.order, 0, NULL),
-        by.order, in->count, in->max_atoms);
+static const Brick *build_lists(pith_scope *s, const Brick *in, const Place *at) {
+    const Seen here = {in->own->origin, in->own->id};
+    const Seen *ghosts = pith_route_send(s, in->ghosts, pith_freeze(s, Seen, &here));
+    const Placed all = placed(s, in, at, ghosts);
+    const Cells cells = melt_sort_by_cells(s, &all);
+    const melt_neighbours_result near = melt_list(s, &all, &cells);
+    require_lists(s, in, cells.need, near.most);
     Brick next = *in;
-    next.neighbour = lists.neighbour;
-    next.listed = lists.listed;
+    next.neighbour = near.neighbour;
+    next.entries = near.count;
     return pith_freeze(s, Brick, &next);
+}
+
+const Brick *brick_restore(pith_scope *s, const Brick *in) {
+    const Brick *cut = in->balance ? balance(s, in) : in;
+    const Place at = place_of(s, cut);
+    const Brick *sorted = sort_atoms(s, move_atoms(s, cut, &at), &at);
+    return build_lists(s, meet_neighbours(s, sorted, &at), &at);
 }
 
 const Brick *brick_rebuild(pith_scope *s, const Brick *in) {
-    return build_lists(s, meet_neighbours(s, sort_atoms(s, move_atoms(s, in))));
+    Owned own = *in->own;
+    own.origin = own.position =
+        pith_launch(s, brick_fold, own.position, own.count, own.box).folded;
+    own.listed = own.box;
+    return brick_restore(s, with_own(s, in, &own));
 }

@@ -22,8 +22,9 @@ typedef struct {
     int64_t atoms, bytes; /* bytes: size of the file; 0 if it is not a regular file */
     double low[3], high[3];
     bool has_bounds[3], has_atoms, has_velocities;
-    double *position, *velocity; /* [atoms, 3] */
-    bool *placed;                /* [atoms]: its line in the current section was read */
+    int64_t part, parts, first, count; /* the slice of atoms that is kept */
+    double *position, *velocity;       /* [count, 3] */
+    bool *placed; /* [atoms]: its line in the current section was read */
 } Reader;
 
 static bool refuse(Reader *r, const char *format, ...) PITH_FORMAT(2, 3);
@@ -77,12 +78,17 @@ static int numbers(const char *text, double *values, int most) {
     }
 }
 
-/* Read the next line of a section, which must have one of two counts of numbers. */
-static bool row(Reader *r, const char *section, int least, int most, double *values) {
+/* Read the next line of a section that is not blank. */
+static bool next_row(Reader *r, const char *section) {
     do {
         if (!next_line(r, NULL, 0))
             return refuse(r, "the file ends inside the section %s", section);
     } while (is_blank(r->text));
+    return true;
+}
+
+/* Parse a line of a section, which must have one of two counts of numbers. */
+static bool row(Reader *r, const char *section, int least, int most, double *values) {
     const int count = numbers(r->text, values, MOST_NUMBERS);
     if (count != least && count != most)
         return refuse(r, "%s: expected %d numbers, got '%.80s'", section, least, r->text);
@@ -105,6 +111,28 @@ static bool place_of(Reader *r, const char *section, double number, int64_t *pla
     return true;
 }
 
+/* Read the next line of an atom. *place: its index in the slice; -1: it is of another
+ * slice, and only its number is read. */
+static bool row_of_atom(Reader *r,
+                        const char *section,
+                        int least,
+                        int most,
+                        double *v,
+                        int64_t *place) {
+    if (!next_row(r, section))
+        return false;
+    char *end;
+    v[0] = strtod(r->text, &end);
+    const bool alone = end > r->text && isspace((unsigned char)*end);
+    const double first = (double)r->first, after = (double)(r->first + r->count);
+    const bool here = !alone || !(v[0] > 0) || v[0] > (double)r->atoms ||
+                      (v[0] > first && v[0] <= after);
+    if ((here && !row(r, section, least, most, v)) || !place_of(r, section, v[0], place))
+        return false;
+    *place = here ? *place - r->first : -1;
+    return true;
+}
+
 static bool read_atoms(Reader *r) {
     if (r->has_atoms)
         return refuse(r, "a second section Atoms");
@@ -112,8 +140,10 @@ static bool read_atoms(Reader *r) {
     for (int64_t i = 0; i < r->atoms; i++) {
         double v[MOST_NUMBERS];
         int64_t place = 0;
-        if (!row(r, "Atoms", 5, 8, v) || !place_of(r, "Atoms", v[0], &place))
+        if (!row_of_atom(r, "Atoms", 5, 8, v, &place))
             return false;
+        if (place < 0)
+            continue;
         if (v[1] != 1)
             return refuse(r, "Atoms: expected type 1, got %g", v[1]);
         for (int d = 0; d < 3; d++)
@@ -129,9 +159,9 @@ static bool read_velocities(Reader *r) {
     for (int64_t i = 0; i < r->atoms; i++) {
         double v[MOST_NUMBERS];
         int64_t place = 0;
-        if (!row(r, "Velocities", 4, 4, v) || !place_of(r, "Velocities", v[0], &place))
+        if (!row_of_atom(r, "Velocities", 4, 4, v, &place))
             return false;
-        for (int d = 0; d < 3; d++)
+        for (int d = 0; place >= 0 && d < 3; d++)
             r->velocity[3 * place + d] = v[1 + d];
     }
     return r->has_velocities = true;
@@ -139,7 +169,7 @@ static bool read_velocities(Reader *r) {
 
 static bool read_masses(Reader *r) {
     double v[MOST_NUMBERS];
-    if (!row(r, "Masses", 2, 2, v))
+    if (!next_row(r, "Masses") || !row(r, "Masses", 2, 2, v))
         return false;
     return (v[0] == 1 && v[1] == 1) ||
            refuse(r, "Masses: expected type 1 of mass 1, got type %g of mass %g", v[0],
@@ -163,8 +193,10 @@ static bool make_room(Reader *r) {
             return refuse(r, "the head has no '%clo %chi'", "xyz"[d], "xyz"[d]);
     if (r->bytes && r->atoms > r->bytes / SHORTEST_ATOM)
         return refuse(r, "the file is too short for %" PRId64 " atoms", r->atoms);
-    r->position = calloc((size_t)r->atoms, 3 * sizeof *r->position);
-    r->velocity = calloc((size_t)r->atoms, 3 * sizeof *r->velocity);
+    r->first = melt_slice_begin(r->atoms, r->part, r->parts);
+    r->count = melt_slice_begin(r->atoms, r->part + 1, r->parts) - r->first;
+    r->position = calloc((size_t)r->count + 1, 3 * sizeof *r->position);
+    r->velocity = calloc((size_t)r->count + 1, 3 * sizeof *r->velocity);
     r->placed = calloc((size_t)r->atoms, sizeof *r->placed);
     if (r->position && r->velocity && r->placed)
         return true;
@@ -240,23 +272,30 @@ static bool read_file(Reader *r) {
     return r->has_atoms || refuse(r, "there is no section Atoms");
 }
 
-const Sim *melt_data(pith_scope *s, const Options *o) {
-    Reader r = {.s = s, .file = o->data, .in = fopen(o->data, "r")};
-    const Sim *sim = NULL;
+Start melt_data_slice(pith_scope *s, const Options *o, int64_t part, int64_t parts) {
+    Reader r = {
+        .s = s, .file = o->data, .in = fopen(o->data, "r"), .part = part, .parts = parts};
+    Start start = {.atoms = 0};
     struct stat st;
     if (r.in && fstat(fileno(r.in), &st) == 0 && S_ISREG(st.st_mode))
         r.bytes = (int64_t)st.st_size;
     if (!r.in)
         pith_fail(s, PITH_E_IO, NULL, "%s: %s", o->data, strerror(errno));
-    else if (read_file(&r))
-        sim = melt_atoms(
-            s, o, r.atoms, r.position, r.velocity,
-            (double[]){r.high[0] - r.low[0], r.high[1] - r.low[1], r.high[2] - r.low[2]});
+    else if (read_file(&r)) {
+        Slice slice = {.atoms = r.atoms,
+                       .first = r.first,
+                       .count = r.count,
+                       .position = r.position,
+                       .velocity = r.velocity};
+        for (int d = 0; d < 3; d++)
+            slice.lengths[d] = r.high[d] - r.low[d];
+        start = melt_start_of(s, o, &slice);
+    }
     if (r.in)
         fclose(r.in);
     free(r.position);
     free(r.velocity);
     free(r.placed);
     free(r.text);
-    return sim;
+    return start;
 }

@@ -16,26 +16,31 @@ by_id(pith_scope *s, const Atoms *atoms, const pith_array *rows) {
     return pith_cast(s, pith_take(s, rows, order, NULL), PITH_F64);
 }
 
-void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Files *files) {
+void melt_dump_frame(pith_scope *s,
+                     const Atoms *atoms,
+                     const pith_array *box_sides,
+                     double dt,
+                     int64_t step,
+                     Files *files) {
     if (step <= files->dumped)
         return; /* written by the previous run */
     FILE *out = files->dump;
-    const int64_t n = pith_array_spec(sim->lists->count)->count;
-    const pith_array *position = by_id(s, sim->atoms, sim->atoms->position);
-    const pith_array *velocity = by_id(s, sim->atoms, sim->atoms->velocity);
+    const int64_t n = pith_array_spec(atoms->id)->count;
+    const pith_array *position = by_id(s, atoms, atoms->position);
+    const pith_array *velocity = by_id(s, atoms, atoms->velocity);
     const size_t bytes = (size_t)n * 3 * sizeof(double);
     double *x = malloc(bytes), *v = malloc(bytes), box[3];
     if (!x || !v)
         pith_fail(s, PITH_E_MEMORY, NULL, "no memory for a frame of %" PRId64 " atoms",
                   n);
     if (pith_read(s, position, x, bytes) && pith_read(s, velocity, v, bytes) &&
-        pith_read(s, sim->box, box, sizeof box)) {
+        pith_read(s, box_sides, box, sizeof box)) {
         fprintf(
             out,
             "%" PRId64 "\nLattice=\"%.17g 0 0 0 %.17g 0 0 0 %.17g\" "
             "Properties=species:S:1:pos:R:3:velo:R:3 pbc=\"T T T\" Time=%.10g Step=%" PRId64
             "\n",
-            n, box[0], box[1], box[2], (double)step * sim->dt, step);
+            n, box[0], box[1], box[2], (double)step * dt, step);
         for (int64_t i = 0; i < 3 * n; i += 3)
             fprintf(out, "Ar %.17g %.17g %.17g %.17g %.17g %.17g\n", x[i], x[i + 1],
                     x[i + 2], v[i], v[i + 1], v[i + 2]);

@@ -40,7 +40,7 @@ static void draw_velocities(double (*velocity)[3], double temperature) {
             velocity[i][d] *= scale;
 }
 
-const Sim *melt_lattice(pith_scope *s, const Options *o) {
+Start melt_lattice_slice(pith_scope *s, const Options *o, int64_t part, int64_t parts) {
     static const double basis[4][3] = {
         {0, 0, 0}, {0.5, 0.5, 0}, {0.5, 0, 0.5}, {0, 0.5, 0.5}};
     static double position[ATOMS][3], velocity[ATOMS][3];
@@ -56,12 +56,37 @@ const Sim *melt_lattice(pith_scope *s, const Options *o) {
                 }
     draw_velocities(velocity, TEMPERATURE);
     const double length = CELLS * constant;
-    return melt_atoms(s, o, ATOMS, position[0], velocity[0],
-                      (double[]){length, length, length});
+    const int64_t first = melt_slice_begin(ATOMS, part, parts);
+    const int64_t end = melt_slice_begin(ATOMS, part + 1, parts);
+    const Slice slice = {.atoms = ATOMS,
+                         .first = first,
+                         .count = end - first,
+                         .position = position[first],
+                         .velocity = velocity[first],
+                         .lengths = {length, length, length}};
+    return melt_start_of(s, o, &slice);
+}
+
+int64_t melt_slice_begin(int64_t atoms, int64_t part, int64_t parts) {
+    return atoms * part / parts;
+}
+
+Start melt_read_slice(pith_scope *s, const Options *o, int64_t part, int64_t parts) {
+    return o->data ? melt_data_slice(s, o, part, parts)
+                   : melt_lattice_slice(s, o, part, parts);
+}
+
+static const Sim *state_of(pith_scope *s, const Options *o, Start all) {
+    const Atoms atoms = {.position = all.position, .velocity = all.velocity};
+    return pith_failed(s) ? NULL : melt_start(s, &atoms, all.box, o);
+}
+
+const Sim *melt_lattice(pith_scope *s, const Options *o) {
+    return state_of(s, o, melt_lattice_slice(s, o, 0, 1));
 }
 
 const Sim *melt_read(pith_scope *s, const Options *o) {
-    return o->data ? melt_data(s, o) : melt_lattice(s, o);
+    return state_of(s, o, melt_read_slice(s, o, 0, 1));
 }
 
 /* Without drift, for unit masses. */
@@ -77,19 +102,37 @@ const pith_array *melt_velocities(pith_scope *s, const pith_array *key, int64_t 
     return pith_mul(s, v, pith_sqrt(s, pith_div(s, wanted, square)));
 }
 
+/* Velocities of a seed, for the atoms of a slice. */
+static const pith_array *drawn(pith_scope *s, const Options *o, const Slice *slice) {
+    const pith_array *all = melt_velocities(s, pith_random_key(s, o->seed), slice->atoms);
+    return pith_slice_array(s, all, 1,
+                            &PITH_SLICE(slice->first, slice->first + slice->count, 1));
+}
+
+Start melt_start_of(pith_scope *s, const Options *o, const Slice *slice) {
+    const pith_shape shape = PITH_SHAPE(slice->count, 3);
+    const pith_array *velocity =
+        o->seed_given ? drawn(s, o, slice)
+                      : pith_array_copy(s, PITH_F64, shape, slice->velocity);
+    return (Start){.position = pith_cast(
+                       s, pith_array_copy(s, PITH_F64, shape, slice->position), o->real),
+                   .velocity = pith_cast(s, velocity, o->real),
+                   .box = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), slice->lengths),
+                   .atoms = slice->atoms,
+                   .first = slice->first,
+                   .count = slice->count};
+}
+
 const Sim *melt_atoms(pith_scope *s,
                       const Options *o,
                       int64_t count,
                       const double *position,
                       const double *velocity,
                       const double lengths[3]) {
-    const pith_shape shape = PITH_SHAPE(count, 3);
-    const pith_array *given = o->seed_given
-                                  ? melt_velocities(s, pith_random_key(s, o->seed), count)
-                                  : pith_array_copy(s, PITH_F64, shape, velocity);
-    const Atoms atoms = {
-        .position = pith_cast(s, pith_array_copy(s, PITH_F64, shape, position), o->real),
-        .velocity = pith_cast(s, given, o->real),
-    };
-    return melt_start(s, &atoms, pith_array_copy(s, PITH_F64, PITH_SHAPE(3), lengths), o);
+    const Slice all = {.atoms = count,
+                       .count = count,
+                       .position = position,
+                       .velocity = velocity,
+                       .lengths = {lengths[0], lengths[1], lengths[2]}};
+    return state_of(s, o, melt_start_of(s, o, &all));
 }

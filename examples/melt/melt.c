@@ -28,8 +28,10 @@ static const Sim *resume(pith_scope *s, const Options *o) {
 /* The run on one rank. */
 static void run(pith_scope *s, const Options *o) {
     const Sim *sim = o->resume ? resume(s, o) : melt_read(s, o);
-    Output output = {.options = o};
-    melt_open(s, sim, &output);
+    Output output = {.options = o, .batch = pith_failed(s) ? 0 : melt_batch_size(sim)};
+    const Sim *one = output.batch ? melt_entry(s, sim, 0) : sim;
+    output.first = pith_failed(s) ? 0 : pith_read_i64(s, one->step);
+    melt_open(s, &output);
     sim = pith_run(s, Sim, step_of(s, o, output.batch), sim,
                    &(pith_run_options){
                        .steps = o->steps,
@@ -51,7 +53,7 @@ static void run(pith_scope *s, const Options *o) {
     if (pith_failed(s))
         fprintf(stderr, "melt: %s\n", pith_message(s));
     else
-        melt_end(s, sim, &output);
+        melt_end(s, pith_array_spec(sim->lists->count)->count, NULL, &output);
     melt_close(&output);
 }
 
@@ -62,6 +64,9 @@ int main(int argc, char **argv) {
     pith_scope *s = pith_scope_open(rt);
 
     options.ranks = brick_wanted(s, &options);
+    if (options.balance && !options.ranks)
+        pith_fail(s, PITH_E_ARG, NULL,
+                  "--balance is for ranks: start the program by mpirun");
     if (options.ranks)
         brick_run(s, &options);
     else

@@ -64,6 +64,7 @@ typedef struct {
     bool gradient;  /* forces from the energy by reverse differentiation */
     bool recompute; /* of the energy only its arguments are kept */
     bool ranks;     /* bricks, also on one rank */
+    bool balance;   /* cuts between bricks move */
     bool quiet;     /* of all ranks one prints */
     int threads;
     pith_dtype real; /* PITH_F64 or PITH_F32 */
@@ -80,12 +81,38 @@ Options melt_options(int argc, char **argv);
  */
 const Sim *
 melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o);
+/* Whether cutoff + skin is less than each side of the box; otherwise an error. */
+bool melt_fits(pith_scope *s, const pith_array *box, const Options *o);
 /* Compute neighbour lists and forces of the current atoms. */
 const Sim *melt_begin(pith_scope *s, const Sim *in);
 /* One step of velocity Verlet, with forces of the kernel. */
 const Sim *melt_verlet(pith_scope *s, const Sim *in);
 /* The step of the options: melt_verlet, or the same with melt_forces; of one melt. */
 const pith_function *melt_step(const Options *o);
+
+/* ---- lists.c: cells and lists of neighbours ---- */
+
+/* Atoms in the box: all of them, or those of a brick, and its ghosts. */
+typedef struct {
+    const pith_array *position, *id;  /* float[m,3], i32[m]: own rows, then ghosts */
+    const pith_array *count, *ghosts; /* i64: rows of both in use */
+    const pith_array *box, *part;     /* f64[3]; f64[3,2]: the brick, in fractions */
+    int64_t own, atoms;               /* own rows; atoms in the whole box */
+    int64_t max_cells, max_neighbours;
+    double reach;
+} Placed;
+
+/* Atoms by cells. */
+typedef struct {
+    const pith_array *grid, *window, *need; /* need: cells in the window */
+    const pith_array *start, *axes, *row;   /* of melt_sort */
+    const pith_array *order;                /* i32[m]: row at each place */
+    const pith_array *folded;               /* positions in the box, by row */
+} Cells;
+
+Cells melt_sort_by_cells(pith_scope *s, const Placed *p);
+/* Lists of the own atoms; entries are rows. */
+melt_neighbours_result melt_list(pith_scope *s, const Placed *p, const Cells *cells);
 
 /* ---- batch.c: several melts as one state ---- */
 
@@ -109,15 +136,34 @@ const pith_array *melt_forces(pith_scope *s, const Sim *sim, bool recompute);
 
 /* ---- lattice.c, data.c: initial atoms ---- */
 
-/* The initial state: from the data file of the options, or a lattice. */
+/* Atoms of the start with the numbers from `first` on: all, or a slice. */
+typedef struct {
+    int64_t atoms, first, count;       /* in all; those here */
+    const double *position, *velocity; /* [count, 3] */
+    double lengths[3]; /* of the box, which has corners at 0 and lengths */
+} Slice;
+
+/* The same as a state has it. */
+typedef struct {
+    const pith_array *position, *velocity, *box; /* float[count,3] twice, f64[3] */
+    int64_t atoms, first, count;
+} Start;
+
+/* The first number of a slice, of `parts` slices of about the same size. */
+int64_t melt_slice_begin(int64_t atoms, int64_t part, int64_t parts);
+/* A slice of the initial atoms: from the data file of the options, or of a lattice. */
+Start melt_read_slice(pith_scope *s, const Options *o, int64_t part, int64_t parts);
+/* The initial state of all of them. */
 const Sim *melt_read(pith_scope *s, const Options *o);
-/* Read atoms from a LAMMPS data file. The error of the scope names an invalid line. */
-const Sim *melt_data(pith_scope *s, const Options *o);
+/* Read atoms from a LAMMPS data file. The error of the scope names an invalid line; one
+ * outside of the slice may be read by another rank alone. */
+Start melt_data_slice(pith_scope *s, const Options *o, int64_t part, int64_t parts);
 /* 4,000 atoms of a face-centred cubic lattice of density 0.8442, at temperature 1.44. */
+Start melt_lattice_slice(pith_scope *s, const Options *o, int64_t part, int64_t parts);
 const Sim *melt_lattice(pith_scope *s, const Options *o);
-/* Make a state of atoms given as doubles, [n, 3] each. The box has corners at 0 and
- * lengths.
- */
+/* Arrays of atoms. With --seed the velocities are those of the seed. */
+Start melt_start_of(pith_scope *s, const Options *o, const Slice *slice);
+/* Make a state of atoms given as doubles, [n, 3] each. */
 const Sim *melt_atoms(pith_scope *s,
                       const Options *o,
                       int64_t count,
@@ -126,6 +172,26 @@ const Sim *melt_atoms(pith_scope *s,
                       const double lengths[3]);
 /* Velocities f64[count, 3] of a Maxwell-Boltzmann distribution at temperature 1.44. */
 const pith_array *melt_velocities(pith_scope *s, const pith_array *key, int64_t count);
+
+/* ---- observe.c: what a row of the table shows ---- */
+
+/* The atoms of this program, with lists of their neighbours. */
+typedef struct {
+    const pith_array *position, *velocity, *neighbour, *count, *box; /* of melt_observe */
+    double cutoff;
+    int64_t atoms; /* of all ranks */
+    int64_t max_neighbours, max_cells;
+} Observed;
+
+/* Sums over all atoms. Their bits do not depend on the number of ranks. */
+typedef struct {
+    double potential, kinetic, virial, atoms, volume;
+    int64_t most; /* entries of the longest list, for the log */
+    int64_t max_neighbours, max_cells;
+} Row;
+
+/* A call of all ranks. Returns false after an error. */
+bool melt_observed(pith_scope *s, const Observed *o, Row *row);
 
 /* ---- output.c: output of a run ---- */
 
@@ -146,13 +212,6 @@ typedef struct {
     int64_t first;  /* step of the initial state */
 } Output;
 
-/* Sums over all atoms for a row of the table. */
-typedef struct {
-    double potential, kinetic, virial, atoms, volume;
-    int64_t most; /* entries of the longest list, for the log */
-    int64_t max_neighbours, max_cells;
-} Row;
-
 /* Print a row as LAMMPS does: reduced units, energies per atom. The log also has the
  * largest number of neighbours of an atom, and the capacity of the lists. */
 void melt_print_row(pith_scope *s,
@@ -160,19 +219,14 @@ void melt_print_row(pith_scope *s,
                     int64_t step,
                     int64_t entry,
                     const Row *r);
-/* Whether a row is due at a step. */
+/* Whether a row is due at a step, and a frame of a dump. */
 bool melt_due(const Output *output, int64_t step);
-/* Print the line at the end. ranks: 0 for one process without ranks. */
-void melt_performance(pith_scope *s,
-                      int64_t atoms,
-                      int64_t steps,
-                      int64_t ranks,
-                      const Output *output);
+bool melt_frame_due(const Output *output, int64_t step, const Files *files);
 /* Greatest common divisor of the intervals of all output. */
 int64_t melt_show_every(const Options *o);
-/* Open the output files of the options; of entry 3 of a batch FILE.jsonl is FILE-3.jsonl.
- * A resumed run truncates them to its step. */
-void melt_open(pith_scope *s, const Sim *sim, Output *output);
+/* Open the output files of the options, of a run that starts at output->first; of entry 3
+ * of a batch FILE.jsonl is FILE-3.jsonl. A resumed run truncates them to its step. */
+void melt_open(pith_scope *s, Output *output);
 /* Write a row of the thermodynamic table and of the log, and a frame of the dump, if they
  * are due; of a batch those of each entry. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
@@ -181,8 +235,9 @@ void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
 void melt_save_entries(pith_scope *s, const Sim *sim, const Output *output);
 /* Report a capacity that has grown to stderr. */
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *output);
-/* Print the performance, and the reason for the end if not all steps are done. */
-void melt_end(pith_scope *s, const Sim *sim, const Output *output);
+/* Print the performance, and the reason for the end if not all steps are done. ranks: how
+ * many, in words; NULL for one process without ranks. */
+void melt_end(pith_scope *s, int64_t atoms, const char *ranks, const Output *output);
 void melt_close(Output *output);
 
 /* ---- dump.c: frames of extended XYZ ---- */
@@ -190,6 +245,12 @@ void melt_close(Output *output);
 /* Open the dump of files->dump_name. With resume, later frames and an incomplete last
  * frame are removed. Sets files->dump and files->dumped. */
 void melt_dump_open(pith_scope *s, Files *files, bool resume, int64_t step);
-void melt_dump_frame(pith_scope *s, const Sim *sim, int64_t step, Files *files);
+/* A frame of atoms in any order. dt: the length of a step. */
+void melt_dump_frame(pith_scope *s,
+                     const Atoms *atoms,
+                     const pith_array *box,
+                     double dt,
+                     int64_t step,
+                     Files *files);
 
 #endif

@@ -1,11 +1,19 @@
 /* The kernels of the melt: velocity Verlet for atoms with a truncated Lennard-Jones
  * potential, in a periodic box with corners at 0 and box.
  *
+ * The atoms of one program are all of the box, or on several ranks those of a part of it,
+ * the brick, and copies of the atoms around it, ghosts. Rows of own atoms come first,
+ * `count` of them in use, then rows of ghosts. Both have their places in the box.
+ *
  * Atoms are in the order of cells of the box, so that neighbours in space are close in
- * memory. Neighbour lists are full and hold every pair within cutoff + skin. An entry is
- * the index of the atom and, above IMAGE_SHIFT, its nearest image. Entries are in groups
- * of PITH_LANES with the same image, padded with the atom itself. So the inner sums run
- * in lanes, and each group needs one shift.
+ * memory. The grid of cells is that of the whole box. A program holds a window of it: the
+ * cells of its part, and those within reach. Neighbour lists are full and hold every pair
+ * within cutoff + skin. An entry is the row of the atom and, above IMAGE_SHIFT, its
+ * nearest image. Entries are in groups of PITH_LANES with the same image, padded with the
+ * atom itself. So the inner sums run in lanes, and each group needs one shift.
+ *
+ * A list has its atoms in the order of images, cells, and numbers of atoms. So it is the
+ * same list, and a force the same sum, whichever program has the atom.
  *
  * Atoms may leave the box between two rebuilds, so that images remain valid.
  *
@@ -35,19 +43,59 @@ PITH_HD melt_grid melt_grid_of(const double *box, double width) {
     return grid;
 }
 
+/* Number of cells to each side that may hold an atom nearer than `distance`. The margin
+ * is far larger than the effect of rounding on cells. */
+PITH_HD int64_t melt_reach(double distance, double length, int64_t cells) {
+    return (int64_t)(distance / length * (double)cells * 1.001 + 0.001) + 1;
+}
+
+/* The window of the grid, three numbers an axis: cells from 0 to WINDOW_HEAD, then, after
+ * a gap, the others of WINDOW_COUNT. The whole grid has no gap. */
+enum { WINDOW_HEAD, WINDOW_GAP, WINDOW_COUNT, WINDOW_SIZE };
+
+/* The place in the window of a cell along an axis, and the cell at a place. */
+PITH_HD int64_t melt_place_in_window(const int64_t *window, int64_t cell) {
+    return cell < window[WINDOW_HEAD] ? cell : cell - window[WINDOW_GAP];
+}
+PITH_HD int64_t melt_cell_in_window(const int64_t *window, int64_t place) {
+    return place < window[WINDOW_HEAD] ? place : place + window[WINDOW_GAP];
+}
+
+/* The window along an axis of the cells from `low` to `high` of the box, in fractions,
+ * and of `reach` cells on each side. */
+PITH_HD void
+melt_window_of(double low, double high, int64_t reach, int64_t cells, int64_t *window) {
+    const int64_t first = (int64_t)(low * (double)cells) - reach;
+    const int64_t last = (int64_t)(high * (double)cells) + reach;
+    const int64_t count = last - first + 1 < cells ? last - first + 1 : cells;
+    window[WINDOW_COUNT] = count;
+    if (count == cells || (first >= 0 && last < cells)) {
+        window[WINDOW_HEAD] = 0;
+        window[WINDOW_GAP] = count == cells ? 0 : first;
+    } else { /* across the boundary of the box */
+        window[WINDOW_HEAD] = first < 0 ? last + 1 : last + 1 - cells;
+        window[WINDOW_GAP] = cells - count;
+    }
+}
+
 /* Cells for the search of neighbours nearer than `distance`: two to each side, or wider
- * cells if there would be more cells than `atoms`. */
+ * cells if there would be more cells than `atoms`. part: the part of the box whose atoms
+ * the program has, in fractions of the sides. cells: those in the window. */
 PITH_KERNEL(melt_cells,
             over(i, 1),
             in(f64, box, "[3]"),
+            in(f64, part, "[3,2]"),
             value(f64, distance),
             value(i64, atoms),
             out(i64, grid, "[3]"),
+            out(i64, window, "[9]"),
             out(i64, cells, "[]")) {
     double width = distance * 0.502;
     melt_grid g = {1, 1, 1};
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < 3; d++) {
         grid[d] = 1;
+        melt_window_of(0, 1, 0, 1, &window[WINDOW_SIZE * d]);
+    }
     *cells = 1;
     for (int d = 0; d < 3;
          d++) /* otherwise an atom is its own neighbour, or cells overflow */
@@ -60,73 +108,95 @@ PITH_KERNEL(melt_cells,
     grid[0] = g.nx;
     grid[1] = g.ny;
     grid[2] = g.nz;
-    *cells = g.nx * g.ny * g.nz;
+    for (int d = 0; d < 3; d++) { /* one cell more: rounding may move an atom by one */
+        const int64_t reach = melt_reach(distance, box[d], grid[d]) + 1;
+        melt_window_of(part[2 * d], part[2 * d + 1], reach, grid[d],
+                       &window[WINDOW_SIZE * d]);
+        *cells *= window[WINDOW_SIZE * d + WINDOW_COUNT];
+    }
 }
 
-/* Fold an atom into the box and find its cell of the grid. If there are more cells than
- * max_cells, the cell is arbitrary. */
+/* Fold an atom into the box and find its cell of the window. Rows that are not in use are
+ * in a cell of their own after all others. If there are more cells than max_cells, the
+ * cell is arbitrary. */
 PITH_KERNEL(melt_fold,
-            over(i, n),
-            in(real, position, "[n,3]"),
+            over(i, m),
+            in(real, position, "[m,3]"),
+            in(i64, count, "[]"),
+            in(i64, ghosts, "[]"),
             in(f64, box, "[3]"),
             in(i64, grid, "[3]"),
-            extent(max_cells),
-            out(real, folded, "[n,3]"),
-            out(i32, cell, "[n]")) {
+            in(i64, window, "[9]"),
+            value(i64, n), /* rows of own atoms */
+            value(i64, max_cells),
+            out(real, folded, "[m,3]"),
+            out(i32, cell, "[m]")) {
+    const int used = i < n ? i < *count : i - n < *ghosts;
     int64_t place = 0;
-    cell[i] =
-        (int32_t)(i % max_cells); /* arbitrary for a lost atom, as is its position */
     for (int d = 0; d < 3; d++)
         folded[3 * i + d] = 0;
-    for (int d = 0; d < 3; d++) {
-        const pith_real length = (pith_real)box[d];
-        pith_real x = position[3 * i + d];
-        x -= length * pith_real_floor(x / length);
-        x = x < length ? x : x - length;       /* rounding may give the length itself */
-        pith_require(x >= 0 && x < length, i); /* false for a lost atom: NaN */
-        const int64_t c = (int64_t)(x / length * (pith_real)grid[d]);
-        folded[3 * i + d] = x;
-        place = place * grid[d] + (c < grid[d] ? c : grid[d] - 1);
+    /* arbitrary for a lost atom, as is its position */
+    cell[i] = (int32_t)(used ? i % max_cells : max_cells);
+    if (used) {
+        for (int d = 0; d < 3; d++) {
+            const int64_t *along = &window[WINDOW_SIZE * d];
+            const pith_real length = (pith_real)box[d];
+            const pith_real x = melt_folded(position[3 * i + d], length);
+            pith_require(x >= 0 && x < length, i);
+            const int64_t c = (int64_t)(x / length * (pith_real)grid[d]);
+            const int64_t at = melt_place_in_window(along, c < grid[d] ? c : grid[d] - 1);
+            pith_require(at >= 0 && at < along[WINDOW_COUNT], i);
+            folded[3 * i + d] = x;
+            place = place * along[WINDOW_COUNT] + at;
+        }
+        cell[i] = (int32_t)(place % max_cells);
     }
-    cell[i] = (int32_t)(place % max_cells);
 }
 
-/* Sort atoms by cells, and find the start of each cell. axes is a copy of the positions
- * in low precision, x, y and z apart and padded by a group of lanes, for the search of
- * neighbours. order sorts cell. */
+/* The place of the k-th atom in the order of cells, if each cell has its atoms in the
+ * order of their numbers. */
+PITH_HD int64_t melt_place_in_cell(int64_t k,
+                                   int64_t m,
+                                   const int32_t *cell,
+                                   const int64_t *order,
+                                   const int32_t *id) {
+    const int32_t here = cell[order[k]], own = id[order[k]];
+    int64_t place = k;
+    for (int64_t j = k - 1; j >= 0 && cell[order[j]] == here; j--)
+        place -= id[order[j]] > own;
+    for (int64_t j = k + 1; j < m && cell[order[j]] == here; j++)
+        place += id[order[j]] < own;
+    return place;
+}
+
+/* Sort atoms by cells, and by number in a cell; order sorts cell. row: of the atom at
+ * each place. axes: its position in low precision, x, y and z apart. Both are padded by a
+ * group of lanes, for the search of neighbours. */
 PITH_KERNEL(melt_sort,
-            over(k, n),
-            in(i32, cell, "[n]"),
-            in(i64, order, "[n]"),
-            in(real, folded, "[n,3]"),
-            in(real, velocity, "[n,3]"),
-            in(i32, id, "[n]"),
-            size(n),
+            over(k, m),
+            in(i32, cell, "[m]"),
+            in(i64, order, "[m]"),
+            in(i32, id, "[m]"),
+            in(real, folded, "[m,3]"),
+            in(i64, cells, "[]"),
+            size(m),
             extent(max_cells),
-            out(i32, start, "[max_cells+1]"),
-            out(f32, axes, "[3,n+8]", 0),
-            out(real, position, "[n,3]"),
-            out(real, sorted_velocity, "[n,3]"),
-            out(i32, sorted_id, "[n]")) {
-    const int64_t from = order[k], last = cell[order[n - 1]];
+            out(i32, start, "[max_cells+2]"), /* of each cell, and of rows not in use */
+            out(f32, axes, "[3,m+8]", 0),
+            out(i32, row, "[m+8]", 0)) {
+    const int64_t from = order[k], last = cell[order[m - 1]];
     const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
     for (int64_t c = before + 1; c <= here; c++)
         start[c] = (int32_t)k;
     /* empty cells after the last atom are distributed over all indices */
-    for (int64_t c = last + 1 + k; c <= max_cells; c += n)
-        start[c] = (int32_t)n;
-    for (int64_t d = 0; d < 3; d++) {
-        position[3 * k + d] = folded[3 * from + d];
-        axes[d * (n + 8) + k] = (float)folded[3 * from + d];
-        sorted_velocity[3 * k + d] = velocity[3 * from + d];
-    }
-    sorted_id[k] = id[from];
-}
-
-/* Number of cells to each side that may hold an atom nearer than `distance`. The margin
- * is far larger than the effect of rounding on cells. */
-PITH_HD int64_t melt_reach(double distance, double length, int64_t cells) {
-    return (int64_t)(distance / length * (double)cells * 1.001 + 0.001) + 1;
+    for (int64_t c = last + 1 + k; c <= max_cells + 1; c += m)
+        start[c] = (int32_t)m;
+    const int64_t place = here < max_cells && *cells <= max_cells
+                              ? melt_place_in_cell(k, m, cell, order, id)
+                              : k;
+    for (int64_t d = 0; d < 3; d++)
+        axes[d * (m + 8) + place] = (float)folded[3 * from + d];
+    row[place] = (int32_t)from;
 }
 
 /* The part of these cells in one image of the box along an axis: -1, 0 or 1. */
@@ -190,19 +260,28 @@ typedef struct melt_candidates {
     int64_t count;
 } melt_candidates;
 
-/* Search for neighbours of the atoms of one cell: first to end - 1. */
+/* Search for neighbours of the own atoms of one cell, which has the places first to
+ * end - 1. */
 typedef struct melt_search {
     const int32_t *start;   /* of the cells */
-    const float *x, *y, *z; /* of the atoms */
+    const float *x, *y, *z; /* of the atoms, by place */
+    const int32_t *row;
     const double *box;
-    melt_grid grid;
-    int64_t first, end, room;
+    const int64_t *grid, *window;
+    int64_t first, end;
+    int64_t own, room;          /* rows of own atoms, and entries of a list */
     float limit;                /* square of the distance */
-    int32_t *neighbour, *count; /* of the atoms, as they grow */
+    int32_t *neighbour, *count; /* of the rows, as they grow */
 } melt_search;
 
-/* Append the candidates within the distance to the lists of the cell's atoms, and clear
- * the candidates. The last group is padded with distant positions. */
+/* The list of an atom. */
+PITH_HD melt_row melt_row_of(const melt_search *s, int32_t row) {
+    melt_row r = {&s->neighbour[row * s->room], s->count[row], s->room};
+    return r;
+}
+
+/* Append the candidates within the distance to the lists of the cell's own atoms, and
+ * clear the candidates. The last group is padded with distant positions. */
 PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
     pith_each_lane(q) {
         c->x[c->count + q] = 1e30f;
@@ -211,7 +290,9 @@ PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
     }
     for (int64_t k = s->first; k < s->end; k++) {
         const float x = s->x[k], y = s->y[k], z = s->z[k];
-        melt_row row = {&s->neighbour[k * s->room], s->count[k], s->room};
+        if (s->row[k] >= s->own)
+            continue;
+        melt_row row = melt_row_of(s, s->row[k]);
         for (int64_t g = 0; g < c->count; g += PITH_LANES) {
             float r2[PITH_LANES];
             pith_each_lane(q) {
@@ -221,7 +302,7 @@ PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
             }
             melt_append(&row, &c->entry[g], r2, s->limit);
         }
-        s->count[k] = (int32_t)row.found;
+        s->count[s->row[k]] = (int32_t)row.found;
     }
     c->count = 0;
 }
@@ -236,11 +317,16 @@ PITH_HD void melt_search_image(const melt_search *s,
     const float x = (float)(s->box[0] * (image[0] - 1));
     const float y = (float)(s->box[1] * (image[1] - 1));
     const float z = (float)(s->box[2] * (image[2] - 1));
+    const int64_t *wx = s->window, *wy = wx + WINDOW_SIZE, *wz = wy + WINDOW_SIZE;
+    const int64_t low = melt_place_in_window(wz, range[2].first);
+    const int64_t high = low + range[2].last - range[2].first;
     for (int64_t a = range[0].first; a <= range[0].last; a++)
         for (int64_t b = range[1].first; b <= range[1].last; b++) {
-            const int32_t *column = &s->start[(a * s->grid.ny + b) * s->grid.nz];
-            const int64_t end = column[range[2].last + 1];
-            for (int64_t j = column[range[2].first]; j < end; j += PITH_LANES) {
+            const int64_t at = melt_place_in_window(wx, a) * wy[WINDOW_COUNT] +
+                               melt_place_in_window(wy, b);
+            const int32_t *column = &s->start[at * wz[WINDOW_COUNT]];
+            const int64_t end = column[high + 1];
+            for (int64_t j = column[low]; j < end; j += PITH_LANES) {
                 if (c->count > MELT_ROOM - PITH_LANES)
                     melt_test(s, c);
                 const int64_t to = c->count;
@@ -248,36 +334,41 @@ PITH_HD void melt_search_image(const melt_search *s,
                     c->x[to + q] = s->x[j + q] + x;
                     c->y[to + q] = s->y[j + q] + y;
                     c->z[to + q] = s->z[j + q] + z;
-                    c->entry[to + q] = (int32_t)j + (int32_t)q + tag;
+                    c->entry[to + q] = s->row[j + q] + tag;
                 }
                 c->count += end - j < PITH_LANES ? end - j : PITH_LANES;
             }
         }
     melt_test(s, c);
     for (int64_t k = s->first; k < s->end; k++) {
-        melt_row row = {&s->neighbour[k * s->room], s->count[k], s->room};
-        melt_fill_group(&row, (int32_t)k + tag);
-        s->count[k] = (int32_t)row.found;
+        if (s->row[k] >= s->own)
+            continue;
+        melt_row row = melt_row_of(s, s->row[k]);
+        melt_fill_group(&row, s->row[k] + tag);
+        s->count[s->row[k]] = (int32_t)row.found;
     }
 }
 
-/* Search the images that have cells near this one. */
-PITH_HD void melt_search_cell(const melt_search *s, int64_t cell, double distance) {
-    const melt_grid g = s->grid;
-    const int64_t at[3] = {cell / (g.ny * g.nz), cell / g.nz % g.ny, cell % g.nz};
-    const int64_t reach[3] = {melt_reach(distance, s->box[0], g.nx),
-                              melt_reach(distance, s->box[1], g.ny),
-                              melt_reach(distance, s->box[2], g.nz)};
+/* Search the images that have cells near this one, which is at a place of the window. */
+PITH_HD void melt_search_cell(const melt_search *s, int64_t place, double distance) {
+    const int64_t *wx = s->window, *wy = wx + WINDOW_SIZE, *wz = wy + WINDOW_SIZE;
+    const int64_t ny = wy[WINDOW_COUNT], nz = wz[WINDOW_COUNT];
+    const int64_t at[3] = {melt_cell_in_window(wx, place / (ny * nz)),
+                           melt_cell_in_window(wy, place / nz % ny),
+                           melt_cell_in_window(wz, place % nz)};
+    int64_t reach[3];
     melt_candidates c;
     melt_cell_range near[3];
+    for (int d = 0; d < 3; d++)
+        reach[d] = melt_reach(distance, s->box[d], s->grid[d]);
     c.count = 0;
     for (int x = 0; x < 3; x++) {
-        near[0] = melt_cells_in_image(at[0], reach[0], g.nx, x - 1);
+        near[0] = melt_cells_in_image(at[0], reach[0], s->grid[0], x - 1);
         for (int y = 0; y < 3 && near[0].first <= near[0].last; y++) {
-            near[1] = melt_cells_in_image(at[1], reach[1], g.ny, y - 1);
+            near[1] = melt_cells_in_image(at[1], reach[1], s->grid[1], y - 1);
             for (int z = 0; z < 3 && near[1].first <= near[1].last; z++) {
                 const int image[3] = {x, y, z};
-                near[2] = melt_cells_in_image(at[2], reach[2], g.nz, z - 1);
+                near[2] = melt_cells_in_image(at[2], reach[2], s->grid[2], z - 1);
                 if (near[2].first <= near[2].last)
                     melt_search_image(s, &c, near, image);
             }
@@ -285,52 +376,74 @@ PITH_HD void melt_search_cell(const melt_search *s, int64_t cell, double distanc
     }
 }
 
-/* Lists of the atoms of one cell. `most` is the need of the longest list. Lists are
- * truncated at the capacity, and empty if the cells do not fit. */
+/* Lists of the own atoms of one cell of the window; the last cell is that of rows not in
+ * use. `most` is the need of the longest list. Lists are truncated at the capacity, and
+ * empty if the cells do not fit. */
 PITH_KERNEL(melt_neighbours,
-            over(c, max_cells),
-            in(i32, start, "[max_cells+1]"),
-            in(f32, axes, "[3,n+8]"),
+            over(c, held), /* max_cells + 1 */
+            in(i32, start, "[held+1]"),
+            in(f32, axes, "[3,m+8]"),
+            in(i32, row, "[m+8]"),
             in(f64, box, "[3]"),
             in(i64, grid, "[3]"),
+            in(i64, window, "[9]"),
             value(f64, distance), /* cutoff + skin; less than any side of the box */
-            size(n),
-            size(max_cells),
+            size(m),
+            size(held),
+            extent(n),
             extent(max_neighbours), /* a multiple of PITH_LANES */
             out(i32, neighbour, "[n,max_neighbours]"),
             out(i32, count, "[n]"),
             out(i64, most, "[]", 0)) {
-    const int64_t first = start[c], end = start[c + 1], stride = n + 8;
-    const double reach = distance + 1e-6 * (distance + box[0] + box[1] + box[2]);
-    const melt_grid g = {grid[0], grid[1], grid[2]};
-    int64_t longest = 0;
+    const int64_t first = start[c], end = start[c + 1], stride = m + 8;
+    const double reach = melt_with_margin(distance, box);
+    const int64_t cells = window[WINDOW_COUNT] * window[WINDOW_SIZE + WINDOW_COUNT] *
+                          window[2 * WINDOW_SIZE + WINDOW_COUNT];
+    int64_t longest = 0, own = 0;
     for (int64_t k = first; k < end; k++)
-        count[k] = 0;
+        if (row[k] < n) {
+            count[row[k]] = 0;
+            own++;
+        }
     pith_require(distance < box[0] && distance < box[1] && distance < box[2], 0);
     pith_require(max_neighbours % PITH_LANES == 0, max_neighbours);
-    pith_require(n <= ATOM_MASK, n);
-    const melt_search s = {
-        start,     axes, axes + stride,  axes + 2 * stride,      box, g,
-        first,     end,  max_neighbours, (float)(reach * reach), /* f32 loses no pair */
-        neighbour, count};
-    if (first < end && g.nx * g.ny * g.nz <= max_cells)
+    pith_require(m <= ATOM_MASK, m);
+    const melt_search s = {start,
+                           axes,
+                           axes + stride,
+                           axes + 2 * stride,
+                           row,
+                           box,
+                           grid,
+                           window,
+                           first,
+                           end,
+                           n,
+                           max_neighbours,
+                           (float)(reach * reach), /* f32 loses no pair */
+                           neighbour,
+                           count};
+    if (own > 0 && c < cells && cells < held)
         melt_search_cell(&s, c, distance);
     for (int64_t k = first; k < end; k++) {
-        longest = count[k] > longest ? count[k] : longest;
-        if (count[k] > max_neighbours)
-            count[k] = (int32_t)max_neighbours;
-        for (int64_t e = count[k]; e < max_neighbours;
+        const int64_t i = row[k];
+        if (i >= n)
+            continue;
+        longest = count[i] > longest ? count[i] : longest;
+        if (count[i] > max_neighbours)
+            count[i] = (int32_t)max_neighbours;
+        for (int64_t e = count[i]; e < max_neighbours;
              e++) /* so that saved rows do not depend on old content */
-            neighbour[k * max_neighbours + e] = -1;
+            neighbour[i * max_neighbours + e] = -1;
     }
     if (longest > 0)
         pith_atomic_max(most, longest);
 }
 
-/* Force on an atom from its list, and the second half of its kick. */
+/* Force on an own atom from its list, and the second half of its kick. */
 PITH_KERNEL(melt_force,
             over(i, n),
-            in(real, position, "[n,3]"),
+            in(real, position, "[m,3]"),
             in(real, velocity, "[n,3]"),
             in(i32, neighbour, "[n,max_neighbours]"),
             in(i32, count, "[n]"),
@@ -381,10 +494,11 @@ PITH_KERNEL(melt_drift,
         pith_atomic_max(stale, 1);
 }
 
-/* Contribution of an atom to the potential energy, the virial and the kinetic energy. */
+/* Contribution of an own atom to the potential energy, the virial and the kinetic
+ * energy. */
 PITH_KERNEL(melt_observe,
             over(i, n),
-            in(real, position, "[n,3]"),
+            in(real, position, "[m,3]"),
             in(real, velocity, "[n,3]"),
             in(i32, neighbour, "[n,max_neighbours]"),
             in(i32, count, "[n]"),

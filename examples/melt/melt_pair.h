@@ -1,9 +1,20 @@
-/* Pairs of atoms in the kernels of the melt: images, groups of neighbours, and what an
- * atom has of its pairs. */
+/* Atoms in the kernels of the melt: places in the box, images, groups of neighbours, and
+ * what an atom has of its pairs. */
 #ifndef MELT_PAIR_H
 #define MELT_PAIR_H
 
 #include <pith/kernel.h>
+
+/* Fold a coordinate into the box. The result is out of range for a lost atom: NaN. */
+PITH_HD pith_real melt_folded(pith_real x, pith_real length) {
+    x -= length * pith_real_floor(x / length);
+    return x < length ? x : x - length; /* rounding may give the length itself */
+}
+
+/* The distance of a search with a margin far larger than the rounding of positions. */
+PITH_HD double melt_with_margin(double distance, const double *box) {
+    return distance + 1e-6 * (distance + box[0] + box[1] + box[2]);
+}
 
 /* An image holds two bits an axis, 0 to 2 for -1 to 1 lengths of the box. */
 #define IMAGE_SHIFT       25 /* so at most 2^25 atoms */

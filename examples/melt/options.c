@@ -49,8 +49,11 @@ static const char help[] =
     "  --device D           host or cuda (CUDA where there is a device)\n"
     "  --threads N          on the host (one a core)\n"
     "  --ranks              divide the box into bricks, one a rank; without it if a launcher\n"
-    "                       such as mpirun has started several processes. Runs without\n"
-    "                       --resume, --save, --dump, --batch, --compress and --forces grad\n"
+    "                       such as mpirun has started several processes. The rows are the\n"
+    "                       same on any number of ranks, bit for bit, and those of a run\n"
+    "                       without bricks. A checkpoint may be resumed on any number of\n"
+    "                       ranks, with --ranks on one. Excludes --batch and --forces grad\n"
+    "  --balance            on ranks: move the cuts between bricks to where loads are equal\n"
     "  --help\n"
     "\n"
     "SIGTERM and SIGINT end a run after the steps in progress, with a checkpoint; SIGUSR1\n"
@@ -141,6 +144,10 @@ Options melt_options(int argc, char **argv) {
         }
         if (is(option, "--ranks")) {
             o.ranks = true;
+            continue;
+        }
+        if (is(option, "--balance")) {
+            o.balance = true;
             continue;
         }
         if (is(option, "--recompute")) {

@@ -56,24 +56,17 @@ void melt_print_row(pith_scope *s,
 static void
 show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
     const Lists *lists = sim->lists;
-    const melt_observe_result of_atoms =
-        pith_launch(s, melt_observe, sim->atoms->position, sim->atoms->velocity,
-                    lists->neighbour, lists->count, sim->box, sim->cutoff);
-    const pith_array *most =
-        pith_cast(s, pith_max(s, lists->count, PITH_ALL_AXES), PITH_I64);
-    double box[3];
-    if (!pith_read(s, sim->box, box, sizeof box))
-        return;
-    const Row row = {
-        .potential = pith_read_f64(s, pith_sum(s, of_atoms.energy, PITH_ALL_AXES)),
-        .virial = pith_read_f64(s, pith_sum(s, of_atoms.virial, PITH_ALL_AXES)),
-        .kinetic = pith_read_f64(s, pith_sum(s, of_atoms.kinetic, PITH_ALL_AXES)),
-        .atoms = (double)pith_array_spec(lists->count)->count,
-        .volume = box[0] * box[1] * box[2],
-        .most = output->files[entry].log ? pith_read_i64(s, most) : 0,
-        .max_neighbours = lists->max_neighbours,
-        .max_cells = lists->max_cells};
-    if (!pith_failed(s))
+    const Observed o = {.position = sim->atoms->position,
+                        .velocity = sim->atoms->velocity,
+                        .neighbour = lists->neighbour,
+                        .count = lists->count,
+                        .box = sim->box,
+                        .cutoff = sim->cutoff,
+                        .atoms = pith_array_spec(lists->count)->count,
+                        .max_neighbours = lists->max_neighbours,
+                        .max_cells = lists->max_cells};
+    Row row;
+    if (melt_observed(s, &o, &row))
         melt_print_row(s, output, step, entry, &row);
 }
 
@@ -127,17 +120,13 @@ static void open_files(pith_scope *s, Output *output, int64_t entry) {
     if (log)
         files->log = pith_run_log_open(s, log, &from);
     free(log);
-    files->dump_name = o->dump ? name_of(s, output, o->dump, entry) : NULL;
+    files->dump_name = o->dump && !o->quiet ? name_of(s, output, o->dump, entry) : NULL;
     if (files->dump_name && !pith_failed(s))
         melt_dump_open(s, files, o->resume, output->first);
 }
 
-void melt_open(pith_scope *s, const Sim *sim, Output *output) {
-    output->batch = pith_failed(s) ? 0 : melt_batch_size(sim);
-    const Sim *one = output->batch ? melt_entry(s, sim, 0) : sim;
-    const int64_t step = pith_failed(s) ? 0 : pith_read_i64(s, one->step);
+void melt_open(pith_scope *s, Output *output) {
     const int64_t count = output->batch ? output->batch : 1;
-    output->first = step;
     output->files = calloc((size_t)count, sizeof *output->files);
     if (!output->files)
         pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the files of %" PRId64 " melts",
@@ -155,17 +144,20 @@ bool melt_due(const Output *output, int64_t step) {
     return due(step, output->first, output->first + o->steps, o->thermo);
 }
 
-static void
-show(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+bool melt_frame_due(const Output *output, int64_t step, const Files *files) {
     const Options *o = output->options;
-    Files *files = &output->files[entry];
-    const int64_t last = output->first + o->steps;
-    if (melt_due(output, step))
-        show_thermo(s, sim, step, entry, output);
     /* A resumed dump has no frame at its first step, unless one is due. */
     const int64_t first = files->dumped < 0 ? output->first : -1;
-    if (o->dump && due(step, first, last, o->dump_every))
-        melt_dump_frame(s, sim, step, files);
+    return o->dump && due(step, first, output->first + o->steps, o->dump_every);
+}
+
+static void
+show(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+    Files *files = &output->files[entry];
+    if (melt_due(output, step))
+        show_thermo(s, sim, step, entry, output);
+    if (melt_frame_due(output, step, files))
+        melt_dump_frame(s, sim->atoms, sim->box, sim->dt, step, files);
 }
 
 void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
@@ -188,12 +180,11 @@ void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
                 *pith_assertion_path(repair->assertion) ? ": " : "", message);
 }
 
-void melt_performance(pith_scope *s,
-                      int64_t atoms,
-                      int64_t steps,
-                      int64_t ranks,
-                      const Output *output) {
-    const double seconds = output->seconds;
+static void print_performance(pith_scope *s,
+                              int64_t atoms,
+                              int64_t steps,
+                              const char *ranks,
+                              double seconds) {
     pith_runtime *rt = pith_scope_runtime(s);
     const int threads = pith_device_threads(rt);
     printf("Performance: %.2f M atom-steps/s (%" PRId64 " atoms, %" PRId64
@@ -201,19 +192,18 @@ void melt_performance(pith_scope *s,
            seconds > 0 ? (double)atoms * (double)steps / seconds / 1e6 : 0, atoms, steps,
            seconds, pith_device_kind(rt));
     if (ranks)
-        printf(", %" PRId64 " rank%s", ranks, ranks == 1 ? "" : "s");
+        printf(", %s", ranks);
     if (threads > 0)
         printf(", %d thread%s", threads, threads == 1 ? "" : "s");
     printf(")\n");
 }
 
-void melt_end(pith_scope *s, const Sim *sim, const Output *output) {
+void melt_end(pith_scope *s, int64_t atoms, const char *ranks, const Output *output) {
     const pith_run_end end = pith_run_outcome(s);
-    const int64_t atoms = pith_array_spec(sim->lists->count)->count; /* of all entries */
     if (end.reason == PITH_RUN_SIGNAL)
         fprintf(stderr, "melt: signal %d (%s): stopped after step %" PRId64 "\n",
                 end.signal, strsignal(end.signal), end.step);
-    melt_performance(s, atoms, end.step - output->first, 0, output);
+    print_performance(s, atoms, end.step - output->first, ranks, output->seconds);
 }
 
 void melt_close(Output *output) {

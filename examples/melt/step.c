@@ -24,28 +24,34 @@ static void require_room(pith_scope *s,
  * cells. */
 static const Lists *
 build_lists(pith_scope *s, const Sim *sim, const pith_array *box, Atoms *atoms) {
+    static const double whole[] = {0, 1, 0, 1, 0, 1};
     const Lists *old = sim->lists;
-    const double reach = sim->cutoff + sim->skin;
     const int64_t n = pith_array_spec(atoms->id)->count;
-    const melt_cells_result cells = pith_launch(s, melt_cells, box, reach, n);
-    const melt_fold_result fold =
-        pith_launch(s, melt_fold, atoms->position, box, cells.grid, old->max_cells);
-    const melt_sort_result sorted =
-        pith_launch(s, melt_sort, fold.cell, pith_argsort(s, fold.cell, 0, NULL),
-                    fold.folded, atoms->velocity, atoms->id, old->max_cells);
-    const melt_neighbours_result near =
-        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, box, cells.grid, reach,
-                    old->max_neighbours);
-    require_room(s, sim, PITH_LENS(Sim, lists->max_cells), old->max_cells, cells.cells);
+    const pith_take_options promise = {.mode = PITH_INDEX_PROMISE};
+    const Placed placed = {.position = atoms->position,
+                           .id = atoms->id,
+                           .count = pith_i64(s, n),
+                           .ghosts = pith_i64(s, 0),
+                           .box = box,
+                           .part = pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 2), whole),
+                           .own = n,
+                           .atoms = n,
+                           .max_cells = old->max_cells,
+                           .max_neighbours = old->max_neighbours,
+                           .reach = sim->cutoff + sim->skin};
+    Cells cells = melt_sort_by_cells(s, &placed);
+    Lists next = *old;
+    next.origin = atoms->position = pith_take(s, cells.folded, cells.order, &promise);
+    next.box = box;
+    atoms->velocity = pith_take(s, atoms->velocity, cells.order, &promise);
+    atoms->id = pith_take(s, atoms->id, cells.order, &promise);
+    cells.row = pith_arange(s, PITH_I32, n + PITH_LANES); /* rows are in this order now */
+    const melt_neighbours_result near = melt_list(s, &placed, &cells);
+    require_room(s, sim, PITH_LENS(Sim, lists->max_cells), old->max_cells, cells.need);
     require_room(s, sim, PITH_LENS(Sim, lists->max_neighbours), old->max_neighbours,
                  near.most);
-    Lists next = *old;
     next.neighbour = near.neighbour;
     next.count = near.count;
-    next.origin = atoms->position = sorted.position;
-    next.box = box;
-    atoms->velocity = sorted.sorted_velocity;
-    atoms->id = sorted.sorted_id;
     return pith_freeze(s, Lists, &next);
 }
 
@@ -149,18 +155,24 @@ static const Sim *begin_by_gradient(pith_scope *s, const Sim *in) {
 }
 PITH_FUNCTION1(begin_by_gradient_step, begin_by_gradient, Sim, Sim)
 
-const Sim *
-melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o) {
+bool melt_fits(pith_scope *s, const pith_array *box, const Options *o) {
     double lengths[3];
     if (!pith_read(s, box, lengths, sizeof lengths))
-        return NULL;
+        return false;
     for (int d = 0; d < 3; d++)
         if (o->cutoff + o->skin >= lengths[d]) {
             pith_fail(s, PITH_E_ARG, NULL,
                       "cutoff + skin is %g, expected less than the box, %g wide",
                       o->cutoff + o->skin, lengths[d]);
-            return NULL;
+            return false;
         }
+    return true;
+}
+
+const Sim *
+melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Options *o) {
+    if (!melt_fits(s, box, o))
+        return NULL;
     const int64_t n = pith_array_spec(atoms->position)->shape[0];
     Atoms start = *atoms;
     start.id = pith_arange(s, PITH_I32, n);
@@ -178,8 +190,6 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     sim.dt = o->dt;
     sim.compression = o->compression;
     sim.fixed_capacity = o->fixed_capacity;
-    if (o->ranks)
-        return pith_freeze(s, Sim, &sim); /* brick.c makes the lists */
     const pith_function *begin = o->gradient ? &begin_by_gradient_step : &begin_step;
     const Sim *first = pith_freeze(s, Sim, &sim);
     return pith_propagate(

@@ -48,6 +48,37 @@ static const pith_array *sorted_order(pith_scope *s, const pith_array *cell, int
     return pith_array_copy(s, PITH_I64, PITH_SHAPE(n), order);
 }
 
+/* Atoms by cells of the grid, of which the window holds a part. */
+typedef struct melt_sorted {
+    melt_cells_result cells;
+    melt_fold_result fold;
+    melt_sort_result sort;
+    const pith_array *order; /* of rows */
+} melt_sorted;
+
+static melt_sorted sort_by_cells(pith_scope *s,
+                                 const pith_array *position,
+                                 const pith_array *id,
+                                 const pith_array *box,
+                                 const double part[6],
+                                 double distance,
+                                 int64_t max_cells) {
+    const int64_t n = pith_array_spec(id)->count;
+    melt_sorted r;
+    r.cells =
+        pith_launch(s, melt_cells, box,
+                    pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 2), part), distance, n);
+    const int64_t room = max_cells ? max_cells : pith_read_i64(s, r.cells.cells);
+    r.fold = pith_launch(s, melt_fold, position, pith_i64(s, n), pith_i64(s, 0), box,
+                         r.cells.grid, r.cells.window, n, room);
+    r.sort = pith_launch(s, melt_sort, r.fold.cell, sorted_order(s, r.fold.cell, n), id,
+                         r.fold.folded, r.cells.cells, room);
+    r.order = pith_slice_array(s, r.sort.row, 1, &PITH_SLICE(0, n, 1));
+    return r;
+}
+
+static const double whole_box[] = {0, 1, 0, 1, 0, 1};
+
 static melt_lists rebuild(pith_scope *s,
                           pith_dtype real,
                           int64_t n,
@@ -60,20 +91,15 @@ static melt_lists rebuild(pith_scope *s,
     const pith_array *given =
         pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position), real);
     melt_lists r = {.box = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box)};
-    const melt_cells_result cells = pith_launch(s, melt_cells, r.box, distance, n);
-    const int64_t max_cells = pith_read_i64(s, cells.cells);
-    const melt_fold_result folded =
-        pith_launch(s, melt_fold, given, r.box, cells.grid, max_cells);
-    const melt_sort_result sorted =
-        pith_launch(s, melt_sort, folded.cell, sorted_order(s, folded.cell, n),
-                    folded.folded, velocity, id, max_cells);
+    const melt_sorted by = sort_by_cells(s, given, id, r.box, whole_box, distance, 0);
     const melt_neighbours_result list =
-        pith_launch(s, melt_neighbours, sorted.start, sorted.axes, r.box, cells.grid,
-                    distance, max_neighbours);
+        pith_launch(s, melt_neighbours, by.sort.start, by.sort.axes,
+                    pith_arange(s, PITH_I32, n + PITH_LANES), r.box, by.cells.grid,
+                    by.cells.window, distance, n, max_neighbours);
     r.most = list.most;
-    r.position = sorted.position;
-    r.velocity = sorted.sorted_velocity;
-    r.id = sorted.sorted_id;
+    r.position = pith_take(s, by.fold.folded, by.order, NULL);
+    r.velocity = pith_take(s, velocity, by.order, NULL);
+    r.id = pith_take(s, id, by.order, NULL);
     r.neighbour = list.neighbour;
     r.count = list.count;
     return r;
@@ -169,6 +195,78 @@ Test(melt_kernels, lists_do_not_depend_on_the_grid) {
     pt_close(rt);
 }
 
+/* ---- Bricks ---- */
+
+/* Lists of the atoms of a brick, made of these and of ghosts around them, are those of
+ * the whole box, entry for entry. */
+static void lists_of_a_brick(pith_dtype real, const double part[6]) {
+    static double position[3 * MOST_ATOMS], shuffled[3 * MOST_ATOMS];
+    static int32_t id[MOST_ATOMS], all_id[MOST_ATOMS], mine[MOST_ATOMS * 128],
+        whole[MOST_ATOMS * 128], count[MOST_ATOMS], all_count[MOST_ATOMS];
+    double box[3];
+    const int64_t n = crystal(8, 0.3, box, position);
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    const melt_lists all = build(s, real, n, position, box, CUTOFF + SKIN, 128);
+    int64_t own = 0, seen = 0;
+    for (int ghosts = 0; ghosts < 2; ghosts++, own = ghosts == 1 ? seen : own)
+        for (int64_t i = n - 1; i >= 0; i--) { /* against the order of numbers */
+            bool inside = true, near = true;
+            for (int d = 0; d < 3; d++) {
+                const double x = position[3 * i + d] / box[d], f = x - floor(x);
+                const double low = part[2 * d] - f, high = f - part[2 * d + 1];
+                const double out = fmax(low, high), across = fmin(1 + low, 1 + high);
+                inside &= f >= part[2 * d] && f < part[2 * d + 1];
+                near &= fmin(out, across) * box[d] <= CUTOFF + SKIN + 0.01;
+            }
+            if (ghosts ? inside || !near : !inside)
+                continue;
+            memcpy(&shuffled[3 * seen], &position[3 * i], 24);
+            id[seen++] = (int32_t)i;
+        }
+    cr_assert(own > 0 && seen > own && seen < n);
+    const pith_array *x =
+        pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(seen, 3), shuffled), real);
+    const pith_array *bounds = pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 2), part);
+    const melt_cells_result cells =
+        pith_launch(s, melt_cells, all.box, bounds, CUTOFF + SKIN, n);
+    const int64_t room = pith_read_i64(s, cells.cells);
+    const melt_fold_result fold =
+        pith_launch(s, melt_fold, x, pith_i64(s, own), pith_i64(s, seen - own), all.box,
+                    cells.grid, cells.window, own, room);
+    const melt_sort_result sort =
+        pith_launch(s, melt_sort, fold.cell, sorted_order(s, fold.cell, seen),
+                    pith_array_copy(s, PITH_I32, PITH_SHAPE(seen), id), fold.folded,
+                    cells.cells, room);
+    const melt_neighbours_result list =
+        pith_launch(s, melt_neighbours, sort.start, sort.axes, sort.row, all.box,
+                    cells.grid, cells.window, CUTOFF + SKIN, own, 128);
+    pt_ok(s, pith_read(s, list.neighbour, mine, (size_t)own * 128 * 4));
+    pt_ok(s, pith_read(s, list.count, count, (size_t)own * 4));
+    pt_ok(s, pith_read(s, all.neighbour, whole, (size_t)n * 128 * 4));
+    pt_ok(s, pith_read(s, all.count, all_count, (size_t)n * 4));
+    pt_ok(s, pith_read(s, all.id, all_id, (size_t)n * 4));
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t i = 0; i < own; i++) {
+            if (id[i] != all_id[k])
+                continue;
+            cr_assert_eq(count[i], all_count[k]);
+            for (int32_t e = 0; e < count[i]; e++) {
+                const int32_t a = mine[i * 128 + e], b = whole[k * 128 + e];
+                cr_assert_eq(a >> IMAGE_SHIFT, b >> IMAGE_SHIFT);
+                cr_assert_eq(id[a & ATOM_MASK], all_id[b & ATOM_MASK]);
+            }
+        }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(melt_kernels, a_brick_has_the_lists_of_the_whole) {
+    lists_of_a_brick(PITH_F64, (const double[]){0, 0.4, 0, 1, 0, 1});
+    lists_of_a_brick(PITH_F64, (const double[]){0.6, 1, 0.25, 0.5, 0, 0.45});
+    lists_of_a_brick(PITH_F32, (const double[]){0.3, 0.6, 0.5, 1, 0.3, 0.55});
+}
+
 /* Lists that end early are the beginnings of whole ones, and the need is what those have.
  */
 Test(melt_kernels, a_list_that_does_not_fit_tells_its_need) {
@@ -207,14 +305,12 @@ Test(melt_kernels, cells_that_do_not_fit_give_empty_lists) {
     pith_scope *s = pith_scope_open(rt);
     const pith_array *x = pith_array_copy(s, PITH_F64, PITH_SHAPE(n, 3), position);
     const pith_array *b = pith_array_copy(s, PITH_F64, PITH_SHAPE(3), box);
-    const melt_cells_result cells = pith_launch(s, melt_cells, b, CUTOFF + SKIN, n);
-    const int64_t need = pith_read_i64(s, cells.cells);
-    const melt_fold_result folded = pith_launch(s, melt_fold, x, b, cells.grid, 7);
-    const melt_sort_result sorted = pith_launch(
-        s, melt_sort, folded.cell, sorted_order(s, folded.cell, n), folded.folded,
-        pith_zeros(s, PITH_F64, PITH_SHAPE(n, 3)), pith_arange(s, PITH_I32, n), 7);
-    const melt_neighbours_result list = pith_launch(
-        s, melt_neighbours, sorted.start, sorted.axes, b, cells.grid, CUTOFF + SKIN, 64);
+    const melt_sorted by =
+        sort_by_cells(s, x, pith_arange(s, PITH_I32, n), b, whole_box, CUTOFF + SKIN, 7);
+    const int64_t need = pith_read_i64(s, by.cells.cells);
+    const melt_neighbours_result list =
+        pith_launch(s, melt_neighbours, by.sort.start, by.sort.axes, by.sort.row, b,
+                    by.cells.grid, by.cells.window, CUTOFF + SKIN, n, 64);
     cr_assert(need > 7 && need <= n);
     pt_ok(s, pith_read(s, list.count, counts, (size_t)n * 4));
     for (int64_t i = 0; i < n; i++)

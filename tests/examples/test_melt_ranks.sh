@@ -1,64 +1,151 @@
 #!/bin/bash
-# test_melt_ranks.sh MELT LAUNCHER...: the melt in bricks, one a rank, beside the melt as a whole. LAUNCHER ends with
-# the option that takes the number of ranks.
+# test_melt_ranks.sh MELT DATA LAUNCHER...: the melt in bricks, one a rank, beside the melt as a whole: the same bytes.
+# DATA: a folder with melt-4000.data. LAUNCHER ends with the option that takes the number of ranks.
 set -eu
 melt=$1
-shift
+data=$2/melt-4000.data
+shift 2
 launcher=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export PITH_MESH_TIMEOUT=200
+usual=(--thermo 5 --device host --threads 1)
 
 fail() {
     echo "FAILED: $*"
     exit 1
 }
 
-# ranks N OPTIONS...: the melt on N ranks.
-ranks() {
-    n=$1
+# whole NAME OPTIONS...: the melt without bricks; its table is NAME.txt, its log NAME.jsonl.
+whole() {
+    name=$1
     shift
-    timeout 300 "${launcher[@]}" "$n" "$melt" --threads 1 "$@" </dev/null
+    "$melt" "${usual[@]}" --log "$name.jsonl" "$@" >"$name.txt" 2>err || fail "$name: $(cat err)"
 }
 
-# close_logs A B LIMIT: two logs have the same steps, and numbers that agree to LIMIT, relatively.
-close_logs() {
-    for log in "$1" "$2"; do
-        sed -n 's/[{}",:]/ /g; /step/p' "$log" |
-            awk '{ for (i = 1; i < NF; i++) if ($i ~ /^(step|Temp|PotEng|KinEng|TotEng|Press)$/) printf "%s ", $(i + 1); print "" }' >"$log.rows"
-    done
-    paste -d ' ' "$1.rows" "$2.rows" | awk -v limit="$3" '
-        NF != 12 || $1 != $7 { print "row", NR, $0; bad = 1 }
-        { for (i = 2; i <= 6; i++) { d = ($i - $(i + 6)) / $i; if (!(d < limit && -d < limit)) { print "step", $1, "column", i, $i, $(i + 6); bad = 1 } } }
-        END { exit bad || NR != 11 }' || fail "the logs $1 and $2 differ"
+# ranks NAME N OPTIONS...: the same on N ranks.
+ranks() {
+    name=$1 n=$2
+    shift 2
+    timeout 300 "${launcher[@]}" "$n" "$melt" "${usual[@]}" --log "$name.jsonl" "$@" </dev/null >"$name.txt" 2>err ||
+        fail "$name: $n ranks $*: $(cat err)"
+    [ "$(grep -c Performance "$name.txt")" -eq 1 ] || fail "$name: $n ranks print $(cat "$name.txt")"
 }
 
-# 50 steps: chaos has not made more of the rounding errors yet
-"$melt" --steps 50 --thermo 5 --log whole.jsonl --device host --threads 1 >whole.txt 2>err || fail "$(cat err)"
-"$melt" --ranks --steps 50 --thermo 5 --log 1.jsonl --device host --threads 1 >1.txt 2>err || fail "$(cat err)"
-close_logs whole.jsonl 1.jsonl 1e-10
-for n in 2 3 4 8; do
-    ranks $n --steps 50 --thermo 5 --log $n.jsonl --device host >$n.txt 2>err || fail "$n ranks: $(cat err)"
-    close_logs whole.jsonl $n.jsonl 1e-10
-    [ "$(grep -c Performance $n.txt)" -eq 1 ] || fail "$n ranks print: $(cat $n.txt)"
-    grep -q "(4000 atoms, 50 steps, .* $n ranks" $n.txt || fail "$n ranks print: $(cat $n.txt)"
+rows() { grep -v Performance "$1"; }
+# A brick has fewer cells than the box.
+logged() { sed 's/,"max_cells":[0-9]*//' "$1"; }
+
+# same_table A B FROM: the rows of B are those of A from the step on.
+same_table() {
+    rows "$1.txt" | awk -v from="$3" 'NR == 1 || $1 >= from' | diff - <(rows "$2.txt") >diff ||
+        fail "the tables of $1 and $2 differ: $(head -5 diff)"
+}
+same_log() { diff <(logged "$1.jsonl") <(logged "$2.jsonl") >diff || fail "the logs of $1 and $2 differ: $(head -5 diff)"; }
+
+# The same bytes on every number of ranks, over moves of atoms between bricks; capacities grow on the way.
+whole start --steps 50
+for n in 1 2 3 4 8; do
+    ranks on$n $n --ranks --steps 50
+    same_table start on$n 0
+    same_log start on$n
+    grep -q "(4000 atoms, 50 steps, .* $n rank.* atoms" on$n.txt || fail "$n ranks print: $(cat on$n.txt)"
+done
+ranks grown 2 --steps 1
+grep -q 'capacity .*max_moved is too small' err || fail "no growth: $(cat err)"
+whole single --steps 30 --precision single --data "$data"
+ranks single3 3 --steps 30 --precision single --data "$data"
+same_table single single3 0
+
+# Saved on P, continued on Q: neither may be seen in a row. Step 27 is between two rebuilds.
+for pair in 1:3 2:3 3:2 4:1 2:2; do
+    p=${pair%:*} q=${pair#*:}
+    ranks go$p$q $p --ranks --steps 27 --save "$p$q.json"
+    ranks gone$p$q $q --ranks --steps 23 --resume "$p$q.json" --log go$p$q.jsonl
+    same_log start go$p$q
+    rows start.txt | tail -n 4 | diff - <(rows gone$p$q.txt | tail -n 4) || fail "resumed on $pair"
 done
 
-# energy is conserved over many moves of atoms between bricks; capacities grow on the way
-ranks 2 --steps 300 --thermo 50 --initial-capacity 8 --precision single --device host >long.txt 2>err || fail "$(cat err)"
-grep -q 'capacity .*max_moved is too small' err || fail "no growth: $(cat err)"
-awk '$1 == 0 { e = $5 } $1 ~ /^[0-9]+$/ { rows++; d = $5 - e; if (d < -0.03 || d > 0.03) exit 1 } END { exit rows != 7 }' long.txt || fail "$(cat long.txt)"
+# A box that shrinks, seeds, dumps, loops of steps, and a data file of which each rank keeps a slice
+options=(--steps 20 --compress 0.2 --seed 7 --steps-per-launch 4 --dump-every 10 --data "$data")
+whole shrunk "${options[@]}" --dump whole.xyz
+ranks shrunk3 3 "${options[@]}" --dump ranks.xyz
+same_table shrunk shrunk3 0
+cmp whole.xyz ranks.xyz || fail "the dumps differ"
+
+# children PID: the ranks of a launcher.
+children() { ps -o pid= --ppid "$1"; }
+# wait_for FILE: a checkpoint is there, and not yet the end of the job.
+wait_for() {
+    for _ in $(seq 3000); do
+        [ ! -e "$1" ] || return 0
+        kill -0 "$job" || fail "the job ended early: $(cat err)"
+        sleep 0.1
+    done
+    fail "no $1"
+}
+# begin N OPTIONS...: a long job in the background, whose ranks are the launcher's children.
+begin() {
+    n=$1
+    shift
+    "${launcher[@]}" "$n" "$melt" "${usual[@]}" --steps 1000000 --save-every 5 "$@" </dev/null >out 2>err &
+    job=$!
+}
+
+# A signal to one rank ends all with a checkpoint of one step.
+begin 2 --save stop.json --log stop.jsonl
+wait_for stop.json
+kill -TERM "$(children $job | tail -n 1)"
+wait $job || fail "SIGTERM: $(cat err)"
+[ "$(grep -c 'signal 15 .* stopped after step' err)" -eq 1 ] || fail "SIGTERM: $(cat err)"
+step=$(sed -n 's/.*stopped after step //p' err)
+whole stopped --steps $((step + 10))
+ranks resumed 3 --steps 10 --resume stop.json --log stop.jsonl
+diff <(rows stopped.txt | tail -n 1) <(rows resumed.txt | tail -n 1) || fail "after a signal"
+same_log stopped stop
+
+# A rank that is killed ends the job; its last checkpoint goes on, here on another number of ranks.
+begin 3 --save kill.json --log kill.jsonl
+wait_for kill.json
+kill -KILL "$(children $job | tail -n 1)"
+! wait $job || fail "a killed rank is no error"
+ranks revived 2 --steps 10 --resume kill.json --log kill.jsonl
+step=$(awk '$1 ~ /^[0-9]+$/ { print $1; exit }' revived.txt)
+whole unhurt --steps $((step + 10))
+same_table unhurt revived "$step"
+same_log unhurt kill
+
+# Half of the box is empty. Cuts that move give every rank its part of the atoms, and the same rows; where bricks
+# would be thinner than the reach, cuts stop.
+awk '/xlo xhi/ { $2 = 2 * $2 } { print }' "$data" >half.data
+whole half --steps 40 --data half.data
+ranks half2 2 --steps 40 --data half.data
+ranks half2b 2 --steps 40 --data half.data --balance
+ranks half8b 8 --steps 40 --data half.data --balance
+for name in half2 half2b half8b; do same_table half $name 0; done
+least() { sed -n 's/.* ranks of \([0-9]*\) to .*/\1/p' "$1.txt"; }
+[ "$(least half2)" -lt 200 ] || fail "the box is not half empty: $(cat half2.txt)"
+[ "$(least half2b)" -gt 1900 ] || fail "2 bricks are not balanced: $(cat half2b.txt)"
+[ "$(least half8b)" -gt 430 ] || fail "8 bricks are not balanced: $(cat half8b.txt)"
 
 # refused TEXT N OPTIONS...: every rank ends with an error, and one says it.
 refused() {
-    text=$1
-    shift
-    if ranks "$@" --device host >out 2>err; then fail "not refused: $*"; fi
+    text=$1 n=$2
+    shift 2
+    if timeout 300 "${launcher[@]}" "$n" "$melt" "${usual[@]}" "$@" </dev/null >out 2>err; then fail "not refused: $*"; fi
     [ "$(grep -cF -- "$text" err)" -eq 1 ] || fail "expected '$text' once in: $(cat err)"
 }
 refused 'expected at least cutoff + skin, 8.8' 2 --cutoff 8.5
-refused 'a run on ranks has no --save' 2 --save x.json
+refused 'a run on ranks has no --batch' 2 --batch 2
+refused 'a run on ranks has no --forces grad' 2 --forces grad
 refused 'fixed capacity' 2 --fixed-capacity
+refused 'nothing.json' 2 --resume nothing.json
+"$melt" --steps 1 --device host --save whole.json >out 2>&1
+refused 'whole.json' 2 --resume whole.json
+awk '/^Velocities/ { last = 1 } { if (last && $1 == 4000) $2 = "x"; print }' "$data" >wrong.data
+refused 'Velocities: expected 4 numbers' 2 --data wrong.data
+if "$melt" --balance --steps 1 >out 2>err; then fail "--balance without ranks"; fi
+grep -q -- '--balance is for ranks' err || fail "$(cat err)"
 
 echo "the bricks give what the whole gives"

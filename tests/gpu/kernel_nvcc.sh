@@ -15,7 +15,7 @@ compile() { # source
 }
 nvcc=$2
 
-for kernels in plain.h real.h melt_kernels.h faulty.h; do
+for kernels in plain.h real.h melt_kernels.h brick_kernels.h faulty.h; do
     reals="f32 f64"
     checked=
     case $kernels in
