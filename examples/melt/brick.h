@@ -54,7 +54,7 @@ typedef struct {
     const pith_route *ghosts; /* to the bricks around */
     const pith_array *cuts;   /* between bricks */
     int64_t max_atoms, max_neighbours, max_cells;
-    int64_t max_peers, max_moved; /* of a move to other bricks: ranks, atoms to one */
+    int64_t max_peers; /* ranks that a move to other bricks goes to */
     bool balance, fixed_capacity;
 } Brick;
 
@@ -75,18 +75,17 @@ PITH_NODE(
     PITH_STATIC(max_neighbours, .initial = 8),
     PITH_STATIC(max_cells, .initial = 8),
     PITH_STATIC(max_peers, .initial = 8),
-    PITH_STATIC(max_moved, .initial = 8),
     PITH_STATIC(balance),
     PITH_STATIC(fixed_capacity))
 
-/* What of an atom goes to its new owner. */
+/* What of an atom goes to its new owner; its position apart, where that is not its place
+ * at the last rebuild. */
 typedef struct {
-    const pith_array *position, *velocity, *origin, *id;
+    const pith_array *origin, *velocity, *id;
 } Moved;
 PITH_NODE(Moved,
-          PITH_LEAF(position, "float[n,3]"),
-          PITH_LEAF(velocity, "float[n,3]"),
           PITH_LEAF(origin, "float[n,3]"),
+          PITH_LEAF(velocity, "float[n,3]"),
           PITH_LEAF(id, "i32[n]"))
 
 /* What a ghost has of its atom while lists are made. */

@@ -40,7 +40,7 @@ PITH_KERNEL(brick_owner,
             in(f64, cuts, "[3,edges]"),
             in(i64, parts, "[3]"),
             size(edges),
-            out(i32, owner, "[n]")) {
+            out(i64, owner, "[n]")) {
     int64_t number = 0;
     for (int64_t d = 0; d < 3; d++) {
         const double x = (double)position[3 * i + d] / box[d];
@@ -49,7 +49,7 @@ PITH_KERNEL(brick_owner,
             at++;
         number = number * parts[d] + at;
     }
-    owner[i] = i < *count ? (int32_t)number : -1;
+    owner[i] = i < *count ? number : -1;
 }
 
 /* Where this brick begins and ends, in fractions, and its widths. */
@@ -88,7 +88,7 @@ PITH_HD void brick_way(int64_t way, const int64_t *parts, int64_t *step) {
     }
 }
 
-/* The bricks whose lists may have an atom: for each way the brick's number, or -1. The
+/* The bricks whose lists may have an atom: for each way its row and the brick, or -1. The
  * second of two bricks along an axis is on both sides of the first, and gets an atom
  * once: lists find its images. */
 PITH_KERNEL(brick_border,
@@ -101,22 +101,31 @@ PITH_KERNEL(brick_border,
             in(i64, place, "[3]"),
             value(f64, distance),
             extent(ways),
-            out(i32, brick, "[n,ways]")) {
+            out(i64, row, "[n,ways]"),
+            out(i64, brick, "[n,ways]")) {
     const double reach = brick_reach(distance, box);
+    int below[3], above[3], any = 0;
+    for (int d = 0; d < 3; d++) {
+        const double x = (double)position[3 * i + d];
+        below[d] = i < *count && x - part[2 * d] * box[d] <= reach;
+        above[d] = i < *count && part[2 * d + 1] * box[d] - x <= reach;
+        any |= parts[d] > 1 && (below[d] | above[d]);
+    }
     for (int64_t way = 0; way < ways; way++) {
         int64_t step[3], number = 0;
-        int near = i < *count, away = 0;
-        brick_way(way, parts, step);
-        for (int d = 0; d < 3; d++) {
-            const double x = (double)position[3 * i + d];
-            const int below = x - part[2 * d] * box[d] <= reach;
-            const int above = part[2 * d + 1] * box[d] - x <= reach;
-            const int close = parts[d] == 2 ? below | above : step[d] < 0 ? below : above;
+        int near = any, away = 0;
+        if (any)
+            brick_way(way, parts, step);
+        for (int d = 0; any && d < 3; d++) {
+            const int close = parts[d] == 2 ? below[d] | above[d]
+                              : step[d] < 0 ? below[d]
+                                            : above[d];
             near &= step[d] == 0 || close;
             away |= step[d] != 0;
             number = number * parts[d] + (place[d] + step[d] + parts[d]) % parts[d];
         }
-        brick[ways * i + way] = near && away ? (int32_t)number : -1;
+        row[ways * i + way] = i;
+        brick[ways * i + way] = near && away ? number : -1;
     }
 }
 

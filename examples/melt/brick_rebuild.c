@@ -33,11 +33,8 @@ static void require_lists(pith_scope *s,
                  need);
 }
 
-/* A need, and that at `again` once more. */
-static const pith_array *and_again(pith_scope *s, const pith_array *need, int64_t again) {
-    const pith_array *both[] = {
-        need, pith_slice_array(s, need, 1, &PITH_SLICE(again, again + 1, 1))};
-    return pith_concatenate(s, 2, both, 0);
+static const pith_array *part_of_need(pith_scope *s, const pith_route *route, int64_t k) {
+    return pith_slice_at(s, route->need, 0, k);
 }
 
 /* ---- Parts ---- */
@@ -85,6 +82,26 @@ static const Brick *with_own(pith_scope *s, const Brick *in, const Owned *own) {
     return pith_freeze(s, Brick, &next);
 }
 
+/* Whether positions are those of the last rebuild, in the same array. */
+static bool is_fresh(const Owned *own) {
+    return own->position == own->origin;
+}
+
+static const Moved *movable(pith_scope *s, const Owned *own) {
+    return pith_freeze(s, Moved, &(Moved){own->origin, own->velocity, own->id});
+}
+
+/* Atoms with what they have moved. position: NULL if it is the origin. */
+static Owned
+with_moved(const Owned *own, const Moved *moved, const pith_array *position) {
+    Owned next = *own;
+    next.origin = moved->origin;
+    next.velocity = moved->velocity;
+    next.id = moved->id;
+    next.position = position ? position : moved->origin;
+    return next;
+}
+
 /* Move cuts to where loads are equal: the same on all ranks. */
 static const Brick *balance(pith_scope *s, const Brick *in) {
     const Owned *own = in->own;
@@ -108,23 +125,22 @@ static const Brick *move_atoms(pith_scope *s, const Brick *in, const Place *at) 
                                   .owner;
     const pith_route *room = pith_make(s, pith_route,
                                        &(pith_route){.max_peers = in->max_peers,
-                                                     .max_send = in->max_moved,
+                                                     .max_send = in->max_atoms,
                                                      .max_receive = in->max_atoms},
                                        NULL);
     const pith_route *route =
-        pith_route_make(s, pith_arange(s, PITH_I32, in->max_atoms), owner, "x,y,z", room);
-    const pith_lens *const slots[] = {
-        PITH_LENS(Brick, max_peers), PITH_LENS(Brick, max_moved),
-        PITH_LENS(Brick, max_atoms), PITH_LENS(Brick, own->max_atoms)};
-    const int64_t sizes[] = {in->max_peers, in->max_moved, in->max_atoms, in->max_atoms};
-    require_room(s, in, 4, slots, sizes, and_again(s, route->need, 2));
-    const Moved given = {own->position, own->velocity, own->origin, own->id};
-    const Moved *moved = pith_route_send(s, route, pith_freeze(s, Moved, &given));
-    Owned next = *own;
-    next.position = moved->position;
-    next.velocity = moved->velocity;
-    next.origin = moved->origin;
-    next.id = moved->id;
+        pith_route_make(s, pith_arange(s, PITH_I64, in->max_atoms), owner, "x,y,z", room);
+    const pith_lens *const slots[] = {PITH_LENS(Brick, max_peers),
+                                      PITH_LENS(Brick, max_atoms),
+                                      PITH_LENS(Brick, own->max_atoms)};
+    const pith_array *parts[] = {part_of_need(s, route, 0), part_of_need(s, route, 2),
+                                 part_of_need(s, route, 2)};
+    require_room(s, in, 3, slots,
+                 (const int64_t[]){in->max_peers, in->max_atoms, in->max_atoms},
+                 pith_stack(s, 3, parts, 0));
+    Owned next =
+        with_moved(own, pith_route_send(s, route, movable(s, own)),
+                   is_fresh(own) ? NULL : pith_route_send(s, route, own->position));
     next.count = pith_sum(s, route->received, PITH_ALL_AXES);
     return with_own(s, in, &next);
 }
@@ -158,16 +174,11 @@ placed(pith_scope *s, const Brick *in, const Place *at, const Seen *ghosts) {
 static const Brick *sort_atoms(pith_scope *s, const Brick *in, const Place *at) {
     const Placed own = placed(s, in, at, NULL);
     const Cells cells = melt_sort_by_cells(s, &own);
-    const Moved here = {in->own->position, in->own->velocity, in->own->origin,
-                        in->own->id};
-    const Moved *sorted =
-        pith_tree_take(s, pith_freeze(s, Moved, &here), cells.order,
-                       &(pith_take_options){.mode = PITH_INDEX_PROMISE});
-    Owned next = *in->own;
-    next.position = sorted->position;
-    next.velocity = sorted->velocity;
-    next.origin = sorted->origin;
-    next.id = sorted->id;
+    const pith_take_options promise = {.mode = PITH_INDEX_PROMISE};
+    const Owned next = with_moved(
+        in->own, pith_tree_take(s, movable(s, in->own), cells.order, &promise),
+        is_fresh(in->own) ? NULL
+                          : pith_take(s, in->own->position, cells.order, &promise));
     return with_own(s, in, &next);
 }
 
@@ -177,12 +188,11 @@ static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place 
     const brick_border_result border =
         pith_launch(s, brick_border, own->origin, own->count, own->listed, at->part,
                     at->parts, at->place, own->cutoff + own->skin, at->ways);
-    const int64_t entries = at->ways * in->max_atoms;
-    const pith_array *rows =
-        pith_floor_divide(s, pith_arange(s, PITH_I32, entries), (double)at->ways);
+    const pith_shape list = PITH_SHAPE(at->ways * in->max_atoms);
     Brick next = *in;
-    next.ghosts = pith_route_make(
-        s, rows, pith_reshape(s, border.brick, PITH_SHAPE(entries)), "x,y,z", in->ghosts);
+    next.ghosts =
+        pith_route_make(s, pith_reshape(s, border.row, list),
+                        pith_reshape(s, border.brick, list), "x,y,z", in->ghosts);
     const pith_lens *const slots[] = {PITH_LENS(Brick, ghosts->max_peers),
                                       PITH_LENS(Brick, ghosts->max_send),
                                       PITH_LENS(Brick, ghosts->max_receive)};

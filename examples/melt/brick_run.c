@@ -65,7 +65,8 @@ static const pith_array *padded(pith_scope *s, const pith_array *a, int64_t rows
 static const Owned *owned_of(pith_scope *s, const Options *o, const Start *start) {
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(s));
     Owned own = pith_initial(Owned);
-    own.max_atoms = (start->atoms + info.size - 1) / info.size;
+    const int64_t share = (start->atoms + info.size - 1) / info.size;
+    own.max_atoms = share + share / 10 + 8; /* bricks differ by some atoms */
     own.position = own.origin = padded(s, start->position, own.max_atoms);
     own.velocity = padded(s, start->velocity, own.max_atoms);
     const pith_array *numbers =
@@ -119,7 +120,7 @@ static const Brick *first_state(pith_scope *s, const Options *o) {
     brick.cuts = equal_cuts(s);
     brick.max_atoms = own->max_atoms;
     brick.max_neighbours = (room + 7) / 8 * 8; /* whole groups */
-    brick.max_cells = brick.max_moved = room;
+    brick.max_cells = room;
     brick.balance = o->balance;
     brick.fixed_capacity = o->fixed_capacity;
     return pith_propagate(

@@ -182,8 +182,8 @@ PITH_KERNEL(melt_sort,
             size(m),
             extent(max_cells),
             out(i32, start, "[max_cells+2]"), /* of each cell, and of rows not in use */
-            out(f32, axes, "[3,m+8]", 0),
-            out(i32, row, "[m+8]", 0)) {
+            out(f32, axes, "[3,m+8]"),
+            out(i32, row, "[m+8]")) {
     const int64_t from = order[k], last = cell[order[m - 1]];
     const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
     for (int64_t c = before + 1; c <= here; c++)
@@ -197,6 +197,11 @@ PITH_KERNEL(melt_sort,
     for (int64_t d = 0; d < 3; d++)
         axes[d * (m + 8) + place] = (float)folded[3 * from + d];
     row[place] = (int32_t)from;
+    for (int64_t q = m + k; q < m + PITH_LANES; q += m) { /* the padding */
+        row[q] = 0;
+        for (int64_t d = 0; d < 3; d++)
+            axes[d * (m + 8) + q] = 0;
+    }
 }
 
 /* The part of these cells in one image of the box along an axis: -1, 0 or 1. */
@@ -290,9 +295,10 @@ PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
     }
     for (int64_t k = s->first; k < s->end; k++) {
         const float x = s->x[k], y = s->y[k], z = s->z[k];
-        if (s->row[k] >= s->own)
+        const int32_t i = s->row[k];
+        if (i >= s->own)
             continue;
-        melt_row row = melt_row_of(s, s->row[k]);
+        melt_row row = melt_row_of(s, i);
         for (int64_t g = 0; g < c->count; g += PITH_LANES) {
             float r2[PITH_LANES];
             pith_each_lane(q) {
@@ -302,7 +308,7 @@ PITH_HD void melt_test(const melt_search *s, melt_candidates *c) {
             }
             melt_append(&row, &c->entry[g], r2, s->limit);
         }
-        s->count[s->row[k]] = (int32_t)row.found;
+        s->count[i] = (int32_t)row.found;
     }
     c->count = 0;
 }
@@ -317,16 +323,19 @@ PITH_HD void melt_search_image(const melt_search *s,
     const float x = (float)(s->box[0] * (image[0] - 1));
     const float y = (float)(s->box[1] * (image[1] - 1));
     const float z = (float)(s->box[2] * (image[2] - 1));
+    /* cells of an image that are next to each other are so in the window */
     const int64_t *wx = s->window, *wy = wx + WINDOW_SIZE, *wz = wy + WINDOW_SIZE;
-    const int64_t low = melt_place_in_window(wz, range[2].first);
-    const int64_t high = low + range[2].last - range[2].first;
-    for (int64_t a = range[0].first; a <= range[0].last; a++)
-        for (int64_t b = range[1].first; b <= range[1].last; b++) {
-            const int64_t at = melt_place_in_window(wx, a) * wy[WINDOW_COUNT] +
-                               melt_place_in_window(wy, b);
-            const int32_t *column = &s->start[at * wz[WINDOW_COUNT]];
-            const int64_t end = column[high + 1];
-            for (int64_t j = column[low]; j < end; j += PITH_LANES) {
+    const int64_t ny = wy[WINDOW_COUNT], nz = wz[WINDOW_COUNT];
+    const int32_t *plane = s->start +
+                           (melt_place_in_window(wx, range[0].first) * ny +
+                            melt_place_in_window(wy, range[1].first)) *
+                               nz +
+                           melt_place_in_window(wz, range[2].first);
+    const int64_t cells = range[2].last - range[2].first + 1;
+    for (int64_t a = range[0].first; a <= range[0].last; a++, plane += ny * nz) {
+        const int32_t *column = plane;
+        for (int64_t b = range[1].first; b <= range[1].last; b++, column += nz)
+            for (int64_t j = column[0], end = column[cells]; j < end; j += PITH_LANES) {
                 if (c->count > MELT_ROOM - PITH_LANES)
                     melt_test(s, c);
                 const int64_t to = c->count;
@@ -338,14 +347,15 @@ PITH_HD void melt_search_image(const melt_search *s,
                 }
                 c->count += end - j < PITH_LANES ? end - j : PITH_LANES;
             }
-        }
+    }
     melt_test(s, c);
     for (int64_t k = s->first; k < s->end; k++) {
-        if (s->row[k] >= s->own)
+        const int32_t i = s->row[k];
+        if (i >= s->own)
             continue;
-        melt_row row = melt_row_of(s, s->row[k]);
-        melt_fill_group(&row, s->row[k] + tag);
-        s->count[s->row[k]] = (int32_t)row.found;
+        melt_row row = melt_row_of(s, i);
+        melt_fill_group(&row, i + tag);
+        s->count[i] = (int32_t)row.found;
     }
 }
 

@@ -7,6 +7,8 @@
 
 /* Fold a coordinate into the box. The result is out of range for a lost atom: NaN. */
 PITH_HD pith_real melt_folded(pith_real x, pith_real length) {
+    if (x >= 0 && x < length)
+        return x;
     x -= length * pith_real_floor(x / length);
     return x < length ? x : x - length; /* rounding may give the length itself */
 }

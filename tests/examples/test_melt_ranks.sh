@@ -53,7 +53,7 @@ for n in 1 2 3 4 8; do
     grep -q "(4000 atoms, 50 steps, .* $n rank.* atoms" on$n.txt || fail "$n ranks print: $(cat on$n.txt)"
 done
 ranks grown 2 --steps 1
-grep -q 'capacity .*max_moved is too small' err || fail "no growth: $(cat err)"
+grep -q 'capacity .*ghosts.max_send is too small' err || fail "no growth: $(cat err)"
 whole single --steps 30 --precision single --data "$data"
 ranks single3 3 --steps 30 --precision single --data "$data"
 same_table single single3 0
