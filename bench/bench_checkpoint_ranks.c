@@ -55,6 +55,12 @@ static void save(Work *w) {
     pith_scope_close(s);
 }
 
+static void save_per_node(Work *w) {
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_save(s, w->tree, w->path, &(pith_save_options){.part_per_node = true});
+    pith_scope_close(s);
+}
+
 static void load(Work *w) {
     pith_scope *s = pith_scope_open_in(w->s);
     pith_load_any(s, NULL, w->path, NULL);
@@ -164,6 +170,7 @@ int main(int argc, char **argv) {
     if (!loads) {
         make_tree(&w, bytes);
         bench_check(w.s);
+        measure(&w, "save-per-node", save_per_node, save_c, true);
         measure(&w, "save", save, save_c, true);
     }
     measure(&w, "load", load, load_c, false);

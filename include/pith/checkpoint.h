@@ -65,6 +65,12 @@ typedef struct pith_save_options {
      * pith_save_wait.
      */
     bool background PITH_DEFAULT;
+    /**
+     * Sharded trees: one part for the ranks of each node, instead of one for each rank.
+     * The ranks of a node write at their places of one file; no rank gathers. Elements of
+     * these parts are not compressed.
+     */
+    bool part_per_node PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, stored as information */
     /** Ends with {NULL, NULL}. Keys are distinct. */
     const pith_metadata *metadata PITH_DEFAULT;

@@ -93,7 +93,8 @@ static const ShardAtoms *state_of(double value) {
 static void save_for_ever(void) {
     pith_scope *outer = job.s;
     for (int k = 1; good; k++) {
-        const pith_save_options o = {.step = k, .background = k % 2};
+        const pith_save_options o = {
+            .step = k, .background = k % 2, .part_per_node = k % 3 == 0};
         job.s = pith_scope_open_in(outer);
         CHECK(pith_save(job.s, state_of(k), "killed.json", &o));
         pith_scope_close(job.s);
@@ -141,8 +142,9 @@ static void fill_disk(void) {
     const bool here = job.rank == job.size - 1;
     signal(SIGXFSZ, SIG_IGN);
     CHECK(pith_save(job.s, state_of(1), "full.json", NULL));
-    for (int background = 0; background < 2; background++) {
-        const pith_save_options o = {.background = background};
+    for (int way = 0; way < 4; way++) {
+        const bool background = way % 2;
+        const pith_save_options o = {.background = background, .part_per_node = way > 1};
         if (here)
             limit_files(20000);
         const bool saved = pith_save(job.s, state_of(2), "full.json", &o);

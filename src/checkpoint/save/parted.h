@@ -13,6 +13,7 @@ enum { PITHP_PARTED_COUNTERS = 16 };
 /* What each rank tells the others before anything is written. */
 typedef struct pithp_parted_told {
     uint64_t id; /* of the save; that of rank 0 holds */
+    int64_t node;
     char host[64];
     int64_t counts[PITHP_PARTED_COUNTERS]; /* rows in use here, by counting leaf */
 } pithp_parted_told;
@@ -27,6 +28,7 @@ typedef struct pithp_parted_call {
     int64_t rank, ranks;
     pithp_parted_told own, *everyone; /* by rank */
     int64_t *counter_number;          /* by leaf: which of the counts; -1: none */
+    int64_t leader, node_ranks; /* the ranks of this part: one, or those of the node */
 } pithp_parted_call;
 
 /* ---- The document (parted_document.c) ---- */
@@ -49,6 +51,9 @@ typedef struct pithp_parted_job {
     pithp_saving *document;    /* on rank 0; else NULL */
     int64_t rank, ranks, seen; /* seen: the parts that rank 0 has seen */
     uint64_t id;
+    int64_t leader, node_ranks; /* the ranks of the part */
+    int node_file;              /* that they write; -1: it is this rank's own */
+    bool per_node;              /* parts of this save are of nodes */
     const pithp_parted_told *everyone;
     char *path;              /* of the document, as the caller gave it */
     pithp_location location; /* of it, or of its series */
@@ -57,12 +62,17 @@ typedef struct pithp_parted_job {
     pthread_cond_t changed;
     pthread_t thread;
     pid_t process;  /* that has the thread; 0: there is none */
-    bool written;   /* the part, or it has failed */
+    bool placed;     /* the shards of this rank, in the part of the node */
+    bool all_placed; /* of all ranks, as they have said */
+    bool written;    /* the part, or it has failed */
     bool durable;   /* all parts are, as all ranks have said */
     bool abandoned; /* a rank has failed */
     pithp_error part_error;
 } pithp_parted_job;
 
+/* The first rank of the part of a rank: it is the one before along ranks of a node. */
+int64_t
+pithp_parted_leader(const pithp_parted_told *everyone, int64_t rank, bool per_node);
 /* Capture the part of this rank, and on rank 0 the document. NULL: the error of w. */
 pithp_parted_job *pithp_parted_job_begin(pithp_parted_call *v);
 void pithp_parted_job_end(pithp_parted_job *j);
@@ -75,7 +85,18 @@ pith_status pithp_parted_write_document(pithp_parted_job *j);
 /* Rank 0: remove the parts of this and earlier saves that no document names. */
 void pithp_parted_sweep(pithp_parted_job *j);
 
+/* ---- One part for the ranks of a node (node_part.c) ---- */
+
+/* Open the file that the first rank of the node has made. */
+pith_status pithp_node_part_open(pithp_parted_job *j, const char *temporary);
+
 /* ---- Ends of jobs (parted_end.c) ---- */
+
+/* The shards of this rank are in the part of its node, or that has failed. False: a rank
+ * has failed, and the job is given up. */
+bool pithp_parted_region_done(pithp_parted_job *j, pith_status rc);
+/* Wait for other ranks. False: the job is given up. */
+bool pithp_parted_pause(pithp_parted_job *j, int ms);
 
 /* Let a thread do the job. Else the error of j->agreed is set. */
 pith_status pithp_parted_job_start(pithp_parted_job *j);

@@ -35,6 +35,15 @@ static void refresh(const pithp_parted_job *j) {
         close(folder);
 }
 
+bool pithp_parted_pause(pithp_parted_job *j, int ms) {
+    pthread_mutex_lock(&j->lock);
+    if (!j->abandoned)
+        pause_for(j, ms);
+    const bool go_on = !j->abandoned;
+    pthread_mutex_unlock(&j->lock);
+    return go_on;
+}
+
 /* Rank 0: look until all parts are there, or the job is given up. */
 static bool wait_for_parts(pithp_parted_job *j) {
     int late = 0, pause = LEAST_PAUSE_MS;
@@ -101,12 +110,48 @@ static bool agree(pithp_parted_job *j, const char *what) {
     return true;
 }
 
+/* All ranks have placed their shards in the parts of their nodes, or have not. Only then
+ * the first ranks of nodes wait for others. */
+static void agree_on_places(pithp_parted_job *j) {
+    const bool all = agree(j, "places");
+    pthread_mutex_lock(&j->lock);
+    j->all_placed = true;
+    j->abandoned |= !all;
+    pthread_cond_broadcast(&j->changed);
+    pthread_mutex_unlock(&j->lock);
+}
+
+bool pithp_parted_region_done(pithp_parted_job *j, pith_status rc) {
+    pthread_mutex_lock(&j->lock);
+    j->placed = rc == PITH_OK;
+    pthread_cond_broadcast(&j->changed);
+    pthread_mutex_unlock(&j->lock);
+    if (!j->process && rc == PITH_OK)
+        agree_on_places(j);
+    return pithp_parted_pause(j, 0);
+}
+
+/* Wait until this rank has placed its shards, or has failed. */
+static void finish_places(pithp_parted_job *j) {
+    pthread_mutex_lock(&j->lock);
+    while (!j->placed && !j->written)
+        pthread_cond_wait(&j->changed, &j->lock);
+    const bool agreed = j->all_placed; /* while the part was written */
+    if (j->written && !agreed)
+        take(j->agreed, &j->part_error, "");
+    pthread_mutex_unlock(&j->lock);
+    if (!agreed)
+        agree_on_places(j);
+}
+
 /* The part of this rank: written here, or by the thread. */
 static void finish_part(pithp_parted_job *j) {
     if (!j->process) {
         pithp_parted_write_part(j);
         note_part(j);
     }
+    if (j->per_node)
+        finish_places(j);
     pthread_mutex_lock(&j->lock);
     while (!j->written)
         pthread_cond_wait(&j->changed, &j->lock);

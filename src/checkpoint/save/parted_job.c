@@ -6,6 +6,7 @@
 #include "checkpoint/save/parted.h"
 #include "checkpoint/store/open.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,44 +34,67 @@ static const char *beside(pith_scope *s, const char *path, const char *file) {
     return made;
 }
 
-/* ---- Capture ---- */
-
-/* Whether this rank writes a leaf: it is the first of those that have the same shard. */
-static bool is_writer(pithp_parted_call *v, int64_t k) {
-    char list[PITHP_SHARD_TEXT];
-    if (!v->t.leaves[k].axes[0])
-        return false;
-    pithp_shard_text_join(v->t.leaves[k].axes, list);
-    for (const char *name = v->all->axes; *name;) {
-        const size_t n = strcspn(name, ",");
-        char axis[PITHP_AXIS_BYTES];
-        snprintf(axis, sizeof axis, "%.*s", (int)n, name);
-        if (!pithp_shard_list_has(list, name, n) && pith_axis_rank(v->w, axis) != 0)
-            return false;
-        name += n + (name[n] == ',');
-    }
-    return true;
+int64_t
+pithp_parted_leader(const pithp_parted_told *everyone, int64_t rank, bool per_node) {
+    while (per_node && rank > 0 && everyone[rank - 1].node == everyone[rank].node)
+        rank--;
+    return rank;
 }
 
-/* A dict of the shards that this rank writes, by path. */
+/* ---- Capture ---- */
+
+/* Whether a rank writes leaf k: it is the first of those that have the same shard, 0
+ * along the axes that the leaf does not name. */
+static bool is_writer(pithp_parted_call *v, int64_t k, int64_t rank) {
+    char list[PITHP_SHARD_TEXT];
+    bool first = true;
+    if (!v->t.leaves[k].axes[0] || v->t.leaves[k].counts)
+        return false;
+    pithp_shard_text_join(v->t.leaves[k].axes, list);
+    const char *axes = v->all->axes;
+    for (size_t n = strlen(axes); n && first;) { /* the last axis is the fastest */
+        size_t begin = n;
+        char axis[PITHP_AXIS_BYTES];
+        while (begin && axes[begin - 1] != ',')
+            begin--;
+        snprintf(axis, sizeof axis, "%.*s", (int)(n - begin), axes + begin);
+        const int64_t size = pith_axis_size(v->w, axis);
+        first = rank % size == 0 || pithp_shard_list_has(list, axis, n - begin);
+        rank /= size;
+        n = begin ? begin - 1 : 0;
+    }
+    return first;
+}
+
+/* The key of a shard: its path, with the number of the rank before it in a part of
+ * several ranks. */
+static const char *key_of(pithp_parted_call *v, int64_t k, int64_t rank) {
+    pithp_string key;
+    pithp_string_begin(&key, v->w->runtime);
+    if (v->node_ranks > 1)
+        pithp_string_print(&key, "%" PRId64 ":", rank);
+    pithp_structure_path(v->w->runtime, &v->t.flat.structure, k, &key);
+    return pithp_string_finish(v->w, &key);
+}
+
+/* A dict of the shards that the ranks of this part write. Those of other ranks have the
+ * same shape; their elements are not read. */
 static const void *make_part(pithp_parted_call *v) {
     const pithp_structure *t = &v->t.flat.structure;
-    const size_t room = (size_t)t->item_count + 1;
+    const size_t room = (size_t)(t->item_count * v->node_ranks) + 1;
     const char **keys = pithp_scope_allocate(v->w, room * sizeof *keys);
     const void **items = pithp_scope_allocate(v->w, room * sizeof *items);
     int64_t count = 0;
-    for (int64_t k = 0; keys && items && k < t->item_count; k++) {
-        if (!is_writer(v, k) || v->t.leaves[k].counts)
-            continue;
-        pithp_string path;
-        pithp_string_begin(&path, v->w->runtime);
-        pithp_structure_path(v->w->runtime, t, k, &path);
-        keys[count] = pithp_string_finish(v->w, &path);
-        items[count++] = pithp_array_place(v->w, v->t.flat.items[k],
-                                           pithp_spec_plain(v->w, t->specs[k]));
-        if (v->w->error.code != PITH_OK)
-            return NULL;
-    }
+    for (int64_t r = v->leader; r < v->leader + v->node_ranks; r++)
+        for (int64_t k = 0; keys && items && k < t->item_count; k++) {
+            if (!is_writer(v, k, r))
+                continue;
+            keys[count] = key_of(v, k, r);
+            items[count++] = pithp_array_place(v->w, v->t.flat.items[k],
+                                               pithp_spec_plain(v->w, t->specs[k]));
+            if (v->w->error.code != PITH_OK)
+                return NULL;
+        }
     return keys && items ? pith_dict_make(v->w, count, keys, items) : NULL;
 }
 
@@ -79,7 +103,7 @@ static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
     const void *part = make_part(v);
     if (!part)
         return NULL;
-    if (!part_name(j, v->rank, name)) {
+    if (!part_name(j, v->leader, name)) {
         pithp_fail(v->w, PITH_E_IO, NULL, "cannot write \"%s\": the name is too long",
                    v->path);
         return NULL;
@@ -87,11 +111,23 @@ static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
     const pith_save_options o = {.inline_all = v->options->inline_all,
                                  .inline_bytes = v->options->inline_bytes,
                                  .compress = v->options->compress,
-                                 .step = v->options->step};
+                                 .step = v->options->step},
+                            shared = {.inline_bytes = -1,
+                                      .compress = -1,
+                                      .step = v->options->step};
     const char *path = beside(v->w, v->path, name);
-    return path && pithp_keep_slots(j->s, 1, &part) == PITH_OK
-               ? pithp_saving_begin(j->s, pithp_capture, part, path, &o)
-               : NULL;
+    if (!path || pithp_keep_slots(j->s, 1, &part) != PITH_OK)
+        return NULL;
+    pithp_saving *made = pithp_saving_begin(j->s, pithp_capture, part, path,
+                                            v->node_ranks > 1 ? &shared : &o);
+    if (!made || v->node_ranks == 1)
+        return made;
+    made->job = j;
+    if (j->rank == j->leader) { /* so that the others of the node find it */
+        pithp_writer_open(&made->sidecar, j->rt, &made->location, 0);
+        pithp_writer_status(j->s, &made->sidecar, v->path);
+    }
+    return made;
 }
 
 typedef struct whole_tree {
@@ -158,6 +194,10 @@ pithp_parted_job *pithp_parted_job_begin(pithp_parted_call *v) {
                             .location = {.folder = -1},
                             .rank = v->rank,
                             .ranks = v->ranks,
+                            .leader = v->leader,
+                            .node_ranks = v->node_ranks,
+                            .node_file = -1,
+                            .per_node = v->options->part_per_node,
                             .id = v->everyone[0].id};
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->changed, NULL);
@@ -185,6 +225,8 @@ void pithp_parted_job_end(pithp_parted_job *j) {
         pithp_saving_end(j->part);
     if (j->document)
         pithp_saving_end(j->document);
+    if (j->node_file >= 0)
+        close(j->node_file);
     pithp_location_close(&j->location);
     pithp_release(j->rt, j->path, j->path ? strlen(j->path) + 1 : 0);
     close_scope(j->agreed);
@@ -219,7 +261,7 @@ bool pithp_parted_sees_all(pithp_parted_job *j) {
     for (; j->seen < j->ranks; j->seen++) {
         char name[256];
         pithp_doc_part row = {.file = NULL}, *added;
-        part_name(j, j->seen, name);
+        part_name(j, pithp_parted_leader(j->everyone, j->seen, j->per_node), name);
         if (!find_part(j, name, &row))
             return false;
         row.file = pithp_document_text(d, name, strlen(name));
@@ -247,7 +289,7 @@ pith_status pithp_parted_write_document(pithp_parted_job *j) {
     pithp_document *d = &j->document->d;
     if (!pithp_parted_sees_all(j)) {
         char name[256];
-        part_name(j, j->seen, name);
+        part_name(j, pithp_parted_leader(j->everyone, j->seen, j->per_node), name);
         if (j->s->error.code != PITH_OK)
             return j->s->error.code;
         return pithp_fail(j->s, PITH_E_IO, NULL,

@@ -21,11 +21,16 @@ struct pithp_saving {
     void *staging; /* NULL: the device's memory is readable by the host */
     pithp_compressor compressor;
     bool lost; /* another writer removed a sidecar that was to be shared */
+    struct pithp_parted_job *job; /* of a part of several ranks; NULL: of one */
 };
 
 /* Write the remaining leaves to a new, unnamed sidecar, and add its row as the last one.
  * v->fresh is NULL if no leaf remains (save_sidecar.c). */
 pith_status pithp_saving_write_sidecar(pithp_saving *v);
+
+/* The data of a part of several ranks: this rank writes its shards. The first one of them
+ * waits for the others, and has a complete sidecar then (node_part.c). */
+pith_status pithp_node_part_write(pithp_saving *v);
 
 /* Start a thread of the runtime that handles no signals. 0, or errno (background.c). */
 int pithp_background_thread(pthread_t *thread,

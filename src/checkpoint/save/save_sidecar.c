@@ -1,6 +1,6 @@
 /* Sidecar writer: hashes each leaf, compresses it if that is requested and pays, and
  * writes it without a copy. */
-#include "checkpoint/save/save_internal.h"
+#include "checkpoint/save/parted.h"
 #include "checkpoint/store/array_digest.h"
 
 #include <string.h>
@@ -163,7 +163,7 @@ pith_status pithp_saving_write_sidecar(pithp_saving *v) {
         return pithp_fail(v->s, PITH_E_UNSUPPORTED, NULL,
                           "the tree has too many leaves for a safetensors header; "
                           "a larger inline_bytes puts them into the document");
-    PITH_TRY(write_leaves(v, sidecar));
+    PITH_TRY(v->job ? pithp_node_part_write(v) : write_leaves(v, sidecar));
     rc = name_sidecar(v, row);
 out:
     return rc;

@@ -1,6 +1,6 @@
 /* Commit of a checkpoint: capture a tree, write its sidecar and its document to temporary
  * files, and rename both, the document last. */
-#include "checkpoint/save/save_internal.h"
+#include "checkpoint/save/parted.h"
 #include "checkpoint/store/array_digest.h"
 #include "checkpoint/store/open.h"
 
@@ -278,6 +278,8 @@ static pith_status start_again(saver *v) {
 static pith_status write_files(saver *v) {
     pith_status rc;
     PITH_TRY(pithp_saving_write_sidecar(v));
+    if (v->job && v->job->rank != v->job->leader)
+        return PITH_OK; /* the first rank names the part */
     PITH_TRY(write_document(v));
     rc = commit(v);
 out:

@@ -42,6 +42,7 @@ static pith_status prepare(pithp_parted_call *v, const void *tree) {
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(v->w));
     v->rank = info.rank;
     v->ranks = info.size;
+    v->own.node = info.node;
     snprintf(v->own.host, sizeof v->own.host, "%s", info.host);
     clock_gettime(CLOCK_REALTIME, &now);
     const uint64_t seed[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec,
@@ -105,13 +106,46 @@ static bool go_on_in_background(pithp_parted_call *v, pithp_parted_job *j) {
     return false;
 }
 
+/* The ranks that share a part with this one: consecutive ones of the node. */
+static void find_node(pithp_parted_call *v) {
+    const bool per_node = v->options->part_per_node;
+    v->leader = pithp_parted_leader(v->everyone, v->rank, per_node);
+    v->node_ranks = 1;
+    while (per_node && v->leader + v->node_ranks < v->ranks &&
+           v->everyone[v->leader + v->node_ranks].node == v->own.node)
+        v->node_ranks++;
+}
+
+/* Tell the ranks of a node the file that their first one has made. */
+static bool share_files(pithp_parted_call *v, pithp_parted_job *j) {
+    typedef char name[PITHP_TEMPORARY_NAME];
+    const pithp_intent intent = {.operation = "pith_save", .what = "files of nodes"};
+    name own = "",
+         *all = j ? pithp_scope_allocate(v->w, (size_t)v->ranks * sizeof *all) : NULL;
+    if (all && v->node_ranks > 1 && j->rank == j->leader)
+        memcpy(own, j->part->sidecar.name, sizeof own);
+    if (!pithp_collective_begin(v->w, &intent)) {
+        if (j)
+            pithp_parted_job_abandon(j);
+        return false;
+    }
+    pithp_mesh_group_gather(v->w, v->all, own, all, sizeof own);
+    pithp_collective_end(v->w);
+    if (v->node_ranks > 1) /* its error is told with the outcome */
+        pithp_node_part_open(j, all[j->leader]);
+    return true;
+}
+
 static bool save(pithp_parted_call *v, const void *tree) {
     uint64_t digest = 0;
     if (v->w && prepare(v, tree) == PITH_OK)
         digest = pithp_shard_tree_digest(&v->t);
     if (!exchange(v, digest))
         return false;
+    find_node(v);
     pithp_parted_job *j = pithp_parted_job_begin(v);
+    if (v->options->part_per_node && !share_files(v, j))
+        return false;
     if (v->options->background)
         return go_on_in_background(v, j);
     if (!j)

@@ -127,6 +127,14 @@ rank_of(const pithp_document *d, const pithp_parted *x, const int64_t *numbers) 
 
 /* ---- Parts ---- */
 
+/* The first of the ranks before this one that have the same part. */
+static int64_t first_of(const pithp_document *d, int64_t rank) {
+    const char *file = d->parts.rows[rank].file;
+    while (rank > 0 && strcmp(d->parts.rows[rank - 1].file, file) == 0)
+        rank--;
+    return rank;
+}
+
 /* Each open part has a file open: a share of those that the process may have. */
 static int64_t most_open(void) {
     struct rlimit limit;
@@ -171,31 +179,61 @@ static pith_checkpoint *open_part(pith_scope *s, const pith_checkpoint *c, int64
     return c->parts[rank] = part;
 }
 
-/* The row of a leaf in a part; -1: the error is set. */
+/* The row of the shard of a rank in a part; -1: there is none, -2: out of memory. A part
+ * of several ranks has their numbers before the paths. */
+static int64_t find_row(pith_scope *s,
+                        const pithp_document *part,
+                        const pithp_doc_leaf *leaf,
+                        int64_t rank) {
+    int64_t node = -1;
+    for (int numbered = 0; numbered < 2 && node == -1; numbered++) {
+        pithp_string name, key;
+        pithp_string_begin(&name, s->runtime);
+        pithp_string_begin(&key, s->runtime);
+        if (numbered)
+            pithp_string_print(&name, "%" PRId64 ":", rank);
+        pithp_string_add(&name, leaf->key);
+        if (!name.failed)
+            pithp_path_add_key(&key, name.bytes);
+        node = name.failed || key.failed ? -2 : pithp_document_find(part, key.bytes);
+        pithp_string_end(&key);
+        pithp_string_end(&name);
+    }
+    return node < 0 ? node : part->nodes.rows[node].leaf;
+}
+
+/* The row of a leaf in the part of a rank; -1: the error is set. */
 static int64_t find_piece(pith_scope *s,
                           const pith_checkpoint *c,
                           const pithp_parted *x,
-                          const pith_checkpoint *part) {
+                          const pith_checkpoint *part,
+                          int64_t rank) {
     const pithp_doc_leaf *leaf = x->leaf;
-    pithp_string key;
-    pithp_string_begin(&key, s->runtime);
-    pithp_path_add_key(&key, leaf->key);
-    const int64_t node =
-        key.failed ? -2 : pithp_document_find(&part->document, key.bytes);
-    const int64_t row = node < 0 ? -1 : part->document.nodes.rows[node].leaf;
+    const int64_t row = find_row(s, &part->document, leaf, rank);
     const pithp_doc_leaf *piece = row < 0 ? NULL : &part->document.leaves.rows[row];
     const bool fits = piece && piece->dtype == leaf->dtype &&
                       piece->shape.rank == leaf->part.rank &&
                       memcmp(piece->shape.extents, leaf->part.extents,
                              (size_t)leaf->part.rank * sizeof(int64_t)) == 0;
-    if (node == -2)
-        pithp_fail_memory(s, key.length);
+    if (row == -2)
+        pithp_fail_memory(s, 0);
     else if (!fits)
         pithp_fail(s, PITH_E_FORMAT, leaf->key,
                    "the part \"%s\" does not have it in the shape that \"%s\" states",
                    part->shown, c->shown);
-    pithp_string_end(&key);
     return fits ? row : -1;
+}
+
+/* The piece that has these numbers; *row: -1 and the error set, or its row there. */
+static pith_checkpoint *open_piece(pith_scope *s,
+                                   const pith_checkpoint *c,
+                                   const pithp_parted *x,
+                                   const int64_t *numbers,
+                                   int64_t *row) {
+    const int64_t rank = rank_of(&c->document, x, numbers);
+    pith_checkpoint *part = open_part(s, c, first_of(&c->document, rank));
+    *row = part ? find_piece(s, c, x, part, rank) : -1;
+    return part;
 }
 
 static pith_status verify(pith_scope *s, pith_checkpoint *part, int64_t row) {
@@ -216,8 +254,7 @@ const pith_checkpoint *pithp_parted_piece(pith_scope *s,
                                           const pithp_parted *x,
                                           const int64_t *numbers,
                                           int64_t *row) {
-    pith_checkpoint *part = open_part(s, c, rank_of(&c->document, x, numbers));
-    *row = part ? find_piece(s, c, x, part) : -1;
+    pith_checkpoint *part = open_piece(s, c, x, numbers, row);
     return *row >= 0 && verify(s, part, *row) == PITH_OK ? part : NULL;
 }
 
@@ -235,8 +272,9 @@ pith_status pithp_parted_check(pith_scope *s,
         int64_t rest = i;
         for (int d = PITH_MAX_RANK; d-- > 0; rest /= x.pieces[d])
             numbers[d] = rest % x.pieces[d];
-        const pith_checkpoint *part = open_part(s, c, rank_of(&c->document, &x, numbers));
-        if (!part || find_piece(s, c, &x, part) < 0)
+        int64_t row;
+        open_piece(s, c, &x, numbers, &row);
+        if (row < 0)
             return s->error.code;
     }
     return PITH_OK;
@@ -375,8 +413,8 @@ pith_status pithp_parted_stream(pith_scope *s,
     if (!staging)
         return pithp_fail_memory(s, PITHP_CHUNK_BYTES);
     for (; numbers[0] < x.pieces[0] && s->error.code == PITH_OK; numbers[0]++) {
-        pith_checkpoint *part = open_part(s, c, rank_of(&c->document, &x, numbers));
-        const int64_t row = part ? find_piece(s, c, &x, part) : -1;
+        int64_t row;
+        pith_checkpoint *part = open_piece(s, c, &x, numbers, &row);
         if (row < 0)
             break;
         pithp_doc_leaf *piece = &part->document.leaves.rows[row];
