@@ -6,6 +6,7 @@
 #include "program/emit/debug.h"
 #include "program/host/reduce.h"
 #include "program/op/spelling.h"
+#include "program/plan/fuse_input.h"
 #include "program/plan/plan.h"
 
 /* ---- Fused steps ---- */
@@ -37,13 +38,25 @@ typedef struct pithp_map_reduce {
     int reducer;  /* index into pithp_text_reducers; -1: not fused */
     int external; /* the step's external that is reduced, and not stored */
     bool rows;
+    /* Siblings: reductions of all elements of several values of the step, whose loop
+     * leaves their lanes to the caller. Values without other readers are not stored. */
+    int sibling_count;
+    struct {
+        int reducer, external;
+        bool stored;
+    } siblings[PITHP_SIBLINGS];
 } pithp_map_reduce;
+/* Whether the step has such a loop. */
+static inline bool pithp_map_reduces(const pithp_map_reduce *m) {
+    return m->reducer >= 0 || m->sibling_count;
+}
+bool pithp_map_reduce_equal(const pithp_map_reduce *a, const pithp_map_reduce *b);
 pithp_map_reduce pithp_map_reduce_of(const pithp_plan *plan, const pithp_step *step);
-/* Emit its function; args are m_map_reduce_args. */
+/* Emit its function; args are m_map_reduce_args, or of siblings m_map_siblings_args. */
 void pithp_emit_map_reduce(pithp_string *t,
                            const char *name,
                            const pithp_fused_step *step,
-                           pithp_map_reduce map_reduce);
+                           const pithp_map_reduce *map_reduce);
 
 /* The reduction in a kernel: its operand is an external of the step that the kernel
  * computes. */

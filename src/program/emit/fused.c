@@ -494,10 +494,10 @@ void pithp_step_text_values(const pithp_step_text *x,
 void pithp_step_text_stores(const pithp_step_text *x,
                             const char *indent,
                             const pithp_elements *memory,
-                            int except) {
+                            const bool *except) {
     for (int k = 0; k < x->a->op_count; k++) {
         const int e = external_of(x, x->a->ops[k].to);
-        if (e >= 0 && e != except)
+        if (e >= 0 && !(except && except[e]))
             add_store(x, indent, e, k, memory);
     }
 }
@@ -505,7 +505,7 @@ void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,
                            const pithp_elements *memory) {
     pithp_step_text_values(x, indent, memory);
-    pithp_step_text_stores(x, indent, memory, -1);
+    pithp_step_text_stores(x, indent, memory, NULL);
 }
 
 bool pithp_step_text_writes(const pithp_step_text *x, int external) {

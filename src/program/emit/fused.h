@@ -43,11 +43,11 @@ typedef struct pithp_elements {
 void pithp_step_text_values(const pithp_step_text *x,
                             const char *indent,
                             const pithp_elements *memory);
-/* Emit its stores, without that of one external. */
+/* Emit its stores, without those of marked externals; NULL: all. */
 void pithp_step_text_stores(const pithp_step_text *x,
                             const char *indent,
                             const pithp_elements *memory,
-                            int except);
+                            const bool *except);
 /* Emit the loads, instructions and stores of one index. */
 void pithp_step_text_index(const pithp_step_text *x,
                            const char *indent,

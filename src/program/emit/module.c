@@ -36,21 +36,20 @@ typedef struct module {
 /* The number of the function of an equal step, or of a new one. */
 static int32_t function_of(module *x,
                            const pithp_fused_step *step,
-                           pithp_map_reduce map_reduce,
+                           const pithp_map_reduce *map_reduce,
                            bool *is_new) {
     const uint64_t hash = pithp_fused_hash(step);
     int32_t k = pithp_hash_index_last(&x->index, hash);
     for (; k >= 0; k = pithp_hash_index_before(&x->index, k)) {
         const function *f = &x->functions[k];
-        if (f->step && f->map_reduce.reducer == map_reduce.reducer &&
-            f->map_reduce.external == map_reduce.external &&
-            f->map_reduce.rows == map_reduce.rows && pithp_fused_alike(f->step, step))
+        if (f->step && pithp_map_reduce_equal(&f->map_reduce, map_reduce) &&
+            pithp_fused_alike(f->step, step))
             break;
     }
     *is_new = k < 0;
     if (k >= 0)
         return k;
-    x->functions[x->index.count] = (function){step, map_reduce};
+    x->functions[x->index.count] = (function){step, *map_reduce};
     pithp_hash_index_add(&x->index, hash);
     return x->index.count - 1;
 }
@@ -67,13 +66,13 @@ static int32_t add_fused(module *x, const pithp_plan *plan, const pithp_step *wh
     const pithp_fused_step *step = whole->fused;
     const pithp_map_reduce map_reduce = pithp_map_reduce_of(plan, whole);
     bool is_new;
-    const int32_t number = function_of(x, step, map_reduce, &is_new);
+    const int32_t number = function_of(x, step, &map_reduce, &is_new);
     if (!is_new)
         return number;
     pithp_emit_op_functions(x->t, &x->ops, step);
     declare(x, number, name);
-    if (map_reduce.reducer >= 0)
-        pithp_emit_map_reduce(x->t, name, step, map_reduce);
+    if (pithp_map_reduces(&map_reduce))
+        pithp_emit_map_reduce(x->t, name, step, &map_reduce);
     else
         pithp_emit_fused(x->t, name, step);
     return number;

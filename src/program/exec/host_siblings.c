@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+typedef uint8_t b8;
+typedef int64_t i64;
+#include "program/source/args/map_reduce.h"
+
 enum {
     BLOCK = PITHP_REDUCE_BLOCK,
     LANES = PITHP_REDUCE_LANES,
@@ -24,7 +28,9 @@ typedef struct sibling {
 typedef struct siblings_args {
     int64_t count, at_once; /* at_once: elements, a multiple of the lanes */
     sibling list[PITHP_SIBLINGS];
-} siblings_args; /* the producer's arguments follow */
+    pithp_host_loop code; /* one loop for the producer and all siblings, whose addresses
+                             follow; NULL: the producer's arguments follow */
+} siblings_args;
 
 /* Memory for the arguments of a launch. */
 typedef union siblings_memory {
@@ -73,6 +79,19 @@ static void add_elements(pithp_isa isa,
     }
 }
 
+/* Combine the lanes of a block of that length. */
+static void finish(pithp_isa isa,
+                   const siblings_args *args,
+                   int64_t block,
+                   int64_t length,
+                   char (*lanes)[LANES * WIDEST]) {
+    for (int64_t k = 0; k < args->count; k++) {
+        const pithp_reduce_args *a = &args->list[k].reduce;
+        reducer_of(isa, a)->finish(a->partial + block * a->accumulator_size, lanes[k],
+                                   length < LANES ? length : LANES, 1);
+    }
+}
+
 /* The launch's indices are blocks. */
 static inline void
 reduce_siblings(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
@@ -87,14 +106,28 @@ reduce_siblings(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
             n = length - r < memory.args.at_once ? length - r : memory.args.at_once;
             add_elements(isa, &memory, i * BLOCK + r, r, n, lanes);
         }
-        for (int64_t k = 0; k < memory.args.count; k++) {
-            const pithp_reduce_args *a = &memory.args.list[k].reduce;
-            reducer_of(isa, a)->finish(a->partial + i * a->accumulator_size, lanes[k],
-                                       length < LANES ? length : LANES, 1);
-        }
+        finish(isa, &memory.args, i, length, lanes);
     }
 }
 PITHP_LOOPS(reduce_siblings)
+
+/* The same in one compiled loop. */
+static inline void
+map_siblings(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    _Alignas(64) char lanes[PITHP_SIBLINGS][LANES * WIDEST];
+    const siblings_args *a = args;
+    void *to[PITHP_SIBLINGS];
+    const m_map_siblings_args given = {.at = (char *const *)(const void *)(a + 1),
+                                       .lanes = to};
+    for (int64_t k = 0; k < a->count; k++)
+        to[k] = lanes[k];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t length = pithp_reduce_block_length(&a->list[0].reduce, i);
+        a->code(&given, i * BLOCK, i * BLOCK + length);
+        finish(isa, a, i, length, lanes);
+    }
+}
+PITHP_LOOPS(map_siblings)
 
 static sibling bind(const pithp_exec *r, const pithp_step *step, const pithp_step *from) {
     const pithp_instruction *i = step->call;
@@ -117,13 +150,17 @@ pith_status pithp_run_siblings(const pithp_exec *r, const pithp_step *step) {
     siblings_memory memory;
     siblings_args *a = &memory.args;
     a->count = step->siblings + 1;
+    a->code = code && code->map_reduces ? code->loops[0] : NULL;
     a->at_once = AT_ONCE / a->count / LANES * LANES;
     for (int64_t k = 0; k < a->count; k++)
         a->list[k] = bind(r, step + k, from);
-    const size_t bytes =
-        pithp_fused_bind(r, from, code ? code->loops[0] : NULL, producer_of(&memory));
+    const size_t bytes = a->code
+                             ? pithp_map_reduce_bind(r, from, (char **)(void *)(a + 1))
+                             : pithp_fused_bind(r, from, code ? code->loops[0] : NULL,
+                                                producer_of(&memory));
     const pithp_launch launch = {.name = "reductions",
-                                 .loops = reduce_siblings_loops,
+                                 .loops =
+                                     a->code ? map_siblings_loops : reduce_siblings_loops,
                                  .args = &memory,
                                  .args_bytes = sizeof *a + bytes,
                                  .count = a->list[0].reduce.blocks,

@@ -186,6 +186,13 @@ static int64_t find_alone(const pithp_plan *plan, const pithp_compiled *code) {
     return alone;
 }
 
+static bool is_map_reduce(const pithp_plan *plan, const pithp_step *step) {
+    if (step->kind != PITHP_STEP_FUSED)
+        return false;
+    const pithp_map_reduce m = pithp_map_reduce_of(plan, step);
+    return pithp_map_reduces(&m);
+}
+
 /* The functions and addresses of a loaded module; NULL: the reason is in e. */
 static pithp_compiled *
 find_functions(const struct pithp_tier *c, pithp_module *m, pithp_error *e) {
@@ -211,8 +218,7 @@ find_functions(const struct pithp_tier *c, pithp_module *m, pithp_error *e) {
         }
         code->steps[k].loops[0] = launch.loops[0];
         code->steps[k].direct = is_direct(step);
-        code->steps[k].map_reduces = step->kind == PITHP_STEP_FUSED &&
-                                     pithp_map_reduce_of(plan, step).reducer >= 0;
+        code->steps[k].map_reduces = is_map_reduce(plan, step);
         code->steps[k].first_address = addresses;
         for (int n = 0; is_direct(step) && n < step->fused->external_count; n++)
             code->addresses[addresses++] = address_of(plan, step, n);

@@ -11,4 +11,10 @@ typedef struct m_map_reduce_args {
     b8 begins;       /* columns: the accumulators are uninitialised */
 } m_map_reduce_args;
 
+/* Of a step whose values several reductions read. */
+typedef struct m_map_siblings_args {
+    char *const *at;    /* addresses of the step's operands in memory */
+    void *const *lanes; /* of each reduction: 64 accumulators, or one for each element */
+} m_map_siblings_args;
+
 #endif
