@@ -171,6 +171,44 @@ SCOPED(loops_run_until_the_last_entry_ends) {
     }
 }
 
+/* The instructions of a primitive in the body of the only loop. */
+static int in_the_body(const pithp_program *q, pithp_primitive op) {
+    int count = 0;
+    for (int64_t k = 0; k < q->instruction_count; k++)
+        for (int64_t n = 0; q->instructions[k].primitive == PITHP_OP_WHILE &&
+                            n < q->instructions[k].programs[1]->instruction_count;
+             n++)
+            count += q->instructions[k].programs[1]->instructions[n].primitive == op;
+    return count;
+}
+
+SCOPED(small_loops_run_several_iterations_before_they_ask) {
+    enum { LARGE = 1 << 17 };
+    static const struct {
+        int64_t size;
+        int steps, runs;
+    } cases[] = {{5, 0, 1}, {5, 1, 1}, {5, 3, 3}, {5, 7, 7}, {LARGE, 4, 1}};
+    for (int shared = 0; shared < 2; shared++)
+        for (size_t k = 0; k < PITHP_COUNT(cases); k++) {
+            pithp_program *p = growing(s, shared);
+            const bool batched[4] = {true, k & 1, false, true};
+            const pithp_vmap_options o = {.steps = cases[k].steps};
+            bool results[4];
+            pithp_program *q =
+                pithp_program_vmap(s, p, cases[k].size, batched, &o, results);
+            pt_ok(s, q);
+            cr_assert(in_the_body(q, PITHP_OP_ABS) == cases[k].runs, "%s", graph_text(q));
+            if (cases[k].size < LARGE) {
+                batch_arrays in = batch_inputs(p, batched, cases[k].size);
+                batch_compare(s, p, q, batched, results, cases[k].size, &in,
+                              PITHP_PASS_RUN, "steps");
+                batch_arrays_free(&in);
+            }
+            pithp_program_release(q);
+            pithp_program_release(p);
+        }
+}
+
 /* A counter stays without the axis while it runs: the loop has two carries for it. */
 SCOPED(counters_stay_unbatched) {
     pithp_program *p = growing(s, true);

@@ -163,8 +163,9 @@ batch_levels(const batch *x, int levels, bool (*batched)[RECIPE_MOST]) {
         bool mapped[RECIPE_MOST];
         for (int k = 0; k < x->input_count; k++)
             mapped[k] = x->mapped[level] >> k & 1;
+        const pithp_vmap_options o = {.steps = 1 + (int)((x->size + 1) % 3)};
         pithp_program *next =
-            pithp_program_vmap(x->r->s, q, x->size, mapped, NULL, batched[level]);
+            pithp_program_vmap(x->r->s, q, x->size, mapped, &o, batched[level]);
         pithp_program_release(q);
         q = next;
     }

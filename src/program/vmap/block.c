@@ -56,6 +56,10 @@ static int64_t entry_elements(const pithp_program *p, const uint64_t *depends) {
     return worthwhile ? most : 0;
 }
 
+int pithp_program_vmap_steps(pith_scope *s) {
+    return pithp_scope_device(s)->immediate ? 1 : 4;
+}
+
 int64_t pithp_program_vmap_block(pith_scope *s,
                                  const pithp_program *p,
                                  int64_t size,

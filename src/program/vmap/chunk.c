@@ -12,9 +12,9 @@ typedef struct chunking {
     const pithp_program *from;
     int64_t chunk, count, rest; /* full chunks, and entries after them */
     int64_t batch;              /* its number if a rule may have checks; 0: it has none */
-    bool concurrent;            /* threads share the chunks */
-    bool has_axis;              /* the program of a chunk has the batch axis: one entry
-                                   needs none, unless a rule or its checks look at it */
+    const pithp_chunk_options *options;
+    bool has_axis; /* the program of a chunk has the batch axis: one entry
+                      needs none, unless a rule or its checks look at it */
     const bool *batched;
     pithp_program *to;
     pithp_program *entry; /* what depends on batched inputs; its inputs are `shared`
@@ -216,7 +216,8 @@ static bool list_operands(chunking *c, bool chunks, pithp_value *operands) {
 }
 
 static pithp_program *body_of(chunking *c) {
-    const pithp_vmap_options part = {.chunk = true, .batch = c->batch};
+    const pithp_vmap_options part = {
+        .chunk = true, .batch = c->batch, .steps = c->options->steps};
     if (c->has_axis)
         return pithp_program_vmap(c->s, c->entry, c->chunk, c->inputs_batched, &part,
                                   c->outputs_batched);
@@ -231,7 +232,7 @@ static bool add_scan(chunking *c, pithp_value *operands, pithp_value *outputs) {
     const pithp_loop_params params = {.length = c->count,
                                       .constants = (int32_t)c->shared_count,
                                       .unroll = 1,
-                                      .concurrent = c->concurrent,
+                                      .concurrent = c->options->concurrent,
                                       .chunk = c->batch ? c->chunk : 0,
                                       .batch = c->batch};
     const pithp_new_instruction scan = {.primitive = PITHP_OP_SCAN,
@@ -262,7 +263,8 @@ static bool add_scan(chunking *c, pithp_value *operands, pithp_value *outputs) {
 
 /* Append the outputs of the remaining entries. */
 static bool add_rest(chunking *c, pithp_value *operands, pithp_value *outputs) {
-    const pithp_vmap_options part = {.before = c->count * c->chunk, .batch = c->batch};
+    const pithp_vmap_options part = {
+        .before = c->count * c->chunk, .batch = c->batch, .steps = c->options->steps};
     if (!c->rest)
         return true;
     pithp_value *last = allocate(c, c->entry->output_count, sizeof *last);
@@ -305,17 +307,18 @@ static int64_t next_batch(void) {
 pithp_program *pithp_program_vmap_chunks(pith_scope *s,
                                          const pithp_program *p,
                                          int64_t size,
-                                         int64_t chunk,
-                                         bool concurrent,
+                                         const pithp_chunk_options *options,
                                          const bool *batched,
                                          bool *outputs_batched) {
+    const int64_t chunk = options->chunk;
+    const pithp_vmap_options whole = {.steps = options->steps};
     if (chunk >= size)
-        return pithp_program_vmap(s, p, size, batched, NULL, outputs_batched);
+        return pithp_program_vmap(s, p, size, batched, &whole, outputs_batched);
     const bool has_rule = pithp_calls_rule(p, false);
     chunking c = {.s = s,
                   .from = p,
                   .chunk = chunk,
-                  .concurrent = concurrent,
+                  .options = options,
                   .batch = has_rule ? next_batch() : 0,
                   .has_axis = chunk > 1 || has_rule,
                   .count = size / chunk,

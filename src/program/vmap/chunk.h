@@ -4,14 +4,18 @@
 
 #include "program/vmap/vmap.h"
 
-/* As pithp_program_vmap, for at most `chunk` entries at a time (at least 1): a scan over
- * chunks, and the entries that remain. What depends on no batched input is computed once.
- * concurrent: threads of the host run several chunks at the same time. */
+typedef struct pithp_chunk_options {
+    int64_t chunk;   /* most entries at a time, at least 1 */
+    bool concurrent; /* threads of the host run several chunks at the same time */
+    int steps;       /* pithp_vmap_options.steps */
+} pithp_chunk_options;
+
+/* As pithp_program_vmap, for some entries at a time: a scan over chunks, and the entries
+ * that remain. What depends on no batched input is computed once. */
 pithp_program *pithp_program_vmap_chunks(pith_scope *s,
                                          const pithp_program *p,
                                          int64_t size,
-                                         int64_t chunk,
-                                         bool concurrent,
+                                         const pithp_chunk_options *options,
                                          const bool *batched,
                                          bool *outputs_batched);
 
@@ -23,5 +27,9 @@ int64_t pithp_program_vmap_block(pith_scope *s,
                                  const pithp_program *p,
                                  int64_t size,
                                  const bool *batched);
+
+/* Steps of loops: more than one on devices, where each question takes a launch. Also for
+ * programs that are not derived. */
+int pithp_program_vmap_steps(pith_scope *s);
 
 #endif

@@ -71,6 +71,7 @@ make_rule(const pithp_batching *b, pithp_rule *of, bool masked, const bool *batc
                         .size = b->size,
                         .options = *b->options,
                         .masked = masked};
+    r->options.steps = 0; /* its programs are derived */
     r->rule.bound_count += masked;
     r->rule.free = free_rule;
     r->rule.record = record;

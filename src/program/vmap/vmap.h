@@ -14,12 +14,14 @@
 
 #include "program/ir/program.h"
 
-/* Options of a batch that is a part of another; NULL: all members are zero. They are for
- * checks of rules (chunk.h). */
+/* Options of a batch; NULL: all members are zero. Those of a part of another batch are
+ * for checks of rules (chunk.h). */
 typedef struct pithp_vmap_options {
     bool chunk;     /* the entries of an iteration of a scan over chunks */
     int64_t before; /* entries of the whole before this part */
     int64_t batch;  /* number of the whole, which its parts have in common; 0: none */
+    int steps; /* most iterations of a loop between two questions whether an entry goes on
+                  (while.c); 0: one */
 } pithp_vmap_options;
 
 /* A batch: the program of `size` entries. Its inputs are those of p. Batched ones have

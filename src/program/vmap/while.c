@@ -6,6 +6,10 @@
  *         carries = where(active, next, carries)
  *         active = active & condition(carries)
  *
+ * An iteration after the last entry ended changes nothing. So the loop may run several
+ * before it asks again: where the question takes longer than a small body, as in a graph
+ * of CUDA.
+ *
  * A carry that does not depend on the entry, such as a counter, has one value for all
  * entries that are active; it has no axis, and goes on. Its last value in an entry is a
  * further carry if the program uses it.
@@ -234,32 +238,67 @@ static bool add_next(const batched_while *w,
     return fine;
 }
 
-/* The body: constants, carries, active, lasts -> carries, active, lasts. A loop that
- * counts has no carry `active`: it is k < limit. */
+/* Add an iteration: constants, and the state: carries, active, lasts. A loop that counts
+ * has no carry `active`: it is k < limit. The next state; NULL sets the error. */
+static const pithp_value *add_iteration(const batched_while *w,
+                                        pithp_batching *in,
+                                        const pithp_value *constants,
+                                        const pithp_value *state) {
+    const pithp_value *after = state + w->carries;
+    const pithp_value active =
+        w->counts ? condition(w, in, -1, constants, state) : *after++;
+    pithp_value *next = pithp_scope_allocate(
+        in->s, ((size_t)(w->carries + w->last_count) + 2) * sizeof *next);
+    if (!next || active < 0 || !add_next(w, in, active, constants, state, after, next))
+        return NULL;
+    if (w->counts)
+        return next;
+    pithp_value *lasts = next + w->carries;
+    memmove(lasts + 1, lasts, (size_t)w->last_count * sizeof *lasts);
+    *lasts = pithp_batch_and(in, active, condition(w, in, active, constants, next));
+    return *lasts >= 0 ? next : NULL;
+}
+
+/* Most elements of a value, and instructions of the body, of loops that run several
+ * iterations before they ask. */
+enum { SMALL_ELEMENTS = 1 << 16, SMALL_INSTRUCTIONS = 512 };
+
+static bool has_control_flow(const pithp_program *p) {
+    bool has = false;
+    for (int64_t k = 0; k < p->instruction_count && !has; k++)
+        has = pithp_op_has(p->instructions[k].primitive, PITHP_TRAIT_REGIONS);
+    return has;
+}
+
+/* The number of iterations in the body of the loop. */
+static int64_t steps_of(const batched_while *w) {
+    const pithp_instruction *i = w->f.i;
+    int64_t steps = w->f.b->options->steps;
+    if (((const pithp_while_params *)i->params)->most || w->body->has_effects ||
+        has_control_flow(w->body))
+        return 1; /* its iterations are counted, or seen, or take long */
+    for (int64_t v = 0; v < w->body->value_count; v++)
+        if (pithp_value_spec(w->body, (pithp_value)v)->count > SMALL_ELEMENTS)
+            return 1;
+    while (steps > 1 && steps * w->body->instruction_count > SMALL_INSTRUCTIONS)
+        steps--;
+    return steps > 1 ? steps : 1;
+}
+
+/* The body: constants, state -> state. */
 static pithp_program *
 make_body(const batched_while *w, const pithp_value *operands, int count) {
     pithp_batching in = pithp_batching_in(w->f.b, pithp_program_make(w->f.b->s));
-    pithp_value *values = pithp_scope_allocate(
-        in.s, ((size_t)(count + w->carries + w->last_count) + 1) * sizeof *values);
+    pithp_value *values =
+        pithp_scope_allocate(in.s, ((size_t)count + 1) * sizeof *values);
     bool fine = in.to && values;
     for (int k = 0; k < count && fine; k++)
         fine = (values[k] = pithp_program_input(
                     in.s, in.to, pithp_batch_spec(w->f.b, operands[k]))) >= 0;
-    if (fine) {
-        pithp_value *carries = values + w->fixed, *after = carries + w->carries,
-                    *next = values + count;
-        const pithp_value active =
-            w->counts ? condition(w, &in, -1, values, carries) : *after++;
-        fine = active >= 0 && add_next(w, &in, active, values, carries, after, next) &&
-               outputs_all(&in, next, w->carries);
-        if (fine && !w->counts) {
-            const pithp_value more =
-                pithp_batch_and(&in, active, condition(w, &in, active, values, next));
-            fine = outputs_all(&in, &more, 1);
-        }
-        fine = fine && outputs_all(&in, next + w->carries, w->last_count);
-    }
-    if (fine)
+    const pithp_value *state = fine ? values + w->fixed : NULL;
+    for (int64_t k = steps_of(w); state && k > 0; k--)
+        state = add_iteration(w, &in, values, state);
+    if (state && outputs_all(&in, state, count - w->fixed))
         return in.to;
     pithp_program_release(in.to);
     return NULL;

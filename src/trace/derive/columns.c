@@ -148,8 +148,9 @@ static bool add_batch(const made *m,
     bool *batched = mapped + p->input_count;
     memset(mapped, 0, (size_t)first);
     memset(mapped + first, 1, (size_t)(p->input_count - first));
+    const pithp_chunk_options options = {.chunk = chunk};
     pithp_program *all =
-        pithp_program_vmap_chunks(m->s, p, c->count, chunk, false, mapped, batched);
+        pithp_program_vmap_chunks(m->s, p, c->count, &options, mapped, batched);
     bool fine = all && pithp_program_inline(m->s, m->to, all, inputs, outputs);
     pithp_program_release(all);
     for (int64_t k = c->first; k < p->output_count && fine; k++)

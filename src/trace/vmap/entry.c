@@ -116,11 +116,13 @@ pithp_program *pithp_entry_batch(const pithp_entry_call *c,
                                  const bool *batched,
                                  bool *outputs_batched) {
     const bool chosen = !chunk && !c->trace->derived;
-    const int64_t most = chosen  ? pithp_program_vmap_block(c->s, p, size, batched)
-                         : chunk ? chunk
-                                 : INT64_MAX;
-    return pithp_program_vmap_chunks(c->s, p, size, most, chosen, batched,
-                                     outputs_batched);
+    const pithp_chunk_options options = {
+        .chunk = chosen  ? pithp_program_vmap_block(c->s, p, size, batched)
+                 : chunk ? chunk
+                         : INT64_MAX,
+        .concurrent = chosen,
+        .steps = c->trace->derived ? 1 : pithp_program_vmap_steps(c->s)};
+    return pithp_program_vmap_chunks(c->s, p, size, &options, batched, outputs_batched);
 }
 
 pith_status pithp_entry_add(pithp_entry_call *c, pithp_program *all) {
