@@ -84,11 +84,11 @@ void ranked_free(ranked_function *f) {
 
 static void print_body(const ranked_body *body, int depth) {
     static const char *const names[RANKED_KINDS] = {
-        "sin",        "add",       "sub",        "mul",        "max",
-        "index",      "psum",      "pmean",      "pmax",       "pmin",
-        "pbroadcast", "pshift",    "all_gather", "all_stack",  "reduce_scatter",
-        "all_to_all", "psum_rows", "choice",     "own choice", "loop",
-        "range"};
+        "sin",        "add",        "sub",        "mul",       "max",
+        "index",      "psum",       "pmean",      "pmax",      "pmin",
+        "pbroadcast", "pshift",     "all_gather", "all_stack", "reduce_scatter",
+        "all_to_all", "psum_rows",  "halo",       "route",     "route back",
+        "choice",     "own choice", "loop",       "range"};
     for (int k = 0; k < body->count; k++) {
         const ranked_step *t = &body->steps[k];
         fprintf(stderr, "%*s%d = %s %d %d axes %d by %d%s level %g\n", 4 * depth, "",
@@ -189,6 +189,42 @@ static const pith_array *copies(pith_scope *s, const pith_array *a, int64_t n) {
     return pith_concatenate(s, n, all, 0);
 }
 
+/* A part of [12]. */
+static const pith_array *
+part(pith_scope *s, const pith_array *a, int64_t from, int64_t to) {
+    return pith_slice_array(s, a, 1, &PITH_SLICE(from, to, 1));
+}
+
+enum { BEFORE = 1, AFTER = 2 }; /* rows of a halo */
+
+/* Own elements with those of the neighbours: [1 + 12 + 2] to [12]. */
+static const pith_array *mixed(pith_scope *s, const pith_array *a) {
+    return pith_add(
+        s, scaled(s, part(s, a, 0, RANKED_EXTENT), 0.5),
+        scaled(s, part(s, a, BEFORE + AFTER, RANKED_EXTENT + BEFORE + AFTER), 0.25));
+}
+
+/* The rank that element k of a rank goes to. As many come to each. */
+static int64_t goes_to(const ranked_step *t, int64_t rank, int64_t k, int64_t n) {
+    return (rank + k + t->by + 3 * n) % n;
+}
+
+static const pith_route *route_of(const values *v, const ranked_step *t) {
+    pith_scope *s = v->s;
+    const int64_t n = group_size(v, t);
+    const pith_array *k = pith_iota(s, PITH_I32, PITH_SHAPE(RANKED_EXTENT), 0);
+    const pith_array *first = pith_add(s, pith_axis_index(s, axes_of(t)),
+                                       pith_i32(s, (int32_t)goes_to(t, 0, 0, n)));
+    const pith_array *to =
+        pith_remainder(s, pith_add(s, k, first), pith_i32(s, (int32_t)n));
+    const pith_route *room = pith_make(s, pith_route,
+                                       &(pith_route){.max_peers = RANKED_RANKS,
+                                                     .max_send = RANKED_EXTENT,
+                                                     .max_receive = RANKED_EXTENT},
+                                       NULL);
+    return pith_route_make(s, k, to, axes_of(t), room);
+}
+
 /* What a rank makes of its arrays alone, before a move and after it. */
 static const pith_array *before(const values *v, const ranked_step *t, int64_t r) {
     const pith_array *a = v->of[t->a][r];
@@ -211,6 +247,8 @@ after(const values *v, const ranked_step *t, int64_t r, const pith_array *a) {
             return flat(s, a);
         case RANKED_PSUM_ROWS:
             return pith_add(s, scaled(s, a, 0.05), v->of[t->b][r]);
+        case RANKED_HALO:
+            return mixed(s, a);
         default:
             return a;
     }
@@ -244,9 +282,53 @@ move(const values *v, const ranked_step *t, const pith_array *a) {
         case RANKED_ALL_TO_ALL:
             return pith_all_to_all(s, pith_reshape(s, a, PITH_SHAPE(RANKED_EXTENT, 1)),
                                    axes, 0, 1, NULL);
+        case RANKED_HALO:
+            return pith_halo(s, a, 0, t->axes == 2 ? NULL : axes, BEFORE, AFTER, t->wrap);
+        case RANKED_ROUTE:
+            return pith_route_send(s, route_of(v, t), a);
+        case RANKED_ROUTE_BACK: {
+            const pith_route *route = route_of(v, t);
+            const pith_array *there = pith_sin(s, pith_route_send(s, route, a));
+            return pith_route_return(s, route, there, v->of[t->b][0]);
+        }
         default:
             return pith_psum_rows(s, a, axes, NULL);
     }
+}
+
+static const pith_array *neighbour(const values *v,
+                                   const ranked_step *t,
+                                   const group *g,
+                                   const pith_array *const *all,
+                                   int64_t by) {
+    const int64_t at = g->own + by, n = g->size;
+    return t->wrap             ? all[(at + n) % n]
+           : at >= 0 && at < n ? all[at]
+                               : scaled(v->s, all[0], 0);
+}
+
+static const pith_array *with_halo(const values *v,
+                                   const ranked_step *t,
+                                   const group *g,
+                                   const pith_array *const *all) {
+    const pith_array *pieces[] = {
+        part(v->s, neighbour(v, t, g, all, -1), RANKED_EXTENT - BEFORE, RANKED_EXTENT),
+        all[g->own], part(v->s, neighbour(v, t, g, all, 1), 0, AFTER)};
+    return pith_concatenate(v->s, 3, pieces, 0);
+}
+
+/* The elements that go to a rank. */
+static const pith_array *routed(const values *v,
+                                const ranked_step *t,
+                                const group *g,
+                                const pith_array *const *all) {
+    const pith_array *pieces[RANKED_EXTENT];
+    int64_t count = 0;
+    for (int64_t r = 0; r < g->size; r++)
+        for (int64_t k = 0; k < RANKED_EXTENT; k++)
+            if (goes_to(t, r, k, g->size) == g->own)
+                pieces[count++] = part(v->s, all[r], k, k + 1);
+    return pith_concatenate(v->s, count, pieces, 0);
 }
 
 /* The same for rank r of all, from their arrays. */
@@ -287,6 +369,14 @@ static const pith_array *move_of(const values *v,
                 blocks[k] = pith_slice_array(
                     s, all[k], 1, &PITH_SLICE(g->own * block, (g->own + 1) * block, 1));
             return pith_stack(s, n, blocks, 1);
+        }
+        case RANKED_HALO:
+            return with_halo(v, t, g, all);
+        case RANKED_ROUTE:
+            return routed(v, t, g, all);
+        case RANKED_ROUTE_BACK: {
+            const pith_array *into = v->of[t->b][g->ranks[g->own]];
+            return pith_add(s, into, pith_sin(s, all[g->own]));
         }
         default:
             return pith_sum(s, pith_concatenate(s, n, all, 0), PITH_AXES(0));

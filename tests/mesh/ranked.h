@@ -35,6 +35,9 @@ typedef enum ranked_kind {
     RANKED_REDUCE_SCATTER,
     RANKED_ALL_TO_ALL,
     RANKED_PSUM_ROWS,
+    RANKED_HALO,
+    RANKED_ROUTE,      /* every element to some rank */
+    RANKED_ROUTE_BACK, /* and back from there */
     RANKED_KINDS_OF_ROWS,
     RANKED_CHOICE = RANKED_KINDS_OF_ROWS, /* a branch that all ranks take */
     RANKED_CHOICE_OF_RANK,                /* one that a rank takes, without collectives */

@@ -51,14 +51,18 @@ static route read_route(pithp_mover *m, int first) {
 }
 
 /* Count the ranks in use. False: the numbers are not those of a route, and the job ends.
- */
+ * Zeros are an empty route: a batch runs a branch also for entries that have not taken it,
+ * with residuals of zeros. */
 static bool check(pithp_mover *m, route *r) {
     int64_t all = 0;
+    int32_t last = -1;
     while (r->peers < r->max_peers && r->peer[r->peers] >= 0)
         r->peers++;
     for (int64_t i = 0; i < r->peers; i++) {
         const bool own = r->peer[i] == m->group->rank;
-        if (r->peer[i] >= m->group->size || (i && r->peer[i] <= r->peer[i - 1]))
+        if (!r->sent[i] && !r->received[i])
+            continue;
+        if (r->peer[i] >= m->group->size || r->peer[i] <= last)
             return refuse(m, "a route: rank %d is no rank, or out of order",
                           (int)r->peer[i]);
         if (r->sent[i] < 0 || r->sent[i] > r->max_send || r->received[i] < 0 ||
@@ -69,6 +73,7 @@ static bool check(pithp_mover *m, route *r) {
                           " from there do not fit",
                           r->sent[i], (int)r->peer[i], r->received[i]);
         all += r->received[i];
+        last = r->peer[i];
     }
     return true;
 }
