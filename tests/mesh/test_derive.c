@@ -126,15 +126,13 @@ static void check_value(fake_rank *r, const sample *x, forms *m) {
     }
 }
 
-static void check_gradient(fake_rank *r, const sample *x, forms *m) {
+/* Gradients of a rank, and those of all. */
+static void compare_gradients(fake_rank *r,
+                              const sample *x,
+                              forms *m,
+                              const void *own,
+                              const void *all) {
     pith_scope *s = m->s;
-    const ranked_function *f = m->f;
-    const pith_derive_options both = {.arguments = PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
-                                      .cuts = PITH_CUTS_ARE_ZERO};
-    const void *own = pith_call(s, pith_grad(s, &f->call, &both), 2, m->given);
-    pith_jit_clear(r->runtime);
-    const void *all = pith_call(s, pith_grad(s, &m->all->call, &both), 2, m->given_all);
-    EXPECT("failed", !pith_failed(s));
     for (int k = 0; k < OWN && !pith_failed(s); k++)
         EXPECT("a gradient differs",
                distance(s, pith_child(pith_child(own, 0), k),
@@ -143,6 +141,86 @@ static void check_gradient(fake_rank *r, const sample *x, forms *m) {
         EXPECT("a shared gradient differs",
                distance(s, pith_child(pith_child(own, 1), k),
                         pith_child(pith_child(all, 1), k)) < 1e-11);
+}
+
+static const void *gradients_of_all(forms *m) {
+    const pith_derive_options both = {.arguments = PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
+                                      .cuts = PITH_CUTS_ARE_ZERO};
+    return pith_call(m->s, pith_grad(m->s, &m->all->call, &both), 2, m->given_all);
+}
+
+static void check_gradient(fake_rank *r, const sample *x, forms *m) {
+    pith_scope *s = m->s;
+    const pith_derive_options both = {.arguments = PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
+                                      .cuts = PITH_CUTS_ARE_ZERO};
+    const void *own = pith_call(s, pith_grad(s, &m->f->call, &both), 2, m->given);
+    pith_jit_clear(r->runtime);
+    const void *all = gradients_of_all(m);
+    EXPECT("failed", !pith_failed(s));
+    compare_gradients(r, x, m, own, all);
+}
+
+/* ---- Functions over shards: specs say what is shared ---- */
+
+typedef struct over_shards {
+    pith_function call; /* first */
+    ranked_function *f;
+    bool again; /* within a map over x, map over y */
+} over_shards;
+
+static const pith_function *
+map_of(pith_scope *s, const over_shards *o, const char *axes) {
+    const pith_shard_options options = {
+        .in = {PITH_SPECS({"", "x,y", NULL}), PITH_SPECS({"", "", NULL})},
+        .out = PITH_SPECS({"[0]", o->f->reduced ? "" : "x,y", NULL},
+                          {"[1][0]", "x,y", NULL}, {"[1][1]", "", NULL}),
+        .axes = axes};
+    return pith_shard_map(s, &o->call, &options);
+}
+
+/* The value and its gradients. */
+static const void *
+call_over_shards(const pith_function *self, pith_scope *s, const void *const *given) {
+    const over_shards *o = (const over_shards *)(const void *)self;
+    const pith_derive_options both = {.arguments = PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
+                                      .cuts = PITH_CUTS_ARE_ZERO};
+    if (o->again) {
+        over_shards inner = *o;
+        inner.again = false;
+        return pith_call(s, map_of(s, &inner, "y"), 2, given);
+    }
+    const void *both_of[] = {pith_call(s, &o->f->call, 2, given),
+                             pith_call(s, pith_grad(s, &o->f->call, &both), 2, given)};
+    return pith_tuple_make(s, 2, both_of);
+}
+
+static void check_map(fake_rank *r, const sample *x, forms *m) {
+    pith_scope *s = m->s;
+    const over_shards o = {
+        .call = {.name = "over_shards", .call = call_over_shards, .arity = 2},
+        .f = m->f,
+        .again = x->seed % 2};
+    m->all->locals = true;
+    const void *locals = pith_call(s, &m->all->call, 2, m->given_all);
+    m->all->locals = false;
+    const void *total = m->f->reduced ? pith_call(s, &m->all->call, 2, m->given_all)
+                                      : pith_child(locals, r->rank);
+    const void *all = gradients_of_all(m);
+    pith_jit_clear(r->runtime);
+    m->f->unmarked = true;
+    const void *given[] = {
+        pith_shard_local(s, m->given[0], PITH_SPECS({"", "x,y", NULL})), m->given[1]};
+    const pith_function *map = map_of(s, &o, o.again ? "x" : NULL),
+                        *ways[] = {map, pith_jit(s, map, NULL)};
+    for (int k = 0; k < 3; k++) {
+        const void *made = pith_unshard_local(s, pith_call(s, ways[k > 0], 2, given));
+        EXPECT("failed", !pith_failed(s));
+        if (pith_failed(s))
+            break;
+        EXPECT("a mapped value differs", same_bits(s, pith_child(made, 0), total));
+        compare_gradients(r, x, m, pith_child(made, 1), all);
+    }
+    m->f->unmarked = false;
 }
 
 /* ---- Forward mode ---- */
@@ -285,7 +363,7 @@ static void check_batch(fake_rank *r, const sample *x, forms *m) {
 
 static void body(fake_rank *r) {
     static void (*const checks[])(fake_rank * r, const sample *x, forms *m) = {
-        check_value,   check_gradient, check_tangents,
+        check_value,   check_gradient, check_map,  check_tangents,
         check_hessian, check_descent,  check_batch};
     const sample *x = r->closure;
     const char *only = getenv("PITH_CHECK");
