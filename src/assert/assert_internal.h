@@ -20,6 +20,7 @@ typedef struct pithp_fix {
     const void *closure;
     size_t closure_bytes;
     bool greatest; /* of the arguments of several ranks it takes the greatest */
+    bool defers;   /* to the fix of another check: it is no repair to report */
     /* Extend the lifetime of objects in the copied closure to that of the assertion's
      * scope, as pith_keep does. (optional) */
     pith_status (*keep)(pith_scope *owner, void *closure);

@@ -242,7 +242,7 @@ static void require(making *m, const pith_route *route) {
                     .info = {{"has", has}},
                     .level = PITH_CHECK_ALWAYS,
                     .code = PITH_E_CAPACITY},
-                &(pithp_fix){.call = leave_as_is});
+                &(pithp_fix){.call = leave_as_is, .defers = true});
 }
 
 /* A route of a function that is being recorded. */

@@ -231,6 +231,7 @@ static bool next_call(pithp_attempt *t, int64_t steps) {
         t->room = room;
     }
     t->calls[t->ran] = (pithp_attempt_call){.steps = steps, .finite = -1, .until = -1};
+    t->begun = t->ran + 1;
     return true;
 }
 
@@ -277,7 +278,7 @@ bool pithp_attempt_steps(pithp_stepper *p,
         pithp_attempt_refuse(p->s);
         return false;
     }
-    if (t->ran < t->room && pith_failed(t->scope))
+    if (t->ran < t->begun && pith_failed(t->scope))
         t->calls[t->ran].end = t->calls[t->ran].checks = t->collector->count;
     t->attempted = t->ran + pith_failed(t->scope);
     judge(t);

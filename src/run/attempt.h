@@ -133,6 +133,7 @@ typedef struct pithp_attempt {
     pithp_attempt_log log;
     pithp_attempt_call *calls;
     int64_t room, ran;  /* of calls */
+    int64_t begun;      /* those with a record */
     int64_t attempted;  /* ran, and a call that failed */
     pith_scope *holder; /* of the result; NULL: none */
     const void *result;

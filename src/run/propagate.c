@@ -70,7 +70,8 @@ static const void *apply(const pithp_stepper *p,
     if (!pithp_fix_agreed(fixed, "pith_propagate", one.after))
         return NULL;
     pithp_decisions_nest(fixed, 1);
-    tell(p, fixed, &one);
+    if (!a->fix.defers)
+        tell(p, fixed, &one);
     pithp_decisions_nest(fixed, -1);
     /* also without a callback: other ranks may have one */
     return pithp_fix_agreed(fixed, "pith_propagate", one.after) ? one.after : NULL;
@@ -189,10 +190,15 @@ static bool settle_step(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     return false;
 }
 
+/* Steps of the call that failed. Without memory for its record it has not begun. */
+static int64_t failed_steps(const pithp_stepper *p, const pithp_attempt *t) {
+    return t->failing < t->begun ? t->calls[t->failing].steps : pithp_stride_of(p);
+}
+
 /* Handle a failed attempt; false: p->s has the error. */
 static bool settle(pithp_stepper *p, pithp_attempt *t, candidate *c) {
     const int64_t before = pithp_attempt_steps_before(t, t->failing);
-    const int64_t steps = t->calls[t->failing].steps;
+    const int64_t steps = failed_steps(p, t);
     const bool loop = steps > pithp_stride_of(p);
     if (t->trouble == PITHP_TROUBLE_UNTIL && !loop && t->failing == last_call(p, t))
         return p->met = pithp_attempt_commit(p, t);

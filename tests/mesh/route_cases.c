@@ -317,6 +317,21 @@ static const Owner *send_around(pith_scope *s, const Owner *in) {
 }
 PITH_FUNCTION1(send_around_step, send_around, Owner, Owner)
 
+/* Reports of growth, and of anything else. */
+typedef struct reports {
+    int grown, others;
+} reports;
+
+static void see_growth(pith_scope *s, const pith_repair *r, void *closure) {
+    const Owner *before = r->before, *after = r->after;
+    reports *seen = closure;
+    (void)s;
+    if (after->route->max_receive > before->route->max_receive)
+        seen->grown++;
+    else
+        seen->others++;
+}
+
 static void routes_grow(mesh_test *t) {
     const int64_t rows = 100; /* compiled functions have equal shapes on all ranks */
     const pith_route *room =
@@ -327,7 +342,11 @@ static void routes_grow(mesh_test *t) {
                    .route = room,
                    .states_need = true};
     const Owner *start = pith_freeze(t->s, Owner, &first);
-    const Owner *end = pith_propagate(t->s, Owner, &send_around_step, start, NULL);
+    reports seen = {0};
+    const Owner *end = pith_propagate(
+        t->s, Owner, &send_around_step, start,
+        &(pith_propagate_options){.repaired = see_growth, .closure = &seen});
+    MESH_CHECK(t, seen.grown == (t->rank == 0) && seen.others == 0);
     int64_t need[3] = {0};
     pith_read(t->s, end->route->need, need, sizeof need);
     MESH_CHECK(t, end->route->max_peers >= t->size && need[0] == t->size);
