@@ -20,9 +20,7 @@ bool pithp_collective_enter(pithp_collective *c,
     c->recorded = pithp_scope_trace(s);
     if (fine && (c->params.group = pithp_mesh_group_of(s, axes)) &&
         pithp_operand_check(s, a, function, "a") == PITH_OK) {
-        char text[PITHP_SPEC_TEXT_BYTES];
-        snprintf(c->what, sizeof c->what, "%.100s over %.50s",
-                 pithp_spec_print(pithp_array_spec(a), text), c->params.group->axes);
+        c->spec = pithp_array_spec(a);
         pith_scope *w = pithp_temporaries_open(s);
         c->w = w ? w : s;
     }
@@ -42,8 +40,8 @@ void pithp_collective_axis(pithp_collective *c, const char *name, int axis, int6
         return;
     axis = pithp_axis(c->w, c->function, axis, pithp_array_spec(c->a)->rank);
     *to = axis < 0 ? 0 : axis;
-    const size_t n = strlen(c->what);
-    snprintf(c->what + n, sizeof c->what - n, ", %s %d", name, axis);
+    c->names[c->named] = name;
+    c->axes[c->named++] = axis;
 }
 
 void pithp_collective_cast(pithp_collective *c, pith_dtype dtype) {
@@ -138,15 +136,48 @@ static void free_memory(run *r) {
     pithp_release(r->c->w->runtime, r->host, r->host ? r->needs.host : 0);
 }
 
+/* "f64[3] over x, axis 0" */
+static void describe(const void *closure, char what[PITHP_WHAT_BYTES]) {
+    const pithp_collective *c = closure;
+    const pith_spec *spec = c->spec;
+    char text[PITHP_SPEC_TEXT_BYTES];
+    what[0] = 0;
+    if (spec && c->by_rows)
+        snprintf(what, PITHP_WHAT_BYTES, "rows %.20s%.80s over %.40s",
+                 pith_dtype_name(spec->dtype),
+                 pithp_shape_print(spec->rank - 1, spec->shape + 1, text),
+                 c->params.group->axes);
+    else if (spec)
+        snprintf(what, PITHP_WHAT_BYTES, "%.100s over %.50s",
+                 pithp_spec_print(spec, text), c->params.group->axes);
+    for (int i = 0; i < c->named; i++) {
+        const size_t n = strlen(what);
+        snprintf(what + n, PITHP_WHAT_BYTES - n, ", %s %d", c->names[i], (int)c->axes[i]);
+    }
+}
+
+/* What `describe` says. */
+static uint64_t digest_of(const pithp_collective *c) {
+    const pith_spec *spec = c->spec;
+    const int first = c->by_rows;
+    const int32_t numbers[] = {(int32_t)spec->dtype, spec->rank, c->axes[0], c->axes[1]};
+    const char *axes = c->params.group->axes;
+    uint64_t h = pithp_hash(pithp_collective_digest(&c->params), numbers, sizeof numbers);
+    if (spec->rank > first)
+        h = pithp_hash(h, spec->shape + first,
+                       (size_t)(spec->rank - first) * sizeof *spec->shape);
+    return pithp_hash(h, axes, strlen(axes));
+}
+
 /* Wait for the elements, and agree with the other ranks. */
 static bool begin(run *r) {
     pithp_collective *c = r->c;
     if (pithp_collective_fine(c))
         pithp_synchronise(c->w);
-    const pithp_intent intent = {
-        .operation = c->function,
-        .what = c->what,
-        .extra = pithp_collective_fine(c) ? pithp_collective_digest(&c->params) : 0};
+    const pithp_intent intent = {.operation = c->function,
+                                 .describe = describe,
+                                 .closure = c,
+                                 .extra = pithp_collective_fine(c) ? digest_of(c) : 0};
     return pithp_collective_begin(c->w, &intent);
 }
 

@@ -18,7 +18,12 @@ typedef struct pithp_collective {
     const pith_array *a;    /* the operand, or what it was replaced by */
     const pith_array *rows; /* a second operand, or NULL */
     pithp_collective_params params;
-    char what[PITHP_WHAT_BYTES]; /* for messages */
+    /* What the ranks compare, and messages say: */
+    const pith_spec *spec; /* of the operand that was given; NULL: none */
+    bool by_rows;          /* without the extent of its first axis */
+    int named;             /* axes of the parameters */
+    const char *names[2];
+    int32_t axes[2];
 } pithp_collective;
 
 /* Check the operand and find the group. False: the call returns at once, on every rank.

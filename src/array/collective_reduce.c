@@ -2,8 +2,6 @@
 #include "array/collective.h"
 #include "base/in_flight.h"
 
-#include <stdio.h>
-
 /* Enter with the options of a sum. */
 static bool enter_sum(pithp_collective *c,
                       pith_scope *s,
@@ -91,20 +89,6 @@ const pith_array *pith_pscan(pith_scope *s, const pith_array *a, const char *axe
     return pithp_collective_leave(&c, sum ? pithp_cast(c.w, sum, dtype) : NULL);
 }
 
-/* Which rows the other ranks have. The extent of the first axis may differ between ranks,
- * so only the other extents are compared. */
-static void describe_rows(pithp_collective *c) {
-    char text[PITHP_SPEC_TEXT_BYTES];
-    if (!pithp_collective_fine(c))
-        return;
-    const pith_spec *spec = pithp_array_spec(c->a);
-    if (spec->rank > 0)
-        snprintf(c->what, sizeof c->what, "rows %.20s%.80s over %.40s",
-                 pith_dtype_name(spec->dtype),
-                 pithp_shape_print(spec->rank - 1, spec->shape + 1, text),
-                 c->params.group->axes);
-}
-
 const pith_array *pith_psum_rows(pith_scope *s,
                                  const pith_array *a,
                                  const char *axes,
@@ -113,7 +97,8 @@ const pith_array *pith_psum_rows(pith_scope *s,
     pithp_collective c;
     if (!pithp_collective_enter(&c, s, "pith_psum_rows", a, axes))
         return NULL;
-    describe_rows(&c);
+    /* extents of the first axis may differ between ranks */
+    c.by_rows = pithp_collective_fine(&c) && c.spec->rank > 0;
     if (options && options->rows && pithp_collective_check_rows(&c, options->rows))
         c.rows = options->rows;
     if (pithp_collective_dtype(&c) == PITH_BOOL)

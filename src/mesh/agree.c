@@ -49,7 +49,10 @@ static account own_account(const part *p) {
     a.extra = p->intent->extra;
     a.number = p->number;
     copy_text(a.operation, sizeof a.operation, p->intent->operation);
-    copy_text(a.what, sizeof a.what, p->intent->what);
+    if (p->intent->describe)
+        p->intent->describe(p->intent->closure, a.what);
+    else
+        copy_text(a.what, sizeof a.what, p->intent->what);
     copy_text(a.host, sizeof a.host, p->w->host);
     copy_text(a.site, sizeof a.site, site_of(p));
     if (p->s && p->s->error.code != PITH_OK) {
@@ -85,7 +88,7 @@ static uint64_t digest_of_site(const part *p) {
 static uint64_t digest_of(const part *p) {
     const pithp_intent *i = p->intent;
     uint64_t h = pithp_hash(p->number, i->operation, strlen(i->operation));
-    if (i->what)
+    if (i->what && !i->describe)
         h = pithp_hash(h, i->what, strlen(i->what));
     const uint64_t rest[] = {digest_of_site(p), i->extra};
     return pithp_hash(h, rest, sizeof rest);
@@ -214,7 +217,7 @@ static bool vote(part *p, pithp_ballot *b) {
     pithp_world *w = p->w;
     p->number = w->number + 1;
     __atomic_store_n(&w->number, p->number, __ATOMIC_RELAXED);
-    pithp_state_set(w->own, p->intent->operation, p->s ? p->s->site : NULL);
+    pithp_state_set(w, p->intent->operation, p->s ? p->s->site : NULL);
     const bool failed = p->s && p->s->error.code != PITH_OK;
     const uint64_t rank = (uint64_t)w->joined.rank,
                    level = b->level ? b->level : UINT64_MAX,
@@ -244,7 +247,7 @@ static bool vote(part *p, pithp_ballot *b) {
 }
 
 static void end_wait(pithp_world *w) {
-    pithp_state_set(w->own, NULL, NULL);
+    pithp_state_set(w, NULL, NULL);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -262,10 +265,12 @@ bool pithp_agree_with(pithp_world *w,
         else if (!agreed)
             explain_difference(&p);
     }
-    if (agreed)
+    if (agreed) {
         w->agreed = p.number;
-    else
+        w->decides = intent->decides;
+    } else {
         end_wait(w);
+    }
     return agreed;
 }
 
@@ -326,7 +331,7 @@ void pithp_decision_tell(pith_scope *s, const char *operation, int64_t failed) {
     const pithp_intent intent = {.operation = operation};
     const part p = {.w = w, .s = s, .intent = &intent};
     pthread_mutex_lock(&w->lock);
-    pithp_state_set(w->own, operation, s->site);
+    pithp_state_set(w, operation, s->site);
     explain_failure(&p, failed);
     end_wait(w);
 }
@@ -359,7 +364,7 @@ void pithp_decisions_nest(pith_scope *s, int by) {
 static pithp_world *begin_exchange(pith_scope *s) {
     pithp_world *w = pithp_ranks_of(s);
     pthread_mutex_lock(&w->lock);
-    pithp_state_set(w->own, pithp_function_of(s, "pith"), s->site);
+    pithp_state_set(w, pithp_function_of(s, "pith"), s->site);
     return w;
 }
 
@@ -426,7 +431,7 @@ void pithp_collective_end(pith_scope *s) {
     if (!pithp_has_ranks(s))
         return;
     pithp_world *w = pithp_world_of(s->runtime);
-    pithp_state_set(w->own, NULL, NULL);
+    pithp_state_set(w, NULL, NULL);
     pthread_mutex_unlock(&w->lock);
 }
 
@@ -435,7 +440,7 @@ void pithp_collective_resume(pith_scope *s, const char *operation, const char *s
         return;
     pithp_world *w = pithp_world_of(s->runtime);
     pthread_mutex_lock(&w->lock);
-    pithp_state_set(w->own, operation, site);
+    pithp_state_set(w, operation, site);
 }
 
 uint64_t pithp_collective_count(const pith_scope *s) {
@@ -446,6 +451,16 @@ uint64_t pithp_collective_count(const pith_scope *s) {
 bool pithp_collective_agreed_since(const pith_scope *s, uint64_t before) {
     const pithp_world *w = pithp_world_of(s->runtime);
     return w && w->agreed > before;
+}
+
+bool pithp_collective_decides(const pith_scope *s) {
+    const pithp_world *w = pithp_world_of(s->runtime);
+    return w && w->decides;
+}
+
+void pithp_collective_left_out(pith_scope *s) {
+    if (pithp_has_ranks(s) && s->error.code != PITH_OK)
+        pithp_world_of(s->runtime)->left_out = true;
 }
 
 void pithp_collective_absent(pith_scope *s, const char *operation) {
@@ -483,6 +498,23 @@ void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most) {
     *most = (int64_t)(~words[1] ^ sign);
 }
 
+/* If a rank that has failed has left out a compiled call, the others may still wait in
+ * it: this rank takes part there as a failed one until all have come here, or to a
+ * decision. */
+static bool meet(pith_scope *s) {
+    pithp_world *w = pithp_world_of(s->runtime);
+    const pithp_intent intent = {.operation = "pith_agree"};
+    const bool may_wait = w->left_out && s->error.code != PITH_OK;
+    pithp_ballot b;
+    bool agreed;
+    do {
+        b = (pithp_ballot){.level = PITHP_LEVEL_AGREE};
+        agreed = pithp_agree_with(w, s, &intent, &b);
+    } while (may_wait && b.highest > PITHP_LEVEL_AGREE);
+    w->left_out = false;
+    return agreed;
+}
+
 bool pith_agree(pith_scope *s) {
     PITHP_IN_FLIGHT(s, "pith_agree");
     if (!pithp_scope_writable(s))
@@ -491,8 +523,9 @@ bool pith_agree(pith_scope *s) {
     if (!pith_mesh_of(s))
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_agree: the scope has no mesh: call pith_mesh_open");
-    const bool agreed =
-        pithp_collective_begin(s, &(pithp_intent){.operation = "pith_agree"});
+    if (!pithp_has_ranks(s))
+        return s->error.code == PITH_OK;
+    const bool agreed = meet(s);
     if (agreed)
         pithp_collective_end(s);
     return agreed;

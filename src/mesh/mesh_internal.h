@@ -99,11 +99,15 @@ typedef struct pithp_intent_part {
 } pithp_intent_part;
 
 /* What this rank is about to do. `what` describes it in messages: "f64[3] over x". Both
- * texts, the extra value and the call site must be equal on all ranks. */
+ * texts, the extra value and the call site must be equal on all ranks. A text that costs
+ * time is made by `describe` instead, where ranks differ; then `extra` has a digest of
+ * what it says. */
 typedef struct pithp_intent {
     const char *operation; /* "pith_psum" */
     const char *what;
     uint64_t extra;
+    void (*describe)(const void *closure, char what[PITHP_WHAT_BYTES]); /* (optional) */
+    bool decides; /* a decision follows, if no checks are collected */
     /* What it consists of, for messages: ranks that differ name the first part in which
      * they do. Then the call sites need not be equal. (optional) */
     int64_t (*parts)(const void *closure);
@@ -125,9 +129,15 @@ void pithp_collective_resume(pith_scope *s, const char *operation, const char *s
 uint64_t pithp_collective_count(const pith_scope *s);
 /* Whether all ranks have agreed in one since then. */
 bool pithp_collective_agreed_since(const pith_scope *s, uint64_t before);
+/* Whether a decision follows the last one, as its intents have said. */
+bool pithp_collective_decides(const pith_scope *s);
 /* Take part in the next agreement of the other ranks with the error of s, which has
  * failed before it could do what they do. */
 void pithp_collective_absent(pith_scope *s, const char *operation);
+/* A scope that has failed leaves out a compiled call of which it is not known whether it
+ * has collectives. The others may wait in it until this rank comes to pith_agree or to a
+ * decision. */
+void pithp_collective_left_out(pith_scope *s);
 /* Within a collective: whether the scope of no rank has failed since its begin. */
 bool pithp_collective_agrees(pith_scope *s);
 /* The least and the greatest of a value over all ranks, within a collective. */

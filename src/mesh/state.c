@@ -33,7 +33,7 @@ static void set_text(pithp_rank_state *own, const char *operation, const char *s
         uint64_t words[PITHP_STATE_WORDS];
     } u;
     memset(&u, 0, sizeof u);
-    const size_t n = strnlen(operation, 40), room = sizeof u.text - 1;
+    const size_t n = strnlen(operation, PITHP_STATED_BYTES), room = sizeof u.text - 1;
     memcpy(u.text, operation, n);
     if (site) {
         const char *name = pithp_site_name(site);
@@ -45,11 +45,24 @@ static void set_text(pithp_rank_state *own, const char *operation, const char *s
         atomic_store_explicit(&own->text[i], u.words[i], memory_order_relaxed);
 }
 
-void pithp_state_set(pithp_rank_state *own, const char *operation, const char *site) {
+/* Steps call the same collective again and again. Call sites are texts that live as long
+ * as the program. */
+static bool is_stated(const pithp_world *w, const char *operation, const char *site) {
+    return site == w->stated_site &&
+           strncmp(operation, w->stated, PITHP_STATED_BYTES) == 0;
+}
+
+void pithp_state_set(pithp_world *w, const char *operation, const char *site) {
+    pithp_rank_state *own = w->own;
     if (!own)
         return;
     if (operation) {
-        set_text(own, operation, site);
+        if (!is_stated(w, operation, site)) {
+            set_text(own, operation, site);
+            w->stated_site = site;
+            memset(w->stated, 0, sizeof w->stated);
+            memcpy(w->stated, operation, strnlen(operation, PITHP_STATED_BYTES));
+        }
         atomic_fetch_add_explicit(&own->number, 1, memory_order_relaxed);
     }
     atomic_store_explicit(&own->since, about_now(), memory_order_relaxed);

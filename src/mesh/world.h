@@ -16,7 +16,7 @@ typedef enum pithp_phase {
     PITHP_PHASE_LEFT     /* exits without pith_close */
 } pithp_phase;
 
-enum { PITHP_STATE_WORDS = 14 };
+enum { PITHP_STATE_WORDS = 14, PITHP_STATED_BYTES = 40 };
 
 /* Written by its rank, read by the watch threads of the node. */
 typedef struct pithp_rank_state {
@@ -35,7 +35,7 @@ enum { PITHP_ENDING_NO, PITHP_ENDING_REPORTING, PITHP_ENDING_REPORTED };
 uint64_t pithp_nanoseconds(void);
 void pithp_state_begin(pithp_rank_state *own, int64_t rank);
 /* This rank waits in a collective, or (operation NULL) is back in user code. */
-void pithp_state_set(pithp_rank_state *own, const char *operation, const char *site);
+void pithp_state_set(pithp_world *w, const char *operation, const char *site);
 
 /* ---- Worlds ---- */
 
@@ -54,14 +54,18 @@ struct pithp_world {
     uint64_t number;      /* of collectives so far */
     const char *site;     /* of the last agreement, a text that lives as long */
     uint64_t site_digest;
-    uint64_t agreed;           /* the number of the last one in which all agreed */
-    int depth;                 /* of decisions: tries that enclose this code */
-    int64_t timeout_ns;        /* negative: none */
-    bool compares;             /* plain arguments */
+    uint64_t agreed;    /* the number of the last one in which all agreed */
+    bool decides;       /* a decision follows it */
+    bool left_out;      /* this rank has left out a call that may have collectives */
+    int depth;          /* of decisions: tries that enclose this code */
+    int64_t timeout_ns; /* negative: none */
+    bool compares;      /* plain arguments */
     _Atomic uint64_t told[16]; /* of messages that are logged once: keys, 0: none */
     bool communicates;         /* devices move data by a library, the same on all ranks */
     pithp_mesh_group *connected; /* groups with communicators; also read by the watch */
     pithp_rank_state *own;
+    const char *stated_site;         /* of the text in `own` */
+    char stated[PITHP_STATED_BYTES]; /* and its operation */
     pithp_mesh_watch watch;
     int keeper;            /* a socket to it; -1: none */
     bool has_watch_memory; /* `own` is seen by the node */
@@ -131,20 +135,22 @@ static inline pithp_rank_state *pithp_world_state(const pithp_world *w,
 /* ---- Agreements, see mesh_internal.h ---- */
 
 /* What a rank gives to an agreement beside its intent, and gets from it. Levels say where
- * ranks are: in a collective (0), in a decision (the outermost has the least), or in
- * pith_close. */
+ * ranks are: in a collective (0), in pith_agree, in a decision (the outermost has the
+ * least), or in pith_close. */
 typedef struct pithp_ballot {
     uint64_t level;    /* in */
     uint64_t trouble;  /* in: the place of a failure, from 1, or 0; out: the least of all
                           ranks, or 0 */
     uint64_t error;    /* in: the place, from 0, if the scope has failed */
     uint64_t least[3]; /* in: a value; out: the least of all ranks */
-    uint64_t highest;  /* out: of the levels; UINT64_MAX: a rank is in a collective */
-    bool together;     /* out: all ranks are at one level */
-    bool alike;        /* out: those without trouble do the same */
-    int64_t first;     /* out: the rank of the least trouble, or -1 */
+    uint64_t highest; /* out: of the levels; UINT64_MAX: a rank is in a collective; 0: the
+                         engine has failed */
+    bool together;    /* out: all ranks are at one level */
+    bool alike;       /* out: those without trouble do the same */
+    int64_t first;    /* out: the rank of the least trouble, or -1 */
 } pithp_ballot;
 enum { PITHP_LEVEL_CLOSE = 1 };
+#define PITHP_LEVEL_AGREE (UINT64_MAX - 1) /* of pith_agree: between both */
 /* pithp_collective_begin with a ballot; s NULL: of pith_close. The lock is held only
  * after true. */
 bool pithp_agree_with(pithp_world *w,

@@ -23,8 +23,11 @@ bool pithp_transfer_enter(pithp_transfer *c,
 bool pithp_transfer_agree(pithp_transfer *c, uint64_t extra) {
     if (pithp_transfer_fine(c))
         pithp_synchronise(c->w);
-    const pithp_intent intent = {
-        .operation = c->function, .what = c->what, .extra = extra};
+    const pithp_intent intent = {.operation = c->function,
+                                 .what = c->what,
+                                 .extra = extra,
+                                 .describe = c->describe,
+                                 .closure = c->closure};
     return pithp_collective_begin(c->w, &intent);
 }
 

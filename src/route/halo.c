@@ -28,6 +28,29 @@ typedef struct strips {
     size_t left_bytes, right_bytes; /* of what is sent to the left, and to the right */
 } strips;
 
+/* ---- What ranks compare ---- */
+
+static void print(const void *closure, char what[PITHP_WHAT_BYTES]) {
+    const halo *h = closure;
+    char text[PITHP_SPEC_TEXT_BYTES];
+    snprintf(what, PITHP_WHAT_BYTES,
+             "%.80s over %.30s, axis %d, %" PRId64 " before, %" PRId64 " after%s",
+             pithp_spec_print(pithp_array_spec(h->a), text), h->c.group->axes, h->axis,
+             h->before, h->after, h->wrap ? ", wrap" : "");
+}
+
+/* What `print` says. */
+static uint64_t digest_of(const halo *h) {
+    const pith_spec *spec = pithp_array_spec(h->a);
+    const char *axes = h->c.group->axes;
+    const int64_t numbers[] = {
+        (int64_t)spec->dtype, spec->rank, h->axis, h->before, h->after, h->wrap};
+    uint64_t d = pithp_hash(0, numbers, sizeof numbers);
+    if (spec->rank)
+        d = pithp_hash(d, spec->shape, (size_t)spec->rank * sizeof *spec->shape);
+    return pithp_hash(d, axes, strlen(axes));
+}
+
 /* ---- Entering ---- */
 
 /* The axis, the widths and the neighbours. halo_rows: the operand has the halo already.
@@ -68,10 +91,8 @@ static void describe(halo *h, int axis, bool halo_rows) {
     h->contiguous = outer == 1 && !c->recorded && !pithp_array_is_traced(h->a) &&
                     pithp_scope_device(c->w)->backend->addressable;
     h->row = spec->shape[h->axis] ? spec->bytes / (size_t)spec->shape[h->axis] : 0;
-    const size_t at = strlen(c->what);
-    snprintf(c->what + at, sizeof c->what - at,
-             ", axis %d, %" PRId64 " before, %" PRId64 " after%s", h->axis, h->before,
-             h->after, h->wrap ? ", wrap" : "");
+    c->describe = print;
+    c->closure = h;
 }
 
 static bool
@@ -81,12 +102,8 @@ enter(halo *h, pith_scope *s, const char *function, int axis, bool halo_rows) {
     if (!pithp_transfer_enter(c, s, function, h->mesh_axis))
         return false;
     if (pithp_transfer_fine(c) &&
-        pithp_operand_check(c->w, h->a, function, "a") == PITH_OK) {
-        char text[PITHP_SPEC_TEXT_BYTES];
-        snprintf(c->what, sizeof c->what, "%.80s over %.30s",
-                 pithp_spec_print(pithp_array_spec(h->a), text), c->group->axes);
+        pithp_operand_check(c->w, h->a, function, "a") == PITH_OK)
         describe(h, axis, halo_rows);
-    }
     return true;
 }
 
@@ -130,7 +147,7 @@ static const pith_array *join(halo *h, int count, const pith_array *const *parts
 static bool pass_strips(halo *h, const strips *p) {
     pithp_parcel sends[2], receives[2];
     int to = 0, from = 0;
-    if (!pithp_transfer_agree(&h->c, 0))
+    if (!pithp_transfer_agree(&h->c, pithp_transfer_fine(&h->c) ? digest_of(h) : 0))
         return false;
     if (h->left >= 0 && p->left_bytes)
         sends[to++] = (pithp_parcel){h->left, p->to_left, p->left_bytes};
@@ -212,6 +229,17 @@ static const pith_array *halo_in_place(halo *h) {
     return result;
 }
 
+static const pith_array *record(halo *h) {
+    const pithp_collective_params params = {.group = h->c.group,
+                                            .axis = h->axis,
+                                            .root = h->before,
+                                            .join = h->after,
+                                            .wrap = h->wrap};
+    return pithp_transfer_fine(&h->c)
+               ? pithp_transfer_bind(&h->c, PITHP_OP_HALO, 1, &h->a, &params)
+               : NULL;
+}
+
 static const pith_array *halo_by_parts(halo *h) {
     const pith_array *first = rows_of(h, h->a, 0, h->after), *left, *right;
     const pith_array *last = rows_of(h, h->a, h->n - h->before, h->n);
@@ -232,8 +260,9 @@ const pith_array *pith_halo(pith_scope *s,
         .a = a, .mesh_axis = mesh_axis, .wrap = wrap, .before = before, .after = after};
     if (!enter(&h, s, "pith_halo", axis, false))
         return NULL;
-    return pithp_transfer_leave(&h.c,
-                                h.contiguous ? halo_in_place(&h) : halo_by_parts(&h));
+    return pithp_transfer_leave(&h.c, h.c.recorded   ? record(&h)
+                                      : h.contiguous ? halo_in_place(&h)
+                                                     : halo_by_parts(&h));
 }
 
 /* ---- Its transpose ---- */

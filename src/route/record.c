@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Record a row of the table. NULL: error set. */
-static const pith_array *bind(pithp_transfer *c,
-                              pithp_primitive primitive,
-                              int count,
-                              const pith_array *const *operands,
-                              const pithp_collective_params *params) {
+const pith_array *pithp_transfer_bind(pithp_transfer *c,
+                                      pithp_primitive primitive,
+                                      int count,
+                                      const pith_array *const *operands,
+                                      const pithp_collective_params *params) {
     const pith_array *made = NULL;
     for (int i = 0; i < count; i++)
         if (!operands[i] || !pithp_transfer_fine(c))
@@ -71,8 +70,8 @@ bool pithp_route_record_make(pithp_transfer *c,
         .group = c->group, .axis = peers, .join = sizes[1], .root = sizes[2]};
     if (pithp_transfer_fine(c))
         check_entries(c, rows, to);
-    const pith_array *all =
-        bind(c, PITHP_OP_ROUTE_MAKE, 2, (const pith_array *const[]){rows, to}, &params);
+    const pith_array *all = pithp_transfer_bind(
+        c, PITHP_OP_ROUTE_MAKE, 2, (const pith_array *const[]){rows, to}, &params);
     *route = (pith_route){
         .received = part(c, all, 0, PITH_I64, PITH_SHAPE(peers)),
         .sent = part(c, all, peers, PITH_I64, PITH_SHAPE(peers)),
@@ -96,8 +95,8 @@ static const pith_array *move_one(pithp_transfer *c,
     const pith_array *const operands[] = {a,       into,    r->peer,
                                           r->send, r->sent, r->received};
     const pith_array *const sent[] = {a, r->peer, r->send, r->sent, r->received};
-    return into ? bind(c, PITHP_OP_ROUTE_RETURN, 6, operands, &params)
-                : bind(c, PITHP_OP_ROUTE_SEND, 5, sent, &params);
+    return into ? pithp_transfer_bind(c, PITHP_OP_ROUTE_RETURN, 6, operands, &params)
+                : pithp_transfer_bind(c, PITHP_OP_ROUTE_SEND, 5, sent, &params);
 }
 
 /* Elements of a row. */

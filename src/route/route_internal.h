@@ -19,6 +19,8 @@ typedef struct pithp_transfer {
     bool recorded;
     pithp_mesh_group *group;
     char what[PITHP_WHAT_BYTES]; /* for messages, equal on all ranks */
+    void (*describe)(const void *closure, char what[PITHP_WHAT_BYTES]); /* or this */
+    const void *closure;
 } pithp_transfer;
 
 /* Find the group of the axes. False: the call returns at once, on every rank. */
@@ -78,6 +80,13 @@ const pith_array *
 pithp_route_plan_rows(pithp_transfer *c, const pithp_route_plan *p, int64_t *beyond);
 
 /* ---- Recording (record.c) ---- */
+
+/* Record a row of the table. NULL: error set. */
+const pith_array *pithp_transfer_bind(pithp_transfer *c,
+                                      pithp_primitive primitive,
+                                      int count,
+                                      const pith_array *const *operands,
+                                      const pithp_collective_params *params);
 
 /* Set the leaves and sizes of a recorded route; rows and to are i64 lists. False: error
  * set. */

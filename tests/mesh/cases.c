@@ -146,6 +146,22 @@ static void sums(mesh_test *t) {
     MESH_CHECK(t, !signbit(pith_read_f64(t->s, pith_psum(t->s, minus_zero, NULL, NULL))));
 }
 
+/* Zeros with signs, infinities, NaN and tiny numbers, each with each on two ranks. */
+static void sums_of_special_numbers(mesh_test *t) {
+    static const double special[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,
+                                     1e38, -1e38, 1e-45,    5e-324};
+    enum { N = sizeof special / sizeof *special };
+    double own[N * N];
+    for (int i = 0; i < N * N; i++)
+        own[i] = special[t->rank == 0 ? i / N : (i + (int)t->rank - 1) % N];
+    const pith_array *a = pith_array_copy(t->s, PITH_F64, PITH_SHAPE(N * N), own);
+    for (int k = 0; k < 2; k++, a = pith_cast(t->s, a, PITH_F32)) {
+        const pith_array *all = pith_all_stack(t->s, a, NULL);
+        MESH_CHECK(t, mesh_equal(t, pith_psum(t->s, a, NULL, NULL),
+                                 pith_sum(t->s, all, PITH_AXES(0))));
+    }
+}
+
 static void sums_in_any_order(mesh_test *t) {
     const pith_collective_options unordered = {.unordered = true};
     EACH_DTYPE(dtype) {
@@ -465,6 +481,7 @@ static void failures(mesh_test *t) {
 
 const mesh_case mesh_cases[] = {
     {"sums", sums},
+    {"sums_of_special_numbers", sums_of_special_numbers},
     {"sums_in_any_order", sums_in_any_order},
     {"means_and_extremes", means_and_extremes},
     {"sums_of_rows_in_use", sums_of_rows_in_use},

@@ -1,6 +1,7 @@
 /* Cases of collectives in compiled functions: they give what the eager calls give, bit
  * for bit. */
 #include "mesh/cases.h"
+#include "mesh/mesh_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -253,6 +254,50 @@ static void programs_fail(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+static const pith_array *late(pith_scope *s, const pith_array *a) {
+    return pith_psum(s, pith_add(s, a, 1.0), NULL, NULL);
+}
+PITH_FUNCTION1(late_function, late, pith_array, pith_array)
+
+/* A rank that fails before it has recorded that a function has collectives does not take
+ * part in its first call, but its peers do not wait longer than until it agrees. */
+static void fails_before_recording(mesh_test *t) {
+    const pith_array *three = pith_zeros(t->s, PITH_F64, PITH_SHAPE(3));
+    const pith_function *f = pith_jit(t->s, &late_function, NULL);
+    if (t->size == 1)
+        return;
+    if (t->rank == 1)
+        pith_fail(t->s, PITH_E_IO, NULL, "no brick");
+    MESH_CHECK(t, !pith_call(t->s, f, PITH_ITEMS(three)));
+    MESH_CHECK(t, !pith_agree(t->s));
+    MESH_CHECK(t, pith_code(t->s) == (t->rank == 1 ? PITH_E_IO : PITH_E_PEER));
+    MESH_CHECK(t, strstr(pith_message(t->s), "no brick"));
+    pith_clear(t->s);
+    MESH_CHECK(t, pith_call(t->s, f, PITH_ITEMS(three)) && pith_agree(t->s));
+}
+
+static const pith_array *checked(pith_scope *s, const pith_array *a) {
+    pith_check(s, pith_less(s, a, 8.0), "it is small", .level = PITH_CHECK_ALWAYS);
+    return late(s, a);
+}
+PITH_FUNCTION1(checked_function, checked, pith_array, pith_array)
+
+/* A call whose program makes no checks ends without a decision. */
+static void agreements_of_calls(mesh_test *t) {
+    const pith_function *const both[] = {&late_function, &checked_function};
+    const pith_array *a = pith_f64(t->s, 1);
+    for (uint64_t k = 0; k < 2; k++) {
+        const pith_function *f = pith_jit(t->s, both[k], NULL);
+        for (int call = 0; call < 3; call++) {
+            const uint64_t before = pithp_collective_count(t->s);
+            const pith_array *sum = pith_call(t->s, f, PITH_ITEMS(a));
+            const uint64_t made = pithp_collective_count(t->s) - before;
+            MESH_CHECK(t, made == (t->size == 1 ? 0 : 1 + k));
+            MESH_CHECK(t, pith_read_f64(t->s, sum) == 2.0 * (double)t->size);
+        }
+    }
+}
+
 /* What a compiled function may not do is an error with the site, on every rank. */
 static void refusals(mesh_test *t) {
     static const struct {
@@ -294,6 +339,8 @@ const mesh_case mesh_program_cases[] = {
     {"control", control},
     {"programs_differ", programs_differ},
     {"programs_fail", programs_fail},
+    {"fails_before_recording", fails_before_recording},
+    {"agreements_of_calls", agreements_of_calls},
     {"refusals", refusals},
     {"another_mesh", another_mesh},
     {NULL, NULL},

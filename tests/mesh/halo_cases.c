@@ -2,6 +2,7 @@
 #include "mesh/cases.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define EACH_DTYPE(dtype)                                                                \
     for (pith_dtype dtype = PITH_BOOL; dtype <= PITH_F64; dtype = (pith_dtype)(dtype + 1))
@@ -132,6 +133,62 @@ static void recorded_halos(mesh_test *t) {
     MESH_CHECK(t, mesh_equal(t, pith_apply(t->s, f, a), halo_and_back(t->s, a)));
 }
 
+/* A halo, and a number that is made of it with weights. */
+static const pith_array *weights_like(pith_scope *s, const pith_array *a) {
+    const pith_spec *spec = pith_array_spec(a);
+    pith_shape shape = {.rank = spec->rank};
+    memcpy(shape.extents, spec->shape, sizeof shape.extents);
+    return pith_reshape(s, pith_arange(s, PITH_F64, spec->count), shape);
+}
+#define HALO(name, ...)                                                                  \
+    static const pith_array *name(pith_scope *s, const pith_array *a) {                  \
+        return pith_halo(s, a, __VA_ARGS__);                                             \
+    }                                                                                    \
+    PITH_FUNCTION1(name##_function, name, pith_array, pith_array)                        \
+    static const pith_array *name##_back(pith_scope *s, const pith_array *a) {           \
+        return pith_halo_add(s, weights_like(s, name(s, a)), __VA_ARGS__);               \
+    }                                                                                    \
+    static const pith_array *name##_loss(pith_scope *s, const pith_array *a) {           \
+        const pith_array *wide = name(s, a);                                             \
+        return pith_sum(s, pith_mul(s, wide, weights_like(s, wide)), PITH_ALL_AXES);     \
+    }                                                                                    \
+    PITH_FUNCTION1(name##_loss_function, name##_loss, pith_array, pith_array)
+HALO(first_axis, 0, "x", 1, 1, true)
+HALO(open_ends, 0, "x", 2, 0, false)
+HALO(middle_axis, 1, "x", 1, 2, true)
+HALO(whole_blocks, 1, "x", 3, 3, false)
+HALO(last_axis, 2, "x", 0, 1, false)
+HALO(no_halo, 0, "x", 0, 0, true)
+
+/* Compiled, derived and in a batch, along each axis: as eager calls, one by one. */
+static void halos_of_programs(mesh_test *t) {
+    static const struct {
+        const pith_function *halo, *loss;
+        const pith_array *(*eager)(pith_scope *s, const pith_array *a);
+        const pith_array *(*back)(pith_scope *s, const pith_array *a);
+    } all[] = {
+#define USE(name) {&name##_function, &name##_loss_function, name, name##_back}
+        USE(first_axis),   USE(open_ends), USE(middle_axis),
+        USE(whole_blocks), USE(last_axis), USE(no_halo),
+    };
+    pith_scope *s = t->s;
+    const pith_array *a = mesh_data(t, t->rank, PITH_F64, PITH_SHAPE(2, 3, 4));
+    const pith_array *more = pith_add(s, pith_mul(s, a, 2), 1);
+    const pith_array *both = pith_stack(s, 2, (const pith_array *[]){a, more}, 0);
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        const pith_array *wide = all[k].eager(s, a);
+        MESH_CHECK(t,
+                   mesh_equal(t, pith_apply(s, pith_jit(s, all[k].halo, NULL), a), wide));
+        const pith_function *slope = pith_jit(s, pith_grad(s, all[k].loss, NULL), NULL);
+        MESH_CHECK(t, mesh_equal(t, pith_apply(s, slope, a), all[k].back(s, a)));
+        const pith_function *each = pith_jit(s, pith_vmap(s, all[k].halo, NULL), NULL);
+        const pith_array *batch = pith_apply(s, each, both);
+        MESH_CHECK(t, mesh_equal(t, pith_slice_at(s, batch, 0, 0), wide));
+        MESH_CHECK(t,
+                   mesh_equal(t, pith_slice_at(s, batch, 0, 1), all[k].eager(s, more)));
+    }
+}
+
 static void wrong_halos(mesh_test *t) {
     const pith_array *a = pith_zeros(t->s, PITH_F32, PITH_SHAPE(3, 2));
     pith_halo(t->s, a, 0, "x", 4, 0, true);
@@ -171,6 +228,7 @@ const mesh_case mesh_halo_cases[] = {
     {"sums_of_halos", sums_of_halos},
     {"halos_and_sums_of_halos", halos_and_sums_of_halos},
     {"recorded_halos", recorded_halos},
+    {"halos_of_programs", halos_of_programs},
     {"wrong_halos", wrong_halos},
     {NULL, NULL},
 };

@@ -24,6 +24,7 @@ static void passes(const char *only, int size, uint64_t seed) {
         passes(#name, 3, 1);                                                             \
     }
 CASE(sums)
+CASE(sums_of_special_numbers)
 CASE(sums_in_any_order)
 CASE(means_and_extremes)
 CASE(sums_of_rows_in_use)
@@ -41,6 +42,8 @@ Test(collective, compiled) {
 CASE(control)
 CASE(programs_differ)
 CASE(programs_fail)
+CASE(fails_before_recording)
+CASE(agreements_of_calls)
 CASE(refusals)
 
 Test(collective, groups) {

@@ -37,6 +37,7 @@ CASE(routes_along_axes)
 CASE(routes_grow)
 CASE(recorded_routes)
 CASE(recorded_halos)
+CASE(halos_of_programs)
 CASE(wrong_routes)
 CASE(hostile_routes)
 CASE(routes_differ)
@@ -129,6 +130,54 @@ Test(route, a_step_allocates_nothing) {
               (long long)atomic_load(&heap.allocations) - before);
     pith_scope_close(s);
     pith_close(rt);
+}
+
+static const pith_array *
+compiled_step(pith_scope *s, const pith_route *route, const pith_array *a) {
+    const pith_array *wide = pith_halo(s, a, 0, "x", 1, 2, true);
+    const pith_array *sent = pith_route_send(s, route, a);
+    const pith_array *sum =
+        pith_add(s, pith_sum(s, wide, PITH_ALL_AXES), pith_sum(s, sent, PITH_ALL_AXES));
+    return pith_add(s, pith_route_return(s, route, sent, a),
+                    pith_psum(s, sum, "x", NULL));
+}
+PITH_FUNCTION2(compiled_step_function, compiled_step, pith_array, pith_route, pith_array)
+
+static void steps_of_ranks(fake_rank *r) {
+    enum { WARM = 200 };
+    const pt_heap *heaps = r->closure, *heap = &heaps[r->rank];
+    const pith_function *f = pith_jit(r->s, &compiled_step_function, NULL);
+    const pith_route *route = route_around(r->s);
+    const pith_array *a = pith_iota(r->s, PITH_F32, PITH_SHAPE(6, 2), 0);
+    long long before = 0;
+    for (int step = 0; step < WARM + 10; step++) {
+        if (step == WARM)
+            before = atomic_load(&heap->allocations);
+        pith_scope *in = pith_scope_open_in(r->s);
+        FAKE_CHECK(r, pith_apply(in, f, route, a));
+        FAKE_CHECK(r, pith_route_send(in, route, a));
+        FAKE_CHECK(r, pith_psum(in, a, "x", NULL));
+        pith_scope_close(in);
+    }
+    FAKE_CHECK(r, atomic_load(&heap->allocations) == before);
+}
+
+/* The same of two ranks, in a compiled step and eagerly. */
+Test(route, a_step_of_ranks_allocates_nothing) {
+    setenv("PITH_JIT", "wait", 1); /* no code comes late */
+    pt_heap heaps[2] = {{0}, {0}};
+    pith_allocator allocators[2];
+    pith_open_options open[2];
+    for (int i = 0; i < 2; i++) {
+        allocators[i] = pt_allocator(&heaps[i]);
+        open[i] = (pith_open_options){
+            .device = "host", .threads = 1, .allocator = &allocators[i]};
+    }
+    const fake_result result = fake_run(
+        &(fake_options){
+            .size = 2, .timeout = 60, .closure = heaps, .open = {&open[0], &open[1]}},
+        steps_of_ranks);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
 }
 
 enum { FAR = 1000000 }; /* allocations that no runtime makes here */

@@ -90,6 +90,9 @@ void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t by
 /* psum_rows (rows.c). */
 void pithp_mover_sum_rows(pithp_mover *m);
 
+/* A halo (halo.c). */
+void pithp_mover_halo(pithp_mover *m);
+
 /* Routes of rows (route.c). */
 void pithp_mover_route_make(pithp_mover *m);
 void pithp_mover_route_send(pithp_mover *m);

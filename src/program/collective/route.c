@@ -132,17 +132,63 @@ static size_t row_bytes(const pith_spec *x) {
 
 /* ---- There ---- */
 
+/* A row that x does not have; -1: there is none. */
+static int64_t find_beyond(const int32_t *index, int64_t n, int64_t rows) {
+    bool beyond = false;
+    for (int64_t k = 0; k < n; k++)
+        beyond |= index[k] < 0 || index[k] >= rows;
+    for (int64_t k = 0; beyond && k < n; k++)
+        if (index[k] < 0 || index[k] >= rows)
+            return k;
+    return -1;
+}
+
+/* Inlined for some lengths of rows, of which each is a move or two. */
+static inline __attribute__((always_inline)) void
+copy_rows(char *to, const char *x, const int32_t *index, int64_t n, size_t row) {
+    for (int64_t k = 0; k < n; k++)
+        memcpy(to + (size_t)k * row, x + (size_t)index[k] * row, row);
+}
+
+static void
+gather_rows(char *to, const char *x, const int32_t *index, int64_t n, size_t row) {
+    switch (row) {
+        case 4:
+            copy_rows(to, x, index, n, 4);
+            break;
+        case 8:
+            copy_rows(to, x, index, n, 8);
+            break;
+        case 12:
+            copy_rows(to, x, index, n, 12);
+            break;
+        case 16:
+            copy_rows(to, x, index, n, 16);
+            break;
+        case 24:
+            copy_rows(to, x, index, n, 24);
+            break;
+        case 32:
+            copy_rows(to, x, index, n, 32);
+            break;
+        case 48:
+            copy_rows(to, x, index, n, 48);
+            break;
+        default:
+            copy_rows(to, x, index, n, row);
+    }
+}
+
 /* Bring the rows together that go to each rank. */
 static bool
 pack(pithp_mover *m, const route *r, const char *x, int64_t rows, size_t row, char *to) {
     for (int64_t i = 0; i < r->peers; i++, to += (size_t)r->max_send * row) {
         const int32_t *index = r->send + i * r->max_send;
-        for (int64_t k = 0; k < r->sent[i]; k++) {
-            if (index[k] < 0 || index[k] >= rows)
-                return refuse(m, "a route: row %d of an array of %" PRId64 " rows",
-                              (int)index[k], rows);
-            memcpy(to + (size_t)k * row, x + (size_t)index[k] * row, row);
-        }
+        const int64_t beyond = find_beyond(index, r->sent[i], rows);
+        if (beyond >= 0)
+            return refuse(m, "a route: row %d of an array of %" PRId64 " rows",
+                          (int)index[beyond], rows);
+        gather_rows(to, x, index, r->sent[i], row);
     }
     return true;
 }

@@ -275,6 +275,9 @@ static void run(pithp_mover *m) {
         case PITHP_OP_PPERMUTE:
             permute(m);
             break;
+        case PITHP_OP_HALO:
+            pithp_mover_halo(m);
+            break;
         case PITHP_OP_PSUM_ROWS:
             pithp_mover_sum_rows(m);
             break;
@@ -343,8 +346,9 @@ pith_status pithp_collective_record(pith_scope *s,
 
 uint64_t pithp_collective_digest(const pithp_collective_params *params) {
     const pithp_mesh_pairs *pairs = params->pairs;
-    const int64_t numbers[] = {params->root, params->axis, params->join,
-                               params->unordered, pairs ? pairs->count : -1};
+    const int64_t numbers[] = {params->root, params->axis,
+                               params->join, params->unordered,
+                               params->wrap, pairs ? pairs->count : -1};
     const uint64_t h = pithp_hash(0, numbers, sizeof numbers);
     return pairs && pairs->count
                ? pithp_hash(h, pairs->from_to,

@@ -31,6 +31,7 @@ bool pithp_ranks_meet(pith_scope *s, pithp_plan *plan) {
     const pithp_intent intent = {.operation = plan->name[0] ? plan->name : "a program",
                                  .what = "",
                                  .extra = digest & ~HAVE_MET,
+                                 .decides = p->has_checks,
                                  .parts = pithp_program_parts,
                                  .part = pithp_program_part,
                                  .closure = &(pithp_parts){s, p}};

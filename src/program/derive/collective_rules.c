@@ -120,6 +120,64 @@ TRANSPOSE(ppermute) {
     return back.pairs ? pithp_derive_call(d, PITHP_OP_PPERMUTE, 1, &ct, &back) : -1;
 }
 
+/* ---- Halos ---- */
+
+/* Rows begin to end of an axis. */
+static pithp_value rows_of(pithp_derivation *d,
+                           pithp_value v,
+                           const pith_spec *like,
+                           int64_t axis,
+                           int64_t begin,
+                           int64_t end) {
+    pithp_slice_params part = {.start = {0}};
+    for (int n = 0; n < like->rank; n++) {
+        part.limit[n] = like->shape[n];
+        part.step[n] = 1;
+    }
+    part.start[axis] = begin;
+    part.limit[axis] = end;
+    return pithp_derive_call(d, PITHP_OP_SLICE, 1, &v, &part);
+}
+
+/* v plus rows of the halo, which go back to the rank that they came from and belong to
+ * rows from `at` on there. */
+static pithp_value add_back(pithp_derivation *d,
+                            const pithp_moving_call *c,
+                            pithp_value v,
+                            pithp_value rows,
+                            int64_t count,
+                            int64_t at,
+                            int64_t by) {
+    const pithp_collective_params *p = params_of(c);
+    const pithp_collective_params shift = {
+        .group = p->group, .pairs = pithp_mesh_shift_of(d->s, p->group, by, p->wrap)};
+    pithp_pad_params pad = {.low = {0}};
+    pad.low[p->axis] = at;
+    pad.high[p->axis] = operand_spec(c)->shape[p->axis] - at - count;
+    if (!shift.pairs)
+        return -1;
+    const pithp_value passed = pithp_derive_call(d, PITHP_OP_PPERMUTE, 1, &rows, &shift);
+    const pithp_value operands[] = {passed, pithp_derive_number(d, 0)};
+    return pithp_derive_2(d, PITHP_OP_ADD, v,
+                          pithp_derive_call(d, PITHP_OP_PAD, 2, operands, &pad));
+}
+
+/* As pith_halo_add. */
+TRANSPOSE(halo) {
+    const pithp_collective_params *p = params_of(c);
+    const pith_spec *x = operand_spec(c);
+    const int64_t n = x->shape[p->axis], begin = p->root, end = begin + n,
+                  all = end + p->join;
+    (void)k;
+    pithp_value sum = rows_of(d, ct, x, p->axis, begin, end);
+    if (p->join)
+        sum = add_back(d, c, sum, rows_of(d, ct, x, p->axis, end, all), p->join, 0, 1);
+    if (p->root)
+        sum = add_back(d, c, sum, rows_of(d, ct, x, p->axis, 0, begin), p->root,
+                       n - p->root, -1);
+    return sum;
+}
+
 /* ---- Rows ---- */
 
 /* Bool [n, 1...]: the rows in use. */

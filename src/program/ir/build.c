@@ -249,6 +249,16 @@ bool pithp_has_collectives(const pithp_instruction *i) {
     return collectives;
 }
 
+bool pithp_has_checks(const pithp_instruction *i) {
+    const pithp_call call =
+        pithp_call_of(i->primitive, i->operand_count, NULL, i->params);
+    bool checks = pithp_op_has(i->primitive, PITHP_TRAIT_REPORT) ||
+                  (pithp_is_lowered(i->primitive) && pithp_call_reports(&call));
+    for (int k = 0; k < i->program_count; k++)
+        checks |= i->programs[k]->has_checks;
+    return checks;
+}
+
 bool pithp_has_marks(const pithp_instruction *i) {
     bool marks = pithp_op_has(i->primitive, PITHP_TRAIT_MARK);
     for (int k = 0; k < i->program_count; k++)
@@ -345,6 +355,7 @@ static pithp_value append(pith_scope *s,
     p->instruction_count++;
     p->has_effects |= pithp_has_effects(i);
     p->has_collectives |= pithp_has_collectives(i);
+    p->has_checks |= pithp_has_checks(i);
     p->has_marks |= pithp_has_marks(i);
     p->has_refusals |= pithp_has_refusals(i);
     return i->result;

@@ -139,6 +139,7 @@ static void add_program(walk *w, const pithp_program *p) {
         }
     }
     add_bytes(w, p->outputs, (size_t)p->output_count * sizeof *p->outputs);
+    add_text(w, p->has_checks ? "checks" : "");
     end_part(w, "a program with other results", NULL, "");
 }
 

@@ -84,6 +84,7 @@ typedef struct pithp_program {
     struct pithp_arena *arena; /* parameters, literals and lists of programs */
     bool has_effects;     /* an instruction must run even if its results are unused */
     bool has_collectives; /* all ranks must run it together */
+    bool has_checks;      /* a run makes some, or its caller does of the results */
     bool has_marks;       /* there is an identity mark, */
     bool has_refusals;    /* one that refuses tangents; both with nested programs */
     pithp_remat remat;    /* of the instructions that are added */
@@ -235,6 +236,8 @@ bool pithp_has_effects(const pithp_instruction *i);
 /* Whether an instruction is a collective or has one in a nested program: all ranks run it
  * together. */
 bool pithp_has_collectives(const pithp_instruction *i);
+/* Whether an instruction makes a check, or has one in a nested program that does. */
+bool pithp_has_checks(const pithp_instruction *i);
 bool pithp_has_marks(const pithp_instruction *i);
 bool pithp_has_refusals(const pithp_instruction *i);
 

@@ -130,6 +130,27 @@ static pith_status permute(const inference *n) {
                : pithp_refuse(n->call, n->refusal, PITH_E_ARG, "expected pairs");
 }
 
+/* Rows of the halo come from blocks, which are as wide. */
+static pith_status surround(const inference *n) {
+    const int64_t axis = n->params->axis, before = n->params->root,
+                  after = n->params->join;
+    int64_t shape[PITHP_MAX_RANK];
+    if (!has_axis(n, axis))
+        return refuse_axis(n, axis);
+    if (before < 0 || after < 0 || before > n->x->shape[axis] ||
+        after > n->x->shape[axis])
+        return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                            "a halo of %" PRId64 " and %" PRId64
+                            " rows of blocks of %" PRId64,
+                            before, after, n->x->shape[axis]);
+    memcpy(shape, n->x->shape, sizeof shape);
+    if (!__builtin_add_overflow(shape[axis], before, &shape[axis]) &&
+        !__builtin_add_overflow(shape[axis], after, &shape[axis]))
+        return give(n, n->x->rank, shape);
+    return pithp_refuse(n->call, n->refusal, PITH_E_OVERFLOW,
+                        "the result has too many elements");
+}
+
 static pith_status broadcast(const inference *n) {
     const int64_t root = n->params->root;
     return root >= 0 && root < n->ranks
@@ -220,6 +241,8 @@ pith_status pithp_infer_collective(const pithp_call *call,
             return exchange(&n);
         case PITHP_OP_PPERMUTE:
             return permute(&n);
+        case PITHP_OP_HALO:
+            return surround(&n);
         case PITHP_OP_ROUTE_MAKE:
             return make_route(&n);
         case PITHP_OP_ROUTE_SEND:

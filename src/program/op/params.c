@@ -165,7 +165,8 @@ FIELDS(collective,
        FIELD(collective, root, EXTENTS, ONE),
        FIELD(collective, axis, EXTENTS, ONE),
        FIELD(collective, join, EXTENTS, ONE),
-       FIELD(collective, unordered, BOOL, ONE))
+       FIELD(collective, unordered, BOOL, ONE),
+       FIELD(collective, wrap, BOOL, ONE))
 
 typedef struct description {
     const field *fields;

@@ -200,6 +200,9 @@ typedef struct pithp_random_params {
  *     reduce_scatter(x)   this rank's block of psum(x) along `axis`
  *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along `join`
  *     ppermute(x)         x of the rank that `pairs` sends here; zeros if there is none
+ *     halo(x)             x with `root` rows of the rank before and `join` rows of the rank
+ *                         after along `axis`; `wrap`: the first and the last rank are
+ *                         neighbours, otherwise zeros
  *     psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the bits
  *                         of one device; rows is an i64 [], or absent: all
  *
@@ -219,6 +222,7 @@ typedef struct pithp_collective_params {
     const struct pithp_mesh_pairs *pairs; /* of ppermute */
     int64_t root, axis, join;
     bool unordered; /* floats are added in the order of the engine */
+    bool wrap;      /* of halo */
 } pithp_collective_params;
 
 /* vary(x), replicated(x): x, which counts as varying over the axes of a group of ranks,

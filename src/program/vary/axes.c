@@ -22,6 +22,7 @@ static const axes_row rows[PITHP_PRIMITIVE_COUNT] = {
     [PITHP_OP_REDUCE_SCATTER] = {PITHP_AXES_ADDED, true, true},
     [PITHP_OP_ALL_TO_ALL] = {PITHP_AXES_ADDED, true, true},
     [PITHP_OP_PPERMUTE] = {PITHP_AXES_ADDED, true, true},
+    [PITHP_OP_HALO] = {PITHP_AXES_ADDED, true, true},
     [PITHP_OP_ROUTE_MAKE] = {PITHP_AXES_ADDED, true, true},
     [PITHP_OP_ROUTE_SEND] = {PITHP_AXES_ADDED, true, true},
     [PITHP_OP_ROUTE_RETURN] = {PITHP_AXES_ADDED, true, true},

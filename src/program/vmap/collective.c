@@ -12,7 +12,8 @@ static pithp_value shifted(pithp_batching *b, const pithp_batched_call *c) {
     pithp_collective_params to = *(const pithp_collective_params *)c->i->params;
     const pithp_primitive op = c->i->primitive;
     const bool blocks = op == PITHP_OP_ALL_TO_ALL;
-    if (blocks || op == PITHP_OP_ALL_GATHER || op == PITHP_OP_REDUCE_SCATTER)
+    if (blocks || op == PITHP_OP_ALL_GATHER || op == PITHP_OP_REDUCE_SCATTER ||
+        op == PITHP_OP_HALO)
         to.axis++;
     if (blocks)
         to.join++;

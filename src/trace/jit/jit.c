@@ -277,17 +277,21 @@ static const void *end_call(const pithp_jit_closure *closure,
                             uint64_t before,
                             const void *result) {
     const char *name = closure->closure.base->name;
-    if (PITHP_LIKELY(!is_collective(closure)))
+    if (PITHP_LIKELY(!is_collective(closure))) {
+        if (PITHP_UNLIKELY(s->error.code != PITH_OK) && !pithp_scope_trace(s))
+            pithp_collective_left_out(s);
         return result;
+    }
     if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
         pithp_collective_absent(s, name);
     if (!pithp_collective_agreed_since(s, before))
         return result; /* no rank has run it */
+    const bool decides = pithp_collective_decides(s);
     const bool compares = pithp_ranks_compare(s) && !pithp_shard_map_inside();
     for (int i = 0; compares && i < closure->closure.base->arity; i++)
         if (!pithp_tree_compare(s, name, given[i]))
             result = NULL;
-    if (pithp_collector_of(s)) /* which others decide about */
+    if (!decides || pithp_collector_of(s)) /* nothing may fail, or others decide */
         return result;
     return pithp_ranks_end_call(s, name) ? result : NULL;
 }

@@ -273,6 +273,7 @@ static pith_status plan_program(pith_scope *s,
     if (!p->executable)
         return s->error.code;
     p->plan = p->executable->plan;
+    p->plan->program->has_checks |= p->checks != NULL;
     pithp_plan_set_name(p->executable->plan, c->function->name);
     pithp_executable_profile(p->executable);
     p->bytes += pithp_executable_bytes(p->executable);
