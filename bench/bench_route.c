@@ -1,23 +1,21 @@
 /* Halos and routes between two ranks, from 1 KiB to 8 MiB a message, in microseconds, as
- * eager calls: mpirun -np 2 bench_route. The peer "mpi" does the same by hand, in memory
- * that it has already: it packs rows, starts MPI_Isend and MPI_Irecv, and waits.
+ * eager calls and as compiled steps: mpirun -np 2 bench_route. The peer "mpi" does the
+ * same by hand, in memory that it has already: it packs rows, starts MPI_Isend and
+ * MPI_Irecv, and waits.
  *
  * halo/N: a block of two rows of N bytes, with one row of each neighbour. The peer copies
  * the block, too. route/N: half of the rows f64[n,3] of an array, N bytes, to the other
  * rank and back from it. */
-#include "bench.h"
-
-#include <pith/mpi.h>
-
-enum { SAMPLES = 15 };
+#include "bench_ranks.h"
 
 typedef struct {
     pith_scope *s;
     int other; /* rank */
     const pith_array *block, *rows;
     const pith_route *route;
-    int64_t bytes, count; /* of a message; rows in it */
-    const double *own;    /* the peer's */
+    const pith_function *halo_step, *send_step; /* compiled */
+    int64_t bytes, count;                       /* of a message; rows in it */
+    const double *own;                          /* the peer's */
     double *packed, *result;
     const int32_t *index;
 } Work;
@@ -35,6 +33,31 @@ static void route_pith(void *closure) {
     const Work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
     pith_route_send(s, w->route, w->rows);
+    pith_scope_close(s);
+}
+
+/* The same in steps that are compiled; the route is an argument. */
+static const void *halo_of(pith_scope *s, const void *a) {
+    return pith_halo(s, a, 0, "x", 1, 1, true);
+}
+PITH_FUNCTION1(halo_step, halo_of, void, void)
+
+static const void *send_by(pith_scope *s, const void *route, const void *rows) {
+    return pith_route_send(s, route, rows);
+}
+PITH_FUNCTION2(send_step, send_by, void, void, void)
+
+static void halo_compiled(void *closure) {
+    const Work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_apply(s, w->halo_step, w->block);
+    pith_scope_close(s);
+}
+
+static void route_compiled(void *closure) {
+    const Work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_apply(s, w->send_step, w->route, w->rows);
     pith_scope_close(s);
 }
 
@@ -68,31 +91,18 @@ static void route_mpi(void *closure) {
 
 /* ---- Rows ---- */
 
-/* Both ranks make the same calls: their number does not depend on a clock. */
-static void
-row_of(const char *name, const Work *w, void (*pith)(void *), void (*mpi)(void *)) {
-    void (*const run[])(void *) = {pith, mpi};
-    const int64_t calls = w->bytes > 1 << 20 ? 10 : w->bytes > 1 << 16 ? 60 : 1000;
-    double samples[2][SAMPLES], values[2];
-    for (int r = -1; r < SAMPLES; r++)
-        for (int i = 0; i < 2; i++) {
-            MPI_Barrier(MPI_COMM_WORLD);
-            const double start = bench_seconds();
-            for (int64_t k = 0; k < calls; k++)
-                run[i]((void *)(uintptr_t)w);
-            if (r >= 0)
-                samples[i][r] = 1e6 * (bench_seconds() - start) / (double)calls;
-        }
-    for (int i = 0; i < 2; i++)
-        values[i] = bench_median(samples[i], SAMPLES);
-    const bench_entry entries[] = {{"pith", pith, NULL}, {"mpi", mpi, NULL}};
+static void row_of(const char *name,
+                   const Work *w,
+                   void (*pith)(void *),
+                   void (*mpi)(void *),
+                   const char *only) {
     char row[64];
     snprintf(row, sizeof row, "route/%s/%lld", name, (long long)w->bytes);
-    if (w->other == 1)
-        bench_print(row, "us", 2, entries, values);
+    if (bench_wanted(row, only))
+        bench_ranks_of(row, w->bytes, 1, (void *)(uintptr_t)w, pith, mpi);
 }
 
-static void rows_of(pith_scope *s, int rank, int64_t bytes) {
+static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
     Work w = {.s = s, .other = 1 - rank, .bytes = bytes / 24 * 24};
     w.count = w.bytes / 24;
     const int64_t row = w.bytes / 8, all = 2 * row;
@@ -108,10 +118,16 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes) {
     if (own && places && w.packed && w.result) {
         for (int64_t k = 0; k < w.count; k++)
             places[k] = (int32_t)(2 * k);
+        for (int64_t k = 0; k < all; k++) /* else all its pages are one page of zeros */
+            own[k] = (double)k;
         w.own = own;
         w.index = places;
-        row_of("halo", &w, halo_pith, halo_mpi);
-        row_of("rows", &w, route_pith, route_mpi);
+        w.halo_step = pith_jit(s, &halo_step, NULL);
+        w.send_step = pith_jit(s, &send_step, NULL);
+        row_of("halo", &w, halo_pith, halo_mpi, only);
+        row_of("rows", &w, route_pith, route_mpi, only);
+        row_of("halo/compiled", &w, halo_compiled, halo_mpi, only);
+        row_of("rows/compiled", &w, route_compiled, route_mpi, only);
     }
     free(own);
     free(places);
@@ -119,26 +135,14 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes) {
     free(w.result);
 }
 
-int main(int argc, char **argv) {
-    int rank = 0, size = 0;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
-    pith_scope *s = pith_scope_open(rt);
-    pith_mesh_open_mpi(s, MPI_COMM_WORLD, PITH_MESH_AXES({"x", 0}), NULL);
-    for (int64_t bytes = 1024; bytes <= 8 << 20 && size == 2; bytes *= 8) {
+static void rows(pith_scope *s, int rank, const char *only) {
+    for (int64_t bytes = 1024; bytes <= 8 << 20; bytes *= 8) {
         pith_scope *in = pith_scope_open_in(s);
-        rows_of(in, rank, bytes);
+        rows_of(in, rank, bytes, only);
         pith_scope_close(in);
     }
-    const int status = pith_failed(s) || size != 2;
-    if (status)
-        fprintf(stderr, "bench_route: %s\n",
-                size != 2 ? "it takes 2 ranks" : pith_message(s));
-    pith_clear(s);
-    pith_scope_close(s);
-    pith_close(rt);
-    MPI_Finalize();
-    return status;
+}
+
+int main(int argc, char **argv) {
+    return bench_ranks_main(argc, argv, rows);
 }
