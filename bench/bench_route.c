@@ -1,7 +1,7 @@
-/* Halos and routes between two ranks, from 1 KiB to 8 MiB a message, in microseconds, as
- * eager calls and as compiled steps: mpirun -np 2 bench_route. The peer "mpi" does the
- * same by hand, in memory that it has already: it packs rows, starts MPI_Isend and
- * MPI_Irecv, and waits.
+/* Halos and routes between two ranks, from 1 KiB to 8 MiB a message, in microseconds, in
+ * compiled steps of several and (route/eager/...) as eager calls: mpirun -np 2
+ * bench_route. The peer "mpi" does the same by hand, in memory that it has already: it
+ * packs rows, starts MPI_Isend and MPI_Irecv, and waits.
  *
  * halo/N: a block of two rows of N bytes, with one row of each neighbour. The peer copies
  * the block, too. route/N: half of the rows f64[n,3] of an array, N bytes, to the other
@@ -36,14 +36,22 @@ static void route_pith(void *closure) {
     pith_scope_close(s);
 }
 
-/* The same in steps that are compiled; the route is an argument. */
+/* The same in steps that are compiled, of several each; the route is an argument. */
+static int64_t chain; /* of the steps that are recorded */
+
 static const void *halo_of(pith_scope *s, const void *a) {
-    return pith_halo(s, a, 0, "x", 1, 1, true);
+    const pith_array *last = NULL;
+    for (int64_t k = 0; k < chain; k++)
+        last = pith_halo(s, a, 0, "x", 1, 1, true);
+    return last;
 }
 PITH_FUNCTION1(halo_step, halo_of, void, void)
 
 static const void *send_by(pith_scope *s, const void *route, const void *rows) {
-    return pith_route_send(s, route, rows);
+    const void *last = NULL;
+    for (int64_t k = 0; k < chain; k++)
+        last = pith_route_send(s, route, rows);
+    return last;
 }
 PITH_FUNCTION2(send_step, send_by, void, void, void)
 
@@ -89,17 +97,27 @@ static void route_mpi(void *closure) {
     MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 }
 
+static void halos_mpi(void *closure) {
+    for (int64_t k = 0; k < chain; k++)
+        halo_mpi(closure);
+}
+static void routes_mpi(void *closure) {
+    for (int64_t k = 0; k < chain; k++)
+        route_mpi(closure);
+}
+
 /* ---- Rows ---- */
 
 static void row_of(const char *name,
                    const Work *w,
+                   double parts,
                    void (*pith)(void *),
                    void (*mpi)(void *),
                    const char *only) {
     char row[64];
     snprintf(row, sizeof row, "route/%s/%lld", name, (long long)w->bytes);
     if (bench_wanted(row, only))
-        bench_ranks_of(row, w->bytes, 1, (void *)(uintptr_t)w, pith, mpi);
+        bench_ranks_of(row, w->bytes, parts, (void *)(uintptr_t)w, pith, mpi);
 }
 
 static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
@@ -124,10 +142,12 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
         w.index = places;
         w.halo_step = pith_jit(s, &halo_step, NULL);
         w.send_step = pith_jit(s, &send_step, NULL);
-        row_of("halo", &w, halo_pith, halo_mpi, only);
-        row_of("rows", &w, route_pith, route_mpi, only);
-        row_of("halo/compiled", &w, halo_compiled, halo_mpi, only);
-        row_of("rows/compiled", &w, route_compiled, route_mpi, only);
+        chain = bytes > 1 << 17 ? 2 : 16;
+        pith_jit_clear(pith_scope_runtime(s));
+        row_of("eager/halo", &w, 1, halo_pith, halo_mpi, only);
+        row_of("eager/rows", &w, 1, route_pith, route_mpi, only);
+        row_of("halo", &w, (double)chain, halo_compiled, halos_mpi, only);
+        row_of("rows", &w, (double)chain, route_compiled, routes_mpi, only);
     }
     free(own);
     free(places);
@@ -136,7 +156,7 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
 }
 
 static void rows(pith_scope *s, int rank, const char *only) {
-    for (int64_t bytes = 1024; bytes <= 8 << 20; bytes *= 8) {
+    for (int64_t bytes = 1024; bytes <= 8 << 20; bytes *= bytes == 1 << 22 ? 2 : 8) {
         pith_scope *in = pith_scope_open_in(s);
         rows_of(in, rank, bytes, only);
         pith_scope_close(in);
