@@ -38,6 +38,11 @@ FUNCTION(moved, pith_pshift(s, a, NULL, -1, false, NULL))
 FUNCTION(rows, pith_psum_rows(s, a, NULL, NULL))
 FUNCTION(mean, pith_pmean(s, a, NULL, NULL))
 FUNCTION(scan, pith_pscan(s, a, NULL))
+static int64_t has_rows(const pith_array *a) {
+    return pith_array_spec(a)->shape[0] > 0;
+}
+FUNCTION(rows_before, pith_halo(s, a, 0, NULL, has_rows(a), 0, false))
+FUNCTION(rows_around, pith_halo(s, a, -1, NULL, 1, 1, true))
 FUNCTION(number, pith_add(s, a, pith_cast(s, pith_axis_index(s, NULL), PITH_F64)))
 
 enum { FLOATS = 1, INTEGERS = 2, ALL = 3 };
@@ -65,6 +70,8 @@ static const struct {
     {"ppermute of nothing", &to_none_function, ALL, 0, false},
     {"pshift", &turned_function, ALL, 0, false},
     {"pshift without wrap", &moved_function, ALL, 0, false},
+    {"halo", &rows_before_function, ALL, 1, false},
+    {"halo of the last axis", &rows_around_function, ALL, 1, false},
     {"psum_rows", &rows_function, ALL, 1, false},
     {"pmean", &mean_function, FLOATS, 0, false},
     {"pscan", &scan_function, INTEGERS, 0, false},

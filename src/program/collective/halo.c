@@ -1,6 +1,6 @@
-/* halo (params.h): a block with rows of its neighbours along an axis. All four messages
- * of a rank are under way at once. Where rows are contiguous they go from the operand
- * straight into the result; otherwise by strips in temporary memory. */
+/* halo (params.h): a block with rows of its neighbours along an axis. Through hosts all
+ * four messages of a rank are under way at once. Where rows are contiguous they go from
+ * the operand straight into the result; otherwise by strips in temporary memory. */
 #include "program/collective/move.h"
 
 #include <string.h>
@@ -45,10 +45,34 @@ typedef struct strips {
     void *to_left, *to_right, *from_left, *from_right;
 } strips;
 
+/* Between devices: rows for one neighbour, and from the other. */
+static void transfer(const halo *h,
+                     const void *from,
+                     void *to,
+                     int64_t rows,
+                     int64_t receiver,
+                     int64_t sender) {
+    const size_t bytes = (size_t)rows * h->row;
+    if (sender < 0)
+        pithp_mover_zero(h->m, to, bytes);
+    if (sender >= 0 || receiver >= 0)
+        pithp_mover_transfer(h->m, &(pithp_device_move){.kind = PITHP_TRANSFER_PERMUTE,
+                                                        .from = from,
+                                                        .to = to,
+                                                        .bytes = bytes,
+                                                        .receiver = receiver,
+                                                        .sender = sender});
+}
+
 /* To and from one neighbour on both sides, what goes to the left is what comes from the
  * right: the first of two messages. Rows without a neighbour are zeros. */
 static void pass(const halo *h, const strips *t) {
     pithp_mover *m = h->m;
+    if (m->direct) {
+        transfer(h, t->to_left, t->from_right, h->after, h->left, h->right);
+        transfer(h, t->to_right, t->from_left, h->before, h->right, h->left);
+        return;
+    }
     const size_t to_left = (size_t)h->after * h->row,
                  to_right = (size_t)h->before * h->row;
     const pithp_reach out[] = {
@@ -131,7 +155,7 @@ void pithp_mover_halo(pithp_mover *m) {
     int64_t outer = 1;
     for (int d = 0; d < h.axis; d++)
         outer *= h.x->shape[d];
-    if (outer == 1)
+    if (outer == 1 && !m->direct) /* devices move whole buffers */
         in_place(&h);
     else
         by_strips(&h);

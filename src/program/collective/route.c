@@ -134,9 +134,12 @@ static size_t row_bytes(const pith_spec *x) {
 
 /* A row that x does not have; -1: there is none. */
 static int64_t find_beyond(const int32_t *index, int64_t n, int64_t rows) {
-    bool beyond = false;
-    for (int64_t k = 0; k < n; k++)
-        beyond |= index[k] < 0 || index[k] >= rows;
+    int32_t least = 0, most = -1;
+    for (int64_t k = 0; k < n; k++) {
+        least = index[k] < least ? index[k] : least;
+        most = index[k] > most ? index[k] : most;
+    }
+    const bool beyond = least < 0 || most >= rows;
     for (int64_t k = 0; beyond && k < n; k++)
         if (index[k] < 0 || index[k] >= rows)
             return k;
