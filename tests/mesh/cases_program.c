@@ -341,6 +341,29 @@ static void another_mesh(mesh_test *t) {
     MESH_CHECK(t, pith_read_f64(t->s, pith_call(t->s, f, PITH_ITEMS(one))) == 2);
 }
 
+FUNCTION(sum_over_y, pith_psum(s, a, "y", NULL))
+FUNCTION(negated, pith_neg(s, a))
+static const pith_array *summed_by_some(pith_scope *s, const pith_array *a) {
+    return pith_cond(s, pith_greater(s, pith_axis_index(s, "x"), pith_i32(s, 0)),
+                     &sum_over_y_function, &negated_function, a);
+}
+PITH_FUNCTION1(summed_by_some_function, summed_by_some, pith_array, pith_array)
+
+/* A collective over y, in a branch that the first ranks along x do not take: what its
+ * ranks need was made where all ranks are. */
+static void some_ranks(mesh_test *t) {
+    const pith_function *f = pith_jit(t->s, &summed_by_some_function, NULL);
+    const int64_t half = t->size / 2;
+    if (t->size % 2 || t->size < 4)
+        return;
+    MESH_CHECK(t, pith_mesh_open(t->s, PITH_MESH_AXES({"x", 2}, {"y", 0}), NULL));
+    for (int call = 0; call < 4; call++) {
+        const pith_array *made = pith_call(t->s, f, PITH_ITEMS(pith_f64(t->s, 1)));
+        MESH_CHECK(t, pith_read_f64(t->s, made) == (t->rank < half ? -1 : (double)half));
+    }
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 const mesh_case mesh_program_cases[] = {
     {"compiled", compiled},
     {"control", control},
@@ -350,5 +373,6 @@ const mesh_case mesh_program_cases[] = {
     {"agreements_of_calls", agreements_of_calls},
     {"refusals", refusals},
     {"another_mesh", another_mesh},
+    {"some_ranks", some_ranks},
     {NULL, NULL},
 };

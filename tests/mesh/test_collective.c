@@ -53,6 +53,10 @@ Test(collective, groups) {
 Test(collective, another_mesh) {
     passes("another_mesh", 4, 1);
 }
+Test(collective, some_ranks) {
+    passes("some_ranks", 4, 1);
+    passes("some_ranks", 6, 0);
+}
 /* The interpreter alone: without compiled code. */
 Test(collective, interpreted) {
     setenv("PITH_JIT", "off", 1);

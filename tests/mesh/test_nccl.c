@@ -72,6 +72,7 @@ Test(nccl, graphs) {
     passes("programs_differ", 2);
     passes("programs_fail", 3);
     passes("another_mesh", 4);
+    passes("some_ranks", 4);
 }
 
 Test(nccl, graphs_of_one_rank_move_nothing) {
