@@ -53,6 +53,7 @@ typedef struct {
     const pith_array *neighbour, *entries;
     const pith_route *ghosts; /* to the bricks around */
     const pith_array *cuts;   /* between bricks */
+    const pith_array *builds; /* of lists, since the start or the checkpoint */
     int64_t max_atoms, max_neighbours, max_cells;
     int64_t max_peers; /* ranks that a move to other bricks goes to */
     bool balance, fixed_capacity;
@@ -71,6 +72,7 @@ PITH_NODE(
     PITH_LEAF(cuts,
               "f64[3,edges]",
               .doc = "where bricks begin and end along each axis, in fractions"),
+    PITH_LEAF(builds, "i64", .doc = "of lists: some sort the atoms"),
     PITH_STATIC(max_atoms, .initial = 8, .doc = "as own->max_atoms"),
     PITH_STATIC(max_neighbours, .initial = 8),
     PITH_STATIC(max_cells, .initial = 8),

@@ -40,10 +40,9 @@ static const pith_array *part_of_need(pith_scope *s, const pith_route *route, in
 /* ---- Parts ---- */
 
 typedef struct {
-    const pith_array *parts,
-        *place;             /* i64[3]: bricks along the axes, and this one's number */
-    const pith_array *part; /* f64[3,2]: where it begins and ends, in fractions */
-    int64_t ways;           /* to the bricks around */
+    const pith_array *parts, *place; /* i64[3]: bricks along the axes, and its numbers */
+    const pith_array *part, *width;  /* f64[3,2]: from and to, in fractions; f64[3] */
+    int64_t ways;                    /* to the bricks around */
 } Place;
 
 static const pith_array *parts_of(pith_scope *s, int64_t parts[3]) {
@@ -51,6 +50,14 @@ static const pith_array *parts_of(pith_scope *s, int64_t parts[3]) {
     for (int d = 0; d < 3; d++)
         parts[d] = pith_axis_size(s, axes[d]);
     return pith_array_copy(s, PITH_I64, PITH_SHAPE(3), parts);
+}
+
+static void require_width(pith_scope *s, const Brick *in, const pith_array *width) {
+    const double reach = in->own->cutoff + in->own->skin;
+    pith_check(s, pith_greater_equal(s, width, reach),
+               "a brick is {width} wide, expected at least cutoff + skin, {reach}",
+               .args = {{"width", width}, {"reach", pith_f64(s, reach)}},
+               .path = ".cuts");
 }
 
 static Place place_of(pith_scope *s, const Brick *in) {
@@ -64,11 +71,7 @@ static Place place_of(pith_scope *s, const Brick *in) {
         p.ways *= brick_ways_along(parts[d]);
     const brick_part_result at =
         pith_launch(s, brick_part, in->own->listed, in->cuts, p.place);
-    const double reach = in->own->cutoff + in->own->skin;
-    pith_check(s, pith_greater_equal(s, at.width, reach),
-               "a brick is {width} wide, expected at least cutoff + skin, {reach}",
-               .args = {{"width", at.width}, {"reach", pith_f64(s, reach)}},
-               .path = ".cuts");
+    p.width = at.width;
     p.part = at.part;
     return p;
 }
@@ -171,8 +174,9 @@ placed(pith_scope *s, const Brick *in, const Place *at, const Seen *ghosts) {
 }
 
 /* Own atoms that are close in space become close in memory. */
-static const Brick *sort_atoms(pith_scope *s, const Brick *in, const Place *at) {
-    const Placed own = placed(s, in, at, NULL);
+static const Brick *sort_atoms(pith_scope *s, const Brick *in) {
+    const Place at = place_of(s, in);
+    const Placed own = placed(s, in, &at, NULL);
     const Cells cells = melt_sort_by_cells(s, &own);
     const pith_take_options promise = {.mode = PITH_INDEX_PROMISE};
     const Owned next = with_moved(
@@ -180,6 +184,25 @@ static const Brick *sort_atoms(pith_scope *s, const Brick *in, const Place *at) 
         is_fresh(in->own) ? NULL
                           : pith_take(s, in->own->position, cells.order, &promise));
     return with_own(s, in, &next);
+}
+
+PITH_FUNCTION1(sort_step, sort_atoms, Brick, Brick)
+
+static const Brick *leave(pith_scope *s, const Brick *in) {
+    (void)s;
+    return in;
+}
+PITH_FUNCTION1(leave_step, leave, Brick, Brick)
+
+/* Atoms move slowly, and lists do not depend on their order: some rebuilds sort them. */
+static const Brick *sort_sometimes(pith_scope *s, const Brick *in) {
+    enum { SORT_EVERY = 8 };
+    const pith_array *due =
+        pith_equal(s, pith_remainder(s, in->builds, (double)SORT_EVERY), 0);
+    const Brick *sorted = pith_cond(s, due, &sort_step, &leave_step, in);
+    Brick next = *sorted;
+    next.builds = pith_add(s, in->builds, 1);
+    return pith_freeze(s, Brick, &next);
 }
 
 /* A route to the bricks around. */
@@ -218,7 +241,8 @@ static const Brick *build_lists(pith_scope *s, const Brick *in, const Place *at)
 const Brick *brick_restore(pith_scope *s, const Brick *in) {
     const Brick *cut = in->balance ? balance(s, in) : in;
     const Place at = place_of(s, cut);
-    const Brick *sorted = sort_atoms(s, move_atoms(s, cut, &at), &at);
+    require_width(s, cut, at.width);
+    const Brick *sorted = sort_sometimes(s, move_atoms(s, cut, &at));
     return build_lists(s, meet_neighbours(s, sorted, &at), &at);
 }
 

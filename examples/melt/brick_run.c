@@ -118,6 +118,7 @@ static const Brick *first_state(pith_scope *s, const Options *o) {
         s, pith_route,
         &(pith_route){.max_peers = 8, .max_send = room, .max_receive = room}, NULL);
     brick.cuts = equal_cuts(s);
+    brick.builds = pith_i64(s, 0);
     brick.max_atoms = own->max_atoms;
     brick.max_neighbours = (room + 7) / 8 * 8; /* whole groups */
     brick.max_cells = room;
