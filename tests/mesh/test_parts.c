@@ -4,6 +4,8 @@
 #include "fail_allocator.h"
 #include "mesh/parts_test.h"
 
+#include <sys/resource.h>
+
 static void load_fails(fake_rank *r) {
     const job *j = r->closure;
     const PartAtoms *a = pith_load(r->s, PartAtoms, j->path);
@@ -51,6 +53,18 @@ Test(parts, one_process_reads_the_whole) {
               pith_message(s));
     pith_scope_close(s);
     pith_close(rt);
+    remove_folder(j.folder);
+}
+
+/* A process that may open few files reads any number of parts. */
+Test(parts, few_files_may_be_open) {
+    job j = begin();
+    run(&j, 8, save);
+    struct rlimit limit;
+    cr_assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = 32;
+    cr_assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    cr_assert(alone_is(&j, 1, ROWS));
     remove_folder(j.folder);
 }
 
@@ -234,7 +248,7 @@ static void sidecar_name(const job *j, int rank, char path[512]) {
 
 Test(parts, damage_names_the_part) {
     char a[512], b[512], c[512];
-    for (int how = 0; how < 4; how++) {
+    for (int how = 0; how < 5; how++) {
         job j = begin();
         run(&j, 3, save);
         part_name(&j, 1, a);
@@ -249,8 +263,8 @@ Test(parts, damage_names_the_part) {
             snprintf(third, sizeof third, "%s/third", j.folder);
             cr_assert(!rename(a, third) && !rename(b, a) && !rename(third, b));
         }
-        if (how == 3) {
-            FILE *file = fopen(c, "r+b");
+        if (how >= 3) {
+            FILE *file = fopen(how == 3 ? c : a, "r+b");
             fseek(file, -20, SEEK_END);
             fputc(0x55, file);
             fclose(file);

@@ -139,7 +139,7 @@ static int64_t first_of(const pithp_document *d, int64_t rank) {
 static int64_t most_open(void) {
     struct rlimit limit;
     const rlim_t most = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
-    return most < 64 ? 8 : most > 1 << 20 ? 1 << 19 : (int64_t)most / 2;
+    return most < 64 ? 4 : most > 1 << 20 ? 1 << 19 : (int64_t)most / 2;
 }
 
 /* Note that the part of a rank is open, and close the oldest one if there are too many.
