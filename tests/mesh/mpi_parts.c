@@ -89,7 +89,7 @@ static const ShardAtoms *state_of(double value) {
     return pith_shard(job.s, pith_freeze(job.s, ShardAtoms, &next), NULL);
 }
 
-/* Save numbered states, in the background and not, until somebody ends the job. */
+/* Save numbered states, in the background and not, until the job is ended. */
 static void save_for_ever(void) {
     pith_scope *outer = job.s;
     for (int k = 1; good; k++) {

@@ -174,7 +174,7 @@ static void finish_document(pithp_parted_job *j, bool durable) {
         take(j->agreed, &j->s->error, "");
 }
 
-/* Nobody waits for parts any more; rank 0 removes those that no document names. */
+/* No rank waits for parts any more: rank 0 removes those that no document names. */
 static void end(pithp_parted_job *j) {
     if (j->rank == 0)
         pithp_parted_sweep(j);

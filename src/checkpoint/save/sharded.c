@@ -131,7 +131,7 @@ static bool share_files(pithp_parted_call *v, pithp_parted_job *j) {
     }
     pithp_mesh_group_gather(v->w, v->all, own, all, sizeof own);
     pithp_collective_end(v->w);
-    if (v->node_ranks > 1) /* its error is told with the outcome */
+    if (v->node_ranks > 1) /* its error comes with the outcome */
         pithp_node_part_open(j, all[j->leader]);
     return true;
 }
