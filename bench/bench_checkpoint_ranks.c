@@ -135,10 +135,9 @@ measure(Work *w, const char *row, void (*pith)(Work *), void (*c)(Work *), bool 
         bench_print(name, "MiB", 1, (const bench_entry[]){{.name = "pith"}}, &most);
 }
 
-/* Leaves of `bytes` in all, a part of each on this rank. */
-static void make_tree(Work *w, size_t bytes) {
-    const int64_t all = (int64_t)(bytes / 8 / LEAVES) / 60 * 60, /* for other ranks */
-        count = all / w->ranks;
+/* Leaves of w->bytes in all, a part of each on this rank. */
+static void make_tree(Work *w) {
+    const int64_t count = (int64_t)w->bytes / 8 / LEAVES / w->ranks;
     const void *items[LEAVES];
     pith_scope *made = pith_scope_open_in(w->s);
     for (int i = 0; i < LEAVES; i++) {
@@ -150,7 +149,6 @@ static void make_tree(Work *w, size_t bytes) {
     }
     pith_scope_close(made);
     w->tree = pith_list_make(w->s, LEAVES, items);
-    w->bytes = (size_t)(count * w->ranks) * 8 * LEAVES;
 }
 
 int main(int argc, char **argv) {
@@ -163,12 +161,13 @@ int main(int argc, char **argv) {
         pith_mesh_about(pith_mesh_open(w.s, PITH_MESH_AXES({"x", 0}), NULL));
     w.rank = info.rank;
     w.ranks = info.size;
-    const size_t bytes = (size_t)((size ? atof(size) : 1) * (1 << 30));
-    w.bytes = bytes;
+    /* a leaf can be divided by any number of ranks up to 6 */
+    const size_t unit = (size_t)60 * LEAVES * sizeof(double);
+    w.bytes = (size_t)((size ? atof(size) : 1) * (1 << 30)) / unit * unit;
     snprintf(w.path, sizeof w.path, "%s/bench-ranks.json", folder);
     snprintf(w.plain_path, sizeof w.plain_path, "%s/bench-plain.bin", folder);
     if (!loads) {
-        make_tree(&w, bytes);
+        make_tree(&w);
         bench_check(w.s);
         measure(&w, "save-per-node", save_per_node, save_c, true);
         measure(&w, "save", save, save_c, true);
