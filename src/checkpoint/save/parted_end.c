@@ -84,13 +84,14 @@ static void *run(void *closure) {
 
 pith_status pithp_parted_job_start(pithp_parted_job *j) {
     char reason[128];
+    j->process = getpid(); /* the thread must not use the engine from the start */
     const int error = pithp_background_thread(&j->thread, run, j);
-    if (error)
-        return pithp_fail(j->agreed, PITH_E_IO, NULL,
-                          "cannot start the thread of a background save: %s",
-                          strerror_r(error, reason, sizeof reason));
-    j->process = getpid();
-    return PITH_OK;
+    if (!error)
+        return PITH_OK;
+    j->process = 0;
+    return pithp_fail(j->agreed, PITH_E_IO, NULL,
+                      "cannot start the thread of a background save: %s",
+                      strerror_r(error, reason, sizeof reason));
 }
 
 /* ---- The outcome ---- */
