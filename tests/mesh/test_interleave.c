@@ -1,6 +1,6 @@
 /* Random interleavings of functions over shards: the same random calls on every rank,
  * with delays. A rank may fail before a call, which then fails on all and is made again;
- * or die; or its engine refuses a call. Nobody waits for ever, and what is computed does
+ * or die; or its engine refuses a call. No rank waits for ever, and what is computed does
  * not depend on any of it. PITH_SEEDS: how many interleavings. */
 #include "mesh/fake/fake.h"
 #include "mesh/shard_trees.h"
