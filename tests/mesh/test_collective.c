@@ -1,21 +1,8 @@
 /* Collectives over threads, on 1 to 5 ranks, with delays. */
-#include "mesh/cases.h"
-#include "mesh/fake/fake.h"
-#include "pith_test.h"
-
-static void run_cases(fake_rank *r) {
-    r->failures += mesh_run_cases(r->s, r->closure);
-}
+#include "mesh/fake/jobs.h"
 
 static void passes(const char *only, int size, uint64_t seed) {
-    const fake_result result =
-        fake_run(&(fake_options){.size = size,
-                                 .seed = seed,
-                                 .timeout = 120,
-                                 .closure = (void *)(uintptr_t)only},
-                 run_cases);
-    cr_assert(result.failures == 0 && !result.ended, "%s on %d: %s", only, size,
-              result.report);
+    fake_case_passes(NULL, only, size, seed);
 }
 
 #define CASE(name)                                                                       \
@@ -80,8 +67,6 @@ Test(collective, deferred_work) {
 
 /* ---- One rank without memory ---- */
 
-enum { FAR = 1000000 }; /* allocations that no runtime makes here */
-
 /* What one rank cannot allocate fails on all, and no rank waits: a call in which it has
  * memory again succeeds. */
 static void sums_with_little_memory(fake_rank *r) {
@@ -91,7 +76,7 @@ static void sums_with_little_memory(fake_rank *r) {
     pith_clear(r->s);
     if (r->rank ==
         1) /* counted from here: a rank without a scope takes part in nothing */
-        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAKE_FAR);
     if (!fake_open(r, r->s, PITH_MESH_AXES({"x", 0})))
         pith_clear(r->s);
     FAKE_CHECK(r, fake_open(r, r->s, PITH_MESH_AXES({"x", 0})));
@@ -124,7 +109,7 @@ static void runs_with_little_memory(fake_rank *r) {
     FAKE_CHECK(r, pith_call(r->s, f, PITH_ITEMS(a))); /* records it */
     FAKE_CHECK(r, pith_agree(r->s));
     if (r->rank == 1)
-        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAKE_FAR);
     for (int call = 0; call < 3; call++) {
         pith_scope *in = pith_scope_open_in(r->s);
         const void *made = pith_call(pith_failed(r->s) ? r->s : in, f, PITH_ITEMS(a));
@@ -137,32 +122,9 @@ static void runs_with_little_memory(fake_rank *r) {
     FAKE_CHECK(r, pith_agree(r->s));
 }
 
-static void holds_up_no_other(void (*body)(fake_rank *r), bool late, int least) {
-    bool reached = true;
-    int n = 1;
-    for (; reached; n++) {
-        pt_heap heap = {.fail_at = FAR + n};
-        const pith_allocator allocator = pt_allocator(&heap);
-        const pith_open_options little = {
-            .device = "host", .threads = 1, .allocator = &allocator};
-        const fake_result result =
-            fake_run(&(fake_options){.size = 3,
-                                     .timeout = 20,
-                                     .open_late = late,
-                                     .closure = &heap,
-                                     .open = {NULL, &little, NULL}},
-                     body);
-        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
-                  result.report);
-        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
-        pt_no_leak(&heap);
-    }
-    cr_assert(n > least, "%d", n);
-}
-
 Test(collective, a_rank_without_memory_holds_up_no_other) {
-    holds_up_no_other(sums_with_little_memory, true, 20);
+    fake_short_memory(sums_with_little_memory, true, 20);
 }
 Test(collective, a_rank_without_memory_for_a_run_holds_up_no_other) {
-    holds_up_no_other(runs_with_little_memory, false, 2);
+    fake_short_memory(runs_with_little_memory, false, 2);
 }

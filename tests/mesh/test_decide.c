@@ -1,36 +1,12 @@
 /* Decisions and runs over threads, on 2 to 4 ranks, with delays. */
-#include "fail_allocator.h"
-#include "mesh/cases.h"
-#include "mesh/fake/fake.h"
-#include "pith_test.h"
-
-typedef struct job {
-    const mesh_case *list;
-    const char *only;
-    uint64_t seed;
-} job;
-
-static void run_cases(fake_rank *r) {
-    const job *j = r->closure;
-    r->failures +=
-        mesh_run_list(r->s, j->list, j->only, (const void *)(uintptr_t)j->seed);
-}
-
-static void passes(const mesh_case *list, const char *only, int size, uint64_t seed) {
-    job j = {list, only, seed};
-    const fake_result result = fake_run(
-        &(fake_options){.size = size, .seed = seed, .timeout = 120, .closure = &j},
-        run_cases);
-    cr_assert(result.failures == 0 && !result.ended, "%s on %d, seed %d: %s", only, size,
-              (int)seed, result.report);
-}
+#include "mesh/fake/jobs.h"
 
 #define LIST mesh_decision_cases
 #define CASE(name)                                                                       \
     Test(decide, name) {                                                                 \
-        passes(LIST, #name, 2, 0);                                                       \
-        passes(LIST, #name, 3, 1);                                                       \
-        passes(LIST, #name, 4, 2);                                                       \
+        fake_case_passes(LIST, #name, 2, 0);                                             \
+        fake_case_passes(LIST, #name, 3, 1);                                             \
+        fake_case_passes(LIST, #name, 4, 2);                                             \
     }
 CASE(grows)
 CASE(takes_arguments_of_the_first)
@@ -47,7 +23,7 @@ CASE(structures_differ)
 
 Test(decide, by_chance) {
     for (uint64_t seed = 0; seed < 12; seed++)
-        passes(mesh_decision_cases, "by_chance", 2 + (int)(seed % 3), seed);
+        fake_case_passes(mesh_decision_cases, "by_chance", 2 + (int)(seed % 3), seed);
 }
 
 #undef LIST
@@ -56,8 +32,8 @@ Test(decide, by_chance) {
 #define CASE(name)                                                                       \
     Test(decide, name) {                                                                 \
         setenv("MESH_FOLDER", pt_files(), 1);                                            \
-        passes(LIST, #name, 2, 0);                                                       \
-        passes(LIST, #name, 3, 1);                                                       \
+        fake_case_passes(LIST, #name, 2, 0);                                             \
+        fake_case_passes(LIST, #name, 3, 1);                                             \
     }
 CASE(requests)
 CASE(callbacks_fail)
@@ -129,12 +105,10 @@ Test(decide, compares_plain_arguments) {
 
 /* ---- One rank without memory ---- */
 
-enum { FAR = 1000000 }; /* allocations that no runtime makes here */
-
 /* What one rank cannot allocate fails on all; all then go on. */
 static void grows_with_little_memory(fake_rank *r) {
     pt_heap *heap = r->closure;
-    const long long n = atomic_load(&heap->fail_at) - FAR;
+    const long long n = atomic_load(&heap->fail_at) - FAKE_FAR;
     mesh_test t = {.s = r->s, .rank = r->rank, .size = 3};
     FAKE_CHECK(r, mesh_grow(&t) && pith_agree(r->s)); /* what stays in caches */
     if (r->rank == 1)
@@ -146,28 +120,10 @@ static void grows_with_little_memory(fake_rank *r) {
                code == PITH_OK || code == (r->rank == 1 ? PITH_E_MEMORY : PITH_E_PEER));
     pith_clear(t.s);
     if (r->rank == 1 && atomic_load(&heap->allocations) < atomic_load(&heap->fail_at))
-        atomic_store(&heap->fail_at, 2 * FAR); /* not reached */
+        atomic_store(&heap->fail_at, 2 * FAKE_FAR); /* not reached */
     FAKE_CHECK(r, mesh_grow(&t) && pith_agree(t.s));
 }
 
 Test(decide, a_rank_without_memory_holds_up_no_other) {
-    bool reached = true;
-    int n = 1;
-    for (; reached; n++) {
-        pt_heap heap = {.fail_at = FAR + n};
-        const pith_allocator allocator = pt_allocator(&heap);
-        const pith_open_options little = {
-            .device = "host", .threads = 1, .allocator = &allocator};
-        const fake_result result =
-            fake_run(&(fake_options){.size = 3,
-                                     .timeout = 20,
-                                     .closure = &heap,
-                                     .open = {NULL, &little, NULL}},
-                     grows_with_little_memory);
-        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
-                  result.report);
-        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
-        pt_no_leak(&heap);
-    }
-    cr_assert(n > 5, "%d", n);
+    fake_short_memory(grows_with_little_memory, false, 5);
 }

@@ -1,26 +1,13 @@
 /* Sharded trees over threads, on 1 to 4 ranks. */
-#include "fail_allocator.h"
-#include "mesh/fake/fake.h"
+#include "mesh/fake/jobs.h"
 #include "mesh/shard_trees.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void run_cases(fake_rank *r) {
-    r->failures += mesh_run_cases(r->s, r->closure);
-}
-
 static void passes(const char *only) {
-    for (int size = 1; size <= 4; size++) {
-        const fake_result result =
-            fake_run(&(fake_options){.size = size,
-                                     .seed = size == 3,
-                                     .timeout = 120,
-                                     .closure = (void *)(uintptr_t)only},
-                     run_cases);
-        cr_assert(result.failures == 0 && !result.ended, "%s on %d: %s", only, size,
-                  result.report);
-    }
+    for (int size = 1; size <= 4; size++)
+        fake_case_passes(NULL, only, size, size == 3);
 }
 
 Test(shard, shards_of_arrays) {

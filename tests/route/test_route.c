@@ -1,21 +1,8 @@
 /* Halos and routes over threads, on 1 to 8 ranks, with delays; and their memory. */
-#include "fail_allocator.h"
-#include "mesh/cases.h"
-#include "mesh/fake/fake.h"
-
-static void run_cases(fake_rank *r) {
-    r->failures += mesh_run_cases(r->s, r->closure);
-}
+#include "mesh/fake/jobs.h"
 
 static void passes(const char *only, int size, uint64_t seed) {
-    const fake_result result =
-        fake_run(&(fake_options){.size = size,
-                                 .seed = seed,
-                                 .timeout = 120,
-                                 .closure = (void *)(uintptr_t)only},
-                 run_cases);
-    cr_assert(result.failures == 0 && !result.ended, "%s on %d: %s", only, size,
-              result.report);
+    fake_case_passes(NULL, only, size, seed);
 }
 
 #define CASE(name)                                                                       \
@@ -180,8 +167,6 @@ Test(route, a_step_of_ranks_allocates_nothing) {
     cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
 }
 
-enum { FAR = 1000000 }; /* allocations that no runtime makes here */
-
 /* What one rank cannot allocate fails on all, and no rank waits: a call in which it has
  * memory again succeeds. */
 static void move_with_little_memory(fake_rank *r) {
@@ -191,7 +176,7 @@ static void move_with_little_memory(fake_rank *r) {
     const pith_route *good = route_around(r->s);
     FAKE_CHECK(r, !pith_failed(r->s));
     if (r->rank == 1)
-        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAKE_FAR);
     for (int call = 0; call < 8; call++) {
         if (call % 4 == 0)
             route_around(r->s);
@@ -209,23 +194,5 @@ static void move_with_little_memory(fake_rank *r) {
 }
 
 Test(route, a_rank_without_memory_holds_up_no_other) {
-    bool reached = true;
-    int n = 1;
-    for (; reached; n++) {
-        pt_heap heap = {.fail_at = FAR + n};
-        const pith_allocator allocator = pt_allocator(&heap);
-        const pith_open_options little = {
-            .device = "host", .threads = 1, .allocator = &allocator};
-        const fake_result result =
-            fake_run(&(fake_options){.size = 3,
-                                     .timeout = 20,
-                                     .closure = &heap,
-                                     .open = {NULL, &little, NULL}},
-                     move_with_little_memory);
-        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
-                  result.report);
-        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
-        pt_no_leak(&heap);
-    }
-    cr_assert(n > 3, "%d", n);
+    fake_short_memory(move_with_little_memory, false, 3);
 }
