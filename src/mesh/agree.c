@@ -65,10 +65,14 @@ static account own_account(const part *p) {
     return a;
 }
 
-static bool is_same(const account *a, const account *b) {
-    return a->extra == b->extra && a->number == b->number &&
-           strcmp(a->operation, b->operation) == 0 && strcmp(a->what, b->what) == 0 &&
+/* Whether messages show no difference. */
+static bool is_same_call(const account *a, const account *b) {
+    return strcmp(a->operation, b->operation) == 0 && strcmp(a->what, b->what) == 0 &&
            strcmp(a->site, b->site) == 0;
+}
+
+static bool is_same(const account *a, const account *b) {
+    return a->extra == b->extra && a->number == b->number && is_same_call(a, b);
 }
 
 /* A call site in a loop is the same text each time. */
@@ -209,7 +213,16 @@ static void explain_difference(const part *p) {
     char here[480], there[480];
     print_account(&other, rank, here, sizeof here);
     print_account(&first, 0, there, sizeof there);
-    pithp_fail(p->s, PITH_E_DIVERGED, NULL, "%s, but %s", here, there);
+    if (!is_same_call(&other, &first))
+        pithp_fail(p->s, PITH_E_DIVERGED, NULL, "%s, but %s", here, there);
+    else
+        pithp_fail(
+            p->s, PITH_E_DIVERGED, NULL, "%s, and so does rank 0 (%s), but %s", here,
+            first.host,
+            other.extra != first.extra
+                ? "their arguments differ: structures, statics, shapes, options, or "
+                  "elements that must be equal"
+                : "not after the same calls");
 }
 
 /* Make the reduction. false: the engine has failed. */

@@ -67,13 +67,13 @@ static pith_status choose_transport(pith_scope *s,
  * another MPI would else run several times alone. */
 static pith_status
 check_size(pith_scope *s, const pithp_job *job, const pithp_joined *j) {
-    if (job->size < 1 || job->size == j->size)
+    if (job->size < 1 || job->size == j->started)
         return PITH_OK;
     return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
                       "%s: %s started %" PRId64 " processes (%s), but %s finds %" PRId64
                       ": the program needs the launcher of its MPI",
                       s->function, job->launcher, job->size, job->variable, j->library,
-                      j->size);
+                      j->started);
 }
 
 /* ---- What ranks have in common ---- */
@@ -276,7 +276,7 @@ static pith_status connect_world(pith_scope *s,
     w->has_watch_memory = w->own != NULL;
     if (w->own)
         pithp_state_begin(w->own, w->joined.rank);
-    return how->communicator || how->transport ? PITH_OK : check_size(s, job, &w->joined);
+    return how->transport ? PITH_OK : check_size(s, job, &w->joined);
 }
 
 /* Join a connected world; its ranks fail together. */

@@ -109,7 +109,7 @@ static const pithp_transport *open_file(const char *path, char *why, size_t room
 /* libpith_mpi-NAME.so in the folder of the library, in a folder lib beside that of the
  * program, and on the loader's path. */
 static const pithp_transport *open_named(const char *mpi, char *why, size_t room) {
-    char path[PATH_MAX], folder[PATH_MAX];
+    char path[PATH_MAX], folder[PATH_MAX] = ".";
     Dl_info info;
     snprintf(why, room, "libpith_mpi-%s.so is not found", mpi);
     if (dladdr((const void *)&engines, &info) && info.dli_fname) {
@@ -126,7 +126,15 @@ static const pithp_transport *open_named(const char *mpi, char *why, size_t room
         }
     }
     snprintf(path, sizeof path, "libpith_mpi-%.40s.so", mpi);
-    return open_file(path, why, room);
+    const pithp_transport *t = open_file(path, why, room);
+    const size_t n = strlen(path);
+    /* otherwise it is there, and another file is not */
+    if (!t && strncmp(why, path, n) == 0 && why[n] == ':')
+        snprintf(why, room,
+                 "%.60s is not in %.120s, %.120s/../lib, or where the loader looks: set "
+                 "PITH_MPI to its file",
+                 path, folder, folder);
+    return t;
 }
 
 const pithp_transport *

@@ -5,7 +5,7 @@
 
 #include "pith/base.h"
 
-enum { PITHP_TRANSPORT_VERSION = 1, PITHP_AGREE_WORDS = 8 };
+enum { PITHP_TRANSPORT_VERSION = 2, PITHP_AGREE_WORDS = 8 };
 
 /* Ranks that communicate, numbered from 0: all of a job, or a part of them. */
 typedef struct pithp_transport_link pithp_transport_link;
@@ -41,6 +41,7 @@ typedef struct pithp_joining {
 typedef struct pithp_joined {
     pithp_transport_link *all;
     int64_t rank, size, node_rank, node_size, node, nodes;
+    int64_t started;   /* processes that the engine finds, in the communicator or not */
     char library[128]; /* "Open MPI 4.1.4" */
 } pithp_joined;
 

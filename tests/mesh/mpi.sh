@@ -45,6 +45,7 @@ launch 2 "$pith" mesh
 [ $code -eq 0 ] || complain "pith mesh: exit code $code"
 grep -q "^2 ranks on 1 node, mpi: $library [0-9]" "$work/out" && grep -q '^agreement .* us, raw .* us' "$work/out" &&
     [ "$(grep -c 'MiB\|KiB\|  8 B' "$work/out")" -ge 5 ] || complain "pith mesh: not its table"
+! grep -q "$(printf '\033')" "$work/out" || complain "pith mesh: colours, without --color"
 
 # ---- Ranks that do not come ----
 

@@ -50,7 +50,7 @@ static member *gather_members(pith_scope *s, const member *own, int64_t size) {
 
 static void print_members(const member *all, int64_t size) {
     static const char *const heads[] = {"rank",    "node",   "host", "cores",
-                                        "threads", "device", ""};
+                                        "threads", "device", "kind"};
     table t = {0};
     table_row *head = table_add(&t);
     for (int i = 0; i < 7; i++)
@@ -89,10 +89,14 @@ static int print_differences(const member *all, int64_t size) {
             count += print_difference("the device", i, m->kind, all->kind);
         if (strcmp(m->library, all->library) != 0)
             count += print_difference("the MPI", i, m->library, all->library);
-        if (m->threads != all->threads) {
-            snprintf(there, sizeof there, "%" PRId64, m->threads);
-            snprintf(here, sizeof here, "%" PRId64, all->threads);
-            count += print_difference("threads", i, there, here);
+        const int64_t numbers[2][2] = {{m->threads, all->threads},
+                                       {m->cores, all->cores}};
+        for (int k = 0; k < 2; k++) {
+            if (numbers[k][0] == numbers[k][1])
+                continue;
+            snprintf(there, sizeof there, "%" PRId64, numbers[k][0]);
+            snprintf(here, sizeof here, "%" PRId64, numbers[k][1]);
+            count += print_difference(k ? "cores" : "threads", i, there, here);
         }
     }
     return count;
@@ -138,9 +142,10 @@ static void print_times(pith_scope *s, bool prints) {
     const double raw = pith_mesh_time_engine(s, "agree", 0, 1000);
     if (prints)
         printf(
-            "\nagreement %.2f us, raw %.2f us\n\n%10s  %26s  %17s  %9s\n%10s  %8s %8s %8s  %8s %8s  %9s\n",
-            1e6 * agreement, 1e6 * raw, "us a call", "sum", "shift", "shift", "bytes",
-            "pith", "any order", "raw", "pith", "raw", "GB/s");
+            "\nagreement %.2f us, raw %.2f us\n\n%10s  %-27s  %-17s  %9s\n%10s  %8s %9s %8s  %8s %8s  %9s\n",
+            1e6 * agreement, 1e6 * raw, "us a call", " sum over all ranks",
+            " to the next rank", "", "bytes", "pith", "any order", "MPI", "pith", "MPI",
+            "GB/s");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t bytes = sizes[i], repeats = bytes > 100000 ? 20 : 200;
         const double sum = time_pith(s, SUM, bytes, repeats);
@@ -150,7 +155,7 @@ static void print_times(pith_scope *s, bool prints) {
         const double raw_shift = pith_mesh_time_engine(s, "exchange", bytes, repeats);
         char *size = bytes_text((size_t)bytes);
         if (prints)
-            printf("%10s  %8.2f %8.2f %8.2f  %8.2f %8.2f  %9.2f\n", size, 1e6 * sum,
+            printf("%10s  %8.2f %9.2f %8.2f  %8.2f %8.2f  %9.2f\n", size, 1e6 * sum,
                    1e6 * any, 1e6 * raw_sum, 1e6 * shift, 1e6 * raw_shift,
                    1e-9 * (double)bytes / shift);
         free(size);
@@ -164,6 +169,8 @@ static int show(const pith_runtime *rt, pith_scope *s, bool times) {
         pith_mesh_about(pith_mesh_open(s, PITH_MESH_AXES({"ranks", 0}), NULL));
     if (pith_failed(s))
         return TROUBLE;
+    if (info.size > 1) /* launchers give their ranks a terminal of their own */
+        colours_only_asked();
     const member own = describe(rt, &info);
     member *all = gather_members(s, &own, info.size);
     int differences = 0;
@@ -174,6 +181,8 @@ static int show(const pith_runtime *rt, pith_scope *s, bool times) {
                info.library[0] ? ": " : "", info.library);
         print_members(all, info.size);
         differences = print_differences(all, info.size);
+        if (info.size == 1)
+            printf("\nOne process. A launcher starts several: mpirun -np 4 pith mesh\n");
     }
     free(all);
     if (times && info.size > 1)

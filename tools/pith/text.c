@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static bool coloured;
+static bool coloured, asked; /* asked: by "always" */
 
 bool colours_choose(const char *when) {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -16,12 +16,16 @@ bool colours_choose(const char *when) {
         coloured = isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
                    !(term && strcmp(term, "dumb") == 0);
     else if (strcmp(when, "always") == 0)
-        coloured = true;
+        coloured = asked = true;
     else if (strcmp(when, "never") == 0)
         coloured = false;
     else
         return false;
     return true;
+}
+
+void colours_only_asked(void) {
+    coloured = asked;
 }
 
 int terminal_width(void) {

@@ -16,6 +16,8 @@ typedef enum colour { PLAIN, BOLD, DIM, RED, GREEN, YELLOW, CYAN } colour;
 
 /* "auto" (a terminal, without NO_COLOR), "always" or "never"; false: other text. */
 bool colours_choose(const char *when);
+/* No colours but those of "always": what stdout is says nothing of where it goes. */
+void colours_only_asked(void);
 /* Width of the terminal on stdout; 0: no terminal. */
 int terminal_width(void);
 /* Start a colour, or end it with PLAIN; does nothing if colours are off. */

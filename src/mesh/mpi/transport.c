@@ -210,6 +210,9 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
         free_world(w);
         return rc;
     }
+    int started = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &started);
+    j->started = started;
     share_memory(w, how->shared_bytes);
     name_library(j->library, sizeof j->library);
     j->all = &w->all;

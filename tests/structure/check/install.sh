@@ -14,9 +14,25 @@ fail() {
 }
 quietly() { "$@" >"$work/log" 2>&1; }
 
+# Over ranks of Open MPI: by the plugin that the project has built, by the installed one, and over a communicator of
+# the program.
+on_ranks() {
+    mkdir "$work/$1/alone"
+    cp "$work/$1/program_ranks" "$work/$1/alone"
+    for program in program_ranks alone/program_ranks program_mpi; do
+        [ -e "$work/$1/$program" ] || continue
+        [ $program != program_mpi ] || ldd "$work/$1/$program" | grep -q 'libmpi.so.40' || continue
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            quietly mpirun.openmpi --oversubscribe -np 2 "$work/$1/$program" || fail "$program on 2 ranks, $1"
+        grep -q '2 ranks: sum 3' "$work/log" || fail "$program on 2 ranks, $1"
+    done
+}
+
 quietly "$cmake" --install "$build" --prefix "$work/first" || fail "cmake --install"
 mv "$work/first" "$work/prefix"
 cp -r "$consumer" "$work/consumer"
+has_ranks=$(find "$work/prefix" -name 'libpith_mpi-openmpi.so')
+[ -z "$flags" ] && command -v mpirun.openmpi >/dev/null || has_ranks= # a sanitizer reports leaks of MPI
 ! grep -rl "$build" "$work/prefix" --include='*.cmake' --include='*.pc' --include='*.h' ||
     fail "the files above name the build folder"
 
@@ -34,6 +50,7 @@ for kind in static shared; do
     for program in program_c program_cc program_kernels; do
         quietly "$work/$kind/$program" || fail "$program, $kind"
     done
+    [ -z "$has_ranks" ] || on_ranks "$kind"
 done
 
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name pith.pc)")
