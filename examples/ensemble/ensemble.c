@@ -3,12 +3,15 @@
  * a quarter of a small device.
  *
  *     ensemble                           all systems in this process
- *     mpirun -np 2 ensemble --ranks      shared among ranks, with the same results */
+ *     mpirun -np 2 ensemble --ranks      shared among ranks, with the same results
+ *     ensemble [--ranks] 40              as many blocks of time; 4 without a number */
 #include <pith/pith.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { RUNS = 100000, BLOCKS = 4 };
+enum { RUNS = 100000 };
 #define BLOCK     0.25 /* time between reports */
 #define TOLERANCE 1e-3 /* of a step */
 
@@ -122,33 +125,44 @@ static const pith_host_tree *start(pith_scope *outer, Share share) {
     return runs;
 }
 
-/* A leaf of the runs of all ranks, in the order of the runs. */
-static const pith_array *
-gather(pith_scope *s, Share share, const pith_host_tree *runs, int leaf) {
+static const pith_array *leaf_of(pith_scope *s, const pith_host_tree *runs, int leaf) {
     const pith_host_array *own = runs->leaves[leaf];
-    const pith_array *all = pith_array_copy(s, own->dtype, own->shape, own->data);
-    if (share.ranks > 1) /* [ranks, rows] */
-        all = pith_transpose(s, pith_all_stack(s, all, NULL), NULL);
-    all = pith_reshape(s, all, PITH_SHAPE(-1));
-    return pith_slice_array(s, all, 1, &PITH_SLICE(0, RUNS, 1));
+    return pith_array_copy(s, own->dtype, own->shape, own->data);
+}
+
+/* The least and the greatest element of a leaf, of all ranks. */
+static void
+range(pith_scope *s, const pith_host_tree *runs, int leaf, double least_most[2]) {
+    const pith_array *own = leaf_of(s, runs, leaf);
+    const pith_array *least = pith_min(s, own, PITH_ALL_AXES),
+                     *most = pith_max(s, own, PITH_ALL_AXES);
+    if (pith_mesh_of(s)) {
+        least = pith_pmin(s, least, NULL);
+        most = pith_pmax(s, most, NULL);
+    }
+    least_most[0] = pith_read_f64(s, pith_cast(s, least, PITH_F64));
+    least_most[1] = pith_read_f64(s, pith_cast(s, most, PITH_F64));
 }
 
 static void
 report(pith_scope *outer, Share share, const pith_host_tree *runs, double time) {
     pith_scope *s = pith_scope_open_in(outer);
-    const pith_array *z = gather(s, share, runs, 2), *tries = gather(s, share, runs, 6);
-    const double mean = pith_read_f64(s, pith_mean(s, z, PITH_ALL_AXES));
-    const int64_t least = pith_read_i64(s, pith_min(s, tries, PITH_ALL_AXES)),
-                  most = pith_read_i64(s, pith_max(s, tries, PITH_ALL_AXES));
+    double z[2], tries[2];
+    range(s, runs, 2, z);
+    range(s, runs, 6, tries);
     if (share.first == 0 && !pith_failed(s))
-        printf("t %.2f: mean z %.12f, %lld to %lld steps\n", time, mean, (long long)least,
-               (long long)most);
+        printf("t %.2f: z from %.12f to %.12f, %.0f to %.0f steps\n", time, z[0], z[1],
+               tries[0], tries[1]);
     pith_scope_close(s);
 }
 
-/* The last state is in ensemble.json, which rank 0 writes. */
+/* z of all runs, in their order, is in ensemble.json, which rank 0 writes. */
 static void finish(pith_scope *s, Share share, const pith_host_tree *runs) {
-    const pith_array *z = gather(s, share, runs, 2);
+    const pith_array *z = leaf_of(s, runs, 2);
+    if (share.ranks > 1) /* [ranks, rows] */
+        z = pith_transpose(s, pith_all_stack(s, z, NULL), NULL);
+    z = pith_reshape(s, z, PITH_SHAPE(-1));
+    z = pith_slice_array(s, z, 1, &PITH_SLICE(0, RUNS, 1));
     pith_save(s, z, "ensemble.json", NULL);
     for (int64_t i = 0; i < RUNS; i += RUNS / 4) {
         const double one = pith_read_f64(s, pith_slice_at(s, z, 0, i));
@@ -157,25 +171,35 @@ static void finish(pith_scope *s, Share share, const pith_host_tree *runs) {
     }
 }
 
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Each chunk of a block is one call of the compiled step; ranks agree once for each. */
-static void run(pith_scope *s, pith_scope *solver) {
+static void run(pith_scope *s, pith_scope *solver, int blocks) {
     const Share share = share_of(s);
     const pith_function *step =
         pith_jit(solver, pith_vmap(solver, &integration, NULL), NULL);
     const pith_host_tree *now = start(s, share);
-    for (int block = 1; block <= BLOCKS && now; block++) {
+    for (int block = 1; block <= blocks && now; block++) {
+        const double began = seconds();
         now = pith_run_chunked_host(solver, step, now, 0, NULL, NULL);
         if (now)
             report(s, share, now, block * BLOCK);
+        if (share.first == 0)
+            fprintf(stderr, "block %d: %.3f s\n", block, seconds() - began);
     }
     if (now)
         finish(s, share, now);
 }
 
 int main(int count, char **words) {
-    const bool on_ranks = count == 2 && strcmp(words[1], "--ranks") == 0;
-    if (count > 1 && !on_ranks) {
-        fprintf(stderr, "usage: ensemble [--ranks]\n");
+    const bool on_ranks = count > 1 && strcmp(words[1], "--ranks") == 0;
+    const int blocks = count > 1 + on_ranks ? atoi(words[1 + on_ranks]) : 4;
+    if (count > 2 + on_ranks || blocks < 1) {
+        fprintf(stderr, "usage: ensemble [--ranks] [BLOCKS]\n");
         return 2;
     }
     /* A device of 16 MiB; two parts of the program share it. */
@@ -189,7 +213,7 @@ int main(int count, char **words) {
         pith_mesh_open(s, PITH_MESH_AXES({"run", 0}), NULL);
         pith_mesh_open(solver, PITH_MESH_AXES({"run", 0}), NULL);
     }
-    run(s, solver);
+    run(s, solver, blocks);
     const bool failed = pith_failed(s) || pith_failed(solver);
     if (failed)
         fprintf(stderr, "%s\n", pith_message(pith_failed(s) ? s : solver));
