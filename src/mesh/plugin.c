@@ -85,14 +85,12 @@ void pithp_program_id(char *text, size_t room) {
 
 /* ---- Files ---- */
 
-/* Open a file as a plugin. NULL: `why` says why not, if the file exists or is the last.
- */
+/* Open a file as a plugin. NULL: `why` says why not. */
 static const pithp_transport *open_file(const char *path, char *why, size_t room) {
     /* Open MPI's own plugins need its symbols */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
-        if (!strchr(path, '/') || access(path, F_OK) == 0)
-            snprintf(why, room, "%s", dlerror());
+        snprintf(why, room, "%s", dlerror());
         return NULL;
     }
     pithp_transport_entry *entry = NULL;
@@ -106,24 +104,35 @@ static const pithp_transport *open_file(const char *path, char *why, size_t room
     return NULL;
 }
 
-/* libpith_mpi-NAME.so in the folder of the library, in a folder lib beside that of the
- * program, and on the loader's path. */
-static const pithp_transport *open_named(const char *mpi, char *why, size_t room) {
-    char path[PATH_MAX], folder[PATH_MAX] = ".";
+/* The folder of a file; "." without one. */
+static void folder_of(const char *file, char *folder, size_t room) {
+    const char *slash = strrchr(file, '/');
+    snprintf(folder, room, "%.*s", slash ? (int)(slash - file) : 1, slash ? file : ".");
+}
+
+/* The folders of the program and of the library. */
+static void find_folders(char program[PATH_MAX], char library[PATH_MAX]) {
+    char file[PATH_MAX];
     Dl_info info;
-    snprintf(why, room, "libpith_mpi-%s.so is not found", mpi);
-    if (dladdr((const void *)&engines, &info) && info.dli_fname) {
-        const char *slash = strrchr(info.dli_fname, '/');
-        const int n = slash ? (int)(slash - info.dli_fname) : 0;
-        snprintf(folder, sizeof folder, "%.*s", n, slash ? info.dli_fname : ".");
-        static const char *const places[] = {"", "/../lib"};
-        for (int i = 0; i < PITHP_COUNT(places); i++) {
-            snprintf(path, sizeof path, "%.3000s%s/libpith_mpi-%.40s.so",
-                     slash ? folder : ".", places[i], mpi);
-            const pithp_transport *t = open_file(path, why, room);
-            if (t)
-                return t;
-        }
+    const ssize_t n = readlink("/proc/self/exe", file, sizeof file - 1);
+    file[n > 0 ? n : 0] = 0;
+    folder_of(file, program, PATH_MAX);
+    const bool known = dladdr((const void *)&engines, &info) && info.dli_fname;
+    folder_of(known ? info.dli_fname : "", library, PATH_MAX);
+}
+
+/* libpith_mpi-NAME.so in the folder of the program, which a project may have built, in
+ * that of the library, in a folder lib beside it, and on the loader's path. The first one
+ * decides. */
+static const pithp_transport *open_named(const char *mpi, char *why, size_t room) {
+    char path[PATH_MAX], program[PATH_MAX], library[PATH_MAX];
+    find_folders(program, library);
+    const char *const folders[] = {program, library, library};
+    for (int i = 0; i < PITHP_COUNT(folders); i++) {
+        snprintf(path, sizeof path, "%.3000s%s/libpith_mpi-%.40s.so", folders[i],
+                 i == 2 ? "/../lib" : "", mpi);
+        if (access(path, F_OK) == 0)
+            return open_file(path, why, room);
     }
     snprintf(path, sizeof path, "libpith_mpi-%.40s.so", mpi);
     const pithp_transport *t = open_file(path, why, room);
@@ -131,9 +140,9 @@ static const pithp_transport *open_named(const char *mpi, char *why, size_t room
     /* otherwise it is there, and another file is not */
     if (!t && strncmp(why, path, n) == 0 && why[n] == ':')
         snprintf(why, room,
-                 "%.60s is not in %.120s, %.120s/../lib, or where the loader looks: set "
-                 "PITH_MPI to its file",
-                 path, folder, folder);
+                 "%.60s is not in %.90s, %.90s, %.90s/../lib, or where the loader looks: "
+                 "set PITH_MPI to its file",
+                 path, program, library, library);
     return t;
 }
 
