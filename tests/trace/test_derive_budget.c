@@ -513,22 +513,30 @@ Test(derive_budget, checks_of_rules_in_a_body) {
 }
 
 /* What is computed again makes no check again. */
+/* As in a loop that is not divided, however many parts it has. */
 Test(derive_budget, checks_of_rules_are_made_once) {
+    static const int64_t lengths[] = {40, 43, 64, 97};
     begin(1);
     const pith_array *w = numbers(WIDE, 0.25, 1e-3);
     const void *arguments[] = {w, pith_none_make(s)};
-    options = (pith_loop_options){.length = 40, .kept_bytes = (size_t)30 * ONE};
     most_of_primal = most_of_cotangent = -1e9;
-    pith_jit_clear(rt);
-    const pith_result *r = pith_as_result(s, pith_grad(s, &rule_of, NULL), 2, arguments);
-    pt_ok(s, r);
-    int primals = 0, cotangents = 0;
-    for (int64_t k = 0; k < pith_result_failed(s, r); k++) {
-        const char *text = pith_assertion_message(s, pith_result_get_failed(s, r, k));
-        primals += strstr(text, "primal") != NULL;
-        cotangents += strstr(text, "cotangent") != NULL;
+    for (int k = 0; k < 12; k++) {
+        const int64_t n = lengths[k / 3];
+        const size_t kept = (size_t)n * (size_t)(k % 3 ? 4 - k % 3 : 0) / 4 * ONE;
+        options = (pith_loop_options){.length = n, .kept_bytes = kept};
+        pith_jit_clear(rt);
+        const pith_result *r =
+            pith_as_result(s, pith_grad(s, &rule_of, NULL), 2, arguments);
+        pt_ok(s, r);
+        int primals = 0, cotangents = 0;
+        for (int64_t i = 0; i < pith_result_failed(s, r); i++) {
+            const char *text = pith_assertion_message(s, pith_result_get_failed(s, r, i));
+            primals += strstr(text, "primal") != NULL;
+            cotangents += strstr(text, "cotangent") != NULL;
+        }
+        cr_assert(primals == 1 && cotangents == 1, "%d steps, %zu bytes: %d and %d",
+                  (int)n, kept, primals, cotangents);
     }
-    cr_assert(primals > 0 && primals == cotangents, "%d and %d", primals, cotangents);
     most_of_primal = most_of_cotangent = 1e9;
     options.kept_bytes = 0;
     end();

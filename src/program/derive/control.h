@@ -9,6 +9,7 @@ typedef struct pithp_derive_mode {
     bool split, reverse, strong_zero;
     bool direct; /* the program is linear in its moving inputs (linear.c) */
     bool no_cuts;
+    uint64_t nest;     /* as in pithp_derivation */
     pithp_kept *kept;  /* for loops; or NULL */
     const bool *taken; /* of each input, whether keeping it takes no bytes, for a choice
                           by bytes; NULL: values that cross are kept */
@@ -23,6 +24,7 @@ static inline pithp_derive_mode pithp_mode_in(const pithp_derivation *d) {
                                .strong_zero = d->strong_zero,
                                .direct = d->dependent != NULL,
                                .no_cuts = d->no_cuts,
+                               .nest = d->nest,
                                .kept = d->kept && d->kept->body ? d->kept : NULL,
                                .inside = d->inside};
 }

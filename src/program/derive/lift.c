@@ -36,6 +36,47 @@ static void add_lifted(pithp_lifted_list *lifted, pithp_exposed *exposed, bool n
     lifted->value_count += exposed->count;
 }
 
+/* Whether two checks are one of a loop that was divided. */
+static bool is_same(const pithp_exposed *a, const pithp_exposed *b) {
+    return a->of.nest && a->of.nest == b->of.nest && a->of.row == b->of.row &&
+           a->number == b->number && a->count == b->count && !a->place && !b->place;
+}
+
+/* Merge the values of a later part of a loop into those of an earlier one. */
+static bool merge_parts(lifting *l,
+                        const pithp_exposed *e,
+                        pithp_value *earlier,
+                        const pithp_value *later) {
+    const size_t count = (size_t)e->count;
+    pithp_value *both = pithp_scope_allocate(l->s, (2 * count + 1) * sizeof *both);
+    pithp_program *p = both ? e->merge(e, l->s) : NULL;
+    if (p) {
+        memcpy(both, earlier, count * sizeof *both);
+        memcpy(both + count, later, count * sizeof *both);
+    }
+    const bool fine = p && pithp_program_inline(l->s, l->to, p, both, earlier);
+    pithp_program_release(p);
+    return fine;
+}
+
+/* Add a check with its values, or merge it with that of another part. */
+static bool
+lift_row(lifting *l, pithp_exposed *e, bool nested, const pithp_value *values) {
+    pithp_value *earlier = l->values;
+    for (int64_t k = 0; k < l->lifted->count; k++) {
+        pithp_lifted *other = &l->lifted->list[k];
+        if (is_same(other->exposed, e)) {
+            other->nested = true;
+            return merge_parts(l, e, earlier, values);
+        }
+        earlier += other->exposed->count;
+    }
+    memcpy(l->values + l->value_count, values, (size_t)e->count * sizeof *values);
+    l->value_count += e->count;
+    add_lifted(l->lifted, e, nested);
+    return true;
+}
+
 /* An array of a passing value. */
 static pithp_value add_neutral(pith_scope *s,
                                pithp_program *p,
@@ -296,6 +337,22 @@ static bool add_stacked(const nested_lift *n, pithp_value first) {
     return fine;
 }
 
+/* Lift the rows of the programs, whose values are results from `first` on. */
+static bool lift_results(const nested_lift *n, pithp_value first) {
+    pithp_value *values =
+        pithp_scope_allocate(n->l->s, ((size_t)n->value_count + 1) * sizeof *values);
+    bool fine = values;
+    for (int64_t k = 0; fine && k < n->value_count; k++)
+        values[k] = first + (pithp_value)k;
+    for (int b = 0; b < n->i->program_count; b++)
+        for (int64_t k = 0; k < n->lists[b].count && fine; k++) {
+            pithp_exposed *e = n->lists[b].list[k].exposed;
+            fine = lift_row(n->l, e, true, values);
+            values += e->count;
+        }
+    return fine;
+}
+
 /* The instruction with more results; the values of its rows are among these. */
 static bool add_extended(const nested_lift *n, pithp_program **programs) {
     lifting *l = n->l;
@@ -330,12 +387,7 @@ static bool add_extended(const nested_lift *n, pithp_program **programs) {
     for (int k = 0; k < n->i->result_count; k++)
         l->names[n->i->result + k] =
             first + k + (k < before ? 0 : (pithp_value)n->value_count);
-    for (int64_t k = 0; k < n->value_count; k++)
-        l->values[l->value_count++] = first + before + (pithp_value)k;
-    for (int b = 0; b < n->i->program_count; b++)
-        for (int64_t k = 0; k < n->lists[b].count; k++)
-            add_lifted(l->lifted, n->lists[b].list[k].exposed, true);
-    return first >= 0 &&
+    return first >= 0 && lift_results(n, first + before) &&
            add_stacked(n, first + n->i->result_count + (pithp_value)n->value_count);
 }
 
@@ -393,10 +445,12 @@ static bool lift_instruction(lifting *l, pithp_value v, const pithp_instruction 
         return lift_control(l, i);
     if (!i || i->primitive != PITHP_OP_EXPOSE)
         return pithp_copy_value(l->s, l->to, l->from, v, i, l->names);
-    for (int k = 0; k < i->operand_count; k++)
-        l->values[l->value_count++] = l->names[pithp_operands(l->from, i)[k]];
-    add_lifted(l->lifted, ((const pithp_expose_params *)i->params)->exposed, false);
-    return true;
+    pithp_value *list =
+        pithp_scope_allocate(l->s, ((size_t)i->operand_count + 1) * sizeof *list);
+    for (int k = 0; list && k < i->operand_count; k++)
+        list[k] = l->names[pithp_operands(l->from, i)[k]];
+    return list &&
+           lift_row(l, ((const pithp_expose_params *)i->params)->exposed, false, list);
 }
 
 static bool lift_all(lifting *l) {

@@ -323,6 +323,7 @@ static bool add_nest(const choosing *c,
 bool pithp_split_nested(pithp_deriving_flow *f,
                         pithp_value *results,
                         pithp_value *tangents) {
+    static _Atomic uint64_t number;
     const size_t n = (size_t)f->i->operand_count + 1, m = (size_t)f->i->result_count + 1;
     bool *memory = pithp_scope_allocate(f->d->s, 2 * n + m), *taken = memory + n + m;
     choosing c = {.s = f->d->s,
@@ -336,6 +337,8 @@ bool pithp_split_nested(pithp_deriving_flow *f,
     memset(taken, 1, n);
     c.mode.split = true;
     c.mode.taken = taken;
+    if (!c.mode.nest) /* else its checks are told apart as those of the loop around */
+        c.mode.nest = 1 + atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
     c.mode.kept = NULL;
     if (f->d->kept && has_loops(f->i->programs[0])) {
         f->d->kept->has_inner = true;

@@ -61,6 +61,41 @@ static bool refuse_bound(pithp_derivation *d, const pithp_moving_call *c) {
     return false;
 }
 
+/* ---- Checks ---- */
+
+static void name_checks(const pithp_program *p, pithp_nest_origin of, int32_t *number) {
+    for (int64_t n = 0; p->has_effects && n < p->instruction_count; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        if (i->primitive == PITHP_OP_EXPOSE) {
+            pithp_exposed *e = ((const pithp_expose_params *)i->params)->exposed;
+            e->of = of;
+            e->number = (*number)++;
+        }
+        for (int b = 0; b < i->program_count; b++)
+            name_checks(i->programs[b], of, number);
+    }
+}
+
+/* A function of a rule, for a row of a loop that may be divided. NULL: error set. */
+static pithp_program *record(pith_scope *s,
+                             pithp_rule *rule,
+                             bool reverse,
+                             const bool *zeros,
+                             pithp_rule **linear,
+                             pithp_nest_origin of) {
+    pithp_program *p = rule->record(rule, s, reverse, zeros, linear);
+    int32_t number = 0;
+    if (p && of.nest)
+        name_checks(p, of, &number);
+    return p;
+}
+
+/* linear: of the row that is linear in tangents, which comes from the same one. */
+static pithp_nest_origin
+origin_of(const pithp_derivation *d, const pithp_moving_call *c, bool linear) {
+    return (pithp_nest_origin){d->nest, (const char *)c->i + linear};
+}
+
 /* ---- Results ---- */
 
 /* The tangents that depend on a tangent of a primal: others are zero. */
@@ -116,6 +151,7 @@ static pithp_value add_linear(pithp_derivation *d,
         if (c->tangents[k] >= 0)
             *next++ = c->tangents[k];
     linear->strong_zero = d->strong_zero; /* no other program has it yet */
+    linear->of = origin_of(d, c, true);
     const pithp_rule_params params = {linear};
     const pithp_new_instruction row = {.primitive = PITHP_OP_RULE,
                                        .operand_count = (int)(next - list),
@@ -159,7 +195,7 @@ static bool derive_reverse(pithp_derivation *d,
                            pithp_value *results,
                            pithp_value *tangents) {
     pithp_rule *rule = rule_of(c), *linear = NULL;
-    pithp_program *p = rule->record(rule, d->s, true, zeros, &linear);
+    pithp_program *p = record(d->s, rule, true, zeros, &linear, origin_of(d, c, false));
     const bool takes = rule->takes_results,
                fits = p && (!d->dependent || check_residuals(d, c, p)) &&
                       (!takes || keep_row(d, c, results));
@@ -311,7 +347,7 @@ static bool derive_forward(pithp_derivation *d,
                            pithp_value *results,
                            pithp_value *tangents) {
     pithp_rule *rule = rule_of(c);
-    pithp_program *p = rule->record(rule, d->s, false, zeros, NULL);
+    pithp_program *p = record(d->s, rule, false, zeros, NULL, origin_of(d, c, false));
     const bool *inputs = p ? mark_tangents(d->s, rule, p) : NULL;
     const bool split = inputs && is_to_split(d, p, inputs);
     bool fine = inputs && d->s->error.code == PITH_OK;
@@ -426,7 +462,7 @@ bool pithp_transpose_rule(pithp_derivation *d,
     for (int k = 0; k < first; k++)
         if (!rule->linear || c->operands[k] == PITHP_ABSENT)
             return refuse_nonlinear(d, c);
-    pithp_program *p = rule->record(rule, d->s, true, zeros, NULL);
+    pithp_program *p = record(d->s, rule, true, zeros, NULL, rule->of);
     pithp_value *list =
         p ? list_inputs(d, rule, c->operands, rule->result_count, ct, p) : NULL;
     bool fine = list && pithp_program_inline(d->s, d->to, p, list, list + p->input_count);

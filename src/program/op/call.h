@@ -126,6 +126,13 @@ typedef struct pithp_kernel_params {
 
 /* A derivative that a user gives. Its functions are recorded by src/trace/derive when a
  * derivation reaches the row. Programs with a row hold references. */
+/* What tells that checks of several parts of a loop that was divided are one check: they
+ * come from one row of its body. Compared, not read. */
+typedef struct pithp_nest_origin {
+    uint64_t nest; /* a number of the loop; 0: it is not divided */
+    const void *row;
+} pithp_nest_origin;
+
 typedef struct pithp_rule {
     atomic_int refs;
     void (*free)(struct pithp_rule *rule);
@@ -163,6 +170,7 @@ typedef struct pithp_rule {
     bool linear;               /* tangents of results, to be transposed */
     bool strong_zero;          /* linear: its program gives zeros for cotangents that are
                                   all 0 */
+    pithp_nest_origin of;      /* linear: of its checks */
     int32_t first_count;       /* the first operands: primals, or if linear residuals; */
     int32_t bound_count;       /* then those of bound trees; */
     int32_t result_count;      /* then results of the function, or if linear tangents */
@@ -208,6 +216,8 @@ struct pithp_exposed {
     void (*free)(struct pithp_exposed *e);
     int32_t count; /* of its values */
     int64_t place; /* of a watch: 1 + pithp_derive_watch.place; 0: none */
+    pithp_nest_origin of;
+    int32_t number; /* among the checks of its row */
     /* The bits of the elements of value k where the check passes. */
     uint64_t (*neutral)(const struct pithp_exposed *e, int32_t k);
     /* Record how a loop merges its values: the values before and in an iteration -> those
