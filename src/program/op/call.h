@@ -124,8 +124,6 @@ typedef struct pithp_kernel_params {
     uint64_t mapped; /* bit i: argument i is an array with the axis; inouts always */
 } pithp_kernel_params;
 
-/* A derivative that a user gives. Its functions are recorded by src/trace/derive when a
- * derivation reaches the row. Programs with a row hold references. */
 /* What tells that checks of several parts of a loop that was divided are one check: they
  * come from one row of its body. Compared, not read. */
 typedef struct pithp_nest_origin {
@@ -133,6 +131,8 @@ typedef struct pithp_nest_origin {
     const void *row;
 } pithp_nest_origin;
 
+/* A derivative that a user gives. Its functions are recorded by src/trace/derive when a
+ * derivation reaches the row. Programs with a row hold references. */
 typedef struct pithp_rule {
     atomic_int refs;
     void (*free)(struct pithp_rule *rule);
