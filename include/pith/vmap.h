@@ -161,7 +161,9 @@ PITH_API const pith_function *pith_sequential_vmap(pith_scope *s,
  * of the function in a batch, and may call the function itself. It runs for all entries,
  * also for those that do not take a branch around the call; in a branch that entries
  * choose, all arguments are mapped. Batches of batches batch the rule. With
- * pith_vmap_options.chunk it gets a chunk as the batch; without it the whole batch.
+ * pith_vmap_options.chunk it gets a chunk as the batch; without it the whole batch. A
+ * check of the rule is one assertion for all chunks: values whose first extent is the
+ * number of entries are those of all entries, others those of the first chunk that fails.
  *
  * @p function itself is not batched, except for what its checks and messages compute: it
  * may be a function that cannot be. Checks in @p function and in the rule are both made;

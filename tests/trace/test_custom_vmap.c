@@ -233,6 +233,119 @@ Test(custom_vmap, the_rule_gets_the_whole_batch, .init = open_scope) {
     close_scope();
 }
 
+/* ---- Checks of rules in batches in chunks ---- */
+
+/* x is the argument, of all entries; most is a number of the batch. */
+static const pith_array *checked(pith_scope *in, const pith_vmap_call *call) {
+    const pith_array *x = call->arguments,
+                     *most = pith_max(in, pith_abs(in, x), PITH_ALL_AXES);
+    pith_check(in, pith_less(in, x, 10.0), "x is {x}, at most {most}",
+               .args = {{"x", x}, {"most", most}}, .level = PITH_CHECK_ALWAYS);
+    pith_check(in, pith_less(in, most, 1000.0), "{most} in all", .args = {{"most", most}},
+               .level = PITH_CHECK_ALWAYS);
+    return pith_mul(in, x, 2.0);
+}
+static const pith_array *doubled(pith_scope *in, const pith_array *x) {
+    return pith_mul(in, x, 2.0);
+}
+PITH_FUNCTION1(checked_rule, checked, pith_array, pith_vmap_call)
+PITH_FUNCTION1(doubled_of, doubled, pith_array, pith_array)
+static const pith_array *by_checked(pith_scope *in, const pith_array *x) {
+    return pith_apply(in, pith_custom_vmap(in, &doubled_of, &checked_rule), x);
+}
+PITH_FUNCTION1(by_checked_of, by_checked, pith_array, pith_array)
+
+static const char *
+message_of(const pith_function *f, const pith_array *x, int64_t checks) {
+    const pith_result *r = pith_as_result(s, f, PITH_ITEMS(x));
+    pt_ok(s, r);
+    cr_assert(pith_result_count(s, r) == checks, "%d checks",
+              (int)pith_result_count(s, r));
+    same_bits(pith_result_value(r), pith_mul(s, x, 2.0));
+    return pith_result_failed(s, r)
+               ? pith_assertion_message(s, pith_result_get_failed(s, r, 0))
+               : "";
+}
+
+Test(custom_vmap, checks_of_rules_count_entries_of_all_chunks, .init = open_scope) {
+    for (int64_t chunk = 0; chunk < 8; chunk++) {
+        const pith_vmap_options o = {.chunk = chunk};
+        const pith_function *all = pith_vmap(s, &by_checked_of, &o);
+        for (int entry = 0; entry < 7; entry++) {
+            double x[14];
+            char text[200];
+            for (int k = 0; k < 14; k++)
+                x[k] = k == 2 * entry + 1 || k == 13 ? 20 + k : 1;
+            const int64_t width = chunk ? chunk : 7, part = entry / width;
+            const int most = (part + 1) * width >= 7 ? 33 : 21 + 2 * entry;
+            const char *got =
+                message_of(all, pith_array_copy(s, PITH_F64, PITH_SHAPE(7, 2), x), 2);
+            snprintf(text, sizeof text, "at most %d.0 (first failing index [%d, 1])",
+                     most, entry);
+            cr_assert(strstr(got, text), "chunk %d: %s, not %s", (int)chunk, got, text);
+            cr_assert(!strncmp(got, "x is [", 6));
+        }
+        cr_assert_str_eq(message_of(all, pith_ones(s, PITH_F64, PITH_SHAPE(7, 2)), 2),
+                         "");
+    }
+    close_scope();
+}
+
+/* The rule in a loop of an entry, in batches in chunks of batches in chunks. */
+static const pith_array *
+checked_turn(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return pith_mul(in, by_checked(in, x), 0.5);
+}
+PITH_FUNCTION2(checked_turn_of, checked_turn, pith_array, pith_array, pith_array)
+static const pith_array *checked_loop(pith_scope *in, const pith_array *x) {
+    return pith_mul(in, pith_fori(in, 0, 3, &checked_turn_of, x), 2.0);
+}
+PITH_FUNCTION1(checked_loop_of, checked_loop, pith_array, pith_array)
+
+Test(custom_vmap, checks_of_rules_count_in_nests, .init = open_scope) {
+    static const pith_function *const functions[] = {&by_checked_of, &checked_loop_of};
+    for (int64_t k = 0; k < 32; k++) {
+        const pith_vmap_options inner = {.chunk = k / 2 % 4}, outer = {.chunk = k / 8};
+        const pith_function *all =
+            pith_vmap(s, pith_vmap(s, functions[k % 2], &inner), &outer);
+        for (int entry = 0; entry < 15; entry++) {
+            double x[15];
+            char text[80];
+            for (int i = 0; i < 15; i++)
+                x[i] = i == entry || i == 14 ? 20 + i : 0.5;
+            snprintf(text, sizeof text, "(first failing index [%d, %d])", entry / 5,
+                     entry % 5);
+            const char *got =
+                message_of(all, pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 5), x), 2);
+            cr_assert(strstr(got, text), "%d: %s, not %s", (int)k, got, text);
+        }
+        cr_assert_str_eq(message_of(all, pith_ones(s, PITH_F64, PITH_SHAPE(3, 5)), 2),
+                         "");
+    }
+    close_scope();
+}
+
+static pith_status chunks_in_little_memory(const pith_open_options *options) {
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_vmap_options two = {.chunk = 2};
+    const pith_function *all = NULL;
+    if (!pith_failed(s))
+        pt_again(s, all = pith_vmap(s, &by_checked_of, &two));
+    if (!pith_failed(s))
+        pt_again(s, pith_apply(s, all, PITH_VECTOR(s, f64, 1, 2, 3, 4, 5)));
+    const pith_status code = pith_code(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(custom_vmap, chunks_with_checks_in_little_memory, .timeout = 300) {
+    const pt_failures f = pt_fail_each(chunks_in_little_memory);
+    cr_assert(f.allocations > 100 && f.errors > 5, "%d of %d", f.errors, f.allocations);
+}
+
 /* ---- Both kinds of rules ---- */
 
 typedef struct {

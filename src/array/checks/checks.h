@@ -21,7 +21,7 @@ int64_t pithp_checks_first(const pithp_checks *c, int64_t i, int64_t *count);
 /* The spec of a value. */
 const pith_spec *pithp_checks_spec(const pithp_checks *c, int64_t value);
 /* Whether check i and check k of another list have one call site and values of the same
- * specs: if a function is recorded twice, its checks in order. */
+ * dtypes and ranks: if a function is recorded twice, its checks in order. */
 bool pithp_checks_alike(const pithp_checks *c,
                         int64_t i,
                         const pithp_checks *others,

@@ -101,6 +101,9 @@ typedef struct nested_lift {
     int64_t value_count;
     pithp_lifted_list stacked; /* checks of the entries of all chunks, whose values are */
     int64_t result_count;      /* further results */
+    /* Of the last checks of the list of a scan, whose values are merged as well: only
+     * some of these have entries. */
+    int64_t mixed_count, mixed_values;
 } nested_lift;
 
 /* Add the passing values of a list. */
@@ -279,6 +282,39 @@ static pithp_value *list_operands(const nested_lift *n, int *count) {
 
 /* ---- Chunks of a batch ---- */
 
+/* What happens to the values of a check of a scan over chunks. */
+enum { STACKED, MERGED, BOTH };
+
+/* Append the checks of a list that this happens to, and their values. The end of the
+ * values. */
+static pithp_value *take_checks(nested_lift *n,
+                                const pithp_loop_params *loop,
+                                const pithp_lifted_list *list,
+                                const pithp_value *values,
+                                int what,
+                                pithp_lifted_list *to,
+                                pithp_value *end) {
+    for (int64_t k = 0; k < list->count; k++) {
+        const pithp_lifted row = list->list[k];
+        const int32_t count = row.exposed->count;
+        const int axis = pithp_lift_chunk_axis(row.exposed, loop);
+        const bool both = axis >= 0 && pithp_lift_is_mixed(row.exposed, axis);
+        if (what == STACKED ? axis >= 0 : what == MERGED ? axis < 0 : both) {
+            to->list[to->count++] = row;
+            to->value_count += count;
+            memcpy(end, values, (size_t)count * sizeof *end);
+            end += count;
+        }
+        if (what == BOTH && both) {
+            atomic_fetch_add_explicit(&row.exposed->refs, 1, memory_order_relaxed);
+            n->mixed_count++;
+            n->mixed_values += count;
+        }
+        values += count;
+    }
+    return end;
+}
+
 /* Reorder the checks of a scan over chunks: the values of those whose entries are a chunk
  * come first, after the results, and are not merged. */
 static bool separate_stacked(nested_lift *n) {
@@ -291,34 +327,27 @@ static bool separate_stacked(nested_lift *n) {
         return true;
     n->stacked.list =
         pithp_scope_allocate(n->l->s, 2 * (size_t)list->count * sizeof *n->stacked.list);
-    pithp_value *order = pithp_scope_allocate(n->l->s, ((size_t)list->value_count + 1) *
-                                                           sizeof *order),
-                *from = p->outputs + p->output_count - list->value_count;
+    pithp_value *order = pithp_scope_allocate(
+        n->l->s, (2 * (size_t)list->value_count + 1) * sizeof *order);
     if (!n->stacked.list || !order)
         return false;
+    const pithp_value *from = p->outputs + p->output_count - list->value_count;
     merged.list = n->stacked.list + list->count;
-    int64_t next = 0;
-    for (int stacks = 1; stacks >= 0; stacks--)
-        for (int64_t k = 0, at = 0; k < list->count; k++) {
-            const pithp_lifted row = list->list[k];
-            pithp_lifted_list *to = stacks ? &n->stacked : &merged;
-            if ((pithp_lift_chunk_axis(row.exposed, loop) >= 0) == stacks) {
-                to->list[to->count++] = row;
-                to->value_count += row.exposed->count;
-                memcpy(order + next, from + at,
-                       (size_t)row.exposed->count * sizeof *from);
-                next += row.exposed->count;
-            }
-            at += row.exposed->count;
-        }
-    memcpy(from, order, (size_t)next * sizeof *from);
+    pithp_value *end = take_checks(n, loop, list, from, STACKED, &n->stacked, order);
+    end = take_checks(n, loop, list, from, MERGED, &merged, end);
+    end = take_checks(n, loop, list, from, BOTH, &merged, end);
+    p->output_count -= list->value_count;
+    for (const pithp_value *v = order; v < end; v++)
+        if (!pithp_program_output(n->l->s, p, *v))
+            return false;
     *list = merged;
     n->result_count += n->stacked.value_count;
     return true;
 }
 
-/* The checks of all entries; first: of their values, those of each chunk in rows. */
-static bool add_stacked(const nested_lift *n, pithp_value first) {
+/* The checks of all entries; first: of their values, those of each chunk in rows; mixed:
+ * the first of those that are merged. */
+static bool add_stacked(const nested_lift *n, pithp_value first, pithp_value mixed) {
     lifting *l = n->l;
     const pithp_loop_params *loop = n->i->params;
     bool fine = true;
@@ -327,9 +356,13 @@ static bool add_stacked(const nested_lift *n, pithp_value first) {
         const int axis = pithp_lift_chunk_axis(e, loop);
         pithp_exposed *all =
             e->batch->resize(e, l->s, axis, loop->chunk * loop->length, false);
-        for (int32_t v = 0; v < e->count && (fine = fine && all); v++)
+        for (int32_t v = 0; v < e->count && (fine = fine && all); v++, first++)
             fine = (l->values[l->value_count++] =
-                        pithp_lift_join_chunks(l->s, l->to, first++, axis)) >= 0;
+                        pithp_exposed_has_axis(e, axis, v)
+                            ? pithp_lift_join_chunks(l->s, l->to, first, axis)
+                            : mixed + v) >= 0;
+        if (pithp_lift_is_mixed(e, axis))
+            mixed += e->count;
         if (all)
             add_lifted(l->lifted, all, true);
         pithp_exposed_release(all);
@@ -337,7 +370,8 @@ static bool add_stacked(const nested_lift *n, pithp_value first) {
     return fine;
 }
 
-/* Lift the rows of the programs, whose values are results from `first` on. */
+/* Lift the rows of the programs, whose values are results from `first` on; those of mixed
+ * checks are used by add_stacked alone. */
 static bool lift_results(const nested_lift *n, pithp_value first) {
     pithp_value *values =
         pithp_scope_allocate(n->l->s, ((size_t)n->value_count + 1) * sizeof *values);
@@ -345,7 +379,7 @@ static bool lift_results(const nested_lift *n, pithp_value first) {
     for (int64_t k = 0; fine && k < n->value_count; k++)
         values[k] = first + (pithp_value)k;
     for (int b = 0; b < n->i->program_count; b++)
-        for (int64_t k = 0; k < n->lists[b].count && fine; k++) {
+        for (int64_t k = 0; k < n->lists[b].count - n->mixed_count && fine; k++) {
             pithp_exposed *e = n->lists[b].list[k].exposed;
             fine = lift_row(n->l, e, true, values);
             values += e->count;
@@ -388,7 +422,8 @@ static bool add_extended(const nested_lift *n, pithp_program **programs) {
         l->names[n->i->result + k] =
             first + k + (k < before ? 0 : (pithp_value)n->value_count);
     return first >= 0 && lift_results(n, first + before) &&
-           add_stacked(n, first + n->i->result_count + (pithp_value)n->value_count);
+           add_stacked(n, first + n->i->result_count + (pithp_value)n->value_count,
+                       first + before + (pithp_value)(n->value_count - n->mixed_values));
 }
 
 /* Lift the programs of control flow, of which the condition of a loop has no rows. */

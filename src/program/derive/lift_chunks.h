@@ -4,10 +4,14 @@
 #define PITH_PROGRAM_DERIVE_LIFT_CHUNKS_H
 
 #include "program/derive/lift.h"
+#include "program/vmap/vmap.h"
 
 /* The axis of the entries of a chunk that a scan runs, in the values of a check; -1: the
  * check has none. */
 int pithp_lift_chunk_axis(const pithp_exposed *e, const pithp_loop_params *scan);
+
+/* Whether some values of a check lack that axis, and others do not. */
+bool pithp_lift_is_mixed(const pithp_exposed *e, int axis);
 
 /* [chunks, ..., entries of a chunk, ...] -> [..., entries, ...]; axis: of the entries in
  * a chunk's value. -1 sets the error. */

@@ -78,6 +78,19 @@ bool pithp_batch_in_turn(pithp_batching *b,
                          const pithp_batched_call *c,
                          pithp_value *results,
                          bool *batched);
+/* Add a check of a rule for batches, whose batch is a part of another. own: of each
+ * value, whether it has the entries in front. False sets the error (effect.c). */
+bool pithp_batch_expose_own(pithp_batching *b,
+                            const pithp_instruction *i,
+                            const pithp_value *operands,
+                            const bool *own);
+/* Add the program of a rule for batches (rule_inline.c); probe: that of another number of
+ * entries, to find which values of checks have these in front. False sets the error. */
+bool pithp_batch_inline_rule(pithp_batching *b,
+                             const pithp_program *p,
+                             const pithp_program *probe,
+                             const pithp_value *inputs,
+                             pithp_value *values);
 /* A batch in another program of the same size. */
 pithp_batching pithp_batching_in(const pithp_batching *b, pithp_program *to);
 

@@ -131,6 +131,8 @@ typedef struct batched_check {
     pithp_exposed *of; /* the check of an entry, one reference */
     int64_t size;
     pithp_vmap_options part; /* of the batch; of joined parts: zero */
+    bool *own; /* of a check in a rule for batches, which `of` is: of each value, whether
+                  it has the entries in front; NULL: all have them */
 } batched_check;
 
 static const batched_check *check_of(const pithp_exposed *e) {
@@ -140,6 +142,8 @@ static const batched_check *check_of(const pithp_exposed *e) {
 static void free_check(pithp_exposed *e) {
     batched_check *c = (batched_check *)(void *)e;
     pithp_exposed_release(c->of);
+    if (c->own)
+        pithp_release(c->runtime, c->own, (size_t)e->count + 1);
     pithp_release(c->runtime, c, sizeof *c);
 }
 
@@ -151,6 +155,8 @@ static uint64_t neutral(const pithp_exposed *e, int32_t k) {
 static pithp_program *merge(const pithp_exposed *e, pith_scope *s) {
     const batched_check *c = check_of(e);
     pithp_program *p = c->of->merge(c->of, s);
+    if (c->own)
+        return p;
     bool *all = p ? pithp_scope_allocate(s, (size_t)p->input_count + 1) : NULL;
     pithp_program *made = NULL;
     if (all) {
@@ -162,10 +168,28 @@ static pithp_program *merge(const pithp_exposed *e, pith_scope *s) {
 }
 
 const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *size) {
-    if (e->free != free_check)
+    if (e->free != free_check || check_of(e)->own)
         return NULL;
     *size = check_of(e)->size;
     return check_of(e)->of;
+}
+
+const pithp_exposed *pithp_exposed_in_rule(const pithp_exposed *e) {
+    return e->free == free_check && check_of(e)->own ? check_of(e)->of : NULL;
+}
+
+/* The check that has a batch axis. */
+static const batched_check *at_axis(const pithp_exposed *e, int axis) {
+    return axis ? at_axis(check_of(e)->of, axis - 1) : check_of(e);
+}
+
+bool pithp_exposed_has_axis(const pithp_exposed *e, int axis, int32_t k) {
+    const batched_check *c = at_axis(e, axis);
+    return !c->own || c->own[k];
+}
+
+bool pithp_exposed_has_all(const pithp_exposed *e, int axis) {
+    return !at_axis(e, axis)->own;
 }
 
 static int chunk_axis(const pithp_exposed *e, int64_t batch, int64_t chunk) {
@@ -208,13 +232,20 @@ resize(pithp_exposed *e, pith_scope *s, int axis, int64_t size, bool whole);
 static pithp_exposed *batch_check(pith_scope *s,
                                   pithp_exposed *of,
                                   int64_t size,
-                                  const pithp_vmap_options *part) {
+                                  const pithp_vmap_options *part,
+                                  const bool *own) {
     static const pithp_exposed_batch methods = {chunk_axis, rest_axis, resize};
+    const size_t flags = (size_t)of->count + 1;
     batched_check *c = pithp_allocate(s->runtime, sizeof *c);
-    if (!c) {
-        pithp_fail_memory(s, sizeof *c);
+    bool *copy = c && own ? pithp_allocate(s->runtime, flags) : NULL;
+    if (!c || (own && !copy)) {
+        pithp_fail_memory(s, sizeof *c + flags);
+        if (c)
+            pithp_release(s->runtime, c, sizeof *c);
         return NULL;
     }
+    if (own)
+        memcpy(copy, own, flags - 1);
     *c = (batched_check){.exposed = {.place = of->place,
                                      .free = free_check,
                                      .count = of->count,
@@ -224,7 +255,8 @@ static pithp_exposed *batch_check(pith_scope *s,
                          .runtime = s->runtime,
                          .of = of,
                          .size = size,
-                         .part = *part};
+                         .part = *part,
+                         .own = copy};
     atomic_init(&c->exposed.refs, 1);
     atomic_fetch_add_explicit(&of->refs, 1, memory_order_relaxed);
     return &c->exposed;
@@ -235,9 +267,9 @@ resize(pithp_exposed *e, pith_scope *s, int axis, int64_t size, bool whole) {
     static const pithp_vmap_options none = {0};
     const batched_check *c = check_of(e);
     if (!axis)
-        return batch_check(s, c->of, size, whole ? &none : &c->part);
+        return batch_check(s, c->of, size, whole ? &none : &c->part, c->own);
     pithp_exposed *of = resize(c->of, s, axis - 1, size, whole);
-    pithp_exposed *made = of ? batch_check(s, of, c->size, &c->part) : NULL;
+    pithp_exposed *made = of ? batch_check(s, of, c->size, &c->part, c->own) : NULL;
     pithp_exposed_release(of);
     return made;
 }
@@ -256,6 +288,24 @@ static pithp_value after_others(pithp_batching *b, pithp_value v, uint64_t neutr
                      &others);
 }
 
+bool pithp_batch_expose_own(pithp_batching *b,
+                            const pithp_instruction *i,
+                            const pithp_value *operands,
+                            const bool *own) {
+    pithp_exposed *of = ((const pithp_expose_params *)i->params)->exposed;
+    pithp_exposed *made =
+        batch_check(b->s, of, b->options->before + b->size, b->options, own);
+    const pithp_expose_params params = {made};
+    const pithp_new_instruction expose = {.primitive = PITHP_OP_EXPOSE,
+                                          .operand_count = i->operand_count,
+                                          .operands = operands,
+                                          .params = &params,
+                                          .site = i->site};
+    const bool fine = made && pithp_program_add_many(b->s, b->to, &expose) >= 0;
+    pithp_exposed_release(made);
+    return fine;
+}
+
 bool pithp_vmap_expose(pithp_batching *b,
                        const pithp_batched_call *c,
                        pithp_value *results,
@@ -266,7 +316,8 @@ bool pithp_vmap_expose(pithp_batching *b,
                        pithp_value *results,
                        bool *batched) {
     pithp_exposed *of = ((const pithp_expose_params *)c->i->params)->exposed;
-    pithp_exposed *made = batch_check(b->s, of, b->options->before + b->size, b->options);
+    pithp_exposed *made =
+        batch_check(b->s, of, b->options->before + b->size, b->options, NULL);
     const pithp_expose_params params = {made};
     bool fine = made;
     (void)results, (void)batched;

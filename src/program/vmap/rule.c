@@ -189,6 +189,37 @@ bool pithp_vmap_rule(pithp_batching *b,
                      pithp_value *results,
                      bool *batched);
 
+static bool has_checks(const pithp_program *p) {
+    bool has = false;
+    for (int64_t k = 0; k < p->instruction_count && !has; k++)
+        has = p->instructions[k].primitive == PITHP_OP_EXPOSE;
+    return has;
+}
+
+/* A rule with checks for another number of entries. NULL: it has none, or it cannot be
+ * recorded for that number. */
+static pithp_program *
+record_probe(pithp_batching *b, const pithp_batched_call *c, const pithp_program *p) {
+    pithp_rule *of = ((const pithp_rule_params *)c->i->params)->rule;
+    if (!has_checks(p))
+        return NULL;
+    pith_scope *s = pith_scope_open_in(b->s);
+    if (!pithp_scope_writable(s)) {
+        pithp_fail_memory(b->s, PITHP_BLOCK_BYTES);
+        return NULL;
+    }
+    bool *flags = pithp_scope_allocate(s, flag_count(of));
+    pithp_program *probe = NULL;
+    if (flags) {
+        memcpy(flags, c->batched, (size_t)(of->first_count + of->bound_count));
+        probe = of->batch(of, s, b->size > 1 ? b->size - 1 : b->size + 1, flags);
+    }
+    if (s->error.code != PITH_E_MEMORY)
+        pith_clear(s);
+    pith_scope_close(s); /* its error moves to b->s */
+    return probe;
+}
+
 /* The values of a rule for batches, in place of those of the function. False sets the
  * error. */
 static bool
@@ -208,7 +239,11 @@ add_rule(pithp_batching *b, const pithp_batched_call *c, pithp_value *values) {
         inputs[at] = flags[k] ? pithp_batch_operand(b, c, k) : c->operands[k];
         fine = inputs[at] >= 0;
     }
-    fine = fine && pithp_program_inline(b->s, b->to, p, inputs, values);
+    pithp_program *probe = fine && b->options->batch ? record_probe(b, c, p) : NULL;
+    fine = fine && b->s->error.code == PITH_OK &&
+           (probe ? pithp_batch_inline_rule(b, p, probe, inputs, values)
+                  : pithp_program_inline(b->s, b->to, p, inputs, values));
+    pithp_program_release(probe);
     pithp_program_release(p);
     return fine;
 }

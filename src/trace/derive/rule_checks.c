@@ -196,7 +196,8 @@ static const exposed_check *check_of_entry(const pithp_exposed *e, int *axes) {
     int64_t size;
     for (*axes = 0; (entry = pithp_exposed_of_entry(e, &size)); e = entry)
         ++*axes;
-    return check_of(e);
+    entry = pithp_exposed_in_rule(e);
+    return check_of(entry ? entry : e);
 }
 
 static pith_status
