@@ -479,7 +479,7 @@ static const int mappings[][3] = {
 static const int64_t sizes[][2] = {{5, 0}, {5, 2}, {0, 0}, {1, 0},
                                    {7, 3}, {6, 1}, {0, 2}, {1, 1}};
 
-/* Every so many of the batches. */
+/* One of `every` batches. */
 static void meet(const char *mode, int every) {
     setenv("PITH_JIT", mode, 1);
     int next = 0;
@@ -506,5 +506,5 @@ Test(vmap_meets, entries_are_calls_interpreted, .timeout = 600) {
     meet("off", 1);
 }
 Test(vmap_meets, entries_are_calls_compiled, .timeout = 600) {
-    meet("wait", 17);
+    meet("wait", 61);
 }

@@ -358,7 +358,7 @@ static bool add_stacked(const nested_lift *n, pithp_value first, pithp_value mix
             e->batch->resize(e, l->s, axis, loop->chunk * loop->length, false);
         for (int32_t v = 0; v < e->count && (fine = fine && all); v++, first++)
             fine = (l->values[l->value_count++] =
-                        pithp_exposed_has_axis(e, axis, v)
+                        pithp_lift_has_axis(e, axis, v)
                             ? pithp_lift_join_chunks(l->s, l->to, first, axis)
                             : mixed + v) >= 0;
         if (pithp_lift_is_mixed(e, axis))

@@ -24,7 +24,7 @@ int pithp_lift_chunk_axis(const pithp_exposed *e, const pithp_loop_params *scan)
 bool pithp_lift_is_mixed(const pithp_exposed *e, int axis) {
     bool mixed = false;
     for (int32_t k = 0; k < e->count && !mixed; k++)
-        mixed = !pithp_exposed_has_axis(e, axis, k);
+        mixed = !pithp_lift_has_axis(e, axis, k);
     return mixed;
 }
 
@@ -113,7 +113,7 @@ static bool merge_others(pith_scope *s,
         for (int32_t k = 0; k < e->count && fine; k++) {
             const int32_t at = part * e->count + k;
             const pith_spec *spec = pithp_value_spec(p, p->inputs[at]);
-            both[at] = pithp_exposed_has_axis(e, axis, k)
+            both[at] = pithp_lift_has_axis(e, axis, k)
                            ? stand_in(s, to, spec, parts[part], k, axis)
                            : parts[part]->values[k];
             fine = both[at] >= 0;
@@ -152,10 +152,10 @@ static bool join(pith_scope *s,
         pithp_scope_allocate(s, ((size_t)e->count + 1) * sizeof *merged);
     bool fine = merged && (!pithp_lift_is_mixed(e, axis) ||
                            merge_others(s, to, chunks, rest, axis, merged));
-    const bool padded = pithp_exposed_has_all(e, axis);
+    const bool padded = pithp_lift_methods_of(e)->is_padded(e, axis);
     int64_t size = 0;
     for (int32_t k = 0; k < e->count && fine; k++) {
-        const bool has = pithp_exposed_has_axis(e, axis, k);
+        const bool has = pithp_lift_has_axis(e, axis, k);
         const pithp_value v =
             has ? join_rest(s, to, chunks->values[k], rest->values[k], axis, padded)
                 : merged[k];
@@ -182,8 +182,8 @@ static bool fits(const pithp_program *to,
     const pithp_exposed *e = chunks->row->exposed;
     bool same = true;
     for (int32_t k = 0; k < e->count && same; k++)
-        same = pithp_exposed_has_axis(e, axis, k)
-                   ? pithp_exposed_has_axis(rest->row->exposed, axis, k)
+        same = pithp_lift_has_axis(e, axis, k)
+                   ? pithp_lift_has_axis(rest->row->exposed, axis, k)
                    : pithp_spec_same(pithp_value_spec(to, chunks->values[k]),
                                      pithp_value_spec(to, rest->values[k]));
     return same;

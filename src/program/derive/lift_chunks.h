@@ -4,7 +4,23 @@
 #define PITH_PROGRAM_DERIVE_LIFT_CHUNKS_H
 
 #include "program/derive/lift.h"
-#include "program/vmap/vmap.h"
+
+/* Methods of checks of batches, of which pithp_exposed.batch is the first. Values of a
+ * check in a rule for batches need not have the entries. */
+typedef struct pithp_lift_methods {
+    pithp_exposed_batch batch;
+    /* Whether value k has the entries of a batch axis. */
+    bool (*has_axis)(const pithp_exposed *e, int axis, int32_t k);
+    /* Whether values of the entries that remain have passing values before these. */
+    bool (*is_padded)(const pithp_exposed *e, int axis);
+} pithp_lift_methods;
+
+static inline const pithp_lift_methods *pithp_lift_methods_of(const pithp_exposed *e) {
+    return (const pithp_lift_methods *)(const void *)e->batch;
+}
+static inline bool pithp_lift_has_axis(const pithp_exposed *e, int axis, int32_t k) {
+    return pithp_lift_methods_of(e)->has_axis(e, axis, k);
+}
 
 /* The axis of the entries of a chunk that a scan runs, in the values of a check; -1: the
  * check has none. */

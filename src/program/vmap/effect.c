@@ -1,6 +1,7 @@
 /* Batching of rows that have an effect: messages, which an entry prints as it does alone,
  * in the order of the entries; and checks of rules, which pass for entries that do not
  * take part. */
+#include "program/derive/lift_chunks.h"
 #include "program/vmap/control.h"
 
 #include <string.h>
@@ -183,12 +184,12 @@ static const batched_check *at_axis(const pithp_exposed *e, int axis) {
     return axis ? at_axis(check_of(e)->of, axis - 1) : check_of(e);
 }
 
-bool pithp_exposed_has_axis(const pithp_exposed *e, int axis, int32_t k) {
+static bool has_axis(const pithp_exposed *e, int axis, int32_t k) {
     const batched_check *c = at_axis(e, axis);
     return !c->own || c->own[k];
 }
 
-bool pithp_exposed_has_all(const pithp_exposed *e, int axis) {
+static bool is_padded(const pithp_exposed *e, int axis) {
     return !at_axis(e, axis)->own;
 }
 
@@ -234,7 +235,8 @@ static pithp_exposed *batch_check(pith_scope *s,
                                   int64_t size,
                                   const pithp_vmap_options *part,
                                   const bool *own) {
-    static const pithp_exposed_batch methods = {chunk_axis, rest_axis, resize};
+    static const pithp_lift_methods methods = {
+        {chunk_axis, rest_axis, resize}, has_axis, is_padded};
     const size_t flags = (size_t)of->count + 1;
     batched_check *c = pithp_allocate(s->runtime, sizeof *c);
     bool *copy = c && own ? pithp_allocate(s->runtime, flags) : NULL;
@@ -251,7 +253,7 @@ static pithp_exposed *batch_check(pith_scope *s,
                                      .count = of->count,
                                      .neutral = neutral,
                                      .merge = merge,
-                                     .batch = &methods},
+                                     .batch = &methods.batch},
                          .runtime = s->runtime,
                          .of = of,
                          .size = size,

@@ -50,10 +50,5 @@ const pithp_exposed *pithp_exposed_of_entry(const pithp_exposed *e, int64_t *siz
 /* The check in a rule for batches that stands for all parts of a batch in chunks, with
  * values of all entries; NULL: it is none. */
 const pithp_exposed *pithp_exposed_in_rule(const pithp_exposed *e);
-/* Whether value k of a check has the entries of a batch axis (pithp_exposed_batch). */
-bool pithp_exposed_has_axis(const pithp_exposed *e, int axis, int32_t k);
-/* Whether values of the entries that remain have passing values before these: not those
- * of checks in rules for batches. */
-bool pithp_exposed_has_all(const pithp_exposed *e, int axis);
 
 #endif
