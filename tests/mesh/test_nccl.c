@@ -1,6 +1,7 @@
 /* Collectives of devices that move data without the host, by a stand-in for NCCL. */
 #include "fake_cuda.h"
 #undef FAKE_CHECK /* of the fake device; that of ranks follows */
+#include "fail_allocator.h"
 #include "fake_nccl.h"
 #include "mesh/cases.h"
 #include "mesh/fake/fake.h"
@@ -261,6 +262,59 @@ Test(nccl, an_old_one_is_not_used) {
     cr_assert_eq(fake_nccl.moves, 0);
     open_versions(22700, 22700);
     cr_assert_gt(fake_nccl.moves, 0);
+}
+
+/* ---- One rank without memory ---- */
+
+enum { FAR = 1000000 }; /* allocations that no runtime makes here */
+
+/* Rank 1 has no memory once: opening a communicator, compiling, capturing, running. What
+ * succeeds is right, and no rank waits for another. */
+static void sum_with_little_memory(fake_rank *r) {
+    pt_heap *heap = r->closure;
+    pith_scope *s = r->s;
+    const long long n = atomic_load(&heap->fail_at);
+    const pith_function *f = pith_jit(s, &rounds_function, NULL);
+    FAKE_CHECK(r, pith_call(s, f, PITH_ITEMS(pith_i64(s, 1)))); /* records it */
+    pith_scope *other = pith_scope_open_in(s);
+    FAKE_CHECK(r, fake_open(r, other, PITH_MESH_AXES({"y", 0})));
+    FAKE_CHECK(r, pith_agree(s));
+    if (r->rank == 1)
+        atomic_store(&heap->fail_at, atomic_load(&heap->allocations) + n - FAR);
+    for (int call = 0; call < CALLS; call++) {
+        pith_scope *in = call ? s : other; /* whose ranks are not connected yet */
+        const pith_array *one = pith_i64(in, 1), *made;
+        made = call ? pith_call(in, f, PITH_ITEMS(one)) : pith_psum(in, one, "y", NULL);
+        const pith_status code = pith_code(in);
+        FAKE_CHECK(r, code == PITH_OK || code == PITH_E_MEMORY || code == PITH_E_PEER);
+        FAKE_CHECK(r, code != PITH_OK ||
+                          pith_read_i64(in, made) == (call ? after_rounds() : 2));
+        pith_clear(in);
+    }
+    pith_scope_close(other);
+    FAKE_CHECK(r, pith_agree(s));
+}
+
+Test(nccl, a_rank_without_memory_holds_up_no_other) {
+    bool reached = true;
+    int n = 1;
+    setenv("PITH_JIT", "wait", 1);
+    for (; reached; n++) {
+        pt_heap heap = {.fail_at = FAR + n};
+        const pith_allocator allocator = pt_allocator(&heap);
+        const pith_open_options little = {
+            .device = "cuda", .threads = 1, .allocator = &allocator};
+        const fake_result result = fake_run(
+            &(fake_options){
+                .size = 2, .timeout = 60, .closure = &heap, .open = {&cuda, &little}},
+            sum_with_little_memory);
+        cr_assert(result.failures == 0 && !result.ended, "allocation %d: %s", n,
+                  result.report);
+        reached = atomic_load(&heap.allocations) >= atomic_load(&heap.fail_at);
+        cr_assert_eq(fake_nccl.communicators, 0);
+        pt_no_leak(&heap);
+    }
+    cr_assert_gt(n, 20);
 }
 
 /* ---- Trouble ---- */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 8, MOST_IDS = 256, MOST_PARTS = 2 * MOST_RANKS, FAILED = 2 };
+enum { MOST_RANKS = 8, MOST_IDS = 4096, MOST_PARTS = 2 * MOST_RANKS, FAILED = 2 };
 
 fake_nccl_state fake_nccl;
 _Thread_local int fake_nccl_version;
