@@ -76,6 +76,16 @@ Test(nccl, graphs) {
     passes("some_ranks", 4);
 }
 
+/* Routes and sums of rows run on the host, between graphs of what is around them. */
+Test(nccl, halos_routes_and_rows) {
+    setenv("PITH_JIT", "wait", 1);
+    passes("halos", 3);
+    passes("recorded_halos", 2);
+    passes("halos_of_programs", 3);
+    passes("recorded_routes", 2);
+    passes("rows", 2);
+}
+
 Test(nccl, graphs_of_one_rank_move_nothing) {
     setenv("PITH_JIT", "wait", 1);
     passes("compiled", 1);
