@@ -2,6 +2,7 @@
  * come of it. */
 #include "base/environment.h"
 #include "mesh/cases.h"
+#include "mesh/world.h"
 
 #include <pith/pith.h>
 #include <signal.h>
@@ -32,6 +33,19 @@ static int leave(void) {
     return failed;
 }
 
+/* Ranks of a node write their states to cache lines of their own. */
+static int states_apart(const pith_mesh_info *info) {
+    const size_t line = _Alignof(pithp_rank_state);
+    int wrong = 0;
+    for (int64_t i = 0; info->size > 1 && i < info->node_size; i++) {
+        const pithp_rank_state *state = pithp_world_state(pithp_world_of(rt), i);
+        wrong += state && (uintptr_t)state % line != 0;
+    }
+    if (wrong)
+        fprintf(stderr, "%d states are not at multiples of %d\n", wrong, (int)line);
+    return wrong;
+}
+
 /* All cases, in two runtimes one after the other: MPI is initialised once. */
 static int run_cases(const char *only) {
     int failures = 0;
@@ -39,6 +53,7 @@ static int run_cases(const char *only) {
         const pith_mesh_info info = join();
         if (info.size > 0 && strcmp(info.transport, info.size == 1 ? "self" : "mpi") != 0)
             failures++;
+        failures += states_apart(&info);
         failures += mesh_run_cases(s, round ? "sums_of_rows_in_use" : only);
         if (info.rank == 0 && round == 0)
             printf("%d ranks of %s\n", (int)info.size, info.library);

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,9 +155,18 @@ out:
     return rc;
 }
 
+enum { LINE = 64 }; /* bytes of a cache line */
+
+/* The next cache line, which no other rank writes: MPI aligns to less. Processes map the
+ * pages of a window, so all of them find the same place. */
+static void *next_line(void *p) {
+    return (char *)p + (LINE - (uintptr_t)p % LINE) % LINE;
+}
+
 /* Memory that the node shares. Without it the ranks do not watch each other. */
 static void share_memory(pith_mpi_world *w, size_t bytes) {
     void *own = NULL;
+    bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
     w->shared = calloc((size_t)w->node_size, sizeof *w->shared);
     const int rc = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, w->node,
                                            &own, &w->window);
@@ -170,6 +180,7 @@ static void share_memory(pith_mpi_world *w, size_t bytes) {
         int unit = 0;
         good = MPI_Win_shared_query(w->window, i, &size, &unit, &w->shared[i]) ==
                MPI_SUCCESS;
+        w->shared[i] = good ? next_line(w->shared[i]) : NULL;
     }
     /* also: all memory is zeroed before any rank writes to its own */
     if (MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, w->node) != MPI_SUCCESS || !all) {
