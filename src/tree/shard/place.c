@@ -83,19 +83,25 @@ pith_sharding pith_array_sharding(const pith_array *a) {
 
 /* ---- From local trees ---- */
 
+pith_status
+pithp_shard_tree_place(pithp_shard_tree *t, int64_t k, const pith_array *shard) {
+    const pithp_shard_leaf *leaf = &t->leaves[k];
+    const pith_spec *spec =
+        shard && t->w->error.code == PITH_OK
+            ? pithp_shard_spec_of(t->w, pithp_array_spec(shard), leaf->axes, leaf->rows)
+            : NULL;
+    t->items[k] = spec ? pithp_array_place(t->w, shard, spec) : NULL;
+    if (!t->items[k])
+        pithp_item_prefix(t->w, &t->flat.structure, k);
+    return t->w->error.code;
+}
+
 static pith_status place_leaves(pithp_shard_tree *t) {
     for (int64_t k = 0; k < t->flat.structure.item_count; k++) {
         const pith_array *a = t->flat.items[k];
-        const pithp_shard_leaf *leaf = &t->leaves[k];
-        if (pithp_array_check(t->w, a, "pith_shard_local", "leaf") == PITH_OK) {
-            const pith_spec *spec =
-                pithp_shard_spec_of(t->w, pithp_array_spec(a), leaf->axes, leaf->rows);
-            t->items[k] = spec ? pithp_array_place(t->w, a, spec) : NULL;
-        }
-        if (t->w->error.code != PITH_OK) {
-            pithp_item_prefix(t->w, &t->flat.structure, k);
+        pithp_array_check(t->w, a, "pith_shard_local", "leaf");
+        if (pithp_shard_tree_place(t, k, a) != PITH_OK)
             return t->w->error.code;
-        }
         t->flat.structure.specs[k] = pithp_array_spec(t->items[k]);
     }
     return PITH_OK;

@@ -81,6 +81,11 @@ const pith_spec *pithp_shard_spec_of(pith_scope *w,
                                      const char *axes,
                                      const char *rows);
 
+/* Make leaf k of the new tree from a shard, without a copy. NULL: an error is set, which
+ * gets the path. */
+pith_status
+pithp_shard_tree_place(pithp_shard_tree *t, int64_t k, const pith_array *shard);
+
 /* ---- Gathers to one rank (root.c) ---- */
 
 /* The arrays of all ranks along axes, as [ranks, elements] on one rank of the mesh; every

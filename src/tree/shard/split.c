@@ -83,17 +83,9 @@ static const pith_array *count_of(pithp_shard_tree *t, int64_t k) {
 
 static pith_status split_leaves(pithp_shard_tree *t) {
     for (int64_t k = 0; k < t->flat.structure.item_count; k++) {
-        const pithp_shard_leaf *leaf = &t->leaves[k];
-        const pith_array *shard = leaf->counts ? count_of(t, k) : shard_of(t, k);
-        const pith_spec *spec = shard && t->w->error.code == PITH_OK
-                                    ? pithp_shard_spec_of(t->w, pithp_array_spec(shard),
-                                                          leaf->axes, leaf->rows)
-                                    : NULL;
-        t->items[k] = spec ? pithp_array_place(t->w, shard, spec) : NULL;
-        if (!t->items[k]) {
-            pithp_item_prefix(t->w, &t->flat.structure, k);
+        const pith_array *shard = t->leaves[k].counts ? count_of(t, k) : shard_of(t, k);
+        if (pithp_shard_tree_place(t, k, shard) != PITH_OK)
             return t->w->error.code;
-        }
     }
     return PITH_OK;
 }
