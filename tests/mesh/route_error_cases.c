@@ -1,0 +1,135 @@
+/* Cases of routes that are refused: wrong arguments, routes that a user has changed,
+ * ranks that differ. */
+#include "mesh/cases.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void wrong_routes(mesh_test *t) {
+    const pith_array *two = pith_zeros(t->s, PITH_I32, PITH_SHAPE(2)),
+                     *far = pith_full(t->s, PITH_I32, PITH_SHAPE(2), (double)t->size),
+                     *minus = pith_full(t->s, PITH_I32, PITH_SHAPE(2), -3);
+    char text[100];
+    pith_route_make(t->s, two, far, "x", NULL);
+    snprintf(text, sizeof text,
+             "to: entry 0: row 0 goes to rank %d, expected less than the %d along x",
+             (int)t->size, (int)t->size);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, text));
+    pith_route_make(t->s, minus, two, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -3"));
+    pith_route_make(t->s, two, pith_zeros(t->s, PITH_I32, PITH_SHAPE(3)), "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "2 rows, but 3 ranks that they go to"));
+    pith_route_make(t->s, pith_zeros(t->s, PITH_F32, PITH_SHAPE(2)), two, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DTYPE, "rows: expected integers, got f32[2]"));
+    pith_route_make(t->s, two, pith_i32(t->s, 1), "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "to: expected a list, got i32"));
+    pith_route_make(t->s, NULL, two, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_make: rows"));
+    pith_route_make(t->s, two, two, "q", NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "no such axis"));
+    pith_route_send(t->s, NULL, two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_send: route"));
+
+    const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(1), (double)t->rank);
+    const pith_array *one = pith_ones(t->s, PITH_I32, PITH_SHAPE(1));
+    const pith_route *route = pith_route_make(t->s, one, self, "x", NULL);
+    pith_route_send(t->s, route, pith_f64(t->s, 1));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "a leaf of rank 0 has no rows"));
+    pith_route_send(t->s, route, pith_tuple_make(t->s, 2, (const void *[]){two, one}));
+    MESH_CHECK(t, strncmp(pith_message(t->s), "[1]", 3) == 0);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "the route has row 1, the leaf 1 rows"));
+    pith_route_send(t->s, route, NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_send: tree"));
+    pith_route_return(t->s, route, pith_zeros(t->s, PITH_I32, PITH_SHAPE(2)), two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "expected i32[1] of the max_receive"));
+    pith_route_return(t->s, route, pith_zeros(t->s, PITH_F32, PITH_SHAPE(1)), two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "got f32[1]"));
+    const pith_array *flags = pith_zeros(t->s, PITH_BOOL, PITH_SHAPE(2));
+    pith_route_return(t->s, route, pith_zeros(t->s, PITH_BOOL, PITH_SHAPE(1)), flags);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DTYPE, "rows of bool cannot be added"));
+    pith_route_return(t->s, route, pith_tuple_make(t->s, 0, NULL), two);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_STRUCTURE, "pith_route_return"));
+    MESH_CHECK(t, pith_route_send(t->s, route, two));
+}
+
+/* Send by a copy of a route in which one leaf is replaced; expect an error. */
+static void refuses(mesh_test *t, const pith_route *changed, const char *text) {
+    const pith_route *route = pith_freeze(t->s, pith_route, changed);
+    pith_route_send(t->s, route, pith_zeros(t->s, PITH_F32, PITH_SHAPE(8)));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_STRUCTURE, text));
+}
+
+/* Routes that a user has changed or made up. */
+static void hostile_routes(mesh_test *t) {
+    const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(2), (double)t->rank);
+    const pith_array *rows = pith_arange(t->s, PITH_I32, 2);
+    const pith_route *room =
+        pith_make(t->s, pith_route,
+                  &(pith_route){.max_peers = 2, .max_send = 3, .max_receive = 4}, NULL);
+    const pith_route *good = pith_route_make(t->s, rows, self, "x", room);
+    const int32_t big[] = {1000, -1}, twice[] = {0, 0}, gap[] = {-1, 0};
+    const int64_t many[] = {4, 0}, less[] = {-1, 0}, later[] = {2, 1}, other[] = {1, 0},
+                  huge[] = {INT64_MAX, INT64_MAX};
+    const int32_t bad_rows[] = {0, -1, -1, -1, -1, -1};
+    pith_route r = *good;
+    MESH_CHECK(t, pith_route_send(t->s, pith_freeze(t->s, pith_route, &r),
+                                  pith_zeros(t->s, PITH_F32, PITH_SHAPE(8))));
+    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), big);
+    refuses(t, &r, "route: entry 0 is 1000, expected ranks below");
+    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), twice);
+    refuses(t, &r, "route: entry 1 is 0, expected ranks below");
+    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), gap);
+    refuses(t, &r, "route: entry 0 comes after one that is no rank");
+    r = *good;
+    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), many);
+    refuses(t, &r, "route: entry 0 is 4, expected 0 to 3");
+    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), less);
+    refuses(t, &r, "route: entry 0 is -1, expected 0 to 3");
+    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), later);
+    refuses(t, &r, "route: entry 1 comes after one that is no rank");
+    r = *good;
+    r.received = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), other);
+    refuses(t, &r, "route: entry 0 is 1: not the rows of this rank");
+    r.received = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), huge);
+    refuses(t, &r, "more than the 4 of all");
+    r = *good;
+    r.send = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2, 3), bad_rows);
+    refuses(t, &r, "route: row 1 to rank");
+}
+
+/* Ranks that do not do the same, or of which one has failed. */
+static void routes_differ(mesh_test *t) {
+    if (t->size == 1)
+        return;
+    const bool odd = t->rank == t->size - 1;
+    const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(1), (double)t->rank);
+    const pith_array *row = pith_zeros(t->s, PITH_I32, PITH_SHAPE(1));
+    const pith_array *a = pith_zeros(t->s, PITH_F32, PITH_SHAPE(2, 3)),
+                     *b = pith_zeros(t->s, PITH_F32, PITH_SHAPE(2, 4));
+    const pith_route *route = pith_route_make(t->s, row, self, "x", NULL);
+    pith_route_send(t->s, route, odd ? a : b);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_route_send"));
+    pith_route_send(t->s, route, odd ? a : pith_cast(t->s, a, PITH_I32));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_route_send"));
+    const pith_route *room = pith_make(
+        t->s, pith_route,
+        &(pith_route){.max_peers = 2, .max_send = 3 + odd, .max_receive = 4}, NULL);
+    pith_route_make(t->s, row, self, "x", room);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "rows over x, room 2, 3, 4"));
+    pith_route_make(t->s, odd ? NULL : row, self, "x", NULL);
+    MESH_CHECK(t, mesh_fails(t, odd ? PITH_E_ARG : PITH_E_PEER, "pith_route_make: rows"));
+    pith_route_send(t->s, odd ? NULL : route, a);
+    MESH_CHECK(t,
+               mesh_fails(t, odd ? PITH_E_ARG : PITH_E_PEER, "pith_route_send: route"));
+    pith_route_return(t->s, route, odd ? NULL : a, a);
+    pith_clear(t->s);
+    MESH_CHECK(t, pith_agree(t->s));
+    MESH_CHECK(t, pith_route_send(t->s, route, a));
+}
+
+const mesh_case mesh_route_error_cases[] = {
+    {"wrong_routes", wrong_routes},
+    {"hostile_routes", hostile_routes},
+    {"routes_differ", routes_differ},
+    {NULL, NULL},
+};
