@@ -1,18 +1,5 @@
 /* What passes and plans make of programs that are written out. */
-#include "pith_test.h"
-#include "program/exec/executable.h"
-#include "program/pass/pass.h"
-
-static char text_of_result[1 << 16];
-
-static const char *text_of(const pithp_program *p) {
-    pithp_string text;
-    pithp_string_begin(&text, p->runtime);
-    pithp_program_text(p, &text);
-    snprintf(text_of_result, sizeof text_of_result, "%s", text.bytes);
-    pithp_string_end(&text);
-    return text_of_result;
-}
+#include "graph_test.h"
 
 typedef struct bench {
     pith_runtime *rt;
@@ -62,14 +49,11 @@ static const char *after(bench *b, pithp_value output, unsigned passes) {
     pt_ok(b->s);
     pithp_program *better = pithp_program_optimise(b->s, b->p, passes);
     pt_ok(b->s, better);
-    const char *text = text_of(better);
+    const char *text = graph_text(better);
     pithp_program_release(better);
     b->p->output_count = 0;
     return text;
 }
-#define expect_text(text, wanted)                                                        \
-    cr_assert(!strcmp((text), (wanted)), "expected\n%s, got\n%s", (wanted), (text))
-
 Test(passes, text_shows_values_parameters_and_literals) {
     bench b = begin();
     const int64_t shape[2] = {2, 3};

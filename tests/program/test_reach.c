@@ -1,23 +1,8 @@
 /* Which outputs of a program depend on inputs that are marked, through branches and
  * loops in each other. */
-#include "graph_test.h"
-#include "scope_test.h"
+#include "graph_scope.h"
 
 enum { MOST = 8, ROWS = 3, DEPTH = 60 };
-
-static pithp_value number(pithp_program *p) {
-    return graph_input(s, p, PITH_F64, -1);
-}
-static pithp_value add(pithp_program *p, pithp_value x, pithp_value y) {
-    return graph_op2(s, p, PITHP_OP_ADD, x, y);
-}
-static void outputs(pithp_program *p, int count, const pithp_value *values) {
-    for (int k = 0; k < count; k++)
-        pithp_program_output(s, p, values[k]);
-}
-#define OUTPUTS(p, ...)                                                                  \
-    outputs(p, (int)(sizeof((pithp_value[]){__VA_ARGS__}) / sizeof(pithp_value)),        \
-            (pithp_value[]){__VA_ARGS__})
 
 /* A digit an input and output: 1 if it is marked. */
 static void expect(const pithp_program *p, const char *marked, const char *wanted) {

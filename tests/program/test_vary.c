@@ -1,11 +1,10 @@
 /* Over which axes values vary, what is refused for it, and where values are widened. One
  * rank is enough: only the names of axes count. */
-#include "graph_test.h"
+#include "graph_scope.h"
 #include "mesh/mesh_internal.h"
 #include "program/derive/rules.h"
 #include "program/vary/vary.h"
 #include "program/vmap/rules.h"
-#include "scope_test.h"
 
 enum { MOST = 12, ROWS = 4 };
 
@@ -19,22 +18,9 @@ static void begin(void) {
 
 /* ---- Programs ---- */
 
-static pithp_value number(pithp_program *p) {
-    return graph_input(s, p, PITH_F64, -1);
-}
 static pithp_value rows(pithp_program *p) {
     return graph_input(s, p, PITH_F64, ROWS);
 }
-static pithp_value add(pithp_program *p, pithp_value x, pithp_value y) {
-    return graph_op2(s, p, PITHP_OP_ADD, x, y);
-}
-static void outputs(pithp_program *p, int count, const pithp_value *values) {
-    for (int k = 0; k < count; k++)
-        pithp_program_output(s, p, values[k]);
-}
-#define OUTPUTS(p, ...)                                                                  \
-    outputs(p, (int)(sizeof((pithp_value[]){__VA_ARGS__}) / sizeof(pithp_value)),        \
-            (pithp_value[]){__VA_ARGS__})
 
 /* A collective; x < 0: without operand. */
 static pithp_value
