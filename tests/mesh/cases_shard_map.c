@@ -232,6 +232,26 @@ static void maps_assert(mesh_test *t) {
 
 /* ---- Refusals ---- */
 
+/* The box becomes a rank's own, in one leaf of many. */
+static const ShardAtoms *own_box(pith_scope *s, const ShardAtoms *in) {
+    ShardAtoms next = *in;
+    next.box = pith_add(s, in->box, pith_sum(s, in->position, PITH_AXES(0)));
+    return pith_freeze(s, ShardAtoms, &next);
+}
+PITH_FUNCTION1(own_box_function, own_box, ShardAtoms, ShardAtoms)
+
+/* A leaf that is not replicated is named, with the line that made it. */
+static void maps_refuse_variance(mesh_test *t) {
+    const ShardAtoms *a = pith_shard(t->s, atoms_of(t, 2 * t->size, 2 * t->size), NULL);
+    pith_apply(t->s, pith_jit(t->s, pith_shard_map(t->s, &own_box_function, NULL), NULL),
+               a);
+    MESH_CHECK(t, strncmp(pith_message(t->s), ".box: own_box: the result", 25) == 0);
+    MESH_CHECK(t, strstr(pith_message(t->s), "(cases_shard_map.c:"));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED,
+                             "varies over x, because input 0 does, and its spec says"));
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 static void maps_refuse(mesh_test *t) {
     const pith_shard_spec *x = PITH_SPECS({"", "x", NULL}),
                           *none = PITH_SPECS({"", "", NULL});
@@ -425,6 +445,7 @@ const mesh_case mesh_shard_map_cases[] = {
     {"maps_grow", maps_grow},
     {"maps_assert", maps_assert},
     {"maps_refuse", maps_refuse},
+    {"maps_refuse_variance", maps_refuse_variance},
     {"maps_fail", maps_fail},
     {"maps_collectives", maps_collectives},
     {"maps_gradients", maps_gradients},

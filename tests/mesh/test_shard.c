@@ -52,6 +52,9 @@ Test(shard, maps_assert) {
 Test(shard, maps_refuse) {
     passes("maps_refuse");
 }
+Test(shard, maps_refuse_variance) {
+    passes("maps_refuse_variance");
+}
 Test(shard, maps_fail) {
     passes("maps_fail");
 }
