@@ -89,7 +89,7 @@ struct pithp_part_call {
                          const void *result,
                          const void *parts[2]);
     const void *alone;   /* for split */
-    int sharded_results; /* of so many, from the first, leaves may be sharded */
+    int sharded_results; /* of these first ones leaves may be sharded */
 };
 
 /* A sub-program: inputs are the captured arrays and the leaves of the arguments, outputs

@@ -37,7 +37,7 @@ enum { FAKE_FAR = 1000000 };
 
 /* In a heap of rank 1 of three, its closure, allocation n fails, for all n that a body
  * reaches: `fail_at` is FAKE_FAR + n, until the body sets it. No rank waits for it. late:
- * the body opens the mesh. least: so many n, at least. */
+ * the body opens the mesh. least: the body reaches more. */
 static inline void fake_short_memory(void (*body)(fake_rank *r), bool late, int least) {
     bool reached = true;
     int n = 1;
