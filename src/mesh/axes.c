@@ -125,7 +125,7 @@ refuse(pith_scope *s, const pith_mesh *m, const char *axes, const char *why) {
         at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "",
                                m->axes[i].name);
     return pithp_fail(s, PITH_E_ARG, NULL, "%s: axes \"%.80s\": %s; the mesh has %s",
-                      s->function, axes, why, names);
+                      pithp_function_of(s, "pith"), axes, why, names);
 }
 
 /* The axes that a text names; NULL names all. */

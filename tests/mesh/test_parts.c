@@ -132,9 +132,17 @@ static void load_two_axes(fake_rank *r) {
                    pith_tree_equal(r->s, pith_unshard(r->s, pith_child(list, i), -1), a));
     FAKE_CHECK(r, pith_read_f64(r->s, pith_unshard(r->s, pith_child(list, 3), -1)) == 3);
 }
+static void load_without_an_axis(fake_rank *r) {
+    const job *j = r->closure;
+    FAKE_CHECK(r, !pith_load_any(r->s, NULL, j->path, NULL));
+    FAKE_CHECK(r, strstr(pith_message(r->s), "[0]: pith_load: axes \"y\": no such axis"));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
 Test(parts, meshes_of_two_axes) {
     job j = begin();
     run(&j, 4, save_two_axes);
+    run(&j, 2, load_without_an_axis);
     static const int ranks[] = {1, 2, 2, 4};
     for (int i = 0; i < 4; i++) {
         j.seed = i;

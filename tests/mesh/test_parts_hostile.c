@@ -36,7 +36,8 @@ static void load_fails(fake_rank *r) {
     const job *j = r->closure;
     pith_load(r->s, PartAtoms, j->path);
     FAKE_CHECK(r, pith_failed(r->s));
-    const bool told = strstr(pith_message(r->s), j->text) != NULL;
+    const bool told = strstr(pith_message(r->s), j->text) != NULL &&
+                      !strstr(pith_message(r->s), ".position.position");
     if (!told)
         fprintf(stderr, "\"%s\" is not in \"%s\"\n", j->text, pith_message(r->s));
     FAKE_CHECK(r, told);

@@ -187,7 +187,7 @@ static pith_status place_leaf(pithp_shard_tree *t,
     const pith_spec *spec =
         a ? pithp_shard_spec_of(t->w, pithp_array_spec(a), leaf->axes, leaf->rows) : NULL;
     t->items[k] = spec ? pithp_array_place(t->w, a, spec) : NULL;
-    if (!t->items[k])
+    if (!t->items[k] && !t->w->error.path[0])
         pithp_item_prefix(t->w, &t->flat.structure, k);
     return t->w->error.code;
 }
@@ -201,6 +201,7 @@ const void *pithp_load_shards(pith_scope *s,
     pith_scope *w = pithp_temporaries_open(s);
     if (!w)
         return NULL;
+    w->caller = "pith_load"; /* other functions were called on s meanwhile */
     pith_status rc = pithp_shard_tree_read(w, &t, root, NULL, false);
     const pithp_document *d = &c->document;
     for (int64_t i = 0; rc == PITH_OK && i < d->leaves.count; i++) {
