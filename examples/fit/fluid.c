@@ -45,18 +45,22 @@ total_energy(pith_scope *s, const pith_array *position, const Potential *potenti
 }
 PITH_FUNCTION2(total_energy_of, total_energy, pith_array, pith_array, Potential)
 
+/* A normal number for each coordinate, from the keys of the copies. */
+static const pith_array *noise_of(pith_scope *s, const pith_array *keys) {
+    return pith_random_normal(s, keys, PITH_F64, PITH_SHAPE(ATOMS, 2), NULL);
+}
+
 /* One step of Langevin dynamics (leapfrog with the thermostat in the middle). */
 static const Fluid *advance(pith_scope *s,
                             const Fluid *in,
                             const pith_array *key,
-                            const Potential *potential) {
-    const int64_t copies = pith_array_spec(in->position)->shape[0];
+                            const Potential *potential,
+                            const pith_array *number) {
     const double kept = exp(-FRICTION * DT);
     const double kick = sqrt((1 - kept * kept) * FLUID_TEMPERATURE);
     const pith_function *slope = pith_grad(s, &total_energy_of, NULL);
     const pith_array *uphill = pith_apply(s, slope, in->position, potential);
-    const pith_array *noise =
-        pith_random_normal(s, key, PITH_F64, PITH_SHAPE(copies, ATOMS, 2), NULL);
+    const pith_array *noise = noise_of(s, pith_random_fold_in(s, key, number));
     Fluid next;
     next.velocity = pith_sub(s, in->velocity, pith_mul(s, DT, uphill));
     next.position = pith_add(s, in->position, pith_mul(s, DT / 2, next.velocity));
@@ -65,7 +69,7 @@ static const Fluid *advance(pith_scope *s,
     next.position = pith_add(s, next.position, pith_mul(s, DT / 2, next.velocity));
     return pith_freeze(s, Fluid, &next);
 }
-PITH_FUNCTION3(advance_step, advance, Fluid, Fluid, pith_array, Potential)
+PITH_FUNCTION4(advance_step, advance, Fluid, Fluid, pith_array, Potential, pith_array)
 
 const pith_array *fluid_radii(pith_scope *s) {
     return pith_linspace(s, PITH_F64, 0.6, 2.5, BINS, true);
@@ -94,38 +98,54 @@ PITH_NODE(Stretch, PITH_CHILD(carry, Fluid), PITH_CHILD(out, Frames))
 static const Stretch *stretch(pith_scope *s,
                               const Fluid *in,
                               const pith_array *keys,
-                              const Potential *potential) {
-    const Fluid *end =
-        pith_scan(s, pith_partial(s, &advance_step, potential), in, keys, NULL, NULL);
+                              const Potential *potential,
+                              const pith_array *number) {
+    const pith_function *step =
+        pith_partial(s, pith_partial(s, &advance_step, number), potential);
+    const Fluid *end = pith_scan(s, step, in, keys, NULL, NULL);
     return pith_record(s, Stretch, .carry = end,
                        .out =
                            pith_record(s, Frames, .position = end->position,
                                        .radial = radial_distribution(s, end->position)));
 }
-PITH_FUNCTION3(stretch_body, stretch, Stretch, Fluid, pith_array, Potential)
+PITH_FUNCTION4(stretch_body, stretch, Stretch, Fluid, pith_array, Potential, pith_array)
 
-const Frames *fluid_run(pith_scope *s,
-                        const Potential *potential,
-                        const Fluid *start,
-                        int64_t frames,
-                        int64_t apart,
-                        const pith_array *key) {
-    const pith_array *keys = pith_random_split(s, key, PITH_SHAPE(frames, apart), NULL);
-    const void *outs;
-    pith_scan(s, pith_partial(s, &stretch_body, potential), start, keys, &outs,
-              &(pith_loop_options){.kept_bytes = KEPT});
-    return outs;
-}
-
-const Fluid *fluid_lattice(pith_scope *s, int64_t copies, const pith_array *key) {
+const pith_array *fluid_sites(pith_scope *s) {
     double x[ATOMS][2];
     for (int i = 0; i < ATOMS; i++) {
         x[i][0] = (i / SIDE) * BOX / SIDE;
         x[i][1] = (i % SIDE) * BOX / SIDE;
     }
-    const pith_shape shape = PITH_SHAPE(copies, ATOMS, 2);
-    const pith_array *site = pith_array_copy(s, PITH_F64, PITH_SHAPE(ATOMS, 2), x);
-    const pith_array *speed = pith_random_normal(s, key, PITH_F64, shape, NULL);
-    return pith_record(s, Fluid, .position = pith_broadcast_to(s, site, shape),
-                       .velocity = pith_mul(s, sqrt(FLUID_TEMPERATURE), speed));
+    return pith_array_copy(s, PITH_F64, PITH_SHAPE(ATOMS, 2), x);
+}
+
+const Copies *fluid_copies(pith_scope *s, int64_t count) {
+    const Copies all = {.number = pith_arange(s, PITH_I64, count),
+                        .count = pith_i64(s, count),
+                        .most = count};
+    return pith_shard(s, pith_freeze(s, Copies, &all), NULL);
+}
+
+const Frames *fluid_run(pith_scope *s,
+                        const Potential *potential,
+                        const Copies *copies,
+                        int64_t frames,
+                        int64_t apart,
+                        const pith_array *key) {
+    const pith_shape shape = PITH_SHAPE(copies->most, ATOMS, 2);
+    const pith_array *two = pith_random_split(s, key, PITH_SHAPE(2), NULL);
+    const pith_array *keys = pith_random_split(s, pith_slice_at(s, two, 0, 0),
+                                               PITH_SHAPE(frames, apart), NULL);
+    const pith_array *first = pith_slice_at(s, two, 0, 1);
+    const pith_array *speed = noise_of(s, pith_random_fold_in(s, first, copies->number));
+    const pith_array *sites = pith_broadcast_to(s, fluid_sites(s), shape);
+    speed = pith_mul(s, sqrt(FLUID_TEMPERATURE), speed);
+    const Fluid *start =
+        pith_record(s, Fluid, .position = pith_add(s, sites, pith_mul(s, DT, speed)),
+                    .velocity = speed);
+    const pith_function *body =
+        pith_partial(s, pith_partial(s, &stretch_body, copies->number), potential);
+    const void *outs;
+    pith_scan(s, body, start, keys, &outs, &(pith_loop_options){.kept_bytes = KEPT});
+    return outs;
 }

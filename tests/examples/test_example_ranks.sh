@@ -35,6 +35,23 @@ ensemble() {
     done
 }
 
+# The same fit on any number of ranks, also of a number that the data do not divide by, and continued on another one.
+fit() {
+    launch make 1 --make ../measured.json
+    for ranks in 1 2 3 4; do
+        launch $ranks $ranks ../measured.json
+        diff 1/printed $ranks/printed || complain "$ranks ranks print something else"
+        "$pith" diff --rtol 1e-9 1/fit.json $ranks/fit.json >differs || complain "$ranks ranks: other samples: $(cat differs)"
+    done
+    [ "$(grep -c sampling 1/printed)" -eq 3 ] || complain "no fit: $(cat 1/printed)"
+    grep -q '"shard":"copy"' 4/fit.json || complain "4 ranks save no shards"
+    for ranks in 1 2 4; do
+        rm -rf stopped && launch stopped 3 --stop ../measured.json
+        launch stopped $ranks --resume ../measured.json
+        grep -v 'start\|trajectory' 1/printed | diff - stopped/printed || complain "3 ranks, then $ranks: another fit"
+    done
+}
+
 $name
 [ $bad -eq 0 ] || exit 1
 echo "$name: as on one rank"
