@@ -142,7 +142,7 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
         w.index = places;
         w.halo_step = pith_jit(s, &halo_step, NULL);
         w.send_step = pith_jit(s, &send_step, NULL);
-        chain = bytes > 1 << 17 ? 2 : bytes > 1 << 13 ? 16 : 64;
+        chain = bytes > 1 << 17 ? 2 : bytes > 1 << 12 ? 16 : 64;
         pith_jit_clear(pith_scope_runtime(s));
         row_of("eager/halo", &w, 1, halo_pith, halo_mpi, only);
         row_of("eager/rows", &w, 1, route_pith, route_mpi, only);
