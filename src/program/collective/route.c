@@ -51,8 +51,8 @@ static route read_route(pithp_mover *m, int first) {
 }
 
 /* Count the ranks in use. False: the numbers are not those of a route, and the job ends.
- * Zeros are an empty route: a batch runs a branch also for entries that have not taken it,
- * with residuals of zeros. */
+ * Zeros are an empty route: a batch runs a branch also for entries that have not taken
+ * it, with residuals of zeros. */
 static bool check(pithp_mover *m, route *r) {
     int64_t all = 0;
     int32_t last = -1;
