@@ -415,13 +415,9 @@ pithp_jit_program *pithp_jit_take(pithp_jit *jit, pithp_jit_turn *turn) {
 }
 
 void pithp_jit_note_hit(pithp_jit *jit, const pithp_jit_turn *turn) {
-    if (turn->seated)
-        atomic_store_explicit(&jit->hits,
-                              atomic_load_explicit(&jit->hits, memory_order_relaxed) + 1,
-                              memory_order_relaxed);
-    else
-        atomic_fetch_add_explicit(&find_cache(jit->runtime)->hits, 1,
-                                  memory_order_relaxed);
+    /* Several calls may have taken the seat in turn and be under way. */
+    atomic_llong *hits = turn->seated ? &jit->hits : &find_cache(jit->runtime)->hits;
+    atomic_fetch_add_explicit(hits, 1, memory_order_relaxed);
 }
 
 /* A concurrent eviction is detected here by the counter, or the evicting thread finds the

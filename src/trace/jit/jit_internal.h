@@ -27,7 +27,7 @@ typedef struct pithp_jit {
     /* The program of the last call with a reference, for the next call without the cache
      * lock; NULL: in use, or evicted. */
     struct pithp_jit_program *seat; /* guarded by seat_lock */
-    atomic_llong hits;              /* by the seat; written by the call that took it */
+    atomic_llong hits;              /* of calls that took the seat */
     /* Guarded by the lock of the cache: */
     struct pithp_jit *next, *previous;
     struct pithp_jit_program *last; /* valid if no program was evicted since */
