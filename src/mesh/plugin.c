@@ -140,7 +140,7 @@ static const pithp_transport *open_named(const char *mpi, char *why, size_t room
     /* otherwise it is there, and another file is not */
     if (!t && strncmp(why, path, n) == 0 && why[n] == ':')
         snprintf(why, room,
-                 "%.60s is not in %.90s, %.90s, %.90s/../lib, or where the loader looks: "
+                 "%.50s is not in %.80s, %.90s, %.90s/../lib, or where the loader looks: "
                  "set PITH_MPI to its file",
                  path, program, library, library);
     return t;

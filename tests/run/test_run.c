@@ -430,7 +430,7 @@ static const pith_array *x_of(pith_scope *s, const State *in) {
 PITH_FUNCTION1(x_function, x_of, pith_array, State)
 
 Test(run, saves_a_part) {
-    char path[200];
+    char path[300];
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
     snprintf(path, sizeof path, "%s/part.json", pt_files());
