@@ -165,8 +165,8 @@ PITH_API pith_linearized pith_linearize(pith_scope *s,
  * gradient of the selected part. The value may be any tree. Cotangents of its leaves of
  * integer dtypes are not read.
  *
- * On several ranks (mesh.h) the cotangent of a value that is equal on them is, too. A call
- * of the map outside of compiled functions compares its elements.
+ * On several ranks (mesh.h) the cotangent of a value that is equal on them is, too. A
+ * call of the map outside of compiled functions compares its elements.
  *
  * @par Errors of calls of the map
  * Those of maps of pith_linearize. PITH_E_DIVERGED: such a cotangent is not equal.

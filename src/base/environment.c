@@ -22,10 +22,9 @@ bool pithp_secure_execution(void) {
 
 /* Of this process: its device, and how it joins the others. */
 static const char *const own_variables[] = {
-    "PITH_DEVICE",     "PITH_THREADS",      "PITH_ISA",
-    "PITH_HOST_ASYNC", "PITH_HOST_MEMORY",  "PITH_LOG",
-    "PITH_MESH",       "PITH_MESH_TIMEOUT", "PITH_MPI",
-    "PITH_NCCL",       "PITH_NCCL_LIBRARY",
+    "PITH_DEVICE",      "PITH_THREADS", "PITH_ISA",          "PITH_HOST_ASYNC",
+    "PITH_HOST_MEMORY", "PITH_LOG",     "PITH_MESH",         "PITH_MESH_TIMEOUT",
+    "PITH_MPI",         "PITH_NCCL",    "PITH_NCCL_LIBRARY",
 };
 
 /* Lists stay, because callers may hold their texts; they are few. */

@@ -61,12 +61,12 @@ typedef struct pithp_parted_job {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    pid_t process;  /* that has the thread; 0: there is none */
+    pid_t process;   /* that has the thread; 0: there is none */
     bool placed;     /* the shards of this rank, in the part of the node */
     bool all_placed; /* of all ranks, as they have said */
     bool written;    /* the part, or it has failed */
-    bool durable;   /* all parts are, as all ranks have said */
-    bool abandoned; /* a rank has failed */
+    bool durable;    /* all parts are, as all ranks have said */
+    bool abandoned;  /* a rank has failed */
     pithp_error part_error;
 } pithp_parted_job;
 
