@@ -103,22 +103,31 @@ static PT_UNUSED int count_nested(const pithp_program *p) {
     return count;
 }
 
+/* Whether its schedule has all kinds of nodes. */
+static PT_UNUSED bool sample_fits(const bench *b, pithp_program *p) {
+    pithp_error e;
+    pithp_plan *plan = pithp_plan_make_for(b->on, p, PITHP_PLAN_SCHEDULED);
+    pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
+    cr_assert(schedule, "%s", e.text);
+    const bool fits = schedule->control_count && schedule->fused_count &&
+                      count_elementwise(p) >= PITHP_ONES_WORTH_CAPTURE &&
+                      count_nested(p) < PITHP_ONES_WORTH_CAPTURE;
+    pithp_schedule_free(schedule);
+    pithp_plan_free(plan);
+    return fits;
+}
+
+/* The first random program that fits; one in thousands does, so its seed is kept. */
 static PT_UNUSED sample sample_make(const bench *b) {
-    for (uint64_t seed = 0;; seed++) {
+    static uint64_t found;
+    for (uint64_t seed = found ? found : 90;; seed++) {
         sample x = {
-            .r = recipe_make_for(b->s, 90 + seed, 14, (recipe_options){.device = true})};
+            .r = recipe_make_for(b->s, seed, 14, (recipe_options){.device = true})};
         x.p = program_of(b, x.r, true);
-        pithp_error e;
-        pithp_plan *plan = pithp_plan_make_for(b->on, x.p, PITHP_PLAN_SCHEDULED);
-        pithp_schedule *schedule = pithp_schedule_make(b->on, plan, PITHP_GEMM_NONE, &e);
-        cr_assert(schedule, "%s", e.text);
-        const bool fits = schedule->control_count && schedule->fused_count &&
-                          count_elementwise(x.p) >= PITHP_ONES_WORTH_CAPTURE &&
-                          count_nested(x.p) < PITHP_ONES_WORTH_CAPTURE;
-        pithp_schedule_free(schedule);
-        pithp_plan_free(plan);
-        if (fits)
+        if (seed == found || sample_fits(b, x.p)) {
+            found = seed;
             return x;
+        }
         pithp_program_release(x.p);
         recipe_free(x.r);
     }
