@@ -1,6 +1,7 @@
 /* Saving and loading 1 GiB in 100 leaves, in GB/s. Peer "c": one plain write with fsync,
  * one plain read. The file is in the folder BENCH_DIR, or the current one. */
 #include "bench.h"
+#include "plain_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,11 +28,6 @@ static void load(Work *w) {
     pith_scope_close(s);
 }
 
-static void fail(const char *what) {
-    perror(what);
-    exit(EXIT_FAILURE);
-}
-
 static void save_c(Work *w) {
     const int file = open(w->plain_path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     for (size_t done = 0; file >= 0 && done < w->bytes;) {
@@ -46,16 +42,7 @@ static void save_c(Work *w) {
 }
 
 static void load_c(Work *w) {
-    char *fresh = malloc(w->bytes);
-    const int file = open(w->plain_path, O_RDONLY);
-    for (size_t done = 0; done < w->bytes;) {
-        const ssize_t n = read(file, fresh + done, w->bytes - done);
-        if (n <= 0)
-            fail("read");
-        done += (size_t)n;
-    }
-    close(file);
-    free(fresh);
+    plain_read(w->plain_path, w->bytes);
 }
 
 static void measure(Work *w,

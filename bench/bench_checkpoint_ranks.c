@@ -7,6 +7,7 @@
  *     mpirun -np 3 bench_checkpoint_ranks load       what another number of ranks saved
  */
 #include "bench.h"
+#include "plain_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,11 +21,6 @@ typedef struct {
     size_t bytes; /* of all ranks */
     char path[512], plain_path[512];
 } Work;
-
-static void fail(const char *what) {
-    perror(what);
-    exit(EXIT_FAILURE);
-}
 
 /* A field of /proc/self/status in KiB. */
 static long status_of(const char *field) {
@@ -86,18 +82,8 @@ static void save_c(Work *w) {
 }
 
 static void load_c(Work *w) {
-    if (w->rank)
-        return;
-    char *fresh = malloc(w->bytes);
-    const int file = open(w->plain_path, O_RDONLY);
-    for (size_t done = 0; done < w->bytes;) {
-        const ssize_t n = read(file, fresh + done, w->bytes - done);
-        if (n <= 0)
-            fail("read");
-        done += (size_t)n;
-    }
-    close(file);
-    free(fresh);
+    if (!w->rank)
+        plain_read(w->plain_path, w->bytes);
 }
 
 /* Seconds of a call on all ranks. */
