@@ -6,7 +6,8 @@
 
 /* Numbers are cut into parts. A part has those bits of each number that are multiples of
  * a unit, chosen so that the sum of all is exact: N times the greatest is less than 2^53
- * units. What is left is the next part. Two parts have the bits of a sum of doubles. */
+ * units. The remainder is cut in the same way. Two parts are as precise as a sum of
+ * doubles. */
 enum { PARTS = 2, SUMS = 3 };
 
 /* The greatest magnitude of each row, of all ranks. */

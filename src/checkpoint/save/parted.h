@@ -41,8 +41,8 @@ pith_status pithp_parted_describe(pithp_parted_call *v, pithp_document *d);
 
 /* ---- The job of a rank (parted_job.c) ---- */
 
-/* What is left to do once all arrays are captured: no step of it calls the engine, so
- * that a thread can do it. */
+/* The work after all arrays have been captured: it makes no MPI calls, so that a thread
+ * can do it. */
 typedef struct pithp_parted_job {
     pith_runtime *rt;
     pith_scope *s;      /* of its own; it holds the arrays, and has the job's error */

@@ -152,6 +152,20 @@ static uint64_t alignment(void *closure, const void *address) {
 
 /* The pointers of a product are arguments of a launch of their own, so there is nothing
  * to compare in the second pass. */
+/* Room for a task, and a copy of what it runs. NULL: error set. */
+static void *task_copy(recorder *r, const void *given, size_t bytes) {
+    pithp_tasks *tasks = r->f->tasks;
+    if (!pithp_making_grow(r->g, &tasks->list, tasks->count, 1, &tasks->room,
+                           sizeof *tasks->list))
+        return NULL;
+    void *own = pithp_allocate(r->g->s->runtime, bytes);
+    if (own)
+        memcpy(own, given, bytes);
+    else
+        pithp_making_fail(r->g, PITH_E_MEMORY, "out of memory: %zu bytes", bytes);
+    return own;
+}
+
 static pith_status
 gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
     recorder *r = closure;
@@ -161,15 +175,9 @@ gemm(void *closure, const char *name, const pithp_gemm *given, void *memory) {
         r->next++;
         return PITH_OK;
     }
-    if (!pithp_making_grow(r->g, &tasks->list, tasks->count, 1, &tasks->room,
-                           sizeof *tasks->list))
+    pithp_gemm *own = task_copy(r, given, sizeof *own);
+    if (!own)
         return r->g->e->code;
-    pithp_gemm *own = pithp_allocate(r->g->s->runtime, sizeof *own);
-    if (!own) {
-        pithp_making_fail(r->g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *own);
-        return PITH_E_MEMORY;
-    }
-    *own = *given;
     tasks->list[tasks->count++] = (pithp_task){
         .kind = PITHP_TASK_GEMM, .name = name, .threads = 1, .decides = -1, .gemm = own};
     return PITH_OK;
@@ -184,15 +192,9 @@ pith_status pithp_record_transfer(const pithp_sink *sink,
         r->next++;
         return PITH_OK;
     }
-    if (!pithp_making_grow(r->g, &tasks->list, tasks->count, 1, &tasks->room,
-                           sizeof *tasks->list))
+    pithp_device_move *own = task_copy(r, given, sizeof *own);
+    if (!own)
         return r->g->e->code;
-    pithp_device_move *own = pithp_allocate(r->g->s->runtime, sizeof *own);
-    if (!own) {
-        pithp_making_fail(r->g, PITH_E_MEMORY, "out of memory: %zu bytes", sizeof *own);
-        return PITH_E_MEMORY;
-    }
-    *own = *given;
     tasks->list[tasks->count++] =
         (pithp_task){.kind = PITHP_TASK_TRANSFER,
                      .name = pithp_ops[step->call->primitive].name,

@@ -99,7 +99,7 @@ typedef struct pithp_part {
     pithp_program *program; /* one reference */
     pithp_checks *checks;   /* of the body; their values are the last outputs; or NULL */
     pithp_value *check_values; /* these outputs */
-    size_t derived_bytes;      /* what is left of those of the call */
+    size_t derived_bytes;      /* of the budget of the call, those not yet used */
     int refused; /* 1 + the argument whose records do not hold `specs`; 0: none */
     int result_count;
     const void *results[PITHP_PART_RESULTS];
