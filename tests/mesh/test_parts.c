@@ -1,7 +1,7 @@
 /* Checkpoints that N ranks write and M ranks read: the same rows on every number of
  * ranks, one complete checkpoint after a failure at any place, and errors that name the
  * part. */
-#include "fail_allocator.h"
+#include "mesh/parts_memory.h"
 #include "mesh/parts_test.h"
 
 #include <sys/resource.h>
@@ -311,30 +311,6 @@ Test(parts, a_folder_of_its_own_is_refused) {
 
 /* ---- Short memory ---- */
 
-static char scenario_path[300];
-static pith_status scenario(const pith_open_options *options) {
-    pith_runtime *rt = pith_open(options);
-    pith_scope *s = pith_scope_open(rt);
-    pt_again(s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
-    const PartAtoms *whole = whole_of(s, 1, 3);
-    const PartAtoms *a = pith_code(s) == PITH_OK ? pith_shard(s, whole, NULL) : NULL;
-    if (a && a->position) {
-        pt_again(s, pith_save(s, a, scenario_path, NULL));
-        if (pith_code(s) == PITH_OK)
-            pt_again(s, pith_load(s, PartAtoms, scenario_path)->position);
-    }
-    const pith_status code = pith_code(s);
-    pith_clear(s);
-    pith_scope_close(s);
-    pith_close(rt);
-    return code;
-}
-
 Test(parts, survive_short_memory) {
-    job j = begin();
-    snprintf(scenario_path, sizeof scenario_path, "%s", j.path);
-    const pt_failures result = pt_fail_each(scenario);
-    cr_assert(result.allocations > 60, "%d", result.allocations);
-    cr_assert(count_files(j.folder, "") == 2, "%d", count_files(j.folder, ""));
-    remove_folder(j.folder);
+    survives_short_memory(NULL, 60, 0);
 }

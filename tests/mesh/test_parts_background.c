@@ -1,6 +1,6 @@
 /* Background saves of many ranks: threads write and name the parts while the ranks go on,
  * and all ranks get one outcome. */
-#include "fail_allocator.h"
+#include "mesh/parts_memory.h"
 #include "mesh/parts_test.h"
 
 #include <fcntl.h>
@@ -236,31 +236,6 @@ Test(background_parts, a_killed_rank_leaves_one_complete_checkpoint) {
 
 /* ---- Short memory ---- */
 
-static char scenario_path[300];
-static pith_status scenario(const pith_open_options *options) {
-    pith_runtime *rt = pith_open(options);
-    pith_scope *s = pith_scope_open(rt);
-    pt_again(s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
-    const PartAtoms *whole = whole_of(s, 1, 3);
-    const PartAtoms *a = pith_code(s) == PITH_OK ? pith_shard(s, whole, NULL) : NULL;
-    if (a && a->position) {
-        pt_again(s, pith_save(s, a, scenario_path, &in_background));
-        if (pith_code(s) == PITH_OK)
-            pith_save_wait(s);
-    }
-    const pith_status code = pith_code(s);
-    pith_clear(s);
-    pith_scope_close(s);
-    pith_close(rt);
-    return code;
-}
-
 Test(background_parts, survive_short_memory) {
-    job j = begin();
-    snprintf(scenario_path, sizeof scenario_path, "%s", j.path);
-    const pt_failures result = pt_fail_each(scenario);
-    cr_assert(result.allocations > 40, "%d", result.allocations);
-    cr_assert(count_files(j.folder, "") == 2 || count_files(j.folder, "") == 3, "%d",
-              count_files(j.folder, ""));
-    remove_folder(j.folder);
+    survives_short_memory(&in_background, 40, 1);
 }
