@@ -12,18 +12,53 @@ const pith_array *brick_positions(pith_scope *s, const Brick *in) {
                         pith_route_send(s, in->ghosts, in->own->position));
 }
 
-/* The brick with new forces, and velocities after the second half of the kick. */
-static const Brick *kick(pith_scope *s, const Brick *in, double dt) {
+/* ---- Forces ---- */
+
+static const Brick *with_forces(pith_scope *s,
+                                const Brick *in,
+                                const pith_array *force,
+                                const pith_array *kicked) {
+    Owned own = *in->own;
+    own.velocity = kicked;
+    Brick next = *in;
+    next.own = pith_freeze(s, Owned, &own);
+    next.force = force;
+    return pith_freeze(s, Brick, &next);
+}
+
+static const Brick *kick_by_kernel(pith_scope *s, const Brick *in, double dt) {
     const melt_force_result result =
         pith_launch(s, melt_force, brick_positions(s, in), in->own->velocity,
                     in->neighbour, in->entries, in->own->box, in->own->cutoff, dt);
-    Owned own = *in->own;
-    own.velocity = result.kicked;
-    Brick next = *in;
-    next.own = pith_freeze(s, Owned, &own);
-    next.force = result.force;
-    return pith_freeze(s, Brick, &next);
+    return with_forces(s, in, result.force, result.kicked);
 }
+
+/* The energy of all bricks. The gradient with respect to the ghosts of one returns to the
+ * bricks of their atoms: the transpose of sending their positions. */
+static const pith_array *energy(pith_scope *s, const Brick *in) {
+    const Pairs pairs = {brick_positions(s, in), in->neighbour, in->own->box,
+                         in->own->cutoff};
+    return pith_psum(s, melt_energy_of(s, &pairs), NULL, NULL);
+}
+PITH_FUNCTION1(energy_of, energy, pith_array, Brick)
+
+static const Brick *kick_by_gradient(pith_scope *s, const Brick *in, double dt) {
+    const pith_derive_options positions = {.paths = PITH_PATHS("[0].own.position")};
+    const pith_function *of =
+        in->recompute ? pith_recompute(s, &energy_of, NULL) : &energy_of;
+    const pith_array *force =
+        pith_neg(s, pith_apply(s, pith_grad(s, of, &positions), in));
+    return with_forces(s, in, force,
+                       pith_add(s, in->own->velocity, pith_mul(s, dt / 2, force)));
+}
+
+/* The brick with new forces, and velocities after the second half of the kick. */
+static const Brick *kick(pith_scope *s, const Brick *in, double dt) {
+    return in->gradient ? kick_by_gradient(s, in, dt) : kick_by_kernel(s, in, dt);
+}
+
+/* ---- Steps ---- */
+
 PITH_FUNCTION1(rebuild_step, brick_rebuild, Brick, Brick)
 
 static const Brick *leave(pith_scope *s, const Brick *in) {

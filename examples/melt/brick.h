@@ -57,6 +57,7 @@ typedef struct {
     int64_t max_atoms, max_neighbours, max_cells;
     int64_t max_peers; /* ranks that a move to other bricks goes to */
     bool balance, fixed_capacity;
+    bool gradient, recompute; /* forces, as the options say */
 } Brick;
 
 PITH_NODE(
@@ -78,7 +79,9 @@ PITH_NODE(
     PITH_STATIC(max_cells, .initial = 8),
     PITH_STATIC(max_peers, .initial = 8),
     PITH_STATIC(balance),
-    PITH_STATIC(fixed_capacity))
+    PITH_STATIC(fixed_capacity),
+    PITH_STATIC(gradient),
+    PITH_STATIC(recompute))
 
 /* What of an atom goes to its new owner; its position apart, where that is not its place
  * at the last rebuild. */

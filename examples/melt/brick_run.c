@@ -124,6 +124,8 @@ static const Brick *first_state(pith_scope *s, const Options *o) {
     brick.max_cells = room;
     brick.balance = o->balance;
     brick.fixed_capacity = o->fixed_capacity;
+    brick.gradient = o->gradient;
+    brick.recompute = o->recompute;
     return pith_propagate(
         s, Brick, o->resume ? brick_resume() : brick_begin(),
         pith_make(s, Brick, &brick, NULL),
@@ -189,9 +191,7 @@ static void describe(pith_scope *s, const Brick *in, int64_t ranks, char text[10
 
 /* What a run on ranks does not have. */
 static const char *refused(const Options *o) {
-    return o->batch      ? "--batch: its melts are too small to divide"
-           : o->gradient ? "--forces grad"
-                         : NULL;
+    return o->batch ? "--batch: its melts are too small to divide" : NULL;
 }
 
 static const Brick *

@@ -128,7 +128,17 @@ const Sim *melt_entry(pith_scope *s, const Sim *sim, int64_t entry);
 
 /* ---- energy.c ---- */
 
-/* The potential energy by array operations over the neighbour lists: a scalar. */
+/* Atoms with lists, and rows that are in lists only. */
+typedef struct {
+    const pith_array *position;  /* float[m,3]: those with lists first */
+    const pith_array *neighbour; /* i32[n,max_neighbours] */
+    const pith_array *box;
+    double cutoff;
+} Pairs;
+
+/* The potential energy of the atoms with lists, half of each of their pairs, by array
+ * operations: a scalar. */
+const pith_array *melt_energy_of(pith_scope *s, const Pairs *p);
 const pith_array *melt_energy(pith_scope *s, const Sim *sim);
 /* The negative gradient of melt_energy with respect to the positions. With recompute the
  * backward half computes values of the energy again: the same bits. */

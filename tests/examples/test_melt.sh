@@ -1,15 +1,11 @@
 #!/bin/sh
 # test_melt.sh CASE MELT PITH DATA: the melt as its users run it. DATA is a folder with LAMMPS's input and output.
 set -eu
+. "$(dirname "$0")/melt_table.sh"
 case=$1 melt=$2 pith=$3 data=$4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 
 # refused TEXT COMMAND...: the command fails, with one line on stderr that has the text, besides those of growth.
 refused() {
@@ -71,19 +67,6 @@ same_table() {
     grep -v Performance "$1" >table-a
     grep -v Performance "$2" >table-b
     cmp table-a table-b || fail "the tables differ"
-}
-
-# close_table A B LIMIT: two runs printed the same steps, and numbers that agree to LIMIT, relatively.
-close_table() {
-    awk -v limit="$3" '
-        function off(a, b) { d = a - b; if (d < 0) d = -d; if (b < 0) b = -b; return b ? d / b : d }
-        FNR == NR { if ($1 ~ /^[0-9]+$/) { expected++; for (i = 2; i <= 6; i++) ref[$1, i] = $i } next }
-        $1 ~ /^[0-9]+$/ {
-            rows++
-            for (i = 2; i <= 6; i++)
-                if (!(($1, i) in ref) || off($i, ref[$1, i]) > limit) { print "step", $1, "column", i, $i, ref[$1, i]; bad = 1 }
-        }
-        END { exit bad || rows != expected || !rows }' "$1" "$2" || fail "the tables $1 and $2 differ"
 }
 
 # A data file of n^3 cubes, as a LAMMPS user writes it, from lines of the head on.

@@ -2,6 +2,7 @@
 # test_melt_ranks.sh MELT DATA LAUNCHER...: the melt in bricks, one a rank, beside the melt as a whole: the same bytes.
 # DATA: a folder with melt-4000.data. LAUNCHER ends with the option that takes the number of ranks.
 set -eu
+. "$(dirname "$0")/melt_table.sh"
 melt=$1
 data=$2/melt-4000.data
 shift 2
@@ -11,11 +12,6 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export PITH_MESH_TIMEOUT=200
 usual=(--thermo 5 --device host --threads 1)
-
-fail() {
-    echo "FAILED: $*"
-    exit 1
-}
 
 # whole NAME OPTIONS...: the melt without bricks; its table is NAME.txt, its log NAME.jsonl.
 whole() {
@@ -73,6 +69,15 @@ whole shrunk "${options[@]}" --dump whole.xyz
 ranks shrunk3 3 "${options[@]}" --dump ranks.xyz
 same_table shrunk shrunk3 0
 cmp whole.xyz ranks.xyz || fail "the dumps differ"
+
+# Forces by reverse differentiation: the gradient with respect to ghosts returns to their owners. The table of the
+# kernel's; values of the energy that are computed again are the same bits.
+for n in 1 2 4; do
+    ranks grad$n $n --ranks --steps 50 --forces grad
+    close_table start.txt grad$n.txt 1e-8
+done
+ranks again2 2 --steps 50 --forces grad --recompute
+same_table grad2 again2 0
 
 # children PID: the ranks of a launcher.
 children() { ps -o pid= --ppid "$1"; }
@@ -138,7 +143,6 @@ refused() {
 }
 refused 'expected at least cutoff + skin, 8.8' 2 --cutoff 8.5
 refused 'a run on ranks has no --batch' 2 --batch 2
-refused 'a run on ranks has no --forces grad' 2 --forces grad
 refused 'fixed capacity' 2 --fixed-capacity
 refused 'nothing.json' 2 --resume nothing.json
 "$melt" --steps 1 --device host --save whole.json >out 2>&1
