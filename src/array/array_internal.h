@@ -285,6 +285,7 @@ typedef struct pithp_trace {
     int32_t *taken;             /* of each input, its value there; -1: a constant */
     int32_t decides;            /* the value there that decides on a branch; -1: none */
     int64_t taken_room;
+    uint32_t varies;        /* axes over which all inputs vary at least */
     int64_t variance_asked; /* answers that depend on the trace around a part */
     /* The function's scope with its original settings, and the call that changed them
      * without restoring; function NULL: none. */

@@ -4,7 +4,8 @@
  * Inputs of a program vary over all axes: the arrays of a rank are its own, until a
  * collective or a spec says otherwise. Inputs of a trace inside another vary as the
  * arrays that they stand for. Carries of a loop may come to vary more in its body: who
- * relies on what is known so far notes that in the program (pithp_vary_params.expected).
+ * relies on what is known so far notes that in the program (pithp_vary_params.expected),
+ * and the body is recorded again if it does not hold (trace/control/widen.c).
  */
 #include "array/array_internal.h"
 #include "program/vary/vary.h"
@@ -53,7 +54,8 @@ static pithp_axis_set *find_values(pith_scope *s, pithp_trace *t) {
 /* Without collectives and marks every value that depends on an input varies. */
 static bool find_inputs(pith_scope *s, pithp_trace *t, pithp_axis_set *inputs) {
     const int64_t count = t->program->input_count;
-    t->variance_asked += t->program->has_collectives || t->program->has_marks;
+    t->variance_asked +=
+        t->program->has_collectives || t->program->has_marks || t->varies;
     if (!t->around) {
         for (int64_t k = 0; k < count; k++)
             inputs[k] = pithp_mesh_axes(pith_mesh_of(s));
@@ -64,8 +66,8 @@ static bool find_inputs(pith_scope *s, pithp_trace *t, pithp_axis_set *inputs) {
     t->variance_asked += t->around->variance_asked - asked;
     for (int64_t k = 0; values && k < count; k++) {
         const int32_t from = k < t->taken_room ? t->taken[k] : -1;
-        inputs[k] =
-            (from < 0 ? 0 : values[from]) | (t->decides < 0 ? 0 : values[t->decides]);
+        inputs[k] = (from < 0 ? 0 : values[from]) |
+                    (t->decides < 0 ? 0 : values[t->decides]) | t->varies;
     }
     return values;
 }

@@ -27,6 +27,8 @@ bool pithp_area_analyse(pith_scope *s,
 pithp_axis_set pithp_area_decision(const pithp_area *area,
                                    const pithp_instruction *i,
                                    const pithp_area *inner);
+/* The axes over which an operand varies although a derivation relies on the opposite. */
+pithp_axis_set pithp_area_mistakes(const pithp_area *area, const pithp_instruction *i);
 /* Whether a row draws random numbers from a key, its first operand. */
 bool pithp_draws(const pithp_instruction *i);
 

@@ -54,13 +54,11 @@ check_collective(const checking *c, const pithp_instruction *i, const frame *inn
 
 /* ---- Expectations ---- */
 
-/* A derivative was recorded in a loop whose carries were not known yet. */
+/* A derivative was recorded in a loop whose carries were not known yet, and the loop was
+ * not recorded again. */
 static bool
 check_expectation(const checking *c, const pithp_area *a, const pithp_instruction *i) {
-    const pithp_axis_set axes =
-        pithp_is_expectation(i)
-            ? pithp_axes_of(i).axes & a->varies[pithp_operands(a->program, i)[0]]
-            : 0;
+    const pithp_axis_set axes = pithp_area_mistakes(a, i);
     char over[PITHP_AXES_BYTES];
     if (!axes)
         return true;

@@ -218,6 +218,12 @@ static bool walk_control(pith_scope *s,
     }
 }
 
+pithp_axis_set pithp_area_mistakes(const pithp_area *a, const pithp_instruction *i) {
+    return pithp_is_expectation(i)
+               ? pithp_axes_of(i).axes & a->varies[pithp_operands(a->program, i)[0]]
+               : 0;
+}
+
 /* ---- Programs ---- */
 
 static bool walk(pith_scope *s, pithp_area *a) {

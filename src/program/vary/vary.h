@@ -63,6 +63,25 @@ bool pithp_program_check_variance(pith_scope *s,
 pithp_axis_set
 pithp_program_claims(pith_scope *s, const pithp_program *p, pithp_axis_set *inputs);
 
+/* A loop that is to be recorded. */
+typedef struct pithp_loop_variance {
+    bool mistaken;           /* a derivation in it relies on a value being replicated that
+                                varies in some iteration */
+    pithp_axis_set decision; /* what its number of iterations varies over */
+    pithp_axis_set *results; /* set: of each result; carries vary so in all iterations */
+} pithp_loop_variance;
+/* Analyse a loop; `results` has room.
+ *
+ * @param around The program that its operands are values of; carries that are not known
+ *   yet are -1.
+ * @param operands What each of them varies over.
+ * False sets the error. */
+bool pithp_loop_find_variance(pith_scope *s,
+                              const pithp_program *around,
+                              const pithp_new_instruction *given,
+                              const pithp_axis_set *operands,
+                              pithp_loop_variance *loop);
+
 /* Widening: a program with the same results, in which operands of float dtypes that meet
  * others vary as these do.
  *

@@ -103,6 +103,19 @@ const pith_array **pithp_control_add(pith_scope *s, const pithp_new_instruction 
 const pith_array **pithp_control_add_while(pith_scope *s,
                                            const pithp_new_instruction *given,
                                            const pithp_record *record);
+/* Carries that come to vary between ranks (widen.c): zero before the loop is recorded. */
+typedef struct pithp_widening {
+    pithp_flat *carry; /* the initial values */
+    uint32_t decision; /* the axes that the number of iterations varies over */
+    bool again;        /* the loop is to be recorded again: `carry` has been widened */
+} pithp_widening;
+/* Find whether a loop, which is about to be added, must be recorded again.
+ *
+ * @param skipped Carries before those of w->carry. */
+pith_status pithp_control_widen(pith_scope *s,
+                                const pithp_new_instruction *given,
+                                int skipped,
+                                pithp_widening *w);
 /* A while loop whose condition makes checks, or that ends at a failed check. */
 typedef struct pithp_checked_while {
     const char *function;
@@ -110,9 +123,11 @@ typedef struct pithp_checked_while {
     const pithp_part *cond, *body;
     const pithp_flat *carry;
     const pithp_record *record; /* NULL: none */
+    pithp_widening *widening;
     bool stops;
 } pithp_checked_while;
-/* The final carry; its checks are recorded in the trace of s. NULL: error set. */
+/* The final carry; its checks are recorded in the trace of s. NULL: error set, or the
+ * loop is to be recorded again. */
 const pith_array **pithp_control_add_checked(pith_scope *s, const pithp_checked_while *w);
 
 /* ---- Eager loops ---- */

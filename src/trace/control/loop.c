@@ -13,6 +13,7 @@ typedef struct loop {
     const void *init;
     const pithp_record *record; /* of a traced loop; NULL: none */
     pithp_flat carry;           /* of init */
+    pithp_widening widening;    /* of a traced loop */
     bool counts;                /* known bounds of a range are found */
     int unroll;                 /* of a scan; 0: 1 */
     size_t kept_bytes;          /* of a scan; 0: no limit */
@@ -107,7 +108,7 @@ static const void *run_range(pith_scope *s, loop *l, int64_t from, uint64_t coun
 /* The sub-programs of a recorded loop. */
 typedef struct recorded {
     pith_scope *s;
-    const loop *l;
+    loop *l;
     const pithp_record *record; /* of a while; NULL: none */
     pithp_captured of_cond, of_body;
     pithp_part cond, body;
@@ -125,6 +126,7 @@ static pith_status record_body(recorded *r) {
         .argument_count = counts ? 2 : 1,
         .arguments = {counts ? &r->index : &l->carry, counts ? &l->carry : NULL},
         .counts = counts,
+        .varies = l->widening.decision,
         .sharded_results = 1};
     pith_status rc = pithp_part_capture(r->s, &r->of_body, l->body);
     if (rc != PITH_OK)
@@ -139,7 +141,8 @@ static pith_status record_cond(recorded *r) {
                                   .body = r->l->cond,
                                   .captured = &r->of_cond,
                                   .argument_count = 1,
-                                  .arguments = {&r->l->carry}};
+                                  .arguments = {&r->l->carry},
+                                  .varies = r->l->widening.decision};
     pith_status rc = pithp_part_capture(r->s, &r->of_cond, r->l->cond);
     if (rc != PITH_OK)
         return rc;
@@ -193,10 +196,10 @@ static pith_status add_captured(pith_scope *s,
 }
 
 /* Add the instruction; length < 0: a while loop. If there is an index, it is the first
- * result. NULL: error set. */
+ * result. NULL: error set, or the loop is to be recorded again. */
 static const pith_array **
 add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t length) {
-    const loop *l = r->l;
+    loop *l = r->l;
     pith_scope *s = r->s;
     pithp_operand_list o;
     if (pithp_operands_begin(s, &o,
@@ -249,6 +252,9 @@ add_loop(recorded *r, pithp_program **cond, const pith_array *index, int64_t len
         .program_count = scans ? 1 : 2,
         .programs = scans ? programs + 1 : programs,
         .site = s->site};
+    if (pithp_control_widen(s, &given, index ? 1 : 0, &l->widening) != PITH_OK ||
+        l->widening.again)
+        return NULL;
     const pith_array **made = scans ? pithp_control_add(s, &given)
                                     : pithp_control_add_while(s, &given, r->record);
     return made && pithp_checks_replay(s, r->body.checks, made + carries, true) == PITH_OK
@@ -263,7 +269,7 @@ static void end_parts(recorded *r) {
         pithp_part_end(&r->body);
 }
 
-static const void *record_while(pith_scope *s, const loop *l) {
+static const void *record_while_once(pith_scope *s, loop *l) {
     recorded r = {.s = s, .l = l, .record = l->record};
     const void *result = NULL;
     if (record_body(&r) == PITH_OK && record_cond(&r) == PITH_OK) {
@@ -274,6 +280,7 @@ static const void *record_while(pith_scope *s, const loop *l) {
                                        .body = &r.body,
                                        .carry = &l->carry,
                                        .record = r.record,
+                                       .widening = &l->widening,
                                        .stops = l->stops};
         const pith_array **made = r.cond.checks || (l->stops && r.body.checks)
                                       ? pithp_control_add_checked(s, &w)
@@ -284,10 +291,16 @@ static const void *record_while(pith_scope *s, const loop *l) {
     return result;
 }
 
-/* Record a range from `index`; length < 0: a traced range, which ends at upper. A range
- * of known length that may end early has a record of that length. */
+static const void *record_while(pith_scope *s, loop *l) {
+    l->widening = (pithp_widening){.carry = &l->carry};
+    const void *result = record_while_once(s, l);
+    while (l->widening.again && s->error.code == PITH_OK)
+        result = record_while_once(s, l);
+    return result;
+}
+
 static const void *
-record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t length) {
+record_range_once(pith_scope *s, loop *l, const pith_array *index, int64_t length) {
     const pithp_record all = {.function = l->function, .most = length, .suffices = true};
     recorded r = {.s = s, .l = l, .record = length > 0 ? &all : l->record};
     const void *result = NULL;
@@ -305,6 +318,17 @@ record_range(pith_scope *s, const loop *l, const pith_array *index, int64_t leng
     }
     end_parts(&r);
     pithp_flat_end(&r.index);
+    return result;
+}
+
+/* Record a range from `index`; length < 0: a traced range, which ends at upper. A range
+ * of known length that may end early has a record of that length. */
+static const void *
+record_range(pith_scope *s, loop *l, const pith_array *index, int64_t length) {
+    l->widening = (pithp_widening){.carry = &l->carry};
+    const void *result = record_range_once(s, l, index, length);
+    while (l->widening.again && s->error.code == PITH_OK)
+        result = record_range_once(s, l, index, length);
     return result;
 }
 

@@ -270,8 +270,9 @@ static pithp_program *make_cond(pith_scope *s, const pithp_program *body, int64_
 
 /* ---- The instruction ---- */
 
-/* Add the operands. The first evaluation of the condition is in the trace of s. */
-static pith_status add_operands(const rotation *r, pithp_operand_list *o) {
+/* Add the operands that are known before the first evaluation of the condition; the
+ * others are -1. */
+static pith_status add_known(const rotation *r, pithp_operand_list *o) {
     const pithp_checked_while *w = r->w;
     pith_scope *s = r->s;
     const int64_t fixed = w->of_cond->count + w->of_body->count;
@@ -281,19 +282,30 @@ static pith_status add_operands(const rotation *r, pithp_operand_list *o) {
                                ? w->of_cond->arrays[k]
                                : w->of_body->arrays[k - w->of_cond->count],
                            w->function, "bound tree");
-    const int truth_at = o->count++;
+    o->values[o->count++] = -1; /* the flag */
     if (s->error.code != PITH_OK ||
         pithp_operands_add_all(s, o, w->carry, w->function, "init") != PITH_OK ||
-        pithp_operands_add_neutral(s, o, w->body->checks, w->function) != PITH_OK ||
-        !call(r, w->cond->program, o->values, o->values + truth_at + 1, r->of_cond) ||
-        !find_arrays(r, r->cond_values, r->of_cond + 1, r->kept))
+        pithp_operands_add_neutral(s, o, w->body->checks, w->function) != PITH_OK)
         return s->error.code;
     for (int64_t k = 0; k < r->cond_values; k++)
-        o->values[o->count++] = r->of_cond[1 + k];
+        o->values[o->count++] = -1;
+    return PITH_OK;
+}
+
+/* Evaluate the condition in the trace of s, and set the operands that depend on it. */
+static bool add_first_condition(const rotation *r, const pithp_operand_list *o) {
+    const pithp_checked_while *w = r->w;
+    pithp_value *flag = o->values + w->of_cond->count + w->of_body->count,
+                *checks = flag + 1 + r->carries + r->body_values;
+    if (!call(r, w->cond->program, o->values, flag + 1, r->of_cond) ||
+        !find_arrays(r, r->cond_values, r->of_cond + 1, r->kept))
+        return false;
+    for (int64_t k = 0; k < r->cond_values; k++)
+        checks[k] = r->of_cond[1 + k];
     const pith_array *truth =
-        and_passed(r, pithp_trace_array(s, r->trace, r->of_cond[0]), w->cond->checks);
-    o->values[truth_at] = truth ? pithp_trace_value(s, r->trace, truth) : -1;
-    return s->error.code;
+        and_passed(r, pithp_trace_array(r->s, r->trace, r->of_cond[0]), w->cond->checks);
+    *flag = truth ? pithp_trace_value(r->s, r->trace, truth) : -1;
+    return *flag >= 0;
 }
 
 const pith_array **pithp_control_add_checked(pith_scope *s,
@@ -304,7 +316,7 @@ const pith_array **pithp_control_add_checked(pith_scope *s,
     const pith_array **made = NULL;
     if (s->error.code != PITH_OK ||
         pithp_operands_begin(s, &o, fixed + count_of(&r)) != PITH_OK ||
-        add_operands(&r, &o) != PITH_OK)
+        add_known(&r, &o) != PITH_OK)
         return NULL;
     pithp_program *programs[2] = {NULL, make_body(s, w)};
     if (programs[1])
@@ -318,7 +330,9 @@ const pith_array **pithp_control_add_checked(pith_scope *s,
                                              .program_count = 2,
                                              .programs = programs,
                                              .site = s->site};
-        made = pithp_control_add_while(s, &given, w->record);
+        if (pithp_control_widen(s, &given, 1, w->widening) == PITH_OK &&
+            !w->widening->again && add_first_condition(&r, &o))
+            made = pithp_control_add_while(s, &given, w->record);
     }
     pithp_program_release(programs[0]);
     pithp_program_release(programs[1]);

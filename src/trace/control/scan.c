@@ -17,8 +17,9 @@ typedef struct scan {
     bool stacks;            /* outputs are requested */
     bool stops;             /* ends at a failed check */
     pithp_flat carry, rows; /* of init and xs */
-    const void *first_out;  /* of an eager scan; NULL: no iteration yet */
-    pithp_flat out;         /* of first_out */
+    pithp_widening widening;
+    const void *first_out; /* of an eager scan; NULL: no iteration yet */
+    pithp_flat out;        /* of first_out */
     const pith_spec **row_specs;
     const void *outs; /* the result */
 } scan;
@@ -139,6 +140,7 @@ static pithp_part_call call_of(const scan *c, const pithp_captured *captured) {
                              .specs = {NULL, c->row_specs},
                              .split = split,
                              .alone = c->stacks ? NULL : c->init,
+                             .varies = c->widening.decision,
                              .sharded_results = 1};
 }
 
@@ -233,6 +235,7 @@ static const void *run_scan(scan *c) {
 
 /* ---- Recording ---- */
 
+/* NULL: error set, or the scan is to be recorded again. */
 static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part *part) {
     pith_scope *s = c->s;
     pithp_operand_list o;
@@ -268,6 +271,8 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
                                          .program_count = 1,
                                          .programs = programs,
                                          .site = s->site};
+    if (pithp_control_widen(s, &given, 0, &c->widening) != PITH_OK || c->widening.again)
+        return NULL;
     const pith_array **made = pithp_control_add(s, &given);
     if (!made || pithp_checks_replay(s, part->checks, made + carries, true) != PITH_OK)
         return NULL;
@@ -275,7 +280,7 @@ static const void *add_scan(scan *c, const pithp_captured *captured, pithp_part 
     return c->outs ? pithp_part_build(s, &c->carry, made) : NULL;
 }
 
-static const void *record_scan(scan *c) {
+static const void *record_scan_once(scan *c) {
     pithp_captured captured = {0};
     const pithp_part_call call = call_of(c, &captured);
     pithp_part part;
@@ -287,6 +292,14 @@ static const void *record_scan(scan *c) {
         last = add_scan(c, &captured, &part);
     pithp_part_end(&part);
     return c->s->error.code == PITH_OK ? last : NULL;
+}
+
+static const void *record_scan(scan *c) {
+    c->widening = (pithp_widening){.carry = &c->carry};
+    const void *last = record_scan_once(c);
+    while (c->widening.again && c->s->error.code == PITH_OK)
+        last = record_scan_once(c);
+    return last;
 }
 
 /* ---- Calls ---- */

@@ -254,6 +254,7 @@ pithp_part_record(pith_scope *s, pithp_part *part, const pithp_part_call *call) 
         r.trace->derived_bytes = call->derived_bytes;
     if (call->decides && pithp_scope_trace(s) && pithp_trace_has(s, call->decides))
         r.trace->decides = (int32_t)call->decides->value;
+    r.trace->varies = call->varies;
     const void *result = call_body(&r);
     pith_status rc = result ? take_results(&r, part, result) : r.s->error.code;
     part->derived_bytes = r.trace->derived_bytes;

@@ -83,6 +83,7 @@ struct pithp_part_call {
     bool derived;              /* the program will be derived */
     size_t derived_bytes;      /* and then keep at most these; 0: as the trace around */
     const pith_array *decides; /* whether it runs; NULL: it does */
+    uint32_t varies;           /* axes over which all inputs vary at least */
     /* The parts of the result, in its scope s. NULL: the result is the only one. */
     pith_status (*split)(pith_scope *s,
                          const pithp_part_call *call,
