@@ -36,9 +36,25 @@ NAME(rest_to_some)(A *some, const T *x, int64_t n) {
     EACH_OF_REST(j, n) some[j] = NAME(join)(some[j], NAME(load)(x[j]));
 }
 
-/* Each lane combines its rows of `groups` times as many rows as lanes, in order. A lane
- * is read and written once, and the rows are `groups` streams. Lanes are uninitialised if
- * it `begins`. */
+/* Each lane combines its rows of `groups` times as many rows as lanes, in order. The rows
+ * are `groups` streams. Lanes are uninitialised if it `begins`. */
+#    ifdef EXTREME
+/* Row by row: gcc vectorises one comparison with NaN, but no chain of them. */
+static inline __attribute__((always_inline)) void
+NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
+    if (begins) {
+        PITHP_SIMD
+        for (int64_t c = 0; c < n; c++)
+            lane[c] = NAME(load)(row[c]);
+    }
+    for (int g = begins; g < groups; g++) {
+        PITHP_SIMD
+        for (int64_t c = 0; c < n; c++)
+            lane[c] = NAME(join)(lane[c], NAME(load)(row[g * group + c]));
+    }
+}
+#    else
+/* A lane is read and written once. */
 static inline __attribute__((always_inline)) void
 NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
     PITHP_SIMD
@@ -49,6 +65,7 @@ NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool be
         lane[c] = some;
     }
 }
+#    endif
 #else
 /* By vectors: each vector is converted as it is loaded. gcc would load full registers of
  * f32 and split them, which is slower. */
@@ -313,56 +330,57 @@ NAME(first)(A *lanes, const T *x, int64_t pitch, int64_t used, int64_t width) {
 }
 
 /* The same for a long row; elements `ahead` after it are prefetched. */
-static inline __attribute__((always_inline)) void NAME(strips)(A *lane,
-                                                               const T *row,
-                                                               int64_t group,
-                                                               int64_t n,
-                                                               int groups,
-                                                               bool begins,
-                                                               int64_t ahead) {
-    const int64_t bytes = sizeof(T);
-    int64_t c = 0;
-    for (; c + STRIP <= n; c += STRIP) {
-        for (int g = 0; g < groups; g++)
-            pithp_fetch(row + g * group + c, ahead * bytes, STRIP * bytes);
-        NAME(strip)(lane + c, row + c, group, STRIP, groups, begins);
+#define STRIPS(name, groups, begins)                                                     \
+    static __attribute__((noinline)) void NAME(name)(                                    \
+        A * lane, const T *row, int64_t group, int64_t n, int64_t ahead) {               \
+        const int64_t bytes = sizeof(T);                                                 \
+        int64_t c = 0;                                                                   \
+        for (; c + STRIP <= n; c += STRIP) {                                             \
+            for (int g = 0; g < groups; g++)                                             \
+                pithp_fetch(row + g * group + c, ahead * bytes, STRIP * bytes);          \
+            NAME(strip)(lane + c, row + c, group, STRIP, groups, begins);                \
+        }                                                                                \
+        NAME(strip)(lane + c, row + c, group, n - c, groups, begins);                    \
     }
-    NAME(strip)(lane + c, row + c, group, n - c, groups, begins);
+STRIPS(begin_one, 1, true)
+STRIPS(begin_four, 4, true)
+STRIPS(add_one, 1, false)
+STRIPS(add_four, 4, false)
+#undef STRIPS
+
+static inline void NAME(strips)(A *lane,
+                                const T *row,
+                                int64_t group,
+                                int64_t n,
+                                bool four,
+                                bool begins,
+                                int64_t ahead) {
+    if (four)
+        (begins ? NAME(begin_four) : NAME(add_four))(lane, row, group, n, ahead);
+    else
+        (begins ? NAME(begin_one) : NAME(add_one))(lane, row, group, n, ahead);
 }
 
-/* `at_once` lanes are one long row. */
-static inline __attribute__((always_inline)) void NAME(groups)(A *lanes,
-                                                               const T *x,
-                                                               int64_t pitch,
-                                                               int64_t width,
-                                                               int64_t at_once,
-                                                               int groups,
-                                                               bool begins) {
-    for (int64_t i = 0; i < LANES; i += at_once)
-        NAME(strips)
-    (lanes + i * width, x + i * pitch, LANES * pitch, at_once * width, groups, begins,
-     pitch);
-}
-
-/* As many groups of rows as possible; returns the number of their rows. */
-static inline __attribute__((always_inline)) int64_t NAME(all_groups)(A *lanes,
-                                                                      const T *x,
-                                                                      int64_t pitch,
-                                                                      int64_t count,
-                                                                      int64_t width,
-                                                                      bool begins) {
+/* As many groups of rows as possible; returns the number of their rows. Columns that fill
+ * their rows are one long row of lanes. */
+static int64_t NAME(all_groups)(A *lanes,
+                                const T *x,
+                                int64_t pitch,
+                                int64_t count,
+                                int64_t width,
+                                bool begins) {
     const int64_t at_once = pitch == width ? LANES : 1, group = LANES * pitch;
     int64_t n = 0;
-    if (begins)
-        NAME(groups)(lanes, x, pitch, width, at_once, 1, true), n++;
-    for (; (n + 4) * LANES <= count; n += 4)
-        NAME(groups)(lanes, x + n * group, pitch, width, at_once, 4, false);
-    if ((n + 2) * LANES <= count) {
-        NAME(groups)(lanes, x + n * group, pitch, width, at_once, 2, false);
-        n += 2;
+    while ((n + 1) * LANES <= count) {
+        const bool four = (n + 4) * LANES <= count;
+        for (int64_t i = 0; i < LANES; i += at_once) {
+            A *lane = lanes + i * width;
+            const T *row = x + n * group + i * pitch;
+            NAME(strips)(lane, row, group, at_once * width, four, begins, pitch);
+        }
+        begins = false;
+        n += four ? 4 : 1;
     }
-    if ((n + 1) * LANES <= count)
-        NAME(groups)(lanes, x + n++ * group, pitch, width, at_once, 1, false);
     return n * LANES;
 }
 
@@ -408,7 +426,7 @@ static void NAME(accumulate)(void *into,
     const T *x = from;
     int64_t n = whole ? NAME(all_groups)(into, x, pitch, count, width, first == 0) : 0;
     if (n && pitch == width && width < STRIP) { /* the rest is a part of a long row */
-        NAME(strip)(into, x + n * width, 0, (count - n) * width, 1, false);
+        NAME(add_one)(into, x + n * width, 0, (count - n) * width, 0);
         return;
     }
     NAME(each)(into, x + n * pitch, pitch, first + n, count - n, width);
@@ -443,19 +461,13 @@ static void NAME(lane)(void *to,
                        int64_t step) {
     A *lane = to;
     const T *x = from;
-    int64_t n = count < 4 ? 1 : 4;
-    if (n == 4)
-        NAME(strips)(lane, x, pitch, width, 4, true, n < count ? 4 * pitch : step);
-    else
-        NAME(strips)(lane, x, pitch, width, 1, true, n < count ? pitch : step);
-    for (; n + 4 <= count; n += 4)
-        NAME(strips)
-    (lane, x + n * pitch, pitch, width, 4, false,
-     n + 4 < count ? 4 * pitch : step - n * pitch);
-    for (; n < count; n++)
-        NAME(strips)
-    (lane, x + n * pitch, pitch, width, 1, false,
-     n + 1 < count ? pitch : step - n * pitch);
+    for (int64_t n = 0; n < count;) {
+        const bool four = n + 4 <= count;
+        const int64_t rows = four ? 4 : 1, next = n + rows;
+        const int64_t ahead = next < count ? rows * pitch : step - n * pitch;
+        NAME(strips)(lane, x + n * pitch, pitch, width, four, n == 0, ahead);
+        n = next;
+    }
 }
 
 static void NAME(columns)(void *to,
