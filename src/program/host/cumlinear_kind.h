@@ -5,14 +5,14 @@
 #define KEEP(x) NAME(STORE)((NAME(T))(x))
 
 /* `width` lines, `across` apart, each in steps of `step`. */
-static inline __attribute__((always_inline)) void NAME(beside)(const DT *factors,
-                                                               const DT *terms,
-                                                               DT *to,
-                                                               int64_t width,
-                                                               int64_t across,
-                                                               int64_t extent,
-                                                               int64_t step,
-                                                               bool strong) {
+PITHP_INLINE void NAME(beside)(const DT *factors,
+                               const DT *terms,
+                               DT *to,
+                               int64_t width,
+                               int64_t across,
+                               int64_t extent,
+                               int64_t step,
+                               bool strong) {
     f64 y[ADJACENT];
     for (int64_t j = 0; j < width; j++) {
         y[j] = LOAD(terms[j * across]);

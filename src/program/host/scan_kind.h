@@ -11,8 +11,7 @@
 
 /* One line. Four blocks are computed side by side, which hides the latency of the
  * dependent additions. */
-static inline __attribute__((always_inline)) void
-NAME(alone)(const E *from, E *to, int64_t extent, int64_t step) {
+PITHP_INLINE void NAME(alone)(const E *from, E *to, int64_t extent, int64_t step) {
     A local[ABREAST * BLOCK], offset = 0, before = 0, within = 0;
     for (int64_t at = 0; at < extent; at += ABREAST * BLOCK) {
         const int64_t left = extent - at, n = ABREAST * BLOCK;

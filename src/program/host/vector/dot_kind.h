@@ -32,19 +32,19 @@ static void NAME(store_some)(T *c,
 
 /* Terms of a span: element i of a term of a is at row * i; terms are `a_term` and
  * `b_term` apart. height and vectors are compile-time constants after inlining. */
-static inline __attribute__((always_inline)) void NAME(tile)(const int height,
-                                                             const int vectors,
-                                                             int64_t terms,
-                                                             const T *a,
-                                                             int64_t row,
-                                                             int64_t a_term,
-                                                             const T *b,
-                                                             int64_t b_term,
-                                                             T *c,
-                                                             int64_t pitch,
-                                                             int64_t rows,
-                                                             int64_t columns,
-                                                             bool add) {
+PITHP_INLINE void NAME(tile)(const int height,
+                             const int vectors,
+                             int64_t terms,
+                             const T *a,
+                             int64_t row,
+                             int64_t a_term,
+                             const T *b,
+                             int64_t b_term,
+                             T *c,
+                             int64_t pitch,
+                             int64_t rows,
+                             int64_t columns,
+                             bool add) {
     NAME(vector) sum[ROWS][VECTORS];
     EACH(i, height) {
         EACH(v, vectors) {
@@ -102,7 +102,7 @@ TILES(tile_direct, ROWS, a_row, a_step)
 TILES(tile_row, 1, 0, a_step)
 
 /* ROWS rows of contiguous terms, term by term. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(interleave)(T *restrict to, const T *restrict x, int64_t stride, int64_t terms) {
     for (int64_t t = 0; t < terms; t++)
         EACH(i, ROWS) {
@@ -112,11 +112,11 @@ NAME(interleave)(T *restrict to, const T *restrict x, int64_t stride, int64_t te
 
 /* The same in a panel of `width` neighbours. Terms go through a buffer: stores with gaps
  * are not vectorised. */
-static inline __attribute__((always_inline)) void NAME(pack_rows)(T *restrict panel,
-                                                                  const int64_t width,
-                                                                  const T *restrict x,
-                                                                  int64_t stride,
-                                                                  int64_t terms) {
+PITHP_INLINE void NAME(pack_rows)(T *restrict panel,
+                                  const int64_t width,
+                                  const T *restrict x,
+                                  int64_t stride,
+                                  int64_t terms) {
     int64_t k = 0;
     for (; k + INTERLEAVED <= terms; k += INTERLEAVED) {
         T some[INTERLEAVED * ROWS];
@@ -132,13 +132,13 @@ static inline __attribute__((always_inline)) void NAME(pack_rows)(T *restrict pa
 
 /* width is a compile-time constant after inlining, so that vectors move whole rows of a
  * panel and interleave ROWS of them. */
-static inline __attribute__((always_inline)) void NAME(pack_wide)(const int64_t width,
-                                                                  T *restrict panel,
-                                                                  const T *restrict x,
-                                                                  int64_t stride,
-                                                                  int64_t term_stride,
-                                                                  int64_t count,
-                                                                  int64_t terms) {
+PITHP_INLINE void NAME(pack_wide)(const int64_t width,
+                                  T *restrict panel,
+                                  const T *restrict x,
+                                  int64_t stride,
+                                  int64_t term_stride,
+                                  int64_t count,
+                                  int64_t terms) {
     if (stride == 1 && count == width) {
         for (int64_t t = 0; t < terms; t++)
             memcpy(panel + t * width, x + t * term_stride, (size_t)width * sizeof(T));
@@ -283,12 +283,12 @@ static void NAME(tiles)(void *c,
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(small_of)(T *c,
-                                                                 int64_t m,
-                                                                 const int n,
-                                                                 const int terms,
-                                                                 const pithp_matrix *a,
-                                                                 const pithp_matrix *b) {
+PITHP_INLINE void NAME(small_of)(T *c,
+                                 int64_t m,
+                                 const int n,
+                                 const int terms,
+                                 const pithp_matrix *a,
+                                 const pithp_matrix *b) {
     const T *x = a->data, *y = b->data;
     T right[PITHP_PRODUCT_SMALL][PITHP_PRODUCT_SMALL];
     EACH(k, terms) {
@@ -341,13 +341,13 @@ static void NAME(small)(void *c,
 }
 
 /* `height` rows at once, which reuse the loaded part of b. */
-static inline __attribute__((always_inline)) void NAME(dot_rows)(const int height,
-                                                                 T *to,
-                                                                 int64_t step,
-                                                                 const T *a,
-                                                                 int64_t row,
-                                                                 const T *b,
-                                                                 int64_t terms) {
+PITHP_INLINE void NAME(dot_rows)(const int height,
+                                 T *to,
+                                 int64_t step,
+                                 const T *a,
+                                 int64_t row,
+                                 const T *b,
+                                 int64_t terms) {
     enum {
         LANES = PITHP_PRODUCT_LANES / sizeof(T),
         WIDE = PITHP_PRODUCT_LANES / VECTOR_BYTES

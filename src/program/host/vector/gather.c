@@ -14,11 +14,11 @@ _Static_assert((int)M_DROP == PITHP_INDEX_DROP && (int)M_CLIP == PITHP_INDEX_CLI
                "modes are the same numbers in texts");
 
 /* `mode` is a compile-time constant after inlining. */
-static inline __attribute__((always_inline)) void resolve_by(int64_t *where,
-                                                             const int64_t *index,
-                                                             int64_t n,
-                                                             const pithp_indexing *rule,
-                                                             const i32 mode) {
+PITHP_INLINE void resolve_by(int64_t *where,
+                             const int64_t *index,
+                             int64_t n,
+                             const pithp_indexing *rule,
+                             const i32 mode) {
     const i64 extent = rule->extent;
     const bool from_end = !rule->no_negative, wide = rule->unsigned64;
     PITHP_SIMD
@@ -51,9 +51,8 @@ resolve(int64_t *where, const int64_t *index, int64_t n, const pithp_indexing *r
 
 /* Indices I in arithmetic W, whose width depends on the extent. */
 #define RESOLVE(name, I, W, POSITION)                                                    \
-    static inline __attribute__((always_inline)) bool resolve_##name(                    \
-        int64_t *where, const I *index, int64_t n, const pithp_indexing *rule,           \
-        const i32 mode) {                                                                \
+    PITHP_INLINE bool resolve_##name(int64_t *where, const I *index, int64_t n,          \
+                                     const pithp_indexing *rule, const i32 mode) {       \
         const W extent = (W)rule->extent;                                                \
         const bool from_end = !rule->no_negative;                                        \
         W any = 0;                                                                       \

@@ -52,7 +52,7 @@ typedef f64 f64s __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias
 enum { F64S = VECTOR_BYTES / 8 };
 
 /* Intrinsics, because gcc also splits __builtin_convertvector. */
-static inline __attribute__((always_inline)) f64s load_f64s(const f32 *x) {
+PITHP_INLINE f64s load_f64s(const f32 *x) {
 #if defined(__AVX512F__)
     return _mm512_cvtps_pd(_mm256_loadu_ps(x));
 #elif defined(__AVX2__)

@@ -19,7 +19,7 @@
 #ifndef WIDENED
 /* Element by element; the compiler vectorises. Elements begin..end, LANES apart, are
  * combined into AT_ONCE lanes. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(to_some)(A *some, const T *x, int64_t begin, int64_t end, bool fetches) {
     for (int64_t i = begin; i < end; i += LANES) {
         if (fetches)
@@ -31,8 +31,7 @@ NAME(to_some)(A *some, const T *x, int64_t begin, int64_t end, bool fetches) {
 }
 
 /* n more elements, one per lane. */
-static inline __attribute__((always_inline)) void
-NAME(rest_to_some)(A *some, const T *x, int64_t n) {
+PITHP_INLINE void NAME(rest_to_some)(A *some, const T *x, int64_t n) {
     EACH_OF_REST(j, n) some[j] = NAME(join)(some[j], NAME(load)(x[j]));
 }
 
@@ -40,7 +39,7 @@ NAME(rest_to_some)(A *some, const T *x, int64_t n) {
  * are `groups` streams. Lanes are uninitialised if it `begins`. */
 #    ifdef EXTREME
 /* Row by row: gcc vectorises one comparison with NaN, but no chain of them. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
     if (begins) {
         PITHP_SIMD
@@ -55,7 +54,7 @@ NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool be
 }
 #    else
 /* A lane is read and written once. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
     PITHP_SIMD
     for (int64_t c = 0; c < n; c++) {
@@ -69,7 +68,7 @@ NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool be
 #else
 /* By vectors: each vector is converted as it is loaded. gcc would load full registers of
  * f32 and split them, which is slower. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(to_some)(f64 *some, const f32 *x, int64_t begin, int64_t end, bool fetches) {
     f64s all[AT_ONCE / F64S];
     memcpy(all, some, sizeof all);
@@ -82,8 +81,7 @@ NAME(to_some)(f64 *some, const f32 *x, int64_t begin, int64_t end, bool fetches)
     memcpy(some, all, sizeof all);
 }
 
-static inline __attribute__((always_inline)) void
-NAME(rest_to_some)(f64 *some, const f32 *x, int64_t n) {
+PITHP_INLINE void NAME(rest_to_some)(f64 *some, const f32 *x, int64_t n) {
 #    ifdef __AVX512F__
     for (int j = 0; j < AT_ONCE; j += F64S) {
         const uint64_t first = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
@@ -97,7 +95,7 @@ NAME(rest_to_some)(f64 *some, const f32 *x, int64_t n) {
 #    endif
 }
 
-static inline __attribute__((always_inline)) void NAME(
+PITHP_INLINE void NAME(
     strip)(f64 *lane, const f32 *row, int64_t group, int64_t n, int groups, bool begins) {
     int64_t c = 0;
     for (; c + F64S <= n; c += F64S) {
@@ -118,7 +116,7 @@ static inline __attribute__((always_inline)) void NAME(
 /* ---- Trees and lanes ---- */
 
 /* Combine neighbours of `count` rows of `width` until one is left, in rows[0]. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(combine_rows)(A *rows, int64_t pitch, int64_t count, int64_t width) {
     for (; count > 1; count = (count + 1) / 2) {
         for (int64_t i = 0; i < count / 2; i++) {
@@ -180,7 +178,7 @@ static inline A NAME(few)(const T *x, int64_t n) {
 
 /* Combine elements into their lanes, which are uninitialised if it `begins`. `more`
  * elements after them are prefetched. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(to_lanes)(A *lanes, const T *x, int64_t length, bool begins, int64_t more) {
     const int64_t whole = length / LANES * LANES, rest = length - whole;
     const int64_t fetched = length + more - FAR / (int64_t)sizeof(T);
@@ -203,14 +201,14 @@ NAME(to_lanes)(A *lanes, const T *x, int64_t length, bool begins, int64_t more) 
     }
 }
 
-static inline __attribute__((always_inline)) void NAME(halve)(A *lanes, int left) {
+PITHP_INLINE void NAME(halve)(A *lanes, int left) {
     PITHP_SIMD
     for (int j = 0; j < left; j++)
         lanes[j] = NAME(join)(lanes[2 * j], lanes[2 * j + 1]);
 }
 
 /* Not a loop, so that the lanes stay in registers. */
-static inline __attribute__((always_inline)) A NAME(of_lanes)(A *lanes) {
+PITHP_INLINE A NAME(of_lanes)(A *lanes) {
     NAME(halve)(lanes, 32);
     NAME(halve)(lanes, 16);
     NAME(halve)(lanes, 8);
@@ -255,8 +253,7 @@ static A NAME(row)(const T *x, int64_t length, int64_t more) {
 #else
 /* The order matters only for NaN and zeros, so the processor's own minimum decides other
  * results. */
-static inline __attribute__((always_inline)) void
-NAME(add_numbers)(A *some, A *nans, const T *x) {
+PITHP_INLINE void NAME(add_numbers)(A *some, A *nans, const T *x) {
     PITHP_SIMD
     for (int j = 0; j < NUMBERS; j++) {
         const A one = NAME(load)(x[j]);
@@ -315,7 +312,7 @@ NAME(rows)(void *to, const void *from, int64_t length, int64_t count, int64_t mo
 }
 
 /* The first level of the tree over `used` rows, read in place. */
-static inline __attribute__((always_inline)) void
+PITHP_INLINE void
 NAME(first)(A *lanes, const T *x, int64_t pitch, int64_t used, int64_t width) {
     for (int64_t i = 0; i < used / 2; i++) {
         const T *left = x + 2 * i * pitch, *right = left + pitch;
@@ -385,12 +382,12 @@ static int64_t NAME(all_groups)(A *lanes,
 }
 
 /* Rows first..first + count, one after the other. */
-static inline __attribute__((always_inline)) void NAME(each)(A *lanes,
-                                                             const T *x,
-                                                             int64_t pitch,
-                                                             int64_t first,
-                                                             int64_t count,
-                                                             int64_t width) {
+PITHP_INLINE void NAME(each)(A *lanes,
+                             const T *x,
+                             int64_t pitch,
+                             int64_t first,
+                             int64_t count,
+                             int64_t width) {
     const int64_t size = sizeof(T), bytes = width * size;
     const int64_t ahead = AHEAD * pitch * size;
     for (int64_t n = 0; n < count; n++) {

@@ -5,18 +5,18 @@
  * 0.045 (AMD Zen 5, 4 MB of rows). */
 
 /* Neighbours of the lanes in two registers combine: a01, b01, a23, b23, ... */
-static inline __attribute__((always_inline)) f64s NAME(combine_lanes)(f64s a, f64s b) {
+PITHP_INLINE f64s NAME(combine_lanes)(f64s a, f64s b) {
     return NAME(join_vectors)(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
 }
 
 /* Neighbours of the pairs of lanes in two registers combine. */
-static inline __attribute__((always_inline)) f64s NAME(combine_pairs)(f64s a, f64s b) {
+PITHP_INLINE f64s NAME(combine_pairs)(f64s a, f64s b) {
     return NAME(join_vectors)(_mm512_shuffle_f64x2(a, b, 0x88),
                               _mm512_shuffle_f64x2(a, b, 0xdd));
 }
 
 /* The tree over the lanes of all registers. */
-static inline __attribute__((always_inline)) f64 NAME(of_registers)(const f64s *lanes) {
+PITHP_INLINE f64 NAME(of_registers)(const f64s *lanes) {
     const f64s low = NAME(combine_pairs)(NAME(combine_lanes)(lanes[0], lanes[1]),
                                          NAME(combine_lanes)(lanes[2], lanes[3]));
     const f64s high = NAME(combine_pairs)(NAME(combine_lanes)(lanes[4], lanes[5]),

@@ -19,6 +19,15 @@
 
 #define PITHP_SIMD _Pragma("omp simd")
 
+/* A function whose constant arguments make loops of their own, inlined everywhere.
+ * Sanitizers find the same faults in one copy, which compiles in a fraction of the time.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#    define PITHP_INLINE static inline
+#else
+#    define PITHP_INLINE static inline __attribute__((always_inline))
+#endif
+
 /* Index of a dtype in tables. */
 #define DTYPE_b8   PITH_BOOL
 #define DTYPE_i8   PITH_I8
