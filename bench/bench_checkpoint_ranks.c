@@ -3,7 +3,8 @@
  * plain read, by one process. The files are in the folder BENCH_DIR, or the current one;
  * BENCH_GIB is the size of the tree (1).
  *
- *     mpirun -np 2 bench_checkpoint_ranks            save, and load again
+ *     mpirun -np 2 bench_checkpoint_ranks            all rows
+ *     mpirun -np 2 bench_checkpoint_ranks save       one of save, save-per-node, load
  *     mpirun -np 3 bench_checkpoint_ranks load       what another number of ranks saved
  */
 #include "bench.h"
@@ -137,10 +138,14 @@ static void make_tree(Work *w) {
     w->tree = pith_list_make(w->s, LEAVES, items);
 }
 
+static bool is_row(const char *only, const char *row) {
+    return only && strcmp(only, row) == 0;
+}
+
 int main(int argc, char **argv) {
     const char *folder = getenv("BENCH_DIR") ? getenv("BENCH_DIR") : ".",
                *size = getenv("BENCH_GIB");
-    const bool loads = argc > 1 && strcmp(argv[1], "load") == 0;
+    const char *only = argc > 1 ? argv[1] : NULL;
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
     Work w = {.s = pith_scope_open(rt)};
     const pith_mesh_info info =
@@ -152,13 +157,16 @@ int main(int argc, char **argv) {
     w.bytes = (size_t)((size ? atof(size) : 1) * (1 << 30)) / unit * unit;
     snprintf(w.path, sizeof w.path, "%s/bench-ranks.json", folder);
     snprintf(w.plain_path, sizeof w.plain_path, "%s/bench-plain.bin", folder);
-    if (!loads) {
+    if (!is_row(only, "load")) {
         make_tree(&w);
         bench_check(w.s);
-        measure(&w, "save-per-node", save_per_node, save_c, true);
-        measure(&w, "save", save, save_c, true);
     }
-    measure(&w, "load", load, load_c, false);
+    if (!only || is_row(only, "save-per-node"))
+        measure(&w, "save-per-node", save_per_node, save_c, true);
+    if (!only || is_row(only, "save"))
+        measure(&w, "save", save, save_c, true);
+    if (!only || is_row(only, "load"))
+        measure(&w, "load", load, load_c, false);
     pith_scope_close(w.s);
     pith_close(rt);
     return EXIT_SUCCESS;
