@@ -36,15 +36,23 @@
 /** How a part of a tree is sharded; see PITH_SPECS. */
 typedef struct pith_shard_spec {
     const char *path; /**< of the part: ".atoms"; "": the whole tree */
-    const char *axes; /**< "x,y;z"; "": replicated; NULL: the first axis over all axes */
+    /** "x,y;z"; "": replicated; NULL: the first axis over all axes */
+    const char *axes PITH_DEFAULT;
     /** The leaf that counts the rows in use: a name in the same record, or a path from
      * the root, ".count". NULL: all are in use. */
-    const char *rows;
+    const char *rows PITH_DEFAULT;
 } pith_shard_spec;
 
-/** A list of specs: PITH_SPECS({".field", "x;y"}, {".field.part", ""}). The longest path
- * that leads to a leaf decides. */
-#define PITH_SPECS(...) PITH_ARRAY_(pith_shard_spec, __VA_ARGS__, {NULL, NULL, NULL})
+/** A list of specs, path, axes and rows each: PITH_SPECS({".field", "x;y"},
+ * {".field.part", ""}). The longest path that leads to a leaf decides. In C the members
+ * are in this order, without names. */
+#ifdef __cplusplus
+#    define PITH_SPECS(...) PITH_ARRAY_(pith_shard_spec, __VA_ARGS__, {NULL, NULL, NULL})
+#else /* rows of an array: of a struct gcc -Wextra would ask for all members */
+#    define PITH_SPECS(...)                                                              \
+        ((const pith_shard_spec *)(const char *const[][3]){__VA_ARGS__,                  \
+                                                           {NULL, NULL, NULL}})
+#endif
 
 /** Options of pith_shard_map; zero is the default. */
 typedef struct pith_shard_options {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # headers.sh ROOT LANGUAGE COMPILER...: each public header compiles alone, twice in one file, with
-# the full set of warnings as errors, and <pith/pith.h> gives all of them.
+# the full set of warnings as errors, and <pith/pith.h> gives all of them; so
+# does a list of specs.
 # pith/mpi.h needs an MPI, so that tests of src/mesh compile it.
 # LANGUAGE is c (C17), c++ (C++17) or cuda (nvcc, C++17).
 set -eu
@@ -40,6 +41,25 @@ for header in "$root"/include/pith/*.h; do
     fi
     [ "$name" = pith/pith.h ] || grep -qE "^# *include <$name>" "$root"/include/pith/*.h || {
         echo "headers: nothing that <pith/pith.h> includes gives <$name>"
+        bad=1
+    }
+done
+
+# Lists of specs may leave out last members.
+cat >"$work/lists.$suffix" <<'END'
+#include <pith/pith.h>
+int pith_lists_were_read(void);
+static int rows_of(const pith_shard_spec *list) {
+    return list[0].axes == NULL && list[1].rows == NULL && list[2].rows && !list[3].path;
+}
+int pith_lists_were_read(void) {
+    return rows_of(PITH_SPECS({""}, {".a", "x;y"}, {".b", "x", "count"}));
+}
+END
+for newer in '' $([ "$language" != c++ ] || echo -std=c++20); do
+    # shellcheck disable=SC2086 # lists of options
+    "$@" $options $newer -I "$root/include" "$work/lists.$suffix" || {
+        echo "headers: PITH_SPECS does not compile as $language $newer"
         bad=1
     }
 done
