@@ -78,6 +78,8 @@ PITH_API const pith_type *pith_vmap_call_pith_type(void);
  * A function over a batch: each leaf of an argument has one axis more, along which the
  * entries are, and so has each leaf of the result. It has the parameters of @p function.
  *
+ * Leaves may be sharded (shard.h) along axes that are not mapped.
+ *
  * Batches of equal sizes nest: an axis is tracked, never guessed from its extent. Sizes 0
  * and 1 are batches as others. What does not depend on a mapped leaf is computed once.
  *
@@ -91,8 +93,10 @@ PITH_API const pith_type *pith_vmap_call_pith_type(void);
  * PITH_E_SHAPE: a leaf does not have the axis; the sizes of two leaves differ; a value
  * would have more than PITH_MAX_RANK axes; the leaves of a record do not have specs that
  * it can hold. PITH_E_ARG: no leaf is mapped, and .size is 0; a leaf that .out shares
- * depends on the batch. PITH_E_PATH: an argument or the result does not have a named
- * part. PITH_E_TRACED: the function reads a value. Errors of the function.
+ * depends on the batch; the axis of a sharded leaf lies on ranks; a sharded leaf of rank
+ * 0 or one with counted rows would get a batch axis before them. PITH_E_PATH: an argument
+ * or the result does not have a named part. PITH_E_TRACED: the function reads a value.
+ * Errors of the function.
  */
 PITH_API const pith_function *
 pith_vmap(pith_scope *s, const pith_function *function, const pith_vmap_options *options);

@@ -49,6 +49,7 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_shard_nest_cases,
                                              mesh_shard_flow_cases,
                                              mesh_shard_derive_cases,
+                                             mesh_shard_batch_cases,
                                              mesh_decision_cases,
                                              mesh_cases_of_runs,
                                              mesh_cases_of_shard_runs};

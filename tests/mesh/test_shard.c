@@ -114,6 +114,25 @@ Test(shard, flow_refuses) {
     passes("flow_refuses");
 }
 
+Test(shard, batches_beside_shards) {
+    passes("batches_beside_shards");
+}
+Test(shard, batches_of_sums) {
+    passes("batches_of_sums");
+}
+Test(shard, batches_nest) {
+    passes("batches_nest");
+}
+Test(shard, batches_within) {
+    passes("batches_within");
+}
+Test(shard, batches_of_records) {
+    passes("batches_of_records");
+}
+Test(shard, batches_refuse) {
+    passes("batches_refuse");
+}
+
 /* ---- Replicated leaves are compared, if the mesh says so ---- */
 
 static const ShardAtoms *add_sums(pith_scope *s, const ShardAtoms *in) {

@@ -126,6 +126,18 @@ static pith_status make_inputs(recording *r, int a) {
     return r->s->error.code;
 }
 
+/* A tree whose leaves have the specs of the body. NULL: error set. */
+static const void *build_argument(recording *r, int a) {
+    pithp_flat f = *r->call->arguments[a];
+    const size_t bytes = ((size_t)f.structure.item_count + 1) * sizeof *f.structure.specs;
+    if (r->call->specs[a]) {
+        if (!(f.structure.specs = pithp_scope_allocate(r->s, bytes)))
+            return NULL;
+        memcpy(f.structure.specs, r->call->specs[a], bytes - sizeof *f.structure.specs);
+    }
+    return pithp_part_build(r->s, &f, r->items[a]);
+}
+
 /* Inputs precede all other values: zeros are made after them. */
 static pith_status make_argument(recording *r, int a) {
     const pithp_flat *f = r->call->arguments[a];
@@ -134,7 +146,7 @@ static pith_status make_argument(recording *r, int a) {
         if (zeros[k] &&
             !(r->items[a][k] = pithp_trace_zeros(r->s, f->structure.specs[k])))
             return r->s->error.code;
-    r->arguments[a] = pithp_part_build(r->s, f, r->items[a]);
+    r->arguments[a] = build_argument(r, a);
     if (!r->arguments[a] && r->call->specs[a] && r->s->error.code == PITH_E_SHAPE)
         r->part->refused = 1 + a;
     return r->s->error.code;

@@ -142,15 +142,27 @@ entry_spec(pithp_entry_call *e, int argument, int64_t item, bool *shared) {
     for (int k = 0, n = 0; k < spec->rank; k++)
         if (k != axis)
             shape[n++] = spec->shape[k];
-    return pithp_spec_of_value(e->s, spec->dtype, spec->rank - 1, shape);
+    const pith_spec *entry =
+        pithp_spec_of_value(e->s, spec->dtype, spec->rank - 1, shape);
+    const pith_spec *placed = entry ? pithp_entry_unbatch(e->s, spec, axis, entry) : NULL;
+    if (entry && !placed) {
+        pithp_error_context(e->s, "%s: %s", name, e->f->name);
+        pithp_item_prefix(e->s, &e->arguments[argument].structure, item);
+        pithp_entry_prefix(e->s, argument);
+    }
+    return placed;
 }
 
 /* ---- The program of all entries ---- */
 
-/* A leaf with its batch axis in front. NULL: error set. */
+/* A leaf with its batch axis in front, as a plain array: programs compute on shards.
+ * NULL: error set. */
 static const pith_array *in_front(pith_scope *s, const pith_array *a, int axis) {
     pithp_transpose_params order = {{axis}};
+    const pith_spec *plain = pithp_spec_plain(s, pithp_array_spec(a));
     const int rank = pithp_array_spec(a)->rank;
+    if (!plain || !(a = pithp_array_place(s, a, plain)))
+        return NULL;
     if (axis == PITH_NOT_MAPPED || axis == 0)
         return a;
     for (int k = 1; k < rank; k++)
@@ -167,6 +179,7 @@ add_input(pithp_entry_call *e, int argument, int64_t item, int64_t at) {
 
 static const pithp_entry_rules rules = {.function = "pith_vmap",
                                         .refusal = partly,
+                                        .sharded = true,
                                         .spec = entry_spec,
                                         .input = add_input};
 
@@ -239,14 +252,40 @@ static pith_status find_out_axis(call *c, int64_t k, int *axis) {
     return PITH_OK;
 }
 
+/* Leaf k of all entries with the placement of its entry. NULL: error set. */
+static const pith_array *place(call *c, int64_t k, const pith_array *a, int axis) {
+    const pithp_structure *t = &c->e.part.flats[0].structure;
+    const pith_spec *spec =
+        axis == PITH_NOT_MAPPED
+            ? t->specs[k]
+            : pithp_entry_rebatch(c->e.s, t->specs[k], axis, pithp_array_spec(a));
+    if (spec)
+        return pithp_array_place(c->e.s, a, spec);
+    pithp_error_context(c->e.s, "%s: %s", name, c->e.f->name);
+    pithp_item_prefix(c->e.s, t, k);
+    return NULL;
+}
+
 /* Leaf k of the result. NULL: error set. */
 static const pith_array *make_leaf(call *c, int64_t k, int axis) {
     if (find_out_axis(c, k, &axis) != PITH_OK)
         return NULL;
-    const pith_array *a = pithp_trace_array(c->e.s, c->e.trace, c->e.outputs[k]);
-    return !a || axis == PITH_NOT_MAPPED ? a
-           : c->outputs_batched[k]       ? from_front(c->e.s, a, axis)
-                                         : repeat(c->e.s, a, c->size, axis);
+    const pith_array *one = pithp_trace_array(c->e.s, c->e.trace, c->e.outputs[k]),
+                     *a = !one || axis == PITH_NOT_MAPPED ? one
+                          : c->outputs_batched[k]         ? from_front(c->e.s, one, axis)
+                                                  : repeat(c->e.s, one, c->size, axis);
+    return a ? place(c, k, a, axis) : NULL;
+}
+
+/* The structure of an entry with the specs of all entries. NULL: error set. */
+static const void *build(call *c, const pith_array *const *items) {
+    pithp_structure all = c->e.part.flats[0].structure;
+    const size_t bytes = ((size_t)all.item_count + 1) * sizeof *all.specs;
+    if (!(all.specs = pithp_scope_allocate(c->e.s, bytes)))
+        return NULL;
+    for (int64_t k = 0; k < all.item_count; k++)
+        all.specs[k] = pithp_array_spec(items[k]);
+    return pithp_part_build_quiet(c->e.s, &all, items);
 }
 
 static const void *make_result(call *c) {
@@ -262,7 +301,7 @@ static const void *make_result(call *c) {
             return NULL;
     if (!items || !axes)
         return NULL;
-    const void *result = pithp_part_build_quiet(c->e.s, &like->structure, items);
+    const void *result = build(c, items);
     if (!result && c->e.s->error.code == PITH_E_SHAPE)
         pithp_error_context(c->e.s, "%s: %s: result: %s", name, c->e.f->name, partly);
     return result;

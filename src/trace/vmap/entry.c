@@ -48,7 +48,10 @@ pith_status pithp_entry_describe(pithp_entry_call *c, int i) {
     for (int64_t k = 0; k < count; k++) {
         const pith_array *a = f->items[k];
         bool shared = false;
-        if (pithp_operand_check(c->s, a, c->f->name, "argument") != PITH_OK) {
+        const pith_status rc = c->rules->sharded
+                                   ? pithp_leaf_check(c->s, a, c->f->name, "argument")
+                                   : pithp_operand_check(c->s, a, c->f->name, "argument");
+        if (rc != PITH_OK) {
             pithp_item_prefix(c->s, &f->structure, k);
             return pithp_entry_prefix(c->s, i);
         }
@@ -63,7 +66,8 @@ pith_status pithp_entry_record(pithp_entry_call *c) {
     pithp_part_call part = {.function = c->rules->function,
                             .body = c->f,
                             .captured = &c->captured,
-                            .argument_count = c->argument_count};
+                            .argument_count = c->argument_count,
+                            .sharded_results = c->rules->sharded};
     if (pithp_part_capture(c->s, &c->captured, c->f) != PITH_OK)
         return c->s->error.code;
     for (int i = 0; i < c->argument_count; i++) {

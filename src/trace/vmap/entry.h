@@ -12,6 +12,7 @@ typedef struct pithp_entry_call pithp_entry_call;
 /* How a kind of batch takes its arguments. */
 typedef struct pithp_entry_rules {
     const char *function; /* of messages */
+    bool sharded;         /* arguments and results may have sharded leaves */
     /* The refusal of a record whose leaves have specs that it cannot hold. */
     const char *refusal;
     /* The spec of a leaf in one entry; *shared: all entries have the same one. NULL sets
@@ -73,6 +74,21 @@ pithp_program *pithp_entry_batch(const pithp_entry_call *c,
 /* Add the program of all entries to the trace, of which it takes a reference; NULL: its
  * error is set. Sets the outputs. */
 pith_status pithp_entry_add(pithp_entry_call *c, pithp_program *all);
+
+/* ---- Sharded leaves (sharded.c) ---- */
+
+/* The placement of one entry of a leaf, whose batch axis is not sharded. entry: its plain
+ * spec. NULL: the error is set, without names. */
+const pith_spec *pithp_entry_unbatch(pith_scope *s,
+                                     const pith_spec *batch,
+                                     int axis,
+                                     const pith_spec *entry);
+/* The placement of all entries. batch: their plain spec. NULL: the error is set, without
+ * names. */
+const pith_spec *pithp_entry_rebatch(pith_scope *s,
+                                     const pith_spec *entry,
+                                     int axis,
+                                     const pith_spec *batch);
 
 /* Prefix the path of an error at a leaf by its argument. Returns the code. */
 pith_status pithp_entry_prefix(pith_scope *s, int argument);
