@@ -27,6 +27,8 @@ call_branch(const pith_function *f, pith_scope *s, const void *const *a);
 static const void *
 call_iteration(const pith_function *f, pith_scope *s, const void *const *a);
 static const void *
+call_counted(const pith_function *f, pith_scope *s, const void *const *a);
+static const void *
 call_function(const pith_function *f, pith_scope *s, const void *const *a);
 
 static ranked_body *make_body(maker *m, int depth, bool collectives);
@@ -58,6 +60,7 @@ static ranked_body *make_body(maker *m, int depth, bool collectives) {
     body->branch = (pith_function){.name = "branch", .call = call_branch, .arity = 1};
     body->iteration =
         (pith_function){.name = "iteration", .call = call_iteration, .arity = 2};
+    body->counted = (pith_function){.name = "counted", .call = call_counted, .arity = 1};
     body->count = depth ? 1 + (int)draw(m, 3) : RANKED_STEPS;
     for (int k = 0; k < body->count; k++)
         make_step(m, &body->steps[k], depth, collectives);
@@ -84,11 +87,16 @@ void ranked_free(ranked_function *f) {
 
 static void print_body(const ranked_body *body, int depth) {
     static const char *const names[RANKED_KINDS] = {
-        "sin",        "add",        "sub",        "mul",       "max",
-        "index",      "psum",       "pmean",      "pmax",      "pmin",
-        "pbroadcast", "pshift",     "all_gather", "all_stack", "reduce_scatter",
-        "all_to_all", "psum_rows",  "halo",       "route",     "route back",
-        "choice",     "own choice", "loop",       "range"};
+        "sin",        "add",        "sub",
+        "mul",        "max",        "sort",
+        "scatter",    "index",      "draw",
+        "psum",       "pmean",      "pmax",
+        "pmin",       "pbroadcast", "pshift",
+        "all_gather", "all_stack",  "reduce_scatter",
+        "all_to_all", "psum_rows",  "halo",
+        "route",      "route back", "choice",
+        "own choice", "loop",       "range",
+        "record"};
     for (int k = 0; k < body->count; k++) {
         const ranked_step *t = &body->steps[k];
         fprintf(stderr, "%*s%d = %s %d %d axes %d by %d%s level %g\n", 4 * depth, "",
@@ -404,24 +412,9 @@ static const pith_array *index_of(const values *v, const ranked_step *t, int64_t
 }
 
 static const pith_array *compute(const values *v, const ranked_step *t, int64_t r) {
-    pith_scope *s = v->s;
-    const pith_array *a = v->of[t->a][r], *b = v->of[t->b][r];
-    switch ((int)t->kind) {
-        case RANKED_SIN:
-            return pith_sin(s, a);
-        case RANKED_ADD:
-            return pith_add(s, a, scaled(s, b, 0.5));
-        case RANKED_SUB:
-            return pith_sub(s, a, scaled(s, b, 0.5));
-        case RANKED_MUL:
-            return pith_mul(s, pith_sin(s, a), b);
-        case RANKED_MAX:
-            return pith_maximum(s, a, b);
-        default: {
-            const pith_array *i = pith_cast(s, index_of(v, t, r), PITH_F64);
-            return pith_mul(s, a, pith_add(s, scaled(s, i, 0.25), pith_f64(s, 0.5)));
-        }
-    }
+    const bool asks = t->kind >= RANKED_INDEX;
+    return ranked_row(v->s, t, v->of[t->a][r], v->of[t->b][r],
+                      asks ? index_of(v, t, r) : NULL);
 }
 
 /* ---- Control flow ---- */
@@ -478,6 +471,23 @@ static void repeat_range(values *v, const ranked_step *t) {
                                pack(v), &(pith_loop_options){.most = 2}));
 }
 
+/* The carry: how often, how often at most, and the values. */
+static const pith_array *is_below(pith_scope *s, const void *carry) {
+    return pith_less(s, pith_child(carry, 0), pith_child(carry, 1));
+}
+PITH_FUNCTION1(is_below_function, is_below, pith_array, void)
+
+static void repeat_record(values *v, const ranked_step *t) {
+    pith_scope *s = v->s;
+    const pith_array *count = pith_add(
+        s, pith_cast(s, is_above(s, common(v, t), t->level), PITH_I64), pith_i64(s, 1));
+    const void *first[] = {pith_i64(s, 0), count, pack(v)};
+    const void *last = pith_while_recorded(s, &is_below_function, &t->bodies[0]->counted,
+                                           pith_tuple_make(s, 3, first),
+                                           &(pith_record_options){.most = 2});
+    *v = unpack(s, v->f, pith_child(last, 2));
+}
+
 static void run(values *v, const ranked_body *body) {
     for (int k = 0; k < body->count && !pith_failed(v->s); k++) {
         const ranked_step *t = &body->steps[k];
@@ -490,6 +500,8 @@ static void run(values *v, const ranked_body *body) {
             repeat(v, t);
         else if (t->kind == RANKED_RANGE)
             repeat_range(v, t);
+        else if (t->kind == RANKED_RECORD)
+            repeat_record(v, t);
         else if (t->kind >= RANKED_PSUM)
             move_all(v, t);
         else {
@@ -520,6 +532,15 @@ static const void *
 call_iteration(const pith_function *f, pith_scope *s, const void *const *a) {
     const char *at = (const char *)f - offsetof(ranked_body, iteration);
     return run_body(s, (const ranked_body *)(const void *)at, a[1]);
+}
+
+static const void *
+call_counted(const pith_function *f, pith_scope *s, const void *const *a) {
+    const char *at = (const char *)f - offsetof(ranked_body, counted);
+    const void *next[] = {
+        pith_add(s, pith_child(a[0], 0), pith_i64(s, 1)), pith_child(a[0], 1),
+        run_body(s, (const ranked_body *)(const void *)at, pith_child(a[0], 2))};
+    return pith_tuple_make(s, 3, next);
 }
 
 const pith_array *ranked_shared(pith_scope *s, const pith_array *a) {

@@ -23,7 +23,10 @@ typedef enum ranked_kind {
     RANKED_SUB,
     RANKED_MUL,
     RANKED_MAX,
+    RANKED_SORT,
+    RANKED_SCATTER,
     RANKED_INDEX,
+    RANKED_DRAW,
     RANKED_PSUM,
     RANKED_PMEAN,
     RANKED_PMAX,
@@ -42,7 +45,8 @@ typedef enum ranked_kind {
     RANKED_CHOICE = RANKED_KINDS_OF_ROWS, /* a branch that all ranks take */
     RANKED_CHOICE_OF_RANK,                /* one that a rank takes, without collectives */
     RANKED_LOOP,
-    RANKED_RANGE, /* of a length that is computed, the same on all ranks */
+    RANKED_RANGE,  /* of a length that is computed, the same on all ranks */
+    RANKED_RECORD, /* a while loop, likewise */
     RANKED_KINDS
 } ranked_kind;
 
@@ -60,7 +64,8 @@ typedef struct ranked_step {
 
 /* A sequence of steps, as a function of the values; and in a loop of the number first. */
 struct ranked_body {
-    pith_function branch, iteration; /* first: functions are cast to their body */
+    pith_function branch, iteration,
+        counted; /* first: functions are cast to their body */
     struct ranked_function *of;
     bool of_rank; /* of one rank, without collectives */
     int count;
@@ -80,6 +85,12 @@ typedef struct ranked_function {
     int made_count;
 } ranked_function;
 
+/* A row of one rank, without a collective; index: the rank's number, i32 []. */
+const pith_array *ranked_row(pith_scope *s,
+                             const ranked_step *t,
+                             const pith_array *a,
+                             const pith_array *b,
+                             const pith_array *index);
 /* An array that is equal on all ranks, as functions over shards have them. */
 const pith_array *ranked_shared(pith_scope *s, const pith_array *a);
 /* A function of a seed; equal ones for equal seeds, `all` or not. */

@@ -389,8 +389,12 @@ static void runs(sample x, void (*run)(fake_rank *r)) {
               result.report);
 }
 
+/* PITH_SEED chooses one seed; PITH_SEEDS, "100000:500", as many from there on. */
 static void runs_seeds(int64_t nx, int64_t ny, uint64_t first, uint64_t count) {
-    const char *chosen = getenv("PITH_SEED");
+    const char *chosen = getenv("PITH_SEED"), *many = getenv("PITH_SEEDS");
+    char *rest = NULL;
+    if (many && (first += strtoull(many, &rest, 10)) && *rest == ':')
+        count = strtoull(rest + 1, NULL, 10);
     if (chosen)
         runs((sample){strtoull(chosen, NULL, 10), {nx, ny}}, body);
     for (uint64_t seed = first; !chosen && seed < first + count; seed++)
