@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-int32_t pithp_program_take_groups(pithp_program *to, const pithp_program *from) {
-    const int32_t first = to->groups;
+pithp_taken pithp_program_take_groups(pithp_program *to, const pithp_program *from) {
+    const pithp_taken first = {to->groups, to->calls};
     to->groups += from->groups;
+    to->calls = from->calls > INT32_MAX - to->calls ? INT32_MAX : to->calls + from->calls;
     if (from->stages > to->stages)
         to->stages = from->stages;
     return first;
@@ -73,7 +74,7 @@ bool pithp_program_inline(pith_scope *s,
     pithp_value v;
     const pithp_instruction *i;
     const pithp_remat around = to->remat;
-    const int32_t first = pithp_program_take_groups(to, from);
+    const pithp_taken first = pithp_program_take_groups(to, from);
     bool fine = true;
     while (fine && pithp_graph_next(&w, &v, &i)) {
         if (i) {
@@ -104,16 +105,31 @@ static bool knows_operands(const pithp_program *p,
     return known;
 }
 
+/* The calls that have no instruction since. */
+static int32_t calls_before(pithp_graph_walk w) {
+    int32_t before = w.program->calls;
+    for (int64_t n = w.instruction; n < w.program->instruction_count; n++) {
+        const int32_t call = w.program->instructions[n].remat.call;
+        if (call && call <= before)
+            before = call - 1;
+    }
+    return before;
+}
+
 static bool add_instructions(pith_scope *s,
                              pithp_program *to,
                              pithp_graph_walk w,
                              pithp_value *names) {
     pithp_value v;
     const pithp_instruction *i;
+    const int32_t before = calls_before(w);
     pithp_program_take_groups(to, w.program);
+    to->calls -= before;
     while (pithp_graph_next(&w, &v, &i)) {
         if (i)
             to->remat = i->remat;
+        if (i && i->remat.call)
+            to->remat.call -= before;
         if ((i && !knows_operands(w.program, i, names)) ||
             !pithp_program_copy(s, to, w.program, v, i, names))
             return false;

@@ -47,6 +47,9 @@ typedef struct pithp_constant {
 typedef struct pithp_remat {
     int32_t group; /* instructions of which a derivation keeps what they read from others,
                       from 1; 0: no group */
+    int32_t call;  /* the innermost call of a compiled function that made it, from 1; 0:
+                      none. A hint: instructions of one call may be alike those of others
+                      (program/derive/outline.c) */
     uint16_t stage; /* equal calls of different stages are not merged: those that a
                        derivation computes again have one of their own */
     bool kept;      /* a derivation keeps the results, although there is a group */
@@ -88,6 +91,7 @@ typedef struct pithp_program {
     bool has_marks;       /* there is an identity mark, */
     bool has_refusals;    /* one that refuses tangents; both with nested programs */
     pithp_remat remat;    /* of the instructions that are added */
+    int32_t calls;        /* the greatest call, */
     int32_t groups;       /* the greatest group, and */
     uint16_t stages;      /* the greatest stage, without those of nested programs */
 } pithp_program;
@@ -187,14 +191,21 @@ pithp_value pithp_program_add_many(pith_scope *s,
                                    pithp_program *p,
                                    const pithp_new_instruction *instruction);
 bool pithp_program_output(pith_scope *s, pithp_program *p, pithp_value value);
-/* Take over groups and stages of another program, whose group 1 becomes the result + 1.
- */
-int32_t pithp_program_take_groups(pithp_program *to, const pithp_program *from);
-/* The remat of an instruction that is taken over: a group around it wins. */
+/* Where groups and calls of another program begin: its group 1 becomes group + 1. */
+typedef struct pithp_taken {
+    int32_t group, call;
+} pithp_taken;
+/* Take over groups, calls and stages of another program. */
+pithp_taken pithp_program_take_groups(pithp_program *to, const pithp_program *from);
+/* The remat of an instruction that is taken over: a group around it wins, and the inner
+ * call. */
 static inline pithp_remat
-pithp_remat_within(pithp_remat around, int32_t first, pithp_remat inner) {
+pithp_remat_within(pithp_remat around, pithp_taken first, pithp_remat inner) {
     if (inner.group)
-        inner.group += first;
+        inner.group += first.group;
+    inner.call = !inner.call                           ? around.call
+                 : inner.call > INT32_MAX - first.call ? INT32_MAX
+                                                       : inner.call + first.call;
     if (around.group) {
         inner.group = around.group;
         inner.kept = false;

@@ -383,7 +383,7 @@ bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *va
     const pithp_instruction *i;
     pithp_value v;
     const pithp_remat around = r->to->remat;
-    const int32_t first = pithp_program_take_groups(r->to, p);
+    const pithp_taken first = pithp_program_take_groups(r->to, p);
     bool fine = true;
     mark(r, count, values);
     while (fine && pithp_graph_next(&walk, &v, &i)) {

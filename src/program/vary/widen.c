@@ -162,7 +162,7 @@ add_instruction(widening *w, const pithp_instruction *i, const pithp_area *inner
 
 /* ---- Programs ---- */
 
-static bool add_values(widening *w, int32_t groups) {
+static bool add_values(widening *w, pithp_taken groups) {
     const pithp_area *inner = w->area->inner;
     pithp_graph_walk walk = {w->area->program, 0, 0};
     pithp_value v;
@@ -209,7 +209,7 @@ static pithp_program *widen(pith_scope *s,
         return NULL;
     w.wide_names = w.names + n;
     memset(w.widened, 0, n * sizeof *w.widened);
-    const int32_t groups = pithp_program_take_groups(w.to, p);
+    const pithp_taken groups = pithp_program_take_groups(w.to, p);
     const bool fine = add_values(&w, groups) && add_outputs(&w, outputs);
     if (fine && w.any) {
         PITHP_VERIFY(w.to);

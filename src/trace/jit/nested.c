@@ -171,17 +171,33 @@ put_result(inside *x, const pithp_jit_program *p, const pithp_value *outputs) {
     return pithp_build_made(x->s, &p->outputs.result, NULL, items);
 }
 
+/* Number what is recorded from now on as a call of its own. Returns the call around it.
+ */
+static int32_t begin_call(inside *x) {
+    pithp_program *p = x->t->program;
+    const int32_t around = p->remat.call;
+    p->calls += p->calls < INT32_MAX;
+    p->remat.call = p->calls;
+    return around;
+}
+
+static void end_call(inside *x, int32_t around) {
+    x->t->program->remat.call = around;
+}
+
 /* Inline a part; returns the result. NULL: error set. */
 static const void *put_in(inside *x, const pithp_jit_program *p) {
     const int64_t made = p->part->output_count - pithp_checks_values(p->checks);
     const size_t bytes = ((size_t)p->part->output_count + 1) * sizeof(pithp_value);
     pithp_value *outputs = pithp_allocate(x->s->runtime, bytes);
     const void *result = NULL;
+    const int32_t around = begin_call(x);
     if (!outputs)
         pithp_fail_memory(x->s, bytes);
     else if (pithp_program_inline(x->s, x->t->program, p->part, x->values, outputs) &&
              replay_checks(x, p->checks, outputs + made) == PITH_OK)
         result = put_result(x, p, outputs);
+    end_call(x, around);
     pithp_release(x->s->runtime, outputs, bytes);
     return result;
 }
@@ -330,7 +346,9 @@ static const void *record(inside *x, const void *const *given) {
     bool asked;
     if (!pithp_checks_begin(s))
         return NULL;
+    const int32_t around = begin_call(x);
     const void *result = run(x, given);
+    end_call(x, around);
     pithp_checks *checks = pithp_checks_end(x->t, &asked);
     if (pithp_scope_writable(s)) {
         if (checks)
