@@ -298,7 +298,10 @@ static void scans(pith_scope *s, const char *only) {
 static void first_rows(pith_scope *s, const char *only) {
     const model models[] = {{"10 operations", &ten_of, ten_input(s), NULL},
                             {"lj", &lj_of, lj_input(s), NULL},
-                            {"1000 leaves", &leaves_of, leaves_input(s, MANY), NULL}};
+                            {"1000 leaves", &leaves_of, leaves_input(s, MANY), NULL},
+                            {"100 calls", &hundred_of, ten_input(s), NULL},
+                            {"100 plain calls", &hundred_plain_of, ten_input(s), NULL}};
+    called_of = pith_jit(s, &steps_of, NULL);
     for (size_t k = 0; k < sizeof models / sizeof *models; k++)
         for (int cost = 0; cost < 2; cost++) {
             char row[64];

@@ -93,6 +93,31 @@ static const pith_array *ten(pith_scope *s, const Input *in) {
 }
 PITH_FUNCTION1(ten_of, ten, pith_array, Input)
 
+/* Calls of a function of 120 operations. */
+enum { CALLED = 100 };
+static const pith_array *steps(pith_scope *s, const pith_array *x, const pith_array *y) {
+    for (int i = 0; i < 40; i++)
+        x = pith_add(s, pith_mul(s, pith_sin(s, x), y), 0.5);
+    return x;
+}
+PITH_FUNCTION2(steps_of, steps, pith_array, pith_array, pith_array)
+static const pith_function *called_of; /* compiled */
+static const pith_array *
+call_each(pith_scope *s, const Input *in, const pith_function *f) {
+    const pith_array *x = in->x;
+    for (int i = 0; i < CALLED; i++)
+        x = pith_apply(s, f, x, in->data);
+    return sum_of(s, x);
+}
+static const pith_array *hundred(pith_scope *s, const Input *in) {
+    return call_each(s, in, called_of);
+}
+static const pith_array *hundred_plain(pith_scope *s, const Input *in) {
+    return call_each(s, in, &steps_of);
+}
+PITH_FUNCTION1(hundred_of, hundred, pith_array, Input)
+PITH_FUNCTION1(hundred_plain_of, hundred_plain, pith_array, Input)
+
 /* A loss over all leaves of x. */
 static const pith_array *leaves(pith_scope *s, const Input *in) {
     const int64_t n = pith_child_count(in->x);

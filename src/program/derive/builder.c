@@ -57,8 +57,9 @@ pithp_value pithp_derive_3(pithp_derivation *d,
 
 pithp_value pithp_derive_number(pithp_derivation *d, double x) {
     uint64_t bits = 0;
+    const pith_spec *spec = pithp_spec(d->s, d->dtype, 0, NULL);
     pithp_cast_block(PITHP_ISA_BASE, PITH_F64, d->dtype)(&bits, &x, NULL, NULL, 1);
-    return pithp_program_literal(d->s, d->to, pithp_spec(d->s, d->dtype, 0, NULL), &bits);
+    return spec ? pithp_program_literal(d->s, d->to, spec, &bits) : -1;
 }
 
 /* ---- Sums ---- */

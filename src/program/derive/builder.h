@@ -5,7 +5,7 @@
 #ifndef PITH_PROGRAM_DERIVE_BUILDER_H
 #define PITH_PROGRAM_DERIVE_BUILDER_H
 
-#include "program/derive/derive.h"
+#include "program/derive/outline.h"
 
 enum { PITHP_ABSENT = -2 };
 
@@ -28,6 +28,7 @@ typedef struct pithp_derivation {
     bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
     bool no_cuts;     /* refuse rows at which a tangent ends */
     pithp_derive_watches *inside; /* examines what is inside of control flow; or NULL */
+    pithp_callees *callees;       /* of rows for calls; or NULL */
     uint64_t nest;                /* the divided loop that this is a part of; 0: none */
     pithp_kept *kept;             /* for loops without a budget of their own; or NULL */
     const uint64_t *dependent; /* the program is linear (linear.c): of each of its values,

@@ -71,6 +71,10 @@ typedef struct pithp_derive_options {
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */
     pithp_derive_watches *watches; /* receives the watches; NULL: none */
+    struct pithp_callees *callees; /* of a linearization in reverse: the program is one
+                                      with rows for calls (outline.h), and others are
+                                      made; needs none of the options before but
+                                      strong_zero. NULL: it has none */
 } pithp_derive_options;
 
 /* Forward mode.
@@ -128,6 +132,13 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
                                                const bool *marks,
                                                bool *reaches,
                                                pithp_derive_watches *watches);
+
+/* The same for a program with rows for calls (outline.h). */
+pithp_program *pithp_program_transpose_called(pith_scope *s,
+                                              const pithp_program *linear,
+                                              const bool *marks,
+                                              bool *reaches,
+                                              struct pithp_callees *callees);
 
 /* A program whose outputs are 0 where its last `count` inputs are all 0: for the linear
  * row of a rule with strong_zero, which is a map of these inputs. The others are those of

@@ -386,6 +386,9 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
         return derive_linear(f, &c);
     if (moves && !watch_operands(f, i))
         return false;
+    if (moves && pithp_is_called(f->d.callees, f->from, i))
+        return pithp_derive_called(&f->d, &c, f->names + i->result,
+                                   f->tangents + i->result);
     if (moves && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS))
         return derive_control(f, &c) && watch_results(f, i);
     if (moves && i->primitive == PITHP_OP_RULE)
@@ -489,6 +492,7 @@ pithp_program *pithp_forward(pith_scope *s,
                        .strong_zero = mode.strong_zero,
                        .no_cuts = mode.no_cuts,
                        .inside = mode.watches ? mode.watches : mode.inside,
+                       .callees = mode.callees,
                        .nest = mode.nest,
                        .kept = mode.kept},
                  .from = p,

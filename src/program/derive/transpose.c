@@ -117,6 +117,8 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
     }
     t->d.to->remat = i->remat;
     t->d.to->remat.kept = false;
+    if (pithp_is_called(t->d.callees, t->from, i))
+        return pithp_transpose_called(&t->d, &c, t->cotangents);
     if (control)
         return pithp_transpose_control(&t->d, &c, t->cotangents);
     if (i->primitive == PITHP_OP_RULE)
@@ -222,7 +224,8 @@ static pithp_program *transpose(pith_scope *s,
                                 const bool *marks,
                                 const bool *sums,
                                 bool *reaches,
-                                pithp_derive_watches *watches) {
+                                pithp_derive_watches *watches,
+                                pithp_callees *callees) {
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
     const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
@@ -232,7 +235,7 @@ static pithp_program *transpose(pith_scope *s,
         pithp_fail_memory(s, bytes);
         return NULL;
     }
-    transposition t = {.d = {.s = s, .to = pithp_program_make(s)},
+    transposition t = {.d = {.s = s, .to = pithp_program_make(s), .callees = callees},
                        .from = linear,
                        .sums = sums,
                        .names = memory,
@@ -259,7 +262,7 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                                        const pithp_program *linear,
                                        const bool *marks,
                                        bool *reaches) {
-    return transpose(s, linear, marks, NULL, reaches, NULL);
+    return transpose(s, linear, marks, NULL, reaches, NULL, NULL);
 }
 
 pithp_program *pithp_program_transpose_watched(pith_scope *s,
@@ -267,7 +270,15 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
                                                const bool *marks,
                                                bool *reaches,
                                                pithp_derive_watches *watches) {
-    return transpose(s, linear, marks, NULL, reaches, watches);
+    return transpose(s, linear, marks, NULL, reaches, watches, NULL);
+}
+
+pithp_program *pithp_program_transpose_called(pith_scope *s,
+                                              const pithp_program *linear,
+                                              const bool *marks,
+                                              bool *reaches,
+                                              pithp_callees *callees) {
+    return transpose(s, linear, marks, NULL, reaches, NULL, callees);
 }
 
 pithp_program *pithp_transpose_onto(pith_scope *s,
@@ -275,5 +286,5 @@ pithp_program *pithp_transpose_onto(pith_scope *s,
                                     const bool *marks,
                                     const bool *sums,
                                     bool *reaches) {
-    return transpose(s, linear, marks, sums, reaches, NULL);
+    return transpose(s, linear, marks, sums, reaches, NULL, NULL);
 }

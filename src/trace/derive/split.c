@@ -1,7 +1,9 @@
 /* Programs in two: the values, and their tangents or the transpose of these. */
+#include "program/derive/outline.h"
 #include "program/pass/pass.h"
 #include "program/vary/vary.h"
 #include "trace/derive/derive_internal.h"
+#include "trace/jit/jit_internal.h"
 
 #include <string.h>
 
@@ -29,16 +31,20 @@ some_outputs(pith_scope *s, const pithp_program *from, int64_t count, int64_t la
 }
 
 /* Transpose the linear program. by_tangent: set for each tangent, whether it is reached.
- * False: error set. */
-static bool transpose(pith_scope *s, pithp_split *split, bool *by_tangent) {
+ * False: error set, or callees->refused. */
+static bool
+transpose(pith_scope *s, pithp_split *split, pithp_callees *callees, bool *by_tangent) {
     const int64_t residuals = split->residual_count, inputs = split->linear->input_count;
     bool *marks = pithp_scope_allocate(s, 2 * (size_t)inputs + 1);
     if (!marks)
         return false;
     memset(marks, 0, (size_t)residuals);
     memset(marks + residuals, 1, (size_t)(inputs - residuals));
-    pithp_program *transposed = pithp_program_transpose_watched(
-        s, split->linear, marks, marks + inputs, &split->watches);
+    pithp_program *transposed =
+        callees ? pithp_program_transpose_called(s, split->linear, marks, marks + inputs,
+                                                 callees)
+                : pithp_program_transpose_watched(s, split->linear, marks, marks + inputs,
+                                                  &split->watches);
     if (!transposed)
         return false;
     memcpy(by_tangent, marks + inputs + residuals, (size_t)(inputs - residuals));
@@ -115,12 +121,15 @@ widen(pithp_derivation_call *c, const pithp_split *split, pithp_linearization *l
                                      split->varies);
 }
 
-bool pithp_split_make(pithp_derivation_call *c,
-                      bool reverse,
-                      bool map,
-                      pithp_split *split) {
+/* callees: of a program with rows for calls, or NULL. False: error set, or
+ * callees->refused. */
+static bool make(pithp_derivation_call *c,
+                 bool reverse,
+                 bool map,
+                 pithp_callees *callees,
+                 pithp_split *split) {
     pith_scope *s = c->s;
-    const pithp_program *p = c->program;
+    const pithp_program *p = callees ? callees->outlined : c->program;
     const bool *moves = c->moves;
     pithp_linearization l;
     int64_t tangents = 0, next = 0;
@@ -135,6 +144,7 @@ bool pithp_split_make(pithp_derivation_call *c,
      * readers already: a choice by bytes computes more and does not lower the peak. */
     options.fewest_bytes = map && !c->derived->kind->linear;
     options.reverse = reverse;
+    options.callees = callees;
     options.function_is_linear = c->derived->kind->linear;
     const size_t inputs = (size_t)p->input_count;
     split->reached = pithp_scope_allocate(s, 2 * inputs + (size_t)p->output_count + 1);
@@ -161,13 +171,37 @@ bool pithp_split_make(pithp_derivation_call *c,
         some_outputs(s, l.linear, tangents, pithp_watches_outputs(&split->watches));
     pithp_program_release(l.linear);
     memset(by_tangent, 1, inputs);
-    if (!split->linear || (reverse && !transpose(s, split, by_tangent))) {
+    if (!split->linear || (reverse && !transpose(s, split, callees, by_tangent))) {
         pithp_split_end(split);
         return false;
     }
     for (int64_t k = 0; k < p->input_count; k++)
         split->reached[k] = moves[k] && by_tangent[next++];
     return true;
+}
+
+/* Whether equal calls are derived once. What is chosen of whole programs needs them
+ * whole: what a map keeps, budgets, watches, and what varies between ranks. */
+static bool may_outline(const pithp_derivation_call *c, bool reverse, bool map) {
+    return reverse && !map && !c->derived->kind->linear && !pithp_derivation_budget(c) &&
+           !c->derived->options.find_nonfinite && !pith_mesh_of(c->s);
+}
+
+bool pithp_split_make(pithp_derivation_call *c,
+                      bool reverse,
+                      bool map,
+                      pithp_split *split) {
+    pithp_callees callees = {0};
+    bool fine =
+        !may_outline(c, reverse, map) || pithp_callees_begin(c->s, c->program, &callees);
+    const bool outlined = fine && callees.outlined;
+    fine = fine && make(c, reverse, map, outlined ? &callees : NULL, split);
+    if (outlined && fine)
+        pithp_jit_note_derived(c->s->runtime, callees.calls, callees.linearized);
+    if (outlined && !fine && callees.refused && c->s->error.code == PITH_OK)
+        fine = make(c, reverse, map, NULL, split);
+    pithp_callees_end(&callees);
+    return fine;
 }
 
 void pithp_split_end(pithp_split *split) {

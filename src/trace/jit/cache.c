@@ -531,6 +531,14 @@ void pithp_jit_note_donated(pith_runtime *rt,
     pthread_mutex_unlock(&cache->lock);
 }
 
+void pithp_jit_note_derived(pith_runtime *rt, int64_t calls, int64_t derivations) {
+    jit_cache *cache = find_cache(rt);
+    pthread_mutex_lock(&cache->lock);
+    cache->info.derived_calls += calls;
+    cache->info.derivations += derivations;
+    pthread_mutex_unlock(&cache->lock);
+}
+
 /* ---- Public ---- */
 
 /* NULL: no runtime, or one that could not be opened. */

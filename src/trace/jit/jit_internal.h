@@ -420,6 +420,8 @@ void pithp_jit_refuse(const pithp_jit_call *c, const char *why);
  * the caller's reference moves to the returned one. */
 pithp_jit_program *pithp_jit_keep(const pithp_jit_call *c, pithp_jit_program *p);
 /* Count donations that were granted, refused, and granted and written. */
+/* Count calls that a gradient shares the derivatives of, and their derivations. */
+void pithp_jit_note_derived(pith_runtime *rt, int64_t calls, int64_t derivations);
 void pithp_jit_note_donated(pith_runtime *rt,
                             int64_t granted,
                             int64_t refused,

@@ -1,0 +1,335 @@
+/* Gradients of functions that call compiled functions: equal calls are derived once for
+ * each pattern of arguments that move, and the bits are those of plain calls. */
+#include "derive_test.h"
+#include "fail_allocator.h"
+
+enum { WIDE = 6, CALLS = 12 };
+
+/* What is called, and the functions that call it. */
+static const pith_function *called;
+
+static const pith_array *ramp(int64_t n, double first, double step) {
+    return pith_add(s, pith_mul(s, pith_arange(s, PITH_F64, n), step), first);
+}
+
+static const pith_array *
+rows(pith_scope *in, const pith_array *x, int64_t first, int64_t end) {
+    return pith_slice_array(in, x, 1, &PITH_SLICE(first, end, 1));
+}
+
+/* ---- Functions that are called ---- */
+
+/* x and y have several uses, in this order. */
+static const pith_array *waves(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *a = pith_mul(in, pith_sin(in, x), y),
+                     *b = pith_exp(in, pith_mul(in, pith_neg(in, x), x));
+    return pith_add(in, pith_div(in, pith_mul(in, a, b), pith_add(in, y, 3.0)),
+                    pith_mul(in, pith_sub(in, x, y), 0.7));
+}
+PITH_FUNCTION2(waves_of, waves, pith_array, pith_array, pith_array)
+
+/* The tangent of y + 1 is that of y, and a result has the tangent of x. */
+typedef struct {
+    const pith_array *moved, *made, *whole;
+} Shifted;
+PITH_NODE(Shifted,
+          PITH_LEAF(moved, "f64[...]"),
+          PITH_LEAF(made, "f64[...]"),
+          PITH_LEAF(whole, "i64[...]"))
+static const Shifted *shift(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *next = pith_add(in, y, 1.0),
+                     *made = pith_mul(in, pith_cos(in, next), pith_tanh(in, x));
+    return pith_record(in, Shifted, .moved = pith_add(in, x, 0.125), .made = made,
+                       .whole = pith_cast(in, pith_floor(in, made), PITH_I64));
+}
+PITH_FUNCTION2(shift_of, shift, Shifted, pith_array, pith_array)
+
+/* Slices, whose cotangents are joined, inside and around the call. */
+static const pith_array *
+halves(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *low = rows(in, x, 0, WIDE / 2), *high = rows(in, x, WIDE / 2, WIDE);
+    const pith_array *list[] = {pith_mul(in, high, pith_sin(in, low)),
+                                pith_mul(in, low, pith_sin(in, high))};
+    return pith_mul(in, pith_concatenate(in, 2, list, 0), y);
+}
+PITH_FUNCTION2(halves_of, halves, pith_array, pith_array, pith_array)
+
+/* Products, sums, indices and a loop. */
+static const pith_array *turn(pith_scope *in, const pith_array *i, const pith_array *x) {
+    return pith_add(in, pith_sin(in, x), pith_cast(in, i, PITH_F64));
+}
+PITH_FUNCTION2(turn_of, turn, pith_array, pith_array, pith_array)
+static const pith_array *mixed(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *m = pith_mul(in, pith_reshape(in, x, PITH_SHAPE(WIDE, 1)),
+                                   pith_reshape(in, y, PITH_SHAPE(1, WIDE)));
+    const pith_array *at = pith_argsort(in, pith_stop_gradient(in, x), 0, NULL);
+    const pith_array *v = pith_matmul(in, pith_tanh(in, m), pith_take(in, y, at, NULL)),
+                     *w = pith_fori(in, 0, 3, &turn_of, v);
+    return pith_where(in, pith_greater(in, v, 0.1), w, pith_mul(in, v, x));
+}
+PITH_FUNCTION2(mixed_of, mixed, pith_array, pith_array, pith_array)
+
+/* A check and a rule, which are not shared. */
+static const pith_array *sine(pith_scope *in, const pith_array *x) {
+    return pith_sin(in, x);
+}
+PITH_FUNCTION1(sine_of, sine, pith_array, pith_array)
+typedef struct {
+    const pith_array *value, *tangent;
+} Pushed;
+PITH_NODE(Pushed, PITH_LEAF(value, "f64[...]"), PITH_LEAF(tangent, "f64[...]"))
+static const Pushed *push(pith_scope *in, const pith_array *x, const pith_array *t) {
+    return pith_record(in, Pushed, .value = pith_sin(in, x),
+                       .tangent = pith_mul(in, t, pith_cos(in, x)));
+}
+PITH_FUNCTION2(push_of, push, Pushed, pith_array, pith_array)
+static const pith_array *
+checked(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_function *f = pith_custom_jvp(in, &sine_of, &push_of);
+    const pith_array *a = waves(in, pith_call(in, f, PITH_ITEMS(x)), y);
+    pith_check(in, pith_all(in, pith_less(in, a, 1e3), PITH_ALL_AXES), "a is large");
+    return waves(in, a, pith_mul(in, y, a));
+}
+PITH_FUNCTION2(checked_of, checked, pith_array, pith_array, pith_array)
+
+/* Calls in a call. */
+static const pith_array *
+nested(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_function *f = pith_jit(in, &waves_of, NULL);
+    const pith_array *a = pith_call(in, f, PITH_ITEMS(x, y));
+    return pith_call(in, f, PITH_ITEMS(pith_sin(in, a), pith_mul(in, x, a)));
+}
+PITH_FUNCTION2(nested_of, nested, pith_array, pith_array, pith_array)
+
+/* ---- Functions that call ---- */
+
+static const pith_array *chain(pith_scope *in, const pith_array *x, const pith_array *y) {
+    for (int k = 0; k < CALLS; k++) {
+        const pith_array *next = pith_call(in, called, PITH_ITEMS(x, y));
+        y = k % 3 == 2 ? pith_add(in, x, y) : y;
+        x = next;
+    }
+    return pith_sum(in, pith_add(in, x, pith_square(in, y)), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(chain_of, chain, pith_array, pith_array, pith_array)
+
+/* The same argument twice, arguments with equal tangents, and one that does not move. */
+static const pith_array *
+shifts(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *fixed = pith_stop_gradient(in, y), *sum = pith_mul(in, x, 0.5);
+    for (int k = 0; k < CALLS; k++) {
+        const pith_array *other = k % 4 == 0   ? pith_add(in, x, 2.0)
+                                  : k % 4 == 1 ? fixed
+                                  : k % 4 == 2 ? x
+                                               : y;
+        const Shifted *r = pith_call(in, called, PITH_ITEMS(x, other));
+        sum = pith_add(in, sum, pith_mul(in, r->made, r->moved));
+        x = k % 2 ? pith_mul(in, r->moved, 0.9) : pith_add(in, r->moved, r->made);
+        y = pith_add(in, y, pith_cast(in, r->whole, PITH_F64));
+    }
+    return pith_sum(in, pith_mul(in, sum, x), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(shifts_of, shifts, pith_array, pith_array, pith_array)
+
+/* A part of an array for each call. */
+static const pith_array *parts(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *sum = pith_sum(in, y, PITH_ALL_AXES);
+    for (int64_t k = 0; k + WIDE <= WIDE * CALLS; k += WIDE) {
+        const pith_array *part = rows(in, x, k, k + WIDE),
+                         *made = pith_call(in, called, PITH_ITEMS(part, y));
+        sum = pith_add(in, sum, pith_sum(in, pith_square(in, made), PITH_ALL_AXES));
+    }
+    return sum;
+}
+PITH_FUNCTION2(parts_of, parts, pith_array, pith_array, pith_array)
+
+/* ---- The same bits ---- */
+
+static bool same_bits(const void *a, const void *b) {
+    pt_ok(s, a && b);
+    return pith_tree_equal(s, a, b);
+}
+
+typedef const void *(*derivative)(const pith_function *f, const void *const *arguments);
+
+static const pith_derive_options of_both = {.arguments =
+                                                PITH_ARGUMENT(0) | PITH_ARGUMENT(1)},
+                                 strong = {.arguments =
+                                               PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
+                                           .strong_zero = true};
+
+static const void *gradient(const pith_function *f, const void *const *arguments) {
+    return pith_call(s, pith_value_and_grad(s, f, &of_both), 2, arguments);
+}
+static const void *strong_gradient(const pith_function *f, const void *const *arguments) {
+    return pith_call(s, pith_grad(s, f, &strong), 2, arguments);
+}
+static const void *one_gradient(const pith_function *f, const void *const *arguments) {
+    return pith_call(s, pith_grad(s, f, NULL), 2, arguments);
+}
+static const void *product(const pith_function *f, const void *const *arguments) {
+    return pith_call(s, pith_hessian_product(s, f, NULL), 3,
+                     (const void *[]){arguments[0], arguments[1], arguments[0]});
+}
+static const void *pushed(const pith_function *f, const void *const *arguments) {
+    return pith_jvp(s, pith_grad(s, f, NULL), 2, arguments, arguments[0], NULL).tangent;
+}
+
+/* The sum of the gradient, for a gradient of it. */
+static const pith_function *slope_of;
+static const pith_array *steep(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *g = pith_call(in, pith_grad(in, slope_of, NULL), PITH_ITEMS(x, y));
+    return pith_sum(in, pith_square(in, g), PITH_ALL_AXES);
+}
+PITH_FUNCTION2(steep_of, steep, pith_array, pith_array, pith_array)
+static const void *twice(const pith_function *f, const void *const *arguments) {
+    slope_of = f;
+    return pith_call(s, pith_grad(s, &steep_of, NULL), 2, arguments);
+}
+
+static const derivative derivatives[] = {gradient, strong_gradient, one_gradient,
+                                         product,  pushed,          twice};
+
+/* Compare with calls of the function itself. Returns what was derived of calls. */
+static int64_t
+check(const pith_function *f, const pith_function *body, const pith_array *x, bool all) {
+    const void *const arguments[] = {x, ramp(WIDE, 0.3, 0.11)};
+    const pith_jit_info before = pith_jit_about(rt);
+    for (size_t k = 0; k < (all ? sizeof derivatives / sizeof *derivatives : 1); k++) {
+        pith_jit_clear(rt);
+        called = body;
+        const void *want = derivatives[k](f, arguments);
+        pith_jit_clear(rt);
+        called = pith_jit(s, body, NULL);
+        cr_assert(same_bits(derivatives[k](f, arguments), want), "%s of %s: %d",
+                  body->name, f->name, (int)k);
+    }
+    const pith_jit_info after = pith_jit_about(rt);
+    cr_assert(after.derivations >= before.derivations);
+    return after.derived_calls - before.derived_calls;
+}
+
+Test(derive_calls, have_the_bits_of_plain_ones, .init = open_scope) {
+    const pith_array *x = ramp(WIDE, -0.4, 0.17);
+    cr_assert_geq(check(&chain_of, &waves_of, x, true), CALLS);
+    cr_assert_geq(check(&chain_of, &mixed_of, x, true), CALLS);
+    cr_assert_geq(check(&shifts_of, &shift_of, x, true), CALLS / 2);
+    cr_assert_geq(check(&chain_of, &checked_of, x, true), CALLS);
+    cr_assert_geq(check(&chain_of, &nested_of, x, true), 2 * CALLS);
+    close_scope();
+}
+
+Test(derive_calls, join_parts_of_arrays_as_plain_ones, .init = open_scope) {
+    cr_assert_geq(check(&parts_of, &waves_of, ramp(WIDE * CALLS, -0.4, 0.017), true),
+                  CALLS);
+    check(&parts_of, &halves_of, ramp(WIDE * CALLS, -0.4, 0.017), true);
+    check(&chain_of, &halves_of, ramp(WIDE, -0.4, 0.17), true);
+    close_scope();
+}
+
+/* A batch of gradients, and what they keep. */
+static const pith_array *
+sloped(pith_scope *in, const pith_array *x, const pith_array *y) {
+    return pith_call(in, pith_grad(in, &chain_of, NULL), PITH_ITEMS(x, y));
+}
+PITH_FUNCTION2(sloped_of, sloped, pith_array, pith_array, pith_array)
+
+Test(derive_calls, in_batches_and_with_what_is_kept, .init = open_scope) {
+    const pith_array *x =
+                         pith_reshape(s, ramp(3 * WIDE, -0.4, 0.05), PITH_SHAPE(3, WIDE)),
+                     *y = ramp(WIDE, 0.3, 0.11), *row = ramp(WIDE, -0.4, 0.17);
+    const void *batches[2];
+    size_t kept[2];
+    for (int k = 0; k < 2; k++) {
+        pith_jit_clear(rt);
+        called = k ? pith_jit(s, &waves_of, NULL) : &waves_of;
+        batches[k] = pith_call(s, pith_vmap(s, &sloped_of, NULL), PITH_ITEMS(x, x));
+        kept[k] =
+            pith_program_cost(s, pith_grad(s, &chain_of, &of_both), PITH_ITEMS(row, y))
+                .kept_bytes;
+    }
+    cr_assert(same_bits(batches[0], batches[1]));
+    cr_assert(kept[0] && kept[0] == kept[1], "%zu and %zu bytes", kept[0], kept[1]);
+    close_scope();
+}
+
+/* ---- How often they are derived ---- */
+
+static pith_jit_info derived(const pith_function *f, const pith_array *x) {
+    const pith_jit_info before = pith_jit_about(rt);
+    pt_ok(s,
+          pith_call(s, pith_grad(s, f, &of_both), PITH_ITEMS(x, ramp(WIDE, 0.3, 0.11))));
+    const pith_jit_info after = pith_jit_about(rt);
+    return (pith_jit_info){.derived_calls = after.derived_calls - before.derived_calls,
+                           .derivations = after.derivations - before.derivations};
+}
+
+Test(derive_calls, are_derived_once_for_each_pattern, .init = open_scope) {
+    called = pith_jit(s, &waves_of, NULL);
+    pith_jit_info info = derived(&parts_of, ramp(WIDE * CALLS, -0.4, 0.017));
+    cr_assert_eq(info.derived_calls, CALLS - 1, "the first has y + 3 of all: %d",
+                 (int)info.derived_calls);
+    cr_assert_eq(info.derivations, 1);
+    called = pith_jit(s, &shift_of, NULL);
+    info = derived(&shifts_of, ramp(WIDE, -0.4, 0.17));
+    cr_assert_eq(
+        info.derived_calls, CALLS - 2,
+        "not the first with what is fixed, whose y + 1 others share, and the last, "
+        "whose integers nothing reads: %d",
+        (int)info.derived_calls);
+    cr_assert_eq(info.derivations, 4,
+                 "both move, they have one tangent, they are one, one moves: %d",
+                 (int)info.derivations);
+    called = &waves_of;
+    info = derived(&parts_of, ramp(WIDE * CALLS, -0.4, 0.017));
+    cr_assert_eq(info.derived_calls, 0);
+    close_scope();
+}
+
+/* ---- Errors ---- */
+
+static const pith_array *
+marked(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *a = waves(in, x, y), *b = waves(in, a, y);
+    return waves(in, a, pith_nextafter(in, b, y));
+}
+PITH_FUNCTION2(marked_of, marked, pith_array, pith_array, pith_array)
+
+Test(derive_calls, refusals_name_the_line_in_the_function, .init = open_scope) {
+    char messages[2][2048], sites[2][512];
+    for (int k = 0; k < 2; k++) {
+        called = k ? pith_jit(s, &marked_of, NULL) : &marked_of;
+        pt_fails(PITH_E_DERIVATIVE, s,
+                 pith_call(s, pith_grad(s, &chain_of, NULL),
+                           PITH_ITEMS(ramp(WIDE, -0.4, 0.17), ramp(WIDE, 0.3, 0.11))));
+        snprintf(messages[k], sizeof messages[k], "%s", pt_error.message);
+        snprintf(sites[k], sizeof sites[k], "%s", pt_error.site);
+    }
+    cr_assert_str_eq(messages[0], messages[1]);
+    cr_assert_str_eq(sites[0], sites[1]);
+    close_scope();
+}
+
+/* ---- Memory ---- */
+
+static pith_status derive(const pith_open_options *options) {
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const void *arguments[] = {ramp(WIDE, -0.4, 0.17), ramp(WIDE, 0.3, 0.11)};
+    if (!pith_failed(s)) {
+        called = pith_jit(s, &shift_of, NULL);
+        if (called)
+            pt_again(s, gradient(&shifts_of, arguments));
+    }
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(derive_calls, every_failure_is_survived, .timeout = 300) {
+    const pt_failures failures = pt_fail_each(derive);
+    cr_assert(failures.allocations > 50, "%d allocations, %d errors",
+              failures.allocations, failures.errors);
+}
