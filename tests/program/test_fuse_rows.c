@@ -1,56 +1,7 @@
 /* Steps that work row by row run band by band, with the bits of one call after the
  * other: softmaxes, norms and variances, whatever rows they have, and what must not be in
  * a band. Inputs are overwritten only where no row that is still to come needs them. */
-#include "emit_test.h"
-
-enum { ROOM = 30000 };
-
-static char *x, *y;
-
-static void make_memory(const bench *b, pith_dtype dtype) {
-    const int64_t n = ROOM;
-    recipe r = {.s = b->s, .state = 5 + (uint64_t)dtype};
-    x = malloc(ROOM * 8 + 64);
-    y = malloc(ROOM * 8 + 64);
-    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), x);
-    recipe_fill(&r, pithp_spec(b->s, dtype, 1, &n), y);
-}
-
-static void free_memory(void) {
-    free(x);
-    free(y);
-}
-
-/* Steps of bands, and bands. */
-static void
-expect_bands(const bench *b, const char *what, int64_t bands, int64_t members) {
-    pithp_executable *exe = plan_of(b, "off");
-    int64_t found = 0, steps = 0;
-    for (int64_t k = 0; k < exe->plan->step_count; k++) {
-        found += exe->plan->steps[k].band > 0;
-        steps += exe->plan->steps[k].band;
-    }
-    pithp_executable_free(exe);
-    cr_assert(found == bands && steps == members, "%s: %lld bands of %lld steps", what,
-              (long long)found, (long long)steps);
-    expect_same(b, what);
-}
-
-/* A reduction over the last axes, which are kept as 1. */
-static pithp_value kept(bench *b,
-                        pithp_primitive primitive,
-                        pithp_value v,
-                        int axes,
-                        int rank,
-                        const int64_t *shape) {
-    const pithp_reduce_params params = {((1u << axes) - 1) << (rank - axes)};
-    pithp_reshape_params up = {.rank = rank};
-    for (int d = 0; d < rank; d++)
-        up.shape[d] = d < rank - axes ? shape[d] : 1;
-    const pithp_value r = pithp_program_add(b->s, b->p, primitive, 1, &v, &params, NULL);
-    pt_ok(b->s, r >= 0);
-    return pithp_program_add(b->s, b->p, PITHP_OP_RESHAPE, 1, &r, &up, NULL);
-}
+#include "band_test.h"
 
 static const struct {
     int rank, axes;
@@ -172,33 +123,6 @@ Test(fuse_rows, reductions_meet_on_what_they_reduce, .timeout = 100) {
 
 /* ---- Inputs that may be overwritten ---- */
 
-/* Run with input 0 as memory of what the executable chooses, and compare. */
-static void overwrite(const bench *b, const char *when, int64_t expected) {
-    const int64_t input = 0;
-    int64_t chosen = -1;
-    void *want[MOST], *got[MOST];
-    take_memory(b, want);
-    take_memory(b, got);
-    pithp_executable *exe = plan_of(b, when), *plain = plan_of(b, "off");
-    pithp_plan_reuse(b->s, exe->plan, NULL, &input, 1, &chosen);
-    pt_ok(b->s);
-    cr_assert_eq(chosen, expected, "%lld", (long long)chosen);
-    run(b, plain, want);
-    void *const own = chosen >= 0 ? got[chosen] : NULL;
-    if (chosen >= 0)
-        got[chosen] = (void *)(uintptr_t)b->inputs[0];
-    run(b, exe, got);
-    expect_outputs(b, "overwritten", when, want, got);
-    if (chosen >= 0)
-        got[chosen] = own;
-    for (int64_t k = 0; k < b->p->output_count; k++) {
-        free(want[k]);
-        free(got[k]);
-    }
-    pithp_executable_free(exe);
-    pithp_executable_free(plain);
-}
-
 /* way 0: the rows are read no more; 1: a later step of the band reads them; 2: a row is
  * read by all of them. */
 Test(fuse_rows, inputs_are_overwritten_where_no_row_needs_them, .timeout = 100) {
@@ -235,6 +159,31 @@ Test(fuse_rows, inputs_are_overwritten_where_no_row_needs_them, .timeout = 100) 
             free_memory();
             end(&b);
         }
+}
+
+/* A gather reads other rows than those that the band has written. */
+Test(fuse_rows, gathered_inputs_are_not_overwritten, .timeout = 100) {
+    enum { ROWS = 135, LENGTH = 60 };
+    static int32_t index[ROWS];
+    const int64_t rows[2] = {ROWS, LENGTH};
+    use_cache();
+    for (int k = 0; k < ROWS; k++)
+        index[k] = ROWS - 1 - k;
+    bench b = begin();
+    make_memory(&b, PITH_F64);
+    const pithp_value a = input(&b, PITH_F64, 2, rows, x),
+                      at = input(&b, PITH_I32, 1, rows, index);
+    const pithp_index_params params = {.mode = PITHP_INDEX_CLIP};
+    const pithp_value got = pithp_program_add(
+        b.s, b.p, PITHP_OP_TAKE, 2, (const pithp_value[]){a, at}, &params, NULL);
+    pt_ok(b.s, got >= 0);
+    const pithp_value twice = op(&b, PITHP_OP_ADD, 2, got, got);
+    pithp_program_output(b.s, b.p, twice);
+    pithp_program_output(b.s, b.p, kept(&b, PITHP_OP_SUM, twice, 1, 2, rows));
+    expect_bands(&b, "gathered", 1, 3);
+    overwrite(&b, "off", -1);
+    free_memory();
+    end(&b);
 }
 
 /* ---- Gathers in a band ---- */

@@ -1,6 +1,9 @@
-/* Row-wise fusion at run time: the members of a band, a few rows at a time. */
+/* Row-wise fusion at run time: the members of a band, a few rows at a time. Its scatters
+ * follow each block of rows. */
+#include "program/exec/call.h"
 #include "program/exec/exec.h"
 #include "program/host/gather.h"
+#include "program/host/move.h"
 #include "program/plan/fuse_rows.h"
 
 #include <string.h>
@@ -32,7 +35,15 @@ static char **data_of(pithp_band_member *m, int external) {
                : &made->reduce.to;
 }
 
-/* The launch's indices are rows. */
+/* Row 0 of buffer b, while the rows from i on are computed. */
+static char *buffer_of(const pithp_band_args *a, int b, char *own, int64_t i) {
+    char *memory = a->buffers[b].memory;
+    const int64_t before = (memory ? a->first : i) * a->buffers[b].row_bytes;
+    return (char *)((uintptr_t)(memory ? memory : own) +
+                    (uintptr_t)(a->buffers[b].offset - before));
+}
+
+/* The launch's indices are rows, from the first one on. */
 static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
     static const pithp_host_loop *const loops[] = {
         [PITHP_BAND_FUSES] = pithp_fused_loops,
@@ -44,20 +55,15 @@ static inline void run_rows(pithp_isa isa, const void *args, int64_t begin, int6
     _Alignas(64) char buffers[PITHP_BAND_BUFFER_BYTES];
     memcpy(&a, args,
            offsetof(pithp_band_args, members) + ((const pithp_band_args *)args)->bytes);
-    for (int64_t i = begin, n; i < end; i += n) {
-        n = end - i < a.at_once ? end - i : a.at_once;
+    for (int64_t i = a.first + begin, n; i < a.first + end; i += n) {
+        n = a.first + end - i < a.at_once ? a.first + end - i : a.at_once;
         char *at = a.members;
         for (int k = 0; k < a.member_count; k++) {
             pithp_band_member *m = (pithp_band_member *)(void *)at;
             at += m->bytes;
-            for (int b = 0; b < m->buffered_count;
-                 b++) { /* row i is the buffer's first */
-                const pithp_band_buffered x = m->buffered[b];
-                *data_of(m, x.external) =
-                    (char *)((uintptr_t)buffers +
-                             (uintptr_t)(a.buffers[x.buffer].offset -
-                                         i * a.buffers[x.buffer].row_bytes));
-            }
+            for (int b = 0; b < m->buffered_count; b++)
+                *data_of(m, m->buffered[b].external) =
+                    buffer_of(&a, m->buffered[b].buffer, buffers, i);
             loops[m->doing][isa](loop_args(m), i * m->each, (i + n) * m->each);
         }
     }
@@ -66,12 +72,22 @@ PITHP_LOOPS(run_rows)
 
 typedef struct band_binding {
     const pithp_exec *r;
-    int64_t first, end; /* steps */
+    int64_t first, end, scatters; /* steps; scatters: the first of them, or the end */
     int64_t rows;
     int32_t buffer_count;
     pithp_value buffered[PITHP_BAND_BUFFERS];
     pithp_band_args args;
 } band_binding;
+
+/* The memory for a block of updates, if a value has it. */
+static char *block_of(const band_binding *x, pithp_value v) {
+    for (int64_t k = x->scatters; k < x->end; k++) {
+        const pithp_step *step = &x->r->plan->steps[k];
+        if (step->produced == v && step->block_bytes)
+            return x->r->workspace + step->temporary;
+    }
+    return NULL;
+}
 
 /* Add the buffer of a value, which is the last one from `offset` on, if it has one. */
 static void add_buffer(band_binding *x, pithp_value v, int64_t *offset) {
@@ -84,15 +100,18 @@ static void add_buffer(band_binding *x, pithp_value v, int64_t *offset) {
     const int64_t bytes = (int64_t)plan->program->values[v].spec->bytes / x->rows;
     const int32_t number = x->buffer_count++;
     x->buffered[number] = v;
-    x->args.buffers[number].offset = *offset;
     x->args.buffers[number].row_bytes = bytes;
+    x->args.buffers[number].memory = block_of(x, v);
+    if (x->args.buffers[number].memory)
+        return;
+    x->args.buffers[number].offset = *offset;
     *offset += pithp_band_buffer_bytes(x->args.at_once, bytes);
 }
 
 /* Lay out the buffers of values without memory. */
 static void lay_out(band_binding *x) {
     int64_t offset = 0;
-    for (int64_t k = x->first; k < x->end; k++) {
+    for (int64_t k = x->first; k < x->scatters; k++) {
         const pithp_step *step = &x->r->plan->steps[k];
         if (step->kind != PITHP_STEP_FUSED)
             add_buffer(x, step->call->result, &offset);
@@ -143,11 +162,15 @@ static size_t bind_reduction(const band_binding *x, pithp_band_member *m, int64_
     return sizeof *args;
 }
 
+static pithp_call call_of(const pithp_step *step) {
+    const pithp_instruction *i = step->call;
+    return pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+}
+
 static size_t bind_take(const band_binding *x, pithp_band_member *m, int64_t k) {
     const pithp_step *step = &x->r->plan->steps[k];
     const pithp_instruction *i = step->call;
-    const pithp_call call =
-        pithp_call_of(i->primitive, i->operand_count, step->specs, i->params);
+    const pithp_call call = call_of(step);
     const void *operands[2];
     for (int o = 0; o < 2; o++)
         operands[o] = pithp_address(x->r, pithp_operands(x->r->plan->program, i)[o]);
@@ -179,15 +202,89 @@ static size_t bind_map_reduce(const band_binding *x, pithp_band_member *m, int64
     return offsetof(pithp_fused_reduce_args, state) + args->state_bytes;
 }
 
+/* ---- Scatters ---- */
+
+/* Begin the arrays of all scatters. */
+static pith_status begin_scatters(const band_binding *x) {
+    const pithp_exec *r = x->r;
+    const pithp_sink sink = pithp_scope_sink(r->s);
+    pith_status rc = PITH_OK;
+    for (int64_t k = x->scatters; k < x->end && rc == PITH_OK; k++) {
+        const pithp_step *step = &r->plan->steps[k];
+        const pithp_instruction *i = step->call;
+        rc = pithp_launch_copy(
+            &sink, pithp_ops[i->primitive].name, pithp_address(r, i->result),
+            pithp_address(r, pithp_operands(r->plan->program, i)[0]),
+            (int32_t)pith_dtype_size(step->spec->dtype), step->spec->count);
+    }
+    return rc;
+}
+
+/* Scatter the updates of n rows from `first` on. */
+static pith_status
+scatter_rows(const band_binding *x, const pithp_step *step, int64_t first, int64_t n) {
+    const pithp_exec *r = x->r;
+    const pithp_instruction *i = step->call;
+    const pithp_call call = call_of(step);
+    const void *operands[PITHP_MAX_RANK + 2];
+    for (int o = 0; o < i->operand_count; o++)
+        operands[o] = pithp_address(r, pithp_operands(r->plan->program, i)[o]);
+    const int64_t each = call.operands[1]->count / x->rows;
+    pithp_scatter_part part = {
+        .of = pithp_scatter_args_of(
+            &call,
+            &(pithp_memory){.operands = operands, .result = pithp_address(r, i->result)}),
+        .at = first * each,
+        .n = n * each};
+    const char *block = block_of(x, step->produced),
+               *all = pithp_address(r, step->produced);
+    part.of.updates = block ? block : all + part.at * part.of.inner * part.of.size;
+    const pithp_sink sink = pithp_scope_sink(r->s);
+    return pithp_launch_scatter_part(pithp_ops[i->primitive].name, &part, &sink);
+}
+
+/* ---- Runs ---- */
+
+static pith_status launch_rows(const band_binding *x, int64_t n) {
+    const pithp_launch launch = {.name = "band",
+                                 .loops = run_rows_loops,
+                                 .args = &x->args,
+                                 .args_bytes =
+                                     offsetof(pithp_band_args, members) + x->args.bytes,
+                                 .count = n,
+                                 .grain = x->args.at_once};
+    return pithp_launch_run(x->r->s, &launch);
+}
+
+/* Blocks of rows, each followed by its scatters. */
+static pith_status run_blocks(band_binding *x, int64_t block) {
+    pith_status rc = begin_scatters(x);
+    for (int64_t n; x->args.first < x->rows && rc == PITH_OK; x->args.first += n) {
+        n = x->rows - x->args.first < block ? x->rows - x->args.first : block;
+        rc = launch_rows(x, n);
+        for (int64_t k = x->scatters; k < x->end && rc == PITH_OK; k++)
+            rc = scatter_rows(x, &x->r->plan->steps[k], x->args.first, n);
+    }
+    return rc;
+}
+
+/* The first scatter of a band, or its end. */
+static int64_t find_scatters(const pithp_step *steps, int64_t first, int64_t end) {
+    while (first < end && !pithp_is_band_scatter(&steps[first]))
+        first++;
+    return first;
+}
+
 pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
     const pithp_step *steps = r->plan->steps;
     band_binding x = {.r = r,
                       .first = first,
                       .end = first + steps[first].band,
                       .rows = steps[first].band_rows};
+    x.scatters = find_scatters(steps, first, x.end);
     x.args.at_once = steps[first].band_at_once;
     lay_out(&x);
-    for (int64_t k = first; k < x.end; k++) {
+    for (int64_t k = first; k < x.scatters; k++) {
         pithp_band_member *m =
             (pithp_band_member *)(void *)(x.args.members + x.args.bytes);
         const bool map_reduces = r->code && r->code->steps[k].map_reduces;
@@ -201,12 +298,6 @@ pith_status pithp_run_band(const pithp_exec *r, int64_t first) {
         x.args.member_count++;
         k += map_reduces; /* the code includes the reduction */
     }
-    const pithp_launch launch = {.name = "band",
-                                 .loops = run_rows_loops,
-                                 .args = &x.args,
-                                 .args_bytes =
-                                     offsetof(pithp_band_args, members) + x.args.bytes,
-                                 .count = x.rows,
-                                 .grain = x.args.at_once};
-    return pithp_launch_run(r->s, &launch);
+    return steps[first].band_block ? run_blocks(&x, steps[first].band_block)
+                                   : launch_rows(&x, x.rows);
 }

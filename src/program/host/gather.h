@@ -6,7 +6,10 @@
 #include "program/host/vector/gather.h"
 #include "program/op/rules.h"
 
-enum { PITHP_INDEX_BLOCK = 512 }; /* indices resolved at once */
+enum {
+    PITHP_INDEX_BLOCK = 512,    /* indices resolved at once */
+    PITHP_SCATTERED_ROW = 1024, /* elements of a row that one thread scatters */
+};
 
 typedef struct pithp_index_args {
     const char *x; /* take: [outer, indexed..., inner] */
@@ -93,6 +96,19 @@ void pithp_index_move(pithp_isa isa,
 /* In mode error: a launch that records the first failing index, after the work. */
 pith_status
 pithp_index_explain(const char *name, const pithp_index_args *a, const pithp_sink *sink);
+
+/* A scatter in parts: updates `at` to at + n, which `of.updates` begins with, of an array
+ * with one outer index. The parts of a scatter run one after the other, in order. */
+typedef struct pithp_scatter_part {
+    pithp_index_args of;
+    int64_t at, n;
+} pithp_scatter_part;
+/* The arguments of the call, without its updates and parts. */
+pithp_index_args pithp_scatter_args_of(const pithp_call *call,
+                                       const pithp_memory *memory);
+pith_status pithp_launch_scatter_part(const char *name,
+                                      const pithp_scatter_part *part,
+                                      const pithp_sink *sink);
 
 /* take: arguments are pithp_index_args, indices are rows of the result. */
 extern const pithp_host_loop pithp_take_loops[PITHP_ISA_COUNT];

@@ -286,6 +286,22 @@ static inline void scatter(pithp_isa isa, const void *args, int64_t begin, int64
 }
 PITHP_LOOPS(scatter)
 
+/* ---- Parts ---- */
+
+static inline void
+scatter_part(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_scatter_part *p = args;
+    (void)begin, (void)end;
+    scatter_run(isa, &p->of, p->of.to, p->of.updates, p->at, p->n, p->of.inner);
+}
+PITHP_LOOPS(scatter_part)
+
+pith_status pithp_launch_scatter_part(const char *name,
+                                      const pithp_scatter_part *part,
+                                      const pithp_sink *sink) {
+    return pithp_launch_loops(sink, name, scatter_part_loops, part, sizeof *part, 1, 1);
+}
+
 /* ---- Promised indices: ranges of positions write disjoint elements ---- */
 
 /* The first position from `at` on whose offset differs from that of the one before. */
@@ -371,18 +387,23 @@ static bool choose_ranges(const pithp_call *call, pithp_index_args *a) {
 
 /* ---- Lowering ---- */
 
+pithp_index_args pithp_scatter_args_of(const pithp_call *call,
+                                       const pithp_memory *memory) {
+    pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
+                                             call->operands[1]->count);
+    a.combine = pithp_ops[call->primitive].combine;
+    return a;
+}
+
 pith_status pithp_lower_scatter(const pithp_call *call,
                                 const pith_spec *result,
                                 const pithp_memory *memory,
                                 const pithp_sink *sink) {
     const pithp_index_params *p = call->params;
     const char *name = pithp_ops[call->primitive].name;
-    const int last = call->operand_count - 1;
-    pithp_index_args a = pithp_index_args_of(call, memory, pithp_index_arrays(call),
-                                             call->operands[1]->count);
-    a.updates = memory->operands[last];
-    a.combine = pithp_ops[call->primitive].combine;
-    a.chunk = a.inner == 1 ? 1 : 1024;
+    pithp_index_args a = pithp_scatter_args_of(call, memory);
+    a.updates = memory->operands[call->operand_count - 1];
+    a.chunk = a.inner == 1 ? 1 : PITHP_SCATTERED_ROW;
     a.sorted = p->sorted && !p->unique;
     pith_status rc = pithp_launch_copy(sink, name, memory->result, memory->operands[0],
                                        a.size, result->count);

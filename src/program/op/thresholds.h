@@ -112,6 +112,9 @@ enum {
     PITHP_BAND_BYTES = 40960,
     PITHP_BAND_ALIGNED = 64,
     PITHP_BAND_BUFFERS = 16,
+    /* Bytes of updates that a band makes before they are scattered, so that they stay in
+     * the L2 cache. */
+    PITHP_BAND_BLOCK_BYTES = 1 << 18,
     /* Bytes of results and temporaries of reductions that run concurrently on a device.
      * Estimate: one large reduction fills the device. */
     PITHP_CONCURRENT_BYTES = 16 << 20,

@@ -1,9 +1,10 @@
 /* Step order: a reduction of all elements that separates row-wise steps is delayed past
  * them, with work on its result, so that they form one band (fuse_rows.c). The loss of a
  * derivative is such a reduction: it ends the values of the pairs, whose cotangents
- * follow.
+ * follow. A scatter of what these steps make ends the band.
  *
- * Only fused steps and reductions are passed, which update nothing in place. */
+ * Only fused steps and reductions are passed, which update nothing in place, scatters,
+ * and fills before them. */
 #include "program/op/thresholds.h"
 #include "program/plan/fuse_rows.h"
 
@@ -54,6 +55,11 @@ static int32_t find_rows(const pithp_planning *g, int32_t k, int64_t *rows) {
     return -1;
 }
 
+/* Whether a step fills an array, which a scatter after it may update. */
+static bool is_array(const pithp_step *step) {
+    return step->kind == PITHP_STEP_CALL && step->call->primitive == PITHP_OP_FULL;
+}
+
 /* Whether step k, which may wait, may be delayed past the next one, which may be in a
  * band with the steps from `first` on. rows: of the band, which become fewer if a
  * reduction needs longer ones. */
@@ -61,6 +67,12 @@ static bool may_pass(const pithp_planning *g, int32_t k, int32_t first, int64_t 
     const pithp_step *next = &g->plan->steps[k + 1];
     pithp_reduce_view v = {.outer = *rows};
     const int32_t own = old_number(g, k);
+    if (is_array(next))
+        return k + 2 < g->plan->step_count &&
+               (is_array(next + 1) || pithp_plan_scatters(g, next + 1));
+    if (pithp_plan_scatters(g, next))
+        return !reads(g, next, own, own + 1) &&
+               reads(g, next, old_number(g, first), INT32_MAX);
     const bool by_rows = next->kind == PITHP_STEP_FUSED
                              ? next->spec->count % *rows == 0
                              : pithp_plan_reduces_lines(g, k + 1, &v);

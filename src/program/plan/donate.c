@@ -14,6 +14,7 @@ typedef struct use {
 
 typedef struct reusing {
     const pithp_plan *plan;
+    bool begins;      /* a result of the band at hand is begun before its first row */
     use *uses;        /* of inputs */
     int32_t *made;    /* the step that makes an output, or -1 */
     int32_t *made_by; /* the op of that step */
@@ -41,7 +42,7 @@ static void note_read(const reusing *x,
         return;
     use *u = &x->uses[place.at];
     const bool moved = external->access != PITHP_ACCESS_FLAT || e >= a->external_count ||
-                       (step->runs_in_consumer && band_end < 0);
+                       (step->runs_in_consumer && band_end < 0) || x->begins;
     const int32_t last = moved && band_end > number ? band_end : number;
     if (u->step <= last)
         *u = (use){last, k, moved || (u->step == last && u->moved)};
@@ -81,22 +82,33 @@ reads_flat(const pithp_program *p, const pithp_instruction *i, const pith_spec *
            memcmp(operand->shape, made->shape, sizeof made->shape) == 0;
 }
 
-static void look_at_call(const reusing *x, int32_t number) {
+/* Whether a call in a band reads an operand until the band's last step: a gather reads
+ * any row, and results that are begun early are written before other steps. */
+static bool reads_on(const reusing *x, const pithp_step *step, int operand) {
+    return step->call->primitive == PITHP_OP_TAKE ||
+           (x->begins && !(operand == 0 && pithp_updated(step, 0) == 0));
+}
+
+static void look_at_call(const reusing *x, int32_t number, int32_t band_end) {
     const pithp_step *step = &x->plan->steps[number];
     const pithp_program *p = x->plan->program;
     const pithp_instruction *i = step->call;
     for (int o = 0; o < i->operand_count; o++) {
         const int32_t operand = pithp_operands(p, i)[o];
         const pithp_place place = x->plan->places[operand];
-        if (place.store != PITHP_IN_INPUT || x->uses[place.at].step > number)
+        const bool on = band_end >= 0 && reads_on(x, step, o);
+        const int32_t until = step->kind == PITHP_STEP_CONTROL ? INT32_MAX
+                              : on                             ? band_end
+                                                               : number;
+        if (place.store != PITHP_IN_INPUT || x->uses[place.at].step > until)
             continue;
         use *u = &x->uses[place.at];
-        const bool again = u->step == number,
+        const bool again = u->step >= number,
                    moved = reads_flat(p, i, pithp_value_spec(p, operand))
                                ? again && u->moved
                                : again || pithp_updated(step, o) < 0;
         /* A value forwarded by a loop or branch is read later. */
-        *u = (use){step->kind == PITHP_STEP_CONTROL ? INT32_MAX : number, -1, moved};
+        *u = (use){until, -1, moved || on};
     }
     for (int k = 0; k < i->result_count; k++) {
         const pithp_place place = x->plan->places[i->result + k];
@@ -112,16 +124,19 @@ static void look_at(const reusing *x, int32_t number, int32_t band_end) {
     if (step->kind == PITHP_STEP_FUSED)
         look_at_fused(x, step, number, band_end);
     else
-        look_at_call(x, number);
+        look_at_call(x, number, band_end);
     if (step->kind != PITHP_STEP_FUSED && step->producer >= 0)
         look_at_fused(x, &x->plan->steps[step->producer], number, -1);
 }
 
-static void look_at_all(const reusing *x) {
+static void look_at_all(reusing *x) {
     int32_t band_end = -1;
     for (int32_t k = 0; k < x->plan->step_count; k++) {
-        if (x->plan->steps[k].band)
-            band_end = k + x->plan->steps[k].band - 1;
+        const pithp_step *step = &x->plan->steps[k];
+        if (step->band)
+            band_end = k + step->band - 1;
+        if (step->band || k > band_end)
+            x->begins = step->band_block > 0;
         look_at(x, k, k <= band_end ? band_end : -1);
     }
 }

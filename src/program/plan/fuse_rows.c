@@ -1,7 +1,8 @@
 /* Row-wise fusion (bands): neighbouring steps that work row by row, some of them
  * reductions of rows, run a few rows at a time: a softmax reads its operand once, and
  * values between its steps stay in cache. The order within a row is that of the steps, so
- * bits are the same. A band may begin with gathers that its first fused step reads.
+ * bits are the same. A band may begin with gathers that its first fused step reads, and
+ * end with scatters of its values (fuse_scatter.c).
  *
  * A band has a number of rows. Every step of it computes consecutive elements of each
  * row, as many for every row, and reads values of the band at the current row alone. A
@@ -16,17 +17,9 @@
 
 #include <string.h>
 
-typedef struct band {
-    pithp_planning *g;
-    int64_t rows, length; /* length: of its longest row in elements */
-    int32_t first, end;   /* steps */
-    size_t bytes;         /* of arguments, at most */
-} band;
-
 /* ---- Planning: which steps ---- */
 
-/* Whether an operand depends on a value made in the band before step k. */
-static bool is_made(const band *b, pithp_value operand, int32_t k) {
+bool pithp_band_makes(const pithp_band *b, pithp_value operand, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_bases from = pithp_plan_bases(g, operand);
     bool made = false;
@@ -65,9 +58,9 @@ stays_in_row(const pithp_view *view, const pith_spec *to, int64_t row, int64_t f
 /* Whether step k reads an operand only at the current row. Values made before the band
  * may be read anywhere. */
 static bool
-is_row_wise(const band *b, pithp_value operand, const pith_spec *to, int32_t k) {
+is_row_wise(const pithp_band *b, pithp_value operand, const pith_spec *to, int32_t k) {
     const pithp_planning *g = b->g;
-    if (!is_made(b, operand, k))
+    if (!pithp_band_makes(b, operand, k))
         return true;
     if (g->is_pieced[operand])
         return false;
@@ -109,13 +102,13 @@ static size_t bytes_of(const pithp_step *step) {
 }
 
 /* Whether the rows of a step with `count` elements are of equal and moderate length. */
-static bool has_rows(const band *b, int64_t count) {
+static bool has_rows(const pithp_band *b, int64_t count) {
     return count > 0 && count % b->rows == 0 && count / b->rows <= PITHP_REDUCE_BLOCK;
 }
 
 /* Whether a fused step works row by row and, unless it begins the band, reads values of
  * the band. */
-static bool fused_fits(const band *b, int32_t k) {
+static bool fused_fits(const pithp_band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_step *step = &g->plan->steps[k];
     bool fits = has_rows(b, step->spec->count);
@@ -124,26 +117,26 @@ static bool fused_fits(const band *b, int32_t k) {
         const pithp_instruction *i = pithp_maker(g->p, v);
         for (int o = 0; o < i->operand_count && fits; o++) {
             const pithp_value operand = pithp_operands(g->p, i)[o];
-            linked |= is_made(b, operand, k);
+            linked |= pithp_band_makes(b, operand, k);
             fits = is_row_wise(b, operand, step->spec, k);
         }
     }
     return fits && linked;
 }
 
-static pithp_value reduced_by(const band *b, int32_t k) {
+static pithp_value reduced_by(const pithp_band *b, int32_t k) {
     const pithp_instruction *i = b->g->plan->steps[k].call;
     return i ? b->g->root[pithp_operands(b->g->p, i)[0]] : -1;
 }
 
 /* Whether a step reduces lines of values of the band. The rows become longer if a line
  * needs it. */
-static bool reduction_fits(band *b, int32_t k) {
+static bool reduction_fits(pithp_band *b, int32_t k) {
     pithp_reduce_view v;
     if (!pithp_plan_reduces_lines(b->g, k, &v))
         return false;
     const pithp_value operand = reduced_by(b, k);
-    bool linked = is_made(b, operand, k);
+    bool linked = pithp_band_makes(b, operand, k);
     for (int32_t n = b->first; n < k && !linked; n++)
         linked = reduced_by(b, n) == operand;
     const int64_t rows = v.outer < b->rows ? v.outer : b->rows;
@@ -156,7 +149,7 @@ static bool reduction_fits(band *b, int32_t k) {
     return true;
 }
 
-static bool fits(band *b, int32_t k) {
+static bool fits(pithp_band *b, int32_t k) {
     const pithp_step *step = &b->g->plan->steps[k];
     return !step->band && !step->runs_in_consumer &&
            b->bytes + bytes_of(step) <= sizeof((pithp_band_args *)0)->members &&
@@ -164,14 +157,14 @@ static bool fits(band *b, int32_t k) {
 }
 
 /* Whether step k, before the band, gathers elements for its first fused step alone. */
-static bool take_fits(const band *b, int32_t reader, int32_t k) {
+static bool take_fits(const pithp_band *b, int32_t reader, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_step *step = &g->plan->steps[k];
     if (step->kind != PITHP_STEP_CALL || step->band || step->runs_in_consumer)
         return false;
     bool before = true; /* operands are made before the band */
     for (int o = 0; o < step->call->operand_count; o++)
-        before &= !is_made(b, pithp_operands(g->p, step->call)[o], reader);
+        before &= !pithp_band_makes(b, pithp_operands(g->p, step->call)[o], reader);
     const int64_t row = pithp_plan_gathered_row(g, step->call);
     return row && before && has_rows(b, step->spec->count) &&
            step->spec->count / b->rows % row == 0 &&
@@ -181,14 +174,10 @@ static bool take_fits(const band *b, int32_t reader, int32_t k) {
 
 /* ---- Planning: memory ---- */
 
-/* A value used only in the band. */
-static bool is_inner(const band *b, pithp_value v) {
-    return b->g->in_memory[v] && b->g->last_use[v] < b->end && !b->g->is_output[v];
-}
-
-/* Bytes of a value in each row. */
-static int64_t row_bytes(const band *b, pithp_value v) {
-    return (int64_t)b->g->p->values[v].spec->bytes / b->rows;
+/* Whether a value may be in a buffer of each thread. */
+static bool is_buffered(const pithp_band *b, const pithp_step *step, pithp_value v) {
+    return pithp_band_is_inner(b, v) && !pithp_band_scatters(b, v) &&
+           !pithp_is_band_scatter(step);
 }
 
 /* Rows at a time, if the buffers of a row have `bytes`. */
@@ -204,21 +193,24 @@ static int64_t rows_at_once(int64_t length, int64_t bytes) {
 
 /* Keep the values that are used only in the band in buffers, while there is room. Returns
  * the rows at a time. */
-static int64_t choose_buffers(const band *b) {
+static int64_t choose_buffers(const pithp_band *b) {
     pithp_planning *g = b->g;
     int64_t bytes = 0, room = PITHP_BAND_BUFFER_BYTES;
     int count = 0;
     for (int32_t k = b->first; k < b->end; k++)
         for (const pithp_instruction *i = pithp_step_next(g, &g->plan->steps[k], NULL); i;
              i = pithp_step_next(g, &g->plan->steps[k], i))
-            bytes += is_inner(b, i->result) ? row_bytes(b, i->result) : 0;
+            bytes += is_buffered(b, &g->plan->steps[k], i->result)
+                         ? pithp_band_row_bytes(b, i->result)
+                         : 0;
     const int64_t rows = rows_at_once(b->length, bytes);
     for (int32_t k = b->first; k < b->end; k++)
         for (const pithp_instruction *i = pithp_step_next(g, &g->plan->steps[k], NULL); i;
              i = pithp_step_next(g, &g->plan->steps[k], i)) {
             const pithp_value v = i->result;
-            const int64_t own = pithp_band_buffer_bytes(rows, row_bytes(b, v));
-            if (!is_inner(b, v) || own > room || count == PITHP_BAND_BUFFERS)
+            const int64_t own = pithp_band_buffer_bytes(rows, pithp_band_row_bytes(b, v));
+            if (!is_buffered(b, &g->plan->steps[k], v) || own > room ||
+                count == PITHP_BAND_BUFFERS)
                 continue;
             room -= own;
             count++;
@@ -227,19 +219,19 @@ static int64_t choose_buffers(const band *b) {
     return rows;
 }
 
-static void prolong(const band *b, pithp_value v) {
+static void prolong(const pithp_band *b, pithp_value v) {
     int32_t *last = &b->g->last_use[v];
     *last = *last < b->end - 1 ? b->end - 1 : *last;
 }
 
 /* Extend the lifetimes of a step's values over the band. */
-static void prolong_all(const band *b, const pithp_instruction *i) {
+static void prolong_all(const pithp_band *b, const pithp_instruction *i) {
     pithp_prolong_operands(b->g, i, b->end - 1);
     prolong(b, i->result);
 }
 
 /* Whether a reduction is the only reader of the preceding step's value. */
-static bool is_map_reduce(const band *b, int32_t k) {
+static bool is_map_reduce(const pithp_band *b, int32_t k) {
     const pithp_planning *g = b->g;
     const pithp_value made = reduced_by(b, k);
     pithp_reduce_view v;
@@ -249,15 +241,18 @@ static bool is_map_reduce(const band *b, int32_t k) {
            g->uses[g->latest_use[made]].step == k && pithp_plan_reduces_rows(g, k, &v);
 }
 
-static void make_band(const band *b) {
+static void make_band(const pithp_band *b) {
     pithp_planning *g = b->g;
     pithp_step *lead = &g->plan->steps[b->first];
     lead->band = b->end - b->first;
     lead->band_rows = b->rows;
     lead->band_at_once = (int32_t)choose_buffers(b);
+    pithp_band_choose_blocks(b);
     for (int32_t k = b->first; k < b->end; k++) {
         pithp_step *step = &g->plan->steps[k];
         step->runs_in_consumer = k > b->first;
+        if (pithp_is_band_scatter(step))
+            continue;
         if (is_map_reduce(b, k))
             step[-1].fused_reduction = k;
         if (step->kind != PITHP_STEP_FUSED) {
@@ -272,7 +267,7 @@ static void make_band(const band *b) {
 }
 
 /* Add step k to an end of the band. */
-static void add_step(band *b, int32_t k) {
+static void add_step(pithp_band *b, int32_t k) {
     const pithp_step *step = &b->g->plan->steps[k];
     const bool reduces = step->kind != PITHP_STEP_FUSED && !pithp_is_band_take(step);
     const pith_spec *spec =
@@ -281,10 +276,19 @@ static void add_step(band *b, int32_t k) {
     b->length = spec->count / b->rows > b->length ? spec->count / b->rows : b->length;
 }
 
+/* Whether the next step that fills no array fits, and is the next one now. */
+static bool next_fits(pithp_band *b) {
+    const int32_t k = pithp_band_after_fills(b);
+    if (k == b->g->plan->step_count || !fits(b, k))
+        return false;
+    pithp_band_pass_fills(b, k);
+    return true;
+}
+
 /* Form a band around a reduction: the step before it, if that makes its operand, gathers
  * before that, and all fitting steps after it. Returns the step after the band. */
 static int32_t band_about(pithp_planning *g, int32_t k, const pithp_reduce_view *v) {
-    band b = {.g = g, .rows = v->outer, .length = v->length, .first = k, .end = k};
+    pithp_band b = {.g = g, .rows = v->outer, .length = v->length, .first = k, .end = k};
     if (k > 0 && g->step[reduced_by(&b, k)] == k - 1 &&
         g->plan->steps[k - 1].kind == PITHP_STEP_FUSED && fits(&b, k - 1)) {
         b.first = k - 1;
@@ -292,7 +296,7 @@ static int32_t band_about(pithp_planning *g, int32_t k, const pithp_reduce_view 
     }
     do
         add_step(&b, b.end++);
-    while (b.end < g->plan->step_count && fits(&b, b.end));
+    while (next_fits(&b));
     if (b.end - b.first < 2)
         return k + 1;
     for (const int32_t reader = b.first;
@@ -300,6 +304,7 @@ static int32_t band_about(pithp_planning *g, int32_t k, const pithp_reduce_view 
          take_fits(&b, reader, b.first - 1);
          b.first--)
         add_step(&b, b.first - 1);
+    pithp_band_add_scatters(&b);
     make_band(&b);
     return b.end;
 }

@@ -43,7 +43,7 @@ static bool describe_call(pithp_planning *g, pithp_step *step) {
     if (pithp_is_collective(call.primitive))
         measure_collective(g->plan, step, &call);
     else
-        step->temporary_bytes = temporary_of(g->plan, step, &call);
+        step->temporary_bytes = temporary_of(g->plan, step, &call) + step->block_bytes;
     return true;
 }
 

@@ -182,7 +182,8 @@ typedef struct pithp_step {
     /* Input fusion: the producer of a reduction's operand, a fused step that runs inside
      * the reduction: block by block, or in a command buffer element by element; or -1. */
     int32_t producer;
-    /* The value of the producer; in a band: the value that the reduction reads. */
+    /* The value of the producer; in a band: the value that the reduction reads, or the
+     * updates of the scatter. */
     pithp_value produced;
     /* Of a reduction with a producer: the number of steps after it that reduce other
      * values of the producer, and run with it. */
@@ -199,6 +200,7 @@ typedef struct pithp_step {
     int32_t band;
     int32_t band_at_once;
     int64_t band_rows;
+    int64_t band_block; /* rows whose updates are scattered at once; 0: no scatters */
     /* Concurrency: reductions up to that step, and their producers, may run at the same
      * time as this step; or 0. */
     int32_t concurrent_until;
@@ -223,8 +225,10 @@ typedef struct pithp_step {
             const pith_spec **specs;  /* of the operands */
             pithp_prepared *prepared; /* its launches on the host; NULL: a run lowers
                                          it */
-            size_t host_at; /* of a collective: where memory of the host begins in
-                               `temporary`, if the host reaches it */
+            size_t block_bytes; /* of a scatter in a band: memory for a block of its
+                                   updates in `temporary`, which have no other; else 0 */
+            size_t host_at;     /* of a collective: where memory of the host begins in
+                                   `temporary`, if the host reaches it */
         };
         struct pithp_kernel_call *kernel; /* KERNEL: bound */
         struct {                          /* CONTROL */
