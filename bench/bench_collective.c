@@ -7,7 +7,9 @@
  * pith_propagate takes longer with ranks than without, beside MPI_Allreduce of 64 bytes.
  * ranks/psum/N: an ordered sum of N bytes, f64, in a compiled function of several, beside
  * MPI_Allreduce, whose order is the engine's; ranks/eager/N: as an eager call;
- * ranks/unordered/N. */
+ * ranks/unordered/N. ranks/rows/N: an ordered sum of N bytes of which a sixteenth is in
+ * use, in a compiled function of several, beside MPI_Allreduce of 8 bytes and of what is
+ * in use. */
 #include "bench_ranks.h"
 
 enum { CHAIN = 64, WORDS = 8 };
@@ -15,7 +17,7 @@ enum { CHAIN = 64, WORDS = 8 };
 typedef struct {
     pith_scope *s, *alone; /* the mesh is of s */
     const pith_function *step;
-    const pith_array *a;
+    const pith_array *a, *rows;
     int64_t bytes, sums; /* of an array; in a step */
     double *own, *sum;
 } Work;
@@ -66,6 +68,22 @@ static void propagate_alone(void *closure) {
     propagate(((const Work *)closure)->alone, closure);
 }
 
+enum { PARTS = 16, COLUMNS = 8 };
+
+static const void *add_up_rows(pith_scope *s, const void *a, const void *rows) {
+    for (int64_t i = 0; i < sums; i++)
+        a = pith_psum(s, a, "x", &(pith_collective_options){.rows = rows});
+    return a;
+}
+PITH_FUNCTION2(add_up_rows_step, add_up_rows, void, void, void)
+
+static void call_step_of_rows(void *closure) {
+    const Work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_call(s, w->step, 2, (const void *[]){w->a, w->rows});
+    pith_scope_close(s);
+}
+
 /* ---- MPI ---- */
 
 static void reduce_all(void *closure) {
@@ -73,6 +91,15 @@ static void reduce_all(void *closure) {
     for (int64_t i = 0; i < w->sums; i++)
         MPI_Allreduce(w->own, w->sum, (int)(w->bytes / 8), MPI_DOUBLE, MPI_SUM,
                       MPI_COMM_WORLD);
+}
+static void reduce_part(void *closure) {
+    const Work *w = closure;
+    for (int64_t i = 0; i < w->sums; i++) {
+        int64_t most = 0;
+        MPI_Allreduce(&i, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+        MPI_Allreduce(w->own, w->sum, (int)(w->bytes / 8 / PARTS), MPI_DOUBLE, MPI_SUM,
+                      MPI_COMM_WORLD);
+    }
 }
 static void reduce_words(void *closure) {
     const Work *w = closure;
@@ -140,6 +167,27 @@ static void rows_of_size(Work *w, int64_t bytes, const char *only) {
     w->s = outer;
 }
 
+/* Rows of 64 bytes, a sixteenth of which is in use. */
+static void rows_in_use(Work *w, int64_t bytes, const char *only) {
+    char row[64];
+    pith_scope *outer = w->s, *s = pith_scope_open_in(outer);
+    const int64_t n = bytes / 8 / COLUMNS;
+    snprintf(row, sizeof row, "ranks/rows/%lld", (long long)bytes);
+    if (bench_wanted(row, only)) {
+        w->s = s;
+        w->bytes = bytes;
+        w->a = pith_full(s, PITH_F64, PITH_SHAPE(n, COLUMNS), 1);
+        w->rows = pith_i64(s, n / PARTS);
+        sums = w->sums = bytes > 1 << 20 ? 4 : CHAIN / 4;
+        pith_jit_clear(pith_scope_runtime(s));
+        w->step = pith_jit(s, &add_up_rows_step, NULL);
+        call_step_of_rows(w);
+        bench_ranks_of(row, bytes, (double)w->sums, w, call_step_of_rows, reduce_part);
+    }
+    pith_scope_close(s);
+    w->s = outer;
+}
+
 static void rows(pith_scope *s, int rank, const char *only) {
     const int64_t most = 64 << 20;
     (void)rank;
@@ -155,6 +203,8 @@ static void rows(pith_scope *s, int rank, const char *only) {
             rows_of_size(&w, bytes, only);
         rows_of_size(&w, 64 << 10, only);
         rows_of_size(&w, most, only);
+        for (int64_t bytes = 64 << 10; bytes <= 16 << 20; bytes *= 16)
+            rows_in_use(&w, bytes, only);
     }
     bench_check(w.alone);
     pith_scope_close(w.alone);

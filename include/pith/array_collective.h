@@ -27,8 +27,9 @@
 
 /** Options of collectives; zero is the default. */
 typedef struct pith_collective_options {
-    /** i64, rank 0: rows of axis 0 in use; the others count as zeros. NULL: all. Ranks
-     * may differ in it. */
+    /** i64, rank 0: rows of axis 0 in use; the others count as zeros, and are not sent: of
+     * a sum, those that no rank has in use. NULL: all. Ranks may differ in the number; one
+     * that the array does not have is the nearest that it has. */
     const pith_array *rows PITH_DEFAULT;
     /** Sums of floats in the order of the engine: faster, but the bits may differ between
      * engines, numbers of ranks, and sizes of messages. */
@@ -144,7 +145,8 @@ PITH_API const pith_array *pith_pshift(pith_scope *s,
 /**
  * pith_psum of every leaf of a tree, in one message a dtype.
  *
- * Structures and leaf specs are equal on all ranks.
+ * Structures and leaf specs are equal on all ranks. With .rows, all leaves have the same
+ * number of rows.
  * @return A tree like @p tree, with i64 for bool, or NULL.
  */
 PITH_API const void *pith_tree_psum(pith_scope *s,

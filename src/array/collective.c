@@ -67,17 +67,8 @@ bool pithp_collective_check_rows(pithp_collective *c, const pith_array *rows) {
 void pithp_collective_take(pithp_collective *c, const pith_collective_options *options) {
     const pith_array *rows = options ? options->rows : NULL;
     c->params.unordered = options && options->unordered;
-    if (!rows || !pithp_collective_check_rows(c, rows))
-        return;
-    const pith_spec *spec = pithp_array_spec(c->a);
-    pith_shape column = {.rank = spec->rank, .extents = {spec->shape[0]}};
-    for (int d = 1; d < spec->rank; d++)
-        column.extents[d] = 1;
-    const pith_array *number = pith_iota(c->w, PITH_I64, column, 0);
-    const pith_array *zero = pith_zeros(c->w, spec->dtype, PITH_SCALAR);
-    const pith_array *masked =
-        pith_where(c->w, pith_less(c->w, number, rows), c->a, zero);
-    c->a = masked ? masked : c->a;
+    if (rows && pithp_collective_check_rows(c, rows))
+        c->rows = rows;
 }
 
 /* ---- Running ---- */
@@ -150,17 +141,19 @@ static void describe(const void *closure, char what[PITHP_WHAT_BYTES]) {
     else if (spec)
         snprintf(what, PITHP_WHAT_BYTES, "%.100s over %.50s",
                  pithp_spec_print(spec, text), c->params.group->axes);
-    for (int i = 0; i < c->named; i++) {
-        const size_t n = strlen(what);
+    size_t n = strlen(what);
+    for (int i = 0; i < c->named; i++, n = strlen(what))
         snprintf(what + n, PITHP_WHAT_BYTES - n, ", %s %d", c->names[i], (int)c->axes[i]);
-    }
+    if (c->rows && !c->by_rows)
+        snprintf(what + n, PITHP_WHAT_BYTES - n, ", rows in use");
 }
 
 /* What `describe` says. */
 static uint64_t digest_of(const pithp_collective *c) {
     const pith_spec *spec = c->spec;
     const int first = c->by_rows;
-    const int32_t numbers[] = {(int32_t)spec->dtype, spec->rank, c->axes[0], c->axes[1]};
+    const int32_t numbers[] = {(int32_t)spec->dtype, spec->rank, c->axes[0], c->axes[1],
+                               c->rows && !c->by_rows};
     const char *axes = c->params.group->axes;
     uint64_t h = pithp_hash(pithp_collective_digest(&c->params), numbers, sizeof numbers);
     if (spec->rank > first)

@@ -40,6 +40,7 @@ int mesh_run_list(pith_scope *s,
 
 int mesh_run_cases(pith_scope *s, const char *only) {
     static const mesh_case *const lists[] = {mesh_cases,
+                                             mesh_in_use_cases,
                                              mesh_program_cases,
                                              mesh_halo_cases,
                                              mesh_route_cases,

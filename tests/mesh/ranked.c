@@ -233,10 +233,37 @@ static const pith_route *route_of(const values *v, const ranked_step *t) {
     return pith_route_make(s, k, to, axes_of(t), room);
 }
 
+/* Half of the moves that can have rows in use have them. */
+static bool uses_rows(const ranked_step *t) {
+    return t->by % 2 && (t->kind == RANKED_PSUM || t->kind == RANKED_PMEAN ||
+                         t->kind == RANKED_PSHIFT || t->kind == RANKED_REDUCE_SCATTER ||
+                         t->kind == RANKED_ALL_TO_ALL);
+}
+
+/* Rows in use of the rank with a number along the axes of a step: 3, 8, 0, 5. */
+static const pith_array *rows_of(pith_scope *s, const pith_array *number) {
+    const pith_array *n = pith_cast(s, number, PITH_I64);
+    n = pith_add(s, pith_mul(s, n, pith_i64(s, 5)), pith_i64(s, 3));
+    return pith_remainder(s, n, pith_i64(s, RANKED_EXTENT + 1));
+}
+
+/* Zeros in the other rows. */
+static const pith_array *
+only_rows(pith_scope *s, const pith_array *a, const pith_array *rows) {
+    const pith_array *k =
+        pith_iota(s, PITH_I64, PITH_SHAPE(pith_array_spec(a)->shape[0]), 0);
+    return pith_where(s, pith_less(s, k, rows), a, pith_f64(s, 0));
+}
+
 /* What a rank makes of its arrays alone, before a move and after it. */
 static const pith_array *before(const values *v, const ranked_step *t, int64_t r) {
+    pith_scope *s = v->s;
     const pith_array *a = v->of[t->a][r];
-    return t->kind == RANKED_REDUCE_SCATTER ? copies(v->s, a, group_size(v, t)) : a;
+    if (t->kind == RANKED_REDUCE_SCATTER)
+        a = copies(s, a, group_size(v, t));
+    if (!v->f->all || !uses_rows(t))
+        return a;
+    return only_rows(s, a, rows_of(s, pith_i32(s, (int32_t)group_of(v, t, r).own)));
 }
 
 static const pith_array *
@@ -268,11 +295,13 @@ move(const values *v, const ranked_step *t, const pith_array *a) {
     pith_scope *s = v->s;
     const char *axes = axes_of(t);
     const int64_t n = group_size(v, t);
+    const pith_collective_options in_use = {
+        .rows = uses_rows(t) ? rows_of(s, pith_axis_index(s, axes)) : NULL};
     switch ((int)t->kind) {
         case RANKED_PSUM:
-            return pith_psum(s, a, axes, NULL);
+            return pith_psum(s, a, axes, &in_use);
         case RANKED_PMEAN:
-            return pith_pmean(s, a, axes, NULL);
+            return pith_pmean(s, a, axes, &in_use);
         case RANKED_PMAX:
             return pith_pmax(s, a, axes);
         case RANKED_PMIN:
@@ -280,16 +309,16 @@ move(const values *v, const ranked_step *t, const pith_array *a) {
         case RANKED_PBROADCAST:
             return pith_pbroadcast(s, a, axes, (t->by + 3) % n);
         case RANKED_PSHIFT:
-            return pith_pshift(s, a, axes, t->by, t->wrap, NULL);
+            return pith_pshift(s, a, axes, t->by, t->wrap, &in_use);
         case RANKED_ALL_GATHER:
             return pith_all_gather(s, a, axes, 0);
         case RANKED_ALL_STACK:
             return pith_all_stack(s, a, axes);
         case RANKED_REDUCE_SCATTER:
-            return pith_reduce_scatter(s, a, axes, 0, NULL);
+            return pith_reduce_scatter(s, a, axes, 0, &in_use);
         case RANKED_ALL_TO_ALL:
             return pith_all_to_all(s, pith_reshape(s, a, PITH_SHAPE(RANKED_EXTENT, 1)),
-                                   axes, 0, 1, NULL);
+                                   axes, 0, 1, &in_use);
         case RANKED_HALO:
             return pith_halo(s, a, 0, t->axes == 2 ? NULL : axes, BEFORE, AFTER, t->wrap);
         case RANKED_ROUTE:

@@ -15,6 +15,9 @@ CASE(sums_of_special_numbers)
 CASE(sums_in_any_order)
 CASE(means_and_extremes)
 CASE(sums_of_rows_in_use)
+CASE(rows_in_use)
+CASE(rows_of_some_ranks)
+CASE(rows_of_trees)
 CASE(scans)
 CASE(gathers)
 CASE(blocks)
@@ -63,6 +66,68 @@ Test(collective, deferred_work) {
     passes("rows", 3, 0);
     passes("compiled", 3, 0);
     passes("control", 3, 5);
+}
+
+/* ---- What travels ---- */
+
+enum { ROWS = 1000, COLUMNS = 4, ROW_BYTES = COLUMNS * 8, COUNT_BYTES = 8 };
+
+/* Bytes that a rank gives to the moves of a collective of rows in use, of `used` rows. */
+static int64_t bytes_sent(fake_rank *r, int kind, int64_t used) {
+    const pith_array *a = pith_ones(r->s, PITH_F64, PITH_SHAPE(ROWS, COLUMNS));
+    const pith_collective_options how = {.rows = pith_i64(r->s, used),
+                                         .unordered = kind == 1};
+    const int64_t before = r->sent;
+    const void *made = kind <= 1   ? (const void *)pith_psum(r->s, a, NULL, &how)
+                       : kind == 2 ? pith_reduce_scatter(r->s, a, NULL, 0, &how)
+                       : kind == 3 ? pith_all_to_all(r->s, a, NULL, 0, 1, &how)
+                       : kind == 4 ? pith_pshift(r->s, a, NULL, 1, true, &how)
+                                   : pith_tree_psum(r->s, a, NULL, &how);
+    FAKE_CHECK(r, made);
+    return r->sent - before;
+}
+
+/* Rank 1 has three rows in use, the other none. Of a sum the rows that some rank has
+ * travel; of moves, each rank's own. */
+static void sends_rows_in_use(fake_rank *r) {
+    const int64_t used = r->rank == 1 ? 3 : 0;
+    for (int kind = 0; kind < 2; kind++)
+        FAKE_CHECK(r, bytes_sent(r, kind, used) == COUNT_BYTES + 3 * ROW_BYTES);
+    FAKE_CHECK(r, bytes_sent(r, 5, used) == COUNT_BYTES + 3 * ROW_BYTES);
+    /* rows 0 to 2 belong to rank 0 */
+    FAKE_CHECK(r, bytes_sent(r, 2, used) == COUNT_BYTES + used * ROW_BYTES);
+    FAKE_CHECK(r, bytes_sent(r, 3, used) == COUNT_BYTES + used * ROW_BYTES);
+    FAKE_CHECK(r, bytes_sent(r, 4, used) == COUNT_BYTES + used * ROW_BYTES);
+    /* all rows: pieces of the sum, and the sums of the pieces */
+    FAKE_CHECK(r, bytes_sent(r, 0, ROWS) ==
+                      COUNT_BYTES + ROWS * ROW_BYTES + ROWS * ROW_BYTES / 2);
+}
+
+Test(collective, rows_that_are_not_in_use_stay) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = 2, .timeout = 60}, sends_rows_in_use);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+
+/* Leaves of three dtypes; bools are counted in i64. */
+static void sums_a_tree(fake_rank *r) {
+    const pith_array *leaves[] = {pith_ones(r->s, PITH_F64, PITH_SHAPE(3)),
+                                  pith_ones(r->s, PITH_I32, PITH_SHAPE(7)),
+                                  pith_ones(r->s, PITH_F64, PITH_SCALAR),
+                                  pith_ones(r->s, PITH_F64, PITH_SHAPE(0)),
+                                  pith_ones(r->s, PITH_I32, PITH_SHAPE(2)),
+                                  pith_ones(r->s, PITH_BOOL, PITH_SHAPE(5))};
+    const void *tree = pith_tuple_make(r->s, 6, (const void *const *)leaves);
+    const int64_t messages = r->messages, sent = r->sent;
+    FAKE_CHECK(r, pith_tree_psum(r->s, tree, NULL, NULL));
+    FAKE_CHECK(r, r->messages - messages == 3);
+    FAKE_CHECK(r, r->sent - sent == 4 * 8 + 9 * 4 + 5 * 8);
+}
+
+Test(collective, trees_are_one_message_a_dtype) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = 3, .timeout = 60}, sums_a_tree);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
 }
 
 /* ---- One rank without memory ---- */

@@ -39,8 +39,9 @@ pith_status pithp_collective_run(pith_scope *s,
 
 struct pithp_device_move;
 
-/* Whether a collective reads nothing on the host, so that its steps can be recorded. */
-bool pithp_collective_is_on_device(pithp_primitive primitive);
+/* Whether a collective of some operands reads nothing on the host, so that its steps can
+ * be recorded. */
+bool pithp_collective_is_on_device(pithp_primitive primitive, int operands);
 
 typedef struct pithp_collective_recorder {
     const pithp_sink *sink; /* of launches for CUDA */

@@ -87,6 +87,35 @@ void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t);
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes);
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes);
 
+/* ---- Rows in use (in_use.c) ----
+ *
+ * Of axis 0 of the operand, by a second operand. The others are zeros, which do not
+ * travel. A number that the array does not have is the nearest that it has. */
+
+typedef struct pithp_used_rows {
+    int64_t extent, own; /* of axis 0; in use on this rank */
+    size_t row;          /* bytes */
+} pithp_used_rows;
+
+static inline bool pithp_mover_has_rows(const pithp_mover *m) {
+    return m->call->operand_count > 1;
+}
+pithp_used_rows pithp_mover_used_rows(pithp_mover *m);
+/* The greatest number of the group. */
+int64_t pithp_mover_most_rows(pithp_mover *m, const pithp_used_rows *u);
+/* The first `rows` rows: those in use, and zeros. */
+const void *pithp_mover_rows(pithp_mover *m, const pithp_used_rows *u, int64_t rows);
+/* Rows of an array from `begin` on become zeros. */
+void pithp_mover_zero_rows(pithp_mover *m,
+                           const pithp_used_rows *u,
+                           void *array,
+                           int64_t begin);
+/* The blocks of the operand [outer, P, inner] go to their ranks: [P, ...] of all ranks,
+ * in `to`. */
+void *pithp_mover_exchange_rows(pithp_mover *m, const int64_t shape[3], void *to);
+/* A permutation. */
+void pithp_mover_permute_rows(pithp_mover *m);
+
 /* psum_rows (rows.c). */
 void pithp_mover_sum_rows(pithp_mover *m);
 

@@ -26,76 +26,135 @@ static bool is_missing(const pithp_mover *m, pithp_combine how) {
            !pithp_transfer_reduces(transfer_of(how), pithp_mover_operand(m)->dtype);
 }
 
-/* A copy of the operand, reduced in place. */
-static void reduce_by_engine(pithp_mover *m, pithp_combine how) {
-    const pith_spec *x = pithp_mover_operand(m);
+/* What is reduced: the operand, or its rows in use. */
+typedef struct reduced {
+    const void *from;
+    void *to;
+    pith_dtype dtype;
+    int64_t count;
+    size_t bytes;
+} reduced;
+
+static reduced part_of_operand(const pithp_mover *m, const void *from, int64_t count) {
+    return (reduced){.from = from,
+                     .to = m->memory->result,
+                     .dtype = pithp_mover_operand(m)->dtype,
+                     .count = count,
+                     .bytes = (size_t)count * width_of(m)};
+}
+
+static reduced operand_of(const pithp_mover *m) {
+    return part_of_operand(m, m->memory->operands[0], pithp_mover_operand(m)->count);
+}
+
+/* A copy, reduced in place. */
+static void reduce_by_engine(pithp_mover *m, const reduced *x, pithp_combine how) {
     if (m->direct) {
         pithp_mover_transfer(m, &(pithp_device_move){.kind = transfer_of(how),
                                                      .dtype = x->dtype,
-                                                     .from = m->memory->operands[0],
-                                                     .to = m->memory->result,
+                                                     .from = x->from,
+                                                     .to = x->to,
                                                      .bytes = x->bytes});
         return;
     }
-    pithp_mover_copy(m, m->memory->result, m->memory->operands[0], x->bytes);
-    const pithp_reach r = pithp_mover_reach(m, m->memory->result, x->bytes, true);
+    pithp_mover_copy(m, x->to, x->from, x->bytes);
+    const pithp_reach r = pithp_mover_reach(m, x->to, x->bytes, true);
     if (m->s && x->count)
         pithp_mesh_group_reduce(m->s, m->group, how, x->dtype, r.host, x->count);
     pithp_mover_store(m, &r);
 }
 
 /* Every rank combines the whole stack. */
-static void reduce_small(pithp_mover *m, pithp_primitive combine) {
-    const pith_spec *x = pithp_mover_operand(m);
+static void reduce_small(pithp_mover *m, const reduced *x, pithp_primitive combine) {
     void *stack = pithp_mover_take(m, x->bytes * (size_t)m->group->size);
-    pithp_mover_gather(m, m->memory->operands[0], stack, x->bytes);
-    pithp_mover_reduce(m, combine, x->dtype, m->group->size, x->count, stack,
-                       m->memory->result);
+    pithp_mover_gather(m, x->from, stack, x->bytes);
+    pithp_mover_reduce(m, combine, x->dtype, m->group->size, x->count, stack, x->to);
 }
 
-/* The operand with zeros at the end. */
-static const void *padded(pithp_mover *m, size_t bytes) {
-    const size_t used = pithp_mover_operand(m)->bytes;
-    if (bytes == used)
-        return m->memory->operands[0];
+/* The elements with zeros at the end. */
+static const void *padded(pithp_mover *m, const reduced *x, size_t bytes) {
+    if (bytes == x->bytes)
+        return x->from;
     char *made = pithp_mover_take(m, bytes);
-    pithp_mover_copy(m, made, m->memory->operands[0], used);
-    pithp_mover_zero(m, made ? made + used : NULL, bytes - used);
+    pithp_mover_copy(m, made, x->from, x->bytes);
+    pithp_mover_zero(m, made ? made + x->bytes : NULL, bytes - x->bytes);
     return made;
 }
 
 /* Each rank combines one of P parts, and all gather the parts. */
-static void reduce_large(pithp_mover *m, pithp_primitive combine) {
-    const pith_spec *x = pithp_mover_operand(m);
+static void reduce_large(pithp_mover *m, const reduced *x, pithp_primitive combine) {
     const int64_t ranks = m->group->size, part = (x->count + ranks - 1) / ranks;
     const size_t bytes = (size_t)part * width_of(m), whole = bytes * (size_t)ranks;
-    const void *all = padded(m, whole);
+    const void *all = padded(m, x, whole);
     void *stack = pithp_mover_take(m, whole), *own = pithp_mover_take(m, bytes);
-    void *parts = whole == x->bytes ? m->memory->result : pithp_mover_take(m, whole);
+    void *parts = whole == x->bytes ? x->to : pithp_mover_take(m, whole);
     pithp_mover_transpose(m, all, stack, bytes);
     pithp_mover_reduce(m, combine, x->dtype, ranks, part, stack, own);
     pithp_mover_gather(m, own, parts, bytes);
-    pithp_mover_copy(m, m->memory->result, parts, x->bytes);
+    pithp_mover_copy(m, x->to, parts, x->bytes);
 }
 
-static void reduce(pithp_mover *m, pithp_primitive combine) {
-    const pith_spec *x = pithp_mover_operand(m);
-    if (m->group->size == 1 || x->count < m->group->size ||
-        x->bytes <= SMALL_BYTES / (size_t)m->group->size)
-        reduce_small(m, combine);
+static bool is_small(const pithp_mover *m, const reduced *x) {
+    return m->group->size == 1 || x->count < m->group->size ||
+           x->bytes <= SMALL_BYTES / (size_t)m->group->size;
+}
+
+static void reduce(pithp_mover *m, const reduced *x, pithp_primitive combine) {
+    if (is_small(m, x))
+        reduce_small(m, x, combine);
     else
-        reduce_large(m, combine);
+        reduce_large(m, x, combine);
 }
 
 /* Halves have no sum in an engine, and Open MPI 4.1 saturates integers of 8 and 16 bits.
  */
-static void add(pithp_mover *m) {
+static bool adds_by_engine(const pithp_mover *m) {
     const bool ordered =
         pith_dtype_is_float(pithp_mover_operand(m)->dtype) && !m->params->unordered;
-    if (width_of(m) >= 4 && !ordered)
-        reduce_by_engine(m, PITHP_COMBINE_SUM);
+    return width_of(m) >= 4 && !ordered;
+}
+
+static void add(pithp_mover *m, const reduced *x) {
+    if (adds_by_engine(m))
+        reduce_by_engine(m, x, PITHP_COMBINE_SUM);
     else
-        reduce(m, PITHP_OP_SUM);
+        reduce(m, x, PITHP_OP_SUM);
+}
+
+/* Memory for any part of x: one that is small although x is not, and one that is padded.
+ */
+static void measure_parts(pithp_mover *m, const reduced *x) {
+    const size_t padding = x->bytes + (size_t)m->group->size * width_of(m);
+    reduced small = *x;
+    if (adds_by_engine(m) || is_small(m, x))
+        return;
+    small.count = (int64_t)(SMALL_BYTES / width_of(m)) / m->group->size;
+    small.bytes = (size_t)small.count * width_of(m);
+    reduce_small(m, &small, PITHP_OP_SUM);
+    for (int k = 0; k < 2; k++)
+        pithp_mover_take(m, padding);
+}
+
+/* The rows that some rank has in use are added; the others are zeros. */
+static void add_rows(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const pithp_used_rows u = pithp_mover_used_rows(m);
+    const int64_t most = pithp_mover_most_rows(m, &u);
+    const void *rows = pithp_mover_rows(m, &u, most);
+    const reduced part =
+        part_of_operand(m, rows, x->shape[0] ? x->count / x->shape[0] * most : 0);
+    add(m, &part);
+    if (!m->s)
+        measure_parts(m, &part);
+    pithp_mover_zero_rows(m, &u, m->memory->result, most);
+}
+
+static void sum(pithp_mover *m) {
+    const reduced x = operand_of(m);
+    if (pithp_mover_has_rows(m))
+        add_rows(m);
+    else
+        add(m, &x);
 }
 
 /* MPICH 4.0 compares unsigned integers as signed ones. */
@@ -103,10 +162,11 @@ static void extreme(pithp_mover *m, pithp_primitive combine, pithp_combine how) 
     const pith_dtype dtype = pithp_mover_operand(m)->dtype;
     const bool by_engine = m->direct ? !pith_dtype_is_float(dtype) && !is_missing(m, how)
                                      : dtype == PITH_BOOL || pithp_dtype_is_signed(dtype);
+    const reduced x = operand_of(m);
     if (by_engine)
-        reduce_by_engine(m, how);
+        reduce_by_engine(m, &x, how);
     else
-        reduce(m, combine);
+        reduce(m, &x, combine);
 }
 
 /* The sum of the ranks before, of all that are gathered. */
@@ -189,6 +249,8 @@ static const void *exchange_blocks(pithp_mover *m, void *to) {
     const pith_spec *x = pithp_mover_operand(m);
     const int64_t axis = m->params->axis, ranks = m->group->size;
     const int64_t shape[] = {before(x, axis), ranks, behind(x, axis) / ranks};
+    if (pithp_mover_has_rows(m))
+        return pithp_mover_exchange_rows(m, shape, to);
     const void *blocks = pithp_mover_exchange(m, m->memory->operands[0], x->dtype, shape);
     pithp_mover_transpose(m, blocks, to, x->bytes / (size_t)ranks);
     return to;
@@ -210,6 +272,10 @@ static void all_to_all(pithp_mover *m) {
 }
 
 static void permute(pithp_mover *m) {
+    if (pithp_mover_has_rows(m)) {
+        pithp_mover_permute_rows(m);
+        return;
+    }
     const size_t bytes = pithp_mover_operand(m)->bytes;
     const pithp_mesh_pairs *pairs = m->params->pairs;
     if (pairs->from < 0)
@@ -246,7 +312,7 @@ static void run(pithp_mover *m) {
             index_axis(m);
             break;
         case PITHP_OP_PSUM:
-            add(m);
+            sum(m);
             break;
         case PITHP_OP_PMAX:
             extreme(m, PITHP_OP_MAX_OF, PITHP_COMBINE_MAX);
@@ -325,8 +391,9 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
     return needs;
 }
 
-bool pithp_collective_is_on_device(pithp_primitive primitive) {
-    return primitive != PITHP_OP_PSUM_ROWS && primitive != PITHP_OP_ROUTE_MAKE &&
+bool pithp_collective_is_on_device(pithp_primitive primitive, int operands) {
+    return (operands < 2 || primitive == PITHP_OP_HALO) &&
+           primitive != PITHP_OP_PSUM_ROWS && primitive != PITHP_OP_ROUTE_MAKE &&
            primitive != PITHP_OP_ROUTE_SEND && primitive != PITHP_OP_ROUTE_RETURN;
 }
 

@@ -18,7 +18,7 @@ typedef struct moving {
 /* The collective itself needs no host, and its ranks are connected. */
 static bool is_on_device(const pithp_instruction *i) {
     const pithp_collective_params *params = i->params;
-    return pithp_collective_is_on_device(i->primitive) &&
+    return pithp_collective_is_on_device(i->primitive, i->operand_count) &&
            (params->group->size == 1 || params->group->communicator);
 }
 

@@ -48,6 +48,29 @@ static pithp_value reshaped(pithp_derivation *d, pithp_value v, const pith_spec 
     return pithp_derive_call(d, PITHP_OP_RESHAPE, 1, &v, &to);
 }
 
+/* ---- Rows in use ---- */
+
+/* Bool [n, 1...]: the rows in use. */
+static pithp_value
+rows_in_use(pithp_derivation *d, pithp_value rows, const pith_spec *x) {
+    pithp_iota_params number = {
+        .dtype = PITH_I64, .rank = x->rank, .shape = {x->shape[0]}};
+    for (int n = 1; n < x->rank; n++)
+        number.shape[n] = 1;
+    return pithp_derive_2(d, PITHP_OP_LT,
+                          pithp_derive_call(d, PITHP_OP_IOTA, 0, NULL, &number), rows);
+}
+
+/* A cotangent of operand 0, which is zero in rows that are not in use. */
+static pithp_value
+in_use(pithp_derivation *d, const pithp_moving_call *c, pithp_value ct) {
+    return c->i->operand_count == 1
+               ? ct
+               : pithp_derive_3(d, PITHP_OP_WHERE,
+                                rows_in_use(d, c->operands[1], operand_spec(c)), ct,
+                                pithp_derive_number(d, 0));
+}
+
 /* ---- Widening and its transpose ---- */
 
 TRANSPOSE(vary) {
@@ -71,7 +94,7 @@ TRANSPOSE(replicated) {
 
 TRANSPOSE(psum) {
     (void)k;
-    return widened(d, c, ct);
+    return in_use(d, c, widened(d, c, ct));
 }
 
 /* The cotangent goes to the rank whose array the result is. */
@@ -96,7 +119,7 @@ TRANSPOSE(all_gather) {
 
 TRANSPOSE(reduce_scatter) {
     (void)k;
-    return collective(d, c, PITHP_OP_ALL_GATHER, ct, params_of(c)->axis);
+    return in_use(d, c, collective(d, c, PITHP_OP_ALL_GATHER, ct, params_of(c)->axis));
 }
 
 TRANSPOSE(all_stack) {
@@ -110,14 +133,16 @@ TRANSPOSE(all_to_all) {
     pithp_collective_params back = *params_of(c);
     back.axis = params_of(c)->join;
     back.join = params_of(c)->axis;
-    return pithp_derive_call(d, PITHP_OP_ALL_TO_ALL, 1, &ct, &back);
+    return in_use(d, c, pithp_derive_call(d, PITHP_OP_ALL_TO_ALL, 1, &ct, &back));
 }
 
 TRANSPOSE(ppermute) {
     (void)k;
     pithp_collective_params back = *params_of(c);
     back.pairs = pithp_mesh_pairs_back(d->s, back.group, back.pairs);
-    return back.pairs ? pithp_derive_call(d, PITHP_OP_PPERMUTE, 1, &ct, &back) : -1;
+    return back.pairs
+               ? in_use(d, c, pithp_derive_call(d, PITHP_OP_PPERMUTE, 1, &ct, &back))
+               : -1;
 }
 
 /* ---- Halos ---- */
@@ -180,17 +205,6 @@ TRANSPOSE(halo) {
 
 /* ---- Rows ---- */
 
-/* Bool [n, 1...]: the rows in use. */
-static pithp_value
-rows_in_use(pithp_derivation *d, pithp_value rows, const pith_spec *x) {
-    pithp_iota_params number = {
-        .dtype = PITH_I64, .rank = x->rank, .shape = {x->shape[0]}};
-    for (int n = 1; n < x->rank; n++)
-        number.shape[n] = 1;
-    return pithp_derive_2(d, PITHP_OP_LT,
-                          pithp_derive_call(d, PITHP_OP_IOTA, 0, NULL, &number), rows);
-}
-
 /* Every row in use has the cotangent of the sum. */
 TRANSPOSE(psum_rows) {
     const pith_spec *x = operand_spec(c);
@@ -200,11 +214,7 @@ TRANSPOSE(psum_rows) {
     for (int n = 1; n < x->rank; n++)
         to.dimensions[n - 1] = n;
     const pithp_value one = widened(d, c, ct);
-    const pithp_value each = pithp_derive_call(d, PITHP_OP_BROADCAST, 1, &one, &to);
-    return c->i->operand_count == 1
-               ? each
-               : pithp_derive_3(d, PITHP_OP_WHERE, rows_in_use(d, c->operands[1], x),
-                                each, pithp_derive_number(d, 0));
+    return in_use(d, c, pithp_derive_call(d, PITHP_OP_BROADCAST, 1, &one, &to));
 }
 
 /* ---- Routes ---- */

@@ -111,13 +111,6 @@ static pith_status exchange(const inference *n) {
 }
 
 static pith_status add_rows(const inference *n) {
-    const pith_spec *rows = n->call->operand_count > 1 ? n->call->operands[1] : NULL;
-    if (n->call->operand_count > 2)
-        return pithp_refuse(n->call, n->refusal, PITH_E_ARG,
-                            "expected 1 or 2 operands, got %d", n->call->operand_count);
-    if (rows && (rows->dtype != PITH_I64 || rows->rank != 0))
-        return pithp_refuse(n->call, n->refusal, PITH_E_DTYPE,
-                            "rows: expected an i64 of rank 0");
     if (n->x->rank == 0)
         return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
                             "rows of an array of rank 0");
@@ -158,6 +151,33 @@ static pith_status broadcast(const inference *n) {
                : pithp_refuse(n->call, n->refusal, PITH_E_ARG,
                               "root %" PRId64 ", expected 0 to %" PRId64, root,
                               n->ranks - 1);
+}
+
+/* Rows that take a number of rows in use beside their operand, or do without. */
+static pith_status in_use(const inference *n, pith_status (*then)(const inference *)) {
+    const pith_spec *rows = n->call->operand_count > 1 ? n->call->operands[1] : NULL;
+    if (!n->x || n->call->operand_count > 2)
+        return pithp_refuse(n->call, n->refusal, PITH_E_ARG,
+                            "expected 1 or 2 operands, got %d", n->call->operand_count);
+    if (rows && (rows->dtype != PITH_I64 || rows->rank != 0))
+        return pithp_refuse(n->call, n->refusal, PITH_E_DTYPE,
+                            "rows: expected an i64 of rank 0");
+    if (rows && n->x->rank == 0)
+        return pithp_refuse(n->call, n->refusal, PITH_E_SHAPE,
+                            "rows of an array of rank 0");
+    return then(n);
+}
+
+static pith_status add_same(const inference *n) {
+    return add(n, same);
+}
+
+static pith_status add_blocks(const inference *n) {
+    return add(n, scatter);
+}
+
+static pith_status add_all_rows(const inference *n) {
+    return add(n, add_rows);
 }
 
 /* ---- Routes ---- */
@@ -226,9 +246,9 @@ pith_status pithp_infer_collective(const pithp_call *call,
         case PITHP_OP_AXIS_INDEX:
             return pithp_spec_fill(call, refusal, result, PITH_I32, 0, NULL);
         case PITHP_OP_PSUM:
-            return add(&n, same);
+            return in_use(&n, add_same);
         case PITHP_OP_REDUCE_SCATTER:
-            return add(&n, scatter);
+            return in_use(&n, add_blocks);
         case PITHP_OP_PSCAN:
             return scan(&n);
         case PITHP_OP_PBROADCAST:
@@ -238,9 +258,9 @@ pith_status pithp_infer_collective(const pithp_call *call,
         case PITHP_OP_ALL_GATHER:
             return gather(&n);
         case PITHP_OP_ALL_TO_ALL:
-            return exchange(&n);
+            return in_use(&n, exchange);
         case PITHP_OP_PPERMUTE:
-            return permute(&n);
+            return in_use(&n, permute);
         case PITHP_OP_HALO:
             return surround(&n);
         case PITHP_OP_ROUTE_MAKE:
@@ -250,8 +270,7 @@ pith_status pithp_infer_collective(const pithp_call *call,
         case PITHP_OP_ROUTE_RETURN:
             return add(&n, return_rows);
         case PITHP_OP_PSUM_ROWS:
-            return n.x ? add(&n, add_rows)
-                       : pithp_refuse(call, refusal, PITH_E_ARG, "expected an operand");
+            return in_use(&n, add_all_rows);
         default:
             return same(&n);
     }

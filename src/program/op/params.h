@@ -191,20 +191,23 @@ typedef struct pithp_random_params {
  * parameters, except that the group is that of the rank:
  *
  *     axis_index()        the number of this rank, i32 []
- *     psum(x)             the sum, as sum(all_stack(x)) over axis 0: the same bits
+ *     psum(x, rows)       the sum, as sum(all_stack(x)) over axis 0: the same bits
  *     pmax(x), pmin(x)    as max_of and min_of
  *     pscan(x)            the sum over the ranks before: integers of 4 or 8 bytes, wrapping
  *     pbroadcast(x)       x of the rank `root`
  *     all_stack(x)        x of all P ranks along a new first axis
  *     all_gather(x)       x of all ranks, joined along `axis`
- *     reduce_scatter(x)   this rank's block of psum(x) along `axis`
- *     all_to_all(x)       blocks along `axis` go to their ranks, and are joined along `join`
- *     ppermute(x)         x of the rank that `pairs` sends here; zeros if there is none
+ *     reduce_scatter(x, rows)  this rank's block of psum(x) along `axis`
+ *     all_to_all(x, rows) blocks along `axis` go to their ranks, and are joined along `join`
+ *     ppermute(x, rows)   x of the rank that `pairs` sends here; zeros if there is none
  *     halo(x)             x with `root` rows of the rank before and `join` rows of the rank
  *                         after along `axis`; `wrap`: the first and the last rank are
  *                         neighbours, otherwise zeros
  *     psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the bits
- *                         of one device; rows is an i64 [], or absent: all
+ *                         of one device
+ *
+ * rows is an i64 [], or absent: so many rows (axis 0) of x are in use on this rank. The
+ * others count as zeros and do not travel.
  *
  * Routes (pith/route.h), over the group of all ranks but for route_make; peer, send, sent
  * and received are the leaves of a pith_route:

@@ -26,11 +26,22 @@ static pithp_value stacked(pithp_batching *b, const pithp_batched_call *c) {
     return v < 0 ? -1 : pithp_batch_move_axis(b, v, 1, 0);
 }
 
-/* Rows come first: the sums of the entries are those of columns. */
-static pithp_value summed(pithp_batching *b, const pithp_batched_call *c) {
+/* The operand with its rows in front of the batch axis, which is one of its columns. */
+static pithp_value by_rows(pithp_batching *b,
+                           const pithp_batched_call *c,
+                           const pithp_collective_params *params) {
     const pithp_value operands[] = {pithp_batch_move_axis(b, c->operands[0], 0, 1),
                                     c->i->operand_count > 1 ? c->operands[1] : -1};
-    return operands[0] < 0 ? -1 : pithp_batch_same(b, c, operands, c->i->params);
+    return operands[0] < 0 ? -1 : pithp_batch_same(b, c, operands, params);
+}
+
+/* The axes after that of the rows come after the batch axis, too. */
+static pithp_value in_use(pithp_batching *b, const pithp_batched_call *c) {
+    pithp_collective_params to = *(const pithp_collective_params *)c->i->params;
+    to.axis += to.axis > 0;
+    to.join += to.join > 0;
+    const pithp_value v = by_rows(b, c, &to);
+    return v < 0 ? -1 : pithp_batch_move_axis(b, v, 1, 0);
 }
 
 static pithp_value add(pithp_batching *b, const pithp_batched_call *c) {
@@ -38,9 +49,9 @@ static pithp_value add(pithp_batching *b, const pithp_batched_call *c) {
         case PITHP_OP_ALL_STACK:
             return stacked(b, c);
         case PITHP_OP_PSUM_ROWS:
-            return summed(b, c);
+            return by_rows(b, c, c->i->params);
         default:
-            return shifted(b, c);
+            return c->i->operand_count > 1 ? in_use(b, c) : shifted(b, c);
     }
 }
 

@@ -19,6 +19,22 @@ static uint64_t digest_of(int64_t count, const pith_array *const *leaves) {
     return h;
 }
 
+/* The leaves of one dtype in one array: their elements, or, with rows in use, the
+ * elements of each row. */
+static const pith_array *join(pith_scope *w,
+                              int64_t count,
+                              const pith_array **flat,
+                              const pith_collective_options *options) {
+    const bool rows = options && options->rows;
+    for (int64_t k = 0; k < count && flat[k]; k++) {
+        const pith_spec *spec = pith_array_spec(flat[k]);
+        const int64_t n = spec->shape[0];
+        flat[k] = rows ? pith_reshape(w, flat[k], PITH_SHAPE(n, n ? spec->count / n : 0))
+                       : pith_reshape(w, flat[k], PITH_SHAPE(spec->count));
+    }
+    return pith_failed(w) ? NULL : pith_concatenate(w, count, flat, rows);
+}
+
 /* Replace the leaves of one dtype by their sums over the ranks. After an error the call
  * is still made, because the other ranks make it. */
 static void sum_dtype(pith_scope *w,
@@ -27,6 +43,7 @@ static void sum_dtype(pith_scope *w,
                       const pith_array **leaves,
                       const char *axes,
                       const pith_collective_options *options) {
+    const bool rows = options && options->rows;
     const pith_array **flat = pithp_scope_allocate(w, (size_t)count * sizeof *flat);
     int64_t *ends = pithp_scope_allocate(w, (size_t)count * sizeof *ends);
     int64_t some = 0, end = 0;
@@ -35,16 +52,18 @@ static void sum_dtype(pith_scope *w,
         if (!spec || spec->dtype != dtype)
             continue;
         if (flat && ends) {
-            flat[some] = pith_reshape(w, leaves[i], PITH_SHAPE(spec->count));
-            ends[some] = end += spec->count;
+            const int64_t n = rows ? spec->shape[0] : 1;
+            flat[some] = leaves[i];
+            ends[some] = end += n ? spec->count / n : 0;
         }
         some++;
     }
     if (!some)
         return;
-    const pith_array *all = pith_failed(w) ? NULL : pith_concatenate(w, some, flat, 0);
+    const pith_array *all = flat && ends ? join(w, some, flat, options) : NULL;
     const pith_array *sum = pith_psum(w, all, axes, options);
-    const pith_array *const *parts = sum ? pith_split(w, sum, some - 1, ends, 0) : NULL;
+    const pith_array *const *parts =
+        sum ? pith_split(w, sum, some - 1, ends, rows) : NULL;
     for (int64_t i = 0, k = 0; parts && i < count; i++) {
         const pith_spec *spec = leaves[i] ? pith_array_spec(leaves[i]) : NULL;
         if (!spec || spec->dtype != dtype)
@@ -52,6 +71,25 @@ static void sum_dtype(pith_scope *w,
         pith_shape shape = {.rank = spec->rank};
         memcpy(shape.extents, spec->shape, sizeof shape.extents);
         leaves[i] = pith_reshape(w, parts[k++], shape);
+    }
+}
+
+/* With rows in use all leaves have the same number of rows. */
+static void check_rows(pith_scope *w,
+                       const void *tree,
+                       int64_t count,
+                       const pith_array *const *leaves) {
+    int64_t rows = -1;
+    for (int64_t i = 0; i < count && !pith_failed(w); i++) {
+        const pith_spec *spec = leaves[i] ? pith_array_spec(leaves[i]) : NULL;
+        char text[PITHP_SPEC_TEXT_BYTES];
+        if (spec && spec->rank > 0 && rows < 0)
+            rows = spec->shape[0];
+        if (spec && (spec->rank == 0 || spec->shape[0] != rows))
+            pithp_fail(w, PITH_E_SHAPE, pith_tree_path(w, tree, i),
+                       "pith_tree_psum: rows of %s, expected leaves with the same number "
+                       "of rows",
+                       pithp_spec_print(spec, text));
     }
 }
 
@@ -111,6 +149,8 @@ const void *pith_tree_psum(pith_scope *s,
         memcpy(leaves, given, (size_t)count * sizeof *leaves);
     if (def && !pith_failed(w))
         pithp_mesh_group_of(w, axes); /* checks them */
+    if (leaves && options && options->rows)
+        check_rows(w, tree, count, leaves);
     const void *sum = NULL;
     if (agree(w, count, leaves, axes)) {
         sum_leaves(w, count, leaves, axes, options);

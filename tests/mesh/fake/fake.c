@@ -85,6 +85,12 @@ static pith_status meet(pithp_transport_link *l, pithp_transport_trouble *t) {
     return met ? PITH_OK : trouble(t, "the fake job has ended");
 }
 
+/* A move to which a rank gives bytes. */
+static void count_sent(const pithp_transport_link *l, size_t bytes) {
+    l->self->messages++;
+    l->self->sent += (int64_t)bytes;
+}
+
 /* Put down a slot, and meet; the others' slots may then be read until the next meeting.
  */
 static pith_status
@@ -312,6 +318,7 @@ static pith_status reduce_fake(pithp_transport_link *l,
                                pithp_transport_trouble *t) {
     const size_t bytes = (size_t)count * pith_dtype_size(dtype);
     void *to = malloc(bytes + 1);
+    count_sent(l, bytes);
     pith_status rc = put_down(l, (slot){.call = "reduce", .data = data}, t);
     if (rc == PITH_OK)
         combine(l->at, 0, how, unsigned_of(dtype, how), to, count);
@@ -327,6 +334,7 @@ static pith_status scan_fake(pithp_transport_link *l,
                              void *to,
                              int64_t count,
                              pithp_transport_trouble *t) {
+    count_sent(l, (size_t)count * pith_dtype_size(dtype));
     pith_status rc = put_down(l, (slot){.call = "scan", .data = from}, t);
     if (rc == PITH_OK && l->rank > 0) {
         meeting before = {
@@ -348,6 +356,7 @@ static pith_status broadcast_fake(pithp_transport_link *l,
                                   void *data,
                                   size_t bytes,
                                   pithp_transport_trouble *t) {
+    count_sent(l, l->rank == root ? bytes : 0);
     pith_status rc = put_down(l, (slot){.call = "broadcast", .data = data}, t);
     if (rc == PITH_OK && l->rank != root)
         copy_bytes(data, l->at->slots[root].data, bytes);
@@ -359,6 +368,7 @@ static pith_status gather_fake(pithp_transport_link *l,
                                void *to,
                                size_t bytes,
                                pithp_transport_trouble *t) {
+    count_sent(l, bytes);
     pith_status rc = put_down(l, (slot){.call = "gather", .data = from}, t);
     for (int i = 0; rc == PITH_OK && i < l->at->size; i++)
         copy_bytes((char *)to + (size_t)i * bytes, l->at->slots[i].data, bytes);
@@ -370,6 +380,7 @@ static pith_status transpose_fake(pithp_transport_link *l,
                                   void *to,
                                   size_t bytes,
                                   pithp_transport_trouble *t) {
+    count_sent(l, bytes * (size_t)l->at->size);
     pith_status rc = put_down(l, (slot){.call = "transpose", .data = from}, t);
     for (int i = 0; rc == PITH_OK && i < l->at->size; i++)
         copy_bytes((char *)to + (size_t)i * bytes,
@@ -392,6 +403,10 @@ static pith_status exchange_fake(pithp_transport_link *l,
                                  int receives,
                                  const pithp_parcel *receive,
                                  pithp_transport_trouble *t) {
+    size_t bytes = 0;
+    for (int i = 0; i < sends; i++)
+        bytes += send[i].bytes;
+    count_sent(l, bytes);
     pith_status rc =
         put_down(l, (slot){.call = "exchange", .count = sends, .parcels = send}, t);
     for (int i = 0; rc == PITH_OK && i < receives; i++) {

@@ -18,6 +18,7 @@ typedef struct fake_rank {
     int rank;
     uint64_t random;
     int64_t calls, refuse_at; /* on the engine; the call that it refuses, 0: none */
+    int64_t messages, sent;   /* moves of data, and the bytes that it gave to them */
     bool dead;
     pith_runtime *runtime;
     pith_scope *s; /* with the mesh "x" of all ranks, or what `open` makes */
