@@ -7,6 +7,7 @@
 #ifndef PITH_GPU_COMMUNICATOR_H
 #define PITH_GPU_COMMUNICATOR_H
 
+#include "base/parcel.h"
 #include "gpu/gpu_internal.h"
 
 enum { PITHP_COMMUNICATOR_ID_BYTES = 128 };
@@ -27,6 +28,7 @@ typedef enum pithp_transfer_kind {
     PITHP_TRANSFER_BROADCAST, /* of rank `root` */
     PITHP_TRANSFER_TRANSPOSE, /* from, to: bytes for each rank, bytes of each rank */
     PITHP_TRANSFER_PERMUTE,   /* to rank `receiver`, and from rank `sender` */
+    PITHP_TRANSFER_MESSAGES, /* `sends` and `receives`; from, to and bytes are not used */
 } pithp_transfer_kind;
 
 typedef struct pithp_device_move {
@@ -37,6 +39,10 @@ typedef struct pithp_device_move {
     void *to;
     size_t bytes;                   /* of one rank, not 0 */
     int64_t root, receiver, sender; /* ranks; -1: none */
+    /* To and from other ranks, in memory of the device, none of 0 bytes. Never a task of
+     * a graph. */
+    const pithp_parcel *sends, *receives;
+    int send_count, receive_count;
 } pithp_device_move;
 
 /* Bytes of `from` and of `to`, for `size` ranks. */

@@ -5,6 +5,8 @@
 
 #include "pith/base.h"
 
+#include "base/parcel.h"
+
 enum { PITHP_TRANSPORT_VERSION = 2, PITHP_AGREE_WORDS = 8 };
 
 /* Ranks that communicate, numbered from 0: all of a job, or a part of them. */
@@ -21,13 +23,6 @@ typedef struct pithp_transport_trouble {
     pith_status code;
     char text[400];
 } pithp_transport_trouble;
-
-/* A message to or from a rank of a link. */
-typedef struct pithp_parcel {
-    int64_t peer;
-    void *data;
-    size_t bytes;
-} pithp_parcel;
 
 /* What to join. */
 typedef struct pithp_joining {

@@ -1,8 +1,16 @@
 /* The frame of eager calls that move rows: entering, agreeing, leaving, and memory that
  * engines reach. */
+#include "gpu/communicator.h"
 #include "route/route_internal.h"
 
+#include <string.h>
+
 /* ---- Entering and leaving ---- */
+
+/* Whether devices move rows without the host. */
+static bool connects(const pithp_transfer *c) {
+    return c->group->size == 1 || c->group->communicator;
+}
 
 bool pithp_transfer_enter(pithp_transfer *c,
                           pith_scope *s,
@@ -14,6 +22,7 @@ bool pithp_transfer_enter(pithp_transfer *c,
         return false;
     c->recorded = pithp_scope_trace(s);
     if (fine && (c->group = pithp_mesh_group_of(s, axes))) {
+        c->staged = !pithp_scope_device(s)->backend->addressable && !connects(c);
         pith_scope *w = pithp_temporaries_open(s);
         c->w = w ? w : s;
     }
@@ -28,13 +37,53 @@ bool pithp_transfer_agree(pithp_transfer *c, uint64_t extra) {
                                  .extra = extra,
                                  .describe = c->describe,
                                  .closure = c->closure};
-    return pithp_collective_begin(c->w, &intent);
+    if (!pithp_collective_begin(c->w, &intent))
+        return false;
+    pithp_mesh_group_connect(c->w, c->group);
+    c->direct = !pithp_scope_device(c->w)->backend->addressable && connects(c);
+    return true;
 }
 
 const pith_array *pithp_transfer_leave(pithp_transfer *c, const pith_array *result) {
     if (c->w == c->s)
         return NULL;
     return pithp_temporaries_close(c->s, c->w, pithp_transfer_fine(c) ? result : NULL);
+}
+
+/* ---- Messages ---- */
+
+void pithp_transfer_copy(pithp_transfer *c, void *to, const void *from, size_t bytes) {
+    if (bytes && c->direct)
+        pithp_copy(c->w, to, from, bytes);
+    else if (bytes)
+        memcpy(to, from, bytes);
+}
+
+void pithp_transfer_clear(pithp_transfer *c, void *to, size_t bytes) {
+    const uint8_t nothing = 0;
+    if (bytes && c->direct)
+        pithp_fill(c->w, to, &nothing, 1, (int64_t)bytes);
+    else if (bytes)
+        memset(to, 0, bytes);
+}
+
+void pithp_transfer_pass(pithp_transfer *c,
+                         int sends,
+                         const pithp_parcel *send,
+                         int receives,
+                         const pithp_parcel *receive) {
+    if (!c->direct)
+        pithp_mesh_group_exchange(c->w, c->group, sends, send, receives, receive);
+    else if (c->group->size > 1 && (sends || receives))
+        pithp_mesh_group_transfer(c->w, c->group,
+                                  &(pithp_device_move){.kind = PITHP_TRANSFER_MESSAGES,
+                                                       .sends = send,
+                                                       .receives = receive,
+                                                       .send_count = sends,
+                                                       .receive_count = receives});
+    else
+        for (int i = 0; i < sends && i < receives; i++)
+            pithp_transfer_copy(c, receive[i].data, send[i].data, send[i].bytes);
 }
 
 /* ---- Memory of messages ---- */
@@ -92,4 +141,16 @@ void pithp_piece_free(pithp_transfer *c, pithp_piece *p) {
     if (p->staged)
         pithp_release(c->w->runtime, p->data, bytes ? bytes : 1);
     p->staged = false;
+}
+
+pithp_piece pithp_row_piece_of(pithp_transfer *c, const pith_array *a, bool load) {
+    const bool here = a && pithp_transfer_fine(c) && !c->staged;
+    return here ? (pithp_piece){.array = a, .data = a->data} : pithp_piece_of(c, a, load);
+}
+
+void pithp_row_piece_store(pithp_transfer *c, pithp_piece *p) {
+    if (c->direct)
+        pithp_piece_free(c, p);
+    else
+        pithp_piece_store(c, p);
 }

@@ -143,12 +143,14 @@ static const pith_array *join(halo *h, int count, const pith_array *const *parts
 /* ---- Messages ---- */
 
 /* Agree with the other ranks, and pass the strips on. To and from one neighbour on both
- * sides, what goes to the left is what comes from the right: the first of two. */
-static bool pass_strips(halo *h, const strips *p) {
+ * sides, what goes to the left is what comes from the right: the first of two. device:
+ * the strips in its memory, if the host does not reach them. */
+static bool pass_strips(halo *h, const strips *host, const strips *device) {
     pithp_parcel sends[2], receives[2];
     int to = 0, from = 0;
     if (!pithp_transfer_agree(&h->c, pithp_transfer_fine(&h->c) ? digest_of(h) : 0))
         return false;
+    const strips *p = h->c.direct ? device : host;
     if (h->left >= 0 && p->left_bytes)
         sends[to++] = (pithp_parcel){h->left, p->to_left, p->left_bytes};
     if (h->right >= 0 && p->right_bytes)
@@ -157,7 +159,7 @@ static bool pass_strips(halo *h, const strips *p) {
         receives[from++] = (pithp_parcel){h->right, p->from_right, p->left_bytes};
     if (h->left >= 0 && p->right_bytes)
         receives[from++] = (pithp_parcel){h->left, p->from_left, p->right_bytes};
-    pithp_mesh_group_exchange(h->c.w, h->c.group, to, sends, from, receives);
+    pithp_transfer_pass(&h->c, to, sends, from, receives);
     pithp_collective_end(h->c.w);
     return true;
 }
@@ -176,21 +178,22 @@ static bool pass_rows(halo *h,
     }
     *from_left = make_rows(h, to_right, h->left < 0);
     *from_right = make_rows(h, to_left, h->right < 0);
-    pithp_piece out[] = {pithp_piece_of(c, to_left, true),
-                         pithp_piece_of(c, to_right, true)};
-    pithp_piece in[] = {pithp_piece_of(c, *from_left, h->left < 0),
-                        pithp_piece_of(c, *from_right, h->right < 0)};
-    const bool fine = pithp_transfer_fine(c);
-    const strips p = {.to_left = out[0].data,
-                      .to_right = out[1].data,
-                      .from_left = in[0].data,
-                      .from_right = in[1].data,
-                      .left_bytes = fine ? pithp_array_spec(to_left)->bytes : 0,
-                      .right_bytes = fine ? pithp_array_spec(to_right)->bytes : 0};
-    const bool agreed = pass_strips(h, &p);
+    pithp_piece out[] = {pithp_row_piece_of(c, to_left, true),
+                         pithp_row_piece_of(c, to_right, true)};
+    pithp_piece in[] = {pithp_row_piece_of(c, *from_left, h->left < 0),
+                        pithp_row_piece_of(c, *from_right, h->right < 0)};
+    strips host = {.left_bytes = 0}, device = {.left_bytes = 0};
+    if (pithp_transfer_fine(c)) {
+        const size_t left = pithp_array_spec(to_left)->bytes,
+                     right = pithp_array_spec(to_right)->bytes;
+        host = (strips){out[0].data, out[1].data, in[0].data, in[1].data, left, right};
+        device = (strips){to_left->data,       to_right->data, (*from_left)->data,
+                          (*from_right)->data, left,           right};
+    }
+    const bool agreed = pass_strips(h, &host, &device);
     for (int i = 0; i < 2; i++) {
         pithp_piece_free(c, &out[i]);
-        pithp_piece_store(c, &in[i]);
+        pithp_row_piece_store(c, &in[i]);
     }
     return agreed && pithp_transfer_fine(c);
 }
@@ -220,7 +223,7 @@ static const pith_array *halo_in_place(halo *h) {
         p.from_left = to;
         p.from_right = to + before + bytes;
     }
-    if (!pass_strips(h, &p))
+    if (!pass_strips(h, &p, NULL))
         return NULL;
     if (h->left < 0 && before)
         memset(p.from_left, 0, before);

@@ -1,5 +1,6 @@
 /* Moving rows by a route: the rows of a rank are brought together for each other rank,
- * and one message to each has the rows of all leaves, leaf by leaf. */
+ * and one message to each has the rows of all leaves, leaf by leaf. Devices that are
+ * connected pass the rows of each leaf on by themselves, in one group of messages. */
 #include "base/in_flight.h"
 #include "route/route_internal.h"
 
@@ -25,11 +26,12 @@ typedef struct moving {
     int64_t count;
     lane *lanes;
     uint64_t digest; /* of the leaves, equal on all ranks */
-    bool direct;     /* of one leaf, the arrays are the messages */
+    bool in_place;   /* of one leaf, the arrays are the messages */
     void *room;      /* of parcels and messages */
     size_t room_bytes;
     pithp_parcel *out, *in;         /* of each rank */
-    pithp_parcel *sends, *receives; /* without empty ones and those of this rank */
+    pithp_parcel *sends, *receives; /* without empty ones and those of this rank: one of
+                                       each rank, direct: of each lane and rank */
 } moving;
 
 /* ---- Messages ---- */
@@ -40,7 +42,7 @@ static size_t part(const lane *l, int64_t rows) {
 }
 
 static size_t message_bytes(const moving *m, int64_t rows) {
-    if (m->direct)
+    if (m->in_place)
         return m->lanes->row * (size_t)rows;
     size_t bytes = 0;
     for (int64_t i = 0; rows && i < m->count; i++)
@@ -68,13 +70,19 @@ static int list(const moving *m, const pithp_parcel *parcels, pithp_parcel *list
     return count;
 }
 
+/* Whether messages are made of the lanes by the host. */
+static bool packs(const moving *m) {
+    return m->c.staged || pithp_scope_device(m->c.w)->backend->addressable;
+}
+
 static void make_parcels(moving *m) {
     const int64_t peers = m->plan.peers;
-    size_t bytes = 4 * (size_t)peers * sizeof *m->out;
+    const size_t lists = (size_t)peers * (size_t)(m->count > 1 ? m->count : 1);
+    size_t bytes = 2 * ((size_t)peers + lists) * sizeof *m->out;
     if (!pithp_transfer_fine(&m->c))
         return;
-    m->direct = m->count == 1;
-    for (int64_t i = 0; i < peers && !m->direct; i++)
+    m->in_place = m->count == 1 || !packs(m);
+    for (int64_t i = 0; i < peers && !m->in_place; i++)
         bytes += message_bytes(m, m->out_rows[i]) + message_bytes(m, m->in_rows[i]);
     m->room_bytes = bytes;
     if (!(m->room = pithp_transfer_room(&m->c, bytes)))
@@ -82,11 +90,13 @@ static void make_parcels(moving *m) {
     m->out = m->room;
     m->in = m->out + peers;
     m->sends = m->in + peers;
-    m->receives = m->sends + peers;
-    char *messages = (char *)(m->receives + peers);
+    m->receives = m->sends + lists;
+    char *messages = (char *)(m->receives + lists);
+    if (!packs(m))
+        return;
     messages =
-        lay_out(m, m->out, m->out_rows, m->direct ? m->lanes->from.data : messages);
-    lay_out(m, m->in, m->in_rows, m->direct ? m->lanes->to.data : messages);
+        lay_out(m, m->out, m->out_rows, m->in_place ? m->lanes->from.data : messages);
+    lay_out(m, m->in, m->in_rows, m->in_place ? m->lanes->to.data : messages);
 }
 
 /* Copy from the lanes to messages, or from messages to the lanes. */
@@ -125,30 +135,84 @@ static void clear_rest(const moving *m) {
     }
 }
 
+/* ---- Messages of devices ---- */
+
+/* The rows of all lanes to or from the other ranks, a message a lane. */
+static int list_lanes(const moving *m, bool out, pithp_parcel *listed) {
+    const int64_t *rows = out ? m->out_rows : m->in_rows;
+    int64_t before = 0;
+    int count = 0;
+    for (int64_t i = 0; i < m->plan.peers; before += rows[i++])
+        for (int64_t k = 0; k < m->count && m->plan.peer[i] != m->c.group->rank; k++) {
+            const lane *l = &m->lanes[k];
+            char *data = out ? l->out->data : l->in->data;
+            const size_t bytes = l->row * (size_t)rows[i];
+            if (bytes)
+                listed[count++] = (pithp_parcel){m->plan.peer[i],
+                                                 data + l->row * (size_t)before, bytes};
+        }
+    return count;
+}
+
+/* The rows of this rank itself. */
+static void copy_own_lanes(moving *m) {
+    int64_t from = 0, to = 0;
+    for (int64_t i = 0; i < m->plan.peers; from += m->out_rows[i], to += m->in_rows[i++])
+        for (int64_t k = 0; k < m->count && m->plan.peer[i] == m->c.group->rank; k++) {
+            const lane *l = &m->lanes[k];
+            pithp_transfer_copy(&m->c, (char *)l->in->data + l->row * (size_t)to,
+                                (const char *)l->out->data + l->row * (size_t)from,
+                                l->row * (size_t)m->out_rows[i]);
+        }
+}
+
+static void pass_lanes(moving *m) {
+    pithp_transfer *c = &m->c;
+    const int sends = list_lanes(m, true, m->sends),
+              receives = list_lanes(m, false, m->receives);
+    pithp_transfer_pass(c, sends, m->sends, receives, m->receives);
+    copy_own_lanes(m);
+    for (int64_t k = 0; k < m->count; k++) {
+        const lane *l = &m->lanes[k];
+        const size_t used = l->row * (size_t)m->in_all;
+        pithp_transfer_clear(c, (char *)l->in->data + used,
+                             pithp_array_spec(l->in)->bytes - used);
+    }
+}
+
+/* ---- A move ---- */
+
+static void pass_messages(moving *m) {
+    const int sends = list(m, m->out, m->sends), receives = list(m, m->in, m->receives);
+    copy_own(m);
+    pithp_transfer_pass(&m->c, sends, m->sends, receives, m->receives);
+}
+
 /* Move the rows of all lanes. False: error set, or the ranks do not agree. */
 static bool exchange(moving *m) {
     pithp_transfer *c = &m->c;
     for (int64_t i = 0; i < m->count && pithp_transfer_fine(c); i++) {
-        m->lanes[i].from = pithp_piece_of(c, m->lanes[i].out, true);
-        m->lanes[i].to = pithp_piece_of(c, m->lanes[i].in, false);
+        m->lanes[i].from = pithp_row_piece_of(c, m->lanes[i].out, true);
+        m->lanes[i].to = pithp_row_piece_of(c, m->lanes[i].in, false);
     }
     make_parcels(m);
-    if (pithp_transfer_fine(c) && !m->direct && pithp_synchronise(c->w) == PITH_OK)
+    if (pithp_transfer_fine(c) && !m->in_place && pithp_synchronise(c->w) == PITH_OK)
         copy_messages(m, true);
     const bool agreed = pithp_transfer_agree(c, m->digest);
     if (agreed) {
-        const int sends = list(m, m->out, m->sends),
-                  receives = list(m, m->in, m->receives);
-        copy_own(m);
-        pithp_mesh_group_exchange(c->w, c->group, sends, m->sends, receives, m->receives);
+        if (c->direct)
+            pass_lanes(m);
+        else
+            pass_messages(m);
         pithp_collective_end(c->w);
-        if (!m->direct)
+        if (!c->direct && !m->in_place)
             copy_messages(m, false);
-        clear_rest(m);
+        if (!c->direct)
+            clear_rest(m);
     }
     for (int64_t i = 0; i < m->count && m->lanes; i++) {
         pithp_piece_free(c, &m->lanes[i].from);
-        pithp_piece_store(c, &m->lanes[i].to);
+        pithp_row_piece_store(c, &m->lanes[i].to);
     }
     return agreed && pithp_transfer_fine(c);
 }

@@ -18,6 +18,8 @@ typedef struct pithp_transfer {
     const char *function;
     bool recorded;
     pithp_mesh_group *group;
+    bool staged; /* elements pass through memory of the host, or may have to */
+    bool direct; /* devices move them: after pithp_transfer_agree */
     char what[PITHP_WHAT_BYTES]; /* for messages, equal on all ranks */
     void (*describe)(const void *closure, char what[PITHP_WHAT_BYTES]); /* or this */
     const void *closure;
@@ -32,8 +34,18 @@ static inline bool pithp_transfer_fine(const pithp_transfer *c) {
     return c->w->error.code == PITH_OK;
 }
 /* Wait for the elements, and agree with the other ranks; `extra` must be equal too. True:
- * move the data, then call pithp_collective_end. */
+ * move the data, then call pithp_collective_end. Now direct is known. */
 bool pithp_transfer_agree(pithp_transfer *c, uint64_t extra);
+/* Messages to and from other ranks; direct: of memory of the device. Those of a group of
+ * one rank are copied. */
+void pithp_transfer_pass(pithp_transfer *c,
+                         int sends,
+                         const pithp_parcel *send,
+                         int receives,
+                         const pithp_parcel *receive);
+/* Copy or clear memory that messages have: direct, that of the device. */
+void pithp_transfer_copy(pithp_transfer *c, void *to, const void *from, size_t bytes);
+void pithp_transfer_clear(pithp_transfer *c, void *to, size_t bytes);
 /* End the call. Returns the result in s; NULL after an error. */
 const pith_array *pithp_transfer_leave(pithp_transfer *c, const pith_array *result);
 
@@ -44,7 +56,9 @@ void pithp_transfer_give_back(pithp_transfer *c, void *room, size_t bytes);
 
 /* The elements of an array in memory of the host, for moves: its own if the host reaches
  * it, else a copy (staging). `load`: with the elements; they are stored back by
- * pithp_piece_store. */
+ * pithp_piece_store. pithp_row_piece_of: for messages, which have no copy if ranks are
+ * connected; pithp_row_piece_store stores what did not come
+ * directly. */
 typedef struct pithp_piece {
     const pith_array *array;
     char *data;
@@ -52,6 +66,8 @@ typedef struct pithp_piece {
 } pithp_piece;
 pithp_piece pithp_piece_of(pithp_transfer *c, const pith_array *a, bool load);
 void pithp_piece_store(pithp_transfer *c, pithp_piece *p);
+pithp_piece pithp_row_piece_of(pithp_transfer *c, const pith_array *a, bool load);
+void pithp_row_piece_store(pithp_transfer *c, pithp_piece *p);
 void pithp_piece_free(pithp_transfer *c, pithp_piece *p);
 
 /* ---- Routes as the host reads them (plan.c) ---- */

@@ -76,14 +76,53 @@ Test(nccl, graphs) {
     passes("some_ranks", 4);
 }
 
-/* Routes and sums of rows run on the host, between graphs of what is around them. */
+/* Rows of routes, halos and sums of rows go from device to device. */
+static void stays_on_devices(const char *only, int size) {
+    fake_nccl.messages = fake_parcels = 0;
+    passes(only, size);
+    cr_assert_gt(fake_nccl.messages, 0, "%s", only);
+    cr_assert_eq(fake_parcels, 0, "%s: %lld", only, (long long)fake_parcels);
+}
+
 Test(nccl, halos_routes_and_rows) {
+    stays_on_devices("halos", 3);
+    stays_on_devices("sums_of_halos", 2);
+    stays_on_devices("halos_and_sums_of_halos", 3);
+    stays_on_devices("routes_send", 3);
+    stays_on_devices("routes_of_trees", 2);
+    stays_on_devices("routes_return", 4);
+    stays_on_devices("routes_and_back", 3);
+    stays_on_devices("routes_along_axes", 4);
+    stays_on_devices("rows", 3);
+    passes("hostile_routes", 2);
+    passes("routes_differ", 2);
+    passes("routes_send", 1);
+    passes("halos", 1);
+}
+
+/* Routes and sums of rows are driven by the host, between graphs of what is around them.
+ */
+Test(nccl, compiled_halos_routes_and_rows) {
     setenv("PITH_JIT", "wait", 1);
-    passes("halos", 3);
     passes("recorded_halos", 2);
     passes("halos_of_programs", 3);
-    passes("recorded_routes", 2);
+    stays_on_devices("recorded_routes", 2);
+    stays_on_devices("recorded_routes", 4);
+    passes("recorded_routes", 1);
+    stays_on_devices("derived_routes", 3);
+    stays_on_devices("batched_routes", 2);
+    stays_on_devices("routes_grow", 2);
+}
+
+Test(nccl, routes_without_it_go_through_the_host) {
+    setenv("PITH_NCCL", "off", 1);
+    setenv("PITH_JIT", "wait", 1);
+    fake_parcels = 0;
+    passes("routes_of_trees", 2);
+    passes("recorded_routes", 3);
     passes("rows", 2);
+    cr_assert_gt(fake_parcels, 0);
+    cr_assert_eq(fake_nccl.messages, 0);
 }
 
 Test(nccl, graphs_of_one_rank_move_nothing) {
@@ -369,6 +408,53 @@ Test(nccl, a_move_that_never_begins_ends_the_job) {
     fake_nccl.fail_rank = 1;
     fake_nccl.hangs = true;
     ends(1, "AllReduce", " 1 s"); /* by its own limit, or that of the watch */
+}
+
+/* ---- Routes that do not fit ---- */
+
+static const pith_array *
+send_rows(pith_scope *s, const pith_route *r, const pith_array *x) {
+    return pith_route_send(s, r, x);
+}
+PITH_FUNCTION2(send_rows_of, send_rows, pith_array, pith_route, pith_array)
+static const pith_array *
+return_rows(pith_scope *s, const pith_route *r, const pith_array *x) {
+    return pith_route_return(s, r, pith_zeros(s, PITH_F32, PITH_SHAPE(r->max_receive)),
+                             x);
+}
+PITH_FUNCTION2(return_rows_of, return_rows, pith_array, pith_route, pith_array)
+
+/* Routes with a row that the array does not have. */
+static void send_beyond(fake_rank *r) {
+    pith_scope *s = r->s;
+    const int32_t rows[] = {1, 6};
+    const pith_array *to = pith_zeros(s, PITH_I32, PITH_SHAPE(2));
+    const pith_route *room =
+        pith_make(s, pith_route,
+                  &(pith_route){.max_peers = 2, .max_send = 3, .max_receive = 4}, NULL);
+    const pith_route *route = pith_route_make(
+        s, pith_array_copy(s, PITH_I32, PITH_SHAPE(2), rows), to, "x", room);
+    const pith_array *x = pith_zeros(s, PITH_F32, PITH_SHAPE(5));
+    const pith_function *f = pith_jit(s, r->closure, NULL);
+    (void)pith_call(s, f, PITH_ITEMS(route, x));
+    (void)pith_agree(s);
+    FAKE_CHECK(r, pith_code(s) == PITH_E_PEER);
+}
+
+static void refuses_row(const pith_function *f) {
+    const fake_result result = run(2, 200, (void *)(uintptr_t)f, send_beyond);
+    cr_assert_eq(result.failures, 0);
+    cr_assert_eq(result.ended, 70);
+    cr_assert(strstr(result.report, "a route: row 6 of an array of 5 rows"), "%s",
+              result.report);
+}
+
+Test(nccl, a_row_that_an_array_does_not_have_ends_the_job) {
+    refuses_row(&send_rows_of);
+    refuses_row(&return_rows_of);
+    setenv("PITH_NCCL", "off", 1);
+    refuses_row(&send_rows_of);
+    refuses_row(&return_rows_of);
 }
 
 static void wait_for_end(fake_rank *r) {

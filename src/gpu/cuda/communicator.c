@@ -277,25 +277,57 @@ reduce(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t que
                                  dtype_of(t->dtype), operation, c->comm, queue);
 }
 
-/* Messages between pairs of ranks, in one group: the block for each rank, or one. */
-static int
-exchange(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t queue) {
-    const pithp_nccl *n = c->library;
+/* Messages of one group. Within it calls only queue; a library may answer that it is in
+ * progress, which is no failure. */
+typedef struct messages {
+    const pithp_communicator *c;
+    cudaStream_t queue;
+    int result;
+} messages;
+
+static void queued(messages *m, int result) {
+    if (result != PITHP_NCCL_IN_PROGRESS)
+        m->result = result;
+}
+
+static void send(messages *m, int64_t peer, const void *data, size_t bytes) {
+    if (m->result == PITHP_NCCL_OK)
+        queued(m, m->c->library->Send(data, bytes, PITHP_NCCL_U8, (int)peer, m->c->comm,
+                                      m->queue));
+}
+
+static void receive(messages *m, int64_t peer, void *data, size_t bytes) {
+    if (m->result == PITHP_NCCL_OK)
+        queued(m, m->c->library->Recv(data, bytes, PITHP_NCCL_U8, (int)peer, m->c->comm,
+                                      m->queue));
+}
+
+/* The block for each rank, or one; or messages as they are listed. */
+static void list(messages *m, const pithp_device_move *t) {
     const bool all = t->kind == PITHP_TRANSFER_TRANSPOSE;
-    int result = n->GroupStart();
-    if (result != PITHP_NCCL_OK)
-        return result;
-    for (int64_t rank = 0; rank < c->size && result == PITHP_NCCL_OK; rank++) {
+    const bool listed = t->kind == PITHP_TRANSFER_MESSAGES;
+    for (int i = 0; listed && i < t->send_count; i++)
+        send(m, t->sends[i].peer, t->sends[i].data, t->sends[i].bytes);
+    for (int i = 0; listed && i < t->receive_count; i++)
+        receive(m, t->receives[i].peer, t->receives[i].data, t->receives[i].bytes);
+    for (int64_t rank = 0; !listed && rank < m->c->size; rank++) {
         const size_t at = all ? (size_t)rank * t->bytes : 0;
         if (all || rank == t->receiver)
-            result = n->Send((const char *)t->from + at, t->bytes, PITHP_NCCL_U8,
-                             (int)rank, c->comm, queue);
-        if ((all || rank == t->sender) && result == PITHP_NCCL_OK)
-            result = n->Recv((char *)t->to + at, t->bytes, PITHP_NCCL_U8, (int)rank,
-                             c->comm, queue);
+            send(m, rank, (const char *)t->from + at, t->bytes);
+        if (all || rank == t->sender)
+            receive(m, rank, (char *)t->to + at, t->bytes);
     }
-    const int ended = n->GroupEnd();
-    return result == PITHP_NCCL_OK ? ended : result;
+}
+
+/* Messages between pairs of ranks, in one group. */
+static int
+exchange(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t queue) {
+    messages m = {c, queue, c->library->GroupStart()};
+    if (m.result != PITHP_NCCL_OK)
+        return m.result;
+    list(&m, t);
+    const int ended = c->library->GroupEnd(); /* also after a failure */
+    return m.result == PITHP_NCCL_OK ? ended : m.result;
 }
 
 static int
@@ -313,6 +345,7 @@ enqueue(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t qu
                                          (int)t->root, c->comm, queue);
         case PITHP_TRANSFER_TRANSPOSE:
         case PITHP_TRANSFER_PERMUTE:
+        case PITHP_TRANSFER_MESSAGES:
             break;
     }
     return exchange(c, t, queue);

@@ -42,6 +42,23 @@ static pith_status launch(void *scope, const pithp_launch *l) {
     return pithp_launch_run(scope, l);
 }
 
+static pithp_sink sink_of(const pithp_mover *m) {
+    return (pithp_sink){.launch = launch,
+                        .closure = m->s,
+                        .cuda = m->on_host ? NULL : &pithp_cuda_on_scope};
+}
+
+void pithp_mover_launch(pithp_mover *m,
+                        pithp_cuda_kernel_id id,
+                        const char *name,
+                        const void *args,
+                        size_t args_bytes,
+                        int64_t threads) {
+    const pithp_sink sink = sink_of(m);
+    if (pithp_mover_runs(m))
+        m->rc = pithp_cuda_launch(&sink, id, name, args, args_bytes, threads);
+}
+
 void pithp_mover_apply(pithp_mover *m,
                        pithp_primitive primitive,
                        int count,
@@ -58,10 +75,7 @@ void pithp_mover_apply(pithp_mover *m,
                                  .temporary = bytes ? pithp_mover_take(m, bytes) : NULL};
     if (!pithp_mover_runs(m) || result->count == 0)
         return;
-    const pithp_sink own = {.launch = launch,
-                            .closure = m->s,
-                            .cuda = m->on_host ? NULL : &pithp_cuda_on_scope};
-    const pithp_sink *sink = m->recorder ? m->recorder->sink : &own;
+    const pithp_sink own = sink_of(m), *sink = m->recorder ? m->recorder->sink : &own;
     m->rc = m->on_host ? pithp_lower(&call, result, &memory, sink)
                        : pithp_lower_cuda(&call, result, &memory, sink);
 }
@@ -194,8 +208,14 @@ static void copy_own(pithp_mover *m, const pithp_device_move *t) {
         pithp_mover_copy(m, t->to, t->from, t->bytes);
 }
 
+void pithp_mover_give_up(const pithp_mover *m) {
+    if (m->s && m->rc != PITH_OK && m->group->size > 1 && !m->recorder)
+        pithp_mesh_group_break(m->s, m->group, m->s->error.text);
+}
+
 void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t) {
-    if (!pithp_mover_runs(m) || !t->bytes)
+    pithp_mover_give_up(m);
+    if (!pithp_mover_runs(m) || (!t->bytes && t->kind != PITHP_TRANSFER_MESSAGES))
         return;
     if (m->group->size == 1) {
         copy_own(m, t);
@@ -207,6 +227,21 @@ void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t) {
     }
     pithp_mesh_group_transfer(m->s, m->group, t);
     m->rc = m->s->error.code;
+}
+
+void pithp_mover_pass(pithp_mover *m,
+                      int sends,
+                      const pithp_parcel *send,
+                      int receives,
+                      const pithp_parcel *receive) {
+    if (!m->direct)
+        pithp_mesh_group_exchange(m->s, m->group, sends, send, receives, receive);
+    else if (sends || receives)
+        pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_MESSAGES,
+                                                     .sends = send,
+                                                     .receives = receive,
+                                                     .send_count = sends,
+                                                     .receive_count = receives});
 }
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes) {

@@ -8,6 +8,7 @@
 
 #include "gpu/communicator.h"
 #include "program/collective/collective.h"
+#include "program/host/device_target.h"
 
 typedef struct pithp_mover {
     pith_scope *s; /* NULL: memory is counted */
@@ -46,6 +47,13 @@ void pithp_mover_apply(pithp_mover *m,
                        const void *params,
                        const pith_spec *result,
                        void *to);
+/* Launch a kernel of the library on a device that the host does not reach. */
+void pithp_mover_launch(pithp_mover *m,
+                        pithp_cuda_kernel_id id,
+                        const char *name,
+                        const void *args,
+                        size_t args_bytes,
+                        int64_t threads);
 void pithp_mover_copy(pithp_mover *m, void *to, const void *from, size_t bytes);
 /* n copies of the first `size` bytes of a value (little-endian). */
 void pithp_mover_fill(pithp_mover *m, void *to, uint32_t value, size_t size, size_t n);
@@ -83,6 +91,17 @@ void pithp_mover_store(pithp_mover *m, const pithp_reach *r);
 
 /* Between devices. A group of one rank copies. */
 void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t);
+
+/* If a step has failed on this rank alone, the others wait for it: the job ends. */
+void pithp_mover_give_up(const pithp_mover *m);
+
+/* Messages to and from other ranks, of memory that the engine reaches: direct, that of
+ * the device. Ranks that have none need not call it. */
+void pithp_mover_pass(pithp_mover *m,
+                      int sends,
+                      const pithp_parcel *send,
+                      int receives,
+                      const pithp_parcel *receive);
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes);
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes);

@@ -1,10 +1,14 @@
 /* Routes of rows between ranks in programs (params.h describes the rows): making one, and
  * moving rows by it, there and back.
  *
+ * Between devices that are connected only the numbers of rows come to the host, which has
+ * to know them and the ranks for each message.
+ *
  * A route in a program was made by route_make, or is an argument. A rank that finds one
  * in which it cannot send has no way to tell the others, which wait for its rows: the job
  * ends. */
 #include "program/collective/move.h"
+#include "program/source/args/library.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +19,9 @@ typedef struct route {
     const int32_t *peer, *send;
     const int64_t *sent, *received;
     int64_t max_peers, max_send, max_receive;
-    int64_t peers; /* in use */
+    int64_t peers;   /* in use */
+    int32_t *index;  /* on the device: the row of each slot of send; -1: not in use */
+    int64_t *result; /* on the device: the numbers, [3, max_peers], and a word */
 } route;
 
 /* ---- Errors ---- */
@@ -92,6 +98,13 @@ next_message(const route *r, const side *s, int64_t i, char *at, size_t row) {
     return at + (size_t)(s->apart ? r->max_send : s->rows[i]) * row;
 }
 
+static void copy_own(pithp_mover *m, char *to, const char *from, size_t bytes) {
+    if (m->direct)
+        pithp_mover_copy(m, to, from, bytes);
+    else if (bytes)
+        memcpy(to, from, bytes);
+}
+
 /* Move rows; those for this rank itself are copied. parcels: room for 2 max_peers. */
 static void exchange(pithp_mover *m,
                      const route *r,
@@ -105,8 +118,7 @@ static void exchange(pithp_mover *m,
     for (int64_t i = 0; i < r->peers; i++) {
         const size_t bytes = (size_t)out->rows[i] * row, back = (size_t)in->rows[i] * row;
         if (r->peer[i] == m->group->rank) {
-            if (bytes)
-                memcpy(come, go, bytes);
+            copy_own(m, come, go, bytes);
         } else {
             if (bytes)
                 sends[to++] = (pithp_parcel){r->peer[i], go, bytes};
@@ -116,7 +128,7 @@ static void exchange(pithp_mover *m,
         go = next_message(r, out, i, go, row);
         come = next_message(r, in, i, come, row);
     }
-    pithp_mesh_group_exchange(m->s, m->group, to, sends, from, receives);
+    pithp_mover_pass(m, to, sends, from, receives);
 }
 
 static pithp_parcel *take_parcels(pithp_mover *m, const route *r) {
@@ -128,6 +140,78 @@ static size_t row_bytes(const pith_spec *x) {
     for (int d = 1; d < x->rank; d++)
         bytes *= (size_t)x->shape[d];
     return bytes;
+}
+
+static bool refuse_row(pithp_mover *m, int32_t row, int64_t rows) {
+    return refuse(m, "a route: row %d of an array of %" PRId64 " rows", (int)row, rows);
+}
+
+/* ---- On devices ---- */
+
+/* Pass the arrays of a route through a kernel, which checks that an array of this number
+ * of rows has the rows. read_numbers gets what the host needs. */
+static route plan_on_device(pithp_mover *m, int first, int64_t rows) {
+    const pith_spec *send = m->call->operands[first + 1];
+    route r = {.max_peers = send->shape[0], .max_send = send->shape[1]};
+    const size_t numbers = 3 * (size_t)r.max_peers;
+    r.index = pithp_mover_take(m, send->bytes);
+    r.result = pithp_mover_take(m, (numbers + 1) * sizeof *r.result);
+    if (!m->s)
+        return r;
+    const void *const *at = m->memory->operands + first;
+    const pithp_cuda_route_args args = {.peer = at[0],
+                                        .send = at[1],
+                                        .sent = at[2],
+                                        .received = at[3],
+                                        .rows = r.index,
+                                        .numbers = r.result,
+                                        .beyond = (uint64_t *)(r.result + numbers),
+                                        .peers = r.max_peers,
+                                        .most = r.max_send,
+                                        .extent = rows};
+    pithp_mover_zero(m, args.beyond, sizeof *args.beyond);
+    pithp_mover_launch(m, PITHP_CUDA_route, "route", &args, sizeof args,
+                       r.max_peers * (r.max_send > 1 ? r.max_send : 1));
+    return r;
+}
+
+/* Wait for the numbers of a route. */
+static void read_numbers(pithp_mover *m, route *r, int first, int64_t rows) {
+    const size_t peers = (size_t)r->max_peers, bytes = (3 * peers + 1) * sizeof(int64_t);
+    int64_t *numbers = pithp_mover_take_host(m, bytes);
+    int32_t *peer = pithp_mover_take_host(m, peers * sizeof *peer), row;
+    pithp_mover_read(m, numbers, r->result, bytes);
+    pithp_mover_give_up(m);
+    if (!pithp_mover_runs(m))
+        return;
+    for (size_t i = 0; i < peers; i++)
+        peer[i] = (int32_t)numbers[i];
+    r->peer = peer;
+    r->sent = numbers + peers;
+    r->received = numbers + 2 * peers;
+    const uint64_t beyond = (uint64_t)numbers[3 * peers];
+    if (!beyond)
+        return;
+    const int32_t *send = m->memory->operands[first + 1];
+    pithp_mover_read(m, &row, send + ~beyond, sizeof row);
+    if (pithp_mover_runs(m))
+        refuse_row(m, row, rows);
+}
+
+/* x in the rows of each slot. */
+static void pack_on_device(pithp_mover *m, const route *r, void *to) {
+    static const pithp_index_params params = {.mode = PITHP_INDEX_DROP,
+                                              .no_negative = true};
+    const pith_spec *x = pithp_mover_operand(m);
+    const int64_t slots = r->max_peers * r->max_send;
+    int64_t shape[PITHP_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    shape[0] = slots;
+    const pith_spec index = pithp_mover_spec(PITH_I32, 1, &slots),
+                    packed = pithp_mover_spec(x->dtype, x->rank, shape);
+    const pith_spec *specs[] = {x, &index};
+    const void *operands[] = {m->memory->operands[0], r->index};
+    pithp_mover_apply(m, PITHP_OP_TAKE, 2, specs, operands, &params, &packed, to);
 }
 
 /* ---- There ---- */
@@ -189,14 +273,38 @@ pack(pithp_mover *m, const route *r, const char *x, int64_t rows, size_t row, ch
         const int32_t *index = r->send + i * r->max_send;
         const int64_t beyond = find_beyond(index, r->sent[i], rows);
         if (beyond >= 0)
-            return refuse(m, "a route: row %d of an array of %" PRId64 " rows",
-                          (int)index[beyond], rows);
+            return refuse_row(m, index[beyond], rows);
         gather_rows(to, x, index, r->sent[i], row);
     }
     return true;
 }
 
-void pithp_mover_route_send(pithp_mover *m) {
+static int64_t all_received(const route *r) {
+    int64_t all = 0;
+    for (int64_t i = 0; i < r->peers; i++)
+        all += r->received[i];
+    return all;
+}
+
+static void send_on_device(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const size_t row = row_bytes(x);
+    route r = plan_on_device(m, 1, x->shape[0]);
+    r.max_receive = m->result->shape[0];
+    char *packed = pithp_mover_take(m, (size_t)(r.max_peers * r.max_send) * row),
+         *to = m->memory->result;
+    pithp_parcel *parcels = take_parcels(m, &r);
+    pack_on_device(m, &r, packed);
+    read_numbers(m, &r, 1, x->shape[0]);
+    if (!pithp_mover_runs(m) || !check(m, &r))
+        return;
+    const side out = {packed, r.sent, true}, in = {to, r.received, false};
+    exchange(m, &r, row, &out, &in, parcels);
+    const size_t used = (size_t)all_received(&r) * row;
+    pithp_mover_zero(m, to + used, m->result->bytes - used);
+}
+
+static void send_by_host(pithp_mover *m) {
     const pith_spec *x = pithp_mover_operand(m);
     route r = read_route(m, 1);
     r.max_receive = m->result->shape[0];
@@ -209,56 +317,99 @@ void pithp_mover_route_send(pithp_mover *m) {
     if (pithp_mover_runs(m) && check(m, &r) &&
         pack(m, &r, from, x->shape[0], row, packed)) {
         const side out = {packed, r.sent, true}, in = {to.host, r.received, false};
-        size_t used = 0;
         exchange(m, &r, row, &out, &in, parcels);
-        for (int64_t i = 0; i < r.peers; i++)
-            used += (size_t)r.received[i] * row;
+        const size_t used = (size_t)all_received(&r) * row;
         if (to.bytes > used)
             memset((char *)to.host + used, 0, to.bytes - used);
     }
     pithp_mover_store(m, &to);
 }
 
-/* ---- And back ---- */
-
-/* The rows that returned, by slots of `send`; slots that are not in use have no row. */
-static void list_slots(const route *r, int32_t *index) {
-    for (int64_t i = 0; i < r->max_peers; i++)
-        for (int64_t k = 0; k < r->max_send; k++)
-            *index++ = i < r->peers && k < r->sent[i] ? r->send[i * r->max_send + k] : -1;
+void pithp_mover_route_send(pithp_mover *m) {
+    if (m->direct)
+        send_on_device(m);
+    else
+        send_by_host(m);
 }
 
-void pithp_mover_route_return(pithp_mover *m) {
+/* ---- And back ---- */
+
+/* The rows that returned, by slots of `send`; slots that are not in use have no row.
+ * False: the job ends. */
+static bool list_slots(pithp_mover *m, const route *r, int64_t rows, int32_t *index) {
+    for (int64_t i = 0; i < r->max_peers; i++) {
+        const int32_t *send = r->send + i * r->max_send;
+        const int64_t sent = i < r->peers ? r->sent[i] : 0;
+        const int64_t beyond = find_beyond(send, sent, rows);
+        if (beyond >= 0)
+            return refuse_row(m, send[beyond], rows);
+        for (int64_t k = 0; k < r->max_send; k++)
+            *index++ = k < sent ? send[k] : -1;
+    }
+    return true;
+}
+
+/* into, with rows by slots [max_peers, max_send, ...] added to those of the index. */
+static void add_rows(pithp_mover *m, const route *r, const void *rows) {
     static const pithp_index_params params = {.mode = PITHP_INDEX_DROP,
                                               .no_negative = true};
-    const pith_spec *x = pithp_mover_operand(m), *into = m->call->operands[1];
-    route r = read_route(m, 2);
-    r.max_receive = x->shape[0];
-    const int64_t slots = r.max_peers * r.max_send;
-    const size_t row = row_bytes(x);
-    char *from = (char *)(uintptr_t)operand_on_host(m, 0);
-    void *rows = pithp_mover_take(m, (size_t)slots * row),
-         *index = pithp_mover_take(m, (size_t)slots * sizeof(int32_t));
-    pithp_parcel *parcels = take_parcels(m, &r);
-    const pithp_reach back = pithp_mover_reach(m, rows, (size_t)slots * row, false);
-    const pithp_reach places =
-        pithp_mover_reach(m, index, (size_t)slots * sizeof(int32_t), false);
-    if (pithp_mover_runs(m) && check(m, &r)) {
-        const side out = {from, r.received, false}, in = {back.host, r.sent, true};
-        exchange(m, &r, row, &out, &in, parcels);
-        list_slots(&r, places.host);
-    }
-    pithp_mover_store(m, &back);
-    pithp_mover_store(m, &places);
+    const pith_spec *into = m->call->operands[1];
+    const int64_t slots = r->max_peers * r->max_send;
     int64_t shape[PITHP_MAX_RANK];
     memcpy(shape, into->shape, sizeof shape);
     shape[0] = slots;
     const pith_spec index_spec = pithp_mover_spec(PITH_I32, 1, &slots),
                     rows_spec = pithp_mover_spec(into->dtype, into->rank, shape);
     const pith_spec *specs[] = {into, &index_spec, &rows_spec};
-    const void *operands[] = {m->memory->operands[1], index, rows};
+    const void *operands[] = {m->memory->operands[1], r->index, rows};
     pithp_mover_apply(m, PITHP_OP_SCATTER_ADD, 3, specs, operands, &params, m->result,
                       m->memory->result);
+}
+
+static void return_on_device(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    const int64_t rows = m->call->operands[1]->shape[0];
+    const size_t row = row_bytes(x);
+    char *from = (char *)(uintptr_t)m->memory->operands[0];
+    route r = plan_on_device(m, 2, rows);
+    r.max_receive = x->shape[0];
+    char *back = pithp_mover_take(m, (size_t)(r.max_peers * r.max_send) * row);
+    pithp_parcel *parcels = take_parcels(m, &r);
+    read_numbers(m, &r, 2, rows);
+    if (pithp_mover_runs(m) && check(m, &r)) {
+        const side out = {from, r.received, false}, in = {back, r.sent, true};
+        exchange(m, &r, row, &out, &in, parcels);
+    }
+    add_rows(m, &r, back);
+}
+
+static void return_by_host(pithp_mover *m) {
+    const pith_spec *x = pithp_mover_operand(m);
+    route r = read_route(m, 2);
+    r.max_receive = x->shape[0];
+    const size_t slots = (size_t)(r.max_peers * r.max_send), row = row_bytes(x);
+    char *from = (char *)(uintptr_t)operand_on_host(m, 0);
+    void *rows = pithp_mover_take(m, slots * row);
+    r.index = pithp_mover_take(m, slots * sizeof *r.index);
+    pithp_parcel *parcels = take_parcels(m, &r);
+    const pithp_reach back = pithp_mover_reach(m, rows, slots * row, false);
+    const pithp_reach places =
+        pithp_mover_reach(m, r.index, slots * sizeof *r.index, false);
+    if (pithp_mover_runs(m) && check(m, &r) &&
+        list_slots(m, &r, m->call->operands[1]->shape[0], places.host)) {
+        const side out = {from, r.received, false}, in = {back.host, r.sent, true};
+        exchange(m, &r, row, &out, &in, parcels);
+    }
+    pithp_mover_store(m, &back);
+    pithp_mover_store(m, &places);
+    add_rows(m, &r, rows);
+}
+
+void pithp_mover_route_return(pithp_mover *m) {
+    if (m->direct)
+        return_on_device(m);
+    else
+        return_by_host(m);
 }
 
 /* ---- Making a route ---- */

@@ -7,7 +7,8 @@
  * send it their rows of it. All ranks gather the sums of the blocks and add them by the
  * same tree. Floats are added in f64, which sum accumulates in.
  *
- * Memory is that of the most rows which a rank may have in use, known before. */
+ * Memory is that of the most rows which a rank may have in use, known before. The host
+ * reads how many they are, and nothing else of them if devices are connected. */
 #include "program/collective/move.h"
 
 #include <inttypes.h>
@@ -143,6 +144,12 @@ static char *take_rows(row_sum *r) {
     return rows;
 }
 
+/* Memory that the engine reaches: direct, that of the device. */
+static pithp_reach reach(pithp_mover *m, char *device, size_t bytes, bool load) {
+    return m->direct ? (pithp_reach){device, device, bytes}
+                     : pithp_mover_reach(m, device, bytes, load);
+}
+
 /* Send the first rows to the rank on which their block begins, and append those of the
  * last block. *count: in, rows; out, those of the blocks that begin here, from the
  * returned address on. */
@@ -151,22 +158,22 @@ static char *complete_blocks(row_sum *r, char *rows, int64_t *count) {
     const pithp_mesh_group *g = m->group;
     pithp_parcel *receives = pithp_mover_take_host(m, (size_t)g->size * sizeof *receives);
     const int64_t sent = m->s ? rows_before_a_block(r, g->rank) : *count;
-    const pithp_reach from = pithp_mover_reach(m, rows, (size_t)sent * r->row, true);
+    const pithp_reach from = reach(m, rows, (size_t)sent * r->row, true);
     const size_t room = m->s ? 0 : BLOCK * r->row;
     char *end = advanced(rows, (size_t)*count * r->row);
     if (!m->s) { /* most that may arrive */
-        pithp_mover_reach(m, end, room, false);
+        reach(m, end, room, false);
         return rows;
     }
     int receive_count;
     const int64_t received = plan_receives(r, receives, &receive_count, NULL);
-    const pithp_reach to = pithp_mover_reach(m, end, (size_t)received * r->row, false);
+    const pithp_reach to = reach(m, end, (size_t)received * r->row, false);
     plan_receives(r, receives, &receive_count, to.host);
     pithp_parcel send = {0};
     if (sent)
         send = (pithp_parcel){owner_of(r, r->begins[g->rank] / BLOCK), from.host,
                               (size_t)sent * r->row};
-    pithp_mesh_group_exchange(m->s, m->group, sent > 0, &send, receive_count, receives);
+    pithp_mover_pass(m, sent > 0, &send, receive_count, receives);
     pithp_mover_store(m, &to);
     *count += received - sent;
     return rows + (size_t)sent * r->row;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RANKS = 8, MOST_IDS = 4096, MOST_PARTS = 2 * MOST_RANKS, FAILED = 2 };
+enum { MOST_RANKS = 8, MOST_IDS = 4096, MOST_PARTS = 32 * MOST_RANKS, FAILED = 2 };
 
 fake_nccl_state fake_nccl;
 _Thread_local int fake_nccl_version;
@@ -543,6 +543,7 @@ static int send(const void *from,
                 pithp_nccl_comm comm,
                 cudaStream_t stream) {
     BEGIN("Send");
+    fake_nccl.messages++;
     const part p = {.sends = true,
                     .peer = peer,
                     .bytes = count * size_of(dtype),

@@ -15,6 +15,7 @@ typedef struct fake_nccl_state {
     int aborted;        /* so far */
     long long moves;    /* enqueued, by calls or launches of graphs, of all ranks */
     long long captured; /* that became nodes of graphs */
+    long long messages; /* that were sent to one rank each */
     /* What befalls a rank, a number within its communicator: */
     int fail_rank;         /* whose next call fails: see fail_call */
     const char *fail_call; /* "CommInitRankConfig"; NULL: none does. Cleared by it */

@@ -397,6 +397,8 @@ static const pithp_parcel *parcel_for(const slot *from, int rank, int n) {
     abort();
 }
 
+atomic_llong fake_parcels;
+
 static pith_status exchange_fake(pithp_transport_link *l,
                                  int sends,
                                  const pithp_parcel *send,
@@ -409,6 +411,7 @@ static pith_status exchange_fake(pithp_transport_link *l,
     count_sent(l, bytes);
     pith_status rc =
         put_down(l, (slot){.call = "exchange", .count = sends, .parcels = send}, t);
+    fake_parcels += sends;
     for (int i = 0; rc == PITH_OK && i < receives; i++) {
         int before = 0;
         for (int k = 0; k < i; k++)

@@ -7,8 +7,12 @@
 #include "mesh/mesh_internal.h"
 
 #include <pith/runtime.h>
+#include <stdatomic.h>
 
 enum { FAKE_MOST_RANKS = 8, FAKE_REPORT_BYTES = 8192 };
+
+/* Messages that ranks have given to the transport, in exchanges. */
+extern atomic_llong fake_parcels;
 
 typedef struct fake_job fake_job;
 

@@ -199,6 +199,17 @@ typedef struct pithp_cuda_index_args {
     uint64_t note[PITHP_CUDA_RANK]; /* pithp_index_note */
 } pithp_cuda_index_args;
 
+/* A route (pith/route.h) whose rows are moved. Thread t is slot t of `send`. */
+typedef struct pithp_cuda_route_args {
+    const int32_t *peer, *send;     /* [peers], [peers, most] */
+    const int64_t *sent, *received; /* [peers] */
+    int32_t *rows;    /* [peers, most]: row of each slot; -1: the slot is not in use */
+    int64_t *numbers; /* [3, peers]: peer, sent, received */
+    uint64_t *beyond; /* raised to ~slot by slots with a row that there is not */
+    int64_t peers, most;
+    int64_t extent; /* rows of the array */
+} pithp_cuda_route_args;
+
 /* A chunk of a leaf whose rows are gathered or set: elements begin .. begin + count of
  * the result in C order. */
 typedef struct pithp_gather_leaf {

@@ -23,6 +23,7 @@
 #include "program/source/cuda/scan.h"
 #include "program/source/cuda/sort.h"
 #include "program/source/cuda/gather.h"
+#include "program/source/cuda/route.h"
 #include "program/source/cuda/dot.h"
 #include "program/source/cuda/random.h"
 #include "program/source/cuda/check.h"
