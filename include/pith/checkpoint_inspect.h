@@ -7,6 +7,7 @@
 #define PITH_CHECKPOINT_INSPECT_H
 
 #include <pith/checkpoint.h>
+#include <pith/shard.h>
 
 /** An open checkpoint, for inspection. */
 typedef struct pith_checkpoint pith_checkpoint;
@@ -288,12 +289,14 @@ pith_checkpoint_parse(pith_scope *s, const char *text, size_t bytes);
  * dtypes and shapes come from the arrays. With the checkpoint's own arrays and its
  * original options, the files are equal to the originals byte for byte.
  *
+ * @param leaves NULL: those of @p c itself, which are read and written piece by piece in
+ *        bounded memory.
  * @param options The members keep, incremental, background, step and metadata must be
  *        zero. Step and metadata come from the structure.
  *
  * @par Errors
- * PITH_E_ARG: @p count differs from the number of leaves of the structure. Also all
- * errors of pith_save.
+ * PITH_E_ARG: @p count differs from the number of leaves of the structure. Without
+ * @p leaves all errors of pith_checkpoint_verify. Also all errors of pith_save.
  *
  * @return Whether the checkpoint is on the disk.
  */
@@ -303,6 +306,35 @@ PITH_API bool pith_checkpoint_save(pith_scope *s,
                                    const pith_array *const *leaves,
                                    const char *path,
                                    const pith_save_options *options);
+/**
+ * Save a checkpoint as the ranks of a mesh would have saved it: a part for each rank. No
+ * mesh is open; one process writes all parts, piece by piece in bounded memory.
+ *
+ * Rows that are counted are divided evenly, as by pith_shard; from a checkpoint of as
+ * many ranks each keeps its own. Rows that are not in use are zero. The leaf that counts
+ * rows needs no spec. Statics stay: those of a document are of the whole.
+ *
+ * @param axes Names and sizes of the axes; see PITH_MESH_AXES. No size is 0.
+ * @param specs How leaves are sharded; see PITH_SPECS. Leaves that no path leads to, or
+ *        all (NULL), stay as they are in @p c: sharded, or replicated.
+ * @param options Only inline_all, inline_bytes and compress may be set. NULL for the
+ *        defaults.
+ *
+ * @par Errors
+ * PITH_E_ARG: an axis, spec or option is invalid, or no leaf is sharded. PITH_E_PATH: a
+ * path of a spec leads to no leaf, or rows are counted by no leaf. PITH_E_SHAPE: an
+ * extent that is not counted is no multiple of the ranks along its axes, or not all rows
+ * of a counted leaf are in use. PITH_E_DTYPE: rows are counted by a leaf that is not
+ * i64[]. Also all errors of pith_checkpoint_verify and of pith_save.
+ *
+ * @return Whether the checkpoint is on the disk.
+ */
+PITH_API bool pith_checkpoint_shard(pith_scope *s,
+                                    const pith_checkpoint *c,
+                                    const pith_mesh_axis *axes,
+                                    const pith_shard_spec *specs,
+                                    const char *path,
+                                    const pith_save_options *options);
 /**
  * Convert the i-th element at @p elements to f64. i64 and u64 beyond 2^53 are rounded.
  */
@@ -334,6 +366,7 @@ PITH_END
         pith_checkpoint_structure(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_parse(s, ...) pith_checkpoint_parse(PITH_AT(s), __VA_ARGS__)
 #    define pith_checkpoint_save(s, ...)  pith_checkpoint_save(PITH_AT(s), __VA_ARGS__)
+#    define pith_checkpoint_shard(s, ...) pith_checkpoint_shard(PITH_AT(s), __VA_ARGS__)
 #endif
 /* End of call sites. */
 

@@ -57,6 +57,50 @@ Test(rebuild, gives_the_same_files_from_the_same_arrays) {
     end();
 }
 
+/* Its own leaves are streamed, from files of any form to files of any form. */
+Test(rebuild, streams_the_leaves_of_the_checkpoint) {
+    begin();
+    const pith_array *large = pith_arange(s, PITH_I64, 300001); /* 2.3 MiB: compresses */
+    const void *tree = pith_list_make(
+        s, PITH_ITEMS(a_tree(), large, pith_mul(s, pith_cast(s, large, PITH_F64), 0.1),
+                      pith_greater(s, pith_arange(s, PITH_I32, 2000), pith_i32(s, 700))));
+    const pith_save_options ways[] = {
+        {.inline_bytes = 0}, {.inline_all = true}, {.compress = 3}, {.inline_bytes = -1}};
+    enum { WAYS = sizeof ways / sizeof *ways };
+    for (int to = 0; to < WAYS; to++) {
+        pt_ok(s, pith_save(s, tree, "b.json", &ways[to]));
+        pt_ok(s, rename("b.json", "want.json") == 0);
+        for (int from = 0; from < WAYS; from++) {
+            pt_ok(s, pith_save(s, tree, "a.json", &ways[from]));
+            const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
+            const int64_t count = pith_checkpoint_about(c)->leaf_count;
+            pt_ok(s, pith_checkpoint_save(s, c, count, NULL, "b.json", &ways[to]));
+            same_files("b.json", "want.json");
+            pt_ok(s, pith_tree_equal(s, pith_load_any(s, NULL, "b.json", NULL), tree));
+        }
+    }
+    end();
+}
+
+/* A damaged leaf is found before the new checkpoint has its name. */
+Test(rebuild, streams_no_damaged_leaf) {
+    begin();
+    pt_ok(s, pith_save(s, pith_arange(s, PITH_F64, 1000), "a.json", NULL));
+    const pith_checkpoint *c = pith_checkpoint_open(s, "a.json");
+    pith_checkpoint_sidecar file;
+    cr_assert(pith_checkpoint_get_sidecar(c, 0, &file));
+    FILE *f = fopen(file.file, "r+b");
+    cr_assert(f && fseek(f, -9, SEEK_END) == 0 && fputc(0x55, f) == 0x55);
+    fclose(f);
+    for (int inline_all = 0; inline_all < 2; inline_all++) {
+        const pith_save_options o = {.inline_all = inline_all};
+        pt_fails(PITH_E_FORMAT, s, pith_checkpoint_save(s, c, 1, NULL, "b.json", &o));
+        cr_assert(access("b.json", F_OK) != 0);
+    }
+    cr_assert(ct_count_files() == 2, "nothing was left behind");
+    end();
+}
+
 Test(rebuild, takes_the_dtypes_and_shapes_of_the_arrays) {
     begin();
     pt_ok(s, pith_save(s, pith_list_make(s, PITH_ITEMS(pith_f64(s, 1), pith_i32(s, 2))),
@@ -86,7 +130,7 @@ Test(rebuild, refuses_what_does_not_fit) {
     pt_says("expected 1 leaves, as the structure has, got 2");
     pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 1, &leaf, NULL, NULL));
     pt_says("pith_checkpoint_save: path is NULL");
-    pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 1, NULL, "b.json", NULL));
+    pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 2, NULL, "b.json", NULL));
     pt_fails(PITH_E_IO, s, pith_checkpoint_save(s, c, 1, &leaf, "nowhere/b.json", NULL));
     leaf = NULL;
     pt_fails(PITH_E_ARG, s, pith_checkpoint_save(s, c, 1, &leaf, "b.json", NULL));

@@ -380,6 +380,8 @@ bool bundle_save(const bundle *b, const char *path, bool sidecar) {
     const pith_save_options o = {.inline_all = !sidecar};
     if (!b->structure.c)
         return save_dict(b, path, &o);
+    if (b->count == 0 || b->items[0].leaf >= 0) /* of a checkpoint: they are streamed */
+        return pith_checkpoint_save(b->s, b->structure.c, b->count, NULL, path, &o);
     const pith_array **leaves = room_for((size_t)b->count + 1, sizeof *leaves);
     for (int64_t i = 0; i < b->count; i++)
         leaves[i] = item_array(b, i);

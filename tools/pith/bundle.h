@@ -67,6 +67,12 @@ int64_t item_node(const bundle *b, int64_t i);
 typedef bool piece_sink(void *closure, const void *bytes, size_t n);
 bool item_pieces(const bundle *b, const bundle_item *it, piece_sink *sink, void *closure);
 
+/* ---- Checkpoints of many ranks (convert_mesh.c) ---- */
+
+struct command;
+/* Convert a checkpoint to that of a mesh, --mesh and --shard; the exit code. */
+int convert_to_mesh(pith_scope *s, const struct command *c);
+
 /* ---- Formats ---- */
 
 typedef struct format {

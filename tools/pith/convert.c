@@ -170,6 +170,13 @@ static int run(pith_scope *s, const command *c) {
         return TROUBLE;
     if (given(c, "--sidecar") && to != CHECKPOINT)
         return complain("convert", "--sidecar is for checkpoints, .json"), TROUBLE;
+    if (given(c, "--shard") && !given(c, "--mesh"))
+        return complain("convert", "--shard is for a mesh: --mesh x=4"), TROUBLE;
+    if (given(c, "--mesh") && (from != CHECKPOINT || to != CHECKPOINT))
+        return complain("convert", "--mesh is from one checkpoint, .json, to another"),
+               TROUBLE;
+    if (given(c, "--mesh"))
+        return convert_to_mesh(s, c);
     const bool reads = source && source->isolated, writes = target && target->isolated;
     return reads || writes ? convert_apart(s, c, reads) : convert(s, c);
 }
@@ -177,6 +184,12 @@ static int run(pith_scope *s, const command *c) {
 static const option options[] = {
     {"--sidecar", NULL,
      "to .json: leave large leaves to a sidecar, as a saving program does", NULL, 0},
+    {"--mesh", "X=N,...",
+     "to .json: parts of N ranks along each axis, as a sharded tree is saved", NULL, 0},
+    {"--shard", "PATH=AXES[:ROWS]",
+     "with --mesh, several times: how the leaves at a path are sharded, and the leaf "
+     "that counts their rows",
+     NULL, 0},
     {NULL, NULL, NULL, NULL, 0}};
 
 const verb convert_verb = {

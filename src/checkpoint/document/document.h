@@ -197,6 +197,9 @@ typedef struct pithp_document {
 
 void pithp_document_begin(pithp_document *d, pith_runtime *rt);
 void pithp_document_end(pithp_document *d);
+/* Append the rows of all tables but those of files, shallowly: their pointers are valid
+ * as long as `from`. False: out of memory (resave.c). */
+bool pithp_document_copy(const pithp_document *from, pithp_document *to);
 /* Memory that lives as long as the document, 16-byte aligned; NULL: out of memory. */
 void *pithp_document_allocate(pithp_document *d, size_t bytes);
 const char *pithp_document_text(pithp_document *d, const char *text, size_t n);
@@ -238,6 +241,20 @@ typedef struct pithp_claims {
 
 /* ---- Text (print.c, parse.c) ---- */
 
+/* Receives a leaf, piece by piece in order. */
+typedef pith_status (*pithp_chunk_sink)(void *closure,
+                                        const void *bytes,
+                                        size_t offset,
+                                        size_t n);
+
+/* Where the text of a document goes while it is printed, and where the elements of inline
+ * leaves without `data` come from. */
+typedef struct pithp_document_output {
+    void (*add)(void *closure, const char *text, size_t n);
+    pith_status (*elements)(void *closure, int64_t leaf, pithp_chunk_sink sink, void *to);
+    void *closure;
+} pithp_document_output;
+
 /* Whether a name is allowed for a sidecar: a plain file name, not hidden. */
 bool pithp_is_file_name(const char *name);
 /* Whether text is valid UTF-8, without surrogates and overlong forms. */
@@ -249,8 +266,9 @@ bool pithp_json_string_read(const char *text, size_t n, char *to, size_t room);
 bool pithp_json_claims_read(const char *text, pithp_claims *claims);
 /* Print the document with its closing checksum; t->failed: out of memory. */
 void pithp_document_print(const pithp_document *d, pithp_string *t);
-/* The checksum that ends a printed document. */
-pithp_digest pithp_document_checksum(const pithp_string *text);
+/* The same without the text in memory. PITH_E_MEMORY, or the error of out->elements. */
+pith_status pithp_document_print_to(const pithp_document *d,
+                                    const pithp_document_output *out);
 /* Parse a text into d. Sets the scope's error, which names `file`. */
 pith_status pithp_document_parse(pith_scope *s,
                                  pithp_document *d,

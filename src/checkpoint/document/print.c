@@ -16,6 +16,15 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* The text that is printed, or (to not NULL) what has not been passed on of it. */
+typedef struct printer {
+    pithp_string *t;
+    const pithp_document *d;
+    const pithp_document_output *to;
+    pithp_hasher hasher; /* of what was passed on */
+    pith_status rc;      /* of elements */
+} printer;
+
 /* ---- Strings ---- */
 
 /* Length in bytes of the code point at text; 0: invalid. */
@@ -157,18 +166,49 @@ print_node(pithp_string *t, const pithp_document *d, const pithp_doc_node *n) {
     pithp_string_add(t, "}");
 }
 
-static void print_data(pithp_string *t, const pithp_doc_leaf *leaf) {
-    const size_t bytes = pith_dtype_size(leaf->dtype);
+/* Pass on the text if it has more than `most` bytes. */
+static void drain(printer *p, size_t most) {
+    pithp_string *t = p->t;
+    if (!p->to || t->failed || t->length <= most)
+        return;
+    pithp_hasher_add(&p->hasher, t->bytes, t->length);
+    p->to->add(p->to->closure, t->bytes, t->length);
+    t->length = 0;
+}
+
+typedef struct elements {
+    printer *p;
+    pith_dtype dtype;
+} elements;
+
+static pith_status
+print_elements(void *closure, const void *bytes, size_t offset, size_t n) {
+    enum { MOST_TEXT = 1 << 18 };
+    const elements *e = closure;
+    const size_t size = pith_dtype_size(e->dtype);
     char number[1 + PITHP_ELEMENT_TEXT];
-    member(t, pithp_leaf_member.data);
-    pithp_string_add(t, "[");
-    for (int64_t i = 0; i < leaf->count; i++) {
-        const char *element = (const char *)leaf->data + (size_t)i * bytes;
-        const size_t n = pithp_element_to_json(leaf->dtype, element, number + 1);
+    for (size_t at = 0; at < n; at += size) {
+        const bool first = offset + at == 0;
+        const size_t length =
+            pithp_element_to_json(e->dtype, (const char *)bytes + at, number + 1);
         number[0] = ',';
-        pithp_string_add_n(t, i ? number : number + 1, i ? n + 1 : n);
+        pithp_string_add_n(e->p->t, first ? number + 1 : number,
+                           first ? length : length + 1);
+        drain(e->p, MOST_TEXT);
     }
-    pithp_string_add(t, "]");
+    return e->p->t->failed ? PITH_E_MEMORY : PITH_OK;
+}
+
+static void print_data(printer *p, const pithp_doc_leaf *leaf) {
+    elements e = {p, leaf->dtype};
+    member(p->t, pithp_leaf_member.data);
+    pithp_string_add(p->t, "[");
+    if (leaf->data)
+        print_elements(&e, leaf->data, 0, leaf->bytes);
+    else if (leaf->bytes && p->rc == PITH_OK)
+        p->rc =
+            p->to->elements(p->to->closure, leaf - p->d->leaves.rows, print_elements, &e);
+    pithp_string_add(p->t, "]");
 }
 
 static void print_frames(pithp_string *t, const pithp_doc_leaf *leaf) {
@@ -204,9 +244,9 @@ static void print_shard(pithp_string *t, const pithp_doc_leaf *leaf) {
     }
 }
 
-static void
-print_leaf(pithp_string *t, const pithp_document *d, const pithp_doc_leaf *leaf) {
-    pithp_string path;
+static void print_leaf(printer *p, const pithp_doc_leaf *leaf) {
+    const pithp_document *d = p->d;
+    pithp_string *t = p->t, path;
     pithp_string_begin(&path, d->rt);
     /* A longer path is omitted; it follows from the node table. */
     if (pithp_document_path(d, leaf->node, PITHP_TENSOR_NAME, &path))
@@ -226,7 +266,7 @@ print_leaf(pithp_string *t, const pithp_document *d, const pithp_doc_leaf *leaf)
         member_size(t, pithp_leaf_member.end, leaf->end);
         print_frames(t, leaf);
     } else if (!pithp_leaf_is_parted(leaf)) {
-        print_data(t, leaf);
+        print_data(p, leaf);
     }
     if (leaf->shard)
         print_shard(t, leaf);
@@ -309,12 +349,21 @@ static void print_head(pithp_string *t, const pithp_document *d) {
     pithp_string_add(t, "}");
 }
 
-void pithp_document_print(const pithp_document *d, pithp_string *t) {
-    const size_t start = t->length;
+/* A row of a table: its text is passed on before the next one. */
+static void next_row(printer *p, int64_t i) {
+    enum { MOST_TEXT = 1 << 16 };
+    drain(p, MOST_TEXT);
+    begin_row(p->t, i);
+}
+
+/* All but the checksum. */
+static void print_tables(printer *p) {
+    const pithp_document *d = p->d;
+    pithp_string *t = p->t;
     print_head(t, d);
     begin_table(t, pithp_head_member.types);
     for (int64_t i = 0; i < d->types.count; i++) {
-        begin_row(t, i);
+        next_row(p, i);
         member_text(t, pithp_type_member.name, d->types.rows[i].name);
         member_i64(t, pithp_type_member.version, d->types.rows[i].version);
         pithp_string_add(t, "}");
@@ -322,31 +371,44 @@ void pithp_document_print(const pithp_document *d, pithp_string *t) {
     pithp_string_add(t, "]");
     begin_table(t, pithp_head_member.nodes);
     for (int64_t i = 0; i < d->nodes.count; i++) {
-        begin_row(t, i);
+        next_row(p, i);
         print_node(t, d, &d->nodes.rows[i]);
     }
     pithp_string_add(t, "]");
     begin_table(t, pithp_head_member.leaves);
-    for (int64_t i = 0; i < d->leaves.count; i++) {
-        begin_row(t, i);
-        print_leaf(t, d, &d->leaves.rows[i]);
+    for (int64_t i = 0; i < d->leaves.count && p->rc == PITH_OK; i++) {
+        next_row(p, i);
+        print_leaf(p, &d->leaves.rows[i]);
     }
     pithp_string_add(t, "],\n");
-    if (t->failed)
-        return;
-    const pithp_digest digest =
-        pithp_digest_of(t->bytes + start, t->length - start); /* of all text before it */
+}
+
+static void print_checksum(pithp_string *t, pithp_digest digest) {
     char text[PITHP_DIGEST_TEXT];
     pithp_digest_print(digest, text);
     pithp_string_print(t, "\"%s\":\"%s\"}\n", pithp_head_member.checksum, text);
 }
 
-pithp_digest pithp_document_checksum(const pithp_string *text) {
-    enum { DIGITS = PITHP_DIGEST_TEXT - 1, END = 3 /* "}\n */ };
-    char hex[PITHP_DIGEST_TEXT];
-    pithp_digest digest = {0, 0};
-    memcpy(hex, text->bytes + text->length - END - DIGITS, DIGITS);
-    hex[DIGITS] = 0;
-    pithp_digest_parse(hex, &digest);
-    return digest;
+void pithp_document_print(const pithp_document *d, pithp_string *t) {
+    printer p = {.t = t, .d = d};
+    const size_t start = t->length;
+    print_tables(&p);
+    if (!t->failed)
+        print_checksum(t, pithp_digest_of(t->bytes + start, t->length - start));
+}
+
+pith_status pithp_document_print_to(const pithp_document *d,
+                                    const pithp_document_output *out) {
+    pithp_string t;
+    printer p = {.t = &t, .d = d, .to = out};
+    pithp_string_begin(&t, d->rt);
+    pithp_hasher_begin(&p.hasher);
+    print_tables(&p);
+    drain(&p, 0);
+    print_checksum(&t, pithp_hasher_end(&p.hasher));
+    drain(&p, 0);
+    if (t.failed && p.rc == PITH_OK)
+        p.rc = PITH_E_MEMORY;
+    pithp_string_end(&t);
+    return p.rc;
 }

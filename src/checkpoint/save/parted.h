@@ -39,6 +39,23 @@ const void *pithp_parted_whole(pithp_parted_call *v);
 /* Add to the rows of the whole tree what its shards are. */
 pith_status pithp_parted_describe(pithp_parted_call *v, pithp_document *d);
 
+/* ---- Files of parts (part_files.c) ---- */
+
+/* A number for a save, which the names of its parts have. */
+uint64_t pithp_part_number(void);
+/* "melt.0123456789abcdef.r0007of0016.json". False: too long for a file name. */
+bool pithp_part_name(const char *document,
+                     uint64_t number,
+                     int64_t rank,
+                     int64_t ranks,
+                     char name[256]);
+/* The path of a file beside the document, whose path may be a symbolic link. */
+const char *pithp_part_path(pith_scope *s, const char *path, const char *file);
+/* Read size and checksum of a part. It has its name only when it is durable. */
+bool pithp_part_find(int folder, const char *name, pithp_doc_part *row);
+/* The checksums of sharded leaves, which are those of the parts. */
+void pithp_parts_digest(pithp_document *d);
+
 /* ---- The job of a rank (parted_job.c) ---- */
 
 /* The work after all arrays have been captured: it makes no MPI calls, so that a thread

@@ -14,24 +14,8 @@
 
 /* ---- Names ---- */
 
-/* "melt.0123456789abcdef.r0007of0016.json". False: too long for a file name. */
 static bool part_name(const pithp_parted_job *j, int64_t rank, char name[256]) {
-    const char *document = j->location.name;
-    return snprintf(name, 256, "%.*s.%016llx.r%04dof%04d.json", (int)pithp_stem(document),
-                    document, (unsigned long long)j->id, (int)rank, (int)j->ranks) < 256;
-}
-
-/* The path of a file beside the document, whose path may be a symbolic link. */
-static const char *beside(pith_scope *s, const char *path, const char *file) {
-    char *resolved = realpath(path, NULL);
-    const char *at = resolved ? resolved : path, *slash = strrchr(at, '/');
-    const size_t folder = slash ? (size_t)(slash - at) + 1 : 0,
-                 bytes = folder + strlen(file) + 1;
-    char *made = pithp_scope_allocate(s, bytes);
-    if (made)
-        snprintf(made, bytes, "%.*s%s", (int)folder, at, file);
-    free(resolved);
-    return made;
+    return pithp_part_name(j->location.name, j->id, rank, j->ranks, name);
 }
 
 int64_t
@@ -115,7 +99,7 @@ static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
                             shared = {.inline_bytes = -1,
                                       .compress = -1,
                                       .step = v->options->step};
-    const char *path = beside(v->w, v->path, name);
+    const char *path = pithp_part_path(v->w, v->path, name);
     if (!path || pithp_keep_slots(j->s, 1, &part) != PITH_OK)
         return NULL;
     pithp_saving *made = pithp_saving_begin(j->s, pithp_capture, part, path,
@@ -242,27 +226,13 @@ pith_status pithp_parted_write_part(pithp_parted_job *j) {
     return pithp_saving_write(j->part);
 }
 
-/* Read size and checksum of a part. It has its name only when it is durable. */
-static bool find_part(pithp_parted_job *j, const char *name, pithp_doc_part *row) {
-    enum { DIGITS = PITHP_DIGEST_TEXT - 1, TAIL = DIGITS + 3 /* "}\n */ };
-    char tail[TAIL];
-    const int file = pithp_file_open(j->location.folder, name, &row->bytes);
-    if (file < 0)
-        return false;
-    const bool read =
-        row->bytes > TAIL && pithp_file_read(file, tail, TAIL, row->bytes - TAIL) == 0;
-    close(file);
-    tail[DIGITS] = 0;
-    return read && pithp_digest_parse(tail, &row->digest);
-}
-
 bool pithp_parted_sees_all(pithp_parted_job *j) {
     pithp_document *d = &j->document->d;
     for (; j->seen < j->ranks; j->seen++) {
         char name[256];
         pithp_doc_part row = {.file = NULL}, *added;
         part_name(j, pithp_parted_leader(j->everyone, j->seen, j->per_node), name);
-        if (!find_part(j, name, &row))
+        if (!pithp_part_find(j->location.folder, name, &row))
             return false;
         row.file = pithp_document_text(d, name, strlen(name));
         added = row.file ? pithp_document_add(d, parts) : NULL;
@@ -273,16 +243,6 @@ bool pithp_parted_sees_all(pithp_parted_job *j) {
         *added = row;
     }
     return true;
-}
-
-/* Equal for leaves whose parts are equal. */
-static pithp_digest digest_parts(const pithp_document *d, const pithp_doc_leaf *row) {
-    pithp_hasher h;
-    pithp_hasher_begin(&h);
-    pithp_hasher_add(&h, row->shard, strlen(row->shard));
-    for (int64_t r = 0; r < d->parts.count; r++)
-        pithp_hasher_add(&h, &d->parts.rows[r].digest, sizeof d->parts.rows[r].digest);
-    return pithp_hasher_end(&h);
 }
 
 pith_status pithp_parted_write_document(pithp_parted_job *j) {
@@ -299,9 +259,7 @@ pith_status pithp_parted_write_document(pithp_parted_job *j) {
                           j->path, j->everyone[0].host, name, (int)j->seen,
                           j->everyone[j->seen].host);
     }
-    for (int64_t k = 0; k < d->leaves.count; k++)
-        if (d->leaves.rows[k].shard)
-            d->leaves.rows[k].digest = digest_parts(d, &d->leaves.rows[k]);
+    pithp_parts_digest(d);
     pithp_folder_sync(&j->location); /* the names of the parts */
     return pithp_saving_write(j->document);
 }

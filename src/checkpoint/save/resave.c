@@ -1,5 +1,6 @@
-/* Saving the structure of an open checkpoint with other arrays, without C types. The
- * structure can also be printed as text, to be carried by other formats. */
+/* Saving the structure of an open checkpoint with other arrays, or with its own leaves,
+ * which are streamed, without C types. The structure can also be printed as text, to be
+ * carried by other formats. */
 #include "checkpoint/save/saving.h"
 #include "checkpoint/store/open.h"
 
@@ -82,17 +83,81 @@ static bool copy_rows(pithp_document *d,
     copy_rows((to), &(to)->table.rows, &(to)->table.count, &(to)->table.room,            \
               (from)->table.rows, (from)->table.count, sizeof *(to)->table.rows)
 
-static bool copy_tables(const pithp_document *from, pithp_document *to) {
-    return COPY_ROWS(to, from, metadata) && COPY_ROWS(to, from, types) &&
-           COPY_ROWS(to, from, nodes) && COPY_ROWS(to, from, statics) &&
-           COPY_ROWS(to, from, leaves);
+bool pithp_document_copy(const pithp_document *from, pithp_document *to) {
+    return COPY_ROWS(to, from, axes) && COPY_ROWS(to, from, metadata) &&
+           COPY_ROWS(to, from, types) && COPY_ROWS(to, from, nodes) &&
+           COPY_ROWS(to, from, statics) && COPY_ROWS(to, from, leaves);
 }
 
-/* The structure of a checkpoint with other arrays at its leaves. */
+/* The structure of a checkpoint with other arrays at its leaves (NULL: with its own). */
 typedef struct structure_source {
     const pith_checkpoint *checkpoint;
     const pith_array *const *leaves;
 } structure_source;
+
+/* Pieces of any size become whole chunks, the last one excepted. */
+typedef struct chunks {
+    char *room; /* a chunk */
+    size_t used, passed, rest;
+    pithp_chunk_sink sink;
+    void *closure;
+} chunks;
+
+static pith_status
+fill_chunks(void *closure, const void *bytes, size_t offset, size_t n) {
+    chunks *c = closure;
+    (void)offset;
+    n = n < c->rest ? n : c->rest;
+    c->rest -= n;
+    for (const char *from = bytes; n;) {
+        const size_t room = PITHP_CHUNK_BYTES - c->used, some = n < room ? n : room;
+        memcpy(c->room + c->used, from, some);
+        c->used += some;
+        from += some;
+        n -= some;
+        if (c->used < PITHP_CHUNK_BYTES && c->rest)
+            continue;
+        const pith_status rc = c->sink(c->closure, c->room, c->passed, c->used);
+        c->passed += c->used;
+        c->used = 0;
+        if (rc != PITH_OK)
+            return rc;
+    }
+    return PITH_OK;
+}
+
+pith_status pithp_checkpoint_stream(const pith_checkpoint *c,
+                                    pith_scope *s,
+                                    int64_t leaf,
+                                    size_t most,
+                                    pithp_chunk_sink sink,
+                                    void *closure) {
+    const pithp_doc_leaf *row = &c->document.leaves.rows[leaf];
+    chunks pieces = {.rest = most, .sink = sink, .closure = closure};
+    char *room = pithp_allocate(s->runtime, 2 * PITHP_CHUNK_BYTES);
+    pith_status rc = PITH_OK;
+    if (!room)
+        return pithp_fail_memory(s, 2 * PITHP_CHUNK_BYTES);
+    pieces.room = room + PITHP_CHUNK_BYTES;
+    if (most < row->bytes)
+        rc = pithp_leaf_read_bytes(s, c, row, 0, room, most);
+    if (rc == PITH_OK)
+        rc = most < row->bytes
+                 ? fill_chunks(&pieces, room, 0, most)
+                 : pithp_leaf_read(s, c, leaf, NULL, room, fill_chunks, &pieces);
+    pithp_release(s->runtime, room, 2 * PITHP_CHUNK_BYTES);
+    return rc;
+}
+
+static pith_status stream_own(void *source,
+                              pith_scope *s,
+                              int64_t leaf,
+                              size_t most,
+                              pithp_chunk_sink sink,
+                              void *closure) {
+    return pithp_checkpoint_stream(((const structure_source *)source)->checkpoint, s,
+                                   leaf, most, sink, closure);
+}
 
 static pith_status capture_structure(pith_scope *s,
                                      const void *source,
@@ -102,11 +167,19 @@ static pith_status capture_structure(pith_scope *s,
     const pithp_document *structure = &from->checkpoint->document;
     const size_t bytes = (size_t)structure->leaves.count * sizeof **arrays;
     d->step = structure->step;
-    if (!copy_tables(structure, d))
+    if (!pithp_document_copy(structure, d))
         return pithp_fail_memory(s, 0);
     for (int64_t i = 0; i < d->leaves.count; i++) {
         pithp_doc_leaf *leaf = &d->leaves.rows[i];
-        *leaf = (pithp_doc_leaf){.node = leaf->node, .unit = leaf->unit};
+        const pithp_doc_leaf own = *leaf;
+        *leaf = (pithp_doc_leaf){.node = own.node,
+                                 .unit = own.unit,
+                                 .dtype = own.dtype,
+                                 .shape = own.shape,
+                                 .count = own.count,
+                                 .bytes = own.bytes};
+        if (!from->leaves)
+            continue;
         const pith_spec *spec = pith_array_spec(from->leaves[i]);
         leaf->dtype = spec->dtype;
         leaf->shape.rank = spec->rank;
@@ -117,8 +190,10 @@ static pith_status capture_structure(pith_scope *s,
     *arrays = pithp_document_allocate(d, bytes ? bytes : 1);
     if (!*arrays)
         return pithp_fail_memory(s, bytes);
-    if (bytes)
+    if (bytes && from->leaves)
         memcpy(*arrays, from->leaves, bytes);
+    else
+        memset(*arrays, 0, bytes);
     return PITH_OK;
 }
 
@@ -132,8 +207,6 @@ static pith_status check(pith_scope *s,
     if (!pithp_checkpoint_valid(c))
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expected an open checkpoint",
                           function);
-    if (!leaves && count)
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: leaves is NULL", function);
     if (count != c->document.leaves.count)
         return pithp_fail(s, PITH_E_ARG, NULL,
                           "%s: expected %lld leaves, as the structure has, got %lld",
@@ -147,7 +220,7 @@ static pith_status check(pith_scope *s,
             function);
     if (pithp_save_options_check(s, function, path, o) != PITH_OK)
         return PITH_E_ARG;
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; leaves && i < count; i++) {
         const pith_status rc = pithp_array_check(s, leaves[i], function, "leaves");
         if (rc != PITH_OK)
             return rc;
@@ -167,10 +240,11 @@ bool pith_checkpoint_save(pith_scope *s,
         check(s, c, count, leaves, path, o) != PITH_OK ||
         pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
         return false;
-    const structure_source from = {c, leaves};
+    structure_source from = {c, leaves};
     pithp_saving *v = pithp_saving_begin(s, capture_structure, &from, path, o);
     if (!v)
         return false;
+    pithp_saving_from(v, stream_own, &from);
     const bool saved = pithp_saving_write(v) == PITH_OK;
     pithp_saving_end(v);
     return saved;

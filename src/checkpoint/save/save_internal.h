@@ -12,17 +12,26 @@ struct pithp_saving {
     pith_save_options options; /* the metadata is stored in the document */
     pithp_location location;
     pithp_document d;
-    const pith_array **arrays;
+    const pith_array **arrays; /* by leaf; NULL: the stream has its elements */
+    pithp_leaf_stream *stream;
+    void *source;
     pithp_writer sidecar, document;
     const pithp_doc_sidecar *fresh; /* the sidecar that this save writes; NULL: none */
     int64_t *order;                 /* its leaves, in the order of their data */
     int64_t order_count;
-    pithp_string header, text;
+    pithp_string header;
     void *staging; /* NULL: the device's memory is readable by the host */
     pithp_compressor compressor;
     bool lost; /* another writer removed a sidecar that was to be shared */
     struct pithp_parted_job *job; /* of a part of several ranks; NULL: of one */
 };
+
+/* Pass on all elements of a leaf, or at least its first chunk (only_first). */
+pith_status pithp_saving_elements(pithp_saving *v,
+                                  int64_t leaf,
+                                  bool only_first,
+                                  pithp_chunk_sink sink,
+                                  void *closure);
 
 /* Write the remaining leaves to a new, unnamed sidecar, and add its row as the last one.
  * v->fresh is NULL if no leaf remains (save_sidecar.c). */

@@ -57,29 +57,36 @@ static pith_status write_leaf(saver *v, int64_t number) {
     }
     pithp_hasher_begin(&c.hasher);
     const pith_status rc =
-        pithp_array_stream(v->s, v->arrays[number], v->staging, PITHP_STAGING_BYTES,
-                           leaf->compressed ? pack : copy, &c);
+        pithp_saving_elements(v, number, false, leaf->compressed ? pack : copy, &c);
     leaf->digest = pithp_hasher_end(&c.hasher);
-    if (rc == PITH_OK && !v->sidecar.error) /* otherwise the digest is incomplete */
+    if (rc == PITH_OK && !v->sidecar.error && v->arrays[number]) /* a complete one */
         pithp_array_digest_store(v->arrays[number], leaf->digest);
     return rc;
+}
+
+typedef struct trial {
+    saver *v;
+    pithp_doc_leaf *leaf;
+} trial;
+
+static pith_status try_chunk(void *closure, const void *bytes, size_t offset, size_t n) {
+    const trial *t = closure;
+    if (offset == 0)
+        t->leaf->compressed =
+            pithp_compress_pays(&t->v->compressor, t->leaf->level, bytes,
+                                n < PITHP_CHUNK_BYTES ? n : PITHP_CHUNK_BYTES);
+    return PITH_OK;
 }
 
 /* Leaves whose first chunk does not shrink are stored uncompressed. The header states
  * form and offset of each leaf, so the decision is made before all elements are read. */
 static pith_status try_to_pack(saver *v, int64_t number) {
-    pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
-    const void *chunk = v->arrays[number]->data;
-    const size_t n = leaf->bytes < PITHP_CHUNK_BYTES ? leaf->bytes : PITHP_CHUNK_BYTES;
+    trial t = {v, &v->d.leaves.rows[number]};
     if (!v->compressor.context && !pithp_compressor_begin(&v->compressor, v->s->runtime))
         return pithp_fail_memory(v->s, PITHP_FRAME_MOST);
-    if (v->staging) {
-        const pith_status rc = pithp_copy_out(v->s, v->staging, chunk, n);
-        if (rc != PITH_OK)
-            return rc;
-        chunk = v->staging;
-    }
-    leaf->compressed = pithp_compress_pays(&v->compressor, leaf->level, chunk, n);
+    const pith_status rc = pithp_saving_elements(v, number, true, try_chunk, &t);
+    if (rc != PITH_OK)
+        return rc;
     return pithp_sidecar_name_tensor(&v->d, number) ? PITH_OK
                                                     : pithp_fail_memory(v->s, 0);
 }

@@ -42,9 +42,46 @@ static pith_status choose_places(saver *v) {
     return PITH_OK;
 }
 
+pith_status pithp_saving_elements(pithp_saving *v,
+                                  int64_t leaf,
+                                  bool only_first,
+                                  pithp_chunk_sink sink,
+                                  void *closure) {
+    const size_t bytes = v->d.leaves.rows[leaf].bytes,
+                 most =
+                     only_first && bytes > PITHP_CHUNK_BYTES ? PITHP_CHUNK_BYTES : bytes;
+    if (!v->arrays[leaf])
+        return v->stream(v->source, v->s, leaf, most, sink, closure);
+    if (!only_first)
+        return pithp_array_stream(v->s, v->arrays[leaf], v->staging, PITHP_STAGING_BYTES,
+                                  sink, closure);
+    const void *first = v->arrays[leaf]->data;
+    pith_status rc = PITH_OK;
+    if (v->staging)
+        rc = pithp_copy_out(v->s, v->staging, first, most);
+    return rc == PITH_OK ? sink(closure, v->staging ? v->staging : first, 0, most) : rc;
+}
+
+static pith_status hash(void *closure, const void *bytes, size_t offset, size_t n) {
+    (void)offset;
+    pithp_hasher_add(closure, bytes, n);
+    return PITH_OK;
+}
+
+/* Only the checksum: the elements are read again when they are printed. */
+static pith_status hash_inline(saver *v, int64_t number) {
+    pithp_hasher h;
+    pithp_hasher_begin(&h);
+    const pith_status rc = pithp_saving_elements(v, number, false, hash, &h);
+    v->d.leaves.rows[number].digest = pithp_hasher_end(&h);
+    return rc;
+}
+
 /* Make the elements of a leaf readable by the host: in place, or as a copy in the
  * document. */
 static pith_status read_inline(saver *v, pithp_doc_leaf *leaf, const pith_array *a) {
+    if (!a)
+        return hash_inline(v, leaf - v->d.leaves.rows);
     leaf->data = a->data;
     if (v->staging && leaf->bytes) {
         void *copy = pithp_document_allocate(&v->d, leaf->bytes);
@@ -74,16 +111,15 @@ find_stray_bool(void *closure, const void *bytes, size_t offset, size_t n) {
     return PITH_OK;
 }
 
-static pith_status check_bools(const saver *v) {
+static pith_status check_bools(saver *v) {
     pith_status rc = PITH_OK;
     for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
         const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         pithp_stray_bool stray = {.found = false};
         if (leaf->dtype != PITH_BOOL || pithp_leaf_is_parted(leaf) ||
-            pithp_array_digest_known(v->arrays[i]))
+            (v->arrays[i] && pithp_array_digest_known(v->arrays[i])))
             continue;
-        rc = pithp_array_stream(v->s, v->arrays[i], v->staging, PITHP_STAGING_BYTES,
-                                find_stray_bool, &stray);
+        rc = pithp_saving_elements(v, i, false, find_stray_bool, &stray);
         if (rc == PITH_OK)
             rc = pithp_stray_bool_refuse(v->s, &v->d, leaf, &stray);
     }
@@ -92,12 +128,23 @@ static pith_status check_bools(const saver *v) {
 
 /* ---- Files ---- */
 
+static void add_text(void *closure, const char *text, size_t n) {
+    pithp_writer_add(&((saver *)closure)->document, text, n);
+}
+
+static pith_status
+stream_inline(void *closure, int64_t leaf, pithp_chunk_sink sink, void *to) {
+    return pithp_saving_elements(closure, leaf, false, sink, to);
+}
+
 static pith_status write_document(saver *v) {
-    pithp_document_print(&v->d, &v->text);
-    if (v->text.failed)
-        return pithp_fail_memory(v->s, v->text.capacity);
-    pithp_writer_open(&v->document, v->s->runtime, &v->location, v->text.length);
-    pithp_writer_add(&v->document, v->text.bytes, v->text.length);
+    const pithp_document_output out = {add_text, stream_inline, v};
+    pithp_writer_open(&v->document, v->s->runtime, &v->location, 0);
+    const pith_status rc = pithp_document_print_to(&v->d, &out);
+    if (rc == PITH_E_MEMORY && v->s->error.code == PITH_OK)
+        return pithp_fail_memory(v->s, 0);
+    if (rc != PITH_OK)
+        return rc;
     pithp_writer_sync(&v->document);
     return pithp_writer_status(v->s, &v->document, v->location.shown);
 }
@@ -263,7 +310,7 @@ static pith_status start_again(saver *v) {
     v->order = NULL;
     v->order_count = 0;
     v->fresh = NULL;
-    v->header.length = v->text.length = 0;
+    v->header.length = 0;
     v->d.sidecars.count = 0;
     for (int64_t i = 0; i < v->d.leaves.count; i++) {
         pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
@@ -331,11 +378,15 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
                  .document = {.file = -1, .rt = s->runtime}};
     pithp_document_begin(&v->d, s->runtime);
     pithp_string_begin(&v->header, s->runtime);
-    pithp_string_begin(&v->text, s->runtime);
     if (prepare(v, capture, source, path) == PITH_OK)
         return v;
     pithp_saving_end(v);
     return NULL;
+}
+
+void pithp_saving_from(pithp_saving *v, pithp_leaf_stream *stream, void *source) {
+    v->stream = stream;
+    v->source = source;
 }
 
 void pithp_saving_end(pithp_saving *v) {
@@ -343,7 +394,6 @@ void pithp_saving_end(pithp_saving *v) {
     pithp_writer_close(&v->sidecar);
     pithp_writer_close(&v->document);
     pithp_compressor_end(&v->compressor, rt);
-    pithp_string_end(&v->text);
     pithp_string_end(&v->header);
     pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);
     pithp_release(rt, v->staging, PITHP_STAGING_BYTES);

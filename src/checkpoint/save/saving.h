@@ -43,6 +43,24 @@ pith_status pithp_save_probe(pith_scope *s,
                              const char *function,
                              const char *path,
                              const pith_save_options *options);
+/* Passes on the first bytes of a leaf that is in no array, at most `most`, in pieces of
+ * whole chunks (PITHP_CHUNK_BYTES), the last one excepted. */
+typedef pith_status pithp_leaf_stream(void *source,
+                                      pith_scope *s,
+                                      int64_t leaf,
+                                      size_t most,
+                                      pithp_chunk_sink sink,
+                                      void *closure);
+/* Let leaves whose array is NULL come from there, once or several times each. */
+void pithp_saving_from(pithp_saving *v, pithp_leaf_stream *stream, void *source);
+/* Such a stream of the leaves of an open checkpoint, verified if all of a leaf is read
+ * (resave.c). */
+pith_status pithp_checkpoint_stream(const pith_checkpoint *c,
+                                    pith_scope *s,
+                                    int64_t leaf,
+                                    size_t most,
+                                    pithp_chunk_sink sink,
+                                    void *closure);
 pith_status pithp_saving_write(pithp_saving *v);
 void pithp_saving_end(pithp_saving *v);
 

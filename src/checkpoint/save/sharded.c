@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* ---- Before anything is written ---- */
 
@@ -38,16 +36,12 @@ static pith_status number_counters(pithp_parted_call *v) {
 }
 
 static pith_status prepare(pithp_parted_call *v, const void *tree) {
-    struct timespec now;
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(v->w));
     v->rank = info.rank;
     v->ranks = info.size;
     v->own.node = info.node;
     snprintf(v->own.host, sizeof v->own.host, "%s", info.host);
-    clock_gettime(CLOCK_REALTIME, &now);
-    const uint64_t seed[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec,
-                             (uint64_t)getpid()};
-    v->own.id = pithp_hash(0, seed, sizeof seed);
+    v->own.id = pithp_part_number();
     v->all = pithp_mesh_group_of(v->w, NULL);
     if (!v->all ||
         pithp_save_options_check(v->w, "pith_save", v->path, v->options) != PITH_OK ||

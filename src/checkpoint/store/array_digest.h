@@ -4,11 +4,6 @@
 
 #include "checkpoint/document/document.h"
 
-/* Receives a leaf in pieces of whole elements. */
-typedef pith_status (*pithp_chunk_sink)(void *closure,
-                                        const void *bytes,
-                                        size_t offset,
-                                        size_t n);
 /* Stream an array in pieces through `staging`, which holds one piece. NULL: the device's
  * memory is readable by the host. */
 pith_status pithp_array_stream(pith_scope *s,
