@@ -9,6 +9,7 @@
 #define PITH_FAIL_ALLOCATOR_H
 
 #include "pith_test.h"
+#include "series.h"
 
 #include <pith/runtime.h>
 
@@ -37,10 +38,11 @@ typedef struct pt_failures {
                       pith_message(s));                                                  \
     } while (0)
 
-/* Run the scenario without a failure, then with each of its allocations failing. */
+/* Run the scenario without a failure, then with each of its allocations failing, or with
+ * those that are pt_apart. */
 static PT_UNUSED pt_failures pt_fail_each(pt_scenario scenario) {
     pt_failures result = {0};
-    for (long long n = 0;; n++) {
+    for (long long n = 0;; n += n ? pt_apart() : 1) {
         pt_heap heap = {.fail_at = n};
         const pith_allocator allocator = pt_allocator(&heap);
         const pith_open_options options = {

@@ -1,12 +1,12 @@
 /* Random interleavings of functions over shards: the same random calls on every rank,
  * with delays. A rank may fail before a call, which then fails on all and is made again;
  * or die; or its engine refuses a call. No rank waits for ever, and what is computed does
- * not depend on any of it. PITH_SEEDS: how many interleavings. */
+ * not depend on any of it. */
 #include "mesh/fake/fake.h"
 #include "mesh/shard_trees.h"
 #include "pith_test.h"
+#include "series.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { STEPS = 10, ATOMS = 13 };
@@ -203,9 +203,8 @@ static void check_job(const sequence *q, int size, const fake_result *result) {
 }
 
 static void run_jobs(trouble only) {
-    const char *many = getenv("PITH_SEEDS");
-    const uint64_t count = many ? strtoull(many, NULL, 10) : 24;
-    for (uint64_t seed = 1; seed <= count; seed++) {
+    const uint64_t first = pt_series_first(1);
+    for (uint64_t seed = first; seed < first + (uint64_t)pt_series(24); seed++) {
         const int size = 2 + (int)(seed % 3);
         uint64_t chance = seed * 977;
         sequence q = {.calls = seed / 8};

@@ -6,6 +6,7 @@
 
 #include "random_control.h"
 #include "random_motif.h"
+#include "series.h"
 
 /* A call whose operands have to fit; false: it was none. */
 static inline bool recipe_fitting(recipe *r, int first) {
@@ -273,17 +274,6 @@ static inline pithp_program *recipe_build(const recipe *r, bool counts) {
 }
 
 /* ---- Running ---- */
-
-/* Number of programs of a test, and the number of the first one: the given ones, or
- * $PITH_TEST_PROGRAMS and $PITH_TEST_FIRST for longer runs. */
-static inline int64_t recipe_programs(int64_t usual) {
-    const char *asked = getenv("PITH_TEST_PROGRAMS");
-    return asked ? atoll(asked) : usual;
-}
-static inline uint64_t recipe_first(uint64_t usual) {
-    const char *asked = getenv("PITH_TEST_FIRST");
-    return usual + (asked ? (uint64_t)atoll(asked) : 0);
-}
 
 /* Where the program's inputs are; returns how many. */
 static inline int recipe_inputs(const recipe *r, const void **inputs) {

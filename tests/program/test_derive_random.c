@@ -3,6 +3,7 @@
  * PITH_TEST_PROGRAMS and PITH_TEST_FIRST choose how many, and from which seed on. */
 #include "derive_arrays.h"
 #include "program/vmap/vmap.h"
+#include "series.h"
 
 /* ---- A program with a point, directions and its derivatives ---- */
 
@@ -379,10 +380,8 @@ static bool is_right(pith_scope *s, uint64_t seed, int steps, bool batched, bool
 static void check_seeds(uint64_t first, int64_t count, bool batched) {
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});
     pith_scope *s = pith_scope_open(rt);
-    const char *programs = getenv("PITH_TEST_PROGRAMS"),
-               *from = getenv("PITH_TEST_FIRST");
-    count = programs ? atoll(programs) : count;
-    first += from ? (uint64_t)atoll(from) : 0;
+    count = pt_series(count);
+    first = pt_series_first(first);
     int wrong_ones = 0;
     for (uint64_t seed = first; seed < first + (uint64_t)count && wrong_ones < 3;
          seed++) {

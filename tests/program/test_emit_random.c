@@ -65,12 +65,12 @@ static void expect_same_bits(recipe *r, pithp_executable *exe, bool passes) {
 }
 
 Test(emit_random, programs_give_the_bits_of_their_calls, .timeout = 600) {
-    const int64_t count = recipe_programs(500) / 20;
+    const int64_t count = pt_series(500) / 20;
     use_cache();
     for (int64_t k = 0; k < count; k++) {
         bench b = begin();
         recipe *r =
-            recipe_make(b.s, recipe_first(31337) + (uint64_t)k, 10 + (int)(k % 45));
+            recipe_make(b.s, pt_series_first(31337) + (uint64_t)k, 10 + (int)(k % 45));
         pithp_executable *exe = compiled_plan_of(r, k % 2);
         expect_same_bits(r, exe, k % 2);
         pithp_executable_free(exe);
@@ -82,7 +82,7 @@ Test(emit_random, programs_give_the_bits_of_their_calls, .timeout = 600) {
 /* One translation unit for each batch. */
 Test(emit_random, many_programs_give_the_bits_of_their_calls, .timeout = 3600) {
     enum { BATCH = 25 };
-    const int64_t count = recipe_programs(500);
+    const int64_t count = pt_series(500);
     use_cache();
     setenv("PITH_CC", PITH_TEST_SOURCE "/cc_quick", 1);
     for (int64_t first = 0; first < count; first += BATCH) {
@@ -90,7 +90,7 @@ Test(emit_random, many_programs_give_the_bits_of_their_calls, .timeout = 3600) {
         recipe *recipes[BATCH];
         pithp_executable *plans[BATCH];
         for (int k = 0; k < BATCH; k++) {
-            recipes[k] = recipe_make(b.s, recipe_first(900000) + (uint64_t)(first + k),
+            recipes[k] = recipe_make(b.s, pt_series_first(900000) + (uint64_t)(first + k),
                                      4 + (int)(first + k) % 30);
             plans[k] = compiled_plan_of(recipes[k], k % 2);
         }

@@ -31,7 +31,7 @@ Test(extract, what_is_put_into_another_can_be_taken_out) {
     int64_t less = 0;
     for (int k = 0; k < 200; k++) {
         pith_scope *s = pith_scope_open(rt);
-        recipe *r = recipe_make(s, recipe_first(700000) + (uint64_t)k, 6 + k % 50);
+        recipe *r = recipe_make(s, pt_series_first(700000) + (uint64_t)k, 6 + k % 50);
         pithp_program *p = recipe_program(r);
         pithp_program *all = put_and_take(s, p, 0), *rest = put_and_take(s, p, 1);
         cr_assert(all && pithp_program_equal(all, p));

@@ -116,8 +116,7 @@ static recipe *find(pith_scope *s, uint64_t *seed, int steps, bool inside) {
 
 /* Programs with products, every other one with one in a body. */
 static void run_programs(way *w, int64_t usual) {
-    const char *asked = getenv("PITH_TEST_PROGRAMS");
-    const int64_t programs = asked ? atoll(asked) : usual;
+    const int64_t programs = pt_series(usual);
     uint64_t seed = 8080;
     reset();
     pith_runtime *rt = pith_open(&(pith_open_options){.device = "host"});

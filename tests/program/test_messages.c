@@ -68,7 +68,7 @@ static void try_programs(int64_t count, uint64_t from, const char *way, int time
     int64_t met = 0;
     for (int64_t k = 0; k < count; k++) {
         pith_scope *s = pith_scope_open(rt);
-        met += try_program(s, recipe_first(from) + (uint64_t)k, 6 + (int)(k % 50), way,
+        met += try_program(s, pt_series_first(from) + (uint64_t)k, 6 + (int)(k % 50), way,
                            times);
         pith_scope_close(s);
     }
@@ -77,9 +77,9 @@ static void try_programs(int64_t count, uint64_t from, const char *way, int time
 }
 
 Test(messages, are_printed_in_order_whatever_passes_do) {
-    try_programs(recipe_programs(500), 0, "off", 1);
+    try_programs(pt_series(500), 0, "off", 1);
 }
 
 Test(messages, compiled_code_prints_them_too) {
-    try_programs(recipe_programs(40), 50000, "wait", 2);
+    try_programs(pt_series(40), 50000, "wait", 2);
 }

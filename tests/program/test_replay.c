@@ -14,11 +14,6 @@
 
 /* ---- Random programs ---- */
 
-static int64_t programs_of(int64_t usual) {
-    const char *asked = getenv("PITH_TEST_PROGRAMS");
-    return asked ? atoll(asked) : usual;
-}
-
 typedef struct way {
     const bench *b;
     bool passes;
@@ -68,7 +63,7 @@ static void run_programs(way *w, int64_t programs) {
 
 Test(replay, random_programs_give_the_bits_of_the_calls, .timeout = 600) {
     bench b = begin("wait", "on");
-    const int64_t programs = programs_of(30);
+    const int64_t programs = pt_series(30);
     way w = {.b = &b, .mode = PITHP_REPLAY_GRAPH};
     run_programs(&w, programs);
     cr_assert_gt(w.control, programs / 4);
@@ -78,7 +73,7 @@ Test(replay, random_programs_give_the_bits_of_the_calls, .timeout = 600) {
 Test(replay, tasks_that_the_host_drives_give_them_too, .timeout = 600) {
     bench b = begin("wait", "drive");
     way w = {.b = &b, .mode = PITHP_REPLAY_DRIVEN};
-    run_programs(&w, programs_of(6));
+    run_programs(&w, pt_series(6));
     end(&b);
 }
 
@@ -104,7 +99,7 @@ print_by_plan(const bench *b, const recipe *r, pithp_program *p, const char *jit
 /* The host starts the kernels of such programs, also where it may have graphs. */
 Test(replay, messages_are_printed_between_the_tasks, .timeout = 600) {
     bench b = begin("wait", "on");
-    for (uint64_t n = 0; n < (uint64_t)programs_of(20); n++) {
+    for (uint64_t n = 0; n < (uint64_t)pt_series(20); n++) {
         recipe *r = recipe_make_for(b.s, 8200 + n, 12 + (int)(n % 40),
                                     (recipe_options){.device = true});
         adding a = {.s = b.s, .state = n};

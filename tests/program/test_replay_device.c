@@ -54,8 +54,7 @@ static bool device_differs(const recipe *r, void *closure) {
 }
 
 static void run_programs(const char *how, pithp_replay_mode mode, int64_t usual) {
-    const char *asked = getenv("PITH_TEST_PROGRAMS");
-    const int64_t programs = asked ? atoll(asked) : usual;
+    const int64_t programs = pt_series(usual);
     bench b = {.device = open_device("wait", how)};
     b.host = pith_open(&(pith_open_options){.device = "host"});
     b.s = pith_scope_open(b.host);

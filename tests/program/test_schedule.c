@@ -74,12 +74,12 @@ Test(schedule, random_programs_give_the_bits_of_the_calls, .timeout = 600) {
     pt_folder(directory);
     setenv("PITH_CACHE_DIR", directory, 0);
     pith_runtime *rt = pt_open();
-    const int64_t programs = recipe_programs(60);
+    const int64_t programs = pt_series(60);
     for (int64_t seed = 0; seed < programs; seed++) {
         pith_scope *s = pith_scope_open(rt);
         recipe *r =
-            recipe_make_for(s, recipe_first(777) + (uint64_t)seed, 12 + (int)(seed % 40),
-                            (recipe_options){.device = true});
+            recipe_make_for(s, pt_series_first(777) + (uint64_t)seed,
+                            12 + (int)(seed % 40), (recipe_options){.device = true});
         void *passes = seed % 2 ? s : NULL;
         if (schedule_differs(r, passes)) {
             recipe_shrink(r, schedule_differs, passes);
@@ -351,12 +351,12 @@ Test(schedule, modules_compile_for_cuda_without_a_word, .timeout = 600) {
     if (pithp_rtc_open(identity, &e) != PITH_OK)
         cr_skip_test("%s", e.text);
     pith_runtime *rt = pt_open();
-    const int64_t programs = recipe_programs(4);
+    const int64_t programs = pt_series(4);
     int64_t control = 0;
     long spills = 0;
     for (int64_t seed = 0; seed < programs; seed++) {
         pith_scope *s = pith_scope_open(rt);
-        recipe *r = recipe_make_for(s, recipe_first(4242) + (uint64_t)seed, 24,
+        recipe *r = recipe_make_for(s, pt_series_first(4242) + (uint64_t)seed, 24,
                                     (recipe_options){.device = true});
         pithp_program *p = program_of(r, seed % 2);
         pithp_plan *plan = pithp_plan_make_for(s, p, PITHP_PLAN_SCHEDULED);

@@ -3,6 +3,7 @@
  * entries share. */
 #include "derive_arrays.h"
 #include "program/vmap/vmap.h"
+#include "series.h"
 
 enum { BATCHED_STEPS = 12, MOST_INPUTS = 64 };
 
@@ -255,10 +256,8 @@ static void check_seeds(uint64_t first, int64_t count, int threads) {
     pith_runtime *rt =
         pith_open(&(pith_open_options){.device = "host", .threads = threads});
     pith_scope *s = pith_scope_open(rt);
-    const char *programs = getenv("PITH_TEST_PROGRAMS"),
-               *from = getenv("PITH_TEST_FIRST");
-    count = programs ? atoll(programs) : count;
-    first += from ? (uint64_t)atoll(from) : 0;
+    count = pt_series(count);
+    first = pt_series_first(first);
     for (uint64_t seed = first; seed < first + (uint64_t)count; seed++) {
         if (is_right(s, seed, BATCHED_STEPS, false))
             continue;

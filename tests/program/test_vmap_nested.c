@@ -3,6 +3,7 @@
  * gradients, and batches of batches. PITH_TEST_PROGRAMS and PITH_TEST_FIRST choose how
  * many, and from which seed on. */
 #include "random_derive.h"
+#include "series.h"
 #include "vmap_derive.h"
 
 #include <stdlib.h>
@@ -184,9 +185,7 @@ static void check(pith_scope *s, uint64_t seed) {
 }
 
 Test(vmap_nested, programs) {
-    const char *first = getenv("PITH_TEST_FIRST"), *count = getenv("PITH_TEST_PROGRAMS");
-    const uint64_t from = first ? strtoull(first, NULL, 10) : 1,
-                   to = from + (count ? strtoull(count, NULL, 10) : PROGRAMS);
+    const uint64_t from = pt_series_first(1), to = from + (uint64_t)pt_series(PROGRAMS);
     pith_runtime *rt = pt_open();
     for (uint64_t seed = from; seed < to; seed++) {
         pith_scope *s = pith_scope_open(rt);

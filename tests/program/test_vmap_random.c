@@ -219,19 +219,19 @@ static void check_programs(int threads, uint64_t first, int64_t count, way w) {
 }
 
 Test(vmap_random, interpreted, .timeout = 900) {
-    check_programs(1, recipe_first(100), recipe_programs(300), (way){.levels = 1});
+    check_programs(1, pt_series_first(100), pt_series(300), (way){.levels = 1});
 }
 
 Test(vmap_random, batches_of_batches, .timeout = 900) {
-    check_programs(1, recipe_first(5000), recipe_programs(150), (way){.levels = 2});
+    check_programs(1, pt_series_first(5000), pt_series(150), (way){.levels = 2});
 }
 
 Test(vmap_random, on_two_threads, .timeout = 900) {
-    check_programs(2, recipe_first(9000), recipe_programs(150), (way){.levels = 1});
+    check_programs(2, pt_series_first(9000), pt_series(150), (way){.levels = 1});
 }
 
 Test(vmap_random, compiled, .timeout = 900) {
     setenv("PITH_CC", PITH_TEST_SOURCE "/cc_quick", 1);
-    check_programs(2, recipe_first(20000), recipe_programs(300) / 10,
+    check_programs(2, pt_series_first(20000), pt_series(300) / 10,
                    (way){.levels = 1, .compiled = true});
 }

@@ -2,11 +2,12 @@
  * tree, the budget and the split. */
 #include "chunked_test.h"
 #include "fail_allocator.h"
+#include "series.h"
 
 BOTH(chunked, is_the_same_bit_for_bit_for_any_tree_and_split) {
     int64_t split_cases = 0;
     RUNTIME;
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)pt_series(120); seed++) {
         pith_scope *work = pith_scope_open_in(s);
         const whole_run w = run_whole(work, seed);
         const int64_t runs = w.runs;
@@ -33,7 +34,7 @@ BOTH(chunked, is_the_same_bit_for_bit_for_any_tree_and_split) {
         }
         pith_scope_close(work);
     }
-    cr_assert(split_cases > 300, "%lld", (long long)split_cases);
+    cr_assert(split_cases > 5 * pt_series(120) / 2, "%lld", (long long)split_cases);
     CLOSE;
 }
 
@@ -50,7 +51,7 @@ BOTH(chunked, fits_budgets_at_random) {
     int64_t split_cases = 0, refused = 0;
     warned seen = {0};
     pith_runtime *big = pt_open();
-    for (uint64_t seed = 1; seed <= 100; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)pt_series(100); seed++) {
         pith_scope *t = pith_scope_open(big);
         int64_t runs;
         size_t bytes;
@@ -88,8 +89,8 @@ BOTH(chunked, fits_budgets_at_random) {
         pith_close(rt);
         pith_scope_close(t);
     }
-    cr_assert(split_cases > 20 && refused < 60, "%lld split, %lld refused",
-              (long long)split_cases, (long long)refused);
+    cr_assert(split_cases > pt_series(100) / 5 && refused < 3 * pt_series(100) / 5,
+              "%lld split, %lld refused", (long long)split_cases, (long long)refused);
     cr_assert(seen.shrunk > 0);
     pt_close(big);
 }

@@ -2,6 +2,7 @@
  * device that has room for it, on one that has none for the state. */
 #include "chunked_test.h"
 #include "fail_allocator.h"
+#include "series.h"
 
 #include <unistd.h>
 
@@ -35,7 +36,7 @@ static bool is_among(const char *path, const pith_array *leaf, void *closure) {
 BOTH(chunked_host, is_the_same_bit_for_bit_for_any_tree_and_split) {
     int64_t split_cases = 0;
     RUNTIME;
-    for (uint64_t seed = 1; seed <= 80; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)pt_series(80); seed++) {
         pith_scope *work = pith_scope_open_in(s);
         const whole_run w = run_whole(work, seed);
         const int64_t runs = w.runs;
@@ -63,7 +64,7 @@ BOTH(chunked_host, is_the_same_bit_for_bit_for_any_tree_and_split) {
         same_bits(work, w.state, work, pith_host_tree_load(work, on_host));
         pith_scope_close(work);
     }
-    cr_assert(split_cases > 150, "%lld", (long long)split_cases);
+    cr_assert(split_cases > 15 * pt_series(80) / 8, "%lld", (long long)split_cases);
     CLOSE;
 }
 
@@ -98,7 +99,7 @@ BOTH(chunked_host, needs_room_for_a_chunk_alone) {
     const size_t memory = 786432;
     int64_t larger = 0;
     step_axis = 0;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)pt_series(40); seed++) {
         const int64_t runs = 1000 + (int64_t)(seed * 7919 % 20000);
         pith_runtime *big = pt_open();
         pith_scope *t = pith_scope_open(big);
@@ -130,7 +131,7 @@ BOTH(chunked_host, needs_room_for_a_chunk_alone) {
         pith_scope_close(t);
         pt_close(big);
     }
-    cr_assert(larger > 20, "%lld", (long long)larger);
+    cr_assert(larger > pt_series(40) / 2, "%lld", (long long)larger);
 }
 
 /* ---- Mistakes ---- */

@@ -243,7 +243,7 @@ static inline void random_run(const random_test *test, int64_t first, int64_t co
     pith_runtime *rt = pt_open();
     for (int64_t k = first; k < first + count; k++) {
         pith_scope *s = pith_scope_open(rt);
-        recipe *r = recipe_make_for(s, recipe_first(test->seeds) + (uint64_t)k,
+        recipe *r = recipe_make_for(s, pt_series_first(test->seeds) + (uint64_t)k,
                                     4 + (int)(k % 30), (recipe_options){.values = true});
         if (test->differs(r, &k)) {
             recipe_shrink(r, test->differs, &k);

@@ -1,6 +1,7 @@
 /* Loops, branches, rules, recomputation, bound trees, lenses and derivatives, nested in
  * all orders. The expected values are those of Taylor series. */
 #include "rule_test.h"
+#include "series.h"
 
 /* ---- Taylor series ---- */
 
@@ -348,7 +349,7 @@ Test(derive_nests, triples, .init = open_scope, .timeout = 300) {
                 nest[0] = a;
                 nest[1] = b;
                 nest[2] = c;
-                if (count++ % EACH == 0)
+                if (count++ % EACH == 0 && (EACH > 1 || pt_in_share(count)))
                     check_nest();
             }
     close_scope();

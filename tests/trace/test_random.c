@@ -188,10 +188,10 @@ Test(random, those_that_failed_once_give_the_same) {
 
 Test(random, functions_give_the_same_interpreted, .timeout = 600) {
     setenv("PITH_JIT", "off", 1);
-    random_functions(0, recipe_programs(1500));
+    random_functions(0, pt_series(1500));
 }
 
 Test(random, functions_give_the_same_compiled, .timeout = 600) {
     random_compiles();
-    random_functions(1500, recipe_programs(1500) / 30);
+    random_functions(1500, pt_series(1500) / 30);
 }

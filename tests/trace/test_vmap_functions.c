@@ -213,10 +213,10 @@ static void random_batches(int64_t first, int64_t count) {
 
 Test(vmap_functions, batches_are_calls_interpreted, .timeout = 600) {
     setenv("PITH_JIT", "off", 1);
-    random_batches(0, recipe_programs(600));
+    random_batches(0, pt_series(600));
 }
 
 Test(vmap_functions, batches_are_calls_compiled, .timeout = 600) {
     random_compiles();
-    random_batches(600, recipe_programs(600) / 20);
+    random_batches(600, pt_series(600) / 20);
 }

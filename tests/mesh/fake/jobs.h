@@ -7,6 +7,7 @@
 #include "mesh/cases.h"
 #include "mesh/fake/fake.h"
 #include "pith_test.h"
+#include "series.h"
 
 typedef struct fake_cases {
     const mesh_case *list; /* NULL: all cases */
@@ -35,13 +36,13 @@ fake_case_passes(const mesh_case *list, const char *only, int size, uint64_t see
 /* Allocations that no runtime makes here: those that fail are counted from there on. */
 enum { FAKE_FAR = 1000000 };
 
-/* In a heap of rank 1 of three, its closure, allocation n fails, for all n that a body
- * reaches: `fail_at` is FAKE_FAR + n, until the body sets it. No rank waits for it. late:
- * the body opens the mesh. least: the body reaches more. */
+/* In a heap of rank 1 of three, its closure, allocation n fails, for all n (pt_apart)
+ * that a body reaches: `fail_at` is FAKE_FAR + n, until the body sets it. No rank waits
+ * for it. late: the body opens the mesh. least: the body reaches more. */
 static inline void fake_short_memory(void (*body)(fake_rank *r), bool late, int least) {
     bool reached = true;
     int n = 1;
-    for (; reached; n++) {
+    for (; reached; n += pt_apart()) {
         pt_heap heap = {.fail_at = FAKE_FAR + n};
         const pith_allocator allocator = pt_allocator(&heap);
         const pith_open_options little = {
