@@ -310,6 +310,57 @@ Test(derive_rules_nested, are_linear, .init = open_scope) {
     close_scope();
 }
 
+/* The same for a rule in the body of a while, which is not split, and for one in a branch
+ * and in a loop there. */
+static const Pushed *push_bent(pith_scope *in, const pith_array *x, const pith_array *t) {
+    const pith_array *bent = wrong % 2 ? pith_mul(in, t, t) : pith_exp(in, t);
+    return pair(in, half_sine(in, x), bent);
+}
+PITH_FUNCTION2(push_bent_of, push_bent, Pushed, pith_array, pith_array)
+static const pith_array *bent(pith_scope *in, const pith_array *x) {
+    return pith_call(in, pith_custom_jvp(in, &half_sine_of, &push_bent_of),
+                     PITH_ITEMS(x));
+}
+PITH_FUNCTION1(bent_of, bent, pith_array, pith_array)
+static const pith_array *
+bent_step(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return pith_add(in, bent(in, x), x);
+}
+PITH_FUNCTION2(bent_step_of, bent_step, pith_array, pith_array, pith_array)
+static const pith_array *bent_turn(pith_scope *in, const pith_array *x) {
+    const pith_array *y = pith_mul(in, x, 0.5);
+    if (wrong < 2)
+        return bent(in, y);
+    return wrong < 4 ? pith_cond(in, pith_less(in, total(in, x), 1.0), &bent_of,
+                                 &half_sine_of, y)
+                     : pith_fori(in, 0, 3, &bent_step_of, y);
+}
+PITH_FUNCTION1(bent_turn_of, bent_turn, pith_array, pith_array)
+static const pith_array *is_above(pith_scope *in, const pith_array *x) {
+    return pith_greater(in, total(in, x), 1e-3);
+}
+PITH_FUNCTION1(is_above_of, is_above, pith_array, pith_array)
+static const pith_array *bent_while(pith_scope *in, const pith_array *x) {
+    return pith_while(in, &is_above_of, &bent_turn_of, x);
+}
+PITH_FUNCTION1(bent_while_of, bent_while, pith_array, pith_array)
+
+Test(derive_rules_nested, are_linear_in_bodies_of_whiles, .init = open_scope) {
+    static const char *const texts[] = {
+        "the tangent of a rule is not linear: exp is not linear in operand 0",
+        "the tangent of a rule is not linear: mul is not linear in operand 1"};
+    for (wrong = 0; wrong < 6; wrong++) {
+        pith_jit_clear(rt);
+        pt_fails(PITH_E_DERIVATIVE, s,
+                 pith_linearize(s, &bent_while_of, PITH_ITEMS(some_x()), NULL));
+        pt_says(texts[wrong % 2]);
+        pt_says("test_derive_rules_nested.c:");
+    }
+    wrong = 0;
+    close_scope();
+}
+
 /* The residual of a rule that is applied to a tangent is no tangent. */
 static const Kept *keep_argument(pith_scope *in, const pith_array *x) {
     return pith_record(in, Kept, .value = triple(in, x), .residual = x);

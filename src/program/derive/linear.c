@@ -110,7 +110,7 @@ static bool is_row(const pithp_instruction *i) {
 static bool check_row(pith_scope *s,
                       const pithp_program *p,
                       const pithp_instruction *i,
-                      const bool *linear,
+                      const uint64_t *linear,
                       pithp_value *tangents) {
     pithp_instruction inner = *i;
     pithp_derivation d = {.s = s};
@@ -126,30 +126,96 @@ static bool check_row(pith_scope *s,
     return wrong < 0 || pithp_refuse_nonlinear(&d, &c, wrong) >= 0;
 }
 
-/* What only checks read need not be linear. */
-bool pithp_check_linear(pith_scope *s, const pithp_program *p, const bool *inputs) {
+static bool
+check_program(pith_scope *s, const pithp_program *p, const bool *inputs, bool all);
+
+static bool refuse_decision(pith_scope *s, const pithp_instruction *i) {
+    pithp_fail_at(
+        s, PITH_E_DERIVATIVE, NULL, i->site,
+        "the tangent of a rule is not linear: it decides how often a loop runs");
+    return false;
+}
+
+/* Check the program that gives results, or the condition of a while: what depends on a
+ * tangent there is what its operands do, and the carries. */
+static bool check_region(pith_scope *s,
+                         const pithp_program *p,
+                         const pithp_instruction *i,
+                         const pithp_regions *r,
+                         int b,
+                         const uint64_t *linear) {
+    const pithp_program *inner = i->programs[b];
+    bool *inputs = pithp_scope_allocate(s, (size_t)inner->input_count + 1),
+         decides = false;
+    for (int k = 0; inputs && k < inner->input_count; k++) {
+        const int operand = pithp_region_operand(r, b, k),
+                  carry = pithp_carry_of(r, operand);
+        inputs[k] = linear[pithp_operands(p, i)[operand]] ||
+                    (carry >= 0 && linear[i->result + carry]);
+    }
+    if (!inputs)
+        return false;
+    if (pithp_region_yields(r, b))
+        return check_program(s, inner, inputs, true);
+    return pithp_program_reach(s, inner, inputs, &decides) &&
+           (!decides || refuse_decision(s, i));
+}
+
+static bool check_flow(pith_scope *s,
+                       const pithp_program *p,
+                       const pithp_instruction *i,
+                       const uint64_t *linear) {
+    const pithp_regions r = pithp_regions_of(i);
+    pithp_derivation d = {.s = s};
+    const pithp_moving_call c = {.i = i, .from = p};
+    bool fine = i->primitive != PITHP_OP_COND || !linear[pithp_operands(p, i)[0]] ||
+                pithp_refuse_nonlinear(&d, &c, 0) >= 0;
+    for (int b = 0; b < i->program_count && fine; b++)
+        fine = check_region(s, p, i, &r, b, linear);
+    return fine;
+}
+
+/* Whether an instruction has programs to check: those of scans and branches are
+ * linearized, and checked then, but for those in the body of a while without a record,
+ * which computes values and tangents together. */
+static bool is_mixed(const pithp_instruction *i, bool all) {
+    return i->primitive == PITHP_OP_WHILE ||
+           (all && pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS));
+}
+
+/* What only checks read need not be linear. all: check all programs of control flow. */
+static bool
+check_program(pith_scope *s, const pithp_program *p, const bool *inputs, bool all) {
     const size_t n = (size_t)p->value_count + 1;
-    bool *linear = pithp_scope_allocate(s, 2 * n), *read = linear + n;
+    bool *read = pithp_scope_allocate(s, n);
+    const uint64_t *linear = read ? pithp_dependent(s, p, inputs) : NULL;
     pithp_value *tangents =
         pithp_scope_allocate(s, (size_t)pithp_most_operands(p) * sizeof *tangents);
     bool fine = linear && tangents;
     if (!fine)
         return false;
-    pithp_colour(p, inputs, linear);
     memset(read, 0, n);
     for (int64_t k = 0; k < p->output_count; k++)
         read[p->outputs[k]] = true;
     for (int64_t k = p->instruction_count; k-- > 0 && fine;) {
         const pithp_instruction *i = &p->instructions[k];
-        bool any = false;
-        for (int r = 0; r < i->result_count; r++)
+        bool any = false, depends = false;
+        for (int r = 0; r < i->result_count; r++) {
             any |= read[i->result + r];
+            depends |= linear[i->result + r] != 0;
+        }
         for (int o = 0; any && o < i->operand_count; o++)
             read[pithp_operands(p, i)[o]] = true;
-        fine = !any || !linear[i->result] || !is_row(i) ||
-               check_row(s, p, i, linear, tangents);
+        if (any && depends)
+            fine = is_row(i)          ? check_row(s, p, i, linear, tangents)
+                   : is_mixed(i, all) ? check_flow(s, p, i, linear)
+                                      : true;
     }
     return fine;
+}
+
+bool pithp_check_linear(pith_scope *s, const pithp_program *p, const bool *inputs) {
+    return check_program(s, p, inputs, false);
 }
 
 /* ---- Control flow ---- */
@@ -173,10 +239,6 @@ bool pithp_linear_moves(pithp_derivation *d,
         results[k] = d->dependent[c->i->result + k] != 0;
     for (int k = 0; k < r.carries.count; k++)
         operands[r.carries.first + k] |= results[k];
-    if (c->i->primitive != PITHP_OP_WHILE || !decides(d->s, c->i, operands))
-        return true;
-    pithp_fail_at(
-        d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
-        "the tangent of a rule is not linear: it decides how often a loop runs");
-    return false;
+    return c->i->primitive != PITHP_OP_WHILE || !decides(d->s, c->i, operands) ||
+           refuse_decision(d->s, c->i);
 }
