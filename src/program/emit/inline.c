@@ -63,9 +63,10 @@ int pithp_frame_forwarded(const pithp_plan *plan, pithp_value v) {
     return found ? (int)plan->places[v].at : -1;
 }
 
-/* Whether only steps of the frame access a value. */
+/* Whether only steps of the frame access a value, by its own name. */
 static bool is_local(const pithp_plan *plan, pithp_value v) {
-    return pithp_frame_place(plan, v).store == PITHP_IN_WORKSPACE;
+    const pithp_place place = pithp_frame_place(plan, v);
+    return place.store == PITHP_IN_WORKSPACE && !place.is_part;
 }
 
 static bool is_variable(const pithp_plan *plan, pithp_value v) {

@@ -134,6 +134,8 @@ static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
         results[k] = pithp_address(r, i->result + k);
     if (step->kind == PITHP_STEP_KERNEL)
         return pithp_run_kernel(r->s, step, r->pointers, results);
+    if (step->joins)
+        return PITH_OK;
     if (i->primitive == PITHP_OP_DEBUG)
         return pithp_debug_print(r->s, i->params, step->specs, r->pointers), PITH_OK;
     char *temporary = step->temporary_bytes ? r->workspace + step->temporary : NULL;
@@ -152,6 +154,8 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
     const void *const *operands = (const void *const *)at;
     if (step->kind == PITHP_STEP_KERNEL)
         return pithp_run_kernel(s, step, operands, (void *const *)results);
+    if (step->joins)
+        return PITH_OK;
     if (i->primitive == PITHP_OP_DEBUG)
         return pithp_debug_print(s, i->params, step->specs, operands), PITH_OK;
     char *temporary = step->temporary_bytes ? *end : NULL;

@@ -139,7 +139,8 @@ static pithp_compiled_address
 address_of(const pithp_plan *plan, const pithp_step *step, int e) {
     const pithp_place place = plan->places[step->operands[e].value];
     const uintptr_t offset =
-        (uintptr_t)(step->operands[e].offset * step->fused->externals[e].size);
+        (uintptr_t)(place.offset +
+                    step->operands[e].offset * step->fused->externals[e].size);
     pithp_compiled_address a = {PITHP_TABLE_FIXED, PITHP_FIXED_NULL, offset};
     switch (place.store) {
         case PITHP_IN_INPUT:

@@ -96,10 +96,13 @@ static int64_t take_piece(workspace *w, int32_t buffer, size_t bytes, int32_t la
     return (int64_t)at;
 }
 
-static bool place_value(workspace *w, pithp_value v) {
+/* The first part of a concatenation that is made takes the memory of the whole. */
+static bool place_value(workspace *w, pithp_value part) {
     pithp_planning *g = w->g;
+    const pithp_value v = pithp_is_joined(g, part) ? g->root[part] : part;
     pithp_place *place = &g->plan->places[v];
-    if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT)
+    if (!g->in_memory[v] || place->store == PITHP_IN_OUTPUT ||
+        place->store == PITHP_IN_WORKSPACE)
         return true;
     if (g->buffered[v]) {
         *place = (pithp_place){.store = PITHP_NOWHERE, .at = 1};
@@ -332,11 +335,11 @@ static bool place_literals(pithp_planning *g) {
 static void share_place(const pithp_planning *g, pithp_value v) {
     const pithp_instruction *i = pithp_maker(g->p, v);
     pithp_place *places = g->plan->places;
-    if (g->root[v] == v)
+    if (g->root[v] == v || pithp_is_joined(g, v))
         return;
     places[v] = places[g->root[v]];
     if (i->primitive == PITHP_OP_RESHAPE || i->primitive == PITHP_OP_SLICE)
-        places[v].offset = places[pithp_operands(g->p, i)[0]].offset;
+        places[v] = places[pithp_operands(g->p, i)[0]];
     if (i->primitive == PITHP_OP_SLICE)
         places[v].offset += pithp_part_offset(g->p, i);
 }
@@ -364,6 +367,9 @@ bool pithp_plan_buffers(pithp_planning *g) {
             g->plan->forwarded_places[g->forwarded[v]] = places[v];
             places[v] = (pithp_place){.store = PITHP_FORWARDED, .at = g->forwarded[v]};
         }
+    for (int32_t n = (int32_t)g->plan->step_count; n-- > 0;)
+        if (g->plan->steps[n].kind == PITHP_STEP_CALL && g->plan->steps[n].joins)
+            pithp_plan_place_joined(g, n);
     for (int64_t v = 0; v < p->value_count; v++)
         share_place(g, (pithp_value)v);
     return true;

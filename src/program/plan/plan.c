@@ -110,7 +110,7 @@ static bool prepare_calls(pithp_planning *g) {
     for (int64_t k = 0; k < plan->step_count; k++) {
         pithp_step *step = &plan->steps[k];
         if (step->kind != PITHP_STEP_CALL || step->producer >= 0 || step->band ||
-            step->runs_in_consumer || !is_lowered(step->call->primitive))
+            step->joins || step->runs_in_consumer || !is_lowered(step->call->primitive))
             continue;
         pithp_call call = pithp_instruction_call(g->p, step->call, step->specs);
         if (call.primitive == PITHP_OP_CHECKED)
@@ -136,6 +136,7 @@ static bool (*const passes[])(pithp_planning *g) = {
     describe_calls,         /* specs and workspaces of calls, kernels and control flow */
     pithp_plan_forward,     /* results of control flow that are operands */
     pithp_plan_in_place,    /* updates in place */
+    pithp_plan_join,        /* concatenations in place */
     pithp_plan_concurrent,  /* reductions that may run at the same time */
     pithp_plan_buffers,     /* buffer assignment */
     prepare_calls,          /* launches of calls on the host */

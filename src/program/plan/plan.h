@@ -144,6 +144,7 @@ typedef struct pithp_place {
     pithp_store store;
     int64_t at;     /* number, or offset in bytes */
     int64_t offset; /* bytes from there on, of a part of an array */
+    bool is_part;   /* of the memory of a concatenation */
 } pithp_place;
 
 /* Forwarding: a branch may forward one of its operands, and a loop its initial carry. The
@@ -225,6 +226,7 @@ typedef struct pithp_step {
             const pith_spec **specs;  /* of the operands */
             pithp_prepared *prepared; /* its launches on the host; NULL: a run lowers
                                          it */
+            bool joins; /* a concatenation whose operands are parts of its memory */
             size_t block_bytes; /* of a scatter in a band: memory for a block of its
                                    updates in `temporary`, which have no other; else 0 */
             size_t host_at;     /* of a collective: where memory of the host begins in
@@ -510,6 +512,12 @@ bool pithp_plan_in_place(pithp_planning *g);
 int pithp_updated(const pithp_step *step, int operand);
 /* Whether the body of a loop updates a carry in place. */
 bool pithp_carry_in_place(const pithp_step *step, int carry);
+/* Concatenations in place: find those whose operands loops may write to their result. */
+bool pithp_plan_join(pithp_planning *g);
+/* Whether a value is a part of the memory of a concatenation. */
+bool pithp_is_joined(const pithp_planning *g, pithp_value v);
+/* Place the parts of a concatenation, step n, which has a place. */
+void pithp_plan_place_joined(const pithp_planning *g, int32_t n);
 /* Concurrency: find reductions that a command buffer may run at the same time. */
 bool pithp_plan_concurrent(pithp_planning *g);
 /* Buffer assignment: assign storage to every value with memory. */
