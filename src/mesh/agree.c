@@ -307,16 +307,24 @@ bool pithp_scope_joins(const pith_scope *s) {
     return pithp_scope_writable(s) && !s->room[PITHP_ROOM_TRACE] && pithp_ranks_of(s);
 }
 
+/* Whether a rank calls pith_agree outside of the try that is decided: no error leaves
+ * that out, so the rank is not on its way here. */
+static bool is_elsewhere(const pithp_world *w, const pithp_ballot *b) {
+    return b->highest <= PITHP_LEVEL_AGREE &&
+           b->highest >= PITHP_LEVEL_AGREE - (uint64_t)w->depth;
+}
+
 /* Other ranks may still be on their way here, in collectives or decisions within: this
  * rank takes part in those as a failed one. */
 bool pithp_decide(pith_scope *s, pithp_decision *d) {
     pithp_world *w = pithp_ranks_of(s);
-    const pithp_intent intent = {.operation = d->operation, .extra = d->extra};
+    const pithp_intent intent = {
+        .operation = d->operation, .what = d->what, .extra = d->extra};
     part p = {.w = w, .s = s, .intent = &intent};
     pithp_ballot b;
     bool arrived = false, engine = true, explained = false;
     pthread_mutex_lock(&w->lock);
-    while (engine && !arrived) {
+    do {
         b = (pithp_ballot){.level = PITHP_LEVEL_CLOSE + 1 + (uint64_t)w->depth,
                            .trouble = d->trouble,
                            .error = d->error,
@@ -329,7 +337,7 @@ bool pithp_decide(pith_scope *s, pithp_decision *d) {
             explain_failure(&p, b.first);
         else if (explained)
             explain_difference(&p);
-    }
+    } while (engine && !arrived && !is_elsewhere(w, &b));
     end_wait(w);
     d->first = engine ? b.first : -1;
     d->trouble = engine ? b.trouble : 0;
@@ -521,7 +529,7 @@ static bool meet(pith_scope *s) {
     pithp_ballot b;
     bool agreed;
     do {
-        b = (pithp_ballot){.level = PITHP_LEVEL_AGREE};
+        b = (pithp_ballot){.level = PITHP_LEVEL_AGREE - (uint64_t)w->depth};
         agreed = pithp_agree_with(w, s, &intent, &b);
     } while (may_wait && b.highest > PITHP_LEVEL_AGREE);
     w->left_out = false;

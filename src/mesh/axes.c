@@ -252,6 +252,18 @@ int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank) {
     return world;
 }
 
+int64_t pithp_mesh_group_first(const pithp_mesh_group *g, int64_t rank) {
+    const pith_mesh *m = g->mesh;
+    const pithp_axis_set along = pithp_mesh_group_axes(g);
+    int64_t first = 0, stride = 1;
+    for (int i = m->count; i-- > 0; rank /= m->axes[i].size) {
+        if (!(along >> i & 1))
+            first += rank % m->axes[i].size * stride;
+        stride *= m->axes[i].size;
+    }
+    return first;
+}
+
 int64_t pithp_mesh_group_find(const pithp_mesh_group *g, int64_t rank) {
     const pith_mesh *m = g->mesh;
     int64_t at[PITHP_MESH_AXES] = {0}, number = 0;

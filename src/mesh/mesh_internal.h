@@ -84,6 +84,9 @@ pithp_mesh_group *pithp_mesh_group_all(const pithp_mesh_group *g);
 void pithp_mesh_group_break(pith_scope *s, pithp_mesh_group *g, const char *text);
 /* The number over all ranks of a rank of a group. */
 int64_t pithp_mesh_group_world_rank(const pithp_mesh_group *g, int64_t rank);
+/* The first rank, over all, of the ranks that differ from a rank of the mesh only along
+ * the axes of a group. */
+int64_t pithp_mesh_group_first(const pithp_mesh_group *g, int64_t rank);
 /* The number of a rank of the mesh within the group of this rank; -1: it is not in it. */
 int64_t pithp_mesh_group_find(const pithp_mesh_group *g, int64_t rank);
 /* The coordinates of a rank, "x=1, y=0"; text must have PITHP_WHAT_BYTES. */
@@ -161,6 +164,7 @@ bool pithp_scope_joins(const pith_scope *s);
 
 typedef struct pithp_decision {
     const char *operation; /* "pith_propagate" */
+    const char *what;      /* what this rank asks for, which must be equal, too; or NULL */
     uint64_t extra;        /* must be equal on all ranks without trouble */
     uint64_t trouble;      /* in: the place of this rank's failure, from 1, or 0: none; at
                               most 2^47. out: the least of all ranks */

@@ -150,7 +150,8 @@ typedef struct pithp_ballot {
     int64_t first;    /* out: the rank of the least trouble, or -1 */
 } pithp_ballot;
 enum { PITHP_LEVEL_CLOSE = 1 };
-#define PITHP_LEVEL_AGREE (UINT64_MAX - 1) /* of pith_agree: between both */
+/* Of pith_agree: between both; less by one for each try that encloses the call. */
+#define PITHP_LEVEL_AGREE (UINT64_MAX - 1)
 /* pithp_collective_begin with a ballot; s NULL: of pith_close. The lock is held only
  * after true. */
 bool pithp_agree_with(pithp_world *w,

@@ -51,10 +51,11 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_shard_flow_cases,
                                              mesh_shard_derive_cases,
                                              mesh_shard_batch_cases,
+                                             mesh_hostile_cases,
                                              mesh_decision_cases,
                                              mesh_cases_of_runs,
                                              mesh_cases_of_shard_runs};
-    const size_t of_ranks = 3; /* the last need several: what ranks decide together */
+    const size_t of_ranks = 4; /* the last need several: what ranks decide together */
     const size_t count =
         sizeof lists / sizeof *lists - (pith_axis_size(s, NULL) > 1 ? 0 : of_ranks);
     int failed = 0;

@@ -68,6 +68,21 @@ static void check_counts(const row_sum *r) {
     }
 }
 
+/* Ranks along other axes learn of a wrong number, too: no rank goes on alone. */
+static void tell_all(const row_sum *r) {
+    pithp_mover *m = r->m;
+    pithp_mesh_group *all = pithp_mesh_group_all(m->group);
+    int64_t wrong = m->rc != PITH_OK;
+    if (m->call->operand_count == 1 || all->size == m->group->size)
+        return;
+    pithp_mesh_group_reduce(m->s, all, PITHP_COMBINE_MAX, PITH_I64, &wrong, 1);
+    if (wrong && m->rc == PITH_OK)
+        m->rc = pithp_fail_function(
+            m->s, PITH_E_PEER, "psum_rows",
+            "a rank that is not along %s has a wrong number of rows in use",
+            m->group->axes);
+}
+
 static void gather_begins(row_sum *r) {
     pithp_mover *m = r->m;
     r->used = rows_in_use(r);
@@ -79,6 +94,7 @@ static void gather_begins(row_sum *r) {
         r->used <= pithp_mover_operand(m)->shape[0] ? r->used : -1; /* wrong */
     pithp_mesh_group_gather(m->s, m->group, &own, r->begins + 1, sizeof own);
     check_counts(r);
+    tell_all(r);
     r->begins[0] = 0;
     for (int64_t i = 0; i < m->group->size && m->rc == PITH_OK; i++)
         r->begins[i + 1] += r->begins[i];
