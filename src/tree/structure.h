@@ -102,9 +102,10 @@ uint64_t pithp_structure_hash(uint64_t seed, const pithp_structure *t);
  * structure of a checked tree, 0 with the error set. */
 uint64_t pithp_structure_digest(const pithp_structure *t);
 uint64_t pithp_tree_digest(pith_scope *s, const void *tree);
-/* Whether a checked tree is the same on all ranks, in structure and in the bits of its
- * leaves; else every rank has the error that names path and rank (replicated.c). A
- * decision; waits. Without ranks: whether the scope has not failed. */
+/* Whether a checked tree is the same on all ranks: its structure, and the bits of its
+ * plain leaves and of shards that several ranks hold, unless their rows are counted. Else
+ * every rank has the error that names path and ranks (replicated.c). A decision; waits.
+ * Without ranks: whether the scope has not failed. */
 bool pithp_tree_compare(pith_scope *s, const char *function, const void *tree);
 /* Runs of consecutive leaves with the same hold; `first`: index of the first leaf. */
 enum { PITHP_HELD_RUNS = 64 };

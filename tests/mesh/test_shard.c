@@ -190,6 +190,101 @@ Test(shard, compares_replicated_leaves) {
     }
 }
 
+/* ---- Shards that several ranks hold ---- */
+
+static const pith_array *sum_all(pith_scope *s, const pith_array *a) {
+    return pith_psum(s, pith_sum(s, a, PITH_ALL_AXES), "x", NULL);
+}
+PITH_FUNCTION1(sum_all_function, sum_all, pith_array, pith_array)
+
+/* Along y ranks hold the same shard, but rank `odd` another one. */
+static const void *columns(fake_rank *r, int odd) {
+    const double x = r->rank / 2 + (r->rank == odd ? 0.5 : 0);
+    const pith_array *leaves[] = {pith_full(r->s, PITH_F64, PITH_SHAPE(3), 1),
+                                  pith_full(r->s, PITH_F64, PITH_SHAPE(3), x)};
+    return pith_shard_local(r->s, pith_tuple_make(r->s, 2, (const void *const *)leaves),
+                            PITH_SPECS({"", "x", NULL}));
+}
+
+static const void *sum_second(pith_scope *s, const void *pair) {
+    return sum_all(s, pith_child(pair, 1));
+}
+PITH_FUNCTION1(sum_second_function, sum_second, void, void)
+
+static void compares_columns(fake_rank *r) {
+    fake_open(r, r->s, PITH_MESH_AXES({"x", 2}, {"y", 2}));
+    const pith_function *f =
+        pith_shard_map(r->s, &sum_second_function,
+                       &(pith_shard_options){.in = {PITH_SPECS({"", "x", NULL})},
+                                             .out = PITH_SPECS({"", "", NULL})});
+    const pith_function *const forms[] = {f, pith_jit(r->s, f, NULL)};
+    for (int k = 0; k < 2; k++)
+        for (int odd = -1; odd < 4; odd++) {
+            char text[64];
+            pith_apply(r->s, forms[k], columns(r, odd));
+            FAKE_CHECK(r, pith_code(r->s) == (odd < 0 ? PITH_OK : PITH_E_DIVERGED));
+            snprintf(text, sizeof text, "rank %d of 4 (x=%d, y=1) has other",
+                     odd / 2 * 2 + 1, odd / 2);
+            FAKE_CHECK(r, odd < 0 || strstr(pith_message(r->s), text));
+            FAKE_CHECK(r, odd < 0 || strncmp(pith_message(r->s), "[1]: ", 5) == 0);
+            snprintf(text, sizeof text, "than rank %d, expected the same shard",
+                     odd / 2 * 2);
+            FAKE_CHECK(r, odd < 0 || strstr(pith_message(r->s), text));
+            pith_clear(r->s);
+        }
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+Test(shard, compares_shards_that_ranks_share) {
+    for (uint64_t seed = 0; seed < 3; seed++) {
+        const fake_result result = fake_run(
+            &(fake_options){.size = 4, .seed = seed, .timeout = 60, .compare = true},
+            compares_columns);
+        cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    }
+}
+
+/* ---- Results that are not replicated ---- */
+
+static const void *numbers(pith_scope *s, const pith_array *a) {
+    const pith_array *leaves[] = {a, pith_axis_index(s, "x"), pith_axis_index(s, "y")};
+    return pith_tuple_make(s, 3, (const void *const *)leaves);
+}
+PITH_FUNCTION1(numbers_function, numbers, void, pith_array)
+
+/* Mapped over y alone, what depends on x is not one value of the ranks along y. */
+static void names_results(fake_rank *r) {
+    fake_open(r, r->s, PITH_MESH_AXES({"x", 2}, {"y", 2}));
+    const pith_array *a = pith_f64(r->s, 3);
+    const pith_shard_spec *none = PITH_SPECS({"", "", NULL});
+    pith_apply(r->s,
+               pith_shard_map(r->s, &numbers_function,
+                              &(pith_shard_options){.in = {none}, .out = none}),
+               a);
+    FAKE_CHECK(r, pith_code(r->s) == PITH_E_ARG);
+    FAKE_CHECK(r, strstr(pith_message(r->s), "[1]: ") == pith_message(r->s));
+    FAKE_CHECK(r, strstr(pith_message(r->s),
+                         "rank 2 (x=1, y=0) has other elements than rank 0 (x=0, y=0)"));
+    pith_clear(r->s);
+    pith_apply(
+        r->s,
+        pith_shard_map(r->s, &numbers_function,
+                       &(pith_shard_options){.in = {none}, .out = none, .axes = "y"}),
+        a);
+    FAKE_CHECK(r, pith_code(r->s) == PITH_E_ARG);
+    FAKE_CHECK(r, strstr(pith_message(r->s), "[2]: ") == pith_message(r->s));
+    FAKE_CHECK(r, strstr(pith_message(r->s),
+                         "rank 1 (x=0, y=1) has other elements than rank 0 (x=0, y=0)"));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+Test(shard, names_results_that_differ) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = 4, .timeout = 60}, names_results);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+
 static void run_shard_cases(fake_rank *r) {
     r->failures += mesh_run_list(r->s, mesh_shard_cases, NULL, NULL);
     r->failures += mesh_run_list(r->s, mesh_shard_map_cases, NULL, NULL);

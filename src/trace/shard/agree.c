@@ -5,6 +5,7 @@
 #include "trace/shard/mapping.h"
 #include "tree/shard/shard.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 bool pithp_mapping_begin(const pithp_mapping *x) {
@@ -31,39 +32,92 @@ typedef struct ending {
     int64_t refused; /* 1: a gradient was refused */
 } ending;
 
-static pith_status
-compare_endings(pith_scope *s, const pithp_mapping *x, const ending *all, size_t count) {
-    for (size_t r = 1; r < count; r++) {
-        if (all[r].refused != all[0].refused)
-            return pithp_fail(s, PITH_E_DIVERGED, NULL,
-                              "%s: some ranks along %s take a gradient in it, and others "
-                              "do not",
-                              x->name, x->axes);
-        if (all[r].digest != all[0].digest)
-            return pithp_fail(
-                s, PITH_E_ARG, NULL,
-                "%s: its specs call results replicated along %s, but their "
-                "elements differ between ranks: sum them with pith_psum, or "
-                "shard them",
-                x->name, x->axes);
-    }
-    return PITH_OK;
+/* Numbers of all ranks of the mesh. A failed scope takes part. NULL: error set. */
+static const int64_t *
+gather(pith_scope *s, int64_t count, const int64_t *own, size_t *ranks) {
+    const pith_array *a = s->error.code == PITH_OK
+                              ? pith_array_copy(s, PITH_I64, PITH_SHAPE(count), own)
+                              : NULL;
+    const pith_array *all = pith_all_stack(s, a, NULL);
+    const size_t bytes = all ? pithp_array_spec(all)->bytes : 0;
+    int64_t *numbers = all ? pithp_scope_allocate(s, bytes) : NULL;
+    *ranks = count ? bytes / sizeof *own / (size_t)count : 0;
+    return numbers && pith_read(s, all, numbers, bytes) ? numbers : NULL;
 }
 
-pith_status pithp_mapping_agree(const pithp_mapping *x, uint64_t digest, bool refused) {
+/* The first rank of which a number differs from that of the first rank with which it
+ * should be equal; -1: none. Ranks have `count` numbers. All ranks find the same. */
+static int64_t find_other(const pithp_mesh_group *g,
+                          size_t ranks,
+                          int64_t count,
+                          const int64_t *numbers) {
+    for (size_t r = 0; r < ranks; r++) {
+        const int64_t first = pithp_mesh_group_first(g, (int64_t)r);
+        if (numbers[(int64_t)r * count] != numbers[first * count])
+            return (int64_t)r;
+    }
+    return -1;
+}
+
+/* Every rank names the first leaf that differs, and the ranks. */
+static void tell_leaf(pith_scope *s,
+                      const pithp_mapping *x,
+                      const pithp_mesh_group *g,
+                      const void *result,
+                      const pithp_replicas *own) {
+    size_t ranks;
+    int64_t *digests = pithp_scope_allocate(s, (size_t)own->count * sizeof *digests);
+    for (int64_t k = 0; digests && k < own->count; k++)
+        digests[k] = own->list[k].digest;
+    const int64_t *all = gather(s, own->count, digests, &ranks);
+    for (int64_t k = 0; all && k < own->count; k++) {
+        const int64_t rank = find_other(g, ranks, own->count, all + k);
+        char place[PITHP_WHAT_BYTES], first[PITHP_WHAT_BYTES];
+        if (rank < 0)
+            continue;
+        pithp_mesh_place(x->mesh, rank, place);
+        pithp_mesh_place(x->mesh, pithp_mesh_group_first(g, rank), first);
+        pithp_fail(s, PITH_E_ARG, pith_tree_path(s, result, own->list[k].leaf),
+                   "%s: its specs call the result replicated along %s, but rank %" PRId64
+                   " (%s) has other elements than rank %" PRId64
+                   " (%s): sum them with pith_psum, or shard them",
+                   x->name, x->axes, rank, place, pithp_mesh_group_first(g, rank), first);
+        return;
+    }
+}
+
+static void compare_endings(pith_scope *s,
+                            const pithp_mapping *x,
+                            const void *result,
+                            const pithp_replicas *replicas,
+                            const ending *own) {
+    size_t ranks;
+    enum { COUNT = sizeof *own / sizeof(int64_t) };
+    const int64_t *all = gather(s, COUNT, &own->digest, &ranks);
+    const pithp_mesh_group *g = all ? pithp_mesh_group_of(s, x->axes) : NULL;
+    if (!g)
+        return;
+    if (find_other(g, ranks, COUNT, all + 1) >= 0)
+        pithp_fail(s, PITH_E_DIVERGED, NULL,
+                   "%s: some ranks along %s take a gradient in it, and others do not",
+                   x->name, x->axes);
+    else if (find_other(g, ranks, COUNT, all) >= 0)
+        tell_leaf(s, x, g, result, replicas);
+}
+
+pith_status pithp_mapping_agree(const pithp_mapping *x,
+                                const void *result,
+                                const pithp_replicas *replicas,
+                                bool refused) {
     pith_scope *s = x->s;
     pith_scope *w = s->error.code == PITH_OK ? pithp_temporaries_open(s) : NULL;
-    pith_scope *in = w ? w : s; /* a failed scope takes part, too */
     ending own = {.refused = refused};
-    if (!refused)
-        memcpy(&own.digest, &digest, sizeof digest);
-    const pith_array *number =
-        w ? pith_array_copy(w, PITH_I64, PITH_SHAPE(2), &own) : NULL;
-    const pith_array *all = pith_all_stack(in, number, x->axes);
-    const size_t bytes = all ? pithp_array_spec(all)->bytes : 0;
-    ending *endings = all ? pithp_scope_allocate(in, bytes) : NULL;
-    if (endings && pith_read(in, all, endings, bytes))
-        compare_endings(in, x, endings, bytes / sizeof *endings);
+    for (int64_t k = 0; k < replicas->count && !refused; k++) {
+        const uint64_t h =
+            pithp_hash((uint64_t)own.digest, &replicas->list[k].digest, sizeof(int64_t));
+        memcpy(&own.digest, &h, sizeof h);
+    }
+    compare_endings(w ? w : s, x, result, replicas, &own); /* a failed scope, too */
     if (w)
         pith_scope_close(w);
     return s->error.code;

@@ -189,8 +189,10 @@ static pith_status check_result(const pithp_mapping *x, pithp_shard_tree *t, int
 
 /* For derivatives, a result varies over all axes of its spec. The elements of leaves that
  * the specs call replicated are compared (agree), unless they are traced. */
-static pith_status
-leave_leaf(const pithp_mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *digest) {
+static pith_status leave_leaf(const pithp_mapping *x,
+                              pithp_shard_tree *t,
+                              int64_t k,
+                              pithp_replicas *replicas) {
     const pithp_shard_leaf *leaf = &t->leaves[k];
     const char *axes = leaf->axes;
     char left[PITHP_SHARD_TEXT];
@@ -201,7 +203,10 @@ leave_leaf(const pithp_mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *dig
     if (strcmp(axes, left) == 0 && !left[0]) {
         if (pithp_array_is_traced(t->items[k]))
             return PITH_OK;
-        *digest = pithp_shard_hash(t->w, *digest, t->items[k]);
+        const uint64_t digest = pithp_shard_hash(t->w, 0, t->items[k]);
+        pithp_replica *own = &replicas->list[replicas->count++];
+        own->leaf = k;
+        memcpy(&own->digest, &digest, sizeof digest);
         return t->w->error.code;
     }
     const pith_spec *spec = spec_with(t->w, t->flat.structure.specs[k], axes, leaf);
@@ -214,8 +219,21 @@ leave_leaf(const pithp_mapping *x, pithp_shard_tree *t, int64_t k, uint64_t *dig
     return t->w->error.code;
 }
 
+static pith_status make_room(pith_scope *w, pithp_replicas *replicas, int64_t leaves) {
+    const size_t bytes = (size_t)(leaves + 1) * sizeof *replicas->list;
+    if (!(replicas->list = pithp_allocate(w->runtime, bytes)))
+        return pithp_fail_memory(w, bytes);
+    replicas->room = leaves + 1;
+    return PITH_OK;
+}
+
+void pithp_replicas_free(const pithp_mapping *x, pithp_replicas *replicas) {
+    pithp_release(x->s->runtime, replicas->list,
+                  (size_t)replicas->room * sizeof *replicas->list);
+}
+
 const void *
-pithp_mapping_leave(const pithp_mapping *x, const void *local, uint64_t *digest) {
+pithp_mapping_leave(const pithp_mapping *x, const void *local, pithp_replicas *replicas) {
     pithp_shard_tree t = {0};
     const void *placed = NULL;
     pith_scope *w = pithp_temporaries_open(x->s);
@@ -228,8 +246,10 @@ pithp_mapping_leave(const pithp_mapping *x, const void *local, uint64_t *digest)
         rc = check_result(x, &t, k);
     if (rc == PITH_OK)
         rc = check_variance(x, &t);
+    if (rc == PITH_OK)
+        rc = make_room(w, replicas, t.flat.structure.item_count);
     for (int64_t k = 0; rc == PITH_OK && k < t.flat.structure.item_count; k++)
-        rc = leave_leaf(x, &t, k, digest);
+        rc = leave_leaf(x, &t, k, replicas);
     if (rc == PITH_OK)
         placed = pithp_shard_tree_build(x->s, &t, true);
     pithp_shard_tree_end(&t);

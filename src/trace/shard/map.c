@@ -157,7 +157,7 @@ call_mapped(const pith_function *self, pith_scope *s, const void *const *given) 
                        .name = self->name,
                        .agrees = !s->room[PITHP_ROOM_TRACE] && pithp_has_ranks(s)};
     const void *local[PITHP_MOST_PARAMETERS] = {NULL};
-    uint64_t digest = 0;
+    pithp_replicas replicas = {0};
     begin_mapping(&x, m->axes);
     for (int i = 0; i < self->arity && s->error.code == PITH_OK; i++)
         local[i] = pithp_mapping_enter(&x, i, given[i]);
@@ -177,9 +177,10 @@ call_mapped(const pith_function *self, pith_scope *s, const void *const *given) 
     if (again)
         pith_clear(s);
     else if (s->error.code == PITH_OK)
-        result = pithp_mapping_leave(&x, result, &digest);
+        result = pithp_mapping_leave(&x, result, &replicas);
     if (x.agrees)
-        pithp_mapping_agree(&x, digest, again);
+        pithp_mapping_agree(&x, result, &replicas, again);
+    pithp_replicas_free(&x, &replicas);
     if (s->error.code != PITH_OK)
         return NULL;
     return again ? call_recorded(self, s, given) : result;

@@ -27,14 +27,24 @@ typedef struct pithp_mapping {
     uint64_t digest; /* of the structures of the arguments */
 } pithp_mapping;
 
+/* The leaves of a result that its specs call replicated, unless they are traced. Memory
+ * of the runtime. */
+typedef struct pithp_replica {
+    int64_t leaf, digest;
+} pithp_replica;
+typedef struct pithp_replicas {
+    int64_t count, room;
+    pithp_replica *list;
+} pithp_replicas;
+
 /* ---- Trees on the way in and out (leaves.c) ---- */
 
 /* The tree that the function gets as argument i. NULL: error set. */
 const void *pithp_mapping_enter(pithp_mapping *x, int i, const void *given);
-/* The result with the placements of its specs. digest: of the leaves that the specs call
- * replicated, unless they are traced. NULL: error set. */
+/* The result with the placements of its specs. NULL: error set. */
 const void *
-pithp_mapping_leave(const pithp_mapping *x, const void *local, uint64_t *digest);
+pithp_mapping_leave(const pithp_mapping *x, const void *local, pithp_replicas *replicas);
+void pithp_replicas_free(const pithp_mapping *x, pithp_replicas *replicas);
 
 /* ---- What ranks agree on in eager calls (agree.c) ---- */
 
@@ -45,6 +55,9 @@ bool pithp_mapping_begin(const pithp_mapping *x);
 void pithp_mapping_compare(const pithp_mapping *x, const void *const *given, int count);
 /* After it: no other rank has failed, the results that are called replicated have the
  * same elements along the mapped axes, and all were refused a gradient, or none. */
-pith_status pithp_mapping_agree(const pithp_mapping *x, uint64_t digest, bool refused);
+pith_status pithp_mapping_agree(const pithp_mapping *x,
+                                const void *result,
+                                const pithp_replicas *replicas,
+                                bool refused);
 
 #endif
