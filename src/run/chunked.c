@@ -9,10 +9,13 @@
 #include "run/attempt.h"
 #include "run/run_internal.h"
 
+#include <stdio.h>
+
 typedef struct {
     const pith_function *step;
     const pith_chunked_options *options;
     pithp_chunk_rule rule;
+    bool agreed;                 /* all ranks ask for the same */
     pith_chunks chunks;          /* of the last step: maximum chunk length */
     pithp_chunk_results results; /* of the last step */
 } chunked;
@@ -104,6 +107,28 @@ pithp_chunk_end pithp_chunk_agree(pith_scope *s, bool may_shrink) {
         return PITHP_CHUNK_FAILED;
     pith_clear(s);
     return PITHP_CHUNK_SHRINKS;
+}
+
+bool pithp_chunk_call_agrees(pith_scope *s,
+                             const char *function,
+                             const pith_chunked_options *o,
+                             int axis,
+                             int64_t runs) {
+    char what[PITHP_WHAT_BYTES], length[48] = "as memory permits";
+    if (!pithp_ranks_of(s))
+        return !pith_failed(s);
+    if (o->length)
+        snprintf(length, sizeof length, "of %lld runs", (long long)o->length);
+    snprintf(what, sizeof what,
+             "%lld steps of %lld runs along axis %d, chunks %s, %lld tries",
+             (long long)(o->steps ? o->steps : 1), (long long)runs, axis, length,
+             (long long)o->max_tries);
+    pithp_decision d = {.operation = function, .what = what};
+    if (!pithp_decide(s, &d))
+        return false;
+    if (d.first >= 0)
+        pithp_decision_tell(s, function, d.first);
+    return d.first < 0;
 }
 
 int64_t pithp_chunk_length(pith_scope *s, int64_t length) {
@@ -216,6 +241,10 @@ static const void *run_whole(const split *p, chunked *c, const void *state) {
 }
 
 static const void *run_split(const split *p, chunked *c, const void *state) {
+    c->agreed = c->agreed || pithp_chunk_call_agrees(p->s, "pith_run_chunked", c->options,
+                                                     c->rule.axis, p->runs);
+    if (!c->agreed)
+        return NULL;
     const int64_t most = c->options->length;
     int64_t length = most > 0 && most < p->runs ? most : p->runs;
     if (most == 0 && p->runs > 0)

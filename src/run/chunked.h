@@ -41,6 +41,13 @@ typedef enum pithp_chunk_end {
     PITHP_CHUNK_FAILED   /* every rank has an error */
 } pithp_chunk_end;
 pithp_chunk_end pithp_chunk_agree(pith_scope *s, bool may_shrink);
+/* Whether all ranks call a function with the same options, on as many runs, and none has
+ * failed; else every rank has an error. */
+bool pithp_chunk_call_agrees(pith_scope *s,
+                             const char *function,
+                             const pith_chunked_options *o,
+                             int axis,
+                             int64_t runs);
 /* The least length of all ranks; 0: every rank has an error. */
 int64_t pithp_chunk_length(pith_scope *s, int64_t length);
 /* Warn about chunks shorter than planned. */

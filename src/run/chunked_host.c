@@ -413,7 +413,8 @@ const pith_host_tree *(pith_run_chunked_host)(pith_scope *s,
     }
     t.rule = (pithp_chunk_rule){axis, t.options->whole, t.options->closure};
     prepare(&t);
-    if (!pithp_ranks_fine(s, "pith_run_chunked_host") || !run_all(&t, &chunks))
+    if (!pithp_chunk_call_agrees(s, "pith_run_chunked_host", t.options, axis, t.runs) ||
+        !run_all(&t, &chunks))
         return NULL;
     if (t.options->chunks)
         *t.options->chunks = chunks;

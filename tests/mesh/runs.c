@@ -344,6 +344,30 @@ static void chunks(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* Every rank is told who asks for what, whatever differs. */
+static void chunks_differ(mesh_test *t) {
+    const bool odd = t->rank == t->size - 1;
+    const pith_chunked_options usual = {.length = 2, .steps = 2},
+                               others[] = {{.length = 2, .steps = 3},
+                                           {.length = 3, .steps = 2},
+                                           {.steps = 2},
+                                           {.length = 2, .steps = 2}};
+    static const char *const texts[] = {
+        "3 steps of 6 runs along axis 0, chunks of 2 runs",
+        "2 steps of 6 runs along axis 0, chunks of 3 runs",
+        "2 steps of 6 runs along axis 0, chunks as memory",
+        "2 steps of 4 runs along axis 0, chunks of 2 runs"};
+    for (int k = 0; k < 4; k++) {
+        const int64_t runs = odd && k == 3 ? 4 : 6;
+        const Runs *state = pith_make(
+            t->s, Runs, &(Runs){.x = pith_ones(t->s, PITH_F64, PITH_SHAPE(runs))}, NULL);
+        pith_run_chunked(t->s, Runs, &run_some_of, state, 0, odd ? &others[k] : &usual);
+        MESH_CHECK(t, strstr(pith_message(t->s), texts[k]));
+        MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "but rank 0 ("));
+    }
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 /* Numbers drawn by the ids of particles are theirs, whatever rank owns them. */
 static void draws(mesh_test *t) {
     enum { ALL = 24 };
@@ -363,6 +387,7 @@ static void draws(mesh_test *t) {
 const mesh_case mesh_cases_of_runs[] = {
     {"fits", fits},
     {"chunks", chunks},
+    {"chunks_differ", chunks_differ},
     {"draws", draws},
     {"requests", requests},
     {"signals", signals},

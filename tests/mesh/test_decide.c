@@ -44,6 +44,7 @@ CASE(saves_shards)
 CASE(options_differ)
 CASE(fits)
 CASE(chunks)
+CASE(chunks_differ)
 CASE(draws)
 
 #undef LIST
