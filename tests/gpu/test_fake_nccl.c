@@ -57,6 +57,7 @@ static void sum(const pair *p, int rank, size_t count, int dtype) {
 }
 
 static void wait_for_all(const pair *p) {
+    settle(p);
     for (int r = 0; r < RANKS; r++)
         (void)cudaStreamSynchronize(p->streams[r]);
 }
@@ -107,6 +108,7 @@ Test(fake_nccl, a_capture_on_one_rank_ends_the_program, .signal = SIGABRT) {
     cudaGraphExec_t exec;
     (void)cudaStreamBeginCapture(p.streams[0], cudaStreamCaptureModeRelaxed);
     sum(&p, 0, COUNT, PITHP_NCCL_F64);
+    settle(&p);
     (void)cudaStreamEndCapture(p.streams[0], &child);
     (void)cudaGraphCreate(&graph, 0);
     (void)cudaGraphAddChildGraphNode(&node, graph, NULL, 0, child);
@@ -121,6 +123,7 @@ Test(fake_nccl, a_graph_that_holds_moves_keeps_its_communicator, .signal = SIGAB
     cudaGraph_t graph;
     (void)cudaStreamBeginCapture(p.streams[0], cudaStreamCaptureModeRelaxed);
     sum(&p, 0, COUNT, PITHP_NCCL_F64);
+    settle(&p);
     (void)cudaStreamEndCapture(p.streams[0], &graph);
     (void)p.library->CommAbort(p.comms[0]);
 }
@@ -152,4 +155,68 @@ Test(fake_nccl, an_id_that_no_rank_made_ends_the_program, .signal = SIGABRT) {
 Test(fake_nccl, a_message_out_of_a_group_ends_the_program, .signal = SIGABRT) {
     const pair p = open_pair(0);
     (void)p.library->Send(p.data[0], COUNT, PITHP_NCCL_U8, 1, p.comms[0], p.streams[0]);
+}
+
+Test(fake_nccl, a_wait_without_polling_ends_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    sum(&p, 0, COUNT, PITHP_NCCL_F64);
+    sum(&p, 1, COUNT, PITHP_NCCL_F64);
+    (void)cudaStreamSynchronize(p.streams[0]);
+}
+
+Test(fake_nccl, work_behind_a_move_without_polling_ends_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    sum(&p, 0, COUNT, PITHP_NCCL_F64);
+    (void)cudaMemsetAsync(p.data[0], 0, 1, p.streams[0]);
+}
+
+Test(fake_nccl, a_capture_that_ends_before_its_move_settles_ends_it, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    cudaGraph_t graph;
+    (void)cudaStreamBeginCapture(p.streams[0], cudaStreamCaptureModeRelaxed);
+    sum(&p, 0, COUNT, PITHP_NCCL_F64);
+    (void)cudaStreamEndCapture(p.streams[0], &graph);
+}
+
+Test(fake_nccl, moves_of_two_communicators_at_once_end_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0), q = open_pair(0);
+    sum(&p, 0, COUNT, PITHP_NCCL_F64);
+    sum(&q, 0, COUNT, PITHP_NCCL_F64);
+    settle(&p);
+    settle(&q);
+    (void)cudaStreamSynchronize(q.streams[0]);
+}
+
+Test(fake_nccl, messages_of_other_lengths_end_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    for (int r = 0; r < RANKS; r++) {
+        (void)p.library->GroupStart();
+        if (r == 0)
+            (void)p.library->Send(p.data[r], 16, PITHP_NCCL_U8, 1, p.comms[r],
+                                  p.streams[r]);
+        else
+            (void)p.library->Recv(p.data[r], 8, PITHP_NCCL_U8, 0, p.comms[r],
+                                  p.streams[r]);
+        (void)p.library->GroupEnd();
+    }
+    wait_for_all(&p);
+}
+
+Test(fake_nccl, a_group_that_does_not_end_ends_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    (void)p.library->GroupStart();
+    (void)p.library->GroupStart();
+}
+
+Test(fake_nccl, a_stream_of_another_context_ends_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    fake_cuda_context_set(fake_cuda_context_make(0));
+    sum(&p, 0, COUNT, PITHP_NCCL_F64);
+}
+
+Test(fake_nccl, a_capture_after_an_abort_ends_the_program, .signal = SIGABRT) {
+    const pair p = open_pair(0);
+    (void)p.library->CommAbort(p.comms[0]);
+    (void)cudaStreamBeginCapture(p.streams[0], cudaStreamCaptureModeRelaxed);
+    sum(&p, 0, COUNT, PITHP_NCCL_F64);
 }

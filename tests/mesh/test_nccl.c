@@ -170,6 +170,37 @@ static const pith_array *doubled(pith_scope *s, const pith_array *a) {
 }
 PITH_FUNCTION1(doubled_function, doubled, pith_array, pith_array)
 
+Test(nccl, messages_that_are_in_progress_are_all_sent) {
+    fake_nccl.queues = true;
+    stays_on_devices("routes_send", 3);
+    passes("blocks", 3);
+}
+
+/* Two communicators on two streams: their moves follow each other on the device. */
+static void alternate(fake_rank *r) {
+    pith_scope *s = r->s, *other = pith_scope_open(r->runtime);
+    FAKE_CHECK(r, fake_open(r, other, PITH_MESH_AXES({"y", 0})));
+    const pith_function *f = pith_jit(s, r->closure, NULL);
+    const pith_array *a = pith_i64(s, 1), *b = pith_i64(other, 1);
+    for (int k = 0; k < 8; k++) {
+        a = k % 2 ? pith_psum(s, a, "x", NULL) : pith_call(s, f, PITH_ITEMS(a));
+        b = pith_psum(other, b, "y", NULL);
+    }
+    FAKE_CHECK(r, pith_read_i64(s, a) == 256 && pith_read_i64(other, b) == 256);
+    pith_scope_close(other);
+}
+
+Test(nccl, moves_of_two_communicators_follow_each_other) {
+    setenv("PITH_JIT", "wait", 1);
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        fake_cuda_order(seed);
+        const fake_result result =
+            run(2, 200, (void *)(uintptr_t)&twice_function, alternate);
+        cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    }
+    cr_assert_gt(fake_nccl.captured, 0);
+}
+
 /* A compiled function of an i64, which two ranks call several times. */
 typedef struct repeated {
     const pith_function *function;
@@ -408,6 +439,38 @@ Test(nccl, a_move_that_never_begins_ends_the_job) {
     fake_nccl.fail_rank = 1;
     fake_nccl.hangs = true;
     ends(1, "AllReduce", " 1 s"); /* by its own limit, or that of the watch */
+}
+
+/* Rank 1 fails in its capture, once it has run by calls. */
+static void capture_trouble(fake_rank *r) {
+    pith_scope *s = r->s;
+    const pith_function *f = pith_jit(s, &rounds_function, NULL);
+    (void)pith_call(s, f, PITH_ITEMS(pith_i64(s, 1)));
+    FAKE_CHECK(r, pith_agree(s));
+    if (r->rank == 1)
+        fake_nccl.fail_call = "AllReduce";
+    (void)pith_call(s, f, PITH_ITEMS(pith_i64(s, 1)));
+    (void)pith_agree(s);
+    FAKE_CHECK(r, pith_code(s) == PITH_E_PEER);
+}
+
+static void capture_ends(double timeout, const char *text) {
+    setenv("PITH_JIT", "wait", 1);
+    fake_nccl.fail_rank = 1;
+    const fake_result result = run(2, timeout, NULL, capture_trouble);
+    cr_assert_eq(result.failures, 0);
+    cr_assert_eq(result.ended, 70);
+    cr_assert(strstr(result.report, text), "%s", result.report);
+    cr_assert_eq(fake_nccl.communicators, 0);
+}
+
+Test(nccl, a_move_that_fails_in_a_capture_ends_the_job) {
+    capture_ends(200, "cannot be captured: unhandled system error");
+}
+
+Test(nccl, a_move_that_never_settles_in_a_capture_ends_the_job) {
+    fake_nccl.hangs = true;
+    capture_ends(1, " 1 s");
 }
 
 /* ---- Routes that do not fit ---- */

@@ -130,7 +130,7 @@ static void close_cuda(pithp_device *d) {
     pithp_cuda_device *state = pithp_cuda_device_of(d);
     if (!state)
         return;
-    pthread_mutex_destroy(&state->nccl.lock);
+    pithp_cuda_nccl_close(d);
     pithp_gemm_close_cuda(d);
     pithp_pool_close_cuda(d);
     pithp_cuda_context_close(d);

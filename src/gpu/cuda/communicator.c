@@ -9,6 +9,7 @@
 #include "gpu/cuda/cuda_internal.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,6 +21,7 @@ struct pithp_communicator {
     pthread_mutex_t lock; /* of calls with comm, and of the members below */
     cudaStream_t queue;   /* for captures; NULL until the first */
     char what[64];        /* "communicator over x,y" */
+    char trouble[200];    /* that it was aborted after */
 };
 
 /* ---- The library ---- */
@@ -66,7 +68,7 @@ int pithp_communicator_version_cuda(pithp_device *d) {
 
 /* ---- Waits and failures ---- */
 
-enum { TIMED_OUT = -1, POLL_NS = 20000 };
+enum { TIMED_OUT = -1, SPIN_NS = 100000, POLL_NS = 20000 };
 
 static int64_t now_ns(void) {
     struct timespec t;
@@ -74,7 +76,8 @@ static int64_t now_ns(void) {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* The result of a call, once the library has done what it began. */
+/* The result of a call, once the library has done what it began. A thread of the library
+ * does it, mostly within tens of microseconds: less than the least sleep. */
 static int settle(const pithp_communicator *c, int result) {
     const int64_t begin = now_ns();
     while (result == PITHP_NCCL_IN_PROGRESS) {
@@ -83,9 +86,13 @@ static int settle(const pithp_communicator *c, int result) {
             return rc;
         if (result != PITHP_NCCL_IN_PROGRESS)
             break;
-        if (c->timeout_ns >= 0 && now_ns() - begin > c->timeout_ns)
+        const int64_t waited = now_ns() - begin;
+        if (c->timeout_ns >= 0 && waited > c->timeout_ns)
             return TIMED_OUT;
-        nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+        if (waited < SPIN_NS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
     }
     return result;
 }
@@ -105,6 +112,7 @@ static pith_status fail(pithp_device *d,
         pithp_error_set(e, PITH_E_PEER, NULL, NULL, "NCCL, %s: cannot %s: %s%s%s",
                         c->what, doing, c->library->GetErrorString(result),
                         last && last[0] ? ": " : "", last ? last : "");
+    snprintf(c->trouble, sizeof c->trouble, "%.199s", e->text);
     if (c->comm) {
         pithp_cuda_graphs_drop(d, false);
         (void)c->library->CommAbort(c->comm);
@@ -352,8 +360,59 @@ enqueue(const pithp_communicator *c, const pithp_device_move *t, cudaStream_t qu
 }
 
 static pith_status closed(const pithp_communicator *c, pithp_error *e) {
-    pithp_error_set(e, PITH_E_PEER, NULL, NULL, "NCCL, %s: it was aborted", c->what);
+    pithp_error_set(e, PITH_E_PEER, NULL, NULL, "NCCL, %s: it was aborted: %s", c->what,
+                    c->trouble);
     return PITH_E_PEER;
+}
+
+/* ---- Order ---- */
+
+cudaError_t pithp_cuda_begin_moves(pithp_device *d, cudaStream_t queue) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
+    pthread_mutex_lock(&nccl->lock);
+    if (!nccl->moved)
+        return cudaEventCreateWithFlags(&nccl->moved, cudaEventDisableTiming);
+    return nccl->last == queue ? cudaSuccess : cudaStreamWaitEvent(queue, nccl->moved, 0);
+}
+
+cudaError_t pithp_cuda_end_moves(pithp_device *d, cudaStream_t queue, bool moved) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
+    const cudaError_t code = moved ? cudaEventRecord(nccl->moved, queue) : cudaSuccess;
+    if (moved && code == cudaSuccess)
+        nccl->last = queue;
+    pthread_mutex_unlock(&nccl->lock);
+    return code;
+}
+
+void pithp_cuda_nccl_close(pithp_device *d) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
+    pithp_error ignored; /* a dead device has no events */
+    pithp_caller caller;
+    if (nccl->moved && pithp_cuda_enter(d, &caller, &ignored) == PITH_OK) {
+        pithp_cuda_forget(cudaEventDestroy(nccl->moved));
+        pithp_cuda_leave(d, &caller);
+    }
+    pthread_mutex_destroy(&nccl->lock);
+}
+
+/* ---- On streams ---- */
+
+/* A failure drops the graphs, under the lock that end_moves gives back. */
+static pith_status move_in_order(pithp_device *d,
+                                 pithp_communicator *c,
+                                 const pithp_device_move *t,
+                                 cudaStream_t queue,
+                                 pithp_error *e) {
+    const cudaError_t begun = pithp_cuda_begin_moves(d, queue);
+    const int result = begun == cudaSuccess ? settle(c, enqueue(c, t, queue)) : 0;
+    const bool moved = begun == cudaSuccess && result == PITHP_NCCL_OK;
+    const cudaError_t ended = pithp_cuda_end_moves(d, queue, moved);
+    const cudaError_t code = begun == cudaSuccess ? ended : begun;
+    if (result != PITHP_NCCL_OK)
+        return fail(d, c, result, "move data", e);
+    return code == cudaSuccess
+               ? PITH_OK
+               : pithp_cuda_fail(d, code, e, "cannot order moves between ranks");
 }
 
 pith_status pithp_transfer_cuda(pithp_stream *st,
@@ -365,13 +424,8 @@ pith_status pithp_transfer_cuda(pithp_stream *st,
     if (rc != PITH_OK)
         return rc;
     pthread_mutex_lock(&c->lock);
-    if (c->comm) {
-        const int result = settle(c, enqueue(c, t, pithp_cuda_stream_of(st)->queue));
-        if (result != PITHP_NCCL_OK)
-            rc = fail(st->device, c, result, "move data", e);
-    } else {
-        rc = closed(c, e);
-    }
+    rc = c->comm ? move_in_order(st->device, c, t, pithp_cuda_stream_of(st)->queue, e)
+                 : closed(c, e);
     pthread_mutex_unlock(&c->lock);
     pithp_cuda_leave(st->device, &caller);
     return rc;
@@ -389,30 +443,36 @@ static cudaError_t begin_capture(pithp_communicator *c) {
     return code;
 }
 
+/* An abort waits for graphs that hold moves, so a capture that has failed goes first. */
+static void drop(cudaGraph_t *graph) {
+    if (*graph)
+        pithp_cuda_forget(cudaGraphDestroy(*graph));
+    *graph = NULL;
+}
+
 pith_status pithp_transfer_capture_cuda(pithp_device *d,
                                         pithp_communicator *c,
                                         const pithp_device_move *t,
                                         cudaGraph_t *graph,
                                         pithp_error *e) {
     pith_status rc = PITH_OK;
+    int result = PITHP_NCCL_OK;
     *graph = NULL;
     pthread_mutex_lock(&c->lock);
     cudaError_t code = c->comm ? begin_capture(c) : cudaSuccess;
     if (c->comm && code == cudaSuccess) {
-        const int result = settle(c, enqueue(c, t, c->queue));
+        result = settle(c, enqueue(c, t, c->queue));
         code = cudaStreamEndCapture(c->queue, graph);
+        pithp_cuda_forget(code);
         if (result != PITHP_NCCL_OK)
-            rc = fail(d, c, result, "be captured", e);
-    } else if (!c->comm) {
+            drop(graph);
+    }
+    if (result != PITHP_NCCL_OK)
+        rc = fail(d, c, result, "be captured", e);
+    else if (!c->comm)
         rc = closed(c, e);
-    }
-    if (code != cudaSuccess && rc == PITH_OK)
+    else if (code != cudaSuccess)
         rc = pithp_cuda_fail(d, code, e, "cannot capture a move between ranks");
-    pithp_cuda_forget(code);
-    if (rc != PITH_OK && *graph) {
-        pithp_cuda_forget(cudaGraphDestroy(*graph));
-        *graph = NULL;
-    }
     pthread_mutex_unlock(&c->lock);
     return rc;
 }

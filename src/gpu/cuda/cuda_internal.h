@@ -32,6 +32,8 @@ typedef struct pithp_cuda_nccl {
     const pithp_nccl *library; /* constant once it was; NULL: not usable */
     int version;
     struct pithp_graph *graphs; /* that hold moves between ranks */
+    cudaEvent_t moved;          /* after the last moves; NULL: there were none */
+    cudaStream_t last;          /* where they were; only compared */
 } pithp_cuda_nccl;
 
 typedef struct pithp_cuda_device {
@@ -211,6 +213,14 @@ pith_status pithp_transfer_capture_cuda(pithp_device *d,
                                         const pithp_device_move *t,
                                         cudaGraph_t *graph,
                                         pithp_error *e);
+/* Moves of all communicators run one after the other, in the order in which the rank
+ * enqueued them, on whatever streams: NCCL's kernels wait on the device for those of
+ * other ranks, and two in another order on each rank may wait for each other. begin_moves
+ * makes the queue wait for the moves before; end_moves follows the enqueued ones. Both
+ * hold the device's nccl.lock, which end_moves gives back. */
+cudaError_t pithp_cuda_begin_moves(pithp_device *d, cudaStream_t queue);
+void pithp_cuda_nccl_close(pithp_device *d); /* with the lock */
+cudaError_t pithp_cuda_end_moves(pithp_device *d, cudaStream_t queue, bool moved);
 /* Destroy what the device's graphs with moves launch; they stay, and fail. waits: work in
  * flight ends first. The device must be current. */
 void pithp_cuda_graphs_drop(pithp_device *d, bool waits);

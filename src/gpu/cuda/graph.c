@@ -373,26 +373,49 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
     return rc;
 }
 
-pith_status
-pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error *e) {
-    pithp_caller caller;
-    pith_status rc = pithp_cuda_enter(st->device, &caller, e);
-    if (rc != PITH_OK)
-        return rc;
-    if (!graph->exec) {
-        pithp_cuda_leave(st->device, &caller);
-        pithp_error_set(e, PITH_E_PEER, NULL, NULL,
-                        "the communicators of a graph are closed");
-        return PITH_E_PEER;
-    }
+static cudaError_t launch(pithp_device *d, cudaGraphExec_t exec, cudaStream_t queue) {
     bool retried = false;
     cudaError_t code;
     do
-        code = cudaGraphLaunch(graph->exec, pithp_cuda_stream_of(st)->queue);
-    while (pithp_cuda_retry(st->device, code, &retried));
-    if (code != cudaSuccess)
-        rc = pithp_cuda_fail(st->device, code, e, "cannot launch a graph");
-    pithp_cuda_leave(st->device, &caller);
+        code = cudaGraphLaunch(exec, queue);
+    while (pithp_cuda_retry(d, code, &retried));
+    return code;
+}
+
+/* A graph with moves, in the order of all moves; communicators that are closed meanwhile
+ * have dropped it. */
+static cudaError_t launch_moves(pithp_device *d,
+                                const struct pithp_graph *graph,
+                                cudaStream_t queue,
+                                bool *dropped) {
+    cudaError_t code = pithp_cuda_begin_moves(d, queue);
+    *dropped = !graph->exec;
+    if (code == cudaSuccess && !*dropped)
+        code = launch(d, graph->exec, queue);
+    const bool launched = code == cudaSuccess && !*dropped;
+    const cudaError_t ended = pithp_cuda_end_moves(d, queue, launched);
+    return code == cudaSuccess ? ended : code;
+}
+
+pith_status
+pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error *e) {
+    pithp_caller caller;
+    pithp_device *d = st->device;
+    pith_status rc = pithp_cuda_enter(d, &caller, e);
+    if (rc != PITH_OK)
+        return rc;
+    bool dropped = false;
+    cudaStream_t queue = pithp_cuda_stream_of(st)->queue;
+    const cudaError_t code = graph->listed ? launch_moves(d, graph, queue, &dropped)
+                                           : launch(d, graph->exec, queue);
+    if (code != cudaSuccess) {
+        rc = pithp_cuda_fail(d, code, e, "cannot launch a graph");
+    } else if (dropped) {
+        pithp_error_set(e, PITH_E_PEER, NULL, NULL,
+                        "the communicators of a graph are closed");
+        rc = PITH_E_PEER;
+    }
+    pithp_cuda_leave(d, &caller);
     return rc;
 }
 

@@ -61,7 +61,15 @@ struct pithp_nccl_comm_of_library {
     bool aborted, finalised, hangs;
     uint64_t ran; /* moves of all ranks */
     int held;     /* by nodes of graphs */
+    int waiting;  /* moves that have come to their turn, and wait for other ranks */
+    cudaStream_t behind; /* of a move that has not settled */
+    void *context;
+    pthread_t owner; /* the thread of the rank */
+    pithp_nccl_comm next;
 };
+
+static pithp_nccl_comm comms; /* that live */
+static int unsettled;         /* of them: moves */
 
 static group groups[MOST_IDS];
 static int group_count;
@@ -69,6 +77,7 @@ static int group_count;
 /* Calls of one thread between GroupStart and GroupEnd. */
 static _Thread_local struct {
     int depth;
+    bool failed;
     move made;
     cudaStream_t stream;
 } now;
@@ -152,7 +161,12 @@ static int init(pithp_nccl_comm *comm,
     FAKE_CHECK(!g->size || g->size == size, "ranks say that it has other sizes");
     FAKE_CHECK(!g->ranks[rank], "a rank that another one has");
     pithp_nccl_comm made = calloc(1, sizeof *made);
-    *made = (struct pithp_nccl_comm_of_library){.of = g, .rank = rank};
+    *made = (struct pithp_nccl_comm_of_library){.of = g,
+                                                .rank = rank,
+                                                .context = fake_cuda_context(),
+                                                .owner = pthread_self(),
+                                                .next = comms};
+    comms = made;
     g->size = size;
     g->ranks[rank] = *comm = made;
     fake_nccl.communicators++;
@@ -163,10 +177,27 @@ static int init(pithp_nccl_comm *comm,
     return end(begun(made));
 }
 
+static void settled(pithp_nccl_comm comm) {
+    unsettled -= comm->behind != NULL;
+    comm->behind = NULL;
+}
+
 /* Waits on all threads end when a rank leaves. */
-static void leave(void) {
+static void leave(pithp_nccl_comm comm) {
+    pithp_nccl_comm *at = &comms;
+    while (*at != comm)
+        at = &(*at)->next;
+    *at = comm->next;
+    settled(comm);
     fake_nccl.communicators--;
     fake_queue_changed();
+}
+
+/* A capture has to end, also if its move never settles. */
+void fake_nccl_check_behind(const char *call_name, cudaStream_t stream) {
+    for (pithp_nccl_comm comm = unsettled ? comms : NULL; comm; comm = comm->next)
+        FAKE_CHECK(comm->behind != stream || (comm->hangs && fake_queue_captures(stream)),
+                   "behind a move that has not settled, so may not be enqueued yet");
 }
 
 static int finalise(pithp_nccl_comm comm) {
@@ -183,7 +214,7 @@ static int destroy(pithp_nccl_comm comm) {
                "a communicator that is not finalised");
     FAKE_CHECK(!comm->held, "a graph holds moves of it: NCCL would wait for ever");
     comm->aborted = true; /* any use of it from here on ends the program */
-    leave();
+    leave(comm);
     return end(PITHP_NCCL_OK);
 }
 
@@ -193,7 +224,7 @@ static int abort_comm(pithp_nccl_comm comm) {
     FAKE_CHECK(!comm->held, "a graph holds moves of it: NCCL would wait for ever");
     comm->aborted = comm->of->broken = true;
     fake_nccl.aborted++;
-    leave();
+    leave(comm);
     return end(PITHP_NCCL_OK);
 }
 
@@ -201,6 +232,8 @@ static int get_error(pithp_nccl_comm comm, int *result) {
     BEGIN("CommGetAsyncError");
     FAKE_CHECK(comm && !comm->aborted, "no communicator, or one that was aborted");
     comm->polls -= comm->polls > 0 && !comm->hangs;
+    if (comm->polls == 0)
+        settled(comm);
     *result = (fake_nccl.loses && comm->rank == fake_nccl.lost_rank) || comm->of->broken
                   ? FAILED
               : is_settled(comm) && !comm->hangs ? PITHP_NCCL_OK
@@ -354,16 +387,29 @@ static void check_memory(const move *m) {
         fake_cuda_abort(name_of(m), "memory that is not of the device, or was freed");
 }
 
+/* What the move waits for is less by one. */
+static void one_less(move *m) {
+    m->comm->waiting -= --m->left == 0;
+}
+
+/* Kernels of two communicators of a rank wait on its device at once: if another rank runs
+ * them in another order, or has no room for both, that is for ever. */
+static void check_alone(const move *m) {
+    for (pithp_nccl_comm other = comms; other; other = other->next)
+        if (other->of != m->comm->of && pthread_equal(other->owner, m->comm->owner) &&
+            other->waiting)
+            fake_cuda_abort(name_of(m), "while a move of another communicator waits");
+}
+
 static void meet_all(move *m) {
     group *g = m->comm->of;
     meeting *meet = meeting_of(g, m->comm->ran++);
-    m->left = 1;
     meet->of[m->comm->rank] = m;
     if (++meet->arrived < g->size)
         return;
     perform(meet, g->size);
     for (int i = 0; i < g->size; i++)
-        meet->of[i]->left = 0;
+        one_less(meet->of[i]);
     forget(g, meet);
 }
 
@@ -385,18 +431,20 @@ static void meet_one(move *m, part *p) {
         fake_cuda_abort("a group", "a message of other bytes, or captured on one side");
     memmove(p->sends ? other->data : p->data, p->sends ? p->data : other->data, p->bytes);
     *first = other->next;
-    other->in->left--;
-    m->left--;
+    one_less(other->in);
+    one_less(m);
 }
 
 static void arrive(move *m) {
     m->arrived = true;
     check_memory(m);
+    check_alone(m);
+    m->left = m->kind == GROUP ? m->part_count : 1;
+    m->comm->waiting++;
     if (m->kind != GROUP) {
         meet_all(m);
         return;
     }
-    m->left = m->part_count;
     for (int k = 0; k < m->part_count; k++)
         meet_one(m, &m->parts[k]);
 }
@@ -439,6 +487,11 @@ void fake_nccl_hold(const void *closure, int by) {
 static int enqueue(const char *call_name, move *m, cudaStream_t stream) {
     check_comm(call_name, m->comm);
     FAKE_CHECK(stream, "the default stream");
+    FAKE_CHECK(!now.depth, "within a group");
+    FAKE_CHECK(fake_queue_context(stream) == m->comm->context &&
+                   fake_cuda_context() == m->comm->context,
+               "a stream, or a thread, of another device");
+    fake_nccl_check_behind(call_name, stream);
     if (fails(m->comm, call_name))
         return FAILED;
     m->captured = fake_queue_captures(stream);
@@ -449,6 +502,8 @@ static int enqueue(const char *call_name, move *m, cudaStream_t stream) {
                             fake_nccl_run, m, sizeof *m);
     else
         fake_queue_add_pieces(call_name, stream, end_move, fake_nccl_meets, m, sizeof *m);
+    m->comm->behind = stream;
+    unsettled++;
     return begun(m->comm);
 }
 
@@ -509,17 +564,21 @@ static int broadcast(const void *from,
 }
 
 static int group_start(void) {
-    if (now.depth++ == 0)
-        now.made = (move){.kind = GROUP};
-    return PITHP_NCCL_OK;
+    BEGIN("GroupStart");
+    FAKE_CHECK(!now.depth, "the group before did not end");
+    now.depth = 1;
+    now.failed = false;
+    now.made = (move){.kind = GROUP};
+    return end(PITHP_NCCL_OK);
 }
 
 static int group_end(void) {
     BEGIN("GroupEnd");
-    FAKE_CHECK(now.depth > 0, "a group that did not begin");
-    return end(--now.depth == 0 && now.made.part_count
-                   ? enqueue(call_name, &now.made, now.stream)
-                   : PITHP_NCCL_OK);
+    FAKE_CHECK(now.depth, "a group that did not begin");
+    now.depth = 0;
+    return end(now.failed            ? FAILED
+               : now.made.part_count ? enqueue(call_name, &now.made, now.stream)
+                                     : PITHP_NCCL_OK);
 }
 
 static int
@@ -530,10 +589,13 @@ add_part(const char *call_name, part p, pithp_nccl_comm comm, cudaStream_t strea
     FAKE_CHECK(now.made.part_count < MOST_PARTS, "too many messages");
     FAKE_CHECK(!now.made.part_count || (now.made.comm == comm && now.stream == stream),
                "a group of several communicators or streams");
+    now.failed = now.failed || fails(comm, call_name);
     now.made.comm = comm;
     now.stream = stream;
     now.made.parts[now.made.part_count++] = p;
-    return PITHP_NCCL_OK;
+    return now.failed         ? FAILED
+           : fake_nccl.queues ? PITHP_NCCL_IN_PROGRESS
+                              : PITHP_NCCL_OK;
 }
 
 static int send(const void *from,

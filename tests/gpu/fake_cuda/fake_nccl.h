@@ -2,7 +2,9 @@
  * NCCL forbids, and ranks that do different things, end the program with a message:
  * another order, other arguments, a capture on one rank only, a blocking communicator,
  * an id that no rank made, a call before the one before it has settled, any use after an
- * abort, and the end of a communicator whose moves a graph still holds. */
+ * abort, and the end of a communicator whose moves a graph still holds; work on a stream
+ * behind a move that has not settled, moves of two communicators of a rank at once,
+ * streams of another device, groups within groups. */
 #ifndef PITH_TESTS_FAKE_NCCL_H
 #define PITH_TESTS_FAKE_NCCL_H
 
@@ -10,6 +12,7 @@
 
 typedef struct fake_nccl_state {
     bool absent;        /* there is none to open */
+    bool queues;        /* messages of a group answer that they are in progress */
     int pending;        /* polls after which a call has settled; 0: 2 */
     int communicators;  /* alive */
     int aborted;        /* so far */

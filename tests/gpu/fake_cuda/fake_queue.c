@@ -201,6 +201,7 @@ static work *
 add(const char *call_name, cudaStream_t stream, const void *closure, size_t bytes) {
     FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
     FAKE_CHECK(stream->context == fake_cuda_context(), "a stream of another context");
+    fake_nccl_check_behind(call_name, stream);
     work *w = append(call_name, stream, bytes);
     memcpy(w->closure, closure, bytes);
     return w;
@@ -236,6 +237,9 @@ bool fake_queue_captures(cudaStream_t stream) {
 }
 cudaGraph_t fake_queue_graph(cudaStream_t stream) {
     return stream->capture;
+}
+void *fake_queue_context(cudaStream_t stream) {
+    return stream->context;
 }
 
 void fake_queue_capture(const char *call_name,
@@ -320,6 +324,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     FAKE_BEGIN("StreamSynchronize");
     FAKE_CHECK(stream && !stream->destroyed && !stream->capture, "no stream");
+    fake_nccl_check_behind(call_name, stream);
     fake_queue_run(call_name, stream);
     return fake_cuda_end(cudaSuccess);
 }
@@ -352,6 +357,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
     FAKE_SURE("StreamEndCapture");
     FAKE_CHECK(stream && stream->capture, "a stream that is not captured");
+    fake_nccl_check_behind(call_name, stream);
     *graph = stream->capture;
     stream->capture = NULL;
     if (!fake_cuda_fails("StreamEndCapture"))
@@ -381,6 +387,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     FAKE_BEGIN("EventRecord");
     FAKE_CHECK(event && stream && !stream->destroyed, "no event, or no stream");
+    fake_nccl_check_behind(call_name, stream);
     *event = (struct CUevent_st){stream, stream->enqueued, event->timed};
     return fake_cuda_end(cudaSuccess);
 }

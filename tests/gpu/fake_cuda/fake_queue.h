@@ -34,6 +34,7 @@ void fake_queue_add_pieces(const char *call,
                            size_t bytes);
 bool fake_queue_captures(cudaStream_t stream);
 cudaGraph_t fake_queue_graph(cudaStream_t stream);
+void *fake_queue_context(cudaStream_t stream);
 /* What such work waits for may have come. */
 void fake_queue_changed(void);
 /* Seconds of a wait for what another thread never enqueues; 0: 120. */
@@ -75,6 +76,8 @@ void fake_nccl_run(const char *call, const void *closure);
 void fake_nccl_begin(void *closure);
 /* The move has come to its turn: whether all its ranks have, so that it is made. */
 bool fake_nccl_meets(void *closure);
+/* Ends the program if the stream has a move that its rank has not polled for. */
+void fake_nccl_check_behind(const char *call, cudaStream_t stream);
 /* The node that holds the communicator is made, by 1, or destroyed, by -1. */
 void fake_nccl_hold(const void *closure, int by);
 
