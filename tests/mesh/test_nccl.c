@@ -255,6 +255,56 @@ Test(nccl, another_loop_is_driven_over_graphs_of_its_body) {
     cr_assert_leq(fake_cuda.graph_launches, 2 * (CALLS - 2) * 9);
 }
 
+/* ---- Copies ---- */
+
+static const pith_array *sum_of_ranks(pith_scope *s, const pith_array *x) {
+    return pith_psum(s, x, "x", NULL);
+}
+PITH_FUNCTION1(sum_of_ranks_function, sum_of_ranks, pith_array, pith_array)
+static const pith_array *with_neighbours(pith_scope *s, const pith_array *x) {
+    return pith_halo(s, x, 1, "x", 1, 1, true);
+}
+PITH_FUNCTION1(with_neighbours_function, with_neighbours, pith_array, pith_array)
+
+typedef struct counted {
+    const pith_function *function;
+    long long launches; /* of one call, of both ranks */
+} counted;
+
+static void count_launches(fake_rank *r) {
+    counted *t = r->closure;
+    pith_scope *s = r->s;
+    const pith_function *f = pith_jit(s, t->function, NULL);
+    const pith_array *x = pith_ones(s, PITH_F64, PITH_SHAPE(3, 4));
+    for (int k = 0; k < CALLS; k++) {
+        if (k == CALLS - 1 && pith_agree(s) && r->rank == 0)
+            t->launches = fake_cuda.launches;
+        FAKE_CHECK(r, pith_agree(s));
+        (void)pith_call(s, f, PITH_ITEMS(x));
+        FAKE_CHECK(r, pithp_synchronise(s) == PITH_OK);
+    }
+    if (pith_agree(s) && r->rank == 0)
+        t->launches = fake_cuda.launches - t->launches;
+}
+
+static long long launches_of(const pith_function *f) {
+    counted t = {.function = f};
+    const fake_result result = run(2, 200, &t, count_launches);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    return t.launches / 2;
+}
+
+/* Stacks and strips are in the memory of the moves, and are not copied there or back: a
+ * bind, the copy of the operand, the sum; a bind, two strips, and what joins them. */
+Test(nccl, temporary_memory_is_that_of_the_moves) {
+    setenv("PITH_JIT", "wait", 1);
+    const long long sum = launches_of(&sum_of_ranks_function),
+                    halo = launches_of(&with_neighbours_function);
+    cr_assert_eq(sum, 3, "%lld", sum);
+    cr_assert_leq(halo, 6, "%lld", halo);
+    cr_assert_gt(fake_nccl.captured, 0);
+}
+
 Test(nccl, a_capture_that_fails_on_one_rank_is_left_on_all) {
     setenv("PITH_JIT", "wait", 1);
     fake_cuda.fail_with = cudaErrorNotSupported;
