@@ -1,6 +1,7 @@
 /* Routes in functions that are recorded: rows of the table (program/op/params.h), and
  * checks of what an eager call would refuse. */
 #include "assert/assert_internal.h"
+#include "program/op/route_numbers.h"
 #include "route/route_internal.h"
 
 #include <stdio.h>
@@ -23,28 +24,6 @@ const pith_array *pithp_transfer_bind(pithp_transfer *c,
 
 /* ---- Making ---- */
 
-/* Entries of `to` are below the number of ranks, and rows that go somewhere are not
- * negative. */
-static void
-check_entries(pithp_transfer *c, const pith_array *rows, const pith_array *to) {
-    const pith_array *counts = pith_greater_equal(c->w, to, pith_i64(c->w, 0));
-    const pith_array *row =
-        pith_logical_or(c->w, pith_logical_not(c->w, counts),
-                        pith_greater_equal(c->w, rows, pith_i64(c->w, 0)));
-    const pith_array *rank = pith_less(c->w, to, pith_i64(c->w, c->group->size));
-    const pith_array *const predicates[] = {rank, row};
-    static const char *const messages[] = {
-        "pith_route_make: to: a row goes to a rank that does not exist: {to}",
-        "pith_route_make: rows: an entry is negative: {to}"};
-    for (int i = 0; i < 2 && pithp_transfer_fine(c); i++)
-        pithp_check(c->w, predicates[i],
-                    &(pith_check_options){.message = messages[i],
-                                          .args = {{"to", i ? rows : to}},
-                                          .level = PITH_CHECK_ALWAYS,
-                                          .code = PITH_E_INDEX},
-                    NULL);
-}
-
 /* Elements begin to end of the list that the row gives, in another shape. */
 static const pith_array *part(pithp_transfer *c,
                               const pith_array *all,
@@ -60,27 +39,53 @@ static const pith_array *part(pithp_transfer *c,
     return list ? pith_reshape(c->w, list, shape) : NULL;
 }
 
+/* Check that no entry is bad. The route tells the first one: a check of whole lists would
+ * carry them out of the branch of a rebuild. */
+static void check_none(pithp_transfer *c,
+                       const pith_array *bad,
+                       const pith_array *list,
+                       const char *message) {
+    static const pith_take_options clip = {.mode = PITH_INDEX_CLIP};
+    if (!pithp_transfer_fine(c))
+        return;
+    const pith_array *entry = pith_reshape(c->w, bad, PITH_SCALAR);
+    pithp_check(
+        c->w, pith_less(c->w, entry, pith_i64(c->w, 0)),
+        &(pith_check_options){
+            .message = message,
+            .args = {{"entry", entry}, {"value", pith_take(c->w, list, entry, &clip)}},
+            .level = PITH_CHECK_ALWAYS,
+            .code = PITH_E_INDEX},
+        NULL);
+}
+
 bool pithp_route_record_make(pithp_transfer *c,
                              const pith_array *rows,
                              const pith_array *to,
                              const int64_t sizes[3],
                              pith_route *route) {
-    const int64_t peers = sizes[0];
+    const int64_t peers = sizes[0], need = 2 * peers, bad = need + PITHP_ROUTE_NEEDS,
+                  peer = need + PITHP_ROUTE_NUMBERS;
     const pithp_collective_params params = {
         .group = c->group, .axis = peers, .join = sizes[1], .root = sizes[2]};
-    if (pithp_transfer_fine(c))
-        check_entries(c, rows, to);
     const pith_array *all = pithp_transfer_bind(
         c, PITHP_OP_ROUTE_MAKE, 2, (const pith_array *const[]){rows, to}, &params);
     *route = (pith_route){
         .received = part(c, all, 0, PITH_I64, PITH_SHAPE(peers)),
         .sent = part(c, all, peers, PITH_I64, PITH_SHAPE(peers)),
-        .need = part(c, all, 2 * peers, PITH_I64, PITH_SHAPE(3)),
-        .peer = part(c, all, 2 * peers + 3, PITH_I32, PITH_SHAPE(peers)),
-        .send = part(c, all, 3 * peers + 3, PITH_I32, PITH_SHAPE(peers, sizes[1])),
+        .need = part(c, all, need, PITH_I64, PITH_SHAPE(PITHP_ROUTE_NEEDS)),
+        .peer = part(c, all, peer, PITH_I32, PITH_SHAPE(peers)),
+        .send = part(c, all, peer + peers, PITH_I32, PITH_SHAPE(peers, sizes[1])),
         .max_peers = sizes[0],
         .max_send = sizes[1],
         .max_receive = sizes[2]};
+    if (pithp_array_spec(to)->count) {
+        check_none(c, part(c, all, bad, PITH_I64, PITH_SHAPE(1)), to,
+                   "pith_route_make: to: entry {entry} goes to rank {value}, which does "
+                   "not exist");
+        check_none(c, part(c, all, bad + 1, PITH_I64, PITH_SHAPE(1)), rows,
+                   "pith_route_make: rows: entry {entry} is {value}");
+    }
     return pithp_transfer_fine(c);
 }
 

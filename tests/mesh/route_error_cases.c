@@ -127,8 +127,43 @@ static void routes_differ(mesh_test *t) {
     MESH_CHECK(t, pith_route_send(t->s, route, a));
 }
 
+static const pith_array *
+count_route(pith_scope *s, const pith_array *rows, const pith_array *to) {
+    const pith_route *room =
+        pith_make(s, pith_route,
+                  &(pith_route){.max_peers = 1, .max_send = 3, .max_receive = 3}, NULL);
+    return pith_sum(s, pith_route_make(s, rows, to, "x", room)->sent, PITH_ALL_AXES);
+}
+PITH_FUNCTION2(count_route_of, count_route, pith_array, pith_array, pith_array)
+
+/* In a compiled function a check tells the first entry that is wrong, on all ranks.
+ * Entries that go nowhere may have any row. */
+static void wrong_entries_compiled(mesh_test *t) {
+    const pith_function *count = pith_jit(t->s, &count_route_of, NULL);
+    const int64_t to_self[] = {t->rank, -1, t->rank},
+                  too_far[] = {-1, t->size, t->size + 4}, rows[] = {0, -7, 1},
+                  minus[] = {-7, -1, -2};
+    const pith_array *self = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(3), to_self),
+                     *far = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(3), too_far),
+                     *good = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(3), rows),
+                     *bad = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(3), minus);
+    char text[100];
+    snprintf(text, sizeof text, "to: entry 1 goes to rank %d, which does not exist",
+             (int)t->size);
+    for (int k = 0; k < 3; k++) {
+        pith_apply(t->s, count, good, k == 1 ? self : far);
+        pith_wait(t->s);
+        MESH_CHECK(t, k == 1 ? !pith_failed(t->s) : mesh_fails(t, PITH_E_INDEX, text));
+    }
+    pith_apply(t->s, count, bad, self);
+    pith_wait(t->s);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -7"));
+    MESH_CHECK(t, pith_read_i64(t->s, pith_apply(t->s, count, good, self)) == 2);
+}
+
 const mesh_case mesh_route_error_cases[] = {
     {"wrong_routes", wrong_routes},
+    {"wrong_entries_compiled", wrong_entries_compiled},
     {"hostile_routes", hostile_routes},
     {"routes_differ", routes_differ},
     {NULL, NULL},

@@ -8,6 +8,7 @@
  * in which it cannot send has no way to tell the others, which wait for its rows: the job
  * ends. */
 #include "program/collective/move.h"
+#include "program/op/route_numbers.h"
 #include "program/source/args/library.h"
 
 #include <inttypes.h>
@@ -414,26 +415,36 @@ void pithp_mover_route_return(pithp_mover *m) {
 
 /* ---- Making a route ---- */
 
-/* The result: received, sent, need and peer as i64, then send. */
+/* The result: received, sent, need, bad and peer as i64, then send. */
 typedef struct made {
-    int64_t *received, *sent, *need, *peer, *send;
+    int64_t *received, *sent, *need, *bad, *peer, *send;
 } made;
 
 static made parts_of(const pithp_mover *m, int64_t *all) {
     const int64_t peers = m->params->axis;
-    return (made){all, all + peers, all + 2 * peers, all + 2 * peers + 3,
-                  all + 3 * peers + 3};
+    int64_t *need = all + 2 * peers, *peer = need + PITHP_ROUTE_NUMBERS;
+    return (made){all, all + peers, need, need + PITHP_ROUTE_NEEDS, peer, peer + peers};
 }
 
+/* Entries that go nowhere count for nothing, nor do bad ones. */
 static void count_rows(const pithp_mover *m,
                        const int64_t *rows,
                        const int64_t *to,
-                       int64_t *counts) {
+                       int64_t *counts,
+                       int64_t bad[2]) {
     const int64_t entries = pithp_mover_operand(m)->count;
     memset(counts, 0, (size_t)m->group->size * sizeof *counts);
-    for (int64_t k = 0; k < entries; k++)
-        if (to[k] >= 0 && to[k] < m->group->size && rows[k] >= 0)
+    bad[0] = bad[1] = -1;
+    for (int64_t k = 0; k < entries; k++) {
+        if (to[k] < 0)
+            continue;
+        if (to[k] >= m->group->size)
+            bad[0] = bad[0] < 0 ? k : bad[0];
+        else if (rows[k] < 0)
+            bad[1] = bad[1] < 0 ? k : bad[1];
+        else
             counts[to[k]]++;
+    }
 }
 
 /* The ranks of the whole mesh in ascending order, by their numbers along the axes. */
@@ -484,8 +495,8 @@ void pithp_mover_route_make(pithp_mover *m) {
     if (pithp_mover_runs(m)) {
         const int64_t sizes[] = {m->params->axis, m->params->join, m->params->root};
         const made r = parts_of(m, all.host);
-        int64_t need[3] = {0};
-        count_rows(m, rows, to, counts);
+        int64_t need[PITHP_ROUTE_NEEDS] = {0}, bad[2];
+        count_rows(m, rows, to, counts, bad);
         pithp_mesh_group_transpose(m->s, m->group, counts, incoming, sizeof *counts);
         for (int64_t i = 0; i < m->group->size; i++) {
             need[0] += counts[i] || incoming[i];
@@ -493,11 +504,12 @@ void pithp_mover_route_make(pithp_mover *m) {
             need[2] += incoming[i];
         }
         pithp_mesh_group_reduce(m->s, pithp_mesh_group_all(m->group), PITHP_COMBINE_MAX,
-                                PITH_I64, need, 3);
+                                PITH_I64, need, PITHP_ROUTE_NEEDS);
         memset(all.host, 0, all.bytes);
         memset(r.peer, 0xff, (size_t)sizes[0] * sizeof *r.peer);
         memset(r.send, 0xff, (size_t)(sizes[0] * sizes[1]) * sizeof *r.send);
         memcpy(r.need, need, sizeof need);
+        memcpy(r.bad, bad, sizeof bad);
         if (need[0] <= sizes[0] && need[1] <= sizes[1] && need[2] <= sizes[2])
             fill(m, &r, rows, to, counts, incoming, place);
     }

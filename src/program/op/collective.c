@@ -1,5 +1,6 @@
 /* Type inference of collectives: results over the number of ranks of a group. */
 #include "mesh/mesh_internal.h"
+#include "program/op/route_numbers.h"
 #include "program/op/rules.h"
 
 #include <inttypes.h>
@@ -207,7 +208,7 @@ static pith_status make_route(const inference *n) {
         p->root < 0)
         return refuse_route(n);
     if (__builtin_mul_overflow(p->axis, p->join + 3, &send) ||
-        __builtin_add_overflow(send, 3, &all))
+        __builtin_add_overflow(send, PITHP_ROUTE_NUMBERS, &all))
         return pithp_refuse(n->call, n->refusal, PITH_E_OVERFLOW,
                             "the route has too many elements");
     return give(n, 1, &all);

@@ -212,9 +212,9 @@ typedef struct pithp_random_params {
  * Routes (pith/route.h), over the group of all ranks but for route_make; peer, send, sent
  * and received are the leaves of a pith_route:
  *
- *     route_make(rows, to)  i64 lists: received, sent, need[3], peer and send in one i64
- *                         list, for the sizes max_peers `axis`, max_send `join` and
- *                         max_receive `root`; empty if one does not suffice on some rank
+ *     route_make(rows, to)  i64 lists: received, sent, need[3], bad[2], peer and send in one
+ *                         list, for the sizes max_peers `axis`, max_send `join`, max_receive
+ *                         `root`; empty if one does not suffice. bad: entries, or -1
  *     route_send(x, peer, send, sent, received)
  *                         the rows from other ranks, [root, ...]; zeros beyond them
  *     route_return(x, into, peer, send, sent, received)
