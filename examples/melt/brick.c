@@ -89,7 +89,7 @@ static const Brick *verlet(pith_scope *s, const Brick *in) {
 PITH_FUNCTION1(verlet_step, verlet, Brick, Brick)
 
 static const Brick *begin(pith_scope *s, const Brick *in) {
-    return kick(s, brick_rebuild(s, in), 0);
+    return kick(s, brick_start(s, in), 0);
 }
 PITH_FUNCTION1(begin_step, begin, Brick, Brick)
 

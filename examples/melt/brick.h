@@ -53,9 +53,8 @@ typedef struct {
     const pith_array *neighbour, *entries;
     const pith_route *ghosts; /* to the bricks around */
     const pith_array *cuts;   /* between bricks */
-    const pith_array *builds; /* of lists, since the start or the checkpoint */
     int64_t max_atoms, max_neighbours, max_cells;
-    int64_t max_peers; /* ranks that a move to other bricks goes to */
+    int64_t max_peers, max_moved; /* ranks that a move to other bricks goes to; atoms */
     bool balance, fixed_capacity;
     bool gradient, recompute; /* forces, as the options say */
 } Brick;
@@ -73,11 +72,11 @@ PITH_NODE(
     PITH_LEAF(cuts,
               "f64[3,edges]",
               .doc = "where bricks begin and end along each axis, in fractions"),
-    PITH_LEAF(builds, "i64", .doc = "of lists: some sort the atoms"),
     PITH_STATIC(max_atoms, .initial = 8, .doc = "as own->max_atoms"),
     PITH_STATIC(max_neighbours, .initial = 8),
     PITH_STATIC(max_cells, .initial = 8),
     PITH_STATIC(max_peers, .initial = 8),
+    PITH_STATIC(max_moved, .initial = 8),
     PITH_STATIC(balance),
     PITH_STATIC(fixed_capacity),
     PITH_STATIC(gradient),
@@ -101,9 +100,11 @@ PITH_NODE(Seen, PITH_LEAF(origin, "float[n,3]"), PITH_LEAF(id, "i32[n]"))
 
 /* ---- brick_rebuild.c ---- */
 
-/* The brick with its atoms folded into the box and given to their owners, and with new
- * ghosts and lists. */
+/* The brick with its atoms folded into the box, those that have left given to their
+ * owners, and with new ghosts and lists. */
 const Brick *brick_rebuild(pith_scope *s, const Brick *in);
+/* The same for atoms that may be on any rank. */
+const Brick *brick_start(pith_scope *s, const Brick *in);
 /* The same for the places that atoms had at the last rebuild; they stay where they are:
  * the brick that a run on this number of ranks would have now. */
 const Brick *brick_restore(pith_scope *s, const Brick *in);

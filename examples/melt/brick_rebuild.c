@@ -4,6 +4,11 @@
 
 /* ---- Capacities ---- */
 
+/* Bases of capacities that grow to powers of them. Every step has the cost of room for
+ * atoms and ghosts, and their numbers change little. */
+#define BASE       2.0
+#define BASE_ATOMS 1.125
+
 /* Require that sizes in the statics of the state are at least their needs, which are
  * those of all ranks. */
 static void require_room(pith_scope *s,
@@ -11,26 +16,31 @@ static void require_room(pith_scope *s,
                          int64_t count,
                          const pith_lens *const *slots,
                          const int64_t *sizes,
+                         double base,
                          const pith_array *need) {
     const pith_capacity_options options = {.count = count,
                                            .sizes = sizes,
                                            .lens = pith_lens_merge(s, count, slots),
-                                           .base = brick->fixed_capacity ? 0 : 2,
+                                           .base = brick->fixed_capacity ? 0 : base,
                                            .fixed = brick->fixed_capacity};
     pith_capacity_require(s, pith_capacity_make(s, &options), need);
 }
 
-/* The needs of lists, of which each rank has its own. */
+/* The needs of atoms and lists, of which each rank has its own. */
 static void require_lists(pith_scope *s,
                           const Brick *in,
                           const pith_array *cells,
                           const pith_array *most) {
     const pith_lens *const slots[] = {PITH_LENS(Brick, max_cells),
                                       PITH_LENS(Brick, max_neighbours)};
-    const pith_array *own[] = {cells, most};
-    const pith_array *need = pith_pmax(s, pith_stack(s, 2, own, 0), NULL);
+    const pith_lens *const atoms[] = {PITH_LENS(Brick, max_atoms),
+                                      PITH_LENS(Brick, own->max_atoms)};
+    const pith_array *own[] = {cells, most, in->own->count, in->own->count};
+    const pith_array *need = pith_pmax(s, pith_stack(s, 4, own, 0), NULL);
     require_room(s, in, 2, slots, (const int64_t[]){in->max_cells, in->max_neighbours},
-                 need);
+                 BASE, pith_slice_array(s, need, 1, &PITH_SLICE(0, 2, 1)));
+    require_room(s, in, 2, atoms, (const int64_t[]){in->max_atoms, in->max_atoms},
+                 BASE_ATOMS, pith_slice_array(s, need, 1, &PITH_SLICE(2, 4, 1)));
 }
 
 static const pith_array *part_of_need(pith_scope *s, const pith_route *route, int64_t k) {
@@ -42,7 +52,7 @@ static const pith_array *part_of_need(pith_scope *s, const pith_route *route, in
 typedef struct {
     const pith_array *parts, *place; /* i64[3]: bricks along the axes, and its numbers */
     const pith_array *part, *width;  /* f64[3,2]: from and to, in fractions; f64[3] */
-    int64_t ways;                    /* to the bricks around */
+    int64_t ways;                    /* to other bricks */
 } Place;
 
 static const pith_array *parts_of(pith_scope *s, int64_t parts[3]) {
@@ -69,6 +79,7 @@ static Place place_of(pith_scope *s, const Brick *in) {
                .ways = 1};
     for (int d = 0; d < 3; d++)
         p.ways *= brick_ways_along(parts[d]);
+    p.ways = p.ways > 1 ? p.ways - 1 : 1; /* alone: to itself, for no atom */
     const brick_part_result at =
         pith_launch(s, brick_part, in->own->listed, in->cuts, p.place);
     p.width = at.width;
@@ -119,9 +130,8 @@ static const Brick *balance(pith_scope *s, const Brick *in) {
     return pith_freeze(s, Brick, &next);
 }
 
-/* Give all atoms to their owners: those that stay, too, so that rows in use are the
- * first. */
-static const Brick *move_atoms(pith_scope *s, const Brick *in, const Place *at) {
+/* Give all atoms to their owners, those that stay, too. */
+static const Brick *deal_atoms(pith_scope *s, const Brick *in, const Place *at) {
     const Owned *own = in->own;
     const pith_array *owner = pith_launch(s, brick_owner, own->origin, own->count,
                                           own->listed, in->cuts, at->parts)
@@ -140,7 +150,7 @@ static const Brick *move_atoms(pith_scope *s, const Brick *in, const Place *at) 
                                  part_of_need(s, route, 2)};
     require_room(s, in, 3, slots,
                  (const int64_t[]){in->max_peers, in->max_atoms, in->max_atoms},
-                 pith_stack(s, 3, parts, 0));
+                 BASE_ATOMS, pith_stack(s, 3, parts, 0));
     Owned next =
         with_moved(own, pith_route_send(s, route, movable(s, own)),
                    is_fresh(own) ? NULL : pith_route_send(s, route, own->position));
@@ -148,61 +158,78 @@ static const Brick *move_atoms(pith_scope *s, const Brick *in, const Place *at) 
     return with_own(s, in, &next);
 }
 
-/* ---- Cells and lists ---- */
-
-/* Own atoms, and ghosts if they are given, by the places of the last rebuild. */
-static Placed
-placed(pith_scope *s, const Brick *in, const Place *at, const Seen *ghosts) {
-    const Owned *own = in->own;
-    Placed p = {.position = own->origin,
-                .id = own->id,
-                .count = own->count,
-                .ghosts = pith_i64(s, 0),
-                .box = own->listed,
-                .part = at->part,
-                .own = in->max_atoms,
-                .atoms = own->atoms,
-                .max_cells = in->max_cells,
-                .max_neighbours = in->max_neighbours,
-                .reach = own->cutoff + own->skin};
-    if (ghosts) {
-        p.position = brick_joined(s, own->origin, ghosts->origin);
-        p.id = brick_joined(s, own->id, ghosts->id);
-        p.ghosts = pith_sum(s, in->ghosts->received, PITH_ALL_AXES);
-    }
-    return p;
+/* A route for the few atoms that leave. */
+static const pith_route *
+route_of_leavers(pith_scope *s, const Brick *in, const pith_array *to) {
+    const pith_route *room = pith_make(s, pith_route,
+                                       &(pith_route){.max_peers = in->max_peers,
+                                                     .max_send = in->max_moved,
+                                                     .max_receive = in->max_moved},
+                                       NULL);
+    const pith_route *route =
+        pith_route_make(s, pith_arange(s, PITH_I64, in->max_atoms), to, "x,y,z", room);
+    const pith_lens *const slots[] = {PITH_LENS(Brick, max_peers),
+                                      PITH_LENS(Brick, max_moved)};
+    const pith_array *parts[] = {part_of_need(s, route, 0),
+                                 pith_max(s, route->need, PITH_ALL_AXES)};
+    require_room(s, in, 2, slots, (const int64_t[]){in->max_peers, in->max_moved}, BASE,
+                 pith_stack(s, 2, parts, 0));
+    return route;
 }
 
-/* Own atoms that are close in space become close in memory. */
-static const Brick *sort_atoms(pith_scope *s, const Brick *in) {
-    const Place at = place_of(s, in);
-    const Placed own = placed(s, in, &at, NULL);
-    const Cells cells = melt_sort_by_cells(s, &own);
-    const pith_take_options promise = {.mode = PITH_INDEX_PROMISE};
-    const Owned next = with_moved(
-        in->own, pith_tree_take(s, movable(s, in->own), cells.order, &promise),
-        is_fresh(in->own) ? NULL
-                          : pith_take(s, in->own->position, cells.order, &promise));
+/* Atoms that have left go to their bricks. All atoms are sorted then: those that are
+ * close in space become close in memory. */
+static const Brick *pass_on(pith_scope *s, const Brick *in, const Place *at) {
+    const Owned *own = in->own;
+    const double reach = own->cutoff + own->skin;
+    const pith_array *to = pith_launch(s, brick_leaver, own->origin, own->count,
+                                       own->listed, in->cuts, at->parts, at->place)
+                               .to;
+    const pith_route *route = route_of_leavers(s, in, to);
+    const Moved *came = pith_route_send(s, route, movable(s, own));
+    const pith_array *arrived = pith_sum(s, route->received, PITH_ALL_AXES);
+    const pith_array *left = pith_sum(s, route->sent, PITH_ALL_AXES);
+    const pith_array *cell =
+        pith_launch(s, brick_cell, own->origin, own->count, to, came->origin, arrived,
+                    own->listed, at->part, reach, in->max_atoms + in->max_moved)
+            .cell;
+    const pith_array *order = pith_argsort(s, cell, 0, NULL);
+    Owned next = *own;
+    next.count = pith_add(s, pith_sub(s, own->count, left), arrived);
+    const brick_settle_result settled =
+        pith_launch(s, brick_settle, order, next.count, own->origin, own->velocity,
+                    own->id, came->origin, came->velocity, came->id);
+    next.origin = next.position = settled.settled;
+    next.velocity = settled.kept;
+    next.id = settled.number;
+    if (!is_fresh(own)) {
+        const pith_array *all =
+            brick_joined(s, own->position, pith_route_send(s, route, own->position));
+        const pith_array *first =
+            pith_slice_array(s, order, 1, &PITH_SLICE(0, in->max_atoms, 1));
+        next.position =
+            pith_take(s, all, first, &(pith_take_options){.mode = PITH_INDEX_PROMISE});
+    }
     return with_own(s, in, &next);
 }
 
-PITH_FUNCTION1(sort_step, sort_atoms, Brick, Brick)
+/* ---- Cells and lists ---- */
 
-static const Brick *leave(pith_scope *s, const Brick *in) {
-    (void)s;
-    return in;
-}
-PITH_FUNCTION1(leave_step, leave, Brick, Brick)
-
-/* Atoms move slowly, and lists do not depend on their order: some rebuilds sort them. */
-static const Brick *sort_sometimes(pith_scope *s, const Brick *in) {
-    enum { SORT_EVERY = 8 };
-    const pith_array *due =
-        pith_equal(s, pith_remainder(s, in->builds, (double)SORT_EVERY), 0);
-    const Brick *sorted = pith_cond(s, due, &sort_step, &leave_step, in);
-    Brick next = *sorted;
-    next.builds = pith_add(s, in->builds, 1);
-    return pith_freeze(s, Brick, &next);
+/* Atoms and ghosts by the places of the last rebuild. */
+static Placed
+placed(pith_scope *s, const Brick *in, const Place *at, const Seen *ghosts) {
+    const Owned *own = in->own;
+    return (Placed){.position = brick_joined(s, own->origin, ghosts->origin),
+                    .id = brick_joined(s, own->id, ghosts->id),
+                    .count = own->count,
+                    .ghosts = pith_sum(s, in->ghosts->received, PITH_ALL_AXES),
+                    .box = own->listed,
+                    .part = at->part,
+                    .own = in->max_atoms,
+                    .atoms = own->atoms,
+                    .max_cells = in->max_cells,
+                    .max_neighbours = in->max_neighbours,
+                    .reach = own->cutoff + own->skin};
 }
 
 /* A route to the bricks around. */
@@ -221,7 +248,7 @@ static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place 
                                       PITH_LENS(Brick, ghosts->max_receive)};
     const int64_t sizes[] = {in->ghosts->max_peers, in->ghosts->max_send,
                              in->ghosts->max_receive};
-    require_room(s, in, 3, slots, sizes, next.ghosts->need);
+    require_room(s, in, 3, slots, sizes, BASE_ATOMS, next.ghosts->need);
     return pith_freeze(s, Brick, &next);
 }
 
@@ -238,18 +265,41 @@ static const Brick *build_lists(pith_scope *s, const Brick *in, const Place *at)
     return pith_freeze(s, Brick, &next);
 }
 
-const Brick *brick_restore(pith_scope *s, const Brick *in) {
-    const Brick *cut = in->balance ? balance(s, in) : in;
-    const Place at = place_of(s, cut);
-    require_width(s, cut, at.width);
-    const Brick *sorted = sort_sometimes(s, move_atoms(s, cut, &at));
-    return build_lists(s, meet_neighbours(s, sorted, &at), &at);
+/* ---- Rebuilds ---- */
+
+/* Cuts and their place. Bricks are wide enough. */
+static const Brick *cut(pith_scope *s, const Brick *in, Place *at) {
+    const Brick *next = in->balance ? balance(s, in) : in;
+    *at = place_of(s, next);
+    require_width(s, next, at->width);
+    return next;
 }
 
-const Brick *brick_rebuild(pith_scope *s, const Brick *in) {
+static const Brick *settle(pith_scope *s, const Brick *in) {
+    Place at;
+    const Brick *passed = pass_on(s, cut(s, in, &at), &at);
+    return build_lists(s, meet_neighbours(s, passed, &at), &at);
+}
+
+/* Atoms folded into the box. */
+static const Brick *fold(pith_scope *s, const Brick *in) {
     Owned own = *in->own;
     own.origin = own.position =
         pith_launch(s, brick_fold, own.position, own.count, own.box).folded;
     own.listed = own.box;
-    return brick_restore(s, with_own(s, in, &own));
+    return with_own(s, in, &own);
+}
+
+const Brick *brick_restore(pith_scope *s, const Brick *in) {
+    Place at;
+    const Brick *dealt = deal_atoms(s, cut(s, in, &at), &at);
+    return settle(s, dealt);
+}
+
+const Brick *brick_start(pith_scope *s, const Brick *in) {
+    return brick_restore(s, fold(s, in));
+}
+
+const Brick *brick_rebuild(pith_scope *s, const Brick *in) {
+    return settle(s, fold(s, in));
 }

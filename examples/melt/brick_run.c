@@ -104,6 +104,14 @@ static const Owned *read_saved(pith_scope *s, const Options *o) {
     return pith_freeze(s, Owned, &own);
 }
 
+/* Bricks around one. */
+static int64_t bricks_around(pith_scope *s) {
+    const int64_t ways = brick_ways_along(pith_axis_size(s, "x")) *
+                         brick_ways_along(pith_axis_size(s, "y")) *
+                         brick_ways_along(pith_axis_size(s, "z"));
+    return ways > 1 ? ways - 1 : 1;
+}
+
 static const Brick *first_state(pith_scope *s, const Options *o) {
     const Owned *own = o->resume ? read_saved(s, o) : read_start(s, o);
     if (!pith_failed(s))
@@ -114,14 +122,17 @@ static const Brick *first_state(pith_scope *s, const Options *o) {
     Brick brick = pith_initial(Brick);
     brick.own = own;
     brick.force = own->velocity; /* until they are computed */
-    brick.ghosts = pith_make(
-        s, pith_route,
-        &(pith_route){.max_peers = 8, .max_send = room, .max_receive = room}, NULL);
+    brick.ghosts = pith_make(s, pith_route,
+                             &(pith_route){.max_peers = bricks_around(s),
+                                           .max_send = room,
+                                           .max_receive = room},
+                             NULL);
     brick.cuts = equal_cuts(s);
-    brick.builds = pith_i64(s, 0);
     brick.max_atoms = own->max_atoms;
     brick.max_neighbours = (room + 7) / 8 * 8; /* whole groups */
     brick.max_cells = room;
+    brick.max_peers = bricks_around(s);
+    brick.max_moved = room + own->max_atoms / 16; /* some leave in the first steps */
     brick.balance = o->balance;
     brick.fixed_capacity = o->fixed_capacity;
     brick.gradient = o->gradient;
