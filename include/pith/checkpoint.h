@@ -44,7 +44,8 @@ typedef struct pith_save_options {
     /**
      * Series only: unchanged leaves remain in the files of the newest member and are not
      * written again. Members then share files, so damage to one file may affect several
-     * members. Without this option, members share no files.
+     * members. Without this option, members share no files. Of sharded trees only leaves
+     * that are not sharded are shared; shards are written again.
      */
     bool incremental PITH_DEFAULT;
     /**
@@ -67,8 +68,9 @@ typedef struct pith_save_options {
     bool background PITH_DEFAULT;
     /**
      * Sharded trees: one part for the ranks of each node, instead of one for each rank.
-     * The ranks of a node write at their places of one file; no rank gathers. Elements of
-     * these parts are not compressed.
+     * The ranks of a node write at their places of one file; no rank gathers. Shards are
+     * not compressed, whatever their fields ask for, and lie in the sidecar, whatever
+     * their size. Excludes inline_all and a positive compress.
      */
     bool part_per_node PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, stored as information */
@@ -159,7 +161,9 @@ PITH_BEGIN
  * previous members. A leaf at two positions of the tree is saved twice.
  *
  * Of a tree with sharded leaves, this is a call of all ranks: each writes its shards.
- * Leaves that are not sharded are written once and must be equal on all ranks.
+ * Leaves that are not sharded are written once and must be equal on all ranks. Any other
+ * tree is saved by the rank that calls. While a save of a sharded tree by several ranks
+ * to the same document is not settled (options.background), it is refused.
  *
  * After the new document is durable, the sidecar of the replaced document is deleted,
  * unless another document of the folder names it. The sidecar must match the old document
@@ -172,8 +176,9 @@ PITH_BEGIN
  * PITH_E_IO: the system reported an error, which the message quotes. The old checkpoint
  * is unchanged. PITH_E_TRACED: a leaf is traced. PITH_E_FORMAT: a text is not UTF-8, or a
  * bool is neither 0 nor 1. PITH_E_UNSUPPORTED: a leaf of the document has more than 2^26
- * elements. PITH_E_ARG: @p path is NULL, options contradict each other, or metadata is
- * not UTF-8 or has a duplicate key. Errors of a leaf or static carry its path.
+ * elements. PITH_E_ARG: @p path is NULL, options contradict each other, metadata is not
+ * UTF-8 or has a duplicate key, or other ranks have to settle a save of that path
+ * (pith_save_wait). Errors of a leaf or static carry its path.
  *
  * @return Whether the checkpoint is on the disk. With options.background: whether the
  *        write has started.

@@ -64,6 +64,27 @@ Test(node_parts, replace_parts_of_ranks) {
     remove_folder(n.j.folder);
 }
 
+/* Options that these parts cannot have are errors, not passed over. */
+static void save_with_options(fake_rank *r) {
+    const node_job *n = r->closure;
+    const PartAtoms *a = pith_shard(r->s, whole_of(r->s, n->j.seed, n->j.rows), NULL);
+    const pith_save_options wrong[] = {{.part_per_node = true, .compress = 3},
+                                       {.part_per_node = true, .inline_all = true}};
+    for (int i = 0; i < 2; i++) {
+        FAKE_CHECK(r, !pith_save(r->s, a, n->j.path, &wrong[i]));
+        FAKE_CHECK(r, pith_code(r->s) == PITH_E_ARG);
+        FAKE_CHECK(r, strstr(pith_message(r->s), "part_per_node excludes ") != NULL);
+        pith_clear(r->s);
+    }
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+Test(node_parts, refuse_options) {
+    node_job n = {.j = begin()};
+    passes(&n, 3, 1, 0, save_with_options);
+    cr_assert(count_files(n.j.folder, "") == 0);
+    remove_folder(n.j.folder);
+}
+
 /* ---- Failures ---- */
 
 /* Rank 2 finds a bool that is neither 0 nor 1 when it writes. */
