@@ -269,7 +269,7 @@ static bool run_steps(run *r) {
     r->end.reason = reason;
     if (!o->save || !save_options(o)->background)
         return true;
-    if (r->writes || pithp_is_sharded(r->s, r->stepper.state))
+    if (r->writes || pithp_background_is_parted(r->s)) /* that all ranks settle */
         pith_save_wait(r->s);
     return pithp_run_agreed(r->s);
 }

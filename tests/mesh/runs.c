@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
     const pith_array *x, *own;
@@ -246,7 +247,7 @@ PITH_FUNCTION1(no_sum_function, no_sum, pith_array, Summed)
 /* A sharded state is saved by all ranks, and so is a sharded part of a plain one. */
 static void saves_shards(mesh_test *t) {
     enum { ALL = 7 };
-    char state[200], part[200], shared[200];
+    char state[200], part[200], later[200], shared[200];
     pith_run_options o = {
         .steps = 3, .save_every = 2, .save = name_of(t, "rows.json", state)};
     const Rows all = {.x = pith_iota(t->s, PITH_F64, PITH_SHAPE(ALL), 0),
@@ -261,16 +262,24 @@ static void saves_shards(mesh_test *t) {
     o.save = name_of(t, "part.json", part);
     o.save_part = &rows_of_function;
     const Summed *end = pith_run(t->s, Summed, &sum_rows_step, begin, &o);
+    const pith_save_options background = {.background = true};
+    o.save = name_of(t, "part_background.json", later);
+    o.save_options = &background; /* every rank waits for the last save */
+    pith_run(t->s, Summed, &sum_rows_step, begin, &o);
+    MESH_CHECK(t, pith_agree(t->s) && access(later, F_OK) == 0);
+    o.save_options = NULL;
     o.save = name_of(t, "shared.json", shared);
     o.save_part = &sum_of_function;
     pith_run(t->s, Summed, &sum_rows_step, begin, &o);
     MESH_CHECK(t, pith_agree(t->s));
     const Rows *loaded = pith_load(t->s, Rows, state),
-               *again = pith_load(t->s, Rows, part);
+               *again = pith_load(t->s, Rows, part), *last = pith_load(t->s, Rows, later);
     const pith_array *sum = pith_load(t->s, pith_array, shared);
     MESH_CHECK(t, pith_tree_equal(t->s, pith_unshard(t->s, loaded, -1),
                                   pith_unshard(t->s, out, -1)));
     MESH_CHECK(t, pith_tree_equal(t->s, pith_unshard(t->s, again, -1),
+                                  pith_unshard(t->s, out, -1)));
+    MESH_CHECK(t, pith_tree_equal(t->s, pith_unshard(t->s, last, -1),
                                   pith_unshard(t->s, out, -1)));
     MESH_CHECK(t, mesh_equal(t, sum, end->sum) && pith_agree(t->s));
     o.save_part = &no_sum_function;

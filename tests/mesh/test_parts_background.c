@@ -100,6 +100,46 @@ Test(background_parts, one_after_the_other) {
     }
 }
 
+/* Another spelling of the path of the document. */
+static const char *other_path(const job *j, char path[320]) {
+    snprintf(path, 320, "%s/./melt.json", j->folder);
+    return path;
+}
+
+/* One rank cannot wait for a save that all of them settle: the save is refused, and
+ * nothing is lost. A load, which all ranks call, waits. */
+static void save_plain(fake_rank *r) {
+    char path[320];
+    const job *j = r->closure;
+    const void *plain = pith_f64(r->s, 5);
+    other_path(j, path);
+    FAKE_CHECK(r, start(r));
+    const bool alone = pith_axis_size(r->s, NULL) == 1;
+    FAKE_CHECK(r, pith_save(r->s, plain, path, NULL) == alone);
+    FAKE_CHECK(r, pith_code(r->s) == (alone ? PITH_OK : PITH_E_ARG));
+    FAKE_CHECK(r, alone || strstr(pith_message(r->s), "call pith_save_wait on all"));
+    pith_clear(r->s);
+    if (alone)
+        FAKE_CHECK(r,
+                   pith_tree_equal(r->s, plain, pith_load_any(r->s, NULL, path, NULL)));
+    FAKE_CHECK(r, pith_save(r->s, state_of(r), path, &in_background));
+    const PartAtoms *a = pith_load(r->s, PartAtoms, j->path);
+    FAKE_CHECK(r, is_state(r->s, pith_unshard(r->s, a, -1), j->seed, j->rows));
+    FAKE_CHECK(r, pith_save_wait(r->s));
+    if (r->rank == 0) {
+        FAKE_CHECK(r, pith_save(r->s, plain, path, NULL));
+        FAKE_CHECK(r,
+                   pith_tree_equal(r->s, plain, pith_load_any(r->s, NULL, path, NULL)));
+    }
+}
+Test(background_parts, saves_of_one_rank_keep_the_order) {
+    for (int size = 1; size <= 3; size += 2) {
+        job j = begin();
+        run(&j, size, save_plain);
+        remove_folder(j.folder);
+    }
+}
+
 static void save_series(fake_rank *r) {
     const job *j = r->closure;
     const pith_save_options o = {.background = true, .keep = 2};

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Background state of a runtime, created by its first background save. */
@@ -179,13 +180,57 @@ pithp_parted_job **pithp_background_parted(pith_scope *s) {
     return b ? &b->parted : NULL;
 }
 
-bool pithp_background_settle_parted(pith_scope *s, const char *path) {
+/* The save that is not settled. NULL: there is none, or it is that of a parent process.
+ */
+static pithp_parted_job *unsettled(pith_scope *s) {
     background *b = pithp_scope_writable(s) ? find(s->runtime) : NULL;
-    pithp_parted_job *j = b ? b->parted : NULL;
-    if (!j || (path && strcmp(path, j->path) != 0))
+    return b && b->parted && b->parted->process == getpid() ? b->parted : NULL;
+}
+
+bool pithp_background_is_parted(pith_scope *s) {
+    return unsettled(s) != NULL;
+}
+
+/* Whether a path names the document of a save, or its series. */
+static bool is_document_of(pith_scope *s, const pithp_parted_job *j, const char *path) {
+    pithp_location location;
+    struct stat a, b;
+    if (strcmp(path, j->path) == 0)
         return true;
-    b->parted = NULL;
+    pith_scope *w = pith_scope_open(s->runtime); /* a path that is wrong is no error */
+    const bool found =
+        pithp_scope_writable(w) && pithp_location_open(w, path, &location) == PITH_OK &&
+        strcmp(location.name, j->location.name) == 0 && fstat(location.folder, &a) == 0 &&
+        fstat(j->location.folder, &b) == 0 && a.st_dev == b.st_dev &&
+        a.st_ino == b.st_ino;
+    if (pithp_scope_writable(w)) {
+        pithp_location_close(&location);
+        pith_clear(w);
+        pith_scope_close(w);
+    }
+    return found;
+}
+
+bool pithp_background_settle_parted(pith_scope *s, const char *path) {
+    pithp_parted_job *j = unsettled(s);
+    if (!j || (path && !is_document_of(s, j, path)))
+        return true;
+    find(s->runtime)->parted = NULL;
     return pithp_parted_job_settle(s, j);
+}
+
+pith_status pithp_background_settle_before(pith_scope *s, const char *path) {
+    const pithp_parted_job *j = unsettled(s);
+    if (j && is_document_of(s, j, path)) {
+        if (j->ranks > 1)
+            return pithp_fail(s, PITH_E_ARG, NULL,
+                              "pith_save: \"%s\" is being saved in the background by all "
+                              "ranks: call pith_save_wait on all of them before",
+                              path);
+        if (!pithp_background_settle_parted(s, path))
+            return s->error.code;
+    }
+    return pithp_background_settle(s);
 }
 
 bool pith_save_wait(pith_scope *s) {

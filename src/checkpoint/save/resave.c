@@ -238,7 +238,8 @@ bool pith_checkpoint_save(pith_scope *s,
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_checkpoint_save") ||
         check(s, c, count, leaves, path, o) != PITH_OK ||
-        pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
+        pithp_background_settle_before(s, path) != PITH_OK ||
+        pithp_synchronise(s) != PITH_OK)
         return false;
     structure_source from = {c, leaves};
     pithp_saving *v = pithp_saving_begin(s, capture_structure, &from, path, o);

@@ -262,7 +262,8 @@ bool pith_checkpoint_shard(pith_scope *s,
     static const pith_save_options defaults;
     const pith_save_options *o = options ? options : &defaults;
     if (!pithp_enter_untraced(s, "pith_checkpoint_shard") ||
-        check(s, c, path, o) != PITH_OK || pithp_background_settle(s) != PITH_OK)
+        check(s, c, path, o) != PITH_OK ||
+        pithp_background_settle_before(s, path) != PITH_OK)
         return false;
     pith_scope *w = pithp_temporaries_open(s);
     if (!w)

@@ -17,7 +17,8 @@ bool pith_save(pith_scope *s,
     if (!fine || pithp_tree_check(s, tree, "pith_save", "tree") != PITH_OK ||
         pithp_save_options_check(s, "pith_save", path, o) != PITH_OK)
         return false;
-    if (pithp_background_settle(s) != PITH_OK || pithp_synchronise(s) != PITH_OK)
+    if (pithp_background_settle_before(s, path) != PITH_OK ||
+        pithp_synchronise(s) != PITH_OK)
         return false;
     if (o->background)
         return pithp_background_start(s, tree, path, o) == PITH_OK;

@@ -84,5 +84,10 @@ pith_status pithp_background_settle(pith_scope *s);
 /* The same of a save by many ranks, which all of them call: of the document of that path,
  * or (path NULL) of any. A failed scope takes part. False: the save has failed. */
 bool pithp_background_settle_parted(pith_scope *s, const char *path);
+/* Wait before a save by this rank alone. PITH_E_ARG if a save of the same document by
+ * several ranks is not settled, which one of them cannot do. */
+pith_status pithp_background_settle_before(pith_scope *s, const char *path);
+/* Whether a save by many ranks is not settled; equal on all of them. */
+bool pithp_background_is_parted(pith_scope *s);
 
 #endif
