@@ -90,7 +90,8 @@ PITH_BEGIN
  * @return The function, owned by @p s, or NULL.
  *
  * @par Errors
- * PITH_E_ARG: an invalid spec; of calls: the scope has no mesh; an axis is mapped
+ * PITH_E_ARG: an invalid spec, two of one path, or one of an argument that the function
+ * does not have; of calls: the scope has no mesh; an axis is mapped
  * already; a leaf is sharded in another way than its spec says. PITH_E_PATH: a path of a
  * spec leads to no leaf. PITH_E_DIVERGED: a result varies that its spec calls replicated;
  * some ranks take a gradient in an eager call, and others do not.

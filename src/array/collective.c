@@ -3,6 +3,7 @@
 
 #include "program/collective/collective.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,20 +56,41 @@ bool pithp_collective_check_rows(pithp_collective *c, const pith_array *rows) {
         pithp_operand_check(c->w, rows, c->function, "rows") != PITH_OK)
         return false;
     const pith_spec *count = pithp_array_spec(rows);
+    char text[PITHP_SPEC_TEXT_BYTES];
     if (count->dtype != PITH_I64 || count->rank != 0)
-        pithp_fail(c->w, PITH_E_DTYPE, NULL, "%s: rows: expected an i64 of rank 0",
-                   c->function);
+        pithp_fail(c->w, PITH_E_DTYPE, NULL,
+                   "%s: rows: expected an i64 of rank 0, got %s", c->function,
+                   pithp_spec_print(count, text));
     else if (pithp_array_spec(c->a)->rank == 0)
-        pithp_fail(c->w, PITH_E_SHAPE, NULL, "%s: rows of an array of rank 0",
-                   c->function);
+        pithp_fail(c->w, PITH_E_SHAPE, NULL,
+                   "%s: rows of an array of rank 0, which has none", c->function);
     return pithp_collective_fine(c);
+}
+
+/* The number of rows in use, which is from 0 to `most`: read in eager calls; in a program
+ * an index out of range is a failed check. NULL: error set. */
+static const pith_array *
+checked_rows(const pithp_collective *c, const pith_array *rows, int64_t most) {
+    if (c->recorded) {
+        const pith_take_options strict = {.mode = PITH_INDEX_ERROR};
+        const pith_array *outside = pith_i64(c->w, most + 1),
+                         *negative = pith_less(c->w, rows, pith_i64(c->w, 0));
+        return pith_take(c->w, pith_iota(c->w, PITH_I64, PITH_SHAPE(most + 1), 0),
+                         pith_where(c->w, negative, outside, rows), &strict);
+    }
+    const int64_t own = pith_read_i64(c->w, rows);
+    if (pithp_collective_fine(c) && (own < 0 || own > most))
+        pithp_fail(c->w, PITH_E_INDEX, NULL,
+                   "%s: rows: %" PRId64 " rows in use, expected 0 to %" PRId64,
+                   c->function, own, most);
+    return pithp_collective_fine(c) ? rows : NULL;
 }
 
 void pithp_collective_take(pithp_collective *c, const pith_collective_options *options) {
     const pith_array *rows = options ? options->rows : NULL;
     c->params.unordered = options && options->unordered;
     if (rows && pithp_collective_check_rows(c, rows))
-        c->rows = rows;
+        c->rows = checked_rows(c, rows, pithp_array_spec(c->a)->shape[0]);
 }
 
 /* ---- Running ---- */

@@ -45,12 +45,16 @@ double pith_mesh_time_engine(pith_scope *s,
     pithp_mesh_group *g = pithp_mesh_group_of(s, NULL);
     char *data = NULL;
     size_t room = 16;
-    if (which == OPERATIONS || bytes < 0 || repeats < 1)
-        pithp_fail(
-            s, PITH_E_ARG, NULL,
-            "%s: expected agree, reduce or exchange, bytes from 0, and repeats from 1",
-            function);
-    else if (pithp_mul_overflows((size_t)bytes, 2, &room) || !(room += 16) ||
+    if (which == OPERATIONS)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: operation '%.40s', expected agree, reduce or exchange", function,
+                   operation ? operation : "NULL");
+    else if (bytes < 0 || repeats < 1)
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: %" PRId64 " bytes and %" PRId64
+                   " repeats, expected bytes from 0 and repeats from 1",
+                   function, bytes, repeats);
+    else if (pithp_mul_overflows((size_t)bytes + 8, 2, &room) ||
              !(data = pithp_allocate(s->runtime, room)))
         pithp_fail_memory(s, room);
     else

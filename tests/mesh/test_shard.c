@@ -133,6 +133,19 @@ Test(shard, batches_refuse) {
     passes("batches_refuse");
 }
 
+Test(shard, wrong_collectives) {
+    passes("wrong_collectives");
+}
+Test(shard, wrong_shards) {
+    passes("wrong_shards");
+}
+Test(shard, wrong_times) {
+    passes("wrong_times");
+}
+Test(shard, rows_in_use) {
+    passes("rows_in_use");
+}
+
 /* ---- Replicated leaves are compared, if the mesh says so ---- */
 
 static const ShardAtoms *add_sums(pith_scope *s, const ShardAtoms *in) {

@@ -8,6 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A scope of temporaries, whose errors name pith_shard_map. NULL: error set. */
+static pith_scope *open_work(const pithp_mapping *x) {
+    pith_scope *w = pithp_temporaries_open(x->s);
+    if (w)
+        w->caller = "pith_shard_map";
+    return w;
+}
+
 /* ---- Specs within nested calls ---- */
 
 /* The axes of a spec that no enclosing call has mapped. */
@@ -157,10 +165,12 @@ static pith_status enter_leaf(pithp_mapping *x, pithp_shard_tree *t, int64_t k, 
 const void *pithp_mapping_enter(pithp_mapping *x, int i, const void *given) {
     pithp_shard_tree t = {0};
     const void *local = NULL;
-    pith_scope *w = pithp_temporaries_open(x->s);
+    pith_scope *w = open_work(x);
     if (!w)
         return NULL;
     pith_status rc = pithp_shard_tree_read(w, &t, given, x->in[i], false);
+    if (rc != PITH_OK)
+        pithp_error_context(w, "%s: argument %d", x->name, i + 1);
     if (rc == PITH_OK && x->agrees)
         x->digest = x->digest * 31 + pithp_shard_tree_digest(&t);
     for (int64_t k = 0; rc == PITH_OK && k < t.flat.structure.item_count; k++)
@@ -236,12 +246,14 @@ const void *
 pithp_mapping_leave(const pithp_mapping *x, const void *local, pithp_replicas *replicas) {
     pithp_shard_tree t = {0};
     const void *placed = NULL;
-    pith_scope *w = pithp_temporaries_open(x->s);
+    pith_scope *w = open_work(x);
     if (!w)
         return NULL;
     pith_status rc = pithp_shard_tree_read(w, &t, local, x->out, false);
     if (rc == PITH_OK)
         rc = pithp_shard_tree_link(&t);
+    if (rc != PITH_OK)
+        pithp_error_context(w, "%s: result", x->name);
     for (int64_t k = 0; rc == PITH_OK && k < t.flat.structure.item_count; k++)
         rc = check_result(x, &t, k);
     if (rc == PITH_OK)

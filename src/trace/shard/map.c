@@ -67,6 +67,11 @@ static pith_status copy_specs(pith_scope *s, const pith_shard_spec **specs) {
         copy[i].rows = from->rows ? copy_text(s, from->rows) : NULL;
         if (s->error.code != PITH_OK)
             return s->error.code;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(copy[k].path, copy[i].path) == 0)
+                return pithp_fail(s, PITH_E_ARG, NULL,
+                                  "pith_shard_map: two specs are of the path '%.200s'",
+                                  copy[i].path);
     }
     *specs = copy;
     return PITH_OK;
@@ -123,7 +128,10 @@ static const pithp_closure_kind recorded_kind = {.name = "shard_map",
 
 /* The axes to map, of which none is mapped already. */
 static pith_status begin_mapping(pithp_mapping *x, const char *axes) {
+    const char *caller = x->s->caller;
+    x->s->caller = "pith_shard_map"; /* in messages */
     const pithp_mesh_group *g = pithp_mesh_group_of(x->s, axes);
+    x->s->caller = caller;
     if (!g)
         return x->s->error.code;
     x->axes = g->axes;
@@ -218,6 +226,13 @@ const pith_function *pith_shard_map(pith_scope *s,
     const pith_shard_options *o = options ? options : &defaults;
     if (!pithp_enter(s) || pithp_function_check(s, function, "pith_shard_map") != PITH_OK)
         return NULL;
+    for (int i = function->arity; i < PITHP_MOST_PARAMETERS; i++)
+        if (o->in[i]) {
+            pithp_fail(s, PITH_E_ARG, NULL,
+                       "pith_shard_map: there are specs of argument %d, but %s has %d",
+                       i + 1, function->name, function->arity);
+            return NULL;
+        }
     mapped m = {
         .closure = {.kind = &kind, .base = function}, .out = o->out, .axes = o->axes};
     memcpy(m.in, o->in, sizeof m.in);

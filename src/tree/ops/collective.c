@@ -1,4 +1,6 @@
 /* The sum of trees over ranks: all leaves of a dtype are one message. */
+#include "array/collective.h"
+
 #include "pith/array_collective.h"
 
 #include "base/in_flight.h"
@@ -141,7 +143,10 @@ const void *pith_tree_psum(pith_scope *s,
         return NULL;
     }
     const pith_array *const *given = NULL;
-    const pith_treedef *def = fine ? pith_tree_flatten(w, tree, &given) : NULL;
+    const pith_treedef *def =
+        fine && pithp_tree_check(w, tree, function, "tree") == PITH_OK
+            ? pith_tree_flatten(w, tree, &given)
+            : NULL;
     const int64_t count = def ? pith_treedef_num_leaves(def) : 0;
     const pith_array **leaves =
         def ? pithp_scope_allocate(w, (size_t)(count + 1) * sizeof *leaves) : NULL;
@@ -149,6 +154,9 @@ const void *pith_tree_psum(pith_scope *s,
         memcpy(leaves, given, (size_t)count * sizeof *leaves);
     if (def && !pith_failed(w))
         pithp_mesh_group_of(w, axes); /* checks them */
+    for (int64_t i = 0; leaves && i < count; i++)
+        if (leaves[i])
+            pithp_operand_check(w, leaves[i], function, "leaf");
     if (leaves && options && options->rows)
         check_rows(w, tree, count, leaves);
     const void *sum = NULL;

@@ -165,8 +165,10 @@ static pith_status begin(joining *j, pith_scope *w, const void *tree, uint64_t *
     for (int64_t k = 0; k < count; k++) {
         const pith_placement *p = pithp_placement_of(j->t.flat.structure.specs[k]);
         if (p && p->mesh != mesh)
-            return pithp_item_fail(w, &j->t.flat.structure, k, PITH_E_ARG,
-                                   "is sharded over another mesh than that of the scope");
+            return pithp_item_fail(
+                w, &j->t.flat.structure, k, PITH_E_ARG,
+                "pith_unshard: the leaf is sharded over another mesh than "
+                "that of the scope");
     }
     if (mesh && (j->root < -1 || j->root >= info.size))
         return pithp_fail(w, PITH_E_ARG, NULL,

@@ -12,8 +12,9 @@
 static const pith_spec *
 fail_axes(pith_scope *w, const pith_spec *shard, const char *axes) {
     char text[PITHP_SPEC_TEXT_BYTES];
-    pithp_fail(w, PITH_E_ARG, NULL, "the spec \"%s\" is for %d axes, the leaf is %s",
-               axes, pithp_shard_text_lists(axes), pithp_spec_print(shard, text));
+    pithp_fail(w, PITH_E_ARG, NULL, "%s: the spec \"%s\" is for %d axes, the leaf is %s",
+               pithp_function_of(w, "pith_shard_map"), axes, pithp_shard_text_lists(axes),
+               pithp_spec_print(shard, text));
     return NULL;
 }
 
@@ -30,8 +31,8 @@ place_axis(pith_scope *w, pith_placement *p, int axis, int64_t extent) {
     if (!g)
         return w->error.code;
     if (__builtin_mul_overflow(extent, g->size, &whole))
-        return pithp_fail(w, PITH_E_OVERFLOW, NULL, "the extent of axis %d overflows",
-                          axis);
+        return pithp_fail(w, PITH_E_OVERFLOW, NULL, "%s: the extent of axis %d overflows",
+                          pithp_function_of(w, "pith_shard_map"), axis);
     p->shards[axis] = g->size;
     p->own[axis] = g->rank;
     return PITH_OK;
@@ -48,9 +49,9 @@ const pith_spec *pithp_shard_spec_of(pith_scope *w,
         return fail_axes(w, shard, axes);
     if (rows && strlen(rows) >= sizeof p.rows) {
         pithp_fail(w, PITH_E_ARG, NULL,
-                   "the name '%.80s' of rows has more than 63 "
+                   "%s: the name '%.80s' of rows has more than 63 "
                    "characters",
-                   rows);
+                   pithp_function_of(w, "pith_shard_map"), rows);
         return NULL;
     }
     snprintf(p.axes, sizeof p.axes, "%s", axes);

@@ -33,9 +33,15 @@ static pith_status read_axes(pith_scope *w, const char *axes, pithp_shard_leaf *
     return wrong ? fail_spec(w, given, wrong) : PITH_OK;
 }
 
-/* Every path of the specs leads to a leaf. */
+/* Every path of the specs leads to a leaf, and is there once. */
 static pith_status
 check_paths(pithp_shard_tree *t, const pith_shard_spec *specs, const bool *used) {
+    for (int i = 0; specs && specs[i].path; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(specs[k].path, specs[i].path) == 0)
+                return pithp_fail(t->w, PITH_E_ARG, NULL,
+                                  "%s: two specs are of the path '%.200s'",
+                                  pithp_function_of(t->w, "pith_shard"), specs[i].path);
     for (int i = 0; specs && specs[i].path; i++)
         if (!used[i])
             return pithp_fail(t->w, PITH_E_PATH, NULL,
@@ -185,24 +191,28 @@ static pith_status link_leaf(pithp_shard_tree *t, int64_t k) {
     pithp_shard_text_list(leaf->axes, 0, first);
     if (!first[0] || flat->specs[k]->rank == 0)
         return pithp_item_fail(t->w, flat, k, PITH_E_ARG,
-                               "its rows are counted by '%.100s', but it has no sharded "
-                               "rows: %s",
-                               leaf->rows, pithp_leaf_print(flat->specs[k], text));
+                               "%s: its rows are counted by '%.100s', but it has no "
+                               "sharded rows: %s",
+                               pithp_function_of(t->w, "pith_shard_map"), leaf->rows,
+                               pithp_leaf_print(flat->specs[k], text));
     leaf->counter = find_counter(t, leaf);
     if (leaf->counter < 0)
         return pithp_item_fail(t->w, flat, k, PITH_E_PATH,
-                               "the leaf '%.100s', which counts its rows, is not in the "
-                               "tree",
-                               leaf->rows);
+                               "%s: the leaf '%.100s', which counts its rows, is not in "
+                               "the tree",
+                               pithp_function_of(t->w, "pith_shard_map"), leaf->rows);
     const pith_spec *spec = flat->specs[leaf->counter];
     if (spec->dtype != PITH_I64 || spec->rank)
         return pithp_item_fail(t->w, flat, leaf->counter, PITH_E_DTYPE,
-                               "counts rows: expected i64[], got %s",
+                               "%s: it counts rows: expected i64[], got %s",
+                               pithp_function_of(t->w, "pith_shard_map"),
                                pithp_leaf_print(spec, text));
     if (strcmp(t->leaves[leaf->counter].axes, first) != 0)
-        return pithp_item_fail(t->w, flat, leaf->counter, PITH_E_ARG,
-                               "counts rows over \"%s\", but is sharded over \"%s\"",
-                               first, t->leaves[leaf->counter].axes);
+        return pithp_item_fail(
+            t->w, flat, leaf->counter, PITH_E_ARG,
+            "%s: it counts rows over \"%s\", but is sharded over \"%s\"",
+            pithp_function_of(t->w, "pith_shard_map"), first,
+            t->leaves[leaf->counter].axes);
     t->leaves[leaf->counter].counts = true;
     return PITH_OK;
 }

@@ -40,7 +40,8 @@ static pith_status slice_axis(pithp_shard_tree *t,
     const bool counted = axis == 0 && t->leaves[k].counter >= 0;
     if (!counted && extent % g->size)
         return pithp_fail(t->w, PITH_E_SHAPE, NULL,
-                          "axis %d has %" PRId64 " elements, expected a multiple of the "
+                          "pith_shard: axis %d has %" PRId64
+                          " elements, expected a multiple of the "
                           "%" PRId64 " ranks along %s, or rows that are counted",
                           axis, extent, g->size, list);
     const int64_t used = counted ? used_rows(t, k) : extent;
