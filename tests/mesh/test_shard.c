@@ -76,6 +76,9 @@ Test(shard, derives_own_terms) {
 Test(shard, derives_in_loops) {
     passes("derives_in_loops");
 }
+Test(shard, derives_in_every_mode) {
+    passes("derives_in_every_mode");
+}
 Test(shard, maps_gradients) {
     passes("maps_gradients");
 }

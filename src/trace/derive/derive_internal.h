@@ -229,10 +229,11 @@ typedef struct pithp_linear {
     pithp_structure argument, result;
     int64_t *inputs;  /* by leaf of the argument: its input after the residuals, or -1 */
     int64_t *outputs; /* by leaf of the result: its output; -1: zeros */
-    /* In reverse: the mesh, or NULL, and by leaf of the argument the axes of it along
-     * which the value is equal on all ranks, so that its cotangent must be, too. */
+    /* The mesh, or NULL. By residual the axes of it along which that is equal on all
+     * ranks; in reverse, by leaf of the argument those along which the value is, so that
+     * its cotangent must be, too. */
     const struct pith_mesh *mesh;
-    uint32_t *equal;
+    uint32_t *kept, *equal;
 } pithp_linear;
 
 /* The map with these residuals, a tuple: a function of s that is not compiled. NULL:
@@ -271,6 +272,9 @@ bool pithp_split_make(pithp_derivation_call *c,
                       bool map,
                       pithp_split *split);
 void pithp_split_end(pithp_split *split);
+/* Set what the inputs of the program vary over, which is a list of twice as many. Returns
+ * the axes along which mapped functions in it call inputs equal; -1 sets the error. */
+int64_t pithp_derivation_axes(pithp_derivation_call *c, uint32_t *axes);
 /* Drop the residuals that linear does not read. Sets for each, in memory of the scope,
  * whether it stays. NULL: error set. */
 bool *pithp_split_trim(pithp_derivation_call *c, pithp_split *split);

@@ -17,10 +17,12 @@ static pith_status refuse(pith_scope *s,
                           uint32_t axes) {
     char over[PITHP_AXES_BYTES];
     pithp_mesh_axes_text(l->mesh, axes, over);
-    return pithp_item_fail(s, &l->argument, k, PITH_E_DIVERGED,
-                           "%s: the value is equal on all ranks along %s, but its "
-                           "cotangent is not: make it equal with pith_psum or pith_pmean",
-                           map->name, over);
+    return pithp_item_fail(
+        s, &l->argument, k, PITH_E_DIVERGED,
+        "%s: the value is equal on all ranks along %s, but its "
+        "cotangent is not: make it equal with pith_psum or pith_pmean, "
+        "or take that of one rank with pith_pbroadcast",
+        map->name, over);
 }
 
 bool pithp_cotangents_marked(const pithp_linear *l) {
@@ -41,7 +43,11 @@ static bool has_marks(const pith_scope *s, const pithp_linear *l) {
 static const pith_array *expect(pith_scope *s, const pith_array *a, uint32_t axes) {
     const pithp_vary_params params = {
         .group = pithp_mesh_group_along(s, pith_mesh_of(s), axes), .expected = true};
-    return params.group ? pithp_bind(s, PITHP_OP_REPLICATED, 1, &a, &params) : NULL;
+    const pith_spec *spec = pithp_array_spec(a), *plain = pithp_spec_plain(s, spec);
+    if (!params.group || !plain || !(a = pithp_array_place(s, a, plain)))
+        return NULL;
+    const pith_array *made = pithp_bind(s, PITHP_OP_REPLICATED, 1, &a, &params);
+    return made ? pithp_array_place(s, made, spec) : NULL;
 }
 
 pith_status pithp_cotangents_check(pith_scope *s,

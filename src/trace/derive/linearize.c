@@ -1,6 +1,7 @@
 /* Linearization: a value, and the map of its tangents, or the transposed map. */
 #include "base/in_flight.h"
 #include "mesh/mesh_internal.h"
+#include "program/vary/vary.h"
 #include "trace/derive/equal.h"
 #include "trace/jit/jit_internal.h"
 
@@ -13,6 +14,7 @@ static void free_linear(pithp_attached *attached) {
     pith_runtime *rt = l->runtime;
     pithp_release(rt, l->inputs, (size_t)l->argument.item_count * sizeof *l->inputs);
     pithp_release(rt, l->outputs, (size_t)l->result.item_count * sizeof *l->outputs);
+    pithp_release(rt, l->kept, (size_t)l->residual_count * sizeof *l->kept);
     pithp_release(rt, l->equal, (size_t)l->argument.item_count * sizeof *l->equal);
     pithp_release(rt, l->watches.list,
                   (size_t)l->watches.count * sizeof(pithp_derive_watch));
@@ -96,7 +98,7 @@ static pith_status
 note_equal(pithp_derivation_call *c, pithp_linear *l, const pithp_split *split) {
     pith_scope *s = c->s;
     const size_t bytes = (size_t)l->argument.item_count * sizeof *l->equal;
-    if (!(l->mesh = pith_mesh_of(s)))
+    if (!l->mesh)
         return PITH_OK;
     l->equal = pithp_allocate(s->runtime, bytes);
     if (bytes && !l->equal)
@@ -104,6 +106,34 @@ note_equal(pithp_derivation_call *c, pithp_linear *l, const pithp_split *split) 
     const uint32_t all = pithp_mesh_axes(l->mesh);
     for (int64_t k = 0; k < l->argument.item_count; k++)
         l->equal[k] = l->inputs[k] < 0 ? 0 : all & ~split->varies[k];
+    return PITH_OK;
+}
+
+/* What the residuals that stay are equal along: outside of the trace that made them, this
+ * would not be known. */
+static pith_status note_residuals(pithp_derivation_call *c,
+                                  pithp_linear *l,
+                                  const pithp_split *split,
+                                  const bool *stays) {
+    pith_scope *s = c->s;
+    const pithp_program *p = split->forward;
+    const size_t bytes = (size_t)l->residual_count * sizeof *l->kept,
+                 n = 2 * (size_t)p->input_count + (size_t)p->value_count + 1;
+    if (!(l->mesh = pith_mesh_of(s)) || !l->residual_count)
+        return PITH_OK;
+    uint32_t *axes = pithp_scope_allocate(s, n * sizeof *axes),
+             *values = axes + 2 * p->input_count;
+    if (!axes || pithp_derivation_axes(c, axes) < 0 ||
+        !pithp_program_variance(s, p, axes, values))
+        return s->error.code;
+    if (!(l->kept = pithp_allocate(s->runtime, bytes)))
+        return pithp_fail_memory(s, bytes);
+    const uint32_t all = pithp_mesh_axes(l->mesh);
+    const pithp_value *residuals = p->outputs + c->program->output_count;
+    int64_t next = 0;
+    for (int64_t k = 0; k < split->residual_count; k++)
+        if (stays[k])
+            l->kept[next++] = all & ~values[residuals[k]];
     return PITH_OK;
 }
 
@@ -122,6 +152,7 @@ copy_watches(pith_scope *s, pithp_linear *l, const pithp_derive_watches *watches
 
 static pithp_attached *make_linear(pithp_derivation_call *c,
                                    const pithp_split *split,
+                                   const bool *stays,
                                    int64_t residuals,
                                    bool reverse) {
     static _Atomic uint64_t serial;
@@ -139,6 +170,7 @@ static pithp_attached *make_linear(pithp_derivation_call *c,
     atomic_init(&l->attached.refs, 1);
     pithp_program_retain(l->program);
     if (describe(c, l, split, reverse) == PITH_OK &&
+        note_residuals(c, l, split, stays) == PITH_OK &&
         (!reverse || note_equal(c, l, split) == PITH_OK) &&
         copy_watches(c->s, l, &split->watches) == PITH_OK) {
         l->attached.bytes = sizeof *l + pithp_program_bytes(l->program);
@@ -200,7 +232,7 @@ static const void *add_split(pithp_derivation_call *c, pithp_split *split, bool 
                                  : pithp_derivation_value(c, outputs);
     const void *result = value ? pithp_derivation_tuple(c, value, tree, outputs) : NULL;
     if (result)
-        c->attached = make_linear(c, split, residuals, reverse);
+        c->attached = make_linear(c, split, stays, residuals, reverse);
     return result;
 }
 

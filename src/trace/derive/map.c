@@ -1,4 +1,5 @@
 /* Linear maps: functions that are programs over bound residuals. */
+#include "mesh/mesh_internal.h"
 #include "trace/derive/equal.h"
 
 #include <string.h>
@@ -44,7 +45,7 @@ static pith_status read_leaves(pith_scope *s,
         const int64_t input = at ? at[k] : k;
         if (input < 0)
             continue;
-        if (pithp_operand_check(s, flat->items[k], f->name, "argument") != PITH_OK) {
+        if (pithp_leaf_check(s, flat->items[k], f->name, "argument") != PITH_OK) {
             pithp_item_prefix(s, &flat->structure, k);
             return s->error.code;
         }
@@ -70,6 +71,25 @@ build_result(pith_scope *s, const pithp_linear *l, const pithp_value *outputs) {
     return items ? pithp_tangent_build(s, &l->result, items) : NULL;
 }
 
+/* Where the residuals are arguments of a compiled call, say what they are equal along. */
+static pith_status
+mark_residuals(pith_scope *s, const pithp_linear *l, pithp_flat *flat) {
+    for (int64_t k = 0; l->kept && l->mesh == pith_mesh_of(s) && k < l->residual_count;
+         k++) {
+        uint32_t varies = 0;
+        const pith_array *a = flat->items[k];
+        if (!l->kept[k] || !pithp_trace_has(s, a))
+            continue;
+        const int32_t value = (int32_t)a->value;
+        if (pithp_trace_variance(s, pithp_scope_trace(s), 1, &value, &varies) != PITH_OK)
+            return s->error.code;
+        if ((varies & l->kept[k]) &&
+            !(flat->items[k] = pithp_trace_replicated(s, a, l->kept[k])))
+            return s->error.code;
+    }
+    return PITH_OK;
+}
+
 static const void *
 apply(pith_scope *s, const pith_function *f, const void *argument, pithp_flat flats[2]) {
     const map *m = f->closure;
@@ -80,6 +100,7 @@ apply(pith_scope *s, const pith_function *f, const void *argument, pithp_flat fl
     pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs);
     if (!inputs || check_argument(s, f, l, argument, &flats[1]) != PITH_OK ||
         (!m->compared && pithp_cotangents_check(s, f, l, &flats[1]) != PITH_OK) ||
+        mark_residuals(s, l, &flats[0]) != PITH_OK ||
         read_leaves(s, f, &flats[0], NULL, inputs) != PITH_OK ||
         read_leaves(s, f, &flats[1], l->inputs, inputs + l->residual_count) != PITH_OK)
         return NULL;

@@ -99,24 +99,30 @@ static bool check_value(pithp_derivation_call *c,
     return true;
 }
 
+int64_t pithp_derivation_axes(pithp_derivation_call *c, pithp_axis_set *axes) {
+    pith_scope *s = c->s;
+    const int64_t count = c->program->input_count;
+    if (pithp_trace_variance(s, c->trace, count, c->inputs, axes) != PITH_OK)
+        return -1;
+    const pithp_axis_set mapped = pithp_program_claims(s, c->program, axes + count);
+    for (int64_t k = 0; k < count; k++)
+        axes[k] &= ~axes[count + k];
+    return s->error.code == PITH_OK ? (int64_t)mapped : -1;
+}
+
 /* Mark where the linear program uses values that are equal on all ranks as ones that are
  * not. False: error set. */
 static bool
 widen(pithp_derivation_call *c, const pithp_split *split, pithp_linearization *l) {
     pith_scope *s = c->s;
-    const int64_t count = c->program->input_count;
     const pith_mesh *mesh = pith_mesh_of(s);
-    const size_t n = 2 * (size_t)count + 1;
+    const size_t n = 2 * (size_t)c->program->input_count + 1;
     if (!mesh)
         return true;
     pithp_axis_set *axes = pithp_scope_allocate(s, n * sizeof *axes);
-    if (!axes || pithp_trace_variance(s, c->trace, count, c->inputs, axes) != PITH_OK ||
-        !expect(c, mesh, axes))
-        return false;
-    const pithp_axis_set mapped = pithp_program_claims(s, c->program, axes + count);
-    for (int64_t k = 0; k < count; k++)
-        axes[k] &= ~axes[count + k];
-    return s->error.code == PITH_OK && (!mapped || check_value(c, mesh, axes, mapped)) &&
+    const int64_t mapped = axes ? pithp_derivation_axes(c, axes) : -1;
+    return mapped >= 0 && expect(c, mesh, axes) &&
+           (!mapped || check_value(c, mesh, axes, (pithp_axis_set)mapped)) &&
            pithp_linearization_widen(s, l, mesh, axes, c->moves, split->moves,
                                      split->varies);
 }
