@@ -272,9 +272,10 @@ bool pithp_split_make(pithp_derivation_call *c,
                       bool map,
                       pithp_split *split);
 void pithp_split_end(pithp_split *split);
-/* Set what the inputs of the program vary over, which is a list of twice as many. Returns
- * the axes along which mapped functions in it call inputs equal; -1 sets the error. */
-int64_t pithp_derivation_axes(pithp_derivation_call *c, uint32_t *axes);
+/* Set what the inputs of the program vary over, which is a list of twice as many. relies:
+ * the derivation does so on what the trace knows so far. Returns the axes along which
+ * mapped functions in the program call inputs equal; -1 sets the error. */
+int64_t pithp_derivation_axes(pithp_derivation_call *c, bool relies, uint32_t *axes);
 /* Drop the residuals that linear does not read. Sets for each, in memory of the scope,
  * whether it stays. NULL: error set. */
 bool *pithp_split_trim(pithp_derivation_call *c, pithp_split *split);

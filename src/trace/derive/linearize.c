@@ -123,7 +123,7 @@ static pith_status note_residuals(pithp_derivation_call *c,
         return PITH_OK;
     uint32_t *axes = pithp_scope_allocate(s, n * sizeof *axes),
              *values = axes + 2 * p->input_count;
-    if (!axes || pithp_derivation_axes(c, axes) < 0 ||
+    if (!axes || pithp_derivation_axes(c, false, axes) < 0 ||
         !pithp_program_variance(s, p, axes, values))
         return s->error.code;
     if (!(l->kept = pithp_allocate(s->runtime, bytes)))

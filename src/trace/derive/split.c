@@ -99,10 +99,12 @@ static bool check_value(pithp_derivation_call *c,
     return true;
 }
 
-int64_t pithp_derivation_axes(pithp_derivation_call *c, pithp_axis_set *axes) {
+int64_t
+pithp_derivation_axes(pithp_derivation_call *c, bool relies, pithp_axis_set *axes) {
     pith_scope *s = c->s;
     const int64_t count = c->program->input_count;
-    if (pithp_trace_variance(s, c->trace, count, c->inputs, axes) != PITH_OK)
+    if (pithp_trace_variance(s, c->trace, count, c->inputs, axes) != PITH_OK ||
+        (relies && !expect(c, pith_mesh_of(s), axes)))
         return -1;
     const pithp_axis_set mapped = pithp_program_claims(s, c->program, axes + count);
     for (int64_t k = 0; k < count; k++)
@@ -120,8 +122,8 @@ widen(pithp_derivation_call *c, const pithp_split *split, pithp_linearization *l
     if (!mesh)
         return true;
     pithp_axis_set *axes = pithp_scope_allocate(s, n * sizeof *axes);
-    const int64_t mapped = axes ? pithp_derivation_axes(c, axes) : -1;
-    return mapped >= 0 && expect(c, mesh, axes) &&
+    const int64_t mapped = axes ? pithp_derivation_axes(c, true, axes) : -1;
+    return mapped >= 0 &&
            (!mapped || check_value(c, mesh, axes, (pithp_axis_set)mapped)) &&
            pithp_linearization_widen(s, l, mesh, axes, c->moves, split->moves,
                                      split->varies);
