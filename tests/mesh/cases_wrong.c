@@ -249,7 +249,7 @@ PITH_FUNCTION2(sum_in_use_function, sum_in_use, pith_array, pith_array, pith_arr
 
 /* In a compiled function, too, a number that the rows do not have is an error; and in a
  * tree the rows are those of each leaf. */
-static void rows_in_use(mesh_test *t) {
+static void wrong_rows(mesh_test *t) {
     const pith_function *f = pith_jit(t->s, &sum_in_use_function, NULL);
     const pith_array *a = mesh_data(t, t->rank, PITH_F64, PITH_SHAPE(4, 3)),
                      *b = mesh_data(t, 9 + t->rank, PITH_F64, PITH_SHAPE(4)),
@@ -274,6 +274,6 @@ const mesh_case mesh_wrong_cases[] = {
     {"wrong_collectives", wrong_collectives},
     {"wrong_shards", wrong_shards},
     {"wrong_times", wrong_times},
-    {"rows_in_use", rows_in_use},
+    {"wrong_rows", wrong_rows},
     {NULL, NULL},
 };

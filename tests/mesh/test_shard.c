@@ -145,8 +145,8 @@ Test(shard, wrong_shards) {
 Test(shard, wrong_times) {
     passes("wrong_times");
 }
-Test(shard, rows_in_use) {
-    passes("rows_in_use");
+Test(shard, wrong_rows) {
+    passes("wrong_rows");
 }
 
 /* ---- Replicated leaves are compared, if the mesh says so ---- */
