@@ -27,6 +27,15 @@
 
 #define PT_UNUSED __attribute__((unused))
 
+/* Criterion ignores what LeakSanitizer says, so it need not look at the end of every
+ * test. */
+#if defined(__SANITIZE_ADDRESS__) && !defined(PITH_TEST_LEAKS)
+const char *__asan_default_options(void);
+__attribute__((weak, no_sanitize_address)) const char *__asan_default_options(void) {
+    return "detect_leaks=0";
+}
+#endif
+
 /* ---- Errors of scopes ---- */
 
 /* The error that the last pt_fails saw, kept since pt_fails clears it from the scope. */

@@ -9,6 +9,7 @@
 #define PITH_TEST_PLAIN_H
 #pragma GCC system_header /* as Criterion's: Test(suite, name) leaves its ... empty */
 
+#include <fnmatch.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -220,11 +221,22 @@ static int pt_plain_start(const pt_plain_test *test) {
 }
 #endif
 
-int main(void) {
+/* --filter PATTERN: the tests whose suite/name matches, as with Criterion. */
+static bool pt_plain_chosen(const pt_plain_test *test, int argc, char **argv) {
+    char name[256];
+    snprintf(name, sizeof name, "%s/%s", test->suite, test->name);
+    bool chosen = true;
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], "--filter") == 0)
+            chosen = fnmatch(argv[i + 1], name, 0) == 0;
+    return chosen;
+}
+
+int main(int argc, char **argv) {
     int counts[3] = {0, 0, 0};
     pt_plain_state.thread = pthread_self();
     for (const pt_plain_test *t = pt_plain_tests; t; t = t->next) {
-        if (!t->run)
+        if (!t->run || !pt_plain_chosen(t, argc, argv))
             continue;
         static const char *const words[] = {"PASS", "FAIL", "SKIP"};
         const bool disabled = t->options.disabled || pt_plain_suite(t->suite)->disabled;
