@@ -225,6 +225,24 @@ static void run_jobs(trouble only) {
     }
 }
 
+/* The engine of a rank refuses each of its calls, which leaves what it would have
+ * written: no rank reads that. */
+Test(interleave, every_call_of_an_engine_may_be_refused, .timeout = 300) {
+    sequence q = {.calls = 12505, .trouble = A_REFUSAL};
+    int ended = 0;
+    for (int64_t at = 12; at < 132; at += pt_apart()) {
+        const fake_options refusing = {.size = 3,
+                                       .timeout = 60,
+                                       .closure = &q,
+                                       .refuse_rank = at % 3,
+                                       .refuse_at = at};
+        const fake_result result = fake_run(&refusing, run_sequence);
+        check_job(&q, 3, &result);
+        ended += result.ended != 0;
+    }
+    cr_assert(ended > 100 / pt_apart(), "%d jobs were ended", ended);
+}
+
 Test(interleave, delays) {
     run_jobs(NO_TROUBLE);
 }

@@ -119,8 +119,10 @@ void *pithp_mover_exchange_rows(pithp_mover *m, const int64_t shape[3], void *to
     const pithp_reach out = pithp_mover_reach(m, all, x->bytes, true);
     const pithp_reach in = pithp_mover_reach(m, to, x->bytes, false);
     int64_t *used = pithp_mover_take_host(m, (size_t)shape[1] * sizeof *used);
-    if (m->s)
+    if (m->s) { /* an engine that refuses leaves what it would have written */
+        memset(used, 0, (size_t)shape[1] * sizeof *used);
         pithp_mesh_group_gather(m->s, m->group, &u.own, used, sizeof u.own);
+    }
     exchange_used(m, &b, used, out.host, in.host);
     pithp_mover_store(m, &in);
     return to;

@@ -497,6 +497,7 @@ void pithp_mover_route_make(pithp_mover *m) {
         const made r = parts_of(m, all.host);
         int64_t need[PITHP_ROUTE_NEEDS] = {0}, bad[2];
         count_rows(m, rows, to, counts, bad);
+        memset(incoming, 0, list); /* an engine that refuses leaves it */
         pithp_mesh_group_transpose(m->s, m->group, counts, incoming, sizeof *counts);
         for (int64_t i = 0; i < m->group->size; i++) {
             need[0] += counts[i] || incoming[i];

@@ -90,6 +90,8 @@ static void gather_begins(row_sum *r) {
         pithp_mover_take_host(m, ((size_t)m->group->size + 1) * sizeof *r->begins);
     if (!m->s)
         return;
+    /* an engine that refuses leaves what it would have written */
+    memset(r->begins, 0, ((size_t)m->group->size + 1) * sizeof *r->begins);
     const int64_t own =
         r->used <= pithp_mover_operand(m)->shape[0] ? r->used : -1; /* wrong */
     pithp_mesh_group_gather(m->s, m->group, &own, r->begins + 1, sizeof own);
