@@ -30,8 +30,8 @@ static inline int64_t pt_series(int64_t usual) {
     return some > least ? some : least;
 }
 
-/* Failures that a test strikes with, one after the other, are so many apart: none is left
- * out, but by sanitizers, where each takes ten times as long. */
+/* Failures that a test strikes with, one after the other, are this far apart: none is
+ * left out, but by sanitizers, where each takes ten times as long. */
 static inline int pt_apart(void) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return (int)pt_share();
