@@ -1,6 +1,7 @@
 /* .find_nonfinite: the first NaN or infinity of a derivative is an error with its call.
  */
 #include "derive_test.h"
+#include "fail_allocator.h"
 
 enum { ROOT_LINE = __LINE__ + 2 };
 static const pith_array *root(pith_scope *in, const pith_array *x) {
@@ -289,4 +290,140 @@ Test(find_nonfinite, infinite_cotangents_are_found_at_once, .init = open_scope) 
         strstr(pt_error.message, "pith_vjp: sum: the cotangent of operand 0 is NaN"),
         "%s", pt_error.message);
     close_scope();
+}
+
+/* ---- Inside of rules ---- */
+
+typedef struct {
+    const pith_array *value, *tangent;
+} Pushed;
+PITH_NODE(Pushed, PITH_LEAF(value, "f64[...]"), PITH_LEAF(tangent, "f64[...]"))
+typedef struct {
+    const pith_array *value, *residual;
+} Kept;
+PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_LEAF(residual, "f64[...]"))
+
+PITH_FUNCTION1(root_of, root, pith_array, pith_array)
+static bool masks; /* the rules hide what is not finite */
+
+static const pith_array *
+masked(pith_scope *in, const pith_array *where, const pith_array *x) {
+    return masks ? pith_where(in, pith_equal(in, where, 0.0), 0.0, x) : x;
+}
+
+enum { PUSH_LINE = __LINE__ + 3 };
+static const Pushed *push_root(pith_scope *in, const pith_array *x, const pith_array *t) {
+    const pith_array *r = root(in, x);
+    const pith_array *slope = pith_div(in, pith_mul(in, t, 0.5), r);
+    return pith_record(in, Pushed, .value = r, .tangent = masked(in, r, slope));
+}
+PITH_FUNCTION2(push_root_of, push_root, Pushed, pith_array, pith_array)
+
+static const Kept *keep_root(pith_scope *in, const pith_array *x) {
+    const pith_array *r = root(in, x);
+    return pith_record(in, Kept, .value = r, .residual = r);
+}
+PITH_FUNCTION1(keep_root_of, keep_root, Kept, pith_array)
+enum { PULL_LINE = __LINE__ + 3 };
+static const pith_array *
+pull_root(pith_scope *in, const pith_array *r, const pith_array *ct) {
+    const pith_array *slope = pith_div(in, pith_mul(in, ct, 0.5), r);
+    return masked(in, r, pith_mul(in, slope, 1.0));
+}
+PITH_FUNCTION2(pull_root_of, pull_root, pith_array, pith_array, pith_array)
+
+static const pith_array *ruled_root(pith_scope *in, const pith_array *x) {
+    const pith_function *f = pith_custom_jvp(
+        in, pith_custom_vjp(in, &root_of, &keep_root_of, &pull_root_of), &push_root_of);
+    return pith_call(in, f, PITH_ITEMS(x));
+}
+static const pith_array *ruled(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, ruled_root(in, pith_mul(in, x, x)), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(ruled_of, ruled, pith_array, pith_array)
+static const pith_array *
+ruled_step(pith_scope *in, const pith_array *i, const pith_array *x) {
+    (void)i;
+    return pith_sub(in, ruled_root(in, x), 0.5);
+}
+PITH_FUNCTION2(ruled_step_of, ruled_step, pith_array, pith_array, pith_array)
+/* 0.25, 0. */
+static const pith_array *ruled_loop(pith_scope *in, const pith_array *x) {
+    return pith_sum(in, pith_fori(in, 0, 2, &ruled_step_of, x), PITH_ALL_AXES);
+}
+PITH_FUNCTION1(ruled_loop_of, ruled_loop, pith_array, pith_array)
+
+static void fails_at_line(int line, const char *what) {
+    char site[80];
+    snprintf(site, sizeof site, "test_find_nonfinite.c:%d", line);
+    cr_assert(strstr(pt_error.message, what), "%s", pt_error.message);
+    cr_assert(strstr(pt_error.site, site), "%s, expected %d", pt_error.site, line);
+}
+
+Test(find_nonfinite, in_a_rule_its_line_is_named, .init = open_scope) {
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 0, 4),
+                     *ones = pith_add(s, pith_mul(s, x, 0.0), 1.0);
+    masks = false;
+    pt_fails(PITH_E_CHECK, s,
+             wait_for(pith_jvp(s, &ruled_of, PITH_ITEMS(x), ones, &finding).tangent));
+    fails_at_line(PUSH_LINE, "pith_jvp: div in the rule of root: the result is NaN at "
+                             "element [1], where operand 0 is 0");
+    const pith_linearized l = pith_linearize(s, &ruled_of, PITH_ITEMS(x), &finding);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, l.map, PITH_ITEMS(ones))));
+    fails_at_line(PUSH_LINE, "pith_linearize: div in the rule of root: the result is ");
+    const pith_function *g = pith_grad(s, &ruled_of, &finding);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(x))));
+    fails_at_line(PULL_LINE, "pith_grad: div in the rule of root: the result is Infinity "
+                             "at element [1], where operand 0 is 0.5");
+    close_scope();
+}
+
+Test(find_nonfinite, in_a_rule_in_a_loop_its_line_is_named, .init = open_scope) {
+    const pith_array *x = pith_reshape(s, pith_f64(s, 0.25), PITH_SHAPE(1)),
+                     *one = pith_reshape(s, pith_f64(s, 1), PITH_SHAPE(1));
+    masks = false;
+    const pith_function *g = pith_grad(s, &ruled_loop_of, &finding);
+    pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(x))));
+    fails_at_line(PULL_LINE,
+                  "pith_grad: div in the rule of root: the result is Infinity");
+    pt_fails(PITH_E_CHECK, s,
+             wait_for(pith_jvp(s, &ruled_loop_of, PITH_ITEMS(x), one, &finding).tangent));
+    fails_at_line(PUSH_LINE, "pith_jvp: div in the rule of root: the result is ");
+    close_scope();
+}
+
+/* What a rule computes and does not use is no error. */
+Test(find_nonfinite, rules_may_hide_it, .init = open_scope) {
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 0, 4),
+                     *ones = pith_add(s, pith_mul(s, x, 0.0), 1.0);
+    masks = true;
+    pt_ok(s, pith_jvp(s, &ruled_of, PITH_ITEMS(x), ones, &finding).tangent);
+    pith_wait(s);
+    pt_ok(s, pith_call(s, pith_grad(s, &ruled_of, &finding), PITH_ITEMS(x)));
+    pith_wait(s);
+    masks = false;
+    close_scope();
+}
+
+/* ---- Memory ---- */
+
+static pith_status derive(const pith_open_options *options) {
+    rt = pith_open(options);
+    s = pith_scope_open(rt);
+    const pith_array *x = PITH_VECTOR(s, f64, 1, 4);
+    if (!pith_failed(s)) {
+        pt_again(s, pith_call(s, pith_grad(s, &ruled_of, &finding), PITH_ITEMS(x)));
+        pt_again(s, pith_jvp(s, &ruled_of, PITH_ITEMS(x), x, &finding).tangent);
+    }
+    const pith_status code = pith_code(s);
+    pith_clear(s);
+    pith_scope_close(s);
+    pith_close(rt);
+    return code;
+}
+
+Test(find_nonfinite, every_failure_is_survived, .timeout = 300) {
+    const pt_failures failures = pt_fail_each(derive);
+    cr_assert(failures.allocations > 50, "%d allocations, %d errors",
+              failures.allocations, failures.errors);
 }

@@ -56,6 +56,16 @@ bool pithp_derive_rule(pithp_derivation *d,
                        const pithp_moving_call *c,
                        pithp_value *results,
                        pithp_value *tangents);
+/* A program of a rule of the user in which results are watched (watched_rule.c): if a
+ * derivative that it returns is NaN or infinite, the first such result in it is an error.
+ * tangents: it returns values, then their tangents, and a tangent counts where the value
+ * is finite; else it returns cotangents, which count if all inputs are finite. One
+ * reference; NULL sets the error. */
+pithp_program *pithp_watched_rule(pith_scope *s,
+                                  const pithp_program *p,
+                                  const pithp_derive_watches *watches,
+                                  const char *name,
+                                  bool tangents);
 /* The same in a program that is linear in its moving inputs: the linear row of the rule
  * on tangents (user_rule.c). */
 bool pithp_linear_rule(pithp_derivation *d,

@@ -31,6 +31,7 @@ typedef struct pithp_derive_watch {
     int operand; /* whose cotangent it is, or that moves; -1: none has the shape */
     const char *site;
     const pith_spec *spec;
+    const char *rule; /* the function in whose rule it is a result; or NULL */
     pithp_value derivative, guard, shown; /* in the program that is made */
     int64_t place;                        /* number of watches before it, in order */
 } pithp_derive_watch;

@@ -152,6 +152,9 @@ static pithp_value add_linear(pithp_derivation *d,
             *next++ = c->tangents[k];
     linear->strong_zero = d->strong_zero; /* no other program has it yet */
     linear->of = origin_of(d, c, true);
+    if (d->inside)
+        linear->watch =
+            (pithp_rule_watch){d->inside->rule, d->inside->function, d->inside->count};
     const pithp_rule_params params = {linear};
     const pithp_new_instruction row = {.primitive = PITHP_OP_RULE,
                                        .operand_count = (int)(next - list),
@@ -341,6 +344,18 @@ static bool derive_whole(pithp_derivation *d,
     return fine;
 }
 
+/* Replace a program by one that is watched. False sets the error. */
+static bool watch(pith_scope *s,
+                  pithp_program **p,
+                  const pithp_derive_watches *watches,
+                  const char *name,
+                  bool tangents) {
+    pithp_program *watched = pithp_watched_rule(s, *p, watches, name, tangents);
+    pithp_program_release(*p);
+    *p = watched;
+    return watched;
+}
+
 static bool derive_forward(pithp_derivation *d,
                            const pithp_moving_call *c,
                            const bool *zeros,
@@ -350,7 +365,9 @@ static bool derive_forward(pithp_derivation *d,
     pithp_program *p = record(d->s, rule, false, zeros, NULL, origin_of(d, c, false));
     const bool *inputs = p ? mark_tangents(d->s, rule, p) : NULL;
     const bool split = inputs && is_to_split(d, p, inputs);
+    const bool watched = d->inside && d->inside->rule && !d->reverse && !split;
     bool fine = inputs && d->s->error.code == PITH_OK;
+    fine = fine && (!watched || watch(d->s, &p, d->inside, rule->name, true));
     fine = fine && (split ? derive_split(d, c, p, inputs, results, tangents)
                           : derive_whole(d, c, p, results, tangents));
     pithp_program_release(p);
@@ -463,6 +480,12 @@ bool pithp_transpose_rule(pithp_derivation *d,
         if (!rule->linear || c->operands[k] == PITHP_ABSENT)
             return refuse_nonlinear(d, c);
     pithp_program *p = record(d->s, rule, true, zeros, NULL, rule->of);
+    const pithp_derive_watches watches = {.watched = PITHP_WATCH_COTANGENTS,
+                                          .count = rule->watch.place,
+                                          .rule = rule->watch.make,
+                                          .function = rule->watch.function};
+    if (p && watches.rule && !watch(d->s, &p, &watches, rule->name, false))
+        return false;
     pithp_value *list =
         p ? list_inputs(d, rule, c->operands, rule->result_count, ct, p) : NULL;
     bool fine = list && pithp_program_inline(d->s, d->to, p, list, list + p->input_count);

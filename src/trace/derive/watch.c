@@ -56,14 +56,17 @@ static const char *subject_of(pith_scope *s,
     pithp_string_begin(&text, s->runtime);
     for (int d = 0; d < w->spec->rank; d++)
         pithp_string_print(&text, "%" PRId64 ",", w->spec->shape[d]);
-    if (watches->watched == PITHP_WATCH_COTANGENTS)
+    if (w->rule)
+        pithp_string_print(&text, "\n%s: %s in the rule of %s: the result", function, row,
+                           w->rule);
+    else if (watches->watched == PITHP_WATCH_COTANGENTS)
         pithp_string_print(&text, "\n%s: %s: the cotangent of operand %d", function, row,
                            w->operand);
     else
         pithp_string_print(&text, "\n%s: %s: the tangent of the result", function, row);
     if (w->operand < 0)
         pithp_string_add(&text, "\nthe result");
-    else if (watches->watched == PITHP_WATCH_COTANGENTS)
+    else if (watches->watched == PITHP_WATCH_COTANGENTS && !w->rule)
         pithp_string_add(&text, "\nthe operand");
     else
         pithp_string_print(&text, "\noperand %d", w->operand);
