@@ -36,8 +36,9 @@ typedef struct pith_loop_options {
     const char *name PITH_DEFAULT;
     /** Most bytes that are kept for the backward half of a derivative of this loop.
      * Carries are kept for some steps, and the steps between them are computed again, as
-     * often as the budget needs. Results and derivatives have the same bits. What one
-     * step needs is not counted. 0: no limit. A derivative with a budget that is too
+     * often as the budget needs. Results and derivatives have the same bits. What loops
+     * inside keep counts, also those with a budget of their own; what else one step needs
+     * is not counted. 0: no limit. A derivative with a budget that is too
      * small is PITH_E_MEMORY, with the least that is enough. */
     size_t kept_bytes PITH_DEFAULT;
 } pith_loop_options;

@@ -65,7 +65,7 @@ typedef struct pith_derive_options {
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
     /** Most bytes that loops keep for the backward half, together: their steps are
      * computed again, as by pith_loop_options.kept_bytes. Loops with a budget of their
-     * own do not count. Derivatives inside of the function without a budget have a part
+     * own count, and keep within both. Derivatives inside of the function without a budget have a part
      * of this one. 0: no limit. Forward mode keeps nothing. */
     size_t kept_bytes PITH_DEFAULT;
     /** Of Jacobians and Hessians: most columns or rows that are computed at a time, which

@@ -457,6 +457,59 @@ Test(derive_budget, of_a_derivative_of_a_derivative) {
     end();
 }
 
+/* ---- Budgets in budgets ---- */
+
+/* A budget is a bound of all that is kept beneath it, also by loops and derivations with
+ * budgets of their own. */
+static void
+check_bound(size_t *outer, size_t *inner, size_t inner_bytes, int least_enough) {
+    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
+    pith_derive_options of_all = {0};
+    const void *arguments[2] = {w, pith_none_make(s)}, *want = NULL;
+    size_t all = 0, whole = 0;
+    int enough = 0;
+    for (int k = 0; k <= BUDGETS / 2; k++) {
+        const size_t budget = k ? all * (size_t)(BUDGETS + 1 - 2 * k) / (BUDGETS + 1) : 0;
+        pith_scope *in = pith_scope_open_in(s);
+        *(outer ? outer : &of_all.kept_bytes) = budget;
+        *inner = k ? inner_bytes : 0;
+        pith_jit_clear(rt);
+        const pith_function *g = pith_grad(in, &nested_of, &of_all);
+        const void *gradient = pith_call(in, g, 2, arguments);
+        if (gradient) {
+            const size_t peak = pith_measure_peak(in, g, 2, arguments);
+            pt_ok(in);
+            if (!k) {
+                all = pith_program_cost(in, g, 2, arguments).kept_bytes;
+                whole = peak;
+                want = pith_keep(s, gradient);
+            }
+            cr_assert(pith_tree_equal(s, gradient, want), "budget %zu", budget);
+            cr_assert(!k || peak + all <= budget + whole,
+                      "budget %zu: peak %zu of %zu, which keeps %zu", budget, peak, whole,
+                      all);
+            enough += k > 0;
+        } else {
+            cr_assert(pith_code(in) == PITH_E_MEMORY, "%s", pith_message(in));
+            pith_clear(in);
+        }
+        pith_scope_close(in);
+    }
+    cr_assert(enough >= least_enough, "%d", enough);
+    *inner = 0;
+    if (outer)
+        *outer = 0;
+}
+
+Test(derive_budget, bounds_what_inner_budgets_keep) {
+    begin(1);
+    options = (pith_loop_options){.length = 12};
+    inner_options = (pith_loop_options){.length = 8};
+    check_bound(&inner_options.kept_bytes, &options.kept_bytes, 10 * ONE, 7);
+    check_bound(NULL, &inner_options.kept_bytes, 60 * ONE, 5);
+    end();
+}
+
 /* ---- What is in a body ---- */
 
 static const pith_array *

@@ -15,8 +15,10 @@ typedef struct pithp_kept {
     int inner;  /* and of loops inside of it; at most 1: they are part of a step */
     const pithp_program *body; /* the loops are inside of this one, which is a nest
                                   already; NULL: of the derivation */
+    bool whole;                /* the loops keep all, also those with a budget */
     size_t bytes;              /* added: what the loops keep */
     bool has_inner;            /* set: a loop has loops inside */
+    bool held; /* set: the budget of a loop needs more levels than these */
 } pithp_kept;
 
 typedef struct pithp_derivation {

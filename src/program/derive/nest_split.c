@@ -11,6 +11,7 @@ typedef struct choosing {
     pith_scope *s; /* errors and results */
     const pithp_deriving_flow *f;
     bool *moving, *moves; /* of the operands; of the results */
+    bool has_loops;       /* inside */
     pithp_derive_mode mode;
     pithp_kept inner; /* for loops inside; levels 0: they are part of a step */
 } choosing;
@@ -27,8 +28,9 @@ static bool is_chunk(const pithp_program *p, const pithp_program *body) {
 }
 
 bool pithp_is_nested(const pithp_kept *kept, const pithp_instruction *i) {
-    return ((const pithp_loop_params *)i->params)->kept_bytes ||
-           (kept && !(kept->body && is_chunk(i->programs[0], kept->body)));
+    return !(kept && kept->whole) &&
+           (((const pithp_loop_params *)i->params)->kept_bytes ||
+            (kept && !(kept->body && is_chunk(i->programs[0], kept->body))));
 }
 
 static bool has_loops(const pithp_program *p) {
@@ -240,52 +242,97 @@ static bool try_levels(search *x, int levels) {
 }
 
 /* Set what one step needs, and the bytes of the nest of one level, which is the best so
- * far. Loops inside keep all that they can in a step, so that bytes with and without
- * nests of them compare. False sets the error. */
+ * far. For the first, loops inside keep all that they can in a step, so that bytes with
+ * and without nests of them compare. False sets the error. */
 static bool measure_step(search *x) {
-    pithp_kept *inner = x->c->mode.kept;
+    choosing *c = x->c;
+    pithp_kept *inner = c->mode.kept,
+               whole = {.whole = true, .body = c->f->i->programs[0]};
     size_t workspace;
     x->nests[0] = pithp_nest_choose(1, x->length, &x->costs);
-    x->c->mode.kept = NULL;
-    if (!measure(x->c, x->nests, &workspace, &x->least))
+    c->mode.kept = c->has_loops ? &whole : NULL;
+    if (!measure(c, x->nests, &workspace, &x->least))
         return false;
-    x->c->mode.kept = inner;
+    c->mode.kept = inner;
     x->step = workspace > x->least ? workspace - x->least : 0;
-    if (inner && !measure(x->c, x->nests, &workspace, NULL))
+    if (c->has_loops && !measure(c, x->nests, &workspace, NULL))
         return false;
-    if (inner)
+    if (c->has_loops)
         x->least = workspace > x->step ? workspace - x->step : 0;
     return true;
 }
 
-/* Set the nests for a budget, or those of some levels that keep the fewest bytes. False
- * sets the error. */
-static bool choose(choosing *c, pithp_nest nests[2]) {
-    const pithp_loop_params *loop = c->f->i->params;
-    pithp_kept *kept = loop->kept_bytes ? NULL : c->f->d->kept;
-    const int most = kept ? kept->levels : PITHP_MOST_LEVELS;
-    search x = {.c = c,
-                .nests = nests,
-                .length = loop->length,
-                .costs = {.carry = carry_bytes(c->f)},
-                .rows = c->f->i->operand_count > loop->constants + loop->carries ||
-                        c->f->i->result_count > loop->carries,
-                .budget = kept ? 0 : (size_t)loop->kept_bytes};
-    if (!measure_step(&x))
+/* Set the nests for a budget, or those of at most this number of levels that keep the
+ * fewest bytes, which are more if its own budget needs them. False sets the error. */
+static bool choose_levels(search *x, int most) {
+    const size_t own =
+        (size_t)((const pithp_loop_params *)x->c->f->i->params)->kept_bytes;
+    if (!measure_step(x))
         return false;
-    x.costs.residual = x.length ? (int64_t)x.least / x.length : 0;
-    for (int levels = 2; levels <= most && !is_found(&x); levels++)
-        if (!try_levels(&x, levels))
+    x->costs.residual = x->length ? (int64_t)x->least / x->length : 0;
+    for (int levels = 2; levels <= PITHP_MOST_LEVELS && !is_found(x); levels++) {
+        const bool held = own && x->least > own;
+        if (levels > most && !held)
+            break;
+        if (levels > most)
+            x->c->f->d->kept->held = true;
+        if (!try_levels(x, levels))
             return false;
-    if (kept)
-        kept->bytes += x.least;
-    if (kept || is_found(&x))
-        return true;
+    }
+    return true;
+}
+
+static search begin(choosing *c, pithp_nest nests[2], size_t budget) {
+    const pithp_loop_params *loop = c->f->i->params;
+    return (search){.c = c,
+                    .nests = nests,
+                    .length = loop->length,
+                    .costs = {.carry = carry_bytes(c->f)},
+                    .rows = c->f->i->operand_count > loop->constants + loop->carries ||
+                            c->f->i->result_count > loop->carries,
+                    .budget = budget};
+}
+
+static bool refuse(const choosing *c, size_t least) {
+    const pithp_loop_params *loop = c->f->i->params;
     pithp_fail_at(c->s, PITH_E_MEMORY, NULL, c->f->i->site,
                   "the backward half of the loop keeps %zu bytes at least, and "
                   ".kept_bytes is %zu",
-                  x.least, x.budget);
+                  least, (size_t)loop->kept_bytes);
     return false;
+}
+
+/* Set the nests of a loop in a derivation with a budget, which counts what it keeps. */
+static bool choose_within(choosing *c, pithp_nest nests[2]) {
+    pithp_kept *kept = c->f->d->kept;
+    const size_t own = (size_t)((const pithp_loop_params *)c->f->i->params)->kept_bytes;
+    search x = begin(c, nests, 0);
+    if (!choose_levels(&x, kept->levels))
+        return false;
+    kept->bytes += x.least;
+    return !own || x.least <= own || refuse(c, x.least);
+}
+
+/* Set the nests of a loop with a budget, in which loops inside count with what they keep:
+ * if it is too small for all that they may keep, they have more levels. */
+static bool choose_alone(choosing *c, pithp_nest nests[2]) {
+    size_t least = SIZE_MAX;
+    bool better = true;
+    for (int inner = 1; inner <= PITHP_MOST_LEVELS && better; inner++) {
+        search x = begin(
+            c, nests, (size_t)((const pithp_loop_params *)c->f->i->params)->kept_bytes);
+        c->inner =
+            (pithp_kept){.levels = inner, .inner = inner, .body = c->f->i->programs[0]};
+        c->mode.kept = inner > 1 ? &c->inner : NULL;
+        nests[1] = (pithp_nest){0};
+        if (!choose_levels(&x, PITHP_MOST_LEVELS))
+            return false;
+        if (is_found(&x))
+            return true;
+        better = c->has_loops && (x.least < least || c->inner.held);
+        least = x.least < least ? x.least : least;
+    }
+    return refuse(c, least);
 }
 
 /* ---- Derivation ---- */
@@ -340,7 +387,8 @@ bool pithp_split_nested(pithp_deriving_flow *f,
     if (!c.mode.nest) /* else its checks are told apart as those of the loop around */
         c.mode.nest = 1 + atomic_fetch_add_explicit(&number, 1, memory_order_relaxed);
     c.mode.kept = NULL;
-    if (f->d->kept && has_loops(f->i->programs[0])) {
+    c.has_loops = has_loops(f->i->programs[0]);
+    if (f->d->kept && c.has_loops) {
         f->d->kept->has_inner = true;
         c.inner = (pithp_kept){.levels = f->d->kept->inner,
                                .inner = f->d->kept->inner,
@@ -349,5 +397,6 @@ bool pithp_split_nested(pithp_deriving_flow *f,
     }
     for (int k = 0; k < f->i->operand_count; k++)
         c.moving[k] = f->c->tangents[k] >= 0;
-    return choose(&c, nests) && add_nest(&c, nests, results, tangents);
+    return (f->d->kept ? choose_within(&c, nests) : choose_alone(&c, nests)) &&
+           add_nest(&c, nests, results, tangents);
 }

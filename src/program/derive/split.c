@@ -245,7 +245,7 @@ static bool try_levels(within *w, int levels, int inner, bool *better) {
     if (!pithp_split(w->s, w->p, w->moving, w->mode, w->moves, w->result))
         return false;
     w->has_inner |= kept.has_inner;
-    *better |= kept.bytes < w->least;
+    *better |= kept.bytes < w->least || kept.held;
     w->least = kept.bytes < w->least ? kept.bytes : w->least;
     if (kept.bytes > w->budget)
         forget(w->result);
