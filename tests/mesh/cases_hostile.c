@@ -381,10 +381,46 @@ static void rows_are_wrong_in_one_column(mesh_test *t) {
         }
 }
 
+/* ---- Checks that fail again and again ---- */
+
+enum { OFTEN = 5000 };
+
+static const void *take_once(pith_scope *s, const pith_array *i, const void *pair) {
+    const pith_array *k = pith_child(pair, 1);
+    const pith_array *a = pith_take(s, pith_child(pair, 0), k,
+                                    &(pith_take_options){.mode = PITH_INDEX_ERROR});
+    (void)i;
+    return pith_tuple_make(s, 2, (const void *[]){pith_pmax(s, a, NULL), k});
+}
+PITH_FUNCTION2(take_once_function, take_once, void, pith_array, void)
+
+static const void *take_often(pith_scope *s, const void *pair) {
+    return pith_fori(s, 0, OFTEN, &take_once_function, pair);
+}
+PITH_FUNCTION1(take_often_function, take_often, void, void)
+
+/* More failed checks than are kept before one is told: the rank makes its collectives all
+ * the same. */
+static void checks_fail_often(mesh_test *t) {
+    const pith_function *f = pith_jit(t->s, &take_often_function, NULL);
+    for (int odd = 0; odd < 2 && t->size > 1; odd++) {
+        const int64_t wrong[N] = {0, 1, 2, odd && t->rank == 1 ? 99 : 3};
+        const void *pair[] = {row(t),
+                              pith_array_copy(t->s, PITH_I64, PITH_SHAPE(N), wrong)};
+        pith_apply(t->s, f, pith_tuple_make(t->s, 2, pair));
+        pith_agree(t->s);
+        MESH_CHECK(t, pith_failed(t->s) == odd);
+        MESH_CHECK(t, !odd || strstr(pith_message(t->s), "99"));
+        pith_clear(t->s);
+        come_together(t, "failed checks", "others");
+    }
+}
+
 const mesh_case mesh_hostile_cases[] = {
     {"calls_differ", calls_differ},
     {"user_code_fails", user_code_fails},
     {"arguments_differ", arguments_differ},
+    {"checks_fail_often", checks_fail_often},
     {"orders_of_axes_differ", orders_of_axes_differ},
     {"rows_are_wrong_in_one_column", rows_are_wrong_in_one_column},
     {NULL, NULL},

@@ -3,6 +3,7 @@
 #include "program/exec/call.h"
 #include "program/exec/exec.h"
 #include "program/exec/horizontal.h"
+#include "program/exec/late.h"
 #include "program/exec/watch.h"
 #include "program/op/debug.h"
 
@@ -115,6 +116,8 @@ static pith_status run_op(pith_scope *s,
     } else if (pithp_call_reports(&call)) {
         memory->report =
             pithp_check_make(s, pithp_index_describe, pithp_ops[i->primitive].name);
+        if (PITHP_UNLIKELY(!memory->report))
+            memory->report = pithp_late_report(s);
     }
     const pith_status rc =
         s->error.code != PITH_OK ? s->error.code
@@ -245,6 +248,17 @@ static pith_status take_memory(pithp_exec *r, pithp_buffer **workspace) {
     return PITH_OK;
 }
 
+/* The others count on this rank until the program ends. */
+static pith_status run_with_others(const pithp_exec *r) {
+    pithp_late late;
+    if (!pithp_has_ranks(r->s))
+        return pithp_run_steps(r);
+    pithp_late_begin(&late);
+    const pith_status rc = pithp_run_steps(r);
+    pithp_late_end(&late, r->s);
+    return rc == PITH_OK ? r->s->error.code : rc;
+}
+
 static pith_status run_all(pith_scope *s,
                            pithp_executable *x,
                            const pithp_compiled *code,
@@ -276,7 +290,8 @@ static pith_status run_all(pith_scope *s,
             r.watch = pithp_watch_begin(&watch, s, plan->profile);
         r.forwarded = pointers;
         r.pointers = pointers + plan->forwarded_count;
-        rc = pithp_run_steps(&r);
+        rc = PITHP_UNLIKELY(plan->program->has_collectives) ? run_with_others(&r)
+                                                            : pithp_run_steps(&r);
         if (rc == PITH_OK && plan->forwarded_count)
             rc = finish_outputs(&r, copies);
         if (PITHP_UNLIKELY(r.watch))

@@ -1,6 +1,7 @@
 /* Control flow: branches and loops run the plans of their programs. */
 #include "program/emit/loop.h"
 #include "program/exec/exec.h"
+#include "program/exec/late.h"
 #include "program/exec/watch.h"
 #include "program/ir/region.h"
 
@@ -351,10 +352,14 @@ static pith_status share_iterations(const frame *f) {
     int opened = 0;
     while (opened < f->step->ranges && (scopes[opened] = pith_scope_open_in(s)))
         opened++;
-    if (opened == f->step->ranges && s->error.code == PITH_OK)
+    const bool fine = opened == f->step->ranges && s->error.code == PITH_OK;
+    if (fine)
         pithp_launch_run(s, &launch);
     for (int k = 0; k < opened; k++)
         pith_scope_close(scopes[k]);
+    if (!fine && pithp_late_take(s)) /* no memory: one after the other */
+        return run_iterations(f, all.loop, 0,
+                              ((const pithp_loop_params *)f->step->call->params)->length);
     return s->error.code;
 }
 

@@ -162,8 +162,9 @@ const void *pith_tree_psum(pith_scope *s,
     const void *sum = NULL;
     if (agree(w, count, leaves, axes)) {
         sum_leaves(w, count, leaves, axes, options);
-        if (!pith_failed(w))
-            sum = pith_keep(s, pith_tree_unflatten(w, def, count, leaves));
+        const void *made =
+            pith_failed(w) ? NULL : pith_tree_unflatten(w, def, count, leaves);
+        sum = made ? pith_keep(s, made) : NULL;
     }
     pith_scope_close(w);
     return pith_failed(s) ? NULL : sum;

@@ -252,6 +252,7 @@ uint64_t pithp_shard_tree_digest(const pithp_shard_tree *t) {
     pithp_visit visit;
     uint64_t h = 0;
     int64_t k = 0;
+    bool failed = false;
     pithp_walk_begin(&walk, t->w->runtime, t->root);
     while (pithp_walk_next(&walk, &visit)) {
         char spec[PITHP_SPEC_TEXT_BYTES];
@@ -266,10 +267,11 @@ uint64_t pithp_shard_tree_digest(const pithp_shard_tree *t) {
                 &text, "%s %s %s", pithp_spec_print(t->flat.structure.specs[k], spec),
                 t->leaves[k].axes, t->leaves[k].rows ? t->leaves[k].rows : "");
         k += visit == PITHP_VISIT_LEAF;
-        h = text.bytes ? add_text(h, text.bytes) : h;
+        h = add_text(h, text.bytes);
+        failed |= text.failed;
         pithp_string_end(&text);
     }
-    if (walk.failed)
+    if (walk.failed || failed)
         pithp_fail_memory(t->w, PITHP_BLOCK_BYTES);
     pithp_walk_end(&walk);
     return h;
