@@ -3,9 +3,10 @@
  *
  * ranks/step/psum: a sum of 8 bytes in a compiled step of 64 sums, a sixty-fourth of the
  * call, beside MPI_Allreduce. ranks/step/one: a call of a step with one sum, beside
- * MPI_Allreduce of 64 bytes and of 8. ranks/agree: what pith_agree takes, and what
- * pith_propagate takes longer with ranks than without, beside MPI_Allreduce of 64 bytes.
- * ranks/psum/N: an ordered sum of N bytes, f64, in a compiled function of several, beside
+ * MPI_Allreduce of 64 bytes and of 8; ranks/step/checked: with a check, too, beside two
+ * of 64 bytes and one of 8. ranks/agree: what pith_agree takes, and what pith_propagate
+ * takes longer with ranks than without, beside MPI_Allreduce of 64 bytes. ranks/psum/N:
+ * an ordered sum of N bytes, f64, in a compiled function of several, beside
  * MPI_Allreduce, whose order is the engine's; ranks/eager/N: as an eager call;
  * ranks/unordered/N. ranks/rows/N: an ordered sum of N bytes of which a sixteenth is in
  * use, in a compiled function of several, beside MPI_Allreduce of 8 bytes and of what is
@@ -32,6 +33,12 @@ static const void *add_up(pith_scope *s, const void *a) {
     return a;
 }
 PITH_FUNCTION1(add_up_step, add_up, void, void)
+
+static const void *add_up_checked(pith_scope *s, const void *a) {
+    pith_check(s, pith_is_finite(s, a), "finite");
+    return pith_psum(s, a, "x", NULL);
+}
+PITH_FUNCTION1(add_up_checked_step, add_up_checked, void, void)
 
 static const void *scaled(pith_scope *s, const void *a) {
     return pith_mul(s, a, pith_f64(s, 0.5));
@@ -105,6 +112,11 @@ static void reduce_words(void *closure) {
     const Work *w = closure;
     MPI_Allreduce(w->own, w->sum, WORDS, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
 }
+static void reduce_checked(void *closure) {
+    reduce_words(closure);
+    reduce_all(closure);
+    reduce_words(closure);
+}
 static void reduce_both(void *closure) {
     reduce_words(closure);
     reduce_all(closure);
@@ -131,6 +143,12 @@ static void rows_of_steps(Work *w, const char *only) {
     if (bench_wanted("ranks/step/one", only)) {
         compile(w, 1, false);
         bench_ranks_of("ranks/step/one", 8, 1, w, call_step, reduce_both);
+    }
+    if (bench_wanted("ranks/step/checked", only)) {
+        w->sums = 1;
+        w->step = pith_jit(w->s, &add_up_checked_step, NULL);
+        call_step(w);
+        bench_ranks_of("ranks/step/checked", 8, 1, w, call_step, reduce_checked);
     }
     if (bench_wanted("ranks/agree/eager", only))
         bench_ranks_of("ranks/agree/eager", 8, 1, w, agree, reduce_words);

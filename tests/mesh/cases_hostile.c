@@ -337,7 +337,7 @@ static const pith_array *y_then_x(pith_scope *s, const pith_array *a) {
 }
 PITH_FUNCTION1(y_then_x_function, y_then_x, pith_array, pith_array)
 
-/* The sum along x of so many rows, then that along y. */
+/* The sum along x of some rows, then that along y. */
 static const pith_array *
 rows_then_y(pith_scope *s, const pith_array *a, const pith_array *rows) {
     const pith_array *sum =
@@ -399,8 +399,8 @@ static const void *take_often(pith_scope *s, const void *pair) {
 }
 PITH_FUNCTION1(take_often_function, take_often, void, void)
 
-/* More failed checks than are kept before one is told: the rank makes its collectives all
- * the same. */
+/* More failed checks than a runtime keeps before it raises one: the rank makes its
+ * collectives all the same. */
 static void checks_fail_often(mesh_test *t) {
     const pith_function *f = pith_jit(t->s, &take_often_function, NULL);
     for (int odd = 0; odd < 2 && t->size > 1; odd++) {

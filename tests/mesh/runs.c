@@ -353,7 +353,7 @@ static void chunks(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
-/* Every rank is told who asks for what, whatever differs. */
+/* The error of every rank names who asks for what, whatever differs. */
 static void chunks_differ(mesh_test *t) {
     const bool odd = t->rank == t->size - 1;
     const pith_chunked_options usual = {.length = 2, .steps = 2},

@@ -1,6 +1,6 @@
 /* Late errors: of a rank that is in a program with collectives, where the others count on
  * it. Memory for its checks may be short, or a check may have failed; the data are right
- * nevertheless, so the rank goes on to the end of the program, and fails there. */
+ * nevertheless, so the rank runs the program to its end, and fails there. */
 #ifndef PITH_PROGRAM_EXEC_LATE_H
 #define PITH_PROGRAM_EXEC_LATE_H
 

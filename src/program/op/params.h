@@ -206,7 +206,7 @@ typedef struct pithp_random_params {
  *     psum_rows(x, rows)  the sum over the rows (axis 0) in use of all ranks, with the bits
  *                         of one device
  *
- * rows is an i64 [], or absent: so many rows (axis 0) of x are in use on this rank. The
+ * rows is an i64 [], or absent: the number of rows (axis 0) of x in use on this rank. The
  * others count as zeros and do not travel.
  *
  * Routes (pith/route.h), over the group of all ranks but for route_make; peer, send, sent
