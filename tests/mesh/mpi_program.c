@@ -16,8 +16,17 @@
 static pith_runtime *rt;
 static pith_scope *s;
 
+enum { SKIPPED = 77 };
+
+/* On the host, or the device that MESH_DEVICE names; without it the test is skipped. */
 static pith_mesh_info join(void) {
-    rt = pith_open(&(pith_open_options){.device = "host", .threads = 1});
+    const char *device = getenv("MESH_DEVICE");
+    rt =
+        pith_open(&(pith_open_options){.device = device ? device : "host", .threads = 1});
+    if (device && pith_runtime_code(rt) == PITH_E_UNSUPPORTED) {
+        fprintf(stderr, "skipped: %s\n", pith_runtime_message(rt));
+        exit(SKIPPED);
+    }
     s = pith_scope_open(rt);
     return pith_mesh_about(pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
 }
@@ -60,6 +69,66 @@ static int run_cases(const char *only) {
         failures += leave();
     }
     return failures != 0;
+}
+
+/* ---- Devices ---- */
+
+static void tell(pith_log_level level, const char *text, void *closure) {
+    (void)closure;
+    if (level >= PITH_LOG_WARNING)
+        fprintf(stderr, "%s\n", text);
+}
+
+/* What rank r has of a message: numbers that no other rank has. */
+static const pith_array *numbers_of(int64_t r, int64_t n) {
+    return pith_add(s, pith_arange(s, PITH_U32, n),
+                    pith_cast(s, pith_i64(s, r * 1000003), PITH_U32));
+}
+
+/* Stacks, sums and permutations of n numbers. Returns the number of wrong ones. */
+static int check_moves(const pith_mesh_info *info, int64_t n) {
+    pith_scope *all = s;
+    s = pith_scope_open_in(all);
+    const pith_array *own = numbers_of(info->rank, n), *sum = numbers_of(0, n);
+    const pith_array *stack = pith_all_stack(s, own, "x");
+    int wrong = 0;
+    for (int64_t r = 0; r < info->size; r++) {
+        wrong += !pith_tree_equal(s, pith_slice_at(s, stack, 0, r), numbers_of(r, n));
+        sum = r ? pith_add(s, sum, numbers_of(r, n)) : sum;
+    }
+    const pith_array *last = numbers_of((info->rank + info->size - 1) % info->size, n);
+    wrong += !pith_tree_equal(s, pith_psum(s, own, "x", NULL), sum);
+    wrong += !pith_tree_equal(s, pith_pshift(s, own, "x", 1, true, NULL), last);
+    wrong += !pith_tree_equal(s, pith_pbroadcast(s, own, "x", info->size - 1),
+                              numbers_of(info->size - 1, n));
+    if (wrong || pith_failed(s))
+        fprintf(stderr, "rank %d: %d wrong of %lld numbers: %s\n", (int)info->rank, wrong,
+                (long long)n, pith_message(s));
+    wrong += pith_failed(s);
+    pith_scope_close(s);
+    s = all;
+    return wrong;
+}
+
+/* The cases, and messages from 4 bytes to 64 MiB, between devices that NCCL connects. */
+static int run_on_devices(const char *only) {
+    const pith_mesh_info info = join();
+    pith_set_log_hook(rt, tell, NULL);
+    int failures = info.size < 2;
+    if (info.size > 0)
+        (void)pith_read_i64(s, pith_psum(s, pith_i64(s, 1), "x", NULL));
+    const pithp_mesh_group *g = pith_failed(s) ? NULL : pithp_mesh_group_of(s, "x");
+    if (!g || (getenv("MESH_DEVICE") && !g->communicator)) {
+        fprintf(stderr, "rank %d: NCCL does not connect the devices\n", (int)info.rank);
+        return leave(), 1;
+    }
+    failures += mesh_run_cases(s, only);
+    for (int64_t n = 1; n <= INT64_C(1) << (only ? 12 : 24); n *= 64)
+        failures += check_moves(&info, n) + check_moves(&info, n + 1);
+    if (info.rank == 0)
+        printf("%d ranks on %s and others, %d failures\n", (int)info.size, info.device,
+               failures);
+    return leave() | (failures != 0);
 }
 
 /* Rank 1 does not come to the second agreement, in one of several ways. */
@@ -151,6 +220,8 @@ int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "cases";
     if (strcmp(what, "cases") == 0)
         return run_cases(argc > 2 ? argv[2] : NULL);
+    if (strcmp(what, "devices") == 0)
+        return run_on_devices(argc > 2 ? argv[2] : NULL);
     if (strcmp(what, "settings") == 0)
         return check_settings();
     if (strcmp(what, "fork") == 0)
