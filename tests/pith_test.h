@@ -160,6 +160,16 @@ static inline pith_runtime *pt_open(void) {
     return pt_open_on(device ? device : "host");
 #endif
 }
+/* Whether that is the host: then functions have the bits of pith's own mathematics, else
+ * the error bounds of the device's. */
+static PT_UNUSED bool pt_usual_is_host(void) {
+#ifdef PT_USUAL_DEVICE
+    return strcmp(PT_USUAL_DEVICE, "host") == 0;
+#else
+    const char *device = getenv("PITH_TEST_DEVICE");
+    return !device || strcmp(device, "host") == 0;
+#endif
+}
 /* Close it, and require that nothing is left once the last one is closed. */
 static inline void pt_close(pith_runtime *rt) {
     pith_close(rt);

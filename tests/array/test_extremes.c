@@ -48,7 +48,6 @@ Test(extremes, subnormal_numbers_are_not_flushed) {
         {pith_neg(s, F64(0x1p-1074)), -0x1p-1074},
         {pith_maximum(s, F64(0x1p-1074), F64(0)), 0x1p-1074},
         {pith_nextafter(s, F64(0), F64(1)), 0x1p-1074},
-        {pith_exp(s, F64(-745)), 0x1p-1074},
         {pith_sin(s, F64(0x1p-1060)), 0x1p-1060},
         {pith_cast(s, F32(0x1p-149f), PITH_F64), 0x1p-149},
         {pith_cast(s, pith_less(s, F64(0), F64(0x1p-1074)), PITH_F64), 1},
@@ -71,6 +70,10 @@ Test(extremes, subnormal_numbers_are_not_flushed) {
         expect_bits(s, doubles[i].got, &doubles[i].want, (int)i);
     for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
         expect_bits(s, floats[i].got, &floats[i].want, (int)i);
+    /* 1.01 of the least number; devices may be wrong by one of its units */
+    const double tiny =
+        pith_read_f64(s, pith_slice_at(s, pith_exp(s, F64(-745)), 0, 0)) / 0x1p-1074;
+    cr_expect(pt_usual_is_host() ? tiny == 1 : tiny >= 0 && tiny <= 2, "%g", tiny);
     cr_expect(pith_read_f64(s, pith_sum(s, F64(0x1p-1074), PITH_ALL_AXES)) ==
               MANY * 0x1p-1074);
     cr_expect(pith_read_f64(s, pith_slice_at(s, pith_cumsum(s, F32(0x1p-149f), 0, NULL),
@@ -221,10 +224,12 @@ Test(extremes, lgamma_is_infinite_where_it_is_too_large_alone) {
     double y[N];
     pith_runtime *rt = pt_open();
     pith_scope *s = pith_scope_open(rt);
+    /* CUDA documents 4 units in the last place */
+    const double bound = pt_usual_is_host() ? 2e-16 : 9e-16;
     const pith_array *a = pith_array_copy(s, PITH_F64, PITH_SHAPE(N), x);
     pt_ok(s, pith_read(s, pith_lgamma(s, a), y, sizeof y));
     for (int i = 0; i < N; i++)
-        cr_expect(y[i] == wanted[i] || fabs(y[i] / wanted[i] - 1) < 2e-16,
+        cr_expect(y[i] == wanted[i] || fabs(y[i] / wanted[i] - 1) < bound,
                   "lgamma(%a): expected %a, got %a", x[i], wanted[i], y[i]);
     pith_scope_close(s);
     pt_close(rt);
@@ -279,6 +284,12 @@ Test(extremes, results_do_not_depend_on_threads) {
 
 /* Poles, borders, orders that have no derivative, and orders whose factorial overflows.
  */
+/* Equal; finite values of devices, whose logarithms and powers differ, nearly so. */
+static bool is_near(double got, double wanted) {
+    return got == wanted || (!pt_usual_is_host() && isfinite(wanted) && wanted != 0 &&
+                             fabs(got / wanted - 1) < 1e-14);
+}
+
 Test(extremes, polygamma_has_the_values_of_its_limits) {
     static const struct {
         double order, at, wanted;
@@ -320,7 +331,8 @@ Test(extremes, polygamma_has_the_values_of_its_limits) {
                            &y, sizeof y));
         cr_assert(isnan(cases[k].wanted)
                       ? isnan(y)
-                      : y == cases[k].wanted && !signbit(y) == !signbit(cases[k].wanted),
+                      : is_near(y, cases[k].wanted) &&
+                            !signbit(y) == !signbit(cases[k].wanted),
                   "polygamma(%g, %g): expected %a, got %a", cases[k].order, cases[k].at,
                   cases[k].wanted, y);
     }

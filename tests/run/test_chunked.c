@@ -50,7 +50,7 @@ static void count_warning(pith_warning what, const char *message, void *closure)
 BOTH(chunked, fits_budgets_at_random) {
     int64_t split_cases = 0, refused = 0;
     warned seen = {0};
-    pith_runtime *big = pt_open();
+    pith_runtime *big = pt_open_on("host");
     for (uint64_t seed = 1; seed <= (uint64_t)pt_series(100); seed++) {
         pith_scope *t = pith_scope_open(big);
         int64_t runs;

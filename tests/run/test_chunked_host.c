@@ -101,7 +101,7 @@ BOTH(chunked_host, needs_room_for_a_chunk_alone) {
     step_axis = 0;
     for (uint64_t seed = 1; seed <= (uint64_t)pt_series(40); seed++) {
         const int64_t runs = 1000 + (int64_t)(seed * 7919 % 20000);
-        pith_runtime *big = pt_open();
+        pith_runtime *big = pt_open_on("host");
         pith_scope *t = pith_scope_open(big);
         const void *state = mixed_state(t, seed, runs);
         const void *whole = pith_call(t, &advance_step, 1, &state);

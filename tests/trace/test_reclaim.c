@@ -11,7 +11,7 @@ static double addend;
 
 static void begin(void) {
     setenv("PITH_HOST_MEMORY", "64MiB", 1);
-    rt = pt_open();
+    rt = pt_open_on("host"); /* whose memory the variable limits */
     unsetenv("PITH_HOST_MEMORY");
     s = pith_scope_open(rt);
 }

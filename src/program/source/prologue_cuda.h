@@ -101,7 +101,13 @@ M_FUNCTION1(erf, erf)
 M_FUNCTION1(erfc, erfc)
 M_FUNCTION1(lgamma, lgamma)
 M_FUNCTION1(tgamma, tgamma)
-M_FUNCTION2(pow, pow)
+/* A first power is exact, also where CUDA's error would overflow it. */
+M_FN f32 m_pow(f32 x, f32 y) {
+    return y == 1.0f ? x : powf(x, y);
+}
+M_FN f64 m_pow(f64 x, f64 y) {
+    return y == 1.0 ? x : pow(x, y);
+}
 M_FUNCTION2(atan2, atan2)
 M_FUNCTION2(hypot, hypot)
 
@@ -114,6 +120,11 @@ M_FUNCTION1(fast_atan, atan)
 M_FUNCTION1(fast_sin, sin)
 M_FUNCTION1(fast_cos, cos)
 M_FUNCTION1(fast_tanh, tanh)
-M_FUNCTION2(fast_pow, pow)
+M_FN f32 m_fast_pow(f32 x, f32 y) {
+    return m_pow(x, y);
+}
+M_FN f64 m_fast_pow(f64 x, f64 y) {
+    return m_pow(x, y);
+}
 
 #endif
