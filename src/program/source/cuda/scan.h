@@ -84,6 +84,24 @@ M_FN i32 m_scan_rounds(i64 length, i64 most) {
         }                                                                                \
     }
 
+/* Running sums of n links, the usual scan, without choosing an operation for each. A full
+ * round has a known number, so that the loads of links overlap with the sums. */
+#define M_ADD_LINKS(n)                                                                   \
+    M_UNROLL for (i32 l = 0; l < (n); l++) {                                             \
+        const f64 next = m_from_bits_u64(link[l]);                                       \
+        sum = begins && l == 0 ? next : M_SUM(sum, next);                                \
+        link[l] = m_bits_f64(sum);                                                       \
+    }
+M_FN u64 m_add_links(u64 *link, i32 n, i32 begins, u64 sofar) {
+    f64 sum = m_from_bits_u64(sofar);
+    if (n == M_LINKS) {
+        M_ADD_LINKS(M_LINKS)
+    } else {
+        M_ADD_LINKS(n)
+    }
+    return m_bits_f64(sum);
+}
+
 /* Inclusive scan of the links of a round, one thread per chain. */
 M_FN void m_scan_links(const pithp_cuda_scan_args *a,
                        m_chains *shared,
@@ -95,6 +113,10 @@ M_FN void m_scan_links(const pithp_cuda_scan_args *a,
         return;
     const i64 left = shared->chain[c].count - (i64)round * M_LINKS;
     const i32 n = (i32)(left < M_LINKS ? left : M_LINKS);
+    if (n > 0 && a->operation == M_OP_SUM && accumulator == M_OF_F64) {
+        *sofar = m_add_links(shared->link[c], n, round == 0, *sofar);
+        return;
+    }
     for (i32 l = 0; l < n; l++) {
         const u64 next = shared->link[c][l];
         *sofar = round == 0 && l == 0
@@ -203,7 +225,8 @@ M_FN void m_scan_store(const pithp_cuda_scan_args *a, i64 at, u64 x) {
 
 typedef struct m_scanning {
     m_chains chains;
-    u64 before[M_CHAINS]; /* of each chain whose block is not the first */
+    i32 goes_on[M_CHAINS]; /* whether the block of a chain is not the first of its line */
+    u64 before[M_CHAINS];  /* then the total of the blocks before */
 } m_scanning;
 
 /* Scan the elements, and combine each with the total of the blocks before. */
@@ -220,8 +243,9 @@ M_BLOCK_KERNEL(pithp_k_scan,
         if (thread >= M_CHAINS)
             return;
         chains->chain[thread] = m_block_chain(a, first + thread);
-        if (chains->chain[thread].count > 0 &&
-            (first + thread) / a->inner % a->blocks > 0)
+        shared->goes_on[thread] = chains->chain[thread].count > 0 &&
+                                  (first + thread) / a->inner % a->blocks > 0;
+        if (shared->goes_on[thread])
             shared->before[thread] = m_scan_before(a, first + thread);
     } else if (step % 3 == 1) {
         M_EACH_LINK(a, chains, t, round, chains->link[c][l] = m_scan_load(a, at);)
@@ -230,11 +254,10 @@ M_BLOCK_KERNEL(pithp_k_scan,
     } else {
         M_EACH_LINK(a, chains, t, round, {
             const u64 x = chains->link[c][l];
-            m_scan_store(
-                a, at,
-                (first + c) / a->inner % a->blocks == 0
-                    ? x
-                    : m_scan_step(a->operation, accumulator, shared->before[c], x));
+            m_scan_store(a, at,
+                         shared->goes_on[c] ? m_scan_step(a->operation, accumulator,
+                                                          shared->before[c], x)
+                                            : x);
         })
     }
 }
