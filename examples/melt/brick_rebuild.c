@@ -186,11 +186,14 @@ static const Brick *pass_on(pith_scope *s, const Brick *in, const Place *at) {
                                        own->listed, in->cuts, at->parts, at->place)
                                .to;
     const pith_route *route = route_of_leavers(s, in, to);
-    const Moved *came = pith_route_send(s, route, movable(s, own));
+    /* one by one: columns of one array would be those of all atoms, not of the few */
+    const Moved came = {.origin = pith_route_send(s, route, own->origin),
+                        .velocity = pith_route_send(s, route, own->velocity),
+                        .id = pith_route_send(s, route, own->id)};
     const pith_array *arrived = pith_sum(s, route->received, PITH_ALL_AXES);
     const pith_array *left = pith_sum(s, route->sent, PITH_ALL_AXES);
     const pith_array *cell =
-        pith_launch(s, brick_cell, own->origin, own->count, to, came->origin, arrived,
+        pith_launch(s, brick_cell, own->origin, own->count, to, came.origin, arrived,
                     own->listed, at->part, reach, in->max_atoms + in->max_moved)
             .cell;
     const pith_array *order = pith_argsort(s, cell, 0, NULL);
@@ -198,7 +201,7 @@ static const Brick *pass_on(pith_scope *s, const Brick *in, const Place *at) {
     next.count = pith_add(s, pith_sub(s, own->count, left), arrived);
     const brick_settle_result settled =
         pith_launch(s, brick_settle, order, next.count, own->origin, own->velocity,
-                    own->id, came->origin, came->velocity, came->id);
+                    own->id, came.origin, came.velocity, came.id);
     next.origin = next.position = settled.settled;
     next.velocity = settled.kept;
     next.id = settled.number;
