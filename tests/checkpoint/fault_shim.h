@@ -30,14 +30,14 @@ static void arm(fault kind, int at, int error) {
     shim.error = error;
 }
 
-/* Whether the call that is being made fails. */
+/* Whether the call that is being made, by any thread, fails. */
 static bool strikes(const char *name) {
     if (shim.kind == NO_FAULT)
         return false;
-    shim.calls++;
-    if (shim.calls != shim.at && !(shim.kind == FAIL_FROM && shim.calls > shim.at))
+    const int call = __atomic_add_fetch(&shim.calls, 1, __ATOMIC_RELAXED);
+    if (call != shim.at && !(shim.kind == FAIL_FROM && call > shim.at))
         return false;
-    if (shim.calls == shim.at)
+    if (call == shim.at)
         snprintf(shim.name, sizeof shim.name, "%s", name);
     if (shim.kind == KILL)
         raise(SIGKILL);
@@ -66,7 +66,6 @@ WRAP(int,
      (a, x, b, y, flags))
 WRAP(int, unlinkat, -1, (int fd, const char *name, int flags), (fd, name, flags))
 WRAP(int, fallocate, -1, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
-WRAP(int, flock, -1, (int fd, int operation), (fd, operation))
 WRAP(int, fchmod, -1, (int fd, mode_t mode), (fd, mode))
 WRAP(int, fstat, -1, (int fd, struct stat *st), (fd, st))
 WRAP(int,
@@ -81,6 +80,12 @@ WRAP(int,
      -1,
      (int fd, off_t at, off_t n, unsigned flags),
      (fd, at, n, flags))
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation) { /* a release does not fail */
+    return operation != LOCK_UN && strikes("flock") ? -1 : __real_flock(fd, operation);
+}
 
 ssize_t __real_write(int fd, const void *from, size_t n);
 ssize_t __wrap_write(int fd, const void *from, size_t n);

@@ -6,7 +6,7 @@
 #include "mesh/parts_test.h"
 
 static struct {
-    char path[300];
+    char path[512];
     const pith_save_options *how;
 } parts_saved;
 

@@ -73,7 +73,7 @@ static PT_UNUSED int count_files(const char *folder, const char *with) {
 /* ---- Ranks ---- */
 
 typedef struct job {
-    char folder[256], path[300];
+    char folder[256], path[512];
     double seed;
     int64_t rows;
     bool local; /* each rank has rows of its own number */

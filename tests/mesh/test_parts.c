@@ -5,6 +5,7 @@
 #include "mesh/parts_test.h"
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 static void load_fails(fake_rank *r) {
     const job *j = r->closure;
@@ -306,6 +307,94 @@ Test(parts, a_folder_of_its_own_is_refused) {
     job j = begin();
     run(&j, 3, save_apart);
     cr_assert(count_files(j.folder, ".r0") == 0);
+    remove_folder(j.folder);
+}
+
+/* ---- Two jobs that save under one name ---- */
+
+static void save_often(fake_rank *r) {
+    const job *j = r->closure;
+    for (int i = 0; i < 25; i++) {
+        const PartAtoms *a = pith_shard(r->s, whole_of(r->s, j->seed, j->rows), NULL);
+        const pith_save_options o = {.step = 17, .background = i % 2};
+        if (!pith_save(r->s, a, j->path, &o) || !pith_save_wait(r->s)) {
+            const pith_status code = pith_code(r->s);
+            FAKE_CHECK(r, code == PITH_E_IO || code == PITH_E_PEER);
+            FAKE_CHECK(r, strstr(pith_message(r->s), "melt.") != NULL);
+            pith_clear(r->s);
+        }
+        FAKE_CHECK(r, pith_agree(r->s));
+    }
+}
+
+static int failures_of(job *j, int size) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = size, .timeout = 60, .closure = j}, save_often);
+    if (result.failures || result.ended)
+        fprintf(stderr, "%d ranks: %s\n", size, result.report);
+    return result.failures || result.ended;
+}
+
+/* Each save is whole, or an error; the parts that a document names stay. */
+Test(parts, two_jobs_save_under_one_name, .timeout = 120) {
+    job j = begin();
+    int status = 1;
+    const pid_t other = fork();
+    j.seed = other == 0 ? 2 : 1;
+    if (other == 0)
+        _exit(failures_of(&j, 2));
+    const int failures = failures_of(&j, 3);
+    cr_assert(waitpid(other, &status, 0) == other && status == 0 && failures == 0);
+    cr_assert(alone_is(&j, 1, ROWS) || alone_is(&j, 2, ROWS));
+    j.seed = 3;
+    run(&j, 2, save);
+    cr_assert(alone_is(&j, 3, ROWS));
+    cr_assert(count_files(j.folder, ".r0") == 4, "%d", count_files(j.folder, ".r0"));
+    remove_folder(j.folder);
+}
+
+/* A plain save removes the parts of the sharded one that it replaces. */
+static void save_plain(fake_rank *r) {
+    const job *j = r->closure;
+    if (r->rank == 0)
+        FAKE_CHECK(r, pith_save(r->s, whole_of(r->s, j->seed, j->rows), j->path, NULL));
+}
+Test(parts, a_plain_save_replaces_them) {
+    job j = begin();
+    run(&j, 3, save);
+    j.seed = 2;
+    run(&j, 2, save_plain);
+    cr_assert(alone_is(&j, 2, ROWS) && count_files(j.folder, ".r0") == 0);
+    remove_folder(j.folder);
+}
+
+/* ---- Names ---- */
+
+/* Any name of a file is one of a checkpoint of ranks. Another document of the folder
+ * keeps its parts, also if the names of both cannot be those of parts. */
+Test(parts, names_with_odd_characters, .timeout = 60) {
+    char longest[240];
+    snprintf(longest, sizeof longest, "%0230d.json", 0);
+    const char *const names[] = {
+        "a b.json",   "\"q'%s%n\\.json", "\xc3\xa9\n.json", "melt",  ".hidden.json",
+        "a.b.c.json", "-x.json",         "\xff\xfe.json",   longest, ".hiding.json",
+        ".json"};
+    enum { NAMES = sizeof names / sizeof *names };
+    job j = begin();
+    for (int round = 1; round <= 2; round++)
+        for (size_t i = 0; i < NAMES; i++) {
+            snprintf(j.path, sizeof j.path, "%s/%s", j.folder, names[i]);
+            j.seed = (double)i + round;
+            run(&j, 1 + round, save);
+        }
+    for (size_t i = 0; i < NAMES; i++) {
+        snprintf(j.path, sizeof j.path, "%s/%s", j.folder, names[i]);
+        j.seed = (double)i + 2;
+        run(&j, 2, load);
+        cr_assert(alone_is(&j, j.seed, ROWS), "%s", names[i]);
+    }
+    cr_assert(count_files(j.folder, ".r0") == 6 * NAMES, "%d",
+              count_files(j.folder, ".r0"));
     remove_folder(j.folder);
 }
 

@@ -25,7 +25,8 @@ typedef struct background {
 static void *run(void *closure) {
     pithp_closing_helper();
     const background *b = closure;
-    pithp_saving_write(b->saving);
+    if (pithp_saving_write(b->saving) == PITH_OK && !b->saving->options.keep)
+        pithp_saving_sweep_parts(b->saving, 0);
     return NULL;
 }
 

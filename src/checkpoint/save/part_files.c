@@ -20,8 +20,10 @@ bool pithp_part_name(const char *document,
                      int64_t rank,
                      int64_t ranks,
                      char name[256]) {
-    return snprintf(name, 256, "%.*s.%016llx.r%04dof%04d.json", (int)pithp_stem(document),
-                    document, (unsigned long long)number, (int)rank, (int)ranks) < 256;
+    char stem[256];
+    pithp_part_stem(document, stem);
+    return snprintf(name, 256, "%s.%016llx.r%04dof%04d.json", stem,
+                    (unsigned long long)number, (int)rank, (int)ranks) < 256;
 }
 
 const char *pithp_part_path(pith_scope *s, const char *path, const char *file) {

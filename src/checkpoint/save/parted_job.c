@@ -104,6 +104,8 @@ static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
         return NULL;
     pithp_saving *made = pithp_saving_begin(j->s, pithp_capture, part, path,
                                             v->node_ranks > 1 ? &shared : &o);
+    if (made)
+        made->is_part = true;
     if (!made || v->node_ranks == 1)
         return made;
     made->job = j;
@@ -267,6 +269,6 @@ pith_status pithp_parted_write_document(pithp_parted_job *j) {
 void pithp_parted_sweep(pithp_parted_job *j) {
     pith_scope *fresh = pith_scope_open(j->rt);
     if (is_usable(fresh))
-        pithp_parts_sweep(fresh, &j->location);
+        pithp_parts_sweep(fresh, &j->location, j->id);
     close_scope(fresh);
 }

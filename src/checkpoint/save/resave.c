@@ -247,6 +247,8 @@ bool pith_checkpoint_save(pith_scope *s,
         return false;
     pithp_saving_from(v, stream_own, &from);
     const bool saved = pithp_saving_write(v) == PITH_OK;
+    if (saved)
+        pithp_saving_sweep_parts(v, 0);
     pithp_saving_end(v);
     return saved;
 }

@@ -73,6 +73,7 @@ write_part(pithp_reshard *x, const char *path, const pith_save_options *o) {
     pithp_saving *v = pithp_saving_begin(x->s, capture_part, x, path, &options);
     if (!v)
         return x->s->error.code;
+    v->is_part = true;
     pithp_saving_from(v, pithp_reshard_stream, x);
     const pith_status rc = pithp_saving_write(v);
     pithp_saving_end(v);
@@ -162,12 +163,7 @@ write_all(pithp_reshard *x, const char *path, const pith_save_options *o) {
     rc = write_parts(x, v, path, o);
     if (rc == PITH_OK)
         rc = pithp_saving_write(v);
-    pith_scope *fresh = pith_scope_open(x->s->runtime);
-    if (pithp_scope_writable(fresh)) {
-        pithp_parts_sweep(fresh, &v->location);
-        pith_clear(fresh);
-        pith_scope_close(fresh);
-    }
+    pithp_saving_sweep_parts(v, x->number);
     pithp_saving_end(v);
     return rc;
 }

@@ -26,6 +26,8 @@ bool pith_save(pith_scope *s,
     if (!v)
         return false;
     const bool saved = pithp_saving_write(v) == PITH_OK;
+    if (saved && !o->keep) /* members of a series replace nothing */
+        pithp_saving_sweep_parts(v, 0);
     pithp_saving_end(v);
     return saved;
 }

@@ -22,7 +22,8 @@ struct pithp_saving {
     pithp_string header;
     void *staging; /* NULL: the device's memory is readable by the host */
     pithp_compressor compressor;
-    bool lost; /* another writer removed a sidecar that was to be shared */
+    bool lost;    /* another writer removed a sidecar that was to be shared */
+    bool is_part; /* of a checkpoint of many ranks */
     struct pithp_parted_job *job; /* of a part of several ranks; NULL: of one */
 };
 

@@ -189,8 +189,13 @@ static pith_status name_files(saver *v) {
     }
     pithp_writer_rename(&v->document, v->location.name);
     PITH_TRY(pithp_writer_status(v->s, &v->document, v->location.shown));
-    return sync_folder(v,
-                       " (the new checkpoint is there, but may not survive a power cut)");
+    rc = sync_folder(v, v->is_part ? ""
+                                   : " (the new checkpoint is there, but may not "
+                                     "survive a power cut)");
+    if (rc == PITH_OK || !v->is_part)
+        return rc;
+    /* a part that has failed must not be found and named by rank 0 */
+    unlinkat(v->location.folder, v->location.name, 0);
 out:
     withdraw(v);
     return rc;
@@ -249,11 +254,30 @@ static pith_status commit_member(saver *v) {
     return rc;
 }
 
+/* Another job that saves under the same name may have taken the parts for left ones. */
+static pith_status check_parts(saver *v) {
+    for (int64_t i = 0; i < v->d.parts.count; i++) {
+        const pithp_doc_part *part = &v->d.parts.rows[i];
+        pithp_doc_part now = {.file = part->file};
+        if (!pithp_part_find(v->location.folder, part->file, &now) ||
+            now.bytes != part->bytes || !pithp_digest_equal(now.digest, part->digest))
+            return pithp_fail(v->s, PITH_E_IO, NULL,
+                              "cannot write \"%s\": the part \"%s\" is gone: does "
+                              "another job save under this name?",
+                              v->location.shown, part->file);
+    }
+    return PITH_OK;
+}
+
 static pith_status commit(saver *v) {
     pith_status rc = pithp_folder_lock(v->s, &v->location);
     if (rc != PITH_OK)
         return rc;
-    rc = v->options.keep ? commit_member(v) : commit_single(v);
+    rc = check_parts(v);
+    if (rc == PITH_OK)
+        rc = v->options.keep ? commit_member(v) : commit_single(v);
+    else
+        withdraw(v);
     pithp_folder_unlock(&v->location);
     return rc;
 }
@@ -382,6 +406,15 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
         return v;
     pithp_saving_end(v);
     return NULL;
+}
+
+void pithp_saving_sweep_parts(pithp_saving *v, uint64_t number) {
+    pith_scope *fresh = pith_scope_open(v->s->runtime); /* that v->s has failed is fine */
+    if (!pithp_scope_writable(fresh))
+        return;
+    pithp_parts_sweep(fresh, &v->location, number);
+    pith_clear(fresh);
+    pith_scope_close(fresh);
 }
 
 void pithp_saving_from(pithp_saving *v, pithp_leaf_stream *stream, void *source) {

@@ -62,6 +62,9 @@ pith_status pithp_checkpoint_stream(const pith_checkpoint *c,
                                     pithp_chunk_sink sink,
                                     void *closure);
 pith_status pithp_saving_write(pithp_saving *v);
+/* Remove the parts of the document that a save has replaced, and those of the number of
+ * this save (0: it has none) that are not named. */
+void pithp_saving_sweep_parts(pithp_saving *v, uint64_t number);
 void pithp_saving_end(pithp_saving *v);
 
 /* ---- Sharded trees (sharded.c) ---- */

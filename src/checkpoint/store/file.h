@@ -100,11 +100,16 @@ void pithp_folder_sweep(int folder);
 
 /* ---- Parts (parts_sweep.c) ---- */
 
+/* What the names of the parts of a document, or of a series, begin with: its stem, or
+ * another one if that is hidden, long, or not UTF-8 (names.c). */
+void pithp_part_stem(const char *document, char stem[256]);
 /* Remove a part and its sidecars. Requires the folder lock. */
 void pithp_checkpoint_part_remove(int folder, const char *file);
 /* Remove the parts of a document, or of a series, that no document of that name names:
- * those of replaced ones, and of saves that were killed. */
-void pithp_parts_sweep(pith_scope *s, const pithp_location *location);
+ * those of replaced ones, and of saves that were killed. `own` is the number of the save
+ * that has ended; parts that are newer than its own stay, which may be of another job. 0:
+ * a save without parts; those that are newer than the document stay. */
+void pithp_parts_sweep(pith_scope *s, const pithp_location *location, uint64_t own);
 
 /* ---- Files owned by a document (names.c, own_sidecar.c) ---- */
 

@@ -66,6 +66,18 @@ static const char *usable_stem(const char *stem, size_t *length) {
     return "checkpoint";
 }
 
+void pithp_part_stem(const char *document, char stem[256]) {
+    size_t length = pithp_stem(document);
+    const char *usable = usable_stem(document, &length);
+    if (usable == document) {
+        snprintf(stem, 256, "%.*s", (int)length, usable);
+        return;
+    }
+    /* the hash tells the documents of a folder apart, whose left parts are removed */
+    snprintf(stem, 256, "%s-%016llx", usable,
+             (unsigned long long)pithp_hash(0, document, pithp_stem(document)));
+}
+
 void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]) {
     char digest[PITHP_DIGEST_TEXT];
     size_t length = pithp_stem(document);

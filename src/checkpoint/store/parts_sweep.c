@@ -2,8 +2,10 @@
  * names of its parts hold: melt.<number>.r0007of0016.json. */
 #include "checkpoint/store/open.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { DIGITS = 16 };
@@ -26,10 +28,12 @@ static const char *number_of(const char *stem, const char *file) {
     return strcmp(at, ".json") == 0 ? number : NULL;
 }
 
+/* The part goes last: without it nothing would tell whose its sidecars are. */
 void pithp_checkpoint_part_remove(int folder, const char *file) {
     pithp_claims claims;
-    if (pithp_folder_claims_of(folder, file, &claims) && unlinkat(folder, file, 0) == 0)
-        pithp_folder_drop_sidecars(folder, &claims, "");
+    if (pithp_folder_claims_of(folder, file, &claims) &&
+        pithp_folder_drop_sidecars(folder, &claims, file))
+        unlinkat(folder, file, 0);
 }
 
 /* The saves whose parts are named. */
@@ -79,19 +83,73 @@ static bool is_named(const named *x, const char *number) {
     return false;
 }
 
-void pithp_parts_sweep(pith_scope *s, const pithp_location *location) {
+/* When a file was written; false: it is not there. */
+static bool time_of(int folder, const char *file, struct timespec *time) {
+    struct stat st;
+    const bool found = fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (found)
+        *time = st.st_mtim;
+    return found;
+}
+
+static bool is_later(struct timespec a, struct timespec b) {
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* What a sweep looks for. */
+typedef struct sweep {
+    int folder;
+    const char *stem;
+    char own[DIGITS + 1]; /* number of the save that has ended */
+    struct timespec time; /* of its first part */
+    bool any, timed;      /* there are parts; there is a time */
+} sweep;
+
+/* Look for parts, and for the time of those of the save. */
+static void look(sweep *w) {
+    DIR *listing = pithp_folder_list(w->folder);
+    for (struct dirent *e; listing && (e = readdir(listing));) {
+        struct timespec time;
+        const char *number = number_of(w->stem, e->d_name);
+        w->any |= number != NULL;
+        if (number && strncmp(number, w->own, DIGITS) == 0 &&
+            time_of(w->folder, e->d_name, &time) &&
+            (!w->timed || is_later(w->time, time))) {
+            w->time = time;
+            w->timed = true;
+        }
+    }
+    if (listing)
+        closedir(listing);
+}
+
+/* Parts that are newer than those of the save may be of another job, which has not named
+ * them yet. */
+static bool is_left(const sweep *w, const char *file, const char *number) {
+    struct timespec time;
+    if (strncmp(number, w->own, DIGITS) == 0)
+        return true;
+    return w->timed && time_of(w->folder, file, &time) && !is_later(time, w->time);
+}
+
+void pithp_parts_sweep(pith_scope *s, const pithp_location *location, uint64_t own) {
     char stem[256];
     pith_scope *x = pith_scope_open_in(s); /* its errors do not matter: files stay */
     named all = {.s = x};
     if (!pithp_scope_writable(x))
         return;
-    snprintf(stem, sizeof stem, "%.*s", (int)pithp_stem(location->name), location->name);
-    if (pithp_folder_lock(x, location) == PITH_OK) {
+    pithp_part_stem(location->name, stem);
+    sweep w = {.folder = location->folder, .stem = stem};
+    snprintf(w.own, sizeof w.own, "%016llx", (unsigned long long)own);
+    look(&w);
+    if (own == 0) /* a save without parts */
+        w.timed = time_of(w.folder, location->name, &w.time);
+    if (w.any && pithp_folder_lock(x, location) == PITH_OK) {
         DIR *listing =
             note_all(&all, stem, location) ? pithp_folder_list(location->folder) : NULL;
         for (struct dirent *e; listing && (e = readdir(listing));) {
             const char *number = number_of(stem, e->d_name);
-            if (number && !is_named(&all, number))
+            if (number && !is_named(&all, number) && is_left(&w, e->d_name, number))
                 pithp_checkpoint_part_remove(location->folder, e->d_name);
         }
         if (listing)
