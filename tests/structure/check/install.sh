@@ -23,7 +23,7 @@ on_ranks() {
         [ -e "$work/$1/$program" ] || continue
         [ $program != program_mpi ] || ldd "$work/$1/$program" | grep -q 'libmpi.so.40' || continue
         OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-            quietly mpirun.openmpi --oversubscribe -np 2 "$work/$1/$program" || fail "$program on 2 ranks, $1"
+            quietly env -C "$work/$1" mpirun.openmpi --oversubscribe -np 2 "$work/$1/$program" || fail "$program on 2 ranks, $1"
         grep -q '2 ranks: sum 3' "$work/log" || fail "$program on 2 ranks, $1"
     done
 }
