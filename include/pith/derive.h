@@ -58,15 +58,15 @@ typedef struct pith_derive_options {
      * of a result, in reverse mode the cotangent of an operand. In loops the first
      * iteration counts, in that order. If the tangent that a rule of pith_custom_jvp
      * returns in forward mode is wrong, or the cotangent of a backward function of
-     * pith_custom_vjp, the call in the rule is named whose result is the first one. A rule
-     * of pith_custom_jvp in reverse mode is one call. The values that are checked are kept
-     * for it. */
+     * pith_custom_vjp, the call in the rule is named whose result is the first one. A
+     * rule of pith_custom_jvp in reverse mode is one call. The values that are checked
+     * are kept for it. */
     bool find_nonfinite PITH_DEFAULT;
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
     /** Most bytes that loops keep for the backward half, together: their steps are
      * computed again, as by pith_loop_options.kept_bytes. Loops with a budget of their
-     * own count, and keep within both. Derivatives inside of the function without a budget have a part
-     * of this one. 0: no limit. Forward mode keeps nothing. */
+     * own count, and keep within both. Derivatives inside of the function without a
+     * budget have a part of this one. 0: no limit. Forward mode keeps nothing. */
     size_t kept_bytes PITH_DEFAULT;
     /** Of Jacobians and Hessians: most columns or rows that are computed at a time, which
      * bounds the memory for them. 0: chunks that need about 256 MiB. The rest of a
