@@ -232,12 +232,12 @@ static int get_error(pithp_nccl_comm comm, int *result) {
     BEGIN("CommGetAsyncError");
     FAKE_CHECK(comm && !comm->aborted, "no communicator, or one that was aborted");
     comm->polls -= comm->polls > 0 && !comm->hangs;
-    if (comm->polls == 0)
-        settled(comm);
     *result = (fake_nccl.loses && comm->rank == fake_nccl.lost_rank) || comm->of->broken
                   ? FAILED
               : is_settled(comm) && !comm->hangs ? PITHP_NCCL_OK
                                                  : PITHP_NCCL_IN_PROGRESS;
+    if (*result != PITHP_NCCL_IN_PROGRESS) /* done, or failed with another rank */
+        settled(comm);
     return end(PITHP_NCCL_OK);
 }
 
