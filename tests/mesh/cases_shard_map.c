@@ -170,6 +170,40 @@ static void maps_grow(mesh_test *t) {
     MESH_CHECK(t, mesh_equal(t, back->mass, pith_add(t->s, whole->mass, 1.0)));
 }
 
+/* The same by a fix of the user, which gets the state with its sharded leaves. The last
+ * rank needs most. */
+static const ShardAtoms *
+grow_to(pith_scope *s, const ShardAtoms *state, const pith_array *need) {
+    ShardAtoms next = *state;
+    next.max = pith_read_i64(s, need);
+    return pith_tree_resize(s, ShardAtoms, &next, NULL);
+}
+PITH_FUNCTION2(grow_fix, grow_to, ShardAtoms, ShardAtoms, pith_array)
+static const ShardAtoms *need_more(pith_scope *s, const ShardAtoms *in) {
+    const pith_array *rank = pith_cast(s, pith_axis_index(s, "x"), PITH_I64),
+                     *need = pith_add(s, rank, pith_i64(s, 5));
+    pith_check(s, pith_less_equal(s, need, pith_i64(s, in->max)), "{need} rows",
+               .args = {{"need", need}}, .fix = &grow_fix, .fix_args = need,
+               .fix_greatest = true);
+    ShardAtoms next = *in;
+    next.mass = pith_add(s, in->mass, 1.0);
+    return pith_freeze(s, ShardAtoms, &next);
+}
+PITH_FUNCTION1(need_more_function, need_more, ShardAtoms, ShardAtoms)
+
+static void maps_grow_by_fixes(mesh_test *t) {
+    const ShardAtoms *whole = atoms_of(t, 4, 4);
+    const pith_function *f = pith_shard_map(t->s, &need_more_function, NULL);
+    for (int way = 0; way < 2; way++, f = pith_jit(t->s, f, NULL)) {
+        const ShardAtoms *a =
+            pith_propagate(t->s, ShardAtoms, f, pith_shard(t->s, whole, NULL), NULL);
+        const ShardAtoms *back = pith_unshard(t->s, a, -1);
+        MESH_CHECK(t, a->max == 4 + t->size);
+        MESH_CHECK(t, mesh_equal(t, back->position, whole->position));
+        MESH_CHECK(t, mesh_equal(t, back->mass, pith_add(t->s, whole->mass, 1.0)));
+    }
+}
+
 /* The documented use of assertions in kUPS's shard_map, whose attempts raise NameError. A
  * predicate that holds on all ranks but the last: its fix runs on all, or its message is
  * that of all. A fix is applied to the state, so it maps what it does to shards. */
@@ -444,6 +478,7 @@ const mesh_case mesh_shard_map_cases[] = {
     {"maps_records", maps_records},
     {"maps_identities", maps_identities},
     {"maps_grow", maps_grow},
+    {"maps_grow_by_fixes", maps_grow_by_fixes},
     {"maps_assert", maps_assert},
     {"maps_refuse", maps_refuse},
     {"maps_refuse_variance", maps_refuse_variance},

@@ -46,6 +46,9 @@ Test(shard, maps_identities) {
 Test(shard, maps_grow) {
     passes("maps_grow");
 }
+Test(shard, maps_grow_by_fixes) {
+    passes("maps_grow_by_fixes");
+}
 Test(shard, maps_assert) {
     passes("maps_assert");
 }
