@@ -152,6 +152,39 @@ Test(shard, wrong_rows) {
     passes("wrong_rows");
 }
 
+/* ---- Ranks with other numbers of threads ---- */
+
+static const pith_array *wave(pith_scope *s, const pith_array *i, const pith_array *a) {
+    (void)i;
+    return pith_sin(s, pith_add(s, a, 1.0));
+}
+PITH_FUNCTION2(wave_function, wave, pith_array, pith_array, pith_array)
+static const pith_array *waves(pith_scope *s, const pith_array *a) {
+    return pith_fori(s, 0, 5, &wave_function, a);
+}
+PITH_FUNCTION1(waves_function, waves, pith_array, pith_array)
+static const pith_array *sum_of_waves(pith_scope *s, const pith_array *a) {
+    const pith_array *all = pith_apply(s, pith_vmap(s, &waves_function, NULL), a);
+    return pith_psum(s, all, NULL, NULL);
+}
+PITH_FUNCTION1(sum_of_waves_function, sum_of_waves, pith_array, pith_array)
+
+/* The blocks of a batch, which threads take, are part of the program. */
+static void sum_waves(fake_rank *r) {
+    const pith_array *a = pith_ones(r->s, PITH_F64, PITH_SHAPE(64, 7));
+    const pith_function *f = pith_jit(r->s, &sum_of_waves_function, NULL);
+    for (int call = 0; call < 2; call++)
+        FAKE_CHECK(r, pith_apply(r->s, f, a));
+}
+
+Test(shard, ranks_have_other_numbers_of_threads) {
+    const pith_open_options one = {.device = "host", .threads = 1},
+                            three = {.device = "host", .threads = 3};
+    const fake_result result = fake_run(
+        &(fake_options){.size = 2, .timeout = 60, .open = {&one, &three}}, sum_waves);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+
 /* ---- Replicated leaves are compared, if the mesh says so ---- */
 
 static const ShardAtoms *add_sums(pith_scope *s, const ShardAtoms *in) {

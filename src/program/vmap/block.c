@@ -1,9 +1,12 @@
 /* Blocks: the number of entries that the host runs at a time by itself. */
 #include "gpu/gpu_internal.h"
+#include "mesh/mesh_internal.h"
 #include "program/op/thresholds.h"
 #include "program/vmap/chunk.h"
 
 #include <string.h>
+
+enum { USUAL_THREADS = 8 }; /* of a rank */
 
 /* The most elements of a value of an instruction, with those of nested programs. */
 static int64_t most_elements(const pithp_program *p, const pithp_instruction *i) {
@@ -78,7 +81,9 @@ int64_t pithp_program_vmap_block(pith_scope *s,
         pithp_program_follow(s, p, depends) ? entry_elements(p, depends) : 0;
     if (each == 0)
         return INT64_MAX;
-    const int64_t share = (size + d->threads - 1) / d->threads,
+    /* Ranks record the same program, whatever the numbers of their threads. */
+    const int64_t threads = pithp_has_ranks(s) ? USUAL_THREADS : d->threads,
+                  share = (size + threads - 1) / threads,
                   block = each < PITHP_BLOCK_ELEMENTS ? PITHP_BLOCK_ELEMENTS / each : 1;
     return share > 0 && share < block ? share : block;
 }
