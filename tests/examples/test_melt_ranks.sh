@@ -42,7 +42,7 @@ same_log() { diff <(logged "$1.jsonl") <(logged "$2.jsonl") >diff || fail "the l
 
 # The same bytes on every number of ranks, over moves of atoms between bricks; capacities grow on the way.
 whole start --steps 50
-for n in 1 2 3 4 8; do
+for n in 1 2 3 4 5 8; do
     ranks on$n $n --ranks --steps 50
     same_table start on$n 0
     same_log start on$n
@@ -53,6 +53,15 @@ grep -q 'capacity .*ghosts.max_send is too small' err || fail "no growth: $(cat 
 whole single --steps 30 --precision single --data "$data"
 ranks single3 3 --steps 30 --precision single --data "$data"
 same_table single single3 0
+
+# A long run, in which most atoms change their bricks, and one that starts with room for nothing.
+whole long --steps 200
+ranks long4 4 --steps 200
+same_table long long4 0
+same_log long long4
+ranks tiny 3 --steps 50 --initial-capacity 2
+same_table start tiny 0
+grep -q 'capacity .max_cells is too small: have 2' err || fail "no growth from 2: $(cat err)"
 
 # Saved on P, continued on Q: neither may be seen in a row. Step 27 is between two rebuilds.
 for pair in 1:3 2:3 3:2 4:1 2:2; do
@@ -134,6 +143,15 @@ least() { sed -n 's/.* ranks of \([0-9]*\) to .*/\1/p' "$1.txt"; }
 [ "$(least half2b)" -gt 1900 ] || fail "2 bricks are not balanced: $(cat half2b.txt)"
 [ "$(least half8b)" -gt 430 ] || fail "8 bricks are not balanced: $(cat half8b.txt)"
 
+# A drop in a corner of a box eight times as large: most bricks are empty, or move a long way.
+awk '/[xyz]lo [xyz]hi/ { $2 = 2 * $2 } { print }' "$data" >drop.data
+whole drop --steps 40 --data drop.data
+ranks drop5 5 --steps 40 --data drop.data
+ranks drop8b 8 --steps 40 --data drop.data --balance --initial-capacity 2
+for name in drop5 drop8b; do same_table drop $name 0; done
+[ "$(least drop5)" -eq 0 ] || fail "no brick is empty: $(cat drop5.txt)"
+[ "$(least drop8b)" -gt 400 ] || fail "the drop is not balanced: $(cat drop8b.txt)"
+
 # refused TEXT N OPTIONS...: every rank ends with an error, and one says it.
 refused() {
     text=$1 n=$2
@@ -142,6 +160,7 @@ refused() {
     [ "$(grep -cF -- "$text" err)" -eq 1 ] || fail "expected '$text' once in: $(cat err)"
 }
 refused 'expected at least cutoff + skin, 8.8' 2 --cutoff 8.5
+refused 'a brick is 2.39' 7
 refused 'a run on ranks has no --batch' 2 --batch 2
 refused 'fixed capacity' 2 --fixed-capacity
 refused 'nothing.json' 2 --resume nothing.json
