@@ -1,14 +1,10 @@
 /* Nested recomputation of loops (pith_loop_options.kept_bytes): bits of gradients, peaks
  * and work for many budgets. */
-#include "pith/pith.h"
-
-#include "pith_test.h"
+#include "derive_budget_test.h"
 
 #include <math.h>
 
-enum { WIDE = 512, ONE = WIDE * 8, BUDGETS = 20 };
-
-static pith_loop_options options, inner_options;
+static pith_loop_options inner_options;
 
 typedef struct {
     const pith_array *carry, *out;
@@ -19,149 +15,64 @@ PITH_NODE(Turn, PITH_LEAF(carry, "f64[...]"), PITH_LEAF(out, "f64[...]"))
 
 /* The constant w has two uses. */
 static const pith_array *
-step(pith_scope *s, const pith_array *x, const void *row, const pith_array *w) {
+step(pith_scope *in, const pith_array *x, const void *row, const pith_array *w) {
     (void)row;
-    return pith_mul(s, pith_sin(s, pith_add(s, x, w)), w);
+    return pith_mul(in, pith_sin(in, pith_add(in, x, w)), w);
 }
 PITH_FUNCTION3(step_of, step, pith_array, pith_array, void, pith_array)
 
-static const pith_array *steps(pith_scope *s, const pith_array *w) {
-    const pith_function *f = pith_partial(s, &step_of, w);
-    return pith_scan(s, f, w, NULL, NULL, &options);
+static const pith_array *steps(pith_scope *in, const pith_array *w) {
+    const pith_function *f = pith_partial(in, &step_of, w);
+    return pith_scan(in, f, w, NULL, NULL, &options);
 }
-static const pith_array *plain(pith_scope *s, const pith_array *w, const void *xs) {
+static const pith_array *plain(pith_scope *in, const pith_array *w, const void *xs) {
     (void)xs;
-    const pith_array *x = pith_mul(s, steps(s, w), w); /* w is used after the loop too */
-    return pith_sum(s, x, PITH_ALL_AXES);
+    const pith_array *x =
+        pith_mul(in, steps(in, w), w); /* w is used after the loop too */
+    return pith_sum(in, x, PITH_ALL_AXES);
 }
 PITH_FUNCTION2(plain_of, plain, pith_array, pith_array, void)
 
 static const Turn *
-turn(pith_scope *s, const pith_array *x, const pith_array *row, const pith_array *w) {
-    x = pith_mul(s, pith_sin(s, pith_add(s, x, w)), pith_add(s, w, row));
-    return pith_freeze(s, Turn, &(Turn){x, pith_mul(s, x, row)});
+turn(pith_scope *in, const pith_array *x, const pith_array *row, const pith_array *w) {
+    x = pith_mul(in, pith_sin(in, pith_add(in, x, w)), pith_add(in, w, row));
+    return pith_freeze(in, Turn, &(Turn){x, pith_mul(in, x, row)});
 }
 PITH_FUNCTION3(turn_of, turn, Turn, pith_array, pith_array, pith_array)
 
-static const pith_array *rows(pith_scope *s, const pith_array *w, const pith_array *xs) {
+static const pith_array *rows(pith_scope *in, const pith_array *w, const pith_array *xs) {
     const void *outs;
     const pith_array *x =
-        pith_scan(s, pith_partial(s, &turn_of, w), w, xs, &outs, &options);
-    return outs ? pith_add(s, pith_sum(s, x, PITH_ALL_AXES),
-                           pith_sum(s, outs, PITH_ALL_AXES))
+        pith_scan(in, pith_partial(in, &turn_of, w), w, xs, &outs, &options);
+    return outs ? pith_add(in, pith_sum(in, x, PITH_ALL_AXES),
+                           pith_sum(in, outs, PITH_ALL_AXES))
                 : NULL;
 }
 PITH_FUNCTION2(rows_of, rows, pith_array, pith_array, pith_array)
 
 /* A loop in the branch of a cond, in a loop. */
-static const pith_array *as_it_is(pith_scope *s, const pith_array *w) {
-    (void)s;
+static const pith_array *as_it_is(pith_scope *in, const pith_array *w) {
+    (void)in;
     return w;
 }
 PITH_FUNCTION1(as_it_is_of, as_it_is, pith_array, pith_array)
 PITH_FUNCTION1(steps_of, steps, pith_array, pith_array)
 
 static const pith_array *
-branch(pith_scope *s, const pith_array *x, const void *row, const pith_array *w) {
+branch(pith_scope *in, const pith_array *x, const void *row, const pith_array *w) {
     (void)row;
-    const pith_array *less = pith_less(s, pith_sum(s, x, PITH_ALL_AXES), 80.0);
-    return pith_mul(s, pith_cond(s, less, &steps_of, &as_it_is_of, x), w);
+    const pith_array *less = pith_less(in, pith_sum(in, x, PITH_ALL_AXES), 80.0);
+    return pith_mul(in, pith_cond(in, less, &steps_of, &as_it_is_of, x), w);
 }
 PITH_FUNCTION3(branch_of, branch, pith_array, pith_array, void, pith_array)
 
-static const pith_array *nested(pith_scope *s, const pith_array *w, const void *xs) {
+static const pith_array *nested(pith_scope *in, const pith_array *w, const void *xs) {
     (void)xs;
     const pith_array *x =
-        pith_scan(s, pith_partial(s, &branch_of, w), w, NULL, NULL, &inner_options);
-    return pith_sum(s, x, PITH_ALL_AXES);
+        pith_scan(in, pith_partial(in, &branch_of, w), w, NULL, NULL, &inner_options);
+    return pith_sum(in, x, PITH_ALL_AXES);
 }
 PITH_FUNCTION2(nested_of, nested, pith_array, pith_array, void)
-
-/* ---- Runs ---- */
-
-static pith_runtime *rt;
-static pith_scope *s;
-
-/* Peaks are compared: no run may have its code before another. */
-static void begin(int threads) {
-    setenv("PITH_JIT", "off", 0);
-    rt = pith_open(&(pith_open_options){.device = "host", .threads = threads});
-    s = pith_scope_open(rt);
-    pt_ok(s);
-}
-static void end(void) {
-    pt_ok(s);
-    pith_scope_close(s);
-    pith_close(rt);
-}
-
-static const pith_array *numbers(int64_t n, double from, double by) {
-    return pith_add(s, pith_mul(s, pith_arange(s, PITH_F64, n), by), from);
-}
-
-typedef struct result {
-    const void *gradient; /* of s; NULL: the budget is too small */
-    size_t peak;          /* beyond arguments */
-    int64_t operations;
-} result;
-
-static result
-run(const pith_function *f, bool both, const pith_array *w, const pith_array *xs) {
-    pith_scope *in = pith_scope_open(rt);
-    const pith_derive_options o = {.arguments = both ? 3 : 1};
-    const void *arguments[2] = {w, xs};
-    result r = {NULL, 0, 0};
-    pith_jit_clear(rt);
-    const pith_function *g = pith_grad(in, f, &o);
-    const void *gradient = pith_call(in, g, 2, arguments);
-    if (gradient) {
-        r.operations = pith_program_cost(in, g, 2, arguments).operations;
-        r.peak = pith_measure_peak(in, g, 2, arguments);
-        pt_ok(in);
-        r.gradient = pith_keep(s, gradient);
-    } else {
-        cr_assert(pith_code(in) == PITH_E_MEMORY, "%s", pith_message(in));
-        cr_assert(strstr(pith_message(in), "bytes at least"), "%s", pith_message(in));
-        pith_clear(in);
-    }
-    pith_scope_close(in);
-    return r;
-}
-
-/* The gradient has the same bits for each budget; a smaller one has no larger peak and no
- * fewer operations, and if the loop is alone each peak is within it and what one step
- * needs. Returns the number of budgets that are enough. */
-static int check(const pith_function *f,
-                 bool both,
-                 const pith_array *w,
-                 const pith_array *xs,
-                 size_t *budget,
-                 size_t all,
-                 bool alone) {
-    *budget = 0;
-    const result whole = run(f, both, w, xs);
-    result last = whole;
-    int enough = 0;
-    pt_ok(s, whole.gradient);
-    for (int k = 1; k <= BUDGETS; k++) {
-        *budget = all * 21 / (size_t)(20 * k);
-        const result r = run(f, both, w, xs);
-        cr_assert(!r.gradient || last.gradient, "budget %zu", *budget);
-        if (r.gradient) {
-            enough++;
-            cr_assert(pith_tree_equal(s, r.gradient, whole.gradient), "budget %zu",
-                      *budget);
-            cr_assert(r.peak <= last.peak && r.operations >= last.operations,
-                      "budget %zu", *budget);
-            cr_assert(!alone || r.peak + all <= *budget + whole.peak ||
-                          r.peak == whole.peak,
-                      "budget %zu: peak %zu of %zu", *budget, r.peak, whole.peak);
-        }
-        last = r;
-    }
-    *budget = 0;
-    return enough;
-}
 
 /* ---- Tests ---- */
 
@@ -536,100 +447,6 @@ Test(derive_budget, checks_marks_and_indices_in_a_body) {
         check(&talk_of, false, numbers(WIDE, 0.25, 1e-3), (const void *)pith_none_make(s),
               &options.kept_bytes, (size_t)96 * 2 * ONE, false);
     cr_assert(enough >= 5, "%d", enough);
-    end();
-}
-
-/* ---- Rules in a body, with checks ---- */
-
-typedef struct {
-    const pith_array *value;
-    const void *residual;
-} Kept;
-PITH_NODE(Kept, PITH_LEAF(value, "f64[...]"), PITH_TREE(residual))
-
-static double most_of_primal = 1e9, most_of_cotangent = 1e9;
-static const pith_array *sine(pith_scope *in, const pith_array *x) {
-    return pith_sin(in, x);
-}
-PITH_FUNCTION1(sine_of, sine, pith_array, pith_array)
-static const Kept *keep(pith_scope *in, const pith_array *x) {
-    pith_check(in, pith_less(in, pith_sum(in, x, PITH_ALL_AXES), most_of_primal),
-               "large primal", .level = PITH_CHECK_ALWAYS);
-    return pith_record(in, Kept, .value = pith_sin(in, x), .residual = pith_cos(in, x));
-}
-PITH_FUNCTION1(keep_of, keep, Kept, pith_array)
-static const pith_array *
-pull(pith_scope *in, const pith_array *cosine, const pith_array *ct) {
-    pith_check(in, pith_less(in, pith_sum(in, ct, PITH_ALL_AXES), most_of_cotangent),
-               "large cotangent", .level = PITH_CHECK_ALWAYS);
-    return pith_mul(in, cosine, ct);
-}
-PITH_FUNCTION2(pull_of, pull, pith_array, pith_array, pith_array)
-
-static const pith_array *
-ruled(pith_scope *in, const pith_array *x, const void *row, const pith_array *w) {
-    const pith_function *f = pith_custom_vjp(in, &sine_of, &keep_of, &pull_of);
-    (void)row;
-    return pith_mul(in, pith_call(in, f, PITH_ITEMS(pith_add(in, x, w))), w);
-}
-PITH_FUNCTION3(ruled_of, ruled, pith_array, pith_array, void, pith_array)
-static const pith_array *rule(pith_scope *in, const pith_array *w, const void *xs) {
-    const pith_function *f = pith_partial(in, &ruled_of, w);
-    (void)xs;
-    return pith_sum(in, pith_scan(in, f, w, NULL, NULL, &options), PITH_ALL_AXES);
-}
-PITH_FUNCTION2(rule_of, rule, pith_array, pith_array, void)
-
-Test(derive_budget, checks_of_rules_in_a_body) {
-    begin(1);
-    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
-    const void *arguments[2] = {w, pith_none_make(s)};
-    options = (pith_loop_options){.length = 64};
-    const int enough = check(&rule_of, false, w, arguments[1], &options.kept_bytes,
-                             (size_t)64 * ONE, false);
-    cr_assert(enough >= 3, "%d", enough);
-    for (int k = 0; k < 3; k++) {
-        options.kept_bytes = (size_t)(60 - 20 * k) * ONE;
-        most_of_cotangent = 0;
-        pith_jit_clear(rt);
-        pith_call(s, pith_grad(s, &rule_of, NULL), 2, arguments);
-        pith_wait(s);
-        cr_assert(pith_code(s) == PITH_E_CHECK && strstr(pith_message(s), "cotangent"),
-                  "%s", pith_message(s));
-        pith_clear(s);
-    }
-    most_of_cotangent = 1e9;
-    options.kept_bytes = 0;
-    end();
-}
-
-/* What is computed again makes no check again. */
-/* As in a loop that is not divided, however many parts it has. */
-Test(derive_budget, checks_of_rules_are_made_once) {
-    static const int64_t lengths[] = {40, 43, 64, 97};
-    begin(1);
-    const pith_array *w = numbers(WIDE, 0.25, 1e-3);
-    const void *arguments[] = {w, pith_none_make(s)};
-    most_of_primal = most_of_cotangent = -1e9;
-    for (int k = 0; k < 12; k++) {
-        const int64_t n = lengths[k / 3];
-        const size_t kept = (size_t)n * (size_t)(k % 3 ? 4 - k % 3 : 0) / 4 * ONE;
-        options = (pith_loop_options){.length = n, .kept_bytes = kept};
-        pith_jit_clear(rt);
-        const pith_result *r =
-            pith_as_result(s, pith_grad(s, &rule_of, NULL), 2, arguments);
-        pt_ok(s, r);
-        int primals = 0, cotangents = 0;
-        for (int64_t i = 0; i < pith_result_failed(s, r); i++) {
-            const char *text = pith_assertion_message(s, pith_result_get_failed(s, r, i));
-            primals += strstr(text, "primal") != NULL;
-            cotangents += strstr(text, "cotangent") != NULL;
-        }
-        cr_assert(primals == 1 && cotangents == 1, "%d steps, %zu bytes: %d and %d",
-                  (int)n, kept, primals, cotangents);
-    }
-    most_of_primal = most_of_cotangent = 1e9;
-    options.kept_bytes = 0;
     end();
 }
 

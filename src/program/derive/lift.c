@@ -39,7 +39,8 @@ static void add_lifted(pithp_lifted_list *lifted, pithp_exposed *exposed, bool n
 /* Whether two checks are one of a loop that was divided. */
 static bool is_same(const pithp_exposed *a, const pithp_exposed *b) {
     return a->of.nest && a->of.nest == b->of.nest && a->of.row == b->of.row &&
-           a->number == b->number && a->count == b->count && !a->place && !b->place;
+           a->number == b->number && a->count == b->count && !a->place && !b->place &&
+           a->batch == b->batch && (!a->batch || a->batch->is_alike(a, b));
 }
 
 /* Merge the values of a later part of a loop into those of an earlier one. */

@@ -220,6 +220,8 @@ typedef struct pithp_exposed_batch {
     /* The axis along which the entries of `rest` follow those of e, the same check of all
      * chunks, in whose place rest has passing values; -1: they do not. */
     int (*rest_axis)(const pithp_exposed *e, const pithp_exposed *rest);
+    /* Whether two checks have the same entries along the same axes. */
+    bool (*is_alike)(const pithp_exposed *e, const pithp_exposed *other);
     /* The check with that many entries along an axis. whole: they are no chunk, which
      * they are otherwise. One reference; NULL sets the error. */
     pithp_exposed *(

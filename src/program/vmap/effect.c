@@ -227,6 +227,20 @@ static int rest_axis(const pithp_exposed *e, const pithp_exposed *rest) {
     return found >= 0 && e->free == rest->free && e->same(e, rest) ? found : -1;
 }
 
+static bool has_same_axes(const batched_check *c, const batched_check *other) {
+    const size_t count = (size_t)c->exposed.count;
+    return !c->own == !other->own && (!c->own || memcmp(c->own, other->own, count) == 0);
+}
+
+static bool is_alike(const pithp_exposed *e, const pithp_exposed *other) {
+    bool alike = true;
+    for (; alike && e->free == free_check && other->free == free_check;
+         e = check_of(e)->of, other = check_of(other)->of)
+        alike = has_same_axes(check_of(e), check_of(other)) &&
+                has_same_entries(check_of(e), check_of(other));
+    return alike && e->free != free_check && other->free != free_check;
+}
+
 static pithp_exposed *
 resize(pithp_exposed *e, pith_scope *s, int axis, int64_t size, bool whole);
 
@@ -236,7 +250,7 @@ static pithp_exposed *batch_check(pith_scope *s,
                                   const pithp_vmap_options *part,
                                   const bool *own) {
     static const pithp_lift_methods methods = {
-        {chunk_axis, rest_axis, resize}, has_axis, is_padded};
+        {chunk_axis, rest_axis, is_alike, resize}, has_axis, is_padded};
     const size_t flags = (size_t)of->count + 1;
     batched_check *c = pithp_allocate(s->runtime, sizeof *c);
     bool *copy = c && own ? pithp_allocate(s->runtime, flags) : NULL;
@@ -251,6 +265,8 @@ static pithp_exposed *batch_check(pith_scope *s,
     *c = (batched_check){.exposed = {.place = of->place,
                                      .free = free_check,
                                      .count = of->count,
+                                     .of = of->of,
+                                     .number = of->number,
                                      .neutral = neutral,
                                      .merge = merge,
                                      .batch = &methods.batch},
