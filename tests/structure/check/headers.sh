@@ -1,7 +1,7 @@
 #!/bin/sh
 # headers.sh ROOT LANGUAGE COMPILER...: each public header compiles alone, twice in one file, with
-# the full set of warnings as errors, and <pith/pith.h> gives all of them; so
-# does a list of specs.
+# the full set of warnings as errors, and <pith/pith.h> gives all of them. So does a list of the
+# specs of shard.h.
 # pith/mpi.h needs an MPI, so that tests of src/mesh compile it.
 # LANGUAGE is c (C17), c++ (C++17) or cuda (nvcc, C++17).
 set -eu
@@ -56,12 +56,18 @@ int pith_lists_were_read(void) {
     return rows_of(PITH_SPECS({""}, {".a", "x;y"}, {".b", "x", "count"}));
 }
 END
-for newer in '' $([ "$language" != c++ ] || echo -std=c++20); do
+list_compiles() { # MORE COMPILER...: with more options
+    more=$1
+    shift
     # shellcheck disable=SC2086 # lists of options
-    "$@" $options $newer -I "$root/include" "$work/lists.$suffix" || {
-        echo "headers: PITH_SPECS does not compile as $language $newer"
+    "$@" $options $more -I "$root/include" "$work/lists.$suffix" || {
+        echo "headers: PITH_SPECS does not compile as $language $more"
         bad=1
     }
-done
+}
+if [ -f "$root/include/pith/shard.h" ]; then
+    list_compiles '' "$@"
+    [ "$language" != c++ ] || list_compiles -std=c++20 "$@"
+fi
 [ $bad -eq 0 ] || exit 1
 echo "headers: $count compile alone as $language"
