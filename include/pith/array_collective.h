@@ -27,8 +27,8 @@
 
 /** Options of collectives; zero is the default. */
 typedef struct pith_collective_options {
-    /** i64, rank 0: rows of axis 0 in use; the others count as zeros, and are not sent: of
-     * a sum, those that no rank has in use. NULL: all. Ranks may differ in the number.
+    /** i64, rank 0: rows of axis 0 in use; the others count as zeros, and are not sent:
+     * of a sum, those that no rank has in use. NULL: all. Ranks may differ in the number.
      * Below 0 or above the extent: PITH_E_INDEX. */
     const pith_array *rows PITH_DEFAULT;
     /** Sums of floats in the order of the engine: faster, but the bits may differ between

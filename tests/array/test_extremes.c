@@ -329,10 +329,9 @@ Test(extremes, polygamma_has_the_values_of_its_limits) {
         double y = 0;
         pt_ok(s, pith_read(s, pith_polygamma(s, cases[k].order, pith_f64(s, cases[k].at)),
                            &y, sizeof y));
-        cr_assert(isnan(cases[k].wanted)
-                      ? isnan(y)
-                      : is_near(y, cases[k].wanted) &&
-                            !signbit(y) == !signbit(cases[k].wanted),
+        cr_assert(isnan(cases[k].wanted) ? isnan(y)
+                                         : is_near(y, cases[k].wanted) &&
+                                               !signbit(y) == !signbit(cases[k].wanted),
                   "polygamma(%g, %g): expected %a, got %a", cases[k].order, cases[k].at,
                   cases[k].wanted, y);
     }

@@ -256,7 +256,8 @@ static void check_forward(mesh_test *t, const setting *z) {
 
 static void derives_in_every_mode(mesh_test *t) {
     for (int kind = 0; kind < KINDS; kind++) {
-        pith_jit_clear(pith_scope_runtime(t->s)); /* functions are known by their address */
+        pith_jit_clear(
+            pith_scope_runtime(t->s)); /* functions are known by their address */
         const over_rows own = {
             .call = {.name = "own", .call = call_over_rows, .arity = 2}, .kind = kind};
         over_rows all = own;
