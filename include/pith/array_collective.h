@@ -29,7 +29,8 @@
 typedef struct pith_collective_options {
     /** i64, rank 0: rows of axis 0 in use; the others count as zeros, and are not sent:
      * of a sum, those that no rank has in use. NULL: all. Ranks may differ in the number.
-     * Below 0 or above the extent: PITH_E_INDEX. */
+     * Below 0 or above the extent: PITH_E_INDEX, for which there is no fix: limit a
+     * number that outgrows its capacity in a step, pith_minimum(s, count, capacity). */
     const pith_array *rows PITH_DEFAULT;
     /** Sums of floats in the order of the engine: faster, but the bits may differ between
      * engines, numbers of ranks, and sizes of messages. */
@@ -162,7 +163,7 @@ PITH_API const void *pith_tree_psum(pith_scope *s,
  * Only sums of blocks of 4,096 rows, and rows of blocks that straddle ranks, travel. The
  * number of rows may differ between ranks.
  *
- * @param options .rows: rows in use here; NULL: all.
+ * @param options .rows: rows in use here, at most those that the array has; NULL: all.
  */
 PITH_API const pith_array *pith_psum_rows(pith_scope *s,
                                           const pith_array *a,
