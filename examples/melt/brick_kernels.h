@@ -100,7 +100,9 @@ PITH_KERNEL(brick_part,
 enum { BRICK_MOST_CELLS = 128 };
 PITH_HD int64_t brick_cells_along(double width, double distance) {
     const double cells = 2 * width / distance;
-    return cells < 1 ? 1 : cells < BRICK_MOST_CELLS ? (int64_t)cells : BRICK_MOST_CELLS;
+    return cells < 1                  ? 1
+           : cells < BRICK_MOST_CELLS ? (int64_t)cells
+                                      : (int64_t)BRICK_MOST_CELLS;
 }
 
 /* The cell of an atom that belongs to the brick: of its first rows, or of those that have

@@ -79,7 +79,7 @@ bool pithp_route_record_make(pithp_transfer *c,
         .max_peers = sizes[0],
         .max_send = sizes[1],
         .max_receive = sizes[2]};
-    if (pithp_array_spec(to)->count) {
+    if (pithp_transfer_fine(c) && pithp_array_spec(to)->count) {
         check_none(c, part(c, all, bad, PITH_I64, PITH_SHAPE(1)), to,
                    "pith_route_make: to: entry {entry} goes to rank {value}, which does "
                    "not exist");
