@@ -28,6 +28,7 @@ static const char *const may_be_null[] = {
     "pith_advance_any.type",               /* any tree */
     "pith_expression.bindings",            /* no array has a name */
     "pith_halo.mesh_axis",                 /* the only axis */
+    "pith_checkpoint_save.leaves",         /* those of the checkpoint */
     "pith_shard.specs",                    /* as leaves are declared */
     "pith_shard_local.specs",              /* as leaves are declared */
     "pith_clip.low",                       /* no lower bound */
