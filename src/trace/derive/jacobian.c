@@ -79,6 +79,8 @@ static pith_status describe_argument(jacobian *j, const int64_t *by_input) {
     return PITH_OK;
 }
 
+/* The arrays of the value live as long as no other functions are recorded: so this comes
+ * before all that records rules. */
 static pith_status describe_value(jacobian *j) {
     pithp_derivation_call *c = j->c;
     const pithp_structure *t = &c->part.flats[0].structure;
@@ -316,25 +318,25 @@ static const pithp_value *pull_rows(jacobian *j, pithp_split *split) {
     return outputs;
 }
 
-static const void *derive_rows(pithp_derivation_call *c, pithp_split *split) {
-    jacobian j = {.c = c, .reverse = true};
+static const void *derive_rows(jacobian *j, pithp_split *split) {
+    const pithp_derivation_call *c = j->c;
     const pithp_program *p = c->program;
-    int64_t *by_value = places_of(&j, c->value_count, split->moves, p, p->outputs, true),
-            *by_input =
-                places_of(&j, p->input_count, split->reached, p, p->inputs, false);
-    if (!by_value || !by_input || describe_value(&j) != PITH_OK ||
-        describe_argument(&j, by_input) != PITH_OK || check_ranks(&j) != PITH_OK)
+    int64_t *by_value = places_of(j, c->value_count, split->moves, p, p->outputs, true),
+            *by_input = places_of(j, p->input_count, split->reached, p, p->inputs, false);
+    if (!by_value || !by_input || describe_argument(j, by_input) != PITH_OK ||
+        check_ranks(j) != PITH_OK)
         return NULL;
-    j.value.at = by_value;
-    const pithp_value *outputs = pull_rows(&j, split);
-    return outputs ? result_of(&j, outputs) : NULL;
+    j->value.at = by_value;
+    const pithp_value *outputs = pull_rows(j, split);
+    return outputs ? result_of(j, outputs) : NULL;
 }
 
 static const void *derive_reverse(pithp_derivation_call *c) {
+    jacobian j = {.c = c, .reverse = true};
     pithp_split split;
-    if (!pithp_split_make(c, true, false, &split))
+    if (describe_value(&j) != PITH_OK || !pithp_split_make(c, true, false, &split))
         return NULL;
-    const void *result = derive_rows(c, &split);
+    const void *result = derive_rows(&j, &split);
     pithp_split_end(&split);
     return result;
 }
