@@ -126,16 +126,34 @@ static pith_status make_inputs(recording *r, int a) {
     return r->s->error.code;
 }
 
-/* A tree whose leaves have the specs of the body. NULL: error set. */
-static const void *build_argument(recording *r, int a) {
-    pithp_flat f = *r->call->arguments[a];
-    const size_t bytes = ((size_t)f.structure.item_count + 1) * sizeof *f.structure.specs;
-    if (r->call->specs[a]) {
-        if (!(f.structure.specs = pithp_scope_allocate(r->s, bytes)))
+/* The items with the placements of the specs: results of programs, which compute on
+ * shards, have none. NULL: error set. */
+static const pith_array *const *placed(pith_scope *s,
+                                       int64_t count,
+                                       const pith_spec *const *specs,
+                                       const pith_array *const *items) {
+    const pith_array **made = NULL;
+    for (int64_t k = 0; k < count; k++) {
+        if (!pithp_placement_of(specs[k]) || pithp_array_spec(items[k]) == specs[k])
+            continue;
+        const size_t bytes = (size_t)count * sizeof *made;
+        if (!made && (made = pithp_scope_allocate(s, bytes)))
+            memcpy(made, items, bytes);
+        if (!made || !(made[k] = pithp_array_place(s, items[k], specs[k])))
             return NULL;
-        memcpy(f.structure.specs, r->call->specs[a], bytes - sizeof *f.structure.specs);
     }
-    return pithp_part_build(r->s, &f, r->items[a]);
+    return made ? made : items;
+}
+
+/* A tree whose leaves have the specs of the body. It is like that of the call, so that
+ * records whose leaves do not fit together any more are found. NULL: error set. */
+static const void *build_argument(recording *r, int a) {
+    const pithp_structure *t = &r->call->arguments[a]->structure;
+    const pith_spec *const *specs = r->call->specs[a] ? r->call->specs[a] : t->specs;
+    const pith_array *const *items = placed(r->s, t->item_count, specs, r->items[a]);
+    return items && pithp_structure_hold(r->s, t) == PITH_OK
+               ? pithp_build(r->s, t, NULL, items)
+               : NULL;
 }
 
 /* Inputs precede all other values: zeros are made after them. */
@@ -282,40 +300,29 @@ void pithp_part_end(pithp_part *part) {
     pith_scope_close(part->scope); /* its error moves to the outer scope */
 }
 
-/* The items with the placements of sharded leaves: results of programs, which compute on
- * shards, have none. NULL: error set. */
-static const pith_array *const *
-placed(pith_scope *s, const pithp_structure *like, const pith_array *const *items) {
-    const pith_array **made = NULL;
-    for (int64_t k = 0; k < like->item_count; k++) {
-        const pith_spec *spec = like->specs[k];
-        if (!pithp_placement_of(spec) || pithp_array_spec(items[k]) == spec)
-            continue;
-        const size_t bytes = (size_t)like->item_count * sizeof *made;
-        if (!made && (made = pithp_scope_allocate(s, bytes)))
-            memcpy(made, items, bytes);
-        if (!made || !(made[k] = pithp_array_place(s, items[k], spec)))
-            return NULL;
-    }
-    return made ? made : items;
-}
-
 const void *
 pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const *items) {
     if (pithp_structure_hold(s, &like->structure) != PITH_OK ||
-        !(items = placed(s, &like->structure, items)))
+        !(items = placed(s, like->structure.item_count, like->structure.specs, items)))
         return NULL;
     return pithp_build(s, &like->structure, NULL, items);
 }
 
-const void *pithp_part_build_quiet(pith_scope *s,
-                                   const pithp_structure *like,
-                                   const pith_array *const *items) {
+const void *pithp_part_build_placed(pith_scope *s,
+                                    const pithp_structure *like,
+                                    const pith_array *const *items) {
     const bool before = s->no_validation;
-    if (pithp_structure_hold(s, like) != PITH_OK || !(items = placed(s, like, items)))
+    if (pithp_structure_hold(s, like) != PITH_OK)
         return NULL;
     s->no_validation = true;
     const void *tree = pithp_build(s, like, NULL, items);
     s->no_validation = before;
     return tree;
+}
+
+const void *pithp_part_build_quiet(pith_scope *s,
+                                   const pithp_structure *like,
+                                   const pith_array *const *items) {
+    items = placed(s, like->item_count, like->specs, items);
+    return items ? pithp_part_build_placed(s, like, items) : NULL;
 }

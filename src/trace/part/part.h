@@ -124,5 +124,9 @@ pithp_part_build(pith_scope *s, const pithp_flat *like, const pith_array *const 
 const void *pithp_part_build_quiet(pith_scope *s,
                                    const pithp_structure *like,
                                    const pith_array *const *items);
+/* The same of leaves that have their placements, other than those of `like`. */
+const void *pithp_part_build_placed(pith_scope *s,
+                                    const pithp_structure *like,
+                                    const pith_array *const *items);
 
 #endif

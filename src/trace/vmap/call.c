@@ -21,6 +21,7 @@ typedef struct call {
     pithp_entry_call e;
     const pithp_batched *batch;
     int *axes[PITHP_MOST_PARAMETERS]; /* by leaf: from 0, or PITH_NOT_MAPPED */
+    int *out_axes;                    /* by leaf of the result */
     int64_t size;
     leaf first;            /* that is mapped; item -1: none */
     bool *batched;         /* by input of the part's program: whether it has the batch */
@@ -277,31 +278,27 @@ static const pith_array *make_leaf(call *c, int64_t k, int axis) {
     return a ? place(c, k, a, axis) : NULL;
 }
 
-/* The structure of an entry with the specs of all entries. NULL: error set. */
-static const void *build(call *c, const pith_array *const *items) {
-    pithp_structure all = c->e.part.flats[0].structure;
-    const size_t bytes = ((size_t)all.item_count + 1) * sizeof *all.specs;
-    if (!(all.specs = pithp_scope_allocate(c->e.s, bytes)))
-        return NULL;
-    for (int64_t k = 0; k < all.item_count; k++)
-        all.specs[k] = pithp_array_spec(items[k]);
-    return pithp_part_build_quiet(c->e.s, &all, items);
+/* The axes of the leaves of the result. The arrays of the part's result live as long as
+ * no other functions are recorded. */
+static pith_status find_out_axes(call *c) {
+    const pithp_part *part = &c->e.part;
+    c->out_axes = pithp_axis_list_apply(c->e.s, &c->batch->out, -1, part->results[0],
+                                        &part->flats[0]);
+    if (!c->out_axes)
+        pithp_error_context(c->e.s, "%s: %s: result", name, c->e.f->name);
+    return c->e.s->error.code;
 }
 
 static const void *make_result(call *c) {
-    const pithp_flat *like = &c->e.part.flats[0];
-    const size_t count = (size_t)like->structure.item_count;
+    const pithp_structure *like = &c->e.part.flats[0].structure;
+    const size_t count = (size_t)like->item_count;
     const pith_array **items = pithp_scope_allocate(c->e.s, (count + 1) * sizeof *items);
-    const int *axes =
-        pithp_axis_list_apply(c->e.s, &c->batch->out, -1, c->e.part.results[0], like);
-    if (!axes)
-        pithp_error_context(c->e.s, "%s: %s: result", name, c->e.f->name);
-    for (size_t k = 0; items && axes && k < count; k++)
-        if (!(items[k] = make_leaf(c, (int64_t)k, axes[k])))
-            return NULL;
-    if (!items || !axes)
+    if (!items)
         return NULL;
-    const void *result = build(c, items);
+    for (size_t k = 0; k < count; k++)
+        if (!(items[k] = make_leaf(c, (int64_t)k, c->out_axes[k])))
+            return NULL;
+    const void *result = pithp_part_build_placed(c->e.s, like, items);
     if (!result && c->e.s->error.code == PITH_E_SHAPE)
         pithp_error_context(c->e.s, "%s: %s: result: %s", name, c->e.f->name, partly);
     return result;
@@ -327,6 +324,7 @@ static const void *run(call *c, const void *const *given) {
     for (int i = 0; i < c->e.argument_count; i++)
         PITH_TRY(pithp_entry_describe(&c->e, i));
     PITH_TRY(pithp_entry_record(&c->e));
+    PITH_TRY(find_out_axes(c));
     PITH_TRY(add_batch(c));
     PITH_TRY(make_checks(c));
     return make_result(c);
