@@ -18,17 +18,17 @@ static const pith_array *is_low(pith_scope *in, const pith_array *y) {
     return pith_less(in, y, 20.0);
 }
 static const pith_array *
-raise(pith_scope *in, const pith_array *y, const pith_array *by) {
+power(pith_scope *in, const pith_array *y, const pith_array *by) {
     pith_check(in, pith_less(in, y, 1e6), "y is {y}", .args = {{"y", y}});
     return pith_add(in, pith_mul(in, y, 1.5), pith_add(in, pith_square(in, by), 0.5));
 }
 PITH_FUNCTION1(is_low_of, is_low, pith_array, pith_array)
-PITH_FUNCTION2(raise_of, raise, pith_array, pith_array, pith_array)
+PITH_FUNCTION2(power_of, power, pith_array, pith_array, pith_array)
 
 static const Turn *row_up(pith_scope *in, const pith_array *carry, const pith_array *x) {
-    /* the bound tree comes last: raise(y, by) */
+    /* the bound tree comes last: power(y, by) */
     const pith_array *high =
-        pith_while_recorded(in, &is_low_of, pith_partial(in, &raise_of, x), carry,
+        pith_while_recorded(in, &is_low_of, pith_partial(in, &power_of, x), carry,
                             &(pith_record_options){.most = 32});
     return pith_record(in, Turn, .carry = pith_square(in, pith_sin(in, high)),
                        .out = pith_mul(in, high, x));
