@@ -97,10 +97,13 @@ static PT_UNUSED const Sim *make_sim(pith_scope *s, int64_t n, int seed) {
 
 static PT_UNUSED char ct_folder[256];
 
-/* A new folder that the test works in; in memory where that can be, since files are cut
- * and flushed by the thousand. */
+/* A new folder that the test works in; in memory where that can be (scripts/test), since
+ * files are cut and flushed by the thousand. */
 static PT_UNUSED void ct_begin(void) {
-    if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0)
+    const char *memory = getenv("PITH_TEST_MEMORY");
+    if (memory && *memory)
+        setenv("TMPDIR", memory, 1);
+    else if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0)
         setenv("TMPDIR", "/dev/shm", 1);
     pt_folder(ct_folder);
     cr_assert(chdir(ct_folder) == 0);
