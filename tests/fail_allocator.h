@@ -39,10 +39,11 @@ typedef struct pt_failures {
     } while (0)
 
 /* Run the scenario without a failure, then with each of its allocations failing: all of
- * the first ones, and the later ones that are pt_apart. */
+ * the first ones, and later ones that are pt_apart. Each of these counts for those before
+ * it that are left out. */
 static PT_UNUSED pt_failures pt_fail_each(pt_scenario scenario) {
     pt_failures result = {0};
-    for (long long n = 0;; n += n < 48 ? 1 : pt_apart()) {
+    for (long long n = 0, step = 1;; n += step) {
         pt_heap heap = {.fail_at = n};
         const pith_allocator allocator = pt_allocator(&heap);
         const pith_open_options options = {
@@ -59,8 +60,9 @@ static PT_UNUSED pt_failures pt_fail_each(pt_scenario scenario) {
         cr_assert(code == PITH_OK || code == PITH_E_MEMORY, "allocation %lld: %s", n,
                   pith_status_name(code));
         result.allocations = (int)n;
-        result.errors += code != PITH_OK;
-        result.survived += code == PITH_OK;
+        result.errors += code != PITH_OK ? (int)step : 0;
+        result.survived += code == PITH_OK ? (int)step : 0;
+        step = n < 48 ? 1 : pt_apart();
     }
 }
 
