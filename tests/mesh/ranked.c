@@ -1,4 +1,4 @@
-/* Random functions over ranks (ranked.h). */
+/* Calls of random functions over ranks (ranked.h). */
 #include "mesh/ranked.h"
 
 #include "array/array_internal.h"
@@ -7,111 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_BODIES = 64 };
-
-/* ---- Making ---- */
-
-typedef struct maker {
-    ranked_function *f;
-    uint64_t state;
-} maker;
-
-static int64_t draw(maker *m, int64_t n) {
-    m->state = m->state * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((m->state >> 33) % (uint64_t)n);
-}
-
-static const void *
-call_branch(const pith_function *f, pith_scope *s, const void *const *a);
-static const void *
-call_iteration(const pith_function *f, pith_scope *s, const void *const *a);
-static const void *
-call_counted(const pith_function *f, pith_scope *s, const void *const *a);
-static const void *
-call_function(const pith_function *f, pith_scope *s, const void *const *a);
-
-static ranked_body *make_body(maker *m, int depth, bool collectives);
-
-static void make_step(maker *m, ranked_step *step, int depth, bool collectives) {
-    const bool nests = depth < RANKED_DEPTH && m->f->made_count < MOST_BODIES - 2;
-    do
-        step->kind = (ranked_kind)draw(m, RANKED_KINDS);
-    while ((step->kind >= RANKED_KINDS_OF_ROWS && !nests) ||
-           (!collectives && step->kind >= RANKED_INDEX && step->kind != RANKED_LOOP));
-    step->to = (int)draw(m, RANKED_VALUES);
-    step->a = (int)draw(m, RANKED_VALUES);
-    step->b = (int)draw(m, RANKED_VALUES);
-    step->axes = (int)draw(m, 3);
-    step->by = draw(m, 7) - 3;
-    step->wrap = draw(m, 2);
-    step->level = (double)draw(m, 100) / 100 - 0.5;
-    if (step->kind < RANKED_KINDS_OF_ROWS)
-        return;
-    const bool inner = collectives && step->kind != RANKED_CHOICE_OF_RANK;
-    for (int b = 0; b < 2; b++)
-        step->bodies[b] = make_body(m, depth + 1, inner);
-}
-
-static ranked_body *make_body(maker *m, int depth, bool collectives) {
-    ranked_body *body = &m->f->made[m->f->made_count++];
-    body->of = m->f;
-    body->of_rank = !collectives;
-    body->branch = (pith_function){.name = "branch", .call = call_branch, .arity = 1};
-    body->iteration =
-        (pith_function){.name = "iteration", .call = call_iteration, .arity = 2};
-    body->counted = (pith_function){.name = "counted", .call = call_counted, .arity = 1};
-    body->count = depth ? 1 + (int)draw(m, 3) : RANKED_STEPS;
-    for (int k = 0; k < body->count; k++)
-        make_step(m, &body->steps[k], depth, collectives);
-    return body;
-}
-
-ranked_function *ranked_make(uint64_t seed, const int64_t sizes[2], bool all) {
-    ranked_function *f = calloc(1, sizeof *f);
-    maker m = {f, seed * 0x9E3779B97F4A7C15u + 1};
-    if (!f || !(f->made = calloc(MOST_BODIES, sizeof *f->made)))
-        abort();
-    f->call = (pith_function){.name = "ranked", .call = call_function, .arity = 2};
-    f->all = all;
-    f->reduced = draw(&m, 2);
-    memcpy(f->sizes, sizes, sizeof f->sizes);
-    f->body = make_body(&m, 0, true);
-    return f;
-}
-
-void ranked_free(ranked_function *f) {
-    free(f->made);
-    free(f);
-}
-
-static void print_body(const ranked_body *body, int depth) {
-    static const char *const names[RANKED_KINDS] = {
-        "sin",        "add",        "sub",
-        "mul",        "max",        "sort",
-        "scatter",    "index",      "draw",
-        "psum",       "pmean",      "pmax",
-        "pmin",       "pbroadcast", "pshift",
-        "all_gather", "all_stack",  "reduce_scatter",
-        "all_to_all", "psum_rows",  "halo",
-        "route",      "route back", "choice",
-        "own choice", "loop",       "range",
-        "record"};
-    for (int k = 0; k < body->count; k++) {
-        const ranked_step *t = &body->steps[k];
-        fprintf(stderr, "%*s%d = %s %d %d axes %d by %d%s level %g\n", 4 * depth, "",
-                t->to, names[t->kind], t->a, t->b, t->axes, (int)t->by,
-                t->wrap ? " wrap" : "", t->level);
-        for (int b = 0; b < 2; b++)
-            if (t->bodies[b])
-                print_body(t->bodies[b], depth + 1);
-    }
-}
-
-void ranked_print(const ranked_function *f) {
-    fprintf(stderr, "%s\n", f->reduced ? "reduced" : "own");
-    print_body(f->body, 1);
-}
 
 /* ---- Values ---- */
 
@@ -552,19 +447,19 @@ static const void *run_body(pith_scope *s, const ranked_body *body, const void *
     return pith_failed(s) ? NULL : pack(&v);
 }
 
-static const void *
-call_branch(const pith_function *f, pith_scope *s, const void *const *a) {
+const void *
+ranked_call_branch(const pith_function *f, pith_scope *s, const void *const *a) {
     return run_body(s, (const ranked_body *)(const void *)f, a[0]);
 }
 
-static const void *
-call_iteration(const pith_function *f, pith_scope *s, const void *const *a) {
+const void *
+ranked_call_iteration(const pith_function *f, pith_scope *s, const void *const *a) {
     const char *at = (const char *)f - offsetof(ranked_body, iteration);
     return run_body(s, (const ranked_body *)(const void *)at, a[1]);
 }
 
-static const void *
-call_counted(const pith_function *f, pith_scope *s, const void *const *a) {
+const void *
+ranked_call_counted(const pith_function *f, pith_scope *s, const void *const *a) {
     const char *at = (const char *)f - offsetof(ranked_body, counted);
     const void *next[] = {
         pith_add(s, pith_child(a[0], 0), pith_i64(s, 1)), pith_child(a[0], 1),
@@ -584,8 +479,8 @@ static const pith_array *number_of(const values *v, int64_t r) {
     return pith_add(v->s, pith_cast(v->s, i, PITH_F64), pith_f64(v->s, 1));
 }
 
-static const void *
-call_function(const pith_function *self, pith_scope *s, const void *const *a) {
+const void *
+ranked_call_function(const pith_function *self, pith_scope *s, const void *const *a) {
     const ranked_function *f = (const ranked_function *)(const void *)self;
     values v = {.s = s, .f = f, .ranks = f->all ? f->sizes[0] * f->sizes[1] : 1};
     const pith_array *sums[RANKED_RANKS];

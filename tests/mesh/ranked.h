@@ -93,6 +93,16 @@ const pith_array *ranked_row(pith_scope *s,
                              const pith_array *index);
 /* An array that is equal on all ranks, as functions over shards have them. */
 const pith_array *ranked_shared(pith_scope *s, const pith_array *a);
+/* The calls of a body as a branch, as an iteration and as one that counts, and of a whole
+ * function (ranked.c). */
+const void *
+ranked_call_branch(const pith_function *f, pith_scope *s, const void *const *a);
+const void *
+ranked_call_iteration(const pith_function *f, pith_scope *s, const void *const *a);
+const void *
+ranked_call_counted(const pith_function *f, pith_scope *s, const void *const *a);
+const void *
+ranked_call_function(const pith_function *f, pith_scope *s, const void *const *a);
 /* A function of a seed; equal ones for equal seeds, `all` or not. */
 ranked_function *ranked_make(uint64_t seed, const int64_t sizes[2], bool all);
 void ranked_free(ranked_function *f);
