@@ -86,22 +86,13 @@ static void list_all(const pithp_document *d, char list[PITHP_SHARD_TEXT]) {
                               d->axes.rows[i].name);
 }
 
-static const pith_shard_spec *spec_for(const pith_shard_spec *specs, const char *path) {
-    const pith_shard_spec *best = NULL;
-    for (; specs && specs->path; specs++)
-        if (pithp_path_contains(specs->path, path) &&
-            (!best || strlen(specs->path) > strlen(best->path)))
-            best = specs;
-    return best;
-}
-
 /* Axes and rows of leaf k. */
 static pith_status read_spec(pithp_reshard *x, int64_t k, const pith_shard_spec *specs) {
     pithp_document *d = &x->to.document;
     const pithp_doc_leaf *own = &x->from->document.leaves.rows[k];
     pithp_doc_leaf *leaf = &d->leaves.rows[k];
     char all[PITHP_SHARD_TEXT], normal[PITHP_SHARD_TEXT];
-    const pith_shard_spec *spec = spec_for(specs, leaf->key);
+    const pith_shard_spec *spec = pithp_shard_spec_for(specs, leaf->key);
     const char *axes = spec ? spec->axes : own->shard ? own->shard : "";
     if (spec && !axes && leaf->shape.rank == 0)
         axes = "";

@@ -11,16 +11,6 @@ static pith_status fail_spec(pith_scope *w, const char *axes, const char *wrong)
                       pithp_function_of(w, "pith_shard"), axes, wrong);
 }
 
-/* The spec with the longest path that leads to a leaf; NULL: none. */
-static const pith_shard_spec *spec_for(const pith_shard_spec *specs, const char *path) {
-    const pith_shard_spec *best = NULL;
-    for (; specs && specs->path; specs++)
-        if (pithp_path_contains(specs->path, path) &&
-            (!best || strlen(specs->path) > strlen(best->path)))
-            best = specs;
-    return best;
-}
-
 static pith_status read_axes(pith_scope *w, const char *axes, pithp_shard_leaf *leaf) {
     const char *given = axes;
     if (!axes) {
@@ -112,7 +102,7 @@ read_leaves(pithp_shard_tree *t, const pith_shard_spec *specs, bool placed, bool
             pithp_string_end(&path);
             pithp_string_begin(&path, t->w->runtime);
             pithp_walk_path(&walk, &path);
-            given = spec_for(specs, path.bytes);
+            given = pithp_shard_spec_for(specs, path.bytes);
             for (const pith_shard_spec *x = specs; x->path; x++)
                 used[x - specs] |= pithp_path_contains(x->path, path.bytes);
         }

@@ -3,6 +3,8 @@
  *   list := [ name { "," name } ]  axes of the mesh, the first slowest; empty: whole */
 #include "tree/shard/text.h"
 
+#include "tree/path.h"
+
 #include <string.h>
 
 static bool is_letter(char c) {
@@ -117,4 +119,14 @@ void pithp_shard_text_part(const char *normal,
     while (end > part && end[-1] == ';')
         end--;
     *end = 0;
+}
+
+const pith_shard_spec *pithp_shard_spec_for(const pith_shard_spec *specs,
+                                            const char *path) {
+    const pith_shard_spec *best = NULL;
+    for (; specs && specs->path; specs++)
+        if (pithp_path_contains(specs->path, path) &&
+            (!best || strlen(specs->path) > strlen(best->path)))
+            best = specs;
+    return best;
 }

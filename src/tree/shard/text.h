@@ -3,6 +3,8 @@
 #ifndef PITHP_TREE_SHARD_TEXT_H
 #define PITHP_TREE_SHARD_TEXT_H
 
+#include "pith/shard.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -24,5 +26,8 @@ void pithp_shard_text_part(const char *normal,
                            char part[PITHP_SHARD_TEXT]);
 /* Whether a list "x,y" has an axis with that name. */
 bool pithp_shard_list_has(const char *list, const char *name, size_t length);
+/* The spec with the longest path that leads to a leaf; NULL: none. */
+const pith_shard_spec *pithp_shard_spec_for(const pith_shard_spec *specs,
+                                            const char *path);
 
 #endif
