@@ -26,7 +26,8 @@ static pithp_value stacked(pithp_batching *b, const pithp_batched_call *c) {
     return v < 0 ? -1 : pithp_batch_move_axis(b, v, 1, 0);
 }
 
-/* The operand with its rows in front of the batch axis, which is one of its columns. */
+/* The collective of the operand with axes [rows, batch, ...]: a row holds the entries of
+ * the whole batch. */
 static pithp_value by_rows(pithp_batching *b,
                            const pithp_batched_call *c,
                            const pithp_collective_params *params) {
