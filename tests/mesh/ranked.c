@@ -4,8 +4,6 @@
 #include "array/array_internal.h"
 #include "mesh/mesh_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- Values ---- */
