@@ -331,6 +331,9 @@ PITH_API const void *pith_capacity_fix_any(pith_scope *s,
  * each draw whose shape changes if such a static is larger by 1. If the step draws at
  * all, it runs once more for each such static.
  *
+ * The step is recorded, as by pith_jit, so that branches count that this state does not
+ * take. A step that reads values runs call by call, and shows only what it does.
+ *
  * The runs have no effect. Failures in runs with larger sizes are ignored.
  *
  * @param step A function of one tree.

@@ -3,6 +3,7 @@
  * shape changes when the static grows. */
 #include "base/format.h"
 #include "capacity/capacity_internal.h"
+#include "trace/jit/jit_internal.h"
 
 #include <string.h>
 
@@ -44,6 +45,7 @@ static void see(pithp_draw_watch *w,
 typedef struct {
     pith_scope *s; /* the caller's; owns the gaps */
     const pith_function *step;
+    const pith_function *recorded; /* the step, recorded in each call */
     const void *state;
     pithp_extent_list statics;
     bool *guarded; /* by static */
@@ -51,13 +53,37 @@ typedef struct {
     int64_t count, room;
 } audit;
 
-/* Run the step and record its draws. NULL: the error of work is set. */
+/* A recorded step shows what all branches require and draw, not only those that this
+ * state takes. */
+static const void *
+call_step(const pith_function *self, pith_scope *s, const void *const *given) {
+    return pith_call(s, ((const pithp_closure *)self->closure)->base, 1, given);
+}
+static const pithp_closure_kind recorded_kind = {.name = "audit",
+                                                 .traced = true,
+                                                 .bytes = sizeof(pithp_closure)};
+
+static const pith_function *record(pith_scope *s, const pith_function *step) {
+    const pithp_closure closure = {.kind = &recorded_kind, .base = step};
+    pith_function like = *step;
+    like.call = call_step;
+    const pithp_closure *made = pithp_function_make(s, &like, &closure);
+    return made ? pithp_jit_compile_over(s, made->function, step) : NULL;
+}
+
+/* Run the step and list its draws. One that reads values cannot be recorded and runs call
+ * by call. NULL: the error of work is set. */
 static const pith_result *
 run(pith_scope *work, const audit *a, const void *state, draw_list *draws) {
     draws->s = work;
     draws->watch.seen = see;
     pithp_draw_watch *before = pithp_watch_draws(&draws->watch);
-    const pith_result *result = pith_as_result(work, a->step, 1, &state);
+    const pith_result *result = pith_as_result(work, a->recorded, 1, &state);
+    if (!result && work->error.code == PITH_E_TRACED) {
+        pith_clear(work);
+        draws->count = 0;
+        result = pith_as_result(work, a->step, 1, &state);
+    }
     pithp_watch_draws(before);
     return result;
 }
@@ -201,7 +227,8 @@ const pith_capacity_gap *pith_capacity_audit(pith_scope *s,
         return NULL;
     memset(a.guarded, 0, flags + 1);
     work->collector = NULL; /* outer collectors do not receive these checks */
-    const pith_result *result = run(work, &a, state, &draws);
+    a.recorded = record(work, step);
+    const pith_result *result = a.recorded ? run(work, &a, state, &draws) : NULL;
     if (result)
         find_statics(&a, work, result);
     for (int64_t i = 0; draws.count && i < a.statics.count && !pith_failed(work); i++)

@@ -124,6 +124,54 @@ Test(audit, follows_names_of_enclosing_nodes) {
     close_all();
 }
 
+/* Branches that this state does not take count too, of compiled steps and others. */
+static const Sim *guard_and_draw(pith_scope *in, const Sim *sim) {
+    pith_capacity_guard(
+        in, pith_lens_capacity(in, PITH_LENS(Sim, lists->width), sim->lists->width, 2),
+        "width");
+    return drawing(in, sim);
+}
+static const Sim *unchanged(pith_scope *in, const Sim *sim) {
+    (void)in;
+    return sim;
+}
+PITH_FUNCTION1(guard_and_draw_function, guard_and_draw, Sim, Sim)
+PITH_FUNCTION1(unchanged_function, unchanged, Sim, Sim)
+static const Sim *branching(pith_scope *in, const Sim *sim) {
+    const pith_array *done = pith_greater(in, sim->step, 1000);
+    return pith_cond(in, done, &guard_and_draw_function, &unchanged_function, sim);
+}
+PITH_FUNCTION1(branching_step, branching, Sim, Sim)
+
+Test(audit, sees_branches_that_are_not_taken) {
+    open_all();
+    const pith_function *const steps[] = {&branching_step,
+                                          pith_jit(s, &branching_step, NULL)};
+    for (int i = 0; i < 2; i++) {
+        int64_t count = -1;
+        const pith_capacity_gap *gaps = pith_capacity_audit(s, steps[i], start(), &count);
+        pt_ok(s, gaps);
+        cr_assert(count == 1, "%d: %lld: %s", i, (long long)count, gaps[0].path);
+        cr_assert(gaps[0].kind == PITH_GAP_DRAW);
+        cr_assert_str_eq(gaps[0].path, ".max_edges");
+    }
+    close_all();
+}
+
+/* A step that reads values is not recorded. */
+static const Sim *reading(pith_scope *in, const Sim *sim) {
+    return pith_read_i64(in, sim->step) > 1000 ? sim : careful(in, sim);
+}
+PITH_FUNCTION1(reading_step, reading, Sim, Sim)
+
+Test(audit, takes_steps_that_read_values) {
+    open_all();
+    int64_t count = -1;
+    pt_ok(s, pith_capacity_audit(s, &reading_step, start(), &count));
+    cr_assert(count == 0);
+    close_all();
+}
+
 static const Sim *failing(pith_scope *in, const Sim *sim) {
     pith_fail(in, PITH_E_CALLBACK, ".x", "on purpose");
     return sim;
