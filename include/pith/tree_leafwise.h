@@ -65,7 +65,7 @@ PITH_API const void *pith_tree_map(pith_scope *s,
  * 0. A shift by the width or more gives 0 or the sign. Floats convert to integers as by
  * pith_cast.
  *
- * @param expression Over the operands a, b, c, d (leaf elements of up to four trees) and
+ * @param expression Over the operands a to h (leaf elements of up to eight trees) and
  * the numbers p[0] to p[7] (f32 if a is f32, f16 or bf16; else f64).
  * @param trees The first tree determines structure and shapes. A leaf of another tree, or
  * another tree as a whole, may be an array of rank 0, which is broadcast.

@@ -76,7 +76,7 @@ const pith_array *pithp_expression_record(pith_scope *s,
 
 /* ---- Fused evaluation, over contiguous elements (expression_fused.c) ---- */
 
-enum { PITHP_FUSED_OPERANDS = 12 };
+enum { PITHP_FUSED_OPERANDS = 16 };
 
 /* Cache key of a fused expression. */
 typedef struct pithp_fused_key {

@@ -274,7 +274,8 @@ static pith_status begin(call *c,
                          const void *const *trees,
                          int64_t parameter_count) {
     static const pith_binding operands[PITHP_MAP_TREES] = {
-        {"a", NULL}, {"b", NULL}, {"c", NULL}, {"d", NULL}};
+        {"a", NULL}, {"b", NULL}, {"c", NULL}, {"d", NULL},
+        {"e", NULL}, {"f", NULL}, {"g", NULL}, {"h", NULL}};
     pith_scope *s = c->s;
     if (!text)
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: expression is NULL", function);

@@ -4,7 +4,7 @@
 
 #include "tree/tree_internal.h"
 
-enum { PITHP_MAP_TREES = 4, PITHP_MAP_LOOPS = 64 };
+enum { PITHP_MAP_TREES = 8, PITHP_MAP_LOOPS = 64 };
 
 /* Dtypes of the leaves of one item; that of the first tree and the result comes first. */
 typedef struct pithp_map_loop {

@@ -56,6 +56,28 @@ Test(map_expression, over_records) {
     close_all();
 }
 
+/* As many trees and numbers as there may be: a step of Adam has five trees. */
+Test(map_expression, over_eight_trees) {
+    open_all();
+    const void *trees[8];
+    double p[8];
+    for (int k = 0; k < 8; k++) {
+        const pith_array *x = pith_full(s, PITH_F64, PITH_SHAPE(2), 1 << k);
+        trees[k] = k == 5 ? (const void *)pith_f64(s, 32)
+                          : pith_list_make(s, PITH_ITEMS(x, pith_f64(s, -(1 << k))));
+        p[k] = (double)(1 << (8 + k));
+    }
+    const pith_list *made =
+        pith_tree_map_expression(s,
+                                 "a + b + c + d + e + f + g + h + "
+                                 "p[0] + p[1] + p[2] + p[3] + p[4] + p[5] + p[6] + p[7]",
+                                 8, trees, 8, p);
+    pt_ok(s, made);
+    HOLDS(pith_child(made, 0), 65535, 65535);
+    HOLDS(pith_child(made, 1), 65280 - 255 + 64);
+    close_all();
+}
+
 Test(map_expression, over_every_dtype) {
     open_all();
     const double values[] = {0, 1, 2, 3, 100};
@@ -339,10 +361,11 @@ Test(map_expression, refuses_what_is_no_expression) {
                                             "a / b", "7 - rest(a, b)"};
     for (int k = 0; k < 4; k++)
         HOLDS(pith_tree_map_expression(s, quotients[k], 2, both, 0, NULL), 0);
-    const void *five[] = {x, x, x, x, x};
-    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 5, five, 0, NULL));
-    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 9, NULL));
-    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, five, 1, NULL));
+    const void *nine[] = {x, x, x, x, x, x, x, x, x};
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 9, nine, 0, NULL));
+    pt_says("9 trees, expected 1 to 8");
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, nine, 9, NULL));
+    pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, nine, 1, NULL));
     pt_fails(PITH_E_ARG, s, pith_tree_map_expression(s, "a", 1, NULL, 0, NULL));
     close_all();
 }
