@@ -1,14 +1,24 @@
 /* Derivatives beside values: compiled gradients, tangents and Hessian-vector products,
- * the gradient of a scan and the bytes that it keeps, first results of new structures,
- * and host work of calls. One thread.
+ * the gradient of a scan, the bytes that it keeps and its times and peaks with budgets,
+ * first results of new structures, and host work of calls. One thread.
  *
  * Peers within pith: "value" computes the value alone, "gradient" the gradient,
  * "function" a compiled function with the results of a gradient, "none" makes no checks,
- * "least" is what steps must keep. "c" is plain C by hand, "c value" its value alone.
- * Rows: derive/... */
+ * "least" is what steps must keep, "whole" has no budget. "c" is plain C by hand, "c
+ * value" its value alone. Rows: derive/... */
 #include "bench_derive_models.h"
 
-enum { ELEMENTS = 1000000, SIDE = 256, BATCH = 128, LEAF = 64, MANY = 1000, PARTS = 10 };
+#include <math.h>
+
+enum {
+    ELEMENTS = 1000000,
+    SIDE = 256,
+    BATCH = 128,
+    LEAF = 64,
+    MANY = 1000,
+    PARTS = 10,
+    BUDGETS = 20
+};
 
 typedef struct {
     pith_scope *s;
@@ -293,6 +303,64 @@ static void scans(pith_scope *s, const char *only) {
     }
 }
 
+/* ---- Rows: scans with a budget ---- */
+
+/* The greatest part of a budget that peaks need beyond what one step does, over budgets
+ * from all that is kept to a thirtieth of it. */
+static double greatest_part(pith_scope *s, const Input *in, double least) {
+    const void *arguments[] = {in};
+    double part = 0, step = 0;
+    for (int k = 0; k <= BUDGETS; k++) {
+        const double budget = least * pow(30, -(double)k / BUDGETS);
+        const pith_derive_options o = {.paths = PITH_PATHS("[0].x"),
+                                       .kept_bytes = k ? (size_t)budget : 0};
+        pith_scope *inner = pith_scope_open_in(s);
+        const pith_function *f = pith_value_and_grad(inner, &drifted_of, &o);
+        const double peak = (double)pith_measure_peak(inner, f, 1, arguments);
+        const pith_program_costs costs = pith_program_cost(inner, f, 1, arguments);
+        bench_check(inner);
+        pith_scope_close(inner);
+        if (k == 0)
+            step = peak - (double)costs.kept_bytes;
+        else if ((peak - step) / budget > part)
+            part = (peak - step) / budget;
+    }
+    return part;
+}
+
+static void budgets(pith_scope *s, const char *only) {
+    static const int64_t sizes[] = {64, 4096};
+    static const struct {
+        const char *name;
+        int part;
+    } parts[] = {{"drift", 0}, {"tenth", 10}, {"thirtieth", 30}};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        char row[64], size[32];
+        snprintf(size, sizeof size, "%lld", (long long)sizes[k]);
+        const Input *in = vector_input(s, sizes[k]);
+        const size_t least = (size_t)(SCAN_STEPS * sizes[k]) * sizeof(double);
+        work whole = {.s = s, .f = pith_value_and_grad(s, &drifted_of, &of_x), .in = in};
+        work value = {.s = s, .f = pith_jit(s, &drifted_of, NULL), .in = in};
+        for (size_t j = 0; j < sizeof parts / sizeof *parts; j++) {
+            if (!named(row, parts[j].name, size, only))
+                continue;
+            const pith_derive_options o = {
+                .paths = PITH_PATHS("[0].x"),
+                .kept_bytes = parts[j].part ? least / (size_t)parts[j].part : 0};
+            work within = {
+                .s = s, .f = pith_value_and_grad(s, &drifted_of, &o), .in = in};
+            bench_row(row, "ms", 1e3, parts[j].part ? 3 : 2,
+                      (bench_entry[]){{"pith", call, &within},
+                                      {"value", call, &value},
+                                      {"whole", call, &whole}});
+        }
+        /* arrays of 64 are less than a block of memory */
+        if (sizes[k] > 64 && named(row, "peaks", size, only))
+            bench_print(row, "of budget", 1, (bench_entry[]){{.name = "pith"}},
+                        (double[]){greatest_part(s, in, (double)least)});
+    }
+}
+
 /* ---- Rows: new structures ---- */
 
 static void first_rows(pith_scope *s, const char *only) {
@@ -363,6 +431,7 @@ int main(int argc, char **argv) {
     const char *only = bench_only(argc, argv);
     bench_compiled("wait", derivatives, only);
     bench_compiled("wait", scans, only);
+    bench_compiled("wait", budgets, only);
     bench_compiled("wait", calls, only);
     bench_compiled("wait", checks, only);
     bench_compiled("async", first_rows, only);

@@ -84,6 +84,19 @@ static const pith_array *scan(pith_scope *s, const Input *in) {
 }
 PITH_FUNCTION1(scan_of, scan, pith_array, Input)
 
+/* A carry as large as what is kept of a step. */
+static const pith_array *drift(pith_scope *s, const pith_array *x, const void *none) {
+    (void)none;
+    return pith_add(s, x, pith_mul(s, pith_sin(s, x), 0.01));
+}
+PITH_FUNCTION2(drift_step, drift, pith_array, pith_array, void)
+static const pith_array *drifted(pith_scope *s, const Input *in) {
+    const pith_array *end = pith_scan(s, &drift_step, in->x, NULL, NULL,
+                                      &(pith_loop_options){.length = SCAN_STEPS});
+    return sum_of(s, pith_square(s, end));
+}
+PITH_FUNCTION1(drifted_of, drifted, pith_array, Input)
+
 /* data: an array like x. */
 static const pith_array *ten(pith_scope *s, const Input *in) {
     const pith_array *x = in->x, *y = in->data;

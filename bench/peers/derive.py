@@ -55,6 +55,14 @@ def scan(x, data):
     return (jax.lax.scan(swing, x, None, STEPS)[0][0] ** 2).sum()
 
 
+def drifted(x, lengths):
+    """Steps in loops within loops, of which each but the innermost keeps its carries alone."""
+    def run(x, lengths):
+        inner = jax.checkpoint(lambda x: run(x, lengths[1:])) if lengths[1:] else lambda x: x + jnp.sin(x) * 0.01
+        return jax.lax.scan(lambda x, _: (inner(x), None), x, None, lengths[0])[0]
+    return (run(x, lengths) ** 2).sum()
+
+
 def ten(x, y):
     for _ in range(4):
         x = x * y + 0.5
@@ -140,6 +148,18 @@ def scans():
             bench.print_row(f"derive/kept/2x{n}", "MB", {"jax": 1e-6 * used})
 
 
+def budgets():
+    """Lengths of loops by which JAX keeps a tenth and a thirtieth: 20 + 50 and 10 + 10 + 10 of 1,000 arrays."""
+    for n in (64, 4096):
+        x = numbers(n, "float64")
+        both, value = (jax.jit(f, static_argnums=1) for f in (jax.value_and_grad(drifted), drifted))
+        for name, lengths in (("drift", (STEPS,)), ("tenth", (20, 50)), ("thirtieth", (10, 10, 10))):
+            if bench.wanted(f"derive/{name}/{n}"):
+                print_times(f"derive/{name}/{n}", "ms", 1e3, {
+                    "jax": lambda: both(x, lengths), "jax value": lambda: value(x, (STEPS,)),
+                    "jax whole": lambda: both(x, (STEPS,))})
+
+
 def first():
     """First results and traced programs of a static argument that is new."""
     for name, f, make, repeats in (("10 operations", ten, lambda: (numbers(LEAF, "float32"),) * 2, 7),
@@ -178,5 +198,6 @@ def calls():
 if jax:
     derivatives()
     scans()
+    budgets()
     calls()
     first()
