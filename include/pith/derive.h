@@ -58,9 +58,10 @@ typedef struct pith_derive_options {
      * of a result, in reverse mode the cotangent of an operand. In loops the first
      * iteration counts, in that order. If the tangent that a rule of pith_custom_jvp
      * returns in forward mode is wrong, or the cotangent of a backward function of
-     * pith_custom_vjp, the call in the rule is named whose result is the first one. A
-     * rule of pith_custom_jvp in reverse mode is one call. The values that are checked
-     * are kept for it. */
+     * pith_custom_vjp, the call in the rule is named whose result is the first one. In
+     * reverse mode the calls of a rule of pith_custom_jvp are checked like others. Of the
+     * linear map of pith_linearize, a rule with loops or branches is one call. The values
+     * that are checked are kept for it. */
     bool find_nonfinite PITH_DEFAULT;
     pith_cuts cuts PITH_DEFAULT; /**< PITH_CUTS_REFUSED */
     /** Most bytes that loops keep for the backward half, together: their steps are

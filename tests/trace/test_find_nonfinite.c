@@ -367,14 +367,14 @@ Test(find_nonfinite, in_a_rule_its_line_is_named, .init = open_scope) {
     pt_fails(PITH_E_CHECK, s,
              wait_for(pith_jvp(s, &ruled_of, PITH_ITEMS(x), ones, &finding).tangent));
     fails_at_line(PUSH_LINE, "pith_jvp: div in the rule of root: the result is NaN at "
-                             "element [1], where operand 0 is 0");
+                             "element [1], where operand 1 is 0");
     const pith_linearized l = pith_linearize(s, &ruled_of, PITH_ITEMS(x), &finding);
     pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, l.map, PITH_ITEMS(ones))));
     fails_at_line(PUSH_LINE, "pith_linearize: div in the rule of root: the result is ");
     const pith_function *g = pith_grad(s, &ruled_of, &finding);
     pt_fails(PITH_E_CHECK, s, wait_for(pith_call(s, g, PITH_ITEMS(x))));
     fails_at_line(PULL_LINE, "pith_grad: div in the rule of root: the result is Infinity "
-                             "at element [1], where operand 0 is 0.5");
+                             "at element [1], where operand 1 is 0");
     close_scope();
 }
 

@@ -30,6 +30,7 @@ typedef struct pithp_derivation {
     bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
     bool no_cuts;     /* refuse rows at which a tangent ends */
     pithp_derive_watches *inside; /* examines what is inside of control flow; or NULL */
+    const char *rule;             /* the function whose rule is derived; or NULL */
     pithp_callees *callees;       /* of rows for calls; or NULL */
     uint64_t nest;                /* the divided loop that this is a part of; 0: none */
     pithp_kept *kept;             /* for loops without a budget of their own; or NULL */

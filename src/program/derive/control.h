@@ -15,6 +15,7 @@ typedef struct pithp_derive_mode {
                           by bytes; NULL: values that cross are kept */
     pithp_derive_watches *watches; /* receives them, or NULL */
     pithp_derive_watches *inside;  /* of the program around: rules examine; or NULL */
+    const char *rule;              /* as in pithp_derivation */
     pithp_callees *callees; /* the program has rows for calls (outline.h); or NULL */
 } pithp_derive_mode;
 
@@ -27,7 +28,8 @@ static inline pithp_derive_mode pithp_mode_in(const pithp_derivation *d) {
                                .no_cuts = d->no_cuts,
                                .nest = d->nest,
                                .kept = d->kept && d->kept->body ? d->kept : NULL,
-                               .inside = d->inside};
+                               .inside = d->inside,
+                               .rule = d->rule};
 }
 
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two
@@ -56,16 +58,27 @@ bool pithp_derive_rule(pithp_derivation *d,
                        const pithp_moving_call *c,
                        pithp_value *results,
                        pithp_value *tangents);
-/* A program of a rule of the user in which results are watched (watched_rule.c): if a
- * derivative that it returns is NaN or infinite, the first such result in it is an error.
- * tangents: it returns values, then their tangents, and a tangent counts where the value
- * is finite; else it returns cotangents, which count if all inputs are finite. One
- * reference; NULL sets the error. */
-pithp_program *pithp_watched_rule(pith_scope *s,
-                                  const pithp_program *p,
-                                  const pithp_derive_watches *watches,
-                                  const char *name,
-                                  bool tangents);
+/* Show the first float operand of an elementwise row that does not move, at the elements
+ * of w->spec, if there is one. False sets the error (watched_rule.c). */
+bool pithp_watch_beside(pithp_derivation *d,
+                        const pithp_instruction *i,
+                        const pithp_value *operands,
+                        const pithp_value *moving,
+                        pithp_derive_watch *w);
+/* Programs of rules of the user in which results are watched (watched_rule.c): if a
+ * derivative that they return is NaN or infinite, the first such result is an error. */
+/* Of a program that returns values, then their tangents, which count where the value is
+ * finite; its inputs from `known` on are tangents. One reference; NULL sets the error. */
+pithp_program *pithp_watched_tangents(pith_scope *s,
+                                      const pithp_program *p,
+                                      const pithp_derive_watches *watches,
+                                      const char *name,
+                                      int64_t known);
+/* The linear row of a derived call, with the primals that move as residuals after its
+ * own: cotangents that it returns count where the primal is finite, if those that it gets
+ * are. One reference; NULL sets the error. */
+pithp_rule *
+pithp_watched_linear(pithp_derivation *d, const pithp_moving_call *c, pithp_rule *linear);
 /* The same in a program that is linear in its moving inputs: the linear row of the rule
  * on tangents (user_rule.c). */
 bool pithp_linear_rule(pithp_derivation *d,

@@ -28,10 +28,11 @@ typedef enum pithp_derive_watched {
 } pithp_derive_watched;
 typedef struct pithp_derive_watch {
     pithp_primitive row;
-    int operand; /* whose cotangent it is, or that moves; -1: none has the shape */
+    int operand; /* whose cotangent it is; -1: it belongs to the result */
+    int beside;  /* the operand that is shown; -1: none has the shape */
     const char *site;
     const pith_spec *spec;
-    const char *rule; /* the function in whose rule it is a result; or NULL */
+    const char *rule; /* the function in whose rule the row is; or NULL */
     pithp_value derivative, guard, shown; /* in the program that is made */
     int64_t place;                        /* number of watches before it, in order */
 } pithp_derive_watch;

@@ -274,13 +274,19 @@ static bool watch_operands(forward *f, const pithp_instruction *i) {
             continue;
         pithp_derive_watch watch = {.row = i->primitive,
                                     .operand = k,
+                                    .beside = k,
                                     .site = i->site,
                                     .spec = pithp_derived_spec(&f->d, f->operands[k]),
+                                    .rule = f->d.rule,
                                     .derivative = f->moving[k],
                                     .guard = f->operands[k],
                                     .shown = f->operands[k]};
         if (!is_watched(watch.spec))
             continue;
+        /* In a linear program operands that move have no value. */
+        if (f->d.dependent &&
+            !pithp_watch_beside(&f->d, i, f->operands, f->moving, &watch))
+            return false;
         f->moving[k] = watched_later(f, &watch);
         if (f->moving[k] < 0 || !pithp_derive_linear(&f->d, f->moving[k]))
             return false;
@@ -298,7 +304,7 @@ find_shown(forward *f, const pithp_instruction *i, pithp_derive_watch *watch) {
             continue;
         pith_spec spec = *watch->spec;
         spec.dtype = pithp_derived_spec(&f->d, f->operands[k])->dtype;
-        watch->operand = k;
+        watch->beside = k;
         watch->shown = pithp_derive_broadcast(&f->d, f->operands[k], &spec);
         return watch->shown >= 0;
     }
@@ -312,6 +318,7 @@ static bool watch_results(forward *f, const pithp_instruction *i) {
         const pithp_value v = i->result + k, t = f->tangents[v];
         pithp_derive_watch watch = {.row = i->primitive,
                                     .operand = -1,
+                                    .beside = -1,
                                     .site = i->site,
                                     .spec = pithp_value_spec(f->from, v),
                                     .derivative = t,
@@ -382,10 +389,10 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     pithp_moving_call c = {i, f->from, f->operands, f->moving, -1, f->scratch};
     f->d.site = i->site;
     f->d.to->remat = i->remat;
-    if (any && f->d.dependent)
-        return derive_linear(f, &c);
     if (moves && !watch_operands(f, i))
         return false;
+    if (any && f->d.dependent)
+        return derive_linear(f, &c);
     if (moves && pithp_is_called(f->d.callees, f->from, i))
         return pithp_derive_called(&f->d, &c, f->names + i->result,
                                    f->tangents + i->result);
@@ -493,6 +500,7 @@ pithp_program *pithp_forward(pith_scope *s,
                        .no_cuts = mode.no_cuts,
                        .inside = mode.watches ? mode.watches : mode.inside,
                        .callees = mode.callees,
+                       .rule = mode.rule,
                        .nest = mode.nest,
                        .kept = mode.kept},
                  .from = p,

@@ -131,37 +131,52 @@ static bool refuse_nonlinear(pithp_derivation *d, const pithp_moving_call *c) {
     return false;
 }
 
+/* The operands of the linear row: residuals, with primals that are watched, bound ones
+ * and tangents. Returns their number. */
+static int list_operands(const pithp_moving_call *c,
+                         const pithp_rule *linear,
+                         bool watched,
+                         const pithp_value *residuals,
+                         pithp_value *list) {
+    const pithp_rule *rule = rule_of(c);
+    pithp_value *next = list;
+    for (int k = 0; k < linear->first_count; k++)
+        *next++ = residuals[k];
+    for (int k = 0; watched && k < rule->first_count; k++)
+        if (c->tangents[k] >= 0)
+            *next++ = c->operands[k];
+    for (int k = 0; k < rule->bound_count; k++)
+        *next++ = c->operands[rule->first_count + k];
+    for (int k = 0; k < rule->first_count; k++)
+        if (c->tangents[k] >= 0)
+            *next++ = c->tangents[k];
+    return (int)(next - list);
+}
+
 /* Add the row that is linear in the tangents of primals; `residuals`: its first operands.
  * Returns its first result. */
 static pithp_value add_linear(pithp_derivation *d,
                               const pithp_moving_call *c,
                               pithp_rule *linear,
                               const pithp_value *residuals) {
-    const pithp_rule *rule = rule_of(c);
-    const size_t most = (size_t)linear->first_count + (size_t)c->i->operand_count;
-    pithp_value *list = pithp_scope_allocate(d->s, (most + 1) * sizeof *list),
-                *next = list;
-    if (!list)
-        return -1;
-    for (int k = 0; k < linear->first_count; k++)
-        *next++ = residuals[k];
-    for (int k = 0; k < rule->bound_count; k++)
-        *next++ = c->operands[rule->first_count + k];
-    for (int k = 0; k < rule->first_count; k++)
-        if (c->tangents[k] >= 0)
-            *next++ = c->tangents[k];
+    const bool watches = d->inside && d->inside->rule;
+    const size_t most = (size_t)linear->first_count + 2 * (size_t)c->i->operand_count;
+    pithp_value *list = pithp_scope_allocate(d->s, (most + 1) * sizeof *list), v = -1;
     linear->strong_zero = d->strong_zero; /* no other program has it yet */
-    linear->of = origin_of(d, c, true);
-    if (d->inside)
-        linear->watch =
-            (pithp_rule_watch){d->inside->rule, d->inside->function, d->inside->count};
-    const pithp_rule_params params = {linear};
-    const pithp_new_instruction row = {.primitive = PITHP_OP_RULE,
-                                       .operand_count = (int)(next - list),
-                                       .operands = list,
-                                       .params = &params,
-                                       .site = c->i->site};
-    return pithp_program_add_many(d->s, d->to, &row);
+    pithp_rule *watched = watches ? pithp_watched_linear(d, c, linear) : NULL;
+    const pithp_rule_params params = {watches ? watched : linear};
+    if (list && params.rule) {
+        params.rule->of = origin_of(d, c, true);
+        const pithp_new_instruction row = {
+            .primitive = PITHP_OP_RULE,
+            .operand_count = list_operands(c, linear, watches, residuals, list),
+            .operands = list,
+            .params = &params,
+            .site = c->i->site};
+        v = pithp_program_add_many(d->s, d->to, &row);
+    }
+    pithp_rule_release(watched);
+    return v;
 }
 
 /* The number of results among the outputs of a program in reverse mode. */
@@ -310,7 +325,9 @@ static bool derive_split(pithp_derivation *d,
     const pithp_derive_mode mode = {.split = true,
                                     .reverse = d->reverse,
                                     .strong_zero = d->strong_zero,
-                                    .direct = true};
+                                    .direct = true,
+                                    .inside = d->reverse ? d->inside : NULL,
+                                    .rule = rule->name};
     pithp_linearization l;
     bool *moves = pithp_scope_allocate(d->s, (size_t)p->output_count + 1);
     if (!moves || !pithp_split(d->s, p, inputs, mode, moves, &l))
@@ -345,12 +362,9 @@ static bool derive_whole(pithp_derivation *d,
 }
 
 /* Replace a program by one that is watched. False sets the error. */
-static bool watch(pith_scope *s,
-                  pithp_program **p,
-                  const pithp_derive_watches *watches,
-                  const char *name,
-                  bool tangents) {
-    pithp_program *watched = pithp_watched_rule(s, *p, watches, name, tangents);
+static bool watch(pithp_derivation *d, const pithp_rule *rule, pithp_program **p) {
+    pithp_program *watched = pithp_watched_tangents(
+        d->s, *p, d->inside, rule->name, rule->first_count + rule->bound_count);
     pithp_program_release(*p);
     *p = watched;
     return watched;
@@ -364,10 +378,12 @@ static bool derive_forward(pithp_derivation *d,
     pithp_rule *rule = rule_of(c);
     pithp_program *p = record(d->s, rule, false, zeros, NULL, origin_of(d, c, false));
     const bool *inputs = p ? mark_tangents(d->s, rule, p) : NULL;
-    const bool split = inputs && is_to_split(d, p, inputs);
-    const bool watched = d->inside && d->inside->rule && !d->reverse && !split;
+    const bool watches = d->inside && d->inside->rule;
+    const bool split =
+        inputs && (is_to_split(d, p, inputs) || (watches && d->reverse && d->split));
+    const bool watched = watches && !d->reverse && !split;
     bool fine = inputs && d->s->error.code == PITH_OK;
-    fine = fine && (!watched || watch(d->s, &p, d->inside, rule->name, true));
+    fine = fine && (!watched || watch(d, rule, &p));
     fine = fine && (split ? derive_split(d, c, p, inputs, results, tangents)
                           : derive_whole(d, c, p, results, tangents));
     pithp_program_release(p);
@@ -480,12 +496,6 @@ bool pithp_transpose_rule(pithp_derivation *d,
         if (!rule->linear || c->operands[k] == PITHP_ABSENT)
             return refuse_nonlinear(d, c);
     pithp_program *p = record(d->s, rule, true, zeros, NULL, rule->of);
-    const pithp_derive_watches watches = {.watched = PITHP_WATCH_COTANGENTS,
-                                          .count = rule->watch.place,
-                                          .rule = rule->watch.make,
-                                          .function = rule->watch.function};
-    if (p && watches.rule && !watch(d->s, &p, &watches, rule->name, false))
-        return false;
     pithp_value *list =
         p ? list_inputs(d, rule, c->operands, rule->result_count, ct, p) : NULL;
     bool fine = list && pithp_program_inline(d->s, d->to, p, list, list + p->input_count);

@@ -133,20 +133,6 @@ typedef struct pithp_nest_origin {
 
 /* A derivative that a user gives. Its functions are recorded by src/trace/derive when a
  * derivation reaches the row. Programs with a row hold references. */
-struct pithp_derive_watches;
-struct pithp_derive_watch;
-/* How results in the program of a rule are watched: pithp_derive_watches, whose members
- * these are. make is NULL: they are not. */
-typedef struct pithp_rule_watch {
-    struct pithp_rule *(*make)(const struct pithp_derive_watches *watches,
-                               pith_scope *s,
-                               const struct pithp_derive_watch *w,
-                               const pith_spec *guard,
-                               const pith_spec *shown);
-    const char *function;
-    int64_t place;
-} pithp_rule_watch;
-
 typedef struct pithp_rule {
     atomic_int refs;
     void (*free)(struct pithp_rule *rule);
@@ -185,7 +171,6 @@ typedef struct pithp_rule {
     bool strong_zero;          /* linear: its program gives zeros for cotangents that are
                                   all 0 */
     pithp_nest_origin of;      /* linear: of its checks */
-    pithp_rule_watch watch;    /* linear: of the results in its program */
     int32_t first_count;       /* the first operands: primals, or if linear residuals; */
     int32_t bound_count;       /* then those of bound trees; */
     int32_t result_count;      /* then results of the function, or if linear tangents */

@@ -1,6 +1,6 @@
 /* Checks of derivatives for NaN and infinity: a report for each watch. Its words are
  * computed in the trace: ~element, the fraction and the exponent of the operand's value,
- * and the kind of the derivative. */
+ * and the kinds of the derivative and of this value. */
 #include "array/checks/list.h"
 #include "trace/derive/derive_internal.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOT_A_NUMBER, POSITIVE, NEGATIVE };
+enum { NOT_A_NUMBER, POSITIVE, NEGATIVE, FINITE, KINDS };
 enum { FRACTION_BITS = 52, LEAST_EXPONENT = -1022 };
 
 /* ---- Messages ---- */
@@ -31,45 +31,57 @@ static void print_index(char *text, size_t room, const char *extents, uint64_t e
 }
 
 /* subject: the extents, a line break, and what the derivative is of; after another line
- * break the name of the value that is shown. */
+ * break the name of the value that is shown, or nothing. */
 static void describe(const void *subject,
                      const pith_report *report,
                      const char *site,
                      pithp_error *e) {
-    static const char *const kinds[] = {"NaN", "Infinity", "-Infinity"};
+    static const char *const kinds[KINDS] = {"NaN", "Infinity", "-Infinity", "finite"};
     const char *what = strchr(subject, '\n') + 1, *shown = strchr(what, '\n') + 1;
-    char index[200];
+    const uint64_t shown_kind = report->what / KINDS % KINDS;
+    char index[200], value[40];
     print_index(index, sizeof index, subject, ~report->first);
-    pithp_error_set(
-        e, PITH_E_CHECK, NULL, site, "%.*s is %s%s, where %s is %.9g",
-        (int)(shown - 1 - what), what, kinds[report->what % 3], index, shown,
-        ldexp((double)(int64_t)report->need, (int)(int64_t)report->have - FRACTION_BITS));
+    if (shown_kind != FINITE)
+        snprintf(value, sizeof value, "%s", kinds[shown_kind]);
+    else
+        snprintf(value, sizeof value, "%.9g",
+                 ldexp((double)(int64_t)report->need,
+                       (int)(int64_t)report->have - FRACTION_BITS));
+    pithp_error_set(e, PITH_E_CHECK, NULL, site, "%.*s is %s%s%s%s%s%s",
+                    (int)(shown - 1 - what), what, kinds[report->what % KINDS], index,
+                    *shown ? ", where " : "", shown, *shown ? " is " : "",
+                    *shown ? value : "");
+}
+
+/* Add what the derivative is, and after a line break what is shown. */
+static void
+print_subject(pithp_string *text, const char *function, const pithp_derive_watch *w) {
+    pithp_string_print(text, "\n%s: %s", function, pithp_ops[w->row].name);
+    if (w->rule)
+        pithp_string_print(text, " in the rule of %s", w->rule);
+    if (w->operand >= 0)
+        pithp_string_print(text, ": the cotangent of operand %d", w->operand);
+    else if (w->rule)
+        pithp_string_add(text, ": the result");
+    else
+        pithp_string_add(text, ": the tangent of the result");
+    pithp_string_add(text, "\n");
+    if (w->beside >= 0 && w->beside == w->operand)
+        pithp_string_add(text, "the operand");
+    else if (w->beside >= 0)
+        pithp_string_print(text, "operand %d", w->beside);
+    else if (!w->rule)
+        pithp_string_add(text, "the result");
 }
 
 /* The subject of the report of a watch. NULL: error set. */
-static const char *subject_of(pith_scope *s,
-                              const char *function,
-                              const pithp_derive_watches *watches,
-                              const pithp_derive_watch *w) {
-    const char *row = pithp_ops[w->row].name;
+static const char *
+subject_of(pith_scope *s, const char *function, const pithp_derive_watch *w) {
     pithp_string text;
     pithp_string_begin(&text, s->runtime);
     for (int d = 0; d < w->spec->rank; d++)
         pithp_string_print(&text, "%" PRId64 ",", w->spec->shape[d]);
-    if (w->rule)
-        pithp_string_print(&text, "\n%s: %s in the rule of %s: the result", function, row,
-                           w->rule);
-    else if (watches->watched == PITHP_WATCH_COTANGENTS)
-        pithp_string_print(&text, "\n%s: %s: the cotangent of operand %d", function, row,
-                           w->operand);
-    else
-        pithp_string_print(&text, "\n%s: %s: the tangent of the result", function, row);
-    if (w->operand < 0)
-        pithp_string_add(&text, "\nthe result");
-    else if (watches->watched == PITHP_WATCH_COTANGENTS && !w->rule)
-        pithp_string_add(&text, "\nthe operand");
-    else
-        pithp_string_print(&text, "\noperand %d", w->operand);
+    print_subject(&text, function, w);
     const char *subject = pithp_report_name(s, &text);
     pithp_string_end(&text);
     return subject;
@@ -93,6 +105,13 @@ static const pith_array *as_word(pith_scope *s, const pith_array *a) {
                         PITH_SHAPE(1));
 }
 
+/* Which kind of what is not finite, as f64[]. */
+static const pith_array *kind_of(pith_scope *s, const pith_array *a) {
+    return pith_where(s, pith_is_nan(s, a), pith_f64(s, NOT_A_NUMBER),
+                      pith_where(s, pith_greater(s, a, pith_f64(s, 0)),
+                                 pith_f64(s, POSITIVE), pith_f64(s, NEGATIVE)));
+}
+
 /* u64[4]: zeros if all is well. */
 static const pith_array *report_of(pith_scope *s, const pith_array *const parts[3]) {
     const pith_array *derivative = parts[0], *zero = pith_f64(s, 0);
@@ -112,10 +131,10 @@ static const pith_array *report_of(pith_scope *s, const pith_array *const parts[
     const pith_array *fraction =
         pith_mul(s, pith_mul(s, safe, pith_exp2(s, pith_neg(s, exponent))),
                  pith_f64(s, ldexp(1, FRACTION_BITS)));
-    const pith_array *kind =
-        pith_where(s, pith_is_nan(s, got), pith_i64(s, NOT_A_NUMBER),
-                   pith_where(s, pith_greater(s, got, zero), pith_i64(s, POSITIVE),
-                              pith_i64(s, NEGATIVE)));
+    const pith_array *shown = pith_where(s, pith_is_finite(s, value), pith_f64(s, FINITE),
+                                         kind_of(s, value)),
+                     *kind = pith_add(s, kind_of(s, got),
+                                      pith_mul(s, shown, pith_f64(s, KINDS)));
     const pith_array *words[] = {pith_bitwise_not(s, as_word(s, index)),
                                  as_word(s, pith_where(s, regular, fraction, zero)),
                                  as_word(s, pith_where(s, regular, exponent, zero)),
@@ -141,11 +160,10 @@ static void take_column(pith_scope *s, const pith_array *parts[3]) {
 /* Check the parts: the derivative, the guard, and what is shown. */
 static pith_status check_parts(pith_scope *s,
                                const char *function,
-                               const pithp_derive_watches *watches,
                                const pithp_derive_watch *w,
                                const pith_array **parts,
                                bool columns) {
-    const char *subject = subject_of(s, function, watches, w);
+    const char *subject = subject_of(s, function, w);
     for (int k = 0; subject && k < PITHP_WATCH_OUTPUTS; k++) {
         parts[k] = pithp_mark(s, PITHP_OP_STOP_GRADIENT, NULL, parts[k]);
         if (!parts[k])
@@ -163,12 +181,11 @@ static pith_status check_parts(pith_scope *s,
 
 static pith_status check_one(pith_scope *s,
                              const char *function,
-                             const pithp_derive_watches *watches,
                              const pithp_derive_watch *w,
                              const pithp_value *outputs,
                              bool columns) {
     const pith_array **parts = pithp_trace_arrays(s, PITHP_WATCH_OUTPUTS, outputs);
-    return parts ? check_parts(s, function, watches, w, parts, columns) : s->error.code;
+    return parts ? check_parts(s, function, w, parts, columns) : s->error.code;
 }
 
 /* In the order in which derivatives are computed, with those inside of control flow. */
@@ -185,7 +202,7 @@ static pith_status check_all(pith_scope *s,
         const int64_t k = reverse ? watches->count - 1 - n : n;
         if (pithp_rule_checks_watch(work, inside, watches->list[k].place, reverse) ==
             PITH_OK)
-            check_one(work, function, watches, &watches->list[k],
+            check_one(work, function, &watches->list[k],
                       outputs + k * PITHP_WATCH_OUTPUTS, columns);
     }
     if (work && !pith_failed(work))
@@ -219,7 +236,6 @@ typedef struct watch_rule {
     pith_runtime *runtime;
     const char *function; /* of the user, a literal */
     pithp_derive_watch watch;
-    pithp_derive_watched watched;
     const pith_spec *specs[PITHP_WATCH_OUTPUTS]; /* of the guard, what is shown, and the
                                                     derivative */
 } watch_rule;
@@ -231,7 +247,6 @@ static void free_watch(pithp_rule *rule) {
 
 /* Record the check, and the derivative as output. NULL: error set. */
 static pithp_checks *record_check(pith_scope *w, pithp_trace *t, const watch_rule *u) {
-    const pithp_derive_watches watches = {.watched = u->watched};
     const pith_array *in[PITHP_WATCH_OUTPUTS];
     pithp_checks *checks = NULL;
     for (int k = 0; k < PITHP_WATCH_OUTPUTS; k++)
@@ -240,7 +255,7 @@ static pithp_checks *record_check(pith_scope *w, pithp_trace *t, const watch_rul
     const pithp_value v = pithp_trace_value(w, t, in[2]);
     const pith_array *parts[] = {in[2], in[0], in[1]};
     if (v < 0 || !pithp_program_output(w, t->program, v) ||
-        check_parts(w, u->function, &watches, &u->watch, parts, false) != PITH_OK ||
+        check_parts(w, u->function, &u->watch, parts, false) != PITH_OK ||
         !pithp_checks_take(w, t, true, &checks))
         return NULL;
     return checks;
@@ -296,7 +311,6 @@ pithp_rule *pithp_watch_rule(const pithp_derive_watches *watches,
                       .runtime = s->runtime,
                       .function = watches->function,
                       .watch = *w,
-                      .watched = watches->watched,
                       .specs = {guard, shown, w->spec}};
     atomic_init(&u->rule.refs, 1);
     return &u->rule;
