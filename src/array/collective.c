@@ -1,6 +1,7 @@
 /* The frame of collectives: entering, recording, agreeing, running and leaving. */
 #include "array/collective.h"
 
+#include "array/checks/length.h"
 #include "program/collective/collective.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ void pithp_collective_cast(pithp_collective *c, pith_dtype dtype) {
     c->a = made ? made : c->a;
 }
 
-bool pithp_collective_check_rows(pithp_collective *c, const pith_array *rows) {
+static bool are_rows(const pithp_collective *c, const pith_array *rows) {
     if (!pithp_collective_fine(c) ||
         pithp_operand_check(c->w, rows, c->function, "rows") != PITH_OK)
         return false;
@@ -67,30 +68,26 @@ bool pithp_collective_check_rows(pithp_collective *c, const pith_array *rows) {
     return pithp_collective_fine(c);
 }
 
-/* The number of rows in use, which is from 0 to `most`: read in eager calls; in a program
- * an index out of range is a failed check. NULL: error set. */
-static const pith_array *
-checked_rows(const pithp_collective *c, const pith_array *rows, int64_t most) {
+/* The number of rows in use is from 0 to the extent of axis 0. It is read in eager calls.
+ * After a wrong one whose check is collected or recorded, the collective takes the
+ * nearest number that there is. */
+static void check_number(const pithp_collective *c) {
+    const int64_t most = pithp_array_spec(c->a)->shape[0];
     if (c->recorded) {
-        const pith_take_options strict = {.mode = PITH_INDEX_ERROR};
-        const pith_array *outside = pith_i64(c->w, most + 1),
-                         *negative = pith_less(c->w, rows, pith_i64(c->w, 0));
-        return pith_take(c->w, pith_iota(c->w, PITH_I64, PITH_SHAPE(most + 1), 0),
-                         pith_where(c->w, negative, outside, rows), &strict);
+        pithp_trace_rows(c->w, c->function, most, c->rows);
+        return;
     }
-    const int64_t own = pith_read_i64(c->w, rows);
+    const int64_t own = pith_read_i64(c->w, c->rows);
     if (pithp_collective_fine(c) && (own < 0 || own > most))
-        pithp_fail(c->w, PITH_E_INDEX, NULL,
-                   "%s: rows: %" PRId64 " rows in use, expected 0 to %" PRId64,
-                   c->function, own, most);
-    return pithp_collective_fine(c) ? rows : NULL;
+        pithp_rows_fail(c->w, c->function, most, own);
 }
 
 void pithp_collective_take(pithp_collective *c, const pith_collective_options *options) {
-    const pith_array *rows = options ? options->rows : NULL;
     c->params.unordered = options && options->unordered;
-    if (rows && pithp_collective_check_rows(c, rows))
-        c->rows = checked_rows(c, rows, pithp_array_spec(c->a)->shape[0]);
+    if (!options || !options->rows || !are_rows(c, options->rows))
+        return;
+    c->rows = options->rows;
+    check_number(c);
 }
 
 /* ---- Running ---- */

@@ -44,10 +44,8 @@ static inline pith_dtype pithp_collective_dtype(const pithp_collective *c) {
 void pithp_collective_axis(pithp_collective *c, const char *name, int axis, int64_t *to);
 /* Convert the operand. */
 void pithp_collective_cast(pithp_collective *c, pith_dtype dtype);
-/* Take the options: rows in use become the second operand. */
+/* Take the options: rows in use, whose number is checked, become the second operand. */
 void pithp_collective_take(pithp_collective *c, const pith_collective_options *options);
-/* Check the number of rows in use, and that the operand has rows. False: error set. */
-bool pithp_collective_check_rows(pithp_collective *c, const pith_array *rows);
 /* Run the row on all ranks, or record it. NULL: error set. */
 const pith_array *pithp_collective_bind(pithp_collective *c, pithp_primitive primitive);
 /* End the call. Returns the result in s; NULL after an error. */

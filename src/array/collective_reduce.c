@@ -99,10 +99,8 @@ const pith_array *pith_psum_rows(pith_scope *s,
         return NULL;
     /* extents of the first axis may differ between ranks */
     c.by_rows = pithp_collective_fine(&c) && c.spec->rank > 0;
-    if (options && options->rows && pithp_collective_check_rows(&c, options->rows)) {
-        c.rows = options->rows;
-        pithp_mesh_group_of(c.w, NULL); /* the ranks that are told of a wrong number */
-    }
+    pithp_collective_take(&c, options);
+    c.params.unordered = false;
     if (pithp_collective_dtype(&c) == PITH_BOOL)
         pithp_collective_cast(&c, PITH_I64);
     return pithp_collective_leave(&c, pithp_collective_bind(&c, PITHP_OP_PSUM_ROWS));

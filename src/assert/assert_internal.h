@@ -145,6 +145,11 @@ static inline bool pithp_assertion_has_fix(const pith_assertion *a) {
     return a->function || a->fix.call;
 }
 
+/* Whether a failure follows from that of a check with a fix, if there is one: a number of
+ * rows in use outgrows an array of a capacity that is too small. Its repair is that of
+ * the capacity; if the number is wrong on its own account, the next try finds it. */
+bool pithp_assertion_follows(const pith_assertion *a);
+
 /* The guards at the end of a collection, latest first. */
 const pithp_guard *pithp_result_guards(const pith_result *result);
 
@@ -155,7 +160,8 @@ typedef struct pithp_outcome {
     int64_t count, failed_count, counting_count;
     /* In order; in memory of the scope. counting: the failed checks to repair, or to
      * raise if they have no fix. These are the first ones, up to the end of the loop
-     * iteration or branch that contains the first failure. */
+     * iteration or branch that contains the first failure. If one has a fix, numbers of
+     * rows that an array does not have (pithp_assertion_follows) are in neither list. */
     const pith_assertion **all, **failed, **counting;
 } pithp_outcome;
 /* Read the outcome of the first `count` slots; waits on the stream of s. The lists are

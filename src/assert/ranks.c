@@ -19,6 +19,7 @@ typedef struct notice {
     uint64_t identity, path; /* digests; of a launch only the path is known elsewhere */
     int64_t leaves;          /* of its fix arguments */
     bool launch, has_fix, greatest;
+    bool follows; /* pithp_assertion_follows */
     char site[PITHP_SITE_BYTES];
 } notice;
 
@@ -95,6 +96,7 @@ static notice notice_of(const unite *u, int64_t index) {
     n.launch = a->of->describe != NULL;
     n.has_fix = pithp_assertion_has_fix(a);
     n.greatest = a->greatest;
+    n.follows = pithp_assertion_follows(a);
     n.path = digest_text(1, a->path);
     n.identity = u->identities[index];
     n.leaves = leaves_of(u->s, a->fix_args);
@@ -207,6 +209,21 @@ static bool list_next(unite *u) {
     return true;
 }
 
+/* Remove failures that follow from others, maybe of other ranks. */
+static void follow(unite *u) {
+    bool repairs = false;
+    for (const joint *j = u->first; j; j = j->next)
+        repairs |= j->of.has_fix;
+    for (joint **at = &u->first; repairs && *at;) {
+        if ((*at)->of.follows) {
+            *at = (*at)->next;
+            u->count--;
+        } else {
+            at = &(*at)->next;
+        }
+    }
+}
+
 /* ---- Raising ---- */
 
 static void raise_joint(unite *u, const joint *j) {
@@ -278,6 +295,7 @@ bool pithp_outcome_unite(pith_scope *s,
         ;
     if (!pithp_ranks_fine(s, operation)) /* and the list of failures */
         return false;
+    follow(&u);
     const joint *worst = may_repair ? NULL : u.first;
     for (const joint *j = u.first; j && !worst; j = j->next)
         worst = j->of.has_fix ? NULL : j;

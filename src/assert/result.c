@@ -1,4 +1,5 @@
 /* Results: ended collections and their outcome. */
+#include "array/checks/length.h"
 #include "assert/passed.h"
 #include "mesh/mesh_internal.h"
 
@@ -171,6 +172,29 @@ static pith_status list_slot(pith_scope *s,
     return PITH_OK;
 }
 
+bool pithp_assertion_follows(const pith_assertion *a) {
+    return !pithp_assertion_has_fix(a) && pithp_rows_exceed(a->of);
+}
+
+/* Remove failures that follow from others; returns the number of those that stay. */
+static int64_t remove_followers(const pith_assertion **list, int64_t count) {
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (!pithp_assertion_follows(list[i]))
+            list[kept++] = list[i];
+    return kept;
+}
+
+static void follow(pithp_outcome *o) {
+    bool repairs = false;
+    for (int64_t i = 0; i < o->counting_count; i++)
+        repairs |= pithp_assertion_has_fix(o->counting[i]);
+    if (!repairs)
+        return;
+    o->failed_count = remove_followers(o->failed, o->failed_count);
+    o->counting_count = remove_followers(o->counting, o->counting_count);
+}
+
 pith_status pithp_outcome_read(pith_scope *s,
                                pith_scope *owner,
                                pithp_collector *c,
@@ -195,6 +219,7 @@ pith_status pithp_outcome_read(pith_scope *s,
     for (int64_t i = 0; i < count; i++)
         if (list_slot(s, owner, c, c->slots[i], &last, outcome) != PITH_OK)
             return s->error.code;
+    follow(outcome);
     return PITH_OK;
 }
 

@@ -41,6 +41,7 @@ int mesh_run_list(pith_scope *s,
 int mesh_run_cases(pith_scope *s, const char *only) {
     static const mesh_case *const lists[] = {mesh_cases,
                                              mesh_in_use_cases,
+                                             mesh_in_use_grow_cases,
                                              mesh_program_cases,
                                              mesh_halo_cases,
                                              mesh_route_cases,
@@ -413,8 +414,8 @@ static void rows(mesh_test *t) {
         }
     const pith_collective_options many = {.rows = pith_i64(t->s, 4)};
     pith_psum_rows(t->s, pith_zeros(t->s, PITH_F64, PITH_SHAPE(3)), NULL, &many);
-    MESH_CHECK(
-        t, mesh_fails(t, PITH_E_INDEX, "pith_psum_rows: 4 rows in use, expected 0 to 3"));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX,
+                             "pith_psum_rows: rows: 4 rows in use, expected 0 to 3"));
 }
 
 /* ---- Errors ---- */

@@ -27,6 +27,13 @@ Test(decide, by_chance) {
 }
 
 #undef LIST
+#define LIST mesh_in_use_grow_cases
+CASE(rows_outgrow_their_array)
+CASE(rows_of_one_rank_outgrow_it)
+CASE(a_wrong_number_stays_one)
+CASE(the_capacity_is_the_failure)
+
+#undef LIST
 #define LIST mesh_cases_of_runs
 #undef CASE
 #define CASE(name)                                                                       \

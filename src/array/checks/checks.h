@@ -144,7 +144,7 @@ bool pithp_checks_merge_one(pith_scope *s,
                             int64_t i,
                             const pithp_checks_step *step,
                             const pith_array **kept);
-/* Whether all checks pass: bool []. */
+/* Whether all checks pass whose failure ends a loop: bool []. */
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,
                                       const pith_array *const *values);

@@ -1,5 +1,5 @@
-/* Reports of lengths. The words of a report are those of a launch: need and have are
- * numbers. */
+/* Reports of lengths and of rows in use. The words of a report are those of a launch:
+ * need and have are numbers. */
 #include "array/checks/length.h"
 
 #include "array/checks/list.h"
@@ -81,17 +81,18 @@ call(pith_scope *s, pithp_primitive op, const pith_array *a, const pith_array *b
     return a && b ? pithp_bind(s, op, 2, operands, NULL) : NULL;
 }
 
-/* [first, need, have, what] of a pith_report, zeros if the rows suffice. */
+/* [first, need, have, what] of a pith_report, zeros if the number of rows is from 0 to
+ * `most`. */
 static const pith_array *report_of(pith_scope *s, int64_t most, const pith_array *rows) {
     static const pithp_cast_params to = {PITH_U64};
     static const uint64_t is_need[4] = {0, 1, 0, 0}, none[4] = {0};
-    const uint64_t others[4] = {UINT64_MAX, 0, (uint64_t)most, 0};
+    const uint64_t have = (uint64_t)most, others[4] = {UINT64_MAX, 0, have, 0};
     const pith_array *need = pithp_bind(s, PITHP_OP_CAST, 1, &rows, &to);
     const pith_array *report =
         call(s, PITHP_OP_ADD, call(s, PITHP_OP_MUL, need, words(s, is_need)),
              words(s, others));
     const pith_array *either[3] = {
-        call(s, PITHP_OP_GT, rows, literal(s, PITH_I64, 1, &most)), report,
+        call(s, PITHP_OP_GT, need, literal(s, PITH_U64, 1, &have)), report,
         words(s, none)};
     return either[0] && report && either[2]
                ? pithp_bind(s, PITHP_OP_WHERE, 3, either, NULL)
@@ -114,4 +115,44 @@ void pithp_lengths_lose(pithp_checks *c) {
     for (int64_t i = 0; c && i < c->count; i++)
         if (c->list[i].describe == describe)
             c->list[i].repairs = true;
+}
+
+/* ---- Rows in use ---- */
+
+static void describe_rows(const void *function,
+                          const pith_report *report,
+                          const char *site,
+                          pithp_error *e) {
+    pithp_error_set(e, PITH_E_INDEX, NULL, site,
+                    "%s: rows: %" PRId64 " rows in use, expected 0 to %" PRIu64,
+                    (const char *)function, (int64_t)report->need, report->have);
+}
+
+pith_status pithp_trace_rows(pith_scope *s,
+                             const char *function,
+                             int64_t most,
+                             const pith_array *rows) {
+    const pith_array *report = report_of(s, most, rows);
+    const pithp_recorded entry = {.kind = PITHP_RECORDED_REPORT,
+                                  .describe = describe_rows,
+                                  .subject = function,
+                                  .site = s->site,
+                                  .lasts = true};
+    return report ? pithp_checks_add(s, &entry, 1, &report, NULL) : s->error.code;
+}
+
+pith_status
+pithp_rows_fail(pith_scope *s, const char *function, int64_t most, int64_t rows) {
+    const pith_report report = {UINT64_MAX, (uint64_t)rows, (uint64_t)most, 0};
+    if (pithp_collector_of(s)) {
+        pith_report *to = pithp_check_make(s, describe_rows, function);
+        return to ? pithp_copy_in(s, to, &report, sizeof report) : s->error.code;
+    }
+    pithp_error e;
+    describe_rows(function, &report, s->site, &e);
+    return pithp_fail_at(s, e.code, NULL, e.site, "%s", e.text);
+}
+
+bool pithp_rows_exceed(const pithp_check_slot *slot) {
+    return slot->describe == describe_rows;
 }

@@ -1,5 +1,5 @@
-/* Reports of lengths: whether the rows of a record suffice for the iterations of a loop.
- */
+/* Reports of lengths: whether the rows of a record suffice for the iterations of a loop,
+ * and whether an array has the rows that are in use. */
 #ifndef PITH_ARRAY_CHECK_LENGTH_H
 #define PITH_ARRAY_CHECK_LENGTH_H
 
@@ -22,5 +22,24 @@ pithp_trace_length(pith_scope *s, const pithp_record *record, const pith_array *
 void pithp_lengths_lose(pithp_checks *c);
 /* As pithp_kernel_lacks, for the name of a record. */
 const char *pithp_length_lacks(const pithp_check_slot *slot, int64_t *need);
+
+/* ---- Rows in use ----
+ *
+ * The number is from 0 to `most`. A wrong one has no fix, but may follow from a capacity
+ * that is too small: see pithp_rows_exceed. function: name of the user's call, a
+ * literal. */
+
+/* Record the check of a number: i64 [], of the trace of s. */
+pith_status pithp_trace_rows(pith_scope *s,
+                             const char *function,
+                             int64_t most,
+                             const pith_array *rows);
+/* A wrong number of an eager call: a failed check if checks are collected, and else the
+ * error of s. */
+pith_status
+pithp_rows_fail(pith_scope *s, const char *function, int64_t most, int64_t rows);
+/* Whether a failed check is one of these: if another check fails that has a fix, it
+ * follows from that one. */
+bool pithp_rows_exceed(const pithp_check_slot *slot);
 
 #endif

@@ -34,6 +34,7 @@ struct pithp_recorded {
     pithp_recorded_kind kind;
     bool merges;  /* CHECK: fix arguments merge by the maximum; REPORT: words do */
     bool repairs; /* a failure may be repaired, which makes later results meaningless */
+    bool lasts;   /* a failure ends no loop: ranks that passed go on, and would wait */
     bool of_part; /* its values are results of a control-flow instruction */
     /* CHECK: the first value is a flag, whether all of the predicate holds; see batch.c
      */

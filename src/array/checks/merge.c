@@ -166,16 +166,23 @@ bool pithp_checks_merge(pith_scope *s,
     return fine;
 }
 
-/* Conjunction of `all` and the checks, or only those with a fix: bool []. NULL stays
- * NULL. */
+/* Checks of a list: all, those whose failure ends a loop, or those with a fix. */
+typedef enum chosen { ALL, ENDING, REPAIRED } chosen;
+
+static bool is_chosen(const pithp_recorded *r, chosen which) {
+    return r->kind != PITHP_RECORDED_GUARD && (which != ENDING || !r->lasts) &&
+           (which != REPAIRED || r->repairs);
+}
+
+/* Conjunction of `all` and the checks: bool []. NULL stays NULL. */
 static const pith_array *conjoin(pith_scope *s,
                                  const pith_array *all,
                                  const pithp_checks *c,
                                  const pith_array *const *values,
-                                 bool repaired_only) {
+                                 chosen which) {
     for (int64_t i = 0; c && all && i < c->count; i++) {
         const pithp_recorded *r = &c->list[i];
-        if (r->kind == PITHP_RECORDED_GUARD || (repaired_only && !r->repairs))
+        if (!is_chosen(r, which))
             continue;
         const pith_array *both[] = {all, pithp_recorded_passed(s, r, values[r->first])};
         all = both[1] ? pithp_bind(s, PITHP_OP_LOGICAL_AND, 2, both, NULL) : NULL;
@@ -191,13 +198,13 @@ static const pith_array *yes(pith_scope *s) {
 const pith_array *pithp_checks_passed(pith_scope *s,
                                       const pithp_checks *c,
                                       const pith_array *const *values) {
-    return conjoin(s, yes(s), c, values, false);
+    return conjoin(s, yes(s), c, values, ENDING);
 }
 
 const pith_array *pithp_checks_sound(pith_scope *s,
                                      const pithp_checks *c,
                                      const pith_array *const *values) {
-    return conjoin(s, yes(s), c, values, true);
+    return conjoin(s, yes(s), c, values, REPAIRED);
 }
 
 /* The checks of a list under construction, and before those of the outer lists. */
@@ -213,7 +220,7 @@ static const pith_array *so_far(pith_scope *s, pithp_trace *t, pithp_checks *c) 
         c->asked = true;
     for (int64_t k = 0; fine && k < count; k++)
         fine = (values[k] = pithp_trace_array(s, t, c->values[k].value));
-    all = fine ? conjoin(s, all, c, values, false) : NULL;
+    all = fine ? conjoin(s, all, c, values, ALL) : NULL;
     pithp_release(s->runtime, values, bytes);
     return all;
 }

@@ -11,7 +11,6 @@
  * reads how many they are, and nothing else of them if devices are connected. */
 #include "program/collective/move.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { BLOCK = 4096 };
@@ -21,7 +20,6 @@ typedef struct row_sum {
     pith_dtype dtype; /* of the sum */
     int64_t width;    /* elements of a row */
     size_t row;       /* its bytes, in the dtype of the sum */
-    int64_t used;     /* rows in use of this rank */
     int64_t *begins;  /* the first row of each rank, and the number of all: size + 1 */
 } row_sum;
 
@@ -40,65 +38,19 @@ static char *advanced(void *at, size_t bytes) {
 
 /* ---- Where rows are ---- */
 
-/* Rows in use of this rank. */
-static int64_t rows_in_use(const row_sum *r) {
-    pithp_mover *m = r->m;
-    int64_t used = pithp_mover_operand(m)->shape[0];
-    if (m->call->operand_count > 1)
-        pithp_mover_read(m, &used, m->memory->operands[1], sizeof used);
-    return used;
-}
-
-/* Every rank learns the numbers of all, and finds a wrong one. */
-static void check_counts(const row_sum *r) {
-    pithp_mover *m = r->m;
-    const int64_t extent = pithp_mover_operand(m)->shape[0], own = r->used;
-    for (int64_t i = 0; i < m->group->size && m->rc == PITH_OK; i++) {
-        const int64_t used = r->begins[i + 1];
-        if (used >= 0)
-            continue;
-        m->rc = own < 0 || own > extent
-                    ? pithp_fail_function(
-                          m->s, PITH_E_INDEX, "psum_rows",
-                          "%" PRId64 " rows in use, expected 0 to %" PRId64, own, extent)
-                    : pithp_fail_function(m->s, PITH_E_PEER, "psum_rows",
-                                          "rank %" PRId64 " along %s has a wrong number "
-                                          "of rows in use",
-                                          i, m->group->axes);
-    }
-}
-
-/* Ranks along other axes learn of a wrong number, too: no rank goes on alone. */
-static void tell_all(const row_sum *r) {
-    pithp_mover *m = r->m;
-    pithp_mesh_group *all = pithp_mesh_group_all(m->group);
-    int64_t wrong = m->rc != PITH_OK;
-    if (m->call->operand_count == 1 || all->size == m->group->size)
-        return;
-    pithp_mesh_group_reduce(m->s, all, PITHP_COMBINE_MAX, PITH_I64, &wrong, 1);
-    if (wrong && m->rc == PITH_OK)
-        m->rc = pithp_fail_function(
-            m->s, PITH_E_PEER, "psum_rows",
-            "a rank that is not along %s has a wrong number of rows in use",
-            m->group->axes);
-}
-
+/* Every rank learns the numbers of all. */
 static void gather_begins(row_sum *r) {
     pithp_mover *m = r->m;
-    r->used = rows_in_use(r);
-    r->begins =
-        pithp_mover_take_host(m, ((size_t)m->group->size + 1) * sizeof *r->begins);
+    const size_t ranks = (size_t)m->group->size;
+    const int64_t own = pithp_mover_has_rows(m) ? pithp_mover_used_rows(m).own
+                                                : pithp_mover_operand(m)->shape[0];
+    r->begins = pithp_mover_take_host(m, (ranks + 1) * sizeof *r->begins);
     if (!m->s)
         return;
     /* an engine that refuses leaves what it would have written */
-    memset(r->begins, 0, ((size_t)m->group->size + 1) * sizeof *r->begins);
-    const int64_t own =
-        r->used <= pithp_mover_operand(m)->shape[0] ? r->used : -1; /* wrong */
+    memset(r->begins, 0, (ranks + 1) * sizeof *r->begins);
     pithp_mesh_group_gather(m->s, m->group, &own, r->begins + 1, sizeof own);
-    check_counts(r);
-    tell_all(r);
-    r->begins[0] = 0;
-    for (int64_t i = 0; i < m->group->size && m->rc == PITH_OK; i++)
+    for (size_t i = 0; i < ranks; i++)
         r->begins[i + 1] += r->begins[i];
 }
 
