@@ -38,9 +38,15 @@ typedef struct pt_failures {
                       pith_message(s));                                                  \
     } while (0)
 
-/* Run the scenario without a failure, then with each of its allocations failing: all of
- * the first ones, and later ones that are pt_apart. Each of these counts for those before
- * it that are left out. */
+/* From one allocation that fails to the next: all of the first ones do, later ones are
+ * pt_apart, and under sanitizers the rarer the later, since each run is as long. */
+static inline long long pt_fail_step(long long n) {
+    const long long apart = pt_apart();
+    return n < 48 || apart == 1 ? 1 : apart * (1 + n / 512);
+}
+
+/* Run the scenario without a failure, then with each of its allocations failing. Under
+ * sanitizers each of these counts for those before it that are left out. */
 static PT_UNUSED pt_failures pt_fail_each(pt_scenario scenario) {
     pt_failures result = {0};
     for (long long n = 0, step = 1;; n += step) {
@@ -62,7 +68,7 @@ static PT_UNUSED pt_failures pt_fail_each(pt_scenario scenario) {
         result.allocations = (int)n;
         result.errors += code != PITH_OK ? (int)step : 0;
         result.survived += code == PITH_OK ? (int)step : 0;
-        step = n < 48 ? 1 : pt_apart();
+        step = pt_fail_step(n);
     }
 }
 

@@ -10,6 +10,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#    define PT_SANITIZED 1
+#else
+#    define PT_SANITIZED 0
+#endif
+
 static inline int64_t pt_share(void) {
     const char *share = getenv("PITH_TEST_SHARE");
     return share && atoll(share) > 1 ? atoll(share) : 1;
@@ -33,11 +39,7 @@ static inline int64_t pt_series(int64_t usual) {
 /* Failures that a test strikes with, one after the other, are this far apart: none is
  * left out, but by sanitizers, where each takes ten times as long. */
 static inline int pt_apart(void) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return (int)pt_share();
-#else
-    return 1;
-#endif
+    return PT_SANITIZED ? (int)pt_share() : 1;
 }
 
 /* The number of the first one. */

@@ -2,6 +2,7 @@
  * laid out in them, over dtypes, extents and special values. */
 #include "emit_body.h"
 #include "op_list.h"
+#include "series.h"
 
 /* ---- Reductions ---- */
 
@@ -160,8 +161,10 @@ Test(emit_inline, products_keep_their_order, .timeout = 300) {
                                        {29, 1, 16}, {30, 1, 33}, {29, 1, 64}};
     use_cache();
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        for (int d = 0; d < 2; d++)
-            every_product(d ? PITH_F32 : PITH_F64, sizes[k][0], sizes[k][1], sizes[k][2]);
+        for (size_t d = 0; d < 2; d++)
+            if (pt_share() == 1 || (k + d) % 2) /* a share: each of one dtype */
+                every_product(d ? PITH_F32 : PITH_F64, sizes[k][0], sizes[k][1],
+                              sizes[k][2]);
 }
 
 /* ---- Indices ---- */

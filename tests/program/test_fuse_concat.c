@@ -2,6 +2,7 @@
  * copied ones, interpreted, compiled and as CUDA reads them, in loops and outside of
  * them; and none of those that are worth it is copied. */
 #include "fuse_concat_test.h"
+#include "series.h"
 
 /* ---- Moves ---- */
 
@@ -144,8 +145,8 @@ static void random_views(uint64_t seed) {
 
 Test(fuse_concat, of_random_views_outside_of_loops, .timeout = 600) {
     use_cache();
-    for (uint64_t seed = 0; seed < 24; seed++)
-        random_views(seed);
+    for (int64_t seed = 0; seed < pt_series(24); seed++)
+        random_views((uint64_t)seed);
 }
 
 /* ---- In loops ---- */
@@ -188,8 +189,8 @@ static void random_loop(uint64_t seed) {
 
 Test(fuse_concat, of_random_views_in_loops, .timeout = 600) {
     use_cache();
-    for (uint64_t seed = 0; seed < 24; seed++)
-        random_loop(seed);
+    for (int64_t seed = 0; seed < pt_series(24); seed++)
+        random_loop((uint64_t)seed);
 }
 
 /* ---- What is copied ---- */

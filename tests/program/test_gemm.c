@@ -2,6 +2,7 @@
  * stands there for cuBLAS (gpu/fake_cuda), which adds in the order of pith's own kernels:
  * the bits are theirs. */
 #include "gemm_fake.h"
+#include "series.h"
 
 /* How many calls of cuBLAS a product is, and that its bits are those of the own kernel.
  */
@@ -163,7 +164,7 @@ Test(gemm, large_results_are_added_in_place, .timeout = 120) {
     end(&b);
 }
 
-/* Call by call, each call of a large product failing in turn. */
+/* Call by call, each call of a large product failing in turn, under sanitizers some. */
 Test(gemm, single_products_survive_every_refusal, .timeout = 300) {
     product p;
     matrices(&p, PITH_F16, 2, 3, 300, 4);
@@ -173,7 +174,7 @@ Test(gemm, single_products_survive_every_refusal, .timeout = 300) {
     cr_assert(want);
     end(&b);
     bool failed = true;
-    for (long long at = 1; failed; at++) {
+    for (long long at = 1; failed; at += pt_apart()) {
         b = begin("on", "on");
         fake_cuda.fail_with = cudaErrorNotSupported;
         fake_cuda.failed = NULL;

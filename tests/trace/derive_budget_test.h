@@ -5,6 +5,7 @@
 #include "pith/pith.h"
 
 #include "pith_test.h"
+#include "series.h"
 
 enum { WIDE = 512, ONE = WIDE * 8, BUDGETS = 20 };
 
@@ -63,7 +64,8 @@ static PT_UNUSED result run(const pith_function *f,
 
 /* The gradient has the same bits for each budget; a smaller one has no larger peak and no
  * fewer operations, and if the loop is alone each peak is within it and what one step
- * needs. Returns the number of budgets that are enough. */
+ * needs. Returns the number of budgets that are enough; those that sanitizers leave out
+ * count as the one before them. */
 static PT_UNUSED int check(const pith_function *f,
                            bool both,
                            const pith_array *w,
@@ -76,12 +78,12 @@ static PT_UNUSED int check(const pith_function *f,
     result last = whole;
     int enough = 0;
     pt_ok(s, whole.gradient);
-    for (int k = 1; k <= BUDGETS; k++) {
+    for (int k = 1; k <= BUDGETS; k += pt_apart()) {
         *budget = all * 21 / (size_t)(20 * k);
         const result r = run(f, both, w, xs);
         cr_assert(!r.gradient || last.gradient, "budget %zu", *budget);
         if (r.gradient) {
-            enough++;
+            enough = k + pt_apart() - 1;
             cr_assert(pith_tree_equal(s, r.gradient, whole.gradient), "budget %zu",
                       *budget);
             cr_assert(r.peak <= last.peak && r.operations >= last.operations,

@@ -18,8 +18,9 @@ static const char usage[] =
     "  cuda       as compiled functions on a CUDA device, call by call\n"
     "  cuda-text  nothing runs: what a CUDA device would run as one graph is planned, "
     "and\n"
-    "             its kernels are compiled by NVRTC for sm_75 and sm_90; any warning "
-    "fails\n"
+    "             its kernels are compiled by NVRTC for sm_75 and sm_90 (for one of the "
+    "two,\n"
+    "             in turn, if PITH_TEST_SHARE is set); any warning fails\n"
     "status: 0 all passed, 1 some did not, 2 trouble, 77 no device (cuda), no NVRTC\n"
     "(cuda-text), no program in any case (cuda-text) or no operations for any of the\n"
     "families";
