@@ -13,9 +13,8 @@ typedef struct {
 } Leaves;
 PITH_NODE(Leaves, PITH_TREE(x), PITH_TREE(y), PITH_TREE(scale))
 
-/* Leaves: prime, and more than fused steps can hold; sanitizers take ten times as long.
- */
-enum { COUNT = PT_SANITIZED ? 307 : 701 };
+enum { COUNT = 701 }; /* leaves: prime, and more than a few fused steps can hold */
+enum { MOST_THREADS = 3, LEAST_THREADS = PT_SANITIZED ? MOST_THREADS : 1 };
 
 static pith_runtime *rt;
 static pith_scope *s;
@@ -144,7 +143,7 @@ static int64_t compare(const pith_function *f, int64_t most, bool mixed) {
 }
 
 Test(batch, leaves_are_done_together) {
-    for (int threads = 1; threads < 4; threads++) {
+    for (int threads = LEAST_THREADS; threads <= MOST_THREADS; threads++) {
         begin(threads);
         cr_assert(compare(&of_two_step, 64, false) == COUNT);
         cr_assert(compare(&of_two_step, 5, false) == COUNT, "with gaps between them");
@@ -158,7 +157,7 @@ Test(batch, leaves_are_done_together) {
 }
 
 Test(batch, leaves_that_others_are_made_of_come_first) {
-    for (int threads = 1; threads < 4; threads++) {
+    for (int threads = LEAST_THREADS; threads <= MOST_THREADS; threads++) {
         begin(threads);
         cr_assert(compare(&rolled_step, 64, false) > 1);
         compare(&rolled_step, 7000, false);

@@ -5,7 +5,6 @@
 #include "oracle.h"
 #include "trace/jit/jit_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { KERNELS_A_TEXT = 64 };
@@ -93,13 +92,7 @@ static int64_t compile(int64_t first, int64_t count, int arch) {
     return failed;
 }
 
-/* Whether tests leave like cases to other runs (tests/series.h). */
-static bool in_shares(void) {
-    const char *share = getenv("PITH_TEST_SHARE");
-    return share && atoi(share) > 1;
-}
-
-int64_t oracle_compile_texts(const char *family) {
+int64_t oracle_compile_texts(const char *family, bool once) {
     static const int archs[] = {75, 90};
     const int64_t before = compiled;
     int64_t failed = 0;
@@ -107,12 +100,12 @@ int64_t oracle_compile_texts(const char *family) {
         const int64_t left = all.count - compiled;
         const int64_t count = left < KERNELS_A_TEXT ? left : KERNELS_A_TEXT;
         for (int a = 0; a < PITHP_COUNT(archs); a++)
-            if (!in_shares() || a == turn % PITHP_COUNT(archs))
+            if (!once || a == turn % PITHP_COUNT(archs))
                 failed += compile(compiled, count, archs[a]);
     }
     compiled = all.count;
     printf("%s: %lld kernels for %s, %lld did not compile in silence\n", family,
-           (long long)(compiled - before),
-           in_shares() ? "sm_75 or sm_90" : "sm_75 and sm_90", (long long)failed);
+           (long long)(compiled - before), once ? "sm_75 or sm_90" : "sm_75 and sm_90",
+           (long long)failed);
     return failed;
 }

@@ -18,9 +18,9 @@ static const char usage[] =
     "  cuda       as compiled functions on a CUDA device, call by call\n"
     "  cuda-text  nothing runs: what a CUDA device would run as one graph is planned, "
     "and\n"
-    "             its kernels are compiled by NVRTC for sm_75 and sm_90 (for one of the "
-    "two,\n"
-    "             in turn, if PITH_TEST_SHARE is set); any warning fails\n"
+    "             its kernels are compiled by NVRTC for sm_75 and sm_90; any warning "
+    "fails\n"
+    "  cuda-text-once  the same, for sm_75 or sm_90, in turn\n"
     "status: 0 all passed, 1 some did not, 2 trouble, 77 no device (cuda), no NVRTC\n"
     "(cuda-text), no program in any case (cuda-text) or no operations for any of the\n"
     "families";
@@ -114,7 +114,7 @@ static void run_family(pith_runtime *rt,
             count_case(g, cases[k], &reports[k], &here);
     }
     if (mode->texts)
-        here.failed += oracle_compile_texts(g->name);
+        here.failed += oracle_compile_texts(g->name, mode->once);
     printf("%s: %lld passed, %lld failed, %lld informative ones differ", g->name,
            (long long)here.passed, (long long)here.failed, (long long)here.informative);
     if (mode->texts)

@@ -82,6 +82,12 @@ static const oracle_mode modes[] = {
      .tier = "off",
      .device = "host",
      .texts = true},
+    {.name = "cuda-text-once",
+     .call = oracle_call_text,
+     .tier = "off",
+     .device = "host",
+     .texts = true,
+     .once = true},
 };
 
 const oracle_mode *oracle_mode_named(const char *name) {

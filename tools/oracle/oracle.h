@@ -135,6 +135,7 @@ typedef struct oracle_mode {
     const char *tier;   /* of PITH_JIT; NULL: from the environment */
     const char *device; /* NULL: any */
     bool texts;         /* nothing runs: kernels of a family are compiled together */
+    bool once;          /* each for one architecture */
     bool joins; /* several cases may share a program, so that the compiler runs once */
 } oracle_mode;
 
@@ -170,6 +171,6 @@ void oracle_texts_end(void);
 void oracle_call_text(pith_scope *s, int count, const oracle_case_run *runs);
 /* Compile the kernels collected since the last call, and print their number; returns the
  * number of failures. */
-int64_t oracle_compile_texts(const char *family);
+int64_t oracle_compile_texts(const char *family, bool once);
 
 #endif
