@@ -36,94 +36,90 @@ static void check_wrong(mesh_test *t, const wrong *w) {
         fprintf(stderr, "rank %d of %d: in %s\n", (int)t->rank, (int)t->size, w->name);
 }
 
-#define WRONG(name, ...)                                                                 \
+/* Lists of calls and their errors, as functions and as rows of a table. */
+#define CALL(name, code, text, ...)                                                      \
     static const void *name(mesh_test *t, const pith_array *good) {                      \
         (void)good;                                                                      \
         return __VA_ARGS__;                                                              \
     }
-#define ROWS(...) (&(pith_collective_options){.rows = __VA_ARGS__})
+#define ROW(name, code, text, ...) {#name, name, code, text},
+#define ROWS(...)                  (&(pith_collective_options){.rows = __VA_ARGS__})
 static const pith_array *ones(mesh_test *t, pith_shape shape) {
     return pith_ones(t->s, PITH_F64, shape);
 }
 
 /* ---- Axes, operands and options of collectives ---- */
 
-WRONG(no_array, pith_psum(t->s, NULL, "x", NULL))
-WRONG(no_axes, pith_psum(t->s, good, "", NULL))
-WRONG(axes_with_a_gap, pith_pmax(t->s, good, "x,,x"))
-WRONG(axes_with_a_space, pith_pmin(t->s, good, " x"))
-WRONG(axis_twice, pith_all_stack(t->s, good, "x,x"))
-WRONG(other_axis, pith_all_gather(t->s, good, "q", 0))
-WRONG(rows_of_floats, pith_psum(t->s, good, NULL, ROWS(pith_f64(t->s, 1))))
-WRONG(rows_of_a_scalar, pith_psum(t->s, pith_f64(t->s, 1), NULL, ROWS(pith_i64(t->s, 1))))
-WRONG(negative_rows, pith_psum(t->s, good, NULL, ROWS(pith_i64(t->s, -1))))
-WRONG(too_many_rows, pith_pmean(t->s, good, NULL, ROWS(pith_i64(t->s, 100))))
-WRONG(rows_to_shift,
-      pith_pshift(t->s, good, "x", 1, true, ROWS(pith_i64(t->s, INT64_MAX))))
-WRONG(rows_of_rows, pith_psum_rows(t->s, good, NULL, ROWS(pith_i64(t->s, INT64_MIN))))
-WRONG(sum_of_a_scalar, pith_psum_rows(t->s, pith_f64(t->s, 1), NULL, NULL))
-WRONG(mean_of_integers, pith_pmean(t->s, pith_i64(t->s, 1), NULL, NULL))
-WRONG(scan_of_floats, pith_pscan(t->s, good, NULL))
-WRONG(root_below, pith_pbroadcast(t->s, good, NULL, -1))
-WRONG(root_above, pith_pbroadcast(t->s, good, NULL, INT64_MAX))
-WRONG(gather_below, pith_all_gather(t->s, good, NULL, INT_MIN))
-WRONG(gather_above, pith_all_gather(t->s, good, NULL, 2))
-WRONG(stack_of_eight,
-      pith_all_stack(t->s, ones(t, PITH_SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), NULL))
-WRONG(scatter_above, pith_reduce_scatter(t->s, good, NULL, 7, NULL))
-WRONG(split_above, pith_all_to_all(t->s, good, NULL, INT_MAX, 0, NULL))
-WRONG(join_below, pith_all_to_all(t->s, good, NULL, 0, -3, NULL))
-WRONG(send_outside, pith_ppermute(t->s, good, "x", 1, (const int64_t[][2]){{0, t->size}}))
-WRONG(send_from_below, pith_ppermute(t->s, good, "x", 1, (const int64_t[][2]){{-1, 0}}))
-WRONG(send_twice, pith_ppermute(t->s, good, "x", 2, (const int64_t[][2]){{0, 0}, {0, 0}}))
-WRONG(no_pairs, pith_ppermute(t->s, good, "x", 2, NULL))
-WRONG(pairs_below, pith_ppermute(t->s, good, "x", -1, NULL))
-WRONG(no_tree, pith_tree_psum(t->s, NULL, NULL, NULL))
-WRONG(tree_over_others, pith_tree_psum(t->s, good, "y", NULL))
-WRONG(tree_of_scalars,
-      pith_tree_psum(t->s,
-                     pith_tuple_make(t->s, 2, (const void *[]){good, pith_f64(t->s, 1)}),
-                     NULL,
-                     ROWS(pith_i64(t->s, 1))))
-
-static const wrong collectives[] = {
-    {"no_array", no_array, PITH_E_ARG, "pith_psum: a: expected an array, got"},
-    {"no_axes", no_axes, PITH_E_ARG, "axes \"\": no such axis; the mesh has x"},
-    {"axes_with_a_gap", axes_with_a_gap, PITH_E_ARG, "axes \"x,,x\": no such axis"},
-    {"axes_with_a_space", axes_with_a_space, PITH_E_ARG, "axes \" x\": no such axis"},
-    {"axis_twice", axis_twice, PITH_E_ARG, "axes \"x,x\": an axis is named twice"},
-    {"other_axis", other_axis, PITH_E_ARG, "axes \"q\": no such axis; the mesh has x"},
-    {"rows_of_floats", rows_of_floats, PITH_E_DTYPE,
-     "expected an i64 of rank 0, got f64[]"},
-    {"rows_of_a_scalar", rows_of_a_scalar, PITH_E_SHAPE, "rows of an array of rank 0"},
-    {"negative_rows", negative_rows, PITH_E_INDEX,
-     "rows: -1 rows in use, expected 0 to "},
-    {"too_many_rows", too_many_rows, PITH_E_INDEX,
-     "rows: 100 rows in use, expected 0 to "},
-    {"rows_to_shift", rows_to_shift, PITH_E_INDEX, "expected 0 to "},
-    {"rows_of_rows", rows_of_rows, PITH_E_INDEX, "rows in use, expected 0 to "},
-    {"sum_of_a_scalar", sum_of_a_scalar, PITH_E_SHAPE, "rows of an array of rank 0"},
-    {"mean_of_integers", mean_of_integers, PITH_E_DTYPE,
-     "expected a float dtype, got i64"},
-    {"scan_of_floats", scan_of_floats, PITH_E_DTYPE, "expected integers, got f64"},
-    {"root_below", root_below, PITH_E_ARG, "root -1, expected 0 to "},
-    {"root_above", root_above, PITH_E_ARG, "root 9223372036854775807, expected 0 to "},
-    {"gather_below", gather_below, PITH_E_SHAPE, "axis -2147483648, expected -2 to 1"},
-    {"gather_above", gather_above, PITH_E_SHAPE, "axis 2, expected -2 to 1"},
-    {"stack_of_eight", stack_of_eight, PITH_E_SHAPE, "more than 8 axes"},
-    {"scatter_above", scatter_above, PITH_E_SHAPE, "axis 7, expected -2 to 1"},
-    {"split_above", split_above, PITH_E_SHAPE, "axis 2147483647, expected -2 to 1"},
-    {"join_below", join_below, PITH_E_SHAPE, "axis -3, expected -2 to 1"},
-    {"send_outside", send_outside, PITH_E_ARG, "pair 0 sends to rank "},
-    {"send_from_below", send_from_below, PITH_E_ARG, "pair 0 sends from rank -1"},
-    {"send_twice", send_twice, PITH_E_ARG, "pair 1 sends from rank 0 a second time"},
-    {"no_pairs", no_pairs, PITH_E_ARG, "2 pairs at NULL"},
-    {"pairs_below", pairs_below, PITH_E_ARG, "-1 pairs"},
-    {"no_tree", no_tree, PITH_E_ARG, "pith_tree_psum: tree: expected a tree, got NULL"},
-    {"tree_over_others", tree_over_others, PITH_E_ARG, "pith_tree_psum: axes \"y\""},
-    {"tree_of_scalars", tree_of_scalars, PITH_E_SHAPE,
-     "[1]: pith_tree_psum: rows of f64[], expected leaves with the same number of rows"},
-};
+/* clang-format off */
+#define COLLECTIVES(X)                                                                   \
+    X(no_array, PITH_E_ARG, "pith_psum: a: expected an array, got",                      \
+      pith_psum(t->s, NULL, "x", NULL))                                                  \
+    X(no_axes, PITH_E_ARG, "axes \"\": no such axis; the mesh has x",                    \
+      pith_psum(t->s, good, "", NULL))                                                   \
+    X(axes_with_a_gap, PITH_E_ARG, "axes \"x,,x\": no such axis",                        \
+      pith_pmax(t->s, good, "x,,x"))                                                     \
+    X(axes_with_a_space, PITH_E_ARG, "axes \" x\": no such axis",                        \
+      pith_pmin(t->s, good, " x"))                                                       \
+    X(axis_twice, PITH_E_ARG, "axes \"x,x\": an axis is named twice",                    \
+      pith_all_stack(t->s, good, "x,x"))                                                 \
+    X(other_axis, PITH_E_ARG, "axes \"q\": no such axis; the mesh has x",                \
+      pith_all_gather(t->s, good, "q", 0))                                               \
+    X(rows_of_floats, PITH_E_DTYPE, "expected an i64 of rank 0, got f64[]",              \
+      pith_psum(t->s, good, NULL, ROWS(pith_f64(t->s, 1))))                              \
+    X(rows_of_a_scalar, PITH_E_SHAPE, "rows of an array of rank 0",                      \
+      pith_psum(t->s, pith_f64(t->s, 1), NULL, ROWS(pith_i64(t->s, 1))))                 \
+    X(negative_rows, PITH_E_INDEX, "rows: -1 rows in use, expected 0 to ",               \
+      pith_psum(t->s, good, NULL, ROWS(pith_i64(t->s, -1))))                             \
+    X(too_many_rows, PITH_E_INDEX, "rows: 100 rows in use, expected 0 to ",              \
+      pith_pmean(t->s, good, NULL, ROWS(pith_i64(t->s, 100))))                           \
+    X(rows_to_shift, PITH_E_INDEX, "expected 0 to ",                                     \
+      pith_pshift(t->s, good, "x", 1, true, ROWS(pith_i64(t->s, INT64_MAX))))            \
+    X(rows_of_rows, PITH_E_INDEX, "rows in use, expected 0 to ",                         \
+      pith_psum_rows(t->s, good, NULL, ROWS(pith_i64(t->s, INT64_MIN))))                 \
+    X(sum_of_a_scalar, PITH_E_SHAPE, "rows of an array of rank 0",                       \
+      pith_psum_rows(t->s, pith_f64(t->s, 1), NULL, NULL))                               \
+    X(mean_of_integers, PITH_E_DTYPE, "expected a float dtype, got i64",                 \
+      pith_pmean(t->s, pith_i64(t->s, 1), NULL, NULL))                                   \
+    X(scan_of_floats, PITH_E_DTYPE, "expected integers, got f64",                        \
+      pith_pscan(t->s, good, NULL))                                                      \
+    X(root_below, PITH_E_ARG, "root -1, expected 0 to ",                                 \
+      pith_pbroadcast(t->s, good, NULL, -1))                                             \
+    X(root_above, PITH_E_ARG, "root 9223372036854775807, expected 0 to ",                \
+      pith_pbroadcast(t->s, good, NULL, INT64_MAX))                                      \
+    X(gather_below, PITH_E_SHAPE, "axis -2147483648, expected -2 to 1",                  \
+      pith_all_gather(t->s, good, NULL, INT_MIN))                                        \
+    X(gather_above, PITH_E_SHAPE, "axis 2, expected -2 to 1",                            \
+      pith_all_gather(t->s, good, NULL, 2))                                              \
+    X(stack_of_eight, PITH_E_SHAPE, "more than 8 axes",                                  \
+      pith_all_stack(t->s, ones(t, PITH_SHAPE(1, 1, 1, 1, 1, 1, 1, 1)), NULL))           \
+    X(scatter_above, PITH_E_SHAPE, "axis 7, expected -2 to 1",                           \
+      pith_reduce_scatter(t->s, good, NULL, 7, NULL))                                    \
+    X(split_above, PITH_E_SHAPE, "axis 2147483647, expected -2 to 1",                    \
+      pith_all_to_all(t->s, good, NULL, INT_MAX, 0, NULL))                               \
+    X(join_below, PITH_E_SHAPE, "axis -3, expected -2 to 1",                             \
+      pith_all_to_all(t->s, good, NULL, 0, -3, NULL))                                    \
+    X(send_outside, PITH_E_ARG, "pair 0 sends to rank ",                                 \
+      pith_ppermute(t->s, good, "x", 1, (const int64_t[][2]){{0, t->size}}))             \
+    X(send_from_below, PITH_E_ARG, "pair 0 sends from rank -1",                          \
+      pith_ppermute(t->s, good, "x", 1, (const int64_t[][2]){{-1, 0}}))                  \
+    X(send_twice, PITH_E_ARG, "pair 1 sends from rank 0 a second time",                  \
+      pith_ppermute(t->s, good, "x", 2, (const int64_t[][2]){{0, 0}, {0, 0}}))           \
+    X(no_pairs, PITH_E_ARG, "2 pairs at NULL",                                           \
+      pith_ppermute(t->s, good, "x", 2, NULL))                                           \
+    X(pairs_below, PITH_E_ARG, "-1 pairs",                                               \
+      pith_ppermute(t->s, good, "x", -1, NULL))                                          \
+    X(no_tree, PITH_E_ARG, "pith_tree_psum: tree: expected a tree, got NULL",            \
+      pith_tree_psum(t->s, NULL, NULL, NULL))                                            \
+    X(tree_over_others, PITH_E_ARG, "pith_tree_psum: axes \"y\"",                        \
+      pith_tree_psum(t->s, good, "y", NULL))                                             \
+    X(tree_of_scalars, PITH_E_SHAPE,                                                     \
+      "[1]: pith_tree_psum: rows of f64[], expected leaves with the same number of rows",\
+      pith_tree_psum(t->s,                                                               \
+                     pith_tuple_make(t->s, 2, (const void *[]){good, pith_f64(t->s, 1)}),\
+                     NULL, ROWS(pith_i64(t->s, 1))))
+/* clang-format on */
+COLLECTIVES(CALL)
+static const wrong collectives[] = {COLLECTIVES(ROW)};
 
 static void wrong_collectives(mesh_test *t) {
     for (size_t k = 0; k < sizeof collectives / sizeof *collectives; k++)
@@ -144,54 +140,47 @@ mapped(mesh_test *t, const pith_shard_options *o, const pith_array *a) {
 }
 #define IN(...) (&(pith_shard_options){.in = {PITH_SPECS(__VA_ARGS__)}})
 
-WRONG(shard_nothing, pith_shard(t->s, NULL, NULL))
-WRONG(shard_over_others, pith_shard(t->s, good, PITH_SPECS({"", "q"})))
-WRONG(shard_twice, pith_shard(t->s, good, PITH_SPECS({"", "x;x"})))
-WRONG(shard_third_axis, pith_shard(t->s, good, PITH_SPECS({"", ";;x"})))
-WRONG(shard_by_a_space, pith_shard(t->s, good, PITH_SPECS({"", " x"})))
-WRONG(shard_by_a_gap, pith_shard(t->s, good, PITH_SPECS({"", "x,,y"})))
-WRONG(shard_no_leaf, pith_shard(t->s, good, PITH_SPECS({".foo", "x"})))
-WRONG(shard_no_count, pith_shard(t->s, good, PITH_SPECS({"", "x", "count"})))
-WRONG(shard_two_specs, pith_shard(t->s, good, PITH_SPECS({"", "x"}, {"", ";x"})))
-WRONG(local_nothing, pith_shard_local(t->s, NULL, NULL))
-WRONG(unshard_nothing, pith_unshard(t->s, NULL, -1))
-WRONG(unshard_below, pith_unshard(t->s, good, INT64_MIN))
-WRONG(unshard_above, pith_unshard(t->s, good, t->size))
-WRONG(map_over_others, mapped(t, &(pith_shard_options){.axes = "q"}, good))
-WRONG(map_over_nothing, mapped(t, &(pith_shard_options){.axes = ""}, good))
-WRONG(map_a_plain_array, mapped(t, IN({"", "x"}), good))
-WRONG(map_no_leaf, mapped(t, IN({".a", "x"}), good))
-WRONG(map_nothing, mapped(t, NULL, NULL))
-
-static const wrong shards[] = {
-    {"shard_nothing", shard_nothing, PITH_E_ARG, "pith_shard: whole: expected a tree"},
-    {"shard_over_others", shard_over_others, PITH_E_ARG, "axes \"q\": no such axis"},
-    {"shard_twice", shard_twice, PITH_E_ARG, "spec \"x;x\": an axis is named twice"},
-    {"shard_third_axis", shard_third_axis, PITH_E_ARG,
-     "pith_shard: the spec \";;x\" is for 3 axes, the leaf is f64["},
-    {"shard_by_a_space", shard_by_a_space, PITH_E_ARG, "spec \" x\": expected names"},
-    {"shard_by_a_gap", shard_by_a_gap, PITH_E_ARG, "spec \"x,,y\": expected a name"},
-    {"shard_no_leaf", shard_no_leaf, PITH_E_PATH,
-     "the path '.foo' of a spec leads to no"},
-    {"shard_no_count", shard_no_count, PITH_E_PATH,
-     "pith_shard: the leaf 'count', which counts its rows, is not in the tree"},
-    {"shard_two_specs", shard_two_specs, PITH_E_ARG, "two specs are of the path ''"},
-    {"local_nothing", local_nothing, PITH_E_ARG,
-     "pith_shard_local: local: expected a tree"},
-    {"unshard_nothing", unshard_nothing, PITH_E_ARG,
-     "pith_unshard: tree: expected a tree"},
-    {"unshard_below", unshard_below, PITH_E_ARG,
-     "root -9223372036854775808, expected -1 to"},
-    {"unshard_above", unshard_above, PITH_E_ARG, ", expected -1 to "},
-    {"map_over_others", map_over_others, PITH_E_ARG,
-     "pith_shard_map: axes \"q\": no such"},
-    {"map_over_nothing", map_over_nothing, PITH_E_ARG,
-     "pith_shard_map: axes \"\": no such"},
-    {"map_a_plain_array", map_a_plain_array, PITH_E_ARG, ",3], but its spec is \"x\""},
-    {"map_no_leaf", map_no_leaf, PITH_E_PATH,
-     "as_it_is: argument 1: pith_shard_map: the path '.a' of a spec leads to no leaf"},
-    {"map_nothing", map_nothing, PITH_E_ARG, "as_it_is: argument 1: expected a tree"},
-};
+/* clang-format off */
+#define SHARDS(X)                                                                        \
+    X(shard_nothing, PITH_E_ARG, "pith_shard: whole: expected a tree",                   \
+      pith_shard(t->s, NULL, NULL))                                                      \
+    X(shard_over_others, PITH_E_ARG, "axes \"q\": no such axis",                         \
+      pith_shard(t->s, good, PITH_SPECS({"", "q"})))                                     \
+    X(shard_twice, PITH_E_ARG, "spec \"x;x\": an axis is named twice",                   \
+      pith_shard(t->s, good, PITH_SPECS({"", "x;x"})))                                   \
+    X(shard_third_axis, PITH_E_ARG, "pith_shard: the spec \";;x\" is for 3 axes, the leaf is f64[", \
+      pith_shard(t->s, good, PITH_SPECS({"", ";;x"})))                                   \
+    X(shard_by_a_space, PITH_E_ARG, "spec \" x\": expected names",                       \
+      pith_shard(t->s, good, PITH_SPECS({"", " x"})))                                    \
+    X(shard_by_a_gap, PITH_E_ARG, "spec \"x,,y\": expected a name",                      \
+      pith_shard(t->s, good, PITH_SPECS({"", "x,,y"})))                                  \
+    X(shard_no_leaf, PITH_E_PATH, "the path '.foo' of a spec leads to no",               \
+      pith_shard(t->s, good, PITH_SPECS({".foo", "x"})))                                 \
+    X(shard_no_count, PITH_E_PATH, "pith_shard: the leaf 'count', which counts its rows, is not in the tree", \
+      pith_shard(t->s, good, PITH_SPECS({"", "x", "count"})))                            \
+    X(shard_two_specs, PITH_E_ARG, "two specs are of the path ''",                       \
+      pith_shard(t->s, good, PITH_SPECS({"", "x"}, {"", ";x"})))                         \
+    X(local_nothing, PITH_E_ARG, "pith_shard_local: local: expected a tree",             \
+      pith_shard_local(t->s, NULL, NULL))                                                \
+    X(unshard_nothing, PITH_E_ARG, "pith_unshard: tree: expected a tree",                \
+      pith_unshard(t->s, NULL, -1))                                                      \
+    X(unshard_below, PITH_E_ARG, "root -9223372036854775808, expected -1 to",            \
+      pith_unshard(t->s, good, INT64_MIN))                                               \
+    X(unshard_above, PITH_E_ARG, ", expected -1 to ",                                    \
+      pith_unshard(t->s, good, t->size))                                                 \
+    X(map_over_others, PITH_E_ARG, "pith_shard_map: axes \"q\": no such",                \
+      mapped(t, &(pith_shard_options){.axes = "q"}, good))                               \
+    X(map_over_nothing, PITH_E_ARG, "pith_shard_map: axes \"\": no such",                \
+      mapped(t, &(pith_shard_options){.axes = ""}, good))                                \
+    X(map_a_plain_array, PITH_E_ARG, ",3], but its spec is \"x\"",                       \
+      mapped(t, IN({"", "x"}), good))                                                    \
+    X(map_no_leaf, PITH_E_PATH, "as_it_is: argument 1: pith_shard_map: the path '.a' of a spec leads to no leaf", \
+      mapped(t, IN({".a", "x"}), good))                                                  \
+    X(map_nothing, PITH_E_ARG, "as_it_is: argument 1: expected a tree",                  \
+      mapped(t, NULL, NULL))
+/* clang-format on */
+SHARDS(CALL)
+static const wrong shards[] = {SHARDS(ROW)};
 
 /* Errors that do not communicate. */
 static void wrong_maps(mesh_test *t) {

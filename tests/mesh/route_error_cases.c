@@ -2,6 +2,7 @@
  * ranks that differ. */
 #include "mesh/cases.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,14 +53,35 @@ static void wrong_routes(mesh_test *t) {
     MESH_CHECK(t, pith_route_send(t->s, route, two));
 }
 
-/* Send by a copy of a route in which one leaf is replaced; expect an error. */
-static void refuses(mesh_test *t, const pith_route *changed, const char *text) {
-    const pith_route *route = pith_freeze(t->s, pith_route, changed);
-    pith_route_send(t->s, route, pith_zeros(t->s, PITH_F32, PITH_SHAPE(8)));
-    MESH_CHECK(t, mesh_fails(t, PITH_E_STRUCTURE, text));
-}
+/* Routes that a user has changed or made up: one leaf has other values, and sending is
+ * an error. */
+#define LEAF(member) offsetof(pith_route, member)
+static const struct {
+    size_t leaf;
+    pith_dtype dtype;
+    const void *values;
+    const char *text;
+} hostile[] = {
+    {LEAF(peer), PITH_I32, (const int32_t[]){1000, -1},
+     "route: entry 0 is 1000, expected ranks below"},
+    {LEAF(peer), PITH_I32, (const int32_t[]){0, 0},
+     "route: entry 1 is 0, expected ranks below"},
+    {LEAF(peer), PITH_I32, (const int32_t[]){-1, 0},
+     "route: entry 0 comes after one that is no rank"},
+    {LEAF(sent), PITH_I64, (const int64_t[]){4, 0},
+     "route: entry 0 is 4, expected 0 to 3"},
+    {LEAF(sent), PITH_I64, (const int64_t[]){-1, 0},
+     "route: entry 0 is -1, expected 0 to 3"},
+    {LEAF(sent), PITH_I64, (const int64_t[]){2, 1},
+     "route: entry 1 comes after one that is no rank"},
+    {LEAF(received), PITH_I64, (const int64_t[]){1, 0},
+     "route: entry 0 is 1: not the rows of this rank"},
+    {LEAF(received), PITH_I64, (const int64_t[]){INT64_MAX, INT64_MAX},
+     "more than the 4 of all"},
+    {LEAF(send), PITH_I32, (const int32_t[]){0, -1, -1, -1, -1, -1},
+     "route: row 1 to rank"},
+};
 
-/* Routes that a user has changed or made up. */
 static void hostile_routes(mesh_test *t) {
     const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(2), (double)t->rank);
     const pith_array *rows = pith_arange(t->s, PITH_I32, 2);
@@ -67,34 +89,20 @@ static void hostile_routes(mesh_test *t) {
         pith_make(t->s, pith_route,
                   &(pith_route){.max_peers = 2, .max_send = 3, .max_receive = 4}, NULL);
     const pith_route *good = pith_route_make(t->s, rows, self, "x", room);
-    const int32_t big[] = {1000, -1}, twice[] = {0, 0}, gap[] = {-1, 0};
-    const int64_t many[] = {4, 0}, less[] = {-1, 0}, later[] = {2, 1}, other[] = {1, 0},
-                  huge[] = {INT64_MAX, INT64_MAX};
-    const int32_t bad_rows[] = {0, -1, -1, -1, -1, -1};
+    const pith_array *sent = pith_zeros(t->s, PITH_F32, PITH_SHAPE(8));
     pith_route r = *good;
-    MESH_CHECK(t, pith_route_send(t->s, pith_freeze(t->s, pith_route, &r),
-                                  pith_zeros(t->s, PITH_F32, PITH_SHAPE(8))));
-    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), big);
-    refuses(t, &r, "route: entry 0 is 1000, expected ranks below");
-    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), twice);
-    refuses(t, &r, "route: entry 1 is 0, expected ranks below");
-    r.peer = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2), gap);
-    refuses(t, &r, "route: entry 0 comes after one that is no rank");
-    r = *good;
-    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), many);
-    refuses(t, &r, "route: entry 0 is 4, expected 0 to 3");
-    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), less);
-    refuses(t, &r, "route: entry 0 is -1, expected 0 to 3");
-    r.sent = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), later);
-    refuses(t, &r, "route: entry 1 comes after one that is no rank");
-    r = *good;
-    r.received = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), other);
-    refuses(t, &r, "route: entry 0 is 1: not the rows of this rank");
-    r.received = pith_array_copy(t->s, PITH_I64, PITH_SHAPE(2), huge);
-    refuses(t, &r, "more than the 4 of all");
-    r = *good;
-    r.send = pith_array_copy(t->s, PITH_I32, PITH_SHAPE(2, 3), bad_rows);
-    refuses(t, &r, "route: row 1 to rank");
+    MESH_CHECK(t, pith_route_send(t->s, pith_freeze(t->s, pith_route, &r), sent));
+    for (size_t k = 0; k < sizeof hostile / sizeof *hostile; k++) {
+        r = *good;
+        const pith_array **leaf =
+            (const pith_array **)(void *)((char *)&r + hostile[k].leaf);
+        const pith_spec *spec = pith_array_spec(*leaf);
+        MESH_CHECK(t, spec->dtype == hostile[k].dtype);
+        const pith_shape shape = {spec->rank, {spec->shape[0], spec->shape[1]}};
+        *leaf = pith_array_copy(t->s, spec->dtype, shape, hostile[k].values);
+        pith_route_send(t->s, pith_freeze(t->s, pith_route, &r), sent);
+        MESH_CHECK(t, mesh_fails(t, PITH_E_STRUCTURE, hostile[k].text));
+    }
 }
 
 /* Ranks that do not do the same, or of which one has failed. */

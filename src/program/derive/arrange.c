@@ -30,21 +30,7 @@ int64_t pithp_arrange_input(pithp_arrangement *a, const pith_spec *spec, int64_t
 }
 
 void pithp_arrange_output(pithp_arrangement *a, int64_t output, const pith_spec *spec) {
-    a->outputs[a->output_count++] = (pithp_chosen){output, -1, spec};
-}
-
-void pithp_arrange_sum(pithp_arrangement *a, int64_t output, int64_t input) {
-    a->outputs[a->output_count++] = (pithp_chosen){output, input, NULL};
-}
-
-static pithp_value output_of(pithp_derivation *d,
-                             const pithp_chosen *c,
-                             const pithp_value *in,
-                             const pithp_value *out) {
-    if (c->output < 0)
-        return c->to >= 0 ? in[c->to] : pithp_derive_zeros(d, c->spec);
-    return c->to >= 0 ? pithp_derive_2(d, PITHP_OP_ADD, in[c->to], out[c->output])
-                      : out[c->output];
+    a->outputs[a->output_count++] = (pithp_chosen){output, spec};
 }
 
 static bool add_values(pithp_arrangement *a, pithp_program *to, pithp_value *memory) {
@@ -62,7 +48,9 @@ static bool add_values(pithp_arrangement *a, pithp_program *to, pithp_value *mem
                 (in[k] = pithp_derive_zeros(&d, pithp_value_spec(p, p->inputs[k]))) >= 0;
     fine = fine && pithp_program_inline(a->s, to, p, in, out);
     for (int64_t k = 0; k < a->output_count && fine; k++) {
-        const pithp_value v = output_of(&d, &a->outputs[k], all, out);
+        const pithp_chosen *c = &a->outputs[k];
+        const pithp_value v =
+            c->output >= 0 ? out[c->output] : pithp_derive_zeros(&d, c->spec);
         fine = v >= 0 && pithp_program_output(a->s, to, v);
     }
     return fine;

@@ -5,10 +5,9 @@
 
 #include "program/derive/builder.h"
 
-/* An output: one of the program's, zeros, or added to an input. */
+/* An output: one of the program's, or zeros. */
 typedef struct pithp_chosen {
-    int64_t output; /* -1: zeros */
-    int64_t to;     /* the input that it is added to; -1: none */
+    int64_t output; /* -1: zeros of the spec */
     const pith_spec *spec;
 } pithp_chosen;
 
@@ -31,8 +30,6 @@ bool pithp_arrange_begin(pithp_arrangement *a,
 int64_t pithp_arrange_input(pithp_arrangement *a, const pith_spec *spec, int64_t of);
 /* Add an output of p; -1: zeros of the spec. */
 void pithp_arrange_output(pithp_arrangement *a, int64_t output, const pith_spec *spec);
-/* Add an output of p, added to an input. */
-void pithp_arrange_sum(pithp_arrangement *a, int64_t output, int64_t input);
 /* The program, one reference. NULL sets the error. */
 pithp_program *pithp_arrange(pithp_arrangement *a);
 

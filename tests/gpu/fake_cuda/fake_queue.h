@@ -68,7 +68,7 @@ void fake_graph_add_work(const char *call,
                          const void *closure,
                          size_t bytes);
 
-/* ---- Moves between ranks (fake_nccl.c) ---- */
+/* ---- Moves between ranks (fake_nccl_move.c, fake_nccl.c) ---- */
 
 /* Marks nodes of graphs whose closure is a move. */
 void fake_nccl_run(const char *call, const void *closure);
