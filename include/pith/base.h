@@ -21,9 +21,20 @@
 #    error "pith supports POSIX systems"
 #endif
 #ifdef __cplusplus
-#    define PITH_API   extern "C" __attribute__((visibility("default")))
-#    define PITH_BEGIN extern "C" {
-#    define PITH_END   }
+#    define PITH_API extern "C" __attribute__((visibility("default")))
+#    if defined(__clang__)
+/* clang++ takes structs with PITH_DEFAULT for ones that C cannot return. Its members with
+ * defaults change neither their layout nor how they are passed. */
+#        define PITH_BEGIN                                                               \
+            _Pragma("clang diagnostic push") _Pragma(                                    \
+                "clang diagnostic ignored \"-Wreturn-type-c-linkage\"") extern "C" {
+#        define PITH_END                                                                 \
+            }                                                                            \
+            _Pragma("clang diagnostic pop")
+#    else
+#        define PITH_BEGIN extern "C" {
+#        define PITH_END   }
+#    endif
 #    define PITH_DEFAULT                                                                 \
         = {} /* avoids a warning of g++ -Wextra for members that a list leaves out */
 #else
