@@ -157,7 +157,7 @@ static pith_mesh *find_axes(pith_scope *s, const char *axes, pithp_axis_numbers 
     pith_mesh *m = (pith_mesh *)(uintptr_t)pith_mesh_of(s);
     if (!m) {
         pithp_fail(s, PITH_E_ARG, NULL, "%s: the scope has no mesh: call pith_mesh_open",
-                   s->function);
+                   pithp_function_of(s, "pith"));
         return NULL;
     }
     return parse(s, m, axes, list) == PITH_OK ? m : NULL;

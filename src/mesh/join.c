@@ -52,8 +52,10 @@ static pith_status choose_transport(pith_scope *s,
                                     const pithp_transport **transport) {
     const char *name = NULL;
     *transport = how->transport;
-    if (how->transport || named_transport(s, option, &name) != PITH_OK)
-        return s->error.code;
+    if (how->transport)
+        return PITH_OK;
+    if (named_transport(s, option, &name) != PITH_OK)
+        name = NULL; /* with the error, this rank joins the others where they are */
     const bool alone = job->size == 1 || !job->launcher;
     if (!how->communicator && (name ? strcmp(name, "self") == 0 : alone))
         return PITH_OK;
@@ -202,15 +204,21 @@ void pithp_world_free(pithp_world *w) {
         pithp_release(rt, w, sizeof *w);
 }
 
-/* Links of groups, then the world's. */
+/* Links of groups, then the world's. Engines wait for all ranks. */
 static void close_links(pithp_world *w) {
+    pithp_deadline deadline = {.operation = "pith_close",
+                               .rank = w->joined.rank,
+                               .size = w->joined.size,
+                               .timeout_ns = w->transport->process ? w->timeout_ns : -1};
+    pithp_deadline_begin(&deadline);
     for (pith_mesh *m = w->meshes; m; m = m->next)
         for (pithp_mesh_group *g = m->groups; g; g = g->next) {
             if (g->link && g->link != w->joined.all)
                 w->transport->drop(g->link);
             g->link = NULL;
         }
-    w->transport->close(w->joined.all);
+    w->transport->close(w->joined.all, w->timeout_ns);
+    pithp_deadline_end(&deadline);
 }
 
 void pithp_world_leave(pithp_world *w) {
@@ -270,7 +278,15 @@ static pith_status connect_world(pith_scope *s,
     const pithp_joining joining = {.communicator = how->communicator,
                                    .shared_bytes = sizeof(pithp_rank_state),
                                    .closure = how->closure};
-    if (w->transport->open(&joining, &w->joined, &t) != PITH_OK)
+    pithp_deadline deadline = {.operation = s->function,
+                               .site = s->site,
+                               .rank = job->rank,
+                               .size = job->size,
+                               .timeout_ns = w->transport->process ? w->timeout_ns : -1};
+    pithp_deadline_begin(&deadline);
+    const pith_status rc = w->transport->open(&joining, &w->joined, &t);
+    pithp_deadline_end(&deadline);
+    if (rc != PITH_OK)
         return pithp_fail(s, t.code, NULL, "%s: %s", s->function, t.text);
     w->own = w->transport->shared(w->joined.all, w->joined.node_rank);
     w->has_watch_memory = w->own != NULL;
@@ -283,10 +299,7 @@ static pith_status connect_world(pith_scope *s,
 static void unite(pith_scope *s, pithp_world *w, const pith_mesh_options *options) {
     pith_runtime *rt = s->runtime;
     __atomic_store_n((pithp_world **)&rt->room[PITHP_ROOM_MESH], w, __ATOMIC_RELEASE);
-    shared_options shared = {.timeout_ns = (int64_t)TIMEOUT_SECONDS * 1000000000,
-                             .compares = options->compare};
-    read_timeout(s, options->timeout, &shared.timeout_ns);
-    w->timeout_ns = shared.timeout_ns;
+    shared_options shared = {.timeout_ns = w->timeout_ns, .compares = options->compare};
     if (!w->transport || w->joined.size == 1)
         return;
     if (pithp_mesh_watch_start(s, w) == PITH_OK)
@@ -308,7 +321,7 @@ static void give_up(pith_scope *s, pithp_world *w) {
             atomic_store(&w->own->phase, PITHP_PHASE_CLOSED);
         pithp_mesh_watch_stop(w);
         pithp_exit_forget(w);
-        w->transport->close(w->joined.all);
+        w->transport->close(w->joined.all, w->timeout_ns);
     }
     pithp_world_free(w);
 }
@@ -321,6 +334,8 @@ pithp_world_join(pith_scope *s, const pithp_join *how, const pith_mesh_options *
         return NULL;
     const pithp_error before = s->error;
     s->error.code = PITH_OK; /* a failed scope joins too, so that no rank waits for it */
+    w->timeout_ns = (int64_t)TIMEOUT_SECONDS * 1000000000;
+    read_timeout(s, options->timeout, &w->timeout_ns); /* a rank with an error joins */
     const bool reached =
         choose_transport(s, how, &job, options->transport, &w->transport) == PITH_OK &&
         (!w->transport || connect_world(s, w, how, &job) == PITH_OK);

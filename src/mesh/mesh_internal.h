@@ -20,7 +20,6 @@ typedef struct pithp_axis_numbers {
 typedef uint32_t pithp_axis_set; /* bit k: axis k of a mesh */
 enum { PITHP_AXES_BYTES = PITHP_MESH_AXES * (PITHP_AXIS_BYTES + 1) };
 
-/* The ranks that differ only along some axes. Lives as long as the runtime. */
 /* A permutation of the ranks of a group: from_to[k][0] sends to from_to[k][1], in
  * ascending order of the senders. Lives as long as its group; equal ones are one. */
 typedef struct pithp_mesh_pairs {
@@ -30,6 +29,7 @@ typedef struct pithp_mesh_pairs {
     int64_t from_to[][2];
 } pithp_mesh_pairs;
 
+/* The ranks that differ only along some axes. Lives as long as the runtime. */
 typedef struct pithp_mesh_group {
     pithp_axis_numbers list;
     int64_t size, rank;

@@ -7,7 +7,7 @@
 
 #include "base/parcel.h"
 
-enum { PITHP_TRANSPORT_VERSION = 2, PITHP_AGREE_WORDS = 8 };
+enum { PITHP_TRANSPORT_VERSION = 3, PITHP_AGREE_WORDS = 8 };
 
 /* Ranks that communicate, numbered from 0: all of a job, or a part of them. */
 typedef struct pithp_transport_link pithp_transport_link;
@@ -49,7 +49,9 @@ typedef struct pithp_transport {
     pith_status (*open)(const pithp_joining *how,
                         pithp_joined *j,
                         pithp_transport_trouble *t);
-    void (*close)(pithp_transport_link *all);
+    /* timeout_ns: the longest wait for the others when the process exits; negative: no
+     * limit. */
+    void (*close)(pithp_transport_link *all, int64_t timeout_ns);
     /* End the job with an exit code, from any thread, without a call on the engine. Does
      * not return, except from a transport in a test. */
     void (*end)(pithp_transport_link *all, int code);

@@ -29,8 +29,14 @@ void pithp_world_report(const pithp_world *w, const char *line) {
         return; /* stderr is closed */
 }
 
+/* Whether a rank of the node waits; `gone`: the one that has ended, or -1. */
+static bool waits(const pithp_world *w, int64_t node_rank, int64_t gone) {
+    return node_rank != gone &&
+           atomic_load(&pithp_world_state(w, node_rank)->phase) == PITHP_PHASE_WAITING;
+}
+
 /* "; ranks 0-4, 6, 7 wait in 1042": the ranks of the node that wait. */
-static void print_waiting(const pithp_world *w, char *text, size_t room) {
+static void print_waiting(const pithp_world *w, int64_t gone, char *text, size_t room) {
     const int64_t n = w->joined.node_size;
     uint64_t number = 0;
     size_t at = 0;
@@ -38,8 +44,7 @@ static void print_waiting(const pithp_world *w, char *text, size_t room) {
     text[0] = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t end = i;
-        while (end < n &&
-               atomic_load(&pithp_world_state(w, end)->phase) == PITHP_PHASE_WAITING)
+        while (end < n && waits(w, end, gone))
             end++;
         if (end == i || at + 64 > room)
             continue;
@@ -63,7 +68,8 @@ static void print_waiting(const pithp_world *w, char *text, size_t room) {
 }
 
 /* "rank 5: in user code since collective 1041 (psum, melt.c:120), 301 s" */
-static void print_state(const pithp_world *w, int64_t node_rank, bool gone, char *line) {
+static void
+print_state(const pithp_world *w, int64_t node_rank, int64_t gone, char *line) {
     pithp_rank_state *state = pithp_world_state(w, node_rank);
     const uint32_t phase = atomic_load(&state->phase);
     union {
@@ -80,7 +86,7 @@ static void print_state(const pithp_world *w, int64_t node_rank, bool gone, char
         [PITHP_PHASE_CLOSED] = "closed after",
         [PITHP_PHASE_LEFT] = "exits without pith_close after",
     };
-    const bool left = gone && phase != PITHP_PHASE_LEFT;
+    const bool is_gone = node_rank == gone, left = is_gone && phase != PITHP_PHASE_LEFT;
     const double seconds =
         (double)(pithp_nanoseconds() - atomic_load(&state->since)) * 1e-9;
     int at = snprintf(line, LINE_BYTES, "rank %" PRId64 ": %s",
@@ -92,8 +98,8 @@ static void print_state(const pithp_world *w, int64_t node_rank, bool gone, char
                        " collective %" PRIu64 " (%s), %.0f s", number, u.text, seconds);
     else
         at += snprintf(line + at, LINE_BYTES - (size_t)at, " the start, %.0f s", seconds);
-    if (phase != PITHP_PHASE_WAITING || gone)
-        print_waiting(w, line + at, LINE_BYTES - (size_t)at);
+    if (phase != PITHP_PHASE_WAITING || is_gone)
+        print_waiting(w, gone, line + at, LINE_BYTES - (size_t)at);
 }
 
 static void sleep_ms(int64_t ms) {
@@ -108,7 +114,7 @@ void pithp_world_end(pithp_world *w, int64_t gone, bool may_call) {
         if (atomic_compare_exchange_strong(ending, &none, PITHP_ENDING_REPORTING)) {
             for (int64_t i = 0; i < w->joined.node_size; i++) {
                 char line[LINE_BYTES];
-                print_state(w, i, i == gone, line);
+                print_state(w, i, gone, line);
                 pithp_world_report(w, line);
             }
             atomic_store(ending, PITHP_ENDING_REPORTED);
@@ -200,12 +206,11 @@ static void close_processes(pithp_world *w) {
     w->watch.wake = -1;
 }
 
-/* Signals of the program go to its own threads. */
-static int start_thread(pithp_world *w) {
+int pithp_thread_start(pthread_t *thread, void *(*run)(void *closure), void *closure) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&w->watch.thread, NULL, watch, w);
+    const int rc = pthread_create(thread, NULL, run, closure);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
@@ -223,7 +228,7 @@ pith_status pithp_mesh_watch_start(pith_scope *s, pithp_world *w) {
                 ? open_process(atomic_load(&pithp_world_state(w, (int64_t)i)->process))
                 : -1;
     w->watch.wake = eventfd(0, EFD_CLOEXEC);
-    if (w->watch.wake < 0 || start_thread(w) != 0) {
+    if (w->watch.wake < 0 || pithp_thread_start(&w->watch.thread, watch, w) != 0) {
         close_processes(w);
         return pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: no room for a thread");
     }

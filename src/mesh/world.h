@@ -163,6 +163,22 @@ void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trou
 
 /* ---- Ends of waits ---- */
 
+/* The end of a wait of the engine for all processes, if it lasts too long (deadline.c).
+ */
+typedef struct pithp_deadline {
+    const char *operation, *site; /* site: or NULL */
+    int64_t rank, size;           /* -1: not known */
+    int64_t timeout_ns;           /* negative: no limit */
+    bool running;
+    pthread_t thread;
+    int wake; /* an event file descriptor; -1: none */
+} pithp_deadline;
+/* Without memory for a thread there is no limit. */
+void pithp_deadline_begin(pithp_deadline *d);
+void pithp_deadline_end(pithp_deadline *d);
+
+/* A thread that gets no signal: those of the program go to its own. An error number. */
+int pithp_thread_start(pthread_t *thread, void *(*run)(void *closure), void *closure);
 pith_status pithp_mesh_watch_start(pith_scope *s, pithp_world *w);
 void pithp_mesh_watch_stop(pithp_world *w);
 enum { PITHP_END_CODE = 70 }; /* exit code of a job that pith ends: EX_SOFTWARE */

@@ -150,6 +150,25 @@ static int lose_rank(const char *how) {
     return leave();
 }
 
+/* Rank 1 exits before it joins. */
+static int join_late(void) {
+    const char *rank =
+        getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
+    if (rank && strcmp(rank, "1") == 0)
+        _exit(0);
+    join();
+    return leave();
+}
+
+/* Rank 1 closes its mesh, and does not exit. */
+static int stay(void) {
+    const pith_mesh_info info = join();
+    const int failed = leave();
+    if (info.rank == 1)
+        sleep(60);
+    return failed;
+}
+
 /* The environment of rank 0 holds on all. */
 static int check_settings(void) {
     const char *rank =
@@ -230,6 +249,10 @@ int main(int argc, char **argv) {
         return check_parts(argv[2]);
     if (strcmp(what, "join") == 0)
         return join(), leave();
+    if (strcmp(what, "late") == 0)
+        return join_late();
+    if (strcmp(what, "stay") == 0)
+        return stay();
     if (strcmp(what, "more") == 0)
         return expect_more();
     return lose_rank(what);

@@ -34,6 +34,17 @@ pith_status pith_mpi_check(int code, const char *call, pithp_transport_trouble *
             goto out;                                                                    \
     } while (0)
 
+/* Sets t, and returns the code. */
+pith_status
+pith_mpi_refuse(pithp_transport_trouble *t, pith_status code, const char *text);
+
+/* Initialise MPI, unless it is; the exit of the process finalises it (process.c). */
+pith_status pith_mpi_begin(pithp_transport_trouble *t);
+/* The processes of a node, of which one may be gone when the others finalise MPI. */
+pith_status pith_mpi_know_peers(MPI_Comm node, int ranks, pithp_transport_trouble *t);
+/* The longest wait for other processes at the end; negative: no limit. */
+void pith_mpi_end_within(int64_t timeout_ns);
+
 /* The moves of the table (move.c). */
 pith_status pith_mpi_agree(pithp_transport_link *l,
                            uint64_t words[PITHP_AGREE_WORDS],

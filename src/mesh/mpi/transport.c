@@ -1,21 +1,14 @@
 /* The transport over MPI, compiled once for each MPI: this is a library of its own, which
  * needs no symbol of libpith. It calls MPI from one thread at a time
- * (MPI_THREAD_SERIALIZED) and uses no more than MPI-3.
- *
- * MPI_Init and MPI_Finalize run once in a process: a runtime that closes leaves MPI
- * initialised for the next one, until the process exits. */
+ * (MPI_THREAD_SERIALIZED) and uses no more than MPI-3. */
 #include "mesh/mpi/mpi_internal.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { FINALIZE_SECONDS = 60, END_CODE = 70 };
 
 /* ---- Failures ---- */
 
@@ -31,57 +24,14 @@ pith_status pith_mpi_check(int code, const char *call, pithp_transport_trouble *
     return t->code;
 }
 
-static pith_status
-refuse(pithp_transport_trouble *t, pith_status code, const char *text) {
+pith_status
+pith_mpi_refuse(pithp_transport_trouble *t, pith_status code, const char *text) {
     t->code = code;
     snprintf(t->text, sizeof t->text, "%s", text);
     return code;
 }
 
-/* ---- The process ---- */
-
-static pid_t initialised_by; /* 0: not by this library */
-
-static void *give_up_waiting(void *closure) {
-    (void)closure;
-    sleep(FINALIZE_SECONDS);
-    static const char line[] = "pith: MPI_Finalize waits for a rank that is gone\n";
-    if (write(STDERR_FILENO, line, sizeof line - 1) >= 0)
-        _exit(END_CODE);
-    _exit(END_CODE);
-}
-
-static void finalize(void) {
-    int finalized = 0;
-    pthread_t thread;
-    if (initialised_by != getpid() || MPI_Finalized(&finalized) != MPI_SUCCESS ||
-        finalized)
-        return;
-    if (pthread_create(&thread, NULL, give_up_waiting, NULL) == 0)
-        pthread_detach(thread);
-    MPI_Finalize();
-}
-
-static pith_status initialise(pithp_transport_trouble *t) {
-    int initialised = 0, finalized = 0, level = MPI_THREAD_SINGLE;
-    pith_status rc = PITH_OK;
-    CHECK(MPI_Initialized(&initialised));
-    CHECK(MPI_Finalized(&finalized));
-    if (finalized)
-        return refuse(t, PITH_E_UNSUPPORTED,
-                      "MPI was finalized: it cannot be used again");
-    if (!initialised) {
-        CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level));
-        initialised_by = getpid();
-        atexit(finalize);
-    }
-    CHECK(MPI_Query_thread(&level));
-    if (level < MPI_THREAD_SERIALIZED && initialised_by)
-        return refuse(t, PITH_E_UNSUPPORTED,
-                      "MPI does not provide MPI_THREAD_SERIALIZED");
-out:
-    return rc;
-}
+/* ---- Ranks and nodes ---- */
 
 /* "Open MPI 4.1.4" from "Open MPI v4.1.4, package: ...", "MPICH 4.0.2" from its version
  * page. */
@@ -102,8 +52,6 @@ static void name_library(char *to, size_t room) {
         memmove(at + 1, at + 2, strlen(at + 2) + 1);
     snprintf(to, room, "%.100s", text);
 }
-
-/* ---- Ranks and nodes ---- */
 
 /* Whether a node has more ranks than cores: waits then give way to other processes. */
 static pith_status
@@ -141,6 +89,7 @@ static pith_status find_nodes(MPI_Comm from,
     CHECK(MPI_Comm_rank(w->node, &w->node_rank));
     CHECK(MPI_Comm_size(w->node, &w->node_size));
     CHECK(find_load(w->node, w->node_size, &w->polls, t));
+    CHECK(pith_mpi_know_peers(w->node, w->node_size, t));
     /* the nodes before this one, and all */
     number[0] = w->node_rank == 0;
     CHECK(MPI_Scan(number, number + 1, 1, MPI_INT, MPI_SUM, w->all.comm));
@@ -203,12 +152,13 @@ static void free_world(pith_mpi_world *w) {
 static pith_status
 open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) {
     pith_mpi_world *w = NULL;
-    pith_status rc = initialise(t);
+    pith_status rc = pith_mpi_begin(t);
     if (rc != PITH_OK)
         return rc;
     w = calloc(1, sizeof *w);
     if (!w)
-        return refuse(t, PITH_E_MEMORY, "out of memory: no room for a communicator");
+        return pith_mpi_refuse(t, PITH_E_MEMORY,
+                               "out of memory: no room for a communicator");
     w->all.world = w;
     w->all.comm = w->node = MPI_COMM_NULL;
     w->window = MPI_WIN_NULL;
@@ -230,8 +180,9 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
     return PITH_OK;
 }
 
-static void close_mpi(pithp_transport_link *all) {
+static void close_mpi(pithp_transport_link *all, int64_t timeout_ns) {
     int finalized = 0;
+    pith_mpi_end_within(timeout_ns);
     if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
         free_world(all->world);
 }
@@ -260,7 +211,8 @@ static pith_status split_mpi(pithp_transport_link *all,
     pith_status rc = PITH_OK;
     pithp_transport_link *l = calloc(1, sizeof *l);
     if (!l)
-        return refuse(t, PITH_E_MEMORY, "out of memory: no room for a communicator");
+        return pith_mpi_refuse(t, PITH_E_MEMORY,
+                               "out of memory: no room for a communicator");
     l->world = all->world;
     CHECK(MPI_Comm_split(all->comm, (int)colour, (int)key, &l->comm));
     CHECK(MPI_Comm_set_errhandler(l->comm, MPI_ERRORS_RETURN));

@@ -139,7 +139,8 @@ open_fake(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t)
     return t->code;
 }
 
-static void close_fake(pithp_transport_link *all) {
+static void close_fake(pithp_transport_link *all, int64_t timeout_ns) {
+    (void)timeout_ns;
     free(all);
 }
 
