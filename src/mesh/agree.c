@@ -110,16 +110,25 @@ void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trou
     w->transport->end(w->joined.all, PITHP_END_CODE);
 }
 
+/* Why a rank whose engine has failed before cannot call it. */
+static pith_status the_job_ends(pithp_transport_trouble *t) {
+    t->code = PITH_E_PEER;
+    copy_text(t->text, sizeof t->text, "the job ends");
+    return t->code;
+}
+
 /* False: the engine has failed. */
 static bool
 reduce_words(pithp_world *w, pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]) {
-    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
+    pithp_transport_trouble t; /* written by an engine that fails */
     if (w->forked) {
         pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
                    "%s: a child of fork() is no rank of the mesh", s->function);
         return false;
     }
-    if (!w->broken && w->transport->agree(w->joined.all, words, &t) == PITH_OK)
+    if (w->broken)
+        the_job_ends(&t);
+    else if (w->transport->agree(w->joined.all, words, &t) == PITH_OK)
         return true;
     pithp_world_break(w, s, &t);
     return false;
@@ -408,19 +417,20 @@ static bool end_exchange(pithp_world *w,
 
 bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes) {
     pithp_world *w = begin_exchange(s);
-    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
+    pithp_transport_trouble t;
     return end_exchange(
         w, s, &t,
-        w->broken ? t.code
+        w->broken ? the_job_ends(&t)
                   : w->transport->broadcast(w->joined.all, root, data, bytes, &t));
 }
 
 bool pithp_ranks_gather(pith_scope *s, const void *own, void *all, size_t bytes) {
     pithp_world *w = begin_exchange(s);
-    pithp_transport_trouble t = {.code = PITH_E_PEER, .text = "the job ends"};
-    return end_exchange(
-        w, s, &t,
-        w->broken ? t.code : w->transport->gather(w->joined.all, own, all, bytes, &t));
+    pithp_transport_trouble t;
+    return end_exchange(w, s, &t,
+                        w->broken
+                            ? the_job_ends(&t)
+                            : w->transport->gather(w->joined.all, own, all, bytes, &t));
 }
 
 int64_t pithp_ranks_own(const pith_scope *s) {
@@ -461,7 +471,7 @@ void pithp_collective_resume(pith_scope *s, const char *operation, const char *s
         return;
     pithp_world *w = pithp_world_of(s->runtime);
     pthread_mutex_lock(&w->lock);
-    pithp_state_set(w, operation, site);
+    pithp_state_resume(w, operation, site);
 }
 
 uint64_t pithp_collective_count(const pith_scope *s) {

@@ -52,11 +52,13 @@ void pithp_mesh_group_break(pith_scope *s, pithp_mesh_group *g, const char *text
         pithp_fail(s, PITH_E_STRUCTURE, NULL, "%s", text);
 }
 
-/* Call a function of the transport on the link of a group of several ranks. */
+/* Call a function of the transport on the link of a group of several ranks. The trouble
+ * is written by an engine that fails: to clear its text takes as long as a short message.
+ */
 #define MOVE(function, ...)                                                              \
     do {                                                                                 \
         pithp_transport_link *link_ = pithp_mesh_group_link(s, g);                       \
-        pithp_transport_trouble t_ = {.code = PITH_OK};                                  \
+        pithp_transport_trouble t_;                                                      \
         if (link_ && g->world->transport->function(link_, __VA_ARGS__, &t_) != PITH_OK)  \
             pithp_world_break(g->world, s, &t_);                                         \
     } while (0)

@@ -126,7 +126,8 @@ bool pithp_has_ranks(const pith_scope *s);
  * pithp_collective_end. */
 bool pithp_collective_begin(pith_scope *s, const pithp_intent *intent);
 void pithp_collective_end(pith_scope *s);
-/* Begin a collective of which all ranks know that they make it: nothing is compared. */
+/* Begin a collective of which all ranks know that they make it: nothing is compared.
+ * operation: a literal. */
 void pithp_collective_resume(pith_scope *s, const char *operation, const char *site);
 /* Agreements so far. */
 uint64_t pithp_collective_count(const pith_scope *s);

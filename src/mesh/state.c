@@ -49,7 +49,23 @@ static void set_text(pithp_rank_state *own, const char *operation, const char *s
  * as the program. */
 static bool is_stated(const pithp_world *w, const char *operation, const char *site) {
     return site == w->stated_site &&
-           strncmp(operation, w->stated, PITHP_STATED_BYTES) == 0;
+           (operation == w->stated_name ||
+            strncmp(operation, w->stated, PITHP_STATED_BYTES) == 0);
+}
+
+static void state(pithp_world *w, const char *operation, const char *site) {
+    if (is_stated(w, operation, site))
+        return;
+    set_text(w->own, operation, site);
+    w->stated_name = NULL;
+    w->stated_site = site;
+    memset(w->stated, 0, sizeof w->stated);
+    memcpy(w->stated, operation, strnlen(operation, PITHP_STATED_BYTES));
+}
+
+void pithp_state_resume(pithp_world *w, const char *operation, const char *site) {
+    pithp_state_set(w, operation, site);
+    w->stated_name = operation;
 }
 
 void pithp_state_set(pithp_world *w, const char *operation, const char *site) {
@@ -57,13 +73,10 @@ void pithp_state_set(pithp_world *w, const char *operation, const char *site) {
     if (!own)
         return;
     if (operation) {
-        if (!is_stated(w, operation, site)) {
-            set_text(own, operation, site);
-            w->stated_site = site;
-            memset(w->stated, 0, sizeof w->stated);
-            memcpy(w->stated, operation, strnlen(operation, PITHP_STATED_BYTES));
-        }
-        atomic_fetch_add_explicit(&own->number, 1, memory_order_relaxed);
+        state(w, operation, site);
+        /* only this rank writes it, with the lock: no locked instruction */
+        const uint64_t number = atomic_load_explicit(&own->number, memory_order_relaxed);
+        atomic_store_explicit(&own->number, number + 1, memory_order_relaxed);
     }
     atomic_store_explicit(&own->since, about_now(), memory_order_relaxed);
     atomic_store_explicit(&own->phase, operation ? PITHP_PHASE_WAITING : PITHP_PHASE_USER,

@@ -36,6 +36,8 @@ uint64_t pithp_nanoseconds(void);
 void pithp_state_begin(pithp_rank_state *own, int64_t rank);
 /* This rank waits in a collective, or (operation NULL) is back in user code. */
 void pithp_state_set(pithp_world *w, const char *operation, const char *site);
+/* The same for an operation of a program, whose name is a literal. */
+void pithp_state_resume(pithp_world *w, const char *operation, const char *site);
 
 /* ---- Worlds ---- */
 
@@ -65,6 +67,7 @@ struct pithp_world {
     pithp_mesh_group *connected; /* groups with communicators; also read by the watch */
     pithp_rank_state *own;
     const char *stated_site;         /* of the text in `own` */
+    const char *stated_name;         /* the operation, if it is a literal; or NULL */
     char stated[PITHP_STATED_BYTES]; /* and its operation */
     pithp_mesh_watch watch;
     int keeper;            /* a socket to it; -1: none */

@@ -136,12 +136,12 @@ static pith_status whole_type(const pithp_transport_link *l,
                               size_t bytes,
                               message *m,
                               pithp_transport_trouble *t) {
-    const size_t most = (size_t)l->world->most, chunks = bytes / most,
-                 rest = bytes % most;
+    const size_t most = (size_t)l->world->most;
     pith_status rc = PITH_OK;
-    *m = (message){.type = MPI_BYTE, .count = (int)rest};
-    if (!chunks)
+    *m = (message){.type = MPI_BYTE, .count = (int)bytes};
+    if (bytes < most)
         return PITH_OK;
+    const size_t chunks = bytes / most, rest = bytes % most;
     MPI_Datatype chunk, body;
     CHECK(MPI_Type_contiguous((int)most, MPI_BYTE, &chunk));
     CHECK(MPI_Type_contiguous((int)chunks, chunk, &body));

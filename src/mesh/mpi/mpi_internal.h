@@ -24,14 +24,17 @@ struct pith_mpi_world {
     bool polls; /* waits give way to other processes */
 };
 
-/* PITH_E_PEER for an error code of MPI. */
-pith_status pith_mpi_check(int code, const char *call, pithp_transport_trouble *t);
+/* PITH_E_PEER, with the text of an error code of MPI. */
+pith_status pith_mpi_fail(int code, const char *call, pithp_transport_trouble *t);
 
 /* Within a function with `rc` and the label out. */
 #define CHECK(call)                                                                      \
     do {                                                                                 \
-        if ((rc = pith_mpi_check((int)(call), #call, t)) != PITH_OK)                     \
+        const int code_ = (int)(call);                                                   \
+        if (code_ != MPI_SUCCESS) {                                                      \
+            rc = pith_mpi_fail(code_, #call, t);                                         \
             goto out;                                                                    \
+        }                                                                                \
     } while (0)
 
 /* Sets t, and returns the code. */

@@ -12,11 +12,9 @@
 
 /* ---- Failures ---- */
 
-pith_status pith_mpi_check(int code, const char *call, pithp_transport_trouble *t) {
+pith_status pith_mpi_fail(int code, const char *call, pithp_transport_trouble *t) {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
-    if (code == MPI_SUCCESS)
-        return PITH_OK;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
         snprintf(text, sizeof text, "code %d", code);
     t->code = PITH_E_PEER;

@@ -170,7 +170,7 @@ void pithp_mover_reduce(pithp_mover *m,
 /* ---- Memory that engines reach ---- */
 
 static void drain(pithp_mover *m) {
-    if (pithp_mover_runs(m) && !pithp_scope_device(m->s)->immediate)
+    if (m->enqueues && pithp_mover_runs(m))
         m->rc = pithp_stream_drain(m->s);
 }
 

@@ -17,8 +17,9 @@ typedef struct pithp_mover {
     pithp_mesh_group *group;
     const pith_spec *result;
     int64_t most_rows;
-    bool on_host; /* the host reaches the memory of the device */
-    bool direct;  /* devices move data without the host */
+    bool on_host;  /* the host reaches the memory of the device */
+    bool enqueues; /* the device may not be done with what it was given */
+    bool direct;   /* devices move data without the host */
     const pithp_collective_memory *memory;
     const pithp_collective_recorder *recorder; /* NULL: steps run */
     pithp_collective_needs used;

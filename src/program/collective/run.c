@@ -404,6 +404,7 @@ pith_status pithp_collective_record(pith_scope *s,
                                     const pithp_collective_recorder *recorder) {
     pithp_mover m = mover(call, result, 0);
     m.s = s;
+    m.enqueues = !pithp_scope_device(s)->immediate;
     m.direct = true;
     m.memory = memory;
     m.recorder = recorder;
@@ -429,8 +430,10 @@ pith_status pithp_collective_run(pith_scope *s,
                                  int64_t most_rows,
                                  const pithp_collective_memory *memory) {
     pithp_mover m = mover(call, result, most_rows);
+    const pithp_device *device = pithp_scope_device(s);
     m.s = s;
-    m.on_host = pithp_scope_device(s)->backend->addressable;
+    m.on_host = device->backend->addressable;
+    m.enqueues = !device->immediate;
     m.direct = !m.on_host && (m.group->size == 1 || m.group->communicator);
     m.memory = memory;
     run(&m);

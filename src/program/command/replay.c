@@ -234,7 +234,8 @@ static pith_status transfer_task(void *closure, const pithp_task *task, char *me
     pithp_device_move t = *task->transfer;
     t.from = memory + (uintptr_t)t.from;
     t.to = memory + (uintptr_t)t.to;
-    pithp_collective_resume(d->s, task->name, step->call->site);
+    pithp_collective_resume(d->s, pithp_ops[step->call->primitive].name,
+                            step->call->site);
     pithp_mesh_group_transfer(d->s, params->group, &t);
     pithp_collective_end(d->s);
     return d->s->error.code == PITH_OK ? after_task(d, task) : d->s->error.code;
