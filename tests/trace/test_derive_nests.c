@@ -334,6 +334,16 @@ Test(derive_nests, pairs, .init = open_scope, .timeout = 300) {
     close_scope();
 }
 
+/* The gradient has a loop over the rows of the record, which counts: it is not to be
+ * split into iterations that have rows and others. */
+Test(derive_nests, maps_of_gradients_of_records, .init = open_scope, .timeout = 300) {
+    nest[0] = MAPPED;
+    nest[1] = GRADIENT;
+    nest[2] = RECORDED;
+    check_nest();
+    close_scope();
+}
+
 #ifdef MANY
 enum { EACH = 1 };
 #else

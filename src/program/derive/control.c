@@ -160,6 +160,102 @@ static bool copy_instruction(const pithp_deriving_flow *f, pithp_value *results)
     return first >= 0;
 }
 
+/* ---- Loops that may be longer than their record ---- */
+
+/* The condition of a while with a record, as long as there are rows. NULL: error set. */
+static pithp_program *while_rows_last(const pithp_deriving_flow *f) {
+    const pithp_program *cond = f->i->programs[0];
+    const pithp_while_params *params = f->i->params;
+    pithp_value *in =
+        pithp_scope_allocate(f->d->s, ((size_t)cond->input_count + 1) * sizeof *in);
+    pithp_derivation e =
+        pithp_derivation_in(f->d, in ? pithp_program_make(f->d->s) : NULL);
+    bool fine = e.to;
+    for (int64_t k = 0; k < cond->input_count && fine; k++)
+        fine = (in[k] = pithp_program_input(e.s, e.to, pithp_input_spec(cond, k))) >= 0;
+    pithp_value goes_on = -1;
+    fine = fine && pithp_program_inline(e.s, e.to, cond, in, &goes_on);
+    if (fine) {
+        const pithp_value row = pithp_derive_2(&e, PITHP_OP_LT, in[params->cond_operands],
+                                               pithp_derive_integer(&e, params->most));
+        goes_on = pithp_derive_2(&e, PITHP_OP_LOGICAL_AND, goes_on, row);
+        fine = goes_on >= 0 && pithp_program_output(e.s, e.to, goes_on);
+    }
+    if (fine)
+        return e.to;
+    pithp_program_release(e.to);
+    return NULL;
+}
+
+/* The iterations that the record has rows for. */
+static bool split_recorded(const pithp_deriving_flow *f,
+                           bool *inputs,
+                           bool *outputs,
+                           pithp_value *results,
+                           pithp_value *tangents) {
+    pithp_program *programs[2] = {while_rows_last(f), f->i->programs[1]};
+    pithp_instruction i = *f->i;
+    pithp_moving_call c = *f->c;
+    pithp_deriving_flow part = *f;
+    i.programs = programs;
+    c.i = part.i = &i;
+    part.c = &c;
+    const bool fine =
+        programs[0] && pithp_split_while(&part, inputs, outputs, results, tangents);
+    pithp_program_release(programs[0]);
+    return fine;
+}
+
+/* Whether a record spares more than what is computed again anyway: elementwise work on
+ * values that are kept. A loop that ends as its counter reaches a bound has the counter
+ * of all iterations: those that follow the rows cannot count from 0. */
+static bool spares_work(const pithp_instruction *i) {
+    const pithp_program *body = i->programs[1];
+    bool spares = false;
+    if (pithp_is_range(i))
+        return false;
+    for (int64_t n = 0; n < body->instruction_count && !spares; n++) {
+        const pithp_primitive op = body->instructions[n].primitive;
+        spares = !pithp_op_has(op, PITHP_TRAIT_POINTWISE | PITHP_TRAIT_VIEW |
+                                       PITHP_TRAIT_MARK) &&
+                 body->instructions[n].operand_count > 0;
+    }
+    return spares;
+}
+
+/* A linearization that is not transposed: the iterations that have rows, and a loop for
+ * those that follow, whose linear one computes its values once more. So no record is too
+ * short. */
+static bool split_longer(pithp_deriving_flow *f,
+                         bool *inputs,
+                         bool *outputs,
+                         pithp_value *results,
+                         pithp_value *tangents) {
+    pithp_derivation *d = f->d;
+    const int n = f->i->operand_count, first = f->r.carries.first;
+    pithp_value *list = pithp_scope_allocate(d->s, 2 * (size_t)n * sizeof *list);
+    pithp_moving_call c = *f->c;
+    pithp_deriving_flow rest = *f;
+    if (!list || !split_recorded(f, inputs, outputs, results, tangents))
+        return false;
+    for (int k = 0; k < n; k++) {
+        const int carry = k - first;
+        list[k] = carry < 0    ? f->c->operands[k]
+                  : carry == 0 ? pithp_derive_integer(d, 0) /* its own record */
+                               : results[carry];
+        list[n + k] = carry < 0 ? f->c->tangents[k] : tangents[carry];
+    }
+    const pithp_value rows = results[0];
+    c.operands = list;
+    c.tangents = list + n;
+    rest.c = &c;
+    if (list[first] < 0 || !derive_forward(&rest, inputs, outputs, results, tangents) ||
+        !copy_instruction(&rest, results))
+        return false;
+    results[0] = pithp_derive_2(d, PITHP_OP_MAX, rows, results[0]);
+    return results[0] >= 0;
+}
+
 /* No result moves. Its programs may refuse tangents. */
 static bool
 derive_still(pithp_deriving_flow *f, bool *inputs, bool *outputs, pithp_value *results) {
@@ -222,6 +318,8 @@ bool pithp_derive_control(pithp_derivation *d,
         return pithp_split_cond(&f, inputs, outputs, results, tangents);
     if (d->split && d->reverse && pithp_has_record(c->i))
         return pithp_split_while(&f, inputs, outputs, results, tangents);
+    if (d->split && pithp_has_record(c->i) && spares_work(c->i))
+        return split_longer(&f, inputs, outputs, results, tangents);
     return derive_forward(&f, inputs, outputs, results, tangents) &&
            (!d->split || copy_instruction(&f, results));
 }
