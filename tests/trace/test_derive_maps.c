@@ -263,6 +263,7 @@ Test(derive_maps, linear_functions_are_transposed, .init = open_scope) {
     }
     pt_fails(PITH_E_ARG, s, pith_linear_transpose(s, &square_of, some_x()));
     pt_says("pith_linear_transpose: square: the function is not linear");
+    cr_assert(strstr(pt_error.site, "test_derive_maps.c:"), "%s", pt_error.site);
     pt_fails(PITH_E_ARG, s, pith_linear_transpose(s, &differences_of, some_x()));
     const pith_array *g = pith_call(s, pith_grad(s, &adjoint_of, NULL), PITH_ITEMS(y));
     for (int i = 0; i < 3; i++)

@@ -198,6 +198,17 @@ static const void *residual_tree(pithp_derivation_call *c,
                   : NULL;
 }
 
+/* The call site of the first instruction that reads an input, or NULL. */
+static const char *reader_site(const pithp_program *p, int64_t input) {
+    for (int64_t n = 0; n < p->instruction_count; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        for (int k = 0; k < i->operand_count; k++)
+            if (pithp_operands(p, i)[k] == p->inputs[input])
+                return i->site;
+    }
+    return NULL;
+}
+
 /* An error if a residual depends on an input that moves. */
 static pith_status
 check_linear(pithp_derivation_call *c, const pithp_split *split, const bool *stays) {
@@ -208,9 +219,7 @@ check_linear(pithp_derivation_call *c, const pithp_split *split, const bool *sta
     for (int64_t k = 0; k < split->residual_count; k++) {
         if (!stays[k] || !reached[first + k])
             continue;
-        const pithp_instruction *maker =
-            pithp_maker(split->forward, split->forward->outputs[first + k]);
-        return pithp_fail_at(c->s, PITH_E_ARG, NULL, maker ? maker->site : NULL,
+        return pithp_fail_at(c->s, PITH_E_ARG, NULL, reader_site(split->linear, k),
                              "the function is not linear");
     }
     return PITH_OK;
