@@ -206,6 +206,52 @@ Test(extremes, integers_wrap_and_casts_saturate) {
     pt_close(rt);
 }
 
+/* Counts below 0 and from the width on shift out all bits. Arrays of counts, and one for
+ * all elements, of which the compiler makes other code. */
+#define SHIFTS(DTYPE, type, wide)                                                        \
+    for (int k = 0; k < 5; k++)                                                          \
+        for (int count = -2; count < (int)(8 * sizeof(type)) + 2; count++) {             \
+            const type x = (type)starts[k];                                              \
+            const bool all = count < 0 || count >= (int)(8 * sizeof(type));              \
+            const wide w = x;                                                            \
+            const uint64_t u = (uint64_t)w,                                              \
+                           bits = u & (uint64_t)-1 >> spare(sizeof(type));               \
+            const bool negative = (wide)-1 >> 1 == (wide)-1 && u >> 63;                  \
+            const type left = all ? 0 : (type)(u << count),                              \
+                       right = all ? (type)(negative ? -1 : 0) : (type)(w >> count),     \
+                       logical = all ? 0 : (type)(bits >> count), by = (type)count;      \
+            const pith_array *a = repeated(s, DTYPE, &x),                                \
+                             *one = pith_array_copy(s, DTYPE, PITH_SCALAR, &by);         \
+            for (int each = 0; each < 2; each++) {                                       \
+                const pith_array *b = each ? repeated(s, DTYPE, &by) : one;              \
+                expect_bits(s, pith_shift_left(s, a, b), &left, count);                  \
+                expect_bits(s, pith_shift_right(s, a, b), &right, count);                \
+                expect_bits(s, pith_shift_right_logical(s, a, b), &logical, count);      \
+            }                                                                            \
+        }
+
+/* Bits of 8 bytes beyond a type's. */
+static int spare(size_t size) {
+    return 64 - 8 * (int)size;
+}
+
+Test(extremes, shifts_by_every_count) {
+    static const uint64_t starts[] = {0, 1, UINT64_MAX, 0x9E3779B97F4A7C15,
+                                      0x8080808080808080};
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    SHIFTS(PITH_I8, int8_t, int64_t)
+    SHIFTS(PITH_I16, int16_t, int64_t)
+    SHIFTS(PITH_I32, int32_t, int64_t)
+    SHIFTS(PITH_I64, int64_t, int64_t)
+    SHIFTS(PITH_U8, uint8_t, uint64_t)
+    SHIFTS(PITH_U16, uint16_t, uint64_t)
+    SHIFTS(PITH_U32, uint32_t, uint64_t)
+    SHIFTS(PITH_U64, uint64_t, uint64_t)
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 /* Up to the last argument with a finite result; the truth is mpmath's. */
 Test(extremes, lgamma_is_infinite_where_it_is_too_large_alone) {
     static const double x[] = {0x1p1000,

@@ -182,12 +182,20 @@ M_TO_HALF(bf16)
             result *= left & 1 ? square : 1;                                             \
         return (I)result;                                                                \
     }                                                                                    \
-    /* negative counts, and counts of at least the width, shift out all bits */          \
+    /* Negative counts, and counts of at least the width, shift out all bits. A count is \
+     * often one number for all elements: with a branch the compiler might make a loop   \
+     * for each of its paths, which it does not vectorise. */                            \
+    M_FN W M_NAME(m_counted, I)(I b, i32 width) {                                        \
+        return (W)0 - (W)((W)b < (W)width);                                              \
+    }                                                                                    \
     M_FN I M_NAME(m_shift_left, I)(I a, I b, i32 width) {                                \
-        return (W)b < (W)width ? (I)((W)a << b) : 0;                                     \
+        const W counted = M_NAME(m_counted, I)(b, width);                                \
+        return (I)((W)a << ((W)b & (8 * sizeof(W) - 1)) & counted);                      \
     }                                                                                    \
     M_FN I M_NAME(m_shift_right, I)(I a, I b, i32 width) {                               \
-        return (W)b < (W)width ? a >> b : a < 0 ? (I)-1 : 0;                             \
+        const W counted = M_NAME(m_counted, I)(b, width);                                \
+        const I signs = a >> (((W)b | ~counted) & (8 * sizeof(W) - 1));                  \
+        return SIGNED ? signs : (I)((W)signs & counted);                                 \
     }
 M_INTEGERS(i32, u32, 1)
 M_INTEGERS(u32, u32, 0)
