@@ -268,7 +268,10 @@ static void hessian_row(pith_scope *s, const model *m, const char *only) {
 static void derivatives(pith_scope *s, const char *only) {
     const Input *numbers = vector_input(s, ELEMENTS);
     const model models[] = {
+        /* near: x and its gradient are in the L2 cache */
         {"polynomial", &polynomial_of, numbers, derive_polynomial},
+        {"near polynomial", &polynomial_of, vector_input(s, ELEMENTS / 10),
+         derive_polynomial},
         {"transcendental", &transcendental_of, numbers, derive_transcendental},
         {"network", &network_of, network_input(s), NULL},
         {"lj", &lj_of, lj_input(s), derive_lj}};

@@ -121,7 +121,9 @@ def print_times(row, unit, scale, works):
 
 def derivatives():
     vector = lambda: (numbers(ELEMENTS, "float64"), ())
-    for name, f, make in (("polynomial", polynomial, vector), ("transcendental", transcendental, vector),
+    near = lambda: (numbers(ELEMENTS // 10, "float64"), ())
+    for name, f, make in (("polynomial", polynomial, vector), ("near polynomial", polynomial, near),
+                          ("transcendental", transcendental, vector),
                           ("network", network, network_input), ("lj", lj, lj_input)):
         rows = [f"derive/{kind}/{name}" for kind in ("gradient", "forward", "hessian")]
         if not any(map(bench.wanted, rows)):
