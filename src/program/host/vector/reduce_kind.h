@@ -36,26 +36,10 @@ PITHP_INLINE void NAME(rest_to_some)(A *some, const T *x, int64_t n) {
 }
 
 /* Each lane combines its rows of `groups` times as many rows as lanes, in order. The rows
- * are `groups` streams. Lanes are uninitialised if it `begins`. */
-#    ifdef EXTREME
-/* Row by row: gcc vectorises one comparison with NaN, but no chain of them. */
+ * are `groups` streams. Lanes are uninitialised if it `begins`. A lane is read and
+ * written once. */
 PITHP_INLINE void
-NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
-    if (begins) {
-        PITHP_SIMD
-        for (int64_t c = 0; c < n; c++)
-            lane[c] = NAME(load)(row[c]);
-    }
-    for (int g = begins; g < groups; g++) {
-        PITHP_SIMD
-        for (int64_t c = 0; c < n; c++)
-            lane[c] = NAME(join)(lane[c], NAME(load)(row[g * group + c]));
-    }
-}
-#    else
-/* A lane is read and written once. */
-PITHP_INLINE void
-NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
+NAME(chains)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
     PITHP_SIMD
     for (int64_t c = 0; c < n; c++) {
         A some = begins ? NAME(load)(row[c]) : lane[c];
@@ -64,7 +48,27 @@ NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool be
         lane[c] = some;
     }
 }
+PITHP_INLINE void
+NAME(strip)(A *lane, const T *row, int64_t group, int64_t n, int groups, bool begins) {
+#    ifdef EXTREME
+    /* Row by row: gcc vectorises one comparison with NaN, but no chain of them. Fewer
+     * columns than a vector has are faster as chains. */
+    if (n >= (VECTOR_BYTES < 32 ? 16 : 32) / (int64_t)sizeof(A)) {
+        if (begins) {
+            PITHP_SIMD
+            for (int64_t c = 0; c < n; c++)
+                lane[c] = NAME(load)(row[c]);
+        }
+        for (int g = begins; g < groups; g++) {
+            PITHP_SIMD
+            for (int64_t c = 0; c < n; c++)
+                lane[c] = NAME(join)(lane[c], NAME(load)(row[g * group + c]));
+        }
+        return;
+    }
 #    endif
+    NAME(chains)(lane, row, group, n, groups, begins);
+}
 #else
 /* By vectors: each vector is converted as it is loaded. gcc would load full registers of
  * f32 and split them, which is slower. */
