@@ -60,25 +60,6 @@ PITH_KERNEL(brick_owner,
     owner[i] = i < *count ? brick_number(&position[3 * i], box, cuts, edges, parts) : -1;
 }
 
-/* The brick that an atom leaves to; -1: it stays, or is not in use. */
-PITH_KERNEL(brick_leaver,
-            over(i, n),
-            in(real, position, "[n,3]"),
-            in(i64, count, "[]"),
-            in(f64, box, "[3]"),
-            in(f64, cuts, "[3,edges]"),
-            in(i64, parts, "[3]"),
-            in(i64, place, "[3]"),
-            size(edges),
-            out(i64, to, "[n]")) {
-    const int64_t own = (place[0] * parts[1] + place[1]) * parts[2] + place[2];
-    to[i] = -1;
-    if (i < *count) {
-        const int64_t brick = brick_number(&position[3 * i], box, cuts, edges, parts);
-        to[i] = brick == own ? -1 : brick;
-    }
-}
-
 /* Where this brick begins and ends, in fractions, and its widths. */
 PITH_KERNEL(brick_part,
             over(d, 3),

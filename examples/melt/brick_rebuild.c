@@ -130,12 +130,25 @@ static const Brick *balance(pith_scope *s, const Brick *in) {
     return pith_freeze(s, Brick, &next);
 }
 
+/* The ranks of the bricks that atoms are in; -1: not in use. */
+static const pith_array *owners(pith_scope *s, const Brick *in, const Place *at) {
+    const Owned *own = in->own;
+    return pith_launch(s, brick_owner, own->origin, own->count, own->listed, in->cuts,
+                       at->parts)
+        .owner;
+}
+
+/* The same, but -1 also for atoms that stay. */
+static const pith_array *leavers(pith_scope *s, const Brick *in, const Place *at) {
+    const pith_array *owner = owners(s, in, at);
+    const pith_array *here = pith_cast(s, pith_axis_index(s, "x,y,z"), PITH_I64);
+    return pith_where(s, pith_equal(s, owner, here), -1, owner);
+}
+
 /* Give all atoms to their owners, those that stay, too. */
 static const Brick *deal_atoms(pith_scope *s, const Brick *in, const Place *at) {
     const Owned *own = in->own;
-    const pith_array *owner = pith_launch(s, brick_owner, own->origin, own->count,
-                                          own->listed, in->cuts, at->parts)
-                                  .owner;
+    const pith_array *owner = owners(s, in, at);
     const pith_route *room = pith_make(s, pith_route,
                                        &(pith_route){.max_peers = in->max_peers,
                                                      .max_send = in->max_atoms,
@@ -182,9 +195,7 @@ route_of_leavers(pith_scope *s, const Brick *in, const pith_array *to) {
 static const Brick *pass_on(pith_scope *s, const Brick *in, const Place *at) {
     const Owned *own = in->own;
     const double reach = own->cutoff + own->skin;
-    const pith_array *to = pith_launch(s, brick_leaver, own->origin, own->count,
-                                       own->listed, in->cuts, at->parts, at->place)
-                               .to;
+    const pith_array *to = leavers(s, in, at);
     const pith_route *route = route_of_leavers(s, in, to);
     /* one by one: columns of one array would be those of all atoms, not of the few */
     const Moved came = {.origin = pith_route_send(s, route, own->origin),
