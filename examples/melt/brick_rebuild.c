@@ -149,11 +149,8 @@ static const pith_array *leavers(pith_scope *s, const Brick *in, const Place *at
 static const Brick *deal_atoms(pith_scope *s, const Brick *in, const Place *at) {
     const Owned *own = in->own;
     const pith_array *owner = owners(s, in, at);
-    const pith_route *room = pith_make(s, pith_route,
-                                       &(pith_route){.max_peers = in->max_peers,
-                                                     .max_send = in->max_atoms,
-                                                     .max_receive = in->max_atoms},
-                                       NULL);
+    const pith_route *room =
+        pith_route_room(s, in->max_peers, in->max_atoms, in->max_atoms);
     const pith_route *route =
         pith_route_make(s, pith_arange(s, PITH_I64, in->max_atoms), owner, "x,y,z", room);
     const pith_lens *const slots[] = {PITH_LENS(Brick, max_peers),
@@ -174,11 +171,8 @@ static const Brick *deal_atoms(pith_scope *s, const Brick *in, const Place *at) 
 /* A route for the few atoms that leave. */
 static const pith_route *
 route_of_leavers(pith_scope *s, const Brick *in, const pith_array *to) {
-    const pith_route *room = pith_make(s, pith_route,
-                                       &(pith_route){.max_peers = in->max_peers,
-                                                     .max_send = in->max_moved,
-                                                     .max_receive = in->max_moved},
-                                       NULL);
+    const pith_route *room =
+        pith_route_room(s, in->max_peers, in->max_moved, in->max_moved);
     const pith_route *route =
         pith_route_make(s, pith_arange(s, PITH_I64, in->max_atoms), to, "x,y,z", room);
     const pith_lens *const slots[] = {PITH_LENS(Brick, max_peers),

@@ -8,7 +8,7 @@
 bool brick_wanted(pith_scope *s, const Options *o) {
     const pith_mesh *mesh =
         pith_mesh_open(s, PITH_MESH_AXES({"x", 0}, {"y", 0}, {"z", 0}), NULL);
-    return o->ranks || pith_mesh_about(mesh).size > 1;
+    return mesh && (o->ranks || pith_mesh_about(mesh).size > 1);
 }
 
 /* ---- The first state ---- */
@@ -122,11 +122,7 @@ static const Brick *first_state(pith_scope *s, const Options *o) {
     Brick brick = pith_initial(Brick);
     brick.own = own;
     brick.force = own->velocity; /* until they are computed */
-    brick.ghosts = pith_make(s, pith_route,
-                             &(pith_route){.max_peers = bricks_around(s),
-                                           .max_send = room,
-                                           .max_receive = room},
-                             NULL);
+    brick.ghosts = pith_route_room(s, bricks_around(s), room, room);
     brick.cuts = equal_cuts(s);
     brick.max_atoms = own->max_atoms;
     brick.max_neighbours = (room + 7) / 8 * 8; /* whole groups */

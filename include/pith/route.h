@@ -5,7 +5,7 @@
  * A route says which rows of this rank go to which other ranks. It is made when rows
  * change their owners or neighbours, and is used every step:
  *
- *     route = pith_route_make(s, rows, to, "x,y,z", in->ghosts);
+ *     route = pith_route_make(s, rows, to, "x,y,z", in->ghosts); // the room of the last
  *     pith_route_require(s, route, PITH_LENS(Brick, ghosts), 2.0);
  *     ghosts = pith_route_send(s, route, atoms);              // owners to neighbours
  *     forces = pith_route_return(s, route, on_ghosts, forces); // and back, added
@@ -52,6 +52,16 @@ PITH_BEGIN
 PITH_API const pith_type *pith_route_pith_type(void);
 
 /**
+ * An empty route: room for a route of pith_route_make whose sizes are statics of a state.
+ *
+ * @par Errors
+ * PITH_E_SHAPE: a size is negative.
+ *
+ * @return The route, owned by @p s; the nil record on failure.
+ */
+PITH_API const pith_route *
+pith_route_room(pith_scope *s, int64_t max_peers, int64_t max_send, int64_t max_receive);
+/**
  * Make a route: row rows[k] goes to rank to[k].
  *
  * Shapes: rows and to [n], integers; n may differ between ranks. Entries with to[k] < 0
@@ -64,8 +74,8 @@ PITH_API const pith_type *pith_route_pith_type(void);
  * a collector (capacity.h) the failure is the scope's error at the next call that waits.
  *
  * @param axes Ranks are counted along these axes; NULL: all.
- * @param room A route with the sizes of the new one. NULL: the least sizes that suffice;
- * not in a function that is being recorded.
+ * @param room A route with the sizes of the new one, such as pith_route_room. NULL: the
+ * least sizes that suffice; not in a function that is being recorded.
  *
  * @par Errors
  * PITH_E_SHAPE, PITH_E_DTYPE: rows or to. PITH_E_INDEX: a rank beyond the axes, or a
@@ -171,6 +181,7 @@ PITH_END
 
 /* Call sites. The lines from here to the end mark are written by scripts/api --write. */
 #ifndef PITH_NO_SITES
+#    define pith_route_room(s, ...)    pith_route_room(PITH_AT(s), __VA_ARGS__)
 #    define pith_route_make(s, ...)    pith_route_make(PITH_AT(s), __VA_ARGS__)
 #    define pith_route_require(s, ...) pith_route_require(PITH_AT(s), __VA_ARGS__)
 #    define pith_route_send(s, ...)    pith_route_send(PITH_AT(s), __VA_ARGS__)

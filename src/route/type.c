@@ -1,4 +1,4 @@
-/* The record type pith_route. */
+/* The record type pith_route, and empty routes. */
 #include "route/route_internal.h"
 
 const pith_type *pith_route_pith_type(void) {
@@ -18,4 +18,11 @@ const pith_type *pith_route_pith_type(void) {
                                  fields,       PITHP_COUNT(fields), NULL};
     const pith_type *known = __atomic_load_n(&cache, __ATOMIC_ACQUIRE);
     return known ? known : pith_type_register(&spec, &cache);
+}
+
+const pith_route *
+pith_route_room(pith_scope *s, int64_t max_peers, int64_t max_send, int64_t max_receive) {
+    const pith_route sizes = {
+        .max_peers = max_peers, .max_send = max_send, .max_receive = max_receive};
+    return pith_make(pithp_on_behalf(s), pith_route, &sizes, NULL);
 }

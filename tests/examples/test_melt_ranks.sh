@@ -171,4 +171,10 @@ refused 'Velocities: expected 4 numbers' 2 --data wrong.data
 if "$melt" --balance --steps 1 >out 2>err; then fail "--balance without ranks"; fi
 grep -q -- '--balance is for ranks' err || fail "$(cat err)"
 
+# Without a plugin there are no ranks, and every process says so.
+if PITH_MPI=/absent.so timeout 300 "${launcher[@]}" 2 "$melt" --steps 1 --ranks </dev/null >out 2>err; then
+    fail "ran without a plugin"
+fi
+[ "$(grep -c 'there is no plugin for its MPI: /absent.so' err)" -eq 2 ] || fail "$(cat err)"
+
 echo "the bricks give what the whole gives"

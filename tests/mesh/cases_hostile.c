@@ -86,10 +86,7 @@ static void call_chunks(mesh_test *t) {
 }
 static void call_route(mesh_test *t) {
     const pith_array *k = pith_arange(t->s, PITH_I64, N);
-    const pith_route *room = pith_make(
-        t->s, pith_route,
-        &(pith_route){.max_peers = t->size, .max_send = N, .max_receive = N * t->size},
-        NULL);
+    const pith_route *room = pith_route_room(t->s, t->size, N, N * t->size);
     const pith_route *route =
         pith_route_make(t->s, k, pith_zeros(t->s, PITH_I64, PITH_SHAPE(N)), NULL, room);
     pith_route_send(t->s, route, row(t));

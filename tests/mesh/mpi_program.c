@@ -220,9 +220,7 @@ static int fork_child(void) {
 /* Rank 1 has changed its route, and expects more rows than rank 0 sends. */
 static int expect_more(void) {
     const pith_mesh_info info = join();
-    const pith_route *room =
-        pith_make(s, pith_route,
-                  &(pith_route){.max_peers = 1, .max_send = 4, .max_receive = 4}, NULL);
+    const pith_route *room = pith_route_room(s, 1, 4, 4);
     const int64_t n = info.rank == 0 ? 2 : 0;
     const pith_array *rows = pith_arange(s, PITH_I64, n),
                      *to = pith_ones(s, PITH_I64, PITH_SHAPE(n));

@@ -118,11 +118,8 @@ static const pith_route *route_of(const values *v, const ranked_step *t) {
                                        pith_i32(s, (int32_t)goes_to(t, 0, 0, n)));
     const pith_array *to =
         pith_remainder(s, pith_add(s, k, first), pith_i32(s, (int32_t)n));
-    const pith_route *room = pith_make(s, pith_route,
-                                       &(pith_route){.max_peers = RANKED_RANKS,
-                                                     .max_send = RANKED_EXTENT,
-                                                     .max_receive = RANKED_EXTENT},
-                                       NULL);
+    const pith_route *room =
+        pith_route_room(s, RANKED_RANKS, RANKED_EXTENT, RANKED_EXTENT);
     return pith_route_make(s, k, to, axes_of(t), room);
 }
 

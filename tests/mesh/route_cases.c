@@ -121,9 +121,7 @@ static void routes_send(mesh_test *t) {
 /* The same with room to spare. The needs are the same on all ranks. */
 static void routes_with_room(mesh_test *t) {
     const given g = give(ANYWHERE, 5, t->rank, t->size);
-    const pith_route *room = pith_make(
-        t->s, pith_route,
-        &(pith_route){.max_peers = 20, .max_send = 400, .max_receive = 3000}, NULL);
+    const pith_route *room = pith_route_room(t->s, 20, 400, 3000);
     const pith_route *tight = make(t, &g, NULL), *roomy = make(t, &g, room);
     const pith_shape row = {1, {2}};
     const pith_array *data = mesh_data(t, t->rank, PITH_F32, shape_of(g.rows, &row));
@@ -333,9 +331,7 @@ static void see_growth(pith_scope *s, const pith_repair *r, void *closure) {
 
 static void routes_grow(mesh_test *t) {
     const int64_t rows = 100; /* compiled functions have equal shapes on all ranks */
-    const pith_route *room =
-        pith_make(t->s, pith_route,
-                  &(pith_route){.max_peers = 1, .max_send = 1, .max_receive = 1}, NULL);
+    const pith_route *room = pith_route_room(t->s, 1, 1, 1);
     Owner first = {.data = mesh_data(t, t->rank, PITH_I64, PITH_SHAPE(rows)),
                    .got = pith_i64(t->s, 0),
                    .route = room,
@@ -352,9 +348,7 @@ static void routes_grow(mesh_test *t) {
     MESH_CHECK(t, end->route->max_receive >= need[2] && need[2] >= 100);
     /* with ample room: the same rows */
     Owner ample = first;
-    ample.route = pith_make(
-        t->s, pith_route,
-        &(pith_route){.max_peers = 64, .max_send = 1000, .max_receive = 2000}, NULL);
+    ample.route = pith_route_room(t->s, 64, 1000, 2000);
     const Owner *same = pith_propagate(t->s, Owner, &send_around_step,
                                        pith_freeze(t->s, Owner, &ample), NULL);
     MESH_CHECK(t, mesh_equal(t, same->got, end->got));
@@ -392,9 +386,7 @@ PITH_FUNCTION2(there_of, there, Some, pith_route, Some)
 /* Leaves of one dtype move as columns: the same bits as eager calls. */
 static void recorded_routes(mesh_test *t) {
     static const pith_shape three = {1, {3}}, none = {0, {0}};
-    const pith_route *room = pith_make(
-        t->s, pith_route,
-        &(pith_route){.max_peers = 8, .max_send = 200, .max_receive = 1600}, NULL);
+    const pith_route *room = pith_route_room(t->s, 8, 200, 1600);
     for (kind k = ANYWHERE; k < KINDS; k++) {
         given g = give(k, 7, t->rank, t->size);
         g.rows = 40; /* compiled functions have equal shapes on all ranks */
@@ -436,9 +428,7 @@ PITH_FUNCTION3(weigh_of, weigh, pith_array, pith_array, pith_array, pith_route)
 /* Sending and returning are each other's transpose. */
 static void derived_routes(mesh_test *t) {
     static const pith_shape three = {1, {3}};
-    const pith_route *room = pith_make(
-        t->s, pith_route,
-        &(pith_route){.max_peers = 8, .max_send = 200, .max_receive = 1600}, NULL);
+    const pith_route *room = pith_route_room(t->s, 8, 200, 1600);
     for (kind k = ANYWHERE; k < KINDS; k++) {
         given g = give(k, 11, t->rank, t->size);
         g.rows = 40;

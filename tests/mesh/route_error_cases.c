@@ -30,6 +30,8 @@ static void wrong_routes(mesh_test *t) {
     MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "no such axis"));
     pith_route_send(t->s, NULL, two);
     MESH_CHECK(t, mesh_fails(t, PITH_E_ARG, "pith_route_send: route"));
+    pith_route_room(t->s, 2, -1, 4);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "max_send"));
 
     const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(1), (double)t->rank);
     const pith_array *one = pith_ones(t->s, PITH_I32, PITH_SHAPE(1));
@@ -85,9 +87,7 @@ static const struct {
 static void hostile_routes(mesh_test *t) {
     const pith_array *self = pith_full(t->s, PITH_I32, PITH_SHAPE(2), (double)t->rank);
     const pith_array *rows = pith_arange(t->s, PITH_I32, 2);
-    const pith_route *room =
-        pith_make(t->s, pith_route,
-                  &(pith_route){.max_peers = 2, .max_send = 3, .max_receive = 4}, NULL);
+    const pith_route *room = pith_route_room(t->s, 2, 3, 4);
     const pith_route *good = pith_route_make(t->s, rows, self, "x", room);
     const pith_array *sent = pith_zeros(t->s, PITH_F32, PITH_SHAPE(8));
     pith_route r = *good;
@@ -119,9 +119,7 @@ static void routes_differ(mesh_test *t) {
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_route_send"));
     pith_route_send(t->s, route, odd ? a : pith_cast(t->s, a, PITH_I32));
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_route_send"));
-    const pith_route *room = pith_make(
-        t->s, pith_route,
-        &(pith_route){.max_peers = 2, .max_send = 3 + odd, .max_receive = 4}, NULL);
+    const pith_route *room = pith_route_room(t->s, 2, 3 + odd, 4);
     pith_route_make(t->s, row, self, "x", room);
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "rows over x, room 2, 3, 4"));
     pith_route_make(t->s, odd ? NULL : row, self, "x", NULL);
@@ -137,9 +135,7 @@ static void routes_differ(mesh_test *t) {
 
 static const pith_array *
 count_route(pith_scope *s, const pith_array *rows, const pith_array *to) {
-    const pith_route *room =
-        pith_make(s, pith_route,
-                  &(pith_route){.max_peers = 1, .max_send = 3, .max_receive = 3}, NULL);
+    const pith_route *room = pith_route_room(s, 1, 3, 3);
     return pith_sum(s, pith_route_make(s, rows, to, "x", room)->sent, PITH_ALL_AXES);
 }
 PITH_FUNCTION2(count_route_of, count_route, pith_array, pith_array, pith_array)

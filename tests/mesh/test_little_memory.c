@@ -88,9 +88,7 @@ static const pith_array *routes(pith_scope *s, const pith_array *a) {
     const pith_array *k = pith_iota(s, PITH_I32, PITH_SHAPE(N), 0);
     const int32_t ranks = (int32_t)pith_axis_size(s, NULL);
     const pith_array *to = pith_remainder(s, k, pith_i32(s, ranks));
-    const pith_route *room =
-        pith_make(s, pith_route,
-                  &(pith_route){.max_peers = 3, .max_send = N, .max_receive = N}, NULL);
+    const pith_route *room = pith_route_room(s, 3, N, N);
     const pith_route *route = pith_route_make(s, k, to, NULL, room);
     const pith_array *there = pith_route_send(s, route, a);
     const pith_array *back = pith_route_return(s, route, there, a);

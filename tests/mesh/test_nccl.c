@@ -542,9 +542,7 @@ static void send_beyond(fake_rank *r) {
     pith_scope *s = r->s;
     const int32_t rows[] = {1, 6};
     const pith_array *to = pith_zeros(s, PITH_I32, PITH_SHAPE(2));
-    const pith_route *room =
-        pith_make(s, pith_route,
-                  &(pith_route){.max_peers = 2, .max_send = 3, .max_receive = 4}, NULL);
+    const pith_route *room = pith_route_room(s, 2, 3, 4);
     const pith_route *route = pith_route_make(
         s, pith_array_copy(s, PITH_I32, PITH_SHAPE(2), rows), to, "x", room);
     const pith_array *x = pith_zeros(s, PITH_F32, PITH_SHAPE(5));
