@@ -218,6 +218,14 @@ static void refuses_shapes(mesh_test *t) {
     MESH_CHECK(t, mesh_fails(t, PITH_E_PATH, "'count', which counts its rows"));
     pith_shard(t->s, atoms_of(t, 4, 5), NULL);
     MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "5 rows in use (count), expected 0 to 4"));
+    if (t->size > 1) { /* a leaf that was forgotten */
+        pith_shard(t->s, atoms_of(t, 4 * t->size, 4),
+                   PITH_SPECS({"", ""}, {".position", "x"}));
+        MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE,
+                                 "axis 0 is whole, but max is now the "
+                                 "extent of a shard, 4, because "
+                                 ".position is sharded"));
+    }
     /* a count that no shard has room for */
     const ShardAtoms *bad = pith_shard_local(t->s, atoms_of(t, 4, 5), NULL);
     pith_unshard(t->s, bad, -1);

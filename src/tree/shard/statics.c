@@ -124,11 +124,48 @@ static pith_status look_at_leaf(following *f, const pithp_walk *walk, int64_t k)
     return PITH_OK;
 }
 
-static pith_status find_changes(following *f) {
+/* Extents that stay as they were, but are named by a static that changes: the leaf has
+ * no spec for this axis. */
+static pith_status fail_whole(following *f, int64_t k, int32_t axis, const change *c) {
+    pithp_string by;
+    pithp_string_begin(&by, f->w->runtime);
+    pithp_structure_path(f->w->runtime, &f->t->flat.structure, c->leaf, &by);
+    pithp_item_fail(f->w, &f->t->flat.structure, k, PITH_E_SHAPE,
+                    "%s: axis %d is whole, but %s is now the extent of a shard, %" PRId64
+                    ", because %s is sharded: both need a spec, or extents of two names",
+                    pithp_function_of(f->w, "pith_shard_map"), (int)axis,
+                    c->field->declared.name, c->value, by.bytes);
+    pithp_string_end(&by);
+    return f->w->error.code;
+}
+
+static pith_status look_at_others(following *f, const pithp_walk *walk, int64_t k) {
+    const pithp_field *field = f->t->leaves[k].field;
+    const pith_spec *is = pithp_array_spec(f->t->items[k]);
+    if (!field || field->declared.kind != PITH_FIELD_LEAF || field->leaf.any_shape)
+        return PITH_OK;
+    const int lead = is->rank - field->leaf.rank;
+    for (int32_t d = 0; d < field->leaf.rank; d++) {
+        const pithp_extent *e = &field->leaf.extents[d];
+        const change c =
+            find_static(f, walk, walk->frames[walk->depth - 1].node_def->type, e);
+        for (int64_t i = 0; c.field && i < f->count; i++)
+            if (f->changes[i].node == c.node && f->changes[i].field == c.field &&
+                f->changes[i].value * e->times + e->plus != is->shape[lead + d])
+                return fail_whole(f, k, d, &f->changes[i]);
+    }
+    return PITH_OK;
+}
+
+/* Look at each leaf, with the records around it. */
+static pith_status
+look_at_leaves(following *f,
+               pith_status (*look)(following *f, const pithp_walk *walk, int64_t k)) {
     pithp_walk walk;
     pithp_visit visit;
     int64_t k = 0;
     pith_status rc = PITH_OK;
+    f->node_count = 0;
     pithp_walk_begin(&walk, f->w->runtime, f->t->root);
     while (rc == PITH_OK && pithp_walk_next(&walk, &visit)) {
         if (visit == PITHP_VISIT_ENTER) {
@@ -137,7 +174,7 @@ static pith_status find_changes(following *f) {
                 f->numbers[walk.depth - 1] = f->node_count;
             f->node_count++;
         } else if (visit == PITHP_VISIT_LEAF) {
-            rc = look_at_leaf(f, &walk, k++);
+            rc = look(f, &walk, k++);
         }
     }
     if (walk.failed)
@@ -183,7 +220,9 @@ static pith_status apply_changes(following *f) {
 const void *pithp_shard_tree_build(pith_scope *s, pithp_shard_tree *t, bool quiet) {
     following f = {.w = t->w, .t = t};
     const bool before = s->no_validation;
-    if (find_changes(&f) != PITH_OK || apply_changes(&f) != PITH_OK ||
+    if (look_at_leaves(&f, look_at_leaf) != PITH_OK ||
+        (f.count && look_at_leaves(&f, look_at_others) != PITH_OK) ||
+        apply_changes(&f) != PITH_OK ||
         pithp_structure_hold(s, &t->flat.structure) != PITH_OK)
         return NULL;
     s->no_validation = before || quiet;
