@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD_MS = 200, LINE_BYTES = 512, REPORT_MS = 1000 };
+enum { PERIOD_MS = 200, LINE_BYTES = 512, REPORT_MS = 1000, SUSPENDED_MS = 5000 };
 
 /* ---- The report ---- */
 
@@ -157,15 +157,18 @@ static int64_t find_gone(const pithp_world *w) {
     return -1;
 }
 
-static bool waits_too_long(const pithp_world *w) {
+/* resumed: when the process was last resumed after a suspension, from which waits count
+ * again: a job that is suspended as a whole waits for nobody. */
+static bool waits_too_long(const pithp_world *w, uint64_t resumed) {
     const int64_t most = __atomic_load_n(&w->timeout_ns, __ATOMIC_RELAXED);
-    const uint64_t since = atomic_load(&w->own->since);
+    const uint64_t begin = atomic_load(&w->own->since),
+                   since = begin > resumed ? begin : resumed;
     if (most < 0 || atomic_load(&w->own->phase) != PITHP_PHASE_WAITING)
         return false;
     const uint64_t now = pithp_nanoseconds();
     /* the phase may have changed in between: it is the wait of `since` only if not */
     return now > since && now - since > (uint64_t)most &&
-           atomic_load(&w->own->since) == since;
+           atomic_load(&w->own->since) == begin;
 }
 
 /* The library of the devices has found trouble, which work on a stream does not tell. */
@@ -183,9 +186,14 @@ static bool has_lost_device(const pithp_world *w) {
 static void *watch(void *closure) {
     pithp_world *w = closure;
     struct pollfd wake = {.fd = w->watch.wake, .events = POLLIN};
+    uint64_t resumed = 0, last = pithp_nanoseconds();
     while (poll(&wake, 1, PERIOD_MS) <= 0) {
+        const uint64_t now = pithp_nanoseconds();
+        if (now - last > SUSPENDED_MS * UINT64_C(1000000))
+            resumed = now;
+        last = now;
         const int64_t gone = find_gone(w);
-        if (gone >= 0 || waits_too_long(w) || has_lost_device(w)) {
+        if (gone >= 0 || waits_too_long(w, resumed) || has_lost_device(w)) {
             pithp_world_end(w, gone, false);
             break; /* of a job in a test */
         }

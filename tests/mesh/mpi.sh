@@ -27,14 +27,15 @@ launcher=("$@")
 
 # ---- Processes that do not come to the start or to the end, meanwhile ----
 
-# leave_waiting HOW: processes that wait for rank 1 of 3, in $work/HOW, with the exit code
+# leave_waiting HOW SECONDS: processes that wait for rank 1 of 3, in $work/HOW, with the exit code
 leave_waiting() {
     code=0
-    PITH_MESH_TIMEOUT=1 timeout 120 "${launcher[@]}" 3 "$program" "$1" >"$work/$1" 2>&1 </dev/null || code=$?
+    PITH_MESH_TIMEOUT=$2 timeout 120 "${launcher[@]}" 3 "$program" "$1" >"$work/$1" 2>&1 </dev/null || code=$?
     echo "exit code $code" >>"$work/$1"
 }
-leave_waiting late &
-leave_waiting stay &
+leave_waiting late 1 &
+leave_waiting stay 1 &
+leave_waiting suspend 4 &
 
 # ---- What works ----
 
@@ -79,15 +80,16 @@ lose kill 'pith: rank 1: its process ended|BAD TERMINATION|signal 9'
 ! grep -qE 'its process ended.*; rank(s 0-2| 1) wait' "$work/err" || complain "kill: a process that has ended waits"
 
 wait
-# says HOW LINE: what came of those in the background
+# says HOW LINE CODE: what came of those in the background
 says() {
-    grep -qE "$2" "$work/$1" && ! grep -qE 'exit code (0|124)$' "$work/$1" && return
+    grep -qE "$2" "$work/$1" && grep -qE "exit code $3\$" "$work/$1" && return
     : >"$work/out"
     cp "$work/$1" "$work/err"
     complain "$1: no line \"$2\""
 }
-says late 'pith: rank 0: waits in pith_mesh_open \(mpi_program.c:[0-9]+\), [6-9] s: not all 3 processes of the job have come'
-says stay 'pith: MPI_Finalize waits for a process of this job for longer than [1-9] s'
+says late 'pith: rank 0: waits in pith_mesh_open \(mpi_program.c:[0-9]+\), [6-9] s: not all 3 processes of the job have come' '[1-9].*'
+says stay 'pith: MPI_Finalize waits for a process of this job for longer than [1-9] s' '[1-9].*'
+says suspend '' 0
 
 [ $bad -eq 0 ] || exit 1
 echo "$name: as it must be"

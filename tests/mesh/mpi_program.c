@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static pith_runtime *rt;
@@ -169,6 +170,28 @@ static int stay(void) {
     return failed;
 }
 
+/* All ranks are suspended for longer than a wait may last, while rank 0 waits. */
+static int suspend(void) {
+    const pith_mesh_info info = join();
+    fflush(NULL);
+    const pid_t own = getpid(), child = fork();
+    if (child == 0) {
+        sleep(1);
+        kill(own, SIGSTOP);
+        sleep(8);
+        kill(own, SIGCONT);
+        _exit(0);
+    }
+    if (info.rank == 1) {
+        const struct timespec until = {.tv_sec = 3};
+        nanosleep(&until, NULL);
+        sleep(1); /* after the suspension */
+    }
+    const bool good = pith_agree(s);
+    waitpid(child, NULL, 0);
+    return leave() | !good;
+}
+
 /* The environment of rank 0 holds on all. */
 static int check_settings(void) {
     const char *rank =
@@ -251,6 +274,8 @@ int main(int argc, char **argv) {
         return join_late();
     if (strcmp(what, "stay") == 0)
         return stay();
+    if (strcmp(what, "suspend") == 0)
+        return suspend();
     if (strcmp(what, "more") == 0)
         return expect_more();
     return lose_rank(what);
