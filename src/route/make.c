@@ -33,6 +33,13 @@ typedef struct making {
 
 /* ---- Operands ---- */
 
+/* As i64; numbers that only u64 has become 2^62, which no row or rank is. */
+static const pith_array *as_signed(pith_scope *s, const pith_array *a) {
+    if (pithp_array_spec(a)->dtype == PITH_U64)
+        a = pith_minimum(s, a, pith_full(s, PITH_U64, PITH_SCALAR, 0x1p62));
+    return pithp_cast(s, a, PITH_I64);
+}
+
 /* Integers of rank 1 as i64. NULL: error set. */
 static const pith_array *
 list_of(pithp_transfer *c, const pith_array *a, const char *name) {
@@ -48,7 +55,7 @@ list_of(pithp_transfer *c, const pith_array *a, const char *name) {
         pithp_fail(c->w, PITH_E_DTYPE, NULL, "%s: %s: expected integers, got %s",
                    c->function, name, pithp_spec_print(spec, text));
     else
-        return pithp_cast(c->w, a, PITH_I64);
+        return as_signed(c->w, a);
     return NULL;
 }
 
@@ -117,8 +124,9 @@ static void count_rows(making *m) {
         }
         if (rows[k] < 0 || rows[k] > INT32_MAX - 1) {
             pithp_fail(c->w, PITH_E_INDEX, NULL,
-                       "%s: rows: entry %" PRId64 " is %" PRId64, c->function, k,
-                       rows[k]);
+                       "%s: rows: entry %" PRId64 " is %" PRId64
+                       ", expected 0 to 2147483646",
+                       c->function, k, rows[k]);
             return;
         }
         m->counts[to[k]]++;

@@ -84,7 +84,8 @@ bool pithp_route_record_make(pithp_transfer *c,
                    "pith_route_make: to: entry {entry} goes to rank {value}, which does "
                    "not exist");
         check_none(c, part(c, all, bad + 1, PITH_I64, PITH_SHAPE(1)), rows,
-                   "pith_route_make: rows: entry {entry} is {value}");
+                   "pith_route_make: rows: entry {entry} is {value}, expected 0 to "
+                   "2147483646");
     }
     return pithp_transfer_fine(c);
 }

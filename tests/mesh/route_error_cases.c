@@ -17,7 +17,12 @@ static void wrong_routes(mesh_test *t) {
              (int)t->size, (int)t->size);
     MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, text));
     pith_route_make(t->s, minus, two, "x", NULL);
-    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -3"));
+    MESH_CHECK(
+        t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -3, expected 0 to 2147483646"));
+    /* as i64 they would be negative, and go nowhere */
+    pith_route_make(t->s, two, pith_full(t->s, PITH_U64, PITH_SHAPE(2), 0x1p63), "x",
+                    NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "to: entry 0: row 0 goes to rank 46"));
     pith_route_make(t->s, two, pith_zeros(t->s, PITH_I32, PITH_SHAPE(3)), "x", NULL);
     MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE, "2 rows, but 3 ranks that they go to"));
     pith_route_make(t->s, pith_zeros(t->s, PITH_F32, PITH_SHAPE(2)), two, "x", NULL);
@@ -163,6 +168,9 @@ static void wrong_entries_compiled(mesh_test *t) {
     pith_wait(t->s);
     MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -7"));
     MESH_CHECK(t, pith_read_i64(t->s, pith_apply(t->s, count, good, self)) == 2);
+    pith_apply(t->s, count, good, pith_full(t->s, PITH_U64, PITH_SHAPE(3), 0x1p63));
+    pith_wait(t->s);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "to: entry 0 goes to rank 46"));
 }
 
 const mesh_case mesh_route_error_cases[] = {
