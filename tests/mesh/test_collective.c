@@ -47,11 +47,17 @@ Test(collective, some_ranks) {
     passes("some_ranks", 4, 1);
     passes("some_ranks", 6, 0);
 }
+Test(collective, random_sequences) {
+    for (int size = 2; size <= 4; size++)
+        passes("random_sequences", size, size == 3);
+    passes("random_sequences", 6, 0);
+}
 /* The interpreter alone: without compiled code. */
 Test(collective, interpreted) {
     setenv("PITH_JIT", "off", 1);
     passes("compiled", 2, 0);
     passes("control", 4, 2);
+    passes("random_sequences", 4, 2);
 }
 Test(collective, rows) {
     for (int size = 2; size <= 5; size++)
