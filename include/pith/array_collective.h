@@ -29,8 +29,9 @@
 typedef struct pith_collective_options {
     /** i64, rank 0: rows of axis 0 in use; the others count as zeros, and are not sent:
      * of a sum, those that no rank has in use. NULL: all. Ranks may differ in the number.
-     * Below 0 or above the extent: PITH_E_INDEX, for which there is no fix: limit a
-     * number that outgrows its capacity in a step, pith_minimum(s, count, capacity). */
+     * Below 0 or above the extent: PITH_E_INDEX, in a program or a collection a failed
+     * check without a fix. It follows from a failed check with a fix in the same step, on
+     * any rank: a number may outgrow an array whose capacity grows. */
     const pith_array *rows PITH_DEFAULT;
     /** Sums of floats in the order of the engine: faster, but the bits may differ between
      * engines, numbers of ranks, and sizes of messages. */

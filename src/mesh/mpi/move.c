@@ -293,7 +293,11 @@ out:
 static pith_status
 whole(const pithp_parcel *p, const MPI_Status *status, pithp_transport_trouble *t) {
     MPI_Count bytes = 0;
+    int few = 0; /* or MPI_UNDEFINED */
     pith_status rc = PITH_OK;
+    CHECK(MPI_Get_count(status, MPI_BYTE, &few));
+    if (few >= 0 && (size_t)few == p->bytes)
+        return PITH_OK;
     CHECK(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
     if ((size_t)bytes == p->bytes)
         return PITH_OK;

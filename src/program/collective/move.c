@@ -184,9 +184,8 @@ void pithp_mover_read(pithp_mover *m, void *host, const void *from, size_t bytes
         m->rc = pithp_copy_out(m->s, host, from, bytes);
 }
 
-pithp_reach
-pithp_mover_reach(pithp_mover *m, const void *device, size_t bytes, bool load) {
-    pithp_reach r = {(void *)(uintptr_t)device, (void *)(uintptr_t)device, bytes};
+pithp_reach pithp_mover_stage(pithp_mover *m, void *device, size_t bytes, bool load) {
+    pithp_reach r = {device, device, bytes};
     drain(m);
     if (m->on_host)
         return r;

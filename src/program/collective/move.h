@@ -82,9 +82,15 @@ typedef struct pithp_reach {
     void *device, *host;
     size_t bytes;
 } pithp_reach;
+/* Wait for the device, and copy to the host what it does not reach. */
+pithp_reach pithp_mover_stage(pithp_mover *m, void *device, size_t bytes, bool load);
 /* load: with the elements. */
-pithp_reach
-pithp_mover_reach(pithp_mover *m, const void *device, size_t bytes, bool load);
+static inline pithp_reach
+pithp_mover_reach(pithp_mover *m, const void *device, size_t bytes, bool load) {
+    void *const at = (void *)(uintptr_t)device;
+    return m->on_host && !m->enqueues ? (pithp_reach){at, at, bytes}
+                                      : pithp_mover_stage(m, at, bytes, load);
+}
 /* What an engine wrote. */
 void pithp_mover_store(pithp_mover *m, const pithp_reach *r);
 

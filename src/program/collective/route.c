@@ -217,14 +217,14 @@ static void pack_on_device(pithp_mover *m, const route *r, void *to) {
 
 /* ---- There ---- */
 
-/* A row that x does not have; -1: there is none. */
+/* A row that x does not have; -1: there is none. Of such a row the number, or what it
+ * lacks to the last one, has the sign bit. */
 static int64_t find_beyond(const int32_t *index, int64_t n, int64_t rows) {
-    int32_t least = 0, most = -1;
-    for (int64_t k = 0; k < n; k++) {
-        least = index[k] < least ? index[k] : least;
-        most = index[k] > most ? index[k] : most;
-    }
-    const bool beyond = least < 0 || most >= rows;
+    const uint32_t last = (uint32_t)(rows < INT32_MAX ? rows - 1 : INT32_MAX);
+    uint32_t signs = 0;
+    for (int64_t k = 0; k < n; k++)
+        signs |= (uint32_t)index[k] | (last - (uint32_t)index[k]);
+    const bool beyond = signs >> 31;
     for (int64_t k = 0; beyond && k < n; k++)
         if (index[k] < 0 || index[k] >= rows)
             return k;
