@@ -461,6 +461,71 @@ static const Pushed *push_both(pith_scope *in, const pith_array *x, const pith_a
 }
 PITH_FUNCTION2(both_rule, push_both, Pushed, pith_array, pith_array)
 
+/* A term that depends on no tangent is refused, unless it is 0. */
+enum { TERMS = 9, REFUSED_TERMS = 4 };
+static int term;
+static const Pushed *push_more(pith_scope *in, const pith_array *x, const pith_array *t) {
+    const pith_array *tangent = pith_mul(in, pith_cos(in, x), t),
+                     *zeros = pith_zeros(in, PITH_F64, PITH_SHAPE(3)),
+                     *positive = pith_greater(in, x, 0.0);
+    const pith_array *const tangents[TERMS] = {
+        pith_add(in, tangent, 1.0),
+        pith_sub(in, x, tangent),
+        pith_where(in, positive, tangent, x),
+        pith_cos(in, x),
+        pith_add(in, tangent, zeros),
+        pith_sub(in, tangent, pith_mul(in, x, pith_neg(in, zeros))),
+        pith_where(in, positive, tangent, pith_mul(in, tangent, 1.0)),
+        pith_add(in, tangent, pith_sub(in, x, x)),
+        pith_add(in, tangent, pith_sin(in, zeros)),
+    };
+    return pith_record(in, Pushed, .value = pith_sin(in, x), .tangent = tangents[term]);
+}
+PITH_FUNCTION2(more_rule, push_more, Pushed, pith_array, pith_array)
+
+Test(derive_rules, terms_that_depend_on_no_tangent_are_refused, .init = open_scope) {
+    const pith_array *x = some_x();
+    for (term = 0; term < TERMS; term++) {
+        const pith_function *f = pith_custom_jvp(s, &sine_of, &more_rule);
+        if (term < REFUSED_TERMS) {
+            pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(x), NULL));
+            pt_says("the tangent of a rule is not linear: it has a term");
+            pt_fails(PITH_E_DERIVATIVE, s, pith_linearize(s, f, PITH_ITEMS(x), NULL));
+            pt_fails(PITH_E_DERIVATIVE, s, pith_jvp(s, f, PITH_ITEMS(x), x, NULL));
+            pt_says("the tangent of a rule is not linear: it has a term");
+        } else {
+            const pith_linearized l = pith_vjp(s, f, PITH_ITEMS(x), NULL);
+            double at[3];
+            pt_ok(s, pith_read(s, x, at, sizeof at));
+            for (int k = 0; k < 3; k++)
+                near(pith_call(s, l.map,
+                               PITH_ITEMS(pith_ones(s, PITH_F64, PITH_SHAPE(3)))),
+                     k, cos(at[k]));
+        }
+    }
+    close_scope();
+}
+
+/* Its value is that of another point. */
+static const Pushed *
+push_ahead(pith_scope *in, const pith_array *x, const pith_array *t) {
+    return pith_record(in, Pushed, .value = pith_sin(in, pith_add(in, x, t)),
+                       .tangent = pith_mul(in, pith_cos(in, x), t));
+}
+PITH_FUNCTION2(ahead_rule, push_ahead, Pushed, pith_array, pith_array)
+
+Test(derive_rules, values_that_depend_on_tangents_are_refused, .init = open_scope) {
+    const pith_function *f = pith_custom_jvp(s, &sine_of, &ahead_rule);
+    const pith_array *x = some_x();
+    pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(x), NULL));
+    pt_says("the value that the rule of sine returns depends on a tangent");
+    pt_fails(PITH_E_DERIVATIVE, s, pith_linearize(s, f, PITH_ITEMS(x), NULL));
+    pt_says("the value that the rule of sine returns depends on a tangent");
+    pt_fails(PITH_E_DERIVATIVE, s, pith_jvp(s, f, PITH_ITEMS(x), x, NULL));
+    pt_says("the value that the rule of sine returns depends on a tangent");
+    close_scope();
+}
+
 Test(derive_rules, rules_that_are_not_linear_are_refused, .init = open_scope) {
     const pith_function *f = pith_custom_jvp(s, &sine_of, &bent_rule);
     pt_fails(PITH_E_DERIVATIVE, s, pith_vjp(s, f, PITH_ITEMS(some_x()), NULL));

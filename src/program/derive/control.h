@@ -133,6 +133,14 @@ pithp_refuse_nonlinear(pithp_derivation *d, const pithp_moving_call *c, int k);
 /* Check that the rows of a program are linear in what depends on marked inputs. False
  * sets the error. */
 bool pithp_check_linear(pith_scope *s, const pithp_program *p, const bool *inputs);
+/* Check that the outputs from `first` on have no term that does not depend on marked
+ * inputs, unless it is 0 or may be. site: of an error in none of its calls. False sets
+ * the error. */
+bool pithp_check_terms(pith_scope *s,
+                       const pithp_program *p,
+                       const bool *inputs,
+                       int64_t first,
+                       const char *site);
 /* The row on the tangents of its operands: the tangent of the result. -1: error set. */
 pithp_value pithp_linear_row(pithp_derivation *d, const pithp_moving_call *c);
 /* Find the moving results and carries of control flow. False sets the error: a tangent

@@ -58,10 +58,14 @@ static bool is_linear_in(const pithp_moving_call *c, int k) {
            (row.transpose && pithp_set_has(row.set, c->i->operand_count, k));
 }
 
+static bool is_product(pithp_primitive op) {
+    return op == PITHP_OP_MUL || op == PITHP_OP_MUL_STRONG ||
+           pithp_tangent_of(op).kind == PITHP_TANGENT_BILINEAR;
+}
+
 int pithp_not_linear(const pithp_moving_call *c) {
     const pithp_primitive op = c->i->primitive;
-    const bool product = op == PITHP_OP_MUL || op == PITHP_OP_MUL_STRONG ||
-                         pithp_tangent_of(op).kind == PITHP_TANGENT_BILINEAR;
+    const bool product = is_product(op);
     int before = 0;
     for (int k = 0; k < c->i->operand_count; k++)
         if (c->tangents[k] >= 0 && (!is_linear_in(c, k) || (product && before++)))
@@ -216,6 +220,135 @@ check_program(pith_scope *s, const pithp_program *p, const bool *inputs, bool al
 
 bool pithp_check_linear(pith_scope *s, const pithp_program *p, const bool *inputs) {
     return check_program(s, p, inputs, false);
+}
+
+/* ---- Terms ---- */
+
+/* What is known of a value in a program that is to be linear in some inputs: it is 0; it
+ * may be; it does not depend on them, and nothing makes it 0; it depends on them. */
+typedef enum term { ZERO, MAYBE_ZERO, GIVEN, MOVING } term;
+
+static bool is_zero_literal(const pithp_program *p, pithp_value v) {
+    const unsigned char *data = pithp_literal_of(p, v);
+    const pith_spec *spec = pithp_value_spec(p, v);
+    const size_t bytes = (size_t)spec->count * pith_dtype_size(spec->dtype);
+    bool zero = data;
+    for (size_t k = 0; k < bytes && zero; k++)
+        zero = !(data[k] & 0x7f); /* or -0.0 */
+    return zero;
+}
+
+static term term_of_constant(const pithp_program *p, pithp_value v) {
+    return is_zero_literal(p, v) ? ZERO : pithp_literal_of(p, v) ? GIVEN : MAYBE_ZERO;
+}
+
+/* Whether zeros among operands make the result of a row 0. */
+static bool
+row_is_zero(const pithp_program *p, const pithp_instruction *i, const term *terms) {
+    const pithp_moving_call c = {.i = i, .from = p};
+    const bool casts =
+        i->primitive == PITHP_OP_CAST || i->primitive == PITHP_OP_STOP_GRADIENT;
+    bool any = false, all = true;
+    for (int k = 0; k < i->operand_count; k++) {
+        if (!casts && !is_linear_in(&c, k))
+            continue;
+        any |= terms[pithp_operands(p, i)[k]] == ZERO;
+        all &= terms[pithp_operands(p, i)[k]] == ZERO;
+    }
+    return any && (all || is_product(i->primitive));
+}
+
+/* Of a row of others, whose zeros may have made a zero. */
+static term term_of_row(const pithp_program *p,
+                        const pithp_instruction *i,
+                        const term *terms,
+                        bool has_zeros) {
+    if (i->primitive == PITHP_OP_FULL)
+        return ((const pithp_full_params *)i->params)->value ? GIVEN : ZERO;
+    const pithp_value *of = pithp_operands(p, i);
+    const bool same = i->operand_count == 2 && of[0] == of[1]; /* a - a */
+    return row_is_zero(p, i, terms) ? ZERO : has_zeros || same ? MAYBE_ZERO : GIVEN;
+}
+
+/* A row with zeros that is a sum is what its other operands are. */
+static term
+term_of(const pithp_program *p, const pithp_instruction *i, const term *terms) {
+    const pithp_moving_call c = {.i = i, .from = p};
+    bool maybe = !is_row(i) || i->primitive == PITHP_OP_KERNEL, zeros = false;
+    for (int k = 0; k < i->operand_count; k++) {
+        const term of = terms[pithp_operands(p, i)[k]];
+        if (of == MOVING)
+            return MOVING;
+        maybe |= of == MAYBE_ZERO;
+        zeros |= of == ZERO && i->result_count && !is_linear_in(&c, k);
+    }
+    if (i->primitive == PITHP_OP_STOP_GRADIENT)
+        return terms[pithp_operands(p, i)[0]];
+    return maybe ? is_row(i) && row_is_zero(p, i, terms) ? ZERO : MAYBE_ZERO
+                 : term_of_row(p, i, terms, zeros);
+}
+
+/* An operand that adds what does not depend on the inputs to what does; or -1. */
+static int
+added_term(const pithp_program *p, const pithp_instruction *i, const term *terms) {
+    const pithp_moving_call c = {.i = i, .from = p};
+    for (int k = 0; is_row(i) && !is_product(i->primitive) && k < i->operand_count; k++)
+        if (is_linear_in(&c, k) && terms[pithp_operands(p, i)[k]] == GIVEN)
+            return k;
+    return -1;
+}
+
+/* NULL: error set. */
+static term *find_terms(pith_scope *s, const pithp_program *p, const bool *inputs) {
+    term *terms = pithp_scope_allocate(s, ((size_t)p->value_count + 1) * sizeof *terms);
+    pithp_graph_walk w = {p, 0, 0};
+    pithp_value v;
+    const pithp_instruction *i;
+    while (terms && pithp_graph_next(&w, &v, &i)) {
+        for (int k = 0; i && k < i->result_count; k++)
+            terms[v + k] = term_of(p, i, terms);
+        if (!i)
+            terms[v] = p->values[v].origin != PITHP_FROM_INPUT ? term_of_constant(p, v)
+                       : inputs[p->values[v].at]               ? MOVING
+                                                               : GIVEN;
+    }
+    return terms;
+}
+
+bool pithp_check_terms(pith_scope *s,
+                       const pithp_program *p,
+                       const bool *inputs,
+                       int64_t first,
+                       const char *site) {
+    const term *terms = find_terms(s, p, inputs);
+    bool *read = pithp_scope_allocate(s, (size_t)p->value_count + 1),
+         fine = terms && read;
+    if (!fine)
+        return false;
+    memset(read, 0, (size_t)p->value_count);
+    for (int64_t k = first; k < p->output_count && fine; k++) {
+        const pithp_value v = p->outputs[k];
+        read[v] = true;
+        fine = !is_float(p, v) || terms[v] != GIVEN;
+    }
+    for (int64_t n = p->instruction_count; n-- > 0 && fine;) {
+        const pithp_instruction *i = &p->instructions[n];
+        bool any = false;
+        for (int k = 0; k < i->result_count; k++)
+            any |= read[i->result + k] && terms[i->result + k] == MOVING;
+        for (int k = 0; any && k < i->operand_count; k++)
+            read[pithp_operands(p, i)[k]] = true;
+        if (any && added_term(p, i, terms) >= 0) {
+            site = i->site;
+            fine = false;
+        }
+    }
+    if (!fine)
+        pithp_fail_at(
+            s, PITH_E_DERIVATIVE, NULL, site,
+            "the tangent of a rule is not linear: it has a term that depends on "
+            "no tangent and is not 0");
+    return fine;
 }
 
 /* ---- Control flow ---- */

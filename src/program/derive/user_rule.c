@@ -98,22 +98,34 @@ origin_of(const pithp_derivation *d, const pithp_moving_call *c, bool linear) {
 
 /* ---- Results ---- */
 
+static bool refuse_value(pithp_derivation *d, const pithp_moving_call *c) {
+    pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
+                  "the value that the rule of %s returns depends on a tangent",
+                  rule_of(c)->name);
+    return false;
+}
+
 /* The tangents that depend on a tangent of a primal: others are zero. */
 static bool take_tangents(pithp_derivation *d,
-                          const pithp_rule *rule,
+                          const pithp_moving_call *c,
                           const pithp_program *p,
                           const pithp_value *outputs,
                           pithp_value *tangents) {
-    bool *linear =
-        pithp_scope_allocate(d->s, (size_t)(p->input_count + p->value_count) + 1);
+    const pithp_rule *rule = rule_of(c);
+    const size_t count = (size_t)(p->value_count + p->input_count + p->output_count) + 1;
+    bool *linear = pithp_scope_allocate(d->s, count);
     if (!linear)
         return false;
-    bool *inputs = linear + p->value_count;
+    bool *inputs = linear + p->value_count, *reached = inputs + p->input_count;
     for (int64_t k = 0; k < p->input_count; k++)
         inputs[k] = k >= rule->first_count + rule->bound_count;
     pithp_colour(p, inputs, linear);
+    if (!pithp_program_reach(d->s, p, inputs, reached))
+        return false;
     for (int k = 0; k < rule->result_count; k++) {
         const int at = rule->result_count + k;
+        if (reached[k])
+            return refuse_value(d, c);
         const bool moves = is_float(rule->results[k]) && linear[p->outputs[at]];
         tangents[k] = moves ? outputs[at] : PITHP_ABSENT;
         if (!pithp_derive_linear(d, tangents[k]))
@@ -300,12 +312,8 @@ static bool name_tangents(pithp_derivation *d,
     const pithp_rule *rule = rule_of(c);
     for (int k = 0; k < 2 * rule->result_count; k++) {
         const bool value = k < rule->result_count;
-        if (value && moves[k]) {
-            pithp_fail_at(d->s, PITH_E_DERIVATIVE, NULL, c->i->site,
-                          "the value that the rule of %s returns depends on a tangent",
-                          rule->name);
-            return false;
-        }
+        if (value && moves[k])
+            return refuse_value(d, c);
         if (!value)
             tangents[k - rule->result_count] = moves[k] ? *next : PITHP_ABSENT;
         next += moves[k];
@@ -356,7 +364,7 @@ static bool derive_whole(pithp_derivation *d,
         return false;
     const pithp_value *outputs = list + p->input_count;
     const bool fine = pithp_program_inline(d->s, d->to, p, list, list + p->input_count) &&
-                      take_tangents(d, rule, p, outputs, tangents);
+                      take_tangents(d, c, p, outputs, tangents);
     memcpy(results, outputs, (size_t)rule->result_count * sizeof *results);
     return fine;
 }
@@ -382,7 +390,8 @@ static bool derive_forward(pithp_derivation *d,
     const bool split =
         inputs && (is_to_split(d, p, inputs) || (watches && d->reverse && d->split));
     const bool watched = watches && !d->reverse && !split;
-    bool fine = inputs && d->s->error.code == PITH_OK;
+    bool fine = inputs && d->s->error.code == PITH_OK &&
+                pithp_check_terms(d->s, p, inputs, rule->result_count, c->i->site);
     fine = fine && (!watched || watch(d, rule, &p));
     fine = fine && (split ? derive_split(d, c, p, inputs, results, tangents)
                           : derive_whole(d, c, p, results, tangents));
