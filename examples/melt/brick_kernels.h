@@ -7,6 +7,7 @@
 #ifndef MELT_BRICK_KERNELS_H
 #define MELT_BRICK_KERNELS_H
 
+#include "melt_cells.h"
 #include "melt_pair.h"
 
 /* Bins of an axis in which atoms are counted. */
@@ -60,6 +61,57 @@ PITH_KERNEL(brick_owner,
     owner[i] = i < *count ? brick_number(&position[3 * i], box, cuts, edges, parts) : -1;
 }
 
+/* The brick that an atom leaves to, or -1: it stays, or is not in use. cell: of the
+ * window (melt_cells.h), if it stays; else max_cells. It is arbitrary if cells do not
+ * fit. */
+PITH_KERNEL(brick_leaver,
+            over(i, n),
+            in(real, position, "[n,3]"),
+            in(i64, count, "[]"),
+            in(f64, box, "[3]"),
+            in(f64, cuts, "[3,edges]"),
+            in(i64, parts, "[3]"),
+            in(i64, place, "[3]"),
+            in(i64, grid, "[3]"),
+            in(i64, window, "[9]"),
+            value(i64, max_cells),
+            size(edges),
+            out(i64, to, "[n]"),
+            out(i32, cell, "[n]")) {
+    const int64_t own = (place[0] * parts[1] + place[1]) * parts[2] + place[2];
+    to[i] = -1;
+    cell[i] = (int32_t)max_cells;
+    if (i < *count) {
+        const int64_t brick = brick_number(&position[3 * i], box, cuts, edges, parts);
+        to[i] = brick == own ? -1 : brick;
+        if (brick == own) {
+            const int64_t at = melt_cell_of(&position[3 * i], box, grid, window);
+            cell[i] = (int32_t)(i % max_cells); /* of a lost atom */
+            pith_require(at >= 0, i);
+            cell[i] = (int32_t)(at % max_cells);
+        }
+    }
+}
+
+/* The cells of atoms that have come, or of ghosts. */
+PITH_KERNEL(brick_cell,
+            over(i, n),
+            in(real, position, "[n,3]"),
+            in(i64, count, "[]"),
+            in(f64, box, "[3]"),
+            in(i64, grid, "[3]"),
+            in(i64, window, "[9]"),
+            value(i64, max_cells),
+            out(i32, cell, "[n]")) {
+    cell[i] = (int32_t)max_cells;
+    if (i < *count) {
+        const int64_t at = melt_cell_of(&position[3 * i], box, grid, window);
+        cell[i] = (int32_t)(i % max_cells); /* of a lost atom */
+        pith_require(at >= 0, i);
+        cell[i] = (int32_t)(at % max_cells);
+    }
+}
+
 /* Where this brick begins and ends, in fractions, and its widths. */
 PITH_KERNEL(brick_part,
             over(d, 3),
@@ -77,71 +129,133 @@ PITH_KERNEL(brick_part,
 
 /* ---- Order ---- */
 
-/* Cells of a brick along each axis, in which its atoms are sorted. */
-enum { BRICK_MOST_CELLS = 128 };
-PITH_HD int64_t brick_cells_along(double width, double distance) {
-    const double cells = 2 * width / distance;
-    return cells < 1                  ? 1
-           : cells < BRICK_MOST_CELLS ? (int64_t)cells
-                                      : (int64_t)BRICK_MOST_CELLS;
+/* Atoms are sorted by cells of the window, and by number in a cell, as melt_sort does. If
+ * there are more cells than max_cells, which are arbitrary then, atoms of a cell are in
+ * any order. */
+PITH_HD int64_t brick_place(int64_t k,
+                            int64_t m,
+                            const int32_t *cell,
+                            const int64_t *order,
+                            const int32_t *id,
+                            int64_t cells,
+                            int64_t max_cells) {
+    return cell[order[k]] < max_cells && cells <= max_cells
+               ? melt_place_in_cell(k, m, cell, order, id)
+               : k;
 }
 
-/* The cell of an atom that belongs to the brick: of its first rows, or of those that have
- * come. Atoms that leave, and rows that are not in use, are in a cell behind all others.
- */
-PITH_KERNEL(brick_cell,
-            over(i, m), /* n + moved */
-            in(real, position, "[n,3]"),
-            in(i64, count, "[]"),
-            in(i64, to, "[n]"),
-            in(real, came, "[moved,3]"),
-            in(i64, arrived, "[]"),
-            in(f64, box, "[3]"),
-            in(f64, part, "[3,2]"),
-            value(f64, distance),
-            size(n),
-            size(moved),
-            extent(m),
-            out(i32, cell, "[m]")) {
-    const int64_t k = i - n;
-    const int used = k < 0 ? i < *count && to[i] < 0 : k < *arrived;
-    const pith_real *x = k < 0 ? &position[3 * i] : &came[3 * k];
-    int64_t place = 0, cells = 1;
-    for (int64_t d = 0; d < 3; d++) {
-        const double low = part[2 * d] * box[d], width = part[2 * d + 1] * box[d] - low;
-        const int64_t along = brick_cells_along(width, distance);
-        const double at = ((double)x[d] - low) / width * (double)along;
-        const int64_t c = at > 0 ? (int64_t)at : 0; /* rounding */
-        place = place * along + (c < along ? c : along - 1);
-        cells *= along;
-    }
-    cell[i] = (int32_t)(used ? place : cells);
-}
-
-/* Atoms in an order of rows of the brick and of those that have come. */
+/* The atoms of the brick, of its rows and of those that have come, sorted; order sorts
+ * cell. from: the row of each in both arrays, one after the other. sorted: its cell. */
 PITH_KERNEL(brick_settle,
-            over(k, n),
+            over(k, m), /* n + moved */
             in(i64, order, "[m]"),
+            in(i32, cell, "[m]"),
+            in(i32, id, "[m]"),
             in(i64, count, "[]"), /* of those that belong to the brick */
+            in(i64, cells, "[]"),
             in(real, position, "[n,3]"),
             in(real, velocity, "[n,3]"),
-            in(i32, id, "[n]"),
             in(real, came_position, "[moved,3]"),
             in(real, came_velocity, "[moved,3]"),
-            in(i32, came_id, "[moved]"),
+            value(i64, max_cells),
+            size(m),
             size(n),
             out(real, settled, "[n,3]"),
             out(real, kept, "[n,3]"),
-            out(i32, number, "[n]")) {
-    const int64_t from = order[k], j = from - n;
-    const pith_real *x = j < 0 ? &position[3 * from] : &came_position[3 * j];
-    const pith_real *v = j < 0 ? &velocity[3 * from] : &came_velocity[3 * j];
-    const int used = k < *count;
+            out(i32, number, "[n]"),
+            out(i32, sorted, "[n]"),
+            out(i32, from, "[n]")) {
+    const int64_t row = order[k], came = row - n;
+    const int64_t to = brick_place(k, m, cell, order, id, *cells, max_cells);
+    const pith_real *x = came < 0 ? &position[3 * row] : &came_position[3 * came];
+    const pith_real *v = came < 0 ? &velocity[3 * row] : &came_velocity[3 * came];
+    const int used = to < *count;
+    if (to >= n) /* rows that are not in use */
+        return;
     for (int d = 0; d < 3; d++) {
-        settled[3 * k + d] = used ? x[d] : 0;
-        kept[3 * k + d] = used ? v[d] : 0;
+        settled[3 * to + d] = used ? x[d] : 0;
+        kept[3 * to + d] = used ? v[d] : 0;
     }
-    number[k] = used ? (j < 0 ? id[from] : came_id[j]) : 0;
+    number[to] = used ? id[row] : 0;
+    sorted[to] = (int32_t)(used ? cell[row] : max_cells);
+    from[to] = (int32_t)row;
+}
+
+/* Rows of ghosts, sorted, and their cells; order sorts cell. */
+PITH_KERNEL(brick_line_up,
+            over(k, m),
+            in(i64, order, "[m]"),
+            in(i32, cell, "[m]"),
+            in(i32, id, "[m]"),
+            in(i64, cells, "[]"),
+            value(i64, max_cells),
+            size(m),
+            out(i32, row, "[m]"),
+            out(i32, sorted, "[m]")) {
+    const int64_t to = brick_place(k, m, cell, order, id, *cells, max_cells);
+    row[to] = (int32_t)order[k];
+    sorted[to] = cell[order[k]];
+}
+
+/* Where each cell starts in sorted rows. */
+PITH_KERNEL(brick_starts,
+            over(k, m),
+            in(i32, cell, "[m]"),
+            size(m),
+            extent(max_cells),
+            out(i32, start, "[max_cells+2]")) {
+    const int64_t before = k > 0 ? cell[k - 1] : -1;
+    for (int64_t c = before + 1; c <= cell[k]; c++)
+        start[c] = (int32_t)k;
+    /* empty cells after the last row are distributed over all indices */
+    for (int64_t c = cell[m - 1] + 1 + k; c <= max_cells + 1; c += m)
+        start[c] = (int32_t)m;
+}
+
+/* Own atoms, whose rows are sorted, and ghosts as one sorted sequence: what melt_sort
+ * gives. Atoms of both are in one cell where a cut goes through it. */
+PITH_KERNEL(brick_merge,
+            over(k, m), /* n + ghosts */
+            in(real, position, "[n,3]"),
+            in(i32, id, "[n]"),
+            in(i32, cell, "[n]"),
+            in(i32, start, "[edges]"),
+            in(real, ghost_position, "[ghosts,3]"),
+            in(i32, ghost_id, "[ghosts]"),
+            in(i32, ghost_row, "[ghosts]"),
+            in(i32, ghost_cell, "[ghosts]"),
+            in(i32, ghost_start, "[edges]"),
+            in(i64, cells, "[]"),
+            size(n),
+            size(edges), /* max_cells + 2 */
+            extent(m),
+            out(f32, axes, "[3,m+8]"),
+            out(i32, row, "[m+8]")) {
+    const int64_t g = k - n, from = g < 0 ? k : ghost_row[g];
+    const int64_t here = g < 0 ? cell[k] : ghost_cell[g], max_cells = edges - 2;
+    const pith_real *x = g < 0 ? &position[3 * k] : &ghost_position[3 * from];
+    const int ordered =
+        here < max_cells && *cells <= max_cells; /* as brick_place has it */
+    int64_t place;
+    if (g < 0) {
+        int64_t j = ghost_start[here];
+        while (ordered && j < ghost_start[here + 1] && ghost_id[ghost_row[j]] < id[k])
+            j++;
+        place = k + j;
+    } else {
+        int64_t j = start[here];
+        while (j < start[here + 1] && (!ordered || id[j] < ghost_id[from]))
+            j++;
+        place = g + j;
+    }
+    for (int64_t d = 0; d < 3; d++)
+        axes[d * (m + 8) + place] = (float)x[d];
+    row[place] = (int32_t)(g < 0 ? k : n + from);
+    for (int64_t q = m + k; q < m + PITH_LANES; q += m) { /* for the search in lanes */
+        row[q] = 0;
+        for (int64_t d = 0; d < 3; d++)
+            axes[d * (m + 8) + q] = 0;
+    }
 }
 
 /* ---- Neighbours ---- */

@@ -53,6 +53,7 @@ typedef struct {
     const pith_array *parts, *place; /* i64[3]: bricks along the axes, and its numbers */
     const pith_array *part, *width;  /* f64[3,2]: from and to, in fractions; f64[3] */
     int64_t ways;                    /* to other bricks */
+    melt_cells_result cells;         /* the grid, and the window of this brick */
 } Place;
 
 static const pith_array *parts_of(pith_scope *s, int64_t parts[3]) {
@@ -84,6 +85,8 @@ static Place place_of(pith_scope *s, const Brick *in) {
         pith_launch(s, brick_part, in->own->listed, in->cuts, p.place);
     p.width = at.width;
     p.part = at.part;
+    p.cells = pith_launch(s, melt_cells, in->own->listed, p.part,
+                          in->own->cutoff + in->own->skin, in->own->atoms);
     return p;
 }
 
@@ -138,13 +141,6 @@ static const pith_array *owners(pith_scope *s, const Brick *in, const Place *at)
         .owner;
 }
 
-/* The same, but -1 also for atoms that stay. */
-static const pith_array *leavers(pith_scope *s, const Brick *in, const Place *at) {
-    const pith_array *owner = owners(s, in, at);
-    const pith_array *here = pith_cast(s, pith_axis_index(s, "x,y,z"), PITH_I64);
-    return pith_where(s, pith_equal(s, owner, here), -1, owner);
-}
-
 /* Give all atoms to their owners, those that stay, too. */
 static const Brick *deal_atoms(pith_scope *s, const Brick *in, const Place *at) {
     const Owned *own = in->own;
@@ -185,60 +181,43 @@ route_of_leavers(pith_scope *s, const Brick *in, const pith_array *to) {
 }
 
 /* Atoms that have left go to their bricks. All atoms are sorted then: those that are
- * close in space become close in memory. */
-static const Brick *pass_on(pith_scope *s, const Brick *in, const Place *at) {
+ * close in space become close in memory. cell: of each row. */
+static const Brick *
+pass_on(pith_scope *s, const Brick *in, const Place *at, const pith_array **cell) {
     const Owned *own = in->own;
-    const double reach = own->cutoff + own->skin;
-    const pith_array *to = leavers(s, in, at);
-    const pith_route *route = route_of_leavers(s, in, to);
+    const brick_leaver_result leaver = pith_launch(
+        s, brick_leaver, own->origin, own->count, own->listed, in->cuts, at->parts,
+        at->place, at->cells.grid, at->cells.window, in->max_cells);
+    const pith_route *route = route_of_leavers(s, in, leaver.to);
     /* one by one: columns of one array would be those of all atoms, not of the few */
     const Moved came = {.origin = pith_route_send(s, route, own->origin),
                         .velocity = pith_route_send(s, route, own->velocity),
                         .id = pith_route_send(s, route, own->id)};
     const pith_array *arrived = pith_sum(s, route->received, PITH_ALL_AXES);
     const pith_array *left = pith_sum(s, route->sent, PITH_ALL_AXES);
-    const pith_array *cell =
-        pith_launch(s, brick_cell, own->origin, own->count, to, came.origin, arrived,
-                    own->listed, at->part, reach, in->max_atoms + in->max_moved)
-            .cell;
-    const pith_array *order = pith_argsort(s, cell, 0, NULL);
+    const pith_array *all =
+        brick_joined(s, leaver.cell,
+                     pith_launch(s, brick_cell, came.origin, arrived, own->listed,
+                                 at->cells.grid, at->cells.window, in->max_cells)
+                         .cell);
     Owned next = *own;
     next.count = pith_add(s, pith_sub(s, own->count, left), arrived);
-    const brick_settle_result settled =
-        pith_launch(s, brick_settle, order, next.count, own->origin, own->velocity,
-                    own->id, came.origin, came.velocity, came.id);
+    const brick_settle_result settled = pith_launch(
+        s, brick_settle, pith_argsort(s, all, 0, NULL), all,
+        brick_joined(s, own->id, came.id), next.count, at->cells.cells, own->origin,
+        own->velocity, came.origin, came.velocity, in->max_cells);
+    *cell = settled.sorted;
     next.origin = next.position = settled.settled;
     next.velocity = settled.kept;
     next.id = settled.number;
-    if (!is_fresh(own)) {
-        const pith_array *all =
-            brick_joined(s, own->position, pith_route_send(s, route, own->position));
-        const pith_array *first =
-            pith_slice_array(s, order, 1, &PITH_SLICE(0, in->max_atoms, 1));
-        next.position =
-            pith_take(s, all, first, &(pith_take_options){.mode = PITH_INDEX_PROMISE});
-    }
+    if (!is_fresh(own))
+        next.position = pith_take(
+            s, brick_joined(s, own->position, pith_route_send(s, route, own->position)),
+            settled.from, &(pith_take_options){.mode = PITH_INDEX_PROMISE});
     return with_own(s, in, &next);
 }
 
 /* ---- Cells and lists ---- */
-
-/* Atoms and ghosts by the places of the last rebuild. */
-static Placed
-placed(pith_scope *s, const Brick *in, const Place *at, const Seen *ghosts) {
-    const Owned *own = in->own;
-    return (Placed){.position = brick_joined(s, own->origin, ghosts->origin),
-                    .id = brick_joined(s, own->id, ghosts->id),
-                    .count = own->count,
-                    .ghosts = pith_sum(s, in->ghosts->received, PITH_ALL_AXES),
-                    .box = own->listed,
-                    .part = at->part,
-                    .own = in->max_atoms,
-                    .atoms = own->atoms,
-                    .max_cells = in->max_cells,
-                    .max_neighbours = in->max_neighbours,
-                    .reach = own->cutoff + own->skin};
-}
 
 /* A route to the bricks around. */
 static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place *at) {
@@ -260,12 +239,50 @@ static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place 
     return pith_freeze(s, Brick, &next);
 }
 
-static const Brick *build_lists(pith_scope *s, const Brick *in, const Place *at) {
+static const pith_array *starts(pith_scope *s, const Brick *in, const pith_array *cell) {
+    return pith_launch(s, brick_starts, cell, in->max_cells).start;
+}
+
+/* Own atoms, which are in the order of cells, and ghosts by cells. */
+static Cells merge_ghosts(pith_scope *s,
+                          const Brick *in,
+                          const Place *at,
+                          const pith_array *cell,
+                          const Seen *ghosts) {
+    const Owned *own = in->own;
+    const pith_array *count = pith_sum(s, in->ghosts->received, PITH_ALL_AXES);
+    const pith_array *there =
+        pith_launch(s, brick_cell, ghosts->origin, count, own->listed, at->cells.grid,
+                    at->cells.window, in->max_cells)
+            .cell;
+    const brick_line_up_result line =
+        pith_launch(s, brick_line_up, pith_argsort(s, there, 0, NULL), there, ghosts->id,
+                    at->cells.cells, in->max_cells);
+    const pith_array *start = starts(s, in, cell),
+                     *of_ghosts = starts(s, in, line.sorted);
+    const brick_merge_result merged =
+        pith_launch(s, brick_merge, own->origin, own->id, cell, start, ghosts->origin,
+                    ghosts->id, line.row, line.sorted, of_ghosts, at->cells.cells,
+                    in->max_atoms + in->ghosts->max_receive);
+    return (Cells){.grid = at->cells.grid,
+                   .window = at->cells.window,
+                   .need = at->cells.cells,
+                   .start = pith_add(s, start, of_ghosts),
+                   .axes = merged.axes,
+                   .row = merged.row};
+}
+
+/* cell: of each row. */
+static const Brick *
+build_lists(pith_scope *s, const Brick *in, const Place *at, const pith_array *cell) {
     const Seen here = {in->own->origin, in->own->id};
     const Seen *ghosts = pith_route_send(s, in->ghosts, pith_freeze(s, Seen, &here));
-    const Placed all = placed(s, in, at, ghosts);
-    const Cells cells = melt_sort_by_cells(s, &all);
-    const melt_neighbours_result near = melt_list(s, &all, &cells);
+    const Cells cells = merge_ghosts(s, in, at, cell, ghosts);
+    const Listed listed = {.box = in->own->listed,
+                           .own = in->max_atoms,
+                           .max_neighbours = in->max_neighbours,
+                           .reach = in->own->cutoff + in->own->skin};
+    const melt_neighbours_result near = melt_list(s, &listed, &cells);
     require_lists(s, in, cells.need, near.most);
     Brick next = *in;
     next.neighbour = near.neighbour;
@@ -285,8 +302,9 @@ static const Brick *cut(pith_scope *s, const Brick *in, Place *at) {
 
 static const Brick *settle(pith_scope *s, const Brick *in) {
     Place at;
-    const Brick *passed = pass_on(s, cut(s, in, &at), &at);
-    return build_lists(s, meet_neighbours(s, passed, &at), &at);
+    const pith_array *cell;
+    const Brick *passed = pass_on(s, cut(s, in, &at), &at, &cell);
+    return build_lists(s, meet_neighbours(s, passed, &at), &at, cell);
 }
 
 /* Atoms folded into the box. */

@@ -2,6 +2,7 @@
 #include "brick.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,8 @@ static const Owned *owned_of(pith_scope *s, const Options *o, const Start *start
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(s));
     Owned own = pith_initial(Owned);
     const int64_t share = (start->atoms + info.size - 1) / info.size;
-    own.max_atoms = share + share / 10 + 8; /* bricks differ by some atoms */
+    /* bricks differ by a layer of atoms; rows that are not in use cost time, too */
+    own.max_atoms = share + (int64_t)pow((double)share, 2.0 / 3) + 8;
     own.position = own.origin = padded(s, start->position, own.max_atoms);
     own.velocity = padded(s, start->velocity, own.max_atoms);
     const pith_array *numbers =

@@ -92,27 +92,32 @@ const pith_function *melt_step(const Options *o);
 
 /* ---- lists.c: cells and lists of neighbours ---- */
 
-/* Atoms in the box: all of them, or those of a brick, and its ghosts. */
+/* What lists are made of: own rows, which come first, with neighbours in `reach`. */
 typedef struct {
-    const pith_array *position, *id;  /* float[m,3], i32[m]: own rows, then ghosts */
-    const pith_array *count, *ghosts; /* i64: rows of both in use */
-    const pith_array *box, *part;     /* f64[3]; f64[3,2]: the brick, in fractions */
-    int64_t own, atoms;               /* own rows; atoms in the whole box */
-    int64_t max_cells, max_neighbours;
+    const pith_array *box; /* f64[3] */
+    int64_t own, max_neighbours;
     double reach;
-} Placed;
+} Listed;
 
-/* Atoms by cells. */
+/* Atoms by cells: all of the box, or those of a brick and its ghosts. */
 typedef struct {
-    const pith_array *grid, *window, *need; /* need: cells in the window */
+    const pith_array *grid, *window, *need; /* of melt_cells; need: cells in the window */
     const pith_array *start, *axes, *row;   /* of melt_sort */
-    const pith_array *order;                /* i32[m]: row at each place */
-    const pith_array *folded;               /* positions in the box, by row */
 } Cells;
 
-Cells melt_sort_by_cells(pith_scope *s, const Placed *p);
+/* The order of cells, and atoms with their positions folded into the box. */
+typedef struct {
+    Cells cells;
+    const pith_array *folded, *order; /* float[n,3]; i32[n]: row at each place */
+} Sorted;
+
+Sorted melt_sort_by_cells(pith_scope *s,
+                          const Atoms *atoms,
+                          const pith_array *box,
+                          double reach,
+                          int64_t max_cells);
 /* Lists of the own atoms; entries are rows. */
-melt_neighbours_result melt_list(pith_scope *s, const Placed *p, const Cells *cells);
+melt_neighbours_result melt_list(pith_scope *s, const Listed *l, const Cells *cells);
 
 /* ---- batch.c: several melts as one state ---- */
 

@@ -22,61 +22,15 @@
  *
  * A step is melt_drift, a rebuild if its stale is 1, and melt_force. A rebuild is
  * melt_cells, melt_fold, an argsort of the cells, melt_sort and melt_neighbours; the
- * folded positions are the new origin. melt_force with dt 0 gives the forces of the first
- * step.
+ * folded positions are the new origin. A brick has brick_settle and brick_merge instead
+ * of melt_fold and melt_sort (brick_kernels.h). melt_force with dt 0 gives the forces of
+ * the first step.
  */
 #ifndef MELT_KERNELS_H
 #define MELT_KERNELS_H
 
+#include "melt_cells.h"
 #include "melt_pair.h"
-
-/* Cells of a given width along each axis. */
-typedef struct melt_grid {
-    int64_t nx, ny, nz;
-} melt_grid;
-
-PITH_HD melt_grid melt_grid_of(const double *box, double width) {
-    melt_grid grid;
-    grid.nx = box[0] > width ? (int64_t)(box[0] / width) : 1;
-    grid.ny = box[1] > width ? (int64_t)(box[1] / width) : 1;
-    grid.nz = box[2] > width ? (int64_t)(box[2] / width) : 1;
-    return grid;
-}
-
-/* Number of cells to each side that may hold an atom nearer than `distance`. The margin
- * is far larger than the effect of rounding on cells. */
-PITH_HD int64_t melt_reach(double distance, double length, int64_t cells) {
-    return (int64_t)(distance / length * (double)cells * 1.001 + 0.001) + 1;
-}
-
-/* The window of the grid, three numbers an axis: cells from 0 to WINDOW_HEAD, then, after
- * a gap, the others of WINDOW_COUNT. The whole grid has no gap. */
-enum { WINDOW_HEAD, WINDOW_GAP, WINDOW_COUNT, WINDOW_SIZE };
-
-/* The place in the window of a cell along an axis, and the cell at a place. */
-PITH_HD int64_t melt_place_in_window(const int64_t *window, int64_t cell) {
-    return cell < window[WINDOW_HEAD] ? cell : cell - window[WINDOW_GAP];
-}
-PITH_HD int64_t melt_cell_in_window(const int64_t *window, int64_t place) {
-    return place < window[WINDOW_HEAD] ? place : place + window[WINDOW_GAP];
-}
-
-/* The window along an axis of the cells from `low` to `high` of the box, in fractions,
- * and of `reach` cells on each side. */
-PITH_HD void
-melt_window_of(double low, double high, int64_t reach, int64_t cells, int64_t *window) {
-    const int64_t first = (int64_t)(low * (double)cells) - reach;
-    const int64_t last = (int64_t)(high * (double)cells) + reach;
-    const int64_t count = last - first + 1 < cells ? last - first + 1 : cells;
-    window[WINDOW_COUNT] = count;
-    if (count == cells || (first >= 0 && last < cells)) {
-        window[WINDOW_HEAD] = 0;
-        window[WINDOW_GAP] = count == cells ? 0 : first;
-    } else { /* across the boundary of the box */
-        window[WINDOW_HEAD] = first < 0 ? last + 1 : last + 1 - cells;
-        window[WINDOW_GAP] = cells - count;
-    }
-}
 
 /* Cells for the search of neighbours nearer than `distance`: two to each side, or wider
  * cells if there would be more cells than `atoms`. part: the part of the box whose atoms
@@ -116,57 +70,29 @@ PITH_KERNEL(melt_cells,
     }
 }
 
-/* Fold an atom into the box and find its cell of the window. Rows that are not in use are
- * in a cell of their own after all others. If there are more cells than max_cells, the
- * cell is arbitrary. */
+/* Fold an atom into the box and find its cell of the window. If there are more cells than
+ * max_cells, the cell is arbitrary. */
 PITH_KERNEL(melt_fold,
-            over(i, m),
-            in(real, position, "[m,3]"),
-            in(i64, count, "[]"),
-            in(i64, ghosts, "[]"),
+            over(i, n),
+            in(real, position, "[n,3]"),
             in(f64, box, "[3]"),
             in(i64, grid, "[3]"),
             in(i64, window, "[9]"),
-            value(i64, n), /* rows of own atoms */
             value(i64, max_cells),
-            out(real, folded, "[m,3]"),
-            out(i32, cell, "[m]")) {
-    const int used = i < n ? i < *count : i - n < *ghosts;
-    int64_t place = 0;
+            out(real, folded, "[n,3]"),
+            out(i32, cell, "[n]")) {
     for (int d = 0; d < 3; d++)
         folded[3 * i + d] = 0;
-    /* arbitrary for a lost atom, as is its position */
-    cell[i] = (int32_t)(used ? i % max_cells : max_cells);
-    if (used) {
-        for (int d = 0; d < 3; d++) {
-            const int64_t *along = &window[WINDOW_SIZE * d];
-            const pith_real length = (pith_real)box[d];
-            const pith_real x = melt_folded(position[3 * i + d], length);
-            pith_require(x >= 0 && x < length, i);
-            const int64_t c = (int64_t)(x / length * (pith_real)grid[d]);
-            const int64_t at = melt_place_in_window(along, c < grid[d] ? c : grid[d] - 1);
-            pith_require(at >= 0 && at < along[WINDOW_COUNT], i);
-            folded[3 * i + d] = x;
-            place = place * along[WINDOW_COUNT] + at;
-        }
-        cell[i] = (int32_t)(place % max_cells);
+    cell[i] = (int32_t)(i % max_cells); /* of a lost atom */
+    for (int d = 0; d < 3; d++) {
+        const pith_real length = (pith_real)box[d];
+        const pith_real x = melt_folded(position[3 * i + d], length);
+        pith_require(x >= 0 && x < length, i);
+        folded[3 * i + d] = x;
     }
-}
-
-/* The place of the k-th atom in the order of cells, if each cell has its atoms in the
- * order of their numbers. */
-PITH_HD int64_t melt_place_in_cell(int64_t k,
-                                   int64_t m,
-                                   const int32_t *cell,
-                                   const int64_t *order,
-                                   const int32_t *id) {
-    const int32_t here = cell[order[k]], own = id[order[k]];
-    int64_t place = k;
-    for (int64_t j = k - 1; j >= 0 && cell[order[j]] == here; j--)
-        place -= id[order[j]] > own;
-    for (int64_t j = k + 1; j < m && cell[order[j]] == here; j++)
-        place += id[order[j]] < own;
-    return place;
+    const int64_t place = melt_cell_of(&folded[3 * i], box, grid, window);
+    pith_require(place >= 0, i);
+    cell[i] = (int32_t)(place % max_cells);
 }
 
 /* Sort atoms by cells, and by number in a cell; order sorts cell. row: of the atom at

@@ -24,29 +24,22 @@ static void require_room(pith_scope *s,
  * cells. */
 static const Lists *
 build_lists(pith_scope *s, const Sim *sim, const pith_array *box, Atoms *atoms) {
-    static const double whole[] = {0, 1, 0, 1, 0, 1};
     const Lists *old = sim->lists;
     const int64_t n = pith_array_spec(atoms->id)->count;
     const pith_take_options promise = {.mode = PITH_INDEX_PROMISE};
-    const Placed placed = {.position = atoms->position,
-                           .id = atoms->id,
-                           .count = pith_i64(s, n),
-                           .ghosts = pith_i64(s, 0),
-                           .box = box,
-                           .part = pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 2), whole),
+    const Listed listed = {.box = box,
                            .own = n,
-                           .atoms = n,
-                           .max_cells = old->max_cells,
                            .max_neighbours = old->max_neighbours,
                            .reach = sim->cutoff + sim->skin};
-    Cells cells = melt_sort_by_cells(s, &placed);
+    const Sorted by = melt_sort_by_cells(s, atoms, box, listed.reach, old->max_cells);
+    Cells cells = by.cells;
     Lists next = *old;
-    next.origin = atoms->position = pith_take(s, cells.folded, cells.order, &promise);
+    next.origin = atoms->position = pith_take(s, by.folded, by.order, &promise);
     next.box = box;
-    atoms->velocity = pith_take(s, atoms->velocity, cells.order, &promise);
-    atoms->id = pith_take(s, atoms->id, cells.order, &promise);
+    atoms->velocity = pith_take(s, atoms->velocity, by.order, &promise);
+    atoms->id = pith_take(s, atoms->id, by.order, &promise);
     cells.row = pith_arange(s, PITH_I32, n + PITH_LANES); /* rows are in this order now */
-    const melt_neighbours_result near = melt_list(s, &placed, &cells);
+    const melt_neighbours_result near = melt_list(s, &listed, &cells);
     require_room(s, sim, PITH_LENS(Sim, lists->max_cells), old->max_cells, cells.need);
     require_room(s, sim, PITH_LENS(Sim, lists->max_neighbours), old->max_neighbours,
                  near.most);

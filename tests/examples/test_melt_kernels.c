@@ -1,4 +1,5 @@
 /* The melt's kernels against a plain loop over all pairs in double precision. */
+#include "brick_kernels.h"
 #include "melt_kernels.h"
 #include "pith_test.h"
 
@@ -69,8 +70,7 @@ static melt_sorted sort_by_cells(pith_scope *s,
         pith_launch(s, melt_cells, box,
                     pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 2), part), distance, n);
     const int64_t room = max_cells ? max_cells : pith_read_i64(s, r.cells.cells);
-    r.fold = pith_launch(s, melt_fold, position, pith_i64(s, n), pith_i64(s, 0), box,
-                         r.cells.grid, r.cells.window, n, room);
+    r.fold = pith_launch(s, melt_fold, position, box, r.cells.grid, r.cells.window, room);
     r.sort = pith_launch(s, melt_sort, r.fold.cell, sorted_order(s, r.fold.cell, n), id,
                          r.fold.folded, r.cells.cells, room);
     r.order = pith_slice_array(s, r.sort.row, 1, &PITH_SLICE(0, n, 1));
@@ -197,6 +197,75 @@ Test(melt_kernels, lists_do_not_depend_on_the_grid) {
 
 /* ---- Bricks ---- */
 
+/* Atoms of a brick, or ghosts around it, in any order. */
+typedef struct melt_part {
+    const pith_array *position, *id;
+    int64_t count;
+} melt_part;
+
+static melt_part part_of(pith_scope *s,
+                         pith_dtype real,
+                         int64_t count,
+                         const double *position,
+                         const int32_t *id,
+                         const pith_array *box) {
+    const pith_array *x =
+        pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(count, 3), position), real);
+    return (melt_part){.position =
+                           pith_launch(s, brick_fold, x, pith_i64(s, count), box).folded,
+                       .id = pith_array_copy(s, PITH_I32, PITH_SHAPE(count), id),
+                       .count = count};
+}
+
+/* The cells of a part, and the order of its rows in them. */
+static const pith_array *cells_of(pith_scope *s,
+                                  const melt_part *p,
+                                  const pith_array *box,
+                                  const melt_cells_result *cells,
+                                  int64_t room,
+                                  const pith_array **order) {
+    const pith_array *cell =
+        pith_launch(s, brick_cell, p->position, pith_i64(s, p->count), box, cells->grid,
+                    cells->window, room)
+            .cell;
+    *order = sorted_order(s, cell, pith_array_spec(cell)->count);
+    return cell;
+}
+
+/* Sort the atoms of a brick, as if none had left or come. */
+static brick_settle_result settle(pith_scope *s,
+                                  const melt_part *own,
+                                  const pith_array *box,
+                                  const melt_cells_result *cells,
+                                  int64_t room) {
+    const pith_dtype real = pith_array_spec(own->position)->dtype;
+    const pith_array *order, *cell = cells_of(s, own, box, cells, room, &order);
+    const pith_array *none = pith_zeros(s, real, PITH_SHAPE(0, 3));
+    return pith_launch(s, brick_settle, order, cell, own->id, pith_i64(s, own->count),
+                       cells->cells, own->position, own->position, none, none, room);
+}
+
+/* The search of neighbours of a brick among its atoms, which are sorted, and ghosts. */
+static melt_neighbours_result search(pith_scope *s,
+                                     const brick_settle_result *own,
+                                     const melt_part *ghosts,
+                                     const pith_array *box,
+                                     const melt_cells_result *cells,
+                                     int64_t room) {
+    const int64_t n = pith_array_spec(own->number)->count;
+    const pith_array *order, *cell = cells_of(s, ghosts, box, cells, room, &order);
+    const brick_line_up_result line =
+        pith_launch(s, brick_line_up, order, cell, ghosts->id, cells->cells, room);
+    const pith_array *start = pith_launch(s, brick_starts, own->sorted, room).start;
+    const pith_array *starts = pith_launch(s, brick_starts, line.sorted, room).start;
+    const brick_merge_result merged = pith_launch(
+        s, brick_merge, own->settled, own->number, own->sorted, start, ghosts->position,
+        ghosts->id, line.row, line.sorted, starts, cells->cells, n + ghosts->count);
+    return pith_launch(s, melt_neighbours, pith_add(s, start, starts), merged.axes,
+                       merged.row, box, cells->grid, cells->window, CUTOFF + SKIN, n,
+                       128);
+}
+
 /* Lists of the atoms of a brick, made of these and of ghosts around them, are those of
  * the whole box, entry for entry. */
 static void lists_of_a_brick(pith_dtype real, const double part[6]) {
@@ -225,22 +294,17 @@ static void lists_of_a_brick(pith_dtype real, const double part[6]) {
             id[seen++] = (int32_t)i;
         }
     cr_assert(own > 0 && seen > own && seen < n);
-    const pith_array *x =
-        pith_cast(s, pith_array_copy(s, PITH_F64, PITH_SHAPE(seen, 3), shuffled), real);
+    const melt_part mine_of = part_of(s, real, own, shuffled, id, all.box);
+    const melt_part ghosts_of =
+        part_of(s, real, seen - own, &shuffled[3 * own], &id[own], all.box);
     const pith_array *bounds = pith_array_copy(s, PITH_F64, PITH_SHAPE(3, 2), part);
     const melt_cells_result cells =
         pith_launch(s, melt_cells, all.box, bounds, CUTOFF + SKIN, n);
     const int64_t room = pith_read_i64(s, cells.cells);
-    const melt_fold_result fold =
-        pith_launch(s, melt_fold, x, pith_i64(s, own), pith_i64(s, seen - own), all.box,
-                    cells.grid, cells.window, own, room);
-    const melt_sort_result sort =
-        pith_launch(s, melt_sort, fold.cell, sorted_order(s, fold.cell, seen),
-                    pith_array_copy(s, PITH_I32, PITH_SHAPE(seen), id), fold.folded,
-                    cells.cells, room);
+    const brick_settle_result settled = settle(s, &mine_of, all.box, &cells, room);
     const melt_neighbours_result list =
-        pith_launch(s, melt_neighbours, sort.start, sort.axes, sort.row, all.box,
-                    cells.grid, cells.window, CUTOFF + SKIN, own, 128);
+        search(s, &settled, &ghosts_of, all.box, &cells, room);
+    pt_ok(s, pith_read(s, settled.number, id, (size_t)own * 4));
     pt_ok(s, pith_read(s, list.neighbour, mine, (size_t)own * 128 * 4));
     pt_ok(s, pith_read(s, list.count, count, (size_t)own * 4));
     pt_ok(s, pith_read(s, all.neighbour, whole, (size_t)n * 128 * 4));

@@ -14,8 +14,9 @@ static void add_file(pithp_string *t, const char *name) {
     fclose(file);
 }
 
+/* headers: that the kernels include, up to NULL; or NULL. */
 static void
-compiles(const char *header, const char *kernels, const char *real, int arch) {
+compiles(const char *const *headers, const char *kernels, const char *real, int arch) {
     char identity[PITHP_IDENTITY_BYTES];
     pithp_error e;
     if (pithp_rtc_open(identity, &e) != PITH_OK) {
@@ -33,8 +34,8 @@ compiles(const char *header, const char *kernels, const char *real, int arch) {
     add_file(&text, "../../include/pith/kernel_macros.h");
     add_file(&text, "../../include/pith/kernel.h");
     add_file(&text, "../../include/pith/kernel_lanes.h");
-    if (header)
-        add_file(&text, header);
+    for (int i = 0; headers && headers[i]; i++)
+        add_file(&text, headers[i]);
     add_file(&text, kernels);
     cr_assert(!text.failed);
     const pith_status rc = pithp_rtc_compile(
@@ -56,8 +57,9 @@ Test(kernel_rtc, kernels_of_each_real) {
     compiles(NULL, "kernels/real.h", "f64", 90);
 }
 Test(kernel_rtc, the_kernels_of_the_melt) {
-    static const char pairs[] = "../../examples/melt/melt_pair.h";
-    compiles(pairs, "../../examples/melt/melt_kernels.h", "f32", 90);
-    compiles(pairs, "../../examples/melt/melt_kernels.h", "f64", 75);
-    compiles(pairs, "../../examples/melt/brick_kernels.h", "f64", 90);
+    static const char *const headers[] = {"../../examples/melt/melt_cells.h",
+                                          "../../examples/melt/melt_pair.h", NULL};
+    compiles(headers, "../../examples/melt/melt_kernels.h", "f32", 90);
+    compiles(headers, "../../examples/melt/melt_kernels.h", "f64", 75);
+    compiles(headers, "../../examples/melt/brick_kernels.h", "f64", 90);
 }
