@@ -39,9 +39,9 @@ PITH_HD int64_t brick_number(const pith_real *position,
                              const int64_t *parts) {
     int64_t number = 0;
     for (int64_t d = 0; d < 3; d++) {
-        const double x = (double)position[d] / box[d];
+        const double x = (double)position[d];
         int64_t at = 0;
-        while (at + 1 < parts[d] && x >= cuts[d * edges + at + 1])
+        while (at + 1 < parts[d] && x >= cuts[d * edges + at + 1] * box[d])
             at++;
         number = number * parts[d] + at;
     }
@@ -296,13 +296,14 @@ PITH_KERNEL(brick_border,
             out(i64, row, "[n,ways]"),
             out(i64, brick, "[n,ways]")) {
     const double reach = brick_reach(distance, box);
-    int below[3], above[3], any = 0;
-    for (int d = 0; d < 3; d++) {
-        const double x = (double)position[3 * i + d];
-        below[d] = i < *count && x - part[2 * d] * box[d] <= reach;
-        above[d] = i < *count && part[2 * d + 1] * box[d] - x <= reach;
-        any |= parts[d] > 1 && (below[d] | above[d]);
-    }
+    int below[3] = {0}, above[3] = {0}, any = 0;
+    for (int d = 0; d < 3; d++)
+        if (parts[d] > 1 && i < *count) {
+            const double x = (double)position[3 * i + d];
+            below[d] = x - part[2 * d] * box[d] <= reach;
+            above[d] = part[2 * d + 1] * box[d] - x <= reach;
+            any |= below[d] | above[d];
+        }
     for (int64_t w = 0; w < ways; w++) {
         row[ways * i + w] = i;
         brick[ways * i + w] = -1;
