@@ -200,7 +200,10 @@ static void describe(pith_scope *s, const Brick *in, int64_t ranks, char text[10
 
 /* What a run on ranks does not have. */
 static const char *refused(const Options *o) {
-    return o->batch ? "--batch: its melts are too small to divide" : NULL;
+    return o->batch
+               ? "--batch: its melts need nothing of each other; start a process for "
+                 "each part of the seeds"
+               : NULL;
 }
 
 static const Brick *
