@@ -220,9 +220,9 @@ static pith_status begin_scatters(const band_binding *x) {
     return rc;
 }
 
-/* Scatter the updates of n rows from `first` on. */
-static pith_status
-scatter_rows(const band_binding *x, const pithp_step *step, int64_t first, int64_t n) {
+/* The updates of n rows from the band's first one on. */
+static pithp_scatter_part
+part_of(const band_binding *x, const pithp_step *step, int64_t n) {
     const pithp_exec *r = x->r;
     const pithp_instruction *i = step->call;
     const pithp_call call = call_of(step);
@@ -234,13 +234,28 @@ scatter_rows(const band_binding *x, const pithp_step *step, int64_t first, int64
         .of = pithp_scatter_args_of(
             &call,
             &(pithp_memory){.operands = operands, .result = pithp_address(r, i->result)}),
-        .at = first * each,
+        .at = x->args.first * each,
         .n = n * each};
     const char *block = block_of(x, step->produced),
                *all = pithp_address(r, step->produced);
     part.of.updates = block ? block : all + part.at * part.of.inner * part.of.size;
-    const pithp_sink sink = pithp_scope_sink(r->s);
-    return pithp_launch_scatter_part(pithp_ops[i->primitive].name, &part, &sink);
+    return part;
+}
+
+/* Scatter the updates of n rows from the band's first one on. */
+static pith_status scatter_rows(const band_binding *x, int64_t n) {
+    const pithp_sink sink = pithp_scope_sink(x->r->s);
+    pithp_scatter_part parts[PITHP_SCATTER_PARTS];
+    pith_status rc = PITH_OK;
+    for (int64_t k = x->scatters; k < x->end && rc == PITH_OK;) {
+        const pithp_step *step = &x->r->plan->steps[k];
+        int count = 0;
+        for (; k < x->end && count < PITHP_SCATTER_PARTS; k++)
+            parts[count++] = part_of(x, &x->r->plan->steps[k], n);
+        rc = pithp_launch_scatter_parts(pithp_ops[step->call->primitive].name, parts,
+                                        count, &sink);
+    }
+    return rc;
 }
 
 /* ---- Runs ---- */
@@ -262,8 +277,8 @@ static pith_status run_blocks(band_binding *x, int64_t block) {
     for (int64_t n; x->args.first < x->rows && rc == PITH_OK; x->args.first += n) {
         n = x->rows - x->args.first < block ? x->rows - x->args.first : block;
         rc = launch_rows(x, n);
-        for (int64_t k = x->scatters; k < x->end && rc == PITH_OK; k++)
-            rc = scatter_rows(x, &x->r->plan->steps[k], x->args.first, n);
+        if (rc == PITH_OK)
+            rc = scatter_rows(x, n);
     }
     return rc;
 }

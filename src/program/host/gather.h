@@ -106,9 +106,13 @@ typedef struct pithp_scatter_part {
 /* The arguments of the call, without its updates and parts. */
 pithp_index_args pithp_scatter_args_of(const pithp_call *call,
                                        const pithp_memory *memory);
-pith_status pithp_launch_scatter_part(const char *name,
-                                      const pithp_scatter_part *part,
-                                      const pithp_sink *sink);
+enum { PITHP_SCATTER_PARTS = PITHP_LAUNCH_ARGS / sizeof(pithp_scatter_part) };
+/* One part of each of several scatters, at most PITHP_SCATTER_PARTS, of arrays of their
+ * own: threads may share them. */
+pith_status pithp_launch_scatter_parts(const char *name,
+                                       const pithp_scatter_part *parts,
+                                       int count,
+                                       const pithp_sink *sink);
 
 /* take: arguments are pithp_index_args, indices are rows of the result. */
 extern const pithp_host_loop pithp_take_loops[PITHP_ISA_COUNT];

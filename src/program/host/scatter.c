@@ -289,17 +289,20 @@ PITHP_LOOPS(scatter)
 /* ---- Parts ---- */
 
 static inline void
-scatter_part(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
-    const pithp_scatter_part *p = args;
-    (void)begin, (void)end;
-    scatter_run(isa, &p->of, p->of.to, p->of.updates, p->at, p->n, p->of.inner);
+scatter_parts(pithp_isa isa, const void *args, int64_t begin, int64_t end) {
+    const pithp_scatter_part *parts = args;
+    for (const pithp_scatter_part *p = parts + begin; p < parts + end; p++)
+        scatter_run(isa, &p->of, p->of.to, p->of.updates, p->at, p->n, p->of.inner);
 }
-PITHP_LOOPS(scatter_part)
+PITHP_LOOPS(scatter_parts)
 
-pith_status pithp_launch_scatter_part(const char *name,
-                                      const pithp_scatter_part *part,
-                                      const pithp_sink *sink) {
-    return pithp_launch_loops(sink, name, scatter_part_loops, part, sizeof *part, 1, 1);
+pith_status pithp_launch_scatter_parts(const char *name,
+                                       const pithp_scatter_part *parts,
+                                       int count,
+                                       const pithp_sink *sink) {
+    const bool few = parts->n * parts->of.inner < PITHP_GRAIN;
+    return pithp_launch_loops(sink, name, scatter_parts_loops, parts,
+                              (size_t)count * sizeof *parts, count, few ? count : 1);
 }
 
 /* ---- Promised indices: ranges of positions write disjoint elements ---- */
