@@ -86,15 +86,42 @@ static void collect(void *closure) {
     pith_scope_close(s);
 }
 /* A structure that has not been seen: the first result, or the program alone. */
+static const Input *new_input(work *w, pith_scope *s) {
+    return pith_record(s, Input, .x = w->in->x, .data = w->in->data, .tag = ++w->tag);
+}
 static void anew(void *closure) {
     work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    const void *in =
-        pith_record(s, Input, .x = w->in->x, .data = w->in->data, .tag = ++w->tag);
+    const void *in = new_input(w, s);
     if (w->cost)
         pith_program_cost(s, w->f, 1, &in);
     else
         pith_call(s, w->f, 1, &in);
+    pith_wait(s);
+    bench_check(s);
+    pith_scope_close(s);
+}
+/* The same in other modes, whose program cannot be had alone. */
+static void push_anew(void *closure) {
+    work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_jvp(s, w->f, PITH_ITEMS(new_input(w, s)), w->along, &of_x);
+    pith_wait(s);
+    bench_check(s);
+    pith_scope_close(s);
+}
+static void linearize_anew(void *closure) {
+    work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_linearize(s, w->f, PITH_ITEMS(new_input(w, s)), &of_x);
+    pith_wait(s);
+    bench_check(s);
+    pith_scope_close(s);
+}
+static void pull_anew(void *closure) {
+    work *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_vjp(s, w->f, PITH_ITEMS(new_input(w, s)), &of_x);
     pith_wait(s);
     bench_check(s);
     pith_scope_close(s);
@@ -390,6 +417,26 @@ static void first_rows(pith_scope *s, const char *only) {
         }
 }
 
+/* Functions with equal calls of a compiled function, and of the function itself. */
+static void called_rows(pith_scope *s, const char *only) {
+    const struct {
+        const char *name;
+        void (*run)(void *closure);
+    } modes[] = {{"jvp", push_anew}, {"linearize", linearize_anew}, {"vjp", pull_anew}};
+    const Input *in = ten_input(s);
+    called_of = pith_jit(s, &steps_of, NULL);
+    for (size_t k = 0; k < sizeof modes / sizeof *modes; k++) {
+        char row[64];
+        if (!named(row, "first calls", modes[k].name, only))
+            continue;
+        work calls = {.s = s, .f = &hundred_of, .in = in, .along = in->x};
+        work none = {.s = s, .f = &hundred_plain_of, .in = in, .along = in->x};
+        bench_row(row, "ms", 1e3, 2,
+                  (bench_entry[]){{"pith", modes[k].run, &calls},
+                                  {"plain", modes[k].run, &none}});
+    }
+}
+
 /* ---- Rows: host work ---- */
 
 static void calls(pith_scope *s, const char *only) {
@@ -438,5 +485,6 @@ int main(int argc, char **argv) {
     bench_compiled("wait", calls, only);
     bench_compiled("wait", checks, only);
     bench_compiled("async", first_rows, only);
+    bench_compiled("async", called_rows, only);
     return 0;
 }

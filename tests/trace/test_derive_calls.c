@@ -1,4 +1,4 @@
-/* Gradients of functions that call compiled functions: equal calls are derived once for
+/* Derivatives of functions that call compiled functions: equal calls are derived once for
  * each pattern of arguments that move, and the bits are those of plain calls. */
 #include "derive_test.h"
 #include "fail_allocator.h"
@@ -69,7 +69,7 @@ static const pith_array *mixed(pith_scope *in, const pith_array *x, const pith_a
 }
 PITH_FUNCTION2(mixed_of, mixed, pith_array, pith_array, pith_array)
 
-/* A check and a rule, which are not shared. */
+/* A check and a rule. */
 static const pith_array *sine(pith_scope *in, const pith_array *x) {
     return pith_sin(in, x);
 }
@@ -100,6 +100,14 @@ nested(pith_scope *in, const pith_array *x, const pith_array *y) {
     return pith_call(in, f, PITH_ITEMS(pith_sin(in, a), pith_mul(in, x, a)));
 }
 PITH_FUNCTION2(nested_of, nested, pith_array, pith_array, pith_array)
+
+/* A part that is computed again, with a loop. */
+static const pith_array *again(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_array *a = pith_call(in, pith_recompute(in, &waves_of, NULL),
+                                    PITH_ITEMS(pith_tanh(in, x), y));
+    return pith_fori(in, 0, 3, &turn_of, pith_mul(in, a, pith_cos(in, x)));
+}
+PITH_FUNCTION2(again_of, again, pith_array, pith_array, pith_array)
 
 /* ---- Functions that call ---- */
 
@@ -143,6 +151,60 @@ static const pith_array *parts(pith_scope *in, const pith_array *x, const pith_a
 }
 PITH_FUNCTION2(parts_of, parts, pith_array, pith_array, pith_array)
 
+/* Three calls in each part of control flow. */
+typedef struct {
+    const pith_array *x, *y, *left;
+} Turn;
+PITH_NODE(Turn, PITH_LEAF(x, "f64[n]"), PITH_LEAF(y, "f64[n]"), PITH_LEAF(left, "i64[]"))
+static const Turn *thrice(pith_scope *in, const Turn *t) {
+    const pith_array *x = t->x;
+    for (int k = 0; k < 3; k++)
+        x = pith_tanh(in, pith_call(in, called, PITH_ITEMS(x, t->y)));
+    return pith_record(in, Turn, .x = x, .y = pith_mul(in, t->y, 1.01),
+                       .left = pith_sub(in, t->left, pith_i64(in, 1)));
+}
+PITH_FUNCTION1(thrice_of, thrice, Turn, Turn)
+static const Turn *same_turn(pith_scope *in, const Turn *t) {
+    (void)in;
+    return t;
+}
+PITH_FUNCTION1(same_turn_of, same_turn, Turn, Turn)
+static const Turn *turned(pith_scope *in, const pith_array *i, const Turn *t) {
+    return pith_cond(in, pith_equal(in, i, pith_i64(in, 1)), &same_turn_of, &thrice_of,
+                     t);
+}
+PITH_FUNCTION2(turned_of, turned, Turn, pith_array, Turn)
+static const Turn *row_turn(pith_scope *in, const Turn *t, const pith_array *row) {
+    const Turn *next = thrice(in, t);
+    return pith_record(in, Turn, .x = pith_add(in, next->x, row), .y = next->y,
+                       .left = next->left);
+}
+PITH_FUNCTION2(row_turn_of, row_turn, Turn, Turn, pith_array)
+static const pith_array *goes_on(pith_scope *in, const Turn *t) {
+    return pith_greater(in, t->left, pith_i64(in, 0));
+}
+PITH_FUNCTION1(goes_on_test, goes_on, pith_array, Turn)
+static const Turn *
+turn_of_both(pith_scope *in, const pith_array *x, const pith_array *y) {
+    return pith_record(in, Turn, .x = x, .y = y, .left = pith_i64(in, 3));
+}
+static const pith_array *sum_of(pith_scope *in, const Turn *t) {
+    return pith_sum(in, pith_mul(in, t->x, t->y), PITH_ALL_AXES);
+}
+static const pith_array *
+looped(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const Turn *t = pith_fori(in, 0, 4, &turned_of, turn_of_both(in, x, y));
+    t = pith_scan(in, &row_turn_of, t, PITH_VECTOR(in, f64, 0.25, -0.5, 0.125), NULL,
+                  NULL);
+    return sum_of(in, pith_while_recorded(in, &goes_on_test, &thrice_of, t,
+                                          &(pith_record_options){.most = 4}));
+}
+PITH_FUNCTION2(looped_of, looped, pith_array, pith_array, pith_array)
+static const pith_array *until(pith_scope *in, const pith_array *x, const pith_array *y) {
+    return sum_of(in, pith_while(in, &goes_on_test, &thrice_of, turn_of_both(in, x, y)));
+}
+PITH_FUNCTION2(until_of, until, pith_array, pith_array, pith_array)
+
 /* ---- The same bits ---- */
 
 static bool same_bits(const void *a, const void *b) {
@@ -158,11 +220,25 @@ static const pith_derive_options of_both = {.arguments =
                                                PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
                                            .strong_zero = true};
 
+static const pith_derive_options watched = {.arguments =
+                                                PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
+                                            .find_nonfinite = true},
+                                 budget = {.arguments =
+                                               PITH_ARGUMENT(0) | PITH_ARGUMENT(1),
+                                           .kept_bytes = 1 << 14};
+
 static const void *gradient(const pith_function *f, const void *const *arguments) {
     return pith_call(s, pith_value_and_grad(s, f, &of_both), 2, arguments);
 }
 static const void *strong_gradient(const pith_function *f, const void *const *arguments) {
     return pith_call(s, pith_grad(s, f, &strong), 2, arguments);
+}
+static const void *watched_gradient(const pith_function *f,
+                                    const void *const *arguments) {
+    return pith_call(s, pith_grad(s, f, &watched), 2, arguments);
+}
+static const void *small_gradient(const pith_function *f, const void *const *arguments) {
+    return pith_call(s, pith_grad(s, f, &budget), 2, arguments);
 }
 static const void *one_gradient(const pith_function *f, const void *const *arguments) {
     return pith_call(s, pith_grad(s, f, NULL), 2, arguments);
@@ -173,6 +249,28 @@ static const void *product(const pith_function *f, const void *const *arguments)
 }
 static const void *pushed(const pith_function *f, const void *const *arguments) {
     return pith_jvp(s, pith_grad(s, f, NULL), 2, arguments, arguments[0], NULL).tangent;
+}
+
+static const void *both(const void *a, const void *b) {
+    return pith_tuple_make(s, PITH_ITEMS(a, b));
+}
+static const void *along(const pith_function *f, const void *const *arguments) {
+    const pith_pushed y =
+        pith_jvp(s, f, 2, arguments, both(arguments[0], arguments[1]), &of_both);
+    return both(y.value, y.tangent);
+}
+static const void *watched_along(const pith_function *f, const void *const *arguments) {
+    return pith_jvp(s, f, 2, arguments, both(arguments[0], arguments[1]), &watched)
+        .tangent;
+}
+static const void *mapped(const pith_function *f, const void *const *arguments) {
+    const pith_linearized y = pith_linearize(s, f, 2, arguments, &of_both);
+    return both(y.value,
+                pith_call(s, y.map, PITH_ITEMS(both(arguments[0], arguments[1]))));
+}
+static const void *pulled(const pith_function *f, const void *const *arguments) {
+    const pith_linearized y = pith_vjp(s, f, 2, arguments, &of_both);
+    return both(y.value, pith_call(s, y.map, PITH_ITEMS(pith_f64(s, 0.75))));
 }
 
 /* The sum of the gradient, for a gradient of it. */
@@ -187,15 +285,19 @@ static const void *twice(const pith_function *f, const void *const *arguments) {
     return pith_call(s, pith_grad(s, &steep_of, NULL), 2, arguments);
 }
 
-static const derivative derivatives[] = {gradient, strong_gradient, one_gradient,
-                                         product,  pushed,          twice};
+static const derivative derivatives[] = {
+    along,  mapped,         watched_along, gradient, strong_gradient, one_gradient,
+    pulled, small_gradient, product,       pushed,   twice,           watched_gradient};
+enum { IN_FORWARD_MODE = 3 };
 
 /* Compare with calls of the function itself. Returns what was derived of calls. */
-static int64_t
-check(const pith_function *f, const pith_function *body, const pith_array *x, bool all) {
+static int64_t check(const pith_function *f,
+                     const pith_function *body,
+                     const pith_array *x,
+                     size_t modes) {
     const void *const arguments[] = {x, ramp(WIDE, 0.3, 0.11)};
     const pith_jit_info before = pith_jit_about(rt);
-    for (size_t k = 0; k < (all ? sizeof derivatives / sizeof *derivatives : 1); k++) {
+    for (size_t k = 0; k < modes; k++) {
         pith_jit_clear(rt);
         called = body;
         const void *want = derivatives[k](f, arguments);
@@ -209,21 +311,34 @@ check(const pith_function *f, const pith_function *body, const pith_array *x, bo
     return after.derived_calls - before.derived_calls;
 }
 
+enum { MODES = sizeof derivatives / sizeof *derivatives };
+
 Test(derive_calls, have_the_bits_of_plain_ones, .init = open_scope) {
     const pith_array *x = ramp(WIDE, -0.4, 0.17);
-    cr_assert_geq(check(&chain_of, &waves_of, x, true), CALLS);
-    cr_assert_geq(check(&chain_of, &mixed_of, x, true), CALLS);
-    cr_assert_geq(check(&shifts_of, &shift_of, x, true), CALLS / 2);
-    cr_assert_geq(check(&chain_of, &checked_of, x, true), CALLS);
-    cr_assert_geq(check(&chain_of, &nested_of, x, true), 2 * CALLS);
+    cr_assert_geq(check(&chain_of, &waves_of, x, MODES), MODES * CALLS);
+    cr_assert_geq(check(&chain_of, &mixed_of, x, MODES), MODES * CALLS);
+    cr_assert_geq(check(&shifts_of, &shift_of, x, MODES), MODES * CALLS / 2);
+    cr_assert_geq(check(&chain_of, &checked_of, x, MODES), MODES * CALLS);
+    cr_assert_geq(check(&chain_of, &again_of, x, MODES), MODES * CALLS);
+    cr_assert_geq(check(&chain_of, &nested_of, x, MODES), MODES * 2 * CALLS);
     close_scope();
 }
 
 Test(derive_calls, join_parts_of_arrays_as_plain_ones, .init = open_scope) {
-    cr_assert_geq(check(&parts_of, &waves_of, ramp(WIDE * CALLS, -0.4, 0.017), true),
-                  CALLS);
-    check(&parts_of, &halves_of, ramp(WIDE * CALLS, -0.4, 0.017), true);
-    check(&chain_of, &halves_of, ramp(WIDE, -0.4, 0.17), true);
+    cr_assert_geq(check(&parts_of, &waves_of, ramp(WIDE * CALLS, -0.4, 0.017), MODES),
+                  MODES * (CALLS - 1));
+    check(&parts_of, &halves_of, ramp(WIDE * CALLS, -0.4, 0.017), MODES);
+    check(&chain_of, &halves_of, ramp(WIDE, -0.4, 0.17), MODES);
+    close_scope();
+}
+
+Test(derive_calls, in_loops_and_branches_too, .init = open_scope) {
+    const pith_array *x = ramp(WIDE, -0.4, 0.17);
+    cr_assert_geq(check(&looped_of, &waves_of, x, MODES), MODES * 9);
+    cr_assert_geq(check(&looped_of, &checked_of, x, MODES), MODES * 9);
+    cr_assert_geq(check(&looped_of, &again_of, x, MODES), MODES * 9);
+    const int64_t calls = check(&until_of, &mixed_of, x, IN_FORWARD_MODE);
+    cr_assert_geq(calls, IN_FORWARD_MODE * 2, "%d", (int)calls);
     close_scope();
 }
 
@@ -255,34 +370,46 @@ Test(derive_calls, in_batches_and_with_what_is_kept, .init = open_scope) {
 
 /* ---- How often they are derived ---- */
 
-static pith_jit_info derived(const pith_function *f, const pith_array *x) {
+static pith_jit_info
+derived(derivative how, const pith_function *f, const pith_array *x) {
     const pith_jit_info before = pith_jit_about(rt);
-    pt_ok(s,
-          pith_call(s, pith_grad(s, f, &of_both), PITH_ITEMS(x, ramp(WIDE, 0.3, 0.11))));
+    pith_jit_clear(rt);
+    pt_ok(s, how(f, (const void *[]){x, ramp(WIDE, 0.3, 0.11)}));
     const pith_jit_info after = pith_jit_about(rt);
     return (pith_jit_info){.derived_calls = after.derived_calls - before.derived_calls,
                            .derivations = after.derivations - before.derivations};
 }
 
 Test(derive_calls, are_derived_once_for_each_pattern, .init = open_scope) {
-    called = pith_jit(s, &waves_of, NULL);
-    pith_jit_info info = derived(&parts_of, ramp(WIDE * CALLS, -0.4, 0.017));
-    cr_assert_eq(info.derived_calls, CALLS - 1, "the first has y + 3 of all: %d",
-                 (int)info.derived_calls);
-    cr_assert_eq(info.derivations, 1);
-    called = pith_jit(s, &shift_of, NULL);
-    info = derived(&shifts_of, ramp(WIDE, -0.4, 0.17));
-    cr_assert_eq(
-        info.derived_calls, CALLS - 2,
-        "not the first with what is fixed, whose y + 1 others share, and the last, "
-        "whose integers nothing reads: %d",
-        (int)info.derived_calls);
-    cr_assert_eq(info.derivations, 4,
-                 "both move, they have one tangent, they are one, one moves: %d",
-                 (int)info.derivations);
-    called = &waves_of;
-    info = derived(&parts_of, ramp(WIDE * CALLS, -0.4, 0.017));
-    cr_assert_eq(info.derived_calls, 0);
+    for (int k = 0; k < MODES; k++) {
+        const bool one_pattern = derivatives[k] != one_gradient &&
+                                 derivatives[k] != product && derivatives[k] != pushed &&
+                                 derivatives[k] != twice;
+        called = pith_jit(s, &waves_of, NULL);
+        pith_jit_info info =
+            derived(derivatives[k], &parts_of, ramp(WIDE * CALLS, -0.4, 0.017));
+        cr_assert(info.derived_calls == CALLS - 1 || !one_pattern,
+                  "the first has y + 3 of all: %d of mode %d", (int)info.derived_calls,
+                  k);
+        cr_assert(info.derivations == 1 || !one_pattern, "%d of mode %d",
+                  (int)info.derivations, k);
+        called = pith_jit(s, &shift_of, NULL);
+        info = derived(derivatives[k], &shifts_of, ramp(WIDE, -0.4, 0.17));
+        cr_assert(info.derived_calls == CALLS - 2 || !one_pattern,
+                  "not the first with what is fixed, whose y + 1 others share, and the "
+                  "last, whose integers nothing reads: %d of mode %d",
+                  (int)info.derived_calls, k);
+        /* Rows of a gradient have one input for equal tangents. */
+        const bool equal = derivatives[k] == gradient ||
+                           derivatives[k] == strong_gradient || derivatives[k] == along;
+        cr_assert(info.derivations == 3 + equal || !one_pattern,
+                  "both move, they are one, one moves, perhaps they have one tangent: %d "
+                  "of mode %d",
+                  (int)info.derivations, k);
+        called = &waves_of;
+        info = derived(derivatives[k], &parts_of, ramp(WIDE * CALLS, -0.4, 0.017));
+        cr_assert_eq(info.derived_calls, 0);
+    }
     close_scope();
 }
 

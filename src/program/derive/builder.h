@@ -5,7 +5,7 @@
 #ifndef PITH_PROGRAM_DERIVE_BUILDER_H
 #define PITH_PROGRAM_DERIVE_BUILDER_H
 
-#include "program/derive/outline.h"
+#include "program/derive/derive.h"
 
 enum { PITHP_ABSENT = -2 };
 
@@ -29,11 +29,12 @@ typedef struct pithp_derivation {
     bool split;       /* control flow becomes two instructions, one without tangents */
     bool reverse;     /* the linear one is transposed: rules for reverse mode are used */
     bool no_cuts;     /* refuse rows at which a tangent ends */
-    pithp_derive_watches *inside; /* examines what is inside of control flow; or NULL */
-    const char *rule;             /* the function whose rule is derived; or NULL */
-    pithp_callees *callees;       /* of rows for calls; or NULL */
-    uint64_t nest;                /* the divided loop that this is a part of; 0: none */
-    pithp_kept *kept;             /* for loops without a budget of their own; or NULL */
+    pithp_derive_watches *inside;  /* examines what is inside of control flow; or NULL */
+    const char *rule;              /* the function whose rule is derived; or NULL */
+    struct pithp_callees *callees; /* the program has rows for calls; or NULL */
+    pithp_call_counts *calls;      /* added to; or NULL */
+    uint64_t nest;                 /* the divided loop that this is a part of; 0: none */
+    pithp_kept *kept;              /* for loops without a budget of their own; or NULL */
     const uint64_t *dependent; /* the program is linear (linear.c): of each of its values,
                                   nonzero if it depends on a moving input; or NULL */
     bool strong_zero; /* products with tangents are those in which 0 wins: then of each */

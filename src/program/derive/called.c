@@ -1,425 +1,235 @@
-/* Derivation of calls: the program of a call is linearized once for each pattern of
- * moving inputs, and transposed once for each pattern of cotangents. Each call has rows
- * of these programs. */
-#include "program/derive/control.h"
+/* Derivation of calls: a callee is derived once for each pattern of moving inputs, and
+ * its linear segments are transposed once for each pattern of cotangents. */
+#include "program/derive/called.h"
 
 #include <string.h>
 
-/* The transpose of the linear program of a callee, for some cotangents. Inputs:
- * residuals, the cotangents that are there, and those of inputs so far, which are added
- * to. */
-typedef struct turned {
-    struct turned *next;
-    const bool *pattern; /* of each output, then of each tangent: whether it is there */
-    pithp_program *program;
-    bool *reaches; /* by tangent: whether there is an output */
-    bool *joins; /* by cotangent that is there: it is added to a part of an array, and may
-                    be one itself: their sum is both parts (builder.c) */
-    bool in_place; /* a result is such a part, or a cotangent: not a row of its own */
-} turned;
-
-/* What is derived of a program for a pattern of moving inputs. */
-typedef struct pithp_callee {
-    struct pithp_callee *next;
-    const pithp_program *program;
-    const int *tangents; /* of each input: the first one with its tangent; -1: none */
-    pithp_program *forward, *linear;
-    int residual_count, tangent_count; /* inputs of linear */
-    int64_t *residuals; /* of each: result of forward, or -1 - the input that it is */
-    int *moves;         /* of each output: result of linear; -1: it does not move; -2 - n:
-                           its tangent is that of input n */
-    turned *turned;
-} pithp_callee;
-
-enum { INDEX = 1 }; /* operands before those of a call */
-
-void pithp_callees_end(pithp_callees *callees) {
-    for (pithp_callee *e = callees->list; e; e = e->next) {
-        for (turned *t = e->turned; t; t = t->next)
-            pithp_program_release(t->program);
-        pithp_program_release(e->forward);
-        pithp_program_release(e->linear);
+void pithp_call_segments_end(pithp_call_segments *segments) {
+    for (pithp_callee *c = segments->callees; c; c = c->next) {
+        for (pithp_called *e = c->derived; e; e = e->next)
+            pithp_program_release(e->program);
+        pithp_program_release(c->program);
     }
-    callees->list = NULL;
-    pithp_program_release(callees->outlined);
-    callees->outlined = NULL;
+    *segments = (pithp_call_segments){0};
 }
 
-/* Whether a value may be part of an array with zeros around it, of which sums are made by
- * joining parts (builder.c). */
+/* ---- What the place of a segment matters to ---- */
+
+/* Sums of cotangents and of tangents join parts of arrays with zeros around them
+ * (builder.c). */
 static bool is_part(const pithp_program *p, pithp_value v) {
     const pithp_instruction *i = pithp_maker(p, v);
     return i && i->primitive == PITHP_OP_PAD;
 }
 
-static bool refuse(pithp_derivation *d) {
-    d->callees->refused = true;
-    return false;
+static bool is_input(const pithp_program *p, pithp_value v) {
+    return p->values[v].origin == PITHP_FROM_INPUT;
 }
 
-/* A row of a program, whose operands have room for the index before them. Returns the
- * first result; -1: error set. */
-static pithp_value
-add_row(pithp_derivation *d, pithp_value index, pithp_program *p, pithp_value *operands) {
-    operands[0] = index;
-    const pithp_new_instruction row = {.primitive = PITHP_OP_COND,
-                                       .operand_count = (int)p->input_count + INDEX,
-                                       .operands = operands,
-                                       .program_count = 1,
-                                       .programs = &p,
-                                       .site = d->site};
-    return pithp_program_add_many(d->s, d->to, &row);
+/* Whether an addition is one if its operands are no parts. */
+static bool may_join(const pithp_program *p, const pithp_instruction *i) {
+    const pithp_value *of = pithp_operands(p, i);
+    return i->primitive == PITHP_OP_ADD && (is_input(p, of[0]) || is_input(p, of[1])) &&
+           (is_input(p, of[0]) || is_part(p, of[0])) &&
+           (is_input(p, of[1]) || is_part(p, of[1]));
 }
 
-/* ---- Programs with other inputs and outputs ---- */
+/* List such additions. False sets the error. */
+static bool find_sums(pith_scope *s, pithp_called *e) {
+    const pithp_program *p = e->program;
+    int64_t count = 0;
+    for (int64_t n = 0; n < p->instruction_count; n++)
+        count += may_join(p, &p->instructions[n]);
+    e->sums = pithp_scope_allocate(s, (2 * (size_t)count + 1) * sizeof *e->sums);
+    for (int64_t n = 0; e->sums && n < p->instruction_count; n++)
+        if (may_join(p, &p->instructions[n]))
+            memcpy(e->sums + 2 * e->sum_count++, pithp_operands(p, &p->instructions[n]),
+                   2 * sizeof *e->sums);
+    return e->sums;
+}
 
-/* Add the inputs of a program; same: of each input, the earlier one that it is, or NULL.
- * values: of each, then room for outputs. False sets the error. */
-static bool take_in(pith_scope *s,
-                    const pithp_program *from,
-                    const int *same,
-                    pithp_program *to,
-                    pithp_value *values) {
-    bool fine = true;
+/* Whether an addition joins parts instead, with these inputs. */
+static bool
+joins(const pithp_derivation *d, const pithp_called *e, const pithp_value *inputs) {
+    bool any = false;
+    for (int64_t k = 0; k < e->sum_count && !any; k++) {
+        any = true;
+        for (int side = 0; side < 2; side++) {
+            const pithp_value v = e->sums[2 * k + side];
+            any &= !is_input(e->program, v) ||
+                   is_part(d->to, inputs[e->program->values[v].at]);
+        }
+    }
+    return any;
+}
+
+/* Whether a program has checks of rules in a divided loop: those of its parts are told by
+ * the rows that they come from (lift.c), which equal segments would share. */
+static bool has_divided_checks(const pithp_program *p) {
+    bool any = false;
+    for (int64_t n = 0; n < p->instruction_count && !any; n++) {
+        const pithp_instruction *i = &p->instructions[n];
+        if (i->primitive == PITHP_OP_RULE)
+            any = ((const pithp_rule_params *)i->params)->rule->of.nest;
+        else if (i->primitive == PITHP_OP_EXPOSE)
+            any = ((const pithp_expose_params *)i->params)->exposed->of.nest;
+        for (int b = 0; b < i->program_count && !any; b++)
+            any = has_divided_checks(i->programs[b]);
+    }
+    return any;
+}
+
+/* Whether control flow is derived by more than its operands: watches in it are numbered,
+ * loops of a divided loop are told by their programs, and whether a while moves is told
+ * by the whole linear program. */
+static bool is_placed(const pithp_derivation *d,
+                      const pithp_derive_mode *mode,
+                      const pithp_instruction *i) {
+    const bool control = pithp_op_has(i->primitive, PITHP_TRAIT_REGIONS);
+    return (mode->watches && (control || i->primitive == PITHP_OP_RULE)) ||
+           (control && (d->dependent || (d->kept && d->kept->body)));
+}
+
+/* ---- Derived programs ---- */
+
+/* What is derived for the pattern; *is_new: it is to be made. NULL sets the error. */
+static pithp_called *find_derived(pith_scope *s,
+                                  pithp_callee *callee,
+                                  const bool *pattern,
+                                  size_t count,
+                                  bool *is_new) {
+    pithp_called *e;
+    *is_new = false;
+    for (e = callee->derived; e; e = e->next)
+        if (!memcmp(e->pattern, pattern, count))
+            return e;
+    if (!(e = pithp_scope_allocate(s, sizeof *e)))
+        return NULL;
+    *e = (pithp_called){.next = callee->derived, .pattern = pattern};
+    *is_new = true;
+    return callee->derived = e;
+}
+
+/* Take a derived program, one reference. False sets the error. */
+static bool take(pith_scope *s, pithp_called *e, pithp_program *p) {
+    if (p && has_divided_checks(p)) {
+        pithp_program_release(p);
+        return true;
+    }
+    e->program = p;
+    return p && find_sums(s, e);
+}
+
+static bool derive(pithp_derivation *d,
+                   const pithp_program *p,
+                   const pithp_derive_mode *mode,
+                   pithp_called *e) {
+    pithp_derive_mode own = *mode;
+    for (int64_t n = 0; n < p->instruction_count; n++)
+        if (is_placed(d, mode, &p->instructions[n]))
+            return true;
+    if (mode->kept) {
+        e->kept = *mode->kept;
+        e->kept.bytes = 0;
+        e->kept.has_inner = e->kept.held = false;
+        own.kept = &e->kept;
+    }
+    if (mode->watches) {
+        e->watches = *mode->watches;
+        e->watches.count = e->watches.room = 0;
+        e->watches.list = NULL;
+        own.watches = &e->watches;
+    }
+    if (d->calls)
+        d->calls->derivations++;
+    e->marks = pithp_scope_allocate(d->s, (size_t)p->output_count + 1);
+    return e->marks && take(d->s, e, pithp_forward(d->s, p, e->pattern, own, e->marks));
+}
+
+bool pithp_called_forward(pithp_derivation *d,
+                          const pithp_call_segment *g,
+                          const pithp_derive_mode *mode,
+                          const bool *moving,
+                          const pithp_called **found) {
+    const pithp_program *p = g->callee->program;
+    bool is_new;
+    pithp_called *e =
+        find_derived(d->s, g->callee, moving, (size_t)p->input_count, &is_new);
+    *found = e && (!is_new || derive(d, p, mode, e)) && e->program ? e : NULL;
+    return d->s->error.code == PITH_OK;
+}
+
+/* ---- Transposition ---- */
+
+/* A program with some of the outputs, and then some more. NULL: error set. */
+static pithp_program *with_outputs(pith_scope *s,
+                                   const pithp_program *from,
+                                   const bool *some,
+                                   const bool *more) {
+    const size_t count = (size_t)(from->input_count + from->output_count) + 1;
+    pithp_value *inputs = pithp_scope_allocate(s, count * sizeof *inputs),
+                *outputs = inputs + from->input_count;
+    pithp_program *to = inputs ? pithp_program_make(s) : NULL;
+    bool fine = to;
     for (int64_t k = 0; k < from->input_count && fine; k++)
-        fine =
-            (values[k] = same && same[k] < k
-                             ? values[same[k]]
-                             : pithp_program_input(
-                                   s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
-    return fine && pithp_program_inline(s, to, from, values, values + from->input_count);
-}
-
-static pithp_value *values_of(pith_scope *s, const pithp_program *p) {
-    return pithp_scope_allocate(s, (size_t)(p->input_count + p->output_count + 1) *
-                                       sizeof(pithp_value));
-}
-
-/* A program with some of the outputs. NULL: error set. */
-static pithp_program *
-with_outputs(pith_scope *s, const pithp_program *from, const bool *wanted) {
-    pithp_value *values = values_of(s, from);
-    pithp_program *to = values ? pithp_program_make(s) : NULL;
-    bool fine = to && take_in(s, from, NULL, to, values);
+        fine = (inputs[k] = pithp_program_input(
+                    s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
+    fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
     for (int64_t k = 0; k < from->output_count && fine; k++)
-        fine = !wanted[k] || pithp_program_output(s, to, values[from->input_count + k]);
+        fine = !some[k] || pithp_program_output(s, to, outputs[k]);
+    for (int64_t k = 0; k < from->output_count && fine; k++)
+        fine = !more[k] || pithp_program_output(s, to, outputs[k]);
     if (fine)
         return to;
     pithp_program_release(to);
     return NULL;
 }
 
-/* ---- Linearization ---- */
-
-/* Residuals that are inputs or values are these, and no outputs of their own. */
-static bool set_forward(pith_scope *s, pithp_callee *e, const pithp_program *forward) {
-    const int64_t outputs = e->program->output_count;
-    bool *wanted = pithp_scope_allocate(s, (size_t)forward->output_count + 1);
-    e->residuals =
-        pithp_scope_allocate(s, ((size_t)e->residual_count + 1) * sizeof *e->residuals);
-    if (!wanted || !e->residuals)
-        return false;
-    int64_t next = outputs;
-    memset(wanted, 1, (size_t)forward->output_count + 1);
-    for (int k = 0; k < e->residual_count; k++) {
-        const pithp_value v = forward->outputs[outputs + k];
-        const pithp_value_info *n = &forward->values[v];
-        int64_t same = 0;
-        while (same < outputs && forward->outputs[same] != v)
-            same++;
-        wanted[outputs + k] = n->origin != PITHP_FROM_INPUT && same == outputs;
-        e->residuals[k] = n->origin == PITHP_FROM_INPUT ? -1 - (int64_t)n->at
-                          : same < outputs              ? same
-                                                        : next++;
-    }
-    return (e->forward = with_outputs(s, forward, wanted)) != NULL;
-}
-
-/* The tangent that a value of the linear program is: the number of its input of the
- * callee; -1: it is computed. */
-static int
-passed_tangent(const pithp_callee *e, const pithp_program *linear, pithp_value v) {
-    int64_t at = linear->values[v].origin == PITHP_FROM_INPUT
-                     ? linear->values[v].at - e->residual_count
-                     : -1;
-    for (int64_t k = 0; at >= 0 && k < e->program->input_count; k++)
-        if (e->tangents[k] == k && at-- == 0)
-            return (int)k;
-    return -1;
-}
-
-/* Outputs that are equal, or are tangents of inputs, are no outputs of their own: their
- * cotangents are sums in the order of the uses of the one value. */
-static bool
-add_moves(pith_scope *s, pithp_callee *e, const bool *moves, const pithp_value *outputs) {
-    pithp_program *p = e->linear;
-    int results = 0;
-    for (int64_t k = 0, n = 0; k < e->program->output_count; k++) {
-        e->moves[k] = -1;
-        if (!moves[k])
-            continue;
-        const pithp_value v = outputs[n++];
-        const int passed = passed_tangent(e, p, v);
-        int at = 0;
-        while (at < results && p->outputs[at] != v)
-            at++;
-        e->moves[k] = passed >= 0 ? -2 - passed : at;
-        if (passed < 0 && at == results && (results++, !pithp_program_output(s, p, v)))
-            return false;
-    }
-    return true;
-}
-
-/* The linear program with one input for equal tangents. */
-static bool set_linear(pith_scope *s,
-                       pithp_callee *e,
-                       const pithp_program *linear,
-                       const bool *moves) {
-    const int64_t inputs = linear->input_count, all = e->program->input_count;
-    int *same = pithp_scope_allocate(s, ((size_t)inputs + 1) * sizeof *same),
-        *rank = pithp_scope_allocate(s, ((size_t)all + 1) * sizeof *rank);
-    pithp_value *values = values_of(s, linear);
-    e->moves = pithp_scope_allocate(s, ((size_t)e->program->output_count + 1) *
-                                           sizeof *e->moves);
-    if (!same || !rank || !values || !e->moves)
-        return false;
-    int n = e->residual_count;
-    for (int k = 0; k < n; k++)
-        same[k] = k;
-    for (int64_t k = 0; k < all; k++) {
-        if (e->tangents[k] < 0)
-            continue;
-        rank[k] = n;
-        same[n++] = rank[e->tangents[k]];
-        e->tangent_count += e->tangents[k] == k;
-    }
-    return (e->linear = pithp_program_make(s)) &&
-           take_in(s, linear, same, e->linear, values) &&
-           add_moves(s, e, moves, values + inputs);
-}
-
-static bool linearize(pithp_derivation *d, pithp_callee *e) {
-    pith_scope *s = d->s;
-    const pithp_program *p = e->program;
-    const pithp_derive_mode mode = {.reverse = d->reverse, .strong_zero = d->strong_zero};
-    bool *moving =
-             pithp_scope_allocate(s, (size_t)(p->input_count + p->output_count) + 1),
-         *moves = moving + p->input_count;
-    pithp_linearization l;
-    for (int64_t k = 0; moving && k < p->input_count; k++)
-        moving[k] = e->tangents[k] >= 0;
-    if (!moving || !pithp_split(s, p, moving, mode, moves, &l))
-        return false;
-    e->residual_count = (int)l.residual_count;
-    const bool fine = set_forward(s, e, l.forward) && set_linear(s, e, l.linear, moves);
-    pithp_program_release(l.forward);
-    pithp_program_release(l.linear);
-    d->callees->linearized++;
-    return fine;
-}
-
-/* Whether a tangent that enters or leaves the callee may be joined with others. */
-static bool
-has_parts(const pithp_derivation *d, const pithp_moving_call *c, const pithp_callee *e) {
-    bool any = false;
-    for (int k = INDEX; k < c->i->operand_count; k++)
-        any |= c->tangents[k] >= 0 && is_part(d->to, c->tangents[k]);
-    for (int64_t k = 0; k < e->linear->output_count; k++)
-        any |= is_part(e->linear, e->linear->outputs[k]);
-    return any;
-}
-
-/* The callee for the pattern of a call. NULL: error set. */
-static pithp_callee *find_callee(pithp_derivation *d, const pithp_moving_call *c) {
-    const pithp_program *p = c->i->programs[0];
-    const size_t bytes = (size_t)p->input_count * sizeof(int);
-    const pithp_value *t = c->tangents + INDEX;
-    int *tangents = pithp_scope_allocate(d->s, bytes + sizeof *tangents);
-    pithp_callee *e;
-    for (int64_t k = 0; tangents && k < p->input_count; k++) {
-        tangents[k] = t[k] < 0 ? -1 : 0;
-        while (t[k] >= 0 && t[tangents[k]] != t[k])
-            tangents[k]++;
-    }
-    for (e = d->callees->list; tangents && e; e = e->next)
-        if (e->program == p && !memcmp(e->tangents, tangents, bytes))
-            return e;
-    if (!tangents || !(e = pithp_scope_allocate(d->s, sizeof *e)))
-        return NULL;
-    *e = (pithp_callee){.next = d->callees->list, .program = p, .tangents = tangents};
-    d->callees->list = e;
-    return linearize(d, e) ? e : NULL;
-}
-
-static bool add_linear(pithp_derivation *d,
-                       const pithp_moving_call *c,
-                       const pithp_callee *e,
-                       pithp_value first,
-                       pithp_value *operands,
-                       pithp_value *tangents) {
-    pithp_value *next = operands + INDEX;
-    for (int k = 0; k < e->residual_count; k++)
-        *next++ = e->residuals[k] < 0 ? c->operands[INDEX - 1 - e->residuals[k]]
-                                      : first + (pithp_value)e->residuals[k];
-    for (int64_t k = 0; k < e->program->input_count; k++)
-        if (e->tangents[k] == k)
-            *next++ = c->tangents[INDEX + k];
-    const pithp_value linear =
-        e->linear->output_count ? add_row(d, c->operands[0], e->linear, operands) : 0;
-    bool fine = linear >= 0;
-    for (int k = 0; k < c->i->result_count && fine; k++) {
-        const int at = e->moves[k];
-        tangents[k] = at == -1 ? PITHP_ABSENT
-                      : at < 0 ? c->tangents[INDEX - 2 - at]
-                               : linear + at;
-        fine = pithp_derive_linear(d, tangents[k]);
-    }
-    return fine;
-}
-
-bool pithp_derive_called(pithp_derivation *d,
-                         const pithp_moving_call *c,
-                         pithp_value *results,
-                         pithp_value *tangents) {
-    const pithp_callee *e = find_callee(d, c);
-    if (!e)
-        return false;
-    if (has_parts(d, c, e))
-        return refuse(d);
-    const size_t most = (size_t)(e->forward->input_count + e->linear->input_count);
-    pithp_value *operands =
-        pithp_scope_allocate(d->s, (most + 2 * INDEX) * sizeof *operands);
-    if (!operands)
-        return false;
-    memcpy(operands, c->operands, (size_t)c->i->operand_count * sizeof *operands);
-    const pithp_value first = add_row(d, c->operands[0], e->forward, operands);
-    for (int k = 0; k < c->i->result_count; k++)
-        results[k] = first + k;
-    return first >= 0 && add_linear(d, c, e, first, operands, tangents);
-}
-
-/* ---- Transposition ---- */
-
-/* Find what joins parts of arrays, or returns them. */
-static void find_parts(const pithp_program *p, int64_t known, turned *t) {
-    memset(t->joins, 0, (size_t)(p->input_count - known));
-    for (int64_t n = 0; n < p->instruction_count; n++) {
-        const pithp_instruction *i = &p->instructions[n];
-        const pithp_value *of = pithp_operands(p, i);
-        for (int k = 0; i->primitive == PITHP_OP_ADD && k < 2; k++)
-            if (of[k] >= known && of[k] < p->input_count && is_part(p, of[1 - k]))
-                t->joins[of[k] - known] = true;
-    }
+static bool turn(pithp_derivation *d, const pithp_program *p, pithp_called *e) {
+    const bool *linear = e->pattern, *sums = linear + p->input_count,
+               *there = sums + p->input_count, *wanted = there + p->output_count;
+    int64_t shown = 0;
     for (int64_t k = 0; k < p->output_count; k++)
-        t->in_place |= is_part(p, p->outputs[k]) ||
-                       p->values[p->outputs[k]].origin == PITHP_FROM_INPUT;
-}
-
-static bool turn(pithp_derivation *d, const pithp_callee *e, turned *t) {
-    pith_scope *s = d->s;
-    const size_t inputs = (size_t)e->linear->input_count,
-                 residuals = (size_t)e->residual_count,
-                 outputs = (size_t)e->linear->output_count;
-    bool *marks = pithp_scope_allocate(s, 3 * inputs + outputs + 1),
-         *sums = marks + inputs;
-    pithp_program *some = marks ? with_outputs(s, e->linear, t->pattern) : NULL;
-    if (!some)
-        return false;
-    memset(marks, 0, residuals);
-    memset(marks + residuals, 1, inputs - residuals);
-    memset(sums, 0, residuals);
-    memcpy(sums + residuals, t->pattern + outputs, inputs - residuals);
-    t->program = pithp_transpose_onto(s, some, marks, sums, sums + inputs);
-    t->reaches = sums + inputs + residuals;
+        shown += wanted[k];
+    pithp_program *some =
+        has_divided_checks(p) ? NULL : with_outputs(d->s, p, there, wanted);
+    e->marks = pithp_scope_allocate(d->s, (size_t)(p->input_count + shown) + 1);
+    e->comes = e->marks + p->input_count;
+    const bool fine =
+        !some || (e->marks && take(d->s, e,
+                                   pithp_transpose_shown(d->s, some, linear, sums,
+                                                         e->marks, shown, e->comes)));
     pithp_program_release(some);
-    t->joins =
-        t->program ? pithp_scope_allocate(s, (size_t)t->program->input_count + 1) : NULL;
-    if (!t->joins)
-        return false;
-    find_parts(t->program, e->residual_count, t);
-    d->callees->transposed++;
-    return true;
+    return fine;
 }
 
-/* The transposed program for the cotangents that are there. NULL: error set. */
-static const turned *find_turned(pithp_derivation *d, pithp_callee *e, bool *pattern) {
-    const size_t bytes = (size_t)e->linear->output_count + (size_t)e->tangent_count;
-    turned *t;
-    for (t = e->turned; t; t = t->next)
-        if (!memcmp(t->pattern, pattern, bytes))
-            return t;
-    if (!(t = pithp_scope_allocate(d->s, sizeof *t)))
-        return NULL;
-    *t = (turned){.next = e->turned, .pattern = pattern};
-    e->turned = t;
-    return turn(d, e, t) ? t : NULL;
+bool pithp_called_transposed(pithp_derivation *d,
+                             const pithp_call_segment *g,
+                             const bool *pattern,
+                             const pithp_called **found) {
+    const pithp_program *p = g->callee->program;
+    bool is_new;
+    pithp_called *e =
+        find_derived(d->s, g->callee, pattern,
+                     (size_t)(2 * (p->input_count + p->output_count)), &is_new);
+    *found = e && (!is_new || turn(d, p, e)) && e->program ? e : NULL;
+    return d->s->error.code == PITH_OK;
 }
 
-/* The cotangents of results and of inputs so far; then room. NULL: error set. */
-static pithp_value *list_cotangents(pithp_derivation *d,
-                                    const pithp_moving_call *c,
-                                    const pithp_callee *e,
-                                    const pithp_value *cotangents,
-                                    bool *pattern) {
-    const pithp_value *of = pithp_operands(c->from, c->i);
-    const size_t most = (size_t)e->linear->input_count + (size_t)c->i->result_count +
-                        (size_t)e->tangent_count + INDEX;
-    pithp_value *operands = pithp_scope_allocate(d->s, (most + 1) * sizeof *operands),
-                *next = operands;
-    if (!operands)
-        return NULL;
-    memcpy(next, c->operands, (size_t)(INDEX + e->residual_count) * sizeof *next);
-    next += INDEX + e->residual_count;
-    for (int k = 0; k < c->i->result_count + e->tangent_count; k++) {
-        const pithp_value ct =
-            k < c->i->result_count
-                ? cotangents[c->i->result + k]
-                : cotangents[of[INDEX + e->residual_count + k - c->i->result_count]];
-        pattern[k] = ct != PITHP_ABSENT;
-        if (pattern[k])
-            *next++ = ct;
-    }
-    return operands;
-}
+/* ---- Segments ---- */
 
-bool pithp_transpose_called(pithp_derivation *d,
-                            const pithp_moving_call *c,
-                            pithp_value *cotangents) {
-    pithp_callee *e = d->callees->list;
-    while (e->linear != c->i->programs[0])
-        e = e->next;
-    const int results = c->i->result_count;
-    bool any = false;
-    bool *pattern = pithp_scope_allocate(d->s, (size_t)(results + e->tangent_count) + 1);
-    pithp_value *operands =
-        pattern ? list_cotangents(d, c, e, cotangents, pattern) : NULL;
-    if (!operands)
-        return false;
-    for (int k = 0; k < results; k++)
-        any |= pattern[k];
-    if (!any)
+bool pithp_called_add(pithp_derivation *d,
+                      const pithp_call_segment *g,
+                      const pithp_called *e,
+                      const pithp_value *inputs,
+                      pithp_value *outputs,
+                      bool *done) {
+    *done = !joins(d, e, inputs);
+    if (!*done)
         return true;
-    const turned *t = find_turned(d, e, pattern);
-    if (!t)
-        return false;
-    const pithp_program *p = t->program;
-    for (int64_t k = e->residual_count; k < p->input_count; k++)
-        if (t->joins[k - e->residual_count] && is_part(d->to, operands[INDEX + k]))
-            return refuse(d);
-    pithp_value *outputs =
-        pithp_scope_allocate(d->s, ((size_t)p->output_count + 1) * sizeof *outputs);
-    bool fine = outputs;
-    if (fine && t->in_place) {
-        fine = pithp_program_inline(d->s, d->to, p, operands + INDEX, outputs);
-    } else if (fine && p->output_count) {
-        const pithp_value first = add_row(d, c->operands[0], t->program, operands);
-        for (int64_t k = 0; k < p->output_count; k++)
-            outputs[k] = first + (pithp_value)k;
-        fine = first >= 0;
-    }
-    const pithp_value *of = pithp_operands(c->from, c->i) + INDEX + e->residual_count;
-    for (int k = 0; k < e->tangent_count && fine; k++)
-        if (t->reaches[k])
-            cotangents[of[k]] = *outputs++;
+    d->to->remat = (pithp_remat){.call = g->call};
+    const bool fine = pithp_program_inline_groups(
+        d->s, d->to, e->program, g->callee->program->groups, g->groups, inputs, outputs);
+    d->to->remat = (pithp_remat){0};
     return fine;
 }

@@ -16,7 +16,8 @@ typedef struct pithp_derive_mode {
     pithp_derive_watches *watches; /* receives them, or NULL */
     pithp_derive_watches *inside;  /* of the program around: rules examine; or NULL */
     const char *rule;              /* as in pithp_derivation */
-    pithp_callees *callees; /* the program has rows for calls (outline.h); or NULL */
+    struct pithp_callees *callees; /* the program has rows for calls; or NULL */
+    pithp_call_counts *calls;      /* added to; or NULL */
 } pithp_derive_mode;
 
 /* The mode of the programs of control flow in a derivation. Loops of a derivation with a
@@ -29,7 +30,8 @@ static inline pithp_derive_mode pithp_mode_in(const pithp_derivation *d) {
                                .nest = d->nest,
                                .kept = d->kept && d->kept->body ? d->kept : NULL,
                                .inside = d->inside,
-                               .rule = d->rule};
+                               .rule = d->rule,
+                               .calls = d->calls};
 }
 
 /* pithp_program_jvp without a check of cuts; or, if it is to be split, with two
@@ -85,20 +87,6 @@ bool pithp_linear_rule(pithp_derivation *d,
                        const pithp_moving_call *c,
                        pithp_value *results,
                        pithp_value *tangents);
-/* Whether an instruction is a row for a call, in a derivation with such rows
- * (outline.h). */
-static inline bool pithp_is_called(const pithp_callees *callees,
-                                   const pithp_program *p,
-                                   const pithp_instruction *i) {
-    return callees && i->primitive == PITHP_OP_COND && i->program_count == 1 &&
-           p->values[pithp_operands(p, i)[0]].origin == PITHP_FROM_CONSTANT;
-}
-/* Add a row for a call in two, as pithp_derive_control: values and residuals, and what is
- * linear in tangents (called.c). False without an error: callees->refused. */
-bool pithp_derive_called(pithp_derivation *d,
-                         const pithp_moving_call *c,
-                         pithp_value *results,
-                         pithp_value *tangents);
 /* Find the results of control flow that move with marked operands, and mark carries that
  * come to move, as a fixed point. False sets the error. */
 bool pithp_control_moves(pith_scope *s,
@@ -166,11 +154,6 @@ pithp_program *pithp_transpose_onto(pith_scope *s,
 bool pithp_transpose_control(pithp_derivation *d,
                              const pithp_moving_call *c,
                              pithp_value *cotangents);
-/* The same for the linear row of a call (called.c). False without an error:
- * callees->refused. */
-bool pithp_transpose_called(pithp_derivation *d,
-                            const pithp_moving_call *c,
-                            pithp_value *cotangents);
 /* The same for the linear row of a rule of the user. */
 bool pithp_transpose_rule(pithp_derivation *d,
                           const pithp_moving_call *c,

@@ -56,6 +56,12 @@ typedef struct pithp_derive_watches {
 } pithp_derive_watches;
 enum { PITHP_WATCH_OUTPUTS = 3 };
 
+/* Calls that share what is derived of them in forward mode (outline.h), and the programs
+ * that were derived for them. */
+typedef struct pithp_call_counts {
+    int64_t calls, derivations;
+} pithp_call_counts;
+
 /* Options of a derivation; NULL: all members are zero. */
 typedef struct pithp_derive_options {
     bool cuts_are_zero;      /* an input is not refused because all its paths are cut */
@@ -73,10 +79,11 @@ typedef struct pithp_derive_options {
     const bool *results;      /* of each output, whether cuts before it count: it is no
                                  check, for example; NULL: all */
     pithp_derive_watches *watches; /* receives the watches; NULL: none */
-    struct pithp_callees *callees; /* of a linearization in reverse: the program is one
-                                      with rows for calls (outline.h), and others are
-                                      made; needs none of the options before but
-                                      strong_zero. NULL: it has none */
+    pithp_call_counts *calls;      /* added to; or NULL */
+    struct pithp_callees *callees; /* the program is one with rows for calls
+                                      (outlined.h), and others are made: in forward
+                                      mode and for gradients, with none of the options
+                                      before but strong_zero. NULL: it has none */
 } pithp_derive_options;
 
 /* Forward mode.
@@ -135,7 +142,7 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
                                                bool *reaches,
                                                pithp_derive_watches *watches);
 
-/* The same for a program with rows for calls (outline.h). */
+/* The same for a program with rows for calls (outlined.h). */
 pithp_program *pithp_program_transpose_called(pith_scope *s,
                                               const pithp_program *linear,
                                               const bool *marks,

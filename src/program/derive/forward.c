@@ -1,6 +1,7 @@
 /* Forward mode: a program is copied instruction by instruction, each followed by the
  * instructions of its tangent. */
-#include "program/derive/control.h"
+#include "program/derive/called.h"
+#include "program/derive/called_rows.h"
 #include "program/derive/split.h"
 
 #include <string.h>
@@ -8,11 +9,13 @@
 typedef struct forward {
     pithp_derivation d;
     const pithp_program *from;
-    pithp_value *names;            /* of each value of from: its copy; */
-    pithp_value *tangents;         /* its tangent, or PITHP_ABSENT */
-    pithp_value *operands;         /* copies of the operands of an instruction, and */
-    pithp_value *moving;           /* their tangents */
-    pithp_value *scratch;          /* as many for a rule */
+    pithp_value *names;    /* of each value of from: its copy; */
+    pithp_value *tangents; /* its tangent, or PITHP_ABSENT */
+    pithp_value *operands; /* copies of the operands of an instruction, and */
+    pithp_value *moving;   /* their tangents */
+    pithp_value *scratch;  /* as many for a rule */
+    const pithp_derive_mode *mode;
+    pithp_call_segments segments;  /* of calls that are equal to others */
     pithp_derive_watches *watches; /* receives them; or NULL */
     bool nested;                   /* in control flow: d.inside examines */
 } forward;
@@ -333,7 +336,7 @@ static bool watch_results(forward *f, const pithp_instruction *i) {
     return true;
 }
 
-/* ---- The walk ---- */
+/* ---- Instructions ---- */
 
 /* A copy moves if its rule says so, below. */
 static bool copy(forward *f, pithp_value v, const pithp_instruction *i) {
@@ -414,6 +417,71 @@ static bool derive_instruction(forward *f, const pithp_instruction *i) {
     return f->tangents[i->result] != -1 && watch_results(f, i);
 }
 
+/* ---- Calls ---- */
+
+/* The watches of a callee, whose values are among those of its program. */
+static bool take_watches(forward *f, const pithp_called *e, const pithp_value *outputs) {
+    for (int64_t k = 0; k < e->watches.count; k++) {
+        pithp_derive_watch watch = e->watches.list[k];
+        watch.derivative = *outputs++;
+        watch.guard = *outputs++;
+        watch.shown = *outputs++;
+        if (!add_watch(f, &watch))
+            return false;
+    }
+    return true;
+}
+
+/* Name what a callee has as outputs: values, tangents, watches. */
+static bool take_outputs(forward *f,
+                         const pithp_call_segment *g,
+                         const pithp_called *e,
+                         const pithp_value *outputs) {
+    const int64_t count = g->callee->program->output_count;
+    const pithp_value *next = outputs + count;
+    bool fine = true;
+    for (int64_t k = 0; k < count && fine; k++) {
+        f->names[g->outputs[k]] = outputs[k];
+        f->tangents[g->outputs[k]] = e->marks[k] ? *next++ : PITHP_ABSENT;
+        fine = pithp_derive_linear(&f->d, f->tangents[g->outputs[k]]);
+    }
+    if (f->d.kept) {
+        f->d.kept->bytes += e->kept.bytes;
+        f->d.kept->has_inner |= e->kept.has_inner;
+        f->d.kept->held |= e->kept.held;
+    }
+    if (f->d.calls)
+        f->d.calls->calls++;
+    return fine && take_watches(f, e, next);
+}
+
+/* Put in what is derived of a segment's callee. *done: false if the segment is to be
+ * derived by itself. */
+static bool derive_segment(forward *f, const pithp_call_segment *g, bool *done) {
+    const int64_t inputs = g->callee->program->input_count;
+    const pithp_called *e = NULL;
+    bool any = false, *moving = pithp_scope_allocate(f->d.s, (size_t)inputs + 1);
+    for (int64_t k = 0; moving && k < inputs; k++)
+        any |= moving[k] = f->tangents[g->inputs[k]] >= 0;
+    *done = false;
+    if (!moving || (any && !pithp_called_forward(&f->d, g, f->mode, moving, &e)))
+        return false;
+    if (!e)
+        return true;
+    const size_t count = (size_t)(e->program->input_count + e->program->output_count);
+    pithp_value *list = pithp_scope_allocate(f->d.s, (count + 1) * sizeof *list),
+                *next = list;
+    for (int64_t k = 0; list && k < inputs; k++)
+        *next++ = f->names[g->inputs[k]];
+    for (int64_t k = 0; list && k < inputs; k++)
+        if (moving[k])
+            *next++ = f->tangents[g->inputs[k]];
+    return list && pithp_called_add(&f->d, g, e, list, next, done) &&
+           (!*done || take_outputs(f, g, e, next));
+}
+
+/* ---- The walk ---- */
+
 /* Inputs first, then tangents of those that move. */
 static bool add_inputs(forward *f, const bool *moving) {
     const pithp_program *p = f->from;
@@ -436,11 +504,17 @@ static bool walk(forward *f) {
     pithp_graph_walk w = {f->from, 0, 0};
     pithp_value v;
     const pithp_instruction *i;
-    bool fine = true;
+    const pithp_call_segment *g = f->segments.list, *end = g + f->segments.count;
+    bool fine = true, done = false;
     pithp_program_take_groups(f->d.to, f->from);
     while (fine && pithp_graph_next(&w, &v, &i)) {
+        const int64_t at = w.instruction - 1;
+        if (i && g < end && at == g->end)
+            g++, done = false;
+        if (i && g < end && at == g->first && !derive_segment(f, g, &done))
+            return false;
         if (i)
-            fine = derive_instruction(f, i);
+            fine = done || derive_instruction(f, i);
         else if (f->from->values[v].origin == PITHP_FROM_CONSTANT)
             fine = copy(f, v, NULL);
     }
@@ -473,7 +547,9 @@ pithp_program *pithp_program_jvp(pith_scope *s,
                                  const pithp_derive_options *options,
                                  bool *moves) {
     const pithp_derive_mode mode = {.strong_zero = options && options->strong_zero,
-                                    .watches = options ? options->watches : NULL};
+                                    .watches = options ? options->watches : NULL,
+                                    .calls = options ? options->calls : NULL,
+                                    .callees = options ? options->callees : NULL};
     return pithp_program_check_cuts(s, p, moving, options)
                ? pithp_forward(s, p, moving, mode, moves)
                : NULL;
@@ -499,6 +575,7 @@ pithp_program *pithp_forward(pith_scope *s,
                        .strong_zero = mode.strong_zero,
                        .no_cuts = mode.no_cuts,
                        .inside = mode.watches ? mode.watches : mode.inside,
+                       .calls = mode.calls,
                        .callees = mode.callees,
                        .rule = mode.rule,
                        .nest = mode.nest,
@@ -509,12 +586,16 @@ pithp_program *pithp_forward(pith_scope *s,
                  .operands = memory + 2 * values,
                  .moving = memory + 2 * values + most,
                  .scratch = memory + 2 * values + 2 * most,
+                 .mode = &mode,
                  .watches = mode.watches,
                  .nested = !mode.watches};
     if (mode.direct)
         f.d.dependent = pithp_dependent(s, p, moving);
-    const bool fine = f.d.to && (!mode.direct || f.d.dependent) &&
-                      add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
+    const bool fine =
+        f.d.to && (!mode.direct || f.d.dependent) &&
+        (mode.callees || pithp_call_segments_find(s, p, NULL, &f.segments)) &&
+        add_inputs(&f, moving) && walk(&f) && add_outputs(&f, moves);
+    pithp_call_segments_end(&f.segments);
     pithp_derive_end(&f.d);
     pithp_release(s->runtime, memory, bytes);
     if (fine) {

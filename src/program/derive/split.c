@@ -289,6 +289,7 @@ bool pithp_program_linearize(pith_scope *s,
         mode.no_cuts = options->function_is_linear;
         mode.strong_zero = options->strong_zero;
         mode.watches = options->watches;
+        mode.calls = options->calls;
         mode.callees = options->callees;
     }
     if (options && options->fewest_bytes) {

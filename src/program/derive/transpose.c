@@ -1,6 +1,7 @@
 /* Transposition of linear programs: a walk from the last instruction to the first adds
  * the cotangents of operands. */
-#include "program/derive/control.h"
+#include "program/derive/called.h"
+#include "program/derive/called_rows.h"
 #include "program/derive/split.h"
 
 #include <string.h>
@@ -16,7 +17,10 @@ typedef struct transposition {
     pithp_value *operands;   /* copies of the known operands of an instruction; */
     pithp_value *moving;     /* whether the others are there: not PITHP_ABSENT */
     pithp_value *pending;    /* known values that are to be copied */
-    int64_t output_count;    /* without those of watches */
+    int64_t output_count;    /* without those that have no cotangents */
+    bool *wanted; /* of each value, whether its cotangent is wanted; NULL: of none */
+    bool *comes;  /* of each of the last outputs, whether it has a cotangent */
+    pithp_call_segments segments; /* of calls that are equal to others */
 } transposition;
 
 /* ---- Elementwise rows ---- */
@@ -60,7 +64,7 @@ cotangent_of(transposition *t, const pithp_moving_call *c, pithp_value ct, int k
     return pithp_refuse_nonlinear(d, c, k);
 }
 
-/* ---- The walk ---- */
+/* ---- Instructions ---- */
 
 /* Copy a known value and its operands before the first use. Values that are computed
  * again then live as short as possible. */
@@ -138,6 +142,82 @@ static bool transpose_instruction(transposition *t, const pithp_instruction *i) 
     return true;
 }
 
+/* ---- Calls ---- */
+
+/* The pattern of a segment (called.h). *any: whether an output has a cotangent. NULL:
+ * error set. */
+static bool *pattern_of(const transposition *t, const pithp_call_segment *g, bool *any) {
+    const size_t inputs = (size_t)g->callee->program->input_count,
+                 outputs = (size_t)g->callee->program->output_count;
+    bool *linear = pithp_scope_allocate(t->d.s, 2 * (inputs + outputs) + 1);
+    *any = false;
+    for (size_t k = 0; linear && k < inputs; k++) {
+        linear[k] = t->linear[g->inputs[k]];
+        linear[inputs + k] = linear[k] && t->cotangents[g->inputs[k]] >= 0;
+    }
+    for (size_t k = 0; linear && k < outputs; k++) {
+        const pithp_value v = g->outputs[k];
+        *any |= linear[2 * inputs + k] = t->cotangents[v] >= 0;
+        linear[2 * inputs + outputs + k] = t->wanted && t->wanted[v];
+    }
+    return linear;
+}
+
+/* The inputs of a transposed callee, then room for its outputs. NULL: error set. */
+static pithp_value *
+segment_inputs(transposition *t, const pithp_call_segment *g, const pithp_called *e) {
+    const int64_t inputs = g->callee->program->input_count;
+    const bool *sums = e->pattern + inputs, *there = sums + inputs;
+    const size_t count = (size_t)(e->program->input_count + e->program->output_count);
+    pithp_value *list = pithp_scope_allocate(t->d.s, (count + 1) * sizeof *list),
+                *next = list;
+    if (!list)
+        return NULL;
+    for (int64_t k = 0; k < inputs; k++) {
+        if (t->linear[g->inputs[k]])
+            continue;
+        if (!copy_known(t, g->inputs[k]))
+            return NULL;
+        *next++ = t->names[g->inputs[k]];
+    }
+    for (int64_t k = 0; k < g->callee->program->output_count; k++)
+        if (there[k])
+            *next++ = t->cotangents[g->outputs[k]];
+    for (int64_t k = 0; k < inputs; k++)
+        if (sums[k])
+            *next++ = t->cotangents[g->inputs[k]];
+    return list;
+}
+
+/* Put in the transposed program of a segment's callee. *done: false if the segment is to
+ * be transposed by itself. */
+static bool transpose_segment(transposition *t, const pithp_call_segment *g, bool *done) {
+    const int64_t inputs = g->callee->program->input_count;
+    const pithp_called *e = NULL;
+    bool any;
+    const bool *pattern = pattern_of(t, g, &any);
+    *done = !any;
+    if (!pattern || (any && !pithp_called_transposed(&t->d, g, pattern, &e)))
+        return false;
+    if (!e)
+        return true;
+    const bool *wanted = e->pattern + 2 * inputs + g->callee->program->output_count;
+    pithp_value *list = segment_inputs(t, g, e),
+                *outputs = list ? list + e->program->input_count : NULL;
+    if (!list || !pithp_called_add(&t->d, g, e, list, outputs, done))
+        return false;
+    for (int64_t k = 0; k < inputs && *done; k++)
+        if (e->marks[k])
+            t->cotangents[g->inputs[k]] = *outputs++;
+    const bool *comes = e->comes;
+    for (int64_t k = 0; k < g->callee->program->output_count && *done; k++)
+        if (wanted[k])
+            t->cotangents[g->outputs[k]] = *comes++ ? *outputs++ : PITHP_ABSENT;
+    return true;
+}
+
+/* ---- The walk ---- */
+
 static bool begin(transposition *t, const bool *marks) {
     const pithp_program *p = t->from;
     bool fine = true;
@@ -180,12 +260,33 @@ static bool is_input(const transposition *t, pithp_value ct) {
     return t->d.to->values[ct].origin == PITHP_FROM_INPUT;
 }
 
+static bool walk(transposition *t) {
+    const pithp_program *p = t->from;
+    bool fine = true;
+    int64_t next = t->segments.count - 1;
+    for (int64_t n = p->instruction_count; n > 0 && fine;) {
+        const pithp_call_segment *g = next >= 0 ? &t->segments.list[next] : NULL;
+        bool done = false;
+        if (g && n == g->end) {
+            fine = transpose_segment(t, g, &done);
+            next--;
+        }
+        if (done)
+            n = g->first;
+        else
+            fine = fine && transpose_instruction(t, &p->instructions[--n]);
+    }
+    return fine;
+}
+
 static bool run(transposition *t, const bool *marks, bool *reaches) {
     const pithp_program *p = t->from;
-    bool fine = begin(t, marks) && add_cotangents(t) && copy_effects(t);
+    bool fine =
+        begin(t, marks) && add_cotangents(t) && copy_effects(t) &&
+        (t->d.callees || pithp_call_segments_find(t->d.s, p, t->linear, &t->segments));
     pithp_program_take_groups(t->d.to, p);
-    for (int64_t n = p->instruction_count; n-- > 0 && fine;)
-        fine = transpose_instruction(t, &p->instructions[n]);
+    fine = fine && walk(t);
+    pithp_call_segments_end(&t->segments);
     t->d.to->remat = (pithp_remat){0};
     for (int64_t k = 0; k < p->input_count && fine; k++) {
         const pithp_value ct = marks[k] ? t->cotangents[p->inputs[k]] : PITHP_ABSENT;
@@ -219,13 +320,39 @@ static bool add_watches(transposition *t, pithp_derive_watches *watches) {
     return fine;
 }
 
+/* Cotangents of the last outputs become outputs, those that there are. */
+static bool add_shown(transposition *t) {
+    const pithp_value *of = t->from->outputs + t->output_count;
+    bool fine = true;
+    for (int64_t k = 0; t->output_count + k < t->from->output_count && fine; k++) {
+        t->comes[k] = t->cotangents[of[k]] >= 0;
+        fine =
+            !t->comes[k] || pithp_program_output(t->d.s, t->d.to, t->cotangents[of[k]]);
+    }
+    return fine;
+}
+
+/* Mark the values whose cotangents watches are to have. False sets the error. */
+static bool want(transposition *t, const pithp_derive_watches *watches) {
+    const pithp_value *of = t->from->outputs + t->output_count;
+    if (!watches || !watches->count)
+        return true;
+    const size_t count = (size_t)t->from->value_count + 1;
+    if (!(t->wanted = pithp_scope_allocate(t->d.s, count)))
+        return false;
+    memset(t->wanted, 0, count);
+    for (int64_t k = 0; k < watches->count; k++)
+        t->wanted[of[PITHP_WATCH_OUTPUTS * k]] = true;
+    return true;
+}
+
+/* what: its program and what is asked for beside the cotangents of inputs. */
 static pithp_program *transpose(pith_scope *s,
-                                const pithp_program *linear,
+                                transposition what,
                                 const bool *marks,
-                                const bool *sums,
                                 bool *reaches,
-                                pithp_derive_watches *watches,
-                                pithp_callees *callees) {
+                                pithp_derive_watches *watches) {
+    const pithp_program *linear = what.from;
     const size_t n = (size_t)linear->value_count + 1,
                  most = (size_t)pithp_most_operands(linear);
     const size_t counts = 2 * n + 2 * most + (size_t)linear->operand_count + 1;
@@ -235,20 +362,17 @@ static pithp_program *transpose(pith_scope *s,
         pithp_fail_memory(s, bytes);
         return NULL;
     }
-    transposition t = {.d = {.s = s, .to = pithp_program_make(s), .callees = callees},
-                       .from = linear,
-                       .sums = sums,
-                       .names = memory,
-                       .cotangents = memory + n,
-                       .operands = memory + 2 * n,
-                       .moving = memory + 2 * n + most,
-                       .pending = memory + 2 * n + 2 * most,
-                       .linear = (bool *)(memory + counts),
-                       .output_count =
-                           linear->output_count -
-                           (watches ? watches->count * PITHP_WATCH_OUTPUTS : 0)};
-    const bool fine =
-        t.d.to && run(&t, marks, reaches) && (!watches || add_watches(&t, watches));
+    transposition t = what;
+    t.d = (pithp_derivation){
+        .s = s, .to = pithp_program_make(s), .callees = what.d.callees};
+    t.names = memory;
+    t.cotangents = t.names + n;
+    t.operands = t.cotangents + n;
+    t.moving = t.operands + most;
+    t.pending = t.moving + most;
+    t.linear = (bool *)(memory + counts);
+    const bool fine = t.d.to && want(&t, watches) && run(&t, marks, reaches) &&
+                      (watches ? add_watches(&t, watches) : add_shown(&t));
     pithp_release(s->runtime, memory, bytes);
     if (fine) {
         PITHP_VERIFY(t.d.to);
@@ -262,7 +386,7 @@ pithp_program *pithp_program_transpose(pith_scope *s,
                                        const pithp_program *linear,
                                        const bool *marks,
                                        bool *reaches) {
-    return transpose(s, linear, marks, NULL, reaches, NULL, NULL);
+    return pithp_transpose_onto(s, linear, marks, NULL, reaches);
 }
 
 pithp_program *pithp_program_transpose_watched(pith_scope *s,
@@ -270,7 +394,10 @@ pithp_program *pithp_program_transpose_watched(pith_scope *s,
                                                const bool *marks,
                                                bool *reaches,
                                                pithp_derive_watches *watches) {
-    return transpose(s, linear, marks, NULL, reaches, watches, NULL);
+    const transposition what = {.from = linear,
+                                .output_count = linear->output_count -
+                                                watches->count * PITHP_WATCH_OUTPUTS};
+    return transpose(s, what, marks, reaches, watches);
 }
 
 pithp_program *pithp_program_transpose_called(pith_scope *s,
@@ -278,7 +405,9 @@ pithp_program *pithp_program_transpose_called(pith_scope *s,
                                               const bool *marks,
                                               bool *reaches,
                                               pithp_callees *callees) {
-    return transpose(s, linear, marks, NULL, reaches, NULL, callees);
+    const transposition what = {
+        .d.callees = callees, .from = linear, .output_count = linear->output_count};
+    return transpose(s, what, marks, reaches, NULL);
 }
 
 pithp_program *pithp_transpose_onto(pith_scope *s,
@@ -286,5 +415,19 @@ pithp_program *pithp_transpose_onto(pith_scope *s,
                                     const bool *marks,
                                     const bool *sums,
                                     bool *reaches) {
-    return transpose(s, linear, marks, sums, reaches, NULL, NULL);
+    return pithp_transpose_shown(s, linear, marks, sums, reaches, 0, NULL);
+}
+
+pithp_program *pithp_transpose_shown(pith_scope *s,
+                                     const pithp_program *linear,
+                                     const bool *marks,
+                                     const bool *sums,
+                                     bool *reaches,
+                                     int64_t shown,
+                                     bool *comes) {
+    const transposition what = {.from = linear,
+                                .sums = sums,
+                                .output_count = linear->output_count - shown,
+                                .comes = comes};
+    return transpose(s, what, marks, reaches, NULL);
 }

@@ -59,11 +59,13 @@ bool pithp_program_copy(pith_scope *s,
     return names[v] >= 0;
 }
 
-bool pithp_program_inline(pith_scope *s,
-                          pithp_program *to,
-                          const pithp_program *from,
-                          const pithp_value *inputs,
-                          pithp_value *outputs) {
+bool pithp_program_inline_groups(pith_scope *s,
+                                 pithp_program *to,
+                                 const pithp_program *from,
+                                 int32_t group_count,
+                                 const int32_t *groups,
+                                 const pithp_value *inputs,
+                                 pithp_value *outputs) {
     const size_t bytes = ((size_t)from->value_count + 1) * sizeof(pithp_value);
     pithp_value *names = pithp_allocate(s->runtime, bytes);
     if (!names) {
@@ -74,11 +76,14 @@ bool pithp_program_inline(pith_scope *s,
     pithp_value v;
     const pithp_instruction *i;
     const pithp_remat around = to->remat;
+    to->groups -= group_count; /* which it has already */
     const pithp_taken first = pithp_program_take_groups(to, from);
     bool fine = true;
     while (fine && pithp_graph_next(&w, &v, &i)) {
         if (i) {
             to->remat = pithp_remat_within(around, first, i->remat);
+            if (i->remat.group && i->remat.group <= group_count && !around.group)
+                to->remat.group = groups[i->remat.group - 1];
             fine = pithp_program_copy(s, to, from, v, i, names);
         } else if (from->values[v].origin == PITHP_FROM_INPUT) {
             names[v] = inputs[from->values[v].at];
@@ -91,6 +96,14 @@ bool pithp_program_inline(pith_scope *s,
         outputs[k] = names[from->outputs[k]];
     pithp_release(s->runtime, names, bytes);
     return fine;
+}
+
+bool pithp_program_inline(pith_scope *s,
+                          pithp_program *to,
+                          const pithp_program *from,
+                          const pithp_value *inputs,
+                          pithp_value *outputs) {
+    return pithp_program_inline_groups(s, to, from, 0, NULL, inputs, outputs);
 }
 
 /* ---- Outlining ---- */

@@ -229,6 +229,14 @@ bool pithp_program_inline(pith_scope *s,
                           const pithp_program *from,
                           const pithp_value *inputs,
                           pithp_value *outputs);
+/* The same for a program whose first groups are groups of `to`. */
+bool pithp_program_inline_groups(pith_scope *s,
+                                 pithp_program *to,
+                                 const pithp_program *from,
+                                 int32_t group_count,
+                                 const int32_t *groups,
+                                 const pithp_value *inputs,
+                                 pithp_value *outputs);
 /* Outlining: make a program of the instructions added since `since`, with earlier values
  * as inputs. NULL: they read other earlier
  * values, or the error is set. */

@@ -382,6 +382,7 @@ const void *pithp_derived_call_linear(const pith_function *self,
     c->given = given;
     c->tangent = more ? given[self->arity - 1] : d->closure.bound;
     const void *result = derive(c);
+    pithp_jit_note_derived(s->runtime, c->calls.calls, c->calls.derivations);
     end(c);
     *attached = c->attached;
     return s->error.code == PITH_OK ? result : NULL;

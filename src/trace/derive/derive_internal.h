@@ -97,6 +97,7 @@ typedef struct pithp_derivation_call {
     pithp_value *inputs;            /* by input of the program: in the trace */
     int64_t value_count, aux_count; /* outputs; then those of checks */
     pithp_rule_checks rule_checks;  /* of the program that was added */
+    pithp_call_counts calls;        /* that share what is derived of them */
     pithp_attached *attached;       /* made by the derivation, one reference; or NULL */
 } pithp_derivation_call;
 
@@ -136,13 +137,22 @@ pithp_rule *pithp_watch_rule(const pithp_derive_watches *watches,
 /* The options of its derivations in src/program: cuts were checked. watches: used if the
  * options ask for it. */
 static inline pithp_derive_options
-pithp_derivation_options(const pithp_derivation_call *c, pithp_derive_watches *watches) {
+pithp_derivation_options(pithp_derivation_call *c, pithp_derive_watches *watches) {
     watches->rule = pithp_watch_rule;
     watches->function = c->function;
     return (pithp_derive_options){.cuts_are_zero = true,
                                   .strong_zero = c->derived->options.strong_zero,
-                                  .watches = c->derived->options.find_nonfinite ? watches
-                                                                                : NULL};
+                                  .watches =
+                                      c->derived->options.find_nonfinite ? watches : NULL,
+                                  .calls = &c->calls};
+}
+/* Whether the program may be derived with rows for calls (outlined.h): nothing is
+ * chosen of whole programs by budgets, watches, or what varies between ranks. */
+bool pithp_derivation_may_have_rows(const pithp_derivation_call *c);
+static inline void pithp_derivation_count_calls(pithp_derivation_call *c,
+                                                const pithp_call_counts *more) {
+    c->calls.calls += more->calls;
+    c->calls.derivations += more->derivations;
 }
 /* Add a program to the trace: values of its outputs, in memory of the scope. NULL: error
  * set. */

@@ -1,5 +1,6 @@
 /* Forward mode: values with their tangents, and products with Hessians. */
 #include "base/in_flight.h"
+#include "program/derive/outlined.h"
 #include "program/pass/pass.h"
 #include "trace/derive/derive_internal.h"
 #include "trace/jit/jit_internal.h"
@@ -8,12 +9,36 @@
 
 /* ---- Tangents ---- */
 
+/* Derive a program in forward mode, with rows for calls where it may have them. NULL:
+ * error set. */
+static pithp_program *derive(pithp_derivation_call *c,
+                             const pithp_program *p,
+                             pithp_derive_options *options,
+                             bool *moves) {
+    pith_scope *s = c->s;
+    pithp_callees callees = {0};
+    pithp_program *jvp = NULL;
+    if (pithp_derivation_may_have_rows(c) && !pithp_callees_begin(s, p, &callees))
+        return NULL;
+    if (callees.outlined) {
+        options->callees = &callees;
+        jvp = pithp_program_jvp(s, callees.outlined, c->moves, options, moves);
+        options->callees = NULL;
+    }
+    if (!callees.outlined || (!jvp && callees.refused && s->error.code == PITH_OK))
+        jvp = pithp_program_jvp(s, p, c->moves, options, moves);
+    else
+        pithp_derivation_count_calls(c, &callees.counts);
+    pithp_callees_end(&callees);
+    return jvp;
+}
+
 /* Add a program in forward mode. `moves`: by its outputs. NULL: error set. */
 static pithp_value *
 add_forward(pithp_derivation_call *c, const pithp_program *p, bool *moves) {
     pithp_derive_watches watches = {.watched = PITHP_WATCH_TANGENTS};
-    const pithp_derive_options options = pithp_derivation_options(c, &watches);
-    pithp_program *jvp = pithp_program_jvp(c->s, p, c->moves, &options, moves);
+    pithp_derive_options options = pithp_derivation_options(c, &watches);
+    pithp_program *jvp = derive(c, p, &options, moves);
     const pithp_value *inputs = jvp ? pithp_derivation_tangents(c) : NULL;
     pithp_value *outputs = inputs ? pithp_derivation_add(c, jvp, inputs) : NULL;
     const bool fine =

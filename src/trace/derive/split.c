@@ -1,5 +1,5 @@
 /* Programs in two: the values, and their tangents or the transpose of these. */
-#include "program/derive/outline.h"
+#include "program/derive/outlined.h"
 #include "program/pass/pass.h"
 #include "program/vary/vary.h"
 #include "trace/derive/derive_internal.h"
@@ -188,10 +188,8 @@ static bool make(pithp_derivation_call *c,
     return true;
 }
 
-/* Whether equal calls are derived once. What is chosen of whole programs needs them
- * whole: what a map keeps, budgets, watches, and what varies between ranks. */
-static bool may_outline(const pithp_derivation_call *c, bool reverse, bool map) {
-    return reverse && !map && !c->derived->kind->linear && !pithp_derivation_budget(c) &&
+bool pithp_derivation_may_have_rows(const pithp_derivation_call *c) {
+    return !c->derived->kind->linear && !pithp_derivation_budget(c) &&
            !c->derived->options.find_nonfinite && !pith_mesh_of(c->s);
 }
 
@@ -200,14 +198,14 @@ bool pithp_split_make(pithp_derivation_call *c,
                       bool map,
                       pithp_split *split) {
     pithp_callees callees = {0};
-    bool fine =
-        !may_outline(c, reverse, map) || pithp_callees_begin(c->s, c->program, &callees);
+    bool fine = !reverse || map || !pithp_derivation_may_have_rows(c) ||
+                pithp_callees_begin(c->s, c->program, &callees);
     const bool outlined = fine && callees.outlined;
     fine = fine && make(c, reverse, map, outlined ? &callees : NULL, split);
-    if (outlined && fine)
-        pithp_jit_note_derived(c->s->runtime, callees.calls, callees.linearized);
     if (outlined && !fine && callees.refused && c->s->error.code == PITH_OK)
         fine = make(c, reverse, map, NULL, split);
+    else
+        pithp_derivation_count_calls(c, &callees.counts);
     pithp_callees_end(&callees);
     return fine;
 }
