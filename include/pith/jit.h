@@ -76,8 +76,8 @@ typedef struct pith_jit_info {
     int64_t
         part_hits; /**< such calls that found their part, and did not run the function */
     int64_t part_misses;   /**< such calls that were traced */
-    int64_t derived_calls; /**< such calls whose derivatives, of a gradient, they share
-                              with equal calls */
+    int64_t derived_calls; /**< such calls whose derivatives they share with equal
+                              calls */
     int64_t derivations;   /**< what was derived for them: each function once for each
                               pattern of arguments that move */
 } pith_jit_info;

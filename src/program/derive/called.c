@@ -79,9 +79,9 @@ static bool has_divided_checks(const pithp_program *p) {
     return any;
 }
 
-/* Whether control flow is derived by more than its operands: watches in it are numbered,
- * loops of a divided loop are told by their programs, and whether a while moves is told
- * by the whole linear program. */
+/* Whether what is derived of control flow depends on more than its operands: watches in
+ * it are numbered, loops of a divided loop are found by their programs, and whether a
+ * while moves depends on the whole linear program. */
 static bool is_placed(const pithp_derivation *d,
                       const pithp_derive_mode *mode,
                       const pithp_instruction *i) {
