@@ -218,6 +218,17 @@ bool pithp_called_transposed(pithp_derivation *d,
 
 /* ---- Segments ---- */
 
+/* Count the call, and in forward mode what its loops keep. */
+static void note(pithp_derivation *d, const pithp_called *e) {
+    if (d->kept) {
+        d->kept->bytes += e->kept.bytes;
+        d->kept->has_inner |= e->kept.has_inner;
+        d->kept->held |= e->kept.held;
+    }
+    if (d->calls)
+        d->calls->calls++;
+}
+
 bool pithp_called_add(pithp_derivation *d,
                       const pithp_call_segment *g,
                       const pithp_called *e,
@@ -227,6 +238,7 @@ bool pithp_called_add(pithp_derivation *d,
     *done = !joins(d, e, inputs);
     if (!*done)
         return true;
+    note(d, e);
     d->to->remat = (pithp_remat){.call = g->call};
     const bool fine = pithp_program_inline_groups(
         d->s, d->to, e->program, g->callee->program->groups, g->groups, inputs, outputs);

@@ -445,13 +445,6 @@ static bool take_outputs(forward *f,
         f->tangents[g->outputs[k]] = e->marks[k] ? *next++ : PITHP_ABSENT;
         fine = pithp_derive_linear(&f->d, f->tangents[g->outputs[k]]);
     }
-    if (f->d.kept) {
-        f->d.kept->bytes += e->kept.bytes;
-        f->d.kept->has_inner |= e->kept.has_inner;
-        f->d.kept->held |= e->kept.held;
-    }
-    if (f->d.calls)
-        f->d.calls->calls++;
     return fine && take_watches(f, e, next);
 }
 
