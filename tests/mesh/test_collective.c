@@ -136,6 +136,78 @@ Test(collective, trees_are_one_message_a_dtype) {
     cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
 }
 
+/* ---- Steps without allocations ---- */
+
+typedef struct {
+    const pith_array *rows, *grid;
+    const pith_route *route;
+} Moved;
+PITH_NODE(Moved,
+          PITH_LEAF(rows, "f64[n,3]"),
+          PITH_LEAF(grid, "f64[m,2]"),
+          PITH_CHILD(route, pith_route))
+
+/* Ghosts by a route, a halo there and back, and sums, one of them of rows in use. */
+static const Moved *move_all(pith_scope *s, const Moved *in) {
+    Moved next = *in;
+    const pith_array *ghosts = pith_route_send(s, in->route, in->rows);
+    const pith_array *wide = pith_halo(s, in->grid, 0, "x", 1, 1, true);
+    const pith_array *sum = pith_psum(s, pith_sum(s, ghosts, PITH_ALL_AXES), NULL, NULL);
+    const pith_array *used =
+        pith_psum(s, in->grid, NULL, &(pith_collective_options){.rows = pith_i64(s, 2)});
+    next.rows = pith_route_return(s, in->route, ghosts, in->rows);
+    next.rows = pith_div(s, next.rows, pith_add(s, 1.0, pith_abs(s, sum)));
+    next.grid =
+        pith_mul(s, pith_add(s, pith_halo_add(s, wide, 0, "x", 1, 1, true), used), 0.25);
+    return pith_freeze(s, Moved, &next);
+}
+PITH_FUNCTION1(move_all_step, move_all, Moved, Moved)
+
+static const Moved *things_to_move(fake_rank *r) {
+    const pith_array *all = pith_arange(r->s, PITH_I32, 8);
+    const pith_array *next = pith_full(r->s, PITH_I32, PITH_SHAPE(8), (r->rank + 1) % 3);
+    return pith_make(r->s, Moved,
+                     &(Moved){.rows = pith_ones(r->s, PITH_F64, PITH_SHAPE(8, 3)),
+                              .grid = pith_ones(r->s, PITH_F64, PITH_SHAPE(6, 2)),
+                              .route = pith_route_make(r->s, all, next, "x", NULL)},
+                     NULL);
+}
+
+/* Allocations of calls, each in a scope; f NULL: of the scopes, whose memory a build for
+ * debugging does not use again. */
+static long long allocations_of(fake_rank *r, const pith_function *f, const void *in) {
+    const pt_heap *heap = r->closure;
+    const long long before = atomic_load(&heap->allocations);
+    for (int call = 0; call < 20; call++) {
+        pith_scope *s = pith_scope_open_in(r->s);
+        FAKE_CHECK(r, !f || pith_call(s, f, PITH_ITEMS(in)));
+        pith_scope_close(s);
+    }
+    return atomic_load(&heap->allocations) - before;
+}
+
+static void moves_without_memory(fake_rank *r) {
+    const pith_function *f = pith_jit(r->s, &move_all_step, NULL);
+    const Moved *in = things_to_move(r);
+    allocations_of(r, f, in); /* records and compiles it */
+    const long long calls = allocations_of(r, f, in),
+                    scopes = allocations_of(r, NULL, NULL);
+    FAKE_CHECK(r, !pith_failed(r->s) && (r->rank != 1 || calls == scopes));
+}
+
+Test(collective, steps_allocate_nothing) {
+    pt_heap heap = {.fail_at = FAKE_FAR};
+    const pith_allocator allocator = pt_allocator(&heap);
+    const pith_open_options counted = {
+        .device = "host", .threads = 1, .allocator = &allocator};
+    setenv("PITH_JIT", "wait", 1);
+    const fake_result result = fake_run(
+        &(fake_options){
+            .size = 3, .timeout = 60, .closure = &heap, .open = {NULL, &counted, NULL}},
+        moves_without_memory);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+
 /* ---- One rank without memory ---- */
 
 /* What one rank cannot allocate fails on all, and no rank waits: a call in which it has
