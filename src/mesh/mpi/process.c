@@ -77,8 +77,8 @@ static void *give_up_waiting(void *closure) {
     const int n =
         snprintf(line, sizeof line,
                  "pith: MPI_Finalize waits for a process of this job %s %lld s\n",
-                 gone ? "that is gone for" : "for longer than",
-                 (long long)((gone ? since : waited) / 1000));
+                 since >= GONE_MS ? "that is gone for" : "for longer than",
+                 (long long)((since >= GONE_MS ? since : waited) / 1000));
     if (write(STDERR_FILENO, line, (size_t)n) >= 0)
         _exit(END_CODE);
     _exit(END_CODE);
