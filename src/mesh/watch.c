@@ -158,7 +158,7 @@ static int64_t find_gone(const pithp_world *w) {
 }
 
 /* resumed: when the process was last resumed after a suspension, from which waits count
- * again: a job that is suspended as a whole is not late. */
+ * again: time in which the whole job was suspended is no wait. */
 static bool waits_too_long(const pithp_world *w, uint64_t resumed) {
     const int64_t most = __atomic_load_n(&w->timeout_ns, __ATOMIC_RELAXED);
     const uint64_t begin = atomic_load(&w->own->since),

@@ -224,11 +224,8 @@ own_entry(pith_scope *s, const int64_t *table, int64_t n, int64_t each) {
 
 static const pith_route *
 route_of(random_values *v, const random_step *t, const char *axes) {
-    const pith_route *room = pith_make(v->s, pith_route,
-                                       &(pith_route){.max_peers = v->size,
-                                                     .max_send = t->most_send,
-                                                     .max_receive = t->most_receive},
-                                       NULL);
+    const pith_route *room =
+        pith_route_room(v->s, v->size, t->most_send, t->most_receive);
     return pith_route_make(v->s, own_entry(v->s, t->row[0], v->size, RANDOM_ENTRIES),
                            own_entry(v->s, t->dest[0], v->size, RANDOM_ENTRIES), axes,
                            room);
