@@ -324,7 +324,9 @@ PITH_API const void *pith_non_differentiable_any(pith_scope *s, const void *tree
  * @par Errors of derivations
  * PITH_E_STRUCTURE, PITH_E_SHAPE, PITH_E_DTYPE: a member is not like the value.
  * PITH_E_TYPE: the result is no record with these members. PITH_E_DERIVATIVE: a tangent
- * reaches a tree bound by pith_partial in the function or its rule.
+ * reaches a tree bound by pith_partial in the function or its rule; the value depends on
+ * a tangent; the tangent has a term that depends on no tangent and is not 0, or in
+ * reverse mode and pith_linearize is not linear otherwise.
  */
 PITH_API const pith_function *
 pith_custom_jvp(pith_scope *s, const pith_function *function, const pith_function *rule);
