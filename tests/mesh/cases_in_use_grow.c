@@ -13,8 +13,8 @@ typedef struct {
     const pith_array *sum;   /* over ranks, rows and steps */
     const pith_array *buffer;
     int64_t room, columns;
-} Rows;
-PITH_NODE(Rows,
+} GrowingRows;
+PITH_NODE(GrowingRows,
           PITH_LEAF(count, "i64"),
           PITH_LEAF(more, "i64"),
           PITH_LEAF(extra, "i64"),
@@ -50,13 +50,13 @@ enum { KINDS = 6 };
 static _Thread_local int kind;
 static _Thread_local bool late; /* the capacity is checked after the collective */
 
-static void require(pith_scope *s, const Rows *in, const pith_array *count) {
-    pith_capacity_require(s, pith_lens_capacity(s, PITH_LENS(Rows, room), in->room, 2),
-                          count);
+static void require(pith_scope *s, const GrowingRows *in, const pith_array *count) {
+    pith_capacity_require(
+        s, pith_lens_capacity(s, PITH_LENS(GrowingRows, room), in->room, 2), count);
 }
 
-static const Rows *use_more(pith_scope *s, const Rows *in) {
-    Rows next = *in;
+static const GrowingRows *use_more(pith_scope *s, const GrowingRows *in) {
+    GrowingRows next = *in;
     const pith_shape column = {.rank = 2, .extents = {in->room, 1}};
     next.count = pith_add(s, in->count, in->more);
     const pith_array *number = pith_iota(s, PITH_I64, column, 0);
@@ -69,19 +69,20 @@ static const Rows *use_more(pith_scope *s, const Rows *in) {
     next.sum = pith_add(s, in->sum, pith_sum(s, moved, PITH_ALL_AXES));
     if (late)
         require(s, in, next.count);
-    return pith_freeze(s, Rows, &next);
+    return pith_freeze(s, GrowingRows, &next);
 }
-PITH_FUNCTION1(use_more_step, use_more, Rows, Rows)
+PITH_FUNCTION1(use_more_step, use_more, GrowingRows, GrowingRows)
 
-static const Rows *start(mesh_test *t, int64_t room, int64_t more, int64_t extra) {
-    const Rows rows = {.count = pith_i64(t->s, 0),
-                       .more = pith_i64(t->s, more),
-                       .extra = pith_i64(t->s, extra),
-                       .sum = pith_f64(t->s, 0),
-                       .buffer = pith_zeros(t->s, PITH_F64, PITH_SHAPE(room, t->size)),
-                       .room = room,
-                       .columns = t->size};
-    return pith_make(t->s, Rows, &rows, NULL);
+static const GrowingRows *start(mesh_test *t, int64_t room, int64_t more, int64_t extra) {
+    const GrowingRows rows = {.count = pith_i64(t->s, 0),
+                              .more = pith_i64(t->s, more),
+                              .extra = pith_i64(t->s, extra),
+                              .sum = pith_f64(t->s, 0),
+                              .buffer =
+                                  pith_zeros(t->s, PITH_F64, PITH_SHAPE(room, t->size)),
+                              .room = room,
+                              .columns = t->size};
+    return pith_make(t->s, GrowingRows, &rows, NULL);
 }
 
 typedef struct way {
@@ -89,8 +90,9 @@ typedef struct way {
     int64_t every;
 } way;
 
-static const Rows *run(mesh_test *t, const way *w, const Rows *in, int64_t max_tries) {
-    return pith_propagate(t->s, Rows, w->step, in,
+static const GrowingRows *
+run(mesh_test *t, const way *w, const GrowingRows *in, int64_t max_tries) {
+    return pith_propagate(t->s, GrowingRows, w->step, in,
                           &(pith_propagate_options){.steps = STEPS,
                                                     .check_every = w->every,
                                                     .max_tries = max_tries});
@@ -100,11 +102,11 @@ static const Rows *run(mesh_test *t, const way *w, const Rows *in, int64_t max_t
 
 /* The numbers are those of ample room, bit for bit. */
 static void compare(mesh_test *t, const way *w, int64_t more) {
-    const Rows *in = start(t, ROOM, more, 0), *out = run(t, w, in, 0);
+    const GrowingRows *in = start(t, ROOM, more, 0), *out = run(t, w, in, 0);
     if (pith_failed(t->s))
         fprintf(stderr, "kind %d, every %d: %s\n", kind, (int)w->every,
                 pith_message(t->s));
-    const Rows *ample = run(t, w, start(t, AMPLE, more, 0), 0);
+    const GrowingRows *ample = run(t, w, start(t, AMPLE, more, 0), 0);
     MESH_CHECK(t, !pith_failed(t->s) && in->room == ROOM && ample->room == AMPLE);
     if (pith_failed(t->s)) {
         pith_clear(t->s);
@@ -155,7 +157,7 @@ static void rows_of_one_rank_outgrow_it(mesh_test *t) {
  */
 static void refuse_extra(mesh_test *t, const way *w) {
     for (int grows = 0; grows < 2; grows++) {
-        const Rows *in = start(t, grows ? ROOM : AMPLE, 2, 1000);
+        const GrowingRows *in = start(t, grows ? ROOM : AMPLE, 2, 1000);
         run(t, w, in, 0);
         MESH_CHECK(t, strstr(pith_message(t->s), "step 1"));
         MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, ": rows: 1002 rows in use, expected"));

@@ -90,6 +90,8 @@ static pithp_jit_program *find_or_record(pithp_jit_call *c) {
     pithp_jit_program *p = pithp_jit_find(c);
     if (!p && c->s->error.code == PITH_OK && (p = record(c)) != NULL)
         p = pithp_jit_keep(c, p);
+    if (p && p->plan->program->has_collectives) /* recorded for an equal function */
+        atomic_store_explicit(&c->jit->collective, true, memory_order_relaxed);
     return p;
 }
 
