@@ -238,23 +238,25 @@ const pith_array *pithp_trace_array(pith_scope *s, pithp_trace *t, pithp_value v
     return make_handle(s, t, value);
 }
 
-/* Small constants are copied, so that they do not keep a shared block alive. */
+/* A small constant is a literal: its elements are known to passes and rules on every
+ * device, and no shared block is kept alive. */
+static pithp_value
+literal_of(pith_scope *s, pithp_program *p, const pith_spec *spec, const pith_array *a) {
+    if (pithp_scope_device(s)->immediate)
+        return pithp_program_literal(s, p, spec, a->data);
+    _Alignas(64) char elements[PITHP_LITERAL_BYTES];
+    if (pithp_copy_out(s, elements, a->data, spec->bytes) != PITH_OK)
+        return -1;
+    return pithp_program_literal(s, p, spec, elements);
+}
+
 pithp_value pithp_trace_constant(pith_scope *s, pithp_program *p, const pith_array *a) {
     const pith_spec *spec = pithp_spec_plain(s, pithp_array_spec(a));
     if (!spec)
         return -1;
-    if (spec->bytes > PITHP_LITERAL_BYTES)
-        return pithp_program_constant(s, p, spec, pithp_array_buffer(a), a->data);
-    if (pithp_scope_device(s)->immediate)
-        return pithp_program_literal(s, p, spec, a->data);
-    pithp_buffer *copy = pithp_buffer_make(s, spec->bytes ? spec->bytes : 1);
-    if (!copy)
-        return -1;
-    pithp_value v = -1;
-    if (!spec->bytes || pithp_copy(s, copy->data, a->data, spec->bytes) == PITH_OK)
-        v = pithp_program_constant(s, p, spec, copy, copy->data);
-    pithp_buffer_release(copy, 1);
-    return v;
+    return spec->bytes <= PITHP_LITERAL_BYTES
+               ? literal_of(s, p, spec, a)
+               : pithp_program_constant(s, p, spec, pithp_array_buffer(a), a->data);
 }
 
 pithp_value pithp_trace_value(pith_scope *s, pithp_trace *t, const pith_array *a) {

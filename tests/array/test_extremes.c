@@ -18,14 +18,22 @@ static const pith_array *repeated(pith_scope *s, pith_dtype dtype, const void *o
 }
 
 /* Every element of a has exactly these bits. */
-static void expect_bits(pith_scope *s, const pith_array *a, const void *one, int row) {
+static void
+expect_bits_at(int line, pith_scope *s, const pith_array *a, const void *one, int row) {
     static char got[MANY * 8];
     pt_ok(s, a);
     const size_t size = pith_dtype_size(pith_array_spec(a)->dtype);
     pt_ok(s, pith_read(s, a, got, MANY * size));
     for (size_t i = 0; i < MANY; i++)
-        cr_assert(memcmp(got + i * size, one, size) == 0, "row %d, element %zu", row, i);
+        if (memcmp(got + i * size, one, size) != 0) {
+            uint64_t bits = 0, want = 0;
+            memcpy(&bits, got + i * size, size);
+            memcpy(&want, one, size);
+            cr_assert(bits == want, "line %d, row %d, element %zu: %llx for %llx", line,
+                      row, i, (unsigned long long)bits, (unsigned long long)want);
+        }
 }
+#define expect_bits(...) expect_bits_at(__LINE__, __VA_ARGS__)
 
 #define F64(x) repeated(s, PITH_F64, &(double){x})
 #define F32(x) repeated(s, PITH_F32, &(float){x})

@@ -198,13 +198,16 @@ static void moves_without_memory(fake_rank *r) {
 Test(collective, steps_allocate_nothing) {
     pt_heap heap = {.fail_at = FAKE_FAR};
     const pith_allocator allocator = pt_allocator(&heap);
-    const pith_open_options counted = {
-        .device = "host", .threads = 1, .allocator = &allocator};
+    const pith_open_options plain = {.device = "host", .threads = 1},
+                            counted = {
+                                .device = "host", .threads = 1, .allocator = &allocator};
     setenv("PITH_JIT", "wait", 1);
-    const fake_result result = fake_run(
-        &(fake_options){
-            .size = 3, .timeout = 60, .closure = &heap, .open = {NULL, &counted, NULL}},
-        moves_without_memory);
+    const fake_result result =
+        fake_run(&(fake_options){.size = 3,
+                                 .timeout = 60,
+                                 .closure = &heap,
+                                 .open = {&plain, &counted, &plain}},
+                 moves_without_memory);
     cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
 }
 

@@ -16,23 +16,12 @@ static uint64_t mix(uint64_t hash, uint64_t other) {
     return pithp_hash(hash, &other, sizeof other);
 }
 
-/* Numbers by their bits, also those in buffers of a device: a function that is recorded
- * twice makes them anew. False: error set. */
-static bool
-hash_constant(pith_scope *s, const pithp_program *p, int64_t at, uint64_t *hashes) {
-    const pithp_constant *c = &p->constants[at];
+/* Literals by their bits: a function that is recorded twice makes them anew. */
+static uint64_t hash_constant(const pithp_program *p, const pithp_constant *c) {
     const pith_spec *spec = pithp_value_spec(p, c->value);
     const uint64_t hash = mix(PITHP_FROM_CONSTANT, (uint64_t)(uintptr_t)spec);
-    uint64_t number = 0;
-    if (c->buffer && spec->count == 1) {
-        if (pithp_copy_out(s, &number, c->data, spec->bytes) != PITH_OK)
-            return false;
-        hashes[c->value] = pithp_hash(hash, &number, spec->bytes);
-    } else {
-        hashes[c->value] = c->buffer ? pithp_hash(hash, &c->data, sizeof c->data)
-                                     : pithp_hash(hash, c->data, spec->bytes);
-    }
-    return true;
+    return c->buffer ? pithp_hash(hash, &c->data, sizeof c->data)
+                     : pithp_hash(hash, c->data, spec->bytes);
 }
 
 /* ---- Control flow ---- */
@@ -145,8 +134,7 @@ hash_call(const pithp_program *p, const pithp_instruction *i, uint64_t *hashes) 
 static bool
 hash_values(pith_scope *s, const pithp_program *p, int64_t first, uint64_t *hashes) {
     for (int64_t k = 0; k < p->constant_count; k++)
-        if (!hash_constant(s, p, k, hashes))
-            return false;
+        hashes[p->constants[k].value] = hash_constant(p, &p->constants[k]);
     for (int64_t n = first; n < p->instruction_count; n++) {
         const pithp_instruction *i = &p->instructions[n];
         if (!i->program_count)
