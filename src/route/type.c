@@ -24,5 +24,6 @@ const pith_route *
 pith_route_room(pith_scope *s, int64_t max_peers, int64_t max_send, int64_t max_receive) {
     const pith_route sizes = {
         .max_peers = max_peers, .max_send = max_send, .max_receive = max_receive};
-    return pith_make(pithp_on_behalf(s), pith_route, &sizes, NULL);
+    return pithp_enter(s) ? pith_make(pithp_on_behalf(s), pith_route, &sizes, NULL)
+                          : NULL;
 }

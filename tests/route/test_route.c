@@ -43,6 +43,23 @@ Test(route, deferred_work) {
     passes("routes_return", 2, 0);
 }
 
+/* Calls within the arguments of others have a stack of sites, which each call leaves. */
+static void make_many_rooms(fake_rank *r) {
+    const pith_route *room = NULL;
+    for (int k = 0; k < 100; k++)
+        room = pith_route_room(r->s, 1, 4, 4);
+    FAKE_CHECK(r, room && room->max_send == 4);
+    pith_route_room(r->s, 2, -1, 4);
+    FAKE_CHECK(r, strstr(pith_message(r->s), "(test_route.c:"));
+    pith_clear(r->s);
+}
+
+Test(route, rooms_leave_no_call_sites) {
+    const fake_result result =
+        fake_run(&(fake_options){.size = 1, .timeout = 60}, make_many_rooms);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+
 /* ---- Memory ---- */
 
 /* Rows that go to this rank and to the next one, there and back, and a halo. */
