@@ -32,6 +32,7 @@ typedef struct pithp_cuda_nccl {
     const pithp_nccl *library; /* constant once it was; NULL: not usable */
     int version;
     struct pithp_graph *graphs; /* that hold moves between ranks */
+    uint64_t drops;             /* of graphs */
     cudaEvent_t moved;          /* after the last moves; NULL: there were none */
     cudaStream_t last;          /* where they were; only compared */
 } pithp_cuda_nccl;

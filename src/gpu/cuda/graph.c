@@ -14,6 +14,8 @@ struct pithp_graph {
     cudaGraph_t graph;    /* must outlive exec, because it owns the conditions */
     cudaGraphExec_t exec; /* NULL: dropped, with the communicators of its moves */
     bool listed;          /* it has moves between ranks, and is in the device's list */
+    bool made;            /* else only its maker may destroy it */
+    pthread_t maker;
     struct pithp_graph *next;
 };
 
@@ -275,13 +277,17 @@ static void destroy(struct pithp_graph *g) {
     g->graph = NULL;
 }
 
-static void enlist(pithp_device *d, struct pithp_graph *g) {
+/* Returns the drops so far. */
+static uint64_t enlist(pithp_device *d, struct pithp_graph *g) {
     pithp_cuda_nccl *nccl = &pithp_cuda_device_of(d)->nccl;
     pthread_mutex_lock(&nccl->lock);
     g->listed = true;
+    g->maker = pthread_self();
     g->next = nccl->graphs;
     nccl->graphs = g;
+    const uint64_t drops = nccl->drops;
     pthread_mutex_unlock(&nccl->lock);
+    return drops;
 }
 
 static void unlist(pithp_device *d, struct pithp_graph *g) {
@@ -300,8 +306,10 @@ void pithp_cuda_graphs_drop(pithp_device *d, bool waits) {
     pthread_mutex_lock(&nccl->lock);
     if (nccl->graphs && waits)
         pithp_cuda_wait_for_all(d);
+    nccl->drops++;
     for (struct pithp_graph *g = nccl->graphs; g; g = g->next)
-        destroy(g);
+        if (g->made || pthread_equal(g->maker, pthread_self()))
+            destroy(g);
     pthread_mutex_unlock(&nccl->lock);
 }
 
@@ -341,6 +349,28 @@ static pith_status make(const making *m, pithp_stream *st, struct pithp_graph *g
                : pithp_cuda_fail(m->device, code, m->e, "cannot upload a graph");
 }
 
+static pith_status fail_dropped(pithp_error *e) {
+    pithp_error_set(e, PITH_E_PEER, NULL, NULL,
+                    "the communicators of a graph are closed");
+    return PITH_E_PEER;
+}
+
+/* The graph is listed before its moves are captured: if one of them fails, the abort of
+ * its communicator would wait for those before it. */
+static pith_status make_listed(const making *m, pithp_stream *st, struct pithp_graph *g) {
+    pithp_cuda_nccl *nccl = &pithp_cuda_device_of(m->device)->nccl;
+    const uint64_t drops = enlist(m->device, g);
+    pith_status rc = make(m, st, g);
+    pthread_mutex_lock(&nccl->lock);
+    g->made = true;
+    if (rc == PITH_OK && nccl->drops != drops)
+        rc = fail_dropped(m->e);
+    pthread_mutex_unlock(&nccl->lock);
+    if (rc != PITH_OK)
+        unlist(m->device, g);
+    return rc;
+}
+
 pith_status pithp_graph_make_cuda(pithp_stream *st,
                                   const pithp_graph_plan *plan,
                                   struct pithp_graph **graph,
@@ -354,7 +384,7 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
     if (g) {
         const making m = {.device = d, .plan = plan, .e = e};
         *g = (struct pithp_graph){.graph = NULL};
-        rc = make(&m, st, g);
+        rc = has_moves(plan) ? make_listed(&m, st, g) : make(&m, st, g);
         if (rc != PITH_OK) {
             destroy(g);
             pithp_release(d->runtime, g, sizeof *g);
@@ -364,11 +394,8 @@ pith_status pithp_graph_make_cuda(pithp_stream *st,
                         "out of memory: %zu bytes of host memory", sizeof *g);
         rc = PITH_E_MEMORY;
     }
-    if (rc == PITH_OK) {
+    if (rc == PITH_OK)
         *graph = g;
-        if (has_moves(plan))
-            enlist(d, g);
-    }
     pithp_cuda_leave(d, &caller);
     return rc;
 }
@@ -411,9 +438,7 @@ pithp_graph_launch_cuda(pithp_stream *st, struct pithp_graph *graph, pithp_error
     if (code != cudaSuccess) {
         rc = pithp_cuda_fail(d, code, e, "cannot launch a graph");
     } else if (dropped) {
-        pithp_error_set(e, PITH_E_PEER, NULL, NULL,
-                        "the communicators of a graph are closed");
-        rc = PITH_E_PEER;
+        rc = fail_dropped(e);
     }
     pithp_cuda_leave(d, &caller);
     return rc;
