@@ -497,17 +497,20 @@ static void capture_trouble(fake_rank *r) {
     const pith_function *f = pith_jit(s, &rounds_function, NULL);
     (void)pith_call(s, f, PITH_ITEMS(pith_i64(s, 1)));
     FAKE_CHECK(r, pith_agree(s));
-    if (r->rank == 1)
+    if (r->rank == 1) {
+        const int *after = r->closure;
+        fake_nccl.fail_after = *after;
         fake_nccl.fail_call = "AllReduce";
+    }
     (void)pith_call(s, f, PITH_ITEMS(pith_i64(s, 1)));
     (void)pith_agree(s);
     FAKE_CHECK(r, pith_code(s) == PITH_E_PEER);
 }
 
-static void capture_ends(double timeout, const char *text) {
+static void capture_ends(double timeout, int after, const char *text) {
     setenv("PITH_JIT", "wait", 1);
     fake_nccl.fail_rank = 1;
-    const fake_result result = run(2, timeout, NULL, capture_trouble);
+    const fake_result result = run(2, timeout, &after, capture_trouble);
     cr_assert_eq(result.failures, 0);
     cr_assert_eq(result.ended, 70);
     cr_assert(strstr(result.report, text), "%s", result.report);
@@ -515,12 +518,17 @@ static void capture_ends(double timeout, const char *text) {
 }
 
 Test(nccl, a_move_that_fails_in_a_capture_ends_the_job) {
-    capture_ends(200, "cannot be captured: unhandled system error");
+    capture_ends(200, 0, "cannot be captured: unhandled system error");
+}
+
+/* The moves that were captured before it are given up before the communicator is. */
+Test(nccl, a_later_move_that_fails_in_a_capture_ends_the_job) {
+    capture_ends(200, ROUNDS / 2, "cannot be captured: unhandled system error");
 }
 
 Test(nccl, a_move_that_never_settles_in_a_capture_ends_the_job) {
     fake_nccl.hangs = true;
-    capture_ends(1, " 1 s");
+    capture_ends(1, 0, " 1 s");
 }
 
 /* ---- Routes that do not fit ---- */

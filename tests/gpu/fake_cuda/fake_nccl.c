@@ -49,7 +49,7 @@ static int begun(pithp_nccl_comm comm) {
 
 static bool fails(pithp_nccl_comm comm, const char *call) {
     if (!fake_nccl.fail_call || strcmp(call + 4, fake_nccl.fail_call) != 0 ||
-        comm->rank != fake_nccl.fail_rank)
+        comm->rank != fake_nccl.fail_rank || fake_nccl.fail_after-- > 0)
         return false;
     fake_nccl.fail_call = NULL;
     comm->hangs = fake_nccl.hangs;

@@ -22,6 +22,7 @@ typedef struct fake_nccl_state {
     /* What befalls a rank, a number within its communicator: */
     int fail_rank;         /* whose next call fails: see fail_call */
     const char *fail_call; /* "CommInitRankConfig"; NULL: none does. Cleared by it */
+    int fail_after;        /* such calls of the rank pass before */
     bool hangs;            /* it does not fail, but never settles */
     int lost_rank;         /* whose communicators tell of an error in the background */
     bool loses;
