@@ -192,7 +192,11 @@ static void moves_without_memory(fake_rank *r) {
     allocations_of(r, f, in); /* records and compiles it */
     const long long calls = allocations_of(r, f, in),
                     scopes = allocations_of(r, NULL, NULL);
-    FAKE_CHECK(r, !pith_failed(r->s) && (r->rank != 1 || calls == scopes));
+    FAKE_CHECK(r, !pith_failed(r->s));
+    if (r->rank == 1 && calls != scopes) {
+        fprintf(stderr, "%lld allocations, %lld of scopes\n", calls, scopes);
+        FAKE_CHECK(r, false);
+    }
 }
 
 Test(collective, steps_allocate_nothing) {
