@@ -2,6 +2,7 @@
  * each pattern of arguments that move, and the bits are those of plain calls. */
 #include "derive_test.h"
 #include "fail_allocator.h"
+#include "rule_kernels.h"
 
 enum { WIDE = 6, CALLS = 12 };
 
@@ -91,6 +92,24 @@ checked(pith_scope *in, const pith_array *x, const pith_array *y) {
     return waves(in, a, pith_mul(in, y, a));
 }
 PITH_FUNCTION2(checked_of, checked, pith_array, pith_array, pith_array)
+
+/* A kernel with a rule around its launch, which launches it, too. */
+static const pith_array *cubed(pith_scope *in, const pith_array *x) {
+    return pith_launch(in, cube, x, 0).y;
+}
+PITH_FUNCTION1(cubed_of, cubed, pith_array, pith_array)
+static const Pushed *
+push_cubed(pith_scope *in, const pith_array *x, const pith_array *t) {
+    return pith_record(in, Pushed, .value = cubed(in, x),
+                       .tangent = pith_mul(in, t, pith_launch(in, cube, x, 1).y));
+}
+PITH_FUNCTION2(push_cubed_of, push_cubed, Pushed, pith_array, pith_array)
+static const pith_array *
+launches(pith_scope *in, const pith_array *x, const pith_array *y) {
+    const pith_function *f = pith_custom_jvp(in, &cubed_of, &push_cubed_of);
+    return waves(in, pith_call(in, f, PITH_ITEMS(pith_tanh(in, x))), y);
+}
+PITH_FUNCTION2(launches_of, launches, pith_array, pith_array, pith_array)
 
 /* Calls in a call. */
 static const pith_array *
@@ -286,9 +305,9 @@ static const void *twice(const pith_function *f, const void *const *arguments) {
 }
 
 static const derivative derivatives[] = {
-    along,  mapped,         watched_along, gradient, strong_gradient, one_gradient,
-    pulled, small_gradient, product,       pushed,   twice,           watched_gradient};
-enum { IN_FORWARD_MODE = 3 };
+    along,  mapped,         watched_along,    gradient, strong_gradient, one_gradient,
+    pulled, small_gradient, watched_gradient, product,  pushed,          twice};
+enum { IN_FORWARD_MODE = 3, OF_FIRST_ORDER = 9 };
 
 /* Compare with calls of the function itself. Returns what was derived of calls. */
 static int64_t check(const pith_function *f,
@@ -321,6 +340,9 @@ Test(derive_calls, have_the_bits_of_plain_ones, .init = open_scope) {
     cr_assert_geq(check(&chain_of, &checked_of, x, MODES), MODES * CALLS);
     cr_assert_geq(check(&chain_of, &again_of, x, MODES), MODES * CALLS);
     cr_assert_geq(check(&chain_of, &nested_of, x, MODES), MODES * 2 * CALLS);
+    const int64_t launched = check(&chain_of, &launches_of, x, OF_FIRST_ORDER);
+    cr_assert_geq(launched, (OF_FIRST_ORDER - 2) * CALLS, "all that are not watched: %d",
+                  (int)launched);
     close_scope();
 }
 
