@@ -19,6 +19,26 @@ static const pith_array *mapped(pith_scope *s, const pith_array *w, const pith_a
 }
 PITH_FUNCTION2(mapped_function, mapped, pith_array, pith_array, pith_array)
 
+/* Four calls of a compiled function with a collective, of w, w + 1, ... */
+enum { CALLS = 4 };
+static const pith_array *
+distances(pith_scope *s, const pith_array *w, const pith_array *x) {
+    const pith_function *f = pith_jit(s, &distance_function, NULL);
+    const pith_array *sum = pith_apply(s, f, w, x);
+    for (int k = 1; k < CALLS; k++)
+        sum = pith_add(s, sum, pith_apply(s, f, pith_add(s, w, (double)k), x));
+    return sum;
+}
+PITH_FUNCTION2(distances_function, distances, pith_array, pith_array, pith_array)
+static const pith_array *
+mapped_calls(pith_scope *s, const pith_array *w, const pith_array *x) {
+    const pith_shard_options specs = {
+        .in = {PITH_SPECS({"", "", NULL}), PITH_SPECS({"", "x", NULL})},
+        .out = PITH_SPECS({"", "", NULL})};
+    return pith_apply(s, pith_shard_map(s, &distances_function, &specs), w, x);
+}
+PITH_FUNCTION2(mapped_calls_function, mapped_calls, pith_array, pith_array, pith_array)
+
 /* With terms of w outside of the mapped function, and w there as computed from u. */
 static const pith_array *
 penalised(pith_scope *s, const pith_array *u, const pith_array *x) {
@@ -84,6 +104,22 @@ static void derives_of_replicated(mesh_test *t) {
     MESH_CHECK(t, is(t, pith_apply(t->s, f, w, x), 2 * (ROWS * 3.0 - 66)));
 }
 
+/* Equal calls within it are derived once. */
+static void derives_calls_once(mesh_test *t) {
+    const pith_array *w = pith_f64(t->s, 3), *x = sharded(t);
+    const double want = 2 * (CALLS * (ROWS * 3.0 - 66) + ROWS * 6);
+    pith_runtime *rt = pith_scope_runtime(t->s);
+    const int64_t before = pith_jit_about(rt).derived_calls;
+    const pith_function *f =
+        pith_jit(t->s, pith_grad(t->s, &mapped_calls_function, NULL), NULL);
+    MESH_CHECK(t, is(t, pith_apply(t->s, f, w, x), want));
+    MESH_CHECK(t, pith_jit_about(rt).derived_calls - before >= CALLS - 1);
+    const void *given[] = {w, x};
+    const pith_pushed y =
+        pith_jvp(t->s, &mapped_calls_function, 2, given, pith_f64(t->s, 1), NULL);
+    MESH_CHECK(t, is(t, y.tangent, want));
+}
+
 /* By the rows: sharded as these, and each its own term. */
 static void derives_of_shards(mesh_test *t) {
     const pith_array *w = pith_f64(t->s, 3);
@@ -131,6 +167,7 @@ static void derives_in_loops(mesh_test *t) {
 
 const mesh_case mesh_shard_derive_cases[] = {
     {"derives_of_replicated", derives_of_replicated},
+    {"derives_calls_once", derives_calls_once},
     {"derives_of_shards", derives_of_shards},
     {"derives_terms_outside", derives_terms_outside},
     {"derives_own_terms", derives_own_terms},

@@ -67,6 +67,9 @@ Test(shard, maps_collectives) {
 Test(shard, derives_of_replicated) {
     passes("derives_of_replicated");
 }
+Test(shard, derives_calls_once) {
+    passes("derives_calls_once");
+}
 Test(shard, derives_of_shards) {
     passes("derives_of_shards");
 }
