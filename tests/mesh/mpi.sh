@@ -87,8 +87,8 @@ says() {
     cp "$work/$1" "$work/err"
     complain "$1: no line \"$2\""
 }
-says late 'pith: rank 0: waits in pith_mesh_open \(mpi_program.c:[0-9]+\), [6-9] s: not all 3 processes of the job have come' '[1-9].*'
-says stay 'pith: MPI_Finalize waits for a process of this job for longer than [1-9] s' '[1-9].*'
+says late 'pith: rank [02]: waits in pith_mesh_open \(mpi_program.c:[0-9]+\), [0-9]+ s: not all 3 processes of the job have come' '[1-9].*'
+says stay 'pith: MPI_Finalize waits for a process of this job for longer than [0-9]+ s' '[1-9].*'
 says suspend '' 0
 
 [ $bad -eq 0 ] || exit 1
