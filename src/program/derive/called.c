@@ -2,6 +2,8 @@
  * its linear segments are transposed once for each pattern of cotangents. */
 #include "program/derive/called.h"
 
+#include "program/ir/select.h"
+
 #include <string.h>
 
 void pithp_call_segments_end(pithp_call_segments *segments) {
@@ -161,30 +163,6 @@ bool pithp_called_forward(pithp_derivation *d,
 
 /* ---- Transposition ---- */
 
-/* A program with some of the outputs, and then some more. NULL: error set. */
-static pithp_program *with_outputs(pith_scope *s,
-                                   const pithp_program *from,
-                                   const bool *some,
-                                   const bool *more) {
-    const size_t count = (size_t)(from->input_count + from->output_count) + 1;
-    pithp_value *inputs = pithp_scope_allocate(s, count * sizeof *inputs),
-                *outputs = inputs + from->input_count;
-    pithp_program *to = inputs ? pithp_program_make(s) : NULL;
-    bool fine = to;
-    for (int64_t k = 0; k < from->input_count && fine; k++)
-        fine = (inputs[k] = pithp_program_input(
-                    s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
-    fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
-    for (int64_t k = 0; k < from->output_count && fine; k++)
-        fine = !some[k] || pithp_program_output(s, to, outputs[k]);
-    for (int64_t k = 0; k < from->output_count && fine; k++)
-        fine = !more[k] || pithp_program_output(s, to, outputs[k]);
-    if (fine)
-        return to;
-    pithp_program_release(to);
-    return NULL;
-}
-
 static bool turn(pithp_derivation *d, const pithp_program *p, pithp_called *e) {
     const bool *linear = e->pattern, *sums = linear + p->input_count,
                *there = sums + p->input_count, *wanted = there + p->output_count;
@@ -192,7 +170,7 @@ static bool turn(pithp_derivation *d, const pithp_program *p, pithp_called *e) {
     for (int64_t k = 0; k < p->output_count; k++)
         shown += wanted[k];
     pithp_program *some =
-        has_divided_checks(p) ? NULL : with_outputs(d->s, p, there, wanted);
+        has_divided_checks(p) ? NULL : pithp_program_select(d->s, p, there, wanted);
     e->marks = pithp_scope_allocate(d->s, (size_t)(p->input_count + shown) + 1);
     e->comes = e->marks + p->input_count;
     const bool fine =

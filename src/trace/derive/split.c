@@ -1,5 +1,6 @@
 /* Programs in two: the values, and their tangents or the transpose of these. */
 #include "program/derive/outlined.h"
+#include "program/ir/select.h"
 #include "program/pass/pass.h"
 #include "program/vary/vary.h"
 #include "trace/derive/derive_internal.h"
@@ -11,23 +12,12 @@
 
 /* A program with the first and the last outputs of another. NULL: error set. */
 static pithp_program *
-some_outputs(pith_scope *s, const pithp_program *from, int64_t count, int64_t last) {
-    const size_t n = (size_t)(from->input_count + from->output_count) + 1;
-    pithp_value *inputs = pithp_scope_allocate(s, n * sizeof *inputs),
-                *outputs = inputs + from->input_count;
-    pithp_program *to = inputs ? pithp_program_make(s) : NULL;
-    bool fine = to;
-    for (int64_t k = 0; k < from->input_count && fine; k++)
-        fine = (inputs[k] = pithp_program_input(
-                    s, to, pithp_value_spec(from, from->inputs[k]))) >= 0;
-    fine = fine && pithp_program_inline(s, to, from, inputs, outputs);
-    for (int64_t k = 0; k < from->output_count && fine; k++)
-        fine = (k >= count && k < from->output_count - last) ||
-               pithp_program_output(s, to, outputs[k]);
-    if (fine)
-        return to;
-    pithp_program_release(to);
-    return NULL;
+ends_of(pith_scope *s, const pithp_program *from, int64_t first, int64_t last) {
+    const int64_t count = from->output_count;
+    bool *chosen = pithp_scope_allocate(s, (size_t)count + 1);
+    for (int64_t k = 0; chosen && k < count; k++)
+        chosen[k] = k < first || k >= count - last;
+    return chosen ? pithp_program_select(s, from, chosen, NULL) : NULL;
 }
 
 /* Transpose the linear program. by_tangent: set for each tangent, whether it is reached.
@@ -176,7 +166,7 @@ static bool make(pithp_derivation_call *c,
     split->forward = l.forward;
     split->residual_count = l.residual_count;
     split->linear =
-        some_outputs(s, l.linear, tangents, pithp_watches_outputs(&split->watches));
+        ends_of(s, l.linear, tangents, pithp_watches_outputs(&split->watches));
     pithp_program_release(l.linear);
     memset(by_tangent, 1, inputs);
     if (!split->linear || (reverse && !transpose(s, split, callees, by_tangent))) {
