@@ -289,8 +289,10 @@ static const pith_array *checked(pith_scope *s, const pith_array *a) {
 }
 PITH_FUNCTION1(checked_function, checked, pith_array, pith_array)
 
-/* A call whose program makes no checks ends without a decision. */
+/* A call whose program makes no checks ends without a decision. On a device ranks also
+ * agree on how it is launched. */
 static void agreements_of_calls(mesh_test *t) {
+    const bool host = strcmp(pith_device_kind(pith_scope_runtime(t->s)), "host") == 0;
     const pith_function *const both[] = {&late_function, &checked_function};
     const pith_array *a = pith_f64(t->s, 1);
     for (uint64_t k = 0; k < 2; k++) {
@@ -299,7 +301,8 @@ static void agreements_of_calls(mesh_test *t) {
             const uint64_t before = pithp_collective_count(t->s);
             const pith_array *sum = pith_call(t->s, f, PITH_ITEMS(a));
             const uint64_t made = pithp_collective_count(t->s) - before;
-            MESH_CHECK(t, made == (t->size == 1 ? 0 : 1 + k));
+            const uint64_t expected = t->size == 1 ? 0 : 1 + k;
+            MESH_CHECK(t, host ? made == expected : made >= expected);
             MESH_CHECK(t, pith_read_f64(t->s, sum) == 2.0 * (double)t->size);
         }
     }

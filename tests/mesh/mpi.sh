@@ -48,6 +48,8 @@ for what in settings fork; do
     launch 2 "$program" $what
     [ $code -eq 0 ] || complain "$what: exit code $code"
 done
+launch 4 "$program" axes
+[ $code -eq 0 ] || complain "sums over two axes: exit code $code"
 launch 3 "$program" parts "$work"
 [ $code -eq 0 ] || complain "parts of a checkpoint: exit code $code"
 grep -q '"shard":"x"' "$work/state.json" || complain "no checkpoint of many ranks"

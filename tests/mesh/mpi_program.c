@@ -19,7 +19,8 @@ static pith_scope *s;
 
 enum { SKIPPED = 77 };
 
-/* On the host, or the device that MESH_DEVICE names; without it the test is skipped. */
+/* On the host, or the device that MESH_DEVICE names; without it the test is skipped. With
+ * MESH_SHARE several ranks may have one. */
 static pith_mesh_info join(void) {
     const char *device = getenv("MESH_DEVICE");
     rt =
@@ -29,7 +30,9 @@ static pith_mesh_info join(void) {
         exit(SKIPPED);
     }
     s = pith_scope_open(rt);
-    return pith_mesh_about(pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
+    return pith_mesh_about(
+        pith_mesh_open(s, PITH_MESH_AXES({"x", 0}),
+                       &(pith_mesh_options){.share_device = getenv("MESH_SHARE")}));
 }
 
 static int leave(void) {
@@ -109,6 +112,44 @@ static int check_moves(const pith_mesh_info *info, int64_t n) {
     pith_scope_close(s);
     s = all;
     return wrong;
+}
+
+static const pith_array *both_axes(pith_scope *in, const pith_array *a) {
+    const pith_array *x = pith_psum(in, a, "x", NULL), *y = pith_psum(in, a, "y", NULL);
+    const pith_array *of_x = pith_psum(in, pith_mul(in, x, 3.0), "y", NULL);
+    const pith_array *last = pith_pshift(in, y, "x", 1, true, NULL);
+    return pith_stack(in, 4, (const pith_array *[]){x, y, of_x, last}, 0);
+}
+PITH_FUNCTION1(both_axes_function, both_axes, pith_array, pith_array)
+
+/* Sums over each of two axes, and over one of sums over the other: a communicator an
+ * axis, in the same graph. */
+static int run_axes(void) {
+    enum { CALLS = 40, ELEMENTS = 5000 };
+    const pith_mesh_info info = join();
+    pith_mesh_open(s, PITH_MESH_AXES({"x", 2}, {"y", 0}), NULL);
+    const int64_t n = info.size / 2, rank_x = info.rank / n, rank_y = info.rank % n;
+    const pith_function *f = pith_jit(s, &both_axes_function, NULL);
+    int wrong = 0;
+    for (int call = 0; call < CALLS && !pith_failed(s); call++) {
+        pith_scope *in = pith_scope_open_in(s);
+        const pith_array *ones = pith_ones(in, PITH_F64, PITH_SHAPE(ELEMENTS));
+        const double own = (double)(info.rank + 1 + call);
+        const double x = (double)(2 * rank_y + n + 2 + 2 * call),
+                     y = (double)(n * (n * rank_x + 1 + call)) +
+                         (double)(n * (n - 1)) / 2,
+                     all = (double)(2 * n * (1 + call) + n * (2 * n - 1)),
+                     last = y + (double)(n * n) * (rank_x ? -1 : 1);
+        const double expected[] = {x, y, 3 * all, last};
+        const pith_array *sums = pith_call(in, f, PITH_ITEMS(pith_mul(in, ones, own)));
+        for (int k = 0; k < 4; k++)
+            wrong += !pith_tree_equal(in, pith_slice_at(in, sums, 0, k),
+                                      pith_mul(in, ones, expected[k]));
+        pith_scope_close(in);
+    }
+    if (wrong)
+        fprintf(stderr, "rank %d: %d wrong sums over two axes\n", (int)info.rank, wrong);
+    return leave() | (wrong != 0);
 }
 
 /* The cases, and messages from 4 bytes to 64 MiB, between devices that NCCL connects. */
@@ -262,6 +303,8 @@ int main(int argc, char **argv) {
         return run_cases(argc > 2 ? argv[2] : NULL);
     if (strcmp(what, "devices") == 0)
         return run_on_devices(argc > 2 ? argv[2] : NULL);
+    if (strcmp(what, "axes") == 0)
+        return run_axes();
     if (strcmp(what, "settings") == 0)
         return check_settings();
     if (strcmp(what, "fork") == 0)
