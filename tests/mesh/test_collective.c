@@ -7,8 +7,9 @@ static void passes(const char *only, int size, uint64_t seed) {
 
 #define CASE(name)                                                                       \
     Test(collective, name) {                                                             \
-        passes(#name, 2, 0);                                                             \
-        passes(#name, 3, 1);                                                             \
+        for (int size = 2; size <= 3; size++)                                            \
+            if (fake_takes(size, 3))                                                     \
+                passes(#name, size, size == 3);                                          \
     }
 CASE(sums)
 CASE(sums_of_special_numbers)

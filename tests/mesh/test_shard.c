@@ -7,7 +7,8 @@
 
 static void passes(const char *only) {
     for (int size = 1; size <= 4; size++)
-        fake_case_passes(NULL, only, size, size == 3);
+        if (fake_takes(size, 4))
+            fake_case_passes(NULL, only, size, size == 3);
 }
 
 Test(shard, shards_of_arrays) {

@@ -10,7 +10,8 @@ static void passes(const char *only, int size, uint64_t seed) {
     Test(route, name) {                                                                  \
         static const int sizes[] = {1, 2, 3, 4, 8};                                      \
         for (uint64_t i = 0; i < sizeof sizes / sizeof *sizes; i++)                      \
-            passes(#name, sizes[i], i);                                                  \
+            if (fake_takes(sizes[i], 4))                                                 \
+                passes(#name, sizes[i], i);                                              \
     }
 CASE(halos)
 CASE(sums_of_halos)

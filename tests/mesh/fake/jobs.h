@@ -22,6 +22,12 @@ static inline void fake_cases_run(fake_rank *r) {
                 : mesh_run_cases(r->s, c->only);
 }
 
+/* Whether a case that is made on up to `most` ranks is made on `size`: sanitizers with a
+ * share leave out numbers between one and the most. */
+static inline bool fake_takes(int size, int most) {
+    return !PT_SANITIZED || pt_share() == 1 || size == 1 || size == most;
+}
+
 /* A case passes on some ranks. list NULL: of all lists. */
 static inline void
 fake_case_passes(const mesh_case *list, const char *only, int size, uint64_t seed) {
