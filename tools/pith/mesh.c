@@ -194,7 +194,7 @@ static int run(pith_scope *unused, const command *c) {
     (void)unused; /* on the host: the ranks are shown with their devices */
     pith_runtime *rt = pith_open(NULL);
     pith_scope *s = pith_scope_open(rt);
-    const int code = pith_failed(s) ? TROUBLE : show(rt, s, !given(c, "--no-times"));
+    const int code = show(rt, s, !given(c, "--no-times"));
     if (pith_failed(s))
         complain("mesh", "%s", pith_message(s));
     pith_clear(s);
