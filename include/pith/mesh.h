@@ -2,9 +2,10 @@
  * @file
  * Meshes: named axes over the processes that a launcher started, one device each.
  *
- * One process is one rank, with one runtime. The first pith_mesh_open of a runtime joins
- * the world: all processes that mpirun, mpiexec, srun or flux started. Without a launcher
- * there is one rank, and no library is opened. pith_close leaves the world again.
+ * One process is one rank, with one runtime at a time. The first pith_mesh_open of a
+ * runtime joins the world: all processes that mpirun, mpiexec, srun or flux started.
+ * Without a launcher there is one rank, and no library is opened. pith_close leaves the
+ * world again; another runtime may join it then.
  *
  * All ranks make the same calls in the same order. Each call here, and each collective
  * (array_collective.h), compares first what the ranks are about to do. If they differ,
@@ -78,8 +79,9 @@ PITH_BEGIN
  * PITH_E_ARG: an invalid name, size, option or variable; a product of sizes that is not
  * the number of ranks. PITH_E_UNSUPPORTED: there is no plugin for the MPI of the
  * launcher, or it finds another number of ranks than the launcher started; two ranks have
- * one GPU. PITH_E_DIVERGED: ranks differ in the call, in pith's version, in the program,
- * or in the kind of their devices. PITH_E_PEER. PITH_E_TRACED.
+ * one GPU; another runtime of this process has joined. PITH_E_DIVERGED: ranks differ in
+ * the call, in pith's version, in the program, or in the kind of their devices.
+ * PITH_E_PEER. PITH_E_TRACED.
  */
 PITH_API const pith_mesh *pith_mesh_open(pith_scope *s,
                                          const pith_mesh_axis *axes,

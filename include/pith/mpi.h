@@ -22,7 +22,12 @@
  * As pith_mesh_open, over the ranks of @p communicator, which is duplicated.
  *
  * The program has called MPI_Init or MPI_Init_thread, and calls MPI_Finalize after
- * pith_close. Calls on pith's collectives and on MPI come from one thread at a time.
+ * pith_close: if it comes before, it closes the mesh as pith_close does, and collectives
+ * fail after it. Calls on pith's collectives and on MPI come from one thread at a time.
+ *
+ * @par Errors
+ * As pith_mesh_open. PITH_E_ARG: MPI_COMM_NULL, as of a process that MPI_Comm_split has
+ * left out; an intercommunicator; the runtime has joined its ranks before.
  */
 static inline const pith_mesh *pith_mesh_open_mpi(pith_scope *s,
                                                   MPI_Comm communicator,

@@ -102,7 +102,7 @@ void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trou
     char line[600];
     if (s)
         pithp_fail(s, PITH_E_PEER, NULL, "the ranks cannot be reached: %s", t->text);
-    if (w->broken)
+    if (w->broken || w->left)
         return;
     w->broken = true;
     snprintf(line, sizeof line, "rank %" PRId64 ": %s", w->joined.rank, t->text);
@@ -110,11 +110,14 @@ void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trou
     w->transport->end(w->joined.all, PITHP_END_CODE);
 }
 
-/* Why a rank whose engine has failed before cannot call it. */
-static pith_status the_job_ends(pithp_transport_trouble *t) {
+bool pithp_world_reaches(const pithp_world *w, pithp_transport_trouble *t) {
+    if (!w->broken && !w->left)
+        return true;
     t->code = PITH_E_PEER;
-    copy_text(t->text, sizeof t->text, "the job ends");
-    return t->code;
+    copy_text(t->text, sizeof t->text,
+              w->left ? "the mesh was closed by MPI_Finalize, before pith_close"
+                      : "the job ends");
+    return false;
 }
 
 /* False: the engine has failed. */
@@ -126,9 +129,8 @@ reduce_words(pithp_world *w, pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]) {
                    "%s: a child of fork() is no rank of the mesh", s->function);
         return false;
     }
-    if (w->broken)
-        the_job_ends(&t);
-    else if (w->transport->agree(w->joined.all, words, &t) == PITH_OK)
+    if (pithp_world_reaches(w, &t) &&
+        w->transport->agree(w->joined.all, words, &t) == PITH_OK)
         return true;
     pithp_world_break(w, s, &t);
     return false;
@@ -420,17 +422,18 @@ bool pithp_ranks_broadcast(pith_scope *s, int64_t root, void *data, size_t bytes
     pithp_transport_trouble t;
     return end_exchange(
         w, s, &t,
-        w->broken ? the_job_ends(&t)
-                  : w->transport->broadcast(w->joined.all, root, data, bytes, &t));
+        pithp_world_reaches(w, &t)
+            ? w->transport->broadcast(w->joined.all, root, data, bytes, &t)
+            : t.code);
 }
 
 bool pithp_ranks_gather(pith_scope *s, const void *own, void *all, size_t bytes) {
     pithp_world *w = begin_exchange(s);
     pithp_transport_trouble t;
     return end_exchange(w, s, &t,
-                        w->broken
-                            ? the_job_ends(&t)
-                            : w->transport->gather(w->joined.all, own, all, bytes, &t));
+                        pithp_world_reaches(w, &t)
+                            ? w->transport->gather(w->joined.all, own, all, bytes, &t)
+                            : t.code);
 }
 
 int64_t pithp_ranks_own(const pith_scope *s) {

@@ -7,8 +7,8 @@
 
 pithp_transport_link *pithp_mesh_group_link(pith_scope *s, pithp_mesh_group *g) {
     pithp_world *w = g->world;
-    if (g->link || w->broken)
-        return w->broken ? NULL : g->link;
+    if (g->link || w->broken || w->left)
+        return w->broken || w->left ? NULL : g->link;
     /* The colour numbers the ranks along the other axes. */
     int64_t colour = 0;
     bool ordered = g->size == w->joined.size;

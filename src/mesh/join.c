@@ -15,21 +15,49 @@ enum { TIMEOUT_SECONDS = 300, SETTINGS_BYTES = 16384 };
 
 /* ---- Options ---- */
 
+static pith_status check_transport(pith_scope *s, const char *where, const char *name) {
+    if (!name || strcmp(name, "mpi") == 0 || strcmp(name, "self") == 0)
+        return PITH_OK;
+    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is \"%.40s\", expected mpi or self",
+                      s->function, where, name);
+}
+
 /* The transport that an option or PITH_MESH names; NULL: none is named. */
 static pith_status named_transport(pith_scope *s, const char *option, const char **name) {
     const char *variable = pithp_environment("PITH_MESH");
-    *name = option ? option : variable && variable[0] ? variable : NULL;
-    if (!*name || strcmp(*name, "mpi") == 0 || strcmp(*name, "self") == 0)
-        return PITH_OK;
-    return pithp_fail(s, PITH_E_ARG, NULL, "%s: %s is \"%.40s\", expected mpi or self",
-                      s->function, option ? "transport" : "PITH_MESH", *name);
+    variable = variable && variable[0] ? variable : NULL;
+    *name = option ? option : variable;
+    const pith_status rc = check_transport(s, "PITH_MESH", variable);
+    return rc == PITH_OK ? check_transport(s, "transport", option) : rc;
 }
 
+/* A name in PITH_MPI counts only if nothing else tells which MPI, but is always valid. */
+static void check_wish(pith_scope *s) {
+    bool valid;
+    pithp_plugin_wish(&valid);
+    if (!valid)
+        pithp_fail(
+            s, PITH_E_ARG, NULL,
+            "%s: PITH_MPI is \"%.40s\", expected a name such as openmpi, or a file "
+            "with a slash",
+            s->function, pithp_environment("PITH_MPI"));
+}
+
+static void log_other_wish(pith_scope *s, const pithp_transport *t) {
+    bool valid;
+    const char *wish = pithp_plugin_wish(&valid);
+    if (wish && !strchr(wish, '/') && strcmp(wish, t->mpi) != 0)
+        pithp_log(s->runtime, PITH_LOG_WARNING,
+                  "PITH_MPI is %.40s, but the process or its launcher uses %s", wish,
+                  t->mpi);
+}
+
+/* An invalid variable is an error even if an option takes precedence. */
 static pith_status read_timeout(pith_scope *s, double option, int64_t *ns) {
     const char *text = pithp_environment("PITH_MESH_TIMEOUT");
-    double seconds = option != 0 ? option : TIMEOUT_SECONDS;
+    double seconds = TIMEOUT_SECONDS;
     char *end = NULL;
-    if (option == 0 && text && text[0]) {
+    if (text && text[0]) {
         seconds = strtod(text, &end);
         if (*end || !isfinite(seconds) || seconds == 0)
             return pithp_fail(s, PITH_E_ARG, NULL,
@@ -37,6 +65,7 @@ static pith_status read_timeout(pith_scope *s, double option, int64_t *ns) {
                               "negative for no limit",
                               s->function, text);
     }
+    seconds = option != 0 ? option : seconds;
     if (isnan(seconds))
         return pithp_fail(s, PITH_E_ARG, NULL, "%s: timeout is NaN", s->function);
     *ns = seconds < 0 ? -1 : seconds > 9e9 ? INT64_MAX : (int64_t)(seconds * 1e9);
@@ -56,13 +85,16 @@ static pith_status choose_transport(pith_scope *s,
         return PITH_OK;
     if (named_transport(s, option, &name) != PITH_OK)
         name = NULL; /* with the error, this rank joins the others where they are */
+    check_wish(s);
     const bool alone = job->size == 1 || !job->launcher;
     if (!how->communicator && (name ? strcmp(name, "self") == 0 : alone))
         return PITH_OK;
     pithp_error e;
     *transport = pithp_plugin_find(job, how->library, &e);
-    return *transport ? PITH_OK
-                      : pithp_fail(s, e.code, NULL, "%s: %s", s->function, e.text);
+    if (!*transport)
+        return pithp_fail(s, e.code, NULL, "%s: %s", s->function, e.text);
+    log_other_wish(s, *transport);
+    return PITH_OK;
 }
 
 /* The engine finds as many ranks as the launcher started: a program under the launcher of
@@ -178,6 +210,30 @@ static void compare_devices(pith_scope *s, pithp_world *w, bool may_share) {
     }
 }
 
+/* ---- One process, one rank ---- */
+
+static atomic_bool process_is_rank;
+
+/* Engines take calls from one thread at a time, which two worlds would not know of each
+ * other. */
+static pith_status claim_process(pith_scope *s, pithp_world *w) {
+    if (!w->transport->process)
+        return PITH_OK;
+    if (atomic_exchange(&process_is_rank, true))
+        return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
+                          "%s: another runtime of this process has joined the ranks: one "
+                          "process is one rank, with one runtime at a time",
+                          s->function);
+    w->claims = true;
+    return PITH_OK;
+}
+
+static void release_process(pithp_world *w) {
+    if (w->claims)
+        atomic_store(&process_is_rank, false);
+    w->claims = false;
+}
+
 /* ---- Joining ---- */
 
 static void runtime_closing(pith_runtime *rt) {
@@ -205,8 +261,8 @@ void pithp_world_free(pithp_world *w) {
 }
 
 /* Links of groups, then the world's. Engines wait for all ranks. */
-static void close_links(pithp_world *w) {
-    pithp_deadline deadline = {.operation = "pith_close",
+static void close_links(pithp_world *w, const char *operation) {
+    pithp_deadline deadline = {.operation = operation,
                                .rank = w->joined.rank,
                                .size = w->joined.size,
                                .timeout_ns = w->transport->process ? w->timeout_ns : -1};
@@ -221,10 +277,10 @@ static void close_links(pithp_world *w) {
     pithp_deadline_end(&deadline);
 }
 
-void pithp_world_leave(pithp_world *w) {
-    if (!w->transport || w->forked)
+static void leave(pithp_world *w, const char *operation) {
+    if (!w->transport || w->forked || w->left)
         return;
-    const pithp_intent intent = {.operation = "pith_close"};
+    const pithp_intent intent = {.operation = operation};
     bool all = false;
     while (w->joined.size > 1 && !w->broken && !all) {
         pithp_ballot ballot = {.level = PITHP_LEVEL_CLOSE};
@@ -237,7 +293,22 @@ void pithp_world_leave(pithp_world *w) {
     if (w->own)
         atomic_store(&w->own->phase, PITHP_PHASE_CLOSED);
     pithp_exit_forget(w);
-    close_links(w);
+    close_links(w, operation);
+    release_process(w);
+}
+
+void pithp_world_leave(pithp_world *w) {
+    leave(w, "pith_close");
+}
+
+/* MPI_Finalize of the program before pith_close: the last moment for what pith_close does
+ * with the other ranks. Memory that ranks share is gone after it. */
+static void engine_ends(void *world) {
+    pithp_world *w = world;
+    leave(w, "MPI_Finalize");
+    w->left = true;
+    w->own = NULL;
+    w->has_watch_memory = false;
 }
 
 /* A world in memory of the runtime, or in `spare`, with the error set: this rank then
@@ -276,8 +347,11 @@ static pith_status connect_world(pith_scope *s,
                                  const pithp_job *job) {
     pithp_transport_trouble t = {.code = PITH_OK};
     const pithp_joining joining = {.communicator = how->communicator,
+                                   .communicator_bytes = how->communicator_bytes,
                                    .shared_bytes = sizeof(pithp_rank_state),
-                                   .closure = how->closure};
+                                   .closure = how->closure,
+                                   .engine_ends = engine_ends,
+                                   .world = w};
     pithp_deadline deadline = {.operation = s->function,
                                .site = s->site,
                                .rank = job->rank,
@@ -323,6 +397,7 @@ static void give_up(pith_scope *s, pithp_world *w) {
         pithp_exit_forget(w);
         w->transport->close(w->joined.all, w->timeout_ns);
     }
+    release_process(w);
     pithp_world_free(w);
 }
 
@@ -338,7 +413,8 @@ pithp_world_join(pith_scope *s, const pithp_join *how, const pith_mesh_options *
     read_timeout(s, options->timeout, &w->timeout_ns); /* a rank with an error joins */
     const bool reached =
         choose_transport(s, how, &job, options->transport, &w->transport) == PITH_OK &&
-        (!w->transport || connect_world(s, w, how, &job) == PITH_OK);
+        (!w->transport ||
+         (claim_process(s, w) == PITH_OK && connect_world(s, w, how, &job) == PITH_OK));
     if (before.code != PITH_OK)
         s->error = before;
     if (reached)

@@ -124,7 +124,8 @@ const pith_mesh *pith_mesh_open_over(pith_scope *s,
         pithp_fail(s, PITH_E_ARG, NULL, "pith_mesh_open_over: no communicator");
         return NULL;
     }
-    const pithp_join how = {.library = library, .communicator = communicator};
+    const pithp_join how = {
+        .library = library, .communicator = communicator, .communicator_bytes = bytes};
     return open_by(s, &how, axes, options);
 }
 

@@ -23,23 +23,31 @@ static const struct {
 
 /* ---- Objects of the process ---- */
 
+typedef struct engine_search {
+    const char *wanted; /* NULL: any */
+    const char *found;
+} engine_search;
+
 static int note_engine(struct dl_phdr_info *info, size_t size, void *closure) {
     (void)size;
+    engine_search *e = closure;
     const char *slash = strrchr(info->dlpi_name, '/');
     const char *name = slash ? slash + 1 : info->dlpi_name;
-    for (int i = 0; i < PITHP_COUNT(engines); i++)
-        if (strncmp(name, engines[i].library, strlen(engines[i].library)) == 0) {
-            *(const char **)closure = engines[i].mpi;
-            return 1;
-        }
+    for (int i = 0; i < PITHP_COUNT(engines); i++) {
+        if (strncmp(name, engines[i].library, strlen(engines[i].library)) != 0)
+            continue;
+        const bool best = !e->wanted || strcmp(e->wanted, engines[i].mpi) == 0;
+        e->found = best || !e->found ? engines[i].mpi : e->found;
+        return best;
+    }
     return 0;
 }
 
-/* The MPI that the process has loaded; NULL: none. */
-static const char *loaded_engine(void) {
-    const char *mpi = NULL;
-    dl_iterate_phdr(note_engine, &mpi);
-    return mpi;
+/* The MPI that the process has loaded, of several the wanted one; NULL: none. */
+static const char *loaded_engine(const char *wanted) {
+    engine_search e = {.wanted = wanted};
+    dl_iterate_phdr(note_engine, &e);
+    return e.found;
 }
 
 typedef struct id_text {
@@ -85,8 +93,11 @@ void pithp_program_id(char *text, size_t room) {
 
 /* ---- Files ---- */
 
-/* Open a file as a plugin. NULL: `why` says why not. */
-static const pithp_transport *open_file(const char *path, char *why, size_t room) {
+/* Open a file as a plugin. own: the MPI of the process, or NULL. NULL: `why` says why
+ * not.
+ */
+static const pithp_transport *
+open_file(const char *path, const char *own, char *why, size_t room) {
     /* Open MPI's own plugins need its symbols */
     void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
@@ -97,9 +108,13 @@ static const pithp_transport *open_file(const char *path, char *why, size_t room
     void *symbol = dlsym(library, PITHP_TRANSPORT_ENTRY);
     memcpy(&entry, &symbol, sizeof symbol);
     const pithp_transport *t = entry ? entry() : NULL;
-    if (t && t->version == PITHP_TRANSPORT_VERSION)
+    const bool valid = t && t->version == PITHP_TRANSPORT_VERSION;
+    if (valid && (!own || strcmp(own, t->mpi) == 0))
         return t;
-    snprintf(why, room, "%s is no plugin of this version of pith", path);
+    if (valid)
+        snprintf(why, room, "%s binds %s, but this process uses %s", path, t->mpi, own);
+    else
+        snprintf(why, room, "%s is no plugin of this version of pith", path);
     dlclose(library);
     return NULL;
 }
@@ -124,7 +139,8 @@ static void find_folders(char program[PATH_MAX], char library[PATH_MAX]) {
 /* libpith_mpi-NAME.so in the folder of the program, which a project may have built, in
  * that of the library, in a folder lib beside it, and on the loader's path. The first one
  * decides. */
-static const pithp_transport *open_named(const char *mpi, char *why, size_t room) {
+static const pithp_transport *
+open_named(const char *mpi, const char *own, char *why, size_t room) {
     char path[PATH_MAX], program[PATH_MAX], library[PATH_MAX];
     find_folders(program, library);
     const char *const folders[] = {program, library, library};
@@ -132,10 +148,10 @@ static const pithp_transport *open_named(const char *mpi, char *why, size_t room
         snprintf(path, sizeof path, "%.3000s%s/libpith_mpi-%.40s.so", folders[i],
                  i == 2 ? "/../lib" : "", mpi);
         if (access(path, F_OK) == 0)
-            return open_file(path, why, room);
+            return open_file(path, own, why, room);
     }
     snprintf(path, sizeof path, "libpith_mpi-%.40s.so", mpi);
-    const pithp_transport *t = open_file(path, why, room);
+    const pithp_transport *t = open_file(path, own, why, room);
     const size_t n = strlen(path);
     /* otherwise it is there, and another file is not */
     if (!t && strncmp(why, path, n) == 0 && why[n] == ':')
@@ -146,24 +162,44 @@ static const pithp_transport *open_named(const char *mpi, char *why, size_t room
     return t;
 }
 
+const char *pithp_plugin_wish(bool *valid) {
+    const char *wish = pithp_environment("PITH_MPI");
+    wish = wish && wish[0] ? wish : NULL;
+    *valid = true;
+    for (const char *c = wish; c && *c && !strchr(wish, '/'); c++)
+        *valid &= (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '_' ||
+                  (*c == '-' && c > wish);
+    return *valid ? wish : NULL;
+}
+
+/* One of the MPI that the process uses, that its launcher belongs to, or that is wished
+ * for; else the first that there is. A file that is wished for comes before those. */
+static const pithp_transport *
+choose(const pithp_job *job, const char *own, char *why, size_t room) {
+    bool valid;
+    const char *wish = pithp_plugin_wish(&valid);
+    if (wish && strchr(wish, '/')) {
+        const int n = snprintf(why, room, "PITH_MPI: ");
+        return open_file(wish, own, why + n, room - (size_t)n);
+    }
+    const char *mpi = own ? own : job->mpi ? job->mpi : wish;
+    if (mpi)
+        return open_named(mpi, own, why, room);
+    const pithp_transport *t = open_named("openmpi", NULL, why, room);
+    return t ? t : open_named("mpich", NULL, why, room);
+}
+
 const pithp_transport *
 pithp_plugin_find(const pithp_job *job, const char *library, pithp_error *e) {
-    const char *wish = pithp_environment("PITH_MPI"), *loaded = loaded_engine();
-    const bool file = wish && strchr(wish, '/');
-    wish = wish && wish[0] ? wish : NULL;
-    const char *mpi = library    ? library
-                      : loaded   ? loaded
-                      : job->mpi ? job->mpi
-                      : file     ? NULL
-                                 : wish;
+    const char *loaded = loaded_engine(library);
     char why[400] = "";
-    const pithp_transport *t = NULL;
-    if (file)
-        t = open_file(wish, why, sizeof why);
-    else if (mpi)
-        t = open_named(mpi, why, sizeof why);
-    else if (!(t = open_named("openmpi", why, sizeof why)))
-        t = open_named("mpich", why, sizeof why);
+    if (library && loaded && strcmp(library, loaded) != 0) {
+        pithp_error_set(e, PITH_E_ARG, NULL, NULL,
+                        "the communicator is one of %.20s, but this process uses %s",
+                        library, loaded);
+        return NULL;
+    }
+    const pithp_transport *t = choose(job, library ? library : loaded, why, sizeof why);
     if (t)
         return t;
     if (job->launcher && job->size > 1)

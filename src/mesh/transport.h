@@ -7,7 +7,7 @@
 
 #include "base/parcel.h"
 
-enum { PITHP_TRANSPORT_VERSION = 3, PITHP_AGREE_WORDS = 8 };
+enum { PITHP_TRANSPORT_VERSION = 4, PITHP_AGREE_WORDS = 8 };
 
 /* Ranks that communicate, numbered from 0: all of a job, or a part of them. */
 typedef struct pithp_transport_link pithp_transport_link;
@@ -28,8 +28,13 @@ typedef struct pithp_transport_trouble {
 typedef struct pithp_joining {
     const void *communicator; /* the engine's own, as pith/mpi.h passes it; NULL: all
                                  processes that the launcher started */
-    size_t shared_bytes;      /* memory of each rank that its node sees */
-    void *closure;            /* of transports in tests */
+    size_t communicator_bytes;
+    size_t shared_bytes; /* memory of each rank that its node sees */
+    void *closure;       /* of transports in tests */
+    /* Called if the program ends the engine while the link is open, in the last moment in
+     * which calls on it are possible; closes the link. (optional) */
+    void (*engine_ends)(void *world);
+    void *world;
 } pithp_joining;
 
 /* What was joined. Ranks of a node have consecutive numbers. */
@@ -45,7 +50,8 @@ typedef struct pithp_joined {
 typedef struct pithp_transport {
     int version;
     const char *name;
-    bool process; /* a rank is a process, which the end of the job ends */
+    const char *mpi; /* that a plugin binds, as PITH_MPI names it */
+    bool process;    /* a rank is a process, which the end of the job ends */
     pith_status (*open)(const pithp_joining *how,
                         pithp_joined *j,
                         pithp_transport_trouble *t);

@@ -74,6 +74,8 @@ struct pithp_world {
     bool has_watch_memory; /* `own` is seen by the node */
     bool spare;            /* in no memory of the runtime, while joining fails */
     bool broken;           /* the engine has failed, and the job ends */
+    bool claims;           /* this process is a rank of it */
+    bool left;             /* the program has ended the engine, which closed the mesh */
     bool forked;           /* this process is a child of the rank */
     pith_mesh *meshes;
     char device[32], host[64];
@@ -118,6 +120,7 @@ typedef struct pithp_join {
     const pithp_transport *transport; /* NULL: find one */
     const char *library;              /* of the communicator; NULL: none */
     const void *communicator;
+    size_t communicator_bytes;
     void *closure;
 } pithp_join;
 
@@ -161,6 +164,8 @@ bool pithp_agree_with(pithp_world *w,
                       pith_scope *s,
                       const pithp_intent *intent,
                       pithp_ballot *b);
+/* Whether the engine can be called; *t says why not. */
+bool pithp_world_reaches(const pithp_world *w, pithp_transport_trouble *t);
 /* The engine has failed: end the job. */
 void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trouble *t);
 
@@ -218,6 +223,8 @@ void pithp_world_disconnect(pithp_world *w, bool aborts);
  * names; or of `library`. NULL: e is set. */
 const pithp_transport *
 pithp_plugin_find(const pithp_job *job, const char *library, pithp_error *e);
+/* PITH_MPI: a name, or a file with a slash; NULL: not set, or not valid. */
+const char *pithp_plugin_wish(bool *valid);
 /* The build id of the program in hexadecimal; "" without one. */
 void pithp_program_id(char *text, size_t room);
 

@@ -95,11 +95,20 @@ Test(mesh, refuses_options) {
     setenv("PITH_MESH", "ring", 1);
     pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
     pt_says("PITH_MESH is \"ring\"");
+    const pith_mesh_options self = {.transport = "self", .timeout = 5};
+    pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), &self));
+    pt_says("PITH_MESH is \"ring\"");
     unsetenv("PITH_MESH");
     setenv("PITH_MESH_TIMEOUT", "soon", 1);
     pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
     pt_says("PITH_MESH_TIMEOUT is \"soon\"");
+    pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), &self));
+    pt_says("PITH_MESH_TIMEOUT is \"soon\"");
     unsetenv("PITH_MESH_TIMEOUT");
+    setenv("PITH_MPI", "libpith_mpi-mpich.so", 1);
+    pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
+    pt_says("PITH_MPI is \"libpith_mpi-mpich.so\", expected a name such as openmpi");
+    unsetenv("PITH_MPI");
     pt_ok(s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}), NULL));
 }
 

@@ -21,6 +21,9 @@ struct pith_mpi_world {
     void **shared;  /* of each rank of the node; NULL: not shared */
     int node_rank, node_size;
     int most;   /* greatest count of an MPI call */
+    int ending; /* key of the attribute that tells of MPI_Finalize */
+    void (*engine_ends)(void *world);
+    void *ends; /* what engine_ends takes; NULL: it was called, or need not be */
     bool polls; /* waits give way to other processes */
 };
 

@@ -1,6 +1,8 @@
 /* The transport over MPI, compiled once for each MPI: this is a library of its own, which
  * needs no symbol of libpith. It calls MPI from one thread at a time
  * (MPI_THREAD_SERIALIZED) and uses no more than MPI-3. */
+#include "pith/mpi.h"
+
 #include "mesh/mpi/mpi_internal.h"
 
 #include <sched.h>
@@ -136,7 +138,46 @@ static void share_memory(pith_mpi_world *w, size_t bytes) {
     }
 }
 
+/* ---- MPI_Finalize of the program ---- */
+
+/* MPI_Finalize begins with the attributes of MPI_COMM_SELF, while all calls are still
+ * possible. */
+static int tell_end(MPI_Comm self, int key, void *world, void *none) {
+    pith_mpi_world *w = world;
+    void *ends = w->ends;
+    (void)self, (void)key, (void)none;
+    w->ends = NULL;
+    if (ends)
+        w->engine_ends(ends);
+    return MPI_SUCCESS;
+}
+
+static pith_status
+watch_end(pith_mpi_world *w, const pithp_joining *how, pithp_transport_trouble *t) {
+    pith_status rc = PITH_OK;
+    CHECK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, tell_end, &w->ending, NULL));
+    CHECK(MPI_Comm_set_attr(MPI_COMM_SELF, w->ending, w));
+    w->engine_ends = how->engine_ends;
+    w->ends = how->world;
+out:
+    return rc;
+}
+
+/* Unless MPI_Finalize tells. */
+static void watch_end_no_more(pith_mpi_world *w) {
+    const bool told = w->ends == NULL;
+    w->ends = NULL;
+    if (w->ending == MPI_KEYVAL_INVALID)
+        return;
+    if (!told)
+        MPI_Comm_delete_attr(MPI_COMM_SELF, w->ending);
+    MPI_Comm_free_keyval(&w->ending);
+}
+
+/* ---- Worlds ---- */
+
 static void free_world(pith_mpi_world *w) {
+    watch_end_no_more(w);
     if (w->window != MPI_WIN_NULL)
         MPI_Win_free(&w->window);
     if (w->node != MPI_COMM_NULL)
@@ -147,10 +188,48 @@ static void free_world(pith_mpi_world *w) {
     free(w);
 }
 
+/* The communicator of a program. It is compared before MPI looks at it, which ends the
+ * job if it is none. */
+static pith_status
+check_communicator(const pithp_joining *how, MPI_Comm *from, pithp_transport_trouble *t) {
+    *from = MPI_COMM_WORLD;
+    if (!how->communicator)
+        return PITH_OK;
+    if (how->communicator_bytes != sizeof *from) {
+        t->code = PITH_E_ARG;
+        snprintf(t->text, sizeof t->text,
+                 "the communicator has %zu bytes, and that of %s %zu",
+                 how->communicator_bytes, PITH_MPI_LIBRARY, sizeof *from);
+        return t->code;
+    }
+    memcpy(from, how->communicator, sizeof *from);
+    return *from != MPI_COMM_NULL
+               ? PITH_OK
+               : pith_mpi_refuse(t, PITH_E_ARG,
+                                 "the communicator is MPI_COMM_NULL: this process is not "
+                                 "in it, and opens no mesh over it");
+}
+
+/* Every process of an intercommunicator finds the same. */
+static pith_status refuse_inter(MPI_Comm from, pithp_transport_trouble *t) {
+    int inter = 0;
+    pith_status rc = PITH_OK;
+    CHECK(MPI_Comm_test_inter(from, &inter));
+    if (inter)
+        rc = pith_mpi_refuse(t, PITH_E_ARG,
+                             "the communicator is an intercommunicator: pass one of a "
+                             "single group, such as that of MPI_Intercomm_merge");
+out:
+    return rc;
+}
+
 static pith_status
 open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) {
     pith_mpi_world *w = NULL;
-    pith_status rc = pith_mpi_begin(t);
+    MPI_Comm from;
+    pith_status rc = check_communicator(how, &from, t);
+    rc = rc == PITH_OK ? pith_mpi_begin(t) : rc;
+    rc = rc == PITH_OK ? refuse_inter(from, t) : rc;
     if (rc != PITH_OK)
         return rc;
     w = calloc(1, sizeof *w);
@@ -160,12 +239,10 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
     w->all.world = w;
     w->all.comm = w->node = MPI_COMM_NULL;
     w->window = MPI_WIN_NULL;
+    w->ending = MPI_KEYVAL_INVALID;
     w->most = INT32_MAX;
-    MPI_Comm from = MPI_COMM_WORLD;
-    if (how->communicator)
-        memcpy(&from, how->communicator, sizeof from);
-    rc = find_nodes(from, w, j, t);
-    if (rc != PITH_OK) {
+    if ((rc = watch_end(w, how, t)) != PITH_OK ||
+        (rc = find_nodes(from, w, j, t)) != PITH_OK) {
         free_world(w);
         return rc;
     }
@@ -233,6 +310,7 @@ static void drop_mpi(pithp_transport_link *part) {
 static const pithp_transport transport = {
     .version = PITHP_TRANSPORT_VERSION,
     .name = "mpi",
+    .mpi = PITH_MPI_LIBRARY,
     .process = true,
     .open = open_mpi,
     .close = close_mpi,
