@@ -391,6 +391,9 @@ typedef struct pith_bench_result {
  * Each sample is a batch of calls with one wait. A first batch for warm-up is not
  * counted.
  *
+ * If the function makes collectives, all ranks make the call with the same repeats. They
+ * make as many calls as the rank that needs most of them for a sample.
+ *
  * @par Errors
  * PITH_E_ARG: @p function is no function, or an option is out of range. PITH_E_TRACED: a
  * function is traced. Also all errors of pith_call.

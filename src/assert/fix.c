@@ -35,7 +35,7 @@ pithp_assertion_fix(pith_scope *s, const pith_assertion *a, const void *root) {
     if (!pith_failed(s))
         return fixed;
     pithp_error_context(s, "the fix of the check at %s",
-                        a->slot.site ? a->slot.site : "an unknown line");
+                        a->slot.site ? pithp_site_name(a->slot.site) : "an unknown line");
     return NULL;
 }
 

@@ -351,6 +351,7 @@ const void *pithp_repair_joint(pith_scope *s,
         pithp_decisions_nest(s, 1);
         root = pithp_assertion_fix(s, all.counting[i], root);
         pithp_decisions_nest(s, -1);
+        pithp_synchronise(s); /* checks of the fix that nothing collects */
         if (!pithp_fix_agreed(s, operation, root))
             return NULL;
     }

@@ -113,13 +113,16 @@ static const void *make_call(const pithp_stepper *p,
     return result;
 }
 
-static bool
-is_like(const pithp_stepper *p, pith_scope *work, const void *state, const void *result) {
+static bool is_like(const pithp_stepper *p,
+                    pithp_attempt *t,
+                    pith_scope *work,
+                    const void *state,
+                    const void *result) {
     pithp_flat before;
     if (p->any_result || pithp_flat_make(work, &before, state, NULL, NULL) != PITH_OK)
         return !pith_failed(work);
     const pith_status rc = pithp_state_check(work, p->step ? p->step->name : "the step",
-                                             &before, state, result);
+                                             &before, state, result, &t->changes);
     pithp_flat_end(&before);
     return rc == PITH_OK;
 }
@@ -135,7 +138,7 @@ static bool run_call(const pithp_stepper *p,
     pithp_attempt_call *call = &t->calls[t->ran];
     pithp_monitored seen = {.row = NULL};
     const void *result = make_call(p, work, state, number, call->steps, &seen);
-    if (!pith_failed(work) && is_like(p, work, state, result)) {
+    if (!pith_failed(work) && is_like(p, t, work, state, result)) {
         watch(work, t, call, &seen);
         result = pith_keep_any(holder, result);
     }

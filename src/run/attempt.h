@@ -56,12 +56,14 @@ pith_status pithp_log_write(pith_scope *s,
 /* ---- States (state_check.c) ---- */
 
 /* Check that a step's result has the nodes, dtypes and ranks of its state (`before`: the
- * flat state), and the same extents unless a static differs. */
+ * flat state), and the same extents unless a static differs. changed: set if one does.
+ * (optional) */
 pith_status pithp_state_check(pith_scope *s,
                               const char *step,
                               const pithp_flat *before,
                               const void *state,
-                              const void *result);
+                              const void *result,
+                              bool *changed);
 
 /* ---- Steps (propagate.c) ---- */
 
@@ -141,6 +143,7 @@ typedef struct pithp_attempt {
     pithp_trouble trouble;
     int64_t first; /* the rank that has it */
     bool writes;   /* the commit of a rank writes to a file */
+    bool changes;  /* a step has changed a static, and extents with it */
 } pithp_attempt;
 
 /* Try steps up to `end`. false: p->s has the error, and no attempt is open. */

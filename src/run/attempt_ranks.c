@@ -66,16 +66,30 @@ static void take(pithp_attempt *t, uint64_t place) {
     t->trouble = trouble;
 }
 
+/* What ranks must have in common: states that a step has resized, too. Without memory the
+ * attempt fails. */
+static uint64_t digest_of(const pithp_stepper *p, pithp_attempt *t) {
+    if (!t->changes || t->failing >= 0)
+        return p->digest;
+    const uint64_t digest = p->digest + pithp_tree_digest(t->scope, t->result);
+    if (pith_failed(t->scope)) {
+        t->failing = t->ran;
+        t->trouble = PITHP_TROUBLE_ERROR;
+    }
+    return digest;
+}
+
 void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
+    const uint64_t digest = digest_of(p, t);
     const bool failed = t->failing >= 0, error = t->trouble == PITHP_TROUBLE_ERROR;
     pithp_decision d = {
         .operation = operation,
-        .extra = p->digest,
+        .extra = digest,
         .trouble =
             failed && !error ? 1 + place_of(t->failing, t->trouble, failed_slot(t)) : 0,
         .error = place_of(failed ? t->failing : t->ran, PITHP_TROUBLE_ERROR, 0),
         .asks = p->pause && p->pause(p->closure),
-        .writes = t->log.first != NULL};
+        .writes = t->log.first != NULL || p->passed};
     const bool decided = pithp_decide(t->scope, &d);
     p->asked = d.asks;
     t->writes = d.writes;
@@ -102,7 +116,7 @@ void pithp_attempt_refuse(pith_scope *s) {
 
 /* Only conditions that are equal on all ranks, so that all of them come here or none. */
 bool pithp_attempt_agree_commit(const pithp_stepper *p, const pithp_attempt *t) {
-    bool may_fail = t->writes || p->passed;
+    bool may_fail = t->writes;
     for (int64_t i = 0; i < t->ran; i++)
         may_fail |= t->calls[i].seen != NULL;
     return may_fail ? pithp_ranks_fine(p->s, operation) : !pith_failed(p->s);

@@ -67,6 +67,7 @@ static const void *apply(const pithp_stepper *p,
     pithp_decisions_nest(fixed, 1);
     one.after = pithp_assertion_fix(fixed, a, c->state);
     pithp_decisions_nest(fixed, -1);
+    pithp_synchronise(fixed); /* checks of the fix that nothing collects */
     if (!pithp_fix_agreed(fixed, "pith_propagate", one.after))
         return NULL;
     pithp_decisions_nest(fixed, 1);

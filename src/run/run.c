@@ -267,9 +267,10 @@ static bool run_steps(run *r) {
     if (pith_failed(r->s))
         return false;
     r->end.reason = reason;
-    if (!o->save || !save_options(o)->background)
+    if (!o->save)
         return true;
-    if (r->writes || pithp_background_is_parted(r->s)) /* that all ranks settle */
+    if (save_options(o)->background &&
+        (r->writes || pithp_background_is_parted(r->s))) /* that all ranks settle */
         pith_save_wait(r->s);
     return pithp_run_agreed(r->s);
 }

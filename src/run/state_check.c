@@ -63,13 +63,16 @@ pith_status pithp_state_check(pith_scope *s,
                               const char *step,
                               const pithp_flat *before,
                               const void *state,
-                              const void *result) {
+                              const void *result,
+                              bool *changed) {
     pithp_flat after;
     if (pithp_flat_make(s, &after, result, NULL, NULL) != PITH_OK)
         return s->error.code;
     comparison c = {
         .s = s, .before = &before->structure, .after = &after.structure, .step = step};
     if (PITHP_UNLIKELY(!pithp_structure_equal(c.before, c.after))) {
+        if (changed)
+            *changed = true;
         if (!same_nodes(&c)) {
             char of[120];
             snprintf(of, sizeof of, "the result of %.80s", step);

@@ -90,7 +90,7 @@ static const void *step_and_watch(pith_scope *s,
     if (pith_failed(s) || pithp_flat_make(s, &before, state, NULL, NULL) != PITH_OK)
         return NULL;
     /* Report the dtype to change, and how, before the loop compares carries. */
-    pithp_state_check(s, step->name, &before, state, next);
+    pithp_state_check(s, step->name, &before, state, next, NULL);
     pithp_flat_end(&before);
     if (pith_failed(s) ||
         pithp_monitor_state(s, &w, next, (pithp_row_mode)l->rows, &seen) != PITH_OK)

@@ -57,9 +57,10 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_hostile_cases,
                                              mesh_wrong_cases,
                                              mesh_decision_cases,
+                                             mesh_alone_cases,
                                              mesh_cases_of_runs,
                                              mesh_cases_of_shard_runs};
-    const size_t of_ranks = 4; /* the last need several: what ranks decide together */
+    const size_t of_ranks = 5; /* the last need several: what ranks decide together */
     const size_t count =
         sizeof lists / sizeof *lists - (pith_axis_size(s, NULL) > 1 ? 0 : of_ranks);
     int failed = 0;

@@ -56,6 +56,14 @@ CASE(chunks_differ)
 CASE(draws)
 
 #undef LIST
+#define LIST mesh_alone_cases
+CASE(one_resizes)
+CASE(checks_of_fixes)
+CASE(files_of_one)
+CASE(chunks_of_one)
+CASE(measures)
+
+#undef LIST
 #define LIST mesh_cases_of_shard_runs
 CASE(shards_stop)
 CASE(shards_fail)
