@@ -179,7 +179,8 @@ typedef struct pith_run_options {
      * Path of a JSON file with step, rate, time left, memory, capacities, repairs, last
      * save and outcome. Capacities are sizes by path: sizes named by extents of the
      * state, and sizes behind capacities of a recent step. The file is replaced
-     * atomically about once per second and at the end of the run. NULL: no file.
+     * atomically about once per second and at the end of the run. NULL: no file. On
+     * several ranks rank 0 writes it, and others need not have the path.
      */
     const char *status_file PITH_DEFAULT;
     /** Called before the first step and after steps. */

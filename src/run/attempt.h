@@ -74,8 +74,8 @@ typedef struct pithp_stepper {
     const void *(*call)(pith_scope *s, const void *state, void *call_closure);
     void *call_closure;
     struct pithp_monitor *watch; /* NULL: only checks are read */
-    /* Called with the checks of a passed attempt; its first call made `slots` of them.
-     * (optional) */
+    /* Called with the checks of a passed attempt; its first call made `slots` of them. It
+     * sets no error: other ranks may have no such function. (optional) */
     void (*passed)(pith_scope *work,
                    struct pithp_collector *c,
                    int64_t slots,

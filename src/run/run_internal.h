@@ -69,7 +69,8 @@ void pithp_status_step(pithp_status_file *t,
                        pith_scope *s,
                        const void *state,
                        int64_t number);
-/* Collect the capacities of the checks that passed (the first `slots`), if due. */
+/* Collect the capacities of the checks that passed (the first `slots`), if due. Without
+ * memory the file lacks some: no error, which would be one of this rank alone. */
 void pithp_status_note(pithp_status_file *t,
                        pith_scope *work,
                        struct pithp_collector *c,

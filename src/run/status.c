@@ -175,15 +175,17 @@ void pithp_status_note(pithp_status_file *f,
                        pithp_collector *c,
                        int64_t slots) {
     pithp_outcome outcome;
-    const bool due = !f->noted_in || f->repairs != f->noted_repairs ||
-                     pithp_seconds() - f->written >= interval;
-    if (!due || pithp_outcome_read(work, work, c, slots, &outcome) != PITH_OK)
+    if (f->noted_in && f->repairs == f->noted_repairs &&
+        pithp_seconds() - f->written < interval)
         return;
     pithp_status_end(f);
     f->noted_in = pith_scope_open(work->runtime);
     f->noted_repairs = f->repairs;
-    if (pithp_scope_writable(f->noted_in))
+    pith_scope *own = pith_scope_open_in(work);
+    if (pithp_scope_writable(own) && pithp_scope_writable(f->noted_in) &&
+        pithp_outcome_read(own, own, c, slots, &outcome) == PITH_OK)
         note(f, &outcome, c->guards);
+    pithp_close_quietly(own);
 }
 
 void pithp_status_end(pithp_status_file *f) {

@@ -291,6 +291,27 @@ static void saves_shards(mesh_test *t) {
     MESH_CHECK(t, mesh_equal(t, sum, end->sum) && pith_agree(t->s));
 }
 
+/* Rank 0 writes the status file: other ranks may have the name, or not. */
+static void status_files(mesh_test *t) {
+    char path[200], text[1000] = "";
+    name_of(t, "status.json", path);
+    for (int way = 0; way < 2; way++) {
+        const Walk *out = pith_run(
+            t->s, Walk, &walk_step, start(t, 5),
+            &(pith_run_options){.steps = 6,
+                                .steps_per_launch = way ? 4 : 0,
+                                .status_file = way || t->rank == 0 ? path : NULL});
+        MESH_CHECK(t, out && pith_read_f64(t->s, out->x) == 3.0 * (double)t->size);
+        MESH_CHECK(t, pith_agree(t->s)); /* it is written */
+        FILE *f = fopen(path, "r");
+        MESH_CHECK(t, f && fgets(text, sizeof text, f));
+        MESH_CHECK(t, strstr(text, "\"step\":6,") && strstr(text, "\"finished\""));
+        if (f)
+            fclose(f);
+        MESH_CHECK(t, pith_agree(t->s)); /* all have read it */
+    }
+}
+
 static void options_differ(mesh_test *t) {
     pith_run(t->s, Walk, &walk_step, start(t, 5),
              &(pith_run_options){.steps = t->rank == 1 ? 4 : 3});
@@ -405,6 +426,7 @@ const mesh_case mesh_cases_of_runs[] = {
     {"states_differ", states_differ},
     {"folders_differ", folders_differ},
     {"saves_shards", saves_shards},
+    {"status_files", status_files},
     {"options_differ", options_differ},
     {NULL, NULL},
 };
