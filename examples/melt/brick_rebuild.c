@@ -18,11 +18,13 @@ static void require_room(pith_scope *s,
                          const int64_t *sizes,
                          double base,
                          const pith_array *need) {
-    const pith_capacity_options options = {.count = count,
-                                           .sizes = sizes,
-                                           .lens = pith_lens_merge(s, count, slots),
-                                           .base = brick->fixed_capacity ? 0 : base,
-                                           .fixed = brick->fixed_capacity};
+    const pith_capacity_options options = {
+        .count = count,
+        .sizes = sizes,
+        .lens = pith_lens_merge(s, count, slots),
+        .base = brick->fixed_capacity ? 0 : base,
+        .fixed = brick->fixed_capacity,
+        .message = brick->fixed_capacity ? "--fixed-capacity" : NULL};
     pith_capacity_require(s, pith_capacity_make(s, &options), need);
 }
 

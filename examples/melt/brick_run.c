@@ -114,6 +114,13 @@ static int64_t bricks_around(pith_scope *s) {
     return ways > 1 ? ways - 1 : 1;
 }
 
+/* Ranks that atoms of the start may go to, this one included. */
+static int64_t peers_for(pith_scope *s, int64_t room) {
+    const int64_t ranks = pith_axis_size(s, NULL), near = bricks_around(s) + 1;
+    const int64_t peers = near > room ? near : room;
+    return peers < ranks ? peers : ranks;
+}
+
 static const Brick *first_state(pith_scope *s, const Options *o) {
     const Owned *own = o->resume ? read_saved(s, o) : read_start(s, o);
     if (!pith_failed(s))
@@ -129,7 +136,7 @@ static const Brick *first_state(pith_scope *s, const Options *o) {
     brick.max_atoms = own->max_atoms;
     brick.max_neighbours = (room + 7) / 8 * 8; /* whole groups */
     brick.max_cells = room;
-    brick.max_peers = bricks_around(s);
+    brick.max_peers = peers_for(s, room);
     brick.max_moved = room + own->max_atoms / 16; /* some leave in the first steps */
     brick.balance = o->balance;
     brick.fixed_capacity = o->fixed_capacity;

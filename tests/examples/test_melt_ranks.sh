@@ -62,6 +62,11 @@ same_log long long4
 ranks tiny 3 --steps 50 --initial-capacity 2
 same_table start tiny 0
 grep -q 'capacity .max_cells is too small: have 2' err || fail "no growth from 2: $(cat err)"
+# Enough room that does not grow, and a status file
+ranks fixed 3 --steps 50 --initial-capacity 2000 --fixed-capacity --status status.json
+same_table start fixed 0
+! grep 'too small' err || fail "room of 2000 grows"
+grep -q '"step":50,.*"outcome":"finished"' status.json || fail "the status: $(cat status.json)"
 
 # Saved on P, continued on Q: neither may be seen in a row. Step 27 is between two rebuilds.
 for pair in 1:3 2:3 3:2 4:1 2:2; do
@@ -162,7 +167,7 @@ refused() {
 refused 'expected at least cutoff + skin, 8.8' 2 --cutoff 8.5
 refused 'a brick is 2.39' 7
 refused 'a run on ranks has no --batch' 2 --batch 2
-refused 'fixed capacity' 2 --fixed-capacity
+refused 'need 1400; --fixed-capacity' 2 --fixed-capacity
 refused 'nothing.json' 2 --resume nothing.json
 "$melt" --steps 1 --device host --save whole.json >out 2>&1
 refused 'whole.json' 2 --resume whole.json
