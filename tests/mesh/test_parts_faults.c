@@ -101,3 +101,30 @@ Test(parts_faults, in_the_background_have_one_outcome, .timeout = 600) {
 Test(parts_faults, that_last_have_one_outcome, .timeout = 600) {
     cr_assert(strike_each(FAIL_FROM, EROFS, &(pith_save_options){.step = 1}) > 50);
 }
+
+/* ---- Cost ---- */
+
+static void replace_counted(fake_rank *r) {
+    FAKE_CHECK(r, save_of(r, 1, NULL) && pith_agree(r->s));
+    if (r->rank == 0)
+        arm(FAIL, INT32_MAX, 0); /* counts calls, and strikes none */
+    FAKE_CHECK(r, pith_agree(r->s) && save_of(r, 2, NULL) && pith_agree(r->s));
+    if (r->rank == 0)
+        shim.kind = NO_FAULT;
+}
+
+/* System calls of a save that replaces the parts of as many ranks. */
+static int calls_of(int ranks) {
+    faulty f = {.j = begin()};
+    f.j.rows = 96 * 40;
+    run(&f.j, ranks, replace_counted);
+    cr_assert(count_files(f.j.folder, ".r0") == 2 * ranks);
+    remove_folder(f.j.folder);
+    return shim.calls;
+}
+
+/* A look at all files of the folder for each part that goes would be a quadratic one. */
+Test(parts_faults, calls_grow_as_ranks_do) {
+    const int two = calls_of(2), four = calls_of(4), eight = calls_of(8);
+    cr_assert(eight - four < 2.2 * (four - two), "%d, %d, %d", two, four, eight);
+}

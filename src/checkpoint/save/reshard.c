@@ -160,7 +160,9 @@ write_all(pithp_reshard *x, const char *path, const pith_save_options *o) {
     if (!v)
         return x->s->error.code;
     pithp_saving_from(v, stream_whole, x);
-    rc = write_parts(x, v, path, o);
+    rc = pithp_folder_sweep(x->s, &v->location);
+    if (rc == PITH_OK)
+        rc = write_parts(x, v, path, o);
     if (rc == PITH_OK)
         rc = pithp_saving_write(v);
     pithp_saving_sweep_parts(v, x->number);

@@ -159,7 +159,8 @@ static pith_status sync_folder(saver *v, const char *consequence) {
 }
 
 /* Remove the unnamed document, and those of its sidecars that no other document names:
- * its own new one, and shared ones dropped by other writers. Requires the folder lock. */
+ * its own new one, and shared ones dropped by other writers. Requires the folder lock,
+ * but for a part: nobody else names its sidecar. */
 static void withdraw(saver *v) {
     pithp_claims claims = {.owner = geteuid()};
     pithp_writer_close(&v->document);
@@ -179,13 +180,15 @@ static void withdraw(saver *v) {
 }
 
 /* The sidecar is renamed and synced before the document, so every visible document is
- * complete. */
+ * complete. A part is visible when the document of its checkpoint names it: one sync is
+ * enough. */
 static pith_status name_files(saver *v) {
     pith_status rc = PITH_OK;
     if (v->fresh) {
         pithp_writer_rename(&v->sidecar, v->fresh->file);
         PITH_TRY(pithp_writer_status(v->s, &v->sidecar, v->location.shown));
-        PITH_TRY(sync_folder(v, ""));
+        if (!v->is_part)
+            PITH_TRY(sync_folder(v, ""));
     }
     pithp_writer_rename(&v->document, v->location.name);
     PITH_TRY(pithp_writer_status(v->s, &v->document, v->location.shown));
@@ -269,7 +272,11 @@ static pith_status check_parts(saver *v) {
     return PITH_OK;
 }
 
+/* The names of a part are new, and no other writer uses them: thousands of ranks do not
+ * wait for each other's locks. */
 static pith_status commit(saver *v) {
+    if (v->is_part)
+        return name_files(v);
     pith_status rc = pithp_folder_lock(v->s, &v->location);
     if (rc != PITH_OK)
         return rc;
@@ -279,15 +286,6 @@ static pith_status commit(saver *v) {
     else
         withdraw(v);
     pithp_folder_unlock(&v->location);
-    return rc;
-}
-
-static pith_status sweep(saver *v) {
-    const pith_status rc = pithp_folder_lock(v->s, &v->location);
-    if (rc == PITH_OK) {
-        pithp_folder_sweep(v->location.folder);
-        pithp_folder_unlock(&v->location);
-    }
     return rc;
 }
 
@@ -371,7 +369,8 @@ pith_status pithp_saving_write(pithp_saving *v) {
             return pithp_fail_memory(v->s, PITHP_STAGING_BYTES);
     }
     PITH_TRY(check_bools(v));
-    PITH_TRY(sweep(v));
+    if (!v->is_part) /* one rank does it for all of them */
+        PITH_TRY(pithp_folder_sweep(v->s, &v->location));
     PITH_TRY(read_inline_leaves(v));
     if (v->options.incremental)
         PITH_TRY(pithp_incremental_reuse(v->s, &v->d, v->arrays, &v->location,

@@ -35,6 +35,17 @@ static pith_status number_counters(pithp_parted_call *v) {
     return PITH_OK;
 }
 
+/* Remove what killed writers have left, before any rank writes: it may fill the disk. The
+ * save of the document does it again, and waits for the lock. */
+static pith_status sweep(pithp_parted_call *v) {
+    pithp_location location;
+    const pith_status rc = pithp_location_open(v->w, v->path, &location);
+    if (rc == PITH_OK)
+        pithp_folder_sweep_at_once(&location);
+    pithp_location_close(&location);
+    return rc;
+}
+
 static pith_status prepare(pithp_parted_call *v, const void *tree) {
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(v->w));
     v->rank = info.rank;
@@ -47,7 +58,8 @@ static pith_status prepare(pithp_parted_call *v, const void *tree) {
         pithp_save_options_check(v->w, "pith_save", v->path, v->options) != PITH_OK ||
         pithp_tree_check(v->w, tree, "pith_save", "tree") != PITH_OK ||
         pithp_shard_tree_read(v->w, &v->t, tree, NULL, true) != PITH_OK ||
-        pithp_shard_tree_link(&v->t) != PITH_OK || number_counters(v) != PITH_OK)
+        pithp_shard_tree_link(&v->t) != PITH_OK || number_counters(v) != PITH_OK ||
+        (v->rank == 0 && sweep(v) != PITH_OK))
         return v->w->error.code;
     const size_t bytes = (size_t)v->ranks * sizeof *v->everyone;
     v->everyone = pithp_scope_allocate(v->w, bytes);

@@ -76,13 +76,6 @@ bool pithp_sidecar_verify(pith_runtime *rt,
                           int folder,
                           const pithp_doc_sidecar *sidecar,
                           const pithp_doc_leaf *leaf);
-/* Remove the sidecars that a document claims, if they are its own and no other document
- * but `except` names them. Requires the folder lock: otherwise a document being renamed
- * could be missed. False: an unreferenced sidecar may remain; keep `except` for the next
- * sweep. */
-bool pithp_folder_drop_sidecars(int folder,
-                                const pithp_claims *claims,
-                                const char *except);
 /* Read the head of a document, which names its sidecars. 0, errno, or -1 if the file is
  * shorter. */
 enum { PITHP_HEAD_BYTES = 16384 };
@@ -94,33 +87,59 @@ bool pithp_head_claims(const char *head, pithp_claims *claims);
 /* The sidecars named by the document `name` of a folder. False: the file exists and
  * cannot be read. */
 bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims);
+/* The same, but false also if it is not certain what a damaged document names. Without
+ * stem and owner. */
+bool pithp_folder_claims_read(int folder, const char *name, pithp_claims *claims);
 /* Remove the user's temporary files whose writers are dead, and their own sidecars that
- * no other document names. Requires the folder lock. */
-void pithp_folder_sweep(int folder);
+ * no other document names. Takes the folder lock. */
+pith_status pithp_folder_sweep(pith_scope *s, const pithp_location *location);
+/* The same, but not while another writer holds the lock. */
+void pithp_folder_sweep_at_once(const pithp_location *location);
 
 /* ---- Parts (parts_sweep.c) ---- */
 
 /* What the names of the parts of a document, or of a series, begin with: its stem, or
  * another one if that is hidden, long, or not UTF-8 (names.c). */
 void pithp_part_stem(const char *document, char stem[256]);
-/* Remove a part and its sidecars. Requires the folder lock. */
-void pithp_checkpoint_part_remove(int folder, const char *file);
 /* Remove the parts of a document, or of a series, that no document of that name names:
  * those of replaced ones, and of saves that were killed. `own` is the number of the save
  * that has ended; parts that are newer than its own stay, which may be of another job. 0:
  * a save without parts; those that are newer than the document stay. */
 void pithp_parts_sweep(pith_scope *s, const pithp_location *location, uint64_t own);
 
-/* ---- Files owned by a document (names.c, own_sidecar.c) ---- */
+/* ---- Files owned by a document (names.c, drop.c, own_sidecar.c) ---- */
 
 /* "melt.<hash>.safetensors" for "melt.json"; members of a series use the series' stem. */
 void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]);
 /* Whether a file name has the form of a sidecar of the document or series with that
  * stem. */
 bool pithp_is_own_sidecar_name(const char *stem, const char *file);
+/* A sidecar of a document that goes. */
+typedef struct pithp_dropped {
+    pithp_claim claim;
+    const char *stem; /* of the document */
+    uid_t owner;      /* of the document */
+    int64_t document; /* its number, for the caller */
+    bool named;       /* by a document that stays */
+    bool done;        /* it is named, removed, or not the document's own */
+} pithp_dropped;
+/* Remove sidecars that are their document's own and that no document names but those that
+ * go, whose file names are sorted. Sorts the rows. Requires the folder lock: otherwise a
+ * document being renamed could be missed. Not done: an unreferenced sidecar may remain;
+ * keep its document for the next sweep. */
+void pithp_folder_drop(int folder,
+                       pithp_dropped *rows,
+                       int64_t count,
+                       const char *const *leaving,
+                       int64_t leaving_count);
+/* The same of one document, `except`. False: not all are done. */
+bool pithp_folder_drop_sidecars(int folder,
+                                const pithp_claims *claims,
+                                const char *except);
+int pithp_compare_names(const void *a, const void *b); /* of lists of names */
 /* Remove a sidecar if it is the document's own: its name, owner, size and header are
  * checked. False: it may be its own and still exists. */
-bool pithp_own_sidecar_remove(int folder, const pithp_claims *claims, int row);
+bool pithp_own_sidecar_remove(int folder, const pithp_dropped *row);
 /* Remove a file if its name still refers to the examined file. False: it does, and cannot
  * be removed. */
 bool pithp_file_unlink(int folder, const char *name, const struct stat *st);

@@ -1,5 +1,5 @@
-/* Folders of checkpoints: opening, the commit lock, removal of unreferenced sidecars and
- * of temporary files of dead writers. */
+/* Folders of checkpoints: opening, the commit lock, what documents say of their sidecars,
+ * and removal of temporary files of dead writers. */
 #include "checkpoint/store/file.h"
 
 #include <errno.h>
@@ -77,12 +77,17 @@ void pithp_location_close(pithp_location *location) {
 
 /* ---- Commit lock ---- */
 
+/* True also if there are no file locks: a checkpoint has a single writer then. */
+static bool lock_at_once(int folder) {
+    return flock(folder, LOCK_EX | LOCK_NB) == 0 ||
+           (errno != EWOULDBLOCK && errno != EINTR);
+}
+
 pith_status pithp_folder_lock(pith_scope *s, const pithp_location *location) {
     const struct timespec wait = {.tv_nsec = LOCK_WAIT_MS * 1000000L};
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (flock(location->folder, LOCK_EX | LOCK_NB) == 0 ||
-            (errno != EWOULDBLOCK && errno != EINTR))
-            return PITH_OK; /* no file locks: a checkpoint has a single writer */
+        if (lock_at_once(location->folder))
+            return PITH_OK;
         nanosleep(&wait, NULL);
     }
     return pithp_fail(s, PITH_E_IO, NULL,
@@ -168,25 +173,12 @@ bool pithp_folder_claims_of(int folder, const char *name, pithp_claims *claims) 
     return true;
 }
 
-/* Mark the claims that another document shares. False: it cannot be read and may share
- * them. */
-static bool
-mark_named(int folder, const char *file, const pithp_claims *claims, bool *named) {
-    struct stat st;
-    pithp_claims its;
+bool pithp_folder_claims_read(int folder, const char *name, pithp_claims *claims) {
     char head[PITHP_HEAD_BYTES + 1];
-    if (fstatat(folder, file, &st, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno == ENOENT;
-    if (!S_ISREG(st.st_mode))
-        return true;
-    if (!read_head(folder, file, &st, head))
-        return errno == ENOENT;
-    if (!pithp_head_claims(head, &its))
-        return false;
-    for (int i = 0; i < its.count; i++)
-        for (int j = 0; j < claims->count; j++)
-            named[j] |= strcmp(its.rows[i].file, claims->rows[j].file) == 0;
-    return true;
+    struct stat st;
+    claims->count = 0;
+    return read_head(folder, name, &st, head) ? pithp_head_claims(head, claims)
+                                              : errno == ENOENT;
 }
 
 bool pithp_sidecar_exists(int folder, const pithp_doc_sidecar *sidecar) {
@@ -201,34 +193,6 @@ DIR *pithp_folder_list(int folder) {
     if (!listing && copy >= 0)
         close(copy);
     return listing;
-}
-
-static bool is_claimed(const pithp_claims *claims, const char *name) {
-    for (int i = 0; i < claims->count; i++)
-        if (strcmp(claims->rows[i].file, name) == 0)
-            return true;
-    return false;
-}
-
-bool pithp_folder_drop_sidecars(int folder,
-                                const pithp_claims *claims,
-                                const char *except) {
-    bool named[PITHP_SIDECARS] = {false};
-    if (claims->count == 0)
-        return true;
-    DIR *listing = pithp_folder_list(folder);
-    bool sure = listing != NULL;
-    for (struct dirent *e; listing && (errno = 0, e = readdir(listing));)
-        if ((e->d_type == DT_REG || e->d_type == DT_UNKNOWN) &&
-            !is_claimed(claims, e->d_name) && strcmp(e->d_name, except) != 0)
-            sure &= mark_named(folder, e->d_name, claims, named);
-    sure &= errno == 0;
-    if (listing)
-        closedir(listing);
-    bool all = true;
-    for (int i = 0; i < claims->count; i++)
-        all &= named[i] || (sure && pithp_own_sidecar_remove(folder, claims, i));
-    return all;
 }
 
 /* ---- Sweeping ---- */
@@ -279,13 +243,25 @@ static void sweep_file(int folder, const char *name, const char *stem) {
     close(file);
 }
 
-void pithp_folder_sweep(int folder) {
-    DIR *listing = pithp_folder_list(folder);
+static void sweep(const pithp_location *location) {
     char stem[256];
-    if (!listing)
-        return;
-    for (struct dirent *e; (e = readdir(listing));)
+    DIR *listing = pithp_folder_list(location->folder);
+    for (struct dirent *e; listing && (e = readdir(listing));)
         if (is_temporary(e->d_name, stem))
-            sweep_file(folder, e->d_name, stem);
-    closedir(listing);
+            sweep_file(location->folder, e->d_name, stem);
+    if (listing)
+        closedir(listing);
+    pithp_folder_unlock(location);
+}
+
+pith_status pithp_folder_sweep(pith_scope *s, const pithp_location *location) {
+    const pith_status rc = pithp_folder_lock(s, location);
+    if (rc == PITH_OK)
+        sweep(location);
+    return rc;
+}
+
+void pithp_folder_sweep_at_once(const pithp_location *location) {
+    if (lock_at_once(location->folder))
+        sweep(location);
 }

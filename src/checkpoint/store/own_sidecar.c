@@ -47,23 +47,22 @@ static verdict examine_header(int file, const pithp_claim *claim) {
     return pithp_digest_equal(pithp_hasher_end(&h), claim->digest) ? OURS : FOREIGN;
 }
 
-static verdict
-examine(int file, const struct stat *st, const pithp_claims *claims, int row) {
-    return st->st_uid != claims->owner || (size_t)st->st_size != claims->rows[row].bytes
+static verdict examine(int file, const struct stat *st, const pithp_dropped *row) {
+    return st->st_uid != row->owner || (size_t)st->st_size != row->claim.bytes
                ? FOREIGN
-               : examine_header(file, &claims->rows[row]);
+               : examine_header(file, &row->claim);
 }
 
-bool pithp_own_sidecar_remove(int folder, const pithp_claims *claims, int row) {
-    const char *name = claims->rows[row].file;
+bool pithp_own_sidecar_remove(int folder, const pithp_dropped *row) {
+    const char *name = row->claim.file;
     struct stat st;
     size_t bytes;
-    if (!pithp_is_file_name(name) || !pithp_is_own_sidecar_name(claims->stem, name))
+    if (!pithp_is_file_name(name) || !pithp_is_own_sidecar_name(row->stem, name))
         return true;
     const int file = pithp_file_open(folder, name, &bytes);
     if (file < 0)
         return errno == ENOENT || errno == EINVAL || errno == ELOOP;
-    const verdict v = fstat(file, &st) == 0 ? examine(file, &st, claims, row) : UNKNOWN;
+    const verdict v = fstat(file, &st) == 0 ? examine(file, &st, row) : UNKNOWN;
     const bool gone = v == OURS ? pithp_file_unlink(folder, name, &st) : v == FOREIGN;
     close(file);
     return gone;

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,14 +27,6 @@ static const char *number_of(const char *stem, const char *file) {
     at += 2;
     at += strspn(at, "0123456789");
     return strcmp(at, ".json") == 0 ? number : NULL;
-}
-
-/* The part goes last: without it nothing would tell whose its sidecars are. */
-void pithp_checkpoint_part_remove(int folder, const char *file) {
-    pithp_claims claims;
-    if (pithp_folder_claims_of(folder, file, &claims) &&
-        pithp_folder_drop_sidecars(folder, &claims, file))
-        unlinkat(folder, file, 0);
 }
 
 /* The saves whose parts are named. */
@@ -132,6 +125,90 @@ static bool is_left(const sweep *w, const char *file, const char *number) {
     return w->timed && time_of(w->folder, file, &time) && !is_later(time, w->time);
 }
 
+/* ---- The parts that go ---- */
+
+typedef struct left_part {
+    char file[256], stem[256];
+    uid_t owner;
+    bool stays;
+} left_part;
+
+/* Parts that no document names, and their sidecars. */
+typedef struct left_parts {
+    pith_runtime *rt;
+    left_part *rows;
+    int64_t count, room;
+    pithp_dropped *sidecars;
+    int64_t sidecar_count, sidecar_room;
+} left_parts;
+
+/* Note a part. One that cannot be read stays; so do all that follow if memory is short.
+ */
+static bool note_left(left_parts *x, int folder, const char *file) {
+    pithp_claims claims;
+    if (!pithp_folder_claims_of(folder, file, &claims))
+        return true;
+    left_part *row =
+        pithp_table_add(x->rt, &x->rows, &x->count, &x->room, sizeof *x->rows);
+    if (!row)
+        return false;
+    *row = (left_part){.owner = claims.owner};
+    snprintf(row->file, sizeof row->file, "%s", file);
+    memcpy(row->stem, claims.stem, sizeof row->stem);
+    for (int i = 0; i < claims.count; i++) {
+        pithp_dropped *sidecar = pithp_table_add(x->rt, &x->sidecars, &x->sidecar_count,
+                                                 &x->sidecar_room, sizeof *x->sidecars);
+        if (!sidecar) {
+            x->sidecar_count -= i;
+            x->count--;
+            return false;
+        }
+        *sidecar = (pithp_dropped){.claim = claims.rows[i], .document = x->count - 1};
+    }
+    return true;
+}
+
+/* Parts go last: without them nothing would tell whose their sidecars are. */
+static void remove_left(left_parts *x, int folder) {
+    const size_t bytes = (size_t)x->count * sizeof(char *);
+    const char **files = pithp_allocate(x->rt, bytes);
+    if (!files)
+        return;
+    for (int64_t i = 0; i < x->count; i++)
+        files[i] = x->rows[i].file;
+    qsort(files, (size_t)x->count, sizeof *files, pithp_compare_names);
+    for (int64_t i = 0; i < x->sidecar_count; i++) {
+        x->sidecars[i].stem = x->rows[x->sidecars[i].document].stem;
+        x->sidecars[i].owner = x->rows[x->sidecars[i].document].owner;
+    }
+    pithp_folder_drop(folder, x->sidecars, x->sidecar_count, files, x->count);
+    for (int64_t i = 0; i < x->sidecar_count; i++)
+        x->rows[x->sidecars[i].document].stays |= !x->sidecars[i].done;
+    for (int64_t i = 0; i < x->count; i++)
+        if (!x->rows[i].stays)
+            unlinkat(folder, x->rows[i].file, 0);
+    pithp_release(x->rt, files, bytes);
+}
+
+/* All left parts are noted first, so that one look at the other files of the folder
+ * serves all of them. Requires the folder lock. */
+static void remove_unnamed(pith_runtime *rt, const sweep *w, const named *all) {
+    left_parts x = {.rt = rt};
+    DIR *listing = pithp_folder_list(w->folder);
+    bool more = true;
+    for (struct dirent *e; more && listing && (e = readdir(listing));) {
+        const char *number = number_of(w->stem, e->d_name);
+        if (number && !is_named(all, number) && is_left(w, e->d_name, number))
+            more = note_left(&x, w->folder, e->d_name);
+    }
+    if (listing)
+        closedir(listing);
+    if (x.count)
+        remove_left(&x, w->folder);
+    pithp_release(rt, x.rows, (size_t)x.room * sizeof *x.rows);
+    pithp_release(rt, x.sidecars, (size_t)x.sidecar_room * sizeof *x.sidecars);
+}
+
 void pithp_parts_sweep(pith_scope *s, const pithp_location *location, uint64_t own) {
     char stem[256];
     pith_scope *x = pith_scope_open_in(s); /* its errors do not matter: files stay */
@@ -145,15 +222,8 @@ void pithp_parts_sweep(pith_scope *s, const pithp_location *location, uint64_t o
     if (own == 0) /* a save without parts */
         w.timed = time_of(w.folder, location->name, &w.time);
     if (w.any && pithp_folder_lock(x, location) == PITH_OK) {
-        DIR *listing =
-            note_all(&all, stem, location) ? pithp_folder_list(location->folder) : NULL;
-        for (struct dirent *e; listing && (e = readdir(listing));) {
-            const char *number = number_of(stem, e->d_name);
-            if (number && !is_named(&all, number) && is_left(&w, e->d_name, number))
-                pithp_checkpoint_part_remove(location->folder, e->d_name);
-        }
-        if (listing)
-            closedir(listing);
+        if (note_all(&all, stem, location))
+            remove_unnamed(x->runtime, &w, &all);
         pithp_folder_unlock(location);
     }
     pith_clear(x);
