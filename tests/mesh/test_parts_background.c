@@ -163,6 +163,58 @@ Test(background_parts, members_of_a_series) {
     remove_folder(j.folder);
 }
 
+/* Damage that one rank finds: all of them pass over the member, and say so. */
+
+static int64_t nanoseconds_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec : 0;
+}
+
+/* Change a byte in the sidecar of the newest part with that text in its name. */
+static void damage_newest(const job *j, const char *part) {
+    char path[1024] = "", newest[1024] = "";
+    DIR *listing = opendir(j->folder);
+    for (struct dirent *e; (e = readdir(listing));) {
+        snprintf(path, sizeof path, "%s/%s", j->folder, e->d_name);
+        if (strstr(path, part) && strstr(path, ".safetensors") &&
+            nanoseconds_of(path) > nanoseconds_of(newest))
+            memcpy(newest, path, sizeof path);
+    }
+    closedir(listing);
+    FILE *file = fopen(newest, "r+b");
+    cr_assert(file && fseek(file, -9, SEEK_END) == 0);
+    const int byte = fgetc(file);
+    cr_assert(fseek(file, -9, SEEK_END) == 0 && fputc(byte ^ 1, file) != EOF);
+    fclose(file);
+}
+
+static void count_passed_over(const char *path, const char *text, void *closure) {
+    (void)path;
+    *(int *)closure += strstr(text, "damaged in") != NULL;
+}
+static void load_older(fake_rank *r) {
+    const job *j = r->closure;
+    int passed = 0;
+    const pith_load_options o = {
+        .newest = true, .passed_over = count_passed_over, .closure = &passed};
+    const PartAtoms *a = pith_load_any(r->s, PartAtoms_pith_type(), j->path, &o);
+    FAKE_CHECK(r, !pith_failed(r->s) && passed == 1);
+    FAKE_CHECK(r, is_state(r->s, pith_unshard(r->s, a, -1), 3, j->rows));
+}
+Test(background_parts, damage_of_one_part_of_a_series) {
+    job j = begin();
+    run(&j, 3, save_series);
+    damage_newest(&j, ".r0001of0003.");
+    for (int size = 1; size <= 4; size++)
+        run(&j, size, load_older);
+    remove_folder(j.folder);
+    j = begin();
+    run(&j, 2, save_series);
+    damage_newest(&j, ".r0000of0002.");
+    run(&j, 2, load_older);
+    remove_folder(j.folder);
+}
+
 /* ---- Failures of one rank ---- */
 
 /* The thread of rank 1 finds a bool that is neither 0 nor 1, in borrowed memory that was

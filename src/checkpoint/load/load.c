@@ -368,7 +368,11 @@ typedef struct request {
     int64_t step;     /* of the run, as stored in the file */
 } request;
 
-static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
+bool pithp_is_damage(pith_status code) {
+    return code == PITH_E_IO || code == PITH_E_FORMAT;
+}
+
+static bool load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
     request *r = closure;
     const void *nil = r->root;
     loader v = {.s = s,
@@ -377,6 +381,7 @@ static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
                 .d = &c->document,
                 .placed = c->document.parts.count && pith_mesh_of(s)};
     v.differences = (pithp_mismatches){.s = s, .d = v.d, .options = r->options};
+    pith_scope *agreed = v.placed ? pith_scope_open_in(s) : NULL;
     pith_scope *scope = pith_scope_open_in(s); /* for intermediate objects */
     if (!pithp_scope_writable(scope))
         pithp_fail_memory(s, sizeof *scope);
@@ -388,10 +393,14 @@ static void load_from(pith_scope *s, pith_checkpoint *c, void *closure) {
         drop_tables(&v);
     }
     pith_scope_close(scope);
-    if (v.placed)
-        pithp_load_agree(s, c);
+    bool damaged = pithp_is_damage(pith_code(s));
+    if (v.placed) {
+        damaged = pithp_load_agree(s, agreed, c);
+        pith_scope_close(agreed);
+    }
     if (pith_code(s) != PITH_OK)
         r->root = nil;
+    return damaged;
 }
 
 static void load_path(pith_scope *s, const char *path, request *r) {

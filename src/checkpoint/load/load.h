@@ -19,11 +19,16 @@ const void *pithp_load_shards(pith_scope *s,
                               const pith_checkpoint *c,
                               const pith_array *const *arrays,
                               const void *root);
-/* Compare with the other ranks what was loaded, and whether all have done it. */
-void pithp_load_agree(pith_scope *s, const pith_checkpoint *c);
+/* Whether an error is that of a damaged or unreadable file. */
+bool pithp_is_damage(pith_status code);
+/* Compare with the other ranks what was loaded, and whether all have done it. agreed: a
+ * scope in s that was opened before and has not failed. True: the load has failed because
+ * some ranks found damage, and for no other reason. */
+bool pithp_load_agree(pith_scope *s, pith_scope *agreed, const pith_checkpoint *c);
 
-/* Visits an open checkpoint. Sets the error of s if it could not be read. */
-typedef void pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
+/* Visits an open checkpoint. Sets the error of s if it could not be read, and returns
+ * whether that is damage: on all ranks that visit it together. */
+typedef bool pithp_series_visit(pith_scope *s, pith_checkpoint *c, void *closure);
 /* Visit the newest member. If the error is damage, visit the previous member, and so on.
  * Each skipped member is reported to the caller's hook and logged. */
 void pithp_series_newest(pith_scope *s,

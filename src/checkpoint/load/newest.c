@@ -49,12 +49,10 @@ static bool try_member(search *f, int64_t number, bool *vanished) {
     show(&shown, f->path, member.name);
     member.shown = shown.failed ? member.name : shown.bytes;
     pith_checkpoint *c = pithp_checkpoint_open_at(f->s, &member);
-    if (c) {
-        f->visit(f->s, c, f->closure);
+    const bool over =
+        c ? !f->visit(f->s, c, f->closure) : !pithp_is_damage(pith_code(f->s));
+    if (c)
         pithp_checkpoint_close(f->s, c);
-    }
-    const pith_status code = pith_code(f->s);
-    const bool over = code != PITH_E_IO && code != PITH_E_FORMAT;
     *vanished =
         !over &&
         faccessat(f->series.folder, member.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 &&

@@ -218,9 +218,25 @@ const void *pithp_load_shards(pith_scope *s,
     return made;
 }
 
-void pithp_load_agree(pith_scope *s, const pith_checkpoint *c) {
+/* How severe the outcome of a rank is: the greatest of all ranks decides. */
+enum { LOADED, DAMAGE, OTHER_FAILURE };
+
+static int64_t severity_of(pith_status code) {
+    return code == PITH_OK ? LOADED : pithp_is_damage(code) ? DAMAGE : OTHER_FAILURE;
+}
+
+bool pithp_load_agree(pith_scope *s, pith_scope *agreed, const pith_checkpoint *c) {
     const pithp_intent intent = {.operation = "pith_load",
                                  .extra = c->document.checksum.low};
-    if (pithp_collective_begin(s, &intent))
+    pith_scope *in = pithp_scope_writable(agreed) ? agreed : s;
+    in->function = s->function;
+    int64_t severity = severity_of(s->error.code);
+    pithp_mesh_group *all = pithp_mesh_group_of(in, NULL);
+    if (!pithp_collective_begin(in, &intent))
+        return false;
+    pithp_mesh_group_reduce(in, all, PITHP_COMBINE_MAX, PITH_I64, &severity, 1);
+    pithp_collective_end(in);
+    if (severity != LOADED && pithp_collective_begin(s, &intent)) /* tells the others */
         pithp_collective_end(s);
+    return severity == DAMAGE;
 }
