@@ -373,12 +373,13 @@ Test(parts, a_plain_save_replaces_them) {
 /* Any name of a file is one of a checkpoint of ranks. Another document of the folder
  * keeps its parts, also if the names of both cannot be those of parts. */
 Test(parts, names_with_odd_characters, .timeout = 60) {
-    char longest[240];
+    char longest[240], longer[240]; /* the stem of the latter would do for its sidecar */
     snprintf(longest, sizeof longest, "%0230d.json", 0);
-    const char *const names[] = {
-        "a b.json",   "\"q'%s%n\\.json", "\xc3\xa9\n.json", "melt",  ".hidden.json",
-        "a.b.c.json", "-x.json",         "\xff\xfe.json",   longest, ".hiding.json",
-        ".json"};
+    snprintf(longer, sizeof longer, "%0190d.json", 0);
+    const char *const names[] = {"a b.json",     "\"q'%s%n\\.json", "\xc3\xa9\n.json",
+                                 "melt",         ".hidden.json",    "a.b.c.json",
+                                 "-x.json",      "\xff\xfe.json",   longest,
+                                 ".hiding.json", ".json",           longer};
     enum { NAMES = sizeof names / sizeof *names };
     job j = begin();
     for (int round = 1; round <= 2; round++)

@@ -54,13 +54,14 @@ static const char extension[] = ".safetensors";
 
 enum {
     HASH_DIGITS = 16,
-    MOST_STEM = 200 /* bytes, in a sidecar's name */
+    MOST_STEM = 200,     /* bytes, in a sidecar's name */
+    MOST_PART_STEM = 160 /* in a part's name, which is the stem of its sidecar's */
 };
 
 /* The stem in the names of a document's sidecars: "checkpoint" if its own is
  * unsuitable. */
-static const char *usable_stem(const char *stem, size_t *length) {
-    if (*length && *length <= MOST_STEM && *stem != '.' && pithp_is_utf8(stem, *length))
+static const char *usable_stem(const char *stem, size_t most, size_t *length) {
+    if (*length && *length <= most && *stem != '.' && pithp_is_utf8(stem, *length))
         return stem;
     *length = strlen("checkpoint");
     return "checkpoint";
@@ -68,7 +69,7 @@ static const char *usable_stem(const char *stem, size_t *length) {
 
 void pithp_part_stem(const char *document, char stem[256]) {
     size_t length = pithp_stem(document);
-    const char *usable = usable_stem(document, &length);
+    const char *usable = usable_stem(document, MOST_PART_STEM, &length);
     if (usable == document) {
         snprintf(stem, 256, "%.*s", (int)length, usable);
         return;
@@ -81,14 +82,14 @@ void pithp_part_stem(const char *document, char stem[256]) {
 void pithp_sidecar_name(const char *document, pithp_digest content, char name[256]) {
     char digest[PITHP_DIGEST_TEXT];
     size_t length = pithp_stem(document);
-    const char *stem = usable_stem(document, &length);
+    const char *stem = usable_stem(document, MOST_STEM, &length);
     pithp_digest_print(content, digest);
     snprintf(name, 256, "%.*s.%.*s%s", (int)length, stem, HASH_DIGITS, digest, extension);
 }
 
 /* Whether a name consists of the stem, a dot, the hash and the extension. */
 static bool has_form(const char *file, const char *document, size_t length) {
-    const char *stem = usable_stem(document, &length);
+    const char *stem = usable_stem(document, MOST_STEM, &length);
     if (strncmp(file, stem, length) != 0 || file[length] != '.')
         return false;
     const char *hash = file + length + 1;
