@@ -368,6 +368,55 @@ Test(parts, a_plain_save_replaces_them) {
     remove_folder(j.folder);
 }
 
+/* ---- Compression ---- */
+
+typedef struct {
+    const pith_array *asks, *plain, *refuses;
+    int64_t n;
+} Packed;
+PITH_NODE(Packed,
+          PITH_LEAF(asks, "i64[n]", .shard = "x", .compress = 3),
+          PITH_LEAF(plain, "i64[n]", .shard = "x"),
+          PITH_LEAF(refuses, "i64[n]", .shard = "x", .compress = -1),
+          PITH_STATIC(n))
+
+/* Which leaves of a part are compressed: a bit for each, in the order of their paths. */
+static int compressed_leaves(pith_scope *s, const job *j) {
+    char path[600];
+    pith_checkpoint_part part;
+    int found = 0;
+    const pith_checkpoint *c = pith_checkpoint_open(s, j->path);
+    pith_checkpoint_get_part(c, pith_axis_rank(s, NULL), &part);
+    snprintf(path, sizeof path, "%s/%s", j->folder, part.file);
+    const pith_checkpoint *own = pith_checkpoint_open(s, path);
+    pith_checkpoint_leaf row;
+    for (int64_t k = 0; pith_checkpoint_get_leaf(own, k, &row); k++)
+        found |= row.compressed << k;
+    return found;
+}
+
+static void save_packed(fake_rank *r) {
+    static const int32_t levels[] = {0, 1, -1};
+    static const int want[] = {1, 3, 0};
+    const job *j = r->closure;
+    const pith_array *a = pith_zeros(r->s, PITH_I64, PITH_SHAPE(12000));
+    const Packed *whole =
+        pith_record(r->s, Packed, .asks = a, .plain = a, .refuses = a, .n = 12000);
+    for (int i = 0; i < 3; i++) {
+        const pith_save_options o = {.compress = levels[i]};
+        FAKE_CHECK(r, pith_save(r->s, pith_shard(r->s, whole, NULL), j->path, &o));
+        FAKE_CHECK(r, compressed_leaves(r->s, j) == want[i]);
+        const void *back = pith_unshard(r->s, pith_load(r->s, Packed, j->path), -1);
+        FAKE_CHECK(r, pith_tree_equal(r->s, back, whole));
+    }
+}
+Test(parts, fields_ask_for_compression) {
+    job j = begin();
+    run(&j, 1, save_packed);
+    run(&j, 3, save_packed);
+    remove_folder(j.folder);
+}
+
 /* ---- Names ---- */
 
 /* Any name of a file is one of a checkpoint of ranks. Another document of the folder

@@ -61,31 +61,80 @@ static const char *key_of(pithp_parted_call *v, int64_t k, int64_t rank) {
     return pithp_string_finish(v->w, &key);
 }
 
-/* A dict of the shards that the ranks of this part write. Those of other ranks have the
+/* A shard of a part. */
+typedef struct piece {
+    const char *key;
+    const pith_array *array;
+    int level; /* of compression, as its field asks for it */
+} piece;
+
+/* The shards that the ranks of a part write, sorted by key. Those of other ranks have the
  * same shape; their elements are not read. */
-static const void *make_part(pithp_parted_call *v) {
+typedef struct part_tree {
+    const void *dict;
+    const piece *pieces;
+    int64_t count;
+} part_tree;
+
+static int compare_pieces(const void *a, const void *b) {
+    return strcmp(((const piece *)a)->key, ((const piece *)b)->key);
+}
+
+static pith_status add_pieces(pithp_parted_call *v, int64_t rank, piece *to, int64_t *n) {
     const pithp_structure *t = &v->t.flat.structure;
-    const size_t room = (size_t)(t->item_count * v->node_ranks) + 1;
+    for (int64_t k = 0; k < t->item_count; k++) {
+        const pithp_field *field = v->t.leaves[k].field;
+        if (!is_writer(v, k, rank))
+            continue;
+        to[(*n)++] =
+            (piece){.key = key_of(v, k, rank),
+                    .array = pithp_array_place(v->w, v->t.flat.items[k],
+                                               pithp_spec_plain(v->w, t->specs[k])),
+                    .level = field ? field->declared.options.compress : 0};
+        if (v->w->error.code != PITH_OK)
+            break;
+    }
+    return v->w->error.code;
+}
+
+/* False: the error is set. */
+static bool make_part(pithp_parted_call *v, part_tree *part) {
+    const size_t room = (size_t)(v->t.flat.structure.item_count * v->node_ranks) + 1;
     const char **keys = pithp_scope_allocate(v->w, room * sizeof *keys);
     const void **items = pithp_scope_allocate(v->w, room * sizeof *items);
-    int64_t count = 0;
+    piece *pieces = pithp_scope_allocate(v->w, room * sizeof *pieces);
+    int64_t n = 0;
+    if (!keys || !items || !pieces)
+        return false;
     for (int64_t r = v->leader; r < v->leader + v->node_ranks; r++)
-        for (int64_t k = 0; keys && items && k < t->item_count; k++) {
-            if (!is_writer(v, k, r))
-                continue;
-            keys[count] = key_of(v, k, r);
-            items[count++] = pithp_array_place(v->w, v->t.flat.items[k],
-                                               pithp_spec_plain(v->w, t->specs[k]));
-            if (v->w->error.code != PITH_OK)
-                return NULL;
-        }
-    return keys && items ? pith_dict_make(v->w, count, keys, items) : NULL;
+        if (add_pieces(v, r, pieces, &n) != PITH_OK)
+            return false;
+    if (n)
+        qsort(pieces, (size_t)n, sizeof *pieces, compare_pieces);
+    for (int64_t i = 0; i < n; i++) {
+        keys[i] = pieces[i].key;
+        items[i] = pieces[i].array;
+    }
+    *part = (part_tree){pith_dict_make(v->w, n, keys, items), pieces, n};
+    return part->dict != NULL;
+}
+
+/* The leaves of a dict are in the order of its keys. */
+static pith_status capture_part(pith_scope *s,
+                                const void *source,
+                                pithp_document *d,
+                                const pith_array ***arrays) {
+    const part_tree *part = source;
+    const pith_status rc = pithp_capture(s, part->dict, d, arrays);
+    for (int64_t i = 0; rc == PITH_OK && i < part->count; i++)
+        d->leaves.rows[i].level = part->pieces[i].level;
+    return rc;
 }
 
 static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
     char name[256];
-    const void *part = make_part(v);
-    if (!part)
+    part_tree part;
+    if (!make_part(v, &part))
         return NULL;
     if (!part_name(j, v->leader, name)) {
         pithp_fail(v->w, PITH_E_IO, NULL, "cannot write \"%s\": the name is too long",
@@ -100,9 +149,9 @@ static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
                                       .compress = -1,
                                       .step = v->options->step};
     const char *path = pithp_part_path(v->w, v->path, name);
-    if (!path || pithp_keep_slots(j->s, 1, &part) != PITH_OK)
+    if (!path || pithp_keep_slots(j->s, 1, &part.dict) != PITH_OK)
         return NULL;
-    pithp_saving *made = pithp_saving_begin(j->s, pithp_capture, part, path,
+    pithp_saving *made = pithp_saving_begin(j->s, capture_part, &part, path,
                                             v->node_ranks > 1 ? &shared : &o);
     if (made)
         made->is_part = true;
