@@ -19,7 +19,7 @@ _Static_assert(1 << RANK_BITS == PITHP_MOST_RANKS, "ranks have numbers");
 /* What a rank tells about itself if something is wrong. */
 typedef struct account {
     int32_t code;
-    uint64_t extra, number;
+    uint64_t extra, number, opening;
     char operation[48], what[PITHP_WHAT_BYTES], site[PITHP_SITE_BYTES];
     char message[PITHP_MESSAGE_BYTES];
     char host[64];
@@ -43,11 +43,18 @@ static const char *site_of(const part *p) {
     return p->s && p->s->site && !p->intent->parts ? pithp_site_name(p->s->site) : "";
 }
 
+/* Which opening of a mesh the call is on; 0: the first one. */
+static uint64_t opening_of(const part *p) {
+    const pithp_opening *o = pithp_opening_of(p->s);
+    return o ? o->number : 0;
+}
+
 static account own_account(const part *p) {
     account a;
     memset(&a, 0, sizeof a);
     a.extra = p->intent->extra;
     a.number = p->number;
+    a.opening = opening_of(p);
     copy_text(a.operation, sizeof a.operation, p->intent->operation);
     if (p->intent->describe)
         p->intent->describe(p->intent->closure, a.what);
@@ -72,7 +79,8 @@ static bool is_same_call(const account *a, const account *b) {
 }
 
 static bool is_same(const account *a, const account *b) {
-    return a->extra == b->extra && a->number == b->number && is_same_call(a, b);
+    return a->extra == b->extra && a->number == b->number && a->opening == b->opening &&
+           is_same_call(a, b);
 }
 
 /* A call site in a loop is the same text each time. */
@@ -94,7 +102,7 @@ static uint64_t digest_of(const part *p) {
     uint64_t h = pithp_hash(p->number, i->operation, strlen(i->operation));
     if (i->what && !i->describe)
         h = pithp_hash(h, i->what, strlen(i->what));
-    const uint64_t rest[] = {digest_of_site(p), i->extra};
+    const uint64_t rest[] = {digest_of_site(p), i->extra, opening_of(p)};
     return pithp_hash(h, rest, sizeof rest);
 }
 
@@ -233,6 +241,9 @@ static void explain_difference(const part *p) {
             other.extra != first.extra
                 ? "their arguments differ: structures, statics, shapes, options, or "
                   "elements that must be equal"
+            : other.opening != first.opening
+                ? "in a scope of another pith_mesh_open: threads that make collectives at "
+                  "once do so in another order on each rank"
                 : "not after the same calls");
 }
 
@@ -304,9 +315,7 @@ pithp_world *pithp_ranks_of(const pith_scope *s) {
     pithp_world *w = pithp_world_of(s->runtime);
     if (!w || w->joined.size < 2)
         return NULL;
-    while (s && !s->room[PITHP_ROOM_MESH])
-        s = s->parent;
-    return s ? w : NULL;
+    return pithp_opening_of(s) ? w : NULL;
 }
 
 bool pithp_ranks_compare(const pith_scope *s) {

@@ -68,6 +68,7 @@ static const pith_mesh *
 open_mesh(pith_scope *s, pithp_world *w, const pith_mesh_axis *axes) {
     pith_mesh like = {.world = w};
     pith_mesh *m = NULL;
+    pithp_opening *o = s->room[PITHP_ROOM_MESH];
     char what[PITHP_WHAT_BYTES] = "";
     if (s->error.code == PITH_OK &&
         pithp_axes_lay_out(s, axes, w->joined.size, &like) == PITH_OK) {
@@ -75,6 +76,7 @@ open_mesh(pith_scope *s, pithp_world *w, const pith_mesh_axis *axes) {
         pthread_mutex_lock(&w->lock);
         m = intern(s, w, &like);
         pthread_mutex_unlock(&w->lock);
+        o = o ? o : pithp_scope_allocate(s, sizeof *o);
     }
     for (int i = 0, at = 0; m && i < m->count && at < (int)sizeof what; i++)
         at += snprintf(what + at, sizeof what - (size_t)at, "%s%s=%" PRId64,
@@ -82,8 +84,9 @@ open_mesh(pith_scope *s, pithp_world *w, const pith_mesh_axis *axes) {
     if (!pithp_collective_begin(s,
                                 &(pithp_intent){.operation = s->function, .what = what}))
         return NULL;
+    *o = (pithp_opening){.mesh = m, .number = w->number};
     pithp_collective_end(s);
-    s->room[PITHP_ROOM_MESH] = m;
+    s->room[PITHP_ROOM_MESH] = o;
     return m;
 }
 
@@ -143,9 +146,8 @@ const pith_mesh *pithp_mesh_open_by(pith_scope *s,
 const pith_mesh *pith_mesh_of(const pith_scope *s) {
     if (!pithp_scope_writable(s))
         return NULL;
-    while (s && !s->room[PITHP_ROOM_MESH])
-        s = s->parent;
-    return s ? s->room[PITHP_ROOM_MESH] : NULL;
+    const pithp_opening *o = pithp_opening_of(s);
+    return o ? o->mesh : NULL;
 }
 
 uint32_t pithp_mesh_number(const pith_scope *s) {

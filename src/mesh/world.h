@@ -95,6 +95,20 @@ struct pith_mesh {
     pith_mesh *next_alive; /* of the process */
 };
 
+/* That a mesh was opened in a scope. Ranks number their openings alike, so that calls of
+ * two threads on scopes of their own are told apart. */
+typedef struct pithp_opening {
+    const pith_mesh *mesh;
+    uint64_t number; /* of the agreement */
+} pithp_opening;
+
+/* The opening of the mesh that a scope uses; NULL: none. */
+static inline const pithp_opening *pithp_opening_of(const pith_scope *s) {
+    while (s && !s->room[PITHP_ROOM_MESH])
+        s = s->parent;
+    return s ? s->room[PITHP_ROOM_MESH] : NULL;
+}
+
 /* The meshes of the process: any other pointer is refused, not read. */
 void pithp_mesh_begin(pith_mesh *m);
 void pithp_mesh_end(pith_mesh *m);

@@ -109,6 +109,22 @@ Test(mesh_agree, other_calls_are_told) {
     passes(3, calls_differ);
 }
 
+/* As of two threads of each rank, whose calls meet in another order. */
+static void scopes_differ(fake_rank *r) {
+    pith_scope *other = pith_scope_open(r->runtime), *s = r->rank == 1 ? other : r->s;
+    FAKE_CHECK(r, fake_open(r, PITH_AT(other), PITH_MESH_AXES({"x", 0})));
+    pith_scope *child = pith_scope_open_in(s);
+    FAKE_CHECK(r, !pith_agree(child) && pith_code(child) == PITH_E_DIVERGED);
+    FAKE_CHECK(r, strstr(pith_message(child), "in a scope of another pith_mesh_open"));
+    pith_clear(child);
+    pith_scope_close(child);
+    FAKE_CHECK(r, pith_agree(other) && pith_agree(r->s));
+    pith_scope_close(other);
+}
+Test(mesh_agree, calls_on_other_scopes_are_told) {
+    passes(3, scopes_differ);
+}
+
 static void sites_differ(fake_rank *r) {
     if (r->rank)
         pith_agree(r->s);
