@@ -313,7 +313,8 @@ enum { PLACE_OF_ERRORS, PLACE_OF_CHECKS };
 bool pithp_pass_joint(pith_scope *s, const char *operation, bool passed) {
     pithp_decision d = {.operation = operation,
                         .trouble = passed ? 0 : 1 + PLACE_OF_CHECKS,
-                        .error = PLACE_OF_ERRORS};
+                        .error = PLACE_OF_ERRORS,
+                        .checks = !passed};
     if (!pithp_decide(s, &d))
         return false;
     if (d.first >= 0 && d.trouble == 1 + PLACE_OF_ERRORS)

@@ -10,10 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Words of the reduction. TROUBLE ends with the number of the rank. */
+/* Words of the reduction. TROUBLE is the place, whether it is that of a failed check
+ * rather than of an error, and the number of the rank. */
 enum { DIGEST, COMPLEMENT, TROUBLE, LOWEST, HIGHEST, VALUES };
 _Static_assert(VALUES + 3 <= PITHP_AGREE_WORDS, "all words fit");
-enum { RANK_BITS = 16 };
+enum { RANK_BITS = 16, CHECK_BIT = 1 << RANK_BITS, PLACE_SHIFT = RANK_BITS + 1 };
 _Static_assert(1 << RANK_BITS == PITHP_MOST_RANKS, "ranks have numbers");
 
 /* What a rank tells about itself if something is wrong. */
@@ -30,8 +31,9 @@ typedef struct part {
     pithp_world *w;
     pith_scope *s; /* NULL: of pith_close */
     const pithp_intent *intent;
-    uint64_t number; /* of the agreement */
-    bool troubled;   /* this rank has failed, or a check of it */
+    uint64_t number;    /* of the agreement */
+    bool troubled;      /* this rank has failed, or ends early without an error */
+    const char *reason; /* of the latter, or NULL: a check failed */
 } part;
 
 static void copy_text(char *to, size_t room, const char *from) {
@@ -67,7 +69,7 @@ static account own_account(const part *p) {
         copy_text(a.message, sizeof a.message, p->s->error.message);
     } else if (p->troubled) {
         a.code = PITH_E_CHECK;
-        copy_text(a.message, sizeof a.message, "a check failed");
+        copy_text(a.message, sizeof a.message, p->reason ? p->reason : "a check failed");
     }
     return a;
 }
@@ -171,9 +173,11 @@ static void explain_failure(const part *p, int64_t failed) {
 }
 
 static void print_account(const account *a, int64_t rank, char *text, size_t room) {
-    snprintf(text, room, "rank %" PRId64 " (%s) calls %s%s%.*s%s%s", rank, a->host,
-             a->operation, a->what[0] ? " of " : "", (int)sizeof a->what - 1, a->what,
-             a->site[0] ? " at " : "", a->site);
+    const bool check = a->code == PITH_E_CHECK;
+    snprintf(text, room, "rank %" PRId64 " (%s)%s%.120s%s calls %s%s%.*s%s%s", rank,
+             a->host, check ? ", on which " : "", check ? a->message : "",
+             check ? "," : "", a->operation, a->what[0] ? " of " : "",
+             (int)sizeof a->what - 1, a->what, a->site[0] ? " at " : "", a->site);
 }
 
 /* ---- The first part that differs ---- */
@@ -193,13 +197,14 @@ static bool agree_on_part(const part *p, int64_t k) {
 }
 
 /* Replace the own account by the first part in which ranks differ, found by bisection; if
- * an intent has no parts, none is replaced. */
+ * an intent has no parts, or all parts are equal, none is replaced. */
 static void find_part(const part *p, account *own) {
     const pithp_intent *intent = p->intent;
-    uint64_t words[PITHP_AGREE_WORDS] = {
-        intent->parts ? (uint64_t)intent->parts(intent->closure) : 0};
+    const uint64_t count = intent->parts ? (uint64_t)intent->parts(intent->closure) : 0;
+    uint64_t words[PITHP_AGREE_WORDS] = {count, ~count};
     if (!reduce_words(p->w, p->s, words) || words[0] == 0)
         return;
+    const bool as_many = words[0] == ~words[1];
     int64_t equal = 0, end = (int64_t)words[0]; /* the first `equal` parts are */
     while (equal < end) {
         const int64_t middle = equal + (end - equal) / 2;
@@ -208,6 +213,8 @@ static void find_part(const part *p, account *own) {
         else
             end = middle;
     }
+    if (as_many && equal == (int64_t)count)
+        return;
     const pithp_intent_part first = part_of(intent, equal);
     copy_text(own->operation, sizeof own->operation, first.operation);
     copy_text(own->what, sizeof own->what, first.what);
@@ -226,13 +233,17 @@ static void explain_difference(const part *p) {
     words[0] = is_same(&own, &first) ? UINT64_MAX : (uint64_t)w->joined.rank;
     if (!reduce_words(w, p->s, words))
         return;
-    const int64_t rank = words[0] == UINT64_MAX ? 0 : (int64_t)words[0];
+    const bool one = words[0] == UINT64_MAX; /* calls that only their place differs in */
+    const int64_t rank = one ? 0 : (int64_t)words[0];
     if (!tell_account(w, p->s, rank, &own, &other) || !p->s)
         return;
-    char here[480], there[480];
+    char here[600], there[600];
     print_account(&other, rank, here, sizeof here);
     print_account(&first, 0, there, sizeof there);
-    if (!is_same_call(&other, &first))
+    if (one)
+        pithp_fail(p->s, PITH_E_DIVERGED, NULL,
+                   "%s, and so do the others, but not after the same calls", here);
+    else if (!is_same_call(&other, &first))
         pithp_fail(p->s, PITH_E_DIVERGED, NULL, "%s, but %s", here, there);
     else
         pithp_fail(
@@ -258,13 +269,14 @@ static bool vote(part *p, pithp_ballot *b) {
                    level = b->level ? b->level : UINT64_MAX,
                    trouble = failed       ? b->error
                              : b->trouble ? b->trouble - 1
-                                          : UINT64_MAX;
+                                          : UINT64_MAX,
+                   check = b->checks && !failed ? CHECK_BIT : 0;
     p->troubled = trouble != UINT64_MAX;
     const uint64_t digest = p->troubled ? UINT64_MAX : digest_of(p);
     uint64_t words[PITHP_AGREE_WORDS] = {
         [DIGEST] = digest,
         [COMPLEMENT] = p->troubled ? UINT64_MAX : ~digest,
-        [TROUBLE] = p->troubled ? trouble << RANK_BITS | rank : UINT64_MAX,
+        [TROUBLE] = p->troubled ? trouble << PLACE_SHIFT | check | rank : UINT64_MAX,
         [LOWEST] = level,
         [HIGHEST] = ~level};
     memcpy(words + VALUES, b->least, sizeof b->least);
@@ -276,9 +288,19 @@ static bool vote(part *p, pithp_ballot *b) {
     b->first = words[TROUBLE] == UINT64_MAX
                    ? -1
                    : (int64_t)(words[TROUBLE] & ((1 << RANK_BITS) - 1));
-    b->trouble = b->first < 0 ? 0 : (words[TROUBLE] >> RANK_BITS) + 1;
+    b->trouble = b->first < 0 ? 0 : (words[TROUBLE] >> PLACE_SHIFT) + 1;
+    b->checks = b->first >= 0 && (words[TROUBLE] & CHECK_BIT);
     b->alike = words[DIGEST] == UINT64_MAX || words[DIGEST] == ~words[COMPLEMENT];
     return true;
+}
+
+/* Ranks do not go on together. A rank on which a check has failed has come here before
+ * the others make what it leaves out. */
+static void explain(const part *p, const pithp_ballot *b) {
+    if (b->first >= 0 && !b->checks)
+        explain_failure(p, b->first);
+    else
+        explain_difference(p);
 }
 
 static void end_wait(pithp_world *w) {
@@ -295,10 +317,8 @@ bool pithp_agree_with(pithp_world *w,
     bool agreed = vote(&p, b);
     if (agreed) {
         agreed = b->first < 0 && b->alike;
-        if (b->first >= 0)
-            explain_failure(&p, b->first);
-        else if (!agreed)
-            explain_difference(&p);
+        if (!agreed)
+            explain(&p, b);
     }
     if (agreed) {
         w->agreed = p.number;
@@ -340,21 +360,22 @@ bool pithp_decide(pith_scope *s, pithp_decision *d) {
     pithp_world *w = pithp_ranks_of(s);
     const pithp_intent intent = {
         .operation = d->operation, .what = d->what, .extra = d->extra};
-    part p = {.w = w, .s = s, .intent = &intent};
+    part p = {.w = w, .s = s, .intent = &intent, .reason = d->reason};
     pithp_ballot b;
     bool arrived = false, engine = true, explained = false;
     pthread_mutex_lock(&w->lock);
     do {
         b = (pithp_ballot){.level = PITHP_LEVEL_CLOSE + 1 + (uint64_t)w->depth,
                            .trouble = d->trouble,
+                           .checks = d->checks,
                            .error = d->error,
                            .least = {d->asks ? 0 : 1, d->writes ? 0 : 1, d->least}};
         const uint64_t level = b.level;
         engine = vote(&p, &b);
         arrived = engine && b.highest <= level;
         explained = engine && (!b.together || !b.alike);
-        if (!b.together && engine && b.first >= 0)
-            explain_failure(&p, b.first);
+        if (engine && !b.together)
+            explain(&p, &b);
         else if (explained)
             explain_difference(&p);
     } while (engine && !arrived && !is_elsewhere(w, &b));

@@ -165,14 +165,17 @@ bool pithp_scope_joins(const pith_scope *s);
 
 typedef struct pithp_decision {
     const char *operation; /* "pith_propagate" */
-    const char *what;  /* what this rank asks for, which must be equal, too; or NULL */
-    uint64_t extra;    /* must be equal on all ranks without trouble */
-    uint64_t trouble;  /* in: the place of this rank's failure, from 1, or 0: none; at
-                          most 2^47. out: the least of all ranks */
-    uint64_t error;    /* in: the place, from 0, if the scope has failed */
-    bool asks, writes; /* in: this rank has a request, writes a file; out: a rank */
-    uint64_t least;    /* in: a value; out: the least of all ranks */
-    int64_t first;     /* out: the rank of the least trouble, or -1 */
+    const char *what;   /* what this rank asks for, which must be equal, too; or NULL */
+    uint64_t extra;     /* must be equal on all ranks without trouble */
+    uint64_t trouble;   /* in: the place of this rank's failure, from 1, or 0: none; at
+                           most 2^46. out: the least of all ranks */
+    uint64_t error;     /* in: the place, from 0, if the scope has failed */
+    bool checks;        /* in: this rank's failure is no error: a check failed */
+    const char *reason; /* in: what it is, for messages: "the state is not finite"; NULL:
+                           a check failed */
+    bool asks, writes;  /* in: this rank has a request, writes a file; out: a rank */
+    uint64_t least;     /* in: a value; out: the least of all ranks */
+    int64_t first;      /* out: the rank of the least trouble, or -1 */
 } pithp_decision;
 
 /* Decide. false: every rank's scope has an error. Otherwise nothing is done about

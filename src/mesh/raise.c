@@ -69,7 +69,8 @@ bool pithp_ranks_end_call(pith_scope *s, const char *operation) {
     }
     pithp_decision d = {.operation = operation,
                         .trouble = failed ? 1 + PLACE_OF_CHECKS : 0,
-                        .error = PLACE_OF_ERRORS};
+                        .error = PLACE_OF_ERRORS,
+                        .checks = failed};
     if (!pithp_decide(s, &d))
         return false;
     if (d.first >= 0 && d.trouble == 1 + PLACE_OF_CHECKS)

@@ -162,6 +162,7 @@ typedef struct pithp_ballot {
     uint64_t trouble;  /* in: the place of a failure, from 1, or 0; out: the least of all
                           ranks, or 0 */
     uint64_t error;    /* in: the place, from 0, if the scope has failed */
+    bool checks;       /* in: the failure is that of a check; out: the least is */
     uint64_t least[3]; /* in: a value; out: the least of all ranks */
     uint64_t highest; /* out: of the levels; UINT64_MAX: a rank is in a collective; 0: the
                          engine has failed */

@@ -6,6 +6,7 @@
 #include "run/monitor.h"
 #include "trace/shard/shard_map.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char operation[] = "pith_propagate";
@@ -55,12 +56,28 @@ static int64_t failed_slot(const pithp_attempt *t) {
     return slot;
 }
 
-/* A failure of another rank, or of this one. */
-static void take(pithp_attempt *t, uint64_t place) {
+/* Why this rank ends a try early, for messages. */
+static const char *
+reason_of(const pithp_attempt *t, int64_t slot, char *text, size_t room) {
+    const char *site =
+        slot < t->collector->count ? t->collector->slots[slot]->site : NULL;
+    if (t->trouble == PITHP_TROUBLE_FINITE)
+        return "the state is not finite";
+    if (t->trouble == PITHP_TROUBLE_UNTIL)
+        return "the run ends";
+    if (!site)
+        return NULL;
+    snprintf(text, room, "the check at %s failed", pithp_site_name(site));
+    return text;
+}
+
+/* A failure of another rank, or of this one. told: ranks differ, and the scope has the
+ * error that says so. */
+static void take(pithp_attempt *t, uint64_t place, bool told) {
     const int64_t call = (int64_t)(place >> (KIND_BITS + CHECK_BITS));
     const pithp_trouble trouble = kinds[place >> CHECK_BITS & ((1 << KIND_BITS) - 1)];
     const bool own = t->failing == call && t->trouble == PITHP_TROUBLE_ERROR;
-    if (!own || trouble != PITHP_TROUBLE_ERROR)
+    if (!(own || told) || trouble != PITHP_TROUBLE_ERROR)
         pith_clear(t->scope); /* a consequence, in this call or a later one */
     t->failing = call;
     t->trouble = trouble;
@@ -81,16 +98,20 @@ static uint64_t digest_of(const pithp_stepper *p, pithp_attempt *t) {
 
 void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
     const uint64_t digest = digest_of(p, t);
-    const bool failed = t->failing >= 0, error = t->trouble == PITHP_TROUBLE_ERROR;
+    const bool failed = t->failing >= 0, error = t->trouble == PITHP_TROUBLE_ERROR,
+               other = failed && !error;
+    const int64_t slot = other ? failed_slot(t) : 0;
+    char text[PITHP_SITE_BYTES + 32];
     pithp_decision d = {
         .operation = operation,
         .extra = digest,
-        .trouble =
-            failed && !error ? 1 + place_of(t->failing, t->trouble, failed_slot(t)) : 0,
+        .trouble = other ? 1 + place_of(t->failing, t->trouble, slot) : 0,
+        .checks = other,
+        .reason = other ? reason_of(t, slot, text, sizeof text) : NULL,
         .error = place_of(failed ? t->failing : t->ran, PITHP_TROUBLE_ERROR, 0),
         .asks = p->pause && p->pause(p->closure),
         .writes = t->log.first != NULL || p->passed};
-    const bool decided = pithp_decide(t->scope, &d);
+    const bool fine = !pith_failed(t->scope), decided = pithp_decide(t->scope, &d);
     p->asked = d.asks;
     t->writes = d.writes;
     t->first = d.first;
@@ -98,7 +119,7 @@ void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
         t->failing = 0;
         t->trouble = PITHP_TROUBLE_ERROR;
     } else if (d.first >= 0) {
-        take(t, d.trouble - 1);
+        take(t, d.trouble - 1, fine && pith_failed(t->scope));
         if (t->trouble == PITHP_TROUBLE_ERROR)
             pithp_decision_tell(t->scope, operation, d.first);
     }

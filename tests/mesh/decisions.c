@@ -351,6 +351,50 @@ static void errors_of_one_rank(mesh_test *t) {
         }
 }
 
+static _Thread_local int64_t limit;
+
+static const pith_array *always(pith_scope *s, const Part *in) {
+    return pith_less(s, in->count, pith_i64(s, STEPS));
+}
+PITH_FUNCTION1(always_of, always, pith_array, Part)
+static const Part *add_within(pith_scope *s, const Part *in) {
+    Part next = *in;
+    next.count = pith_add(s, in->count, pith_i64(s, 1));
+    pith_check(s, pith_less(s, next.count, pith_i64(s, limit)), "too many");
+    next.sum = pith_psum(s, in->sum, NULL, NULL);
+    return pith_freeze(s, Part, &next);
+}
+PITH_FUNCTION1(add_within_of, add_within, Part, Part)
+static const Part *add_while_passing(pith_scope *s, const Part *in) {
+    return pith_while_passing(s, &always_of, &add_within_of, in);
+}
+PITH_FUNCTION1(add_while_passing_of, add_while_passing, Part, Part)
+
+/* A loop that runs call by call ends early on a rank whose check fails, and the others
+ * wait in the sum of the next iteration. */
+static void loops_end_early(mesh_test *t) {
+    static const char *const differ[] = {
+        ", on which the check at decisions.c:", "calls pith_propagate at decisions.c:",
+        "calls pith_psum of f64[] over x at decisions.c:"};
+    const int64_t events[STEPS] = {0};
+    const Part *in = start(t, ROOM, events);
+    for (int64_t odd = 0; odd < t->size && t->size > 1; odd++) {
+        limit = t->rank == odd ? 3 : STEPS + 1;
+        MESH_CHECK(t, !pith_failed(t->s));
+        pith_propagate_any(t->s, NULL, &add_while_passing_of, in, NULL);
+        for (int k = 0; k < 3; k++)
+            MESH_CHECK(t, strstr(pith_message(t->s), differ[k]));
+        MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "step 1: "));
+        const pith_result *r =
+            pith_as_result(t->s, &add_while_passing_of, PITH_ITEMS(in));
+        MESH_CHECK(t, (r != NULL) == (t->rank == odd));
+        pith_result_raise(t->s, r);
+        MESH_CHECK(t,
+                   mesh_fails(t, PITH_E_DIVERGED, ", on which a check failed, calls "));
+        MESH_CHECK(t, pith_agree(t->s));
+    }
+}
+
 static void refuses_on_one_rank(mesh_test *t) {
     const int64_t events[STEPS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const Part *in = start(t, ROOM, events);
@@ -468,6 +512,7 @@ const mesh_case mesh_decision_cases[] = {
     {"results", results},
     {"raised_results", raised_results},
     {"errors_of_one_rank", errors_of_one_rank},
+    {"loops_end_early", loops_end_early},
     {"refuses_on_one_rank", refuses_on_one_rank},
     {"structures_differ", structures_differ},
     {"by_chance", by_chance},

@@ -18,6 +18,7 @@ CASE(repeats_end)
 CASE(results)
 CASE(raised_results)
 CASE(errors_of_one_rank)
+CASE(loops_end_early)
 CASE(refuses_on_one_rank)
 CASE(structures_differ)
 
