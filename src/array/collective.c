@@ -42,8 +42,7 @@ void pithp_collective_axis(pithp_collective *c, const char *name, int axis, int6
         return;
     axis = pithp_axis(c->w, c->function, axis, pithp_array_spec(c->a)->rank);
     *to = axis < 0 ? 0 : axis;
-    c->names[c->named] = name;
-    c->axes[c->named++] = axis;
+    pithp_collective_name(c, name, axis);
 }
 
 void pithp_collective_cast(pithp_collective *c, pith_dtype dtype) {
@@ -162,17 +161,21 @@ static void describe(const void *closure, char what[PITHP_WHAT_BYTES]) {
                  pithp_spec_print(spec, text), c->params.group->axes);
     size_t n = strlen(what);
     for (int i = 0; i < c->named; i++, n = strlen(what))
-        snprintf(what + n, PITHP_WHAT_BYTES - n, ", %s %d", c->names[i], (int)c->axes[i]);
+        snprintf(what + n, PITHP_WHAT_BYTES - n, ", %s %" PRId64, c->names[i],
+                 c->numbers[i]);
     if (c->rows && !c->by_rows)
         snprintf(what + n, PITHP_WHAT_BYTES - n, ", rows in use");
+    n = strlen(what);
+    if (c->params.unordered)
+        snprintf(what + n, PITHP_WHAT_BYTES - n, ", unordered");
 }
 
 /* What `describe` says. */
 static uint64_t digest_of(const pithp_collective *c) {
     const pith_spec *spec = c->spec;
     const int first = c->by_rows;
-    const int32_t numbers[] = {(int32_t)spec->dtype, spec->rank, c->axes[0], c->axes[1],
-                               c->rows && !c->by_rows};
+    const int64_t numbers[] = {(int64_t)spec->dtype, spec->rank, c->numbers[0],
+                               c->numbers[1], c->rows && !c->by_rows};
     const char *axes = c->params.group->axes;
     uint64_t h = pithp_hash(pithp_collective_digest(&c->params), numbers, sizeof numbers);
     if (spec->rank > first)

@@ -21,9 +21,9 @@ typedef struct pithp_collective {
     /* What the ranks compare, and messages say: */
     const pith_spec *spec; /* of the operand that was given; NULL: none */
     bool by_rows;          /* without the extent of its first axis */
-    int named;             /* axes of the parameters */
+    int named;             /* numbers of the parameters, such as axes */
     const char *names[2];
-    int32_t axes[2];
+    int64_t numbers[2];
 } pithp_collective;
 
 /* Check the operand and find the group. False: the call returns at once, on every rank.
@@ -39,6 +39,12 @@ static inline bool pithp_collective_fine(const pithp_collective *c) {
 /* The dtype of the operand; PITH_DTYPE_NONE after an error. */
 static inline pith_dtype pithp_collective_dtype(const pithp_collective *c) {
     return pithp_collective_fine(c) ? pithp_array_spec(c->a)->dtype : PITH_DTYPE_NONE;
+}
+/* Name a number that is equal on all ranks in messages. */
+static inline void
+pithp_collective_name(pithp_collective *c, const char *name, int64_t number) {
+    c->names[c->named] = name;
+    c->numbers[c->named++] = number;
 }
 /* Set an axis of the parameters, and name it in messages. */
 void pithp_collective_axis(pithp_collective *c, const char *name, int axis, int64_t *to);

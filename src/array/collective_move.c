@@ -32,6 +32,7 @@ pith_pbroadcast(pith_scope *s, const pith_array *a, const char *axes, int64_t ro
     if (!pithp_collective_enter(&c, s, "pith_pbroadcast", a, axes))
         return NULL;
     c.params.root = root;
+    pithp_collective_name(&c, "root", root);
     return pithp_collective_leave(&c, pithp_collective_bind(&c, PITHP_OP_PBROADCAST));
 }
 
@@ -98,6 +99,8 @@ const pith_array *pith_pshift(pith_scope *s,
         return NULL;
     pithp_collective_take(&c, options);
     c.params.unordered = false;
+    pithp_collective_name(&c, "by", by);
+    pithp_collective_name(&c, "wrap", wrap);
     if (pithp_collective_fine(&c))
         c.params.pairs = pithp_mesh_shift_of(c.w, c.params.group, by, wrap);
     return pithp_collective_leave(&c, pithp_collective_bind(&c, PITHP_OP_PPERMUTE));

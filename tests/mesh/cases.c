@@ -448,9 +448,22 @@ static void differences(mesh_test *t) {
     pith_all_gather(t->s, pith_zeros(t->s, PITH_F32, PITH_SHAPE(3, 3)), NULL, odd);
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "axis 1"));
     pith_pshift(t->s, three, "x", odd ? 1 : -1, false, NULL);
-    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_pshift"));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED,
+                             "pith_pshift of f32[3] over x, by 1, wrap 0 at"));
+    pith_pbroadcast(t->s, three, NULL, odd);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "f32[3] over x, root 1 at"));
+    pith_psum(t->s, three, NULL, &(pith_collective_options){.unordered = odd});
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "f32[3] over x, unordered at"));
     const void *pair[] = {three, odd ? three : pith_i32(t->s, 1)};
     pith_tree_psum(t->s, pith_tuple_make(t->s, 2, pair), NULL, NULL);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_tree_psum"));
+    /* the same leaves under other names */
+    pair[1] = three;
+    pith_tree_psum(
+        t->s,
+        pith_dict_make(
+            t->s, 2, odd ? (const char *[]){"a", "c"} : (const char *[]){"a", "b"}, pair),
+        NULL, NULL);
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "pith_tree_psum"));
     MESH_CHECK(t, pith_agree(t->s));
 }

@@ -204,6 +204,28 @@ static void control(mesh_test *t) {
 
 FUNCTION(constant_one, pith_psum(s, pith_add(s, a, 1.0), NULL, NULL))
 FUNCTION(constant_two, pith_psum(s, pith_add(s, a, 2.0), NULL, NULL))
+FUNCTION(constant_too, pith_psum(s, pith_add(s, a, 2.0), NULL, NULL))
+
+static const void *tree_sum(pith_scope *s, const void *tree) {
+    return pith_tree_psum(s, tree, NULL, NULL);
+}
+PITH_FUNCTION1(tree_sum_function, tree_sum, void, void)
+
+/* Trees of the same leaves, which have the same program. */
+static void structures_of_programs_differ(mesh_test *t) {
+    const pith_array *three = pith_zeros(t->s, PITH_F64, PITH_SHAPE(3));
+    const void *items[] = {three, three};
+    const bool odd = t->rank == t->size - 1;
+    const pith_function *f = pith_jit(t->s, &tree_sum_function, NULL);
+    const void *names = pith_dict_make(t->s, 2, (const char *[]){"a", "b"}, items),
+               *others = pith_dict_make(t->s, 2, (const char *[]){"a", "c"}, items);
+    for (int call = 0; call < 2; call++) {
+        MESH_CHECK(t, pith_apply(t->s, f, names) && pith_apply(t->s, f, others));
+        pith_apply(t->s, f, odd ? others : names);
+        MESH_CHECK(t,
+                   mesh_fails(t, PITH_E_DIVERGED, "calls tree_sum, and so does rank 0"));
+    }
+}
 
 /* Ranks that compile different programs learn so before any of them runs. */
 static void programs_differ(mesh_test *t) {
@@ -227,6 +249,10 @@ static void programs_differ(mesh_test *t) {
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "a program with an argument of f64[4]"));
     pith_call(t->s, odd ? one : two, PITH_ITEMS(three));
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "a program with a constant of f64[]"));
+    /* equal programs of two functions */
+    pith_call(t->s, odd ? pith_jit(t->s, &constant_too_function, NULL) : two,
+              PITH_ITEMS(three));
+    MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "calls constant_t"));
     /* a compiled call beside an eager one */
     if (odd)
         pith_psum(t->s, three, NULL, NULL);
@@ -234,6 +260,7 @@ static void programs_differ(mesh_test *t) {
         pith_call(t->s, sums, PITH_ITEMS(three));
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "calls pith_psum of f64[3] over x"));
     MESH_CHECK(t, mesh_equal(t, pith_call(t->s, sums, PITH_ITEMS(three)), three));
+    structures_of_programs_differ(t);
     MESH_CHECK(t, pith_agree(t->s));
 }
 

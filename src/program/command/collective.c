@@ -25,7 +25,10 @@ bool pithp_ranks_meet(pith_scope *s, pithp_plan *plan) {
     const pithp_program *p = plan->program;
     uint64_t digest = atomic_load_explicit(&plan->digest, memory_order_relaxed);
     if (!digest && s->error.code == PITH_OK) {
-        digest = pithp_program_digest(s, p) & ~HAVE_MET;
+        digest = pithp_program_digest(s, p);
+        if (digest)
+            digest = pithp_hash(digest, &plan->structures, sizeof plan->structures);
+        digest &= ~HAVE_MET;
         atomic_store_explicit(&plan->digest, digest, memory_order_relaxed);
     }
     const pithp_intent intent = {.operation = plan->name[0] ? plan->name : "a program",

@@ -260,6 +260,8 @@ typedef struct pithp_plan {
     size_t workspace_bytes;
     size_t host_bytes; /* memory of the host for collectives, if it does not reach that of
                           the device; with those of nested plans */
+    uint64_t structures; /* a digest of the arguments' and the result's, or 0: equal on
+                            all ranks, too, if the program has collectives */
     atomic_uint_fast64_t digest; /* of a program with collectives; 0: not known yet */
     size_t pointer_count; /* addresses that a run records, without those of control flow,
                              which the executable counts */

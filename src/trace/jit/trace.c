@@ -258,6 +258,15 @@ list_read(pith_scope *s, const pithp_jit_call *c, pithp_jit_program *p) {
     return PITH_OK;
 }
 
+/* Trees of other structures may have the same program: keys of dicts, names of members
+ * and statics say which leaf is which. */
+static uint64_t digest_structures(const pithp_jit_program *p) {
+    uint64_t h = pithp_structure_digest(&p->outputs.result);
+    for (int64_t t = 0; t < p->key.tree_count; t++)
+        h = 31 * h + pithp_structure_digest(&p->key.trees[t]);
+    return h;
+}
+
 static pith_status plan_program(pith_scope *s,
                                 const pithp_jit_call *c,
                                 pithp_jit_program *p,
@@ -275,6 +284,8 @@ static pith_status plan_program(pith_scope *s,
     p->plan = p->executable->plan;
     p->plan->program->has_checks |= p->checks != NULL;
     pithp_plan_set_name(p->executable->plan, c->function->name);
+    if (p->plan->program->has_collectives)
+        p->executable->plan->structures = digest_structures(p);
     pithp_executable_profile(p->executable);
     p->bytes += pithp_executable_bytes(p->executable);
     pith_status rc;

@@ -5,21 +5,10 @@
 
 #include "base/in_flight.h"
 #include "mesh/mesh_internal.h"
+#include "tree/structure.h"
 #include "tree/tree_internal.h"
 
 #include <string.h>
-
-/* What the ranks compare before any leaf moves: the specs of the leaves in order. */
-static uint64_t digest_of(int64_t count, const pith_array *const *leaves) {
-    uint64_t h = (uint64_t)count;
-    for (int64_t i = 0; i < count; i++) {
-        char text[PITHP_SPEC_TEXT_BYTES];
-        const char *spec =
-            leaves[i] ? pithp_spec_print(pith_array_spec(leaves[i]), text) : "";
-        h = pithp_hash(h, spec, strlen(spec));
-    }
-    return h;
-}
 
 /* The leaves of one dtype in one array: their elements, or, with rows in use, the
  * elements of each row. */
@@ -111,14 +100,14 @@ static void sum_leaves(pith_scope *w,
             sum_dtype(w, (pith_dtype)dtype, count, leaves, axes, options);
 }
 
-/* Whether the ranks agree on the tree. */
-static bool
-agree(pith_scope *s, int64_t count, const pith_array *const *leaves, const char *axes) {
+/* Whether the ranks agree on the tree, which has been checked unless the scope has
+ * failed. */
+static bool agree(pith_scope *s, const void *tree, const char *axes) {
     if (pithp_scope_trace(s))
         return !pith_failed(s);
-    const pithp_intent intent = {.operation = "pith_tree_psum",
-                                 .what = axes ? axes : "",
-                                 .extra = leaves ? digest_of(count, leaves) : 0};
+    const uint64_t digest = pith_failed(s) ? 0 : pithp_tree_digest(s, tree);
+    const pithp_intent intent = {
+        .operation = "pith_tree_psum", .what = axes ? axes : "", .extra = digest};
     if (!pithp_collective_begin(s, &intent))
         return false;
     pithp_collective_end(s);
@@ -139,7 +128,7 @@ const void *pith_tree_psum(pith_scope *s,
         w->caller = function;
     } else { /* take part with the error of s */
         pithp_fail_memory(s, PITHP_BLOCK_BYTES);
-        agree(s, 0, NULL, axes);
+        agree(s, NULL, axes);
         return NULL;
     }
     const pith_array *const *given = NULL;
@@ -160,7 +149,7 @@ const void *pith_tree_psum(pith_scope *s,
     if (leaves && options && options->rows)
         check_rows(w, tree, count, leaves);
     const void *sum = NULL;
-    if (agree(w, count, leaves, axes)) {
+    if (agree(w, tree, axes)) {
         sum_leaves(w, count, leaves, axes, options);
         const void *made =
             pith_failed(w) ? NULL : pith_tree_unflatten(w, def, count, leaves);
