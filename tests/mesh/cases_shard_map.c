@@ -318,7 +318,7 @@ static void maps_refuse(mesh_test *t) {
                               &(pith_shard_options){.in = {x}, .out = none}),
                a);
     if (t->size > 1)
-        MESH_CHECK(t, mesh_fails(t, PITH_E_ARG,
+        MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED,
                                  "rank 1 (x=1) has other elements than rank 0 (x=0)"));
     pith_shard_map(t->s, &twice_function,
                    &(pith_shard_options){.in = {PITH_SPECS({"", "x y", NULL})}});

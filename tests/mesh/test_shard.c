@@ -317,7 +317,7 @@ static void names_results(fake_rank *r) {
                pith_shard_map(r->s, &numbers_function,
                               &(pith_shard_options){.in = {none}, .out = none}),
                a);
-    FAKE_CHECK(r, pith_code(r->s) == PITH_E_ARG);
+    FAKE_CHECK(r, pith_code(r->s) == PITH_E_DIVERGED);
     FAKE_CHECK(r, strstr(pith_message(r->s), "[1]: ") == pith_message(r->s));
     FAKE_CHECK(r, strstr(pith_message(r->s),
                          "rank 2 (x=1, y=0) has other elements than rank 0 (x=0, y=0)"));
@@ -327,7 +327,7 @@ static void names_results(fake_rank *r) {
         pith_shard_map(r->s, &numbers_function,
                        &(pith_shard_options){.in = {none}, .out = none, .axes = "y"}),
         a);
-    FAKE_CHECK(r, pith_code(r->s) == PITH_E_ARG);
+    FAKE_CHECK(r, pith_code(r->s) == PITH_E_DIVERGED);
     FAKE_CHECK(r, strstr(pith_message(r->s), "[2]: ") == pith_message(r->s));
     FAKE_CHECK(r, strstr(pith_message(r->s),
                          "rank 1 (x=0, y=1) has other elements than rank 0 (x=0, y=0)"));

@@ -87,8 +87,40 @@ ON_RANKS(a_loop_with_a_collective_has_a_length_of_all) {
     const pith_array *a = pith_f64(r->s, r->rank + 1);
     FAKE_CHECK(r, !call(r, &own_loop_function, a));
     refused(r, PITH_E_DIVERGED,
-            "whose number of iterations varies over x, so that some ranks would wait");
+            "whose number of iterations varies over x, because lt at test_variance.c:");
     FAKE_CHECK(r, pith_read_f64(r->s, call(r, &common_loop_function, a)) == 12);
+}
+
+/* The counter varies with the number of iterations, but is not why it does. */
+static const pith_array *
+checked_round(pith_scope *s, const pith_array *i, const pith_array *a) {
+    const pith_array *low = pith_less_equal(s, a, 10.0);
+    pith_check(s, low, "low", .level = PITH_CHECK_ALWAYS);
+    return pith_add(s, pith_pmax(s, a, "x"), pith_mul(s, pith_cast(s, i, PITH_F64), 0.0));
+}
+PITH_FUNCTION2(checked_round_function, checked_round, pith_array, pith_array, pith_array)
+static const pith_array *passing_loop(pith_scope *s, const pith_array *a) {
+    return pith_fori_passing(s, 0, 3, &checked_round_function, a);
+}
+PITH_FUNCTION1(passing_loop_function, passing_loop, pith_array, pith_array)
+
+ON_RANKS(a_loop_that_ends_at_a_check_of_one_rank_names_the_check) {
+    FAKE_CHECK(r, !call(r, &passing_loop_function, pith_f64(r->s, r->rank + 1)));
+    refused(r, PITH_E_DIVERGED,
+            "whose number of iterations varies over x, because le at test_variance.c:");
+}
+
+static const pith_array *by_index(pith_scope *s, const pith_array *a) {
+    const pith_array *i = pith_axis_index(s, "x");
+    const pith_array *first = pith_equal(s, i, 0);
+    return pith_cond(s, first, &twice_function, &twice_function, a);
+}
+PITH_FUNCTION1(by_index_function, by_index, pith_array, pith_array)
+
+ON_RANKS(a_predicate_names_what_makes_it_vary) {
+    FAKE_CHECK(r, !call(r, &by_index_function, pith_f64(r->s, 1)));
+    refused(r, PITH_E_DIVERGED,
+            "whose predicate varies over x, because axis_index at test_variance.c:");
 }
 
 static const pith_array *claimed(pith_scope *s, const pith_array *a) {

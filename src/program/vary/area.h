@@ -27,6 +27,19 @@ bool pithp_area_analyse(pith_scope *s,
 pithp_axis_set pithp_area_decision(const pithp_area *area,
                                    const pithp_instruction *i,
                                    const pithp_area *inner);
+/* The programs of a while loop, without what its number of iterations adds to their
+ * values. inner: zeroed areas of both. False sets the error. */
+bool pithp_area_own_loop(pith_scope *s,
+                         const pithp_area *area,
+                         const pithp_instruction *i,
+                         pithp_area *inner);
+/* Why the decision of a branch or loop varies over axes (cause.c): the first instruction
+ * that makes it so; where inputs of the program vary, the last one at another line than
+ * the branch or loop. NULL: not known. */
+const pithp_instruction *pithp_area_cause(pith_scope *s,
+                                          const pithp_area *area,
+                                          const pithp_instruction *decides,
+                                          pithp_axis_set axes);
 /* The axes over which an operand varies although a derivation relies on the opposite. */
 pithp_axis_set pithp_area_mistakes(const pithp_area *area, const pithp_instruction *i);
 /* Whether a row draws random numbers from a key, its first operand. */

@@ -18,6 +18,7 @@ typedef struct frame {
     const struct frame *outer;
     const pithp_instruction *decides; /* NULL: the whole program */
     pithp_axis_set varies;            /* its predicate, or number of iterations */
+    const pithp_area *area;           /* that it is in */
 } frame;
 
 static const char *at(const char *site) {
@@ -26,19 +27,33 @@ static const char *at(const char *site) {
 
 /* ---- Collectives ---- */
 
+/* ", because X at FILE:LINE does", or "" if that is not known. */
+static void print_cause(const checking *c,
+                        const frame *f,
+                        pithp_axis_set axes,
+                        char *text,
+                        size_t room) {
+    const pithp_instruction *i = pithp_area_cause(c->s, f->area, f->decides, axes);
+    text[0] = 0;
+    if (i)
+        snprintf(text, room, ", because %s at %s does", pithp_ops[i->primitive].name,
+                 at(i->site));
+}
+
 static bool refuse_collective(const checking *c,
                               const pithp_instruction *i,
                               const frame *f,
                               pithp_axis_set axes) {
     const bool loops = f->decides->primitive == PITHP_OP_WHILE;
-    char over[PITHP_AXES_BYTES];
+    char over[PITHP_AXES_BYTES], cause[160];
     pithp_mesh_axes_text(c->mesh, axes, over);
-    pithp_fail_at(c->s, PITH_E_DIVERGED, NULL, i->site,
-                  "%s is in a %s at %s whose %s varies over %s, so that some ranks would "
-                  "wait for others: make it equal on these ranks with pith_pmax",
-                  pithp_ops[i->primitive].name, loops ? "loop" : "branch",
-                  at(f->decides->site), loops ? "number of iterations" : "predicate",
-                  over);
+    print_cause(c, f, axes, cause, sizeof cause);
+    pithp_fail_at(
+        c->s, PITH_E_DIVERGED, NULL, i->site,
+        "%s is in a %s at %s whose %s varies over %s%s, so that some ranks would "
+        "wait for others: make it equal on these ranks with pith_pmax",
+        pithp_ops[i->primitive].name, loops ? "loop" : "branch", at(f->decides->site),
+        loops ? "number of iterations" : "predicate", over, cause);
     return false;
 }
 
@@ -132,7 +147,7 @@ static bool check_area(checking *c, const pithp_area *a, const frame *f) {
     const pithp_area *inner = a->inner;
     for (int64_t n = 0; n < a->program->instruction_count; n++) {
         const pithp_instruction *i = &a->program->instructions[n];
-        const frame within = {f, i, pithp_area_decision(a, i, inner)};
+        const frame within = {f, i, pithp_area_decision(a, i, inner), a};
         if (!check_collective(c, i, f) || !check_expectation(c, a, i))
             return false;
         if (!i->program_count)

@@ -162,30 +162,52 @@ walk_scan(pith_scope *s, pithp_area *a, const pithp_instruction *i, pithp_area *
     return true;
 }
 
-/* The number of iterations, and with it every carry, varies as the condition does. */
-static bool
-walk_while(pith_scope *s, pithp_area *a, const pithp_instruction *i, pithp_area *inner) {
+/* Body and condition, if the number of iterations varies over `decision`. */
+static bool walk_iterations(pith_scope *s,
+                            const pithp_area *a,
+                            const pithp_instruction *i,
+                            pithp_area *inner,
+                            pithp_axis_set decision) {
     const pithp_regions layout = pithp_regions_of(i);
     const int to = pithp_region_first_carry(&layout, 0),
               from = pithp_region_first_carry(&layout, layout.body),
               n = layout.carries.count;
     pithp_area *cond = &inner[0], *body = &inner[layout.body];
+    take_operands(body, a, i, &layout, layout.body, decision);
+    if (!walk_body(s, body, from, n))
+        return false;
+    take_operands(cond, a, i, &layout, 0, decision);
+    for (int k = 0; k < n; k++)
+        add_input(cond, to + k, of_input(body, from + k));
+    return walk(s, cond);
+}
+
+/* The number of iterations, and with it every carry, varies as the condition does. */
+static bool
+walk_while(pith_scope *s, pithp_area *a, const pithp_instruction *i, pithp_area *inner) {
+    const pithp_regions layout = pithp_regions_of(i);
+    const pithp_area *body = &inner[layout.body];
+    const int from = pithp_region_first_carry(&layout, layout.body);
     for (pithp_axis_set before = 0, now = 0;; before = now) {
-        take_operands(body, a, i, &layout, layout.body, now);
-        if (!walk_body(s, body, from, n))
-            return false;
-        take_operands(cond, a, i, &layout, 0, now);
-        for (int k = 0; k < n; k++)
-            add_input(cond, to + k, of_input(body, from + k));
-        if (!walk(s, cond))
+        if (!walk_iterations(s, a, i, inner, now))
             return false;
         now = pithp_area_decision(a, i, inner);
         if (now == before)
             break;
     }
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < layout.carries.count; k++)
         add_mark(a, i->result + k, of_input(body, from + k));
     return true;
+}
+
+bool pithp_area_own_loop(pith_scope *s,
+                         const pithp_area *a,
+                         const pithp_instruction *i,
+                         pithp_area *inner) {
+    for (int32_t k = 0; k < i->program_count; k++)
+        if (!enter(s, &inner[k], i->programs[k]))
+            return false;
+    return walk_iterations(s, a, i, inner, 0);
 }
 
 pithp_axis_set pithp_area_decision(const pithp_area *a,

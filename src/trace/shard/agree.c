@@ -77,7 +77,7 @@ static void tell_leaf(pith_scope *s,
             continue;
         pithp_mesh_place(x->mesh, rank, place);
         pithp_mesh_place(x->mesh, pithp_mesh_group_first(g, rank), first);
-        pithp_fail(s, PITH_E_ARG, pith_tree_path(s, result, own->list[k].leaf),
+        pithp_fail(s, PITH_E_DIVERGED, pith_tree_path(s, result, own->list[k].leaf),
                    "%s: its specs call the result replicated along %s, but rank %" PRId64
                    " (%s) has other elements than rank %" PRId64
                    " (%s): sum them with pith_psum, or shard them",
