@@ -284,6 +284,7 @@ static bool vote(part *p, pithp_ballot *b) {
         return false;
     memcpy(b->least, words + VALUES, sizeof b->least);
     b->together = words[LOWEST] == ~words[HIGHEST];
+    b->lowest = words[LOWEST];
     b->highest = ~words[HIGHEST];
     b->first = words[TROUBLE] == UINT64_MAX
                    ? -1
@@ -522,11 +523,6 @@ bool pithp_collective_decides(const pith_scope *s) {
     return w && w->decides;
 }
 
-void pithp_collective_left_out(pith_scope *s) {
-    if (pithp_has_ranks(s) && s->error.code != PITH_OK)
-        pithp_world_of(s->runtime)->left_out = true;
-}
-
 void pithp_collective_absent(pith_scope *s, const char *operation) {
     if (!pithp_has_ranks(s) || s->error.code == PITH_OK)
         return;
@@ -562,20 +558,28 @@ void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most) {
     *most = (int64_t)(~words[1] ^ sign);
 }
 
-/* If a rank that has failed has left out a compiled call, the others may still wait in
- * it: this rank takes part there as a failed one until all have come here, or to a
- * decision. */
+/* Whether ranks may still be on their way to the pith_agree of a failed rank: in a
+ * collective, or in a try that this rank has left out. Ranks at the end of a try that
+ * encloses this code do not come here. */
+static bool others_come(const pithp_world *w, const pithp_ballot *b) {
+    const bool in_collective = b->highest > PITHP_LEVEL_AGREE;
+    const bool in_decision = b->lowest > PITHP_LEVEL_CLOSE + (uint64_t)w->depth &&
+                             b->lowest < PITHP_LEVEL_AGREE - PITHP_MOST_DEPTH;
+    return in_collective || in_decision;
+}
+
+/* A rank that has failed has maybe left out what the others do: it takes part there as a
+ * failed one until all have come here. */
 static bool meet(pith_scope *s) {
     pithp_world *w = pithp_world_of(s->runtime);
     const pithp_intent intent = {.operation = "pith_agree"};
-    const bool may_wait = w->left_out && s->error.code != PITH_OK;
+    const bool waits = s->error.code != PITH_OK;
     pithp_ballot b;
     bool agreed;
     do {
         b = (pithp_ballot){.level = PITHP_LEVEL_AGREE - (uint64_t)w->depth};
         agreed = pithp_agree_with(w, s, &intent, &b);
-    } while (may_wait && b.highest > PITHP_LEVEL_AGREE);
-    w->left_out = false;
+    } while (waits && others_come(w, &b));
     return agreed;
 }
 

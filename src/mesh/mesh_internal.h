@@ -138,10 +138,6 @@ bool pithp_collective_decides(const pith_scope *s);
 /* Take part in the next agreement of the other ranks with the error of s, which has
  * failed before it could do what they do. */
 void pithp_collective_absent(pith_scope *s, const char *operation);
-/* A scope that has failed leaves out a compiled call of which it is not known whether it
- * has collectives. The others may wait in it until this rank comes to pith_agree or to a
- * decision. */
-void pithp_collective_left_out(pith_scope *s);
 /* Within a collective: whether the scope of no rank has failed since its begin. */
 bool pithp_collective_agrees(pith_scope *s);
 /* The least and the greatest of a value over all ranks, within a collective. */

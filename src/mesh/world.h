@@ -56,12 +56,11 @@ struct pithp_world {
     uint64_t number;      /* of collectives so far */
     const char *site;     /* of the last agreement, a text that lives as long */
     uint64_t site_digest;
-    uint64_t agreed;    /* the number of the last one in which all agreed */
-    bool decides;       /* a decision follows it */
-    bool left_out;      /* this rank has left out a call that may have collectives */
-    int depth;          /* of decisions: tries that enclose this code */
-    int64_t timeout_ns; /* negative: none */
-    bool compares;      /* plain arguments */
+    uint64_t agreed;           /* the number of the last one in which all agreed */
+    bool decides;              /* a decision follows it */
+    int depth;                 /* of decisions: tries that enclose this code */
+    int64_t timeout_ns;        /* negative: none */
+    bool compares;             /* plain arguments */
     _Atomic uint64_t told[16]; /* of messages that are logged once: keys, 0: none */
     bool communicates;         /* devices move data by a library, the same on all ranks */
     pithp_mesh_group *connected; /* groups with communicators; also read by the watch */
@@ -166,6 +165,7 @@ typedef struct pithp_ballot {
     uint64_t least[3]; /* in: a value; out: the least of all ranks */
     uint64_t highest; /* out: of the levels; UINT64_MAX: a rank is in a collective; 0: the
                          engine has failed */
+    uint64_t lowest;  /* out: of the levels; 0: the engine has failed */
     bool together;    /* out: all ranks are at one level */
     bool alike;       /* out: those without trouble do the same */
     int64_t first;    /* out: the rank of the least trouble, or -1 */
@@ -173,6 +173,7 @@ typedef struct pithp_ballot {
 enum { PITHP_LEVEL_CLOSE = 1 };
 /* Of pith_agree: between both; less by one for each try that encloses the call. */
 #define PITHP_LEVEL_AGREE (UINT64_MAX - 1)
+#define PITHP_MOST_DEPTH  (UINT64_C(1) << 32) /* of tries within each other */
 /* pithp_collective_begin with a ballot; s NULL: of pith_close. The lock is held only
  * after true. */
 bool pithp_agree_with(pithp_world *w,

@@ -1,5 +1,6 @@
 /* Cases of what one rank alone finds out: by its clock, in its fix, in its chunks, of its
- * files, or of a static that only its step changes. All ranks end alike. */
+ * files, or of a static that only its step changes; and of calls that it leaves out. All
+ * ranks end alike. */
 #include "mesh/cases.h"
 
 #include <stdio.h>
@@ -212,8 +213,82 @@ static void measures(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* ---- What a failed rank leaves out ---- */
+
+static const pith_array *joint_sum(pith_scope *s, const pith_array *a) {
+    return pith_psum(s, a, NULL, NULL);
+}
+PITH_FUNCTION1(joint_sum_of, joint_sum, pith_array, pith_array)
+
+enum { CALLS = 5 };
+
+static void call_one(pith_scope *s, int k, const Part *in) {
+    if (k == 0)
+        pith_psum(s, in->x, NULL, NULL);
+    else if (k == 1)
+        pith_call(s, pith_jit(s, &joint_sum_of, NULL), PITH_ITEMS(in->x));
+    else if (k == 2)
+        pith_propagate(s, Part, &add_step, in, NULL);
+    else if (k == 3)
+        pith_run(s, Part, &add_step, in, &(pith_run_options){.steps = 1});
+    else
+        pith_result_all_pass(s, pith_as_result(s, &add_step, PITH_ITEMS(in)));
+}
+
+/* The last rank fails before a call, and returns; the others do so when they know. */
+static void return_early(mesh_test *t, int first, int fails_at) {
+    pith_scope *s = t->s;
+    const Part *in = start(t, 0);
+    for (int i = 0; i < CALLS && !pith_failed(s); i++) {
+        if (i == fails_at && t->rank == t->size - 1)
+            pith_fail(s, PITH_E_CALLBACK, NULL, "enough");
+        else
+            call_one(s, (first + i) % CALLS, in);
+    }
+}
+
+/* Then all ranks meet in pith_agree, and go on with right numbers. */
+static void meet(mesh_test *t) {
+    pith_scope *s = t->s;
+    MESH_CHECK(t, !pith_agree(s));
+    MESH_CHECK(t, mesh_fails(t, t->rank == t->size - 1 ? PITH_E_CALLBACK : PITH_E_PEER,
+                             "enough"));
+    const double sum = pith_read_f64(s, pith_psum(s, pith_f64(s, 1), NULL, NULL));
+    MESH_CHECK(t, sum == (double)t->size && !pith_failed(s));
+}
+
+static _Thread_local int first_call;
+
+static void return_early_within(pith_scope *s, const void *part, int64_t k, void *test) {
+    mesh_test t = *(mesh_test *)test;
+    (void)part;
+    t.s = s;
+    return_early(&t, first_call, (int)k);
+    meet(&t);
+    ((mesh_test *)test)->failures += t.failures;
+}
+
+/* In any of the calls, called by itself and within a callback of a run. */
+static void leaves_early(mesh_test *t) {
+    for (int first = 0; first < CALLS; first++) {
+        for (int at = 0; at < CALLS; at++) {
+            return_early(t, first, at);
+            meet(t);
+        }
+        first_call = first;
+        pith_run(t->s, Part, &add_step, start(t, 0),
+                 &(pith_run_options){
+                     .steps = CALLS - 1, .each = return_early_within, .closure = t});
+        MESH_CHECK(t, !pith_failed(t->s) && pith_agree(t->s));
+    }
+}
+
 const mesh_case mesh_alone_cases[] = {
-    {"one_resizes", one_resizes},   {"checks_of_fixes", checks_of_fixes},
-    {"files_of_one", files_of_one}, {"chunks_of_one", chunks_of_one},
-    {"measures", measures},         {NULL, NULL},
+    {"leaves_early", leaves_early},
+    {"one_resizes", one_resizes},
+    {"checks_of_fixes", checks_of_fixes},
+    {"files_of_one", files_of_one},
+    {"chunks_of_one", chunks_of_one},
+    {"measures", measures},
+    {NULL, NULL},
 };

@@ -279,11 +279,8 @@ static const void *end_call(const pithp_jit_closure *closure,
                             uint64_t before,
                             const void *result) {
     const char *name = closure->closure.base->name;
-    if (PITHP_LIKELY(!is_collective(closure))) {
-        if (PITHP_UNLIKELY(s->error.code != PITH_OK) && !pithp_scope_trace(s))
-            pithp_collective_left_out(s);
+    if (PITHP_LIKELY(!is_collective(closure)))
         return result;
-    }
     if (PITHP_UNLIKELY(s->error.code != PITH_OK) && pithp_collective_count(s) == before)
         pithp_collective_absent(s, name);
     if (!pithp_collective_agreed_since(s, before))
