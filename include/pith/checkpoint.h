@@ -68,9 +68,9 @@ typedef struct pith_save_options {
     bool background PITH_DEFAULT;
     /**
      * Sharded trees: one part for the ranks of each node, instead of one for each rank.
-     * The ranks of a node write at their places of one file; no rank gathers. Shards are
-     * not compressed, whatever their fields ask for, and lie in the sidecar, whatever
-     * their size. Excludes inline_all and a positive compress.
+     * The ranks of a node write at their places of one file; no rank gathers. Shards lie
+     * in the sidecar, whatever their size. Compressed ones are written to a file without
+     * a name before. Excludes inline_all.
      */
     bool part_per_node PITH_DEFAULT;
     int64_t step PITH_DEFAULT; /**< step of the run, stored as information */

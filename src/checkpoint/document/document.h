@@ -111,6 +111,7 @@ typedef struct pithp_doc_leaf {
     size_t begin, end; /* in the data of the sidecar */
     int level;         /* requested compression level; 0: none */
     bool compressed;   /* the sidecar holds zstd frames */
+    size_t packed;     /* their bytes if another rank has them; 0: they are here */
     int64_t frame_count;
     pithp_zstd_frame *frames; /* one per PITHP_CHUNK_BYTES of elements */
     /* Of sharded trees. A leaf with `shard` and without counts is parted: its elements

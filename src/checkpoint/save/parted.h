@@ -78,12 +78,11 @@ typedef struct pithp_parted_job {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
-    pid_t process;   /* that has the thread; 0: there is none */
-    bool placed;     /* the shards of this rank, in the part of the node */
-    bool all_placed; /* of all ranks, as they have said */
-    bool written;    /* the part, or it has failed */
-    bool durable;    /* all parts are, as all ranks have said */
-    bool abandoned;  /* a rank has failed */
+    pid_t process;          /* that has the thread; 0: there is none */
+    int stages, all_stages; /* of a part of a node: of this rank, and agreed by all */
+    bool written;           /* the part, or it has failed */
+    bool durable;           /* all parts are, as all ranks have said */
+    bool abandoned;         /* a rank has failed */
     pithp_error part_error;
 } pithp_parted_job;
 
@@ -102,16 +101,33 @@ pith_status pithp_parted_write_document(pithp_parted_job *j);
 /* Rank 0: remove the parts of this and earlier saves that no document names. */
 void pithp_parted_sweep(pithp_parted_job *j);
 
-/* ---- One part for the ranks of a node (node_part.c) ---- */
+/* ---- One part for the ranks of a node (node_part.c, node_pack.c) ---- */
 
 /* Open the file that the first rank of the node has made. */
 pith_status pithp_node_part_open(pithp_parted_job *j, const char *temporary);
+/* The rank whose shard a leaf of the part is. */
+int64_t pithp_node_part_rank(const pithp_document *d, int64_t leaf);
+/* Compress the shards of this rank into a file without a name, in the order of the
+ * leaves: v->packed. */
+pith_status pithp_node_part_pack(pithp_saving *v);
+/* Copy n bytes of a file to a place in another one. */
+pith_status
+pithp_node_part_copy(pithp_saving *v, int from, off_t at, size_t n, int to, off_t to_at);
+pith_status
+pithp_node_part_put(pithp_saving *v, int file, const void *bytes, size_t n, off_t at);
 
 /* ---- Ends of jobs (parted_end.c) ---- */
 
-/* The shards of this rank are in the part of its node, or that has failed. False: a rank
- * has failed, and the job is given up. */
-bool pithp_parted_region_done(pithp_parted_job *j, pith_status rc);
+/* What the ranks of a node do one after the other, each when all have done the one
+ * before. */
+typedef enum pithp_parted_stage {
+    PITHP_STAGE_SIZES,  /* the sizes of compressed shards are known */
+    PITHP_STAGE_PLACES, /* the shards are in the part */
+    PITHP_STAGES
+} pithp_parted_stage;
+/* This rank has done its next stage, or has failed. False: a rank has failed, and the job
+ * is given up. */
+bool pithp_parted_stage_done(pithp_parted_job *j, pith_status rc);
 /* Wait for other ranks. False: the job is given up. */
 bool pithp_parted_pause(pithp_parted_job *j, int ms);
 

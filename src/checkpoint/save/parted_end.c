@@ -111,38 +111,41 @@ static bool agree(pithp_parted_job *j, const char *what) {
     return true;
 }
 
-/* All ranks have placed their shards in the parts of their nodes, or have not. Only then
- * the first ranks of nodes wait for others. */
-static void agree_on_places(pithp_parted_job *j) {
-    const bool all = agree(j, "places");
+/* All ranks have done a stage of the parts of their nodes, or one has failed. Only then
+ * ranks of a node wait for what others of it have written. */
+static void agree_on_stage(pithp_parted_job *j) {
+    static const char *const names[] = {
+        [PITHP_STAGE_SIZES] = "sizes", [PITHP_STAGE_PLACES] = "places"};
+    const bool all = agree(j, names[j->all_stages]);
     pthread_mutex_lock(&j->lock);
-    j->all_placed = true;
+    j->all_stages++;
     j->abandoned |= !all;
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
 }
 
-bool pithp_parted_region_done(pithp_parted_job *j, pith_status rc) {
+bool pithp_parted_stage_done(pithp_parted_job *j, pith_status rc) {
     pthread_mutex_lock(&j->lock);
-    j->placed = rc == PITH_OK;
+    j->stages += rc == PITH_OK;
     pthread_cond_broadcast(&j->changed);
     pthread_mutex_unlock(&j->lock);
     if (!j->process && rc == PITH_OK)
-        agree_on_places(j);
+        agree_on_stage(j);
     return pithp_parted_pause(j, 0);
 }
 
-/* Wait until this rank has placed its shards, or has failed. */
-static void finish_places(pithp_parted_job *j) {
-    pthread_mutex_lock(&j->lock);
-    while (!j->placed && !j->written)
-        pthread_cond_wait(&j->changed, &j->lock);
-    const bool agreed = j->all_placed; /* while the part was written */
-    if (j->written && !agreed)
-        take(j->agreed, &j->part_error, "");
-    pthread_mutex_unlock(&j->lock);
-    if (!agreed)
-        agree_on_places(j);
+/* Agree on the stages that are left: with threads, all of them. A rank that has failed
+ * takes part in each. */
+static void finish_stages(pithp_parted_job *j) {
+    while (j->all_stages < PITHP_STAGES) {
+        pthread_mutex_lock(&j->lock);
+        while (j->stages <= j->all_stages && !j->written)
+            pthread_cond_wait(&j->changed, &j->lock);
+        if (j->stages <= j->all_stages)
+            take(j->agreed, &j->part_error, "");
+        pthread_mutex_unlock(&j->lock);
+        agree_on_stage(j);
+    }
 }
 
 /* The part of this rank: written here, or by the thread. */
@@ -152,7 +155,7 @@ static void finish_part(pithp_parted_job *j) {
         note_part(j);
     }
     if (j->per_node)
-        finish_places(j);
+        finish_stages(j);
     pthread_mutex_lock(&j->lock);
     while (!j->written)
         pthread_cond_wait(&j->changed, &j->lock);

@@ -146,7 +146,7 @@ static pithp_saving *begin_part(pithp_parted_call *v, pithp_parted_job *j) {
                                  .compress = v->options->compress,
                                  .step = v->options->step},
                             shared = {.inline_bytes = -1,
-                                      .compress = -1,
+                                      .compress = v->options->compress,
                                       .step = v->options->step};
     const char *path = pithp_part_path(v->w, v->path, name);
     if (!path || pithp_keep_slots(j->s, 1, &part.dict) != PITH_OK)

@@ -28,10 +28,7 @@ pith_status pithp_save_options_check(pith_scope *s,
         : o->keep < 0 ? "keep must not be negative"
         : o->incremental && !o->keep
             ? "incremental is for a series: keep must be positive"
-        : o->part_per_node && o->inline_all ? "part_per_node excludes inline_all"
-        : o->part_per_node && o->compress > 0
-            ? "part_per_node excludes compress: ranks of a node write at places that "
-              "follow from the shapes"
+        : o->part_per_node && o->inline_all  ? "part_per_node excludes inline_all"
         : o->check_shared && !o->incremental ? "check_shared is for an incremental series"
         : o->compress > PITHP_COMPRESS_LEVELS ? "compress must be 19 at most"
                                               : NULL;

@@ -24,6 +24,20 @@ static pith_status copy(void *closure, const void *bytes, size_t offset, size_t 
     return PITH_OK; /* the writer keeps its first error */
 }
 
+pith_status pithp_saving_frame(pithp_saving *v,
+                               pithp_doc_leaf *leaf,
+                               int64_t number,
+                               const void *chunk,
+                               size_t n) {
+    pithp_zstd_frame *frame = &leaf->frames[number];
+    frame->bytes = pithp_compress(&v->compressor, leaf->level, chunk, n);
+    if (!frame->bytes)
+        return pithp_fail_memory(v->s, 0);
+    frame->begin = number ? frame[-1].begin + frame[-1].bytes : 0;
+    frame->digest = pithp_digest_of(v->compressor.compressed, frame->bytes);
+    return PITH_OK;
+}
+
 /* Pieces are whole chunks, except the last one. */
 static pith_status pack(void *closure, const void *bytes, size_t offset, size_t n) {
     copying *c = closure;
@@ -33,28 +47,29 @@ static pith_status pack(void *closure, const void *bytes, size_t offset, size_t 
         const size_t rest = n - at;
         const size_t some = rest < PITHP_CHUNK_BYTES ? rest : PITHP_CHUNK_BYTES;
         const int64_t number = (int64_t)((offset + at) / PITHP_CHUNK_BYTES);
-        pithp_zstd_frame *frame = &c->leaf->frames[number];
         pithp_hasher_add(&c->hasher, chunk, some);
-        frame->bytes = pithp_compress(&v->compressor, c->leaf->level, chunk, some);
-        if (!frame->bytes)
-            return pithp_fail_memory(v->s, 0);
-        frame->begin = number ? frame[-1].begin + frame[-1].bytes : 0;
-        frame->digest = pithp_digest_of(v->compressor.compressed, frame->bytes);
-        pithp_writer_add(&v->sidecar, v->compressor.compressed, frame->bytes);
+        if (pithp_saving_frame(v, c->leaf, number, chunk, some) != PITH_OK)
+            return v->s->error.code;
+        pithp_writer_add(&v->sidecar, v->compressor.compressed,
+                         c->leaf->frames[number].bytes);
     }
+    return PITH_OK;
+}
+
+pith_status pithp_saving_frames(pithp_saving *v, pithp_doc_leaf *leaf) {
+    const size_t count = (leaf->bytes - 1) / PITHP_CHUNK_BYTES + 1;
+    leaf->frames = pithp_document_allocate(&v->d, count * sizeof *leaf->frames);
+    if (!leaf->frames)
+        return pithp_fail_memory(v->s, count * sizeof *leaf->frames);
+    leaf->frame_count = (int64_t)count;
     return PITH_OK;
 }
 
 static pith_status write_leaf(saver *v, int64_t number) {
     pithp_doc_leaf *leaf = &v->d.leaves.rows[number];
     copying c = {.v = v, .leaf = leaf};
-    if (leaf->compressed) {
-        const size_t count = (leaf->bytes - 1) / PITHP_CHUNK_BYTES + 1;
-        leaf->frames = pithp_document_allocate(&v->d, count * sizeof *leaf->frames);
-        if (!leaf->frames)
-            return pithp_fail_memory(v->s, count * sizeof *leaf->frames);
-        leaf->frame_count = (int64_t)count;
-    }
+    if (leaf->compressed && pithp_saving_frames(v, leaf) != PITH_OK)
+        return v->s->error.code;
     pithp_hasher_begin(&c.hasher);
     const pith_status rc =
         pithp_saving_elements(v, number, false, leaf->compressed ? pack : copy, &c);
@@ -80,7 +95,7 @@ static pith_status try_chunk(void *closure, const void *bytes, size_t offset, si
 
 /* Leaves whose first chunk does not shrink are stored uncompressed. The header states
  * form and offset of each leaf, so the decision is made before all elements are read. */
-static pith_status try_to_pack(saver *v, int64_t number) {
+pith_status pithp_saving_try_to_pack(pithp_saving *v, int64_t number) {
     trial t = {v, &v->d.leaves.rows[number]};
     if (!v->compressor.context && !pithp_compressor_begin(&v->compressor, v->s->runtime))
         return pithp_fail_memory(v->s, PITHP_FRAME_MOST);
@@ -96,7 +111,7 @@ static pith_status choose_packed(saver *v, int32_t sidecar) {
     for (int64_t i = 0; rc == PITH_OK && i < v->d.leaves.count; i++) {
         const pithp_doc_leaf *leaf = &v->d.leaves.rows[i];
         if (leaf->in_sidecar && leaf->sidecar == sidecar && leaf->level && leaf->bytes)
-            rc = try_to_pack(v, i);
+            rc = pithp_saving_try_to_pack(v, i);
     }
     return rc;
 }
@@ -155,7 +170,7 @@ pith_status pithp_saving_write_sidecar(pithp_saving *v) {
     pithp_doc_sidecar *row = pithp_document_add(&v->d, sidecars);
     if (!row)
         return pithp_fail_memory(v->s, sizeof *row);
-    PITH_TRY(choose_packed(v, sidecar));
+    PITH_TRY(v->job ? pithp_node_part_sizes(v) : choose_packed(v, sidecar));
     v->order = pithp_sidecar_layout(&v->d, sidecar, &v->order_count);
     if (!v->order)
         return pithp_fail_memory(v->s, (size_t)v->order_count * sizeof *v->order);

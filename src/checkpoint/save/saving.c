@@ -397,6 +397,7 @@ pithp_saving *pithp_saving_begin(pith_scope *s,
     *v = (saver){.s = s,
                  .options = *options,
                  .location = {.folder = -1},
+                 .packed = -1,
                  .sidecar = {.file = -1, .rt = s->runtime},
                  .document = {.file = -1, .rt = s->runtime}};
     pithp_document_begin(&v->d, s->runtime);
@@ -425,6 +426,8 @@ void pithp_saving_end(pithp_saving *v) {
     pith_runtime *rt = v->s->runtime;
     pithp_writer_close(&v->sidecar);
     pithp_writer_close(&v->document);
+    if (v->packed >= 0)
+        close(v->packed);
     pithp_compressor_end(&v->compressor, rt);
     pithp_string_end(&v->header);
     pithp_release(rt, v->order, (size_t)v->order_count * sizeof *v->order);

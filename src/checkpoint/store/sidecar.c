@@ -92,6 +92,8 @@ static void print_tensor(pithp_string *t, const pithp_doc_leaf *leaf) {
 static size_t stored_bytes(const pithp_doc_leaf *leaf) {
     if (!leaf->compressed)
         return leaf->bytes;
+    if (leaf->packed)
+        return leaf->packed;
     if (leaf->frames)
         return leaf->frames[leaf->frame_count - 1].begin +
                leaf->frames[leaf->frame_count - 1].bytes;
