@@ -1,6 +1,7 @@
 /* One rank without memory for one allocation, at each place where it allocates: no other
  * rank waits for it, none has a wrong number, and all can go on. */
 #include "mesh/fake/jobs.h"
+#include "mesh/parts_test.h"
 
 enum { N = 6, STEPS = 3, TURNS = 200 };
 
@@ -147,6 +148,19 @@ static const void *call_compiled_map(pith_scope *s) {
     return map(s, true);
 }
 
+static char folder[256]; /* of saves */
+
+/* Of leaves that shrink, in one part for the ranks. */
+static const void *call_save(pith_scope *s) {
+    char path[300];
+    const pith_shard_spec *rows = PITH_SPECS({"", "x", NULL});
+    const void *a =
+        pith_shard_local(s, pith_zeros(s, PITH_F64, PITH_SHAPE(N, 1000)), rows);
+    snprintf(path, sizeof path, "%s/a.json", folder);
+    const pith_save_options o = {.part_per_node = true, .compress = 1};
+    return pith_save(s, a, path, &o) ? pith_f64(s, 1) : NULL;
+}
+
 static const scenario scenarios[] = {
     {"gathers", call_gathers},
     {"loops", call_loops},
@@ -256,6 +270,12 @@ Test(little_memory, on_two_ranks) {
 }
 Test(little_memory, on_three_ranks) {
     survives_on_ranks(3);
+}
+Test(little_memory, of_saves) {
+    static const scenario save = {"save", call_save};
+    pt_folder(folder);
+    survives(&save, 2, false);
+    remove_folder(folder);
 }
 Test(little_memory, call_by_call) {
     setenv("PITH_JIT", "off", 1);
