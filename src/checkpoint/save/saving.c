@@ -160,7 +160,7 @@ static pith_status sync_folder(saver *v, const char *consequence) {
 
 /* Remove the unnamed document, and those of its sidecars that no other document names:
  * its own new one, and shared ones dropped by other writers. Requires the folder lock,
- * but for a part: nobody else names its sidecar. */
+ * but for a part: no other document names its sidecar. */
 static void withdraw(saver *v) {
     pithp_claims claims = {.owner = geteuid()};
     pithp_writer_close(&v->document);
