@@ -493,17 +493,15 @@ bool pithp_collective_begin(pith_scope *s, const pithp_intent *intent) {
 }
 
 void pithp_collective_end(pith_scope *s) {
-    if (!pithp_has_ranks(s))
-        return;
     pithp_world *w = pithp_world_of(s->runtime);
-    pithp_state_set(w, NULL, NULL);
-    pthread_mutex_unlock(&w->lock);
+    if (w && w->joined.size > 1)
+        end_wait(w);
 }
 
 void pithp_collective_resume(pith_scope *s, const char *operation, const char *site) {
-    if (!pithp_has_ranks(s))
-        return;
     pithp_world *w = pithp_world_of(s->runtime);
+    if (!w || w->joined.size < 2)
+        return;
     pthread_mutex_lock(&w->lock);
     pithp_state_resume(w, operation, site);
 }

@@ -11,19 +11,30 @@ uint64_t pithp_nanoseconds(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The same, up to some milliseconds earlier, without reading a counter of the processor:
- * for times that are compared with seconds. */
-static uint64_t about_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 void pithp_state_begin(pithp_rank_state *own, int64_t rank) {
     atomic_store_explicit(&own->rank, rank, memory_order_relaxed);
     atomic_store_explicit(&own->process, getpid(), memory_order_relaxed);
-    atomic_store_explicit(&own->since, pithp_nanoseconds(), memory_order_relaxed);
     atomic_store_explicit(&own->phase, PITHP_PHASE_USER, memory_order_release);
+    pithp_state_note(own, pithp_nanoseconds());
+}
+
+/* No number has 61 bits. */
+static uint64_t mark_of(const pithp_rank_state *state) {
+    const uint64_t number = atomic_load(&state->number);
+    return number << 3 | atomic_load(&state->phase);
+}
+
+void pithp_state_note(pithp_rank_state *own, uint64_t now) {
+    const uint64_t mark = mark_of(own);
+    if (atomic_load(&own->seen) == mark)
+        return;
+    atomic_store(&own->since, now);
+    atomic_store(&own->seen, mark);
+}
+
+uint64_t pithp_state_lasts(const pithp_rank_state *state, uint64_t now) {
+    const uint64_t since = atomic_load(&state->since);
+    return atomic_load(&state->seen) == mark_of(state) && now > since ? now - since : 0;
 }
 
 /* As words, which a reader may see while they change: a torn text, but no race. */
@@ -78,7 +89,6 @@ void pithp_state_set(pithp_world *w, const char *operation, const char *site) {
         const uint64_t number = atomic_load_explicit(&own->number, memory_order_relaxed);
         atomic_store_explicit(&own->number, number + 1, memory_order_relaxed);
     }
-    atomic_store_explicit(&own->since, about_now(), memory_order_relaxed);
     atomic_store_explicit(&own->phase, operation ? PITHP_PHASE_WAITING : PITHP_PHASE_USER,
                           memory_order_release);
 }

@@ -87,8 +87,7 @@ print_state(const pithp_world *w, int64_t node_rank, int64_t gone, char *line) {
         [PITHP_PHASE_LEFT] = "exits without pith_close after",
     };
     const bool is_gone = node_rank == gone, left = is_gone && phase != PITHP_PHASE_LEFT;
-    const double seconds =
-        (double)(pithp_nanoseconds() - atomic_load(&state->since)) * 1e-9;
+    const double seconds = (double)pithp_state_lasts(state, pithp_nanoseconds()) * 1e-9;
     int at = snprintf(line, LINE_BYTES, "rank %" PRId64 ": %s",
                       (int64_t)atomic_load(&state->rank),
                       left ? "its process ended without pith_close after" : doing[phase]);
@@ -159,16 +158,11 @@ static int64_t find_gone(const pithp_world *w) {
 
 /* resumed: when the process was last resumed after a suspension, from which waits count
  * again: time in which the whole job was suspended is no wait. */
-static bool waits_too_long(const pithp_world *w, uint64_t resumed) {
+static bool waits_too_long(const pithp_world *w, uint64_t resumed, uint64_t now) {
     const int64_t most = __atomic_load_n(&w->timeout_ns, __ATOMIC_RELAXED);
-    const uint64_t begin = atomic_load(&w->own->since),
-                   since = begin > resumed ? begin : resumed;
-    if (most < 0 || atomic_load(&w->own->phase) != PITHP_PHASE_WAITING)
-        return false;
-    const uint64_t now = pithp_nanoseconds();
-    /* the phase may have changed in between: it is the wait of `since` only if not */
-    return now > since && now - since > (uint64_t)most &&
-           atomic_load(&w->own->since) == begin;
+    const uint64_t lasts = pithp_state_lasts(w->own, now);
+    return most >= 0 && lasts > (uint64_t)most && now - resumed > (uint64_t)most &&
+           atomic_load(&w->own->phase) == PITHP_PHASE_WAITING;
 }
 
 /* The library of the devices has found trouble, which work on a stream does not tell. */
@@ -192,8 +186,9 @@ static void *watch(void *closure) {
         if (now - last > SUSPENDED_MS * UINT64_C(1000000))
             resumed = now;
         last = now;
+        pithp_state_note(w->own, now);
         const int64_t gone = find_gone(w);
-        if (gone >= 0 || waits_too_long(w, resumed) || has_lost_device(w)) {
+        if (gone >= 0 || waits_too_long(w, resumed, now) || has_lost_device(w)) {
             pithp_world_end(w, gone, false);
             break; /* of a job in a test */
         }
