@@ -13,4 +13,13 @@ typedef struct pithp_parcel {
     size_t bytes;
 } pithp_parcel;
 
+/* Messages to and from other ranks, and what a rank does while they are under way: it
+ * must not touch their memory. */
+typedef struct pithp_exchange {
+    int sends, receives;
+    const pithp_parcel *send, *receive;
+    void (*meanwhile)(void *closure); /* or NULL; left out by an engine that fails */
+    void *closure;
+} pithp_exchange;
+
 #endif

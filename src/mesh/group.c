@@ -121,16 +121,15 @@ void pithp_mesh_group_transpose(pith_scope *s,
         copy_bytes(to, from, bytes);
 }
 
-void pithp_mesh_group_exchange(pith_scope *s,
+void pithp_mesh_group_messages(pith_scope *s,
                                pithp_mesh_group *g,
-                               int sends,
-                               const pithp_parcel *send,
-                               int receives,
-                               const pithp_parcel *receive) {
+                               const pithp_exchange *x) {
     if (g->size > 1) {
-        MOVE(exchange, sends, send, receives, receive);
+        MOVE(exchange, x);
         return;
     }
-    for (int i = 0; i < sends && i < receives; i++)
-        copy_bytes(receive[i].data, send[i].data, send[i].bytes);
+    for (int i = 0; i < x->sends && i < x->receives; i++)
+        copy_bytes(x->receive[i].data, x->send[i].data, x->send[i].bytes);
+    if (x->meanwhile)
+        x->meanwhile(x->closure);
 }

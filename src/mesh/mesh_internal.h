@@ -247,12 +247,20 @@ void pithp_mesh_group_transpose(pith_scope *s,
                                 const void *from,
                                 void *to,
                                 size_t bytes);
-void pithp_mesh_group_exchange(pith_scope *s,
+void pithp_mesh_group_messages(pith_scope *s,
                                pithp_mesh_group *g,
-                               int sends,
-                               const pithp_parcel *send,
-                               int receives,
-                               const pithp_parcel *receive);
+                               const pithp_exchange *x);
+static inline void pithp_mesh_group_exchange(pith_scope *s,
+                                             pithp_mesh_group *g,
+                                             int sends,
+                                             const pithp_parcel *send,
+                                             int receives,
+                                             const pithp_parcel *receive) {
+    pithp_mesh_group_messages(
+        s, g,
+        &(pithp_exchange){
+            .sends = sends, .receives = receives, .send = send, .receive = receive});
+}
 
 /* Join the world of a transport, for tests, in place of the one of the launcher. */
 const pith_mesh *pithp_mesh_open_by(pith_scope *s,

@@ -114,10 +114,7 @@ typedef struct pithp_transport {
                              pithp_transport_trouble *t);
     /* Send and receive parcels; of two between the same ranks the first arrives first. */
     pith_status (*exchange)(pithp_transport_link *l,
-                            int sends,
-                            const pithp_parcel *send,
-                            int receives,
-                            const pithp_parcel *receive,
+                            const pithp_exchange *x,
                             pithp_transport_trouble *t);
 } pithp_transport;
 

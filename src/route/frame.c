@@ -67,23 +67,22 @@ void pithp_transfer_clear(pithp_transfer *c, void *to, size_t bytes) {
         memset(to, 0, bytes);
 }
 
-void pithp_transfer_pass(pithp_transfer *c,
-                         int sends,
-                         const pithp_parcel *send,
-                         int receives,
-                         const pithp_parcel *receive) {
-    if (!c->direct)
-        pithp_mesh_group_exchange(c->w, c->group, sends, send, receives, receive);
-    else if (c->group->size > 1 && (sends || receives))
+void pithp_transfer_pass(pithp_transfer *c, const pithp_exchange *x) {
+    if (!c->direct) {
+        pithp_mesh_group_messages(c->w, c->group, x);
+        return;
+    }
+    if (c->group->size > 1 && (x->sends || x->receives))
         pithp_mesh_group_transfer(c->w, c->group,
                                   &(pithp_device_move){.kind = PITHP_TRANSFER_MESSAGES,
-                                                       .sends = send,
-                                                       .receives = receive,
-                                                       .send_count = sends,
-                                                       .receive_count = receives});
-    else
-        for (int i = 0; i < sends && i < receives; i++)
-            pithp_transfer_copy(c, receive[i].data, send[i].data, send[i].bytes);
+                                                       .sends = x->send,
+                                                       .receives = x->receive,
+                                                       .send_count = x->sends,
+                                                       .receive_count = x->receives});
+    for (int i = 0; c->group->size == 1 && i < x->sends && i < x->receives; i++)
+        pithp_transfer_copy(c, x->receive[i].data, x->send[i].data, x->send[i].bytes);
+    if (x->meanwhile)
+        x->meanwhile(x->closure);
 }
 
 /* ---- Memory of messages ---- */

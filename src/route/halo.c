@@ -159,7 +159,9 @@ static bool pass_strips(halo *h, const strips *host, const strips *device) {
         receives[from++] = (pithp_parcel){h->right, p->from_right, p->left_bytes};
     if (h->left >= 0 && p->right_bytes)
         receives[from++] = (pithp_parcel){h->left, p->from_left, p->right_bytes};
-    pithp_transfer_pass(&h->c, to, sends, from, receives);
+    pithp_transfer_pass(
+        &h->c, &(pithp_exchange){
+                   .sends = to, .receives = from, .send = sends, .receive = receives});
     pithp_collective_end(h->c.w);
     return true;
 }

@@ -170,7 +170,10 @@ static void pass_lanes(moving *m) {
     pithp_transfer *c = &m->c;
     const int sends = list_lanes(m, true, m->sends),
               receives = list_lanes(m, false, m->receives);
-    pithp_transfer_pass(c, sends, m->sends, receives, m->receives);
+    pithp_transfer_pass(c, &(pithp_exchange){.sends = sends,
+                                             .receives = receives,
+                                             .send = m->sends,
+                                             .receive = m->receives});
     copy_own_lanes(m);
     for (int64_t k = 0; k < m->count; k++) {
         const lane *l = &m->lanes[k];
@@ -182,10 +185,20 @@ static void pass_lanes(moving *m) {
 
 /* ---- A move ---- */
 
+/* What this rank does while messages are under way. */
+static void fill_in(void *closure) {
+    copy_own(closure);
+    clear_rest(closure);
+}
+
 static void pass_messages(moving *m) {
     const int sends = list(m, m->out, m->sends), receives = list(m, m->in, m->receives);
-    copy_own(m);
-    pithp_transfer_pass(&m->c, sends, m->sends, receives, m->receives);
+    pithp_transfer_pass(&m->c, &(pithp_exchange){.sends = sends,
+                                                 .receives = receives,
+                                                 .send = m->sends,
+                                                 .receive = m->receives,
+                                                 .meanwhile = fill_in,
+                                                 .closure = m});
 }
 
 /* Move the rows of all lanes. False: error set, or the ranks do not agree. */
@@ -207,8 +220,6 @@ static bool exchange(moving *m) {
         pithp_collective_end(c->w);
         if (!c->direct && !m->in_place)
             copy_messages(m, false);
-        if (!c->direct)
-            clear_rest(m);
     }
     for (int64_t i = 0; i < m->count && m->lanes; i++) {
         pithp_piece_free(c, &m->lanes[i].from);

@@ -92,111 +92,14 @@ bool pithp_route_record_make(pithp_transfer *c,
 
 /* ---- Moving ---- */
 
-/* One array by the route: sent, or (into) returned. NULL: error set. */
-static const pith_array *move_one(pithp_transfer *c,
-                                  const pith_route *r,
-                                  const pith_array *a,
-                                  const pith_array *into) {
+const pith_array *pithp_route_record_one(pithp_transfer *c,
+                                         const pith_route *r,
+                                         const pith_array *a,
+                                         const pith_array *into) {
     const pithp_collective_params params = {.group = c->group, .root = r->max_receive};
     const pith_array *const operands[] = {a,       into,    r->peer,
                                           r->send, r->sent, r->received};
     const pith_array *const sent[] = {a, r->peer, r->send, r->sent, r->received};
     return into ? pithp_transfer_bind(c, PITHP_OP_ROUTE_RETURN, 6, operands, &params)
                 : pithp_transfer_bind(c, PITHP_OP_ROUTE_SEND, 5, sent, &params);
-}
-
-/* Elements of a row. */
-static int64_t width_of(const pith_spec *spec) {
-    int64_t width = 1;
-    for (int d = 1; d < spec->rank; d++)
-        width *= spec->shape[d];
-    return width;
-}
-
-/* Leaves that move as columns of one array, which is one message to each rank. */
-typedef struct columns {
-    int64_t count, width;
-    int64_t *leaf, *end; /* numbers of leaves; where their columns end */
-    const pith_array **parts;
-} columns;
-
-/* The leaves like leaf i that are not done: of its dtype, with its number of rows. */
-static void gather_columns(columns *g,
-                           int64_t i,
-                           int64_t count,
-                           const pith_array *const *owned,
-                           bool *done) {
-    const pith_spec *first = pithp_array_spec(owned[i]);
-    g->count = g->width = 0;
-    for (int64_t k = i; k < count; k++) {
-        const pith_spec *spec = pithp_array_spec(owned[k]);
-        if (done[k] || spec->dtype != first->dtype || spec->shape[0] != first->shape[0])
-            continue;
-        done[k] = true;
-        g->leaf[g->count] = k;
-        g->end[g->count++] = g->width += width_of(spec);
-    }
-}
-
-/* The leaves of a group side by side. NULL: error set. */
-static const pith_array *
-join(pithp_transfer *c, columns *g, const pith_array *const *leaves) {
-    for (int64_t k = 0; k < g->count; k++) {
-        const pith_spec *spec = pithp_array_spec(leaves[g->leaf[k]]);
-        if (!(g->parts[k] = pith_reshape(c->w, leaves[g->leaf[k]],
-                                         PITH_SHAPE(spec->shape[0], width_of(spec)))))
-            return NULL;
-    }
-    return pith_concatenate(c->w, g->count, g->parts, 1);
-}
-
-/* The columns of a group as leaves with the shapes of rows that `like` has. */
-static bool part_columns(pithp_transfer *c,
-                         const columns *g,
-                         const pith_array *all,
-                         const pith_array *const *like,
-                         const pith_array **to) {
-    const int64_t rows = all ? pithp_array_spec(all)->shape[0] : 0;
-    for (int64_t k = 0; all && k < g->count; k++) {
-        const pith_spec *spec = pithp_array_spec(like[g->leaf[k]]);
-        pith_shape shape = {.rank = spec->rank};
-        memcpy(shape.extents, spec->shape, sizeof shape.extents);
-        shape.extents[0] = rows;
-        const pith_slice slices[] = {PITH_WHOLE,
-                                     PITH_SLICE(k ? g->end[k - 1] : 0, g->end[k], 1)};
-        const pith_array *own = pith_slice_array(c->w, all, 2, slices);
-        to[g->leaf[k]] = own ? pith_reshape(c->w, own, shape) : NULL;
-    }
-    return pithp_transfer_fine(c);
-}
-
-bool pithp_route_record(pithp_transfer *c,
-                        const pith_route *r,
-                        int64_t count,
-                        const pith_array *const *leaves,
-                        const pith_array *const *into,
-                        const pith_array **to) {
-    const size_t n = (size_t)count + 1;
-    columns g = {.leaf = pithp_scope_allocate(c->w, n * sizeof *g.leaf),
-                 .end = pithp_scope_allocate(c->w, n * sizeof *g.end),
-                 .parts = pithp_scope_allocate(c->w, n * sizeof *g.parts)};
-    bool *done = pithp_scope_allocate(c->w, n * sizeof *done);
-    const pith_array *const *owned = into ? into : leaves;
-    if (!g.leaf || !g.end || !g.parts || !done)
-        return false;
-    memset(done, 0, n * sizeof *done);
-    for (int64_t i = 0; i < count && pithp_transfer_fine(c); i++) {
-        if (done[i])
-            continue;
-        gather_columns(&g, i, count, owned, done);
-        if (g.count == 1) {
-            to[i] = move_one(c, r, leaves[i], into ? into[i] : NULL);
-            continue;
-        }
-        const pith_array *all = join(c, &g, leaves),
-                         *base = into && all ? join(c, &g, into) : NULL;
-        all = all && (base || !into) ? move_one(c, r, all, base) : NULL;
-        part_columns(c, &g, all, owned, to);
-    }
-    return pithp_transfer_fine(c);
 }

@@ -38,11 +38,7 @@ static inline bool pithp_transfer_fine(const pithp_transfer *c) {
 bool pithp_transfer_agree(pithp_transfer *c, uint64_t extra);
 /* Messages to and from other ranks; direct: of memory of the device. Those of a group of
  * one rank are copied. */
-void pithp_transfer_pass(pithp_transfer *c,
-                         int sends,
-                         const pithp_parcel *send,
-                         int receives,
-                         const pithp_parcel *receive);
+void pithp_transfer_pass(pithp_transfer *c, const pithp_exchange *x);
 /* Copy or clear memory that messages have: direct, that of the device. */
 void pithp_transfer_copy(pithp_transfer *c, void *to, const void *from, size_t bytes);
 void pithp_transfer_clear(pithp_transfer *c, void *to, size_t bytes);
@@ -111,6 +107,14 @@ bool pithp_route_record_make(pithp_transfer *c,
                              const pith_array *to,
                              const int64_t sizes[3],
                              pith_route *route);
+/* One array by the route: sent, or (into) returned. NULL: error set. */
+const pith_array *pithp_route_record_one(pithp_transfer *c,
+                                         const pith_route *r,
+                                         const pith_array *a,
+                                         const pith_array *into);
+
+/* ---- Leaves together (columns.c) ---- */
+
 /* Set `to` to leaves that are sent, or (into) returned and added to others. Those of one
  * dtype and number of rows move in one message to each rank. False: error set. */
 bool pithp_route_record(pithp_transfer *c,

@@ -374,14 +374,14 @@ static void routes_grow(mesh_test *t) {
 
 /* ---- Compiled functions ---- */
 
-static const Some *there_and_back(pith_scope *s, const pith_route *r, const Some *x) {
+static const void *there_and_back(pith_scope *s, const void *r, const void *x) {
     return pith_route_return(s, r, pith_route_send(s, r, x), x);
 }
-PITH_FUNCTION2(there_and_back_of, there_and_back, Some, pith_route, Some)
-static const Some *there(pith_scope *s, const pith_route *r, const Some *x) {
+PITH_FUNCTION2(there_and_back_of, there_and_back, void, void, void)
+static const void *there(pith_scope *s, const void *r, const void *x) {
     return pith_route_send(s, r, x);
 }
-PITH_FUNCTION2(there_of, there, Some, pith_route, Some)
+PITH_FUNCTION2(there_of, there, void, void, void)
 
 /* Leaves of one dtype move as columns: the same bits as eager calls. */
 static void recorded_routes(mesh_test *t) {
@@ -412,6 +412,69 @@ static void recorded_routes(mesh_test *t) {
     const Owner *one = pith_apply(t->s, pith_jit(t->s, &send_around_step, NULL),
                                   pith_freeze(t->s, Owner, &owner));
     MESH_CHECK(t, pith_read_i64(t->s, one->got) == 0);
+}
+
+/* Leaves with more rows than a route has slots: rows of the slots are brought together.
+ * The same bits, also of zeros. Rows go to the next two ranks and this one. */
+static const pith_route *route_of_few(mesh_test *t, int64_t rows) {
+    const int32_t row[] = {(int32_t)rows - 1, 0, 0, 7};
+    const int64_t to[] = {(t->rank + 1) % t->size, (t->rank + 1) % t->size, t->rank,
+                          (t->rank + 2) % t->size};
+    return pith_route_make(t->s, pith_array_copy(t->s, PITH_I32, PITH_SHAPE(4), row),
+                           pith_array_copy(t->s, PITH_I64, PITH_SHAPE(4), to), NULL,
+                           pith_route_room(t->s, 5, 5, 12));
+}
+
+static const pith_array *
+pull(pith_scope *s, const pith_array *x, const pith_array *y, const pith_route *r) {
+    const void *pair = pith_tuple_make(s, 2, (const void *[]){x, pith_mul(s, y, y)});
+    const void *back = pith_route_return(s, r, pith_route_send(s, r, pair), pair);
+    const pith_array *both =
+        pith_mul(s, pith_tree_at(s, back, "[0]"), pith_tree_at(s, back, "[1]"));
+    return pith_psum(s, pith_sum(s, both, PITH_ALL_AXES), NULL, NULL);
+}
+PITH_FUNCTION3(pull_of, pull, pith_array, pith_array, pith_array, pith_route)
+
+static void recorded_rows_of_slots(mesh_test *t) {
+    static const pith_shape three = {1, {3}}, none = {0, {0}};
+    const int64_t n = 50;
+    const pith_route *route = route_of_few(t, n);
+    static const pith_dtype dtypes[] = {PITH_I8, PITH_F16, PITH_F32, PITH_F64};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        Some some = {.position = mesh_data(t, t->rank, PITH_F32, shape_of(n, &three)),
+                     .charge = mesh_data(t, t->rank, PITH_I16, shape_of(n, &none)),
+                     .others = pith_list_make(t->s, 0, NULL)};
+        const void *items[] = {pith_freeze(t->s, Some, &some)};
+        some.others = pith_list_make(t->s, 1, items);
+        const pith_array *a = mesh_data(t, t->rank, dtypes[d], shape_of(n, &three)),
+                         *zeros = pith_zeros(t->s, dtypes[d], shape_of(n, &none));
+        const void *leaves[] = {a, pith_freeze(t->s, Some, &some), pith_neg(t->s, zeros)};
+        const void *x = pith_tuple_make(t->s, 3, leaves);
+        const void *sent = pith_apply(t->s, pith_jit(t->s, &there_of, NULL), route, x),
+                   *back = pith_apply(t->s, pith_jit(t->s, &there_and_back_of, NULL),
+                                      route, x);
+        MESH_CHECK(t, pith_tree_equal(t->s, sent, pith_route_send(t->s, route, x)));
+        MESH_CHECK(t,
+                   pith_tree_equal(t->s, back, pith_route_return(t->s, route, sent, x)));
+        MESH_CHECK(t,
+                   mesh_equal(t, pith_tree_at(t->s, back, "[2]"),
+                              pith_tree_at(t->s, pith_route_return(t->s, route, sent, x),
+                                           "[2]")));
+    }
+    const pith_array *x = mesh_data(t, t->rank, PITH_F64, shape_of(n, &three)),
+                     *y = mesh_data(t, t->rank + 9, PITH_F64, shape_of(n, &three));
+    const pith_array *of_ranks =
+        pith_apply(t->s, pith_grad(t->s, &pull_of, NULL), x, y, route);
+    /* of x0 + R x0, times the other: y0 y0 + R y0 y0, plus R of that; R is symmetric */
+    const pith_array *y2 = pith_mul(t->s, y, y);
+    const pith_array *other =
+        pith_route_return(t->s, route, pith_route_send(t->s, route, y2), y2);
+    const pith_array *expected =
+        pith_route_return(t->s, route, pith_route_send(t->s, route, other), other);
+    const pith_array *rest = pith_abs(t->s, pith_sub(t->s, of_ranks, expected));
+    MESH_CHECK(t,
+               pith_read_f64(t->s, pith_max(t->s, rest, PITH_ALL_AXES)) <=
+                   1e-12 * pith_read_f64(t->s, pith_max(t->s, expected, PITH_ALL_AXES)));
 }
 
 /* ---- Derivatives and batches ---- */
@@ -484,6 +547,7 @@ const mesh_case mesh_route_cases[] = {
     {"routes_along_axes", routes_along_axes},
     {"routes_grow", routes_grow},
     {"recorded_routes", recorded_routes},
+    {"recorded_rows_of_slots", recorded_rows_of_slots},
     {"derived_routes", derived_routes},
     {"batched_routes", batched_routes},
     {NULL, NULL},

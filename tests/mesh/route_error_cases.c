@@ -167,6 +167,16 @@ static void wrong_entries_compiled(mesh_test *t) {
     pith_apply(t->s, count, bad, self);
     pith_wait(t->s);
     MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX, "rows: entry 0 is -7"));
+    static const int64_t large[][3] = {{1, 0, INT32_MAX}, {1, 0, (int64_t)1 << 32}};
+    for (int k = 0; k < 2; k++) { /* as i32 the latter is row 0 */
+        const pith_array *beyond =
+            pith_array_copy(t->s, PITH_I64, PITH_SHAPE(3), large[k]);
+        pith_apply(t->s, count, beyond, self);
+        pith_wait(t->s);
+        MESH_CHECK(t, mesh_fails(t, PITH_E_INDEX,
+                                 k == 0 ? "rows: entry 2 is 2147483647"
+                                        : "rows: entry 2 is 4294967296"));
+    }
     MESH_CHECK(t, pith_read_i64(t->s, pith_apply(t->s, count, good, self)) == 2);
     pith_apply(t->s, count, good, pith_full(t->s, PITH_U64, PITH_SHAPE(3), 0x1p63));
     pith_wait(t->s);

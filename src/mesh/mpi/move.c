@@ -310,14 +310,11 @@ out:
 }
 
 pith_status pith_mpi_exchange(pithp_transport_link *l,
-                              int sends,
-                              const pithp_parcel *send,
-                              int receives,
-                              const pithp_parcel *receive,
+                              const pithp_exchange *x,
                               pithp_transport_trouble *t) {
     MPI_Request few[FEW], *requests = few;
     MPI_Status few_statuses[FEW], *statuses = few_statuses;
-    const int count = sends + receives;
+    const int receives = x->receives, count = x->sends + receives;
     void *many = NULL;
     pith_status rc = PITH_OK;
     if (count > FEW) {
@@ -330,13 +327,15 @@ pith_status pith_mpi_exchange(pithp_transport_link *l,
         requests = (MPI_Request *)(void *)(statuses + count);
     }
     for (int i = 0; i < receives && rc == PITH_OK; i++)
-        rc = start(l, &receive[i], false, &requests[i], t);
-    for (int i = 0; i < sends && rc == PITH_OK; i++)
-        rc = start(l, &send[i], true, &requests[receives + i], t);
-    if (rc == PITH_OK)
+        rc = start(l, &x->receive[i], false, &requests[i], t);
+    for (int i = 0; i < x->sends && rc == PITH_OK; i++)
+        rc = start(l, &x->send[i], true, &requests[receives + i], t);
+    if (x->meanwhile && rc == PITH_OK)
+        x->meanwhile(x->closure);
+    if (count && rc == PITH_OK)
         rc = finish(l, count, requests, statuses, t);
     for (int i = 0; i < receives && rc == PITH_OK; i++)
-        rc = whole(&receive[i], &statuses[i], t);
+        rc = whole(&x->receive[i], &statuses[i], t);
     free(many);
     return rc;
 }

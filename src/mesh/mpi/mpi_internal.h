@@ -83,10 +83,7 @@ pith_status pith_mpi_transpose(pithp_transport_link *l,
                                size_t bytes,
                                pithp_transport_trouble *t);
 pith_status pith_mpi_exchange(pithp_transport_link *l,
-                              int sends,
-                              const pithp_parcel *send,
-                              int receives,
-                              const pithp_parcel *receive,
+                              const pithp_exchange *x,
                               pithp_transport_trouble *t);
 
 /* The entry of the plugin. */

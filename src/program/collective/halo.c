@@ -65,8 +65,9 @@ static void transfer(const halo *h,
 }
 
 /* To and from one neighbour on both sides, what goes to the left is what comes from the
- * right: the first of two messages. Rows without a neighbour are zeros. */
-static void pass(const halo *h, const strips *t) {
+ * right: the first of two messages. Rows without a neighbour are zeros. meanwhile: of
+ * messages of the host; or NULL. */
+static void pass(const halo *h, const strips *t, void (*meanwhile)(void *h)) {
     pithp_mover *m = h->m;
     if (m->direct) {
         transfer(h, t->to_left, t->from_right, h->after, h->left, h->right);
@@ -90,7 +91,13 @@ static void pass(const halo *h, const strips *t) {
             receives[coming++] = (pithp_parcel){from[i], in[i].host, in[i].bytes};
     }
     if (m->s) /* whatever has failed here: the neighbours wait */
-        pithp_mesh_group_exchange(m->s, m->group, going, sends, coming, receives);
+        pithp_mesh_group_messages(m->s, m->group,
+                                  &(pithp_exchange){.sends = going,
+                                                    .receives = coming,
+                                                    .send = sends,
+                                                    .receive = receives,
+                                                    .meanwhile = meanwhile,
+                                                    .closure = (void *)(uintptr_t)h});
     for (int i = 0; i < 2; i++) {
         if (from[i] >= 0)
             pithp_mover_store(m, &in[i]);
@@ -101,6 +108,13 @@ static void pass(const halo *h, const strips *t) {
 
 /* ---- Both ways ---- */
 
+/* The block goes to its place while the strips are under way. */
+static void copy_block(void *closure) {
+    const halo *h = closure;
+    pithp_mover_copy(h->m, place(h->m->memory->result, (size_t)h->before * h->row),
+                     h->m->memory->operands[0], h->x->bytes);
+}
+
 static void in_place(const halo *h) {
     const void *x = h->m->memory->operands[0];
     void *result = h->m->memory->result;
@@ -109,8 +123,7 @@ static void in_place(const halo *h) {
                       .to_right = place(x, h->x->bytes - before),
                       .from_left = place(result, 0),
                       .from_right = place(result, before + h->x->bytes)};
-    pithp_mover_copy(h->m, place(result, before), x, h->x->bytes);
-    pass(h, &t);
+    pass(h, &t, copy_block);
 }
 
 /* A strip of rows. */
@@ -143,7 +156,7 @@ static void by_strips(const halo *h) {
                       .to_right = rows_of(h, h->n - h->before, &first),
                       .from_left = pithp_mover_take(m, first.bytes),
                       .from_right = pithp_mover_take(m, last.bytes)};
-    pass(h, &t);
+    pass(h, &t, NULL);
     const pith_spec *specs[] = {&first, h->x, &last};
     const void *parts[] = {t.from_left, m->memory->operands[0], t.from_right};
     pithp_mover_apply(m, PITHP_OP_CONCATENATE, 3, specs, parts, &join, m->result,

@@ -228,19 +228,19 @@ void pithp_mover_transfer(pithp_mover *m, const pithp_device_move *t) {
     m->rc = m->s->error.code;
 }
 
-void pithp_mover_pass(pithp_mover *m,
-                      int sends,
-                      const pithp_parcel *send,
-                      int receives,
-                      const pithp_parcel *receive) {
-    if (!m->direct)
-        pithp_mesh_group_exchange(m->s, m->group, sends, send, receives, receive);
-    else if (sends || receives)
+void pithp_mover_pass(pithp_mover *m, const pithp_exchange *x) {
+    if (!m->direct) {
+        pithp_mesh_group_messages(m->s, m->group, x);
+        return;
+    }
+    if (x->sends || x->receives)
         pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_MESSAGES,
-                                                     .sends = send,
-                                                     .receives = receive,
-                                                     .send_count = sends,
-                                                     .receive_count = receives});
+                                                     .sends = x->send,
+                                                     .receives = x->receive,
+                                                     .send_count = x->sends,
+                                                     .receive_count = x->receives});
+    if (x->meanwhile)
+        x->meanwhile(x->closure);
 }
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes) {

@@ -104,11 +104,7 @@ void pithp_mover_give_up(const pithp_mover *m);
 
 /* Messages to and from other ranks, of memory that the engine reaches: direct, that of
  * the device. Ranks that have none need not call it. */
-void pithp_mover_pass(pithp_mover *m,
-                      int sends,
-                      const pithp_parcel *send,
-                      int receives,
-                      const pithp_parcel *receive);
+void pithp_mover_pass(pithp_mover *m, const pithp_exchange *x);
 
 void pithp_mover_gather(pithp_mover *m, const void *from, void *to, size_t bytes);
 void pithp_mover_transpose(pithp_mover *m, const void *from, void *to, size_t bytes);

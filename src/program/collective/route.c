@@ -99,27 +99,47 @@ next_message(const route *r, const side *s, int64_t i, char *at, size_t row) {
     return at + (size_t)(s->apart ? r->max_send : s->rows[i]) * row;
 }
 
-static void copy_own(pithp_mover *m, char *to, const char *from, size_t bytes) {
-    if (m->direct)
-        pithp_mover_copy(m, to, from, bytes);
-    else if (bytes)
-        memcpy(to, from, bytes);
+/* What a rank does while messages are under way: it copies rows for itself, and clears
+ * rows that it does not receive. */
+typedef struct aside {
+    pithp_mover *m;
+    char *to, *rest;
+    const char *from;
+    size_t bytes, rest_bytes;
+} aside;
+
+static void do_aside(void *closure) {
+    const aside *a = closure;
+    if (a->m->direct) {
+        pithp_mover_copy(a->m, a->to, a->from, a->bytes);
+        pithp_mover_zero(a->m, a->rest, a->rest_bytes);
+        return;
+    }
+    if (a->bytes)
+        memcpy(a->to, a->from, a->bytes);
+    if (a->rest_bytes)
+        memset(a->rest, 0, a->rest_bytes);
 }
 
-/* Move rows; those for this rank itself are copied. parcels: room for 2 max_peers. */
+/* Move rows. parcels: room for 2 max_peers. clear: the bytes of `in`, of which those
+ * without a row become zeros; or 0. */
 static void exchange(pithp_mover *m,
                      const route *r,
                      size_t row,
                      const side *out,
                      const side *in,
+                     size_t clear,
                      pithp_parcel *parcels) {
     pithp_parcel *sends = parcels, *receives = parcels + r->max_peers;
+    aside a = {.m = m};
     int to = 0, from = 0;
     char *go = out->data, *come = in->data;
     for (int64_t i = 0; i < r->peers; i++) {
         const size_t bytes = (size_t)out->rows[i] * row, back = (size_t)in->rows[i] * row;
         if (r->peer[i] == m->group->rank) {
-            copy_own(m, come, go, bytes);
+            a.to = come;
+            a.from = go;
+            a.bytes = bytes;
         } else {
             if (bytes)
                 sends[to++] = (pithp_parcel){r->peer[i], go, bytes};
@@ -129,7 +149,14 @@ static void exchange(pithp_mover *m,
         go = next_message(r, out, i, go, row);
         come = next_message(r, in, i, come, row);
     }
-    pithp_mover_pass(m, to, sends, from, receives);
+    a.rest = come;
+    a.rest_bytes = clear ? clear - (size_t)(come - in->data) : 0;
+    pithp_mover_pass(m, &(pithp_exchange){.sends = to,
+                                          .receives = from,
+                                          .send = sends,
+                                          .receive = receives,
+                                          .meanwhile = do_aside,
+                                          .closure = &a});
 }
 
 static pithp_parcel *take_parcels(pithp_mover *m, const route *r) {
@@ -217,53 +244,62 @@ static void pack_on_device(pithp_mover *m, const route *r, void *to) {
 
 /* ---- There ---- */
 
-/* A row that x does not have; -1: there is none. Of such a row the number, or what it
- * lacks to the last one, has the sign bit. */
-static int64_t find_beyond(const int32_t *index, int64_t n, int64_t rows) {
-    const uint32_t last = (uint32_t)(rows < INT32_MAX ? rows - 1 : INT32_MAX);
-    uint32_t signs = 0;
-    for (int64_t k = 0; k < n; k++)
-        signs |= (uint32_t)index[k] | (last - (uint32_t)index[k]);
-    const bool beyond = signs >> 31;
-    for (int64_t k = 0; beyond && k < n; k++)
-        if (index[k] < 0 || index[k] >= rows)
-            return k;
-    return -1;
+/* The first row in a list that x does not have; there is one. */
+static int32_t first_beyond(const int32_t *index, int64_t rows) {
+    while (*index >= 0 && *index < rows)
+        index++;
+    return *index;
 }
 
-/* Inlined for some lengths of rows, of which each is a move or two. */
-static inline __attribute__((always_inline)) void
-copy_rows(char *to, const char *x, const int32_t *index, int64_t n, size_t row) {
-    for (int64_t k = 0; k < n; k++)
-        memcpy(to + (size_t)k * row, x + (size_t)index[k] * row, row);
+/* Rows of x that are brought together. */
+typedef struct rows_of {
+    const char *x;
+    const int32_t *index;
+    int64_t n;
+    uint32_t last; /* row of x */
+} rows_of;
+
+/* Inlined for some lengths of rows, of which each is a move or two. A row that x does not
+ * have is another one; returns whether there is such a row. */
+static inline __attribute__((always_inline)) bool
+copy_rows(char *to, const rows_of *r, size_t row) {
+    uint32_t beyond = 0;
+    for (int64_t k = 0; k < r->n; k++) {
+        const uint32_t number = (uint32_t)r->index[k],
+                       at = number < r->last ? number : r->last;
+        beyond |= number ^ at;
+        memcpy(to + (size_t)k * row, r->x + (size_t)at * row, row);
+    }
+    return beyond != 0;
 }
 
-static void
-gather_rows(char *to, const char *x, const int32_t *index, int64_t n, size_t row) {
+/* False: x does not have some row. */
+static bool gather_rows(char *to,
+                        const char *x,
+                        int64_t rows,
+                        const int32_t *index,
+                        int64_t n,
+                        size_t row) {
+    const rows_of r = {x, index, n, rows < INT32_MAX ? (uint32_t)rows - 1 : INT32_MAX};
+    if (n == 0 || rows == 0)
+        return n == 0;
     switch (row) {
         case 4:
-            copy_rows(to, x, index, n, 4);
-            break;
+            return !copy_rows(to, &r, 4);
         case 8:
-            copy_rows(to, x, index, n, 8);
-            break;
+            return !copy_rows(to, &r, 8);
         case 12:
-            copy_rows(to, x, index, n, 12);
-            break;
+            return !copy_rows(to, &r, 12);
         case 16:
-            copy_rows(to, x, index, n, 16);
-            break;
+            return !copy_rows(to, &r, 16);
         case 24:
-            copy_rows(to, x, index, n, 24);
-            break;
+            return !copy_rows(to, &r, 24);
         case 32:
-            copy_rows(to, x, index, n, 32);
-            break;
+            return !copy_rows(to, &r, 32);
         case 48:
-            copy_rows(to, x, index, n, 48);
-            break;
+            return !copy_rows(to, &r, 48);
         default:
-            copy_rows(to, x, index, n, row);
+            return !copy_rows(to, &r, row);
     }
 }
 
@@ -272,19 +308,10 @@ static bool
 pack(pithp_mover *m, const route *r, const char *x, int64_t rows, size_t row, char *to) {
     for (int64_t i = 0; i < r->peers; i++, to += (size_t)r->max_send * row) {
         const int32_t *index = r->send + i * r->max_send;
-        const int64_t beyond = find_beyond(index, r->sent[i], rows);
-        if (beyond >= 0)
-            return refuse_row(m, index[beyond], rows);
-        gather_rows(to, x, index, r->sent[i], row);
+        if (!gather_rows(to, x, rows, index, r->sent[i], row))
+            return refuse_row(m, first_beyond(index, rows), rows);
     }
     return true;
-}
-
-static int64_t all_received(const route *r) {
-    int64_t all = 0;
-    for (int64_t i = 0; i < r->peers; i++)
-        all += r->received[i];
-    return all;
 }
 
 static void send_on_device(pithp_mover *m) {
@@ -300,9 +327,7 @@ static void send_on_device(pithp_mover *m) {
     if (!pithp_mover_runs(m) || !check(m, &r))
         return;
     const side out = {packed, r.sent, true}, in = {to, r.received, false};
-    exchange(m, &r, row, &out, &in, parcels);
-    const size_t used = (size_t)all_received(&r) * row;
-    pithp_mover_zero(m, to + used, m->result->bytes - used);
+    exchange(m, &r, row, &out, &in, m->result->bytes, parcels);
 }
 
 static void send_by_host(pithp_mover *m) {
@@ -318,10 +343,7 @@ static void send_by_host(pithp_mover *m) {
     if (pithp_mover_runs(m) && check(m, &r) &&
         pack(m, &r, from, x->shape[0], row, packed)) {
         const side out = {packed, r.sent, true}, in = {to.host, r.received, false};
-        exchange(m, &r, row, &out, &in, parcels);
-        const size_t used = (size_t)all_received(&r) * row;
-        if (to.bytes > used)
-            memset((char *)to.host + used, 0, to.bytes - used);
+        exchange(m, &r, row, &out, &in, to.bytes, parcels);
     }
     pithp_mover_store(m, &to);
 }
@@ -341,11 +363,13 @@ static bool list_slots(pithp_mover *m, const route *r, int64_t rows, int32_t *in
     for (int64_t i = 0; i < r->max_peers; i++) {
         const int32_t *send = r->send + i * r->max_send;
         const int64_t sent = i < r->peers ? r->sent[i] : 0;
-        const int64_t beyond = find_beyond(send, sent, rows);
-        if (beyond >= 0)
-            return refuse_row(m, send[beyond], rows);
-        for (int64_t k = 0; k < r->max_send; k++)
-            *index++ = k < sent ? send[k] : -1;
+        for (int64_t k = 0; k < sent; k++) {
+            if (send[k] < 0 || send[k] >= rows)
+                return refuse_row(m, send[k], rows);
+            *index++ = send[k];
+        }
+        for (int64_t k = sent; k < r->max_send; k++)
+            *index++ = -1;
     }
     return true;
 }
@@ -379,7 +403,7 @@ static void return_on_device(pithp_mover *m) {
     read_numbers(m, &r, 2, rows);
     if (pithp_mover_runs(m) && check(m, &r)) {
         const side out = {from, r.received, false}, in = {back, r.sent, true};
-        exchange(m, &r, row, &out, &in, parcels);
+        exchange(m, &r, row, &out, &in, 0, parcels);
     }
     add_rows(m, &r, back);
 }
@@ -399,7 +423,7 @@ static void return_by_host(pithp_mover *m) {
     if (pithp_mover_runs(m) && check(m, &r) &&
         list_slots(m, &r, m->call->operands[1]->shape[0], places.host)) {
         const side out = {from, r.received, false}, in = {back.host, r.sent, true};
-        exchange(m, &r, row, &out, &in, parcels);
+        exchange(m, &r, row, &out, &in, 0, parcels);
     }
     pithp_mover_store(m, &back);
     pithp_mover_store(m, &places);
@@ -426,6 +450,11 @@ static made parts_of(const pithp_mover *m, int64_t *all) {
     return (made){all, all + peers, need, need + PITHP_ROUTE_NEEDS, peer, peer + peers};
 }
 
+/* Rows are i32, as in the list of a route. */
+static bool is_row(int64_t row) {
+    return row >= 0 && row < INT32_MAX;
+}
+
 /* Entries that go nowhere count for nothing, nor do bad ones. */
 static void count_rows(const pithp_mover *m,
                        const int64_t *rows,
@@ -440,7 +469,7 @@ static void count_rows(const pithp_mover *m,
             continue;
         if (to[k] >= m->group->size)
             bad[0] = bad[0] < 0 ? k : bad[0];
-        else if (rows[k] < 0)
+        else if (!is_row(rows[k]))
             bad[1] = bad[1] < 0 ? k : bad[1];
         else
             counts[to[k]]++;
@@ -478,7 +507,7 @@ static void fill(const pithp_mover *m,
         place[along] = peers;
     }
     for (int64_t k = 0; k < entries; k++)
-        if (to[k] >= 0 && to[k] < m->group->size && rows[k] >= 0) {
+        if (to[k] >= 0 && to[k] < m->group->size && is_row(rows[k])) {
             const int64_t p = place[to[k]];
             r->send[p * max_send + r->sent[p]++] = rows[k];
         }

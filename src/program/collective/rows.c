@@ -143,7 +143,10 @@ static char *complete_blocks(row_sum *r, char *rows, int64_t *count) {
     if (sent)
         send = (pithp_parcel){owner_of(r, r->begins[g->rank] / BLOCK), from.host,
                               (size_t)sent * r->row};
-    pithp_mover_pass(m, sent > 0, &send, receive_count, receives);
+    pithp_mover_pass(m, &(pithp_exchange){.sends = sent > 0,
+                                          .receives = receive_count,
+                                          .send = &send,
+                                          .receive = receives});
     pithp_mover_store(m, &to);
     *count += received - sent;
     return rows + (size_t)sent * r->row;

@@ -23,6 +23,8 @@ typedef struct pithp_exec {
 
 /* The device address of a storage. */
 static inline char *pithp_place_start(const pithp_exec *r, pithp_place place) {
+    if (PITHP_LIKELY(place.store == PITHP_IN_WORKSPACE)) /* most are */
+        return r->workspace + place.at;
     switch (place.store) {
         case PITHP_IN_INPUT:
             return (char *)(uintptr_t)r->inputs[place.at];

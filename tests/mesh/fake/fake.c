@@ -401,19 +401,19 @@ static const pithp_parcel *parcel_for(const slot *from, int rank, int n) {
 atomic_llong fake_parcels;
 
 static pith_status exchange_fake(pithp_transport_link *l,
-                                 int sends,
-                                 const pithp_parcel *send,
-                                 int receives,
-                                 const pithp_parcel *receive,
+                                 const pithp_exchange *x,
                                  pithp_transport_trouble *t) {
+    const pithp_parcel *receive = x->receive;
     size_t bytes = 0;
-    for (int i = 0; i < sends; i++)
-        bytes += send[i].bytes;
+    for (int i = 0; i < x->sends; i++)
+        bytes += x->send[i].bytes;
     count_sent(l, bytes);
     pith_status rc =
-        put_down(l, (slot){.call = "exchange", .count = sends, .parcels = send}, t);
-    fake_parcels += sends;
-    for (int i = 0; rc == PITH_OK && i < receives; i++) {
+        put_down(l, (slot){.call = "exchange", .count = x->sends, .parcels = x->send}, t);
+    fake_parcels += x->sends;
+    if (x->meanwhile && rc == PITH_OK)
+        x->meanwhile(x->closure);
+    for (int i = 0; rc == PITH_OK && i < x->receives; i++) {
         int before = 0;
         for (int k = 0; k < i; k++)
             before += receive[k].peer == receive[i].peer;
