@@ -135,14 +135,14 @@ static void take_memory(run *r) {
     if (r->needs.device)
         r->device = pithp_buffer_make(c->w, r->needs.device);
     if (r->needs.host && pithp_collective_fine(c) &&
-        !(r->host = pithp_allocate(c->w->runtime, r->needs.host)))
+        !(r->host = pithp_kept_allocate(c->w->runtime, r->needs.host)))
         pithp_fail_memory(c->w, r->needs.host);
 }
 
 static void free_memory(run *r) {
     if (r->device)
         pithp_buffer_release(r->device, 1);
-    pithp_release(r->c->w->runtime, r->host, r->host ? r->needs.host : 0);
+    pithp_kept_release(r->c->w->runtime, r->host, r->needs.host);
 }
 
 /* "f64[3] over x, axis 0" */

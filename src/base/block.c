@@ -247,6 +247,19 @@ void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes) {
         pithp_block_free(rt, (pithp_block *)memory - 1);
 }
 
+static size_t kept_bytes(size_t bytes) {
+    return bytes < LEAST_SCRATCH_REGION ? LEAST_SCRATCH_REGION : bytes;
+}
+
+void *pithp_kept_allocate(pith_runtime *rt, size_t bytes) {
+    return pithp_scratch_allocate(rt, kept_bytes(bytes));
+}
+
+void pithp_kept_release(pith_runtime *rt, void *memory, size_t bytes) {
+    if (memory)
+        pithp_scratch_release(rt, memory, kept_bytes(bytes));
+}
+
 /* Bump allocator over blocks that live until the process ends. */
 static char *permanent_cursor, *permanent_limit;
 

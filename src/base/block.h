@@ -70,6 +70,10 @@ void pithp_block_free(pith_runtime *rt, pithp_block *block);
  * NULL if out of memory. */
 void *pithp_scratch_allocate(pith_runtime *rt, size_t bytes);
 void pithp_scratch_release(pith_runtime *rt, void *memory, size_t bytes);
+/* The same, a region also if it is small: for memory of a step, which is taken and given
+ * back again and again. The release of NULL does nothing. */
+void *pithp_kept_allocate(pith_runtime *rt, size_t bytes);
+void pithp_kept_release(pith_runtime *rt, void *memory, size_t bytes);
 /* Memory of the process, never freed: nil records and other data that outlives every
  * runtime. */
 void *pithp_permanent(

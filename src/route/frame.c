@@ -87,23 +87,15 @@ void pithp_transfer_pass(pithp_transfer *c, const pithp_exchange *x) {
 
 /* ---- Memory of messages ---- */
 
-/* Regions of the runtime are kept and used again; smaller memory is not. */
-enum { LEAST_ROOM = 32768 };
-
-static size_t room_of(size_t bytes) {
-    return bytes < LEAST_ROOM ? LEAST_ROOM : bytes;
-}
-
 void *pithp_transfer_room(pithp_transfer *c, size_t bytes) {
-    void *room = pithp_scratch_allocate(c->w->runtime, room_of(bytes));
+    void *room = pithp_kept_allocate(c->w->runtime, bytes);
     if (!room)
         pithp_fail_memory(c->w, bytes);
     return room;
 }
 
 void pithp_transfer_give_back(pithp_transfer *c, void *room, size_t bytes) {
-    if (room)
-        pithp_scratch_release(c->w->runtime, room, room_of(bytes));
+    pithp_kept_release(c->w->runtime, room, bytes);
 }
 
 /* ---- Memory that engines reach ---- */
@@ -119,7 +111,7 @@ pithp_piece pithp_piece_of(pithp_transfer *c, const pith_array *a, bool load) {
         p.data = a->data;
         return p;
     }
-    p.data = pithp_allocate(c->w->runtime, bytes ? bytes : 1);
+    p.data = pithp_kept_allocate(c->w->runtime, bytes);
     p.staged = p.data != NULL;
     if (!p.data)
         pithp_fail_memory(c->w, bytes);
@@ -138,7 +130,7 @@ void pithp_piece_store(pithp_transfer *c, pithp_piece *p) {
 void pithp_piece_free(pithp_transfer *c, pithp_piece *p) {
     const size_t bytes = p->array ? pithp_array_spec(p->array)->bytes : 0;
     if (p->staged)
-        pithp_release(c->w->runtime, p->data, bytes ? bytes : 1);
+        pithp_kept_release(c->w->runtime, p->data, bytes);
     p->staged = false;
 }
 

@@ -307,7 +307,7 @@ static pith_status take_memory(pith_scope *s,
     const size_t bytes = r->plan->workspace_bytes, host_bytes = r->plan->host_bytes;
     if (bytes && !(m->workspace = pithp_buffer_make(s, bytes)))
         return s->error.code;
-    if (host_bytes && !(m->host = pithp_allocate(s->runtime, host_bytes)))
+    if (host_bytes && !(m->host = pithp_kept_allocate(s->runtime, host_bytes)))
         return pithp_fail_memory(s, host_bytes);
     /* both plans have the same constants; the other one's literals are ready */
     pith_status rc = pithp_plan_await(s, plan);
@@ -322,7 +322,7 @@ static pith_status take_memory(pith_scope *s,
 }
 
 static void release_memory(pith_scope *s, const pithp_replay *r, memory *m) {
-    pithp_release(s->runtime, m->host, m->host ? r->plan->host_bytes : 0);
+    pithp_kept_release(s->runtime, m->host, r->plan->host_bytes);
     pithp_buffer_release(m->workspace, 1);
 }
 

@@ -243,7 +243,8 @@ static pith_status take_memory(pithp_exec *r, pithp_buffer **workspace) {
         !(*workspace = pithp_buffer_make(s, plan->workspace_bytes)))
         return s->error.code;
     r->workspace = *workspace ? (*workspace)->data : NULL;
-    if (plan->host_bytes && !(r->host = pithp_allocate(s->runtime, plan->host_bytes)))
+    if (plan->host_bytes &&
+        !(r->host = pithp_kept_allocate(s->runtime, plan->host_bytes)))
         return pithp_fail_memory(s, plan->host_bytes);
     return PITH_OK;
 }
@@ -299,7 +300,7 @@ static pith_status run_all(pith_scope *s,
     }
     if (pointers != few)
         pithp_release(s->runtime, pointers, pointers ? bytes : 0);
-    pithp_release(s->runtime, r.host, r.host ? plan->host_bytes : 0);
+    pithp_kept_release(s->runtime, r.host, plan->host_bytes);
     pithp_buffer_release(workspace, 1);
     return rc;
 }
