@@ -202,6 +202,9 @@ enum { PITHP_BACKEND_VERSION = 1 };
 extern const pithp_backend pithp_backend_host;
 /* Take an older instruction set, before anything is compiled. */
 void pithp_host_take_isa(pithp_device *d, pithp_isa isa);
+/* Divide the cores of the process by the ranks that have the same ones, unless a number
+ * of threads was asked for. */
+void pithp_host_share_cores(pithp_device *d, int ranks);
 /* NULL if the library was built without CUDA. */
 extern const pithp_backend *const pithp_backend_cuda;
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,22 +185,15 @@ static void compare_ranks(pith_scope *s, pithp_world *w, shared_options *options
         take_settings(s, w, settings);
 }
 
-/* Two ranks of a node with one GPU, by its UUID. */
-static void compare_devices(pith_scope *s, pithp_world *w, bool may_share) {
-    const pithp_device *d = pithp_runtime_device(s->runtime);
-    uint64_t own[2] = {0, 0};
-    if (d)
-        memcpy(own, d->uuid, sizeof own);
-    for (int i = 0; w->has_watch_memory && i < 2; i++)
-        atomic_store(&w->own->device[i], own[i]);
-    if (!pithp_collective_begin(
-            s, &(pithp_intent){.operation = s->function, .what = "devices"}))
-        return;
-    pithp_collective_end(s);
-    for (int64_t i = 0;
-         w->has_watch_memory && (own[0] | own[1]) && i < w->joined.node_rank; i++) {
+/* ---- Ranks of a node ---- */
+
+/* Two ranks with one GPU, by its UUID. */
+static void refuse_one_device(pith_scope *s, const pithp_world *w) {
+    const uint64_t own[2] = {atomic_load(&w->own->device[0]),
+                             atomic_load(&w->own->device[1])};
+    for (int64_t i = 0; (own[0] | own[1]) && i < w->joined.node_rank; i++) {
         pithp_rank_state *other = pithp_world_state(w, i);
-        if (!may_share && atomic_load(&other->device[0]) == own[0] &&
+        if (atomic_load(&other->device[0]) == own[0] &&
             atomic_load(&other->device[1]) == own[1])
             pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
                        "%s: ranks %" PRId64 " and %" PRId64
@@ -208,6 +202,44 @@ static void compare_devices(pith_scope *s, pithp_world *w, bool may_share) {
                        s->function, (int64_t)atomic_load(&other->rank), w->joined.rank,
                        w->host, w->device);
     }
+}
+
+static uint64_t digest_of_cores(void) {
+    cpu_set_t set;
+    memset(&set, 0, sizeof set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? pithp_hash(1, &set, sizeof set)
+                                                       : 0;
+}
+
+/* What pith_open could only estimate from the launcher's variables. */
+static void share_cores(const pithp_world *w, pithp_device *d) {
+    const uint64_t own = atomic_load(&w->own->cores);
+    int ranks = 0;
+    for (int64_t i = 0; i < w->joined.node_size; i++)
+        ranks += atomic_load(&pithp_world_state(w, i)->cores) == own;
+    if (own)
+        pithp_host_share_cores(d, ranks);
+}
+
+/* Ranks of a node look at each other's device and cores. */
+static void compare_node(pith_scope *s, pithp_world *w, bool may_share) {
+    pithp_device *d = pithp_runtime_device(s->runtime);
+    const bool looks = d && w->has_watch_memory;
+    uint64_t uuid[2];
+    for (int i = 0; looks && i < 2; i++) {
+        memcpy(&uuid[i], d->uuid + 8 * i, sizeof *uuid);
+        atomic_store(&w->own->device[i], uuid[i]);
+    }
+    if (looks)
+        atomic_store(&w->own->cores, digest_of_cores());
+    if (!pithp_collective_begin(
+            s, &(pithp_intent){.operation = s->function, .what = "devices"}))
+        return;
+    pithp_collective_end(s);
+    if (looks && !may_share)
+        refuse_one_device(s, w);
+    if (looks && w->transport->process)
+        share_cores(w, d);
 }
 
 /* ---- One process, one rank ---- */
@@ -381,7 +413,7 @@ static void unite(pith_scope *s, pithp_world *w, const pith_mesh_options *option
     compare_ranks(s, w, &shared);
     w->compares = shared.compares != 0;
     __atomic_store_n(&w->timeout_ns, shared.timeout_ns, __ATOMIC_RELAXED);
-    compare_devices(s, w, options->share_device);
+    compare_node(s, w, options->share_device);
     if (pithp_collective_begin(
             s, &(pithp_intent){.operation = s->function, .what = "joined"}))
         pithp_collective_end(s);

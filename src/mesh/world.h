@@ -27,6 +27,7 @@ typedef struct pithp_rank_state {
     _Atomic uint64_t since, seen;             /* by the watch thread: see state_note */
     _Atomic uint64_t text[PITHP_STATE_WORDS]; /* "pith_psum, melt.c:120" */
     _Atomic uint64_t device[2];               /* UUID of its GPU; 0: the host */
+    _Atomic uint64_t cores;                   /* digest of its affinity mask */
 } pithp_rank_state;
 
 /* Only one rank of a node reports why the job ends. */

@@ -71,7 +71,18 @@ Test(open, refuses_options_and_variables_it_cannot_follow) {
     refused(&host, PITH_E_ARG, "PITH_THREADS");
     setenv("PITH_THREADS", "0", 1);
     refused(&host, PITH_E_ARG, "PITH_THREADS");
+    setenv("PITH_THREADS", "1025", 1);
+    refused(&host, PITH_E_ARG,
+            "PITH_THREADS is \"1025\", expected a number from 1 to 1024");
+    refused(&(pith_open_options){.device = "host", .threads = 2}, PITH_E_ARG,
+            "PITH_THREADS");
     unsetenv("PITH_THREADS");
+    setenv("PITH_CUBLAS", "no", 1);
+    refused(&host, PITH_E_ARG, "PITH_CUBLAS is \"no\", expected on or off");
+    unsetenv("PITH_CUBLAS");
+    setenv("PITH_NCCL", "0", 1);
+    refused(&host, PITH_E_ARG, "PITH_NCCL is \"0\", expected on or off");
+    unsetenv("PITH_NCCL");
     setenv("PITH_ISA", "v9", 1);
     refused(&host, PITH_E_ARG, "PITH_ISA");
     unsetenv("PITH_ISA");

@@ -99,6 +99,22 @@ Test(threads, sleep_when_there_is_no_work) {
     close_pool();
 }
 
+Test(threads, are_as_many_as_are_used) {
+    open_pool(4);
+    pithp_threads_use(pool, 1);
+    cr_assert_not(is_shared(1024));
+    pithp_threads_use(pool, 2);
+    cr_assert(is_shared(1024));
+    cr_assert(sleep_at_last(1));
+    pithp_threads_use(pool, 9);
+    cr_assert(is_shared(1024));
+    cr_assert(sleep_at_last(3));
+    pithp_threads_use(pool, 1);
+    cr_assert_not(is_shared(1024));
+    cr_assert_eq(pithp_threads_asleep(pool), 3);
+    close_pool();
+}
+
 Test(threads, are_woken_by_large_launches_alone) {
     open_pool(2);
     for (int turn = 0; turn < TURNS; turn++) {

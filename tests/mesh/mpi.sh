@@ -60,6 +60,11 @@ launch 2 "$pith" mesh
 grep -q "^2 ranks on 1 node, mpi: $library [0-9]" "$work/out" && grep -q '^agreement .* us, raw .* us' "$work/out" &&
     [ "$(grep -c 'MiB\|KiB\|  8 B' "$work/out")" -ge 5 ] || complain "pith mesh: not its table"
 ! grep -q "$(printf '\033')" "$work/out" || complain "pith mesh: colours, without --color"
+# ranks that share an affinity mask divide its cores, also if the launcher does not tell how many they are
+launch 2 sh -c 'unset OMPI_COMM_WORLD_LOCAL_SIZE MPI_LOCALNRANKS; taskset -pc "0-$(($(nproc --all) - 1))" $$ >/dev/null
+    exec "$0" mesh --no-times' "$pith"
+[ $code -eq 0 ] && [ "$(awk '$1 ~ /^[01]$/ && ($5 * 2 <= $4 || $4 == 1)' "$work/out" | wc -l)" -eq 2 ] ||
+    complain "pith mesh: threads of ranks on the same cores"
 # a rank that has an invalid setting tells the others at once
 launch 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || export PITH_THREADS=x; exec "$0" mesh' "$pith"
 [ $code -ne 0 ] && grep -q 'rank 1 of 2 .* failed: .*PITH_THREADS is "x"' "$work/err" || complain "pith mesh of a failed rank"

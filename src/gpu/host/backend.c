@@ -91,6 +91,16 @@ void pithp_host_take_isa(pithp_device *d, pithp_isa isa) {
         snprintf(d->name, sizeof d->name, "%s", pithp_host_isa_name(isa));
 }
 
+void pithp_host_share_cores(pithp_device *d, int ranks) {
+    if (d->backend != &pithp_backend_host)
+        return;
+    pithp_host *h = d->state;
+    if (!h->cores || ranks < 1)
+        return;
+    d->threads = ranks < h->cores ? h->cores / ranks : 1;
+    pithp_threads_use(h->threads, d->threads);
+}
+
 static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_error *e) {
     (void)ordinal;
     pithp_host_settings settings;
@@ -111,7 +121,9 @@ static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_er
     d->immediate = !settings.asynchronous;
     d->poison = settings.asynchronous;
     h->asynchronous = settings.asynchronous;
-    h->threads = pithp_threads_make(d->runtime, settings.threads);
+    h->cores = settings.cores;
+    h->threads = pithp_threads_make(d->runtime,
+                                    h->cores > d->threads ? h->cores : settings.threads);
     if (!d->total)
         d->total = settings.memory;
     h->memory = d->total;
@@ -121,6 +133,7 @@ static pith_status open_host(pithp_device *d, int ordinal, int threads, pithp_er
         close_host(d);
         return short_of_memory(e, "threads and memory of the host");
     }
+    pithp_threads_use(h->threads, d->threads);
     snprintf(d->name, sizeof d->name, "%s", pithp_host_isa_name(d->isa));
     return PITH_OK;
 }

@@ -11,6 +11,7 @@
 /* Settings of the host from options and environment. */
 typedef struct pithp_host_settings {
     int threads;
+    int cores; /* of the process, which threads follow; 0: they were asked for */
     pithp_isa isa;
     bool asynchronous;
     size_t memory; /* bytes; 0: no limit */
@@ -28,6 +29,7 @@ const char *pithp_host_isa_name(pithp_isa isa);
 /* State of a device. */
 typedef struct pithp_host {
     pithp_threads *threads;
+    int cores; /* see pithp_host_settings */
     pithp_host_pool *pool;
     size_t memory;               /* granted; 0: no limit */
     size_t installed;            /* memory of the machine */

@@ -91,26 +91,32 @@ static int cores(void) {
 }
 
 /* Those of them that are due to this rank of a job. */
-static int cores_of_rank(void) {
+static int cores_of_rank(int all) {
     const pithp_job job = pithp_job_about();
-    return pithp_job_threads(&job, cores(), (int)sysconf(_SC_NPROCESSORS_ONLN));
+    return pithp_job_threads(&job, all, (int)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-static pith_status read_threads(int *threads, int asked, pithp_error *e) {
+static int at_most(int most, int number) {
+    return number < most ? number : most;
+}
+
+/* An invalid variable is an error even if an option takes precedence. */
+static pith_status
+read_threads(pithp_host_settings *settings, int asked, pithp_error *e) {
     const char *wish = pithp_environment("PITH_THREADS");
-    long number = asked;
-    if (!asked && wish && wish[0]) {
-        char *end = NULL;
-        number = strtol(wish, &end, 10);
-        if (*end || number < 1) {
-            pithp_error_set(e, PITH_E_ARG, NULL, NULL,
-                            "PITH_THREADS is \"%.40s\", expected a number from 1", wish);
-            return PITH_E_ARG;
-        }
-    } else if (!asked) {
-        number = cores_of_rank();
+    const bool set = wish && wish[0];
+    char *end = NULL;
+    const long number = set ? strtol(wish, &end, 10) : 0;
+    if (set && (*end || number < 1 || number > MOST_THREADS)) {
+        pithp_error_set(e, PITH_E_ARG, NULL, NULL,
+                        "PITH_THREADS is \"%.40s\", expected a number from 1 to %d", wish,
+                        MOST_THREADS);
+        return PITH_E_ARG;
     }
-    *threads = number > MOST_THREADS ? MOST_THREADS : (int)number;
+    settings->cores = asked || set ? 0 : at_most(MOST_THREADS, cores());
+    settings->threads = asked ? at_most(MOST_THREADS, asked)
+                        : set ? (int)number
+                              : cores_of_rank(settings->cores);
     return PITH_OK;
 }
 
@@ -138,7 +144,7 @@ static pith_status read_memory(size_t *memory, pithp_error *e) {
 pith_status
 pithp_host_settings_read(pithp_host_settings *settings, int threads, pithp_error *e) {
     pith_status rc = PITH_OK;
-    PITH_TRY(read_threads(&settings->threads, threads, e));
+    PITH_TRY(read_threads(settings, threads, e));
     PITH_TRY(read_isa(&settings->isa, e));
     PITH_TRY(read_memory(&settings->memory, e));
     PITH_TRY(read_asynchronous(&settings->asynchronous, e));

@@ -84,11 +84,12 @@ typedef struct {
 
 struct pithp_threads {
     pith_runtime *runtime;
-    size_t bytes;  /* of this struct with its arrays */
-    int count;     /* threads, with the caller */
-    int started;   /* running workers */
-    bool tried;    /* starting them was tried */
-    pid_t process; /* process of the workers */
+    size_t bytes;     /* of this struct with its arrays */
+    int most;         /* threads, with the caller */
+    atomic_int count; /* of them in use */
+    int started;      /* running workers */
+    bool tried;       /* starting them was tried */
+    pid_t process;    /* process of the workers */
     pithp_alone alone;
     worker *workers;
     share *shares; /* one per thread */
@@ -221,6 +222,7 @@ pithp_threads *pithp_threads_make(pith_runtime *rt, int count) {
     memset(t, 0, bytes);
     t->runtime = rt;
     t->bytes = bytes;
+    t->most = count;
     t->count = count;
     t->shares = (share *)(t + 1);
     t->workers = (worker *)(t->shares + count);
@@ -235,6 +237,14 @@ no_condition:
 no_lock:
     pithp_release_aligned(rt, t, bytes, LINE);
     return NULL;
+}
+
+void pithp_threads_use(pithp_threads *t, int count) {
+    while (atomic_flag_test_and_set_explicit(&t->owned, memory_order_acquire))
+        sched_yield();
+    t->count = count < 1 ? 1 : count < t->most ? count : t->most;
+    t->tried = false; /* workers that are still to be started */
+    atomic_flag_clear_explicit(&t->owned, memory_order_release);
 }
 
 void pithp_threads_free(pithp_threads *t) {

@@ -11,6 +11,9 @@ typedef struct pithp_threads pithp_threads;
 /* Make a pool of `count` threads, including the caller's. Workers start with the first
  * launch that is large enough. NULL if memory is short. */
 pithp_threads *pithp_threads_make(pith_runtime *rt, int count);
+/* Use `count` threads from here on, at most those that the pool was made with. Waits for
+ * running work. */
+void pithp_threads_use(pithp_threads *t, int count);
 /* No work may be running. */
 void pithp_threads_free(pithp_threads *t);
 /* Run loop over 0..count in ranges, on one thread per `grain` indices at most. Returns

@@ -200,6 +200,8 @@ static void check_environment(pith_runtime *rt) {
     } rows[] = {
         {"PITH_JIT", {"async", "wait", "off", "eager"}, "async, wait, off or eager"},
         {"PITH_CUDA_GRAPH", {"on", "drive", "off"}, "on, drive or off"},
+        {"PITH_CUBLAS", {"on", "off"}, "on or off"},
+        {"PITH_NCCL", {"on", "off"}, "on or off"},
     };
     if (pithp_secure_execution())
         pithp_log(rt, PITH_LOG_WARNING, "%s", pithp_secure_reason);
