@@ -33,7 +33,8 @@ typedef struct replacement {
     char list[];
 } replacement;
 
-static _Atomic(replacement *) current;
+static _Atomic(replacement *) made;    /* all of them, the latest first */
+static _Atomic(replacement *) current; /* NULL: the variables of the process hold */
 
 static bool is_shared(const char *entry, size_t n) { /* n: of its name */
     bool shared = n > 5 && strncmp(entry, "PITH_", 5) == 0;
@@ -54,18 +55,23 @@ static const char *next_entry(const char *last) {
     return next;
 }
 
-void pithp_environment_settings(char *list, size_t bytes) {
+bool pithp_environment_settings(char *list, size_t bytes) {
     memset(list, 0, bytes);
     if (pithp_secure_execution())
-        return;
+        return true;
     for (const char *e = next_entry(NULL); e; e = next_entry(e)) {
         const size_t n = strlen(e) + 1;
         if (n >= bytes)
-            return;
+            return false;
         memcpy(list, e, n);
         list += n;
         bytes -= n;
     }
+    return true;
+}
+
+void pithp_environment_restore(void) {
+    atomic_store_explicit(&current, NULL, memory_order_release);
 }
 
 bool pithp_environment_replace(const char *list) {
@@ -76,7 +82,8 @@ bool pithp_environment_replace(const char *list) {
     if (!r)
         return false;
     memcpy(r->list, list, n + 1);
-    r->before = atomic_load(&current);
+    r->before = atomic_load(&made);
+    atomic_store(&made, r);
     atomic_store_explicit(&current, r, memory_order_release);
     return true;
 }

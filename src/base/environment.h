@@ -15,11 +15,14 @@ const char *pithp_environment(const char *name);
 
 /* The variables PITH_* that all ranks of a job share, as "NAME=value" texts in the order
  * of their names, each ended by a zero, the list by an empty one, and the rest of the
- * memory zeros. Those that only pith_open reads, and those of joining, are left out. */
-void pithp_environment_settings(char *list, size_t bytes);
+ * memory zeros. Those that only pith_open reads, and those of joining, are left out.
+ * False: there is no room for all. */
+bool pithp_environment_settings(char *list, size_t bytes);
 /* From here on the variables of such a list hold, and no others of their kind. False:
  * memory is short. */
 bool pithp_environment_replace(const char *list);
+/* From here on those of the process hold again. */
+void pithp_environment_restore(void);
 
 /* Why run-time compilation is off under secure execution: one sentence for logs and
  * errors. */

@@ -49,8 +49,10 @@ static pith_status check_axis(pith_scope *s, const pith_mesh_axis *axes, int i) 
                           "%d characters",
                           function, i, axes[i].name, PITHP_AXIS_BYTES - 1);
     if (axes[i].size < 0)
-        return pithp_fail(s, PITH_E_ARG, NULL, "%s: axis %s has size %" PRId64, function,
-                          axes[i].name, axes[i].size);
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: axis %s has size %" PRId64
+                          ", expected a number of ranks, or 0 to have it chosen",
+                          function, axes[i].name, axes[i].size);
     for (int k = 0; k < i; k++)
         if (strcmp(axes[k].name, axes[i].name) == 0)
             return pithp_fail(s, PITH_E_ARG, NULL, "%s: two axes are named %s", function,
@@ -86,14 +88,15 @@ pith_status pithp_axes_lay_out(pith_scope *s,
         if (size && __builtin_mul_overflow(given, size, &given))
             given = INT64_MAX;
     }
-    if (ranks % given || !balance(ranks / given, open, ranks, rest)) {
+    if (given > ranks || ranks % given || !balance(ranks / given, open, ranks, rest)) {
         char sizes[PITHP_WHAT_BYTES];
         print_sizes(axes, m->count, sizes, sizeof sizes);
-        return pithp_fail(
-            s, PITH_E_ARG, NULL,
-            "%s: the sizes %s give %" PRId64 "%s, but there %s %" PRId64 " rank%s",
-            s->function, sizes, given, open ? " times the axes of size 0" : "",
-            ranks == 1 ? "is" : "are", ranks, ranks == 1 ? "" : "s");
+        return pithp_fail(s, PITH_E_ARG, NULL,
+                          "%s: the sizes %s give %s%" PRId64 "%s, but there %s %" PRId64
+                          " rank%s",
+                          s->function, sizes, given == INT64_MAX ? "at least " : "",
+                          given, open ? " times the axes of size 0" : "",
+                          ranks == 1 ? "is" : "are", ranks, ranks == 1 ? "" : "s");
     }
     for (int i = 0, next = 0; i < m->count; i++) {
         snprintf(m->axes[i].name, sizeof m->axes[i].name, "%s", axes[i].name);

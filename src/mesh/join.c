@@ -165,7 +165,11 @@ typedef struct shared_options {
 static void compare_ranks(pith_scope *s, pithp_world *w, shared_options *options) {
     char id[48], library[48], what[PITHP_WHAT_BYTES], settings[SETTINGS_BYTES];
     pithp_device *d = pithp_runtime_device(s->runtime); /* NULL: s has failed */
-    pithp_environment_settings(settings, SETTINGS_BYTES);
+    if (!pithp_environment_settings(settings, SETTINGS_BYTES))
+        pithp_fail(s, PITH_E_ARG, NULL,
+                   "%s: the variables PITH_* have more than %d bytes, which ranks cannot "
+                   "compare",
+                   s->function, SETTINGS_BYTES);
     pithp_program_id(id, sizeof id);
     pithp_world_library(w, library, sizeof library);
     snprintf(what, sizeof what, "pith %s, program %.40s, %s, device %s%s", pith_version(),
@@ -183,6 +187,8 @@ static void compare_ranks(pith_scope *s, pithp_world *w, shared_options *options
     take_isa(s, d, ballot.least[0]);
     if (ballot.least[1] != ~ballot.least[2])
         take_settings(s, w, settings);
+    else
+        pithp_environment_restore(); /* of an earlier job of this process */
 }
 
 /* ---- Ranks of a node ---- */

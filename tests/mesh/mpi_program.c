@@ -233,16 +233,34 @@ static int suspend(void) {
     return leave() | !good;
 }
 
-/* The environment of rank 0 holds on all. */
+/* More of them on one rank than ranks can compare. */
+static bool refuses_settings(bool here) {
+    char text[20000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = 0;
+    if (here)
+        setenv("PITH_ABACUS", text, 1);
+    join();
+    const bool good = pith_code(s) == (here ? PITH_E_ARG : PITH_E_PEER) &&
+                      strstr(pith_message(s), "have more than 16384 bytes");
+    pith_clear(s);
+    return leave() == 0 && good;
+}
+
+/* The environment of rank 0 holds on all, also in a job after one with another. */
 static int check_settings(void) {
     const char *rank =
         getenv("PMI_RANK") ? getenv("PMI_RANK") : getenv("OMPI_COMM_WORLD_RANK");
     setenv("PITH_CACHE_BYTES", rank && strcmp(rank, "0") == 0 ? "1MiB" : "2MiB", 1);
     join();
     const char *value = pithp_environment("PITH_CACHE_BYTES");
-    const bool good =
-        value && strcmp(value, "1MiB") == 0 && !pithp_environment("PITH_CC");
-    return leave() | !good;
+    bool good = value && strcmp(value, "1MiB") == 0 && !pithp_environment("PITH_CC");
+    good &= leave() == 0;
+    setenv("PITH_CACHE_BYTES", "3MiB", 1);
+    join();
+    value = pithp_environment("PITH_CACHE_BYTES");
+    good &= leave() == 0 && value && strcmp(value, "3MiB") == 0;
+    return !good || !refuses_settings(rank && strcmp(rank, "1") == 0);
 }
 
 /* A checkpoint that all ranks write and read in a folder; a rank that writes to another

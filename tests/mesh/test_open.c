@@ -67,10 +67,12 @@ Test(mesh, refuses_axes) {
     pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 0}, {"x", 1}), NULL));
     pt_says("two axes are named x");
     pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", -1}), NULL));
+    pt_says("axis x has size -1, expected a number of ranks, or 0 to have it chosen");
     pt_fails(PITH_E_ARG, s, pith_mesh_open(s, PITH_MESH_AXES({"x", 2}, {"y", 3}), NULL));
     pt_says("the sizes x=2, y=3 give 6, but there is 1 rank");
     pt_fails(PITH_E_ARG, s,
              pith_mesh_open(s, PITH_MESH_AXES({"x", INT64_MAX}, {"y", 4}), NULL));
+    pt_says(" give at least 9223372036854775807, but there is 1 rank");
     cr_assert_null(pith_mesh_of(s));
     pt_fails(PITH_E_ARG, s, pith_agree(s));
     pt_says("pith_agree: the scope has no mesh: call pith_mesh_open");

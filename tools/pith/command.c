@@ -57,7 +57,8 @@ bool command_read(const verb *v, char **arguments, command *c) {
     }
     if (c->word_count >= v->least && (v->most < 0 || c->word_count <= v->most))
         return true;
-    complain(v->name, "takes %s: pith %s %s", v->takes, v->name, v->words);
+    complain(v->name, "takes %s: pith %s%s%s", v->takes, v->name, v->words[0] ? " " : "",
+             v->words);
     return false;
 }
 

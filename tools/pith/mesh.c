@@ -15,7 +15,22 @@
 typedef struct member {
     char host[64], device[32], kind[64], library[80];
     int64_t node, node_rank, threads, cores;
+    char settings[4096]; /* PITH_*: "NAME=value" texts, ended by an empty one */
 } member;
+
+extern char **environ;
+
+/* Those that are too long are left out. */
+static void list_settings(char *list, size_t room) {
+    for (char **e = environ; e && *e; e++) {
+        const size_t n = strlen(*e) + 1;
+        if (strncmp(*e, "PITH_", 5) != 0 || n >= room)
+            continue;
+        memcpy(list, *e, n);
+        list += n;
+        room -= n;
+    }
+}
 
 static int64_t cores_here(void) {
     cpu_set_t set;
@@ -33,6 +48,7 @@ static member describe(const pith_runtime *rt, const pith_mesh_info *info) {
     m.node_rank = info->node_rank;
     m.threads = pith_device_threads(rt);
     m.cores = cores_here();
+    list_settings(m.settings, sizeof m.settings);
     return m;
 }
 
@@ -72,11 +88,41 @@ static void print_members(const member *all, int64_t size) {
 
 static int
 print_difference(const char *what, int64_t rank, const char *there, const char *here) {
+    char *names[] = {clean(what), clean(there), clean(here)};
     colour_to(stdout, YELLOW);
-    printf("differs: rank %" PRId64 " has %s %s, rank 0 has %s\n", rank, what, there,
-           here);
+    printf("differs: rank %" PRId64 " has %s %s, rank 0 has %s\n", rank, names[0],
+           names[1], names[2]);
     colour_to(stdout, PLAIN);
+    for (int i = 0; i < 3; i++)
+        free(names[i]);
     return 1;
+}
+
+/* The value of a rank's setting; NULL: it has none. n: of the name. */
+static const char *value_of(const member *m, const char *name, size_t n) {
+    for (const char *e = m->settings; *e; e += strlen(e) + 1)
+        if (strncmp(e, name, n) == 0 && e[n] == '=')
+            return e + n + 1;
+    return NULL;
+}
+
+/* Settings of a rank that rank 0 has not, or with another value; or (missing) those of
+ * rank 0 that it has not. */
+static int
+print_settings(int64_t rank, const member *m, const member *first, bool missing) {
+    int count = 0;
+    for (const char *e = missing ? first->settings : m->settings; *e;
+         e += strlen(e) + 1) {
+        const size_t n = strcspn(e, "=");
+        const char *there = value_of(m, e, n), *here = value_of(first, e, n);
+        if (missing ? there != NULL : here && strcmp(here, there) == 0)
+            continue;
+        char *name = text_of("%.*s", (int)n, e);
+        count += print_difference(name, rank, there ? there : "not set",
+                                  here ? here : "it not set");
+        free(name);
+    }
+    return count;
 }
 
 /* What slows a job down, or changes between its ranks. Returns the number of lines. */
@@ -98,6 +144,8 @@ static int print_differences(const member *all, int64_t size) {
             snprintf(here, sizeof here, "%" PRId64, numbers[k][1]);
             count += print_difference(k ? "cores" : "threads", i, there, here);
         }
+        count += print_settings(i, m, all, false);
+        count += print_settings(i, m, all, true);
     }
     return count;
 }
@@ -185,7 +233,7 @@ static int show(const pith_runtime *rt, pith_scope *s, bool times) {
             printf("\nOne process. A launcher starts several: mpirun -np 4 pith mesh\n");
     }
     free(all);
-    if (times && info.size > 1)
+    if (times && info.size > 1 && !pith_failed(s))
         print_times(s, info.rank == 0);
     return pith_failed(s) ? TROUBLE : differences ? DIFFERENT : SAME;
 }
