@@ -136,7 +136,8 @@ reduce_words(pithp_world *w, pith_scope *s, uint64_t words[PITHP_AGREE_WORDS]) {
     pithp_transport_trouble t; /* written by an engine that fails */
     if (w->forked) {
         pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
-                   "%s: a child of fork() is no rank of the mesh", s->function);
+                   "%s: a child of fork() is no rank of the mesh",
+                   pithp_function_of(s, "pith"));
         return false;
     }
     if (pithp_world_reaches(w, &t) &&

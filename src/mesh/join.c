@@ -250,25 +250,28 @@ static void compare_node(pith_scope *s, pithp_world *w, bool may_share) {
 
 /* ---- One process, one rank ---- */
 
-static atomic_bool process_is_rank;
+static _Atomic int64_t rank_process; /* with a world; 0: none */
 
 /* Engines take calls from one thread at a time, which two worlds would not know of each
  * other. */
 static pith_status claim_process(pith_scope *s, pithp_world *w) {
     if (!w->transport->process)
         return PITH_OK;
-    if (atomic_exchange(&process_is_rank, true))
-        return pithp_fail(s, PITH_E_UNSUPPORTED, NULL,
-                          "%s: another runtime of this process has joined the ranks: one "
-                          "process is one rank, with one runtime at a time",
-                          s->function);
+    int64_t found = 0;
+    if (!atomic_compare_exchange_strong(&rank_process, &found, getpid()))
+        return pithp_fail(
+            s, PITH_E_UNSUPPORTED, NULL, "%s: %s", s->function,
+            found == getpid()
+                ? "another runtime of this process has joined the ranks: one "
+                  "process is one rank, with one runtime at a time"
+                : "a child of fork() is no rank of the mesh");
     w->claims = true;
     return PITH_OK;
 }
 
 static void release_process(pithp_world *w) {
     if (w->claims)
-        atomic_store(&process_is_rank, false);
+        atomic_store(&rank_process, 0);
     w->claims = false;
 }
 

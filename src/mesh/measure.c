@@ -54,14 +54,16 @@ double pith_mesh_time_engine(pith_scope *s,
                    "%s: %" PRId64 " bytes and %" PRId64
                    " repeats, expected bytes from 0 and repeats from 1",
                    function, bytes, repeats);
-    else if (pithp_mul_overflows((size_t)bytes + 8, 2, &room) ||
-             !(data = pithp_allocate(s->runtime, room)))
+    else if (pithp_mul_overflows((size_t)bytes + 8, 2, &room))
+        pithp_fail_memory(s, SIZE_MAX);
+    else if (!(data = pithp_allocate(s->runtime, room)))
         pithp_fail_memory(s, room);
     else
         memset(data, 0, room);
+    const int64_t sizes[] = {bytes, repeats};
     const pithp_intent intent = {.operation = function,
                                  .what = operation,
-                                 .extra = (uint64_t)bytes * 31 + (uint64_t)repeats};
+                                 .extra = pithp_hash(0, sizes, sizeof sizes)};
     int64_t ns = 0, least = 0;
     if (pithp_collective_begin(s, &intent)) {
         run_once(s, g, which, data, (size_t)bytes); /* connects the ranks */

@@ -225,6 +225,10 @@ static void wrong_times(mesh_test *t) {
                                             all[k].repeats) == 0);
         MESH_CHECK(t, mesh_fails(t, all[k].code, all[k].text));
     }
+    if (pith_axis_size(t->s, NULL) > 1) { /* other messages, of another number */
+        pith_mesh_time_engine(t->s, "exchange", t->rank ? 8 : 9, t->rank ? 41 : 10);
+        MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "but their arguments differ"));
+    }
     MESH_CHECK(t, pith_agree(t->s));
 }
 

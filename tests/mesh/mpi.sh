@@ -66,8 +66,10 @@ launch 2 sh -c 'unset OMPI_COMM_WORLD_LOCAL_SIZE MPI_LOCALNRANKS; taskset -pc "0
 [ $code -eq 0 ] && [ "$(awk '$1 ~ /^[01]$/ && ($5 * 2 <= $4 || $4 == 1)' "$work/out" | wc -l)" -eq 2 ] ||
     complain "pith mesh: threads of ranks on the same cores"
 # settings that differ
-launch 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || export PITH_JIT=off; exec "$0" mesh --no-times' "$pith"
-[ $code -eq 1 ] && grep -q '^differs: rank 1 has PITH_JIT off, rank 0 has it not set$' "$work/out" ||
+launch 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || export PITH_JIT=off PITH_ISA=base
+    exec "$0" mesh --no-times' "$pith"
+[ $code -eq 1 ] && grep -q '^differs: rank 1 has PITH_JIT off, rank 0 has it not set$' "$work/out" &&
+    grep -q '^differs: rank 1 has PITH_ISA base, rank 0 has it not set$' "$work/out" ||
     complain "pith mesh of ranks with other settings"
 # a rank that has an invalid setting tells the others at once
 launch 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || export PITH_THREADS=x; exec "$0" mesh' "$pith"

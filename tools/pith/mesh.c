@@ -37,19 +37,23 @@ static int64_t cores_here(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
-static member describe(const pith_runtime *rt, const pith_mesh_info *info) {
+/* Before ranks join: then all take the least instruction set. */
+static member describe(const pith_runtime *rt) {
     member m;
     memset(&m, 0, sizeof m);
-    snprintf(m.host, sizeof m.host, "%s", info->host);
-    snprintf(m.device, sizeof m.device, "%s", info->device);
     snprintf(m.kind, sizeof m.kind, "%.60s", pith_device_name(rt));
-    snprintf(m.library, sizeof m.library, "%.76s", info->library);
-    m.node = info->node;
-    m.node_rank = info->node_rank;
-    m.threads = pith_device_threads(rt);
     m.cores = cores_here();
     list_settings(m.settings, sizeof m.settings);
     return m;
+}
+
+static void place(member *m, const pith_runtime *rt, const pith_mesh_info *info) {
+    snprintf(m->host, sizeof m->host, "%s", info->host);
+    snprintf(m->device, sizeof m->device, "%s", info->device);
+    snprintf(m->library, sizeof m->library, "%.76s", info->library);
+    m->node = info->node;
+    m->node_rank = info->node_rank;
+    m->threads = pith_device_threads(rt);
 }
 
 /* All ranks' members, freed by the caller; NULL: the scope has an error. */
@@ -132,7 +136,7 @@ static int print_differences(const member *all, int64_t size) {
         const member *m = &all[i];
         char there[32], here[32];
         if (strcmp(m->kind, all->kind) != 0)
-            count += print_difference("the device", i, m->kind, all->kind);
+            count += print_difference("a device", i, m->kind, all->kind);
         if (strcmp(m->library, all->library) != 0)
             count += print_difference("the MPI", i, m->library, all->library);
         const int64_t numbers[2][2] = {{m->threads, all->threads},
@@ -213,13 +217,14 @@ static void print_times(pith_scope *s, bool prints) {
 /* ---- The verb ---- */
 
 static int show(const pith_runtime *rt, pith_scope *s, bool times) {
+    member own = describe(rt);
     const pith_mesh_info info =
         pith_mesh_about(pith_mesh_open(s, PITH_MESH_AXES({"ranks", 0}), NULL));
     if (pith_failed(s))
         return TROUBLE;
     if (info.size > 1) /* launchers give their ranks a terminal of their own */
         colours_only_asked();
-    const member own = describe(rt, &info);
+    place(&own, rt, &info);
     member *all = gather_members(s, &own, info.size);
     int differences = 0;
     if (all && info.rank == 0) {
