@@ -123,6 +123,23 @@ ON_RANKS(a_predicate_names_what_makes_it_vary) {
             "whose predicate varies over x, because axis_index at test_variance.c:");
 }
 
+/* In a batch both branches run, with the collectives of all ranks. */
+ON_RANKS(entries_choose_as_those_of_other_ranks) {
+    const pith_array *a = pith_add(r->s, pith_arange(r->s, PITH_F64, 3), r->rank);
+    const pith_function *own = pith_vmap(r->s, &own_choice_function, NULL),
+                        *common = pith_vmap(r->s, &common_choice_function, NULL);
+    FAKE_CHECK(r, !call(r, own, a));
+    refused(r, PITH_E_DIVERGED,
+            "in a batch, a branch with collectives over x has a predicate that varies");
+    FAKE_CHECK(
+        r, !call(r, pith_vmap(r->s, own, NULL), pith_reshape(r->s, a, PITH_SHAPE(3, 1))));
+    refused(r, PITH_E_DIVERGED, "in a batch, a branch with collectives over x");
+    double got[3] = {0}, sums[] = {3, 6, 9};
+    FAKE_CHECK(r, pith_read(r->s, call(r, common, a), got, sizeof got));
+    FAKE_CHECK(r, memcmp(got, sums, sizeof got) == 0); /* the greatest are 2, 3, 4 */
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
 static const pith_array *claimed(pith_scope *s, const pith_array *a) {
     const pith_array *sum = pith_psum(s, a, "x", NULL);
     const pith_array *given[] = {sum, pith_mul(s, sum, a)};

@@ -41,6 +41,10 @@ bool pithp_is_expectation(const pithp_instruction *i) {
            ((const pithp_vary_params *)i->params)->expected;
 }
 
+bool pithp_is_choice(const pithp_instruction *i) {
+    return pithp_is_expectation(i) && ((const pithp_vary_params *)i->params)->mapped;
+}
+
 pithp_axes_of_row pithp_axes_of(const pithp_instruction *i) {
     const axes_row row = rows[i->primitive];
     return row.effect == PITHP_AXES_KEPT

@@ -21,6 +21,9 @@ typedef struct pithp_axes_of_row {
 
 /* Whether a row says that a derivation relies on its operand being replicated. */
 bool pithp_is_expectation(const pithp_instruction *i);
+/* Whether a row says that the entries of a batch choose between branches with
+ * collectives, which all ranks make for all entries: expected and mapped. */
+bool pithp_is_choice(const pithp_instruction *i);
 /* The rows that only say what their operand varies over. */
 static inline bool pithp_is_axis_mark(pithp_primitive p) {
     return p == PITHP_OP_VARY || p == PITHP_OP_REPLICATED;

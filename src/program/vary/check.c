@@ -69,6 +69,19 @@ check_collective(const checking *c, const pithp_instruction *i, const frame *inn
 
 /* ---- Expectations ---- */
 
+/* The entries of a batch choose between branches with collectives. */
+static bool
+refuse_choice(const checking *c, const pithp_instruction *i, pithp_axis_set axes) {
+    char over[PITHP_AXES_BYTES];
+    pithp_mesh_axes_text(c->mesh, axes, over);
+    pithp_fail_at(c->s, PITH_E_DIVERGED, NULL, i->site,
+                  "in a batch, a branch with collectives over %s has a predicate that "
+                  "varies over %s, so that some ranks would leave out entries of others: "
+                  "make it equal on these ranks with pith_pmax",
+                  over, over);
+    return false;
+}
+
 /* A derivative was recorded in a loop whose carries were not known yet, and the loop was
  * not recorded again. */
 static bool
@@ -77,6 +90,8 @@ check_expectation(const checking *c, const pithp_area *a, const pithp_instructio
     char over[PITHP_AXES_BYTES];
     if (!axes)
         return true;
+    if (pithp_is_choice(i))
+        return refuse_choice(c, i, axes);
     pithp_mesh_axes_text(c->mesh, axes, over);
     pithp_fail_at(
         c->s, PITH_E_DERIVATIVE, NULL, i->site,

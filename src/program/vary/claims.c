@@ -7,7 +7,7 @@
 #include <string.h>
 
 static bool is_claim(const pithp_instruction *i) {
-    return i->primitive == PITHP_OP_REPLICATED &&
+    return i->primitive == PITHP_OP_REPLICATED && !pithp_is_choice(i) &&
            ((const pithp_vary_params *)i->params)->mapped;
 }
 

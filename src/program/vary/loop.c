@@ -40,7 +40,7 @@ static bool is_mistaken(const pithp_area *a) {
     const pithp_area *inner = a->inner;
     for (int64_t n = 0; n < a->program->instruction_count; n++) {
         const pithp_instruction *i = &a->program->instructions[n];
-        if (pithp_area_mistakes(a, i))
+        if (pithp_area_mistakes(a, i) && !pithp_is_choice(i))
             return true;
         for (int32_t k = 0; k < i->program_count; k++)
             if (is_mistaken(&inner[k]))

@@ -5,6 +5,7 @@
  * Then an operand x of a branch is where(taken, x, stop_gradient(x)): the same number,
  * but no cotangent of an entry that does not take the branch, which may be NaN, goes
  * further. */
+#include "mesh/mesh_internal.h"
 #include "program/vmap/control.h"
 
 #include <string.h>
@@ -64,12 +65,49 @@ static bool choose_one(pithp_batched_flow *f,
     return first >= 0;
 }
 
+/* ---- Collectives ---- */
+
+/* The axes of the collectives in a program, at any depth, and their mesh. */
+static pithp_axis_set axes_of_collectives(const pithp_program *p,
+                                          const pith_mesh **mesh) {
+    pithp_axis_set all = 0;
+    for (int64_t k = 0; p->has_collectives && k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        for (int32_t n = 0; n < i->program_count; n++)
+            all |= axes_of_collectives(i->programs[n], mesh);
+        if (!pithp_is_collective(i->primitive) || i->primitive == PITHP_OP_AXIS_INDEX)
+            continue;
+        const pithp_collective_params *params = i->params;
+        *mesh = params->group->mesh;
+        all |= pithp_mesh_group_axes(params->group);
+    }
+    return all;
+}
+
+/* The choice of each entry. The collectives of a branch are made for all entries, so the
+ * ranks along their axes must choose alike, as without a batch: that is checked when it
+ * is known what varies (program/vary/check.c). */
+static pithp_value choices(const pithp_batched_flow *f) {
+    const pithp_value index = f->c->operands[PITHP_COND_INDEX];
+    const pith_mesh *mesh = NULL;
+    pithp_axis_set axes = 0;
+    for (int32_t k = 0; k < f->i->program_count; k++)
+        axes |= axes_of_collectives(f->i->programs[k], &mesh);
+    if (!axes)
+        return index;
+    const pithp_vary_params params = {.group =
+                                          pithp_mesh_group_along(f->b->s, mesh, axes),
+                                      .expected = true,
+                                      .mapped = true};
+    return params.group ? pithp_batch_call(f->b, PITHP_OP_REPLICATED, 1, &index, &params)
+                        : -1;
+}
+
 /* ---- A branch for each entry ---- */
 
 /* The entries that take a branch: bool [size]. */
-static pithp_value taken(const pithp_batched_flow *f, int branch) {
+static pithp_value taken(const pithp_batched_flow *f, pithp_value index, int branch) {
     pithp_batching *b = f->b;
-    const pithp_value index = f->c->operands[PITHP_COND_INDEX];
     const pith_dtype dtype = pithp_batch_spec(b, index)->dtype;
     const int last = f->i->program_count - 1;
     if (dtype == PITH_BOOL)
@@ -154,9 +192,10 @@ static bool choose_each(pithp_batched_flow *f, pithp_value *results, bool *batch
     const pithp_instruction *i = f->i;
     pithp_value *outputs =
         pithp_scope_allocate(b->s, ((size_t)i->result_count + 1) * sizeof *outputs);
-    bool fine = outputs;
+    const pithp_value index = outputs ? choices(f) : -1;
+    bool fine = index >= 0;
     for (int n = 0; n < i->program_count && fine; n++) {
-        const pithp_value mask = taken(f, n);
+        const pithp_value mask = taken(f, index, n);
         fine = mask >= 0 && add_branch(f, n, mask, outputs);
         for (int k = 0; k < i->result_count && fine; k++) {
             results[k] =
