@@ -20,6 +20,9 @@
  *
  * A leaf that the value does not depend on has gradient 0. Checks of the function are
  * made once, by the computation of the value.
+ *
+ * Sharded leaves (shard.h) of arguments, of values that need not have rank 0, and of aux
+ * have tangents and gradients that are sharded likewise.
  */
 #ifndef PITH_DERIVE_H
 #define PITH_DERIVE_H
@@ -128,10 +131,11 @@ PITH_API pith_pushed pith_jvp(pith_scope *s,
  * path is malformed or names no argument.
  * @par Errors of calls
  * PITH_E_DTYPE: a selected leaf or the value has no float dtype. PITH_E_SHAPE: the value
- * has another rank than 0. PITH_E_STRUCTURE: the value is no array. PITH_E_PATH: the
- * argument does not have a selected part. PITH_E_TYPE: options->aux, and the result is no
- * record with `value` and `aux`. PITH_E_DERIVATIVE: an operation without a derivative is
- * reached. PITH_E_TRACED: the function reads a value. Errors of the function.
+ * has another rank than 0. PITH_E_STRUCTURE: the value is no array. PITH_E_ARG: it is
+ * sharded. PITH_E_PATH: the argument does not have a selected part. PITH_E_TYPE:
+ * options->aux, and the result is no record with `value` and `aux`. PITH_E_DERIVATIVE: an
+ * operation without a derivative is reached. PITH_E_TRACED: the function reads a value.
+ * Errors of the function.
  */
 PITH_API const pith_function *pith_grad(pith_scope *s,
                                         const pith_function *function,
@@ -223,6 +227,7 @@ PITH_API const pith_function *pith_hessian_product(pith_scope *s,
  *
  * The derivatives along all elements are one batch (pith_vmap), or a loop over batches of
  * options->chunk. A block whose value does not depend on its argument is 0.
+ * Blocks of a sharded leaf of the value are sharded along its axes.
  *
  * @param options NULL for the defaults; copied. With options->aux the function returns a
  * tuple of the Jacobian and aux.
@@ -231,15 +236,16 @@ PITH_API const pith_function *pith_hessian_product(pith_scope *s,
  * @par Errors
  * PITH_E_ARG: options->chunk is negative. Those of pith_grad.
  * @par Errors of calls
- * PITH_E_SHAPE: a block has more than PITH_MAX_RANK axes. Those of pith_jvp and
- * pith_vmap.
+ * PITH_E_SHAPE: a block has more than PITH_MAX_RANK axes. PITH_E_ARG: the selected part
+ * has a sharded leaf, or the value one of rank 0. Those of pith_jvp and pith_vmap.
  */
 PITH_API const pith_function *pith_jacobian_forward(pith_scope *s,
                                                     const pith_function *function,
                                                     const pith_derive_options *options);
 /**
  * As pith_jacobian_forward, by reverse mode, which costs as much as a gradient of each
- * element of the value. Blocks have the dtype of the argument.
+ * element of the value. Blocks have the dtype of the argument. The selected part may have
+ * sharded leaves, whose blocks are sharded along their axes; the value may not.
  */
 PITH_API const pith_function *pith_jacobian_reverse(pith_scope *s,
                                                     const pith_function *function,

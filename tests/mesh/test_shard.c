@@ -86,6 +86,21 @@ Test(shard, derives_in_loops) {
 Test(shard, derives_in_every_mode) {
     passes("derives_in_every_mode");
 }
+Test(shard, derives_sharded_values) {
+    passes("derives_sharded_values");
+}
+Test(shard, derives_with_sharded_aux) {
+    passes("derives_with_sharded_aux");
+}
+Test(shard, derives_sharded_blocks) {
+    passes("derives_sharded_blocks");
+}
+Test(shard, derives_no_units_of_shards) {
+    passes("derives_no_units_of_shards");
+}
+Test(shard, derives_equal_shards) {
+    passes("derives_equal_shards");
+}
 Test(shard, maps_gradients) {
     passes("maps_gradients");
 }

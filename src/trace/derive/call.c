@@ -173,11 +173,16 @@ static pith_status list_inputs(pithp_derivation_call *c) {
 
 static pith_status check_scalar(const pithp_derivation_call *c) {
     const pithp_structure *t = &c->part.flats[0].structure;
-    char got[PITHP_SPEC_TEXT_BYTES];
+    char got[PITHP_LEAF_TEXT_BYTES];
     if (t->item_count != 1 || pithp_kind_of(c->part.results[0]) != PITHP_KIND_ARRAY)
         return pithp_fail(c->s, PITH_E_STRUCTURE, NULL,
                           "%s: %s: the value is not an array", c->function, c->f->name);
     const pith_spec *spec = t->specs[0];
+    if (pithp_placement_of(spec)) /* each rank has a value of its own */
+        return pithp_fail(c->s, PITH_E_ARG, NULL,
+                          "%s: %s: expected a plain array as the value, got %s: sum it "
+                          "over the ranks within pith_shard_map, or use pith_unshard",
+                          c->function, c->f->name, pithp_leaf_print(spec, got));
     if (!pith_dtype_is_float(spec->dtype))
         return pithp_fail(c->s, PITH_E_DTYPE, NULL,
                           "%s: %s: expected a value of a float dtype, got %s",
@@ -305,6 +310,7 @@ static pith_status record(pithp_derivation_call *c) {
                             .argument_count = c->argument_count,
                             .derived = true,
                             .derived_bytes = inner_budget(pithp_derivation_budget(c)),
+                            .sharded_results = 2,
                             .split = c->derived->options.aux ? split_aux : NULL};
     for (int i = 0; i < c->argument_count; i++) {
         call.arguments[i] = &c->arguments[i];

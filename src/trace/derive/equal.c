@@ -89,7 +89,7 @@ static bool is_common(pith_scope *s, uint64_t number, const char *axes) {
 
 static uint64_t hash_leaf(pith_scope *s, const pithp_flat *flat, int64_t k) {
     const pith_array *a = k < flat->structure.item_count ? flat->items[k] : NULL;
-    return a && pithp_array_check(s, a, "pith_vjp", "cotangent") == PITH_OK
+    return a && pithp_leaf_check(s, a, "pith_vjp", "cotangent") == PITH_OK
                ? pithp_shard_hash(s, 0, a)
                : 0;
 }

@@ -4,6 +4,7 @@
 #include "trace/derive/columns.h"
 #include "trace/derive/derive_internal.h"
 #include "trace/jit/jit_internal.h"
+#include "tree/shard/shard.h"
 
 #include <string.h>
 
@@ -94,22 +95,55 @@ static pith_status describe_value(jacobian *j) {
 }
 
 /* A block has the axes of both its leaves; those of a Hessian are of the argument. */
-static pith_status check_ranks(const jacobian *j) {
-    const side *a = &j->argument, *v = j->value.specs ? &j->value : a;
-    pith_scope *s = j->c->s;
+static pith_status check_block(const jacobian *j, const side *v, int64_t k, int64_t l) {
+    const side *a = &j->argument;
     char of[PITHP_SPEC_TEXT_BYTES], by[PITHP_SPEC_TEXT_BYTES];
+    const int rank = v->specs[k]->rank + a->specs[l]->rank;
+    if (rank <= PITH_MAX_RANK)
+        return PITH_OK;
+    return pithp_fail(j->c->s, PITH_E_SHAPE, v->array ? NULL : v->paths[k],
+                      "%s: %s: the block of %s by %s%s%s has %d axes; arrays have at "
+                      "most %d",
+                      j->c->function, j->c->f->name, pithp_spec_print(v->specs[k], of),
+                      a->array ? "" : a->paths[l], a->array ? "" : ", ",
+                      pithp_spec_print(a->specs[l], by), rank, PITH_MAX_RANK);
+}
+
+/* Unit vectors of a sharded leaf would be set on all ranks at once, and derivatives along
+ * several of them be added. A value of each rank alone has no axis for the ranks. */
+static pith_status check_placed(const jacobian *j, const side *of, bool units) {
+    char text[PITHP_LEAF_TEXT_BYTES];
+    const side *other = of == &j->value ? &j->argument : &j->value;
+    for (int64_t k = 0; k < of->count; k++) {
+        bool alone = of->specs[k]->rank == 0;
+        for (int64_t i = 0; alone && i < other->count; i++)
+            alone = other->specs[i]->rank == 0;
+        if (!pithp_placement_of(of->specs[k]) ||
+            (!units && (of->specs[k]->rank > 0 || alone)))
+            continue;
+        return pithp_fail(
+            j->c->s, PITH_E_ARG, of->array ? NULL : of->paths[k],
+            "%s: %s: expected a plain array as the %s, got %s: call %s within "
+            "pith_shard_map, or use pith_unshard",
+            j->c->function, j->c->f->name, of == &j->value ? "value" : "argument",
+            pithp_leaf_print(of->specs[k], text),
+            !units                        ? "it"
+            : of == &j->value             ? "pith_jacobian_forward, or it"
+            : j->c->derived->kind->scalar ? "pith_hessian_product, or it"
+                                          : "pith_jacobian_reverse, or it");
+    }
+    return PITH_OK;
+}
+
+static pith_status check_sides(const jacobian *j) {
+    const side *a = &j->argument, *v = j->value.specs ? &j->value : a;
     for (int64_t k = 0; k < v->count; k++)
         for (int64_t l = 0; l < a->count; l++)
-            if (v->specs[k]->rank + a->specs[l]->rank > PITH_MAX_RANK)
-                return pithp_fail(
-                    s, PITH_E_SHAPE, v->array ? NULL : v->paths[k],
-                    "%s: %s: the block of %s by %s%s%s has %d axes; arrays have at most "
-                    "%d",
-                    j->c->function, j->c->f->name, pithp_spec_print(v->specs[k], of),
-                    a->array ? "" : a->paths[l], a->array ? "" : ", ",
-                    pithp_spec_print(a->specs[l], by),
-                    v->specs[k]->rank + a->specs[l]->rank, PITH_MAX_RANK);
-    return PITH_OK;
+            if (check_block(j, v, k, l) != PITH_OK)
+                return j->c->s->error.code;
+    return check_placed(j, a, !j->reverse) == PITH_OK && j->value.specs
+               ? check_placed(j, v, j->reverse)
+               : j->c->s->error.code;
 }
 
 /* ---- Blocks ---- */
@@ -142,13 +176,35 @@ reshape(const jacobian *j, pithp_value v, const pith_spec *a, const pith_spec *b
     return add_call(j, PITHP_OP_RESHAPE, v, &shape);
 }
 
-static const pith_array *
-zeros(const jacobian *j, pith_dtype dtype, const pith_spec *a, const pith_spec *b) {
+/* The spec of a block: sharded as the leaf that is. NULL: error set. */
+static const pith_spec *
+block_spec(const jacobian *j, pith_dtype dtype, const pith_spec *v, const pith_spec *a) {
     int64_t shape[2 * PITH_MAX_RANK];
-    memcpy(shape, a->shape, (size_t)a->rank * sizeof *shape);
-    memcpy(shape + a->rank, b->shape, (size_t)b->rank * sizeof *shape);
-    const pith_spec *spec = pithp_spec(j->c->s, dtype, a->rank + b->rank, shape);
-    return spec ? pithp_trace_zeros(j->c->s, spec) : NULL;
+    char axes[PITH_MAX_RANK + PITHP_SHARD_TEXT], normal[PITHP_SHARD_TEXT];
+    memcpy(shape, v->shape, (size_t)v->rank * sizeof *shape);
+    memcpy(shape + v->rank, a->shape, (size_t)a->rank * sizeof *shape);
+    const pith_spec *spec = pithp_spec(j->c->s, dtype, v->rank + a->rank, shape);
+    const pith_placement *of_value = pithp_placement_of(v),
+                         *p = of_value ? of_value : pithp_placement_of(a);
+    if (!spec || !p)
+        return spec;
+    if (p->mesh != pith_mesh_of(j->c->s))
+        return pithp_fail(
+                   j->c->s, PITH_E_ARG, NULL,
+                   "%s: %s: %s is sharded over another mesh than that of the scope",
+                   j->c->function, j->c->f->name,
+                   of_value ? "the value" : "the argument"),
+               NULL;
+    const int before = of_value ? 0 : v->rank; /* axes of the value, which are whole */
+    memset(axes, ';', (size_t)before);
+    strcpy(axes + before, p->axes);
+    const char *wrong = pithp_shard_text_read(axes, normal);
+    if (wrong)
+        return pithp_fail(j->c->s, PITH_E_ARG, NULL, "%s: %s: the spec of a block: %s",
+                          j->c->function, j->c->f->name, wrong),
+               NULL;
+    return pithp_shard_spec_of(j->c->s, spec, normal,
+                               before == 0 && p->rows[0] ? p->rows : NULL);
 }
 
 /* The derivative of leaf k of the value by leaf l of the argument. NULL: error set. */
@@ -160,15 +216,17 @@ static const pith_array *block_of(const jacobian *j, int64_t k, int64_t l) {
                   first = j->reverse ? v->at[k] : a->at[l];
     const pith_spec *of_spec = j->reverse ? a->specs[l] : v->specs[k],
                     *along = j->reverse ? v->specs[k] : a->specs[l];
-    if (!j->columns || of < 0 || first < 0)
-        return zeros(j, of_spec->dtype, v->specs[k], a->specs[l]);
+    const pith_spec *spec = block_spec(j, of_spec->dtype, v->specs[k], a->specs[l]);
+    if (!spec || !j->columns || of < 0 || first < 0)
+        return spec ? pithp_trace_zeros(c->s, spec) : NULL;
     const pith_spec rows = {.rank = 1, .shape = {along->count}},
                     row = {.rank = 1, .shape = {of_spec->count}};
     pithp_value x = take_columns(j, j->derivatives[of], first, along->count);
     if (!j->reverse && x >= 0) /* columns become rows */
         x = add_call(j, PITHP_OP_TRANSPOSE, reshape(j, x, &rows, &row), &swap);
     x = x < 0 ? -1 : reshape(j, x, v->specs[k], a->specs[l]);
-    return x < 0 ? NULL : pithp_trace_array(c->s, c->trace, x);
+    const pith_array *block = x < 0 ? NULL : pithp_trace_array(c->s, c->trace, x);
+    return block ? pithp_array_place(c->s, block, spec) : NULL;
 }
 
 /* A dict by the paths of a side, or for an array its only item. NULL: error set. */
@@ -240,7 +298,7 @@ static const pithp_value *push_columns(jacobian *j, pithp_program *p, bool *move
     const pithp_derive_options options = pithp_derivation_options(c, &watches);
     int64_t *by_input = places_of(j, p->input_count, c->moves, p, p->inputs, true);
     if (!by_input || describe_argument(j, by_input) != PITH_OK ||
-        check_ranks(j) != PITH_OK)
+        check_sides(j) != PITH_OK)
         return NULL;
     pithp_program *jvp = pithp_program_jvp(c->s, p, c->moves, &options, moves),
                   *all = NULL;
@@ -324,7 +382,7 @@ static const void *derive_rows(jacobian *j, pithp_split *split) {
     int64_t *by_value = places_of(j, c->value_count, split->moves, p, p->outputs, true),
             *by_input = places_of(j, p->input_count, split->reached, p, p->inputs, false);
     if (!by_value || !by_input || describe_argument(j, by_input) != PITH_OK ||
-        check_ranks(j) != PITH_OK)
+        check_sides(j) != PITH_OK)
         return NULL;
     j->value.at = by_value;
     const pithp_value *outputs = pull_rows(j, split);
