@@ -161,6 +161,104 @@ static void derives_sharded_values(mesh_test *t) {
     }
 }
 
+/* ---- Control flow around the steps ---- */
+
+/* A step of a pair of weight and rows, over shards or of all rows. */
+static const void *step_pair(pith_scope *s, const void *pair) {
+    const void *given[] = {pith_child(pair, 0), pith_child(pair, 1)};
+    return pith_call(
+        s, pith_array_sharding(given[1]).mesh ? mapped_step(s) : &step_all_function, 2,
+        given);
+}
+static const void *advance(pith_scope *s, const void *pair) {
+    const void *values = step_pair(s, pair);
+    return pith_tuple_make(s, PITH_ITEMS(pith_child(values, 2), pith_child(values, 1)));
+}
+PITH_FUNCTION1(advance_function, advance, void, void)
+static const pith_array *finish(pith_scope *s, const void *pair) {
+    return pith_child(step_pair(s, pair), 0);
+}
+static const void *stay(pith_scope *s, const void *pair) {
+    (void)s;
+    return pair;
+}
+PITH_FUNCTION1(stay_function, stay, void, void)
+
+static const void *advance_at(pith_scope *s, const pith_array *i, const void *pair) {
+    (void)i;
+    return advance(s, pair);
+}
+PITH_FUNCTION2(advance_at_function, advance_at, void, pith_array, void)
+static const pith_array *by_range(pith_scope *s, const void *pair) {
+    return finish(s, pith_fori(s, 0, 2, &advance_at_function, pair));
+}
+PITH_FUNCTION1(by_range_function, by_range, pith_array, void)
+static const pith_array *by_budget(pith_scope *s, const void *pair) {
+    const pith_loop_options few = {.kept_bytes = 2000};
+    return finish(s, pith_fori_with(s, pith_i64(s, 0), pith_i64(s, 3),
+                                    &advance_at_function, pair, &few));
+}
+PITH_FUNCTION1(by_budget_function, by_budget, pith_array, void)
+
+static const pith_array *is_below(pith_scope *s, const void *counted) {
+    return pith_less(s, (const pith_array *)pith_child(counted, 0), pith_i64(s, 2));
+}
+PITH_FUNCTION1(is_below_function, is_below, pith_array, void)
+static const void *advance_counted(pith_scope *s, const void *counted) {
+    const pith_array *i = pith_child(counted, 0);
+    return pith_tuple_make(s, PITH_ITEMS(pith_add(s, i, pith_i64(s, 1)),
+                                         advance(s, pith_child(counted, 1))));
+}
+PITH_FUNCTION1(advance_counted_function, advance_counted, void, void)
+static const pith_array *by_record(pith_scope *s, const void *pair) {
+    const void *first = pith_tuple_make(s, PITH_ITEMS(pith_i64(s, 0), pair));
+    return finish(s, pith_child(pith_while_recorded(s, &is_below_function,
+                                                    &advance_counted_function, first,
+                                                    &(pith_record_options){.most = 3}),
+                                1));
+}
+PITH_FUNCTION1(by_record_function, by_record, pith_array, void)
+
+/* The weights are rows of the scan. */
+static const void *advance_by(pith_scope *s, const void *x, const pith_array *w) {
+    return pith_child(advance(s, pith_tuple_make(s, PITH_ITEMS(w, x))), 1);
+}
+PITH_FUNCTION2(advance_by_function, advance_by, void, void, pith_array)
+static const pith_array *by_scan(pith_scope *s, const void *pair) {
+    const pith_array *w = pith_child(pair, 0);
+    const pith_array *both_rows[] = {w, pith_sin(s, w)};
+    const void *x = pith_scan(s, &advance_by_function, pith_child(pair, 1),
+                              pith_stack(s, 2, both_rows, 0), NULL, NULL);
+    return finish(s, pith_tuple_make(s, PITH_ITEMS(w, x)));
+}
+PITH_FUNCTION1(by_scan_function, by_scan, pith_array, void)
+
+/* What a branch is computed from is only used there. */
+static const pith_array *by_branch(pith_scope *s, const void *pair) {
+    const void *moved_pair =
+        pith_cond(s, pith_bool(s, true), &advance_function, &stay_function, pair);
+    const pith_array *ones = pith_ones(s, PITH_F64, PITH_SHAPE(MANY));
+    return finish(s, pith_tuple_make(s, PITH_ITEMS(ones, pith_child(moved_pair, 1))));
+}
+PITH_FUNCTION1(by_branch_function, by_branch, pith_array, void)
+
+/* The weight is a plain array: only the mapped function in the body says that it is equal
+ * on all ranks. */
+static void derives_around_flow(mesh_test *t) {
+    static const pith_function *const ways[] = {&by_range_function, &by_budget_function,
+                                                &by_record_function, &by_scan_function,
+                                                &by_branch_function};
+    const setting z = setting_of(t);
+    const void *own = pith_tuple_make(t->s, PITH_ITEMS(z.own[0], z.own[1])),
+               *all = pith_tuple_make(t->s, PITH_ITEMS(z.all[0], z.all[1]));
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        const pith_function *f = pith_grad(t->s, ways[k], NULL);
+        const void *want = pith_call(t->s, f, 1, &all);
+        for (int way = 0; way < 2; way++, f = pith_jit(t->s, f, NULL))
+            MESH_CHECK(t, near(t, pith_call(t->s, f, 1, &own), want));
+    }
+}
+
 /* ---- Sharded results beside a value ---- */
 
 typedef struct Judged {
@@ -295,6 +393,7 @@ static void derives_equal_shards(mesh_test *t) {
 
 const mesh_case mesh_shard_value_cases[] = {
     {"derives_sharded_values", derives_sharded_values},
+    {"derives_around_flow", derives_around_flow},
     {"derives_with_sharded_aux", derives_with_sharded_aux},
     {"derives_sharded_blocks", derives_sharded_blocks},
     {"derives_no_units_of_shards", derives_no_units_of_shards},

@@ -89,6 +89,9 @@ Test(shard, derives_in_every_mode) {
 Test(shard, derives_sharded_values) {
     passes("derives_sharded_values");
 }
+Test(shard, derives_around_flow) {
+    passes("derives_around_flow");
+}
 Test(shard, derives_with_sharded_aux) {
     passes("derives_with_sharded_aux");
 }
