@@ -163,6 +163,36 @@ static void shards_of_nested_trees(mesh_test *t) {
 
 /* ---- Refusals ---- */
 
+typedef struct {
+    const pith_array *few, *all, *count;
+    int64_t n;
+} ShardTwo;
+PITH_NODE(ShardTwo,
+          PITH_LEAF(few, "f64[n]", .shard = "x", .rows = "count"),
+          PITH_LEAF(all, "f64[n]", .shard = "x"),
+          PITH_LEAF(count, "i64[]", .shard = "x"),
+          PITH_STATIC(n))
+
+/* Leaves of which the extents of the whole would differ, but have one name. */
+static void refuses_wholes(mesh_test *t) {
+    const ShardTwo two = {.few = mesh_data(t, 1, PITH_F64, PITH_SHAPE(2)),
+                          .all = mesh_data(t, 2, PITH_F64, PITH_SHAPE(2)),
+                          .count = pith_i64(t->s, t->rank ? 2 : 1),
+                          .n = 2};
+    const ShardTwo *own = pith_freeze(t->s, ShardTwo, &two);
+    pith_unshard(t->s, pith_shard_local(t->s, own, NULL), -1);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE,
+                             t->size == 1 ? "the extent of axis 0 is 2, but n is now 1, "
+                                            "because of .few: their rows must be counted"
+                                          : ".all: makes n "));
+    if (t->size == 1)
+        return;
+    const pith_shard_spec *half = PITH_SPECS({"", ""}, {".all", "x"});
+    pith_unshard(t->s, pith_shard_local(t->s, own, half), -1);
+    MESH_CHECK(t, mesh_fails(t, PITH_E_SHAPE,
+                             "axis 0 is whole, but n is now the extent of all shards"));
+}
+
 /* Every use of the elements names the way out. */
 static void refuses_elements(mesh_test *t) {
     const pith_array *whole = mesh_data(t, 7, PITH_F64, PITH_SHAPE(2 * t->size));
@@ -272,6 +302,7 @@ const mesh_case mesh_shard_cases[] = {
     {"shards_of_nested_trees", shards_of_nested_trees},
     {"refuses_elements", refuses_elements},
     {"refuses_shapes", refuses_shapes},
+    {"refuses_wholes", refuses_wholes},
     {"refuses_differences", refuses_differences},
     {NULL, NULL},
 };

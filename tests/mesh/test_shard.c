@@ -32,6 +32,9 @@ Test(shard, refuses_elements) {
 Test(shard, refuses_shapes) {
     passes("refuses_shapes");
 }
+Test(shard, refuses_wholes) {
+    passes("refuses_wholes");
+}
 Test(shard, refuses_differences) {
     passes("refuses_differences");
 }

@@ -124,17 +124,31 @@ static pith_status look_at_leaf(following *f, const pithp_walk *walk, int64_t k)
     return PITH_OK;
 }
 
-/* Extents that stay as they were, but are named by a static that changes: the leaf has
- * no spec for this axis. */
-static pith_status fail_whole(following *f, int64_t k, int32_t axis, const change *c) {
+/* Extents that are named by a static that changes, and do not follow: the leaf has no
+ * spec for this axis, or other rows in use. */
+static pith_status fail_whole(following *f, int64_t k, int axis, const change *c) {
+    const pith_spec *is = pithp_array_spec(f->t->items[k]);
+    const bool shards = pithp_placement_of(pithp_array_spec(f->t->items[c->leaf]));
+    char list[PITHP_SHARD_TEXT];
     pithp_string by;
     pithp_string_begin(&by, f->w->runtime);
     pithp_structure_path(f->w->runtime, &f->t->flat.structure, c->leaf, &by);
-    pithp_item_fail(f->w, &f->t->flat.structure, k, PITH_E_SHAPE,
-                    "%s: axis %d is whole, but %s is now the extent of a shard, %" PRId64
-                    ", because %s is sharded: both need a spec, or extents of two names",
-                    pithp_function_of(f->w, "pith_shard_map"), (int)axis,
-                    c->field->declared.name, c->value, by.bytes);
+    pithp_shard_text_list(f->t->leaves[k].axes, axis, list);
+    if (list[0])
+        pithp_item_fail(f->w, &f->t->flat.structure, k, PITH_E_SHAPE,
+                        "%s: the extent of axis %d is %" PRId64 ", but %s is now %" PRId64
+                        ", because of %s: their rows must be counted alike, or extents "
+                        "need two names",
+                        pithp_function_of(f->w, "pith_shard_map"), axis, is->shape[axis],
+                        c->field->declared.name, c->value, by.bytes);
+    else
+        pithp_item_fail(f->w, &f->t->flat.structure, k, PITH_E_SHAPE,
+                        "%s: axis %d is whole, but %s is now the extent of %s, %" PRId64
+                        ", because %s is sharded: both need a spec, or extents of two "
+                        "names",
+                        pithp_function_of(f->w, "pith_shard_map"), axis,
+                        c->field->declared.name, shards ? "a shard" : "all shards",
+                        c->value, by.bytes);
     pithp_string_end(&by);
     return f->w->error.code;
 }
@@ -152,7 +166,7 @@ static pith_status look_at_others(following *f, const pithp_walk *walk, int64_t 
         for (int64_t i = 0; c.field && i < f->count; i++)
             if (f->changes[i].node == c.node && f->changes[i].field == c.field &&
                 f->changes[i].value * e->times + e->plus != is->shape[lead + d])
-                return fail_whole(f, k, d, &f->changes[i]);
+                return fail_whole(f, k, lead + d, &f->changes[i]);
     }
     return PITH_OK;
 }
