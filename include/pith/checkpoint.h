@@ -177,8 +177,9 @@ PITH_BEGIN
  * is unchanged. PITH_E_TRACED: a leaf is traced. PITH_E_FORMAT: a text is not UTF-8, or a
  * bool is neither 0 nor 1. PITH_E_UNSUPPORTED: a leaf of the document has more than 2^26
  * elements. PITH_E_ARG: @p path is NULL, options contradict each other, metadata is not
- * UTF-8 or has a duplicate key, or other ranks have to settle a save of that path
- * (pith_save_wait). Errors of a leaf or static carry its path.
+ * UTF-8 or has a duplicate key, other ranks have to settle a save of that path
+ * (pith_save_wait), or a leaf is sharded over another mesh than that of the scope. Errors
+ * of a leaf or static carry its path.
  *
  * @return Whether the checkpoint is on the disk. With options.background: whether the
  *        write has started.

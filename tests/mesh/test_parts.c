@@ -154,6 +154,26 @@ Test(parts, meshes_of_two_axes) {
 
 /* ---- One checkpoint at a time ---- */
 
+/* The document would have the axes of the scope's mesh, which the shards do not. */
+static void save_in_another_mesh(fake_rank *r) {
+    const job *j = r->closure;
+    const PartAtoms *a = pith_shard(r->s, whole_of(r->s, 1, ROWS), NULL);
+    fake_open(r, r->s, PITH_MESH_AXES({"other", 0}));
+    FAKE_CHECK(r, !pith_save(r->s, a, j->path, NULL));
+    FAKE_CHECK(r, pith_code(r->s) == PITH_E_ARG &&
+                      strstr(pith_message(r->s), "sharded over another mesh"));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
+
+Test(parts, a_save_in_another_mesh_is_refused) {
+    job j = begin();
+    run(&j, 2, save_in_another_mesh);
+    run(&j, 1, save_in_another_mesh);
+    cr_assert(count_files(j.folder, "") == 0);
+    remove_folder(j.folder);
+}
+
 Test(parts, a_save_replaces_the_parts_of_the_one_before) {
     job j = begin();
     run(&j, 3, save);

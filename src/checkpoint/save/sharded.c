@@ -46,6 +46,18 @@ static pith_status sweep(pithp_parted_call *v) {
     return rc;
 }
 
+/* The document has the axes of the scope's mesh. */
+static pith_status check_mesh(pithp_parted_call *v) {
+    for (int64_t k = 0; k < v->t.flat.structure.item_count; k++) {
+        const pith_placement *p = pithp_placement_of(v->t.flat.structure.specs[k]);
+        if (p && p->mesh != pith_mesh_of(v->w))
+            return pithp_item_fail(v->w, &v->t.flat.structure, k, PITH_E_ARG,
+                                   "pith_save: the leaf is sharded over another mesh "
+                                   "than that of the scope");
+    }
+    return PITH_OK;
+}
+
 static pith_status prepare(pithp_parted_call *v, const void *tree) {
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(v->w));
     v->rank = info.rank;
@@ -58,8 +70,8 @@ static pith_status prepare(pithp_parted_call *v, const void *tree) {
         pithp_save_options_check(v->w, "pith_save", v->path, v->options) != PITH_OK ||
         pithp_tree_check(v->w, tree, "pith_save", "tree") != PITH_OK ||
         pithp_shard_tree_read(v->w, &v->t, tree, NULL, true) != PITH_OK ||
-        pithp_shard_tree_link(&v->t) != PITH_OK || number_counters(v) != PITH_OK ||
-        (v->rank == 0 && sweep(v) != PITH_OK))
+        check_mesh(v) != PITH_OK || pithp_shard_tree_link(&v->t) != PITH_OK ||
+        number_counters(v) != PITH_OK || (v->rank == 0 && sweep(v) != PITH_OK))
         return v->w->error.code;
     const size_t bytes = (size_t)v->ranks * sizeof *v->everyone;
     v->everyone = pithp_scope_allocate(v->w, bytes);
