@@ -332,7 +332,8 @@ PITH_API const void *pith_non_differentiable_any(pith_scope *s, const void *tree
  * PITH_E_TYPE: the result is no record with these members. PITH_E_DERIVATIVE: a tangent
  * reaches a tree bound by pith_partial in the function or its rule; the value depends on
  * a tangent; the tangent has a term that depends on no tangent and is not 0, or in
- * reverse mode and pith_linearize is not linear otherwise.
+ * reverse mode and pith_linearize is not linear otherwise. PITH_E_ARG: a leaf of an
+ * argument is sharded; call the function within pith_shard_map.
  */
 PITH_API const pith_function *
 pith_custom_jvp(pith_scope *s, const pith_function *function, const pith_function *rule);
