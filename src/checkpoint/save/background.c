@@ -64,8 +64,7 @@ static void threads_joining(pith_runtime *rt) {
     b->parted = NULL;
     join(b);
     if (b->error.code != PITH_OK)
-        pithp_log(rt, PITH_LOG_ERROR, "a checkpoint saved in the background: %s",
-                  b->error.message);
+        pithp_log(rt, PITH_LOG_ERROR, "%s%s", pithp_in_background, b->error.message);
 }
 
 static void runtime_closing(pith_runtime *rt) {
@@ -103,6 +102,16 @@ static background *find_or_make(pith_scope *s) {
     }
     pithp_room_hook(rt, PITHP_ROOM_CHECKPOINT, &hooks);
     return b;
+}
+
+/* ---- Errors of threads ---- */
+
+const char pithp_in_background[] = "a checkpoint saved in the background: ";
+
+void pithp_saving_take_error(pith_scope *s, const pithp_error *e, const char *prefix) {
+    if (e->code != PITH_OK)
+        pithp_fail(s, e->code, e->path[0] ? e->path : NULL, "%s%s", prefix,
+                   e->text[0] ? e->text : e->message);
 }
 
 /* ---- Starting and waiting ---- */
@@ -151,12 +160,10 @@ pith_status pithp_background_start(pith_scope *s,
         return PITH_OK;
     if (saving)
         pithp_saving_end(saving);
-    const pithp_error *e = &scope->error;
-    const pith_status rc = pithp_fail(s, e->code, e->path[0] ? e->path : NULL, "%s",
-                                      e->text[0] ? e->text : e->message);
+    pithp_saving_take_error(s, &scope->error, "");
     pith_clear(scope);
     pith_scope_close(scope);
-    return rc;
+    return pith_code(s);
 }
 
 pith_status pithp_background_settle(pith_scope *s) {
@@ -168,10 +175,8 @@ pith_status pithp_background_settle(pith_scope *s) {
     const pithp_error e = b->error;
     b->error.code = PITH_OK;
     pthread_mutex_unlock(&b->lock);
-    return e.code == PITH_OK ? PITH_OK
-                             : pithp_fail(s, e.code, e.path[0] ? e.path : NULL,
-                                          "a checkpoint saved in the background: %s",
-                                          e.text[0] ? e.text : e.message);
+    pithp_saving_take_error(s, &e, pithp_in_background);
+    return e.code;
 }
 
 /* ---- Saves by many ranks ---- */

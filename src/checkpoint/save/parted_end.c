@@ -96,13 +96,6 @@ pith_status pithp_parted_job_start(pithp_parted_job *j) {
 
 /* ---- The outcome ---- */
 
-/* Make an error of another scope that of s. */
-static void take(pith_scope *s, const pithp_error *e, const char *prefix) {
-    if (e->code != PITH_OK)
-        pithp_fail(s, e->code, e->path[0] ? e->path : NULL, "%s%s", prefix,
-                   e->text[0] ? e->text : e->message);
-}
-
 static bool agree(pithp_parted_job *j, const char *what) {
     const pithp_intent intent = {.operation = "pith_save", .what = what, .extra = j->id};
     if (!pithp_collective_begin(j->agreed, &intent))
@@ -142,7 +135,7 @@ static void finish_stages(pithp_parted_job *j) {
         while (j->stages <= j->all_stages && !j->written)
             pthread_cond_wait(&j->changed, &j->lock);
         if (j->stages <= j->all_stages)
-            take(j->agreed, &j->part_error, "");
+            pithp_saving_take_error(j->agreed, &j->part_error, "");
         pthread_mutex_unlock(&j->lock);
         agree_on_stage(j);
     }
@@ -160,7 +153,7 @@ static void finish_part(pithp_parted_job *j) {
     while (!j->written)
         pthread_cond_wait(&j->changed, &j->lock);
     pthread_mutex_unlock(&j->lock);
-    take(j->agreed, &j->part_error, "");
+    pithp_saving_take_error(j->agreed, &j->part_error, "");
 }
 
 static void finish_document(pithp_parted_job *j, bool durable) {
@@ -175,7 +168,7 @@ static void finish_document(pithp_parted_job *j, bool durable) {
         pithp_parted_write_document(j);
     }
     if (durable)
-        take(j->agreed, &j->s->error, "");
+        pithp_saving_take_error(j->agreed, &j->s->error, "");
 }
 
 /* No rank waits for parts any more: rank 0 removes those that no document names. */
@@ -186,16 +179,15 @@ static void end(pithp_parted_job *j) {
 }
 
 bool pithp_parted_job_settle(pith_scope *s, pithp_parted_job *j) {
-    static const char late[] = "a checkpoint saved in the background: ";
     if (j->process && j->process != getpid()) /* the thread is the parent's */
         return true;
-    const char *prefix = j->process ? late : "";
+    const char *prefix = j->process ? pithp_in_background : "";
     finish_part(j);
     const bool durable = agree(j, "parts");
     finish_document(j, durable);
     const bool saved = durable && agree(j, "outcome");
     if (s)
-        take(s, &j->agreed->error, prefix);
+        pithp_saving_take_error(s, &j->agreed->error, prefix);
     else if (!saved)
         pithp_log(j->rt, PITH_LOG_ERROR, "%s%s", prefix, j->agreed->error.message);
     end(j);

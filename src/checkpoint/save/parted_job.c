@@ -192,14 +192,6 @@ static pithp_saving *begin_document(pithp_parted_call *v, pithp_parted_job *j) {
     return made;
 }
 
-/* Errors of the job's scope become those of the call. */
-static void take_error(pith_scope *to, pith_scope *from) {
-    const pithp_error *e = &from->error;
-    if (e->code != PITH_OK)
-        pithp_fail(to, e->code, e->path[0] ? e->path : NULL, "%s",
-                   e->text[0] ? e->text : e->message);
-}
-
 static bool is_usable(const pith_scope *s) {
     return pithp_scope_writable(s) && s->error.code == PITH_OK;
 }
@@ -240,7 +232,7 @@ pithp_parted_job *pithp_parted_job_begin(pithp_parted_call *v) {
         j->part = begin_part(v, j);
         if (j->part && j->rank == 0)
             j->document = begin_document(v, j);
-        take_error(v->w, j->s);
+        pithp_saving_take_error(v->w, &j->s->error, "");
         if (v->w->error.code == PITH_OK)
             return j;
     }

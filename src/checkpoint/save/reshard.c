@@ -56,8 +56,9 @@ static pith_status capture_part(pith_scope *s,
     x->leaf_count = 0;
     for (int64_t i = 0; i < x->to.document.leaves.count; i++) {
         const int64_t k = x->by_key[i];
-        if (pithp_leaf_is_parted(&x->to.document.leaves.rows[k]) &&
-            pithp_reshard_numbers(x, k, x->rank, numbers) &&
+        const pithp_doc_leaf *leaf = &x->to.document.leaves.rows[k];
+        if (pithp_leaf_is_parted(leaf) &&
+            pithp_parted_numbers(&x->to.document, leaf, x->rank, numbers) &&
             add_piece(x, d, k) != PITH_OK)
             return s->error.code;
     }

@@ -24,13 +24,8 @@ pith_status pithp_reshard_read(pithp_reshard *x,
                                const pith_mesh_axis *axes,
                                const pith_shard_spec *specs);
 
-/* The numbers of the piece of a leaf that a rank has. False: another rank writes it
+/* Stream the piece of a leaf of the part that is written: rows in use, then zeros
  * (reshard_part.c). */
-bool pithp_reshard_numbers(const pithp_reshard *x,
-                           int64_t leaf,
-                           int64_t rank,
-                           int64_t numbers[PITH_MAX_RANK]);
-/* Stream the piece of a leaf of the part that is written: rows in use, then zeros. */
 pithp_leaf_stream pithp_reshard_stream;
 
 #endif

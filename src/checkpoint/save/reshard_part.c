@@ -5,45 +5,6 @@
 
 #include <string.h>
 
-/* ---- Which piece ---- */
-
-/* The coordinate of a rank along an axis of the mesh. */
-static int64_t coordinate(const pithp_document *d, int64_t rank, int64_t axis) {
-    for (int64_t i = d->axes.count; i-- > axis + 1;)
-        rank /= d->axes.rows[i].size;
-    return rank % d->axes.rows[axis].size;
-}
-
-bool pithp_reshard_numbers(const pithp_reshard *x,
-                           int64_t leaf,
-                           int64_t rank,
-                           int64_t numbers[PITH_MAX_RANK]) {
-    const pithp_document *d = &x->to.document;
-    bool first = true; /* of the ranks with this piece */
-    char all[PITHP_SHARD_TEXT];
-    pithp_shard_text_join(d->leaves.rows[leaf].shard, all);
-    for (int64_t i = 0; i < d->axes.count; i++) {
-        const char *name = d->axes.rows[i].name;
-        first &=
-            coordinate(d, rank, i) == 0 || pithp_shard_list_has(all, name, strlen(name));
-    }
-    for (int axis = 0; axis < PITH_MAX_RANK; axis++) {
-        char list[PITHP_SHARD_TEXT];
-        pithp_shard_text_list(d->leaves.rows[leaf].shard, axis, list);
-        numbers[axis] = 0;
-        for (const char *at = list; *at;) {
-            const size_t n = strcspn(at, ",");
-            for (int64_t i = 0; i < d->axes.count; i++)
-                if (strlen(d->axes.rows[i].name) == n &&
-                    memcmp(d->axes.rows[i].name, at, n) == 0)
-                    numbers[axis] =
-                        numbers[axis] * d->axes.rows[i].size + coordinate(d, rank, i);
-            at += n + (at[n] == ',');
-        }
-    }
-    return first;
-}
-
 /* ---- Reading ---- */
 
 /* Bytes of a leaf around those that were read last. */
@@ -151,9 +112,10 @@ pith_status pithp_reshard_stream(void *source,
                                  void *closure) {
     enum { LEAST_WINDOW = 1 << 16 };
     const pithp_reshard *x = source;
+    const pithp_document *d = &x->to.document;
     const int64_t leaf = x->leaves[row];
     int64_t numbers[PITH_MAX_RANK];
-    pithp_reshard_numbers(x, leaf, x->rank, numbers);
+    pithp_parted_numbers(d, &d->leaves.rows[leaf], x->rank, numbers);
     const piece p = piece_of(&x->cuts[leaf], numbers);
     char *chunk = pithp_allocate(s->runtime, 2 * PITHP_CHUNK_BYTES);
     if (!chunk)

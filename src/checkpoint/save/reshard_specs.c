@@ -39,22 +39,6 @@ static pith_status read_axes(pithp_reshard *x, const pith_mesh_axis *axes) {
                                       "pith_checkpoint_shard: the mesh has no axis");
 }
 
-/* The ranks along a list of axes; 0: the mesh has not all of them. */
-static int64_t ranks_along(const pithp_document *d, const char *list) {
-    int64_t ranks = 1;
-    while (*list) {
-        const size_t n = strcspn(list, ",");
-        int64_t size = 0;
-        for (int64_t i = 0; i < d->axes.count; i++)
-            if (strlen(d->axes.rows[i].name) == n &&
-                memcmp(d->axes.rows[i].name, list, n) == 0)
-                size = d->axes.rows[i].size;
-        ranks *= size;
-        list += n + (list[n] == ',');
-    }
-    return ranks;
-}
-
 /* ---- Leaves ---- */
 
 static pith_status fail(pithp_reshard *x,
@@ -109,7 +93,7 @@ static pith_status read_spec(pithp_reshard *x, int64_t k, const pith_shard_spec 
     for (int i = 0; i < PITH_MAX_RANK; i++) {
         char list[PITHP_SHARD_TEXT];
         pithp_shard_text_list(normal, i, list);
-        if (!ranks_along(d, list))
+        if (!pithp_document_ranks_along(d, list))
             return fail(x, leaf, PITH_E_ARG,
                         "the mesh does not have all axes of the spec \"%s\"", normal);
     }
@@ -209,7 +193,8 @@ static pith_status link_rows(pithp_reshard *x, pithp_doc_leaf *leaf) {
     if (!counter->shard)
         return pithp_fail_memory(x->s, sizeof first);
     counter->rows = NULL;
-    return count_rows(x, leaf, counter, ranks_along(&x->to.document, first));
+    return count_rows(x, leaf, counter,
+                      pithp_document_ranks_along(&x->to.document, first));
 }
 
 /* ---- Shards ---- */
@@ -223,7 +208,8 @@ static pith_status cut_leaf(pithp_reshard *x, int64_t k) {
     for (int i = 0; i < leaf->shape.rank; i++) {
         char list[PITHP_SHARD_TEXT];
         pithp_shard_text_list(leaf->shard, i, list);
-        const int64_t ranks = ranks_along(d, list), whole = leaf->shape.extents[i];
+        const int64_t ranks = pithp_document_ranks_along(d, list),
+                      whole = leaf->shape.extents[i];
         const bool counted = i == 0 && leaf->rows;
         if (!counted && whole % ranks)
             return fail(x, leaf, PITH_E_SHAPE,

@@ -82,6 +82,11 @@ pith_status pithp_background_start(pith_scope *s,
                                    const void *tree,
                                    const char *path,
                                    const pith_save_options *options);
+/* Make an error of another scope that of s, with its call site. prefix: "" or "context: "
+ */
+void pithp_saving_take_error(pith_scope *s, const pithp_error *e, const char *prefix);
+/* What begins the error of a background save. */
+extern const char pithp_in_background[];
 /* Wait for the background save, and take over its error. */
 pith_status pithp_background_settle(pith_scope *s);
 /* The same of a save by many ranks, which all of them call: of the document of that path,

@@ -113,7 +113,7 @@ static bool go_on_in_background(pithp_parted_call *v, pithp_parted_job *j) {
     const pithp_intent intent = {.operation = "pith_save", .what = "background"};
     pithp_parted_job **place = j ? pithp_background_parted(v->w) : NULL;
     if (place && pithp_parted_job_start(j) != PITH_OK)
-        pithp_fail(v->w, j->agreed->error.code, NULL, "%s", j->agreed->error.text);
+        pithp_saving_take_error(v->w, &j->agreed->error, "");
     if (pithp_collective_begin(v->w, &intent)) {
         pithp_collective_end(v->w);
         *place = j;

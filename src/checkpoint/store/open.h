@@ -29,9 +29,8 @@ struct pith_checkpoint {
     char shown[256];                  /* path as the user gave it, truncated */
 };
 
-/* ---- Parts (parts.c) ---- */
+/* ---- Where the elements of a parted leaf lie (placement.c) ---- */
 
-/* Where the elements of a parted leaf lie. */
 typedef struct pithp_parted {
     const pithp_doc_leaf *leaf;
     int64_t pieces[PITH_MAX_RANK]; /* along each axis */
@@ -43,6 +42,21 @@ pith_status pithp_parted_find(pith_scope *s,
                               const pith_checkpoint *c,
                               const pithp_doc_leaf *leaf,
                               pithp_parted *x);
+/* The ranks along the axes of a list; 0: an axis that the mesh did not have. */
+int64_t pithp_document_ranks_along(const pithp_document *d, const char *list);
+/* The first rank that has the piece with these numbers along the axes of a leaf: 0 along
+ * the axes of the mesh that the leaf does not name. */
+int64_t pithp_parted_rank(const pithp_document *d,
+                          const pithp_doc_leaf *leaf,
+                          const int64_t *numbers);
+/* The numbers of the piece that a rank has. False: it is not the first one with it. */
+bool pithp_parted_numbers(const pithp_document *d,
+                          const pithp_doc_leaf *leaf,
+                          int64_t rank,
+                          int64_t numbers[PITH_MAX_RANK]);
+
+/* ---- Parts (parts.c) ---- */
+
 /* The piece of a leaf that has these numbers along its axes: an open part and the row of
  * the leaf there, verified. NULL: the error is set, and names the part. */
 const pith_checkpoint *pithp_parted_piece(pith_scope *s,

@@ -3,7 +3,6 @@
  * shards of a rank by path; it is opened, and its leaves are verified, when they are read
  * first. */
 #include "checkpoint/store/open.h"
-#include "tree/shard/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,106 +22,6 @@ void pithp_parts_close(pith_runtime *rt, pith_checkpoint *c) {
     if (c->folder >= 0)
         close(c->folder);
     c->folder = -1;
-}
-
-/* ---- Where elements lie ---- */
-
-static int64_t axis_number(const pithp_document *d, const char *name, size_t n) {
-    for (int64_t i = 0; i < d->axes.count; i++)
-        if (strlen(d->axes.rows[i].name) == n &&
-            memcmp(d->axes.rows[i].name, name, n) == 0)
-            return i;
-    return -1;
-}
-
-/* The ranks along the axes of a list; 0: an axis that the mesh did not have. */
-static int64_t ranks_along(const pithp_document *d, const char *list) {
-    int64_t ranks = 1;
-    while (*list) {
-        const size_t n = strcspn(list, ",");
-        const int64_t axis = axis_number(d, list, n);
-        if (axis < 0)
-            return 0;
-        ranks *= d->axes.rows[axis].size;
-        list += n + (list[n] == ',');
-    }
-    return ranks;
-}
-
-static pith_status
-refuse(pith_scope *s, const pith_checkpoint *c, const pithp_doc_leaf *leaf) {
-    char path[PITHP_PATH_BYTES];
-    return pithp_fail(s, PITH_E_FORMAT,
-                      pithp_document_error_path(&c->document, leaf->node, path),
-                      "\"%s\": the shape of the leaf is not that of its parts", c->shown);
-}
-
-/* The counts of the rows of a leaf. Returns false if they do not fit it. */
-static bool find_counts(const pithp_document *d, pithp_parted *x) {
-    const pithp_doc_leaf *leaf = x->leaf;
-    int64_t sum = 0;
-    if (!leaf->rows)
-        return true;
-    if (leaf->counter < 0 || leaf->counter >= d->leaves.count || leaf->shape.rank < 1)
-        return false;
-    const pithp_doc_leaf *counter = &d->leaves.rows[leaf->counter];
-    if (!counter->counts || counter->counts_count != x->pieces[0])
-        return false;
-    for (int64_t i = 0; i < counter->counts_count; i++) {
-        if (counter->counts[i] > leaf->part.extents[0])
-            return false;
-        sum += counter->counts[i];
-    }
-    x->counts = counter->counts;
-    return sum == leaf->shape.extents[0];
-}
-
-pith_status pithp_parted_find(pith_scope *s,
-                              const pith_checkpoint *c,
-                              const pithp_doc_leaf *leaf,
-                              pithp_parted *x) {
-    char normal[PITHP_SHARD_TEXT], list[PITHP_SHARD_TEXT];
-    const int rank = leaf->shape.rank;
-    *x = (pithp_parted){.leaf = leaf};
-    if (pithp_shard_text_read(leaf->shard, normal) ||
-        pithp_shard_text_lists(normal) > (rank ? rank : 1))
-        return refuse(s, c, leaf);
-    for (int d = 0; d < PITH_MAX_RANK; d++) {
-        pithp_shard_text_list(normal, d, list);
-        x->pieces[d] = ranks_along(&c->document, list);
-        if (x->pieces[d] < 1)
-            return refuse(s, c, leaf);
-    }
-    bool good = find_counts(&c->document, x);
-    for (int d = 0; d < rank && good; d++) {
-        int64_t whole; /* with the fill of rows that are counted */
-        good = !__builtin_mul_overflow(x->pieces[d], leaf->part.extents[d], &whole) &&
-               (whole == leaf->shape.extents[d] || (d == 0 && x->counts));
-    }
-    return good ? PITH_OK : refuse(s, c, leaf);
-}
-
-/* The first rank that has the piece: 0 along the axes that the leaf does not name. */
-static int64_t
-rank_of(const pithp_document *d, const pithp_parted *x, const int64_t *numbers) {
-    int64_t at[8] = {0}, rank = 0;
-    for (int axis = 0; axis < PITH_MAX_RANK; axis++) {
-        char list[PITHP_SHARD_TEXT];
-        int64_t number = numbers[axis];
-        pithp_shard_text_list(x->leaf->shard, axis, list);
-        for (size_t n = strlen(list); n;) { /* the last axis of a list is the fastest */
-            size_t begin = n;
-            while (begin && list[begin - 1] != ',')
-                begin--;
-            const int64_t mesh_axis = axis_number(d, list + begin, n - begin);
-            at[mesh_axis] = number % d->axes.rows[mesh_axis].size;
-            number /= d->axes.rows[mesh_axis].size;
-            n = begin ? begin - 1 : 0;
-        }
-    }
-    for (int64_t i = 0; i < d->axes.count; i++)
-        rank = rank * d->axes.rows[i].size + at[i];
-    return rank;
 }
 
 /* ---- Parts ---- */
@@ -230,7 +129,7 @@ static pith_checkpoint *open_piece(pith_scope *s,
                                    const pithp_parted *x,
                                    const int64_t *numbers,
                                    int64_t *row) {
-    const int64_t rank = rank_of(&c->document, x, numbers);
+    const int64_t rank = pithp_parted_rank(&c->document, x->leaf, numbers);
     pith_checkpoint *part = open_part(s, c, first_of(&c->document, rank));
     *row = part ? find_piece(s, c, x, part, rank) : -1;
     return part;
