@@ -139,7 +139,8 @@ typedef struct pith_load_options {
      * call. If the file lacks a field, a static or a dict key, the load takes it from
      * this tree, with its subtree. The hook receives each such difference. Nodes in the
      * file must match, and its lists and tuples must have the same lengths as in this
-     * tree. NULL: a missing field, static or key is an error.
+     * tree. NULL: a missing field, static or key is an error. On ranks its leaves are
+     * whole and equal on all of them; those whose field has .shard are cut.
      */
     const void *initial PITH_DEFAULT;
     /**

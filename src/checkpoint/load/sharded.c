@@ -192,6 +192,107 @@ static pith_status place_leaf(pithp_shard_tree *t,
     return t->w->error.code;
 }
 
+/* ---- Leaves in memory: of options.initial, or made by upgrade hooks ---- */
+
+/* The row of the file's leaf that counts the rows of leaf k, which is in the same record;
+ * -1: there is none. */
+static int64_t find_counter(const pithp_shard_tree *t,
+                            const pithp_document *d,
+                            const pith_array *const *arrays,
+                            int64_t k) {
+    const pithp_shard_leaf *leaf = &t->leaves[k];
+    for (int64_t q = 0; leaf->rows && q < t->flat.structure.item_count; q++)
+        if (t->leaves[q].record == leaf->record && t->leaves[q].field &&
+            strcmp(t->leaves[q].field->declared.name, leaf->rows) == 0)
+            for (int64_t i = 0; i < d->leaves.count; i++)
+                if (d->leaves.rows[i].counts && arrays[i] == t->flat.items[q])
+                    return i;
+    return -1;
+}
+
+/* Rows of the shards of a leaf, fill included, as others with its counter have. */
+static int64_t rows_of_shards(const pithp_document *d, int64_t counter) {
+    const pithp_doc_leaf *row = &d->leaves.rows[counter];
+    for (int64_t i = 0; i < d->leaves.count; i++)
+        if (d->leaves.rows[i].rows && d->leaves.rows[i].counter == counter)
+            return d->leaves.rows[i].part.extents[0];
+    return (sum_before(row->counts, row->counts_count) + row->counts_count - 1) /
+           row->counts_count;
+}
+
+static const pith_array *
+cut_array(pith_scope *w, const pith_array *a, const slice *cut, double fill) {
+    const int rank = pithp_array_spec(a)->rank;
+    pith_slice slices[PITH_MAX_RANK];
+    pith_padding padding[PITH_MAX_RANK] = {{.low = 0}};
+    for (int d = 0; d < rank; d++) {
+        slices[d] = PITH_SLICE(cut->begin[d], cut->begin[d] + cut->count[d], 1);
+        padding[d].high = cut->extent[d] - cut->count[d];
+    }
+    const pith_array *some = rank ? pith_slice_array(w, a, rank, slices) : a;
+    return some ? pith_pad(w, some, pith_like(w, a, fill), rank, padding) : NULL;
+}
+
+/* Cut a whole leaf as its field declares it: its rows lie with those that the file's
+ * counter counts. */
+static pith_status place_given(pithp_shard_tree *t,
+                               const pithp_document *d,
+                               const pith_array *const *arrays,
+                               int64_t k) {
+    const pithp_shard_leaf *leaf = &t->leaves[k];
+    const pith_spec *whole = t->flat.structure.specs[k];
+    const int64_t counter = find_counter(t, d, arrays, k);
+    pithp_doc_leaf made = {
+        .shard = leaf->axes, .rows = leaf->rows, .shape = {.rank = whole->rank}};
+    pithp_parted x = {.leaf = &made};
+    slice cut = {.same = true};
+    memcpy(made.shape.extents, whole->shape, sizeof made.shape.extents);
+    for (int i = 0; i < PITH_MAX_RANK; i++)
+        x.pieces[i] = 1;
+    if (counter >= 0 && whole->rank) {
+        x.counts = d->leaves.rows[counter].counts;
+        x.pieces[0] = d->leaves.rows[counter].counts_count;
+        made.part.extents[0] = rows_of_shards(d, counter);
+        if (sum_before(x.counts, x.pieces[0]) != whole->shape[0])
+            return pithp_item_fail(
+                t->w, &t->flat.structure, k, PITH_E_SHAPE,
+                "%" PRId64 " rows, expected the %" PRId64 " that '%s' counts in the file",
+                whole->shape[0], sum_before(x.counts, x.pieces[0]), leaf->rows);
+    }
+    for (int i = 0; i < (whole->rank ? whole->rank : 1); i++)
+        if (slice_axis(t->w, &x, i, &cut) != PITH_OK)
+            break;
+    const double fill = leaf->field->declared.options.fill;
+    const pith_array *a = t->w->error.code == PITH_OK
+                              ? cut_array(t->w, t->flat.items[k], &cut, fill)
+                              : NULL;
+    if (!a)
+        pithp_item_prefix(t->w, &t->flat.structure, k);
+    return a ? pithp_shard_tree_place(t, k, a) : t->w->error.code;
+}
+
+/* Leaves that the file does not have, or not as they are now. */
+static pith_status place_all_given(pithp_shard_tree *t,
+                                   const pithp_document *d,
+                                   const pith_array *const *arrays) {
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0; rc == PITH_OK && i < d->leaves.count; i++)
+        for (int64_t k = 0;
+             d->leaves.rows[i].given && rc == PITH_OK && k < t->flat.structure.item_count;
+             k++)
+            if (t->flat.items[k] == d->leaves.rows[i].given && t->leaves[k].axes[0] &&
+                t->leaves[k].field && !pithp_array_is_sharded(t->items[k]))
+                rc = place_given(t, d, arrays, k);
+    return rc;
+}
+
+/* The number of a leaf in the tree; leaves are nearly in the order of the file. */
+static int64_t find_item(const pithp_shard_tree *t, const pith_array *a, int64_t from) {
+    while (t->flat.items[from] != a)
+        from = (from + 1) % t->flat.structure.item_count;
+    return from;
+}
+
 const void *pithp_load_shards(pith_scope *s,
                               const pith_checkpoint *c,
                               const pith_array *const *arrays,
@@ -204,13 +305,15 @@ const void *pithp_load_shards(pith_scope *s,
     w->caller = "pith_load"; /* other functions were called on s meanwhile */
     pith_status rc = pithp_shard_tree_read(w, &t, root, NULL, false);
     const pithp_document *d = &c->document;
+    int64_t at = 0;
     for (int64_t i = 0; rc == PITH_OK && i < d->leaves.count; i++) {
         if (!d->leaves.rows[i].shard || !arrays[i])
             continue;
-        for (int64_t k = 0; rc == PITH_OK && k < t.flat.structure.item_count; k++)
-            if (t.flat.items[k] == arrays[i])
-                rc = place_leaf(&t, c, &d->leaves.rows[i], k);
+        at = find_item(&t, arrays[i], at);
+        rc = place_leaf(&t, c, &d->leaves.rows[i], at);
     }
+    if (rc == PITH_OK)
+        rc = place_all_given(&t, d, arrays);
     if (rc == PITH_OK)
         made = pithp_shard_tree_build(s, &t, true);
     pithp_shard_tree_end(&t);

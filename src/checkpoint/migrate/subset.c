@@ -1,6 +1,7 @@
 /* Missing and extra fields (options.initial, options.extra): fields that only the program
  * or only the file has. */
 #include "checkpoint/migrate/edit.h"
+#include "checkpoint/save/saving.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -54,6 +55,19 @@ static const void *slot_of(const void *record, int32_t slot) {
     return *pithp_slot(record, pithp_node_def_of(record), slot);
 }
 
+/* Each rank cuts its shard of a whole leaf. */
+static pith_status
+graft(subset *v, int64_t row, const char *name, const void *tree, pithp_detached *t) {
+    char path[PITHP_PATH_BYTES];
+    return pithp_is_sharded(v->e->s, tree)
+               ? pithp_fail(v->e->s, PITH_E_ARG,
+                            pithp_document_error_path(v->e->d, row, path),
+                            "'%.100s' is not in the file, and is sharded in the initial "
+                            "tree: expected the whole, as pith_unshard gives it",
+                            name)
+               : pithp_edit_graft(v->e, tree, t);
+}
+
 static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
     const void *model = v->models[row];
     for (int32_t i = 0; i < type->field_count; i++) {
@@ -66,9 +80,8 @@ static pith_status fill_in(subset *v, const pith_type *type, int64_t row) {
         if (is_static ? pithp_static_named(v->e->d, row, name) != NULL
                       : field->slot < 0 || pithp_edit_child(v->e, row, name) >= 0)
             continue;
-        pith_status rc = is_static
-                             ? pithp_edit_static(v->e, field, model, &t)
-                             : pithp_edit_graft(v->e, slot_of(model, field->slot), &t);
+        pith_status rc = is_static ? pithp_edit_static(v->e, field, model, &t)
+                                   : graft(v, row, name, slot_of(model, field->slot), &t);
         if (rc == PITH_OK)
             rc = pithp_edit_attach(v->e, &t, &target);
         if (rc != PITH_OK)
@@ -88,7 +101,7 @@ static pith_status fill_in_keys(subset *v, int64_t row) {
         pithp_detached t;
         if (pithp_edit_child(v->e, row, key) >= 0)
             continue;
-        pith_status rc = pithp_edit_graft(v->e, pith_child(model, i), &t);
+        pith_status rc = graft(v, row, key, pith_child(model, i), &t);
         if (rc == PITH_OK)
             rc = pithp_edit_attach(v->e, &t, &target);
         if (rc != PITH_OK)
