@@ -93,8 +93,10 @@ static const ShardAtoms *state_of(double value) {
 static void save_for_ever(void) {
     pith_scope *outer = job.s;
     for (int k = 1; good; k++) {
-        const pith_save_options o = {
-            .step = k, .background = k % 2, .part_per_node = k % 3 == 0};
+        const pith_save_options o = {.step = k,
+                                     .background = k % 2,
+                                     .part_per_node = k % 3 == 0,
+                                     .compress = k % 5 == 0};
         job.s = pith_scope_open_in(outer);
         CHECK(pith_save(job.s, state_of(k), "killed.json", &o));
         pith_scope_close(job.s);

@@ -467,6 +467,49 @@ Test(parts, new_fields_are_cut_as_declared) {
     }
 }
 
+typedef struct {
+    const pith_array *position, *mass, *weight, *count, *box, *field;
+    int64_t max;
+    const char *name;
+} HeavyAtoms;
+static void atoms_1_to_2(pith_scope *s, pith_upgrade *u) {
+    const pith_array *mass = pith_upgrade_array(s, u, ".mass");
+    pith_upgrade_set(s, u, ".weight", pith_mul(s, mass, 2.0));
+}
+PITH_NODE(HeavyAtoms,
+          PITH_TYPE_VERSION(2),
+          PITH_UPGRADE(1, atoms_1_to_2),
+          PITH_LEAF(position, "f64[max,3]", .shard = "x", .rows = "count", .fill = -1),
+          PITH_LEAF(mass, "f32[max]", .shard = "x", .rows = "count"),
+          PITH_LEAF(weight, "f32[max]", .shard = "x", .rows = "count"),
+          PITH_LEAF(count, "i64[]", .shard = "x"),
+          PITH_LEAF(box, "f64[3]"),
+          PITH_LEAF(field, "f32[5,m]", .shard = ";x"),
+          PITH_STATIC(max),
+          PITH_STATIC(name))
+
+/* A hook sees whole leaves; what it has seen or made is cut after it. */
+static void load_upgraded(fake_rank *r) {
+    const job *j = r->closure;
+    const PartAtoms *old = whole_of(r->s, 1, j->rows);
+    const pith_load_options o = {.renames = PITH_RENAMES({"PartAtoms", "HeavyAtoms"})};
+    const HeavyAtoms *a = pith_load_any(r->s, HeavyAtoms_pith_type(), j->path, &o);
+    FAKE_CHECK(r, !pith_failed(r->s));
+    FAKE_CHECK(r, strcmp(pith_array_sharding(a->mass).axes, "x") == 0);
+    const HeavyAtoms *back = pith_unshard(r->s, a, -1);
+    FAKE_CHECK(r, pith_tree_equal(r->s, back->position, old->position));
+    FAKE_CHECK(r, pith_tree_equal(r->s, back->mass, old->mass));
+    FAKE_CHECK(r, pith_tree_equal(r->s, back->weight, pith_mul(r->s, old->mass, 2.0)));
+    FAKE_CHECK(r, back->max == j->rows);
+}
+Test(parts, upgrade_hooks_see_whole_leaves) {
+    job j = begin();
+    run(&j, 3, save);
+    for (int size = 1; size <= 4; size++)
+        run(&j, size, load_upgraded);
+    remove_folder(j.folder);
+}
+
 /* ---- Compression ---- */
 
 typedef struct {

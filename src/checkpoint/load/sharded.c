@@ -173,7 +173,7 @@ static const pith_array *load_count(pith_scope *w, const pithp_doc_leaf *leaf) {
                            : pithp_shard_part_of(all, g->size, g->rank).count);
 }
 
-/* ---- The tree ---- */
+/* ---- Leaves of the file ---- */
 
 static pith_status place_leaf(pithp_shard_tree *t,
                               const pith_checkpoint *c,
@@ -271,26 +271,61 @@ static pith_status place_given(pithp_shard_tree *t,
     return a ? pithp_shard_tree_place(t, k, a) : t->w->error.code;
 }
 
-/* Leaves that the file does not have, or not as they are now. */
+/* Whether leaf k of the tree is in memory. -1: the error is set. */
+static int is_given(const pithp_shard_tree *t, const pithp_document *d, int64_t k) {
+    pithp_string path;
+    pithp_string_begin(&path, t->w->runtime);
+    pithp_structure_path(t->w->runtime, &t->flat.structure, k, &path);
+    const bool failed = path.failed;
+    const int64_t node = failed ? -2 : pithp_document_find(d, path.bytes);
+    pithp_string_end(&path);
+    if (failed || node == -2)
+        pithp_fail_memory(t->w, PITHP_PATH_BYTES);
+    const int64_t leaf = node < 0 ? -1 : d->nodes.rows[node].leaf;
+    return t->w->error.code != PITH_OK ? -1
+                                       : leaf >= 0 && d->leaves.rows[leaf].given != NULL;
+}
+
 static pith_status place_all_given(pithp_shard_tree *t,
                                    const pithp_document *d,
                                    const pith_array *const *arrays) {
-    pith_status rc = PITH_OK;
-    for (int64_t i = 0; rc == PITH_OK && i < d->leaves.count; i++)
-        for (int64_t k = 0;
-             d->leaves.rows[i].given && rc == PITH_OK && k < t->flat.structure.item_count;
-             k++)
-            if (t->flat.items[k] == d->leaves.rows[i].given && t->leaves[k].axes[0] &&
-                t->leaves[k].field && !pithp_array_is_sharded(t->items[k]))
-                rc = place_given(t, d, arrays, k);
-    return rc;
+    bool any = false;
+    for (int64_t i = 0; i < d->leaves.count; i++)
+        any |= d->leaves.rows[i].given != NULL;
+    for (int64_t k = 0; any && k < t->flat.structure.item_count; k++) {
+        if (!t->leaves[k].axes[0] || !t->leaves[k].field ||
+            pithp_array_is_sharded(t->items[k]))
+            continue;
+        const int given = is_given(t, d, k);
+        if (given < 0 || (given && place_given(t, d, arrays, k) != PITH_OK))
+            break;
+    }
+    return t->w->error.code;
 }
 
-/* The number of a leaf in the tree; leaves are nearly in the order of the file. */
+/* ---- The tree ---- */
+
+/* The number of a leaf in the tree, or -1. Leaves are nearly in the order of the file. */
 static int64_t find_item(const pithp_shard_tree *t, const pith_array *a, int64_t from) {
-    while (t->flat.items[from] != a)
-        from = (from + 1) % t->flat.structure.item_count;
-    return from;
+    const int64_t count = t->flat.structure.item_count;
+    for (int64_t i = 0; i < count; i++)
+        if (t->flat.items[(from + i) % count] == a)
+            return (from + i) % count;
+    return -1;
+}
+
+static pith_status place_all(pithp_shard_tree *t,
+                             const pith_checkpoint *c,
+                             const pith_array *const *arrays) {
+    const pithp_document *d = &c->document;
+    pith_status rc = PITH_OK;
+    for (int64_t i = 0, at = 0; rc == PITH_OK && i < d->leaves.count; i++) {
+        const bool read = d->leaves.rows[i].shard && arrays[i];
+        const int64_t k = read ? find_item(t, arrays[i], at) : -1;
+        if (k >= 0)
+            rc = place_leaf(t, c, &d->leaves.rows[i], at = k);
+    }
+    return rc == PITH_OK ? place_all_given(t, d, arrays) : rc;
 }
 
 const void *pithp_load_shards(pith_scope *s,
@@ -304,16 +339,8 @@ const void *pithp_load_shards(pith_scope *s,
         return NULL;
     w->caller = "pith_load"; /* other functions were called on s meanwhile */
     pith_status rc = pithp_shard_tree_read(w, &t, root, NULL, false);
-    const pithp_document *d = &c->document;
-    int64_t at = 0;
-    for (int64_t i = 0; rc == PITH_OK && i < d->leaves.count; i++) {
-        if (!d->leaves.rows[i].shard || !arrays[i])
-            continue;
-        at = find_item(&t, arrays[i], at);
-        rc = place_leaf(&t, c, &d->leaves.rows[i], at);
-    }
     if (rc == PITH_OK)
-        rc = place_all_given(&t, d, arrays);
+        rc = place_all(&t, c, arrays);
     if (rc == PITH_OK)
         made = pithp_shard_tree_build(s, &t, true);
     pithp_shard_tree_end(&t);
