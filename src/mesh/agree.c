@@ -558,13 +558,15 @@ void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most) {
 }
 
 /* Whether ranks may still be on their way to the pith_agree of a failed rank: in a
- * collective, or in a try that this rank has left out. Ranks at the end of a try that
- * encloses this code do not come here. */
-static bool others_come(const pithp_world *w, const pithp_ballot *b) {
+ * collective, or in a try that this rank has left out, also in a pith_agree within. Ranks
+ * at the end of a try that encloses this code do not come here. */
+static bool others_come(const pithp_world *w, const pithp_ballot *b, uint64_t own) {
+    const uint64_t within_tries = PITHP_LEVEL_AGREE - PITHP_MOST_DEPTH;
     const bool in_collective = b->highest > PITHP_LEVEL_AGREE;
-    const bool in_decision = b->lowest > PITHP_LEVEL_CLOSE + (uint64_t)w->depth &&
-                             b->lowest < PITHP_LEVEL_AGREE - PITHP_MOST_DEPTH;
-    return in_collective || in_decision;
+    const bool in_try = b->lowest < within_tries
+                            ? b->lowest > PITHP_LEVEL_CLOSE + (uint64_t)w->depth
+                            : b->lowest < own;
+    return in_collective || in_try;
 }
 
 /* A rank that has failed has maybe left out what the others do: it takes part there as a
@@ -573,12 +575,13 @@ static bool meet(pith_scope *s) {
     pithp_world *w = pithp_world_of(s->runtime);
     const pithp_intent intent = {.operation = "pith_agree"};
     const bool waits = s->error.code != PITH_OK;
+    const uint64_t level = PITHP_LEVEL_AGREE - (uint64_t)w->depth;
     pithp_ballot b;
     bool agreed;
     do {
-        b = (pithp_ballot){.level = PITHP_LEVEL_AGREE - (uint64_t)w->depth};
+        b = (pithp_ballot){.level = level};
         agreed = pithp_agree_with(w, s, &intent, &b);
-    } while (waits && others_come(w, &b));
+    } while (waits && others_come(w, &b, level));
     return agreed;
 }
 

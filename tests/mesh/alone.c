@@ -220,6 +220,13 @@ static const pith_array *joint_sum(pith_scope *s, const pith_array *a) {
 }
 PITH_FUNCTION1(joint_sum_of, joint_sum, pith_array, pith_array)
 
+static void look(pith_scope *s, const void *part, int64_t k, void *closure) {
+    (void)part;
+    (void)k;
+    (void)closure;
+    pith_agree(s);
+}
+
 enum { CALLS = 5 };
 
 static void call_one(pith_scope *s, int k, const Part *in) {
@@ -230,7 +237,7 @@ static void call_one(pith_scope *s, int k, const Part *in) {
     else if (k == 2)
         pith_propagate(s, Part, &add_step, in, NULL);
     else if (k == 3)
-        pith_run(s, Part, &add_step, in, &(pith_run_options){.steps = 1});
+        pith_run(s, Part, &add_step, in, &(pith_run_options){.steps = 1, .each = look});
     else
         pith_result_all_pass(s, pith_as_result(s, &add_step, PITH_ITEMS(in)));
 }
