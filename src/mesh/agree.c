@@ -360,8 +360,11 @@ static bool is_elsewhere(const pithp_world *w, const pithp_ballot *b) {
  * rank takes part in those as a failed one. */
 bool pithp_decide(pith_scope *s, pithp_decision *d) {
     pithp_world *w = pithp_ranks_of(s);
-    const pithp_intent intent = {
-        .operation = d->operation, .what = d->what, .extra = d->extra};
+    const pithp_intent intent = {.operation = d->operation,
+                                 .what = d->what,
+                                 .extra = d->extra,
+                                 .describe = d->describe,
+                                 .closure = d->closure};
     part p = {.w = w, .s = s, .intent = &intent, .reason = d->reason};
     pithp_ballot b;
     bool arrived = false, engine = true, explained = false;

@@ -161,8 +161,11 @@ bool pithp_scope_joins(const pith_scope *s);
 
 typedef struct pithp_decision {
     const char *operation; /* "pith_propagate" */
-    const char *what;   /* what this rank asks for, which must be equal, too; or NULL */
-    uint64_t extra;     /* must be equal on all ranks without trouble */
+    const char *what; /* what this rank asks for, which must be equal, too; or NULL */
+    uint64_t extra;   /* must be equal on all ranks without trouble */
+    /* As in an intent: what extra is a digest of. (optional) */
+    void (*describe)(const void *closure, char what[PITHP_WHAT_BYTES]);
+    const void *closure;
     uint64_t trouble;   /* in: the place of this rank's failure, from 1, or 0: none; at
                            most 2^46. out: the least of all ranks */
     uint64_t error;     /* in: the place, from 0, if the scope has failed */

@@ -92,9 +92,12 @@ typedef struct pithp_stepper {
     int64_t single;     /* up to this step number, compiled loops do one step */
     int64_t barrier;    /* an attempt ends at this step number if it lies ahead */
     uint64_t digest;    /* of what ranks must have in common */
-    bool any_result;    /* a single call, whose result may have any type */
-    bool asked;         /* a rank has asked for a pause of this attempt */
-    bool met;           /* the state is the first with `until` true */
+    /* Lists the options in it by name, with pithp_describe_number. (optional) */
+    void (*describe)(const void *options, char what[]);
+    const void *options;
+    bool any_result; /* a single call, whose result may have any type */
+    bool asked;      /* a rank has asked for a pause of this attempt */
+    bool met;        /* the state is the first with `until` true */
 } pithp_stepper;
 
 /* Commit `steps` steps, with one wait for all checks if they pass. Fewer if `met` or
@@ -105,6 +108,9 @@ bool pithp_stepper_advance(pithp_stepper *p, int64_t steps);
 static inline int64_t pithp_repeats(int64_t max_tries) {
     return max_tries < 0 ? 0 : max_tries == 0 ? 10 : max_tries;
 }
+
+/* Append ", name=value", unless it is 0, to what a rank asks for (attempt_ranks.c). */
+void pithp_describe_number(char what[], const char *name, int64_t value);
 
 /* ---- Attempts (attempt.c) ---- */
 

@@ -5,7 +5,9 @@
 #include "run/attempt.h"
 #include "run/monitor.h"
 #include "trace/shard/shard_map.h"
+#include "tree/static_kind.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +85,35 @@ static void take(pithp_attempt *t, uint64_t place, bool told) {
     t->trouble = trouble;
 }
 
+/* ---- What ranks must have in common ---- */
+
+void pithp_describe_number(char what[], const char *name, int64_t value) {
+    const size_t at = strlen(what);
+    if (value)
+        snprintf(what + at, PITHP_WHAT_BYTES - at, ", %s=%" PRId64, name, value);
+}
+
+typedef struct tried {
+    const pithp_stepper *stepper;
+    const void *state; /* with which the next try begins */
+} tried;
+
+/* "Sim (7168 bytes), max_edges=256, steps=5, check_every=2" */
+static void describe(const void *closure, char what[PITHP_WHAT_BYTES]) {
+    const tried *t = closure;
+    const pith_type *type = pith_type_of(t->state);
+    snprintf(what, PITHP_WHAT_BYTES, "%.40s (%zu bytes)", type ? type->name : "a tree",
+             pith_tree_bytes(t->state));
+    for (int32_t i = 0; type && i < type->static_count; i++) {
+        const pith_field *field = &type->fields[type->statics[i].field].declared;
+        const pithp_static_value value = pithp_static_read(field, t->state);
+        if (value.kind == PITH_STATIC_KIND_I64)
+            pithp_describe_number(what, field->name, value.i64);
+    }
+    if (t->stepper->describe)
+        t->stepper->describe(t->stepper->options, what);
+}
+
 /* What ranks must have in common: states that a step has resized, too. Without memory the
  * attempt fails. */
 static uint64_t digest_of(const pithp_stepper *p, pithp_attempt *t) {
@@ -98,6 +129,7 @@ static uint64_t digest_of(const pithp_stepper *p, pithp_attempt *t) {
 
 void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
     const uint64_t digest = digest_of(p, t);
+    const tried state = {.stepper = p, .state = t->changes ? t->result : p->state};
     const bool failed = t->failing >= 0, error = t->trouble == PITHP_TROUBLE_ERROR,
                other = failed && !error;
     const int64_t slot = other ? failed_slot(t) : 0;
@@ -105,6 +137,8 @@ void pithp_attempt_agree(pithp_stepper *p, pithp_attempt *t) {
     pithp_decision d = {
         .operation = operation,
         .extra = digest,
+        .describe = describe,
+        .closure = &state,
         .trouble = other ? 1 + place_of(t->failing, t->trouble, slot) : 0,
         .checks = other,
         .reason = other ? reason_of(t, slot, text, sizeof text) : NULL,

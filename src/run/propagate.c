@@ -247,6 +247,20 @@ bool pithp_stepper_advance(pithp_stepper *p, int64_t steps) {
 
 /* ---- pith_propagate ---- */
 
+/* Options that all ranks must have in common. */
+static uint64_t digest_of(const pith_propagate_options *o) {
+    const int64_t numbers[] = {o->steps, o->check_every, o->first_step, o->max_tries};
+    return pithp_hash(0, numbers, sizeof numbers);
+}
+
+static void describe(const void *options, char what[]) {
+    const pith_propagate_options *o = options;
+    pithp_describe_number(what, "steps", o->steps);
+    pithp_describe_number(what, "check_every", o->check_every);
+    pithp_describe_number(what, "first_step", o->first_step);
+    pithp_describe_number(what, "max_tries", o->max_tries);
+}
+
 static bool options_fit(pith_scope *s, const pith_propagate_options *o) {
     if (o->steps >= 0 && o->check_every >= 0)
         return pithp_step_numbers_fit(s, o->first_step, o->steps ? o->steps : 1,
@@ -264,8 +278,7 @@ const void *pith_propagate_any(pith_scope *s,
     PITHP_IN_FLIGHT(s, "pith_propagate");
     static const pith_propagate_options defaults;
     const pith_propagate_options *o = options ? options : &defaults;
-    const int64_t numbers[] = {o->steps, o->check_every, o->first_step, o->max_tries};
-    uint64_t digest = pithp_hash(0, numbers, sizeof numbers);
+    uint64_t digest = digest_of(o);
     const bool fits = pithp_enter_untraced(s, "pith_propagate") && options_fit(s, o) &&
                       pithp_step_fits(s, type, step, state, "pith_propagate");
     if (!pithp_attempt_digest(s, step, state, &digest) || !fits) {
@@ -280,6 +293,8 @@ const void *pith_propagate_any(pith_scope *s,
                        .state = state,
                        .number = o->first_step,
                        .digest = digest,
+                       .describe = describe,
+                       .options = o,
                        .any_result = !type && o->steps < 2};
     const int64_t every = o->check_every ? o->check_every : 1;
     bool fine = true;

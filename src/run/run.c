@@ -402,17 +402,6 @@ static bool arguments_fit(pith_scope *s,
                 PITH_OK);
 }
 
-/* Options that all ranks must have in common. */
-static uint64_t digest_of(const pith_run_options *o) {
-    const int64_t numbers[] = {o->steps,           o->first_step,       o->save_every,
-                               o->each_every,      o->log_every,        o->check_every,
-                               o->steps_per_call,  o->steps_per_launch, o->max_tries,
-                               o->resume,          o->finite,           o->save != NULL,
-                               o->each != NULL,    o->log != NULL,      o->until != NULL,
-                               o->log_row != NULL, o->save_part != NULL};
-    return pithp_hash(0, numbers, sizeof numbers);
-}
-
 /* ---- The run ---- */
 
 static void begin_watch(run *r) {
@@ -516,7 +505,7 @@ const void *pith_run_any(pith_scope *s,
         *o->last = state;
     if (o->seconds)
         *o->seconds = 0;
-    uint64_t digest = digest_of(o);
+    uint64_t digest = pithp_run_digest(o);
     const bool ready = pithp_enter_untraced(s, "pith_run") &&
                        arguments_fit(s, type, step, state, o) && pithp_run_room_of(s) &&
                        pithp_requests_begin(&r.requests, s, o->signals) == PITH_OK;
@@ -535,6 +524,8 @@ const void *pith_run_any(pith_scope *s,
                                 .closure = &r,
                                 .state = state,
                                 .digest = digest,
+                                .describe = pithp_run_describe,
+                                .options = o,
                                 .stride = stride_of(o)};
     const bool fine = run_all(&r, type);
     set_outcome(&r, fine);

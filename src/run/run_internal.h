@@ -95,6 +95,9 @@ typedef struct pithp_asked {
 bool pithp_run_agreed(pith_scope *s);
 /* Whether the run does not begin, because this rank or another one refuses it. */
 bool pithp_run_refused(pith_scope *s, bool fine);
+/* Options that all ranks must have in common: a digest, and for messages their names. */
+uint64_t pithp_run_digest(const pith_run_options *o);
+void pithp_run_describe(const void *options, char what[]);
 /* Replace what is asked of this rank by what is asked of any. decide: nothing was decided
  * since the last look; otherwise `known` tells whether any rank asks. false: every rank
  * has an error. Changes nothing without ranks. */

@@ -1,6 +1,7 @@
 /* Runs of several ranks: what is asked of one is asked of all, and what one rank does for
  * all has succeeded on all. */
 #include "mesh/mesh_internal.h"
+#include "run/attempt.h"
 #include "run/request.h"
 #include "run/run_internal.h"
 
@@ -15,6 +16,52 @@ bool pithp_run_agreed(pith_scope *s) {
 
 bool pithp_run_refused(pith_scope *s, bool fine) {
     return pithp_scope_joins(s) ? !pithp_ranks_fine(s, operation) : !fine;
+}
+
+/* ---- Options ---- */
+
+typedef struct common {
+    const char *name;
+    int64_t value;
+} common;
+enum { COMMON = 17 };
+
+/* What all ranks must have in common. */
+static void list_common(const pith_run_options *o, common list[COMMON]) {
+    const common all[COMMON] = {{"steps", o->steps},
+                                {"first_step", o->first_step},
+                                {"check_every", o->check_every},
+                                {"max_tries", o->max_tries},
+                                {"save_every", o->save_every},
+                                {"each_every", o->each_every},
+                                {"log_every", o->log_every},
+                                {"steps_per_call", o->steps_per_call},
+                                {"steps_per_launch", o->steps_per_launch},
+                                {"resume", o->resume},
+                                {"finite", o->finite},
+                                {"save", o->save != NULL},
+                                {"each", o->each != NULL},
+                                {"log", o->log != NULL},
+                                {"until", o->until != NULL},
+                                {"log_row", o->log_row != NULL},
+                                {"save_part", o->save_part != NULL}};
+    memcpy(list, all, sizeof all);
+}
+
+uint64_t pithp_run_digest(const pith_run_options *o) {
+    common list[COMMON];
+    int64_t values[COMMON];
+    list_common(o, list);
+    for (int i = 0; i < COMMON; i++)
+        values[i] = list[i].value;
+    return pithp_hash(0, values, sizeof values);
+}
+
+void pithp_run_describe(const void *options, char what[]) {
+    common list[COMMON];
+    list_common(options, list);
+    for (int i = 0; i < COMMON; i++)
+        pithp_describe_number(what, list[i].name, list[i].value);
 }
 
 /* ---- Requests ---- */

@@ -73,7 +73,8 @@ static void one_resizes(mesh_test *t) {
             MESH_CHECK(t, out && out->room == 9);
             all_resize = false;
             pith_propagate(t->s, Part, &resize_step, in, &o);
-            MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "but their arguments differ"));
+            MESH_CHECK(t, strstr(pith_message(t->s), "of Part (") != NULL);
+            MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, ", room=9, steps="));
             MESH_CHECK(t, pith_agree(t->s));
         }
     pith_run(t->s, Part, &resize_step, in, &(pith_run_options){.steps = 2});
