@@ -20,8 +20,10 @@
  * (capacity.h).
  *
  * In functions that are being recorded, leaves of one dtype and number of rows move in
- * one message. A wrong destination or row there is a failed check, and a route that was
- * changed so that a rank cannot send by it ends the job.
+ * one message. A wrong destination, or a row below 0 or above 2147483646, is a failed
+ * check of pith_route_make. A row that a leaf does not have is found as late as by
+ * pith_route_send and pith_route_return, for which other ranks wait: it ends the job, as
+ * does a route that was changed so that a rank cannot send by it.
  */
 #ifndef PITH_ROUTE_H
 #define PITH_ROUTE_H
@@ -112,7 +114,8 @@ PITH_API void pith_route_require(pith_scope *s,
  * @par Errors
  * PITH_E_SHAPE: a leaf of rank 0. PITH_E_INDEX: a row that a leaf does not have.
  * PITH_E_DIVERGED: trees of the ranks differ in dtypes or shapes of rows. Each with the
- * path of the leaf. PITH_E_STRUCTURE: @p route is not as pith_route_make makes it.
+ * path of the leaf. PITH_E_STRUCTURE: @p route is not as pith_route_make makes it; in a
+ * compiled function of one rank also a row that a leaf does not have.
  */
 PITH_API const void *
 pith_route_send(pith_scope *s, const pith_route *route, const void *tree);

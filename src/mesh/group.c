@@ -45,7 +45,10 @@ pithp_mesh_group *pithp_mesh_group_all(const pithp_mesh_group *g) {
 
 void pithp_mesh_group_break(pith_scope *s, pithp_mesh_group *g, const char *text) {
     pithp_transport_trouble t = {.code = PITH_E_PEER};
-    snprintf(t.text, sizeof t.text, "%s", text);
+    if (s->site)
+        snprintf(t.text, sizeof t.text, "%s (%s)", text, pithp_site_name(s->site));
+    else
+        snprintf(t.text, sizeof t.text, "%s", text);
     if (g->world->joined.size > 1)
         pithp_world_break(g->world, s, &t);
     else
