@@ -24,12 +24,12 @@ static uint64_t mark_of(const pithp_rank_state *state) {
     return number << 3 | atomic_load(&state->phase);
 }
 
-void pithp_state_note(pithp_rank_state *own, uint64_t now) {
-    const uint64_t mark = mark_of(own);
-    if (atomic_load(&own->seen) == mark)
+void pithp_state_note(pithp_rank_state *state, uint64_t now) {
+    const uint64_t mark = mark_of(state);
+    if (atomic_load(&state->seen) == mark)
         return;
-    atomic_store(&own->since, now);
-    atomic_store(&own->seen, mark);
+    atomic_store(&state->since, now);
+    atomic_store(&state->seen, mark);
 }
 
 uint64_t pithp_state_lasts(const pithp_rank_state *state, uint64_t now) {

@@ -156,6 +156,12 @@ static int64_t find_gone(const pithp_world *w) {
     return -1;
 }
 
+/* Those of a rank whose process is stopped, too. */
+static void note_states(const pithp_world *w, uint64_t now) {
+    for (int64_t i = 0; i < w->joined.node_size; i++)
+        pithp_state_note(pithp_world_state(w, i), now);
+}
+
 /* resumed: when the process was last resumed after a suspension, from which waits count
  * again: time in which the whole job was suspended is no wait. */
 static bool waits_too_long(const pithp_world *w, uint64_t resumed, uint64_t now) {
@@ -186,7 +192,7 @@ static void *watch(void *closure) {
         if (now - last > SUSPENDED_MS * UINT64_C(1000000))
             resumed = now;
         last = now;
-        pithp_state_note(w->own, now);
+        note_states(w, now);
         const int64_t gone = find_gone(w);
         if (gone >= 0 || waits_too_long(w, resumed, now) || has_lost_device(w)) {
             pithp_world_end(w, gone, false);

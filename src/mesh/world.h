@@ -24,7 +24,7 @@ typedef struct pithp_rank_state {
     _Atomic uint32_t ending; /* of the node's first rank: PITHP_ENDING_ */
     _Atomic int64_t rank, process;
     _Atomic uint64_t number;                  /* of the collective, or of the last one */
-    _Atomic uint64_t since, seen;             /* by the watch thread: see state_note */
+    _Atomic uint64_t since, seen;             /* by watch threads: see state_note */
     _Atomic uint64_t text[PITHP_STATE_WORDS]; /* "pith_psum, melt.c:120" */
     _Atomic uint64_t device[2];               /* UUID of its GPU; 0: the host */
     _Atomic uint64_t cores;                   /* digest of its affinity mask */
@@ -35,10 +35,10 @@ enum { PITHP_ENDING_NO, PITHP_ENDING_REPORTING, PITHP_ENDING_REPORTED };
 
 uint64_t pithp_nanoseconds(void); /* CLOCK_MONOTONIC */
 void pithp_state_begin(pithp_rank_state *own, int64_t rank);
-/* What the watch thread of a rank does now and then: it notes when it sees a new state.
- * So the rank itself reads no clock. */
-void pithp_state_note(pithp_rank_state *own, uint64_t now);
-/* For how long a rank is in its state, in ns, since its watch thread saw it. */
+/* What the watch threads of a node do now and then: they note when they see a new state
+ * of a rank. So the rank itself reads no clock. */
+void pithp_state_note(pithp_rank_state *state, uint64_t now);
+/* For how long a rank is in its state, in ns, since a watch thread saw it. */
 uint64_t pithp_state_lasts(const pithp_rank_state *state, uint64_t now);
 /* This rank waits in a collective, or (operation NULL) is back in user code. */
 void pithp_state_set(pithp_world *w, const char *operation, const char *site);

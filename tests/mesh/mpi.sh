@@ -88,7 +88,7 @@ lose exit 'pith: rank 1: exits without pith_close after collective [0-9]+ \(pith
 lose more 'pith: rank 1: 16 bytes came from rank 0, expected 24'
 export PITH_MESH_TIMEOUT=1
 lose hang 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_program.c:[0-9]+\), [0-9]+ s; ranks 0, 2 wait in '
-lose stop 'pith: rank 1: in user code since collective '
+lose stop 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_program.c:[0-9]+\), [1-9][0-9]* s; '
 export PITH_MESH_TIMEOUT=200
 # the launcher may be faster than pith to tell these
 lose _exit 'pith: rank 1: its process ended|BAD TERMINATION|exiting improperly'
