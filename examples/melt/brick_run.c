@@ -166,7 +166,8 @@ static void show_row(pith_scope *s, const Brick *in, int64_t step, Output *outpu
                         .cutoff = in->own->cutoff,
                         .atoms = in->own->atoms,
                         .max_neighbours = in->max_neighbours,
-                        .max_cells = in->max_cells};
+                        .max_cells = in->max_cells,
+                        .bricks = true};
     Row row;
     if (melt_observed(s, &o, &row))
         melt_print_row(s, output, step, 0, &row);
@@ -205,14 +206,6 @@ static void describe(pith_scope *s, const Brick *in, int64_t ranks, char text[10
 
 /* ---- The run ---- */
 
-/* What a run on ranks does not have. */
-static const char *refused(const Options *o) {
-    return o->batch
-               ? "--batch: its melts need nothing of each other; start a process for "
-                 "each part of the seeds"
-               : NULL;
-}
-
 static const Brick *
 steps_of(pith_scope *s, const Options *o, const Brick *first, Output *output) {
     const pith_function *step = brick_step();
@@ -235,25 +228,21 @@ steps_of(pith_scope *s, const Options *o, const Brick *first, Output *output) {
                                         .seconds = &output->seconds});
 }
 
-void brick_run(pith_scope *s, const Options *options) {
+void brick_run(pith_scope *s, const Options *o) {
     const pith_mesh_info info = pith_mesh_about(pith_mesh_of(s));
-    Options o = *options;
-    o.quiet = info.rank > 0;
-    Output output = {.options = &o};
-    if (refused(&o))
-        pith_fail(s, PITH_E_ARG, NULL, "a run on ranks has no %s", refused(&o));
-    const Brick *brick = first_state(s, &o);
+    Output output = {.options = o};
+    const Brick *brick = first_state(s, o);
     output.first = pith_failed(s) ? 0 : pith_read_i64(s, brick->own->step);
     if (pith_agree(s))
         melt_open(s, &output);
     pith_agree(s);
-    brick = steps_of(s, &o, brick, &output);
+    brick = steps_of(s, o, brick, &output);
     char ranks[100];
     if (pith_agree(s))
         describe(s, brick, info.size, ranks);
-    if (!pith_failed(s) && !o.quiet)
+    if (!pith_failed(s) && !o->quiet)
         melt_end(s, brick->own->atoms, ranks, &output);
-    if (pith_failed(s) && !o.quiet)
+    if (pith_failed(s) && !o->quiet)
         fprintf(stderr, "melt: %s\n", pith_message(s));
     melt_close(&output);
 }

@@ -78,7 +78,8 @@ Start melt_read_slice(pith_scope *s, const Options *o, int64_t part, int64_t par
 
 static const Sim *state_of(pith_scope *s, const Options *o, Start all) {
     const Atoms atoms = {.position = all.position, .velocity = all.velocity};
-    return pith_failed(s) ? NULL : melt_start(s, &atoms, all.box, o);
+    const bool fine = o->ranks ? pith_agree(s) : !pith_failed(s);
+    return fine ? melt_start(s, &atoms, all.box, o) : NULL;
 }
 
 const Sim *melt_lattice(pith_scope *s, const Options *o) {

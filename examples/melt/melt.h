@@ -63,7 +63,7 @@ typedef struct {
     bool dt_given, compression_given, fixed_capacity, seed_given, jit;
     bool gradient;  /* forces from the energy by reverse differentiation */
     bool recompute; /* of the energy only its arguments are kept */
-    bool ranks;     /* bricks, also on one rank */
+    bool ranks;     /* bricks or parts of a batch, also on one rank */
     bool balance;   /* cuts between bricks move */
     bool quiet;     /* of all ranks one prints */
     int threads;
@@ -121,14 +121,27 @@ melt_neighbours_result melt_list(pith_scope *s, const Listed *l, const Cells *ce
 
 /* ---- batch.c: several melts as one state ---- */
 
-/* As many melts as the options say: each leaf gets an axis in front. Of entry k the
- * velocities are those of the seed of the options plus k. */
+/* Melts of a state: all, and those of this rank, `count` from `first` on. */
+typedef struct {
+    int64_t all; /* 0: the state is one melt, without a batch axis */
+    int64_t first, count;
+    bool shared; /* among ranks: leaves are sharded */
+} Batch;
+
+/* As many melts as the options say: each leaf gets an axis in front, which ranks share.
+ * Of entry k the velocities are those of the seed of the options plus k. */
 const Sim *melt_batch(pith_scope *s, const Sim *one, const Options *o);
-/* The number of melts in a state; 0: it is one melt, without the axis. */
-int64_t melt_batch_size(const Sim *sim);
-/* A function of one melt for a state of that many. */
-const pith_function *melt_of_batch(pith_scope *s, const pith_function *f, int64_t size);
-/* The melt of an entry: the state of its own run. */
+Batch melt_batch_of(const Sim *sim);
+/* Whether a checkpoint is one of a batch. A file that cannot be read is none. */
+bool melt_saved_batch(pith_scope *s, const char *path);
+/* A batch that one process has saved, shared among ranks. */
+const Sim *melt_share(pith_scope *s, const Sim *sim);
+/* The melts of this rank, as plain arrays. */
+const Sim *melt_here(pith_scope *s, const Sim *sim);
+/* A function of one melt for a batch. */
+const pith_function *
+melt_of_batch(pith_scope *s, const pith_function *f, const Batch *batch);
+/* The melt of an entry of plain arrays: the state of its own run. */
 const Sim *melt_entry(pith_scope *s, const Sim *sim, int64_t entry);
 
 /* ---- energy.c ---- */
@@ -190,22 +203,23 @@ const pith_array *melt_velocities(pith_scope *s, const pith_array *key, int64_t 
 
 /* ---- observe.c: what a row of the table shows ---- */
 
-/* The atoms of this program, with lists of their neighbours. */
+/* Atoms of this program, with lists of their neighbours. */
 typedef struct {
     const pith_array *position, *velocity, *neighbour, *count, *box; /* of melt_observe */
     double cutoff;
-    int64_t atoms; /* of all ranks */
+    int64_t atoms; /* of the melt */
     int64_t max_neighbours, max_cells;
+    bool bricks; /* other ranks have the others */
 } Observed;
 
-/* Sums over all atoms. Their bits do not depend on the number of ranks. */
+/* Sums over the atoms of a melt. Their bits do not depend on the number of ranks. */
 typedef struct {
     double potential, kinetic, virial, atoms, volume;
     int64_t most; /* entries of the longest list, for the log */
     int64_t max_neighbours, max_cells;
 } Row;
 
-/* A call of all ranks. Returns false after an error. */
+/* With bricks a call of all ranks. Returns false after an error. */
 bool melt_observed(pith_scope *s, const Observed *o, Row *row);
 
 /* ---- output.c: output of a run ---- */
@@ -222,9 +236,9 @@ typedef struct {
     const Options *options;
     Files *files;   /* of the melt, or of each of a batch */
     double seconds; /* time of the steps */
-    int64_t batch;  /* number of melts in the state; 0: one, without a batch axis */
-    bool headed;    /* the header of the table is printed */
-    int64_t first;  /* step of the initial state */
+    Batch batch;
+    bool headed;   /* the header of the table is printed */
+    int64_t first; /* step of the initial state */
 } Output;
 
 /* Print a row as LAMMPS does: reduced units, energies per atom. The log also has the
@@ -243,11 +257,11 @@ int64_t melt_show_every(const Options *o);
  * of a batch FILE.jsonl is FILE-3.jsonl. A resumed run truncates them to its step. */
 void melt_open(pith_scope *s, Output *output);
 /* Write a row of the thermodynamic table and of the log, and a frame of the dump, if they
- * are due; of a batch those of each entry. */
+ * are due; of a batch those of each entry. On ranks rank 0 writes the rows of all. */
 void melt_show(pith_scope *s, const void *state, int64_t step, void *output);
-/* Save each melt of a batch as the checkpoint of a run of its own: FILE.json of entry 3
- * is FILE-3.json. */
-void melt_save_entries(pith_scope *s, const Sim *sim, const Output *output);
+/* Save each melt of this rank as the checkpoint of a run of its own: FILE.json of entry 3
+ * is FILE-3.json. here: of melt_here. */
+void melt_save_entries(pith_scope *s, const Sim *here, const Output *output);
 /* Report a capacity that has grown to stderr. */
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *output);
 /* Print the performance, and the reason for the end if not all steps are done. ranks: how

@@ -15,10 +15,11 @@ static void print_row(Output *output,
                       double pressure) {
     const double n = r->atoms;
     if (!output->headed)
-        printf("%s%10s %18s %18s %18s %18s %18s\n", output->batch ? "     Entry " : "",
-               "Step", "Temp", "PotEng", "KinEng", "TotEng", "Press");
+        printf("%s%10s %18s %18s %18s %18s %18s\n",
+               output->batch.all ? "     Entry " : "", "Step", "Temp", "PotEng", "KinEng",
+               "TotEng", "Press");
     output->headed = true;
-    if (output->batch)
+    if (output->batch.all)
         printf("%10" PRId64 " ", entry);
     printf("%10" PRId64 " %18.10g %18.10g %18.10g %18.10g %18.10g\n", step,
            2 * r->kinetic / freedom, r->potential / n, r->kinetic / n,
@@ -49,12 +50,12 @@ void melt_print_row(pith_scope *s,
                                   PITH_LOG_I64("neighbours", r->most),
                                   PITH_LOG_I64("max_neighbours", r->max_neighbours),
                                   PITH_LOG_I64("max_cells", r->max_cells)));
-    if (output->batch && output->options->save)
+    if (output->batch.all && output->options->save)
         pith_run_log_sync(s, log); /* before the next checkpoint, as pith_run does */
 }
 
-static void
-show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+/* The row of a melt. Returns false after an error. */
+static bool observed(pith_scope *s, const Sim *sim, Row *row) {
     const Lists *lists = sim->lists;
     const Observed o = {.position = sim->atoms->position,
                         .velocity = sim->atoms->velocity,
@@ -65,9 +66,7 @@ show_thermo(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *
                         .atoms = pith_array_spec(lists->count)->count,
                         .max_neighbours = lists->max_neighbours,
                         .max_cells = lists->max_cells};
-    Row row;
-    if (melt_observed(s, &o, &row))
-        melt_print_row(s, output, step, entry, &row);
+    return melt_observed(s, &o, row);
 }
 
 /* FILE.json of entry 3: FILE-3.json. */
@@ -84,21 +83,26 @@ static char *name_of_entry(const char *file, int64_t entry) {
 /* The name of a file of the options for a melt. NULL: error set. */
 static char *
 name_of(pith_scope *s, const Output *output, const char *file, int64_t entry) {
-    char *name = output->batch ? name_of_entry(file, entry) : strdup(file);
+    char *name = output->batch.all ? name_of_entry(file, entry) : strdup(file);
     if (!name)
         pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the name of a file");
     return name;
 }
 
-void melt_save_entries(pith_scope *s, const Sim *sim, const Output *output) {
+/* In a scope without a mesh: a save of this rank alone. */
+void melt_save_entries(pith_scope *s, const Sim *here, const Output *output) {
     const pith_save_options options = {.step = pith_run_outcome(s).step};
-    for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
-        pith_scope *in = pith_scope_open_in(s);
-        char *name = name_of(in, output, output->options->save, k);
+    const Batch *batch = &output->batch;
+    for (int64_t k = 0; k < batch->count && !pith_failed(s); k++) {
+        pith_scope *alone = pith_scope_open(pith_scope_runtime(s));
+        char *name = name_of(alone, output, output->options->save, batch->first + k);
         if (name)
-            pith_save(in, melt_entry(in, sim, k), name, &options);
+            pith_save(alone, melt_entry(alone, here, k), name, &options);
         free(name);
-        pith_scope_close(in);
+        if (pith_failed(alone))
+            pith_fail(s, pith_code(alone), NULL, "%s", pith_message(alone));
+        pith_clear(alone);
+        pith_scope_close(alone);
     }
 }
 
@@ -112,27 +116,45 @@ int64_t melt_show_every(const Options *o) {
     return a;
 }
 
-static void open_files(pith_scope *s, Output *output, int64_t entry) {
+/* A call of all ranks, of which rank 0 writes. */
+static void open_log(pith_scope *s, Output *output, int64_t entry) {
+    const Options *o = output->options;
+    const pith_run_log_options from = {.resume = o->resume, .resume_step = output->first};
+    char *log = name_of(s, output, o->log, entry);
+    output->files[entry].log = pith_run_log_open(s, log, &from);
+    free(log);
+}
+
+static void open_dump(pith_scope *s, Output *output, int64_t entry) {
     const Options *o = output->options;
     Files *files = &output->files[entry];
-    const pith_run_log_options from = {.resume = o->resume, .resume_step = output->first};
-    char *log = o->log ? name_of(s, output, o->log, entry) : NULL;
-    if (log)
-        files->log = pith_run_log_open(s, log, &from);
-    free(log);
-    files->dump_name = o->dump && !o->quiet ? name_of(s, output, o->dump, entry) : NULL;
-    if (files->dump_name && !pith_failed(s))
+    files->dump_name = name_of(s, output, o->dump, entry);
+    if (files->dump_name)
         melt_dump_open(s, files, o->resume, output->first);
 }
 
+/* Melts that have files: one, or those of a batch. */
+static int64_t melts_of(const Output *output) {
+    return output->batch.all ? output->batch.all : 1;
+}
+
+/* Logs first: then an error of this rank alone, as of a dump, finds none of the others
+ * in a call of all. */
 void melt_open(pith_scope *s, Output *output) {
-    const int64_t count = output->batch ? output->batch : 1;
+    const Options *o = output->options;
+    const Batch *batch = &output->batch;
+    const int64_t count = melts_of(output);
     output->files = calloc((size_t)count, sizeof *output->files);
     if (!output->files)
         pith_fail(s, PITH_E_MEMORY, NULL, "no memory for the files of %" PRId64 " melts",
                   count);
-    for (int64_t k = 0; k < count && !pith_failed(s); k++)
-        open_files(s, output, k);
+    if (o->ranks && !pith_agree(s))
+        return;
+    for (int64_t k = 0; o->log && k < count && !pith_failed(s); k++)
+        open_log(s, output, k);
+    const int64_t own = batch->all ? batch->count : o->quiet ? 0 : 1;
+    for (int64_t k = 0; o->dump && k < own && !pith_failed(s); k++)
+        open_dump(s, output, batch->first + k);
 }
 
 static bool due(int64_t step, int64_t first, int64_t last, int64_t every) {
@@ -151,24 +173,81 @@ bool melt_frame_due(const Output *output, int64_t step, const Files *files) {
     return o->dump && due(step, first, output->first + o->steps, o->dump_every);
 }
 
-static void
-show(pith_scope *s, const Sim *sim, int64_t step, int64_t entry, Output *output) {
+/* The row of a melt of this rank, and a frame. */
+static void look_at(pith_scope *s,
+                    const Sim *sim,
+                    int64_t step,
+                    int64_t entry,
+                    Output *output,
+                    Row *row) {
     Files *files = &output->files[entry];
     if (melt_due(output, step))
-        show_thermo(s, sim, step, entry, output);
+        observed(s, sim, row);
     if (melt_frame_due(output, step, files))
         melt_dump_frame(s, sim->atoms, sim->box, sim->dt, step, files);
 }
 
-void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
-    Output *output = closure;
-    if (!output->batch)
-        show(s, state, step, 0, output);
-    for (int64_t k = 0; k < output->batch && !pith_failed(s); k++) {
+/* Give all ranks the rows of each: a call of all of them. Rows are exact as f64. */
+static void share_rows(pith_scope *s, const Batch *batch, Row *rows) {
+    enum { NUMBERS = 8 };
+    double *numbers = malloc((size_t)batch->all * NUMBERS * sizeof *numbers);
+    if (!numbers)
+        pith_fail(s, PITH_E_MEMORY, NULL, "no memory for %" PRId64 " rows", batch->all);
+    for (int64_t k = 0; numbers && rows && k < batch->count; k++) {
+        const Row *r = &rows[batch->first + k];
+        const double own[NUMBERS] = {r->potential,
+                                     r->kinetic,
+                                     r->virial,
+                                     r->atoms,
+                                     r->volume,
+                                     (double)r->most,
+                                     (double)r->max_neighbours,
+                                     (double)r->max_cells};
+        memcpy(numbers + k * NUMBERS, own, sizeof own);
+    }
+    const pith_array *own =
+        pith_array_copy(s, PITH_F64, PITH_SHAPE(batch->count, NUMBERS), numbers);
+    const pith_array *all = pith_all_gather(s, own, NULL, 0);
+    if (rows &&
+        pith_read(s, all, numbers, (size_t)batch->all * NUMBERS * sizeof *numbers))
+        for (int64_t k = 0; k < batch->all; k++) {
+            const double *n = numbers + k * NUMBERS;
+            rows[k] = (Row){n[0], n[1],          n[2],          n[3],
+                            n[4], (int64_t)n[5], (int64_t)n[6], (int64_t)n[7]};
+        }
+    free(numbers);
+}
+
+static void show_batch(pith_scope *s, const Sim *state, int64_t step, Output *output) {
+    const Batch *batch = &output->batch;
+    const Sim *here = melt_here(s, state);
+    Row *rows = calloc((size_t)batch->all, sizeof *rows);
+    if (!rows)
+        pith_fail(s, PITH_E_MEMORY, NULL, "no memory for %" PRId64 " rows", batch->all);
+    for (int64_t k = 0; k < batch->count && !pith_failed(s); k++) {
+        const int64_t entry = batch->first + k;
         pith_scope *in = pith_scope_open_in(s);
-        show(in, melt_entry(in, state, k), step, k, output);
+        look_at(in, melt_entry(in, here, k), step, entry, output, &rows[entry]);
         pith_scope_close(in);
     }
+    const bool due = melt_due(output, step);
+    if (due && batch->shared)
+        share_rows(s, batch, rows);
+    for (int64_t k = 0; due && k < batch->all && !pith_failed(s); k++)
+        melt_print_row(s, output, step, k, &rows[k]);
+    free(rows);
+}
+
+void melt_show(pith_scope *s, const void *state, int64_t step, void *closure) {
+    Output *output = closure;
+    Row row;
+    if (output->batch.all) {
+        show_batch(s, state, step, output);
+        return;
+    }
+    look_at(s, state, step, 0, output, &row);
+    if (melt_due(output, step) && !pith_failed(s))
+        melt_print_row(s, output, step, 0, &row);
 }
 
 void melt_repaired(pith_scope *s, const pith_repair *repair, void *closure) {
@@ -207,7 +286,7 @@ void melt_end(pith_scope *s, int64_t atoms, const char *ranks, const Output *out
 }
 
 void melt_close(Output *output) {
-    const int64_t count = output->batch ? output->batch : 1;
+    const int64_t count = melts_of(output);
     for (int64_t k = 0; output->files && k < count; k++) {
         Files *files = &output->files[k];
         if (files->dump && fclose(files->dump) != 0)

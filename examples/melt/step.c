@@ -185,8 +185,12 @@ melt_start(pith_scope *s, const Atoms *atoms, const pith_array *box, const Optio
     sim.fixed_capacity = o->fixed_capacity;
     const pith_function *begin = o->gradient ? &begin_by_gradient_step : &begin_step;
     const Sim *first = pith_freeze(s, Sim, &sim);
+    if (o->batch)
+        first = melt_batch(s, first, o);
+    if (pith_failed(s)) /* on all ranks, as all have the same options */
+        return NULL;
+    const Batch batch = melt_batch_of(first);
     return pith_propagate(
-        s, Sim, o->batch ? melt_of_batch(s, begin, o->batch) : begin,
-        o->batch ? melt_batch(s, first, o) : first,
+        s, Sim, melt_of_batch(s, begin, &batch), first,
         &(pith_propagate_options){.first_step = -1, .repaired = melt_repaired});
 }

@@ -17,3 +17,14 @@ close_table() {
         }
         END { exit bad || rows != expected || !rows }' "$1" "$2" || fail "the tables $1 and $2 differ"
 }
+
+# write_fcc FILE: data of 32 atoms.
+write_fcc() {
+    awk 'BEGIN {
+        print "fcc\n\n32 atoms\n1 atom types\n\n0 3.36 xlo xhi\n0 3.36 ylo yhi\n0 3.36 zlo zhi\n\nAtoms\n"
+        for (i = 0; i < 32; i++) {
+            b = i % 4; x = int(i / 4) % 2; y = int(i / 8) % 2; z = int(i / 16)
+            print i + 1, 1, 1.68 * x + 0.84 * (b == 1 || b == 2), 1.68 * y + 0.84 * (b == 1 || b == 3), 1.68 * z + 0.84 * (b > 1)
+        }
+    }' >"$1"
+}

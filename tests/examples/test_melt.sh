@@ -297,13 +297,7 @@ seed) # velocities drawn with keys
     refused "--seed: expected a whole number" "$melt" --seed -1
     ;;
 batch) # several melts as one state: rows and checkpoint of an entry are those of its own run
-    awk 'BEGIN {
-        print "fcc\n\n32 atoms\n1 atom types\n\n0 3.36 xlo xhi\n0 3.36 ylo yhi\n0 3.36 zlo zhi\n\nAtoms\n"
-        for (i = 0; i < 32; i++) {
-            b = i % 4; x = int(i / 4) % 2; y = int(i / 8) % 2; z = int(i / 16)
-            print i + 1, 1, 1.68 * x + 0.84 * (b == 1 || b == 2), 1.68 * y + 0.84 * (b == 1 || b == 3), 1.68 * z + 0.84 * (b > 1)
-        }
-    }' >fcc.data
+    write_fcc fcc.data
     again="$melt --device host --resume" melt="$melt --data fcc.data --device host --thermo 10" steps=40
     # as_alone FIRST OPTIONS...: a batch of seeds FIRST to FIRST + 3 against runs of each
     as_alone() {

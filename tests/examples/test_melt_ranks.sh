@@ -93,6 +93,27 @@ done
 ranks again2 2 --steps 50 --forces grad --recompute
 same_table grad2 again2 0
 
+# A batch: ranks share its melts. Rows, files and checkpoints are those of one process, also of a batch that goes on
+# on another number of ranks, or was saved by one process.
+write_fcc fcc.data
+batch=(--data fcc.data --batch 6 --dump-every 10)
+whole few --steps 40 "${batch[@]}" --dump few.xyz --save few.json
+mkdir on3 on2
+ranks on3/few 3 --steps 20 "${batch[@]}" --dump on3/few.xyz --save on3/few.json --status status.json
+[ "$(grep -cE '^ +[0-5] +(0|5|10|15|20) ' on3/few.txt)" -eq 30 ] || fail "rows of a batch: $(cat on3/few.txt)"
+cp on3/few-* on2
+ranks on2/few 2 --steps 20 --resume on3/few.json --dump-every 10 --dump on2/few.xyz --save on2/few.json
+grep -q '(192 atoms, 20 steps, .* 2 ranks' on2/few.txt || fail "2 ranks print: $(cat on2/few.txt)"
+diff <(rows few.txt | tail -n 24) <(rows on2/few.txt | tail -n 24) >diff || fail "rows of a batch on ranks: $(head -5 diff)"
+for k in 0 1 2 3 4 5; do
+    cmp few-$k.jsonl on2/few-$k.jsonl && cmp few-$k.xyz on2/few-$k.xyz || fail "files of entry $k on ranks"
+    sed 's/[.][0-9a-f]*[.]safetensors//' few-$k.json >one.txt
+    sed 's/[.][0-9a-f]*[.]safetensors//' on2/few-$k.json | cmp - one.txt || fail "the checkpoint of entry $k on ranks"
+done
+"$melt" --device host --steps 5 "${batch[@]:0:4}" --save early.json >out 2>err
+ranks late 3 --steps 35 --resume early.json
+diff <(rows few.txt | tail -n 6) <(rows late.txt | tail -n 6) >diff || fail "a batch of one process goes on on 3: $(head -5 diff)"
+
 # children PID: the ranks of a launcher.
 children() { ps -o pid= --ppid "$1"; }
 # wait_for FILE: a checkpoint is there, and not yet the end of the job.
@@ -166,7 +187,10 @@ refused() {
 }
 refused 'expected at least cutoff + skin, 8.8' 2 --cutoff 8.5
 refused 'a brick is 2.39' 7
-refused 'a run on ranks has no --batch' 2 --batch 2
+refused 'the number of ranks, which is 3, got 4' 3 --batch 4 --data fcc.data
+refused 'for the bricks of one melt' 2 --batch 2 --balance
+mkdir bad-1.xyz # of the second rank alone
+refused 'bad-1.xyz: Is a directory' 2 --batch 2 --data fcc.data --steps 10 --dump bad.xyz
 refused 'need 1400; --fixed-capacity' 2 --fixed-capacity
 refused 'nothing.json' 2 --resume nothing.json
 "$melt" --steps 1 --device host --save whole.json >out 2>&1
