@@ -191,23 +191,20 @@ pass_on(pith_scope *s, const Brick *in, const Place *at, const pith_array **cell
         s, brick_leaver, own->origin, own->count, own->listed, in->cuts, at->parts,
         at->place, at->cells.grid, at->cells.window, in->max_cells);
     const pith_route *route = route_of_leavers(s, in, leaver.to);
-    /* one by one: columns of one array would be those of all atoms, not of the few */
-    const Moved came = {.origin = pith_route_send(s, route, own->origin),
-                        .velocity = pith_route_send(s, route, own->velocity),
-                        .id = pith_route_send(s, route, own->id)};
+    const Moved *came = pith_route_send(s, route, movable(s, own));
     const pith_array *arrived = pith_sum(s, route->received, PITH_ALL_AXES);
     const pith_array *left = pith_sum(s, route->sent, PITH_ALL_AXES);
     const pith_array *all =
         brick_joined(s, leaver.cell,
-                     pith_launch(s, brick_cell, came.origin, arrived, own->listed,
+                     pith_launch(s, brick_cell, came->origin, arrived, own->listed,
                                  at->cells.grid, at->cells.window, in->max_cells)
                          .cell);
     Owned next = *own;
     next.count = pith_add(s, pith_sub(s, own->count, left), arrived);
     const brick_settle_result settled = pith_launch(
         s, brick_settle, pith_argsort(s, all, 0, NULL), all,
-        brick_joined(s, own->id, came.id), next.count, at->cells.cells, own->origin,
-        own->velocity, came.origin, came.velocity, in->max_cells);
+        brick_joined(s, own->id, came->id), next.count, at->cells.cells, own->origin,
+        own->velocity, came->origin, came->velocity, in->max_cells);
     *cell = settled.sorted;
     next.origin = next.position = settled.settled;
     next.velocity = settled.kept;
