@@ -1,6 +1,7 @@
 /* Fit epsilon and sigma of a Lennard-Jones potential to a measured radial distribution:
  * by reverse mode through a short trajectory, and by reweighting stored frames. The ranks
- * of a job share the copies of the fluid and their frames; the fit is that of one rank.
+ * of a job share the copies of the fluid and their frames. The first fit is that of one
+ * rank, and the second within the statistical error of its frames.
  *
  *     fit measured.json              fit both; fit.jsonl has the curves for `pith plot`
  *     mpirun -np 4 fit measured.json
