@@ -37,7 +37,6 @@ static void watch_exit(void) {
 void pithp_exit_watch(pithp_world *w) {
     if (!w->transport->process)
         return;
-    pithp_keeper_start(w);
     pthread_once(&once, watch_exit);
     pthread_mutex_lock(&lock);
     w->next = worlds;
@@ -50,7 +49,6 @@ void pithp_exit_forget(pithp_world *w) {
     for (pithp_world **at = &worlds; *at; at = &(*at)->next)
         if (*at == w) {
             *at = w->next;
-            pithp_keeper_stop(w);
             break;
         }
     pthread_mutex_unlock(&lock);

@@ -303,7 +303,8 @@ void pithp_world_free(pithp_world *w) {
 
 /* Links of groups, then the world's. Engines wait for all ranks. */
 static void close_links(pithp_world *w, const char *operation) {
-    pithp_deadline deadline = {.operation = operation,
+    pithp_deadline deadline = {.transport = w->transport,
+                               .operation = operation,
                                .rank = w->joined.rank,
                                .size = w->joined.size,
                                .timeout_ns = w->transport->process ? w->timeout_ns : -1};
@@ -362,8 +363,6 @@ static pithp_world *make_world(pith_scope *s, pithp_world *spare) {
     }
     *w = (pithp_world){.runtime = s->runtime,
                        .spare = w == spare,
-                       .watch = {.wake = -1},
-                       .keeper = -1,
                        .joined = {.size = 1, .node_size = 1, .nodes = 1}};
     if (pthread_mutex_init(&w->lock, NULL) != 0) {
         if (w != spare)
@@ -387,17 +386,21 @@ static pith_status connect_world(pith_scope *s,
                                  const pithp_join *how,
                                  const pithp_job *job) {
     pithp_transport_trouble t = {.code = PITH_OK};
+    const bool is_all = w->transport->process && !how->communicator;
     const pithp_joining joining = {.communicator = how->communicator,
                                    .communicator_bytes = how->communicator_bytes,
                                    .shared_bytes = sizeof(pithp_rank_state),
+                                   .keeps_job = pithp_environment("PMI_FD") != NULL,
                                    .closure = how->closure,
                                    .engine_ends = engine_ends,
                                    .world = w};
-    pithp_deadline deadline = {.operation = s->function,
+    pithp_deadline deadline = {.transport = w->transport,
+                               .operation = s->function,
                                .site = s->site,
                                .rank = job->rank,
                                .size = job->size,
-                               .timeout_ns = w->transport->process ? w->timeout_ns : -1};
+                               .timeout_ns = w->transport->process ? w->timeout_ns : -1,
+                               .job = is_all ? job : NULL};
     pithp_deadline_begin(&deadline);
     const pith_status rc = w->transport->open(&joining, &w->joined, &t);
     pithp_deadline_end(&deadline);

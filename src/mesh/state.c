@@ -1,9 +1,9 @@
 /* States of ranks: what the watch threads of a node read about each other. */
+#include "mesh/process.h"
 #include "mesh/world.h"
 
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 uint64_t pithp_nanoseconds(void) {
     struct timespec t;
@@ -12,8 +12,10 @@ uint64_t pithp_nanoseconds(void) {
 }
 
 void pithp_state_begin(pithp_rank_state *own, int64_t rank) {
+    const pithp_process p = pithp_process_own();
     atomic_store_explicit(&own->rank, rank, memory_order_relaxed);
-    atomic_store_explicit(&own->process, getpid(), memory_order_relaxed);
+    atomic_store_explicit(&own->space, p.space, memory_order_relaxed);
+    atomic_store_explicit(&own->process, p.number, memory_order_release);
     atomic_store_explicit(&own->phase, PITHP_PHASE_USER, memory_order_release);
     pithp_state_note(own, pithp_nanoseconds());
 }

@@ -7,7 +7,7 @@
 
 #include "base/parcel.h"
 
-enum { PITHP_TRANSPORT_VERSION = 4, PITHP_AGREE_WORDS = 8 };
+enum { PITHP_TRANSPORT_VERSION = 5, PITHP_AGREE_WORDS = 8 };
 
 /* Ranks that communicate, numbered from 0: all of a job, or a part of them. */
 typedef struct pithp_transport_link pithp_transport_link;
@@ -30,6 +30,8 @@ typedef struct pithp_joining {
                                  processes that the launcher started */
     size_t communicator_bytes;
     size_t shared_bytes; /* memory of each rank that its node sees */
+    bool keeps_job;      /* the launcher would end the job when a process ends, and forget
+                            its exit code */
     void *closure;       /* of transports in tests */
     /* Called if the program ends the engine while the link is open, in the last moment in
      * which calls on it are possible; closes the link. (optional) */
@@ -59,7 +61,7 @@ typedef struct pithp_transport {
      * limit. */
     void (*close)(pithp_transport_link *all, int64_t timeout_ns);
     /* End the job with an exit code, from any thread, without a call on the engine. Does
-     * not return, except from a transport in a test. */
+     * not return, except from a transport in a test. all: NULL while it is opened. */
     void (*end)(pithp_transport_link *all, int code);
     /* The same on a thread that may call the engine. */
     void (*abort)(pithp_transport_link *all, int code);

@@ -1,15 +1,14 @@
 /* Watching the ranks of a node: one thread of each process, which makes no call on the
  * engine, ends the job if the process of a rank is gone or this rank's wait is too long.
  */
+#include "mesh/process.h"
 #include "mesh/world.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -127,31 +126,53 @@ void pithp_world_end(pithp_world *w, int64_t gone, bool may_call) {
 
 /* ---- The thread ---- */
 
-/* A descriptor that becomes readable when a process ends; -1: not here. */
-static int open_process(int64_t process) {
-#ifdef SYS_pidfd_open
-    return (int)syscall(SYS_pidfd_open, (pid_t)process, 0);
-#else
-    (void)process;
-    return -1;
-#endif
+/* In place of the descriptor of a process that has not told its number yet. */
+enum { NOT_KNOWN = -3 };
+
+/* Ranks write the numbers of their processes when they have joined, some of them after
+ * this thread has begun. */
+static void find_processes(pithp_world *w) {
+    for (int64_t i = 0; i < w->joined.node_size; i++) {
+        pithp_rank_state *state = pithp_world_state(w, i);
+        const pithp_process p = {atomic_load(&state->process),
+                                 atomic_load(&state->space)};
+        if (p.number && w->watch.processes[i].fd == NOT_KNOWN)
+            w->watch.processes[i].fd = pithp_process_open(p);
+    }
 }
 
-static bool has_ended(int descriptor) {
-    struct pollfd p = {.fd = descriptor, .events = POLLIN};
-    return descriptor >= 0 && poll(&p, 1, 0) > 0;
+/* Wait for a period, or until a process has ended. false: this thread shall end. */
+static bool wait_for_news(pithp_mesh_watch *watch, int64_t ranks) {
+    struct pollfd *wake = &watch->processes[ranks];
+    return poll(watch->processes, (nfds_t)ranks + 1, PERIOD_MS) <= 0 || !wake->revents;
+}
+
+/* Whether the process of a rank has ended, since it was last waited for. */
+static bool has_ended(const pithp_world *w, int64_t node_rank) {
+    if (w->transport->gone)
+        return w->transport->gone(w->joined.all, node_rank);
+    const struct pollfd *p = &w->watch.processes[node_rank];
+    return p->revents != 0 || p->fd == PITHP_PROCESS_ENDED;
+}
+
+/* One that has closed its mesh is waited for no more. */
+static void forget_process(pithp_mesh_watch *watch, int64_t node_rank) {
+    if (watch->processes[node_rank].fd >= 0)
+        close(watch->processes[node_rank].fd);
+    watch->processes[node_rank] = (struct pollfd){.fd = PITHP_PROCESS_UNSEEN};
 }
 
 /* A rank of the node whose process ended, or will, with the mesh open; -1: none. */
-static int64_t find_gone(const pithp_world *w) {
+static int64_t find_gone(pithp_world *w) {
     for (int64_t i = 0; i < w->joined.node_size; i++) {
         if (i == w->joined.node_rank)
             continue;
+        const bool ended = has_ended(w, i);
         const uint32_t phase = atomic_load(&pithp_world_state(w, i)->phase);
-        const bool gone = w->transport->gone ? w->transport->gone(w->joined.all, i)
-                                             : has_ended(w->watch.processes[i]);
-        if (phase != PITHP_PHASE_CLOSED && (gone || phase == PITHP_PHASE_LEFT))
+        if (phase != PITHP_PHASE_CLOSED && (ended || phase == PITHP_PHASE_LEFT))
             return i;
+        if (ended)
+            forget_process(&w->watch, i);
     }
     return -1;
 }
@@ -185,9 +206,8 @@ static bool has_lost_device(const pithp_world *w) {
 
 static void *watch(void *closure) {
     pithp_world *w = closure;
-    struct pollfd wake = {.fd = w->watch.wake, .events = POLLIN};
     uint64_t resumed = 0, last = pithp_nanoseconds();
-    while (poll(&wake, 1, PERIOD_MS) <= 0) {
+    while (find_processes(w), wait_for_news(&w->watch, w->joined.node_size)) {
         const uint64_t now = pithp_nanoseconds();
         if (now - last > SUSPENDED_MS * UINT64_C(1000000))
             resumed = now;
@@ -202,17 +222,17 @@ static void *watch(void *closure) {
     return NULL;
 }
 
+static size_t bytes_of_watch(const pithp_world *w) {
+    return ((size_t)w->joined.node_size + 1) * sizeof *w->watch.processes;
+}
+
 static void close_processes(pithp_world *w) {
-    const size_t bytes = (size_t)w->joined.node_size * sizeof *w->watch.processes;
-    for (int64_t i = 0; w->watch.processes && i < w->joined.node_size; i++)
-        if (w->watch.processes[i] >= 0)
-            close(w->watch.processes[i]);
-    if (w->watch.processes)
-        pithp_release(w->runtime, w->watch.processes, bytes);
+    if (!w->watch.processes)
+        return;
+    for (int64_t i = 0; i <= w->joined.node_size; i++)
+        forget_process(&w->watch, i);
+    pithp_release(w->runtime, w->watch.processes, bytes_of_watch(w));
     w->watch.processes = NULL;
-    if (w->watch.wake >= 0)
-        close(w->watch.wake);
-    w->watch.wake = -1;
 }
 
 int pithp_thread_start(pthread_t *thread, void *(*run)(void *closure), void *closure) {
@@ -227,17 +247,16 @@ int pithp_thread_start(pthread_t *thread, void *(*run)(void *closure), void *clo
 pith_status pithp_mesh_watch_start(pith_scope *s, pithp_world *w) {
     if (!w->has_watch_memory)
         return PITH_OK;
-    const size_t count = (size_t)w->joined.node_size;
-    w->watch.processes = pithp_allocate(s->runtime, count * sizeof(int));
-    if (!w->watch.processes)
-        return pithp_fail_memory(s, count * sizeof(int));
-    for (size_t i = 0; i < count; i++)
-        w->watch.processes[i] =
-            w->transport->process
-                ? open_process(atomic_load(&pithp_world_state(w, (int64_t)i)->process))
-                : -1;
-    w->watch.wake = eventfd(0, EFD_CLOEXEC);
-    if (w->watch.wake < 0 || pithp_thread_start(&w->watch.thread, watch, w) != 0) {
+    const int64_t count = w->joined.node_size;
+    struct pollfd *p = w->watch.processes = pithp_allocate(s->runtime, bytes_of_watch(w));
+    if (!p)
+        return pithp_fail_memory(s, bytes_of_watch(w));
+    for (int64_t i = 0; i < count; i++) {
+        const bool watched = w->transport->process && i != w->joined.node_rank;
+        p[i] = (struct pollfd){watched ? NOT_KNOWN : PITHP_PROCESS_UNSEEN, POLLIN, 0};
+    }
+    p[count] = (struct pollfd){eventfd(0, EFD_CLOEXEC), POLLIN, 0};
+    if (p[count].fd < 0 || pithp_thread_start(&w->watch.thread, watch, w) != 0) {
         close_processes(w);
         return pithp_fail(s, PITH_E_MEMORY, NULL, "out of memory: no room for a thread");
     }
@@ -247,7 +266,8 @@ pith_status pithp_mesh_watch_start(pith_scope *s, pithp_world *w) {
 
 void pithp_mesh_watch_stop(pithp_world *w) {
     const uint64_t one = 1;
-    if (w->watch.running && write(w->watch.wake, &one, sizeof one) == sizeof one)
+    if (w->watch.running &&
+        write(w->watch.processes[w->joined.node_size].fd, &one, sizeof one) == sizeof one)
         pthread_join(w->watch.thread, NULL);
     w->watch.running = false;
     close_processes(w);

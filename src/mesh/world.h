@@ -6,6 +6,8 @@
 #include "base/launcher.h"
 #include "mesh/mesh_internal.h"
 
+#include <poll.h>
+
 /* ---- States of ranks, in memory that their node shares ---- */
 
 typedef enum pithp_phase {
@@ -21,10 +23,11 @@ enum { PITHP_STATE_WORDS = 14, PITHP_STATED_BYTES = 40 };
 /* Written by its rank, read by the watch threads of the node. */
 typedef struct pithp_rank_state {
     _Alignas(64) _Atomic uint32_t phase;
-    _Atomic uint32_t ending; /* of the node's first rank: PITHP_ENDING_ */
-    _Atomic int64_t rank, process;
-    _Atomic uint64_t number;                  /* of the collective, or of the last one */
-    _Atomic uint64_t since, seen;             /* by watch threads: see state_note */
+    _Atomic uint32_t ending;       /* of the node's first rank: PITHP_ENDING_ */
+    _Atomic int64_t rank, process; /* process: 0 until it is written, after space */
+    _Atomic uint64_t space;        /* of the number of the process */
+    _Atomic uint64_t number;       /* of the collective, or of the last one */
+    _Atomic uint64_t since, seen;  /* by watch threads: see state_note */
     _Atomic uint64_t text[PITHP_STATE_WORDS]; /* "pith_psum, melt.c:120" */
     _Atomic uint64_t device[2];               /* UUID of its GPU; 0: the host */
     _Atomic uint64_t cores;                   /* digest of its affinity mask */
@@ -50,8 +53,8 @@ void pithp_state_resume(pithp_world *w, const char *operation, const char *site)
 typedef struct pithp_mesh_watch {
     bool running;
     pthread_t thread;
-    int wake;       /* an event file descriptor */
-    int *processes; /* file descriptors of the processes of the node's ranks; -1: none */
+    struct pollfd *processes; /* descriptors of the processes of the node's ranks, -1:
+                                 none; and the event by which the thread is ended */
 } pithp_mesh_watch;
 
 struct pithp_world {
@@ -75,7 +78,6 @@ struct pithp_world {
     const char *stated_name;         /* the operation, if it is a literal; or NULL */
     char stated[PITHP_STATED_BYTES]; /* and its operation */
     pithp_mesh_watch watch;
-    int keeper;            /* a socket to it; -1: none */
     bool has_watch_memory; /* `own` is seen by the node */
     bool spare;            /* in no memory of the runtime, while joining fails */
     bool broken;           /* the engine has failed, and the job ends */
@@ -193,17 +195,29 @@ void pithp_world_break(pithp_world *w, pith_scope *s, const pithp_transport_trou
 
 /* ---- Ends of waits ---- */
 
-/* The end of a wait of the engine for all processes, if it lasts too long (deadline.c).
- */
+/* The processes that the launcher has started on this node (started.c). */
+typedef struct pithp_started {
+    int64_t launcher, size; /* launcher: its process; 0: not seen */
+    int64_t missing_ms;     /* since when there are fewer */
+} pithp_started;
+void pithp_started_begin(pithp_started *p, const pithp_job *job);
+/* Whether one has ended, some seconds ago: others may still be about to start, or to get
+ * an error. To be called in periods. */
+bool pithp_started_lost(pithp_started *p, int64_t period_ms);
+
+/* The end of a wait of the engine for all processes, if it lasts too long, or one of them
+ * has ended (deadline.c). */
 typedef struct pithp_deadline {
+    const pithp_transport *transport;
     const char *operation, *site; /* site: or NULL */
     int64_t rank, size;           /* -1: not known */
     int64_t timeout_ns;           /* negative: no limit */
+    const pithp_job *job;         /* whose processes must all come; NULL: none */
     bool running;
     pthread_t thread;
     int wake; /* an event file descriptor; -1: none */
 } pithp_deadline;
-/* Without memory for a thread there is no limit. */
+/* Without memory for a thread there is none. */
 void pithp_deadline_begin(pithp_deadline *d);
 void pithp_deadline_end(pithp_deadline *d);
 
@@ -221,11 +235,6 @@ void pithp_world_report(const pithp_world *w, const char *line);
 /* End the job if this process exits with w open. */
 void pithp_exit_watch(pithp_world *w);
 void pithp_exit_forget(pithp_world *w);
-
-/* A process that keeps the launcher from ending the job before the watch threads do
- * (keeper.c). */
-void pithp_keeper_start(pithp_world *w);
-void pithp_keeper_stop(pithp_world *w);
 
 /* The link of a group, made by all ranks of the world. NULL: the job ends. */
 pithp_transport_link *pithp_mesh_group_link(pith_scope *s, pithp_mesh_group *g);

@@ -89,7 +89,7 @@ static pith_status find_nodes(MPI_Comm from,
     CHECK(MPI_Comm_rank(w->node, &w->node_rank));
     CHECK(MPI_Comm_size(w->node, &w->node_size));
     CHECK(find_load(w->node, w->node_size, &w->polls, t));
-    CHECK(pith_mpi_know_peers(w->node, w->node_size, t));
+    CHECK(pith_mpi_know_peers(w->node, w->node_size, w->all.rank, t));
     /* the nodes before this one, and all */
     number[0] = w->node_rank == 0;
     CHECK(MPI_Scan(number, number + 1, 1, MPI_INT, MPI_SUM, w->all.comm));
@@ -228,7 +228,7 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
     pith_mpi_world *w = NULL;
     MPI_Comm from;
     pith_status rc = check_communicator(how, &from, t);
-    rc = rc == PITH_OK ? pith_mpi_begin(t) : rc;
+    rc = rc == PITH_OK ? pith_mpi_begin(how->keeps_job, t) : rc;
     rc = rc == PITH_OK ? refuse_inter(from, t) : rc;
     if (rc != PITH_OK)
         return rc;
@@ -264,6 +264,7 @@ static void close_mpi(pithp_transport_link *all, int64_t timeout_ns) {
 
 static void end_mpi(pithp_transport_link *all, int code) {
     (void)all;
+    pith_mpi_keeper_stop();
     _exit(code);
 }
 
@@ -271,7 +272,7 @@ static void abort_mpi(pithp_transport_link *all, int code) {
     int finalized = 0;
     if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
         MPI_Abort(all->comm, code);
-    _exit(code);
+    end_mpi(all, code);
 }
 
 static void *shared_mpi(const pithp_transport_link *all, int64_t node_rank) {

@@ -1,0 +1,75 @@
+/* The keeper of a process under Hydra, MPICH's launcher.
+ *
+ * When the connection of a process to Hydra closes, Hydra kills the others and forgets
+ * their exit codes: after _exit(0) of a rank the job would return 0. A small process
+ * keeps the connection open for as long as the others need to end the job with their own
+ * code. It ends after MPI_Finalize, or when the others have ended. */
+#include "mesh/mpi/mpi_internal.h"
+
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Lines of the input, which ends with the process: how long to keep the connection then,
+ * in tenths of a second, while one of some processes lives; or "end". Those of ended
+ * processes have no /proc/N/exe. Not a child of the process, which may wait for all of
+ * its own. A shell gives /dev/null as input to what it runs in the background: the input
+ * comes as its output. */
+static char command[] =
+    "{ limit=30 peers=\n"
+    "while read -r n p; do [ \"$n\" = end ] && exit; limit=$n peers=$p; done\n"
+    "k=0; while [ $k -lt $limit ]; do\n"
+    "[ \"$peers\" ] && live= || live=1\n"
+    "for p in $peers; do [ -e /proc/$p/exe ] && live=1; done\n"
+    "[ $live ] || exit; sleep 0.1; k=$((k + 1)); done; } <&1 >/dev/null 2>&1 &";
+
+static int keeper = -1; /* a socket to it; -1: none */
+
+static bool spawn_connected(int input) {
+    char shell[] = "/bin/sh", option[] = "-c";
+    char *const arguments[] = {shell, option, command, NULL};
+    char *const none[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child = -1;
+    if (posix_spawn_file_actions_init(&actions) != 0)
+        return false;
+    const bool made = posix_spawn_file_actions_adddup2(&actions, input, 1) == 0 &&
+                      posix_spawn(&child, shell, &actions, NULL, arguments, none) == 0;
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    return made && waitpid(child, &status, 0) == child && status == 0;
+}
+
+/* Without a keeper the job ends, too. */
+void pith_mpi_keeper_start(void) {
+    int ends[2];
+    if (keeper >= 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return;
+    if (spawn_connected(ends[0]))
+        keeper = ends[1];
+    else
+        close(ends[1]);
+    close(ends[0]);
+}
+
+void pith_mpi_keeper_keep(int tenths, int count, const int64_t *others) {
+    char text[12 + 12 * PITH_MPI_MOST_PEERS];
+    if (keeper < 0)
+        return;
+    size_t at = (size_t)snprintf(text, sizeof text, "%d", tenths);
+    for (int i = 0; i < count && at + 12 < sizeof text; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, " %d", (int)others[i]);
+    text[at++] = '\n';
+    send(keeper, text, at, MSG_NOSIGNAL); /* unless it has ended */
+}
+
+void pith_mpi_keeper_stop(void) {
+    if (keeper < 0)
+        return;
+    send(keeper, "end\n", 4, MSG_NOSIGNAL);
+    close(keeper);
+    keeper = -1;
+}
