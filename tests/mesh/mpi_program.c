@@ -233,6 +233,55 @@ static int suspend(void) {
     return leave() | !good;
 }
 
+/* ---- Ranks that meet in memory of their node, as long as messages are short ---- */
+
+/* What rank r has of n numbers. */
+static const pith_array *part_of(int64_t r, int64_t n) {
+    return pith_add(s, pith_arange(s, PITH_F64, n), (double)(1000 * r + 1));
+}
+
+/* The ranks along one of two axes, or both, in their order. Returns the number of wrong
+ * arrays. */
+static int check_along(const char *axes, int64_t n, int64_t own) {
+    const int64_t x = own / 2, y = own % 2;
+    int64_t ranks[4] = {2 * x, 2 * x + 1}, count = 2;
+    if (strcmp(axes, "x") == 0)
+        ranks[0] = y, ranks[1] = 2 + y;
+    for (int64_t k = 0; strchr(axes, ',') && k < 4; k++, count = 4)
+        ranks[k] = axes[0] == 'x' ? k : 2 * (k % 2) + k / 2;
+    const pith_array *a = part_of(own, n), *most = a, *stack = pith_all_stack(s, a, axes);
+    int wrong = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const pith_array *of = part_of(ranks[k], n);
+        wrong += !pith_tree_equal(s, pith_slice_at(s, stack, 0, k), of);
+        wrong += !pith_tree_equal(s, pith_pbroadcast(s, a, axes, k), of);
+        most = pith_maximum(s, most, of);
+    }
+    wrong += !pith_tree_equal(s, pith_pmax(s, a, axes), most);
+    wrong += !pith_tree_equal(s, pith_psum(s, a, axes, NULL),
+                              pith_sum(s, stack, PITH_AXES(0)));
+    return wrong;
+}
+
+/* Messages around the greatest that is short (4 KiB), on a mesh of 2 x 2. */
+static int check_short(void) {
+    static const char *const axes[] = {"x", "y", "x,y", "y,x"};
+    join();
+    const pith_mesh_info info =
+        pith_mesh_about(pith_mesh_open(s, PITH_MESH_AXES({"x", 2}, {"y", 2}), NULL));
+    int wrong = info.size != 4;
+    for (int k = 0; k < 4 && !wrong; k++)
+        for (int64_t n = 511; n < 514; n++)
+            for (int again = 0; again < 3; again++)
+                wrong += check_along(axes[k], n, info.rank) +
+                         check_along(axes[k], 1, info.rank);
+    if (wrong)
+        fprintf(stderr, "rank %d: %d wrong arrays\n", (int)info.rank, wrong);
+    return leave() | (wrong != 0);
+}
+
+/* ---- Settings ---- */
+
 /* More of them on one rank than ranks can compare. */
 static bool refuses_settings(bool here) {
     char text[20000];
@@ -330,6 +379,8 @@ int main(int argc, char **argv) {
         return check_settings();
     if (strcmp(what, "fork") == 0)
         return fork_child();
+    if (strcmp(what, "short") == 0)
+        return check_short();
     if (strcmp(what, "parts") == 0 && argc > 2)
         return check_parts(argv[2]);
     if (strcmp(what, "join") == 0)

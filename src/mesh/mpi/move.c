@@ -1,5 +1,6 @@
 /* Moves of data over MPI. If a node has no more ranks than cores, waits block, which is
  * fastest; otherwise they test, give way and sleep, so that 8 ranks on 2 cores progress.
+ * Short messages of ranks that share a node do not go through MPI (node.c).
  *
  * MPI counts by int. Larger messages have elements of several bytes: a type of 2^k bytes
  * and a rest (whole_type). */
@@ -165,6 +166,36 @@ static void free_type(message *m) {
 
 /* ---- Moves ---- */
 
+static bool meets(const pithp_transport_link *l, size_t bytes) {
+    return l->places && bytes && bytes <= PITH_MPI_SHORT;
+}
+
+static void least_of_meeting(pithp_transport_link *l, uint64_t words[PITHP_AGREE_WORDS]) {
+    pith_mpi_meet(l, words, PITHP_AGREE_WORDS * sizeof *words);
+    for (int rank = 0; rank < l->size; rank++) {
+        const uint64_t *of = pith_mpi_message(l, rank);
+        for (int i = 0; i < PITHP_AGREE_WORDS; i++)
+            words[i] = of[i] < words[i] ? of[i] : words[i];
+    }
+}
+
+/* In the order of the ranks, on each of them. */
+static pith_status combine_of_meeting(pithp_transport_link *l,
+                                      MPI_Op op,
+                                      MPI_Datatype type,
+                                      void *data,
+                                      int count,
+                                      size_t bytes,
+                                      pithp_transport_trouble *t) {
+    pith_status rc = PITH_OK;
+    pith_mpi_meet(l, data, bytes);
+    memcpy(data, pith_mpi_message(l, 0), bytes);
+    for (int rank = 1; rank < l->size; rank++)
+        CHECK(MPI_Reduce_local(pith_mpi_message(l, rank), data, count, type, op));
+out:
+    return rc;
+}
+
 pith_status pith_mpi_agree(pithp_transport_link *l,
                            uint64_t words[PITHP_AGREE_WORDS],
                            pithp_transport_trouble *t) {
@@ -172,6 +203,10 @@ pith_status pith_mpi_agree(pithp_transport_link *l,
     const uint64_t sign = UINT64_C(1) << 63;
     uint64_t moved[PITHP_AGREE_WORDS], least[PITHP_AGREE_WORDS];
     pith_status rc = PITH_OK;
+    if (l->places) {
+        least_of_meeting(l, words);
+        return PITH_OK;
+    }
     for (int i = 0; i < PITHP_AGREE_WORDS; i++)
         moved[i] = words[i] ^ sign;
     WAIT_FOR(allreduce, Allreduce, moved, least, PITHP_AGREE_WORDS, MPI_INT64_T, MPI_MIN,
@@ -194,6 +229,9 @@ pith_status pith_mpi_reduce(pithp_transport_link *l,
     const MPI_Datatype type = type_of(how == PITHP_COMBINE_SUM ? wrapping(dtype) : dtype);
     const size_t width = width_of(dtype);
     pith_status rc = PITH_OK;
+    if (meets(l, (size_t)count * width))
+        return combine_of_meeting(l, op, type, data, (int)count, (size_t)count * width,
+                                  t);
     for (int64_t at = 0; at < count; at += l->world->most) {
         const int64_t n = count - at < l->world->most ? count - at : l->world->most;
         WAIT_FOR(allreduce, Allreduce, MPI_IN_PLACE, (char *)data + (size_t)at * width,
@@ -228,6 +266,11 @@ pith_status pith_mpi_broadcast(pithp_transport_link *l,
                                void *data,
                                size_t bytes,
                                pithp_transport_trouble *t) {
+    if (meets(l, bytes)) {
+        pith_mpi_meet(l, data, l->rank == root ? bytes : 0);
+        memcpy(data, pith_mpi_message(l, (int)root), bytes);
+        return PITH_OK;
+    }
     message m;
     pith_status rc = whole_type(l, bytes, &m, t);
     if (rc != PITH_OK)
@@ -243,6 +286,12 @@ pith_status pith_mpi_gather(pithp_transport_link *l,
                             void *to,
                             size_t bytes,
                             pithp_transport_trouble *t) {
+    if (meets(l, bytes)) {
+        pith_mpi_meet(l, from, bytes);
+        for (int rank = 0; rank < l->size; rank++)
+            memcpy((char *)to + (size_t)rank * bytes, pith_mpi_message(l, rank), bytes);
+        return PITH_OK;
+    }
     message m;
     pith_status rc = whole_type(l, bytes, &m, t);
     if (rc != PITH_OK)
@@ -268,7 +317,7 @@ out:
     return rc;
 }
 
-enum { FEW = 16, TAG = 27 };
+enum { FEW = 16 };
 
 /* All messages are started before any is waited for, receives first. */
 static pith_status start(pithp_transport_link *l,
@@ -281,9 +330,11 @@ static pith_status start(pithp_transport_link *l,
     if (rc != PITH_OK)
         return rc;
     if (sends)
-        CHECK(MPI_Isend(p->data, m.count, m.type, (int)p->peer, TAG, l->comm, request));
+        CHECK(MPI_Isend(p->data, m.count, m.type, (int)p->peer, PITH_MPI_TAG, l->comm,
+                        request));
     else
-        CHECK(MPI_Irecv(p->data, m.count, m.type, (int)p->peer, TAG, l->comm, request));
+        CHECK(MPI_Irecv(p->data, m.count, m.type, (int)p->peer, PITH_MPI_TAG, l->comm,
+                        request));
 out:
     free_type(&m); /* MPI keeps it until the message is through */
     return rc;

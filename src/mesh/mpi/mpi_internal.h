@@ -12,15 +12,18 @@ struct pithp_transport_link {
     MPI_Comm comm;
     pith_mpi_world *world;
     int rank, size;
+    struct pith_mpi_place **places; /* where its ranks meet; NULL: on several nodes */
+    uint64_t meetings;
+    MPI_Win window; /* of the places */
 };
 
 struct pith_mpi_world {
     pithp_transport_link all;
     MPI_Comm node;
-    MPI_Win window; /* of the shared memory */
-    void **shared;  /* of each rank of the node; NULL: not shared */
-    int node_rank, node_size;
-    int most;   /* greatest count of an MPI call */
+    MPI_Win window;                   /* of the shared memory */
+    void **shared;                    /* of each rank of the node; NULL: not shared */
+    int node_rank, node_size, number; /* number: of the node */
+    int most;                         /* greatest count of an MPI call */
     int ending; /* key of the attribute that tells of MPI_Finalize */
     void (*engine_ends)(void *world);
     void *ends; /* what engine_ends takes; NULL: it was called, or need not be */
@@ -61,6 +64,17 @@ enum { PITH_MPI_MOST_PEERS = 1024 };
 /* Keep it so long after this process, while one of some others lives. */
 void pith_mpi_keeper_keep(int tenths, int count, const int64_t *others);
 void pith_mpi_keeper_stop(void);
+
+/* Meetings of the ranks of a link in memory of their node (node.c). */
+enum { PITH_MPI_SHORT = 4096 }; /* bytes of a message, at most */
+enum { PITH_MPI_TAG = 27, PITH_MPI_NO_TAG = 28 };
+/* Memory that a node shares, of each of its ranks; NULL: none. */
+void **pith_mpi_share(MPI_Comm node, int ranks, size_t bytes, MPI_Win *window);
+size_t pith_mpi_place_bytes(void);
+/* Wait until all ranks have come, each with a message. */
+void pith_mpi_meet(pithp_transport_link *l, const void *message, size_t bytes);
+/* That of a rank, which is there until the next meeting. */
+const void *pith_mpi_message(const pithp_transport_link *l, int rank);
 
 /* The moves of the table (move.c). */
 pith_status pith_mpi_agree(pithp_transport_link *l,

@@ -6,7 +6,6 @@
 #include "mesh/mpi/mpi_internal.h"
 
 #include <sched.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +92,7 @@ static pith_status find_nodes(MPI_Comm from,
     /* the nodes before this one, and all */
     number[0] = w->node_rank == 0;
     CHECK(MPI_Scan(number, number + 1, 1, MPI_INT, MPI_SUM, w->all.comm));
-    j->node = number[1] - 1;
+    j->node = w->number = number[1] - 1;
     CHECK(MPI_Allreduce(number, number + 1, 1, MPI_INT, MPI_SUM, w->all.comm));
     j->nodes = number[1];
     j->rank = w->all.rank;
@@ -104,38 +103,24 @@ out:
     return rc;
 }
 
-enum { LINE = 64 }; /* bytes of a cache line */
-
-/* The next cache line, which no other rank writes: MPI aligns to less. Processes map the
- * pages of a window, so all of them find the same place. */
-static void *next_line(void *p) {
-    return (char *)p + (LINE - (uintptr_t)p % LINE) % LINE;
-}
-
 /* Memory that the node shares. Without it the ranks do not watch each other. */
 static void share_memory(pith_mpi_world *w, size_t bytes) {
-    void *own = NULL;
-    bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
-    w->shared = calloc((size_t)w->node_size, sizeof *w->shared);
-    const int rc = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, w->node,
-                                           &own, &w->window);
-    int good = rc == MPI_SUCCESS && w->shared, all = 0;
-    if (rc != MPI_SUCCESS)
-        w->window = MPI_WIN_NULL;
-    if (good)
-        memset(own, 0, bytes);
-    for (int i = 0; good && i < w->node_size; i++) {
-        MPI_Aint size = 0;
-        int unit = 0;
-        good = MPI_Win_shared_query(w->window, i, &size, &unit, &w->shared[i]) ==
-               MPI_SUCCESS;
-        w->shared[i] = good ? next_line(w->shared[i]) : NULL;
-    }
-    /* also: all memory is zeroed before any rank writes to its own */
-    if (MPI_Allreduce(&good, &all, 1, MPI_INT, MPI_MIN, w->node) != MPI_SUCCESS || !all) {
-        free(w->shared);
-        w->shared = NULL;
-    }
+    w->shared = pith_mpi_share(w->node, w->node_size, bytes, &w->window);
+}
+
+/* Where the ranks of a link meet, if they are on one node. Without it they use MPI. */
+static void make_places(pithp_transport_link *l, bool on_node) {
+    if (on_node && l->size > 1)
+        l->places =
+            (void *)pith_mpi_share(l->comm, l->size, pith_mpi_place_bytes(), &l->window);
+}
+
+static void free_link(pithp_transport_link *l) {
+    if (l->window != MPI_WIN_NULL)
+        MPI_Win_free(&l->window);
+    if (l->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&l->comm);
+    free(l->places);
 }
 
 /* ---- MPI_Finalize of the program ---- */
@@ -182,8 +167,7 @@ static void free_world(pith_mpi_world *w) {
         MPI_Win_free(&w->window);
     if (w->node != MPI_COMM_NULL)
         MPI_Comm_free(&w->node);
-    if (w->all.comm != MPI_COMM_NULL)
-        MPI_Comm_free(&w->all.comm);
+    free_link(&w->all);
     free(w->shared);
     free(w);
 }
@@ -238,7 +222,7 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
                                "out of memory: no room for a communicator");
     w->all.world = w;
     w->all.comm = w->node = MPI_COMM_NULL;
-    w->window = MPI_WIN_NULL;
+    w->window = w->all.window = MPI_WIN_NULL;
     w->ending = MPI_KEYVAL_INVALID;
     w->most = INT32_MAX;
     if ((rc = watch_end(w, how, t)) != PITH_OK ||
@@ -250,6 +234,7 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
     MPI_Comm_size(MPI_COMM_WORLD, &started);
     j->started = started;
     share_memory(w, how->shared_bytes);
+    make_places(&w->all, w->node_size == w->all.size);
     name_library(j->library, sizeof j->library);
     j->all = &w->all;
     return PITH_OK;
@@ -289,11 +274,15 @@ static pith_status split_mpi(pithp_transport_link *all,
     if (!l)
         return pith_mpi_refuse(t, PITH_E_MEMORY,
                                "out of memory: no room for a communicator");
+    int node[2] = {all->world->number, -all->world->number}, least[2];
     l->world = all->world;
+    l->window = MPI_WIN_NULL;
     CHECK(MPI_Comm_split(all->comm, (int)colour, (int)key, &l->comm));
     CHECK(MPI_Comm_set_errhandler(l->comm, MPI_ERRORS_RETURN));
     CHECK(MPI_Comm_rank(l->comm, &l->rank));
     CHECK(MPI_Comm_size(l->comm, &l->size));
+    CHECK(MPI_Allreduce(node, least, 2, MPI_INT, MPI_MIN, l->comm));
+    make_places(l, least[0] == -least[1]);
     *part = l;
     return PITH_OK;
 out:
@@ -304,7 +293,7 @@ out:
 static void drop_mpi(pithp_transport_link *part) {
     int finalized = 0;
     if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
-        MPI_Comm_free(&part->comm);
+        free_link(part);
     free(part);
 }
 
