@@ -472,7 +472,11 @@ typedef struct {
     int64_t max;
     const char *name;
 } HeavyAtoms;
+static int64_t added; /* to the count, by each rank */
 static void atoms_1_to_2(pith_scope *s, pith_upgrade *u) {
+    const pith_array *count = pith_upgrade_array(s, u, ".count");
+    if (added)
+        pith_upgrade_set(s, u, ".count", pith_add(s, count, pith_i64(s, added)));
     const pith_array *mass = pith_upgrade_array(s, u, ".mass");
     pith_upgrade_set(s, u, ".weight", pith_mul(s, mass, 2.0));
 }
@@ -502,11 +506,24 @@ static void load_upgraded(fake_rank *r) {
     FAKE_CHECK(r, pith_tree_equal(r->s, back->weight, pith_mul(r->s, old->mass, 2.0)));
     FAKE_CHECK(r, back->max == j->rows);
 }
+/* Counts of other rows than the ranks have. */
+static void load_miscounted(fake_rank *r) {
+    const job *j = r->closure;
+    const pith_load_options o = {.renames = PITH_RENAMES({"PartAtoms", "HeavyAtoms"})};
+    pith_load_any(r->s, HeavyAtoms_pith_type(), j->path, &o);
+    FAKE_CHECK(r, pith_failed(r->s) && strstr(pith_message(r->s), "count"));
+    pith_clear(r->s);
+    FAKE_CHECK(r, pith_agree(r->s));
+}
 Test(parts, upgrade_hooks_see_whole_leaves) {
     job j = begin();
     run(&j, 3, save);
     for (int size = 1; size <= 4; size++)
         run(&j, size, load_upgraded);
+    added = 1;
+    run(&j, 2, load_miscounted);
+    run(&j, 3, load_miscounted);
+    added = 0;
     remove_folder(j.folder);
 }
 

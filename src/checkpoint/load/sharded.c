@@ -23,8 +23,7 @@ static const pith_array *load_shard(pith_scope *w,
     return part ? pithp_leaf_load(w, part, row) : NULL;
 }
 
-/* The rows in use here. */
-static const pith_array *load_count(pith_scope *w, const pithp_doc_leaf *leaf) {
+const pith_array *pithp_load_count(pith_scope *w, const pithp_doc_leaf *leaf) {
     const pithp_mesh_group *g = pithp_mesh_group_of(w, leaf->shard);
     if (!g)
         return NULL;
@@ -42,7 +41,7 @@ static pith_status place_leaf(pithp_shard_tree *t,
     pithp_shard_text_read(row->shard, leaf->axes);
     leaf->rows = row->rows;
     const pith_array *a =
-        row->counts ? load_count(t->w, row) : load_shard(t->w, c, row, leaf->field);
+        row->counts ? pithp_load_count(t->w, row) : load_shard(t->w, c, row, leaf->field);
     const pith_spec *spec =
         a ? pithp_shard_spec_of(t->w, pithp_array_spec(a), leaf->axes, leaf->rows) : NULL;
     t->items[k] = spec ? pithp_array_place(t->w, a, spec) : NULL;
@@ -73,7 +72,7 @@ static pith_status place_all(pithp_shard_tree *t,
         if (k >= 0)
             rc = place_leaf(t, c, &d->leaves.rows[i], at = k);
     }
-    return rc == PITH_OK ? pithp_load_given(t, d, arrays) : rc;
+    return rc == PITH_OK ? pithp_load_given(t, d) : rc;
 }
 
 const void *pithp_load_shards(pith_scope *s,

@@ -30,9 +30,10 @@ const pith_array *
 pithp_slice_cut(pith_scope *w, const pith_array *a, const pithp_slice *cut, double fill);
 
 /* Cut the leaves of a tree that are in memory: of options.initial, and those that upgrade
- * hooks have made (given.c). arrays: of the file, by row. */
-pith_status pithp_load_given(pithp_shard_tree *t,
-                             const pithp_document *d,
-                             const pith_array *const *arrays);
+ * hooks have seen or made (given.c). */
+pith_status pithp_load_given(pithp_shard_tree *t, const pithp_document *d);
+/* The rows in use here, of a leaf that counts them. NULL: the error is set (sharded.c).
+ */
+const pith_array *pithp_load_count(pith_scope *w, const pithp_doc_leaf *leaf);
 
 #endif
