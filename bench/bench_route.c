@@ -5,7 +5,8 @@
  *
  * halo/N: a block of two rows of N bytes, with one row of each neighbour. The peer copies
  * the block, too. route/N: half of the rows f64[n,3] of an array, N bytes, to the other
- * rank and back from it. */
+ * rank and back from it. leaves/N: N bytes of rows in all, of two leaves f64[n,3] that
+ * have 50 times as many. */
 #include "bench_ranks.h"
 
 typedef struct {
@@ -155,7 +156,71 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
     free(w.result);
 }
 
+/* ---- Several leaves ---- */
+
+enum { LEAF_ROWS = 100000, LEAF_SENT = 2000, LEAF_APART = LEAF_ROWS / LEAF_SENT };
+
+typedef struct {
+    pith_scope *s;
+    int other;
+    const void *leaves;
+    const pith_route *route;
+    const pith_function *step;
+    double *own[2], *packed, *result;
+} Leaves;
+
+static void leaves_compiled(void *closure) {
+    const Leaves *w = closure;
+    pith_scope *s = pith_scope_open_in(w->s);
+    pith_apply(s, w->step, w->route, w->leaves);
+    pith_scope_close(s);
+}
+
+static void copy_rows(double *to, size_t to_row, const double *from, size_t from_row) {
+    for (size_t k = 0; k < LEAF_SENT; k++)
+        memcpy(to + to_row * k, from + from_row * k, 3 * sizeof(double));
+}
+
+static void leaves_mpi(void *closure) {
+    const Leaves *w = closure;
+    const int n = 6 * LEAF_SENT;
+    MPI_Request r[2];
+    MPI_Irecv(w->packed + n, n, MPI_DOUBLE, w->other, 0, MPI_COMM_WORLD, &r[0]);
+    for (int i = 0; i < 2; i++)
+        copy_rows(w->packed + 3 * i, 6, w->own[i], 3 * LEAF_APART);
+    MPI_Isend(w->packed, n, MPI_DOUBLE, w->other, 0, MPI_COMM_WORLD, &r[1]);
+    MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2; i++)
+        copy_rows(w->result + 3 * LEAF_SENT * i, 3, w->packed + n + 3 * i, 6);
+}
+
+static void leaves(pith_scope *s, int rank) {
+    Leaves w = {.s = s, .other = 1 - rank};
+    const pith_array *a = pith_iota(s, PITH_F64, PITH_SHAPE(LEAF_ROWS, 3), 0);
+    const pith_array *index =
+        pith_mul(s, pith_arange(s, PITH_I32, LEAF_SENT), LEAF_APART);
+    const pith_array *to = pith_full(s, PITH_I32, PITH_SHAPE(LEAF_SENT), w.other);
+    w.leaves = pith_tuple_make(s, 2, (const void *[]){a, pith_add(s, a, 1)});
+    w.route = pith_route_make(s, index, to, "x", NULL);
+    double *memory = calloc(6 * (LEAF_ROWS + 3 * LEAF_SENT), sizeof *memory);
+    if (memory) {
+        for (int k = 0; k < 6 * LEAF_ROWS; k++)
+            memory[k] = k;
+        w.own[0] = memory;
+        w.own[1] = memory + 3 * LEAF_ROWS;
+        w.packed = memory + 6 * LEAF_ROWS;
+        w.result = w.packed + 12 * LEAF_SENT;
+        chain = 1; /* equal leaves would be packed once */
+        pith_jit_clear(pith_scope_runtime(s));
+        w.step = pith_jit(s, &send_step, NULL);
+        bench_ranks_of("route/leaves/96000", 1 << 17, 1, &w, leaves_compiled, leaves_mpi);
+    }
+    free(memory);
+}
+
 static void rows(pith_scope *s, int rank, const char *only) {
+    if (bench_wanted("route/leaves/96000", only))
+        leaves(s, rank);
     for (int64_t bytes = 1024; bytes <= 8 << 20; bytes *= bytes == 1 << 22 ? 2 : 8) {
         pith_scope *in = pith_scope_open_in(s);
         rows_of(in, rank, bytes, only);
