@@ -11,8 +11,8 @@
 typedef struct {
     const pith_array *x, *count, *need, *buffer;
     int64_t room;
-} Part;
-PITH_NODE(Part,
+} Alone;
+PITH_NODE(Alone,
           PITH_LEAF(x, "f64"),
           PITH_LEAF(count, "i64"),
           PITH_LEAF(need, "i64"),
@@ -21,23 +21,23 @@ PITH_NODE(Part,
 
 static _Thread_local int64_t rank, size;
 
-static const Part *start(mesh_test *t, int64_t need) {
-    Part part = pith_initial(Part);
+static const Alone *start(mesh_test *t, int64_t need) {
+    Alone part = pith_initial(Alone);
     rank = t->rank;
     size = t->size;
     part.x = pith_f64(t->s, 0);
     part.count = pith_i64(t->s, 0);
     part.need = pith_i64(t->s, need);
-    return pith_make(t->s, Part, &part, NULL);
+    return pith_make(t->s, Alone, &part, NULL);
 }
 
-static const Part *add(pith_scope *s, const Part *in) {
-    Part next = *in;
+static const Alone *add(pith_scope *s, const Alone *in) {
+    Alone next = *in;
     next.x = pith_add(s, in->x, pith_psum(s, pith_f64(s, 1), NULL, NULL));
     next.count = pith_add(s, in->count, 1);
-    return pith_freeze(s, Part, &next);
+    return pith_freeze(s, Alone, &next);
 }
-PITH_FUNCTION1(add_step, add, Part, Part)
+PITH_FUNCTION1(add_step, add, Alone, Alone)
 
 static const char *name_of(mesh_test *t, const char *name, char path[200]) {
     const char *folder = getenv("MESH_FOLDER");
@@ -51,60 +51,60 @@ static const char *name_of(mesh_test *t, const char *name, char path[200]) {
 /* The second step resizes the state, on all ranks or on the last one. */
 static _Thread_local bool all_resize;
 
-static const Part *resize(pith_scope *s, const Part *in) {
-    Part next = *in;
+static const Alone *resize(pith_scope *s, const Alone *in) {
+    Alone next = *in;
     next.count = pith_add(s, in->count, 1);
     if (pith_read_i64(s, in->count) != 1 || (rank < size - 1 && !all_resize))
-        return pith_freeze(s, Part, &next);
+        return pith_freeze(s, Alone, &next);
     next.room = 9;
-    return pith_tree_resize(s, Part, &next, NULL);
+    return pith_tree_resize(s, Alone, &next, NULL);
 }
-PITH_FUNCTION1(resize_step, resize, Part, Part)
+PITH_FUNCTION1(resize_step, resize, Alone, Alone)
 
 /* Capacities of ranks are equal: a step that resizes the state of one is an error of all,
  * at the end of its try. */
 static void one_resizes(mesh_test *t) {
-    const Part *in = start(t, 0);
+    const Alone *in = start(t, 0);
     for (int64_t every = 1; every < 6; every += 2)
         for (int64_t steps = 2; steps < 5; steps += 2) {
             const pith_propagate_options o = {.steps = steps, .check_every = every};
             all_resize = true;
-            const Part *out = pith_propagate(t->s, Part, &resize_step, in, &o);
+            const Alone *out = pith_propagate(t->s, Alone, &resize_step, in, &o);
             MESH_CHECK(t, out && out->room == 9);
             all_resize = false;
-            pith_propagate(t->s, Part, &resize_step, in, &o);
-            MESH_CHECK(t, strstr(pith_message(t->s), "of Part (") != NULL);
+            pith_propagate(t->s, Alone, &resize_step, in, &o);
+            MESH_CHECK(t, strstr(pith_message(t->s), "of Alone (") != NULL);
             MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, ", room=9, steps="));
             MESH_CHECK(t, pith_agree(t->s));
         }
-    pith_run(t->s, Part, &resize_step, in, &(pith_run_options){.steps = 2});
+    pith_run(t->s, Alone, &resize_step, in, &(pith_run_options){.steps = 2});
     MESH_CHECK(t, mesh_fails(t, PITH_E_DIVERGED, "step 2: "));
     MESH_CHECK(t, pith_run_outcome(t->s).step == 1 && pith_agree(t->s));
 }
 
 /* ---- Checks of fixes ---- */
 
-static const Part *checked_fix(pith_scope *s, const Part *in, const pith_array *need) {
-    Part next = *in;
+static const Alone *checked_fix(pith_scope *s, const Alone *in, const pith_array *need) {
+    Alone next = *in;
     pith_check(s, pith_bool(s, rank < size - 1), "no room for {need}",
                .args = {{"need", need}}, .level = PITH_CHECK_ALWAYS);
     next.need = pith_i64(s, 0);
-    return pith_freeze(s, Part, &next);
+    return pith_freeze(s, Alone, &next);
 }
-PITH_FUNCTION2(checked_fix_of, checked_fix, Part, Part, pith_array)
+PITH_FUNCTION2(checked_fix_of, checked_fix, Alone, Alone, pith_array)
 
-static const Part *needs(pith_scope *s, const Part *in) {
+static const Alone *needs(pith_scope *s, const Alone *in) {
     pith_check(s, pith_less_equal(s, in->need, pith_i64(s, 5)), "too many",
                .fix = &checked_fix_of, .fix_args = in->need);
     return add(s, in);
 }
-PITH_FUNCTION1(needs_step, needs, Part, Part)
+PITH_FUNCTION1(needs_step, needs, Alone, Alone)
 
 /* A check that fails within a fix, and that nothing collects, is not lost. */
 static void checks_of_fixes(mesh_test *t) {
-    const Part *in = start(t, t->rank == 0 ? 7 : 1);
+    const Alone *in = start(t, t->rank == 0 ? 7 : 1);
     const bool own = t->rank == t->size - 1;
-    pith_propagate(t->s, Part, &needs_step, in, NULL);
+    pith_propagate(t->s, Alone, &needs_step, in, NULL);
     MESH_CHECK(t, strstr(pith_message(t->s), "step 1: ") != NULL);
     MESH_CHECK(t, mesh_fails(t, own ? PITH_E_CHECK : PITH_E_PEER, "no room for 7"));
     MESH_CHECK(t, pith_agree(t->s));
@@ -125,8 +125,8 @@ static void files_of_one(mesh_test *t) {
     for (int64_t writer = 0; writer < t->size; writer += t->size - 1)
         for (int64_t every = 1; every < 4; every += 2) {
             const bool writes = t->rank == writer;
-            const Part *out =
-                pith_run(t->s, Part, &add_step, start(t, 0),
+            const Alone *out =
+                pith_run(t->s, Alone, &add_step, start(t, 0),
                          &(pith_run_options){.steps = 4,
                                              .check_every = every,
                                              .save = path,
@@ -144,26 +144,26 @@ static void files_of_one(mesh_test *t) {
 
 typedef struct {
     const pith_array *x, *total;
-} Runs;
-PITH_NODE(Runs, PITH_LEAF(x, "f64[n]"), PITH_LEAF(total, "f64"))
+} RunsOfOne;
+PITH_NODE(RunsOfOne, PITH_LEAF(x, "f64[n]"), PITH_LEAF(total, "f64"))
 
 /* The total depends on the chunk, on one rank. */
-static const Runs *total_of(pith_scope *s, const Runs *in) {
-    Runs next = *in;
+static const RunsOfOne *total_of(pith_scope *s, const RunsOfOne *in) {
+    RunsOfOne next = *in;
     if (rank == size - 1)
         next.total = pith_sum(s, in->x, PITH_ALL_AXES);
-    return pith_freeze(s, Runs, &next);
+    return pith_freeze(s, RunsOfOne, &next);
 }
-PITH_FUNCTION1(total_step, total_of, Runs, Runs)
+PITH_FUNCTION1(total_step, total_of, RunsOfOne, RunsOfOne)
 
 static void chunks_of_one(mesh_test *t) {
     const bool own = t->rank == t->size - 1;
     start(t, 0);
-    const Runs in = {.x = pith_iota(t->s, PITH_F64, PITH_SHAPE(6), 0),
-                     .total = pith_f64(t->s, 0)};
-    const Runs *state = pith_freeze(t->s, Runs, &in);
+    const RunsOfOne in = {.x = pith_iota(t->s, PITH_F64, PITH_SHAPE(6), 0),
+                          .total = pith_f64(t->s, 0)};
+    const RunsOfOne *state = pith_freeze(t->s, RunsOfOne, &in);
     for (int64_t steps = 1; steps < 3; steps++) {
-        pith_run_chunked(t->s, Runs, &total_step, state, 0,
+        pith_run_chunked(t->s, RunsOfOne, &total_step, state, 0,
                          &(pith_chunked_options){.length = 2, .steps = steps});
         MESH_CHECK(t, strstr(pith_message(t->s), ".total: ") != NULL);
         MESH_CHECK(t, mesh_fails(t, own ? PITH_E_CHECK : PITH_E_PEER,
@@ -230,15 +230,15 @@ static void look(pith_scope *s, const void *part, int64_t k, void *closure) {
 
 enum { CALLS = 5 };
 
-static void call_one(pith_scope *s, int k, const Part *in) {
+static void call_one(pith_scope *s, int k, const Alone *in) {
     if (k == 0)
         pith_psum(s, in->x, NULL, NULL);
     else if (k == 1)
         pith_call(s, pith_jit(s, &joint_sum_of, NULL), PITH_ITEMS(in->x));
     else if (k == 2)
-        pith_propagate(s, Part, &add_step, in, NULL);
+        pith_propagate(s, Alone, &add_step, in, NULL);
     else if (k == 3)
-        pith_run(s, Part, &add_step, in, &(pith_run_options){.steps = 1, .each = look});
+        pith_run(s, Alone, &add_step, in, &(pith_run_options){.steps = 1, .each = look});
     else
         pith_result_all_pass(s, pith_as_result(s, &add_step, PITH_ITEMS(in)));
 }
@@ -246,7 +246,7 @@ static void call_one(pith_scope *s, int k, const Part *in) {
 /* The last rank fails before a call, and returns; the others do so when they know. */
 static void return_early(mesh_test *t, int first, int fails_at) {
     pith_scope *s = t->s;
-    const Part *in = start(t, 0);
+    const Alone *in = start(t, 0);
     for (int i = 0; i < CALLS && !pith_failed(s); i++) {
         if (i == fails_at && t->rank == t->size - 1)
             pith_fail(s, PITH_E_CALLBACK, NULL, "enough");
@@ -284,7 +284,7 @@ static void leaves_early(mesh_test *t) {
             meet(t);
         }
         first_call = first;
-        pith_run(t->s, Part, &add_step, start(t, 0),
+        pith_run(t->s, Alone, &add_step, start(t, 0),
                  &(pith_run_options){
                      .steps = CALLS - 1, .each = return_early_within, .closure = t});
         MESH_CHECK(t, !pith_failed(t->s) && pith_agree(t->s));
