@@ -124,7 +124,8 @@ PITH_API int64_t pith_axis_rank(pith_scope *s, const char *axes);
 
 /**
  * Whether no rank's scope has an error. Otherwise every rank's scope has one that names
- * the first. A rank that has left out calls after an error waits here for the others.
+ * the first. The call waits for the checks of the scope. A rank that has left out calls
+ * after an error waits here for the others.
  *
  * @par Errors
  * PITH_E_PEER: the scope of another rank has failed. PITH_E_DIVERGED: another rank makes

@@ -4,6 +4,7 @@
  * The least of a digest over all ranks, and that of its complement, are complements only
  * if all digests are equal. A rank that has failed takes part with neutral words. */
 #include "base/in_flight.h"
+#include "gpu/gpu_internal.h"
 #include "mesh/world.h"
 
 #include <inttypes.h>
@@ -596,6 +597,8 @@ bool pith_agree(pith_scope *s) {
     if (!pith_mesh_of(s))
         pithp_fail(s, PITH_E_ARG, NULL,
                    "pith_agree: the scope has no mesh: call pith_mesh_open");
+    if (!s->room[PITHP_ROOM_TRACE] && pithp_scope_stream(s))
+        pithp_synchronise(s); /* checks that nothing has read, also of a failed scope */
     if (!pithp_has_ranks(s))
         return s->error.code == PITH_OK;
     const bool agreed = meet(s);

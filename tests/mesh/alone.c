@@ -114,6 +114,38 @@ static void checks_of_fixes(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+/* ---- Checks that nothing has read ---- */
+
+static const Part *count_up(pith_scope *s, const pith_array *i, const Part *in) {
+    (void)i;
+    const Part *out = add(s, in);
+    pith_check(s, pith_less(s, out->count, in->need), "{count} is too many",
+               .args = {{"count", out->count}}, .level = PITH_CHECK_ALWAYS);
+    return out;
+}
+PITH_FUNCTION2(count_up_body, count_up, Part, pith_array, Part)
+
+/* They are errors of pith_agree, also if several have failed: none is left after it. */
+static void unread_checks(mesh_test *t) {
+    const bool own = t->rank == t->size - 1;
+    for (int way = 0; way < 2; way++) {
+        const Part *in = start(t, own ? 4 : 20);
+        if (way)
+            pith_fori(t->s, 0, 10, &count_up_body, in);
+        for (int i = 0; i < 3 && !way; i++)
+            pith_check(t->s, pith_bool(t->s, !own), "4 is too many",
+                       .level = PITH_CHECK_ALWAYS);
+        MESH_CHECK(t, !pith_agree(t->s));
+        MESH_CHECK(t, mesh_fails(t, own ? PITH_E_CHECK : PITH_E_PEER, "4 is too many"));
+        for (int i = 0; i < 2; i++) {
+            const pith_array *one = pith_i64(t->s, 1);
+            MESH_CHECK(t,
+                       pith_read_i64(t->s, pith_psum(t->s, one, NULL, NULL)) == t->size);
+        }
+        MESH_CHECK(t, pith_agree(t->s));
+    }
+}
+
 /* ---- Files ---- */
 
 /* Rank 0 writes files: it alone may name the status file, and save in the background. */
@@ -292,11 +324,8 @@ static void leaves_early(mesh_test *t) {
 }
 
 const mesh_case mesh_alone_cases[] = {
-    {"leaves_early", leaves_early},
-    {"one_resizes", one_resizes},
-    {"checks_of_fixes", checks_of_fixes},
-    {"files_of_one", files_of_one},
-    {"chunks_of_one", chunks_of_one},
-    {"measures", measures},
-    {NULL, NULL},
+    {"leaves_early", leaves_early}, {"unread_checks", unread_checks},
+    {"one_resizes", one_resizes},   {"checks_of_fixes", checks_of_fixes},
+    {"files_of_one", files_of_one}, {"chunks_of_one", chunks_of_one},
+    {"measures", measures},         {NULL, NULL},
 };

@@ -60,6 +60,7 @@ CASE(draws)
 #undef LIST
 #define LIST mesh_alone_cases
 CASE(leaves_early)
+CASE(unread_checks)
 CASE(one_resizes)
 CASE(checks_of_fixes)
 CASE(files_of_one)
