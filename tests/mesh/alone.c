@@ -116,20 +116,20 @@ static void checks_of_fixes(mesh_test *t) {
 
 /* ---- Checks that nothing has read ---- */
 
-static const Part *count_up(pith_scope *s, const pith_array *i, const Part *in) {
+static const Alone *count_up(pith_scope *s, const pith_array *i, const Alone *in) {
     (void)i;
-    const Part *out = add(s, in);
+    const Alone *out = add(s, in);
     pith_check(s, pith_less(s, out->count, in->need), "{count} is too many",
                .args = {{"count", out->count}}, .level = PITH_CHECK_ALWAYS);
     return out;
 }
-PITH_FUNCTION2(count_up_body, count_up, Part, pith_array, Part)
+PITH_FUNCTION2(count_up_body, count_up, Alone, pith_array, Alone)
 
 /* They are errors of pith_agree, also if several have failed: none is left after it. */
 static void unread_checks(mesh_test *t) {
     const bool own = t->rank == t->size - 1;
     for (int way = 0; way < 2; way++) {
-        const Part *in = start(t, own ? 4 : 20);
+        const Alone *in = start(t, own ? 4 : 20);
         if (way)
             pith_fori(t->s, 0, 10, &count_up_body, in);
         for (int i = 0; i < 3 && !way; i++)
