@@ -374,7 +374,7 @@ PITH_FUNCTION1(add_while_passing_of, add_while_passing, Part, Part)
  * wait in the sum of the next iteration. */
 static void loops_end_early(mesh_test *t) {
     static const char *const differ[] = {
-        ", on which the check at decisions.c:", "calls pith_propagate at decisions.c:",
+        ", on which the check at decisions.c:", "calls pith_propagate of Part (",
         "calls pith_psum of f64[] over x at decisions.c:"};
     const int64_t events[STEPS] = {0};
     const Part *in = start(t, ROOM, events);
