@@ -334,22 +334,6 @@ bool pithp_agree_with(pithp_world *w,
 
 /* ---- Decisions ---- */
 
-pithp_world *pithp_ranks_of(const pith_scope *s) {
-    pithp_world *w = pithp_world_of(s->runtime);
-    if (!w || w->joined.size < 2)
-        return NULL;
-    return pithp_opening_of(s) ? w : NULL;
-}
-
-bool pithp_ranks_compare(const pith_scope *s) {
-    const pithp_world *w = pithp_ranks_of(s);
-    return w && w->compares;
-}
-
-bool pithp_scope_joins(const pith_scope *s) {
-    return pithp_scope_writable(s) && !s->room[PITHP_ROOM_TRACE] && pithp_ranks_of(s);
-}
-
 /* Whether a rank calls pith_agree outside of the try that is decided: no error leaves
  * that out, so the rank is not on its way here. */
 static bool is_elsewhere(const pithp_world *w, const pithp_ballot *b) {
@@ -470,24 +454,6 @@ bool pithp_ranks_gather(pith_scope *s, const void *own, void *all, size_t bytes)
                         pithp_world_reaches(w, &t)
                             ? w->transport->gather(w->joined.all, own, all, bytes, &t)
                             : t.code);
-}
-
-int64_t pithp_ranks_own(const pith_scope *s) {
-    return pithp_ranks_of(s)->joined.rank;
-}
-
-int64_t pithp_ranks_count(const pith_scope *s) {
-    return pithp_ranks_of(s)->joined.size;
-}
-
-bool pithp_ranks_write(const pith_scope *s) {
-    const pithp_world *w = pithp_ranks_of(s);
-    return !w || w->joined.rank == 0;
-}
-
-bool pithp_has_ranks(const pith_scope *s) {
-    const pithp_world *w = pithp_world_of(s->runtime);
-    return w && w->joined.size > 1;
 }
 
 bool pithp_collective_begin(pith_scope *s, const pithp_intent *intent) {

@@ -183,3 +183,39 @@ bool pithp_mesh_tells(const pith_mesh *mesh, uint64_t key) {
     }
     return true;
 }
+
+/* ---- Ranks of a scope ---- */
+
+pithp_world *pithp_ranks_of(const pith_scope *s) {
+    pithp_world *w = pithp_world_of(s->runtime);
+    if (!w || w->joined.size < 2)
+        return NULL;
+    return pithp_opening_of(s) ? w : NULL;
+}
+
+bool pithp_ranks_compare(const pith_scope *s) {
+    const pithp_world *w = pithp_ranks_of(s);
+    return w && w->compares;
+}
+
+bool pithp_scope_joins(const pith_scope *s) {
+    return pithp_scope_writable(s) && !s->room[PITHP_ROOM_TRACE] && pithp_ranks_of(s);
+}
+
+int64_t pithp_ranks_own(const pith_scope *s) {
+    return pithp_ranks_of(s)->joined.rank;
+}
+
+int64_t pithp_ranks_count(const pith_scope *s) {
+    return pithp_ranks_of(s)->joined.size;
+}
+
+bool pithp_ranks_write(const pith_scope *s) {
+    const pithp_world *w = pithp_ranks_of(s);
+    return !w || w->joined.rank == 0;
+}
+
+bool pithp_has_ranks(const pith_scope *s) {
+    const pithp_world *w = pithp_world_of(s->runtime);
+    return w && w->joined.size > 1;
+}
