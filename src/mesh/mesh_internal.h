@@ -253,14 +253,14 @@ void pithp_mesh_group_transpose(pith_scope *s,
 void pithp_mesh_group_messages(pith_scope *s,
                                pithp_mesh_group *g,
                                const pithp_exchange *x);
-static inline void pithp_mesh_group_exchange(pith_scope *s,
+static inline void pithp_mesh_group_exchange(pith_scope *scope,
                                              pithp_mesh_group *g,
                                              int sends,
                                              const pithp_parcel *send,
                                              int receives,
                                              const pithp_parcel *receive) {
     pithp_mesh_group_messages(
-        s, g,
+        scope, g,
         &(pithp_exchange){
             .sends = sends, .receives = receives, .send = send, .receive = receive});
 }
