@@ -204,6 +204,6 @@ grep -q -- '--balance is for ranks' err || fail "$(cat err)"
 if PITH_MPI=/absent.so timeout 300 "${launcher[@]}" 2 "$melt" --steps 1 --ranks </dev/null >out 2>err; then
     fail "ran without a plugin"
 fi
-[ "$(grep -c 'there is no plugin for its MPI: /absent.so' err)" -eq 2 ] || fail "$(cat err)"
+[ "$(grep -c 'there is no plugin for its MPI: PITH_MPI: /absent.so' err)" -eq 2 ] || fail "$(cat err)"
 
 echo "the bricks give what the whole gives"
