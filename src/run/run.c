@@ -7,6 +7,7 @@
 #include "run/monitor.h"
 #include "run/request.h"
 #include "run/run_internal.h"
+#include "tree/shard/shard.h"
 
 typedef struct {
     pith_scope *s;

@@ -1,7 +1,7 @@
 /* Missing and extra fields (options.initial, options.extra): fields that only the program
  * or only the file has. */
 #include "checkpoint/migrate/edit.h"
-#include "checkpoint/save/saving.h"
+#include "tree/shard/shard.h"
 
 #include <inttypes.h>
 #include <string.h>

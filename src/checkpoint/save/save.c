@@ -2,6 +2,7 @@
 #include "base/in_flight.h"
 #include "checkpoint/document/capture.h"
 #include "checkpoint/save/saving.h"
+#include "tree/shard/shard.h"
 
 bool pith_save(pith_scope *s,
                const void *tree,

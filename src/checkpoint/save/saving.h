@@ -69,8 +69,6 @@ void pithp_saving_end(pithp_saving *v);
 
 /* ---- Sharded trees (sharded.c) ---- */
 
-/* Whether a tree has sharded leaves; false for any other pointer. */
-bool pithp_is_sharded(const pith_scope *s, const void *tree);
 /* pith_save of such a tree, by all ranks. A failed scope takes part. */
 bool pithp_save_sharded(pith_scope *s,
                         const void *tree,

@@ -94,20 +94,6 @@ static bool exchange(pithp_parted_call *v, uint64_t extra) {
 
 /* ---- The call ---- */
 
-bool pithp_is_sharded(const pith_scope *s, const void *tree) {
-    bool sharded = false;
-    pithp_walk walk;
-    pithp_visit visit;
-    pithp_block *block = NULL;
-    if (!pith_mesh_of(s) || !pithp_tree_is_usable(s, tree, &block))
-        return false;
-    pithp_walk_begin(&walk, s->runtime, tree);
-    while (!sharded && pithp_walk_next(&walk, &visit))
-        sharded = visit == PITHP_VISIT_LEAF && pithp_array_is_sharded(walk.node);
-    pithp_walk_end(&walk);
-    return sharded;
-}
-
 /* Let threads do the jobs of all ranks, if each has started one. */
 static bool go_on_in_background(pithp_parted_call *v, pithp_parted_job *j) {
     const pithp_intent intent = {.operation = "pith_save", .what = "background"};

@@ -82,6 +82,20 @@ pith_sharding pith_array_sharding(const pith_array *a) {
     return sharding;
 }
 
+bool pithp_is_sharded(const pith_scope *s, const void *tree) {
+    bool sharded = false;
+    pithp_walk walk;
+    pithp_visit visit;
+    pithp_block *block = NULL;
+    if (!pith_mesh_of(s) || !pithp_tree_is_usable(s, tree, &block))
+        return false;
+    pithp_walk_begin(&walk, s->runtime, tree);
+    while (!sharded && pithp_walk_next(&walk, &visit))
+        sharded = visit == PITHP_VISIT_LEAF && pithp_array_is_sharded(walk.node);
+    pithp_walk_end(&walk);
+    return sharded;
+}
+
 /* ---- From local trees ---- */
 
 pith_status

@@ -13,6 +13,9 @@
 #include "tree/shard/text.h"
 #include "tree/tree_internal.h"
 
+/* Whether a tree has sharded leaves; false for any other pointer (place.c). */
+bool pithp_is_sharded(const pith_scope *s, const void *tree);
+
 /* ---- Leaves and their specs (spec.c) ---- */
 
 typedef struct pithp_shard_leaf {
