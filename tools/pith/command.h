@@ -25,6 +25,7 @@ typedef struct verb {
     const char *more;       /* paragraphs; NULL: none */
     const option *options;
     int (*run)(pith_scope *s, const command *c); /* the exit code */
+    bool takes_failed; /* run is called with a scope that has failed, too */
 } verb;
 
 enum { MOST_GIVEN = 64 };

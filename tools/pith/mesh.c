@@ -272,4 +272,6 @@ const verb mesh_verb = {
         "Ranks, hosts, cores, devices, and what differs between ranks; then times of\n"
         "pith's operations beside those of MPI alone on the same ranks.",
     .options = options,
-    .run = run};
+    .run = run,
+    .takes_failed = true, /* a rank tells the others */
+};
