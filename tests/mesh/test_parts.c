@@ -1,9 +1,12 @@
 /* Checkpoints that N ranks write and M ranks read: the same rows on every number of
  * ranks, one complete checkpoint after a failure at any place, and errors that name the
  * part. */
+#include "checkpoint/save/parted.h"
 #include "mesh/parts_memory.h"
 #include "mesh/parts_test.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -57,15 +60,44 @@ Test(parts, one_process_reads_the_whole) {
     remove_folder(j.folder);
 }
 
+/* At most so many files may be open. Returns the limit before. */
+static rlim_t limit_files(rlim_t most) {
+    struct rlimit limit;
+    cr_assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = most;
+    cr_assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    return before;
+}
+
 /* A process that may open few files reads any number of parts. */
 Test(parts, few_files_may_be_open) {
     job j = begin();
     run(&j, 8, save);
-    struct rlimit limit;
-    cr_assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
-    limit.rlim_cur = 32;
-    cr_assert(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-    cr_assert(alone_is(&j, 1, ROWS));
+    const rlim_t before = limit_files(32);
+    const bool read = alone_is(&j, 1, ROWS);
+    limit_files(before);
+    cr_assert(read);
+    remove_folder(j.folder);
+}
+
+/* A part that cannot be read is not one that is gone. */
+Test(parts, why_a_part_is_not_found) {
+    char room[100];
+    job j = begin();
+    run(&j, 1, save);
+    const int folder = open(j.folder, O_RDONLY | O_DIRECTORY);
+    pithp_doc_part row;
+    cr_assert(pithp_part_find(folder, "melt.json", &row) == 0 && row.bytes > 100);
+    cr_assert_eq(pithp_part_find(folder, "fluid.json", &row), ENOENT);
+    const rlim_t before = limit_files(3);
+    const int many = pithp_part_find(folder, "melt.json", &row);
+    limit_files(before);
+    cr_assert_str_eq(pithp_part_trouble(many, room, sizeof room), "Too many open files");
+    cr_assert_eq(truncate(j.path, 100), 0);
+    const int cut = pithp_part_find(folder, "melt.json", &row);
+    cr_assert_str_eq(pithp_part_trouble(cut, room, sizeof room), "it is not whole");
+    close(folder);
     remove_folder(j.folder);
 }
 

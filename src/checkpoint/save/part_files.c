@@ -1,6 +1,7 @@
 /* Parts as files: their names, and what the document says of them. */
 #include "checkpoint/save/parted.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +39,21 @@ const char *pithp_part_path(pith_scope *s, const char *path, const char *file) {
     return made;
 }
 
-bool pithp_part_find(int folder, const char *name, pithp_doc_part *row) {
+int pithp_part_find(int folder, const char *name, pithp_doc_part *row) {
     enum { DIGITS = PITHP_DIGEST_TEXT - 1, TAIL = DIGITS + 3 /* "}\n */ };
     char tail[TAIL];
     const int file = pithp_file_open(folder, name, &row->bytes);
     if (file < 0)
-        return false;
-    const bool read =
-        row->bytes > TAIL && pithp_file_read(file, tail, TAIL, row->bytes - TAIL) == 0;
+        return errno;
+    const int error =
+        row->bytes > TAIL ? pithp_file_read(file, tail, TAIL, row->bytes - TAIL) : -1;
     close(file);
     tail[DIGITS] = 0;
-    return read && pithp_digest_parse(tail, &row->digest);
+    return error ? error : pithp_digest_parse(tail, &row->digest) ? 0 : -1;
+}
+
+const char *pithp_part_trouble(int error, char *room, size_t bytes) {
+    return error < 0 ? "it is not whole" : strerror_r(error, room, bytes);
 }
 
 /* Equal for leaves whose parts are equal. */

@@ -51,8 +51,11 @@ bool pithp_part_name(const char *document,
                      char name[256]);
 /* The path of a file beside the document, whose path may be a symbolic link. */
 const char *pithp_part_path(pith_scope *s, const char *path, const char *file);
-/* Read size and checksum of a part. It has its name only when it is durable. */
-bool pithp_part_find(int folder, const char *name, pithp_doc_part *row);
+/* Read size and checksum of a part. It has its name only when it is durable. 0, errno, or
+ * -1: it is not whole. */
+int pithp_part_find(int folder, const char *name, pithp_doc_part *row);
+/* The same in words, which may be in `room`. */
+const char *pithp_part_trouble(int error, char *room, size_t bytes);
 /* The checksums of sharded leaves, which are those of the parts. */
 void pithp_parts_digest(pithp_document *d);
 
@@ -67,6 +70,7 @@ typedef struct pithp_parted_job {
     pithp_saving *part;
     pithp_saving *document;    /* on rank 0; else NULL */
     int64_t rank, ranks, seen; /* seen: the parts that rank 0 has seen */
+    int unseen;                /* why it has not seen the next one, as of part_find */
     uint64_t id;
     int64_t leader, node_ranks; /* the ranks of the part */
     int node_file;              /* that they write; -1: it is this rank's own */

@@ -6,6 +6,7 @@
 #include "checkpoint/save/parted.h"
 #include "checkpoint/store/open.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -275,7 +276,8 @@ bool pithp_parted_sees_all(pithp_parted_job *j) {
         char name[256];
         pithp_doc_part row = {.file = NULL}, *added;
         part_name(j, pithp_parted_leader(j->everyone, j->seen, j->per_node), name);
-        if (!pithp_part_find(j->location.folder, name, &row))
+        j->unseen = pithp_part_find(j->location.folder, name, &row);
+        if (j->unseen)
             return false;
         row.file = pithp_document_text(d, name, strlen(name));
         added = row.file ? pithp_document_add(d, parts) : NULL;
@@ -293,14 +295,21 @@ pith_status pithp_parted_write_document(pithp_parted_job *j) {
     if (!pithp_parted_sees_all(j)) {
         char name[256];
         part_name(j, pithp_parted_leader(j->everyone, j->seen, j->per_node), name);
+        const char *here = j->everyone[0].host, *there = j->everyone[j->seen].host;
+        char room[120];
         if (j->s->error.code != PITH_OK)
             return j->s->error.code;
+        if (j->unseen != ENOENT)
+            return pithp_fail(j->s, PITH_E_IO, NULL,
+                              "cannot write \"%s\": rank 0 (%s) cannot read the part "
+                              "\"%s\" of rank %d (%s): %s",
+                              j->path, here, name, (int)j->seen, there,
+                              pithp_part_trouble(j->unseen, room, sizeof room));
         return pithp_fail(j->s, PITH_E_IO, NULL,
                           "cannot write \"%s\": rank 0 (%s) does not see the part "
                           "\"%s\" that rank %d (%s) wrote: all ranks must write to "
                           "one folder",
-                          j->path, j->everyone[0].host, name, (int)j->seen,
-                          j->everyone[j->seen].host);
+                          j->path, here, name, (int)j->seen, there);
     }
     pithp_parts_digest(d);
     pithp_folder_sync(&j->location); /* the names of the parts */

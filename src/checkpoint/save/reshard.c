@@ -96,10 +96,12 @@ static pith_status write_parts(pithp_reshard *x,
         const char *beside = pithp_part_path(x->s, path, name);
         if (!beside || write_part(x, beside, o) != PITH_OK)
             return x->s->error.code;
-        if (!pithp_part_find(document->location.folder, name, &row))
+        char room[120];
+        const int error = pithp_part_find(document->location.folder, name, &row);
+        if (error)
             return pithp_fail(x->s, PITH_E_IO, NULL,
-                              "cannot write \"%s\": its part \"%s\" is not there", path,
-                              name);
+                              "cannot write \"%s\": its part \"%s\" cannot be read: %s",
+                              path, name, pithp_part_trouble(error, room, sizeof room));
         row.file = pithp_document_text(d, name, strlen(name));
         pithp_doc_part *added = row.file ? pithp_document_add(d, parts) : NULL;
         if (!added)

@@ -262,8 +262,15 @@ static pith_status check_parts(saver *v) {
     for (int64_t i = 0; i < v->d.parts.count; i++) {
         const pithp_doc_part *part = &v->d.parts.rows[i];
         pithp_doc_part now = {.file = part->file};
-        if (!pithp_part_find(v->location.folder, part->file, &now) ||
-            now.bytes != part->bytes || !pithp_digest_equal(now.digest, part->digest))
+        char room[120];
+        const int error = pithp_part_find(v->location.folder, part->file, &now);
+        if (error && error != ENOENT)
+            return pithp_fail(v->s, PITH_E_IO, NULL,
+                              "cannot write \"%s\": the part \"%s\" cannot be read: %s",
+                              v->location.shown, part->file,
+                              pithp_part_trouble(error, room, sizeof room));
+        if (error || now.bytes != part->bytes ||
+            !pithp_digest_equal(now.digest, part->digest))
             return pithp_fail(v->s, PITH_E_IO, NULL,
                               "cannot write \"%s\": the part \"%s\" is gone: does "
                               "another job save under this name?",
