@@ -192,9 +192,34 @@ static int pt_plain_run(const pt_plain_test *test) {
 }
 
 #ifdef PITH_TEST_ONE_PROCESS
+extern char **environ;
+
+static char **pt_plain_environment(void) {
+    size_t count = 0;
+    while (environ && environ[count])
+        count++;
+    char **copy = calloc(count + 1, sizeof *copy);
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = strdup(environ[i]);
+    return copy;
+}
+
+/* Make a copy the environment again. Its variables are not freed: they are in use. */
+static void pt_plain_restore(char **copy) {
+    clearenv();
+    for (size_t i = 0; copy && copy[i]; i++)
+        putenv(copy[i]);
+    free(copy);
+}
+
+/* A test begins with the variables of the process, whatever the ones before have set. */
 static int pt_plain_start(const pt_plain_test *test) {
-    return test->options.signal || test->options.exit_code ? PT_PLAIN_SKIPPED
-                                                           : pt_plain_run(test);
+    if (test->options.signal || test->options.exit_code)
+        return PT_PLAIN_SKIPPED;
+    char **before = pt_plain_environment();
+    const int verdict = pt_plain_run(test);
+    pt_plain_restore(before);
+    return verdict;
 }
 #else
 /* Run a test in a child, whose end says how it went: a sanitizer that found something
