@@ -21,6 +21,7 @@ static void hear(pith_log_level level, const char *message, void *closure) {
 }
 
 static void open_runtime(void) {
+    atomic_store(&times_said, 0);
     rt = pt_open();
     pith_set_log_hook(rt, hear, NULL);
 }
