@@ -112,17 +112,22 @@ put_down(pithp_transport_link *l, slot own, pithp_transport_trouble *t) {
 
 /* ---- Joining ---- */
 
+/* Memory of a rank that those of its node read, zeroed. */
+static void share(fake_rank *r, size_t bytes) {
+    fake_job *job = r->job;
+    pthread_mutex_lock(&job->lock);
+    if (!job->shared[r->rank])
+        job->shared[r->rank] = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    memset(job->shared[r->rank], 0, bytes);
+    pthread_mutex_unlock(&job->lock);
+}
+
 static pith_status
 open_fake(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) {
     fake_rank *r = how->closure;
     fake_job *job = r->job;
     pithp_transport_link *l = calloc(1, sizeof *l);
     *l = (pithp_transport_link){&job->all, r->rank, r};
-    pthread_mutex_lock(&job->lock);
-    if (!job->shared[r->rank])
-        job->shared[r->rank] = aligned_alloc(64, (how->shared_bytes + 63) & ~(size_t)63);
-    memset(job->shared[r->rank], 0, how->shared_bytes);
-    pthread_mutex_unlock(&job->lock);
     const int node_size = job->size / job->nodes;
     *j = (pithp_joined){.all = l,
                         .rank = r->rank,
@@ -132,8 +137,11 @@ open_fake(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t)
                         .node = r->rank / node_size,
                         .nodes = job->nodes,
                         .library = "threads"};
-    if (put_down(l, (slot){.call = "open"}, t) == PITH_OK && meet(l, t) == PITH_OK)
-        return PITH_OK;
+    if (put_down(l, (slot){.call = "open"}, t) == PITH_OK) {
+        share(r, how->shared_bytes); /* none of the job reads that of a mesh before */
+        if (meet(l, t) == PITH_OK)
+            return PITH_OK;
+    }
     free(l);
     j->all = NULL;
     return t->code;
