@@ -60,7 +60,7 @@ Test(parts, one_process_reads_the_whole) {
     remove_folder(j.folder);
 }
 
-/* At most so many files may be open. Returns the limit before. */
+/* Limit the number of open files. Returns the limit before. */
 static rlim_t limit_files(rlim_t most) {
     struct rlimit limit;
     cr_assert(getrlimit(RLIMIT_NOFILE, &limit) == 0);
