@@ -1,6 +1,7 @@
 /* Binding of primitives: every operation calls pithp_bind, which infers the result,
  * allocates it, and runs or records the primitive. */
 #include "array/array_internal.h"
+#include "mesh/mesh_internal.h"
 #include "program/exec/call.h"
 #include "program/ir/program.h"
 
@@ -114,6 +115,14 @@ static const pith_array *apply_small(pith_scope *s,
     return result;
 }
 
+/* Whether a call without recorded operands is recorded all the same: an index that is
+ * checked; a constant that may be large; among ranks random numbers, of which the program
+ * tells whether they are equal on all of them by mistake. */
+static bool records_itself(const pith_scope *s, const pithp_call *call) {
+    return call->operand_count == 0 || pithp_call_reports(call) ||
+           (pithp_op_has(call->primitive, PITHP_TRAIT_RANDOM) && pithp_has_ranks(s));
+}
+
 /* Whether a call is recorded. */
 static inline bool is_traced(const pith_scope *s,
                              pithp_primitive primitive,
@@ -121,7 +130,7 @@ static inline bool is_traced(const pith_scope *s,
                              const pith_array *const *operands,
                              const void *params) {
     const pithp_call call = pithp_call_of(primitive, count, NULL, params);
-    bool traced = pithp_scope_trace(s) && (count == 0 || pithp_call_reports(&call));
+    bool traced = pithp_scope_trace(s) && records_itself(s, &call);
     for (int i = 0; i < count; i++)
         traced |= pithp_array_is_traced(operands[i]);
     return traced;

@@ -358,6 +358,12 @@ own_noise(pith_scope *s, const pith_array *key, const pith_array *point) {
 }
 PITH_FUNCTION2(own_noise_function, own_noise, void, pith_array, pith_array)
 
+/* The key is a constant of the function. */
+static const void *constant_noise(pith_scope *s, const pith_array *point) {
+    return common_noise(s, pith_random_key(s, 5), point);
+}
+PITH_FUNCTION1(constant_noise_function, constant_noise, void, pith_array)
+
 static void count_warnings(pith_log_level level, const char *message, void *closure) {
     int *count = closure;
     if (level == PITH_LOG_WARNING && strstr(message, "are equal on all ranks along x"))
@@ -383,6 +389,21 @@ ON_RANKS(equal_draws_are_logged_once) {
         FAKE_CHECK(r, count == 2); /* of two draws at two places */
         pith_jit_clear(r->runtime);
     }
+    pith_set_log_hook(r->runtime, NULL, NULL);
+}
+
+ON_RANKS(equal_draws_of_a_constant_key_are_logged) {
+    int count = 0;
+    pith_set_log_hook(r->runtime, count_warnings, &count);
+    const pith_shard_options o = {.in = {PITH_SPECS({"", "x", NULL})},
+                                  .out = PITH_SPECS({"", "x", NULL})};
+    const pith_array *own = points(r->s, r->rank),
+                     *point = pith_shard_local(r->s, own, PITH_SPECS({"", "x", NULL}));
+    const pith_function *f = pith_shard_map(r->s, &constant_noise_function, &o);
+    const void *moved = pith_call(r->s, pith_jit(r->s, f, NULL), PITH_ITEMS(point));
+    FAKE_CHECK(r, count == 2);
+    const void *eager = common_noise(r->s, pith_random_key(r->s, 5), own);
+    FAKE_CHECK(r, pith_tree_equal(r->s, pith_unshard_local(r->s, moved), eager));
     pith_set_log_hook(r->runtime, NULL, NULL);
 }
 
