@@ -286,6 +286,34 @@ static void maps_refuse_variance(mesh_test *t) {
     MESH_CHECK(t, pith_agree(t->s));
 }
 
+static const pith_array *by_rank(pith_scope *s, const pith_array *a) {
+    return pith_add(s, a, pith_cast(s, pith_axis_index(s, "y"), PITH_F64));
+}
+PITH_FUNCTION1(by_rank_function, by_rank, pith_array, pith_array)
+static const pith_array *by_all(pith_scope *s, const pith_array *a) {
+    return pith_psum(s, by_rank(s, a), "y", NULL);
+}
+PITH_FUNCTION1(by_all_function, by_all, pith_array, pith_array)
+
+/* Shards over x that differ along y are no value, eagerly or compiled. */
+static void maps_compare_equal_shards(mesh_test *t) {
+    pith_scope *s = pith_scope_open_in(t->s);
+    pith_mesh_open(s, PITH_MESH_AXES({"x", 1}, {"y", 0}), NULL);
+    const pith_shard_spec *x = PITH_SPECS({"", "x", NULL});
+    const pith_shard_options o = {.in = {x}, .out = x};
+    const pith_array *a = pith_shard(s, pith_arange(s, PITH_F64, 4), x);
+    MESH_CHECK(t, pith_apply(s, pith_shard_map(s, &by_all_function, &o), a));
+    const pith_array *wrong = pith_apply(s, pith_shard_map(s, &by_rank_function, &o), a);
+    MESH_CHECK(t, !wrong == (t->size > 1));
+    MESH_CHECK(t, wrong || pith_code(s) == PITH_E_DIVERGED);
+    MESH_CHECK(t, wrong || strstr(pith_message(s),
+                                  "replicated along y, but rank 1 (x=0, y=1) has other "
+                                  "elements than rank 0 (x=0, y=0)"));
+    pith_clear(s);
+    pith_scope_close(s);
+    MESH_CHECK(t, pith_agree(t->s));
+}
+
 static void maps_refuse(mesh_test *t) {
     const pith_shard_spec *x = PITH_SPECS({"", "x", NULL}),
                           *none = PITH_SPECS({"", "", NULL});
@@ -481,6 +509,7 @@ const mesh_case mesh_shard_map_cases[] = {
     {"maps_grow_by_fixes", maps_grow_by_fixes},
     {"maps_assert", maps_assert},
     {"maps_refuse", maps_refuse},
+    {"maps_compare_equal_shards", maps_compare_equal_shards},
     {"maps_refuse_variance", maps_refuse_variance},
     {"maps_fail", maps_fail},
     {"maps_collectives", maps_collectives},

@@ -59,6 +59,9 @@ Test(shard, maps_assert) {
 Test(shard, maps_refuse) {
     passes("maps_refuse");
 }
+Test(shard, maps_compare_equal_shards) {
+    passes("maps_compare_equal_shards");
+}
 Test(shard, maps_refuse_variance) {
     passes("maps_refuse_variance");
 }

@@ -28,8 +28,9 @@ void pithp_mapping_compare(const pithp_mapping *x, const void *const *given, int
 
 /* What ranks tell each other at the end of an eager call. */
 typedef struct ending {
-    int64_t digest;  /* of the results that are called replicated */
+    int64_t digest;  /* of the results that are called equal along all mapped axes */
     int64_t refused; /* 1: a gradient was refused */
+    int64_t partly;  /* 1: there are results that are called so along some of them */
 } ending;
 
 /* Numbers of all ranks of the mesh. A failed scope takes part. NULL: error set. */
@@ -60,18 +61,19 @@ static int64_t find_other(const pithp_mesh_group *g,
 }
 
 /* Every rank names the first leaf that differs, and the ranks. */
-static void tell_leaf(pith_scope *s,
-                      const pithp_mapping *x,
-                      const pithp_mesh_group *g,
-                      const void *result,
-                      const pithp_replicas *own) {
+static void compare_leaves(pith_scope *s,
+                           const pithp_mapping *x,
+                           const void *result,
+                           const pithp_replicas *own) {
     size_t ranks;
     int64_t *digests = pithp_scope_allocate(s, (size_t)own->count * sizeof *digests);
     for (int64_t k = 0; digests && k < own->count; k++)
         digests[k] = own->list[k].digest;
     const int64_t *all = gather(s, own->count, digests, &ranks);
     for (int64_t k = 0; all && k < own->count; k++) {
-        const int64_t rank = find_other(g, ranks, own->count, all + k);
+        const char *axes = own->list[k].axes;
+        const pithp_mesh_group *g = pithp_mesh_group_of(s, axes);
+        const int64_t rank = g ? find_other(g, ranks, own->count, all + k) : -1;
         char place[PITHP_WHAT_BYTES], first[PITHP_WHAT_BYTES];
         if (rank < 0)
             continue;
@@ -81,7 +83,7 @@ static void tell_leaf(pith_scope *s,
                    "%s: its specs call the result replicated along %s, but rank %" PRId64
                    " (%s) has other elements than rank %" PRId64
                    " (%s): sum them with pith_psum, or shard them",
-                   x->name, x->axes, rank, place, pithp_mesh_group_first(g, rank), first);
+                   x->name, axes, rank, place, pithp_mesh_group_first(g, rank), first);
         return;
     }
 }
@@ -101,8 +103,8 @@ static void compare_endings(pith_scope *s,
         pithp_fail(s, PITH_E_DIVERGED, NULL,
                    "%s: some ranks along %s take a gradient in it, and others do not",
                    x->name, x->axes);
-    else if (find_other(g, ranks, COUNT, all) >= 0)
-        tell_leaf(s, x, g, result, replicas);
+    else if (find_other(g, ranks, COUNT, all) >= 0 || all[2])
+        compare_leaves(s, x, result, replicas);
 }
 
 pith_status pithp_mapping_agree(const pithp_mapping *x,
@@ -113,9 +115,11 @@ pith_status pithp_mapping_agree(const pithp_mapping *x,
     pith_scope *w = s->error.code == PITH_OK ? pithp_temporaries_open(s) : NULL;
     ending own = {.refused = refused};
     for (int64_t k = 0; k < replicas->count && !refused; k++) {
-        const uint64_t h =
-            pithp_hash((uint64_t)own.digest, &replicas->list[k].digest, sizeof(int64_t));
-        memcpy(&own.digest, &h, sizeof h);
+        const pithp_replica *r = &replicas->list[k];
+        own.partly |= !r->whole;
+        const uint64_t h = pithp_hash((uint64_t)own.digest, &r->digest, sizeof r->digest);
+        if (r->whole)
+            memcpy(&own.digest, &h, sizeof h);
     }
     compare_endings(w ? w : s, x, result, replicas, &own); /* a failed scope, too */
     if (w)

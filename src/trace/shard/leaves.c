@@ -197,8 +197,29 @@ static pith_status check_result(const pithp_mapping *x, pithp_shard_tree *t, int
     return check_placement(x, t, k, left, "the result");
 }
 
-/* For derivatives, a result varies over all axes of its spec. The elements of leaves that
- * the specs call replicated are compared (agree), unless they are traced. */
+/* Note a leaf that its spec calls equal along mapped axes, to be compared (agree). Traced
+ * ones were checked; rows that are not in use may be anything. */
+static pith_status note_replica(const pithp_mapping *x,
+                                const pithp_shard_tree *t,
+                                int64_t k,
+                                pithp_replicas *replicas) {
+    const pithp_shard_leaf *leaf = &t->leaves[k];
+    pithp_replica *own = &replicas->list[replicas->count];
+    char names[PITHP_SHARD_TEXT];
+    pithp_shard_text_join(leaf->axes, names);
+    pithp_shard_text_part(x->axes, names, false, own->axes);
+    if (!own->axes[0] || pithp_array_is_traced(t->items[k]) ||
+        (leaf->rows && leaf->axes[0]))
+        return PITH_OK;
+    const uint64_t digest = pithp_shard_hash(t->w, 0, t->items[k]);
+    own->leaf = k;
+    own->whole = strcmp(own->axes, x->axes) == 0;
+    memcpy(&own->digest, &digest, sizeof digest);
+    replicas->count++;
+    return t->w->error.code;
+}
+
+/* For derivatives, a result varies over all axes of its spec. */
 static pith_status leave_leaf(const pithp_mapping *x,
                               pithp_shard_tree *t,
                               int64_t k,
@@ -210,15 +231,8 @@ static pith_status leave_leaf(const pithp_mapping *x,
     t->items[k] = pithp_trace_vary(x->s, t->items[k], axis_set(x->s, axes));
     if (!t->items[k])
         return t->w->error.code;
-    if (strcmp(axes, left) == 0 && !left[0]) {
-        if (pithp_array_is_traced(t->items[k]))
-            return PITH_OK;
-        const uint64_t digest = pithp_shard_hash(t->w, 0, t->items[k]);
-        pithp_replica *own = &replicas->list[replicas->count++];
-        own->leaf = k;
-        memcpy(&own->digest, &digest, sizeof digest);
+    if (note_replica(x, t, k, replicas) != PITH_OK || !axes[0])
         return t->w->error.code;
-    }
     const pith_spec *spec = spec_with(t->w, t->flat.structure.specs[k], axes, leaf);
     if (!spec) {
         pithp_item_prefix(t->w, &t->flat.structure, k);

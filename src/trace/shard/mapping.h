@@ -5,6 +5,7 @@
 #include "pith/shard.h"
 
 #include "base/base_internal.h"
+#include "tree/shard/text.h"
 
 /* Calls under way on a thread, innermost first. */
 typedef struct pithp_map_level {
@@ -27,10 +28,12 @@ typedef struct pithp_mapping {
     uint64_t digest; /* of the structures of the arguments */
 } pithp_mapping;
 
-/* The leaves of a result that its specs call replicated, unless they are traced. Memory
- * of the runtime. */
+/* The leaves of a result that its specs call equal along mapped axes, unless they are
+ * traced. Memory of the runtime. */
 typedef struct pithp_replica {
     int64_t leaf, digest;
+    char axes[PITHP_SHARD_TEXT]; /* along which it is equal */
+    bool whole;                  /* these are all mapped axes */
 } pithp_replica;
 typedef struct pithp_replicas {
     int64_t count, room;
