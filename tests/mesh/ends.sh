@@ -8,7 +8,8 @@ shift 2
 launcher=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-told='BAD TERMINATION|exiting improperly|exited on signal|non-zero exit code|process manager error' # the launcher may be faster than pith
+# The launcher, or MPI, may be faster than pith.
+told='BAD TERMINATION|exiting improperly|exited on signal|non-zero exit code|process manager error|Fatal error in internal'
 
 # lose LINES RANKS PHASE HOW [OTHERS]: at least so many ranks print a line.
 lose() {

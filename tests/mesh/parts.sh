@@ -71,7 +71,8 @@ part 4 10 12 0
 # One process is killed at a random moment of a save; the checkpoint is whole, on any number of ranks.
 RANDOM=${PARTS_SEED:-7}
 for ((k = 0; k < ${PARTS_KILLS:-6}; k++)); do
-    "${launcher[@]}" 3 "$program" save "$work" >"$work/saving" 2>"$work/err" </dev/null &
+    : >"$work/saving"
+    "${launcher[@]}" 3 "$program" save "$work" >>"$work/saving" 2>"$work/err" </dev/null &
     job=$!
     for ((i = 0; i < 400; i++)); do
         grep -q saving "$work/saving" && break
@@ -79,7 +80,7 @@ for ((k = 0; k < ${PARTS_KILLS:-6}; k++)); do
     done
     sleep 0.$(printf %03d $((RANDOM % 300)))
     ranks=($(pgrep -f "$program save $work" | while read -r p; do
-        [ "$(readlink "/proc/$p/exe")" = "$(readlink -f "$program")" ] && echo "$p"
+        [ "$(readlink "/proc/$p/exe")" != "$(readlink -f "$program")" ] || echo "$p"
     done))
     [ ${#ranks[@]} -ge 3 ] || complain "kill $k: ${#ranks[@]} ranks"
     kill -9 "${ranks[$((RANDOM % 3))]}"
