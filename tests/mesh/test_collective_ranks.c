@@ -84,17 +84,5 @@ static void steps_of_ranks(fake_rank *r) {
 
 Test(collective_ranks, a_step_allocates_nothing) {
     setenv("PITH_JIT", "wait", 1); /* no code comes late */
-    pt_heap heaps[2] = {{0}, {0}};
-    pith_allocator allocators[2];
-    pith_open_options open[2];
-    for (int i = 0; i < 2; i++) {
-        allocators[i] = pt_allocator(&heaps[i]);
-        open[i] = (pith_open_options){
-            .device = "cuda", .threads = 1, .allocator = &allocators[i]};
-    }
-    const fake_result result = fake_run(
-        &(fake_options){
-            .size = 2, .timeout = 60, .closure = heaps, .open = {&open[0], &open[1]}},
-        steps_of_ranks);
-    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+    fake_with_heaps("cuda", steps_of_ranks);
 }

@@ -68,4 +68,21 @@ static inline void fake_short_memory(void (*body)(fake_rank *r), bool late, int 
     cr_assert(n > least, "%d", n);
 }
 
+/* A body on two ranks of a device, each with a heap of its own: its closure is both. */
+static inline void fake_with_heaps(const char *device, void (*body)(fake_rank *r)) {
+    pt_heap heaps[2] = {{0}, {0}};
+    pith_allocator allocators[2];
+    pith_open_options open[2];
+    for (int i = 0; i < 2; i++) {
+        allocators[i] = pt_allocator(&heaps[i]);
+        open[i] = (pith_open_options){
+            .device = device, .threads = 1, .allocator = &allocators[i]};
+    }
+    const fake_result result = fake_run(
+        &(fake_options){
+            .size = 2, .timeout = 60, .closure = heaps, .open = {&open[0], &open[1]}},
+        body);
+    cr_assert(result.failures == 0 && !result.ended, "%s", result.report);
+}
+
 #endif
