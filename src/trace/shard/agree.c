@@ -99,11 +99,13 @@ static void compare_endings(pith_scope *s,
     const pithp_mesh_group *g = all ? pithp_mesh_group_of(s, x->axes) : NULL;
     if (!g)
         return;
+    ending first; /* that of rank 0, by which all ranks decide alike */
+    memcpy(&first, all, sizeof first);
     if (find_other(g, ranks, COUNT, all + 1) >= 0)
         pithp_fail(s, PITH_E_DIVERGED, NULL,
                    "%s: some ranks along %s take a gradient in it, and others do not",
                    x->name, x->axes);
-    else if (find_other(g, ranks, COUNT, all) >= 0 || all[2])
+    else if (find_other(g, ranks, COUNT, all) >= 0 || first.partly)
         compare_leaves(s, x, result, replicas);
 }
 
@@ -116,10 +118,12 @@ pith_status pithp_mapping_agree(const pithp_mapping *x,
     ending own = {.refused = refused};
     for (int64_t k = 0; k < replicas->count && !refused; k++) {
         const pithp_replica *r = &replicas->list[k];
-        own.partly |= !r->whole;
+        if (!r->whole) {
+            own.partly = 1;
+            continue;
+        }
         const uint64_t h = pithp_hash((uint64_t)own.digest, &r->digest, sizeof r->digest);
-        if (r->whole)
-            memcpy(&own.digest, &h, sizeof h);
+        memcpy(&own.digest, &h, sizeof h);
     }
     compare_endings(w ? w : s, x, result, replicas, &own); /* a failed scope, too */
     if (w)
