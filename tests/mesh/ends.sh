@@ -45,7 +45,7 @@ jobs() {
     wait
 }
 
-# At the start and the end a rank that is lost says nothing.
+# At the start and the end a rank that is lost says nothing, nor do ranks that are stopped.
 jobs <<'CASES'
 1 2 before exit
 2 3 before stop
@@ -53,6 +53,7 @@ jobs <<'CASES'
 1 2 joining stop
 2 2 agree _exit0
 2 2 user exit compute
+0 2 halo _exit0 stop
 3 3 eager kill
 3 3 eager stop
 2 2 compiled abort

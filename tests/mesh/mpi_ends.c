@@ -1,7 +1,7 @@
 /* A program of ranks of which one is lost: mpi_ends PHASE HOW [OTHERS [RANK]]. The rank
  * (1) is lost in a phase of a job, in one of several ways, while the others do the same
- * as it, compute, or sleep. ends.sh says what must come of it; the file MESH_STRUCK gets
- * the time at which the rank is lost. */
+ * as it, compute, sleep, or are stopped. ends.sh says what must come of it; the file
+ * MESH_STRUCK gets the time at which the rank is lost. */
 #include "mesh/shard_run.h"
 
 #include <pthread.h>
@@ -98,13 +98,16 @@ static void be_lost_soon(void) {
 
 static const char *others = "same";
 
-/* Ranks that compute or sleep for 3 s come to the phase later. */
+/* Ranks that compute or sleep for 3 s come to the phase later, those that are stopped do
+ * not. */
 static void be_late(void) {
     const time_t begin = time(NULL);
     if (lost || strcmp(others, "same") == 0)
         return;
     if (strcmp(others, "sleep") == 0)
         sleep(3);
+    else if (strcmp(others, "stop") == 0)
+        raise(SIGSTOP);
     else
         while (time(NULL) < begin + 4)
             continue;

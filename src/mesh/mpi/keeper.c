@@ -3,41 +3,52 @@
  * When the connection of a process to Hydra closes, Hydra kills the others and forgets
  * their exit codes: after _exit(0) of a rank the job would return 0. A small process
  * keeps the connection open for as long as the others need to end the job with their own
- * code. It ends after MPI_Finalize, or when the others have ended. */
+ * code. It ends after MPI_Finalize, or when the others have ended. If they did not end
+ * the job, because they are stopped or have no processor, it asks Hydra to abort. */
 #include "mesh/mpi/mpi_internal.h"
 
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* Lines of the input, which ends with the process: how long to keep the connection then,
- * in tenths of a second, while one of some processes lives; or "end". Those of ended
- * processes have no /proc/N/exe. Not a child of the process, which may wait for all of
- * its own. A shell gives /dev/null as input to what it runs in the background: the input
- * comes as its output. */
+ * in tenths of a second, while one of some processes lives; or "end". Before it knows
+ * them, they are the other children of its parent, the launcher. Those of ended processes
+ * have no /proc/N/exe. Not a child of the process, which may wait for all of its own. A
+ * shell gives /dev/null as input to what it runs in the background: the input comes as
+ * its output. */
 static char command[] =
-    "{ limit=30 peers=\n"
+    "{ limit=45 peers=\n"
+    "while read -r k v; do [ $k = PPid: ] && launcher=$v; done </proc/$PPID/status\n"
     "while read -r n p; do [ \"$n\" = end ] && exit; limit=$n peers=$p; done\n"
+    "[ \"$peers\" ] || { set -- $(cat /proc/$launcher/task/*/children)\n"
+    "[ $# -gt 1 ] && peers=$*; }\n"
     "k=0; while [ $k -lt $limit ]; do\n"
     "[ \"$peers\" ] && live= || live=1\n"
     "for p in $peers; do [ -e /proc/$p/exe ] && live=1; done\n"
-    "[ $live ] || exit; sleep 0.1; k=$((k + 1)); done; } <&1 >/dev/null 2>&1 &";
+    "[ $live ] || exit; sleep 0.1; k=$((k + 1)); done\n"
+    "[ \"$PMI_FD\" ] && echo cmd=abort exitcode=70 >&$PMI_FD; } <&1 >/dev/null 2>&1 &";
 
 static int keeper = -1; /* a socket to it; -1: none */
 
 static bool spawn_connected(int input) {
     char shell[] = "/bin/sh", option[] = "-c";
     char *const arguments[] = {shell, option, command, NULL};
-    char *const none[] = {NULL};
+    char connection[32]; /* the one variable it needs */
+    char *const variables[] = {connection, NULL};
     posix_spawn_file_actions_t actions;
     pid_t child = -1;
+    const char *number = getenv("PMI_FD");
+    snprintf(connection, sizeof connection, "PMI_FD=%.20s", number ? number : "");
     if (posix_spawn_file_actions_init(&actions) != 0)
         return false;
-    const bool made = posix_spawn_file_actions_adddup2(&actions, input, 1) == 0 &&
-                      posix_spawn(&child, shell, &actions, NULL, arguments, none) == 0;
+    const bool made =
+        posix_spawn_file_actions_adddup2(&actions, input, 1) == 0 &&
+        posix_spawn(&child, shell, &actions, NULL, arguments, variables) == 0;
     posix_spawn_file_actions_destroy(&actions);
     int status = 0;
     return made && waitpid(child, &status, 0) == child && status == 0;
