@@ -265,8 +265,9 @@ static inline void pithp_attached_release(pithp_attached *a) { /* NULL does noth
         a->free(a);
 }
 
-/* Traced arrays live in a scope of the trace. After its end they become tombstones for a
- * while, so that use of a leaked one gives a precise error. */
+/* Traced arrays live in a scope of the trace. After its end they are tombstones until the
+ * scope that began the trace closes, and a while longer, so that use of a leaked one
+ * gives a precise error. */
 typedef struct pithp_trace {
     struct pithp_program *program; /* under construction; NULL: the trace has ended */
     pith_scope *handles;
@@ -357,8 +358,8 @@ void pithp_trace_note_set(pith_scope *s);
  * after PITH_E_TRACED, its program may differ from eager execution. If it left its scope
  * changed, eager calls would have changed the caller's scope. */
 pith_status pithp_trace_settle(pith_scope *s, const pithp_trace *t);
-/* Stop recording on s, which began the trace; its arrays become invalid. The caller owns
- * the program. */
+/* Stop recording on s, which began the trace; its arrays have no value any more, but can
+ * be compared until s closes. The caller owns the program. */
 struct pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t);
 /* pithp_bind if an operand is traced. */
 const pith_array *pithp_trace_bind(pith_scope *s,

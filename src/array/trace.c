@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Number of ended traces that keep their tombstones. */
+/* Number of ended traces that keep their tombstones when their scopes are closed. */
 enum { TOMBSTONES = 16 };
 
 /* A traced array with the site of its making. */
@@ -16,8 +16,10 @@ typedef struct traced_array {
 
 /* ---- Scopes of ended traces ---- */
 
-/* All scopes of handles are children of one, and share its stream, which stays empty; the
- * lock guards its list of children. */
+/* Who records reads the results of an ended trace until its scope closes, while other
+ * traces end, of other threads too: only then its handles are buried. All scopes of
+ * handles are children of one, and share its stream, which stays empty; the lock guards
+ * its list of children. */
 typedef struct pithp_graveyard {
     pthread_mutex_t lock;
     pith_scope *root;
@@ -103,8 +105,9 @@ static pith_scope *open_handles(pith_scope *s, graveyard *g) {
     return handles;
 }
 
-/* Keep the scope of an ended trace, in place of the oldest one. */
-static void bury(graveyard *g, pith_scope *handles) {
+/* Keep the handles of an ended trace, in place of the oldest ones. */
+static void bury(pith_scope *s, void *handles) {
+    graveyard *g = pithp_array_room_at(s->runtime)->graves;
     pthread_mutex_lock(&g->lock);
     pith_scope *oldest = g->scopes[g->next];
     g->scopes[g->next] = handles;
@@ -133,8 +136,9 @@ pithp_trace *pithp_trace_begin(pith_scope *s) {
         return NULL;
     pithp_trace *t = pithp_scope_allocate(handles, sizeof *t);
     pithp_program *p = t ? pithp_program_make(s) : NULL;
-    if (!p) {
+    if (!p || !pithp_scope_hold(s, handles, bury)) {
         pithp_fail_memory(s, sizeof *t);
+        pithp_program_release(p);
         close_handles(g, handles);
         return NULL;
     }
@@ -184,7 +188,6 @@ pithp_program *pithp_trace_end(pith_scope *s, pithp_trace *t) {
     t->checks = NULL;
     pithp_attached_release(t->attached);
     t->attached = NULL;
-    bury(pithp_array_room_at(s->runtime)->graves, t->handles);
     return p;
 }
 

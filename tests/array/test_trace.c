@@ -128,6 +128,29 @@ Test(trace, tombstones_go_when_many_traces_ended) {
     end(&t);
 }
 
+/* Other threads end traces meanwhile. */
+Test(trace, results_last_until_the_scope_of_the_trace_closes) {
+    tracing t = begin();
+    const pith_array *y = pith_square(t.s, t.x);
+    end_trace(&t);
+    const pith_list *list[40];
+    for (int k = 0; k < 40; k++) {
+        pith_scope *s = pith_scope_open(t.rt);
+        pithp_trace *more = pithp_trace_begin(s);
+        pt_ok(s, more);
+        const pith_array *x = pithp_trace_input(s, more, pith_array_spec(t.x));
+        list[k] = pith_list_make(s, PITH_ITEMS(x, x));
+        pt_ok(s, list[k]);
+        pithp_program_release(pithp_trace_end(s, more));
+        pith_scope_close(s);
+        cr_assert(pith_is_traced(y), "trace %d", k);
+        cr_assert_eq(pith_array_spec(y), pith_array_spec(t.x));
+    }
+    pt_fails(PITH_E_TRACED, t.s, pith_neg(t.s, y));
+    pt_says("its trace has ended");
+    end(&t);
+}
+
 Test(trace, trees_hold_traced_leaves) {
     tracing t = begin();
     const pith_list *list =

@@ -82,6 +82,8 @@ static void *derive_often(void *runtime) {
         fine = fine && y.tangent && pushed && pith_tree_equal(inner, y.tangent, pushed);
         if (k == ROUNDS / 2)
             pith_jit_clear(runtime);
+        if (pith_failed(inner))
+            fprintf(stderr, "round %d: %s\n", k, pith_message(inner));
         fine = fine && !pith_failed(inner);
         pith_scope_close(inner);
     }
