@@ -5,8 +5,8 @@
 # `sources` is the folder with mesh/mpi.
 function(pith_mpi_plugin name mpi sources)
     set(target pith_mpi_${name})
-    add_library(${target} MODULE ${sources}/mesh/mpi/keeper.c ${sources}/mesh/mpi/move.c
-        ${sources}/mesh/mpi/node.c ${sources}/mesh/mpi/process.c ${sources}/mesh/mpi/transport.c)
+    add_library(${target} MODULE ${sources}/mesh/mpi/keeper.c ${sources}/mesh/mpi/mailbox.c
+        ${sources}/mesh/mpi/move.c ${sources}/mesh/mpi/node.c ${sources}/mesh/mpi/process.c ${sources}/mesh/mpi/transport.c)
     target_include_directories(${target} PRIVATE ${sources})
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
     target_link_libraries(${target} PRIVATE ${mpi} Threads::Threads)

@@ -89,6 +89,7 @@ lose() {
 }
 lose exit 'pith: rank 1: exits without pith_close after collective [0-9]+ \(pith_agree, mpi_program.c:'
 lose more 'pith: rank 1: 16 bytes came from rank 0, expected 24'
+lose longer 'pith: rank 1: 16 bytes came from rank 0, expected 16016'
 export PITH_MESH_TIMEOUT=1
 lose hang 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_program.c:[0-9]+\), [0-9]+ s; ranks 0, 2 wait in '
 lose stop 'pith: rank 1: in user code since collective [0-9]+ \(pith_agree, mpi_program.c:[0-9]+\), [1-9][0-9]* s; '

@@ -186,15 +186,21 @@ static void once_halo(void) {
     pith_call(job.s, f, PITH_ITEMS(ones(1 << 16)));
 }
 
-static void once_route(void) {
-    const int64_t n = 1 << 14;
+/* n rows for the next rank. */
+static const pith_route *route_on(int64_t n) {
     const pith_array *rows = pith_arange(job.s, PITH_I64, n),
                      *to = pith_full(job.s, PITH_I64, PITH_SHAPE(n),
                                      (double)((job.rank + 1) % job.size));
-    const pith_route *route =
-        pith_route_make(job.s, rows, to, NULL, pith_route_room(job.s, 2, n, n));
-    for (int i = 0; i < 10; i++)
+    return pith_route_make(job.s, rows, to, NULL, pith_route_room(job.s, 2, n, n));
+}
+
+static void once_route(void) {
+    const int64_t n = 1 << 14, little = 100; /* by MPI, and in memory of the node */
+    const pith_route *route = route_on(n), *few = route_on(little);
+    for (int i = 0; i < 10; i++) {
         pith_route_send(job.s, route, ones(n));
+        pith_route_send(job.s, few, ones(little));
+    }
 }
 
 static void once_shard(void) {

@@ -249,21 +249,63 @@ static int check_along(const char *axes, int64_t n, int64_t own) {
         ranks[0] = y, ranks[1] = 2 + y;
     for (int64_t k = 0; strchr(axes, ',') && k < 4; k++, count = 4)
         ranks[k] = axes[0] == 'x' ? k : 2 * (k % 2) + k / 2;
-    const pith_array *a = part_of(own, n), *most = a, *stack = pith_all_stack(s, a, axes);
+    const pith_array *a = part_of(own, n), *most = a, *last = NULL,
+                     *stack = pith_all_stack(s, a, axes);
     int wrong = 0;
     for (int64_t k = 0; k < count; k++) {
         const pith_array *of = part_of(ranks[k], n);
         wrong += !pith_tree_equal(s, pith_slice_at(s, stack, 0, k), of);
         wrong += !pith_tree_equal(s, pith_pbroadcast(s, a, axes, k), of);
+        last = ranks[(k + 1) % count] == own ? of : last;
         most = pith_maximum(s, most, of);
     }
+    const int64_t next[][2] = {{0, 1}, {1, 2 % count}, {2, 3}, {3, 0}};
+    wrong += !pith_tree_equal(s, pith_ppermute(s, a, axes, (int)count, next), last);
     wrong += !pith_tree_equal(s, pith_pmax(s, a, axes), most);
     wrong += !pith_tree_equal(s, pith_psum(s, a, axes, NULL),
                               pith_sum(s, stack, PITH_AXES(0)));
     return wrong;
 }
 
-/* Messages around the greatest that is short (4 KiB), on a mesh of 2 x 2. */
+/* Halos along one of two axes whose rows are around the longest message of a mailbox
+ * (8 KiB): of the two messages to a rank one is longer by `more` rows. */
+static const pith_array *halos_of(pith_scope *in, const pith_array *a) {
+    const pith_array *x = pith_halo(in, a, 0, "x", 1, 2, true);
+    return pith_halo_add(in, pith_halo(in, x, 0, "y", 2, 1, true), 0, "y", 2, 1, true);
+}
+PITH_FUNCTION1(halos_function, halos_of, pith_array, pith_array)
+
+static const pith_array *
+rows_of(pith_scope *in, const pith_array *a, int64_t begin, int64_t end) {
+    return pith_slice_array(in, a, 1, &(pith_slice){begin, end, 1});
+}
+
+/* Both ranks along an axis send each other the same rows twice, so that the result of
+ * halos and back is known. */
+static int check_halos(int64_t row, int64_t own) {
+    enum { ROWS = 4 };
+    pith_scope *in = pith_scope_open_in(s);
+    const int64_t other = (own + 2) % 4; /* along x */
+    const pith_array *base = pith_iota(in, PITH_F64, PITH_SHAPE(ROWS, row), 1);
+    const pith_array *a = pith_add(in, base, (double)(1000 * own)),
+                     *b = pith_add(in, base, (double)(1000 * other));
+    const pith_array *parts[] = {rows_of(in, b, ROWS - 1, ROWS), a, rows_of(in, b, 0, 2)};
+    const pith_array *x = pith_concatenate(in, 3, parts, 0);
+    /* the halo along y comes back: its first and last rows are there twice */
+    const pith_array *ends[] = {rows_of(in, x, 0, 1),
+                                pith_zeros(in, PITH_F64, PITH_SHAPE(ROWS, row)),
+                                rows_of(in, x, ROWS + 1, ROWS + 3)};
+    const pith_array *expected = pith_add(in, x, pith_concatenate(in, 3, ends, 0));
+    const pith_function *f = pith_jit(in, &halos_function, NULL);
+    int wrong = 0;
+    for (int call = 0; call < 3; call++)
+        wrong += !pith_tree_equal(in, pith_call(in, f, PITH_ITEMS(a)), expected);
+    wrong += !pith_tree_equal(in, halos_of(in, a), expected);
+    pith_scope_close(in);
+    return wrong;
+}
+
+/* Messages around the longest that are short (4 and 8 KiB), on a mesh of 2 x 2. */
 static int check_short(void) {
     static const char *const axes[] = {"x", "y", "x,y", "y,x"};
     join();
@@ -274,7 +316,10 @@ static int check_short(void) {
         for (int64_t n = 511; n < 514; n++)
             for (int again = 0; again < 3; again++)
                 wrong += check_along(axes[k], n, info.rank) +
+                         check_along(axes[k], 2 * n, info.rank) +
                          check_along(axes[k], 1, info.rank);
+    for (int64_t row = 1023; row < 1026 && !wrong; row++)
+        wrong += check_halos(row, info.rank) + check_halos(row - 1020, info.rank);
     if (wrong)
         fprintf(stderr, "rank %d: %d wrong arrays\n", (int)info.rank, wrong);
     return leave() | (wrong != 0);
@@ -352,16 +397,16 @@ static int fork_child(void) {
 }
 
 /* Rank 1 has changed its route, and expects more rows than rank 0 sends. */
-static int expect_more(void) {
+static int expect_more(int64_t more) {
     const pith_mesh_info info = join();
-    const pith_route *room = pith_route_room(s, 1, 4, 4);
+    const pith_route *room = pith_route_room(s, 1, 4, 4 + more);
     const int64_t n = info.rank == 0 ? 2 : 0;
     const pith_array *rows = pith_arange(s, PITH_I64, n),
                      *to = pith_ones(s, PITH_I64, PITH_SHAPE(n));
     const pith_route *route = pith_route_make(s, rows, to, NULL, room);
     pith_route changed = *route;
     if (info.rank == 1)
-        changed.received = pith_add(s, route->received, 1);
+        changed.received = pith_add(s, route->received, (double)more);
     pith_route_send(s, pith_freeze(s, pith_route, &changed),
                     pith_zeros(s, PITH_F64, PITH_SHAPE(2)));
     return leave();
@@ -392,6 +437,8 @@ int main(int argc, char **argv) {
     if (strcmp(what, "suspend") == 0)
         return suspend();
     if (strcmp(what, "more") == 0)
-        return expect_more();
+        return expect_more(1);
+    if (strcmp(what, "longer") == 0)
+        return expect_more(2000);
     return lose_rank(what);
 }

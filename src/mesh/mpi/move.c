@@ -1,6 +1,6 @@
 /* Moves of data over MPI. If a node has no more ranks than cores, waits block, which is
  * fastest; otherwise they test, give way and sleep, so that 8 ranks on 2 cores progress.
- * Short messages of ranks that share a node do not go through MPI (node.c).
+ * Short messages of ranks that share a node do not go through MPI (node.c, mailbox.c).
  *
  * MPI counts by int. Larger messages have elements of several bytes: a type of 2^k bytes
  * and a rest (whole_type). */
@@ -317,27 +317,73 @@ out:
     return rc;
 }
 
+/* ---- Messages between two ranks ---- */
+
+/* Ranks of this node send short messages through mailboxes, and tell the lengths of
+ * others there, which MPI carries as those between nodes (mailbox.c). */
 enum { FEW = 16 };
 
-/* All messages are started before any is waited for, receives first. */
-static pith_status start(pithp_transport_link *l,
-                         const pithp_parcel *p,
-                         bool sends,
-                         MPI_Request *request,
-                         pithp_transport_trouble *t) {
-    message m;
-    pith_status rc = whole_type(l, p->bytes, &m, t);
-    if (rc != PITH_OK)
-        return rc;
-    if (sends)
-        CHECK(MPI_Isend(p->data, m.count, m.type, (int)p->peer, PITH_MPI_TAG, l->comm,
-                        request));
-    else
-        CHECK(MPI_Irecv(p->data, m.count, m.type, (int)p->peer, PITH_MPI_TAG, l->comm,
-                        request));
-out:
-    free_type(&m); /* MPI keeps it until the message is through */
+/* An exchange. Of each parcel, receives first: a letter, a request and a status. */
+typedef struct exchange {
+    pithp_transport_link *l;
+    const pithp_exchange *x;
+    pith_letter *letters;
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    bool engine; /* MPI carries a message */
+} exchange;
+
+static const pithp_parcel *parcel_of(const exchange *e, int i) {
+    const int receives = e->x->receives;
+    return i < receives ? &e->x->receive[i] : &e->x->send[i - receives];
+}
+
+static bool by_engine(const exchange *e, int i) {
+    return e->letters[i].rank < 0 || e->letters[i].bytes > e->l->world->mailboxes.most;
+}
+
+static void address_letters(exchange *e) {
+    const bool boxes = e->l->world->mailboxes.memory != NULL;
+    for (int i = 0; i < e->x->receives + e->x->sends; i++) {
+        const pithp_parcel *p = parcel_of(e, i);
+        e->letters[i] = (pith_letter){.rank = boxes ? e->l->node_ranks[p->peer] : -1,
+                                      .data = p->data,
+                                      .bytes = p->bytes};
+        e->engine |= by_engine(e, i);
+    }
+}
+
+/* Start the messages of MPI, receives or sends. */
+static pith_status
+start(const exchange *e, int begin, int end, pithp_transport_trouble *t) {
+    const pithp_transport_link *l = e->l;
+    pith_status rc = PITH_OK;
+    for (int i = begin; i < end && rc == PITH_OK; i++) {
+        const pithp_parcel *p = parcel_of(e, i);
+        message m = {.made = false};
+        e->requests[i] = MPI_REQUEST_NULL;
+        if (!by_engine(e, i))
+            continue;
+        if ((rc = whole_type(l, p->bytes, &m, t)) != PITH_OK)
+            return rc;
+        if (i < e->x->receives)
+            CHECK(MPI_Irecv(p->data, m.count, m.type, (int)p->peer, PITH_MPI_TAG, l->comm,
+                            &e->requests[i]));
+        else
+            CHECK(MPI_Isend(p->data, m.count, m.type, (int)p->peer, PITH_MPI_TAG, l->comm,
+                            &e->requests[i]));
+    out:
+        free_type(&m); /* MPI keeps it until the message is through */
+    }
     return rc;
+}
+
+static pith_status
+refuse_length(const pithp_parcel *p, long long came, pithp_transport_trouble *t) {
+    t->code = PITH_E_PEER;
+    snprintf(t->text, sizeof t->text, "%lld bytes came from rank %lld, expected %zu",
+             came, (long long)p->peer, p->bytes);
+    return t->code;
 }
 
 /* MPI says nothing if a message is shorter than its receiver expects. */
@@ -350,43 +396,80 @@ whole(const pithp_parcel *p, const MPI_Status *status, pithp_transport_trouble *
     if (few >= 0 && (size_t)few == p->bytes)
         return PITH_OK;
     CHECK(MPI_Get_elements_x(status, MPI_BYTE, &bytes));
-    if ((size_t)bytes == p->bytes)
-        return PITH_OK;
-    t->code = PITH_E_PEER;
-    snprintf(t->text, sizeof t->text, "%lld bytes came from rank %lld, expected %zu",
-             (long long)bytes, (long long)p->peer, p->bytes);
-    return t->code;
+    if ((size_t)bytes != p->bytes)
+        return refuse_length(p, (long long)bytes, t);
 out:
     return rc;
+}
+
+/* Wait for the messages of MPI. */
+static pith_status finish_engine(const exchange *e, pithp_transport_trouble *t) {
+    pith_status rc =
+        finish(e->l, e->x->receives + e->x->sends, e->requests, e->statuses, t);
+    for (int i = 0; i < e->x->receives && rc == PITH_OK; i++)
+        if (by_engine(e, i))
+            rc = whole(&e->x->receive[i], &e->statuses[i], t);
+    return rc;
+}
+
+/* Wait for the letters. */
+static pith_status
+finish_mail(const exchange *e, pith_mail *mail, pithp_transport_trouble *t) {
+    pith_wrong_mail wrong;
+    if (pith_mail_end(&e->l->world->mailboxes, mail, &wrong))
+        return PITH_OK;
+    const pithp_parcel *p = parcel_of(e, wrong.letter);
+    if (!wrong.link)
+        return refuse_length(p, (long long)wrong.bytes, t);
+    t->code = PITH_E_PEER;
+    snprintf(t->text, sizeof t->text, "a message of another group came from rank %lld",
+             (long long)p->peer);
+    return t->code;
+}
+
+/* All messages are started before any is waited for. */
+static pith_status run(exchange *e, pithp_transport_trouble *t) {
+    const pithp_exchange *x = e->x;
+    const int count = x->receives + x->sends;
+    address_letters(e);
+    pith_mail mail = {.link = e->l->number,
+                      .engine = e->engine,
+                      .sends = x->sends,
+                      .receives = x->receives,
+                      .send = e->letters + x->receives,
+                      .receive = e->letters};
+    pith_status rc = e->engine ? start(e, 0, x->receives, t) : PITH_OK;
+    if (rc != PITH_OK)
+        return rc;
+    pith_mail_begin(&e->l->world->mailboxes, &mail);
+    if (e->engine && (rc = start(e, x->receives, count, t)) != PITH_OK)
+        return rc;
+    if (x->meanwhile)
+        x->meanwhile(x->closure);
+    rc = finish_mail(e, &mail, t);
+    return rc == PITH_OK && e->engine ? finish_engine(e, t) : rc;
 }
 
 pith_status pith_mpi_exchange(pithp_transport_link *l,
                               const pithp_exchange *x,
                               pithp_transport_trouble *t) {
-    MPI_Request few[FEW], *requests = few;
-    MPI_Status few_statuses[FEW], *statuses = few_statuses;
-    const int receives = x->receives, count = x->sends + receives;
-    void *many = NULL;
-    pith_status rc = PITH_OK;
-    if (count > FEW) {
-        if (!(many = malloc((size_t)count * (sizeof *statuses + sizeof *requests)))) {
-            t->code = PITH_E_MEMORY;
-            strcpy(t->text, "out of memory: no room for the requests of an exchange");
-            return t->code;
-        }
-        statuses = many;
-        requests = (MPI_Request *)(void *)(statuses + count);
-    }
-    for (int i = 0; i < receives && rc == PITH_OK; i++)
-        rc = start(l, &x->receive[i], false, &requests[i], t);
-    for (int i = 0; i < x->sends && rc == PITH_OK; i++)
-        rc = start(l, &x->send[i], true, &requests[receives + i], t);
-    if (x->meanwhile && rc == PITH_OK)
-        x->meanwhile(x->closure);
-    if (count && rc == PITH_OK)
-        rc = finish(l, count, requests, statuses, t);
-    for (int i = 0; i < receives && rc == PITH_OK; i++)
-        rc = whole(&x->receive[i], &statuses[i], t);
+    pith_letter letters[FEW];
+    MPI_Request requests[FEW];
+    MPI_Status statuses[FEW];
+    exchange e = {
+        .l = l, .x = x, .letters = letters, .requests = requests, .statuses = statuses};
+    const size_t count = (size_t)x->receives + (size_t)x->sends;
+    if (count <= FEW)
+        return run(&e, t);
+    void *many =
+        malloc(count * (sizeof *e.letters + sizeof *e.requests + sizeof *e.statuses));
+    if (!many)
+        return pith_mpi_refuse(t, PITH_E_MEMORY,
+                               "out of memory: no room for the requests of an exchange");
+    e.letters = many;
+    e.statuses = (MPI_Status *)(void *)(e.letters + count);
+    e.requests = (MPI_Request *)(void *)(e.statuses + count);
+    const pith_status rc = run(&e, t);
     free(many);
     return rc;
 }

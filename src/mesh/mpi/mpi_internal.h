@@ -2,6 +2,7 @@
 #ifndef PITH_MESH_MPI_MPI_INTERNAL_H
 #define PITH_MESH_MPI_MPI_INTERNAL_H
 
+#include "mesh/mpi/mailbox.h"
 #include "mesh/transport.h"
 
 #include <mpi.h>
@@ -14,7 +15,9 @@ struct pithp_transport_link {
     int rank, size;
     struct pith_mpi_place **places; /* where its ranks meet; NULL: on several nodes */
     uint64_t meetings;
-    MPI_Win window; /* of the places */
+    MPI_Win window;  /* of the places */
+    uint32_t number; /* among those of the world, the same on all ranks */
+    int *node_ranks; /* of each rank: its number on this node, or -1 */
 };
 
 struct pith_mpi_world {
@@ -23,6 +26,9 @@ struct pith_mpi_world {
     MPI_Win window;                   /* of the shared memory */
     void **shared;                    /* of each rank of the node; NULL: not shared */
     int node_rank, node_size, number; /* number: of the node */
+    uint32_t links;                   /* that were made */
+    MPI_Win mail;                     /* window of the mailboxes */
+    pith_mailboxes mailboxes;         /* memory NULL: none */
     int most;                         /* greatest count of an MPI call */
     int ending; /* key of the attribute that tells of MPI_Finalize */
     void (*engine_ends)(void *world);
@@ -68,8 +74,10 @@ void pith_mpi_keeper_stop(void);
 /* Meetings of the ranks of a link in memory of their node (node.c). */
 enum { PITH_MPI_SHORT = 4096 }; /* bytes of a message, at most */
 enum { PITH_MPI_TAG = 27, PITH_MPI_NO_TAG = 28 };
-/* Memory that a node shares, of each of its ranks; NULL: none. */
-void **pith_mpi_share(MPI_Comm node, int ranks, size_t bytes, MPI_Win *window);
+/* Memory that a node shares, of each of its ranks, which begins with zeros; NULL: none.
+ */
+void **
+pith_mpi_share(MPI_Comm node, int ranks, size_t bytes, size_t zeros, MPI_Win *window);
 size_t pith_mpi_place_bytes(void);
 /* Wait until all ranks have come, each with a message. */
 void pith_mpi_meet(pithp_transport_link *l, const void *message, size_t bytes);

@@ -49,16 +49,18 @@ static void *next_line(void *p) {
     return (char *)p + (LINE - (uintptr_t)p % LINE) % LINE;
 }
 
-void **pith_mpi_share(MPI_Comm node, int ranks, size_t bytes, MPI_Win *window) {
+void **
+pith_mpi_share(MPI_Comm node, int ranks, size_t bytes, size_t zeros, MPI_Win *window) {
     void *own = NULL, **shared = calloc((size_t)ranks, sizeof *shared);
     bytes = (bytes + LINE - 1) / LINE * LINE + LINE;
+    zeros += LINE; /* wherever its first line is */
     const int rc =
         MPI_Win_allocate_shared((MPI_Aint)bytes, 1, MPI_INFO_NULL, node, &own, window);
     int good = rc == MPI_SUCCESS && shared, all = 0;
     if (rc != MPI_SUCCESS)
         *window = MPI_WIN_NULL;
     if (good)
-        memset(own, 0, bytes);
+        memset(own, 0, zeros);
     for (int i = 0; good && i < ranks; i++) {
         MPI_Aint size = 0;
         int unit = 0;

@@ -105,14 +105,62 @@ out:
 
 /* Memory that the node shares. Without it the ranks do not watch each other. */
 static void share_memory(pith_mpi_world *w, size_t bytes) {
-    w->shared = pith_mpi_share(w->node, w->node_size, bytes, &w->window);
+    w->shared = pith_mpi_share(w->node, w->node_size, bytes, bytes, &w->window);
+}
+
+/* Messages of MPI that other ranks wait for may need calls of this one. */
+static void progress(void *world) {
+    const pith_mpi_world *w = world;
+    int found = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, PITH_MPI_NO_TAG, w->all.comm, &found, MPI_STATUS_IGNORE);
+}
+
+/* Mailboxes of the ranks of this node. Without them they use MPI. */
+static void make_mailboxes(pith_mpi_world *w) {
+    const int ranks = w->node_size;
+    w->mailboxes = (pith_mailboxes){.ranks = ranks,
+                                    .own = w->node_rank,
+                                    .most = pith_mailbox_most(ranks),
+                                    .sleeps = w->polls,
+                                    .progress = progress,
+                                    .closure = w};
+    if (ranks > 1 && w->mailboxes.most)
+        w->mailboxes.memory = pith_mpi_share(w->node, ranks, pith_mailbox_bytes(ranks),
+                                             pith_mailbox_zeros(ranks), &w->mail);
+}
+
+/* Which ranks of a link are on this node. */
+static pith_status find_neighbours(pithp_transport_link *l, pithp_transport_trouble *t) {
+    MPI_Group of_link = MPI_GROUP_NULL, of_node = MPI_GROUP_NULL;
+    pith_status rc = PITH_OK;
+    l->number = l->world->links++;
+    int *all = calloc(2 * (size_t)l->size, sizeof *all), *found = all + l->size;
+    if (!all)
+        return pith_mpi_refuse(t, PITH_E_MEMORY,
+                               "out of memory: no room for the ranks of a communicator");
+    for (int i = 0; i < l->size; i++)
+        all[i] = i;
+    CHECK(MPI_Comm_group(l->comm, &of_link));
+    CHECK(MPI_Comm_group(l->world->node, &of_node));
+    CHECK(MPI_Group_translate_ranks(of_link, l->size, all, of_node, found));
+    for (int i = 0; i < l->size; i++)
+        all[i] = found[i] == MPI_UNDEFINED ? -1 : found[i];
+    l->node_ranks = all;
+out:
+    if (of_link != MPI_GROUP_NULL)
+        MPI_Group_free(&of_link);
+    if (of_node != MPI_GROUP_NULL)
+        MPI_Group_free(&of_node);
+    if (rc != PITH_OK)
+        free(all);
+    return rc;
 }
 
 /* Where the ranks of a link meet, if they are on one node. Without it they use MPI. */
 static void make_places(pithp_transport_link *l, bool on_node) {
     if (on_node && l->size > 1)
-        l->places =
-            (void *)pith_mpi_share(l->comm, l->size, pith_mpi_place_bytes(), &l->window);
+        l->places = (void *)pith_mpi_share(l->comm, l->size, pith_mpi_place_bytes(),
+                                           pith_mpi_place_bytes(), &l->window);
 }
 
 static void free_link(pithp_transport_link *l) {
@@ -121,6 +169,7 @@ static void free_link(pithp_transport_link *l) {
     if (l->comm != MPI_COMM_NULL)
         MPI_Comm_free(&l->comm);
     free(l->places);
+    free(l->node_ranks);
 }
 
 /* ---- MPI_Finalize of the program ---- */
@@ -165,10 +214,13 @@ static void free_world(pith_mpi_world *w) {
     watch_end_no_more(w);
     if (w->window != MPI_WIN_NULL)
         MPI_Win_free(&w->window);
+    if (w->mail != MPI_WIN_NULL)
+        MPI_Win_free(&w->mail);
     if (w->node != MPI_COMM_NULL)
         MPI_Comm_free(&w->node);
     free_link(&w->all);
     free(w->shared);
+    free(w->mailboxes.memory);
     free(w);
 }
 
@@ -222,11 +274,12 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
                                "out of memory: no room for a communicator");
     w->all.world = w;
     w->all.comm = w->node = MPI_COMM_NULL;
-    w->window = w->all.window = MPI_WIN_NULL;
+    w->window = w->mail = w->all.window = MPI_WIN_NULL;
     w->ending = MPI_KEYVAL_INVALID;
     w->most = INT32_MAX;
     if ((rc = watch_end(w, how, t)) != PITH_OK ||
-        (rc = find_nodes(from, w, j, t)) != PITH_OK) {
+        (rc = find_nodes(from, w, j, t)) != PITH_OK ||
+        (rc = find_neighbours(&w->all, t)) != PITH_OK) {
         free_world(w);
         return rc;
     }
@@ -235,6 +288,7 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
     j->started = started;
     share_memory(w, how->shared_bytes);
     make_places(&w->all, w->node_size == w->all.size);
+    make_mailboxes(w);
     name_library(j->library, sizeof j->library);
     j->all = &w->all;
     return PITH_OK;
@@ -283,6 +337,8 @@ static pith_status split_mpi(pithp_transport_link *all,
     CHECK(MPI_Comm_size(l->comm, &l->size));
     CHECK(MPI_Allreduce(node, least, 2, MPI_INT, MPI_MIN, l->comm));
     make_places(l, least[0] == -least[1]);
+    if ((rc = find_neighbours(l, t)) != PITH_OK)
+        goto out;
     *part = l;
     return PITH_OK;
 out:
