@@ -18,7 +18,7 @@ typedef struct pith_mailboxes {
     void *closure;
 } pith_mailboxes;
 
-/* The greatest message that travels in a mailbox, on a node of so many ranks; 0: they
+/* The greatest message that travels in a mailbox, on a node of some ranks; 0: they
  * have too little memory. */
 size_t pith_mailbox_most(int ranks);
 /* Memory of each rank, and the bytes at its start that are zeros before any rank writes.
