@@ -177,22 +177,29 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Each chunk of a block is one call of the compiled step; ranks agree once for each. */
+/* Each chunk of a block is one call of the compiled step; ranks agree once for each. The
+ * runs of a block are in a scope of their own, which ends with the next block: its result
+ * gets the memory of the runs before. */
 static void run(pith_scope *s, pith_scope *solver, int blocks) {
     const Share share = share_of(s);
     const pith_function *step =
         pith_jit(solver, pith_vmap(solver, &integration, NULL), NULL);
+    pith_scope *before = pith_scope_open_in(solver);
     const pith_host_tree *now = start(s, share);
     for (int block = 1; block <= blocks && now; block++) {
         const double began = seconds();
-        now = pith_run_chunked_host(solver, step, now, 0, NULL, NULL);
+        pith_scope *here = pith_scope_open_in(solver);
+        now = pith_run_chunked_host(here, step, now, 0, NULL, NULL);
         if (now)
             report(s, share, now, block * BLOCK);
+        pith_scope_close(before);
+        before = here;
         if (share.first == 0)
             fprintf(stderr, "block %d: %.3f s\n", block, seconds() - began);
     }
     if (now)
         finish(s, share, now);
+    pith_scope_close(before);
 }
 
 int main(int count, char **words) {

@@ -4,6 +4,7 @@
 #include "pith/run_host.h"
 
 #include "array/array_internal.h"
+#include "gpu/memory/host_array.h"
 #include "mesh/mesh_internal.h"
 #include "run/chunked.h"
 
@@ -18,23 +19,20 @@ static pith_shape shape_of(const pith_spec *spec) {
     return shape;
 }
 
-/* Host arrays of these shapes in s; NULL: error set. */
+/* Host arrays of these shapes in s, which the caller overwrites; NULL: error set. */
 static const pith_host_tree *make_tree(pith_scope *s,
                                        const pith_treedef *def,
                                        int64_t count,
                                        const pith_dtype *dtypes,
                                        const pith_shape *shapes,
                                        const pith_host_options *options) {
-    const pith_host_options none = {0};
-    pith_host_options o = options ? *options : none;
     pith_host_tree *t = pithp_scope_allocate(s, sizeof *t);
     const pith_host_array **leaves =
         pithp_scope_allocate(s, ((size_t)count + 1) * sizeof *leaves);
     if (!t || !leaves)
         return NULL;
-    o.like = NULL;
     for (int64_t i = 0; i < count; i++) {
-        leaves[i] = pith_host_make(s, dtypes[i], shapes[i], &o);
+        leaves[i] = pithp_host_array_make(s, dtypes[i], shapes[i], options);
         if (!leaves[i])
             return NULL;
     }

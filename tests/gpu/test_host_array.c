@@ -261,6 +261,53 @@ Test(host_array, of_every_kind_is_copied_on_the_stream_of_an_instance) {
     rmdir(folder);
 }
 
+/* The block of a freed array is the next one of its size, and all zero; until it is
+ * trimmed. */
+Test(host_array, memory_of_a_freed_one_is_reused_and_cleared) {
+    enum { COUNT = 1000000 };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    for (int kind = PITH_HOST_PINNED; kind <= PITH_HOST_PLAIN; kind++) {
+        const pith_host_options o = {.kind = (pith_host_kind)kind, .only = true};
+        pith_memory_trim(rt);
+        const size_t before = pithp_bytes_allocated(rt);
+        const void *first = NULL;
+        for (int round = 0; round < 3; round++) {
+            pith_scope *t = pith_scope_open_in(s);
+            const pith_host_array *a = pith_host_make(t, PITH_I32, PITH_SHAPE(COUNT), &o);
+            pt_ok(t, a && (!first || a->data == first));
+            first = a->data;
+            for (int n = 0; n < COUNT; n++)
+                cr_assert(((int32_t *)a->data)[n] == 0);
+            memset(a->data, 7, a->bytes);
+            pith_scope_close(t);
+        }
+        cr_assert(pith_memory_pinned(rt) == 0);
+        cr_assert(pithp_bytes_allocated(rt) >= before + COUNT * sizeof(int32_t));
+        pith_memory_trim(rt);
+        cr_assert(pithp_bytes_allocated(rt) < before + COUNT * sizeof(int32_t));
+    }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+/* What is kept of freed arrays has a limit. */
+Test(host_array, little_memory_of_freed_ones_is_kept) {
+    const size_t mib = (size_t)1 << 20, kept = 64 * mib;
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt), *t = pith_scope_open_in(s);
+    const size_t before = pithp_bytes_allocated(rt);
+    for (size_t all = 0; all < 4 * kept; all += 18 * mib) {
+        pt_ok(t, pith_host_make(t, PITH_U8, PITH_SHAPE(1 << 20), NULL));
+        pt_ok(t, pith_host_make(t, PITH_U8, PITH_SHAPE(17 << 20), NULL));
+    }
+    cr_assert(pithp_bytes_allocated(rt) > before + 3 * kept);
+    pith_scope_close(t);
+    cr_assert(pithp_bytes_allocated(rt) < before + kept + mib);
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
 static pith_status scenario(const pith_open_options *options) {
     pith_runtime *rt = pith_open(options);
     pith_scope *s = pith_scope_open(rt);

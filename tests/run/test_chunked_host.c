@@ -212,6 +212,33 @@ static void no_warning(pith_warning what, const char *message, void *closure) {
     ++*(int *)closure;
 }
 
+static const pith_array *halve(pith_scope *s, const pith_array *x) {
+    return pith_mul(s, x, 0.5);
+}
+PITH_FUNCTION1(halve_step, halve, pith_array, pith_array)
+
+/* Results lie in memory of freed arrays, of which no old content may remain. */
+Test(chunked_host, results_in_used_memory_are_those_in_new_memory) {
+    enum { RUNS = 30000 };
+    RUNTIME;
+    const pith_array *start = pith_cast(s, pith_arange(s, PITH_I32, RUNS), PITH_F64);
+    const pith_host_tree *state = pith_host_tree_copy(s, start, NULL);
+    const pith_chunked_options o = {.length = RUNS / 7 + 1, .steps = 3};
+    pt_ok(s, state);
+    for (int round = 0; round < 3; round++) {
+        pith_scope *work = pith_scope_open_in(s);
+        const pith_host_tree *out =
+            pith_run_chunked_host(work, &halve_step, state, 0, &o, NULL);
+        pt_ok(work, out && out->leaves[0]->bytes == RUNS * sizeof(double));
+        double *to = out->leaves[0]->data;
+        for (int i = 0; i < RUNS; i++)
+            cr_assert(to[i] == i / 8.0, "%d", i);
+        memset(to, 0xff, out->leaves[0]->bytes); /* old content is NaN */
+        pith_scope_close(work);
+    }
+    CLOSE;
+}
+
 Test(chunked_host, where_the_host_has_no_room_for_the_result_nothing_is_split) {
     int warnings = 0;
     RUNTIME;

@@ -1,7 +1,11 @@
 /* Host arrays: the first kind of memory that is available in the fallback sequence. */
+#include "gpu/memory/host_array.h"
+
 #include "pith/memory_host.h"
 
+#include "gpu/device.h"
 #include "gpu/memory/allocation.h"
+#include "gpu/memory/host_block.h"
 #include "gpu/memory/request.h"
 
 #include <errno.h>
@@ -11,8 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define HUGE_BYTES ((size_t)2 << 20)
 
 /* ---- Kinds of memory: NULL sets e ---- */
 
@@ -26,25 +28,25 @@ static bool is_there(size_t bytes, pithp_error *e) {
     return false;
 }
 
-static void *make_pinned(pithp_device *d, size_t bytes, pithp_error *e) {
-    void *mapped;
-    return is_there(bytes, e) ? pithp_pinned_take(d, bytes, &mapped, e) : NULL;
+/* A cached block is there; to ask the system takes longer than to clear one. */
+static bool has_block(pithp_device *d, size_t bytes, pithp_error *e) {
+    return pithp_host_block_is_cached(d, bytes) || is_there(bytes, e);
 }
 
-static size_t alignment_of(size_t bytes) {
-    return bytes >= HUGE_BYTES ? HUGE_BYTES : PITHP_ALIGNMENT;
+static void *make_pinned(pithp_device *d, size_t bytes, pithp_error *e) {
+    void *mapped;
+    const bool there = d->backend->pin ? is_there(bytes, e) : has_block(d, bytes, e);
+    return there ? pithp_pinned_take(d, bytes, &mapped, e) : NULL;
 }
 
 static void *make_plain(pithp_device *d, size_t bytes, pithp_error *e) {
-    if (!is_there(bytes, e))
+    if (!has_block(d, bytes, e))
         return NULL;
-    void *data = pithp_allocate_aligned(d->runtime, bytes, alignment_of(bytes));
+    void *data = pithp_host_block_take(d, bytes);
     if (!data)
         pithp_error_set(
             e, PITH_E_MEMORY, NULL, NULL,
             "out of memory: the allocator failed for %zu bytes of host memory", bytes);
-    else if (bytes >= HUGE_BYTES) /* a hint: small pages also work */
-        (void)madvise(data, bytes / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
     return data;
 }
 
@@ -116,7 +118,7 @@ static void release(pith_scope *s, void *thing) {
     if (a->kind == PITH_HOST_PINNED)
         pithp_pinned_give(pithp_runtime_device(s->runtime), a->data, room_of(a));
     else if (a->kind == PITH_HOST_PLAIN)
-        pithp_release_aligned(s->runtime, a->data, room_of(a), alignment_of(room_of(a)));
+        pithp_host_block_give(pithp_runtime_device(s->runtime), a->data, room_of(a));
     else
         munmap(a->data, room_of(a));
 }
@@ -133,17 +135,17 @@ static bool options_fit(pith_scope *s, const pith_host_options *o) {
     return !why;
 }
 
-const pith_host_array *pith_host_make(pith_scope *s,
-                                      pith_dtype dtype,
-                                      pith_shape shape,
-                                      const pith_host_options *options) {
+const pith_host_array *pithp_host_array_make(pith_scope *s,
+                                             pith_dtype dtype,
+                                             pith_shape shape,
+                                             const pith_host_options *options) {
     const pith_host_options none = {0};
     const pith_host_options *o = options ? options : &none;
     const pith_request asked = {
         .label = "host array", .dtype = dtype, .shape = shape, .unchunkable = true};
     pithp_request r;
     pithp_error e;
-    if (!pithp_enter(s) || !options_fit(s, o) ||
+    if (!pithp_enter_as(s, "pith_host_make") || !options_fit(s, o) ||
         !pithp_request_check(s, &asked, &r, "pith_host_make"))
         return NULL;
     pith_host_array *a = pithp_scope_allocate(s, sizeof *a);
@@ -160,9 +162,17 @@ const pith_host_array *pith_host_make(pith_scope *s,
         release(s, a);
         return NULL;
     }
-    if (o->like)
-        memcpy(a->data, o->like, a->bytes);
-    else if (a->kind != PITH_HOST_SPILLED) /* a new file is all zero */
+    return a;
+}
+
+const pith_host_array *pith_host_make(pith_scope *s,
+                                      pith_dtype dtype,
+                                      pith_shape shape,
+                                      const pith_host_options *options) {
+    const pith_host_array *a = pithp_host_array_make(s, dtype, shape, options);
+    if (a && options && options->like)
+        memcpy(a->data, options->like, a->bytes);
+    else if (a && a->kind != PITH_HOST_SPILLED) /* a new file is all zero */
         memset(a->data, 0, a->bytes);
     return a;
 }

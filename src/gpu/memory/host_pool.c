@@ -211,6 +211,17 @@ void *pithp_host_pool_take(pithp_host_pool *p, size_t bytes) {
     return data;
 }
 
+bool pithp_host_pool_has(pithp_host_pool *p, size_t bytes) {
+    size_t room;
+    if (bytes > PITHP_CLASS_MOST)
+        return false;
+    const int class = pithp_class_of(bytes, &room);
+    pthread_mutex_lock(&p->lock);
+    const bool has = p->classes[class] != NULL;
+    pthread_mutex_unlock(&p->lock);
+    return has;
+}
+
 void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes) {
     size_t room;
     const int class = pithp_class_of(bytes, &room);

@@ -13,6 +13,8 @@ void pithp_host_pool_free(pithp_host_pool *p);
 /* Any thread. NULL if the system has no memory even after a trim, or if the limit would
  * be exceeded. */
 void *pithp_host_pool_take(pithp_host_pool *p, size_t bytes);
+/* Whether a block for these bytes is cached. */
+bool pithp_host_pool_has(pithp_host_pool *p, size_t bytes);
 void pithp_host_pool_give(pithp_host_pool *p, void *data, size_t bytes);
 /* Set the limit of cached bytes in large blocks; SIZE_MAX: no limit. */
 void pithp_host_pool_set_keep(pithp_host_pool *p, size_t keep);

@@ -61,6 +61,7 @@ typedef struct pithp_memory_manager {
     size_t keep; /* limit of cached bytes, SIZE_MAX: none; guarded by the lock of the
                     ledger */
     size_t pinned, pinned_budget;
+    struct pithp_host_pool *host_blocks; /* of host_block.c; has a lock of its own */
     pith_limits limits;
     pithp_reclaimer reclaimers[8];               /* NULL terminates the list */
     _Atomic(struct pithp_allocator *) allocator; /* the current allocator, or NULL */

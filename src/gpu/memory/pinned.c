@@ -1,5 +1,6 @@
 /* Pinned host memory, limited by a budget, because the system cannot reclaim it. */
 #include "gpu/memory/allocation.h"
+#include "gpu/memory/host_block.h"
 
 static bool reserve(pithp_memory_manager *m, size_t bytes, pithp_error *e) {
     pthread_mutex_lock(&m->lock);
@@ -29,7 +30,7 @@ void *pithp_pinned_take(pithp_device *d, size_t bytes, void **mapped, pithp_erro
     if (d->backend->pin) {
         data = d->backend->pin(d, bytes, mapped, e);
     } else {
-        data = pithp_allocate_aligned(d->runtime, bytes, PITHP_ALIGNMENT);
+        data = pithp_host_block_take(d, bytes);
         *mapped = data;
         if (!data)
             pithp_error_set(e, PITH_E_MEMORY, NULL, NULL,
@@ -44,7 +45,7 @@ void pithp_pinned_give(pithp_device *d, void *data, size_t bytes) {
     if (d->backend->pin)
         d->backend->unpin(d, data, bytes);
     else
-        pithp_release_aligned(d->runtime, data, bytes, PITHP_ALIGNMENT);
+        pithp_host_block_give(d, data, bytes);
     cancel(d->memory, bytes);
 }
 

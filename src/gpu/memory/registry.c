@@ -5,6 +5,8 @@
 #include "gpu/memory/allocation.h"
 #include "gpu/memory/allocator.h"
 #include "gpu/memory/available.h"
+#include "gpu/memory/host_block.h"
+#include "gpu/memory/host_pool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -165,12 +167,13 @@ pith_status pithp_memory_open(pithp_device *d, pithp_error *e) {
     }
     if (m) {
         m->keep = SIZE_MAX;
+        m->host_blocks = pithp_host_blocks_make(d->runtime);
         m->pinned_budget = pithp_installed_read("") / 4;
         m->last = &m->first;
         m->free_last = &m->free_first;
         d->memory = m;
         m->standard = take_slot(d, "default");
-        if (m->standard) {
+        if (m->standard && m->host_blocks) {
             m->standard->proportion = 1;
             return PITH_OK;
         }
@@ -202,6 +205,8 @@ void pithp_memory_close(pithp_device *d) {
         m->chunks = c->next;
         pithp_block_free(d->runtime, (pithp_block *)(void *)c - 1);
     }
+    if (m->host_blocks)
+        pithp_host_pool_free(m->host_blocks);
     pthread_mutex_destroy(&m->lock);
     pthread_mutex_destroy(&m->log_lock);
     pthread_mutex_destroy(&m->allocator_lock);
