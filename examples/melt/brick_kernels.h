@@ -13,6 +13,24 @@
 /* Bins of an axis in which atoms are counted. */
 enum { BRICK_BINS = 512 };
 
+/* Fold an atom into the box; a row that is not in use, or a lost atom (NaN), becomes 0.
+ * Returns whether it is no lost atom. */
+PITH_HD int brick_fold_at(int64_t i,
+                          const pith_real *position,
+                          int64_t count,
+                          const double *box,
+                          pith_real *folded) {
+    int inside = 1;
+    for (int d = 0; d < 3; d++) {
+        const pith_real length = (pith_real)box[d];
+        const pith_real x = i < count ? melt_folded(position[3 * i + d], length) : 0;
+        const int here = x >= 0 && x < length;
+        folded[3 * i + d] = here ? x : 0;
+        inside &= here;
+    }
+    return inside;
+}
+
 /* Fold the atoms of a brick into the box. */
 PITH_KERNEL(brick_fold,
             over(i, n),
@@ -20,15 +38,8 @@ PITH_KERNEL(brick_fold,
             in(i64, count, "[]"),
             in(f64, box, "[3]"),
             out(real, folded, "[n,3]")) {
-    for (int d = 0; d < 3; d++)
-        folded[3 * i + d] = 0;
-    if (i < *count)
-        for (int d = 0; d < 3; d++) {
-            const pith_real length = (pith_real)box[d];
-            const pith_real x = melt_folded(position[3 * i + d], length);
-            pith_require(x >= 0 && x < length, i); /* false for a lost atom: NaN */
-            folded[3 * i + d] = x;
-        }
+    const int inside = brick_fold_at(i, position, *count, box, folded);
+    pith_require(inside, i);
 }
 
 /* The number of the brick that a folded atom is in: row-major, as ranks are numbered. */
@@ -61,9 +72,9 @@ PITH_KERNEL(brick_owner,
     owner[i] = i < *count ? brick_number(&position[3 * i], box, cuts, edges, parts) : -1;
 }
 
-/* The brick that an atom leaves to, or -1: it stays, or is not in use. cell: of the
- * window (melt_cells.h), if it stays; else max_cells. It is arbitrary if cells do not
- * fit. */
+/* Fold an atom into the box. The brick that it leaves to, or -1: it stays, or is not in
+ * use. cell: of the window (melt_cells.h), if it stays; else max_cells. It is arbitrary
+ * if cells do not fit. */
 PITH_KERNEL(brick_leaver,
             over(i, n),
             in(real, position, "[n,3]"),
@@ -76,16 +87,19 @@ PITH_KERNEL(brick_leaver,
             in(i64, window, "[9]"),
             value(i64, max_cells),
             size(edges),
+            out(real, folded, "[n,3]"),
             out(i64, to, "[n]"),
             out(i32, cell, "[n]")) {
     const int64_t own = (place[0] * parts[1] + place[1]) * parts[2] + place[2];
     to[i] = -1;
     cell[i] = (int32_t)max_cells;
+    const int inside = brick_fold_at(i, position, *count, box, folded);
+    pith_require(inside, i);
     if (i < *count) {
-        const int64_t brick = brick_number(&position[3 * i], box, cuts, edges, parts);
+        const int64_t brick = brick_number(&folded[3 * i], box, cuts, edges, parts);
         to[i] = brick == own ? -1 : brick;
         if (brick == own) {
-            const int64_t at = melt_cell_of(&position[3 * i], box, grid, window);
+            const int64_t at = melt_cell_of(&folded[3 * i], box, grid, window);
             cell[i] = (int32_t)(i % max_cells); /* of a lost atom */
             pith_require(at >= 0, i);
             cell[i] = (int32_t)(at % max_cells);
@@ -144,8 +158,18 @@ PITH_HD int64_t brick_place(int64_t k,
                : k;
 }
 
+/* The cell at place k of the sorted rows, of which `count` are in use. */
+PITH_HD int64_t brick_cell_at(int64_t k,
+                              int64_t count,
+                              const int32_t *cell,
+                              const int64_t *order,
+                              int64_t max_cells) {
+    return k < 0 ? -1 : k < count ? cell[order[k]] : max_cells;
+}
+
 /* The atoms of the brick, of its rows and of those that have come, sorted; order sorts
- * cell. from: the row of each in both arrays, one after the other. sorted: its cell. */
+ * cell. from: the row of each in both arrays, one after the other. sorted: its cell.
+ * start: of each cell, and of rows not in use. */
 PITH_KERNEL(brick_settle,
             over(k, m), /* n + moved */
             in(i64, order, "[m]"),
@@ -157,19 +181,25 @@ PITH_KERNEL(brick_settle,
             in(real, velocity, "[n,3]"),
             in(real, came_position, "[moved,3]"),
             in(real, came_velocity, "[moved,3]"),
-            value(i64, max_cells),
+            extent(max_cells),
             size(m),
             size(n),
             out(real, settled, "[n,3]"),
             out(real, kept, "[n,3]"),
             out(i32, number, "[n]"),
             out(i32, sorted, "[n]"),
-            out(i32, from, "[n]")) {
+            out(i32, from, "[n]"),
+            out(i32, start, "[max_cells+2]")) {
     const int64_t row = order[k], came = row - n;
     const int64_t to = brick_place(k, m, cell, order, id, *cells, max_cells);
     const pith_real *x = came < 0 ? &position[3 * row] : &came_position[3 * came];
     const pith_real *v = came < 0 ? &velocity[3 * row] : &came_velocity[3 * came];
     const int used = to < *count;
+    if (k < n)
+        melt_start_cells(k, n, brick_cell_at(k - 1, *count, cell, order, max_cells),
+                         brick_cell_at(k, *count, cell, order, max_cells),
+                         brick_cell_at(n - 1, *count, cell, order, max_cells), max_cells,
+                         start);
     if (to >= n) /* rows that are not in use */
         return;
     for (int d = 0; d < 3; d++) {
@@ -181,35 +211,24 @@ PITH_KERNEL(brick_settle,
     from[to] = (int32_t)row;
 }
 
-/* Rows of ghosts, sorted, and their cells; order sorts cell. */
+/* Rows of ghosts, sorted, and their cells; order sorts cell. start: as of brick_settle.
+ */
 PITH_KERNEL(brick_line_up,
             over(k, m),
             in(i64, order, "[m]"),
             in(i32, cell, "[m]"),
             in(i32, id, "[m]"),
             in(i64, cells, "[]"),
-            value(i64, max_cells),
+            extent(max_cells),
             size(m),
             out(i32, row, "[m]"),
-            out(i32, sorted, "[m]")) {
+            out(i32, sorted, "[m]"),
+            out(i32, start, "[max_cells+2]")) {
     const int64_t to = brick_place(k, m, cell, order, id, *cells, max_cells);
     row[to] = (int32_t)order[k];
     sorted[to] = cell[order[k]];
-}
-
-/* Where each cell starts in sorted rows. */
-PITH_KERNEL(brick_starts,
-            over(k, m),
-            in(i32, cell, "[m]"),
-            size(m),
-            extent(max_cells),
-            out(i32, start, "[max_cells+2]")) {
-    const int64_t before = k > 0 ? cell[k - 1] : -1;
-    for (int64_t c = before + 1; c <= cell[k]; c++)
-        start[c] = (int32_t)k;
-    /* empty cells after the last row are distributed over all indices */
-    for (int64_t c = cell[m - 1] + 1 + k; c <= max_cells + 1; c += m)
-        start[c] = (int32_t)m;
+    melt_start_cells(k, m, k > 0 ? cell[order[k - 1]] : -1, cell[order[k]],
+                     cell[order[m - 1]], max_cells, start);
 }
 
 /* Own atoms, whose rows are sorted, and ghosts as one sorted sequence: what melt_sort
@@ -280,7 +299,22 @@ PITH_HD void brick_way(int64_t way, const int64_t *parts, int64_t *step) {
     }
 }
 
-/* The bricks whose lists may have an atom: for each way to another brick its row and the
+/* The ways to other bricks: the steps along each axis, and the numbers of the bricks. */
+PITH_KERNEL(brick_around,
+            over(w, ways),
+            in(i64, parts, "[3]"),
+            in(i64, place, "[3]"),
+            extent(ways), /* without way 0 */
+            out(i64, step, "[ways,3]"),
+            out(i64, number, "[ways]")) {
+    int64_t at = 0;
+    brick_way(w + 1, parts, &step[3 * w]);
+    for (int d = 0; d < 3; d++)
+        at = at * parts[d] + (place[d] + step[3 * w + d] + parts[d]) % parts[d];
+    number[w] = at;
+}
+
+/* The bricks whose lists may have an atom: for each way of brick_around its row and the
  * brick, or -1. The second of two bricks along an axis is on both sides of the first, and
  * gets an atom once: lists find its images. */
 PITH_KERNEL(brick_border,
@@ -290,9 +324,10 @@ PITH_KERNEL(brick_border,
             in(f64, box, "[3]"),
             in(f64, part, "[3,2]"),
             in(i64, parts, "[3]"),
-            in(i64, place, "[3]"),
+            in(i64, step, "[ways,3]"),
+            in(i64, number, "[ways]"),
             value(f64, distance),
-            extent(ways), /* without way 0 */
+            size(ways),
             out(i64, row, "[n,ways]"),
             out(i64, brick, "[n,ways]")) {
     const double reach = brick_reach(distance, box);
@@ -305,22 +340,16 @@ PITH_KERNEL(brick_border,
             any |= below[d] | above[d];
         }
     for (int64_t w = 0; w < ways; w++) {
-        row[ways * i + w] = i;
-        brick[ways * i + w] = -1;
-    }
-    for (int64_t w = 0; any && w < ways; w++) {
-        int64_t step[3], number = 0;
-        int near = 1;
-        brick_way(w + 1, parts, step);
-        for (int d = 0; d < 3; d++) {
+        int near = any;
+        for (int d = 0; d < 3 && near; d++) {
+            const int64_t to = step[3 * w + d];
             const int close = parts[d] == 2 ? below[d] | above[d]
-                              : step[d] < 0 ? below[d]
+                              : to < 0      ? below[d]
                                             : above[d];
-            near &= step[d] == 0 || close;
-            number = number * parts[d] + (place[d] + step[d] + parts[d]) % parts[d];
+            near = to == 0 || close;
         }
-        if (near)
-            brick[ways * i + w] = number;
+        row[ways * i + w] = i;
+        brick[ways * i + w] = near ? number[w] : -1;
     }
 }
 
@@ -333,8 +362,10 @@ PITH_KERNEL(brick_load,
             extent(bins),
             out(i64, load, "[3,bins]", 0)) {
     for (int64_t d = 0; d < 3 && i < *count; d++) {
-        const double x = (double)position[3 * i + d] / box[d];
-        const int64_t bin = (int64_t)(x * (double)bins);
+        const pith_real length = (pith_real)box[d];
+        const pith_real x = melt_folded(position[3 * i + d], length);
+        const int inside = x >= 0 && x < length; /* else it is lost */
+        const int64_t bin = inside ? (int64_t)((double)x / box[d] * (double)bins) : 0;
         pith_atomic_add(&load[d * bins + (bin < bins ? bin : bins - 1)], (int64_t)1);
     }
 }

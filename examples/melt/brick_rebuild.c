@@ -55,6 +55,7 @@ typedef struct {
     const pith_array *parts, *place; /* i64[3]: bricks along the axes, and its numbers */
     const pith_array *part, *width;  /* f64[3,2]: from and to, in fractions; f64[3] */
     int64_t ways;                    /* to other bricks */
+    brick_around_result around;      /* where they lead */
     melt_cells_result cells;         /* the grid, and the window of this brick */
 } Place;
 
@@ -85,6 +86,7 @@ static Place place_of(pith_scope *s, const Brick *in) {
     p.ways = p.ways > 1 ? p.ways - 1 : 1; /* alone: to itself, for no atom */
     const brick_part_result at =
         pith_launch(s, brick_part, in->own->listed, in->cuts, p.place);
+    p.around = pith_launch(s, brick_around, p.parts, p.place, p.ways);
     p.width = at.width;
     p.part = at.part;
     p.cells = pith_launch(s, melt_cells, in->own->listed, p.part,
@@ -182,16 +184,22 @@ route_of_leavers(pith_scope *s, const Brick *in, const pith_array *to) {
     return route;
 }
 
-/* Atoms that have left go to their bricks. All atoms are sorted then: those that are
- * close in space become close in memory. cell: of each row. */
+/* The own atoms by cells of the window: the cell of each row, and where cells start. */
+typedef struct {
+    const pith_array *cell, *start;
+} Settled;
+
+/* Atoms are folded into the box, and those that have left go to their bricks. All are
+ * sorted then: those that are close in space become close in memory. */
 static const Brick *
-pass_on(pith_scope *s, const Brick *in, const Place *at, const pith_array **cell) {
+pass_on(pith_scope *s, const Brick *in, const Place *at, Settled *by) {
     const Owned *own = in->own;
     const brick_leaver_result leaver = pith_launch(
         s, brick_leaver, own->origin, own->count, own->listed, in->cuts, at->parts,
         at->place, at->cells.grid, at->cells.window, in->max_cells);
     const pith_route *route = route_of_leavers(s, in, leaver.to);
-    const Moved *came = pith_route_send(s, route, movable(s, own));
+    const Moved here = {leaver.folded, own->velocity, own->id};
+    const Moved *came = pith_route_send(s, route, pith_freeze(s, Moved, &here));
     const pith_array *arrived = pith_sum(s, route->received, PITH_ALL_AXES);
     const pith_array *left = pith_sum(s, route->sent, PITH_ALL_AXES);
     const pith_array *all =
@@ -203,9 +211,9 @@ pass_on(pith_scope *s, const Brick *in, const Place *at, const pith_array **cell
     next.count = pith_add(s, pith_sub(s, own->count, left), arrived);
     const brick_settle_result settled = pith_launch(
         s, brick_settle, pith_argsort(s, all, 0, NULL), all,
-        brick_joined(s, own->id, came->id), next.count, at->cells.cells, own->origin,
+        brick_joined(s, own->id, came->id), next.count, at->cells.cells, leaver.folded,
         own->velocity, came->origin, came->velocity, in->max_cells);
-    *cell = settled.sorted;
+    *by = (Settled){settled.sorted, settled.start};
     next.origin = next.position = settled.settled;
     next.velocity = settled.kept;
     next.id = settled.number;
@@ -221,9 +229,9 @@ pass_on(pith_scope *s, const Brick *in, const Place *at, const pith_array **cell
 /* A route to the bricks around. */
 static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place *at) {
     const Owned *own = in->own;
-    const brick_border_result border =
-        pith_launch(s, brick_border, own->origin, own->count, own->listed, at->part,
-                    at->parts, at->place, own->cutoff + own->skin, at->ways);
+    const brick_border_result border = pith_launch(
+        s, brick_border, own->origin, own->count, own->listed, at->part, at->parts,
+        at->around.step, at->around.number, own->cutoff + own->skin);
     const pith_shape list = PITH_SHAPE(at->ways * in->max_atoms);
     Brick next = *in;
     next.ghosts =
@@ -238,15 +246,11 @@ static const Brick *meet_neighbours(pith_scope *s, const Brick *in, const Place 
     return pith_freeze(s, Brick, &next);
 }
 
-static const pith_array *starts(pith_scope *s, const Brick *in, const pith_array *cell) {
-    return pith_launch(s, brick_starts, cell, in->max_cells).start;
-}
-
 /* Own atoms, which are in the order of cells, and ghosts by cells. */
 static Cells merge_ghosts(pith_scope *s,
                           const Brick *in,
                           const Place *at,
-                          const pith_array *cell,
+                          const Settled *by,
                           const Seen *ghosts) {
     const Owned *own = in->own;
     const pith_array *count = pith_sum(s, in->ghosts->received, PITH_ALL_AXES);
@@ -257,26 +261,23 @@ static Cells merge_ghosts(pith_scope *s,
     const brick_line_up_result line =
         pith_launch(s, brick_line_up, pith_argsort(s, there, 0, NULL), there, ghosts->id,
                     at->cells.cells, in->max_cells);
-    const pith_array *start = starts(s, in, cell),
-                     *of_ghosts = starts(s, in, line.sorted);
     const brick_merge_result merged =
-        pith_launch(s, brick_merge, own->origin, own->id, cell, start, ghosts->origin,
-                    ghosts->id, line.row, line.sorted, of_ghosts, at->cells.cells,
-                    in->max_atoms + in->ghosts->max_receive);
+        pith_launch(s, brick_merge, own->origin, own->id, by->cell, by->start,
+                    ghosts->origin, ghosts->id, line.row, line.sorted, line.start,
+                    at->cells.cells, in->max_atoms + in->ghosts->max_receive);
     return (Cells){.grid = at->cells.grid,
                    .window = at->cells.window,
                    .need = at->cells.cells,
-                   .start = pith_add(s, start, of_ghosts),
+                   .start = pith_add(s, by->start, line.start),
                    .axes = merged.axes,
                    .row = merged.row};
 }
 
-/* cell: of each row. */
 static const Brick *
-build_lists(pith_scope *s, const Brick *in, const Place *at, const pith_array *cell) {
+build_lists(pith_scope *s, const Brick *in, const Place *at, const Settled *by) {
     const Seen here = {in->own->origin, in->own->id};
     const Seen *ghosts = pith_route_send(s, in->ghosts, pith_freeze(s, Seen, &here));
-    const Cells cells = merge_ghosts(s, in, at, cell, ghosts);
+    const Cells cells = merge_ghosts(s, in, at, by, ghosts);
     const Listed listed = {.box = in->own->listed,
                            .own = in->max_atoms,
                            .max_neighbours = in->max_neighbours,
@@ -301,12 +302,12 @@ static const Brick *cut(pith_scope *s, const Brick *in, Place *at) {
 
 static const Brick *settle(pith_scope *s, const Brick *in) {
     Place at;
-    const pith_array *cell;
-    const Brick *passed = pass_on(s, cut(s, in, &at), &at, &cell);
-    return build_lists(s, meet_neighbours(s, passed, &at), &at, cell);
+    Settled by;
+    const Brick *passed = pass_on(s, cut(s, in, &at), &at, &by);
+    return build_lists(s, meet_neighbours(s, passed, &at), &at, &by);
 }
 
-/* Atoms folded into the box. */
+/* Atoms folded into the box, before they go to their owners. */
 static const Brick *fold(pith_scope *s, const Brick *in) {
     Owned own = *in->own;
     own.origin = own.position =
@@ -326,5 +327,8 @@ const Brick *brick_start(pith_scope *s, const Brick *in) {
 }
 
 const Brick *brick_rebuild(pith_scope *s, const Brick *in) {
-    return settle(s, fold(s, in));
+    Owned own = *in->own;
+    own.origin = own.position; /* which pass_on folds */
+    own.listed = own.box;
+    return settle(s, with_own(s, in, &own));
 }

@@ -90,4 +90,21 @@ PITH_HD int64_t melt_place_in_cell(int64_t k,
     return place;
 }
 
+/* Where cells start in rows that are sorted by them, the part of index k of `rows`:
+ * before, here and last are the cells of rows k - 1 (-1: there is none), k and the last.
+ * start: [max_cells + 2], to the end of the rows that are not in use. */
+PITH_HD void melt_start_cells(int64_t k,
+                              int64_t rows,
+                              int64_t before,
+                              int64_t here,
+                              int64_t last,
+                              int64_t max_cells,
+                              int32_t *start) {
+    for (int64_t c = before + 1; c <= here; c++)
+        start[c] = (int32_t)k;
+    /* empty cells after the last row are distributed over all indices */
+    for (int64_t c = last + 1 + k; c <= max_cells + 1; c += rows)
+        start[c] = (int32_t)rows;
+}
+
 #endif

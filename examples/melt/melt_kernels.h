@@ -110,13 +110,9 @@ PITH_KERNEL(melt_sort,
             out(i32, start, "[max_cells+2]"), /* of each cell, and of rows not in use */
             out(f32, axes, "[3,m+8]"),
             out(i32, row, "[m+8]")) {
-    const int64_t from = order[k], last = cell[order[m - 1]];
-    const int64_t here = cell[from], before = k > 0 ? cell[order[k - 1]] : -1;
-    for (int64_t c = before + 1; c <= here; c++)
-        start[c] = (int32_t)k;
-    /* empty cells after the last atom are distributed over all indices */
-    for (int64_t c = last + 1 + k; c <= max_cells + 1; c += m)
-        start[c] = (int32_t)m;
+    const int64_t from = order[k], here = cell[from];
+    melt_start_cells(k, m, k > 0 ? cell[order[k - 1]] : -1, here, cell[order[m - 1]],
+                     max_cells, start);
     const int64_t place = here < max_cells && *cells <= max_cells
                               ? melt_place_in_cell(k, m, cell, order, id)
                               : k;

@@ -256,14 +256,13 @@ static melt_neighbours_result search(pith_scope *s,
     const pith_array *order, *cell = cells_of(s, ghosts, box, cells, room, &order);
     const brick_line_up_result line =
         pith_launch(s, brick_line_up, order, cell, ghosts->id, cells->cells, room);
-    const pith_array *start = pith_launch(s, brick_starts, own->sorted, room).start;
-    const pith_array *starts = pith_launch(s, brick_starts, line.sorted, room).start;
-    const brick_merge_result merged = pith_launch(
-        s, brick_merge, own->settled, own->number, own->sorted, start, ghosts->position,
-        ghosts->id, line.row, line.sorted, starts, cells->cells, n + ghosts->count);
-    return pith_launch(s, melt_neighbours, pith_add(s, start, starts), merged.axes,
-                       merged.row, box, cells->grid, cells->window, CUTOFF + SKIN, n,
-                       128);
+    const brick_merge_result merged =
+        pith_launch(s, brick_merge, own->settled, own->number, own->sorted, own->start,
+                    ghosts->position, ghosts->id, line.row, line.sorted, line.start,
+                    cells->cells, n + ghosts->count);
+    return pith_launch(s, melt_neighbours, pith_add(s, own->start, line.start),
+                       merged.axes, merged.row, box, cells->grid, cells->window,
+                       CUTOFF + SKIN, n, 128);
 }
 
 /* Lists of the atoms of a brick, made of these and of ghosts around them, are those of
