@@ -284,9 +284,24 @@ Test(host_array, memory_of_a_freed_one_is_reused_and_cleared) {
         }
         cr_assert(pith_memory_pinned(rt) == 0);
         cr_assert(pithp_bytes_allocated(rt) >= before + COUNT * sizeof(int32_t));
-        pith_memory_trim(rt);
+        cr_assert(pith_memory_trim(rt) >= COUNT * sizeof(int32_t));
         cr_assert(pithp_bytes_allocated(rt) < before + COUNT * sizeof(int32_t));
     }
+    pith_scope_close(s);
+    pt_close(rt);
+}
+
+Test(host_array, memory_of_a_freed_one_is_not_kept_by_the_plain_allocator) {
+    enum { BYTES = 4 << 20 };
+    pith_runtime *rt = pt_open();
+    pith_scope *s = pith_scope_open(rt);
+    pt_ok(s, pith_memory_set_allocator(
+                 s, &(pith_memory_allocator){.kind = PITH_ALLOCATOR_PLAIN}));
+    const size_t before = pithp_bytes_allocated(rt);
+    pith_scope *t = pith_scope_open_in(s);
+    pt_ok(t, pith_host_make(t, PITH_U8, PITH_SHAPE(BYTES), NULL));
+    pith_scope_close(t);
+    cr_assert(pithp_bytes_allocated(rt) < before + BYTES);
     pith_scope_close(s);
     pt_close(rt);
 }

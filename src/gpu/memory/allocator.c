@@ -5,6 +5,7 @@
 #include "gpu/device.h"
 #include "gpu/memory/backend_pool.h"
 #include "gpu/memory/cache.h"
+#include "gpu/memory/host_block.h"
 #include "gpu/memory/manager.h"
 #include "gpu/memory/poison.h"
 #include "gpu/memory/reclaim.h"
@@ -274,7 +275,10 @@ pith_allocator_kind pith_memory_allocator_kind(const pith_runtime *rt) {
 
 size_t pith_memory_trim(pith_runtime *rt) {
     pithp_device *d = pithp_runtime_valid(rt) ? pithp_runtime_device(rt) : NULL;
-    return d && pithp_may_change(rt, __func__) ? pithp_trim(d) : 0;
+    if (!d || !pithp_may_change(rt, __func__))
+        return 0;
+    const size_t of_host_arrays = pithp_host_blocks_trim(d);
+    return of_host_arrays + pithp_trim(d);
 }
 
 void pithp_allocators_close(pithp_device *d) {

@@ -20,6 +20,13 @@ struct pithp_host_pool *pithp_host_blocks_make(pith_runtime *rt) {
     return p;
 }
 
+size_t pithp_host_blocks_trim(pithp_device *d) {
+    const size_t before = pithp_host_pool_reserved(d->memory->host_blocks);
+    pithp_host_pool_trim(d->memory->host_blocks);
+    const size_t after = pithp_host_pool_reserved(d->memory->host_blocks);
+    return before > after ? before - after : 0;
+}
+
 static bool may_cache(size_t bytes) {
     return bytes > CACHED_LEAST && bytes <= CACHED_MOST;
 }
@@ -45,13 +52,16 @@ void *pithp_host_block_take(pithp_device *d, size_t bytes) {
     void *data = allocate(d, bytes);
     if (data)
         return data;
-    pithp_host_pool_trim(d->memory->host_blocks);
+    pithp_host_blocks_trim(d);
     return allocate(d, bytes);
 }
 
 void pithp_host_block_give(pithp_device *d, void *data, size_t bytes) {
-    if (may_cache(bytes))
-        pithp_host_pool_give(d->memory->host_blocks, data, bytes);
-    else
+    if (!may_cache(bytes)) {
         pithp_release_aligned(d->runtime, data, bytes, alignment_of(bytes));
+        return;
+    }
+    pithp_host_pool_give(d->memory->host_blocks, data, bytes);
+    if (pith_memory_allocator_kind(d->runtime) == PITH_ALLOCATOR_PLAIN)
+        pithp_host_blocks_trim(d); /* tools look for uses of freed memory */
 }

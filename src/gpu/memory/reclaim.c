@@ -6,7 +6,7 @@
 #include "gpu/device.h"
 #include "gpu/memory/allocator.h"
 #include "gpu/memory/cache.h"
-#include "gpu/memory/host_pool.h"
+#include "gpu/memory/host_block.h"
 #include "gpu/memory/manager.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ size_t pithp_trim(pithp_device *d) {
     pithp_allocators_free(dead);
     if (d->backend->trim)
         d->backend->trim(d);
-    pithp_host_pool_trim(d->memory->host_blocks);
+    pithp_host_blocks_trim(d);
     const size_t after = pool_of(d);
     return before > after ? before - after : 0;
 }
