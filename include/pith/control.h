@@ -109,6 +109,10 @@ PITH_API const void *pith_while(pith_scope *s,
  *
  * Checks of level debug do not end the loop unless a collector is active.
  *
+ * Among ranks an iteration that makes collectives is the last one on all ranks if a check
+ * has failed on one of them. In compiled functions the predicates of the checks must be
+ * equal on all ranks then (PITH_E_DIVERGED).
+ *
  * @return The carry after that iteration.
  */
 PITH_API const void *pith_while_passing(pith_scope *s,

@@ -515,6 +515,16 @@ bool pithp_collective_agrees(pith_scope *s) {
     return words[0] == UINT64_MAX;
 }
 
+bool pithp_ranks_all(pith_scope *s, const char *operation, bool *holds) {
+    const pithp_intent intent = {.operation = operation};
+    pithp_ballot b = {.least = {*holds}};
+    if (!pithp_agree_with(pithp_ranks_of(s), s, &intent, &b))
+        return false;
+    pithp_collective_end(s);
+    *holds = b.least[0];
+    return true;
+}
+
 void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most) {
     if (!pithp_has_ranks(s))
         return;

@@ -140,6 +140,9 @@ bool pithp_collective_decides(const pith_scope *s);
 void pithp_collective_absent(pith_scope *s, const char *operation);
 /* Within a collective: whether the scope of no rank has failed since its begin. */
 bool pithp_collective_agrees(pith_scope *s);
+/* Whether a condition holds on all ranks: a collective of its own. False: every scope has
+ * an error. Only for scopes with ranks. */
+bool pithp_ranks_all(pith_scope *s, const char *operation, bool *holds);
 /* The least and the greatest of a value over all ranks, within a collective. */
 void pithp_collective_range(pith_scope *s, int64_t *least, int64_t *most);
 

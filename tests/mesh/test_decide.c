@@ -19,6 +19,7 @@ CASE(results)
 CASE(raised_results)
 CASE(errors_of_one_rank)
 CASE(loops_end_early)
+CASE(loops_end_together)
 CASE(refuses_on_one_rank)
 CASE(structures_differ)
 

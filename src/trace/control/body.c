@@ -1,5 +1,6 @@
 /* Branches and loop bodies: validation of their functions and results, and the state of
  * eager loops. */
+#include "mesh/mesh_internal.h"
 #include "program/exec/predicate_all.h"
 #include "trace/control/control_internal.h"
 
@@ -129,22 +130,36 @@ const void *pithp_holder_end(pithp_holder *h) {
 
 /* ---- Loops that end at a failed check ---- */
 
-pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, bool ends) {
-    *e = (pithp_ending){.ends = ends, .around = s->collector};
-    if (ends && pithp_collector_of(s))
+pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, const char *function) {
+    *e = (pithp_ending){.function = function,
+                        .around = s->collector,
+                        .agreed = pithp_collective_count(s)};
+    if (function && pithp_collector_of(s))
         e->checks = pithp_collector_begin(s, false);
     return s->error.code;
 }
 
-bool pithp_ending_goes_on(const pithp_holder *h, const pithp_ending *e) {
+/* Whether the checks of all ranks pass. A rank with an error does not come here: it takes
+ * part in this as a failed one, wherever it waits. */
+static bool all_ranks_pass(pith_scope *s, pithp_ending *e, bool all_pass) {
+    if (!pithp_ranks_of(s) || pithp_collective_count(s) == e->agreed)
+        return all_pass;
+    const bool agreed = pithp_ranks_all(s, e->function, &all_pass);
+    e->agreed = pithp_collective_count(s);
+    return agreed && all_pass;
+}
+
+bool pithp_ending_goes_on(const pithp_holder *h, pithp_ending *e) {
     bool all_pass = true;
     if (e->checks)
         pithp_collector_all_pass(h->s, e->checks, &all_pass);
-    else if (e->ends && pithp_pending_any(pithp_scope_stream(h->s)))
+    else if (e->function && pithp_pending_any(pithp_scope_stream(h->s)))
         pithp_synchronise(h->s); /* a failure becomes the error of its scope */
     const bool failed =
         h->s->error.code != PITH_OK || (h->scope && h->scope->error.code != PITH_OK);
-    return all_pass && !failed;
+    if (failed || !e->function)
+        return !failed;
+    return all_ranks_pass(h->s, e, all_pass);
 }
 
 void pithp_ending_end(pith_scope *s, pithp_ending *e) {

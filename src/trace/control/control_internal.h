@@ -148,15 +148,17 @@ bool pithp_holder_step(pithp_holder *h, pith_scope *next, const void *state);
 const void *pithp_holder_end(pithp_holder *h);
 
 /* Early end of an eager loop at a failed check. Begin before the loop, end after it on
- * all paths. */
+ * all paths. Ranks that make collectives in an iteration end together, at a failed check
+ * of any of them. */
 typedef struct pithp_ending {
-    bool ends;
+    const char *function; /* name of the user's call; NULL: failures do not end it */
     pithp_collector *around, *checks; /* of the loop; NULL: no collector */
+    uint64_t agreed;                  /* collectives up to the last look at the checks */
 } pithp_ending;
-pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, bool ends);
+pith_status pithp_ending_begin(pith_scope *s, pithp_ending *e, const char *function);
 /* Whether the loop continues: no check has failed, or failures do not end it; waits.
  * False also if an error is set. */
-bool pithp_ending_goes_on(const pithp_holder *h, const pithp_ending *e);
+bool pithp_ending_goes_on(const pithp_holder *h, pithp_ending *e);
 void pithp_ending_end(pith_scope *s, pithp_ending *e);
 
 /* Read an integer or bool of rank 0, a u64 as its bits; waits. */

@@ -31,7 +31,7 @@ static pith_status check_result(pith_scope *s, const loop *l, const void *result
 
 /* The condition for a carry. False: it is false, a check has failed, or an error is
  * set. */
-static bool holds(const pithp_holder *h, const loop *l) {
+static bool holds(const pithp_holder *h, loop *l) {
     int64_t truth = 0;
     pith_scope *s = h->s;
     if (!pithp_ending_goes_on(
@@ -73,7 +73,7 @@ static bool iterate(pithp_holder *h, const loop *l, const int64_t *i) {
 
 static const void *run_while(pith_scope *s, loop *l) {
     pithp_holder h;
-    if (pithp_ending_begin(s, &l->ending, l->stops) != PITH_OK)
+    if (pithp_ending_begin(s, &l->ending, l->stops ? l->function : NULL) != PITH_OK)
         return NULL;
     pithp_holder_begin(&h, s, l->init);
     while (holds(&h, l) && iterate(&h, l, NULL))
@@ -91,7 +91,7 @@ static uint64_t count_between(pith_dtype dtype, int64_t from, int64_t to) {
 
 static const void *run_range(pith_scope *s, loop *l, int64_t from, uint64_t count) {
     pithp_holder h;
-    if (pithp_ending_begin(s, &l->ending, l->stops) != PITH_OK)
+    if (pithp_ending_begin(s, &l->ending, l->stops ? l->function : NULL) != PITH_OK)
         return NULL;
     pithp_holder_begin(&h, s, l->init);
     for (uint64_t k = 0; k < count && pithp_ending_goes_on(&h, &l->ending); k++) {

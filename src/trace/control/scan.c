@@ -195,7 +195,7 @@ static const void *run_rows(scan *c, pith_scope *held, const void **outs) {
     pith_scope *s = c->s;
     pithp_holder h;
     pithp_ending ending;
-    if (pithp_ending_begin(s, &ending, c->stops) != PITH_OK)
+    if (pithp_ending_begin(s, &ending, c->stops ? c->function : NULL) != PITH_OK)
         return NULL;
     pithp_holder_begin(&h, s, c->init);
     for (int64_t t = 0; t < c->length && pithp_ending_goes_on(&h, &ending); t++) {
