@@ -2,7 +2,7 @@
  * loop of unknown length over one system, mapped over chunks of them. The solver may use
  * a quarter of a small device.
  *
- *     ensemble                           all systems in this process
+ *     ensemble                           all systems in one process
  *     mpirun -np 2 ensemble --ranks      shared among ranks, with the same results
  *     ensemble [--ranks] 40              as many blocks of time; 4 without a number */
 #include <pith/pith.h>
@@ -100,10 +100,7 @@ typedef struct {
     int64_t first, ranks, rows;
 } Share;
 
-/* Without a mesh, all runs. */
 static Share share_of(pith_scope *s) {
-    if (!pith_mesh_of(s))
-        return (Share){0, 1, RUNS};
     const int64_t ranks = pith_axis_size(s, NULL);
     return (Share){pith_axis_rank(s, NULL), ranks, ranks ? (RUNS - 1) / ranks + 1 : 0};
 }
@@ -134,12 +131,8 @@ static const pith_array *leaf_of(pith_scope *s, const pith_host_tree *runs, int 
 static void
 range(pith_scope *s, const pith_host_tree *runs, int leaf, double least_most[2]) {
     const pith_array *own = leaf_of(s, runs, leaf);
-    const pith_array *least = pith_min(s, own, PITH_ALL_AXES),
-                     *most = pith_max(s, own, PITH_ALL_AXES);
-    if (pith_mesh_of(s)) {
-        least = pith_pmin(s, least, NULL);
-        most = pith_pmax(s, most, NULL);
-    }
+    const pith_array *least = pith_pmin(s, pith_min(s, own, PITH_ALL_AXES), NULL),
+                     *most = pith_pmax(s, pith_max(s, own, PITH_ALL_AXES), NULL);
     least_most[0] = pith_read_f64(s, pith_cast(s, least, PITH_F64));
     least_most[1] = pith_read_f64(s, pith_cast(s, most, PITH_F64));
 }
@@ -202,10 +195,21 @@ static void run(pith_scope *s, pith_scope *solver, int blocks) {
     pith_scope_close(before);
 }
 
+/* Several processes are the ranks of a job, and not as many ensembles. */
+static void open_ranks(pith_scope *s, pith_scope *solver, bool shared) {
+    pith_mesh_open(s, PITH_MESH_AXES({"run", 0}), NULL);
+    pith_mesh_open(solver, PITH_MESH_AXES({"run", 0}), NULL);
+    const int64_t ranks = pith_axis_size(s, NULL);
+    if (ranks > 1 && !shared)
+        pith_fail(s, PITH_E_ARG, NULL,
+                  "%d ranks were started: --ranks shares the runs among them",
+                  (int)ranks);
+}
+
 int main(int count, char **words) {
-    const bool on_ranks = count > 1 && strcmp(words[1], "--ranks") == 0;
-    const int blocks = count > 1 + on_ranks ? atoi(words[1 + on_ranks]) : 4;
-    if (count > 2 + on_ranks || blocks < 1) {
+    const bool shared = count > 1 && strcmp(words[1], "--ranks") == 0;
+    const int blocks = count > 1 + shared ? atoi(words[1 + shared]) : 4;
+    if (count > 2 + shared || blocks < 1) {
         fprintf(stderr, "usage: ensemble [--ranks] [BLOCKS]\n");
         return 2;
     }
@@ -216,14 +220,13 @@ int main(int count, char **words) {
         pith_instance_open(s, "solver", &(pith_instance_options){.proportion = 0.125});
     pith_memory_set_limits(s, PITH_LIMITS_ACTIVE); /* the share is a limit */
     pith_scope *solver = pith_scope_open_on(rt, part);
-    if (on_ranks) {
-        pith_mesh_open(s, PITH_MESH_AXES({"run", 0}), NULL);
-        pith_mesh_open(solver, PITH_MESH_AXES({"run", 0}), NULL);
-    }
-    run(s, solver, blocks);
+    open_ranks(s, solver, shared);
+    const bool quiet = pith_axis_rank(solver, NULL) > 0;
+    if (!pith_failed(s))
+        run(s, solver, blocks);
     const bool failed = pith_failed(s) || pith_failed(solver);
-    if (failed)
-        fprintf(stderr, "%s\n", pith_message(pith_failed(s) ? s : solver));
+    if (failed && !quiet)
+        fprintf(stderr, "ensemble: %s\n", pith_message(pith_failed(s) ? s : solver));
     pith_scope_close(solver);
     pith_scope_close(s);
     pith_close(rt);

@@ -330,13 +330,14 @@ int main(int count, char **words) {
     pith_scope *s = pith_scope_open(rt);
     pith_mesh_open(s, PITH_MESH_AXES({"copy", 0}),
                    NULL); /* one rank without a launcher */
+    const bool quiet = pith_axis_rank(s, NULL) > 0;
     if (mode == MAKE)
         make(s, words[count - 1]);
     else
         fit(s, words[count - 1], mode);
-    const bool failed = pith_failed(s);
-    if (failed)
-        fprintf(stderr, "%s\n", pith_message(s));
+    const bool failed = !pith_agree(s); /* on all ranks, and rank 0 has the message */
+    if (failed && !quiet)
+        fprintf(stderr, "fit: %s\n", pith_message(s));
     pith_scope_close(s);
     pith_close(rt);
     return failed;

@@ -26,8 +26,18 @@ launch() {
         complain "$ranks ranks: exit code $?"
 }
 
+# An error is printed once, by rank 0, whatever it is; $1: a part of it.
+refuse() {
+    local text=$1 status=0
+    shift
+    (cd "$work" && timeout 240 "${launcher[@]}" 3 "$program" "$@" </dev/null) >"$work/err" 2>&1 || status=$?
+    [ $status -ne 0 ] || complain "no error of $*"
+    [ "$(grep -c "^$name: .*$text" "$work/err")" -eq 1 ] || complain "$*: not once: $text"
+}
+
 # The bits of all runs, whatever the number of ranks; what is printed, too.
 ensemble() {
+    refuse "3 ranks were started: --ranks shares" 1
     for ranks in 1 2 3 4; do
         launch $ranks $ranks --ranks
         diff "$folder/expected.txt" $ranks/printed || complain "$ranks ranks print something else"
@@ -37,6 +47,7 @@ ensemble() {
 
 # The same fit on any number of ranks, also of a number that the data do not divide by, and continued on another one.
 fit() {
+    refuse "cannot open" --resume absent.json
     launch make 1 --make ../measured.json
     for ranks in 1 2 3 4; do
         launch $ranks $ranks ../measured.json

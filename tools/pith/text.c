@@ -48,12 +48,17 @@ static void die(void) {
     exit(TROUBLE);
 }
 
-char *text_of(const char *format, ...) {
-    va_list arguments;
+static char *text_from(const char *format, va_list arguments) {
     char *text;
-    va_start(arguments, format);
     if (vasprintf(&text, format, arguments) < 0)
         die();
+    return text;
+}
+
+char *text_of(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = text_from(format, arguments);
     va_end(arguments);
     return text;
 }
@@ -115,11 +120,12 @@ int columns(const char *text) {
     return count;
 }
 
+/* In one piece: processes of a job write to one terminal. */
 void complain(const char *verb, const char *format, ...) {
     va_list arguments;
-    fprintf(stderr, "pith%s%s: ", *verb ? " " : "", verb);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    char *text = text_from(format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
+    fprintf(stderr, "pith%s%s: %s\n", *verb ? " " : "", verb, text);
+    free(text);
 }
