@@ -44,6 +44,9 @@ expect '3 parts of the mesh x=3' show "$work/full.json"
 expect 'rank 2: full.' show --no-stats "$work/full.json"
 expect '"shard":"x"' show --json --no-stats "$work/full.json"
 expect 'intact' verify "$work/full.json"
+mkdir "$work/lost" && cp "$work"/full.* "$work/lost" && rm "$work"/lost/full.*.r0001of0003*
+"$pith" verify "$work/lost/full.json" >"$work/out" 2>"$work/err" && complain "pith verify without a part: exit code 0"
+[ "$(grep -c 'damaged.*r0001of0003' "$work/out")" -eq 1 ] || complain "a lost part is not one line"
 for end in json npz safetensors; do
     "$pith" convert "$work/full.json" "$work/copy.$end" 2>"$work/err" || complain "pith convert to $end"
     "$pith" convert "$work/copy.$end" "$work/back.json" 2>"$work/err" || complain "pith convert from $end"

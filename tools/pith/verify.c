@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void say(const char *file, colour c, const char *verdict, const char *text) {
     char *name = clean(file), *harmless = clean(text);
@@ -30,6 +31,7 @@ static void say_damaged(pith_scope *s, const char *file, bool json) {
 static int64_t count_damaged(pith_scope *s, const char *file, const rows *r, bool json) {
     enum { MOST_LINES = 20 };
     int64_t damaged = 0;
+    char *last = NULL; /* of a file that is the trouble of several leaves */
     bool *told = room_for((size_t)r->info->sidecar_count + 1, sizeof *told);
     for (int64_t i = 0; i < r->info->leaf_count; i++) {
         pith_checkpoint_leaf leaf;
@@ -39,11 +41,16 @@ static int64_t count_damaged(pith_scope *s, const char *file, const rows *r, boo
             continue;
         if (!*pith_error_path(s) && leaf.sidecar >= 0) /* the sidecar itself */
             told[leaf.sidecar] = true;
-        if (damaged++ < MOST_LINES || json)
+        const bool again =
+            last && !*pith_error_path(s) && strcmp(last, pith_message(s)) == 0;
+        if (!again && (damaged++ < MOST_LINES || json))
             say_damaged(s, file, json);
+        free(last);
+        last = text_of("%s", pith_message(s));
         pith_clear(s);
     }
     free(told);
+    free(last);
     if (damaged > MOST_LINES && !json)
         printf("... and %" PRId64 " more leaves\n", damaged - MOST_LINES);
     return damaged;
