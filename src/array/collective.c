@@ -217,8 +217,9 @@ static void run_eagerly(run *r) {
     if (!rows)
         take_memory(r);
     if (rows ? begin_rows(r) : begin(r)) {
+        void *const result = r->result->data;
         const pithp_collective_memory memory = {.operands = r->operands,
-                                                .result = r->result->data,
+                                                .results = &result,
                                                 .device =
                                                     r->device ? r->device->data : NULL,
                                                 .host = r->host};

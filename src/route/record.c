@@ -1,7 +1,7 @@
 /* Routes in functions that are recorded: rows of the table (program/op/params.h), and
  * checks of what an eager call would refuse. */
 #include "assert/assert_internal.h"
-#include "program/op/route_numbers.h"
+#include "program/op/route.h"
 #include "route/route_internal.h"
 
 #include <stdio.h>

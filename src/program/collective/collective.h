@@ -14,8 +14,9 @@ typedef struct pithp_collective_needs {
     size_t host;   /* of the host, which need not reach that of the device */
 } pithp_collective_needs;
 
-/* most_rows: of psum_rows, the greatest extent of axis 0 over all ranks; 0: they are
- * equal. on_host: the host reaches the memory of the device. */
+/* result: of a collective with one result; others have several, and need none. most_rows:
+ * of psum_rows, the greatest extent of axis 0 over all ranks; 0: they are equal. on_host:
+ * the host reaches the memory of the device. */
 pithp_collective_needs pithp_collective_measure(const pithp_call *call,
                                                 const pith_spec *result,
                                                 int64_t most_rows,
@@ -23,7 +24,7 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
 
 typedef struct pithp_collective_memory {
     const void *const *operands;
-    void *result;        /* overlaps no operand */
+    void *const *results; /* they overlap no operand */
     void *device, *host; /* as measured; NULL where 0 */
 } pithp_collective_memory;
 

@@ -111,13 +111,13 @@ static void pass(const halo *h, const strips *t, void (*meanwhile)(void *h)) {
 /* The block goes to its place while the strips are under way. */
 static void copy_block(void *closure) {
     const halo *h = closure;
-    pithp_mover_copy(h->m, place(h->m->memory->result, (size_t)h->before * h->row),
-                     h->m->memory->operands[0], h->x->bytes);
+    pithp_mover_copy(h->m, place(pithp_mover_out(h->m, 0), (size_t)h->before * h->row),
+                     pithp_mover_in(h->m, 0), h->x->bytes);
 }
 
 static void in_place(const halo *h) {
-    const void *x = h->m->memory->operands[0];
-    void *result = h->m->memory->result;
+    const void *x = pithp_mover_in(h->m, 0);
+    void *result = pithp_mover_out(h->m, 0);
     const size_t before = (size_t)h->before * h->row;
     const strips t = {.to_left = place(x, 0),
                       .to_right = place(x, h->x->bytes - before),
@@ -142,9 +142,9 @@ static void *rows_of(const halo *h, int64_t begin, const pith_spec *strip) {
         slice.step[d] = 1;
     slice.start[h->axis] = begin;
     slice.limit[h->axis] = begin + strip->shape[h->axis];
+    const void *x = pithp_mover_in(h->m, 0);
     void *made = pithp_mover_take(h->m, strip->bytes);
-    pithp_mover_apply(h->m, PITHP_OP_SLICE, 1, &h->x, h->m->memory->operands, &slice,
-                      strip, made);
+    pithp_mover_apply(h->m, PITHP_OP_SLICE, 1, &h->x, &x, &slice, strip, made);
     return made;
 }
 
@@ -158,9 +158,9 @@ static void by_strips(const halo *h) {
                       .from_right = pithp_mover_take(m, last.bytes)};
     pass(h, &t, NULL);
     const pith_spec *specs[] = {&first, h->x, &last};
-    const void *parts[] = {t.from_left, m->memory->operands[0], t.from_right};
+    const void *parts[] = {t.from_left, pithp_mover_in(m, 0), t.from_right};
     pithp_mover_apply(m, PITHP_OP_CONCATENATE, 3, specs, parts, &join, m->result,
-                      m->memory->result);
+                      pithp_mover_out(m, 0));
 }
 
 void pithp_mover_halo(pithp_mover *m) {

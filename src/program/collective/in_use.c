@@ -17,7 +17,7 @@ pithp_used_rows pithp_mover_used_rows(pithp_mover *m) {
     const pith_spec *x = pithp_mover_operand(m);
     const int64_t extent = x->shape[0];
     int64_t own = extent;
-    pithp_mover_read(m, &own, m->memory->operands[1], sizeof own);
+    pithp_mover_read(m, &own, pithp_mover_in(m, 1), sizeof own);
     return (pithp_used_rows){.extent = extent,
                              .own = clamp(own, extent),
                              .row = extent ? x->bytes / (size_t)extent : 0};
@@ -32,10 +32,10 @@ int64_t pithp_mover_most_rows(pithp_mover *m, const pithp_used_rows *u) {
 
 const void *pithp_mover_rows(pithp_mover *m, const pithp_used_rows *u, int64_t rows) {
     if (m->s && u->own == rows)
-        return m->memory->operands[0];
+        return pithp_mover_in(m, 0);
     char *made = pithp_mover_take(m, (size_t)rows * u->row);
     const size_t used = (size_t)u->own * u->row;
-    pithp_mover_copy(m, made, m->memory->operands[0], used);
+    pithp_mover_copy(m, made, pithp_mover_in(m, 0), used);
     pithp_mover_zero(m, advanced(made, used), (size_t)rows * u->row - used);
     return made;
 }
@@ -115,7 +115,7 @@ void *pithp_mover_exchange_rows(pithp_mover *m, const int64_t shape[3], void *to
         return to;
     }
     const blocks b = blocks_of(m, &u);
-    const void *all = pithp_mover_exchange(m, m->memory->operands[0], x->dtype, shape);
+    const void *all = pithp_mover_exchange(m, pithp_mover_in(m, 0), x->dtype, shape);
     const pithp_reach out = pithp_mover_reach(m, all, x->bytes, true);
     const pithp_reach in = pithp_mover_reach(m, to, x->bytes, false);
     int64_t *used = pithp_mover_take_host(m, (size_t)shape[1] * sizeof *used);
@@ -134,11 +134,11 @@ static void permute_direct(pithp_mover *m, const pithp_used_rows *u) {
     const pithp_mesh_pairs *pairs = m->params->pairs;
     const int64_t most = pithp_mover_most_rows(m, u);
     const void *rows = pithp_mover_rows(m, u, most);
-    pithp_mover_zero_rows(m, u, m->memory->result, pairs->from >= 0 ? most : 0);
+    pithp_mover_zero_rows(m, u, pithp_mover_out(m, 0), pairs->from >= 0 ? most : 0);
     if (pairs->from >= 0 || pairs->to >= 0)
         pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_PERMUTE,
                                                      .from = rows,
-                                                     .to = m->memory->result,
+                                                     .to = pithp_mover_out(m, 0),
                                                      .bytes = (size_t)most * u->row,
                                                      .receiver = pairs->to,
                                                      .sender = pairs->from});
@@ -162,8 +162,8 @@ void pithp_mover_permute_rows(pithp_mover *m) {
     }
     int64_t own = u.own, theirs = 0;
     pass_on(m, &own, sizeof own, &theirs, sizeof theirs);
-    const pithp_reach out = pithp_mover_reach(m, m->memory->operands[0], bytes, true);
-    const pithp_reach in = pithp_mover_reach(m, m->memory->result, bytes, false);
+    const pithp_reach out = pithp_mover_reach(m, pithp_mover_in(m, 0), bytes, true);
+    const pithp_reach in = pithp_mover_reach(m, pithp_mover_out(m, 0), bytes, false);
     pass_on(m, out.host, (size_t)own * u.row, in.host, (size_t)theirs * u.row);
     if (m->s && bytes)
         memset((char *)in.host + (size_t)theirs * u.row, 0,

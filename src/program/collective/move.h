@@ -15,7 +15,7 @@ typedef struct pithp_mover {
     const pithp_call *call;
     const pithp_collective_params *params;
     pithp_mesh_group *group;
-    const pith_spec *result;
+    const pith_spec *result; /* of a collective with one */
     int64_t most_rows;
     bool on_host;  /* the host reaches the memory of the device */
     bool enqueues; /* the device may not be done with what it was given */
@@ -31,6 +31,13 @@ static inline bool pithp_mover_runs(const pithp_mover *m) {
 }
 static inline const pith_spec *pithp_mover_operand(const pithp_mover *m) {
     return m->call->operands[0];
+}
+/* Operand and result k; NULL while memory is counted. */
+static inline const void *pithp_mover_in(const pithp_mover *m, int k) {
+    return m->s ? m->memory->operands[k] : NULL;
+}
+static inline void *pithp_mover_out(const pithp_mover *m, int k) {
+    return m->s ? m->memory->results[k] : NULL;
 }
 
 /* Temporary memory; NULL while it is counted. */
@@ -144,7 +151,7 @@ void pithp_mover_sum_rows(pithp_mover *m);
 /* A halo (halo.c). */
 void pithp_mover_halo(pithp_mover *m);
 
-/* Routes of rows (route.c). */
+/* Routes of rows (route_make.c, route_move.c). */
 void pithp_mover_route_make(pithp_mover *m);
 void pithp_mover_route_send(pithp_mover *m);
 void pithp_mover_route_return(pithp_mover *m);

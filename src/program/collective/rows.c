@@ -104,13 +104,13 @@ static char *take_rows(row_sum *r) {
     const pith_spec from = pithp_mover_spec(dtype, 2, shape),
                     to = pithp_mover_spec(r->dtype, 2, shape), *specs[] = {&from};
     const pithp_cast_params cast = {r->dtype};
+    const void *x = pithp_mover_in(m, 0);
     char *rows =
         pithp_mover_take(m, (size_t)(pithp_mover_operand(m)->shape[0] + BLOCK) * r->row);
     if (dtype == r->dtype)
-        pithp_mover_copy(m, rows, m->memory->operands[0], to.bytes);
+        pithp_mover_copy(m, rows, x, to.bytes);
     else
-        pithp_mover_apply(m, PITHP_OP_CAST, 1, specs, m->memory->operands, &cast, &to,
-                          rows);
+        pithp_mover_apply(m, PITHP_OP_CAST, 1, specs, &x, &cast, &to, rows);
     return rows;
 }
 
@@ -234,10 +234,10 @@ static void give(row_sum *r, const void *sum) {
     const pith_spec to = pithp_mover_spec(m->result->dtype, 1, &r->width);
     const pithp_cast_params cast = {to.dtype};
     if (to.dtype == from.dtype)
-        pithp_mover_copy(m, m->memory->result, sum, to.bytes);
+        pithp_mover_copy(m, pithp_mover_out(m, 0), sum, to.bytes);
     else
         pithp_mover_apply(m, PITHP_OP_CAST, 1, specs, &sum, &cast, &to,
-                          m->memory->result);
+                          pithp_mover_out(m, 0));
 }
 
 void pithp_mover_sum_rows(pithp_mover *m) {
@@ -271,5 +271,5 @@ void pithp_mover_sum_rows(pithp_mover *m) {
     if (blocks)
         give(&r, add_blocks(&r, compact, blocks, halves));
     else
-        pithp_mover_zero(m, m->memory->result, m->result->bytes);
+        pithp_mover_zero(m, pithp_mover_out(m, 0), m->result->bytes);
 }

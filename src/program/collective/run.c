@@ -37,14 +37,14 @@ typedef struct reduced {
 
 static reduced part_of_operand(const pithp_mover *m, const void *from, int64_t count) {
     return (reduced){.from = from,
-                     .to = m->memory->result,
+                     .to = pithp_mover_out(m, 0),
                      .dtype = pithp_mover_operand(m)->dtype,
                      .count = count,
                      .bytes = (size_t)count * width_of(m)};
 }
 
 static reduced operand_of(const pithp_mover *m) {
-    return part_of_operand(m, m->memory->operands[0], pithp_mover_operand(m)->count);
+    return part_of_operand(m, pithp_mover_in(m, 0), pithp_mover_operand(m)->count);
 }
 
 /* A copy, reduced in place. */
@@ -146,7 +146,7 @@ static void add_rows(pithp_mover *m) {
     add(m, &part);
     if (!m->s)
         measure_parts(m, &part);
-    pithp_mover_zero_rows(m, &u, m->memory->result, most);
+    pithp_mover_zero_rows(m, &u, pithp_mover_out(m, 0), most);
 }
 
 static void sum(pithp_mover *m) {
@@ -174,12 +174,12 @@ static void scan_stack(pithp_mover *m) {
     const pith_spec *x = pithp_mover_operand(m);
     const int64_t most = m->group->size - 1;
     void *stack = pithp_mover_take(m, x->bytes * (size_t)m->group->size);
-    pithp_mover_gather(m, m->memory->operands[0], stack, x->bytes);
+    pithp_mover_gather(m, pithp_mover_in(m, 0), stack, x->bytes);
     if (!m->s || m->group->rank > 0)
         pithp_mover_reduce(m, PITHP_OP_SUM, x->dtype, m->s ? m->group->rank : most,
-                           x->count, stack, m->memory->result);
+                           x->count, stack, pithp_mover_out(m, 0));
     else
-        pithp_mover_zero(m, m->memory->result, x->bytes);
+        pithp_mover_zero(m, pithp_mover_out(m, 0), x->bytes);
 }
 
 static void scan(pithp_mover *m) {
@@ -188,8 +188,8 @@ static void scan(pithp_mover *m) {
         scan_stack(m);
         return;
     }
-    const pithp_reach from = pithp_mover_reach(m, m->memory->operands[0], x->bytes, true);
-    const pithp_reach to = pithp_mover_reach(m, m->memory->result, x->bytes, false);
+    const pithp_reach from = pithp_mover_reach(m, pithp_mover_in(m, 0), x->bytes, true);
+    const pithp_reach to = pithp_mover_reach(m, pithp_mover_out(m, 0), x->bytes, false);
     if (m->s && x->count)
         pithp_mesh_group_scan(m->s, m->group, x->dtype, from.host, to.host, x->count);
     pithp_mover_store(m, &to);
@@ -201,14 +201,14 @@ static void broadcast(pithp_mover *m) {
     const size_t bytes = pithp_mover_operand(m)->bytes;
     if (m->direct) {
         pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_BROADCAST,
-                                                     .from = m->memory->operands[0],
-                                                     .to = m->memory->result,
+                                                     .from = pithp_mover_in(m, 0),
+                                                     .to = pithp_mover_out(m, 0),
                                                      .bytes = bytes,
                                                      .root = m->params->root});
         return;
     }
-    pithp_mover_copy(m, m->memory->result, m->memory->operands[0], bytes);
-    const pithp_reach r = pithp_mover_reach(m, m->memory->result, bytes, true);
+    pithp_mover_copy(m, pithp_mover_out(m, 0), pithp_mover_in(m, 0), bytes);
+    const pithp_reach r = pithp_mover_reach(m, pithp_mover_out(m, 0), bytes, true);
     if (m->s && bytes)
         pithp_mesh_group_broadcast(m->s, m->group, m->params->root, r.host, bytes);
     pithp_mover_store(m, &r);
@@ -233,14 +233,14 @@ static void
 join(pithp_mover *m, const void *blocks, const pith_spec *block, int64_t axis) {
     const int64_t shape[] = {m->group->size, before(block, axis), behind(block, axis)};
     const void *joined = pithp_mover_exchange(m, blocks, block->dtype, shape);
-    pithp_mover_copy(m, m->memory->result, joined, m->result->bytes);
+    pithp_mover_copy(m, pithp_mover_out(m, 0), joined, m->result->bytes);
 }
 
 static void gather(pithp_mover *m, int64_t axis) {
     const pith_spec *x = pithp_mover_operand(m);
     const bool moves = m->group->size > 1 && before(x, axis) > 1;
-    void *all = moves ? pithp_mover_take(m, m->result->bytes) : m->memory->result;
-    pithp_mover_gather(m, m->memory->operands[0], all, x->bytes);
+    void *all = moves ? pithp_mover_take(m, m->result->bytes) : pithp_mover_out(m, 0);
+    pithp_mover_gather(m, pithp_mover_in(m, 0), all, x->bytes);
     join(m, all, x, axis);
 }
 
@@ -251,7 +251,7 @@ static const void *exchange_blocks(pithp_mover *m, void *to) {
     const int64_t shape[] = {before(x, axis), ranks, behind(x, axis) / ranks};
     if (pithp_mover_has_rows(m))
         return pithp_mover_exchange_rows(m, shape, to);
-    const void *blocks = pithp_mover_exchange(m, m->memory->operands[0], x->dtype, shape);
+    const void *blocks = pithp_mover_exchange(m, pithp_mover_in(m, 0), x->dtype, shape);
     pithp_mover_transpose(m, blocks, to, x->bytes / (size_t)ranks);
     return to;
 }
@@ -260,14 +260,14 @@ static void reduce_scatter(pithp_mover *m) {
     const pith_spec *x = pithp_mover_operand(m);
     const void *stack = exchange_blocks(m, pithp_mover_take(m, x->bytes));
     pithp_mover_reduce(m, PITHP_OP_SUM, x->dtype, m->group->size, m->result->count, stack,
-                       m->memory->result);
+                       pithp_mover_out(m, 0));
 }
 
 static void all_to_all(pithp_mover *m) {
     pith_spec block = *pithp_mover_operand(m);
     block.shape[m->params->axis] /= m->group->size;
     const bool moves = m->group->size > 1 && before(&block, m->params->join) > 1;
-    void *stack = moves ? pithp_mover_take(m, m->result->bytes) : m->memory->result;
+    void *stack = moves ? pithp_mover_take(m, m->result->bytes) : pithp_mover_out(m, 0);
     join(m, exchange_blocks(m, stack), &block, m->params->join);
 }
 
@@ -279,19 +279,19 @@ static void permute(pithp_mover *m) {
     const size_t bytes = pithp_mover_operand(m)->bytes;
     const pithp_mesh_pairs *pairs = m->params->pairs;
     if (pairs->from < 0)
-        pithp_mover_zero(m, m->memory->result, bytes);
+        pithp_mover_zero(m, pithp_mover_out(m, 0), bytes);
     if (m->direct) {
         if (pairs->from >= 0 || pairs->to >= 0)
             pithp_mover_transfer(m, &(pithp_device_move){.kind = PITHP_TRANSFER_PERMUTE,
-                                                         .from = m->memory->operands[0],
-                                                         .to = m->memory->result,
+                                                         .from = pithp_mover_in(m, 0),
+                                                         .to = pithp_mover_out(m, 0),
                                                          .bytes = bytes,
                                                          .receiver = pairs->to,
                                                          .sender = pairs->from});
         return;
     }
-    const pithp_reach out = pithp_mover_reach(m, m->memory->operands[0], bytes, true);
-    const pithp_reach in = pithp_mover_reach(m, m->memory->result, bytes, false);
+    const pithp_reach out = pithp_mover_reach(m, pithp_mover_in(m, 0), bytes, true);
+    const pithp_reach in = pithp_mover_reach(m, pithp_mover_out(m, 0), bytes, false);
     const pithp_parcel send = {pairs->to, out.host, bytes},
                        receive = {pairs->from, in.host, bytes};
     if (m->s && bytes)
@@ -303,7 +303,8 @@ static void permute(pithp_mover *m) {
 
 /* The number of this rank. */
 static void index_axis(pithp_mover *m) {
-    pithp_mover_fill(m, m->memory->result, (uint32_t)m->group->rank, sizeof(int32_t), 1);
+    pithp_mover_fill(m, pithp_mover_out(m, 0), (uint32_t)m->group->rank, sizeof(int32_t),
+                     1);
 }
 
 static void run(pithp_mover *m) {
@@ -375,15 +376,12 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
                                                 const pith_spec *result,
                                                 int64_t most_rows,
                                                 bool on_host) {
-    static const void *const nothing[6];
-    static const pithp_collective_memory none = {.operands = nothing};
     pithp_collective_needs needs = {0};
     /* whether devices are connected is known when the ranks begin */
     for (int direct = 0; direct <= !on_host; direct++) {
         pithp_mover m = mover(call, result, most_rows);
         m.on_host = on_host;
         m.direct = direct;
-        m.memory = &none;
         run(&m);
         needs.device = m.used.device > needs.device ? m.used.device : needs.device;
         needs.host = m.used.host > needs.host ? m.used.host : needs.host;

@@ -103,11 +103,6 @@ bool pithp_schedule_cuda_text(pithp_string *t,
 
 /* ---- Running it task by task ---- */
 
-/* Bytes of the addresses of a step of the host. */
-static inline size_t pithp_task_host_bytes(const pithp_instruction *i) {
-    return ((size_t)i->operand_count + (size_t)i->result_count + 1) * sizeof(void *);
-}
-
 typedef struct pithp_driver {
     /* args: address of the arguments. */
     pith_status (*launch)(void *closure, const pithp_task *task, void *args);

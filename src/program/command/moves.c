@@ -122,9 +122,10 @@ lower_collective(const pithp_scheduling *g, const pithp_sink *sink, const void *
         m.temporary = pithp_collective_measure(&call, m.step->spec, 0, false).device;
     if (m.temporary > g->to->move_bytes)
         g->to->move_bytes = m.temporary;
+    void *const result = pithp_false_address(g, m.f, i->result);
     const pithp_collective_memory memory = {
         .operands = operands,
-        .result = pithp_false_address(g, m.f, i->result),
+        .results = &result,
         .device = (void *)(uintptr_t)(shares ? shared_base(&m)
                                              : workspace + (uint64_t)m.step->temporary)};
     const pithp_collective_recorder recorder = {sink, record_transfer, &m};

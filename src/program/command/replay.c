@@ -209,20 +209,22 @@ static pith_status host_task(void *closure, const pithp_task *task, const void *
     const driving *d = closure;
     const pithp_step *step = task->step;
     const pithp_instruction *i = step->call;
-    const size_t bytes = pithp_task_host_bytes(i);
-    void *few[2 * PITHP_FEW_OPERANDS], **at = few;
-    if (bytes > sizeof few && !(at = pithp_allocate(d->s->runtime, bytes)))
+    const size_t bytes = pithp_task_host_bytes(i), kept = pithp_task_kept_bytes(i);
+    void *few[PITHP_FEW_ADDRESSES], **at = kept ? d->host : few;
+    void *const host = kept ? (char *)d->host + kept : d->host;
+    const bool own = bytes > sizeof few && !kept;
+    if (own && !(at = pithp_allocate(d->s->runtime, bytes)))
         return pithp_fail_memory(d->s, bytes);
     const void *const *operands = (const void *const *)at;
+    void *const *results = at + i->operand_count;
     pith_status rc = pithp_copy_out(d->s, at, args, bytes);
     if (rc == PITH_OK && i->primitive == PITHP_OP_DEBUG)
         pithp_debug_print(d->s, i->params, step->specs, operands);
     else if (rc == PITH_OK)
-        rc = pithp_run_collective(
-            d->s, step,
-            &(pithp_collective_memory){operands, at[i->operand_count],
-                                       at[i->operand_count + 1], d->host});
-    if (at != few)
+        rc = pithp_run_collective(d->s, step,
+                                  &(pithp_collective_memory){
+                                      operands, results, results[i->result_count], host});
+    if (own)
         pithp_release(d->s->runtime, at, bytes);
     return rc;
 }

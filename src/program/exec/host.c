@@ -130,7 +130,7 @@ static pith_status run_op(pith_scope *s,
 
 static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
     const pithp_instruction *i = step->call;
-    void *results[PITH_KERNEL_MAX_ARGS + 1];
+    void **results = (void **)(void *)(r->pointers + i->operand_count);
     for (int k = 0; k < i->operand_count; k++)
         r->pointers[k] = pithp_address(r, pithp_operands(r->plan->program, i)[k]);
     for (int k = 0; k < i->result_count; k++)
@@ -145,7 +145,7 @@ static pith_status run_call(const pithp_exec *r, const pithp_step *step) {
     if (pithp_is_collective(i->primitive))
         return pithp_run_collective(
             r->s, step,
-            &(pithp_collective_memory){r->pointers, results[0], temporary, r->host});
+            &(pithp_collective_memory){r->pointers, results, temporary, r->host});
     pithp_memory memory = {
         .operands = r->pointers, .result = results[0], .temporary = temporary};
     return run_op(r->s, step, &memory, i->result_count > 1 ? results[1] : NULL, r);
@@ -163,8 +163,10 @@ int32_t pithp_step_call(pith_scope *s, const pithp_step *step, char *const *at) 
         return pithp_debug_print(s, i->params, step->specs, operands), PITH_OK;
     char *temporary = step->temporary_bytes ? *end : NULL;
     if (pithp_is_collective(i->primitive))
-        return pithp_run_collective(
-            s, step, &(pithp_collective_memory){operands, results[0], temporary, NULL});
+        return pithp_run_collective(s, step,
+                                    &(pithp_collective_memory){operands,
+                                                               (void *const *)results,
+                                                               temporary, NULL});
     pithp_memory memory = {
         .operands = operands, .result = results[0], .temporary = temporary};
     return run_op(s, step, &memory, (pith_report *)(void *)results[i->result_count - 1],
@@ -282,7 +284,7 @@ static pith_status run_all(pith_scope *s,
         return rc;
     rc = take_memory(&r, &workspace);
     if (bytes > sizeof few && rc == PITH_OK &&
-        !(pointers = pithp_allocate(s->runtime, bytes)))
+        !(pointers = pithp_kept_allocate(s->runtime, bytes)))
         rc = pithp_fail_memory(s, bytes);
     if (PITHP_UNLIKELY(plan->program->has_collectives))
         rc = pithp_ranks_begin(s, plan);
@@ -299,7 +301,7 @@ static pith_status run_all(pith_scope *s,
             pithp_watch_end(r.watch);
     }
     if (pointers != few)
-        pithp_release(s->runtime, pointers, pointers ? bytes : 0);
+        pithp_kept_release(s->runtime, pointers, bytes);
     pithp_kept_release(s->runtime, r.host, plan->host_bytes);
     pithp_buffer_release(workspace, 1);
     return rc;

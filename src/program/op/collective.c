@@ -1,14 +1,15 @@
 /* Type inference of collectives: results over the number of ranks of a group. */
 #include "mesh/mesh_internal.h"
-#include "program/op/route_numbers.h"
+#include "program/op/route.h"
 #include "program/op/rules.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 int pithp_count_collective(const pithp_call *call) {
-    (void)call;
-    return 1;
+    return pithp_moves_by_route(call->primitive)
+               ? pithp_route_leaves(call->primitive, call->operand_count)
+               : 1;
 }
 
 /* An inference under way. */
@@ -16,7 +17,8 @@ typedef struct inference {
     const pithp_call *call;
     pithp_refusal *refusal;
     const pithp_collective_params *params;
-    const pith_spec *x; /* operand 0; NULL: there is none */
+    const pith_spec *x;    /* operand 0; NULL: there is none. Of a route: a leaf, and */
+    const pith_spec *into; /* what it is added to; NULL: it is sent */
     int64_t ranks;
     pith_spec *result;
 } inference;
@@ -216,7 +218,7 @@ static pith_status make_route(const inference *n) {
 
 static pith_status send_rows(const inference *n) {
     int64_t shape[PITHP_MAX_RANK];
-    if (n->x->rank == 0 || n->params->root < 0 || !is_route(n, 1))
+    if (n->x->rank == 0 || n->params->root < 0)
         return refuse_route(n);
     memcpy(shape, n->x->shape, sizeof shape);
     shape[0] = n->params->root;
@@ -224,13 +226,32 @@ static pith_status send_rows(const inference *n) {
 }
 
 static pith_status return_rows(const inference *n) {
-    const pith_spec *into = n->call->operands[1];
+    const pith_spec *into = n->into;
     if (into->dtype != n->x->dtype || into->rank != n->x->rank || into->rank == 0 ||
         memcmp(into->shape + 1, n->x->shape + 1,
-               (size_t)(into->rank - 1) * sizeof *into->shape) != 0 ||
-        !is_route(n, 2))
+               (size_t)(into->rank - 1) * sizeof *into->shape) != 0)
         return refuse_route(n);
     return give(n, into->rank, into->shape);
+}
+
+/* Each leaf that moves has a result. */
+static pith_status move_rows(const inference *all) {
+    const pithp_call *call = all->call;
+    const bool returns = call->primitive == PITHP_OP_ROUTE_RETURN;
+    const int arrays = call->operand_count - PITHP_ROUTE_OPERANDS,
+              leaves = pithp_route_leaves(call->primitive, call->operand_count);
+    pith_status rc = PITH_OK;
+    if (leaves < 1 || arrays % pithp_route_arrays(call->primitive) ||
+        !is_route(all, arrays))
+        return refuse_route(all);
+    for (int k = 0; k < leaves && rc == PITH_OK; k++) {
+        inference n = *all;
+        n.x = call->operands[k];
+        n.result += k;
+        n.into = returns ? call->operands[leaves + k] : NULL;
+        rc = returns ? add(&n, return_rows) : send_rows(&n);
+    }
+    return rc;
 }
 
 pith_status pithp_infer_collective(const pithp_call *call,
@@ -267,9 +288,8 @@ pith_status pithp_infer_collective(const pithp_call *call,
         case PITHP_OP_ROUTE_MAKE:
             return make_route(&n);
         case PITHP_OP_ROUTE_SEND:
-            return send_rows(&n);
         case PITHP_OP_ROUTE_RETURN:
-            return add(&n, return_rows);
+            return move_rows(&n);
         case PITHP_OP_PSUM_ROWS:
             return in_use(&n, add_all_rows);
         default:

@@ -215,10 +215,14 @@ typedef struct pithp_random_params {
  *     route_make(rows, to)  i64 lists: received, sent, need[3], bad[2], peer and send in one
  *                         list, for the sizes max_peers `axis`, max_send `join`, max_receive
  *                         `root`; empty if one does not suffice. bad: entries, or -1
- *     route_send(x, peer, send, sent, received)
- *                         the rows from other ranks, [root, ...]; zeros beyond them
- *     route_return(x, into, peer, send, sent, received)
- *                         into, with the rows of x [max_receive, ...] back and added */
+ *     route_send(x..., peer, send, sent, received)
+ *                         of each x the rows from other ranks, [root, ...]; zeros beyond them
+ *     route_return(x..., into..., peer, send, sent, received)
+ *                         each into, with the rows of its x [max_receive, ...] back and added
+ *
+ * A row with several x sends them in one message to each rank. Such rows are made of rows
+ * with one x by the last pass of a program (program/pass/messages.c): derivatives, batches
+ * and all other passes see only those. */
 /* clang-format on */
 typedef struct pithp_collective_params {
     struct pithp_mesh_group *group;

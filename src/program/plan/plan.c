@@ -24,8 +24,9 @@ measure_collective(pithp_plan *plan, pithp_step *step, const pithp_call *call) {
         pithp_collective_measure(call, step->spec, 0, plan->on_host);
     step->host_at = pithp_aligned(needs.device);
     step->temporary_bytes = step->host_at + (plan->on_host ? needs.host : 0);
-    if (!plan->on_host && needs.host > plan->host_bytes)
-        plan->host_bytes = needs.host;
+    const size_t host = needs.host + pithp_task_kept_bytes(step->call);
+    if (!plan->on_host && host > plan->host_bytes)
+        plan->host_bytes = host;
 }
 
 static bool describe_call(pithp_planning *g, pithp_step *step) {
@@ -60,8 +61,10 @@ static bool describe_calls(pithp_planning *g) {
             continue;
         if (!describe[step->kind](g, step))
             return false;
-        if ((size_t)step->call->operand_count > plan->pointer_count)
-            plan->pointer_count = (size_t)step->call->operand_count;
+        const size_t pointers =
+            (size_t)step->call->operand_count + (size_t)step->call->result_count;
+        plan->pointer_count =
+            plan->pointer_count > pointers ? plan->pointer_count : pointers;
         plan->has_plans |= step->kind == PITHP_STEP_CONTROL;
     }
     return true;

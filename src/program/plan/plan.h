@@ -437,6 +437,21 @@ enum { PITHP_FLAG_BYTES = PITHP_ALIGNMENT }; /* of the condition of a while */
 static inline size_t pithp_aligned(size_t bytes) {
     return (bytes + PITHP_ALIGNMENT - 1) & ~(size_t)(PITHP_ALIGNMENT - 1);
 }
+
+/* Bytes of the addresses of a step of the host in a command buffer: of operands, results
+ * and workspace. Where they are more than a few, those of a collective are in front of
+ * its memory of the host, which is taken before the ranks begin. */
+enum { PITHP_FEW_ADDRESSES = 2 * PITHP_FEW_OPERANDS };
+static inline size_t pithp_task_host_bytes(const pithp_instruction *i) {
+    return ((size_t)i->operand_count + (size_t)i->result_count + 1) * sizeof(void *);
+}
+static inline size_t pithp_task_kept_bytes(const pithp_instruction *i) {
+    const size_t bytes = pithp_task_host_bytes(i);
+    return pithp_is_collective(i->primitive) &&
+                   bytes > PITHP_FEW_ADDRESSES * sizeof(void *)
+               ? pithp_aligned(bytes)
+               : 0;
+}
 /* Offset of the second buffer of a carry in the step's workspace; for the number of
  * carries, the end of the workspace. A carry updated in place has no second buffer. */
 size_t pithp_spare_offset(const pithp_step *step, int carry);
