@@ -1,5 +1,6 @@
 /* Batching of collectives: one for all entries, whose operand has the batch axis in
  * front. The bits of an entry are those of a collective of its own. */
+#include "program/op/route.h"
 #include "program/vmap/control.h"
 
 bool pithp_vmap_collective(pithp_batching *b,
@@ -56,20 +57,39 @@ static pithp_value add(pithp_batching *b, const pithp_batched_call *c) {
     }
 }
 
-static bool is_of_route(pithp_primitive op) {
-    return op == PITHP_OP_ROUTE_MAKE || op == PITHP_OP_ROUTE_SEND ||
-           op == PITHP_OP_ROUTE_RETURN;
+/* ---- Routes ---- */
+
+/* One route for all entries: a row holds those of the whole batch. */
+static pithp_value by_route(pithp_batching *b, const pithp_batched_call *c) {
+    const int arrays = c->i->operand_count - PITHP_ROUTE_OPERANDS;
+    for (int k = 0; k < c->i->operand_count; k++)
+        c->scratch[k] = k < arrays
+                            ? pithp_batch_move_axis(b, pithp_batch_operand(b, c, k), 0, 1)
+                            : c->operands[k];
+    const pithp_value v = pithp_batch_same(b, c, c->scratch, c->i->params);
+    return v < 0 ? -1 : pithp_batch_move_axis(b, v, 1, 0);
 }
 
-/* Entries with their own numbers of rows sum them one after the other, as routes are made
- * and used. */
+/* Whether entries have numbers of rows or routes of their own, or make a route. */
+static bool has_own_rows(const pithp_batched_call *c) {
+    const pithp_primitive op = c->i->primitive;
+    const int first =
+        pithp_moves_by_route(op) ? c->i->operand_count - PITHP_ROUTE_OPERANDS : 1;
+    bool own = op == PITHP_OP_ROUTE_MAKE;
+    for (int k = first; k < c->i->operand_count; k++)
+        own |= c->batched[k];
+    return own;
+}
+
+/* Entries with their own numbers of rows sum them one after the other, as their routes
+ * are made and used. */
 bool pithp_vmap_collective(pithp_batching *b,
                            const pithp_batched_call *c,
                            pithp_value *results,
                            bool *batched) {
-    if (is_of_route(c->i->primitive) || (c->i->operand_count > 1 && c->batched[1]))
+    if (has_own_rows(c))
         return pithp_batch_in_turn(b, c, results, batched);
-    results[0] = add(b, c);
+    results[0] = pithp_moves_by_route(c->i->primitive) ? by_route(b, c) : add(b, c);
     batched[0] = true;
     return results[0] >= 0;
 }
