@@ -19,8 +19,9 @@
  * its errors. The three sizes of a route are equal on all ranks and are capacities
  * (capacity.h).
  *
- * In functions that are being recorded, leaves of one dtype and number of rows move in
- * one message. A wrong destination, or a row below 0 or above 2147483646, is a failed
+ * In functions that are being recorded, trees that move by one route one after the other,
+ * and do not wait for each other, are one message, too, such as values and their tangents.
+ * A wrong destination, or a row below 0 or above 2147483646, is a failed
  * check of pith_route_make. A row that a leaf does not have is found as late as by
  * pith_route_send and pith_route_return, for which other ranks wait: it ends the job, as
  * does a route that was changed so that a rank cannot send by it.

@@ -92,14 +92,26 @@ bool pithp_route_record_make(pithp_transfer *c,
 
 /* ---- Moving ---- */
 
-const pith_array *pithp_route_record_one(pithp_transfer *c,
-                                         const pith_route *r,
-                                         const pith_array *a,
-                                         const pith_array *into) {
+/* One leaf by the route: sent, or (into) returned. NULL: error set. */
+static const pith_array *record_one(pithp_transfer *c,
+                                    const pith_route *r,
+                                    const pith_array *a,
+                                    const pith_array *into) {
     const pithp_collective_params params = {.group = c->group, .root = r->max_receive};
-    const pith_array *const operands[] = {a,       into,    r->peer,
+    const pith_array *const returned[] = {a,       into,    r->peer,
                                           r->send, r->sent, r->received};
     const pith_array *const sent[] = {a, r->peer, r->send, r->sent, r->received};
-    return into ? pithp_transfer_bind(c, PITHP_OP_ROUTE_RETURN, 6, operands, &params)
+    return into ? pithp_transfer_bind(c, PITHP_OP_ROUTE_RETURN, 6, returned, &params)
                 : pithp_transfer_bind(c, PITHP_OP_ROUTE_SEND, 5, sent, &params);
+}
+
+bool pithp_route_record(pithp_transfer *c,
+                        const pith_route *r,
+                        int64_t count,
+                        const pith_array *const *leaves,
+                        const pith_array *const *into,
+                        const pith_array **to) {
+    for (int64_t i = 0; i < count && pithp_transfer_fine(c); i++)
+        to[i] = record_one(c, r, leaves[i], into ? into[i] : NULL);
+    return pithp_transfer_fine(c);
 }

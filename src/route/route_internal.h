@@ -107,16 +107,9 @@ bool pithp_route_record_make(pithp_transfer *c,
                              const pith_array *to,
                              const int64_t sizes[3],
                              pith_route *route);
-/* One array by the route: sent, or (into) returned. NULL: error set. */
-const pith_array *pithp_route_record_one(pithp_transfer *c,
-                                         const pith_route *r,
-                                         const pith_array *a,
-                                         const pith_array *into);
-
-/* ---- Leaves together (columns.c) ---- */
-
-/* Set `to` to leaves that are sent, or (into) returned and added to others. Those of one
- * dtype and number of rows move in one message to each rank. False: error set. */
+/* Set `to` to leaves that are sent, or (into) returned and added to others: a row of the
+ * table each. Where the program runs, rows that follow one another are one message to
+ * each rank (program/pass/messages.c). False: error set. */
 bool pithp_route_record(pithp_transfer *c,
                         const pith_route *r,
                         int64_t count,

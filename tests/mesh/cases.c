@@ -45,6 +45,7 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_program_cases,
                                              mesh_halo_cases,
                                              mesh_route_cases,
+                                             mesh_route_tree_cases,
                                              mesh_route_error_cases,
                                              mesh_shard_cases,
                                              mesh_shard_map_cases,

@@ -383,7 +383,7 @@ static const void *there(pith_scope *s, const void *r, const void *x) {
 }
 PITH_FUNCTION2(there_of, there, void, void, void)
 
-/* Leaves of one dtype move as columns: the same bits as eager calls. */
+/* The same bits as eager calls. */
 static void recorded_routes(mesh_test *t) {
     static const pith_shape three = {1, {3}}, none = {0, {0}};
     const pith_route *room = pith_route_room(t->s, 8, 200, 1600);
@@ -414,8 +414,7 @@ static void recorded_routes(mesh_test *t) {
     MESH_CHECK(t, pith_read_i64(t->s, one->got) == 0);
 }
 
-/* Leaves with more rows than a route has slots: rows of the slots are brought together.
- * The same bits, also of zeros. Rows go to the next two ranks and this one. */
+/* Leaves with more rows than a route has slots. The same bits, also of zeros. Rows go to the next two ranks and this one. */
 static const pith_route *route_of_few(mesh_test *t, int64_t rows) {
     const int32_t row[] = {(int32_t)rows - 1, 0, 0, 7};
     const int64_t to[] = {(t->rank + 1) % t->size, (t->rank + 1) % t->size, t->rank,

@@ -112,6 +112,10 @@ Test(nccl, compiled_halos_routes_and_rows) {
     passes("recorded_routes", 1);
     stays_on_devices("derived_routes", 3);
     stays_on_devices("batched_routes", 2);
+    stays_on_devices("trees_around", 3);
+    stays_on_devices("trees_of_many_leaves", 2);
+    stays_on_devices("trees_pulled", 2);
+    stays_on_devices("trees_in_a_loop", 3);
     stays_on_devices("routes_grow", 2);
 }
 
@@ -121,6 +125,8 @@ Test(nccl, routes_without_it_go_through_the_host) {
     fake_parcels = 0;
     passes("routes_of_trees", 2);
     passes("recorded_routes", 3);
+    passes("trees_around", 3);
+    passes("trees_of_many_leaves", 2);
     passes("rows", 2);
     cr_assert_gt(fake_parcels, 0);
     cr_assert_eq(fake_nccl.messages, 0);

@@ -1,9 +1,9 @@
 /* Collectives as rows: their results' specs, what passes keep, and digests of programs.
  * Values over several ranks are tests of mesh. */
 #include "array/array_internal.h"
-#include "graph_test.h"
+#include "graph_scope.h"
 #include "mesh/mesh_internal.h"
-#include "scope_test.h"
+#include "program/op/route.h"
 
 static pithp_mesh_group *group;
 
@@ -159,6 +159,122 @@ Test(collective, passes_keep_number_and_order) {
     cr_assert(last);
     pithp_plan_free(plan);
     pithp_program_release(p);
+    close_scope();
+}
+
+/* ---- Rows that become one ---- */
+
+/* Two routes of three rows to one rank, from an input on: what a row names last. */
+typedef struct routes {
+    pithp_value first[PITHP_ROUTE_OPERANDS], second[PITHP_ROUTE_OPERANDS];
+} routes;
+
+static routes add_routes(pithp_program *p) {
+    routes r;
+    pithp_value *const both[] = {r.first, r.second};
+    const int64_t peers = 1, send[] = {1, 3};
+    for (int k = 0; k < 2; k++) {
+        const pith_spec *counts = pithp_spec(s, PITH_I64, 1, &peers);
+        both[k][0] = pithp_program_input(s, p, pithp_spec(s, PITH_I32, 1, &peers));
+        both[k][1] = pithp_program_input(s, p, pithp_spec(s, PITH_I32, 2, send));
+        both[k][2] = pithp_program_input(s, p, counts);
+        both[k][3] = pithp_program_input(s, p, counts);
+    }
+    return r;
+}
+
+/* into < 0: x is sent. */
+static pithp_value
+move_by(pithp_program *p, const pithp_value *route, pithp_value x, pithp_value into) {
+    const pithp_collective_params params = {.group = group, .root = 3};
+    pithp_value operands[PITHP_ROUTE_OPERANDS + 2] = {x, into};
+    const int arrays = into < 0 ? 1 : 2;
+    memcpy(operands + arrays, route, PITHP_ROUTE_OPERANDS * sizeof *route);
+    const pithp_value v =
+        pithp_program_add(s, p, into < 0 ? PITHP_OP_ROUTE_SEND : PITHP_OP_ROUTE_RETURN,
+                          arrays + PITHP_ROUTE_OPERANDS, operands, &params, "there:5");
+    pt_ok(s, v >= 0);
+    return v;
+}
+
+/* The leaves of each row that moves, in order: "2 1 "; other collectives by name. */
+static void list_leaves(const pithp_program *p, char *text) {
+    for (int64_t k = 0; k < p->instruction_count; k++) {
+        const pithp_instruction *i = &p->instructions[k];
+        if (pithp_moves_by_route(i->primitive))
+            sprintf(text + strlen(text), "%d ", (int)i->result_count);
+        else if (pithp_op_has(i->primitive, PITHP_TRAIT_COLLECTIVE))
+            strcat(strcat(text, pithp_ops[i->primitive].name), " ");
+        for (int b = 0; b < i->program_count; b++)
+            list_leaves(i->programs[b], text);
+    }
+}
+
+/* After the pass, and after it again; releases the program. */
+static void expect_leaves(pithp_program *p, const char *wanted) {
+    for (int again = 0; again < 2; again++) {
+        char text[256] = "";
+        pithp_refusal why;
+        pithp_program *joined = pithp_program_optimise(s, p, PITHP_PASS_MESSAGES);
+        pt_ok(s, joined);
+        cr_assert(pithp_program_verify(joined, &why) == PITH_OK, "%s", why.text);
+        list_leaves(joined, text);
+        expect_text(text, wanted);
+        pithp_program_release(p);
+        p = joined;
+    }
+    pithp_program_release(p);
+}
+
+/* What later rows read is computed first, whatever it is. */
+Test(collective, rows_of_one_route_become_one) {
+    open_mesh();
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = graph_input(s, p, PITH_F64, 7),
+                      y = graph_input(s, p, PITH_I32, 4);
+    const routes r = add_routes(p);
+    const pithp_value a = move_by(p, r.first, x, -1);
+    const pithp_value late = graph_op(s, p, PITHP_OP_NEG, a, -1, NULL);
+    const pithp_value z = graph_op2(s, p, PITHP_OP_ADD, y, y);
+    const pithp_value b = move_by(p, r.first, z, -1);
+    const pithp_value c = move_by(p, r.first, x, -1);
+    OUTPUTS(p, b, late, c, a);
+    pithp_program *joined = pithp_program_optimise(s, p, PITHP_PASS_MESSAGES);
+    pt_ok(s, joined);
+    const char *body = strstr(graph_text(joined), "  %10");
+    expect_text(body ? body : "",
+                "  %10 = add %1, %1 : i32[4]\n"
+                "  %11, %12, %13 = route_send %0, %10, %0, %2, %3, %4, %5 "
+                "{group=\"x\", root=3} : f64[3], i32[3], f64[3]\n"
+                "  %14 = neg %11 : f64[3]\n"
+                "  return %12, %14, %13, %11\n"
+                "}\n");
+    pithp_program_release(joined);
+    expect_leaves(p, "3 ");
+    close_scope();
+}
+
+Test(collective, rows_stay_where_they_wait_or_another_must_run) {
+    open_mesh();
+    pithp_program *p = pithp_program_make(s);
+    const pithp_value x = graph_input(s, p, PITH_F64, 7),
+                      y = graph_input(s, p, PITH_F64, 3);
+    const routes r = add_routes(p);
+    const pithp_value a = move_by(p, r.first, x, -1);
+    const pithp_value b =
+        move_by(p, r.first, graph_op(s, p, PITHP_OP_NEG, a, -1, NULL), -1);
+    const pithp_value c = move_by(p, r.first, x, -1);
+    const pithp_value sum = collective(p, PITHP_OP_PSUM, x);
+    const pithp_value d = move_by(p, r.first, y, -1);
+    const pithp_value e = move_by(p, r.second, y, -1);
+    const pithp_value f = move_by(p, r.second, x, -1);
+    const pithp_value g = move_by(p, r.second, y, x);
+    const pithp_value h = move_by(p, r.second, d, y);
+    const pithp_value i =
+        move_by(p, r.second, graph_op(s, p, PITHP_OP_NEG, x, -1, NULL), x);
+    OUTPUTS(p, a, b, c, sum, d, e, f, g, h, i);
+    /* i sends back other rows than those that g and h received */
+    expect_leaves(p, "1 2 psum 1 2 2 1 ");
     close_scope();
 }
 

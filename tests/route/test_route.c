@@ -37,6 +37,39 @@ Test(route, interleavings) {
         passes("routes_and_back", 2 + (int)(seed % 3), (uint64_t)seed + 1);
 }
 
+/* A tree is one message to each rank, there as well as back, in compiled functions, too:
+ * three ranks send to two others each. */
+static void sends(const char *only, int messages) {
+    fake_parcels = 0;
+    passes(only, 3, 1);
+    cr_assert_eq(fake_parcels, 3 * 2 * messages, "%s: %lld", only,
+                 (long long)fake_parcels);
+}
+
+static void send_trees(void) {
+    sends("trees_around", 4);
+    sends("trees_of_many_leaves", 4);
+    sends("trees_pushed", 2 + 4);
+    sends("trees_pulled", 4 + 4);
+    sends("trees_of_a_batch", 2 + 2 * 3);
+    sends("trees_in_a_loop", 4 + 4);
+}
+
+Test(route, trees_are_one_message) {
+    send_trees();
+}
+Test(route, trees_are_one_message_at_once) {
+    setenv("PITH_JIT", "wait", 1);
+    send_trees();
+}
+Test(route, trees_are_one_message_without_compiled_code) {
+    setenv("PITH_JIT", "off", 1);
+    send_trees();
+}
+CASE(trees_around)
+CASE(trees_pulled_again)
+CASE(trees_of_a_batch)
+
 /* Work that the host defers is waited for before data move. */
 Test(route, deferred_work) {
     setenv("PITH_HOST_ASYNC", "1", 1);

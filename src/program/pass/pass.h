@@ -20,7 +20,10 @@ typedef enum pithp_pass {
     PITHP_PASS_MARKS = 64,   /* identity marks are removed: for programs that run, and are
                                 not derived any more */
     PITHP_PASS_LAYOUT = 128, /* layout of products: product_layout.c */
-    PITHP_PASS_RUN = PITHP_PASS_ALL | PITHP_PASS_MARKS | PITHP_PASS_LAYOUT,
+    PITHP_PASS_MESSAGES = 256, /* rows that leaves send by a route: messages.c; for
+                                  programs that run, too */
+    PITHP_PASS_RUN =
+        PITHP_PASS_ALL | PITHP_PASS_MARKS | PITHP_PASS_LAYOUT | PITHP_PASS_MESSAGES,
 } pithp_pass;
 
 /* Optimise: a new program with the same inputs and outputs. Passes also run on nested

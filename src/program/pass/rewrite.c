@@ -3,6 +3,7 @@
  * folded, or replaced by an equal one. Control flow is in control_simplify.c. */
 #include "program/pass/rewrite.h"
 
+#include "program/op/route.h"
 #include "program/op/thresholds.h"
 
 #include <string.h>
@@ -377,29 +378,34 @@ static bool is_live(const pithp_rebuild *r, const pithp_instruction *i) {
                            : !(r->passes & PITHP_PASS_DEAD) || must_run(r, i);
 }
 
-bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values) {
+bool pithp_rebuild_take(pithp_rebuild *r, pithp_value v, const pithp_instruction *i) {
     const pithp_program *p = r->from;
-    pithp_graph_walk walk = {.program = p};
+    const pithp_value_info *n = &p->values[v];
+    if (i)
+        r->to->remat = pithp_remat_within(r->around, r->taken, i->remat);
+    if (i && is_live(r, i))
+        return (r->passes & PITHP_PASS_MESSAGES) && pithp_moves_by_route(i->primitive)
+                   ? pithp_rebuild_messages(r, i)
+                   : take_instruction(r, i);
+    if (!i && n->origin == PITHP_FROM_INPUT)
+        return (r->names[v] = pithp_program_input(r->s, r->to, n->spec)) >= 0;
+    if (!i && r->live[v])
+        return (r->names[v] = take_constant(r, &p->constants[n->at])) >= 0;
+    return true;
+}
+
+bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values) {
+    pithp_graph_walk walk = {.program = r->from};
     const pithp_instruction *i;
     pithp_value v;
-    const pithp_remat around = r->to->remat;
-    const pithp_taken first = pithp_program_take_groups(r->to, p);
     bool fine = true;
+    r->around = r->to->remat;
+    r->taken = pithp_program_take_groups(r->to, r->from);
     mark(r, count, values);
-    while (fine && pithp_graph_next(&walk, &v, &i)) {
-        const pithp_value_info *n = &p->values[v];
-        if (i ? i->result_count && r->names[v] >= 0 : r->names[v] >= 0)
-            continue;
-        if (i)
-            r->to->remat = pithp_remat_within(around, first, i->remat);
-        if (i && is_live(r, i))
-            fine = take_instruction(r, i);
-        else if (!i && n->origin == PITHP_FROM_INPUT)
-            fine = (r->names[v] = pithp_program_input(r->s, r->to, n->spec)) >= 0;
-        else if (!i && r->live[v])
-            fine = (r->names[v] = take_constant(r, &p->constants[n->at])) >= 0;
-    }
-    r->to->remat = around;
+    while (fine && pithp_graph_next(&walk, &v, &i))
+        if (i ? !i->result_count || r->names[v] < 0 : r->names[v] < 0)
+            fine = pithp_rebuild_take(r, v, i);
+    r->to->remat = r->around;
     return fine;
 }
 
@@ -489,8 +495,9 @@ static pithp_program *rebuild_instead(pith_scope *s, pithp_program *p, unsigned 
 pithp_program *
 pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     PITHP_VERIFY(p);
-    const bool layout = passes & PITHP_PASS_LAYOUT;
-    passes &= ~(unsigned)PITHP_PASS_LAYOUT;
+    const bool layout = passes & PITHP_PASS_LAYOUT,
+               messages = passes & PITHP_PASS_MESSAGES;
+    passes &= ~(unsigned)(PITHP_PASS_LAYOUT | PITHP_PASS_MESSAGES);
     /* Common control flow is found before its unused results are removed. */
     pithp_program *better =
         pithp_rebuild_program(s, p, passes & ~(unsigned)PITHP_PASS_CONTROL);
@@ -508,6 +515,8 @@ pithp_program_optimise(pith_scope *s, const pithp_program *p, unsigned passes) {
     /* The uses of a product are known when nothing is dead any more. */
     if (better && layout && pithp_has_products_to_lay_out(better))
         better = rebuild_instead(s, better, PITHP_PASS_LAYOUT);
+    if (better && messages && pithp_has_messages_to_join(better))
+        better = rebuild_instead(s, better, PITHP_PASS_MESSAGES);
     /* Rules and folding leave dead operands. */
     if (!better || !(passes & PITHP_PASS_DEAD))
         return better;

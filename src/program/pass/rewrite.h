@@ -24,11 +24,16 @@ typedef struct pithp_rebuild {
     bool *wanted;       /* values with readers */
     pithp_value *names; /* of each value of `from` its value in `to`; -1: none yet */
     pithp_known known;
+    pithp_remat around; /* of the instructions that are taken over: */
+    pithp_taken taken;  /* pithp_remat_within */
 } pithp_rebuild;
 
 /* Copy everything that these values of `from` depend on. `names` has room for all values
  * of `from`, and known names are set. False sets the error. */
 bool pithp_rebuild_values(pithp_rebuild *r, int64_t count, const pithp_value *values);
+/* Copy instruction i, whose first result is v, or the input or constant v. False sets the
+ * error. */
+bool pithp_rebuild_take(pithp_rebuild *r, pithp_value v, const pithp_instruction *i);
 /* Add a call, or find an equal one; -1 sets the error. */
 pithp_value pithp_rebuild_call(pithp_rebuild *r, pithp_proposal *c, const char *site);
 /* Rewrite a program with passes. NULL sets the error. */
@@ -46,6 +51,14 @@ bool pithp_has_products_to_lay_out(const pithp_program *p);
 bool pithp_lay_out_product(pithp_rebuild *r,
                            const pithp_instruction *i,
                            pithp_proposal *c);
+
+/* ---- Messages (messages.c) ---- */
+
+/* Whether the pass might change anything, also in nested programs. */
+bool pithp_has_messages_to_join(const pithp_program *p);
+/* Copy a row that moves by a route together with those that join it. False sets the
+ * error. */
+bool pithp_rebuild_messages(pithp_rebuild *r, const pithp_instruction *i);
 
 /* ---- Control flow (control_simplify.c) ---- */
 
