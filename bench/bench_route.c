@@ -14,6 +14,7 @@ typedef struct {
     int other; /* rank */
     const pith_array *block, *rows;
     const pith_route *route;
+    const void *routes;                         /* two equal ones */
     const pith_function *halo_step, *send_step; /* compiled */
     int64_t bytes, count;                       /* of a message; rows in it */
     const double *own;                          /* the peer's */
@@ -48,10 +49,11 @@ static const void *halo_of(pith_scope *s, const void *a) {
 }
 PITH_FUNCTION1(halo_step, halo_of, void, void)
 
-static const void *send_by(pith_scope *s, const void *route, const void *rows) {
+/* By two routes in turn: what goes by one route at once is one message. */
+static const void *send_by(pith_scope *s, const void *routes, const void *rows) {
     const void *last = NULL;
     for (int64_t k = 0; k < chain; k++)
-        last = pith_route_send(s, route, rows);
+        last = pith_route_send(s, pith_child(routes, k % 2), rows);
     return last;
 }
 PITH_FUNCTION2(send_step, send_by, void, void, void)
@@ -66,7 +68,7 @@ static void halo_compiled(void *closure) {
 static void route_compiled(void *closure) {
     const Work *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_apply(s, w->send_step, w->route, w->rows);
+    pith_apply(s, w->send_step, w->routes, w->rows);
     pith_scope_close(s);
 }
 
@@ -130,6 +132,8 @@ static void rows_of(pith_scope *s, int rank, int64_t bytes, const char *only) {
     const pith_array *index = pith_mul(s, pith_arange(s, PITH_I32, w.count), 2);
     const pith_array *to = pith_full(s, PITH_I32, PITH_SHAPE(w.count), w.other);
     w.route = pith_route_make(s, index, to, "x", NULL);
+    w.routes = pith_tuple_make(
+        s, 2, (const void *[]){w.route, pith_route_make(s, index, to, "x", NULL)});
     double *own = calloc((size_t)all, sizeof *own);
     int32_t *places = calloc((size_t)w.count, sizeof *places);
     w.packed = calloc((size_t)row, sizeof *w.packed);
@@ -164,7 +168,7 @@ typedef struct {
     pith_scope *s;
     int other;
     const void *leaves;
-    const pith_route *route;
+    const void *routes; /* one */
     const pith_function *step;
     double *own[2], *packed, *result;
 } Leaves;
@@ -172,7 +176,7 @@ typedef struct {
 static void leaves_compiled(void *closure) {
     const Leaves *w = closure;
     pith_scope *s = pith_scope_open_in(w->s);
-    pith_apply(s, w->step, w->route, w->leaves);
+    pith_apply(s, w->step, w->routes, w->leaves);
     pith_scope_close(s);
 }
 
@@ -201,7 +205,8 @@ static void leaves(pith_scope *s, int rank) {
         pith_mul(s, pith_arange(s, PITH_I32, LEAF_SENT), LEAF_APART);
     const pith_array *to = pith_full(s, PITH_I32, PITH_SHAPE(LEAF_SENT), w.other);
     w.leaves = pith_tuple_make(s, 2, (const void *[]){a, pith_add(s, a, 1)});
-    w.route = pith_route_make(s, index, to, "x", NULL);
+    const pith_route *route = pith_route_make(s, index, to, "x", NULL);
+    w.routes = pith_tuple_make(s, 1, (const void *[]){route});
     double *memory = calloc(6 * (LEAF_ROWS + 3 * LEAF_SENT), sizeof *memory);
     if (memory) {
         for (int k = 0; k < 6 * LEAF_ROWS; k++)
