@@ -3,6 +3,10 @@
  */
 #include "run/check_gradient.h"
 
+#include "pith/array_collective.h"
+
+#include "mesh/mesh_internal.h"
+#include "trace/derive/map.h"
 #include "trace/jit/jit_internal.h"
 
 #include <math.h>
@@ -28,14 +32,17 @@ call_value(const pith_function *self, pith_scope *s, const void *const *given) {
     return NULL;
 }
 
-/* The sum of products of the leaves of two trees of one structure. NULL: error set. */
+/* The sum of products of the leaves of two trees of one structure. joint: of several
+ * ranks, which multiply by the cotangent of one of them. NULL: error set. */
 static const pith_array *
-multiply(pith_scope *s, const pithp_flat *value, const pithp_flat *by) {
+multiply(pith_scope *s, const pithp_flat *value, const pithp_flat *by, bool joint) {
     const pith_array *sum = pith_f64(s, 0);
     for (int64_t k = 0; sum && k < value->structure.item_count; k++) {
         if (!pith_dtype_is_float(value->structure.specs[k]->dtype))
             continue;
-        const pith_array *product = pith_mul(s, value->items[k], by->items[k]);
+        const pith_array *factor =
+            joint ? pith_pbroadcast(s, by->items[k], NULL, 0) : by->items[k];
+        const pith_array *product = pith_mul(s, value->items[k], factor);
         sum =
             pith_add(s, sum, pith_sum(s, pith_cast(s, product, PITH_F64), PITH_ALL_AXES));
     }
@@ -43,8 +50,10 @@ multiply(pith_scope *s, const pithp_flat *value, const pithp_flat *by) {
 }
 
 /* The product of the result of the base function and the bound cotangent. */
-static const void *
-call_product(const pith_function *self, pith_scope *s, const void *const *given) {
+static const void *multiply_result(const pith_function *self,
+                                   pith_scope *s,
+                                   const void *const *given,
+                                   bool joint) {
     const pithp_closure *c = self->closure;
     const void *result = pith_call(s, c->base, c->base->arity, given);
     const pith_array *product = NULL;
@@ -52,17 +61,29 @@ call_product(const pith_function *self, pith_scope *s, const void *const *given)
     if (!result || pithp_flat_make(s, &value, result, NULL, NULL) != PITH_OK)
         return NULL;
     if (pithp_flat_make(s, &by, c->bound, NULL, NULL) == PITH_OK) {
-        product = multiply(s, &value, &by);
+        product = multiply(s, &value, &by, joint);
         pithp_flat_end(&by);
     }
     pithp_flat_end(&value);
     return product;
 }
 
+static const void *
+call_product(const pith_function *self, pith_scope *s, const void *const *given) {
+    return multiply_result(self, s, given, false);
+}
+
+static const void *
+call_joint_product(const pith_function *self, pith_scope *s, const void *const *given) {
+    return multiply_result(self, s, given, true);
+}
+
 static const pithp_closure_kind value_kind = {.name = "value",
                                               .bytes = sizeof(pithp_closure)};
 static const pithp_closure_kind product_kind = {.name = "product",
                                                 .bytes = sizeof(pithp_closure)};
+static const pithp_closure_kind joint_product_kind = {.name = "product on ranks",
+                                                      .bytes = sizeof(pithp_closure)};
 
 /* A function of s over f. NULL: error set. */
 static const pith_function *over(pith_scope *s,
@@ -70,7 +91,9 @@ static const pith_function *over(pith_scope *s,
                                  const pithp_closure_kind *kind,
                                  const void *bound) {
     pith_function like = *f;
-    like.call = kind == &value_kind ? call_value : call_product;
+    like.call = kind == &value_kind     ? call_value
+                : kind == &product_kind ? call_product
+                                        : call_joint_product;
     like.result = kind == &value_kind ? NULL : pith_array_pith_type;
     const pithp_closure closure = {.kind = kind, .base = f, .bound = bound};
     const pithp_closure *made = pithp_function_make(s, &like, &closure);
@@ -168,7 +191,8 @@ static const void *draw_cotangent(pithp_gradient_checking *c, const pithp_flat *
     c->cotangent = pithp_scope_allocate(c->s, count * sizeof *c->cotangent);
     for (int64_t k = 0; items && c->cotangent && k < t->item_count; k++) {
         const pith_spec *spec = t->specs[k];
-        const double *values = pithp_gradient_draw(c, c->s, spec->count);
+        const double *values =
+            pithp_gradient_draw(c, c->s, spec->count, pithp_map_own_value(c->map, k));
         items[k] = values ? pithp_gradient_write(c->s, spec, values) : NULL;
         if (!items[k])
             return NULL;
@@ -195,19 +219,49 @@ static void check_leaves(pithp_gradient_checking *c,
     pithp_flat_end(&gradient);
 }
 
+/* Ranks make the check together if they have shards, or if the function brings them
+ * together. */
+static bool
+is_joint(const pithp_gradient_checking *c, const pithp_flat *value, uint64_t before) {
+    bool sharded = pithp_gradient_is_sharded(value);
+    for (int i = 0; i < c->argument_count; i++)
+        sharded |= pithp_gradient_is_sharded(&c->arguments[i]);
+    return pithp_ranks_of(c->s) && (sharded || pithp_collective_count(c->s) != before);
+}
+
+/* The worst comparison, of all ranks, becomes the error. */
+static void
+conclude(const pithp_gradient_checking *c, int order, const pithp_flat *value) {
+    const int64_t first = pithp_gradient_worst_rank(c);
+    if (first < 0)
+        return;
+    if (c->worst.ratio > 0)
+        fail_worst(c, order, value);
+    if (!c->joint)
+        return;
+    pithp_error e = c->s->error;
+    const bool failed = pith_failed(c->s);
+    pith_clear(c->s);
+    pithp_ranks_raise(c->s, first, &e, failed);
+}
+
 /* The cotangent of the value that was used. NULL: error set. */
 static const void *check_order(pithp_gradient_checking *c, int order) {
+    const uint64_t before = pithp_collective_count(c->s);
     const pith_linearized l =
         pith_vjp(c->s, c->f, c->argument_count, c->given, &c->derive);
     pithp_flat value;
     if (!l.map || (!c->selected && select_leaves(c) != PITH_OK) ||
         pithp_flat_make(c->s, &value, l.value, NULL, NULL) != PITH_OK)
         return NULL;
+    c->map = l.map;
+    c->joint = is_joint(c, &value, before);
+    pithp_decisions_nest(c->s, 1); /* those within come before the one at the end */
     const void *cotangent = draw_cotangent(c, &value);
     if (cotangent)
         check_leaves(c, l.map, cotangent);
-    if (!pith_failed(c->s) && c->worst.ratio > 0)
-        fail_worst(c, order, &value);
+    pithp_decisions_nest(c->s, -1);
+    conclude(c, order, &value);
     pithp_flat_end(&value);
     return pith_failed(c->s) ? NULL : cotangent;
 }
@@ -218,7 +272,9 @@ static void check_orders(pithp_gradient_checking *c) {
         const void *cotangent = check_order(c, order);
         if (!cotangent || order == orders)
             return;
-        const pith_function *product = over(c->s, c->f, &product_kind, cotangent);
+        const bool maps = c->joint || (pith_mesh_of(c->s) && !pithp_ranks_of(c->s));
+        const pith_function *product =
+            over(c->s, c->f, maps ? &joint_product_kind : &product_kind, cotangent);
         c->f = product ? pith_grad(c->s, product, &c->derive) : NULL;
         if (!c->f)
             return;

@@ -32,11 +32,14 @@ typedef struct pithp_gradient_checking {
     pithp_flat arguments[PITHP_MOST_PARAMETERS];
     pithp_checked_leaf *selected;
     int64_t selected_count;
-    double **cotangent; /* of the value, by leaf; NULL: integers */
+    const pith_function *map; /* of cotangents of the value to the gradient */
+    bool joint;               /* all ranks of the mesh make the check together */
+    double **cotangent;       /* of the value, by leaf; NULL: integers */
     pithp_comparison worst;
 } pithp_gradient_checking;
 
-/* Elements of a leaf as numbers, in memory of s. NULL: error set. */
+/* Elements of a leaf as numbers, of a sharded one those of its own shard, in memory of s.
+ * NULL: error set. */
 double *pithp_gradient_read(pith_scope *s, const pith_array *a);
 /* A leaf of s with these elements. NULL: error set. */
 const pith_array *
@@ -46,12 +49,33 @@ pithp_gradient_write(pith_scope *s, const pith_spec *spec, const double *values)
 const void *pithp_gradient_build(pith_scope *s,
                                  const pithp_structure *like,
                                  const pith_array *const *items);
-/* Numbers between 1/2 and 1, and their negatives. NULL: error set. */
-double *pithp_gradient_draw(pithp_gradient_checking *c, pith_scope *s, int64_t count);
+/* Numbers between 1/2 and 1, and their negatives; others on ranks that differ along the
+ * axes. NULL: error set. */
+double *pithp_gradient_draw(pithp_gradient_checking *c,
+                            pith_scope *s,
+                            int64_t count,
+                            uint32_t axes);
 /* Compare the derivatives by the selected leaf k. gradient: of the product of value and
  * cotangent. False: error set. */
 bool pithp_gradient_check_leaf(pithp_gradient_checking *c,
                                const pithp_flat *gradient,
                                int64_t k);
+
+/* ---- Among ranks (check_gradient_ranks.c): without a joint check, those of one ---- */
+
+/* Whether a tree has sharded leaves. */
+bool pithp_gradient_is_sharded(const pithp_flat *flat);
+/* The number of this rank along axes; 0: none. */
+int64_t
+pithp_gradient_rank(const pithp_gradient_checking *c, pith_scope *s, uint32_t axes);
+/* Replace two numbers by their sums over the ranks along axes. False: error set. */
+bool pithp_gradient_sum(const pithp_gradient_checking *c,
+                        pith_scope *s,
+                        uint32_t axes,
+                        double sums[2]);
+/* The least number of all ranks. NaN: error set. */
+double pithp_gradient_least(const pithp_gradient_checking *c, pith_scope *s, double x);
+/* The rank with the worst comparison; -1: none has failed, or an error is set. */
+int64_t pithp_gradient_worst_rank(const pithp_gradient_checking *c);
 
 #endif

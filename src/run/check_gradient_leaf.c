@@ -4,6 +4,7 @@
  * The leaf moves alone, along a random direction. Steps are powers of two, and elements
  * of directions have few bits, so that points beside a value are exact. */
 #include "run/check_gradient.h"
+#include "trace/derive/map.h"
 
 #include <float.h>
 #include <math.h>
@@ -37,7 +38,9 @@ static double *room_for(pith_scope *s, int64_t count) {
 
 /* Elements of a leaf as numbers, in memory of the scope. NULL: error set. */
 double *pithp_gradient_read(pith_scope *s, const pith_array *a) {
-    const pith_spec *spec = pith_array_spec(a);
+    const pith_spec *spec = pithp_spec_plain(s, pithp_array_spec(a));
+    if (!spec || !(a = pithp_array_place(s, a, spec)))
+        return NULL;
     double *values = room_for(s, spec->count);
     void *bytes = pithp_scope_allocate(s, spec->bytes + 1);
     if (!values || !bytes || !pith_read(s, a, bytes, spec->bytes))
@@ -55,7 +58,8 @@ pithp_gradient_write(pith_scope *s, const pith_spec *spec, const double *values)
     memcpy(shape.extents, spec->shape, sizeof shape.extents);
     for (int64_t i = 0; bytes && i < spec->count; i++)
         pithp_dtype_encode(spec->dtype, values[i], bytes + (size_t)i * each);
-    return bytes ? pith_array_copy(s, spec->dtype, shape, bytes) : NULL;
+    const pith_array *a = bytes ? pith_array_copy(s, spec->dtype, shape, bytes) : NULL;
+    return a ? pithp_array_place(s, a, spec) : NULL;
 }
 
 /* The trees are not validated: they are tangents, or values beside a valid one. */
@@ -69,9 +73,14 @@ const void *pithp_gradient_build(pith_scope *s,
     return tree;
 }
 
-/* Random numbers between 1/2 and 1, and their negatives. NULL: error set. */
-double *pithp_gradient_draw(pithp_gradient_checking *c, pith_scope *s, int64_t count) {
-    const pith_array *key = pith_random_fold_in(s, c->key, pith_i64(s, c->draws++)),
+double *pithp_gradient_draw(pithp_gradient_checking *c,
+                            pith_scope *s,
+                            int64_t count,
+                            uint32_t axes) {
+    const int64_t rank = pithp_gradient_rank(c, s, axes);
+    const pith_array *of_all = pith_random_fold_in(s, c->key, pith_i64(s, c->draws++)),
+                     *key = rank ? pith_random_fold_in(s, of_all, pith_i64(s, rank))
+                                 : of_all,
                      *u = pith_random_uniform(s, key, PITH_F64, PITH_SHAPE(count), -1, 1,
                                               NULL);
     double *values = u ? pithp_gradient_read(s, u) : NULL;
@@ -84,6 +93,7 @@ double *pithp_gradient_draw(pithp_gradient_checking *c, pith_scope *s, int64_t c
 
 /* A direction of a leaf, and the step along it. */
 typedef struct direction {
+    uint32_t own; /* axes along which ranks have leaves of their own */
     double step;
     double *values;  /* of the leaf */
     double *tangent; /* step times tangent is exact, beside the values too */
@@ -103,12 +113,14 @@ step_of(const pithp_gradient_checking *c, const pith_spec *spec, const double *v
 
 static bool
 direct(pithp_gradient_checking *c, pith_scope *s, const pith_array *leaf, direction *d) {
-    const pith_spec *spec = pith_array_spec(leaf);
+    const pith_spec *spec = pithp_array_spec(leaf);
     d->values = pithp_gradient_read(s, leaf);
-    d->tangent = d->values ? pithp_gradient_draw(c, s, spec->count) : NULL;
+    d->tangent = d->values ? pithp_gradient_draw(c, s, spec->count, d->own) : NULL;
     if (!d->tangent)
         return false;
-    d->step = step_of(c, spec, d->values);
+    d->step = pithp_gradient_least(c, s, step_of(c, spec, d->values));
+    if (isnan(d->step))
+        return false;
     for (int64_t i = 0; i < spec->count; i++) {
         const double most = fabs(d->values[i]) + d->step;
         const int digits = settings_of(spec->dtype).digits;
@@ -179,7 +191,7 @@ static bool compare_output(pithp_gradient_checking *c,
                            const pith_array *tangent,
                            double step,
                            pithp_comparison *at) {
-    const pith_spec *spec = pith_array_spec(tangent);
+    const pith_spec *spec = pithp_array_spec(tangent);
     const pith_dtype moved =
         c->arguments[at->leaf.argument].structure.specs[at->leaf.leaf]->dtype;
     const settings set = coarser(spec->dtype, moved);
@@ -271,13 +283,26 @@ static bool compare_forward(pithp_gradient_checking *c,
     return fine;
 }
 
-/* The sum of products, and of their magnitudes. */
-static void
-add_products(const double *a, const double *b, int64_t count, double *sum, double *all) {
+/* Add the sum of products, and of their magnitudes, of all ranks along axes. False: error
+ * set. */
+static bool add_products(const pithp_gradient_checking *c,
+                         pith_scope *s,
+                         uint32_t axes,
+                         const double *a,
+                         const double *b,
+                         int64_t count,
+                         double *sum,
+                         double *all) {
+    double sums[2] = {0, 0};
     for (int64_t i = 0; i < count; i++) {
-        *sum += a[i] * b[i];
-        *all += fabs(a[i] * b[i]);
+        sums[0] += a[i] * b[i];
+        sums[1] += fabs(a[i] * b[i]);
     }
+    if (!pithp_gradient_sum(c, s, axes, sums))
+        return false;
+    *sum += sums[0];
+    *all += sums[1];
+    return true;
 }
 
 /* Reverse mode against forward mode: products with the cotangent and the direction. */
@@ -287,24 +312,23 @@ static bool compare_reverse(pithp_gradient_checking *c,
                             const direction *d,
                             const pithp_flat *tangent,
                             const pith_array *gradient) {
-    const pith_spec *spec = pith_array_spec(gradient);
+    const pith_spec *spec = pithp_array_spec(gradient);
     settings set = settings_of(spec->dtype);
     pithp_comparison w = {.leaf = *leaf, .output = -1};
     double all = 0;
     const double *g = pithp_gradient_read(s, gradient);
-    if (!g)
+    if (!g || !add_products(c, s, d->own, g, d->tangent, spec->count, &w.got, &all))
         return false;
-    add_products(g, d->tangent, spec->count, &w.got, &all);
     for (int64_t j = 0; j < tangent->structure.item_count; j++) {
         const pith_spec *of = tangent->structure.specs[j];
         if (!c->cotangent[j])
             continue;
         const double *t = pithp_gradient_read(s, tangent->items[j]);
-        if (!t)
-            return false;
         if (settings_of(of->dtype).digits < set.digits)
             set = settings_of(of->dtype);
-        add_products(c->cotangent[j], t, of->count, &w.wanted, &all);
+        if (!t || !add_products(c, s, pithp_map_own_value(c->map, j), c->cotangent[j], t,
+                                of->count, &w.wanted, &all))
+            return false;
     }
     w.bound =
         c->options->atol + (c->options->rtol > 0 ? c->options->rtol : set.rtol) * all;
@@ -318,7 +342,7 @@ bool pithp_gradient_check_leaf(pithp_gradient_checking *c,
     const pithp_checked_leaf *leaf = &c->selected[k];
     const pith_array *a = c->arguments[leaf->argument].items[leaf->leaf];
     pith_scope *s = pith_scope_open_in(c->s);
-    direction d;
+    direction d = {.own = pithp_map_own_argument(c->map, k)};
     pithp_flat flat;
     if (!pithp_scope_writable(s)) {
         pithp_fail_memory(c->s, PITHP_BLOCK_BYTES);

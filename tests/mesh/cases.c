@@ -55,6 +55,7 @@ int mesh_run_cases(pith_scope *s, const char *only) {
                                              mesh_shard_mode_cases,
                                              mesh_shard_value_cases,
                                              mesh_shard_batch_cases,
+                                             mesh_shard_check_cases,
                                              mesh_random_cases,
                                              mesh_hostile_cases,
                                              mesh_wrong_cases,

@@ -22,7 +22,8 @@ typedef struct mesh_case {
 /* Ended by a NULL name: eager calls; those of rows in use, and of more than fit; compiled
  * functions; decisions; what one rank alone finds; runs, also of sharded states; halos;
  * routes, also of trees; sharded trees; functions over them, within each other, in
- * control flow, their derivatives in all modes, and batches of them; hostile programs;
+ * control flow, their derivatives in all modes and checks of these, and batches of them;
+ * hostile programs;
  * wrong arguments; random sequences. */
 extern const mesh_case mesh_cases[], mesh_in_use_cases[], mesh_in_use_grow_cases[],
     mesh_hostile_cases[], mesh_program_cases[], mesh_decision_cases[], mesh_alone_cases[],
@@ -30,8 +31,8 @@ extern const mesh_case mesh_cases[], mesh_in_use_cases[], mesh_in_use_grow_cases
     mesh_route_cases[], mesh_route_tree_cases[], mesh_route_error_cases[],
     mesh_shard_cases[], mesh_shard_map_cases[], mesh_shard_nest_cases[],
     mesh_shard_flow_cases[], mesh_shard_derive_cases[], mesh_shard_mode_cases[],
-    mesh_shard_value_cases[], mesh_shard_batch_cases[], mesh_wrong_cases[],
-    mesh_random_cases[];
+    mesh_shard_value_cases[], mesh_shard_batch_cases[], mesh_shard_check_cases[],
+    mesh_wrong_cases[], mesh_random_cases[];
 
 /* Run all cases, or those of a name, in scopes of their own within s. Returns the number
  * of failed checks; lines on stderr tell them. */

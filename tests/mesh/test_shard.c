@@ -92,6 +92,15 @@ Test(shard, derives_in_loops) {
 Test(shard, derives_in_every_mode) {
     passes("derives_in_every_mode");
 }
+Test(shard, checks_gradients) {
+    passes("checks_gradients");
+}
+Test(shard, checks_own_gradients) {
+    passes("checks_own_gradients");
+}
+Test(shard, finds_wrong_gradients) {
+    passes("finds_wrong_gradients");
+}
 Test(shard, derives_sharded_values) {
     passes("derives_sharded_values");
 }

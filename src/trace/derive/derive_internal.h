@@ -241,9 +241,11 @@ typedef struct pithp_linear {
     int64_t *outputs; /* by leaf of the result: its output; -1: zeros */
     /* The mesh, or NULL. By residual the axes of it along which that is equal on all
      * ranks; in reverse, by leaf of the argument those along which the value is, so that
-     * its cotangent must be, too. */
+     * its cotangent must be, too; and by leaf of the result those along which ranks have
+     * primals of their own. */
     const struct pith_mesh *mesh;
     uint32_t *kept, *equal;
+    int64_t *own;
 } pithp_linear;
 
 /* The map with these residuals, a tuple: a function of s that is not compiled. NULL:

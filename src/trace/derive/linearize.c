@@ -16,6 +16,7 @@ static void free_linear(pithp_attached *attached) {
     pithp_release(rt, l->outputs, (size_t)l->result.item_count * sizeof *l->outputs);
     pithp_release(rt, l->kept, (size_t)l->residual_count * sizeof *l->kept);
     pithp_release(rt, l->equal, (size_t)l->argument.item_count * sizeof *l->equal);
+    pithp_release(rt, l->own, (size_t)l->result.item_count * sizeof *l->own);
     pithp_release(rt, l->watches.list,
                   (size_t)l->watches.count * sizeof(pithp_derive_watch));
     pithp_structure_release(rt, &l->argument);
@@ -109,6 +110,26 @@ note_equal(pithp_derivation_call *c, pithp_linear *l, const pithp_split *split) 
     return PITH_OK;
 }
 
+/* Arguments that are one value of all ranks, and those that each rank has for itself. */
+static pith_status note_own(pithp_derivation_call *c, pithp_linear *l) {
+    pith_scope *s = c->s;
+    const int64_t inputs = c->program->input_count;
+    const size_t bytes = (size_t)l->result.item_count * sizeof *l->own;
+    if (!l->mesh || !bytes)
+        return PITH_OK;
+    uint32_t *axes = pithp_scope_allocate(s, 2 * ((size_t)inputs + 1) * sizeof *axes);
+    int64_t *by_input = pithp_scope_allocate(s, ((size_t)inputs + 1) * sizeof *by_input);
+    if (!axes || !by_input || pithp_derivation_axes(c, false, axes) < 0)
+        return s->error.code;
+    const uint32_t all = pithp_mesh_axes(l->mesh);
+    for (int64_t k = 0; k < inputs; k++)
+        by_input[k] = all & axes[k];
+    if (!(l->own = pithp_allocate(s->runtime, bytes)))
+        return pithp_fail_memory(s, bytes);
+    pithp_derivation_rank_leaves(c, by_input, l->own);
+    return PITH_OK;
+}
+
 /* What the residuals that stay are equal along: outside of the trace that made them, this
  * would not be known. */
 static pith_status note_residuals(pithp_derivation_call *c,
@@ -172,6 +193,7 @@ static pithp_attached *make_linear(pithp_derivation_call *c,
     if (describe(c, l, split, reverse) == PITH_OK &&
         note_residuals(c, l, split, stays) == PITH_OK &&
         (!reverse || note_equal(c, l, split) == PITH_OK) &&
+        (!reverse || note_own(c, l) == PITH_OK) &&
         copy_watches(c->s, l, &split->watches) == PITH_OK) {
         l->attached.bytes = sizeof *l + pithp_program_bytes(l->program);
         return &l->attached;

@@ -1,6 +1,9 @@
 /* Linear maps: functions that are programs over bound residuals. */
+#include "trace/derive/map.h"
+
 #include "mesh/mesh_internal.h"
 #include "trace/derive/equal.h"
+#include "trace/jit/jit_internal.h"
 
 #include <string.h>
 
@@ -199,4 +202,26 @@ const pith_function *pithp_map_make(pith_scope *s,
                                     const char *name,
                                     const void *residuals) {
     return make(s, name, &(map){.closure = {.bound = residuals}, .linear = linear});
+}
+
+/* ---- What it knows of ranks ---- */
+
+/* NULL: another function. */
+static const pithp_linear *linear_of(const pith_function *f) {
+    const pithp_closure *c = f ? f->closure : NULL;
+    if (c && pithp_jit_closure_of(f)) /* the map itself is compiled */
+        c = c->base->closure;
+    return c && c->kind == &map_kind ? ((const map *)(const void *)c)->linear : NULL;
+}
+
+uint32_t pithp_map_own_value(const pith_function *f, int64_t leaf) {
+    const pithp_linear *l = linear_of(f);
+    return l && l->equal && l->inputs[leaf] >= 0
+               ? pithp_mesh_axes(l->mesh) & ~l->equal[leaf]
+               : 0;
+}
+
+uint32_t pithp_map_own_argument(const pith_function *f, int64_t leaf) {
+    const pithp_linear *l = linear_of(f);
+    return l && l->own && l->own[leaf] >= 0 ? (uint32_t)l->own[leaf] : 0;
 }
