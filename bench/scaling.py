@@ -6,7 +6,7 @@ import math
 # Measured: the row and the conditions are in the page.
 FLOOR, RATE = 190e-6, 2.8e8     # a step without atoms; atoms a second: melt on an H200
 AGREE = 0.6e-6                  # one stage of a reduction of 64 bytes within a node: ranks/agree/step
-MESSAGE, NODE = 1.4e-6, 3.5e9   # a message and bytes a second, each way, within a node: route/rows
+MESSAGE, NODE = 0.9e-6, 3.5e9   # a message and bytes a second, each way, within a node: route/rows
 # Assumed: nothing here has a network, or several GPUs.
 HOP, WIRE = 2e-6, 25e9          # a message and bytes a second between nodes
 COPY, BUS = 10e-6, 25e9         # between a GPU and its host: a copy, and bytes a second

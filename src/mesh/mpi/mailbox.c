@@ -109,10 +109,10 @@ static void sleep_at(bell *b, uint32_t rings, long most_ns) {
 static void
 pause_between(const pith_mailboxes *m, const pith_mail *x, int looks, uint32_t rings) {
     if (!m->sleeps) {
-        if (looks % LOOKS == 0) {
+        if (x->engine || looks % LOOKS == 0)
             m->progress(m->closure);
+        if (looks % LOOKS == 0)
             sched_yield(); /* the machine may have other work */
-        }
     } else if (looks <= YIELDS) {
         sched_yield();
     } else {
