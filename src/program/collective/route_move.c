@@ -97,7 +97,7 @@ static size_t message_bytes(const moving *v, int64_t rows) {
     return bytes;
 }
 
-/* Memory for messages with so many rows in all. */
+/* Memory for messages with a number of rows in all. */
 static char *take_messages(const moving *v, int64_t rows) {
     size_t bytes = 0;
     for (int k = 0; k < v->count; k++)

@@ -19,7 +19,7 @@ static inline bool pithp_moves_by_route(pithp_primitive p) {
 static inline int pithp_route_arrays(pithp_primitive p) {
     return p == PITHP_OP_ROUTE_SEND ? 1 : 2;
 }
-/* The leaves of a row with so many operands: its results. */
+/* The leaves of a row with a number of operands: its results. */
 static inline int pithp_route_leaves(pithp_primitive p, int operands) {
     return (operands - PITHP_ROUTE_OPERANDS) / pithp_route_arrays(p);
 }
