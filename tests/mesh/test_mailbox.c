@@ -13,7 +13,7 @@ enum { LINE = 64, MOST_RANKS = 8, MOST_LETTERS = 7, LINK = 3 };
 typedef struct node node;
 
 typedef struct rank {
-    pith_mailboxes boxes;
+    pith_mpi_mailboxes boxes;
     node *node;
     pthread_t thread;
     int wrong;
@@ -68,15 +68,15 @@ static void make_no_progress(void *closure) {
 
 static void set_up(node *n, bool sleeps) {
     for (int i = 0; i < n->ranks; i++) {
-        const size_t bytes = pith_mailbox_bytes(n->ranks);
+        const size_t bytes = pith_mpi_mailbox_bytes(n->ranks);
         n->memory[i] = aligned_alloc(LINE, (bytes + LINE - 1) / LINE * LINE);
         cr_assert(n->memory[i]);
         memset(n->memory[i], 0x5a, bytes); /* only its start is zeros */
-        memset(n->memory[i], 0, pith_mailbox_zeros(n->ranks));
+        memset(n->memory[i], 0, pith_mpi_mailbox_zeros(n->ranks));
         n->of[i] = (rank){.node = n,
                           .boxes = {.ranks = n->ranks,
                                     .own = i,
-                                    .most = pith_mailbox_most(n->ranks),
+                                    .most = pith_mpi_mailbox_most(n->ranks),
                                     .memory = n->memory,
                                     .sleeps = sleeps,
                                     .progress = make_no_progress}};
@@ -93,7 +93,7 @@ static void tear_down(node *n) {
 static int list_letters(const rank *r,
                         int step,
                         bool sends,
-                        pith_letter *letters,
+                        pith_mpi_letter *letters,
                         unsigned char *data) {
     const node *n = r->node;
     const size_t room = r->boxes.most + 128;
@@ -104,10 +104,11 @@ static int list_letters(const rank *r,
             const int from = sends ? own : other, to = sends ? other : own;
             if (k >= letters_of(n, step, from, to))
                 continue;
-            pith_letter *l = &letters[count];
-            *l = (pith_letter){.rank = other,
-                               .data = data + (size_t)count * room,
-                               .bytes = bytes_of(n, step, from, to, k, r->boxes.most)};
+            pith_mpi_letter *l = &letters[count];
+            *l =
+                (pith_mpi_letter){.rank = other,
+                                  .data = data + (size_t)count * room,
+                                  .bytes = bytes_of(n, step, from, to, k, r->boxes.most)};
             if (sends)
                 fill(l->data, l->bytes, dice(n, step, from, to, k));
             count++;
@@ -116,7 +117,7 @@ static int list_letters(const rank *r,
 }
 
 /* The messages that have come; of longer ones only the length comes. */
-static int count_wrong(const rank *r, int step, const pith_letter *letters) {
+static int count_wrong(const rank *r, int step, const pith_mpi_letter *letters) {
     const node *n = r->node;
     static _Thread_local unsigned char expected[16384];
     int count = 0, wrong = 0;
@@ -124,7 +125,7 @@ static int count_wrong(const rank *r, int step, const pith_letter *letters) {
         for (int from = 0; from < n->ranks; from++) {
             if (k >= letters_of(n, step, from, r->boxes.own))
                 continue;
-            const pith_letter *l = &letters[count++];
+            const pith_mpi_letter *l = &letters[count++];
             fill(expected, l->bytes, dice(n, step, from, r->boxes.own, k));
             wrong += l->bytes <= r->boxes.most && memcmp(l->data, expected, l->bytes);
         }
@@ -145,16 +146,16 @@ static void *run(void *closure) {
     enum { COUNT = MOST_RANKS * MOST_LETTERS };
     const size_t bytes = COUNT * (r->boxes.most + 128);
     unsigned char *in = calloc(2, bytes), *out = in + bytes;
-    pith_letter send[COUNT], receive[COUNT];
+    pith_mpi_letter send[COUNT], receive[COUNT];
     for (int step = 0; step < r->node->steps; step++) {
-        pith_mail mail = {.link = LINK, .send = send, .receive = receive};
-        pith_wrong_mail wrong;
+        pith_mpi_mail mail = {.link = LINK, .send = send, .receive = receive};
+        pith_mpi_wrong_mail wrong;
         mail.receives = list_letters(r, step, false, receive, in);
         mail.sends = list_letters(r, step, true, send, out);
         be_late(r, step);
-        pith_mail_begin(&r->boxes, &mail);
+        pith_mpi_mail_begin(&r->boxes, &mail);
         be_late(r, step + r->node->steps);
-        if (!pith_mail_end(&r->boxes, &mail, &wrong)) {
+        if (!pith_mpi_mail_end(&r->boxes, &mail, &wrong)) {
             r->wrong++;
             break; /* its peers wait: the test runs out of time */
         }
@@ -199,38 +200,38 @@ Test(mesh_mailbox, a_sender_waits_for_room) {
 /* ---- On one thread ---- */
 
 static bool pass_one(node *n,
-                     const pith_letter *sent,
+                     const pith_mpi_letter *sent,
                      uint32_t link,
-                     pith_letter *expected,
-                     pith_wrong_mail *wrong) {
-    pith_letter send = *sent;
-    pith_mail out = {.link = link, .sends = 1, .send = &send},
-              in = {.link = LINK, .receives = 1, .receive = expected};
-    pith_mail_begin(&n->of[0].boxes, &out);
-    pith_mail_begin(&n->of[1].boxes, &in);
-    return pith_mail_end(&n->of[0].boxes, &out, wrong) &&
-           pith_mail_end(&n->of[1].boxes, &in, wrong);
+                     pith_mpi_letter *expected,
+                     pith_mpi_wrong_mail *wrong) {
+    pith_mpi_letter send = *sent;
+    pith_mpi_mail out = {.link = link, .sends = 1, .send = &send},
+                  in = {.link = LINK, .receives = 1, .receive = expected};
+    pith_mpi_mail_begin(&n->of[0].boxes, &out);
+    pith_mpi_mail_begin(&n->of[1].boxes, &in);
+    return pith_mpi_mail_end(&n->of[0].boxes, &out, wrong) &&
+           pith_mpi_mail_end(&n->of[1].boxes, &in, wrong);
 }
 
 Test(mesh_mailbox, other_lengths_and_links_are_refused) {
     const size_t lengths[][2] = {{8, 16}, {16, 8}, {0, 8}, {8, 100000}, {100000, 8}};
     char data[16] = "fifteen letters", came[16] = "";
-    pith_wrong_mail wrong;
+    pith_mpi_wrong_mail wrong;
     for (int i = 0; i < 5; i++) {
         node n = {.ranks = 2};
         set_up(&n, false);
-        pith_letter l = {.rank = 0, .data = came, .bytes = lengths[i][1]};
-        cr_assert(
-            !pass_one(&n, &(pith_letter){.rank = 1, .data = data, .bytes = lengths[i][0]},
-                      LINK, &l, &wrong));
+        pith_mpi_letter l = {.rank = 0, .data = came, .bytes = lengths[i][1]};
+        cr_assert(!pass_one(
+            &n, &(pith_mpi_letter){.rank = 1, .data = data, .bytes = lengths[i][0]}, LINK,
+            &l, &wrong));
         cr_assert(wrong.letter == 0 && wrong.bytes == lengths[i][0] && !wrong.link);
         cr_assert(came[0] == 0);
         tear_down(&n);
     }
     node n = {.ranks = 2};
     set_up(&n, false);
-    pith_letter l = {.rank = 0, .data = came, .bytes = 16};
-    const pith_letter sent = {.rank = 1, .data = data, .bytes = 16};
+    pith_mpi_letter l = {.rank = 0, .data = came, .bytes = 16};
+    const pith_mpi_letter sent = {.rank = 1, .data = data, .bytes = 16};
     cr_assert(pass_one(&n, &sent, LINK, &l, &wrong) && memcmp(came, data, 16) == 0);
     cr_assert(!pass_one(&n, &sent, LINK + 1, &l, &wrong) && wrong.link);
     tear_down(&n);
@@ -241,33 +242,33 @@ Test(mesh_mailbox, other_nodes_are_left_alone) {
     node n = {.ranks = 2};
     set_up(&n, false);
     char data[] = "one", came[] = "two";
-    pith_letter send[] = {{.rank = -1, .data = data, .bytes = 4},
-                          {.rank = 0, .data = data, .bytes = 4}},
-                receive[] = {{.rank = 0, .data = came, .bytes = 4},
-                             {.rank = -1, .data = came, .bytes = 1}};
-    pith_mail mail = {
+    pith_mpi_letter send[] = {{.rank = -1, .data = data, .bytes = 4},
+                              {.rank = 0, .data = data, .bytes = 4}},
+                    receive[] = {{.rank = 0, .data = came, .bytes = 4},
+                                 {.rank = -1, .data = came, .bytes = 1}};
+    pith_mpi_mail mail = {
         .link = LINK, .sends = 2, .send = send, .receives = 2, .receive = receive};
-    pith_wrong_mail wrong;
-    pith_mail_begin(&n.of[0].boxes, &mail);
-    cr_assert(pith_mail_end(&n.of[0].boxes, &mail, &wrong));
+    pith_mpi_wrong_mail wrong;
+    pith_mpi_mail_begin(&n.of[0].boxes, &mail);
+    cr_assert(pith_mpi_mail_end(&n.of[0].boxes, &mail, &wrong));
     cr_assert(strcmp(came, "one") == 0);
     n.of[0].boxes.memory = NULL; /* no mailboxes at all */
     mail.sends = mail.receives = 0;
-    pith_mail_begin(&n.of[0].boxes, &mail);
-    cr_assert(pith_mail_end(&n.of[0].boxes, &mail, &wrong));
+    pith_mpi_mail_begin(&n.of[0].boxes, &mail);
+    cr_assert(pith_mpi_mail_end(&n.of[0].boxes, &mail, &wrong));
     n.of[0].boxes.memory = n.memory;
     tear_down(&n);
 }
 
 /* A rank gives all its mailboxes no more than some memory, on nodes of any size. */
 Test(mesh_mailbox, memory_is_bounded) {
-    size_t last = pith_mailbox_most(2);
+    size_t last = pith_mpi_mailbox_most(2);
     cr_assert(last == 8192);
     for (int ranks = 2; ranks < 5000; ranks++) {
-        const size_t most = pith_mailbox_most(ranks);
+        const size_t most = pith_mpi_mailbox_most(ranks);
         cr_assert(most <= last && most % LINE == 0);
-        cr_assert(pith_mailbox_bytes(ranks) <=
-                  pith_mailbox_zeros(ranks) + ((size_t)1 << 20));
+        cr_assert(pith_mpi_mailbox_bytes(ranks) <=
+                  pith_mpi_mailbox_zeros(ranks) + ((size_t)1 << 20));
         last = most;
     }
     cr_assert(last == 0);

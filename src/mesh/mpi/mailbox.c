@@ -58,37 +58,38 @@ typedef struct correspondent {
     header headers[DEPTH];
 } correspondent;
 
-static bell *bell_of(const pith_mailboxes *m, int rank) {
+static bell *bell_of(const pith_mpi_mailboxes *m, int rank) {
     return m->memory[rank];
 }
 
 /* What a rank has for another one. */
-static correspondent *of(const pith_mailboxes *m, int rank, int other) {
+static correspondent *of(const pith_mpi_mailboxes *m, int rank, int other) {
     return (correspondent *)((char *)m->memory[rank] + sizeof(bell)) + other;
 }
 
-static void *slot_of(const pith_mailboxes *m, int rank, int other, uint64_t number) {
+static void *slot_of(const pith_mpi_mailboxes *m, int rank, int other, uint64_t number) {
     const size_t k = (size_t)other * DEPTH + number % DEPTH;
     return (char *)of(m, rank, m->ranks) + k * m->most;
 }
 
-size_t pith_mailbox_most(int ranks) {
+size_t pith_mpi_mailbox_most(int ranks) {
     size_t most = RANK_BYTES / DEPTH / (size_t)ranks / LINE * LINE;
     most = most < MOST ? most : MOST;
     return most < LEAST ? 0 : most;
 }
 
-size_t pith_mailbox_zeros(int ranks) {
+size_t pith_mpi_mailbox_zeros(int ranks) {
     return sizeof(bell) + (size_t)ranks * sizeof(correspondent);
 }
 
-size_t pith_mailbox_bytes(int ranks) {
-    return pith_mailbox_zeros(ranks) + (size_t)ranks * DEPTH * pith_mailbox_most(ranks);
+size_t pith_mpi_mailbox_bytes(int ranks) {
+    return pith_mpi_mailbox_zeros(ranks) +
+           (size_t)ranks * DEPTH * pith_mpi_mailbox_most(ranks);
 }
 
 /* ---- Waits ---- */
 
-static void ring(const pith_mailboxes *m, int rank) {
+static void ring(const pith_mpi_mailboxes *m, int rank) {
     if (!m->sleeps)
         return;
     bell *b = bell_of(m, rank);
@@ -106,8 +107,10 @@ static void sleep_at(bell *b, uint32_t rings, long most_ns) {
 }
 
 /* Between two looks. rings: before the first of them. */
-static void
-pause_between(const pith_mailboxes *m, const pith_mail *x, int looks, uint32_t rings) {
+static void pause_between(const pith_mpi_mailboxes *m,
+                          const pith_mpi_mail *x,
+                          int looks,
+                          uint32_t rings) {
     if (!m->sleeps) {
         if (x->engine || looks % LOOKS == 0)
             m->progress(m->closure);
@@ -124,7 +127,8 @@ pause_between(const pith_mailboxes *m, const pith_mail *x, int looks, uint32_t r
 /* ---- Messages ---- */
 
 /* Whether it is sent, now or before. */
-static bool send_one(const pith_mailboxes *m, const pith_mail *x, const pith_letter *l) {
+static bool
+send_one(const pith_mpi_mailboxes *m, const pith_mpi_mail *x, const pith_mpi_letter *l) {
     if (l->rank < 0)
         return true;
     correspondent *own = of(m, m->own, l->rank);
@@ -150,8 +154,9 @@ static bool send_one(const pith_mailboxes *m, const pith_mail *x, const pith_let
 
 typedef enum outcome { WAITS, READ, WRONG } outcome;
 
-static outcome
-receive_one(const pith_mailboxes *m, const pith_mail *x, const pith_letter *l) {
+static outcome receive_one(const pith_mpi_mailboxes *m,
+                           const pith_mpi_mail *x,
+                           const pith_mpi_letter *l) {
     if (l->rank < 0)
         return READ;
     count *c = &of(m, m->own, l->rank)->count;
@@ -171,7 +176,7 @@ receive_one(const pith_mailboxes *m, const pith_mail *x, const pith_letter *l) {
     return READ;
 }
 
-static bool send_more(const pith_mailboxes *m, pith_mail *x) {
+static bool send_more(const pith_mpi_mailboxes *m, pith_mpi_mail *x) {
     bool all = true;
     for (int i = x->sent; i < x->sends; i++) {
         all &= send_one(m, x, &x->send[i]);
@@ -180,14 +185,15 @@ static bool send_more(const pith_mailboxes *m, pith_mail *x) {
     return all;
 }
 
-static outcome receive_more(const pith_mailboxes *m, pith_mail *x, pith_wrong_mail *w) {
+static outcome
+receive_more(const pith_mpi_mailboxes *m, pith_mpi_mail *x, pith_mpi_wrong_mail *w) {
     bool all = true;
     for (int i = x->received; i < x->receives; i++) {
-        const pith_letter *l = &x->receive[i];
+        const pith_mpi_letter *l = &x->receive[i];
         const outcome o = receive_one(m, x, l);
         if (o == WRONG) {
             const header *h = &of(m, l->rank, m->own)->headers[l->number % DEPTH];
-            *w = (pith_wrong_mail){i, h->bytes, h->link != x->link};
+            *w = (pith_mpi_wrong_mail){i, h->bytes, h->link != x->link};
             return WRONG;
         }
         all &= o == READ;
@@ -196,7 +202,7 @@ static outcome receive_more(const pith_mailboxes *m, pith_mail *x, pith_wrong_ma
     return all ? READ : WAITS;
 }
 
-void pith_mail_begin(pith_mailboxes *m, pith_mail *x) {
+void pith_mpi_mail_begin(pith_mpi_mailboxes *m, pith_mpi_mail *x) {
     for (int i = 0; i < x->sends; i++)
         if (x->send[i].rank >= 0)
             x->send[i].number = ++of(m, m->own, x->send[i].rank)->count.to;
@@ -207,7 +213,9 @@ void pith_mail_begin(pith_mailboxes *m, pith_mail *x) {
     send_more(m, x);
 }
 
-bool pith_mail_end(pith_mailboxes *m, pith_mail *x, pith_wrong_mail *wrong) {
+bool pith_mpi_mail_end(pith_mpi_mailboxes *m,
+                       pith_mpi_mail *x,
+                       pith_mpi_wrong_mail *wrong) {
     if (!m->memory)
         return true;
     for (int looks = 1;; looks++) {

@@ -327,7 +327,7 @@ enum { FEW = 16 };
 typedef struct exchange {
     pithp_transport_link *l;
     const pithp_exchange *x;
-    pith_letter *letters;
+    pith_mpi_letter *letters;
     MPI_Request *requests;
     MPI_Status *statuses;
     bool engine; /* MPI carries a message */
@@ -346,9 +346,9 @@ static void address_letters(exchange *e) {
     const bool boxes = e->l->world->mailboxes.memory != NULL;
     for (int i = 0; i < e->x->receives + e->x->sends; i++) {
         const pithp_parcel *p = parcel_of(e, i);
-        e->letters[i] = (pith_letter){.rank = boxes ? e->l->node_ranks[p->peer] : -1,
-                                      .data = p->data,
-                                      .bytes = p->bytes};
+        e->letters[i] = (pith_mpi_letter){.rank = boxes ? e->l->node_ranks[p->peer] : -1,
+                                          .data = p->data,
+                                          .bytes = p->bytes};
         e->engine |= by_engine(e, i);
     }
 }
@@ -414,9 +414,9 @@ static pith_status finish_engine(const exchange *e, pithp_transport_trouble *t) 
 
 /* Wait for the letters. */
 static pith_status
-finish_mail(const exchange *e, pith_mail *mail, pithp_transport_trouble *t) {
-    pith_wrong_mail wrong;
-    if (pith_mail_end(&e->l->world->mailboxes, mail, &wrong))
+finish_mail(const exchange *e, pith_mpi_mail *mail, pithp_transport_trouble *t) {
+    pith_mpi_wrong_mail wrong;
+    if (pith_mpi_mail_end(&e->l->world->mailboxes, mail, &wrong))
         return PITH_OK;
     const pithp_parcel *p = parcel_of(e, wrong.letter);
     if (!wrong.link)
@@ -432,16 +432,16 @@ static pith_status run(exchange *e, pithp_transport_trouble *t) {
     const pithp_exchange *x = e->x;
     const int count = x->receives + x->sends;
     address_letters(e);
-    pith_mail mail = {.link = e->l->number,
-                      .engine = e->engine,
-                      .sends = x->sends,
-                      .receives = x->receives,
-                      .send = e->letters + x->receives,
-                      .receive = e->letters};
+    pith_mpi_mail mail = {.link = e->l->number,
+                          .engine = e->engine,
+                          .sends = x->sends,
+                          .receives = x->receives,
+                          .send = e->letters + x->receives,
+                          .receive = e->letters};
     pith_status rc = e->engine ? start(e, 0, x->receives, t) : PITH_OK;
     if (rc != PITH_OK)
         return rc;
-    pith_mail_begin(&e->l->world->mailboxes, &mail);
+    pith_mpi_mail_begin(&e->l->world->mailboxes, &mail);
     if (e->engine && (rc = start(e, x->receives, count, t)) != PITH_OK)
         return rc;
     if (x->meanwhile)
@@ -453,7 +453,7 @@ static pith_status run(exchange *e, pithp_transport_trouble *t) {
 pith_status pith_mpi_exchange(pithp_transport_link *l,
                               const pithp_exchange *x,
                               pithp_transport_trouble *t) {
-    pith_letter letters[FEW];
+    pith_mpi_letter letters[FEW];
     MPI_Request requests[FEW];
     MPI_Status statuses[FEW];
     exchange e = {

@@ -28,7 +28,7 @@ struct pith_mpi_world {
     int node_rank, node_size, number; /* number: of the node */
     uint32_t links;                   /* that were made */
     MPI_Win mail;                     /* window of the mailboxes */
-    pith_mailboxes mailboxes;         /* memory NULL: none */
+    pith_mpi_mailboxes mailboxes;     /* memory NULL: none */
     int most;                         /* greatest count of an MPI call */
     int ending; /* key of the attribute that tells of MPI_Finalize */
     void (*engine_ends)(void *world);

@@ -118,15 +118,16 @@ static void progress(void *world) {
 /* Mailboxes of the ranks of this node. Without them they use MPI. */
 static void make_mailboxes(pith_mpi_world *w) {
     const int ranks = w->node_size;
-    w->mailboxes = (pith_mailboxes){.ranks = ranks,
-                                    .own = w->node_rank,
-                                    .most = pith_mailbox_most(ranks),
-                                    .sleeps = w->polls,
-                                    .progress = progress,
-                                    .closure = w};
+    w->mailboxes = (pith_mpi_mailboxes){.ranks = ranks,
+                                        .own = w->node_rank,
+                                        .most = pith_mpi_mailbox_most(ranks),
+                                        .sleeps = w->polls,
+                                        .progress = progress,
+                                        .closure = w};
     if (ranks > 1 && w->mailboxes.most)
-        w->mailboxes.memory = pith_mpi_share(w->node, ranks, pith_mailbox_bytes(ranks),
-                                             pith_mailbox_zeros(ranks), &w->mail);
+        w->mailboxes.memory =
+            pith_mpi_share(w->node, ranks, pith_mpi_mailbox_bytes(ranks),
+                           pith_mpi_mailbox_zeros(ranks), &w->mail);
 }
 
 /* Which ranks of a link are on this node. */
