@@ -170,6 +170,15 @@ static void load_without_an_axis(fake_rank *r) {
     FAKE_CHECK(r, !pith_load_any(r->s, NULL, j->path, NULL));
     FAKE_CHECK(r, strstr(pith_message(r->s), "[0]: pith_load: axes \"y\": no such axis"));
     pith_clear(r->s);
+    /* each rank the whole, in a scope without a mesh */
+    pith_scope *apart = pith_scope_open(r->runtime);
+    const pith_list *whole = pith_load_any(apart, NULL, j->path, NULL);
+    const pith_array *a = pith_child(whole, 1),
+                     *own = pith_shard(r->s, a, PITH_SPECS({"", "x"}));
+    FAKE_CHECK(r, own && pith_array_sharding(own).whole.extents[0] == 12);
+    FAKE_CHECK(r, pith_tree_equal(r->s, pith_unshard(r->s, own, -1), a));
+    FAKE_CHECK(r, !pith_failed(apart));
+    pith_scope_close(apart);
     FAKE_CHECK(r, pith_agree(r->s));
 }
 Test(parts, meshes_of_two_axes) {
