@@ -441,10 +441,10 @@ typedef struct pith_gradient_check {
  * differ from any derivative, and the message says so; a smaller step or another point
  * helps.
  *
- * Arguments and value may have sharded leaves (shard.h), the value for first derivatives
- * only. Then, and if the function makes collectives, all ranks of the mesh make the check
- * together: they take the least of their steps, products are sums over the arrays that
- * each rank has for itself, and all ranks have the error of the worst comparison.
+ * Arguments and value may have sharded leaves (shard.h). Then, and if the function makes
+ * collectives, all ranks of the mesh make the check together: they take the least of
+ * their steps, products are sums over the arrays that each rank has for itself, and all
+ * ranks have the error of the worst comparison.
  *
  * @return Whether the check passed.
  *

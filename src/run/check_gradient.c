@@ -3,8 +3,6 @@
  */
 #include "run/check_gradient.h"
 
-#include "pith/array_collective.h"
-
 #include "mesh/mesh_internal.h"
 #include "trace/derive/map.h"
 #include "trace/jit/jit_internal.h"
@@ -32,17 +30,17 @@ call_value(const pith_function *self, pith_scope *s, const void *const *given) {
     return NULL;
 }
 
-/* The sum of products of the leaves of two trees of one structure. joint: of several
- * ranks, which multiply by the cotangent of one of them. NULL: error set. */
+/* The sum of products of the leaves of two trees of one structure. joint: of all
+ * ranks of a mesh. NULL: error set. */
 static const pith_array *
 multiply(pith_scope *s, const pithp_flat *value, const pithp_flat *by, bool joint) {
     const pith_array *sum = pith_f64(s, 0);
     for (int64_t k = 0; sum && k < value->structure.item_count; k++) {
         if (!pith_dtype_is_float(value->structure.specs[k]->dtype))
             continue;
-        const pith_array *factor =
-            joint ? pith_pbroadcast(s, by->items[k], NULL, 0) : by->items[k];
-        const pith_array *product = pith_mul(s, value->items[k], factor);
+        const pith_array *product =
+            joint ? pithp_gradient_multiply(s, value->items[k], by->items[k])
+                  : pith_mul(s, value->items[k], by->items[k]);
         sum =
             pith_add(s, sum, pith_sum(s, pith_cast(s, product, PITH_F64), PITH_ALL_AXES));
     }

@@ -73,6 +73,10 @@ bool pithp_gradient_sum(const pithp_gradient_checking *c,
                         pith_scope *s,
                         uint32_t axes,
                         double sums[2]);
+/* The product of a leaf of a value and one of a cotangent, in a trace; of sharded ones
+ * the sum of products. NULL: error set. */
+const pith_array *
+pithp_gradient_multiply(pith_scope *s, const pith_array *value, const pith_array *by);
 /* The least number of all ranks. NaN: error set. */
 double pithp_gradient_least(const pithp_gradient_checking *c, pith_scope *s, double x);
 /* The rank with the worst comparison; -1: none has failed, or an error is set. */

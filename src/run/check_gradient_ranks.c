@@ -2,6 +2,7 @@
  * to the arrays that ranks have for themselves, products are sums over these, and all
  * ranks have the error of the worst comparison. */
 #include "pith/array_collective.h"
+#include "pith/shard.h"
 
 #include "mesh/mesh_internal.h"
 #include "run/check_gradient.h"
@@ -43,6 +44,29 @@ double pithp_gradient_least(const pithp_gradient_checking *c, pith_scope *s, dou
         return x;
     const pith_array *all = pith_pmin(pithp_on_behalf(s), pith_f64(s, x), NULL);
     return all && pith_read(s, all, &x, sizeof x) ? x : (double)NAN;
+}
+
+/* Shards that several ranks have count for each of them: that is another cotangent. */
+static const void *
+call_shards(const pith_function *self, pith_scope *s, const void *const *given) {
+    (void)self;
+    const pith_array *product = pith_mul(s, given[0], given[1]);
+    return pith_psum(s, pith_sum(s, product, PITH_ALL_AXES), NULL, NULL);
+}
+static const pith_function multiply_shards = {.name = "product of shards",
+                                              .call = call_shards,
+                                              .arity = 2};
+
+/* A plain value is multiplied by the cotangent of one rank. */
+const pith_array *
+pithp_gradient_multiply(pith_scope *s, const pith_array *value, const pith_array *by) {
+    const pith_placement *p = pithp_placement_of(pithp_array_spec(value));
+    if (!p)
+        return pith_mul(s, value, pith_pbroadcast(s, by, NULL, 0));
+    const pith_shard_spec *own = PITH_SPECS({"", p->axes, NULL});
+    const pith_shard_options o = {.in = {own, own}, .out = PITH_SPECS({"", "", NULL})};
+    const pith_function *f = pith_shard_map(s, &multiply_shards, &o);
+    return f ? pith_call(s, f, PITH_ITEMS(value, by)) : NULL;
 }
 
 /* The greater a ratio, the less is the word. */

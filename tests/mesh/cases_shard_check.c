@@ -47,8 +47,8 @@ static void check_all(mesh_test *t, pith_scope *s) {
                      *x = pith_shard(s, all, PITH_SPECS({"", "x"}));
     const pith_function *f = over_shards(s, &loss_function, "");
     MESH_CHECK(t, checks(s, f, w, x, 2) && checks(s, pith_jit(s, f, NULL), w, x, 1));
-    MESH_CHECK(t, checks(s, over_shards(s, &wave_function, "x"), w, x, 1));
-    MESH_CHECK(t, checks(s, over_shards(s, &share_function, "x"), w, x, 1));
+    MESH_CHECK(t, checks(s, over_shards(s, &wave_function, "x"), w, x, 2));
+    MESH_CHECK(t, checks(s, over_shards(s, &share_function, "x"), w, x, 2));
     MESH_CHECK(t, pith_check_gradient(s, pith_partial(s, f, x), PITH_ITEMS(w), NULL));
 }
 
