@@ -21,12 +21,13 @@
 enum {
     LINE = 64, /* bytes of a cache line */
     DEPTH = 4,
-    MOST = 8192,          /* bytes of a slot, if ranks are few */
-    LEAST = 256,          /* below which mailboxes are no gain */
-    RANK_BYTES = 1 << 20, /* of the slots of a rank, at most */
-    LOOKS = 256,          /* at memory, between calls for progress */
-    YIELDS = 4,           /* before a rank sleeps, if there are more ranks than cores */
-    SLEEP_NS = 1000000,   /* at most, between calls for progress */
+    MOST = 8192,           /* bytes of a slot, if ranks are few */
+    LEAST = 256,           /* below which mailboxes are no gain */
+    RANK_BYTES = 1 << 20,  /* of the slots of a rank, at most */
+    LOOKS = 256,           /* at memory, between calls for progress */
+    PATIENCE = 16 * LOOKS, /* 40 us or so, before a rank yields a core of its own */
+    YIELDS = 4,            /* before a rank sleeps, if there are more ranks than cores */
+    SLEEP_NS = 1000000,    /* at most, between calls for progress */
     ENGINE_SLEEP_NS = 100000, /* the same while the engine has messages */
 };
 
@@ -114,7 +115,7 @@ static void pause_between(const pith_mpi_mailboxes *m,
     if (!m->sleeps) {
         if (x->engine || looks % LOOKS == 0)
             m->progress(m->closure);
-        if (looks % LOOKS == 0)
+        if (looks % PATIENCE == 0)
             sched_yield(); /* the machine may have other work */
     } else if (looks <= YIELDS) {
         sched_yield();

@@ -17,10 +17,12 @@
 #include <unistd.h>
 
 enum {
-    LINE = 64,          /* bytes of a cache line */
-    LOOKS = 256,        /* at memory, between calls of MPI for progress */
-    YIELDS = 4,         /* before a rank sleeps, if there are more ranks than cores */
-    SLEEP_NS = 1000000, /* at most, between calls of MPI for progress */
+    LINE = 64,              /* bytes of a cache line */
+    LOOKS = 256,            /* at memory, between calls of MPI for progress */
+    PATIENCE = 100 * LOOKS, /* 40 us or so, before a rank yields a core of its own: then
+                               it may wait for milliseconds until it goes on */
+    YIELDS = 4,             /* before a rank sleeps, if there are more ranks than cores */
+    SLEEP_NS = 1000000,     /* at most, between calls of MPI for progress */
 };
 
 /* The number of a meeting that this rank has come to, and its message, of which a few
@@ -92,7 +94,8 @@ static void look_for_all(const pithp_transport_link *l, uint64_t number) {
              looks++)
             if (looks % LOOKS == 0) {
                 progress(l);
-                sched_yield(); /* the machine may have other work */
+                if (looks % PATIENCE == 0)
+                    sched_yield(); /* the machine may have other work */
             }
     }
 }
