@@ -1,7 +1,7 @@
 /* A program of ranks of which one is lost: mpi_ends PHASE HOW [OTHERS [RANK]]. The rank
  * (1) is lost in a phase of a job, in one of several ways, while the others do the same
- * as it, compute, sleep, or are stopped. ends.sh says what must come of it; the file
- * MESH_STRUCK gets the time at which the rank is lost. */
+ * as it, compute, sleep, are stopped, or have much memory. ends.sh says what must come of
+ * it; the file MESH_STRUCK gets the time at which the rank is lost. */
 #include "mesh/shard_run.h"
 
 #include <pthread.h>
@@ -10,15 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SOON_MS = 150, LONG_S = 60 };
+enum { SOON_MS = 150, HEAVY_MS = 3000, LONG_S = 60 };
 
 static pith_runtime *rt;
 static mesh_test job;
-static const char *how;
-static bool lost; /* this rank will be */
+static const char *how, *others = "same"; /* how a rank is lost; what the others do */
+static bool lost;                         /* this rank will be */
 static pthread_t main_thread;
 
 static void sleep_ms(long ms) {
@@ -89,14 +90,23 @@ static void be_lost_soon(void) {
     const char *text = getenv("MESH_SOON_MS");
     if (!lost)
         return;
-    ms = text ? atol(text) : SOON_MS;
+    ms = text ? atol(text) : strcmp(others, "heavy") == 0 ? HEAVY_MS : SOON_MS;
     if (pthread_create(&thread, NULL, be_lost_later, &ms) == 0)
         pthread_detach(thread);
 }
 
 /* ---- What the others do ---- */
 
-static const char *others = "same";
+/* Memory that the kernel frees for some time when the process ends. */
+static void take_memory(void) {
+    const size_t bytes = (size_t)2 << 30;
+    char *memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return;
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    memset(memory, 1, bytes);
+}
 
 /* Ranks that compute or sleep for 3 s come to the phase later, those that are stopped do
  * not. */
@@ -108,6 +118,8 @@ static void be_late(void) {
         sleep(3);
     else if (strcmp(others, "stop") == 0)
         raise(SIGSTOP);
+    else if (strcmp(others, "heavy") == 0)
+        take_memory();
     else
         while (time(NULL) < begin + 4)
             continue;

@@ -17,20 +17,26 @@
 
 /* Lines of the input, which ends with the process: how long to keep the connection then,
  * in tenths of a second, while one of some processes lives; or "end". Before it knows
- * them, they are the other children of its parent, the launcher. Those of ended processes
- * have no /proc/N/exe. Not a child of the process, which may wait for all of its own. A
- * shell gives /dev/null as input to what it runs in the background: the input comes as
- * its output. */
+ * them, they are the other children of its parent, the launcher. One that ends may take
+ * long to free its memory, and closes its connection afterwards, with which its code goes
+ * to Hydra: it has ended when no thread is left but a zombie. Not a child of the process,
+ * which may wait for all of its own. A shell gives /dev/null as input to what it runs in
+ * the background: the input comes as its output. */
 static char command[] =
+    "lives() {\n"
+    "state=; while read -r k v; do\n"
+    "[ $k = State: ] && { state=$v; break; }; done </proc/$1/status\n"
+    "case $state in '') return 1;; Z*) set -- /proc/$1/task/*; [ $# -gt 1 ];; esac; }\n"
     "{ limit=45 peers=\n"
     "while read -r k v; do [ $k = PPid: ] && launcher=$v; done </proc/$PPID/status\n"
     "while read -r n p; do [ \"$n\" = end ] && exit; limit=$n peers=$p; done\n"
     "[ \"$peers\" ] || { set -- $(cat /proc/$launcher/task/*/children)\n"
     "[ $# -gt 1 ] && peers=$*; }\n"
-    "k=0; while [ $k -lt $limit ]; do\n"
+    "i=0; while [ $i -lt $limit ]; do\n"
     "[ \"$peers\" ] && live= || live=1\n"
-    "for p in $peers; do [ -e /proc/$p/exe ] && live=1; done\n"
-    "[ $live ] || exit; sleep 0.1; k=$((k + 1)); done\n"
+    "for p in $peers; do lives $p && live=1; done\n"
+    "[ $live ] || { sleep 0.1; exit; }\n" /* Hydra reads the codes of the others */
+    "sleep 0.1; i=$((i + 1)); done\n"
     "[ \"$PMI_FD\" ] && echo cmd=abort exitcode=70 >&$PMI_FD; } <&1 >/dev/null 2>&1 &";
 
 static int keeper = -1; /* a socket to it; -1: none */
