@@ -374,14 +374,14 @@ PITH_FUNCTION1(by_range_step, by_range, Part, Part)
 typedef struct {
     const Part *carry;
     const pith_array *out;
-} Row;
-PITH_NODE(Row, PITH_CHILD(carry, Part), PITH_LEAF(out, "f64"))
-static const Row *advance_row(pith_scope *s, const Part *in, const pith_array *x) {
+} Advanced;
+PITH_NODE(Advanced, PITH_CHILD(carry, Part), PITH_LEAF(out, "f64"))
+static const Advanced *advance_row(pith_scope *s, const Part *in, const pith_array *x) {
     (void)x;
     const Part *next = advance(s, in);
-    return pith_record(s, Row, .carry = next, .out = next->sum);
+    return pith_record(s, Advanced, .carry = next, .out = next->sum);
 }
-PITH_FUNCTION2(advance_row_of, advance_row, Row, Part, pith_array)
+PITH_FUNCTION2(advance_row_of, advance_row, Advanced, Part, pith_array)
 static const Part *by_scan(pith_scope *s, const Part *in) {
     const void *outs;
     return pith_scan_passing(s, &advance_row_of, in, in->events, &outs, NULL);
