@@ -390,7 +390,7 @@ static pith_status connect_world(pith_scope *s,
     const pithp_joining joining = {.communicator = how->communicator,
                                    .communicator_bytes = how->communicator_bytes,
                                    .shared_bytes = sizeof(pithp_rank_state),
-                                   .keeps_job = pithp_environment("PMI_FD") != NULL,
+                                   .hydra = pithp_environment("PMI_FD"),
                                    .closure = how->closure,
                                    .engine_ends = engine_ends,
                                    .world = w};

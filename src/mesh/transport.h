@@ -30,8 +30,9 @@ typedef struct pithp_joining {
                                  processes that the launcher started */
     size_t communicator_bytes;
     size_t shared_bytes; /* memory of each rank that its node sees */
-    bool keeps_job;      /* the launcher would end the job when a process ends, and forget
-                            its exit code */
+    const char *hydra;   /* the descriptor of this process's connection to Hydra, which
+                            ends the job when it closes, and forgets the exit codes of
+                            others (PMI_FD); NULL: there is none */
     void *closure;       /* of transports in tests */
     /* Called if the program ends the engine while the link is open, in the last moment in
      * which calls on it are possible; closes the link. (optional) */

@@ -10,7 +10,6 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,19 +36,18 @@ static char command[] =
     "for p in $peers; do lives $p && live=1; done\n"
     "[ $live ] || { sleep 0.1; exit; }\n" /* Hydra reads the codes of the others */
     "sleep 0.1; i=$((i + 1)); done\n"
-    "[ \"$PMI_FD\" ] && echo cmd=abort exitcode=70 >&$PMI_FD; } <&1 >/dev/null 2>&1 &";
+    "echo cmd=abort exitcode=70 >&$hydra; } <&1 >/dev/null 2>&1 &";
 
 static int keeper = -1; /* a socket to it; -1: none */
 
-static bool spawn_connected(int input) {
+static bool spawn_connected(int input, const char *hydra) {
     char shell[] = "/bin/sh", option[] = "-c";
     char *const arguments[] = {shell, option, command, NULL};
-    char connection[32]; /* the one variable it needs */
-    char *const variables[] = {connection, NULL};
+    char variable[32]; /* the one that it reads */
+    char *const variables[] = {variable, NULL};
     posix_spawn_file_actions_t actions;
     pid_t child = -1;
-    const char *number = getenv("PMI_FD");
-    snprintf(connection, sizeof connection, "PMI_FD=%.20s", number ? number : "");
+    snprintf(variable, sizeof variable, "hydra=%.20s", hydra);
     if (posix_spawn_file_actions_init(&actions) != 0)
         return false;
     const bool made =
@@ -61,11 +59,11 @@ static bool spawn_connected(int input) {
 }
 
 /* Without a keeper the job ends, too. */
-void pith_mpi_keeper_start(void) {
+void pith_mpi_keeper_start(const char *hydra) {
     int ends[2];
     if (keeper >= 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return;
-    if (spawn_connected(ends[0]))
+    if (spawn_connected(ends[0], hydra))
         keeper = ends[1];
     else
         close(ends[1]);

@@ -53,9 +53,9 @@ pith_status pith_mpi_fail(int code, const char *call, pithp_transport_trouble *t
 pith_status
 pith_mpi_refuse(pithp_transport_trouble *t, pith_status code, const char *text);
 
-/* Initialise MPI, unless it is; the exit of the process finalises it (process.c). keeps:
- * with a keeper. */
-pith_status pith_mpi_begin(bool keeps, pithp_transport_trouble *t);
+/* Initialise MPI, unless it is; the exit of the process finalises it (process.c). hydra:
+ * the connection that a keeper keeps; NULL: none. */
+pith_status pith_mpi_begin(const char *hydra, pithp_transport_trouble *t);
 /* The processes of a node, of which one may be gone when the others finalise MPI. rank:
  * of this process in the world. */
 pith_status
@@ -65,7 +65,7 @@ pith_mpi_know_peers(MPI_Comm node, int ranks, int rank, pithp_transport_trouble 
 void pith_mpi_end_within(int64_t timeout_ns);
 
 /* A process that keeps Hydra from ending the job before the others do (keeper.c). */
-void pith_mpi_keeper_start(void);
+void pith_mpi_keeper_start(const char *hydra);
 enum { PITH_MPI_MOST_PEERS = 1024 };
 /* Keep it so long after this process, while one of some others lives. */
 void pith_mpi_keeper_keep(int tenths, int count, const int64_t *others);

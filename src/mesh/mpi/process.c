@@ -108,7 +108,7 @@ static void finalize(void) {
 
 /* ---- The start ---- */
 
-pith_status pith_mpi_begin(bool keeps, pithp_transport_trouble *t) {
+pith_status pith_mpi_begin(const char *hydra, pithp_transport_trouble *t) {
     int initialised = 0, finalized = 0, level = MPI_THREAD_SINGLE;
     pith_status rc = PITH_OK;
     CHECK(MPI_Initialized(&initialised));
@@ -116,8 +116,8 @@ pith_status pith_mpi_begin(bool keeps, pithp_transport_trouble *t) {
     if (finalized)
         return pith_mpi_refuse(t, PITH_E_UNSUPPORTED,
                                "MPI was finalized: it cannot be used again");
-    if (keeps)
-        pith_mpi_keeper_start();
+    if (hydra)
+        pith_mpi_keeper_start(hydra);
     if (!initialised) {
         CHECK(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level));
         initialised_by = getpid();

@@ -265,7 +265,7 @@ open_mpi(const pithp_joining *how, pithp_joined *j, pithp_transport_trouble *t) 
     pith_mpi_world *w = NULL;
     MPI_Comm from;
     pith_status rc = check_communicator(how, &from, t);
-    rc = rc == PITH_OK ? pith_mpi_begin(how->keeps_job, t) : rc;
+    rc = rc == PITH_OK ? pith_mpi_begin(how->hydra, t) : rc;
     rc = rc == PITH_OK ? refuse_inter(from, t) : rc;
     if (rc != PITH_OK)
         return rc;
