@@ -20,9 +20,9 @@
  * (capacity.h).
  *
  * In functions that are being recorded, trees that move by one route one after the other,
- * and do not wait for each other, are one message, too, such as values and their tangents.
- * A wrong destination, or a row below 0 or above 2147483646, is a failed
- * check of pith_route_make. A row that a leaf does not have is found as late as by
+ * and do not wait for each other, are one message, too, such as values and their
+ * tangents. A wrong destination, or a row below 0 or above 2147483646, is a failed check
+ * of pith_route_make. A row that a leaf does not have is found as late as by
  * pith_route_send and pith_route_return, for which other ranks wait: it ends the job, as
  * does a route that was changed so that a rank cannot send by it.
  */

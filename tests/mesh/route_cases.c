@@ -414,7 +414,8 @@ static void recorded_routes(mesh_test *t) {
     MESH_CHECK(t, pith_read_i64(t->s, one->got) == 0);
 }
 
-/* Leaves with more rows than a route has slots. The same bits, also of zeros. Rows go to the next two ranks and this one. */
+/* Leaves with more rows than a route has slots. The same bits, also of zeros. Rows go to
+ * the next two ranks and this one. */
 static const pith_route *route_of_few(mesh_test *t, int64_t rows) {
     const int32_t row[] = {(int32_t)rows - 1, 0, 0, 7};
     const int64_t to[] = {(t->rank + 1) % t->size, (t->rank + 1) % t->size, t->rank,

@@ -25,7 +25,7 @@ pithp_collective_needs pithp_collective_measure(const pithp_call *call,
 typedef struct pithp_collective_memory {
     const void *const *operands;
     void *const *results; /* they overlap no operand */
-    void *device, *host; /* as measured; NULL where 0 */
+    void *device, *host;  /* as measured; NULL where 0 */
 } pithp_collective_memory;
 
 /* Run a collective, on every rank of the mesh, within pithp_collective_begin and _end. If
