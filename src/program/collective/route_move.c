@@ -202,6 +202,16 @@ static void store_leaves(moving *v) {
         pithp_mover_store(v->m, &v->leaves[k].into);
 }
 
+/* Leaf k, whose rows go from the operand to memory of the device for `rows` of
+ * them. */
+static void begin_leaf(moving *v, int k, void *to, int64_t rows) {
+    const char *from = pithp_mover_in_on_host(v->m, k);
+    const size_t row = row_bytes(owned(v, k));
+    const pithp_reach into = pithp_mover_reach(v->m, to, row * (size_t)rows, false);
+    if (v->leaves)
+        v->leaves[k] = (leaf){from, into.host, row, into};
+}
+
 /* ---- There ---- */
 
 /* The first row in a list that x does not have; there is one. */
@@ -280,21 +290,11 @@ static bool pack_rows(const moving *v) {
     return true;
 }
 
-/* Leaf k from the operand to the result. */
-static void begin_send(moving *v, int k) {
-    const char *from = pithp_mover_in_on_host(v->m, k);
-    const size_t row = row_bytes(owned(v, k));
-    const pithp_reach into = pithp_mover_reach(v->m, pithp_mover_out(v->m, k),
-                                               row * (size_t)v->r.max_receive, false);
-    if (v->leaves)
-        v->leaves[k] = (leaf){from, into.host, row, into};
-}
-
 static void send_by_host(pithp_mover *m) {
     moving v = moving_of(m);
     v.r = pithp_mover_route_read(m);
     for (int k = 0; k < v.count; k++)
-        begin_send(&v, k);
+        begin_leaf(&v, k, pithp_mover_out(m, k), v.r.max_receive);
     take_host_memory(&v);
     if (pithp_mover_runs(m) && pithp_mover_route_check(m, &v.r)) {
         begin_messages(&v);
@@ -359,21 +359,13 @@ static void add_leaves(const moving *v, const int32_t *index) {
         add_rows(v, k, index, v->leaves ? v->leaves[k].into.device : NULL);
 }
 
-/* Leaf k from the operand to slots. */
-static void begin_return(moving *v, int k) {
-    const char *from = pithp_mover_in_on_host(v->m, k);
-    const size_t row = row_bytes(owned(v, k)), bytes = row * (size_t)slots_of(v);
-    const pithp_reach into =
-        pithp_mover_reach(v->m, pithp_mover_take(v->m, bytes), bytes, false);
-    if (v->leaves)
-        v->leaves[k] = (leaf){from, into.host, row, into};
-}
-
 static void return_by_host(pithp_mover *m) {
     moving v = moving_of(m);
     v.r = pithp_mover_route_read(m);
     for (int k = 0; k < v.count; k++)
-        begin_return(&v, k);
+        begin_leaf(&v, k,
+                   pithp_mover_take(m, row_bytes(owned(&v, k)) * (size_t)slots_of(&v)),
+                   slots_of(&v));
     const size_t bytes = (size_t)slots_of(&v) * sizeof(int32_t);
     const pithp_reach index =
         pithp_mover_reach(m, pithp_mover_take(m, bytes), bytes, false);

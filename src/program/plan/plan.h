@@ -439,8 +439,8 @@ static inline size_t pithp_aligned(size_t bytes) {
 }
 
 /* Bytes of the addresses of a step of the host in a command buffer: of operands, results
- * and workspace. Where they are more than a few, those of a collective are in front of
- * its memory of the host, which is taken before the ranks begin. */
+ * and workspace. A collective with more than PITHP_FEW_ADDRESSES has them at the start of
+ * its host memory, which is taken before the ranks begin. */
 enum { PITHP_FEW_ADDRESSES = 2 * PITHP_FEW_OPERANDS };
 static inline size_t pithp_task_host_bytes(const pithp_instruction *i) {
     return ((size_t)i->operand_count + (size_t)i->result_count + 1) * sizeof(void *);
